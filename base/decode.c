@@ -1,0 +1,443 @@
+/* One walk over a doc, driven by the tables. Where we are is a chain of places on the C stack; it
+ * becomes a path only when there is a mistake to tell. Recursion is bounded by the doc's depth: each
+ * step down in a table is a step down in the doc, but for `wire`, which is one more. */
+#include "base/decode.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <strings.h>
+
+struct decode_place {
+    const struct decode_place *up;
+    struct span name; /* of a member or a key; absent for an item */
+    uint32_t index;
+    bool key; /* of a map */
+};
+
+static void enter(struct decode *d, struct decode_place *place)
+{
+    place->up = d->place;
+    d->place = place;
+}
+
+static void leave(struct decode *d)
+{
+    d->place = d->place->up;
+}
+
+/* ---- mistakes ---- */
+
+struct path {
+    char text[512];
+    size_t len;
+};
+
+static void path_add(struct path *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static void path_add(struct path *p, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(p->text + p->len, sizeof(p->text) - p->len, format, args);
+    va_end(args);
+    size_t room = sizeof(p->text) - p->len - 1;
+    p->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
+}
+
+static bool needs_brackets(const struct decode_place *at)
+{
+    for (size_t i = 0; at->key && i < at->name.len; i++) /* app.kubernetes.io/name */
+        if (strchr("./[] ", at->name.ptr[i]) != NULL)
+            return true;
+    return false;
+}
+
+static void path_of(const struct decode_place *at, struct path *p)
+{
+    if (at == NULL)
+        return;
+    path_of(at->up, p);
+    if (at->name.ptr == NULL)
+        path_add(p, "[%u]", at->index);
+    else if (needs_brackets(at))
+        path_add(p, "[%.*s]", SPAN_ARG(at->name));
+    else
+        path_add(p, "%s%.*s", p->len != 0 ? "." : "", SPAN_ARG(at->name));
+}
+
+static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
+{
+    d->mistakes++;
+    if (d->mistake == NULL)
+        return;
+    struct path path = {.len = 0};
+    path_of(d->place, &path);
+    char text[sizeof(((struct err *)NULL)->msg)];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+    d->mistake(d->user, doc_line(v), (struct span){path.text, path.len}, (struct span){text, len});
+}
+
+/* What a person would recognise the value by: "ten", 12, true, a list. */
+static const char *shown(struct doc_value v, char *out, size_t size)
+{
+    enum { SHOWN_MAX = 64 };
+    enum doc_type type = doc_type(v);
+    struct span text;
+    switch (type) {
+    case DOC_BOOL:
+        return doc_bool(v) ? "true" : "false";
+    case DOC_NUMBER:
+        text = doc_text(v);
+        snprintf(out, size, "%.*s", SPAN_ARG(text));
+        return out;
+    case DOC_STRING:
+        text = doc_text(v);
+        if (text.len <= SHOWN_MAX)
+            snprintf(out, size, "\"%.*s\"", SPAN_ARG(text));
+        else
+            snprintf(out, size, "\"%.*s…\"", SHOWN_MAX, text.ptr);
+        for (char *p = out; *p != '\0'; p++)
+            if ((unsigned char)*p < 0x20 || *p == 0x7f)
+                *p = '?';
+        return out;
+    default:
+        return doc_type_name(type);
+    }
+}
+
+static void wrong_type(struct decode *d, struct doc_value v, const char *wanted)
+{
+    char text[128];
+    mistake(d, v, "%s is not %s", shown(v, text, sizeof(text)), wanted);
+}
+
+/* ---- single values ---- */
+
+static bool text_of(struct decode *d, struct doc_value v, struct span *out)
+{
+    enum doc_type type = doc_type(v);
+    if (type == DOC_STRING) {
+        *out = doc_text(v);
+        return true;
+    }
+    char text[128];
+    if (type == DOC_NUMBER || type == DOC_BOOL) {
+        /* As it was understood: yes may have been written, or 0755. */
+        mistake(d, v, "%s is %s, not a string; put it in quotes", shown(v, text, sizeof(text)),
+                type == DOC_BOOL ? "a boolean" : "a number");
+    } else {
+        wrong_type(d, v, "a string");
+    }
+    return false;
+}
+
+static void decode_text(struct decode *d, struct doc_value v, enum field_kind kind, void *out)
+{
+    struct span text = {"", 0};
+    if (doc_type(v) != DOC_NULL && !text_of(d, v, &text))
+        return;
+    if (kind == FIELD_SPAN) {
+        *(struct span *)out = arena_dup(d->arena, text);
+    } else {
+        assert(d->syms != NULL);
+        *(sym *)out = sym_intern(d->syms, text);
+    }
+}
+
+static void decode_bool(struct decode *d, struct doc_value v, bool *out)
+{
+    if (doc_type(v) == DOC_BOOL)
+        *out = doc_bool(v);
+    else if (doc_type(v) == DOC_STRING && (span_eq(doc_text(v), SPAN("true")) ||
+                                           span_eq(doc_text(v), SPAN("false"))))
+        mistake(d, v, "\"%.*s\" is a string, not a boolean; leave the quotes out",
+                SPAN_ARG(doc_text(v)));
+    else
+        wrong_type(d, v, "true or false");
+}
+
+static bool integer_of(struct decode *d, struct doc_value v, int64_t low, int64_t high, int64_t *out)
+{
+    int64_t value;
+    enum doc_type type = doc_type(v);
+    char text[128];
+    double real;
+    if (type == DOC_NUMBER && doc_int64(v, &value)) {
+        if (value >= low && value <= high) {
+            *out = value;
+            return true;
+        }
+        mistake(d, v, "%lld is out of range; it may be %lld to %lld", (long long)value,
+                (long long)low, (long long)high);
+    } else if (type == DOC_STRING && span_int64(doc_text(v), &value)) {
+        mistake(d, v, "%s is a string, not an integer; leave the quotes out",
+                shown(v, text, sizeof(text)));
+    } else if (type == DOC_NUMBER && doc_double(v, &real) && (real > 9e18 || real < -9e18)) {
+        mistake(d, v, "%s is out of range", shown(v, text, sizeof(text)));
+    } else {
+        wrong_type(d, v, "an integer");
+    }
+    return false;
+}
+
+static void decode_int32(struct decode *d, struct doc_value v, int32_t *out)
+{
+    int64_t value;
+    if (integer_of(d, v, INT32_MIN, INT32_MAX, &value))
+        *out = (int32_t)value;
+}
+
+static void decode_double(struct decode *d, struct doc_value v, double *out)
+{
+    if (doc_type(v) != DOC_NUMBER || !doc_double(v, out))
+        wrong_type(d, v, "a number");
+}
+
+static void decode_by_function(struct decode *d, struct doc_value v, const struct field *f,
+                               void *out)
+{
+    struct err err = {.kind = ERR_NONE};
+    if (!f->scalar(d, v, out, &err))
+        mistake(d, v, "%s", err.msg);
+}
+
+/* ---- lists and maps: { T *items; uint32_t count; } whatever T is ---- */
+
+static void set_list(void *out, void *items, uint32_t count)
+{
+    memcpy(out, &items, sizeof(items));
+    memcpy((char *)out + sizeof(items), &count, sizeof(count));
+}
+
+static void decode_object(struct decode *d, struct doc_value v, const struct schema *schema,
+                          void *out);
+static void decode_field(struct decode *d, struct doc_value v, const struct field *f, char *base);
+
+static bool is_type(struct decode *d, struct doc_value v, enum doc_type type)
+{
+    if (doc_type(v) == type)
+        return true;
+    wrong_type(d, v, doc_type_name(type));
+    return false;
+}
+
+static size_t item_size(const struct field *f)
+{
+    if (f->kind == FIELD_SPANS)
+        return sizeof(struct span);
+    return f->kind == FIELD_SYMS ? sizeof(sym) : f->schema->size;
+}
+
+static void decode_list(struct decode *d, struct doc_value v, const struct field *f, void *out)
+{
+    uint32_t count = doc_count(v);
+    if (!is_type(d, v, DOC_ARRAY) || count == 0)
+        return;
+    size_t size = item_size(f);
+    char *items = arena_array(d->arena, count, size);
+    set_list(out, items, count);
+    struct decode_place place = {.index = 0};
+    enter(d, &place);
+    for (struct doc_iter it = doc_iter_of(v); doc_next(&it); place.index++, items += size) {
+        if (f->kind != FIELD_LIST)
+            decode_text(d, it.value, f->kind == FIELD_SPANS ? FIELD_SPAN : FIELD_SYM, items);
+        else if (doc_type(it.value) != DOC_NULL)
+            decode_object(d, it.value, f->schema, items);
+    }
+    leave(d);
+}
+
+static void decode_pair(struct decode *d, const struct doc_iter *it, const struct schema *pair,
+                        char *out)
+{
+    const struct field *key = &pair->fields[0], *value = &pair->fields[1];
+    if (key->kind == FIELD_SYM)
+        *(sym *)(void *)(out + key->offset) = sym_intern(d->syms, it->key);
+    else
+        *(struct span *)(void *)(out + key->offset) = arena_dup(d->arena, it->key);
+    if (doc_type(it->value) != DOC_NULL)
+        decode_field(d, it->value, value, out);
+    else if (value->kind == FIELD_SPAN || value->kind == FIELD_SYM)
+        decode_text(d, it->value, value->kind, out + value->offset);
+}
+
+static void decode_map(struct decode *d, struct doc_value v, const struct field *f, void *out)
+{
+    uint32_t room = doc_count(v), count = 0;
+    if (!is_type(d, v, DOC_OBJECT) || room == 0)
+        return;
+    char *items = NULL;
+    struct decode_place place = {.key = true};
+    enter(d, &place);
+    for (struct doc_iter it = doc_iter_of(v); doc_next(&it);) {
+        if (f->keep != NULL && !f->keep(it.key))
+            continue;
+        if (items == NULL)
+            items = arena_array(d->arena, room, f->schema->size);
+        place.name = it.key;
+        decode_pair(d, &it, f->schema, items + (size_t)count++ * f->schema->size);
+    }
+    struct doc_iter second;
+    if (doc_repeated(v, &second)) {
+        place.name = second.key;
+        mistake(d, second.value, "given twice");
+    }
+    leave(d);
+    set_list(out, items, count);
+}
+
+/* ---- objects ---- */
+
+static void decode_field(struct decode *d, struct doc_value v, const struct field *f, char *base)
+{
+    void *out = base + f->offset, *made;
+    switch (f->kind) {
+    case FIELD_SPAN:
+    case FIELD_SYM:
+        decode_text(d, v, f->kind, out);
+        return;
+    case FIELD_BOOL:
+        decode_bool(d, v, out);
+        return;
+    case FIELD_INT32:
+        decode_int32(d, v, out);
+        return;
+    case FIELD_INT64:
+        integer_of(d, v, INT64_MIN, INT64_MAX, out);
+        return;
+    case FIELD_DOUBLE:
+        decode_double(d, v, out);
+        return;
+    case FIELD_SCALAR:
+        decode_by_function(d, v, f, out);
+        return;
+    case FIELD_OBJECT:
+        decode_object(d, v, f->schema, out);
+        return;
+    case FIELD_POINTER:
+        made = arena_alloc(d->arena, f->schema->size);
+        memcpy(out, &made, sizeof(made));
+        decode_object(d, v, f->schema, made);
+        return;
+    case FIELD_LIST:
+    case FIELD_SPANS:
+    case FIELD_SYMS:
+        decode_list(d, v, f, out);
+        return;
+    case FIELD_MAP:
+        decode_map(d, v, f, out);
+        return;
+    }
+}
+
+static bool name_is(const struct field *f, struct span key)
+{
+    if (f->fold_case)
+        return strlen(f->name) == key.len && strncasecmp(f->name, key.ptr, key.len) == 0;
+    return f->name[0] == key.ptr[0] && strlen(f->name) == key.len &&
+           memcmp(f->name, key.ptr, key.len) == 0;
+}
+
+/* The index of the member's field, or count. Keys are followed by NUL. */
+static uint32_t field_of(const struct schema *schema, struct span key)
+{
+    uint32_t at = 0;
+    while (at < schema->count && !name_is(&schema->fields[at], key))
+        at++;
+    return at;
+}
+
+static void decode_member(struct decode *d, const struct doc_iter *it, const struct schema *schema,
+                          char *out, uint64_t *seen, uint64_t *there)
+{
+    uint32_t at = field_of(schema, it->key);
+    if (at == schema->count) {
+        if (schema->strict)
+            mistake(d, it->value, "is not a field of %s", schema->name);
+        return;
+    }
+    const struct field *f = &schema->fields[at];
+    uint64_t bit = UINT64_C(1) << at;
+    if (*seen & bit) {
+        mistake(d, it->value, "given twice");
+        return;
+    }
+    *seen |= bit;
+    if (doc_type(it->value) == DOC_NULL)
+        return;
+    *there |= bit;
+    if (f->present != 0)
+        *(bool *)(out + f->present) = true;
+    decode_field(d, it->value, f, out);
+}
+
+static void decode_members(struct decode *d, struct doc_value v, const struct schema *schema,
+                           char *out)
+{
+    uint64_t seen = 0, there = 0;
+    struct decode_place place = {.index = 0};
+    assert(schema->count <= 64);
+    enter(d, &place);
+    for (struct doc_iter it = doc_iter_of(v); doc_next(&it);) {
+        place.name = it.key;
+        decode_member(d, &it, schema, out, &seen, &there);
+    }
+    for (uint32_t i = 0; i < schema->count; i++) {
+        if (schema->fields[i].required && (there >> i & 1) == 0) {
+            place.name = span_of(schema->fields[i].name);
+            mistake(d, v, "is missing");
+        }
+    }
+    leave(d);
+}
+
+static void decode_object(struct decode *d, struct doc_value v, const struct schema *schema,
+                          void *out)
+{
+    if (schema->wire != NULL) {
+        void *wire = arena_alloc(d->arena, schema->wire->size);
+        decode_object(d, v, schema->wire, wire);
+        schema->convert(d, wire, out);
+    } else if (is_type(d, v, DOC_OBJECT)) {
+        decode_members(d, v, schema, out);
+    }
+}
+
+bool decode_value(struct decode *d, struct doc_value v, const struct schema *schema, void *out)
+{
+    uint32_t before = d->mistakes;
+    memset(out, 0, schema->size);
+    decode_object(d, v, schema, out);
+    return d->mistakes == before;
+}
+
+static void keep_first(void *user, uint32_t line, struct span path, struct span text)
+{
+    (void)line;
+    struct err *err = user;
+    if (err->kind != ERR_NONE)
+        return;
+    if (path.len != 0)
+        err_set(err, ERR_INVALID, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
+    else
+        err_set(err, ERR_INVALID, "%.*s", SPAN_ARG(text));
+}
+
+bool decode_one(struct arena *a, struct symtab *syms, struct doc_value v, const struct schema *schema,
+                void *out, struct err *err)
+{
+    struct err first = {.kind = ERR_NONE};
+    struct decode d = {.arena = a, .syms = syms, .mistake = keep_first, .user = &first};
+    if (decode_value(&d, v, schema, out))
+        return true;
+    *err = first;
+    return false;
+}

@@ -1,0 +1,228 @@
+/* What a field table tells about a decoded struct: a deep copy in one block, and its symbols.
+ *
+ * The copy is made in two runs over the object with one and the same function: the first, without a
+ * block, only adds up sizes. Structs and arrays come first, text behind them, so that text needs no
+ * alignment and no NUL. Fields are copied from the source, never from the copy: two fields may share a
+ * place (a member with two names). */
+#include "base/decode.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+struct list { /* every list and map of ours looks like this */
+    const void *items;
+    uint32_t count;
+};
+
+struct packer {
+    char *block; /* NULL in the first run */
+    size_t structs, texts; /* offsets of the next free byte */
+    const struct symtab *from;
+    struct symtab *to;
+};
+
+static void *take(struct packer *p, size_t size)
+{
+    void *at = p->block != NULL ? p->block + p->structs : NULL;
+    p->structs += (size + 7) & ~(size_t)7;
+    return at;
+}
+
+static struct list list_at(const void *at)
+{
+    struct list l;
+    memcpy(&l.items, at, sizeof(l.items));
+    memcpy(&l.count, (const char *)at + sizeof(l.items), sizeof(l.count));
+    return l;
+}
+
+static void pack_text(struct packer *p, const struct span *from, struct span *to)
+{
+    if (p->block != NULL && from->ptr != NULL) {
+        to->ptr = p->block + p->texts;
+        if (from->len != 0)
+            memcpy(p->block + p->texts, from->ptr, from->len);
+    }
+    p->texts += from->len;
+}
+
+static void pack_sym(struct packer *p, const sym *from, sym *to)
+{
+    if (p->block != NULL && p->to != NULL && p->to != p->from)
+        *to = sym_intern(p->to, sym_text(p->from, *from));
+}
+
+static void pack_fields(struct packer *p, const struct schema *schema, const char *from, char *to);
+
+static void pack_list(struct packer *p, const struct field *f, const void *from, void *to)
+{
+    struct list l = list_at(from);
+    size_t size = f->kind == FIELD_SPANS  ? sizeof(struct span)
+                  : f->kind == FIELD_SYMS ? sizeof(sym)
+                                          : f->schema->size;
+    if (l.count == 0) {
+        if (p->block != NULL)
+            memset(to, 0, sizeof(l.items));
+        return;
+    }
+    const char *item = l.items;
+    char *copy = take(p, size * l.count);
+    if (p->block != NULL) {
+        memcpy(copy, item, size * l.count);
+        memcpy(to, &copy, sizeof(copy));
+    }
+    for (uint32_t i = 0; i < l.count; i++, item += size, copy = copy != NULL ? copy + size : NULL) {
+        if (f->kind == FIELD_SPANS)
+            pack_text(p, (const void *)item, (void *)copy);
+        else if (f->kind == FIELD_SYMS)
+            pack_sym(p, (const void *)item, (void *)copy);
+        else
+            pack_fields(p, f->schema, item, copy);
+    }
+}
+
+static void pack_pointer(struct packer *p, const struct field *f, const void *from, void *to)
+{
+    const char *target;
+    memcpy(&target, from, sizeof(target));
+    if (target == NULL)
+        return;
+    char *copy = take(p, f->schema->size);
+    if (p->block != NULL) {
+        memcpy(copy, target, f->schema->size);
+        memcpy(to, &copy, sizeof(copy));
+    }
+    pack_fields(p, f->schema, target, copy);
+}
+
+static void pack_field(struct packer *p, const struct field *f, const void *from, void *to)
+{
+    switch (f->kind) {
+    case FIELD_SPAN:
+        pack_text(p, from, to);
+        return;
+    case FIELD_SYM:
+        pack_sym(p, from, to);
+        return;
+    case FIELD_SCALAR:
+        if (f->scalar_is_sym)
+            pack_sym(p, from, to);
+        return;
+    case FIELD_OBJECT:
+        pack_fields(p, f->schema, from, to);
+        return;
+    case FIELD_POINTER:
+        pack_pointer(p, f, from, to);
+        return;
+    case FIELD_LIST:
+    case FIELD_SPANS:
+    case FIELD_SYMS:
+    case FIELD_MAP:
+        pack_list(p, f, from, to);
+        return;
+    case FIELD_BOOL:
+    case FIELD_INT32:
+    case FIELD_INT64:
+    case FIELD_DOUBLE:
+        return;
+    }
+}
+
+static void pack_fields(struct packer *p, const struct schema *schema, const char *from, char *to)
+{
+    for (uint32_t i = 0; i < schema->count; i++) {
+        const struct field *f = &schema->fields[i];
+        pack_field(p, f, from + f->offset, to != NULL ? to + f->offset : NULL);
+    }
+}
+
+void *schema_pack(const struct schema *schema, const void *object, size_t header,
+                  const struct symtab *from, struct symtab *to, size_t *size_out)
+{
+    assert(header % 8 == 0);
+    struct packer p = {.structs = header, .from = from, .to = to};
+    take(&p, schema->size);
+    pack_fields(&p, schema, object, NULL);
+    size_t size = p.structs + p.texts;
+    p.block = mem_new(size);
+    p.texts = p.structs;
+    p.structs = header;
+    char *copy = take(&p, schema->size);
+    if (schema->size != 0)
+        memcpy(copy, object, schema->size);
+    pack_fields(&p, schema, object, copy);
+    if (size_out != NULL)
+        *size_out = size;
+    return p.block;
+}
+
+/* ---- symbols ---- */
+
+struct visitor {
+    void (*visit)(void *user, sym id);
+    void *user;
+};
+
+static void visit_fields(const struct visitor *w, const struct schema *schema, const char *object);
+
+static void visit_sym(const struct visitor *w, const void *at)
+{
+    sym id;
+    memcpy(&id, at, sizeof(id));
+    if (id != SYM_NONE)
+        w->visit(w->user, id);
+}
+
+static void visit_list(const struct visitor *w, const struct field *f, const void *at)
+{
+    struct list l = list_at(at);
+    const char *item = l.items;
+    for (uint32_t i = 0; i < l.count; i++) {
+        if (f->kind == FIELD_SYMS)
+            visit_sym(w, item + i * sizeof(sym));
+        else
+            visit_fields(w, f->schema, item + (size_t)i * f->schema->size);
+    }
+}
+
+static void visit_field(const struct visitor *w, const struct field *f, const char *at)
+{
+    const char *target;
+    switch (f->kind) {
+    case FIELD_SYM:
+        visit_sym(w, at);
+        return;
+    case FIELD_SCALAR:
+        if (f->scalar_is_sym)
+            visit_sym(w, at);
+        return;
+    case FIELD_OBJECT:
+        visit_fields(w, f->schema, at);
+        return;
+    case FIELD_POINTER:
+        memcpy(&target, at, sizeof(target));
+        if (target != NULL)
+            visit_fields(w, f->schema, target);
+        return;
+    case FIELD_LIST:
+    case FIELD_SYMS:
+    case FIELD_MAP:
+        visit_list(w, f, at);
+        return;
+    default:
+        return;
+    }
+}
+
+static void visit_fields(const struct visitor *w, const struct schema *schema, const char *object)
+{
+    for (uint32_t i = 0; i < schema->count; i++)
+        visit_field(w, &schema->fields[i], object + schema->fields[i].offset);
+}
+
+void schema_syms(const struct schema *schema, const void *object,
+                 void (*visit)(void *user, sym id), void *user)
+{
+    struct visitor w = {visit, user};
+    visit_fields(&w, schema, object);
+}
