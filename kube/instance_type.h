@@ -1,0 +1,57 @@
+/* instance_type: what can be bought, as providers list it and the planner chooses from it
+ * (spec api 7.1, 7.2). Immutable once listed. */
+#ifndef KUBE_INSTANCE_TYPE_H
+#define KUBE_INSTANCE_TYPE_H
+
+#include "kube/requirement.h"
+
+struct offering {
+    struct requirements requirements; /* zone and capacity type at least */
+    double price;                     /* per hour */
+    bool available;
+    int64_t reservation_capacity; /* instances left; of capacity type reserved */
+    bool has_capacity_override, has_overhead_override;
+    struct resources capacity_override, overhead_override;
+};
+
+struct volume_limit {
+    struct span driver;
+    int64_t count;
+};
+
+struct instance_type {
+    struct span name;
+    sym name_sym;
+    struct requirements requirements;
+    struct resources capacity;
+    struct resources overhead;    /* kubeReserved + systemReserved + evictionThreshold */
+    struct resources allocatable; /* capacity - overhead, memory also - hugepages */
+    struct offering *offerings;
+    uint32_t offering_count;
+    struct volume_limit *volume_limits;
+    uint32_t volume_limit_count;
+    struct spans node_pools; /* pools that are offered this type; none: every pool */
+};
+
+struct catalogue {
+    struct instance_type *items; /* sorted by name */
+    uint32_t count;
+    struct syms well_known;      /* Kubernetes', Karpenter's, the provider's and every offering key; sorted */
+    const struct span *domains; /* restricted ones: karpenter.sh and the provider's own (api 2.1) */
+    uint32_t domain_count;
+    struct span reservation_id_label; /* absent: none */
+};
+
+static inline struct label_rules catalogue_rules(const struct catalogue *c)
+{
+    return (struct label_rules){c->well_known, c->domains, c->domain_count};
+}
+
+/* Allocatable of an offering, its overrides applied. */
+struct resources offering_allocatable(struct arena *a, const struct instance_type *t,
+                                      const struct offering *o, const struct symtab *syms);
+bool offering_launchable(const struct offering *o, const struct symtab *syms); /* api 7.2 */
+/* Fills allocatable. */
+void instance_type_finish(struct arena *a, struct instance_type *t, const struct symtab *syms);
+
+#endif

@@ -1,0 +1,49 @@
+#include "kube/kind.h"
+
+#include "kube/node.h"
+#include "kube/pod.h"
+#include "kube/workload.h"
+
+static const struct kind_info infos[KIND_COUNT] = {
+    [KIND_POD] = {"v1", "Pod", "pods", true, &pod_schema},
+    [KIND_NODE] = {"v1", "Node", "nodes", false, &node_schema},
+    [KIND_NODE_CLAIM] = {"karpenter.sh/v1", "NodeClaim", "nodeclaims", false, &node_claim_schema},
+    [KIND_NODE_POOL] = {"karpenter.sh/v1", "NodePool", "nodepools", false, &node_pool_schema},
+    [KIND_KWOK_NODE_CLASS] = {"karpenter.kwok.sh/v1alpha1", "KWOKNodeClass", "kwoknodeclasses",
+                              false, &kwok_node_class_schema},
+    [KIND_DAEMON_SET] = {"apps/v1", "DaemonSet", "daemonsets", true, &daemon_set_schema},
+    [KIND_DISRUPTION_BUDGET] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true,
+                                &disruption_budget_schema},
+    [KIND_NAMESPACE] = {"v1", "Namespace", "namespaces", false, &namespace_schema},
+    [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
+    [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
+    [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
+    [KIND_VALIDATING_WEBHOOK] = {"admissionregistration.k8s.io/v1",
+                                 "ValidatingWebhookConfiguration",
+                                 "validatingwebhookconfigurations", false, NULL},
+    [KIND_MUTATING_WEBHOOK] = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
+                               "mutatingwebhookconfigurations", false, NULL},
+    [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, NULL},
+    [KIND_REPLICA_SET] = {"apps/v1", "ReplicaSet", "replicasets", true, NULL},
+};
+
+const struct kind_info *kind_info(enum kind k)
+{
+    return &infos[k];
+}
+
+enum kind kind_find(struct span api_version, struct span name)
+{
+    for (int k = 0; k < KIND_COUNT; k++)
+        if (span_eq(name, span_of(infos[k].name)) &&
+            span_eq(api_version, span_of(infos[k].api_version)))
+            return (enum kind)k;
+    return KIND_NONE;
+}
+
+struct span kind_object_name(struct arena *a, enum kind k, const struct meta *m)
+{
+    if (m->ns.len == 0)
+        return arena_printf(a, "%s %.*s", infos[k].name, SPAN_ARG(m->name));
+    return arena_printf(a, "%s %.*s/%.*s", infos[k].name, SPAN_ARG(m->ns), SPAN_ARG(m->name));
+}

@@ -1,0 +1,43 @@
+/* kind: every kind that Stowage reads or writes, in one table: where it lives, how it decodes. */
+#ifndef KUBE_KIND_H
+#define KUBE_KIND_H
+
+#include "base/decode.h"
+#include "kube/meta.h"
+
+enum kind {
+    KIND_POD,
+    KIND_NODE,
+    KIND_NODE_CLAIM,
+    KIND_NODE_POOL,
+    KIND_KWOK_NODE_CLASS,
+    KIND_DAEMON_SET,
+    KIND_DISRUPTION_BUDGET,
+    KIND_NAMESPACE,
+    KIND_STORED_COUNT, /* the kinds above are watched and stored */
+    /* written or asked for by name only */
+    KIND_EVENT = KIND_STORED_COUNT,
+    KIND_LEASE,
+    KIND_SECRET,
+    KIND_VALIDATING_WEBHOOK,
+    KIND_MUTATING_WEBHOOK,
+    KIND_DEPLOYMENT,
+    KIND_REPLICA_SET,
+    KIND_COUNT,
+    KIND_NONE = KIND_COUNT,
+};
+
+struct kind_info {
+    const char *api_version; /* "v1", "karpenter.sh/v1" */
+    const char *name;        /* "Pod" */
+    const char *plural;      /* "pods" */
+    bool namespaced;
+    const struct schema *schema; /* NULL: not decoded into a struct */
+};
+
+const struct kind_info *kind_info(enum kind k);
+enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
+/* For kubectl-like texts: "Pod web/api-0", "NodePool general". */
+struct span kind_object_name(struct arena *a, enum kind k, const struct meta *m);
+
+#endif

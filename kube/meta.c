@@ -1,0 +1,124 @@
+#include "kube/meta.h"
+
+const struct condition *conditions_find(struct conditions c, struct span type)
+{
+    for (uint32_t i = 0; i < c.count; i++)
+        if (span_eq(c.items[i].type, type))
+            return c.items + i;
+    return NULL;
+}
+
+bool conditions_true(struct conditions c, struct span type)
+{
+    const struct condition *found = conditions_find(c, type);
+    return found != NULL && found->status == CONDITION_TRUE;
+}
+
+struct span annotations_get(struct annotations a, sym key)
+{
+    for (uint32_t i = 0; i < a.count; i++)
+        if (a.items[i].key == key)
+            return a.items[i].value;
+    return (struct span){NULL, 0};
+}
+
+bool syms_has(struct syms list, sym s)
+{
+    for (uint32_t i = 0; i < list.count; i++)
+        if (list.items[i] == s)
+            return true;
+    return false;
+}
+
+bool meta_owned_by(const struct meta *m, sym api_version, sym kind)
+{
+    for (uint32_t i = 0; i < m->owners.count; i++)
+        if (m->owners.items[i].kind == kind && m->owners.items[i].api_version == api_version)
+            return true;
+    return false;
+}
+
+static bool expression_matches(const struct expression *e, struct sym_pairs labels)
+{
+    sym value = sym_pairs_get(labels, e->key);
+    switch (e->op) {
+    case OP_IN:
+        return value != SYM_NONE && syms_has(e->values, value);
+    case OP_NOT_IN:
+        return value == SYM_NONE || !syms_has(e->values, value);
+    case OP_EXISTS:
+        return value != SYM_NONE;
+    case OP_DOES_NOT_EXIST:
+        return value == SYM_NONE;
+    default: /* no operator of a label selector: the API server would have refused it */
+        return false;
+    }
+}
+
+bool label_selector_matches(const struct label_selector *s, struct sym_pairs labels)
+{
+    for (uint32_t i = 0; i < s->match_labels.count; i++)
+        if (sym_pairs_get(labels, s->match_labels.items[i].key) != s->match_labels.items[i].value)
+            return false;
+    for (uint32_t i = 0; i < s->match_expressions.count; i++)
+        if (!expression_matches(&s->match_expressions.items[i], labels))
+            return false;
+    return true;
+}
+
+/* An absent text and an empty one mean the same in taints and tolerations. */
+static sym or_empty(sym s)
+{
+    return s == SYM_NONE ? SYM_EMPTY : s;
+}
+
+static bool tolerates(const struct toleration *by, const struct taint *t)
+{
+    if (by->unknown_operator || by->effect == TAINT_OTHER)
+        return false;
+    if (by->effect != TAINT_NONE && by->effect != t->effect)
+        return false;
+    if (or_empty(by->key) != SYM_EMPTY && by->key != t->key)
+        return false;
+    return by->exists || or_empty(by->value) == or_empty(t->value);
+}
+
+bool taint_tolerated(const struct taint *t, struct tolerations by)
+{
+    for (uint32_t i = 0; i < by.count; i++)
+        if (tolerates(&by.items[i], t))
+            return true;
+    return false;
+}
+
+const char *taint_effect_name(enum taint_effect e)
+{
+    switch (e) {
+    case TAINT_NO_SCHEDULE:
+        return "NoSchedule";
+    case TAINT_PREFER_NO_SCHEDULE:
+        return "PreferNoSchedule";
+    case TAINT_NO_EXECUTE:
+        return "NoExecute";
+    case TAINT_NONE:
+    case TAINT_OTHER:
+        break;
+    }
+    return "";
+}
+
+const char *op_name(enum op op)
+{
+    static const char *const names[] = {
+        [OP_NONE] = "",
+        [OP_IN] = "In",
+        [OP_NOT_IN] = "NotIn",
+        [OP_EXISTS] = "Exists",
+        [OP_DOES_NOT_EXIST] = "DoesNotExist",
+        [OP_GT] = "Gt",
+        [OP_LT] = "Lt",
+        [OP_GTE] = "Gte",
+        [OP_LTE] = "Lte",
+    };
+    return names[op];
+}

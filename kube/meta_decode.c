@@ -1,0 +1,257 @@
+/* Field tables of what every kind is made of. JSON names stand here and in the kinds' own
+ * *_decode.c, and nowhere else. */
+#include "kube/meta_fields.h"
+
+bool decode_refuse(struct doc_value v, const char *what, struct err *err)
+{
+    enum doc_type type = doc_type(v);
+    if (type != DOC_STRING && type != DOC_NUMBER)
+        return err_set(err, ERR_INVALID, "%s is not %s", doc_type_name(type), what);
+    return err_set(err, ERR_INVALID, "\"%.*s\" is not %s", SPAN_ARG(doc_text(v)), what);
+}
+
+static bool decode_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    amount *value = out;
+    const struct resource *r = (const void *)((const char *)out - offsetof(struct resource, value));
+    enum doc_type type = doc_type(v);
+    if (type != DOC_STRING && type != DOC_NUMBER)
+        return decode_refuse(v, "a quantity", err);
+    struct span text = doc_text(v);
+    if (quantity_parse(text, r->name == SYM_CPU ? 1000 : 1, value, err))
+        return true;
+    struct span better = quantity_suggest(d->arena, text);
+    if (better.ptr != NULL)
+        err_set(err, ERR_INVALID, "\"%.*s\" is not a quantity; did you mean \"%.*s\"?",
+                SPAN_ARG(text), SPAN_ARG(better));
+    return false;
+}
+
+/* The value's scale hangs on the key, which stands in the struct before the value is read. */
+static const struct field resource_fields[] = {
+    FIELD(struct resource, name, FIELD_SYM, "name"),
+    FIELD(struct resource, value, FIELD_SCALAR, "value", .scalar = decode_quantity),
+};
+const struct schema resource_schema = SCHEMA(struct resource, "quantity", resource_fields);
+
+bool decode_time(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    if (doc_type(v) == DOC_STRING && time_parse(doc_text(v), out))
+        return true;
+    return decode_refuse(v, "a time; write it like \"2026-11-20T12:00:00Z\"", err);
+}
+
+bool decode_duration(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    if (doc_type(v) == DOC_STRING && duration_parse(doc_text(v), out))
+        return true;
+    return decode_refuse(v, "a duration; write it like \"1h30m\"", err);
+}
+
+static bool decode_version(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    int64_t number;
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    /* Opaque by the API's contract; one that is no number compares as unknown. */
+    *(uint64_t *)out = span_int64(doc_text(v), &number) && number > 0 ? (uint64_t)number : 0;
+    return true;
+}
+
+static bool decode_effect(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    enum taint_effect *effect = out;
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    struct span text = doc_text(v);
+    *effect = text.len == 0 ? TAINT_NONE : TAINT_OTHER;
+    for (int e = TAINT_NO_SCHEDULE; e <= TAINT_NO_EXECUTE; e++)
+        if (span_eq(text, span_of(taint_effect_name((enum taint_effect)e))))
+            *effect = (enum taint_effect)e;
+    return true;
+}
+
+static bool decode_toleration_operator(struct decode *d, struct doc_value v, void *out,
+                                       struct err *err)
+{
+    (void)d;
+    struct toleration *t = (void *)((char *)out - offsetof(struct toleration, exists));
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    struct span text = doc_text(v);
+    t->exists = span_eq(text, SPAN("Exists"));
+    t->unknown_operator = !t->exists && text.len != 0 && !span_eq(text, SPAN("Equal"));
+    return true;
+}
+
+static bool decode_status(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    struct span text = doc_text(v);
+    *(enum condition_status *)out = span_eq(text, SPAN("True"))    ? CONDITION_TRUE
+                                    : span_eq(text, SPAN("False")) ? CONDITION_FALSE
+                                                                   : CONDITION_UNKNOWN;
+    return true;
+}
+
+/* The text is kept only of an operator that we do not know, for the message. */
+static bool decode_op(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    struct expression *e = (void *)((char *)out - offsetof(struct expression, op));
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    struct span text = doc_text(v);
+    for (int op = OP_IN; op <= OP_LTE; op++)
+        if (span_eq(text, span_of(op_name((enum op)op))))
+            e->op = (enum op)op;
+    if (e->op == OP_NONE)
+        e->op_text = arena_dup(d->arena, text);
+    return true;
+}
+
+static const struct field label_fields[] = {
+    FIELD(struct sym_pair, key, FIELD_SYM, "key"),
+    FIELD(struct sym_pair, value, FIELD_SYM, "value"),
+};
+const struct schema label_schema = SCHEMA(struct sym_pair, "label", label_fields);
+
+static bool is_read_annotation(struct span key)
+{
+    static const struct span domains[] = {
+        SPAN_INIT("karpenter.sh"),
+        SPAN_INIT("stowage.dev"),
+        SPAN_INIT("kwok.x-k8s.io"),
+        SPAN_INIT("controller.kubernetes.io"),
+    };
+    struct span name;
+    struct span domain = span_cut(key, '/', &name);
+    for (size_t i = 0; i < COUNT_OF(domains); i++)
+        if (span_eq(domain, domains[i]))
+            return true;
+    return false;
+}
+
+static const struct field annotation_fields[] = {
+    FIELD(struct annotation, key, FIELD_SYM, "key"),
+    FIELD(struct annotation, value, FIELD_SPAN, "value"),
+};
+static const struct schema annotation_schema =
+    SCHEMA(struct annotation, "annotation", annotation_fields);
+
+static const struct field owner_fields[] = {
+    FIELD(struct owner, api_version, FIELD_SYM, "apiVersion"),
+    FIELD(struct owner, kind, FIELD_SYM, "kind"),
+    FIELD(struct owner, name, FIELD_SPAN, "name"),
+    FIELD(struct owner, controller, FIELD_BOOL, "controller"),
+    FIELD(struct owner, uid, FIELD_SPAN, "uid"),
+};
+static const struct schema owner_schema = SCHEMA(struct owner, "owner", owner_fields);
+static const struct schema pod_owner_schema = {
+    .name = "owner",
+    .size = sizeof(struct owner),
+    .fields = owner_fields,
+    .count = COUNT_OF(owner_fields) - 1, /* without uid */
+};
+
+#define META_FIELDS(owners_schema, keep_annotation)                                                \
+    FIELD(struct meta, name, FIELD_SPAN, "name"), FIELD(struct meta, ns, FIELD_SPAN, "namespace"), \
+        FIELD(struct meta, uid, FIELD_SPAN, "uid"),                                                \
+        FIELD(struct meta, resource_version, FIELD_SCALAR, "resourceVersion",                      \
+              .scalar = decode_version),                                                           \
+        FIELD(struct meta, generation, FIELD_INT64, "generation"),                                 \
+        FIELD(struct meta, created, FIELD_SCALAR, "creationTimestamp", .scalar = decode_time),     \
+        FIELD(struct meta, deleted, FIELD_SCALAR, "deletionTimestamp", .scalar = decode_time),     \
+        FIELD(struct meta, labels, FIELD_MAP, "labels", .schema = &label_schema),                  \
+        FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,    \
+              .keep = keep_annotation),                                                            \
+        FIELD(struct meta, finalizers, FIELD_SYMS, "finalizers"),                                  \
+        FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &owners_schema)
+
+static const struct field meta_fields[] = {META_FIELDS(owner_schema, is_read_annotation)};
+const struct schema meta_schema = SCHEMA(struct meta, "metadata", meta_fields);
+
+static const struct field pod_meta_fields[] = {META_FIELDS(pod_owner_schema, is_read_annotation)};
+const struct schema pod_meta_schema = SCHEMA(struct meta, "metadata", pod_meta_fields);
+
+/* All annotations of a NodeClaim reach its Node, also those that we never read. */
+static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL)};
+const struct schema claim_meta_schema = SCHEMA(struct meta, "metadata", claim_meta_fields);
+
+static const struct field taint_fields[] = {
+    FIELD(struct taint, key, FIELD_SYM, "key"),
+    FIELD(struct taint, value, FIELD_SYM, "value"),
+    FIELD(struct taint, effect, FIELD_SCALAR, "effect", .scalar = decode_effect),
+    FIELD(struct taint, added, FIELD_SCALAR, "timeAdded", .scalar = decode_time),
+};
+const struct schema taint_schema = SCHEMA(struct taint, "taint", taint_fields);
+
+static const struct field toleration_fields[] = {
+    FIELD(struct toleration, key, FIELD_SYM, "key"),
+    FIELD(struct toleration, value, FIELD_SYM, "value"),
+    FIELD(struct toleration, exists, FIELD_SCALAR, "operator",
+          .scalar = decode_toleration_operator),
+    FIELD(struct toleration, effect, FIELD_SCALAR, "effect", .scalar = decode_effect),
+};
+const struct schema toleration_schema = SCHEMA(struct toleration, "toleration", toleration_fields);
+
+#define CONDITION_FIELDS                                                                           \
+    FIELD(struct condition, type, FIELD_SPAN, "type"),                                             \
+        FIELD(struct condition, reason, FIELD_SPAN, "reason"),                                     \
+        FIELD(struct condition, status, FIELD_SCALAR, "status", .scalar = decode_status),          \
+        FIELD(struct condition, observed_generation, FIELD_INT64, "observedGeneration"),           \
+        FIELD(struct condition, transition, FIELD_SCALAR, "lastTransitionTime",                    \
+              .scalar = decode_time)
+
+static const struct field condition_fields[] = {
+    CONDITION_FIELDS,
+    FIELD(struct condition, message, FIELD_SPAN, "message"),
+};
+const struct schema condition_schema = SCHEMA(struct condition, "condition", condition_fields);
+
+static const struct field quiet_condition_fields[] = {CONDITION_FIELDS};
+const struct schema quiet_condition_schema =
+    SCHEMA(struct condition, "condition", quiet_condition_fields);
+
+/* Read by a table of its own, because op_text comes with the operator and is no member. */
+static const struct field expression_wire_fields[] = {
+    FIELD(struct expression, key, FIELD_SYM, "key"),
+    FIELD(struct expression, op, FIELD_SCALAR, "operator", .scalar = decode_op),
+    FIELD(struct expression, values, FIELD_SYMS, "values"),
+    FIELD(struct expression, min_values, FIELD_INT32, "minValues"),
+};
+static const struct schema expression_wire =
+    SCHEMA(struct expression, "requirement", expression_wire_fields);
+
+static void expression_convert(struct decode *d, const void *wire, void *out)
+{
+    (void)d;
+    *(struct expression *)out = *(const struct expression *)wire;
+}
+
+static const struct field expression_fields[] = {
+    FIELD(struct expression, key, FIELD_SYM, "key"),
+    FIELD(struct expression, op_text, FIELD_SPAN, "operator"),
+    FIELD(struct expression, values, FIELD_SYMS, "values"),
+};
+const struct schema expression_schema = {
+    .name = "requirement",
+    .size = sizeof(struct expression),
+    .count = COUNT_OF(expression_fields),
+    .fields = expression_fields,
+    .wire = &expression_wire,
+    .convert = expression_convert,
+};
+
+static const struct field label_selector_fields[] = {
+    FIELD(struct label_selector, match_labels, FIELD_MAP, "matchLabels", .schema = &label_schema),
+    FIELD(struct label_selector, match_expressions, FIELD_LIST, "matchExpressions",
+          .schema = &expression_schema),
+};
+const struct schema label_selector_schema =
+    SCHEMA(struct label_selector, "selector", label_selector_fields);

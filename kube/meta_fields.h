@@ -1,0 +1,14 @@
+/* meta_fields: what the *_decode.c files of this folder share and nobody else needs. */
+#ifndef KUBE_META_FIELDS_H
+#define KUBE_META_FIELDS_H
+
+#include "kube/meta.h"
+
+extern const struct schema pod_meta_schema;        /* meta without the uid of owners */
+extern const struct schema claim_meta_schema;      /* meta with every annotation */
+extern const struct schema quiet_condition_schema; /* condition without its message */
+
+/* Sets err to "<the value> is not <what>"; returns false. */
+bool decode_refuse(struct doc_value v, const char *what, struct err *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* node: a Node, a NodeClaim and a NodePool, and the KWOKNodeClass (karpenter.sh/v1). */
+#ifndef KUBE_NODE_H
+#define KUBE_NODE_H
+
+#include "kube/meta.h"
+
+struct node {
+    struct meta meta;
+    struct span provider_id;
+    bool unschedulable;
+    struct taints taints;
+    struct resources capacity, allocatable;
+    struct conditions conditions; /* of Ready and the pressure ones only reason, status and times are kept */
+};
+
+struct node_class_ref {
+    struct span group, kind, name;
+};
+
+struct node_claim {
+    struct meta meta;
+    struct node_class_ref node_class;
+    struct expressions requirements;
+    struct resources requests; /* spec.resources.requests */
+    struct taints taints, startup_taints;
+    bool has_expire_after, never_expires; /* has_expire_after: a length of time was given */
+    span_ms expire_after;
+    bool has_grace; /* terminationGracePeriod */
+    span_ms grace;
+    /* status */
+    sym node_name;
+    struct span provider_id, image_id;
+    struct resources capacity, allocatable;
+    struct conditions conditions;
+    wall_ms last_pod_event;
+};
+
+enum consolidation_policy {
+    CONSOLIDATE_EMPTY_OR_UNDERUTILIZED,
+    CONSOLIDATE_EMPTY,
+    CONSOLIDATE_BALANCED,
+};
+
+struct budget {
+    struct span nodes; /* "10%", "5" */
+    bool has_reasons;
+    struct spans reasons;
+    struct span schedule, duration; /* absent: always */
+};
+
+struct budgets {
+    struct budget *items;
+    uint32_t count;
+};
+
+struct plain_label { /* kept as text: the template's hash and copies need no symbols */
+    struct span key, value;
+};
+
+struct plain_labels {
+    struct plain_label *items;
+    uint32_t count;
+};
+
+struct node_pool {
+    struct meta meta;
+    /* spec.template */
+    struct sym_pairs labels;
+    bool has_labels, has_annotations, has_taints, has_startup_taints; /* [] and absent hash differently */
+    struct plain_labels annotations;
+    struct node_class_ref node_class;
+    struct expressions requirements;
+    struct taints taints, startup_taints;
+    bool has_expire_after; /* false with "Never"; the API server defaults it to 720h */
+    span_ms expire_after;
+    bool has_grace;
+    span_ms grace;
+    /* spec */
+    enum consolidation_policy policy;
+    bool has_consolidate_after; /* false: Never */
+    span_ms consolidate_after;
+    bool has_budgets;
+    struct budgets budgets;
+    struct resources limits;
+    int32_t weight; /* absent: 0 */
+    bool has_replicas;
+    int64_t replicas;
+    /* status */
+    struct conditions conditions;
+    int64_t status_nodes;
+    bool has_status_nodes;
+    struct resources status_resources;
+};
+
+struct kwok_node_class {
+    struct meta meta;
+    span_ms registration_delay;
+    struct conditions conditions;
+};
+
+extern const struct schema node_schema, node_claim_schema, node_pool_schema, kwok_node_class_schema;
+
+/* Text of the pool's template hash, version v3 (spec api 5.8): decimal digits in `out`. */
+void node_pool_hash(const struct node_pool *p, const struct symtab *syms, char out[24]);
+#define NODE_POOL_HASH_VERSION "v3"
+
+/* "<group>/<lowercase kind>", the label that ties claims and nodes to their class. */
+struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
+
+bool node_is_ready(const struct node *n);
+/* Known ephemeral taints (spec provisioning 2.4). */
+bool taint_is_ephemeral(const struct taint *t, const struct symtab *syms);
+
+#endif

@@ -1,0 +1,64 @@
+#include "kube/pod.h"
+
+struct resources pod_requests(struct arena *a, const struct pod *p)
+{
+    struct resources r = p->requests; /* the addition makes a copy */
+    *resources_at(a, &r, SYM_PODS) = 1;
+    return r;
+}
+
+bool pod_is_daemon(const struct pod *p)
+{
+    return meta_owned_by(&p->meta, SYM_API_APPS_V1, SYM_KIND_DAEMON_SET);
+}
+
+bool pod_is_static(const struct pod *p)
+{
+    return meta_owned_by(&p->meta, SYM_API_V1, SYM_KIND_NODE);
+}
+
+bool pod_is_terminal(const struct pod *p)
+{
+    return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
+}
+
+bool pod_is_pending(const struct pod *p)
+{
+    return p->unschedulable && p->node == SYM_NONE && p->nominated_node == SYM_NONE &&
+           !pod_is_daemon(p) && !pod_is_static(p);
+}
+
+static bool is_active(const struct pod *p)
+{
+    return !pod_is_terminal(p) && p->meta.deleted == 0;
+}
+
+bool pod_is_reschedulable(const struct pod *p)
+{
+    bool comes_back =
+        p->meta.deleted != 0 && meta_owned_by(&p->meta, SYM_API_APPS_V1, SYM_KIND_STATEFUL_SET);
+    return (is_active(p) || comes_back) && !pod_is_daemon(p) && !pod_is_static(p);
+}
+
+bool pod_tolerates_disrupted(const struct pod *p)
+{
+    static const struct taint disrupted = {.key = SYM_DISRUPTED, .effect = TAINT_NO_SCHEDULE};
+    return taint_tolerated(&disrupted, p->tolerations);
+}
+
+bool pod_do_not_disrupt(const struct pod *p, wall_ms now)
+{
+    struct span value = annotations_get(p->meta.annotations, SYM_DO_NOT_DISRUPT);
+    span_ms length;
+    if (span_eq(value, SPAN("true")))
+        return true;
+    if (value.ptr == NULL || !duration_parse(value, &length) || length <= 0)
+        return false;
+    return p->start_time == 0 || now - p->start_time < length;
+}
+
+bool pod_is_evictable(const struct pod *p, wall_ms now)
+{
+    return is_active(p) && !pod_tolerates_disrupted(p) && !pod_is_static(p) &&
+           !pod_do_not_disrupt(p, now);
+}

@@ -1,0 +1,333 @@
+/* Pods and pod templates: decoded wide, into struct pod_wire, and kept narrow. */
+#include "kube/meta_fields.h"
+#include "kube/pod_wire.h"
+
+static bool text_is(struct doc_value v, const char *text, bool *out, struct err *err)
+{
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    *out = span_eq(doc_text(v), span_of(text));
+    return true;
+}
+
+#define TEXT_IS(name, text)                                                                        \
+    static bool name(struct decode *d, struct doc_value v, void *out, struct err *err)             \
+    {                                                                                              \
+        (void)d;                                                                                   \
+        return text_is(v, text, out, err);                                                         \
+    }
+TEXT_IS(decode_always, "Always")
+TEXT_IS(decode_hard, "DoNotSchedule")
+TEXT_IS(decode_ignore, "Ignore")
+TEXT_IS(decode_honor, "Honor")
+
+static bool decode_phase(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    static const char *const names[] = {"Pending", "Running", "Succeeded", "Failed"};
+    (void)d;
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    enum pod_phase *phase = out;
+    *phase = doc_text(v).len == 0 ? POD_PENDING : POD_UNKNOWN;
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (span_eq(doc_text(v), span_of(names[i])))
+            *phase = (enum pod_phase)i;
+    return true;
+}
+
+static const struct field port_fields[] = {
+    FIELD(struct host_port, port, FIELD_INT32, "hostPort"),
+    FIELD(struct host_port, ip, FIELD_SYM, "hostIP"),
+    FIELD(struct host_port, protocol, FIELD_SYM, "protocol"),
+};
+static const struct schema port_schema = SCHEMA(struct host_port, "port", port_fields);
+
+static const struct field container_resource_fields[] = {
+    FIELD(struct container, requests, FIELD_MAP, "requests", .schema = &resource_schema),
+    FIELD(struct container, limits, FIELD_MAP, "limits", .schema = &resource_schema),
+};
+static const struct schema container_resources =
+    SCHEMA(struct container, "resources", container_resource_fields);
+
+static const struct field container_fields[] = {
+    FIELD(struct container, name, FIELD_SPAN, "name"),
+    FIELD(struct container, restartable, FIELD_SCALAR, "restartPolicy", .scalar = decode_always),
+    {.name = "resources", .kind = FIELD_OBJECT, .schema = &container_resources},
+    FIELD(struct container, ports, FIELD_LIST, "ports", .schema = &port_schema),
+};
+static const struct schema container_schema =
+    SCHEMA(struct container, "container", container_fields);
+
+static const struct field status_resource_fields[] = {
+    FIELD(struct container_status, requests, FIELD_MAP, "requests", .schema = &resource_schema),
+};
+static const struct schema status_resources =
+    SCHEMA(struct container_status, "resources", status_resource_fields);
+
+static const struct field container_status_fields[] = {
+    FIELD(struct container_status, name, FIELD_SPAN, "name"),
+    {.name = "resources",
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct container_status, has_resources),
+     .schema = &status_resources},
+    FIELD(struct container_status, allocated, FIELD_MAP, "allocatedResources",
+          .schema = &resource_schema),
+};
+static const struct schema container_status_schema =
+    SCHEMA(struct container_status, "containerStatus", container_status_fields);
+
+static const struct field node_term_fields[] = {
+    FIELD(struct node_term, match_expressions, FIELD_LIST, "matchExpressions",
+          .schema = &expression_schema),
+    FIELD(struct node_term, match_fields, FIELD_LIST, "matchFields", .schema = &expression_schema,
+          FIELD_HAS(struct node_term, has_match_fields)),
+};
+static const struct schema node_term_schema =
+    SCHEMA(struct node_term, "node selector term", node_term_fields);
+
+static const struct field preferred_node_fields[] = {
+    FIELD(struct preferred_node_term, weight, FIELD_INT32, "weight"),
+    FIELD(struct preferred_node_term, preference, FIELD_OBJECT, "preference",
+          .schema = &node_term_schema),
+};
+static const struct schema preferred_node_schema =
+    SCHEMA(struct preferred_node_term, "preferred term", preferred_node_fields);
+
+static const struct field pod_term_fields[] = {
+    FIELD(struct pod_term, topology_key, FIELD_SYM, "topologyKey"),
+    FIELD(struct pod_term, selector, FIELD_OBJECT, "labelSelector",
+          .schema = &label_selector_schema, FIELD_HAS(struct pod_term, has_selector)),
+    FIELD(struct pod_term, namespace_selector, FIELD_OBJECT, "namespaceSelector",
+          .schema = &label_selector_schema, FIELD_HAS(struct pod_term, has_namespace_selector)),
+    FIELD(struct pod_term, namespaces, FIELD_SYMS, "namespaces"),
+    FIELD(struct pod_term, match_label_keys, FIELD_SYMS, "matchLabelKeys"),
+    FIELD(struct pod_term, mismatch_label_keys, FIELD_SYMS, "mismatchLabelKeys"),
+};
+static const struct schema pod_term_schema =
+    SCHEMA(struct pod_term, "pod affinity term", pod_term_fields);
+
+static const struct field preferred_pod_fields[] = {
+    FIELD(struct preferred_pod_term, weight, FIELD_INT32, "weight"),
+    FIELD(struct preferred_pod_term, term, FIELD_OBJECT, "podAffinityTerm",
+          .schema = &pod_term_schema),
+};
+static const struct schema preferred_pod_schema =
+    SCHEMA(struct preferred_pod_term, "preferred term", preferred_pod_fields);
+
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+
+static const struct field required_node_fields[] = {
+    FIELD(struct affinity, required_node, FIELD_LIST, "nodeSelectorTerms",
+          .schema = &node_term_schema),
+};
+static const struct schema required_node_schema =
+    SCHEMA(struct affinity, "node selector", required_node_fields);
+
+static const struct field node_affinity_fields[] = {
+    {.name = REQUIRED,
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct affinity, has_required_node),
+     .schema = &required_node_schema},
+    FIELD(struct affinity, preferred_node, FIELD_LIST, PREFERRED, .schema = &preferred_node_schema),
+};
+static const struct schema node_affinity_schema =
+    SCHEMA(struct affinity, "node affinity", node_affinity_fields);
+
+static const struct field pod_affinity_fields[] = {
+    FIELD(struct affinity, required_pod, FIELD_LIST, REQUIRED, .schema = &pod_term_schema),
+    FIELD(struct affinity, preferred_pod, FIELD_LIST, PREFERRED, .schema = &preferred_pod_schema),
+};
+static const struct schema pod_affinity_schema =
+    SCHEMA(struct affinity, "pod affinity", pod_affinity_fields);
+
+static const struct field anti_affinity_fields[] = {
+    FIELD(struct affinity, required_anti, FIELD_LIST, REQUIRED, .schema = &pod_term_schema),
+    FIELD(struct affinity, preferred_anti, FIELD_LIST, PREFERRED, .schema = &preferred_pod_schema),
+};
+static const struct schema anti_affinity_schema =
+    SCHEMA(struct affinity, "pod anti-affinity", anti_affinity_fields);
+
+static const struct field affinity_fields[] = {
+    {.name = "nodeAffinity", .kind = FIELD_OBJECT, .schema = &node_affinity_schema},
+    {.name = "podAffinity", .kind = FIELD_OBJECT, .schema = &pod_affinity_schema},
+    {.name = "podAntiAffinity", .kind = FIELD_OBJECT, .schema = &anti_affinity_schema},
+};
+static const struct schema affinity_schema = SCHEMA(struct affinity, "affinity", affinity_fields);
+
+static const struct field spread_fields[] = {
+    FIELD(struct spread, max_skew, FIELD_INT32, "maxSkew"),
+    FIELD(struct spread, min_domains, FIELD_INT32, "minDomains"),
+    FIELD(struct spread, topology_key, FIELD_SYM, "topologyKey"),
+    FIELD(struct spread, hard, FIELD_SCALAR, "whenUnsatisfiable", .scalar = decode_hard),
+    FIELD(struct spread, ignore_affinity, FIELD_SCALAR, "nodeAffinityPolicy",
+          .scalar = decode_ignore),
+    FIELD(struct spread, honor_taints, FIELD_SCALAR, "nodeTaintsPolicy", .scalar = decode_honor),
+    FIELD(struct spread, selector, FIELD_OBJECT, "labelSelector", .schema = &label_selector_schema,
+          FIELD_HAS(struct spread, has_selector)),
+    FIELD(struct spread, match_label_keys, FIELD_SYMS, "matchLabelKeys"),
+};
+static const struct schema spread_schema = SCHEMA(struct spread, "spread", spread_fields);
+
+static const struct field claim_source_fields[] = {
+    FIELD(struct wire_volume, claim, FIELD_SPAN, "claimName"),
+};
+static const struct schema claim_source_schema =
+    SCHEMA(struct wire_volume, "claim", claim_source_fields);
+static const struct schema nothing_schema = {.name = "object", .size = sizeof(struct wire_volume)};
+
+static const struct field volume_fields[] = {
+    FIELD(struct wire_volume, name, FIELD_SPAN, "name"),
+    {.name = "persistentVolumeClaim", .kind = FIELD_OBJECT, .schema = &claim_source_schema},
+    {.name = "ephemeral",
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct wire_volume, ephemeral),
+     .schema = &nothing_schema},
+};
+static const struct schema volume_schema = SCHEMA(struct wire_volume, "volume", volume_fields);
+
+static const struct schema counted_schema = {.name = "item", .size = sizeof(struct wire_counted)};
+
+static const struct field pod_level_fields[] = {
+    FIELD(struct pod_wire, pod_level, FIELD_MAP, "requests", .schema = &resource_schema),
+};
+static const struct schema pod_level_schema =
+    SCHEMA(struct pod_wire, "resources", pod_level_fields);
+
+static const struct field spec_fields[] = {
+    FIELD(struct pod_wire, pod.node, FIELD_SYM, "nodeName"),
+    FIELD(struct pod_wire, pod.scheduler, FIELD_SYM, "schedulerName"),
+    FIELD(struct pod_wire, pod.priority, FIELD_INT32, "priority"),
+    FIELD(struct pod_wire, containers, FIELD_LIST, "containers", .schema = &container_schema),
+    FIELD(struct pod_wire, init_containers, FIELD_LIST, "initContainers",
+          .schema = &container_schema),
+    {.name = "resources", .kind = FIELD_OBJECT, .schema = &pod_level_schema},
+    FIELD(struct pod_wire, overhead, FIELD_MAP, "overhead", .schema = &resource_schema),
+    FIELD(struct pod_wire, pod.node_selector, FIELD_MAP, "nodeSelector", .schema = &label_schema),
+    FIELD(struct pod_wire, pod.tolerations, FIELD_LIST, "tolerations",
+          .schema = &toleration_schema),
+    FIELD(struct pod_wire, pod.affinity, FIELD_POINTER, "affinity", .schema = &affinity_schema),
+    FIELD(struct pod_wire, pod.spreads, FIELD_LIST, "topologySpreadConstraints",
+          .schema = &spread_schema),
+    FIELD(struct pod_wire, volumes, FIELD_LIST, "volumes", .schema = &volume_schema),
+    FIELD(struct pod_wire, claims, FIELD_LIST, "resourceClaims", .schema = &counted_schema),
+    FIELD(struct pod_wire, gates, FIELD_LIST, "schedulingGates", .schema = &counted_schema),
+    FIELD(struct pod_wire, pod.grace_seconds, FIELD_INT64, "terminationGracePeriodSeconds",
+          FIELD_HAS(struct pod_wire, pod.has_grace)),
+};
+static const struct schema spec_schema = SCHEMA(struct pod_wire, "spec", spec_fields);
+
+static const struct field status_fields[] = {
+    FIELD(struct pod_wire, pod.phase, FIELD_SCALAR, "phase", .scalar = decode_phase),
+    FIELD(struct pod_wire, pod.nominated_node, FIELD_SYM, "nominatedNodeName"),
+    FIELD(struct pod_wire, pod.start_time, FIELD_SCALAR, "startTime", .scalar = decode_time),
+    FIELD(struct pod_wire, conditions, FIELD_LIST, "conditions", .schema = &quiet_condition_schema),
+    FIELD(struct pod_wire, statuses, FIELD_LIST, "containerStatuses",
+          .schema = &container_status_schema),
+    FIELD(struct pod_wire, init_statuses, FIELD_LIST, "initContainerStatuses",
+          .schema = &container_status_schema),
+};
+static const struct schema status_schema = SCHEMA(struct pod_wire, "status", status_fields);
+
+static const struct field wire_fields[] = {
+    FIELD(struct pod_wire, pod.meta, FIELD_OBJECT, "metadata", .schema = &pod_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
+};
+static const struct schema wire_schema = SCHEMA(struct pod_wire, "Pod", wire_fields);
+
+static sym absent_if_empty(sym s)
+{
+    return s == SYM_EMPTY ? SYM_NONE : s;
+}
+
+static struct host_ports ports_of(struct arena *a, struct containers containers)
+{
+    struct host_ports out = {NULL, 0};
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < containers.count; i++)
+        for (uint32_t k = 0; k < containers.items[i].ports.count; k++)
+            if (containers.items[i].ports.items[k].port != 0)
+                ARENA_PUSH(a, out.items, out.count, capacity, containers.items[i].ports.items[k]);
+    return out;
+}
+
+static struct pod_volumes volumes_of(struct arena *a, const struct pod_wire *w)
+{
+    struct pod_volumes out = {NULL, 0};
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < w->volumes.count; i++) {
+        const struct wire_volume *v = &w->volumes.items[i];
+        struct pod_volume kept = {.claim = v->claim, .ephemeral = v->ephemeral};
+        if (v->ephemeral)
+            kept.claim =
+                arena_printf(a, "%.*s-%.*s", SPAN_ARG(w->pod.meta.name), SPAN_ARG(v->name));
+        if (kept.claim.len != 0)
+            ARENA_PUSH(a, out.items, out.count, capacity, kept);
+    }
+    return out;
+}
+
+static void take_conditions(struct pod *p, struct conditions list)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct condition *c = &list.items[i];
+        p->unschedulable |=
+            span_eq(c->type, SPAN("PodScheduled")) && span_eq(c->reason, SPAN("Unschedulable"));
+        if (!span_eq(c->type, SPAN("Ready")))
+            continue;
+        p->ready = c->status == CONDITION_TRUE;
+        p->unready = c->status == CONDITION_FALSE;
+    }
+}
+
+static void pod_convert(struct decode *d, const void *wire, void *out)
+{
+    const struct pod_wire *w = wire;
+    struct pod *p = out;
+    *p = w->pod;
+    p->node = absent_if_empty(p->node);
+    p->nominated_node = absent_if_empty(p->nominated_node);
+    p->requests = pod_wire_requests(d->arena, w, d->syms);
+    p->ports = ports_of(d->arena, w->containers);
+    p->volumes = volumes_of(d->arena, w);
+    p->resource_claims = w->claims.count;
+    p->gated = w->gates.count != 0;
+    take_conditions(p, w->conditions);
+}
+
+/* Of a template: containers and init containers get missing requests from limits. */
+static void template_convert(struct decode *d, const void *wire, void *out)
+{
+    struct pod_wire w = *(const struct pod_wire *)wire;
+    pod_wire_default(d->arena, &w);
+    pod_convert(d, &w, out);
+}
+
+static const struct field pod_volume_fields[] = {
+    FIELD(struct pod_volume, claim, FIELD_SPAN, "claim"),
+};
+static const struct schema pod_volume_schema =
+    SCHEMA(struct pod_volume, "volume", pod_volume_fields);
+
+static const struct field pod_fields[] = {
+    FIELD(struct pod, meta, FIELD_OBJECT, "metadata", .schema = &pod_meta_schema),
+    FIELD(struct pod, node, FIELD_SYM, "node"),
+    FIELD(struct pod, nominated_node, FIELD_SYM, "nominatedNode"),
+    FIELD(struct pod, scheduler, FIELD_SYM, "scheduler"),
+    FIELD(struct pod, requests, FIELD_MAP, "requests", .schema = &resource_schema),
+    FIELD(struct pod, ports, FIELD_LIST, "ports", .schema = &port_schema),
+    FIELD(struct pod, node_selector, FIELD_MAP, "nodeSelector", .schema = &label_schema),
+    FIELD(struct pod, tolerations, FIELD_LIST, "tolerations", .schema = &toleration_schema),
+    FIELD(struct pod, affinity, FIELD_POINTER, "affinity", .schema = &affinity_schema),
+    FIELD(struct pod, spreads, FIELD_LIST, "spreads", .schema = &spread_schema),
+    FIELD(struct pod, volumes, FIELD_LIST, "volumes", .schema = &pod_volume_schema),
+};
+
+#define POD_SCHEMA(label, convert_)                                                                \
+    {                                                                                              \
+        .name = (label), .size = sizeof(struct pod), .count = COUNT_OF(pod_fields),                \
+        .fields = pod_fields, .wire = &wire_schema, .convert = (convert_)                          \
+    }
+const struct schema pod_schema = POD_SCHEMA("Pod", pod_convert);
+const struct schema pod_template_schema = POD_SCHEMA("pod template", template_convert);

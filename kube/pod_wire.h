@@ -1,0 +1,62 @@
+/* pod_wire: a Pod as it is decoded, before its containers are summed up. Private to kube/. */
+#ifndef KUBE_POD_WIRE_H
+#define KUBE_POD_WIRE_H
+
+#include "kube/pod.h"
+
+struct container {
+    struct span name;
+    bool restartable; /* an init container with restartPolicy Always */
+    struct resources requests, limits;
+    struct host_ports ports; /* those without a hostPort have port 0 */
+};
+
+struct containers {
+    struct container *items;
+    uint32_t count;
+};
+
+struct container_status { /* in-place resize: what the node has given */
+    struct span name;
+    bool has_resources;
+    struct resources requests, allocated;
+};
+
+struct container_statuses {
+    struct container_status *items;
+    uint32_t count;
+};
+
+struct wire_volumes {
+    struct wire_volume {
+        struct span name, claim;
+        bool ephemeral;
+    } * items;
+    uint32_t count;
+};
+
+struct wire_count { /* a list of which only the length matters */
+    struct wire_counted {
+        bool ignored;
+    } * items;
+    uint32_t count;
+};
+
+struct pod_wire {
+    struct pod pod; /* all that is taken over as it is */
+    struct containers containers, init_containers;
+    struct resources pod_level, overhead;
+    struct conditions conditions;
+    struct container_statuses statuses, init_statuses;
+    struct wire_volumes volumes;
+    struct wire_count claims, gates;
+};
+
+/* Requests that are missing are filled from limits, as the API server does for a Pod but not for a
+ * template (spec provisioning 2.8). */
+void pod_wire_default(struct arena *a, struct pod_wire *w);
+/* Spec provisioning 2.6, without "pods"; sorted by symbol, zeros left out. */
+struct resources pod_wire_requests(struct arena *a, const struct pod_wire *w,
+                                   const struct symtab *syms);
+
+#endif

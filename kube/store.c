@@ -1,0 +1,623 @@
+/* What makes it cheap: a chunk that no snapshot has seen yet is changed in place; one that was
+ * published is copied first, and the old one is garbage of the last sequence that saw it. Snapshots
+ * die in any order, so garbage goes when its sequence is older than that of the oldest one alive.
+ *
+ * Symbols are only ever added to a table. When it has doubled since it was last looked at, the live
+ * ones are counted, and if they are fewer than half, every object is moved to a new table: a copy of
+ * everything, at most once per doubling. */
+#include "kube/store.h"
+
+#include <stdlib.h>
+
+enum {
+    FIRST_BITS = 3,
+    CHUNK_ITEMS = 48,      /* mean number of objects a chunk at which the directory doubles */
+    SYMS_REBUILD_MIN = 8192, /* below this a table is not worth rebuilding */
+};
+
+struct head { /* before every packed object */
+    _Alignas(max_align_t) uint64_t born; /* first sequence that can see it */
+    size_t size;
+    uint32_t list; /* the LIST that saw it last; the writer's own */
+};
+
+struct item {
+    uint64_t hash; /* in a chunk, items stand by it: equal content has one order, whatever its history */
+    const void *object;
+};
+
+struct store_chunk {
+    uint64_t born;
+    uint32_t count, capacity;
+    struct item items[];
+};
+
+struct garbage {
+    void *block;
+    uint64_t last; /* sequence that can still see it */
+};
+
+struct kind_shelf {
+    struct store_chunk **chunks;
+    uint32_t bits;
+    uint32_t count;
+    uint32_t list; /* number of the LIST under way or last done */
+    bool listing;
+    uint32_t count_before;
+    size_t bytes;
+    struct kind_state state;
+};
+
+struct store {
+    struct share share;
+    struct store_deriver deriver;
+    bool derives;
+    struct symtab *syms;
+    uint32_t syms_checked; /* table size at the last look */
+    struct kind_shelf kinds[KIND_STORED_COUNT];
+    uint64_t sequence; /* of the last snapshot */
+    mono_ms published;
+    bool changed;
+    struct snapshot *oldest, *newest;
+    struct garbage *garbage; /* a queue by sequence */
+    size_t garbage_at, garbage_count, garbage_capacity;
+    struct aside *asides;  /* the texts of each in one block of malloc */
+    uint32_t *aside_lists; /* beside them: the LIST that saw it last */
+    uint32_t aside_count;
+    struct arena scratch;
+};
+
+static struct head *head_of(const void *object)
+{
+    return (struct head *)((char *)(uintptr_t)object - sizeof(struct head));
+}
+
+static const struct meta *meta_of(const void *object)
+{
+    return object; /* the first member of every stored kind */
+}
+
+static uint64_t hash_of(struct span ns, struct span name)
+{
+    return span_hash(name) * 31 + span_hash(ns);
+}
+
+static uint32_t chunk_of(uint64_t hash, uint32_t bits)
+{
+    return (uint32_t)(hash >> (64 - bits));
+}
+
+/* --- garbage --- */
+
+static void discard(struct store *s, void *block, uint64_t born)
+{
+    if (born > s->sequence) { /* nobody has seen it */
+        free(block);
+        return;
+    }
+    if (s->garbage_count == s->garbage_capacity) {
+        if (s->garbage_at > s->garbage_count / 2) {
+            s->garbage_count -= s->garbage_at;
+            memmove(s->garbage, s->garbage + s->garbage_at,
+                    s->garbage_count * sizeof(s->garbage[0]));
+            s->garbage_at = 0;
+        } else {
+            s->garbage_capacity = s->garbage_capacity != 0 ? s->garbage_capacity * 2 : 64;
+            s->garbage = mem_grow(s->garbage, s->garbage_capacity, sizeof(s->garbage[0]));
+        }
+    }
+    s->garbage[s->garbage_count++] = (struct garbage){block, s->sequence};
+}
+
+static void collect(struct store *s)
+{
+    share_reap(&s->share);
+    uint64_t oldest = s->oldest != NULL ? s->oldest->sequence : UINT64_MAX;
+    while (s->garbage_at < s->garbage_count && s->garbage[s->garbage_at].last < oldest)
+        free(s->garbage[s->garbage_at++].block);
+}
+
+static void discard_object(struct store *s, struct kind_shelf *k, const void *object)
+{
+    struct head *h = head_of(object);
+    k->bytes -= h->size;
+    discard(s, h, h->born);
+}
+
+/* --- chunks --- */
+
+static struct store_chunk *chunk_new(const struct store *s, uint32_t capacity)
+{
+    struct store_chunk *c = mem_new(sizeof(*c) + capacity * sizeof(c->items[0]));
+    c->born = s->sequence + 1;
+    c->capacity = capacity;
+    return c;
+}
+
+/* The chunk at `at`, ours to change, with room for one more. */
+static struct store_chunk *chunk_own(struct store *s, struct kind_shelf *k, uint32_t at)
+{
+    struct store_chunk *c = k->chunks[at];
+    if (c->born > s->sequence && c->count < c->capacity)
+        return c;
+    struct store_chunk *copy = chunk_new(s, c->count + c->count / 2 + 8);
+    copy->count = c->count;
+    memcpy(copy->items, c->items, c->count * sizeof(c->items[0]));
+    k->chunks[at] = copy;
+    discard(s, c, c->born);
+    return copy;
+}
+
+/* The first item with the hash, or where it would stand. */
+static uint32_t chunk_place(const struct store_chunk *c, uint64_t hash)
+{
+    uint32_t low = 0, high = c->count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (c->items[mid].hash < hash)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static const struct item *chunk_find(const struct store_chunk *c, uint64_t hash, struct span ns,
+                                     struct span name)
+{
+    for (uint32_t i = chunk_place(c, hash); i < c->count && c->items[i].hash == hash; i++) {
+        const struct meta *m = meta_of(c->items[i].object);
+        if (span_eq(m->name, name) && span_eq(m->ns, ns))
+            return &c->items[i];
+    }
+    return NULL;
+}
+
+static void shelf_double(struct store *s, struct kind_shelf *k)
+{
+    uint32_t old_count = 1u << k->bits;
+    struct store_chunk **old = k->chunks;
+    k->bits++;
+    k->chunks = mem_array((size_t)old_count * 2, sizeof(*k->chunks));
+    for (uint32_t at = 0; at < old_count; at++) {
+        struct store_chunk *c = old[at];
+        struct store_chunk *half[2] = {chunk_new(s, c->count + 8), chunk_new(s, c->count + 8)};
+        for (uint32_t i = 0; i < c->count; i++) {
+            struct store_chunk *to = half[chunk_of(c->items[i].hash, k->bits) & 1];
+            to->items[to->count++] = c->items[i];
+        }
+        memcpy(&k->chunks[(size_t)at * 2], half, sizeof(half));
+        discard(s, c, c->born);
+    }
+    free(old);
+}
+
+static void shelf_put(struct store *s, struct kind_shelf *k, const void *object)
+{
+    const struct meta *m = meta_of(object);
+    uint64_t hash = hash_of(m->ns, m->name);
+    uint32_t at = chunk_of(hash, k->bits);
+    struct store_chunk *c = chunk_own(s, k, at);
+    struct item *held = (struct item *)(uintptr_t)chunk_find(c, hash, m->ns, m->name);
+    k->bytes += head_of(object)->size;
+    if (held != NULL) {
+        discard_object(s, k, held->object);
+        held->object = object;
+        return;
+    }
+    uint32_t place = chunk_place(c, hash);
+    memmove(&c->items[place + 1], &c->items[place], (c->count - place) * sizeof(c->items[0]));
+    c->items[place] = (struct item){hash, object};
+    c->count++;
+    k->count++;
+    if (k->count > ((uint32_t)CHUNK_ITEMS << k->bits))
+        shelf_double(s, k);
+}
+
+static const void *shelf_find(const struct kind_shelf *k, struct span ns, struct span name)
+{
+    uint64_t hash = hash_of(ns, name);
+    const struct item *it = chunk_find(k->chunks[chunk_of(hash, k->bits)], hash, ns, name);
+    return it != NULL ? it->object : NULL;
+}
+
+static void shelf_remove(struct store *s, struct kind_shelf *k, uint32_t at, uint32_t i)
+{
+    struct store_chunk *c = chunk_own(s, k, at);
+    discard_object(s, k, c->items[i].object);
+    c->count--;
+    memmove(&c->items[i], &c->items[i + 1], (c->count - i) * sizeof(c->items[0]));
+    k->count--;
+    s->changed = true;
+}
+
+/* --- objects that do not decode --- */
+
+static void aside_drop(struct store *s, uint32_t at)
+{
+    discard(s, (void *)(uintptr_t)s->asides[at].ns.ptr, 0);
+    uint32_t behind = --s->aside_count - at;
+    memmove(&s->asides[at], &s->asides[at + 1], behind * sizeof(s->asides[0]));
+    memmove(&s->aside_lists[at], &s->aside_lists[at + 1], behind * sizeof(s->aside_lists[0]));
+    s->changed = true;
+}
+
+static void aside_remove(struct store *s, enum kind kind, struct span ns, struct span name)
+{
+    for (uint32_t i = 0; i < s->aside_count; i++) {
+        const struct aside *a = &s->asides[i];
+        if (a->kind == kind && span_eq(a->name, name) && span_eq(a->ns, ns)) {
+            aside_drop(s, i);
+            return;
+        }
+    }
+}
+
+static void aside_add(struct store *s, enum kind kind, struct span ns, struct span name,
+                      struct span reason)
+{
+    aside_remove(s, kind, ns, name);
+    if (s->aside_count == STORE_ASIDES_MAX)
+        return;
+    char *text = mem_new(ns.len + name.len + reason.len + 1);
+    struct aside a = {.kind = kind,
+                      .ns = {text, ns.len},
+                      .name = {text + ns.len, name.len},
+                      .reason = {text + ns.len + name.len, reason.len}};
+    if (ns.len != 0)
+        memcpy(text, ns.ptr, ns.len);
+    if (name.len != 0)
+        memcpy(text + ns.len, name.ptr, name.len);
+    memcpy(text + ns.len + name.len, reason.ptr, reason.len);
+    s->aside_lists[s->aside_count] = s->kinds[kind].list;
+    s->asides[s->aside_count++] = a;
+    s->changed = true;
+}
+
+/* --- what the watch tells --- */
+
+struct identity {
+    struct span ns, name;
+    uint64_t version;
+};
+
+static bool identity_of(struct doc_value object, struct identity *out)
+{
+    struct doc_value meta;
+    if (!doc_find(object, SPAN("metadata"), &meta))
+        return false;
+    int64_t version = 0;
+    *out = (struct identity){.ns = doc_text_at(meta, SPAN("namespace")),
+                             .name = doc_text_at(meta, SPAN("name"))};
+    if (span_int64(doc_text_at(meta, SPAN("resourceVersion")), &version))
+        out->version = (uint64_t)version;
+    return out->name.len != 0;
+}
+
+static void put(struct store *s, enum kind kind, struct doc_value value, const struct identity *id)
+{
+    struct kind_shelf *k = &s->kinds[kind];
+    const void *held = shelf_find(k, id->ns, id->name);
+    if (held != NULL && id->version != 0) {
+        uint64_t have = meta_of(held)->resource_version;
+        if (have == id->version || (have > id->version && !k->listing)) {
+            head_of(held)->list = k->list;
+            return;
+        }
+    }
+    const struct schema *schema = kind_info(kind)->schema;
+    arena_clear(&s->scratch);
+    void *object = arena_alloc(&s->scratch, schema->size);
+    struct err err;
+    if (!decode_one(&s->scratch, s->syms, value, schema, object, &err)) {
+        aside_add(s, kind, id->ns, id->name, span_of(err.msg));
+        if (held != NULL)
+            head_of(held)->list = k->list;
+        return;
+    }
+    size_t size;
+    struct head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, &size);
+    *h = (struct head){.born = s->sequence + 1, .size = size, .list = k->list};
+    shelf_put(s, k, h + 1);
+    aside_remove(s, kind, id->ns, id->name);
+    s->changed = true;
+}
+
+void store_event(struct store *s, enum kind kind, enum watch_event e, struct doc_value object)
+{
+    struct identity id;
+    if (!identity_of(object, &id))
+        return; /* nameless: nothing of ours */
+    if (e == WATCH_PUT) {
+        put(s, kind, object, &id);
+        return;
+    }
+    aside_remove(s, kind, id.ns, id.name);
+    struct kind_shelf *k = &s->kinds[kind];
+    uint64_t hash = hash_of(id.ns, id.name);
+    uint32_t at = chunk_of(hash, k->bits);
+    const struct item *it = chunk_find(k->chunks[at], hash, id.ns, id.name);
+    if (it != NULL)
+        shelf_remove(s, k, at, (uint32_t)(it - k->chunks[at]->items));
+}
+
+void store_list_begin(struct store *s, enum kind kind)
+{
+    struct kind_shelf *k = &s->kinds[kind];
+    k->list++;
+    if (!k->listing) /* else begun anew: what the first attempt brought was not there before */
+        k->count_before = k->count;
+    k->listing = true;
+}
+
+void store_list_end(struct store *s, enum kind kind)
+{
+    struct kind_shelf *k = &s->kinds[kind];
+    uint32_t lost = 0;
+    for (uint32_t at = 0; at < 1u << k->bits; at++)
+        for (uint32_t i = k->chunks[at]->count; i-- > 0;)
+            if (head_of(k->chunks[at]->items[i].object)->list != k->list) {
+                shelf_remove(s, k, at, i);
+                lost++;
+            }
+    for (uint32_t i = s->aside_count; i-- > 0;)
+        if (s->asides[i].kind == kind && s->aside_lists[i] != k->list)
+            aside_drop(s, i);
+    k->listing = false;
+    k->state.synced = true;
+    k->state.lists++;
+    k->state.before_list = k->count_before;
+    k->state.lost_in_list = lost;
+    s->changed = true;
+}
+
+void store_state(struct store *s, enum kind kind, const struct err *broken, mono_ms now)
+{
+    struct kind_state *state = &s->kinds[kind].state;
+    mono_ms since = broken == NULL ? 0 : state->broken_since != 0 ? state->broken_since : now;
+    if (since == state->broken_since)
+        return;
+    state->broken_since = since;
+    s->changed = true;
+}
+
+/* --- symbols --- */
+
+static void mark(void *user, sym id)
+{
+    ((bool *)user)[id] = true;
+}
+
+static uint32_t syms_alive(struct store *s, uint32_t limit)
+{
+    bool *alive = mem_array(limit, sizeof(bool));
+    uint32_t count = 0;
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
+        struct kind_shelf *k = &s->kinds[kind];
+        for (uint32_t at = 0; at < 1u << k->bits; at++)
+            for (uint32_t i = 0; i < k->chunks[at]->count; i++)
+                schema_syms(kind_info(kind)->schema, k->chunks[at]->items[i].object, mark, alive);
+    }
+    for (uint32_t id = 1; id < limit; id++)
+        count += alive[id];
+    free(alive);
+    return count;
+}
+
+static void syms_rebuild(struct store *s)
+{
+    struct symtab *fresh = kube_symtab_new();
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
+        struct kind_shelf *k = &s->kinds[kind];
+        for (uint32_t at = 0; at < 1u << k->bits; at++) {
+            struct store_chunk *c = chunk_own(s, k, at);
+            for (uint32_t i = 0; i < c->count; i++) {
+                const void *old = c->items[i].object;
+                size_t size;
+                struct head *h = schema_pack(kind_info(kind)->schema, old, sizeof(*h), s->syms,
+                                             fresh, &size);
+                *h = (struct head){.born = s->sequence + 1,
+                                   .size = size,
+                                   .list = head_of(old)->list};
+                discard_object(s, k, old);
+                k->bytes += size;
+                c->items[i].object = h + 1;
+            }
+        }
+    }
+    symtab_unref(s->syms);
+    s->syms = fresh;
+}
+
+static void syms_tidy(struct store *s)
+{
+    uint32_t limit = symtab_limit(s->syms);
+    if (limit < SYMS_REBUILD_MIN || limit / 2 < s->syms_checked)
+        return;
+    if (syms_alive(s, limit) < limit / 2)
+        syms_rebuild(s);
+    s->syms_checked = symtab_limit(s->syms);
+}
+
+/* --- publishing --- */
+
+void store_touch(struct store *s)
+{
+    s->changed = true;
+}
+
+mono_ms store_due(const struct store *s)
+{
+    if (!s->changed)
+        return INT64_MAX;
+    return s->sequence == 0 ? INT64_MIN : s->published + STORE_PUBLISH_MS;
+}
+
+void store_publish(struct store *s, mono_ms now)
+{
+    syms_tidy(s);
+    struct snapshot *snap = mem_new(sizeof(*snap));
+    snap->sequence = ++s->sequence;
+    snap->published = now;
+    snap->store = s;
+    snap->syms = symtab_ref(s->syms);
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
+        struct kind_shelf *k = &s->kinds[kind];
+        snap->state[kind] = k->state;
+        snap->state[kind].count = k->count;
+        snap->kinds[kind].bits = k->bits;
+        snap->kinds[kind].chunks = mem_array((size_t)1 << k->bits, sizeof(*k->chunks));
+        memcpy(snap->kinds[kind].chunks, k->chunks, sizeof(*k->chunks) << k->bits);
+    }
+    struct aside *asides = mem_array(s->aside_count, sizeof(*asides));
+    if (s->aside_count != 0)
+        memcpy(asides, s->asides, s->aside_count * sizeof(*asides));
+    snap->asides = asides;
+    snap->aside_count = s->aside_count;
+    if (s->derives)
+        snap->derived = s->deriver.derive(s->deriver.user, snap, s->newest, s->syms);
+    snap->older = s->newest;
+    if (s->newest != NULL)
+        s->newest->newer = snap;
+    else
+        s->oldest = snap;
+    s->newest = snap;
+    s->changed = false;
+    s->published = now;
+    share_publish(&s->share, &snap->shared);
+    collect(s);
+}
+
+static void snapshot_destroy(struct shared *shared)
+{
+    struct snapshot *snap = (struct snapshot *)shared;
+    struct store *s = snap->store;
+    if (snap->older != NULL)
+        snap->older->newer = snap->newer;
+    else
+        s->oldest = snap->newer;
+    if (snap->newer != NULL)
+        snap->newer->older = snap->older;
+    else
+        s->newest = snap->older;
+    if (snap->derived != NULL)
+        s->deriver.destroy(s->deriver.user, snap->derived);
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
+        free(snap->kinds[kind].chunks);
+    free((void *)(uintptr_t)snap->asides);
+    symtab_unref(snap->syms);
+    free(snap);
+}
+
+struct share *store_share(struct store *s)
+{
+    return &s->share;
+}
+
+/* --- lifecycle --- */
+
+struct store *store_new(const struct store_deriver *deriver)
+{
+    struct store *s = mem_new(sizeof(*s));
+    share_init(&s->share, snapshot_destroy);
+    if (deriver != NULL) {
+        s->deriver = *deriver;
+        s->derives = true;
+    }
+    s->syms = kube_symtab_new();
+    s->asides = mem_array(STORE_ASIDES_MAX, sizeof(*s->asides));
+    s->aside_lists = mem_array(STORE_ASIDES_MAX, sizeof(*s->aside_lists));
+    arena_init(&s->scratch, 64 << 10);
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
+        struct kind_shelf *k = &s->kinds[kind];
+        k->bits = FIRST_BITS;
+        k->chunks = mem_array((size_t)1 << FIRST_BITS, sizeof(*k->chunks));
+        for (uint32_t at = 0; at < 1u << FIRST_BITS; at++)
+            k->chunks[at] = chunk_new(s, 0);
+    }
+    s->changed = true; /* an empty snapshot is one, too */
+    return s;
+}
+
+void store_free(struct store *s)
+{
+    share_release(&s->share);
+    collect(s);
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
+        struct kind_shelf *k = &s->kinds[kind];
+        for (uint32_t at = 0; at < 1u << k->bits; at++) {
+            for (uint32_t i = 0; i < k->chunks[at]->count; i++)
+                free(head_of(k->chunks[at]->items[i].object));
+            free(k->chunks[at]);
+        }
+        free(k->chunks);
+    }
+    for (uint32_t i = 0; i < s->aside_count; i++)
+        free((void *)(uintptr_t)s->asides[i].ns.ptr);
+    free(s->asides);
+    free(s->aside_lists);
+    free(s->garbage);
+    symtab_unref(s->syms);
+    arena_release(&s->scratch);
+    free(s);
+}
+
+size_t store_bytes(const struct store *s, enum kind k)
+{
+    return s->kinds[k].bytes;
+}
+
+const struct symtab *store_syms(const struct store *s)
+{
+    return s->syms;
+}
+
+/* --- reading --- */
+
+const void *snapshot_find(const struct snapshot *s, enum kind k, struct span ns, struct span name)
+{
+    uint64_t hash = hash_of(ns, name);
+    const struct store_chunk *c = s->kinds[k].chunks[chunk_of(hash, s->kinds[k].bits)];
+    const struct item *it = chunk_find(c, hash, ns, name);
+    return it != NULL ? it->object : NULL;
+}
+
+struct snapshot_iter snapshot_each(const struct snapshot *s, enum kind k)
+{
+    return (struct snapshot_iter){.s = s, .kind = k};
+}
+
+const void *snapshot_next(struct snapshot_iter *it)
+{
+    for (; it->chunk < 1u << it->s->kinds[it->kind].bits; it->chunk++, it->at = 0) {
+        const struct store_chunk *c = it->s->kinds[it->kind].chunks[it->chunk];
+        if (it->at < c->count)
+            return c->items[it->at++].object;
+    }
+    return NULL;
+}
+
+const void *snapshot_next_changed(struct snapshot_iter *it, const struct snapshot *before)
+{
+    bool comparable = before != NULL && before->kinds[it->kind].bits == it->s->kinds[it->kind].bits;
+    for (; it->chunk < 1u << it->s->kinds[it->kind].bits; it->chunk++, it->at = 0) {
+        const struct store_chunk *c = it->s->kinds[it->kind].chunks[it->chunk];
+        if (comparable && before->kinds[it->kind].chunks[it->chunk] == c)
+            continue;
+        while (it->at < c->count) {
+            const void *object = c->items[it->at++].object;
+            const struct meta *m = meta_of(object);
+            if (before == NULL || snapshot_find(before, it->kind, m->ns, m->name) != object)
+                return object;
+        }
+    }
+    return NULL;
+}
+
+bool snapshot_synced(const struct snapshot *s)
+{
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
+        if (!s->state[kind].synced)
+            return false;
+    return true;
+}
