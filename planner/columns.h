@@ -1,0 +1,100 @@
+/* columns: the world as the planner's own files see it. Everybody else uses planner/world.h.
+ *
+ * Reading order: classes (pods), types (catalogue), option (what can be bought), then this. Nodes are
+ * rows; nodes that look the same to every signature share a profile, so that "does the signature suit
+ * the node" is asked once a profile. */
+#ifndef PLANNER_COLUMNS_H
+#define PLANNER_COLUMNS_H
+
+#include "planner/option.h"
+#include "planner/world.h"
+
+/* What signatures can see of a node: labels that some of them ask for, and taints. */
+struct profile {
+    struct requirements labels; /* of a node a value each; of a claim still to be launched, a set */
+    struct taints taints;
+};
+
+struct waiting_pod { /* pending, or on a node that is leaving */
+    const struct pod *pod;
+    uint32_t class_id;
+    bool bound;   /* to a leaving node */
+    bool blocked; /* by a PodDisruptionBudget, for ever */
+};
+
+struct row_ports {
+    struct host_port *items; /* of pods that stand there */
+    uint32_t count, capacity;
+};
+
+struct row_slot {
+    uint32_t tag; /* upper half of the name's hash */
+    uint32_t row; /* plus one; 0: free */
+};
+
+/* Rows by name, open addressing, at most half full: the extender looks up a thousand names a request. */
+struct row_index {
+    struct row_slot *slots;
+    uint32_t mask;
+};
+
+struct world {
+    struct arena arena;
+    struct symtab *syms; /* a reference; written only while building */
+    struct world_options settings;
+    struct label_rules rules;
+    sym *columns;
+    uint32_t column_count, column_capacity;
+    struct classes classes;
+    struct types types;
+    uint32_t *daemons; /* classes of the DaemonSets' pods */
+    uint32_t daemon_count;
+
+    struct option *options; /* in the order of trying */
+    uint32_t option_count;
+    bool soft_taints; /* some option has a PreferNoSchedule taint */
+    const struct node_pool **pools; /* all, by name: world_node.pool is an index */
+    uint32_t pool_count;
+
+    struct world_node *nodes;
+    uint32_t node_count;
+    amount *allocatable, *requested, *expected, *left, *capacity; /* a row a node */
+    uint32_t *profile_of;
+    struct profile *profiles;
+    uint32_t profile_count;
+    struct row_ports *ports;
+    struct row_index by_node, by_claim; /* only rows that have one */
+    const struct pod **bound;  /* by row */
+    uint32_t *bound_class;
+
+    struct waiting_pod *waiting;
+    uint32_t waiting_count;
+    uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
+    uint32_t unbound_mask;
+};
+
+/* The first taint that is not tolerated, or NULL. */
+const struct taint *world_untolerated(const struct signature *s, bool soft, struct taints taints);
+/* FIT_YES, FIT_TAINT or FIT_SELECTOR. *key_out (may be NULL) is the label that decides. */
+enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t profile,
+                     sym *key_out);
+static inline const amount *world_vector(const struct world *w, const amount *matrix, uint32_t row)
+{
+    return matrix + (size_t)row * w->column_count;
+}
+static inline bool vector_fits(const amount *request, const amount *room, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (request[i] > room[i])
+            return false;
+    return true;
+}
+
+/* The waiting pod with this uid that is not bound, or NULL. */
+const struct waiting_pod *world_unbound(const struct world *w, struct span uid);
+
+/* Steps of world_build, in this order, each in a file of its own. */
+void world_build_rows(struct world *w, const struct world_input *in);
+void world_build_profiles(struct world *w); /* after every class is known */
+
+#endif

@@ -1,0 +1,94 @@
+/* fits: the one answer to "can a pod of this class run on this row". */
+#include "planner/columns.h"
+
+const char *fit_name(enum fit f)
+{
+    static const char *const names[FIT_COUNT] = {
+        [FIT_YES] = "yes",     [FIT_TAINT] = "taint",     [FIT_SELECTOR] = "selector",
+        [FIT_PORTS] = "ports", [FIT_LEAVING] = "leaving", [FIT_RESOURCES] = "resources",
+        [FIT_UNKNOWN] = "unknown",
+    };
+    return names[f];
+}
+
+const struct taint *world_untolerated(const struct signature *s, bool soft, struct taints taints)
+{
+    for (uint32_t i = 0; i < taints.count; i++) {
+        const struct taint *t = &taints.items[i];
+        if (!taint_tolerated(t, s->tolerations) &&
+            !(soft && t->effect == TAINT_PREFER_NO_SCHEDULE))
+            return t; /* cppcheck-suppress returnDanglingLifetime ; `items` is a pointer, no array */
+    }
+    return NULL;
+}
+
+/* Whether every value that the node has, or may turn out to have, is asked for. */
+static bool covers(const struct requirement *asked, const struct requirement *has,
+                   const struct symtab *syms)
+{
+    enum op op = requirement_op(asked);
+    if (has == NULL)
+        return op == OP_NOT_IN || op == OP_DOES_NOT_EXIST;
+    if (has->complement)
+        return op == OP_EXISTS && !asked->has_gte && !asked->has_lte;
+    for (uint32_t i = 0; i < has->count; i++)
+        if (!requirement_has(asked, has->values[i], syms))
+            return false;
+    return has->count != 0;
+}
+
+enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t profile,
+                     sym *key_out)
+{
+    const struct signature *s = &w->classes.signatures[try->signature];
+    const struct profile *p = &w->profiles[profile];
+    if (world_untolerated(s, try->soft, p->taints) != NULL)
+        return FIT_TAINT;
+    for (uint32_t i = 0; i < s->requirements.count; i++) {
+        const struct requirement *r = &s->requirements.items[i];
+        if (covers(r, requirements_get(&p->labels, r->key), w->syms))
+            continue;
+        if (key_out != NULL)
+            *key_out = r->key;
+        return FIT_SELECTOR;
+    }
+    return FIT_YES;
+}
+
+static enum fit best_attempt(const struct world *w, const struct pod_class *k, uint32_t row)
+{
+    enum fit best = FIT_TAINT;
+    for (uint32_t i = 0; i < k->attempt_count; i++) {
+        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
+        enum fit f = world_suits(w, try, w->profile_of[row], NULL);
+        if (f == FIT_YES)
+            return FIT_YES;
+        if (f == FIT_SELECTOR)
+            best = FIT_SELECTOR;
+    }
+    return best;
+}
+
+enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held)
+{
+    const struct pod_class *k = &w->classes.items[class_id];
+    const struct world_node *n = &w->nodes[row];
+    if (n->leaving)
+        return FIT_LEAVING;
+    enum fit suits = best_attempt(w, k, row);
+    if (suits != FIT_YES)
+        return suits;
+    const amount *requests = classes_requests(&w->classes, (uint32_t)class_id);
+    const amount *left = world_vector(w, w->left, row);
+    const amount *expected = world_vector(w, w->expected, row);
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        amount room = left[c] + (k->daemon ? expected[c] : 0) - (held != NULL ? held[c] : 0);
+        if (requests[c] > 0 && requests[c] > room)
+            return FIT_RESOURCES;
+    }
+    struct host_ports there = {w->ports[row].items, w->ports[row].count};
+    if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_attempt].signature].ports,
+                       there))
+        return FIT_PORTS;
+    return k->needs == RULE_NONE ? FIT_YES : FIT_UNKNOWN;
+}

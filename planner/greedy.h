@@ -1,0 +1,30 @@
+/* greedy: Karpenter's order and outcome (spec provisioning 4.2-4.4): largest pods first, existing
+ * nodes by name, then claims with the fewest pods, then a new claim of the first pool that will do. */
+#ifndef PLANNER_GREEDY_H
+#define PLANNER_GREEDY_H
+
+#include "planner/plan.h"
+#include "planner/trial.h"
+
+enum outcome {
+    OUTCOME_NOT_REACHED,
+    OUTCOME_PLACED,
+    OUTCOME_NO_PLACE,
+    OUTCOME_MIN_VALUES, /* a pool that would take it needs a rule that is not there yet */
+    OUTCOME_RESERVED,
+};
+
+/* Gives those of the queue who have a place on a row, and still fit there, that place. Returns how many
+ * of the queue are left, in their order; the places of the others are outcomes. */
+uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
+                     uint32_t count, uint8_t *outcome_out);
+
+/* `queue` are indexes into the world's waiting pods, in order; outcome_out has one an index of the
+ * waiting pods. Returns false when stopped before the end. */
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *queue,
+                uint32_t count, uint8_t *outcome_out);
+
+/* Sorts indexes of waiting pods: CPU, memory, age, UID. */
+void greedy_order(const struct world *w, struct arena *a, uint32_t *queue, uint32_t count);
+
+#endif

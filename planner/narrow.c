@@ -1,0 +1,185 @@
+#include "planner/narrow.h"
+
+static void spec_words(struct words *out, const struct spec *s, uint32_t daemon_words)
+{
+    words_put(out, s->option);
+    for (uint32_t i = 0; i < daemon_words; i++)
+        words_put64(out, s->daemons_out[i]);
+    for (uint32_t i = 0; i < s->requirements.count; i++) {
+        const struct requirement *r = &s->requirements.items[i];
+        words_put(out, r->key);
+        words_put(out, (uint32_t)r->complement << 2 | (uint32_t)r->has_gte << 1 | r->has_lte);
+        words_put64(out, r->has_gte ? (uint64_t)r->gte : 0);
+        words_put64(out, r->has_lte ? (uint64_t)r->lte : 0);
+        words_put(out, r->count);
+        for (uint32_t v = 0; v < r->count; v++)
+            words_put(out, r->values[v]);
+    }
+}
+
+static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *kinds)
+{
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (t->offers[k].reserved && bits_has(kinds, t->offers[k].kind))
+            return true;
+    return false;
+}
+
+/* What follows from the set of types. */
+static void spec_finish(struct specs *s, struct spec *x)
+{
+    const struct world *w = s->world;
+    const struct types *t = &w->types;
+    const struct option *o = &w->options[x->option];
+    x->most = ARENA_ARRAY(s->arena, amount, w->column_count);
+    for (uint32_t c = 0; c < w->column_count; c++)
+        x->most[c] = -1;
+    for (BITS_EACH(type, x->types, t->words)) {
+        x->reserved |= type_reserved(t, type, x->kinds);
+        for (uint32_t g = t->first_group[type]; g < t->first_group[type + 1]; g++)
+            for (uint32_t c = 0; c < w->column_count; c++)
+                if (world_vector(w, o->room, g)[c] > x->most[c])
+                    x->most[c] = world_vector(w, o->room, g)[c];
+    }
+}
+
+void specs_init(struct specs *s, struct arena *a, const struct world *w)
+{
+    *s = (struct specs){.arena = a, .world = w, .step_slots = 256};
+    s->steps = ARENA_ARRAY(a, struct narrow_step, s->step_slots);
+    intern_init(&s->known, a);
+    for (uint32_t i = 0; i < w->option_count; i++) {
+        const struct option *o = &w->options[i];
+        uint32_t daemon_words = bits_words(o->daemon_count);
+        struct spec x = {.option = i, .requirements = o->requirements, .types = o->types,
+                         .kinds = o->kinds,
+                         .daemons_out = ARENA_ARRAY(a, uint64_t, daemon_words)};
+        struct words words;
+        words_init(&words, a);
+        spec_words(&words, &x, daemon_words);
+        intern_put(&s->known, &words, NULL);
+        spec_finish(s, &x);
+        ARENA_PUSH(a, s->items, s->count, s->capacity, x);
+    }
+}
+
+/* --- one step --- */
+
+static void cut_by_ports(struct specs *s, struct spec *x, struct host_ports ports)
+{
+    const struct types *t = &s->world->types;
+    const struct option *o = &s->world->options[x->option];
+    for (uint32_t d = 0; d < o->daemon_count; d++)
+        if (ports_conflict(ports, o->daemons[d].ports))
+            bits_add(x->daemons_out, d);
+    for (BITS_EACH(type, x->types, t->words))
+        if (bits_has(x->daemons_out, o->daemon_of[type]))
+            bits_drop(x->types, type);
+}
+
+/* Only keys that the signature has touched can have cost a type its place. */
+static void cut_by_requirements(struct specs *s, struct spec *x, const struct requirements *asked)
+{
+    const struct types *t = &s->world->types;
+    x->kinds = ARENA_ARRAY(s->arena, uint64_t, t->kind_words);
+    for (uint32_t i = 0; i < asked->count; i++)
+        types_cut(t, x->types, requirements_get(&x->requirements, asked->items[i].key),
+                  s->world->syms);
+    types_kinds(t, x->kinds, &x->requirements, s->world->syms);
+    types_cut_kinds(t, x->types, x->kinds);
+}
+
+static uint64_t *bits_copy(struct arena *a, const uint64_t *set, uint32_t words)
+{
+    uint64_t *copy = ARENA_ARRAY(a, uint64_t, words);
+    if (words != 0)
+        memcpy(copy, set, words * sizeof(*copy));
+    return copy;
+}
+
+static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *try)
+{
+    const struct world *w = s->world;
+    const struct signature *g = &w->classes.signatures[try->signature];
+    struct spec x = s->items[from];
+    const struct option *o = &w->options[x.option];
+    if (world_untolerated(g, try->soft, o->taints) != NULL)
+        return -1 - NARROW_TAINT;
+    if (!requirements_compatible(&x.requirements, &g->requirements, w->rules.well_known, w->syms,
+                                 NULL, NULL))
+        return -1 - NARROW_REQUIREMENT;
+    if (g->requirements.count == 0 && g->ports.count == 0)
+        return (int32_t)from;
+
+    struct requirement *items = ARENA_ARRAY(s->arena, struct requirement, x.requirements.count);
+    memcpy(items, x.requirements.items, x.requirements.count * sizeof(*items));
+    x.requirements.items = items;
+    requirements_add_all(s->arena, &x.requirements, &g->requirements, w->syms);
+    uint32_t daemon_words = bits_words(o->daemon_count);
+    x.daemons_out = bits_copy(s->arena, x.daemons_out, daemon_words);
+    x.types = bits_copy(s->arena, x.types, w->types.words);
+    if (g->ports.count != 0)
+        cut_by_ports(s, &x, g->ports);
+    struct words words;
+    words_init(&words, s->arena);
+    spec_words(&words, &x, daemon_words);
+    bool is_new;
+    uint32_t id = intern_put(&s->known, &words, &is_new);
+    if (is_new) {
+        cut_by_requirements(s, &x, &g->requirements);
+        x.reserved = false;
+        spec_finish(s, &x);
+        ARENA_PUSH(s->arena, s->items, s->count, s->capacity, x);
+    }
+    return bits_count(s->items[id].types, w->types.words) != 0 ? (int32_t)id : -1 - NARROW_TYPES;
+}
+
+static struct narrow_step *step_slot(const struct specs *s, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t mask = s->step_slots - 1, at = (uint32_t)(hash >> 32) & mask;
+    while (s->steps[at].key != 0 && s->steps[at].key != key)
+        at = (at + 1) & mask;
+    return &s->steps[at];
+}
+
+static void steps_grow(struct specs *s)
+{
+    struct narrow_step *old = s->steps;
+    uint32_t n = s->step_slots;
+    s->step_slots *= 2;
+    s->steps = ARENA_ARRAY(s->arena, struct narrow_step, s->step_slots);
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].key != 0)
+            *step_slot(s, old[i].key) = old[i];
+}
+
+int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
+{
+    uint64_t key = ((uint64_t)spec << 33 | (uint64_t)try->signature << 1 | try->soft) + 1;
+    struct narrow_step *step = step_slot(s, key);
+    if (step->key == key)
+        return step->to;
+    int32_t to = narrow_now(s, spec, try);
+    if (s->step_count * 2 >= s->step_slots)
+        steps_grow(s);
+    *step_slot(s, key) = (struct narrow_step){key, to};
+    s->step_count++;
+    return to;
+}
+
+/* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */
+bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
+                     const amount *requests)
+{
+    const struct types *t = &w->types;
+    const amount *room = w->options[s->option].room;
+    uint32_t first = t->first_group[type], groups = t->first_group[type + 1] - first;
+    if (groups == 1)
+        return vector_fits(requests, world_vector(w, room, first), w->column_count);
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (bits_has(s->kinds, t->offers[k].kind) &&
+            !vector_fits(requests, world_vector(w, room, t->offers[k].group), w->column_count))
+            return false;
+    return true;
+}

@@ -1,0 +1,319 @@
+#include "planner/places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "planner/columns.h"
+
+static int place_order(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    int order = span_cmp(x->uid, y->uid);
+    if (order == 0)
+        order = span_cmp(x->ns, y->ns);
+    return order != 0 ? order : span_cmp(x->pod, y->pod);
+}
+
+static struct places *places_new(uint32_t room, struct place **items_out)
+{
+    struct places *p = mem_new(sizeof(*p));
+    arena_init(&p->arena, 4096);
+    *items_out = ARENA_ARRAY(&p->arena, struct place, room);
+    p->items = *items_out;
+    return p;
+}
+
+static struct place place_of(struct places *p, const struct pod *pod, struct span target,
+                             bool on_claim, wall_ms since)
+{
+    return (struct place){.uid = arena_dup(&p->arena, pod->meta.uid),
+                          .ns = arena_dup(&p->arena, pod->meta.ns),
+                          .pod = arena_dup(&p->arena, pod->meta.name),
+                          .target = target,
+                          .on_claim = on_claim,
+                          .since = since};
+}
+
+/* The target of a row: its Node, or its NodeClaim while there is none. */
+static struct span row_target(struct places *p, const struct world_node *n, bool *on_claim)
+{
+    *on_claim = n->node == NULL;
+    return arena_dup(&p->arena, n->node != NULL ? n->node->meta.name : n->claim->meta.name);
+}
+
+struct places *places_of_plan(const struct plan *plan, const struct places *previous, wall_ms now)
+{
+    uint32_t room = 0;
+    for (uint32_t i = 0; i < plan->claim_count; i++)
+        room += plan->claims[i].pod_count;
+    for (uint32_t i = 0; i < plan->node_count; i++)
+        room += plan->nodes[i].pod_count;
+    struct place *items;
+    struct places *p = places_new(room, &items);
+    p->made = now;
+    for (uint32_t i = 0; i < plan->claim_count; i++) {
+        struct span target = arena_dup(&p->arena, plan->claims[i].name);
+        for (uint32_t k = 0; k < plan->claims[i].pod_count; k++)
+            items[p->count++] = place_of(p, plan->claims[i].pods[k], target, true, now);
+    }
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        bool on_claim;
+        struct span target =
+            row_target(p, world_node_at(plan->world, plan->nodes[i].row), &on_claim);
+        for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
+            items[p->count++] = place_of(p, plan->nodes[i].pods[k], target, on_claim, now);
+    }
+    if (p->count != 0)
+        qsort(items, p->count, sizeof(*items), place_order);
+    for (uint32_t i = 0; previous != NULL && i < p->count; i++) {
+        const struct place *old = places_find(previous, items[i].uid);
+        if (old != NULL && span_eq(old->target, items[i].target))
+            items[i].since = old->since;
+    }
+    return p;
+}
+
+const struct place *places_find(const struct places *p, struct span uid)
+{
+    uint32_t low = 0, high = p->count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        int order = span_cmp(p->items[mid].uid, uid);
+        if (order == 0)
+            return &p->items[mid];
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+void places_destroy(struct shared *shared)
+{
+    struct places *p = (struct places *)shared; /* its first member */
+    if (p == NULL)
+        return;
+    arena_release(&p->arena);
+    free(p);
+}
+
+/* --- stowage.dev/planned --- */
+
+struct shape_count {
+    uint64_t shape;
+    uint32_t count;
+};
+
+static int shape_order(const void *a, const void *b)
+{
+    const struct shape_count *x = a, *y = b;
+    return (x->shape > y->shape) - (x->shape < y->shape);
+}
+
+/* Equal shapes summed up, ascending. Returns how many there are. */
+static uint32_t sum_shapes(struct shape_count *items, uint32_t count)
+{
+    uint32_t n = 0;
+    if (count != 0)
+        qsort(items, count, sizeof(*items), shape_order);
+    for (uint32_t i = 0; i < count; i++) {
+        if (n != 0 && items[n - 1].shape == items[i].shape)
+            items[n - 1].count += items[i].count;
+        else
+            items[n++] = items[i];
+    }
+    return n;
+}
+
+struct span places_planned_text(struct arena *a, const struct world *w, const struct plan_claim *c)
+{
+    enum { NAMED = 64 };
+    struct shape_count *shapes = ARENA_ARRAY(a, struct shape_count, c->pod_count);
+    for (uint32_t i = 0; i < c->pod_count; i++)
+        shapes[i] = (struct shape_count){pod_shape_hash(c->pods[i], w->syms), 1};
+    uint32_t n = sum_shapes(shapes, c->pod_count), rest = 0;
+    struct buf b = {0};
+    for (uint32_t i = 0; i < n; i++)
+        if (i < NAMED)
+            buf_addf(&b, "%s%ux%016llx", i != 0 ? "," : "", shapes[i].count,
+                     (unsigned long long)shapes[i].shape);
+        else
+            rest += shapes[i].count;
+    if (rest != 0)
+        buf_addf(&b, ",%ux*", rest);
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+/* "3x00ab…": false for anything else, the rest of many shapes ("12x*") included. */
+static bool parse_shape(struct span item, struct shape_count *out)
+{
+    struct span hash;
+    struct span count = span_cut(item, 'x', &hash);
+    int64_t n;
+    if (!span_int64(count, &n) || n <= 0 || n > 100000 || hash.len != 16)
+        return false;
+    *out = (struct shape_count){0, (uint32_t)n};
+    for (size_t i = 0; i < hash.len; i++) {
+        char c = hash.ptr[i];
+        uint32_t digit = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
+                         : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
+                                                : 16;
+        if (digit > 15)
+            return false;
+        out->shape = out->shape << 4 | digit;
+    }
+    return true;
+}
+
+/* --- after a change of leader --- */
+
+struct unplaced { /* a waiting pod by its shape */
+    uint64_t shape;
+    const struct waiting_pod *x;
+    bool placed;
+};
+
+static int unplaced_order(const void *a, const void *b)
+{
+    const struct unplaced *x = a, *y = b;
+    if (x->shape != y->shape)
+        return x->shape < y->shape ? -1 : 1;
+    int order = span_cmp(x->x->pod->meta.ns, y->x->pod->meta.ns);
+    return order != 0 ? order : span_cmp(x->x->pod->meta.name, y->x->pod->meta.name);
+}
+
+static int claim_age_order(const void *a, const void *b)
+{
+    const struct node_claim *x = (*(const struct world_node *const *)a)->claim;
+    const struct node_claim *y = (*(const struct world_node *const *)b)->claim;
+    if (x->meta.created != y->meta.created)
+        return x->meta.created < y->meta.created ? -1 : 1;
+    return span_cmp(x->meta.name, y->meta.name);
+}
+
+struct rebuild {
+    const struct world *w;
+    struct arena scratch;
+    struct places *p;
+    struct place *items;
+    struct unplaced *pods;
+    uint32_t pod_count;
+};
+
+static uint32_t first_of_shape(const struct rebuild *r, uint64_t shape)
+{
+    uint32_t low = 0, high = r->pod_count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (r->pods[mid].shape < shape)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Of the pods that were planned here, those already bound take their share first; a pod that has no
+ * room any more was overtaken and has lost its place. */
+static void rebuild_claim(struct rebuild *r, const struct world_node *n)
+{
+    const struct world *w = r->w;
+    uint32_t row = (uint32_t)(n - w->nodes);
+    amount *left = ARENA_ARRAY(&r->scratch, amount, w->column_count);
+    memcpy(left, world_vector(w, w->left, row), w->column_count * sizeof(*left));
+    bool on_claim;
+    struct span target = row_target(r->p, n, &on_claim), item;
+    struct span rest = annotations_get(n->claim->meta.annotations, SYM_PLANNED);
+    while (rest.len != 0) {
+        struct shape_count planned;
+        item = span_cut(rest, ',', &rest);
+        if (!parse_shape(item, &planned))
+            continue;
+        for (uint32_t i = 0; i < n->pod_count && planned.count != 0; i++)
+            planned.count -= pod_shape_hash(w->bound[n->first_pod + i], w->syms) == planned.shape;
+        for (uint32_t i = first_of_shape(r, planned.shape);
+             planned.count != 0 && i < r->pod_count && r->pods[i].shape == planned.shape; i++) {
+            struct unplaced *u = &r->pods[i];
+            const amount *requests = classes_requests(&w->classes, u->x->class_id);
+            if (u->placed || !vector_fits(requests, left, w->column_count))
+                continue;
+            for (uint32_t c = 0; c < w->column_count; c++)
+                left[c] -= requests[c];
+            r->items[r->p->count++] = place_of(r->p, u->x->pod, target, on_claim, r->p->made);
+            u->placed = true;
+            planned.count--;
+        }
+    }
+}
+
+struct places *places_rebuild(const struct world *w, wall_ms now)
+{
+    struct rebuild r = {.w = w};
+    arena_init(&r.scratch, 0);
+    r.p = places_new(w->waiting_count, &r.items);
+    r.p->made = now;
+    r.pods = ARENA_ARRAY(&r.scratch, struct unplaced, w->waiting_count);
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        if (!w->waiting[i].bound)
+            r.pods[r.pod_count++] = (struct unplaced){
+                pod_shape_hash(w->waiting[i].pod, w->syms), &w->waiting[i], false};
+    if (r.pod_count != 0)
+        qsort(r.pods, r.pod_count, sizeof(*r.pods), unplaced_order);
+    const struct world_node **rows =
+        ARENA_ARRAY(&r.scratch, const struct world_node *, w->node_count);
+    uint32_t n = 0;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (w->nodes[row].claim != NULL && !w->nodes[row].leaving)
+            rows[n++] = &w->nodes[row];
+    if (n != 0)
+        qsort(rows, n, sizeof(*rows), claim_age_order);
+    for (uint32_t i = 0; i < n; i++)
+        rebuild_claim(&r, rows[i]);
+    if (r.p->count != 0)
+        qsort(r.items, r.p->count, sizeof(*r.items), place_order);
+    arena_release(&r.scratch);
+    return r.p;
+}
+
+/* --- held room --- */
+
+struct held {
+    amount **rows; /* by row; NULL: nothing */
+};
+
+const amount *held_at(const struct held *h, uint32_t row)
+{
+    return h != NULL ? h->rows[row] : NULL;
+}
+
+void held_add(struct arena *a, struct held *h, const struct world *w, uint32_t row,
+              struct span uid)
+{
+    const struct waiting_pod *pod = world_unbound(w, uid);
+    if (pod == NULL)
+        return;
+    if (h->rows[row] == NULL)
+        h->rows[row] = ARENA_ARRAY(a, amount, w->column_count);
+    const amount *requests = classes_requests(&w->classes, pod->class_id);
+    for (uint32_t c = 0; c < w->column_count; c++)
+        h->rows[row][c] = amount_add(h->rows[row][c], requests[c]);
+}
+
+struct held *places_held(struct arena *a, const struct places *p, const struct world *w,
+                         struct span except)
+{
+    struct held *h = ARENA_NEW(a, struct held);
+    h->rows = ARENA_ARRAY(a, amount *, w->node_count);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct place *x = &p->items[i];
+        if (except.len != 0 && span_eq(x->uid, except))
+            continue;
+        int32_t row = x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+        if (row >= 0)
+            held_add(a, h, w, (uint32_t)row, x->uid);
+    }
+    return h;
+}

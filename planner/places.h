@@ -1,0 +1,53 @@
+/* places: where pods that are not bound yet are meant to go. Published beside the snapshot; holds no
+ * pointer into it, so it pins nothing.
+ *
+ * Rebuilt by one pure function from what is in the API when a new leader starts: NodeClaims carry
+ * stowage.dev/planned (which pod shapes, how many). */
+#ifndef PLANNER_PLACES_H
+#define PLANNER_PLACES_H
+
+#include "base/share.h"
+#include "planner/plan.h"
+
+struct place {
+    struct span uid, ns, pod;   /* of the Pod */
+    struct span target;         /* Node name, or NodeClaim name while the Node is not there */
+    bool on_claim;              /* target names a NodeClaim */
+    wall_ms since;              /* planned at */
+};
+
+struct places {
+    struct shared shared;
+    struct arena arena;
+    uint64_t snapshot;          /* sequence of the snapshot planned on */
+    wall_ms made;
+    const struct place *items;  /* sorted by uid */
+    uint32_t count;
+};
+
+struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
+const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
+void places_destroy(struct shared *places); /* for share_init */
+
+/* The value of stowage.dev/planned for a new claim: pod shapes and counts, e.g.
+ * "3x1f2e…,1x77ab…,12x*" with a shape's stable hash (equal in every process). Fits an annotation: at
+ * most 64 shapes named, the rest summed. */
+struct span places_planned_text(struct arena *a, const struct world *w, const struct plan_claim *c);
+/* Places of unbound pods on claims that carry the annotation, each pod at most once, oldest claim
+ * first. */
+struct places *places_rebuild(const struct world *w, wall_ms now);
+uint64_t pod_shape_hash(const struct pod *p, const struct symtab *syms);
+
+/* A vector of room per world row held by places whose pod is not bound and is not `except` (a uid,
+ * may be absent): what world_fits takes as `held`; held_at is NULL when nothing is held on the row.
+ * Costs a look-up a place (0.1 ms for 1,000): who asks for every request keeps the one without
+ * `except` for as long as places and world stay. */
+struct held;
+struct held *places_held(struct arena *a, const struct places *p, const struct world *w,
+                         struct span except);
+const amount *held_at(const struct held *h, uint32_t row);
+/* Holds on the row what the pod needs, unless it is bound by now, or gone. */
+void held_add(struct arena *a, struct held *h, const struct world *w, uint32_t row,
+              struct span uid);
+
+#endif

@@ -1,0 +1,214 @@
+#include "planner/plan.h"
+
+#include "planner/solution.h"
+
+#include <stdlib.h>
+
+const char *unschedulable_name(enum unschedulable_reason r)
+{
+    static const char *const names[UNSCHEDULABLE_COUNT] = {
+        [UNSCHEDULABLE] = "Unschedulable",
+        [UNSCHEDULABLE_RESERVED] = "ReservedOfferingUnavailable",
+        [UNSCHEDULABLE_DRA] = "DynamicResourcesNotSupported",
+        [UNSCHEDULABLE_NO_POOLS] = "NoNodePools",
+        [UNSCHEDULABLE_IGNORED] = "Ignored",
+        [UNSCHEDULABLE_NOT_REACHED] = "NotReached",
+        [UNSCHEDULABLE_NOT_SUPPORTED] = "NotSupported",
+    };
+    return names[r];
+}
+
+struct solving {
+    struct plan *p;
+    const struct world *w;
+    const struct plan_options *o;
+    struct trial trial;
+    uint32_t *queue;
+    uint32_t queued;
+    uint8_t *outcome; /* by waiting pod */
+    struct plan_unschedulable *failed;
+    uint32_t failed_count, failed_capacity;
+    struct plan_unschedulable *explained; /* by class; pod set when it is worked out */
+};
+
+static void fail(struct solving *s, struct plan_unschedulable why, const struct pod *pod)
+{
+    why.pod = pod;
+    ARENA_PUSH(&s->p->arena, s->failed, s->failed_count, s->failed_capacity, why);
+}
+
+/* --- who is in the pass --- */
+
+static bool unsupported(struct solving *s, const struct pod_class *k,
+                        struct plan_unschedulable *why)
+{
+    enum needed_rule rule = k->needs;
+    if (rule == RULE_NONE && !s->o->ignore_preferences)
+        rule = k->needs_preferred;
+    if (rule == RULE_NONE)
+        return false;
+    if (rule == RULE_DEVICES) {
+        why->reason = UNSCHEDULABLE_DRA;
+        why->message = SPAN("has resource claims, which are not planned for. Fix: ask for devices "
+                            "as extended resources");
+        return true;
+    }
+    why->reason = UNSCHEDULABLE_NOT_SUPPORTED;
+    why->message = arena_printf(&s->p->arena,
+                                "depends on %s, which this version does not plan by. Fix: leave it "
+                                "out, or keep a node for it by hand",
+                                rule_text(rule));
+    return true;
+}
+
+static void admit(struct solving *s, uint32_t index)
+{
+    const struct waiting_pod *x = &s->w->waiting[index];
+    const struct pod_class *k = &s->w->classes.items[x->class_id];
+    struct plan_unschedulable why = {0};
+    if (x->bound && (x->blocked || pod_do_not_disrupt(x->pod, s->o->now)))
+        return; /* it stays where it is until it may move */
+    s->p->waiting++;
+    if (!x->bound && k->invalid.ptr != NULL) {
+        why.reason = UNSCHEDULABLE_IGNORED;
+        why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
+        fail(s, why, x->pod);
+    } else if (s->w->option_count == 0) {
+        why.reason = UNSCHEDULABLE_NO_POOLS;
+        why.message = SPAN("has no NodePool to go to: none is ready, dynamic and not being "
+                           "deleted. Fix: add a NodePool, or look at the conditions of those there");
+        fail(s, why, x->pod);
+    } else if (unsupported(s, k, &why)) {
+        fail(s, why, x->pod);
+    } else {
+        s->queue[s->queued++] = index;
+    }
+}
+
+/* --- what came of it --- */
+
+static struct plan_unschedulable explained(struct solving *s, const struct waiting_pod *x,
+                                           enum outcome outcome)
+{
+    if (outcome == OUTCOME_NOT_REACHED)
+        return (struct plan_unschedulable){
+            .reason = UNSCHEDULABLE_NOT_REACHED,
+            .message = SPAN("was not looked at: the search was stopped before its turn. Fix: plan "
+                            "again with more time")};
+    struct plan_unschedulable *why = &s->explained[x->class_id];
+    if (why->pod == NULL) {
+        solution_explain(s->p, &s->trial, x->class_id, outcome, why);
+        why->pod = x->pod;
+    }
+    return *why;
+}
+
+static struct span claim_name(struct solving *s, const struct option *o, uint32_t *ordinal)
+{
+    for (;;) {
+        struct span name = arena_printf(&s->p->arena, "%.*s-%u", SPAN_ARG(option_name(o)),
+                                        ++*ordinal);
+        if (world_find_node(s->w, name) < 0 && world_find_claim(s->w, name) < 0)
+            return name;
+    }
+}
+
+static void build_claims(struct solving *s)
+{
+    struct plan *p = s->p;
+    struct trial *t = &s->trial;
+    struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
+    uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
+    for (uint32_t i = 0; i < t->claim_count; i++) {
+        uint32_t option = t->specs.items[t->claims[i].spec].option;
+        solution_claim(p, t, s->o, i, &claims[i]);
+        claims[i].name = claim_name(s, &s->w->options[option], &ordinals[option]);
+        claims[i].pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
+    }
+    p->claims = claims;
+    p->claim_count = t->claim_count;
+}
+
+/* The log has every placement in the order of the search, which is one in which the scheduler can
+ * bind them: nothing that comes later is needed by what came before. */
+static void build_placements(struct solving *s)
+{
+    struct plan *p = s->p;
+    const struct trial *t = &s->trial;
+    struct plan_claim *claims = (struct plan_claim *)p->claims;
+    uint32_t *node_of_row = ARENA_ARRAY(&p->arena, uint32_t, s->w->node_count); /* pods */
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < t->step_count; i++)
+        if (t->steps[i].kind == TRIAL_ON_NODE)
+            nodes += node_of_row[t->steps[i].target]++ == 0;
+    struct plan_node *list = ARENA_ARRAY(&p->arena, struct plan_node, nodes);
+    p->nodes = list;
+    for (uint32_t row = 0; row < s->w->node_count; row++) {
+        if (node_of_row[row] == 0)
+            continue;
+        list[p->node_count] = (struct plan_node){
+            .row = row, .pods = ARENA_ARRAY(&p->arena, const struct pod *, node_of_row[row])};
+        node_of_row[row] = p->node_count++;
+    }
+    for (uint32_t i = 0; i < t->step_count; i++) {
+        const struct trial_step *step = &t->steps[i];
+        const struct pod *pod = s->w->waiting[step->pod].pod;
+        if (step->kind == TRIAL_ON_NODE) {
+            struct plan_node *n = &list[node_of_row[step->target]];
+            ((const struct pod **)n->pods)[n->pod_count++] = pod;
+        } else {
+            struct plan_claim *c = &claims[step->target];
+            ((const struct pod **)c->pods)[c->pod_count++] = pod;
+        }
+    }
+}
+
+static int failed_order(const void *a, const void *b)
+{
+    const struct plan_unschedulable *x = a, *y = b;
+    int order = span_cmp(x->pod->meta.ns, y->pod->meta.ns);
+    return order != 0 ? order : span_cmp(x->pod->meta.name, y->pod->meta.name);
+}
+
+struct plan *plan_solve(const struct world *w, const struct plan_options *o)
+{
+    struct plan *p = mem_new(sizeof(*p));
+    arena_init(&p->arena, 64 << 10);
+    p->world = w;
+    p->syms = symtab_new_local(w->syms, &p->arena);
+    struct solving s = {.p = p, .w = w, .o = o};
+    s.queue = ARENA_ARRAY(&p->arena, uint32_t, w->waiting_count);
+    s.outcome = ARENA_ARRAY(&p->arena, uint8_t, w->waiting_count);
+    s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
+    trial_init(&s.trial, &p->arena, w);
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        admit(&s, i);
+    greedy_order(w, &p->arena, s.queue, s.queued);
+    if (o->places != NULL)
+        s.queued = greedy_seat(&s.trial, o->places, s.queue, s.queued, s.outcome);
+    p->complete = greedy_run(&s.trial, o, s.queue, s.queued, s.outcome);
+    p->steps = s.trial.asked;
+
+    build_claims(&s);
+    build_placements(&s);
+    solution_cost(p, &s.trial);
+    for (uint32_t i = 0; i < s.queued; i++) {
+        const struct waiting_pod *x = &w->waiting[s.queue[i]];
+        enum outcome outcome = s.outcome[s.queue[i]];
+        if (outcome != OUTCOME_PLACED)
+            fail(&s, explained(&s, x, outcome), x->pod);
+    }
+    if (s.failed_count != 0)
+        qsort(s.failed, s.failed_count, sizeof(*s.failed), failed_order);
+    p->unschedulable = s.failed;
+    p->unschedulable_count = s.failed_count;
+    return p;
+}
+
+void plan_free(struct plan *p)
+{
+    if (p == NULL)
+        return;
+    arena_release(&p->arena);
+    free(p);
+}

@@ -1,0 +1,92 @@
+/* plan: which pods go where, what to buy for the rest, and why some have no place.
+ *
+ * plan_solve is pure: equal world, options and `now` give an equal plan, ties by name. Everything in
+ * a plan lives in its arena or in the world it was made from. */
+#ifndef PLANNER_PLAN_H
+#define PLANNER_PLAN_H
+
+#include "planner/world.h"
+
+/* CHEAPEST starts from GREEDY's plan and, as yet, has no improvement to add: both give the same. */
+enum search_kind { SEARCH_CHEAPEST, SEARCH_GREEDY };
+
+struct places;
+
+struct plan_options {
+    enum search_kind search;
+    uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, which always runs to its end; 0: the default */
+    bool ignore_preferences;       /* --preference-policy Ignore */
+    bool best_effort_min_values;   /* --min-values-policy BestEffort */
+    uint32_t max_instance_types;   /* 0: 600 */
+    wall_ms now;
+    /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
+     * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */
+    const struct places *places;
+    /* asked every few hundred steps; true stops the search with what it has. NULL: never */
+    bool (*stop)(void *user);
+    void *user;
+};
+
+struct plan_claim {
+    struct span name;              /* offline: pool-1…; live the reconciler names claims itself */
+    const struct node_pool *pool;
+    struct requirements requirements;
+    struct expressions written;    /* the same as spec.requirements, sorted by key's text */
+    struct sym_pairs labels;       /* sorted by key's text */
+    struct plain_labels annotations;
+    const struct instance_type *const *types; /* cheapest first, ties by name */
+    uint32_t type_count;
+    double price;                  /* cheapest launchable offering; NAN: none can be launched */
+    struct resources requests;     /* pods' plus the least DaemonSet overhead */
+    const struct pod *const *pods; /* in an order in which the scheduler can bind them */
+    uint32_t pod_count;
+};
+
+struct plan_node {
+    uint32_t row;                  /* of the world */
+    const struct pod *const *pods;
+    uint32_t pod_count;
+};
+
+enum unschedulable_reason { /* spec plan-contract 4, a closed set */
+    UNSCHEDULABLE,
+    UNSCHEDULABLE_RESERVED,      /* ReservedOfferingUnavailable */
+    UNSCHEDULABLE_DRA,           /* DynamicResourcesNotSupported */
+    UNSCHEDULABLE_NO_POOLS,      /* NoNodePools */
+    UNSCHEDULABLE_IGNORED,       /* Ignored */
+    UNSCHEDULABLE_NOT_REACHED,   /* NotReached */
+    UNSCHEDULABLE_NOT_SUPPORTED, /* NotSupported */
+    UNSCHEDULABLE_COUNT,
+};
+const char *unschedulable_name(enum unschedulable_reason r);
+
+struct plan_unschedulable {
+    const struct pod *pod;
+    enum unschedulable_reason reason;
+    struct span message;           /* one sentence with the fix, no name of the pod in it */
+    const struct span *details;    /* the chain: one line a pool, then nodes */
+    uint32_t detail_count;
+};
+
+struct plan {
+    struct arena arena;
+    const struct world *world;
+    struct symtab *syms; /* the world's, and what the plan had to name itself: read symbols with it */
+    const struct plan_claim *claims;
+    uint32_t claim_count;
+    const struct plan_node *nodes;
+    uint32_t node_count;
+    const struct plan_unschedulable *unschedulable; /* by namespace and name */
+    uint32_t unschedulable_count;
+    uint32_t waiting;              /* pods of the pass */
+    double cost_before, cost_after, lower_bound; /* per hour; NAN: not known */
+    uint64_t steps;
+    bool complete;
+    const struct span *warnings;
+    uint32_t warning_count;
+};
+
+struct plan *plan_solve(const struct world *w, const struct plan_options *o);
+void plan_free(struct plan *p);
+
+#endif

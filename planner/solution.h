@@ -1,0 +1,19 @@
+/* solution: the parts of a plan that are worked out from a finished trial. */
+#ifndef PLANNER_SOLUTION_H
+#define PLANNER_SOLUTION_H
+
+#include "planner/greedy.h"
+
+/* Everything of a claim but its name and pods. */
+void solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
+                    struct plan_claim *out);
+/* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
+void solution_cost(struct plan *p, struct trial *t);
+/* Why a class of pods has no place: message and details of *out. */
+void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, enum outcome outcome,
+                      struct plan_unschedulable *out);
+
+/* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
+void solution_amount(struct buf *out, const struct world *w, uint32_t column, amount value);
+
+#endif

@@ -1,0 +1,347 @@
+#include "planner/trial.h"
+
+static uint64_t *new_set(struct trial *t)
+{
+    return ARENA_ARRAY(t->arena, uint64_t, t->world->types.words);
+}
+
+static amount *new_vector(struct trial *t)
+{
+    return ARENA_ARRAY(t->arena, amount, t->world->column_count);
+}
+
+static void vector_move(amount *vector, const amount *by, int sign, uint32_t count)
+{
+    for (uint32_t c = 0; c < count; c++)
+        vector[c] += sign * by[c];
+}
+
+void trial_init(struct trial *t, struct arena *a, const struct world *w)
+{
+    *t = (struct trial){.arena = a, .world = w};
+    specs_init(&t->specs, a, w);
+    t->row_at = ARENA_ARRAY(a, uint32_t, w->node_count);
+    t->budgets = ARENA_ARRAY(a, amount, (size_t)w->option_count * w->column_count);
+    t->nodes_left = ARENA_ARRAY(a, amount, w->option_count);
+    for (uint32_t i = 0; i < w->option_count; i++) {
+        memcpy(t->budgets + (size_t)i * w->column_count, w->options[i].budget,
+               w->column_count * sizeof(amount));
+        t->nodes_left[i] = w->options[i].nodes_left;
+    }
+}
+
+static struct trial_step *log_step(struct trial *t, struct trial_step step)
+{
+    ARENA_PUSH(t->arena, t->steps, t->step_count, t->step_capacity, step);
+    return &t->steps[t->step_count - 1];
+}
+
+static void add_ports(struct trial *t, struct host_ports *into, uint32_t *capacity,
+                      struct host_ports more)
+{
+    for (uint32_t i = 0; i < more.count; i++)
+        ARENA_PUSH(t->arena, into->items, into->count, *capacity, more.items[i]);
+}
+
+/* --- rows --- */
+
+static struct trial_row *touch_row(struct trial *t, uint32_t row)
+{
+    if (t->row_at[row] == 0) {
+        const struct world *w = t->world;
+        struct trial_row r = {.left = new_vector(t)};
+        memcpy(r.left, world_vector(w, w->left, row), w->column_count * sizeof(amount));
+        add_ports(t, &r.ports, &r.port_capacity,
+                  (struct host_ports){w->ports[row].items, w->ports[row].count});
+        ARENA_PUSH(t->arena, t->rows, t->row_count, t->row_capacity, r);
+        t->row_at[row] = t->row_count;
+    }
+    return &t->rows[t->row_at[row] - 1];
+}
+
+const amount *trial_left(const struct trial *t, uint32_t row)
+{
+    uint32_t at = t->row_at[row];
+    return at != 0 ? t->rows[at - 1].left : world_vector(t->world, t->world->left, row);
+}
+
+void trial_remove_node(struct trial *t, uint32_t row)
+{
+    touch_row(t, row)->gone = true;
+    log_step(t, (struct trial_step){.kind = TRIAL_NODE_GONE, .target = row});
+}
+
+void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
+{
+    vector_move(touch_row(t, row)->left, classes_requests(&t->world->classes, class_id), 1,
+                t->world->column_count);
+    log_step(t, (struct trial_step){.kind = TRIAL_POD_GONE, .class_id = class_id, .target = row});
+}
+
+bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
+{
+    const struct world *w = t->world;
+    t->asked++;
+    if (w->nodes[row].leaving ||
+        !vector_fits(classes_requests(&w->classes, class_id), trial_left(t, row), w->column_count))
+        return false;
+    uint32_t at = t->row_at[row];
+    if (at != 0 && t->rows[at - 1].gone)
+        return false;
+    struct host_ports there = {w->ports[row].items, w->ports[row].count};
+    if (at != 0)
+        there = t->rows[at - 1].ports;
+    return !ports_conflict(w->classes.signatures[try->signature].ports, there);
+}
+
+void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
+                         const struct attempt *try)
+{
+    const struct world *w = t->world;
+    struct trial_row *r = touch_row(t, row);
+    vector_move(r->left, classes_requests(&w->classes, class_id), -1, w->column_count);
+    add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
+    log_step(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0});
+}
+
+/* --- claims --- */
+
+/* Drops from `set` what does not hold `requests`; the largest by CPU, then memory, becomes the
+ * witness. False when nothing is left. */
+static bool keep_holding(const struct world *w, const struct spec *s, uint64_t *set,
+                         const amount *requests, uint32_t *witness_out)
+{
+    const amount *room = w->options[s->option].room, *best = NULL;
+    for (BITS_EACH(type, set, w->types.words)) {
+        if (!spec_type_holds(w, s, type, requests)) {
+            bits_drop(set, type);
+            continue;
+        }
+        const amount *here = world_vector(w, room, w->types.first_group[type]);
+        if (best == NULL || here[0] > best[0] || (here[0] == best[0] && here[1] > best[1])) {
+            best = here;
+            *witness_out = type;
+        }
+    }
+    return best != NULL;
+}
+
+static void set_headroom(const struct world *w, struct trial_claim *c, const struct spec *s)
+{
+    const struct types *t = &w->types;
+    const amount *room = w->options[s->option].room;
+    for (uint32_t i = 0; i < w->column_count; i++)
+        c->headroom[i] = -1;
+    for (BITS_EACH(type, c->types, t->words))
+        for (uint32_t g = t->first_group[type]; g < t->first_group[type + 1]; g++)
+            for (uint32_t i = 0; i < w->column_count; i++) {
+                amount left = world_vector(w, room, g)[i] - c->requests[i];
+                if (left > c->headroom[i])
+                    c->headroom[i] = left;
+            }
+}
+
+static void take_pod(struct trial *t, struct trial_claim *c, uint32_t class_id,
+                     const struct attempt *try)
+{
+    const struct world *w = t->world;
+    const amount *requests = classes_requests(&w->classes, class_id);
+    vector_move(c->requests, requests, 1, w->column_count);
+    vector_move(c->headroom, requests, -1, w->column_count);
+    add_ports(t, &c->ports, &c->port_capacity, w->classes.signatures[try->signature].ports);
+    c->pods++;
+}
+
+/* The witness spares the look at all types while it holds; which types exactly are left is worked
+ * out when it does not, and once at the end. */
+bool trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
+                          const struct attempt *try)
+{
+    const struct world *w = t->world;
+    struct trial_claim *c = &t->claims[claim];
+    const amount *requests = classes_requests(&w->classes, class_id);
+    t->asked++;
+    if (!vector_fits(requests, c->headroom, w->column_count) ||
+        ports_conflict(w->classes.signatures[try->signature].ports, c->ports))
+        return false;
+    int32_t to = specs_narrow(&t->specs, c->spec, try);
+    if (to < 0)
+        return false;
+    const struct spec *s = &t->specs.items[to];
+
+    uint32_t words = w->types.words, columns = w->column_count, before = c->spec;
+    vector_move(c->requests, requests, 1, columns);
+    bool holds = bits_has(s->types, c->witness) && spec_type_holds(w, s, c->witness, c->requests);
+    uint64_t *left = NULL;
+    if (!holds) {
+        left = new_set(t);
+        for (uint32_t i = 0; i < words; i++)
+            left[i] = c->types[i] & s->types[i];
+        holds = keep_holding(w, s, left, c->requests, &c->witness);
+    }
+    vector_move(c->requests, requests, -1, columns);
+    if (!holds)
+        return false;
+    c->spec = (uint32_t)to;
+    for (uint32_t i = 0; i < words; i++)
+        c->types[i] &= left != NULL ? left[i] : s->types[i];
+    if (left != NULL)
+        set_headroom(w, c, s);
+    take_pod(t, c, class_id, try);
+    log_step(t, (struct trial_step){TRIAL_ON_CLAIM, pod, class_id, claim, before});
+    return true;
+}
+
+static bool within_budget(const struct trial *t, uint32_t option, uint32_t type)
+{
+    const struct world *w = t->world;
+    const amount *capacity = world_vector(w, w->types.capacity, type);
+    const amount *budget = world_vector(w, t->budgets, option);
+    return vector_fits(capacity, budget, w->column_count);
+}
+
+static bool reserved_in(const struct trial *t, const struct spec *s, const uint64_t *set)
+{
+    const struct types *y = &t->world->types;
+    if (!s->reserved)
+        return false;
+    for (BITS_EACH(type, set, y->words))
+        for (uint32_t k = y->first_offer[type]; k < y->first_offer[type + 1]; k++)
+            if (y->offers[k].reserved && bits_has(s->kinds, y->offers[k].kind))
+                return true;
+    return false;
+}
+
+/* What a claim may cost the pool's limits: the most that it may still become. */
+static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
+{
+    const struct world *w = t->world;
+    amount *most = new_vector(t);
+    for (BITS_EACH(type, set, w->types.words))
+        for (uint32_t c = 0; c < w->column_count; c++)
+            if (world_vector(w, w->types.capacity, type)[c] > most[c])
+                most[c] = world_vector(w, w->types.capacity, type)[c];
+    amount *budget = t->budgets + (size_t)option * w->column_count;
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        if (budget[c] == INT64_MAX)
+            most[c] = 0;
+        budget[c] -= most[c];
+    }
+    t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
+    return most;
+}
+
+enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
+                        const struct attempt *try)
+{
+    const struct world *w = t->world;
+    const amount *requests = classes_requests(&w->classes, class_id);
+    t->asked++;
+    int32_t to = specs_narrow(&t->specs, option, try);
+    if (to < 0)
+        return to == -1 - NARROW_TAINT         ? OPEN_TAINT
+               : to == -1 - NARROW_REQUIREMENT ? OPEN_REQUIREMENT
+                                               : OPEN_TYPES;
+    const struct spec *s = &t->specs.items[to];
+    if (bits_count(s->types, w->types.words) == 0)
+        return OPEN_TYPES;
+    struct trial_claim c = {.spec = (uint32_t)to};
+    if (!vector_fits(requests, s->most, w->column_count))
+        return OPEN_RESOURCES;
+    c.opened = new_set(t);
+    memcpy(c.opened, s->types, w->types.words * sizeof(uint64_t));
+    if (!keep_holding(w, s, c.opened, requests, &c.witness))
+        return OPEN_RESOURCES;
+    if (w->options[option].min_values)
+        return OPEN_MIN_VALUES;
+    if (t->nodes_left[option] <= 0)
+        return OPEN_NODES;
+    if (w->options[option].limited) {
+        for (BITS_EACH(type, c.opened, w->types.words))
+            if (!within_budget(t, option, type))
+                bits_drop(c.opened, type);
+        if (!keep_holding(w, s, c.opened, requests, &c.witness))
+            return OPEN_LIMITS;
+    }
+    if (reserved_in(t, s, c.opened))
+        return OPEN_RESERVED;
+    c.types = new_set(t);
+    memcpy(c.types, c.opened, w->types.words * sizeof(uint64_t));
+    c.requests = new_vector(t);
+    c.headroom = new_vector(t);
+    c.charged = charge(t, option, c.opened);
+    set_headroom(w, &c, s);
+    take_pod(t, &c, class_id, try);
+    ARENA_PUSH(t->arena, t->claims, t->claim_count, t->claim_capacity, c);
+    log_step(t, (struct trial_step){TRIAL_OPENED, pod, class_id, t->claim_count - 1, 0});
+    return OPEN_YES;
+}
+
+const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
+{
+    struct trial_claim *c = &t->claims[claim];
+    keep_holding(t->world, &t->specs.items[c->spec], c->types, c->requests, &c->witness);
+    set_headroom(t->world, c, &t->specs.items[c->spec]);
+    return c->types;
+}
+
+/* --- undo --- */
+
+static uint32_t port_count(const struct trial *t, uint32_t class_id)
+{
+    const struct classes *k = &t->world->classes;
+    return k->signatures[k->attempts[k->items[class_id].first_attempt].signature].ports.count;
+}
+
+static void undo_on_claim(struct trial *t, const struct trial_step *step)
+{
+    const struct world *w = t->world;
+    struct trial_claim *c = &t->claims[step->target];
+    c->spec = step->before;
+    const struct spec *s = &t->specs.items[c->spec];
+    vector_move(c->requests, classes_requests(&w->classes, step->class_id), -1, w->column_count);
+    for (uint32_t i = 0; i < w->types.words; i++)
+        c->types[i] = c->opened[i] & s->types[i];
+    keep_holding(w, s, c->types, c->requests, &c->witness);
+    set_headroom(w, c, s);
+    c->ports.count -= port_count(t, step->class_id);
+    c->pods--;
+}
+
+static void undo_opened(struct trial *t)
+{
+    const struct world *w = t->world;
+    const struct trial_claim *c = &t->claims[--t->claim_count];
+    uint32_t option = t->specs.items[c->spec].option;
+    vector_move(t->budgets + (size_t)option * w->column_count, c->charged, 1, w->column_count);
+    t->nodes_left[option] += t->nodes_left[option] != INT64_MAX;
+}
+
+void trial_undo(struct trial *t, uint32_t mark)
+{
+    const struct world *w = t->world;
+    while (t->step_count > mark) {
+        struct trial_step step = t->steps[--t->step_count];
+        const amount *requests = classes_requests(&w->classes, step.class_id);
+        switch (step.kind) {
+        case TRIAL_ON_NODE: {
+            struct trial_row *r = touch_row(t, step.target);
+            vector_move(r->left, requests, 1, w->column_count);
+            r->ports.count -= port_count(t, step.class_id);
+            break;
+        }
+        case TRIAL_POD_GONE:
+            vector_move(touch_row(t, step.target)->left, requests, -1, w->column_count);
+            break;
+        case TRIAL_NODE_GONE:
+            touch_row(t, step.target)->gone = false;
+            break;
+        case TRIAL_ON_CLAIM:
+            undo_on_claim(t, &step);
+            break;
+        case TRIAL_OPENED:
+            undo_opened(t);
+            break;
+        }
+    }
+}

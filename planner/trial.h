@@ -1,0 +1,98 @@
+/* trial: "what if", over a world that does not change.
+ *
+ * Nodes or pods removed, pods placed, claims opened; every step is logged and can be undone, last
+ * first. A trial costs the memory of what it touches (and four bytes a row), so that many can lie on
+ * one world. It answers what is possible; in which order to try things is the search's business. */
+#ifndef PLANNER_TRIAL_H
+#define PLANNER_TRIAL_H
+
+#include "planner/narrow.h"
+
+struct trial_claim {
+    uint32_t spec;
+    amount *requests; /* of the pods on it */
+    uint64_t *opened; /* types that held the first pod within the limits; never more than these */
+    uint64_t *types;  /* some of which may not hold `requests` any more; see trial_claim_types */
+    amount *headroom; /* what at most still fits, elementwise over `types` */
+    uint32_t witness; /* a type that holds all */
+    amount *charged;  /* against the option's budget */
+    uint32_t pods;
+    struct host_ports ports;
+    uint32_t port_capacity;
+};
+
+enum trial_kind { TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, TRIAL_NODE_GONE, TRIAL_POD_GONE };
+
+struct trial_step {
+    enum trial_kind kind;
+    uint32_t pod;    /* the search's number of the pod */
+    uint32_t class_id;
+    uint32_t target; /* row or claim */
+    uint32_t before; /* the claim's spec */
+};
+
+struct trial_row { /* a row that differs from the world's */
+    amount *left;
+    struct host_ports ports;
+    uint32_t port_capacity;
+    bool gone;
+};
+
+struct trial {
+    struct arena *arena;
+    const struct world *world;
+    struct specs specs;
+    uint32_t *row_at; /* index + 1 into rows */
+    struct trial_row *rows;
+    uint32_t row_count, row_capacity;
+    struct trial_claim *claims;
+    uint32_t claim_count, claim_capacity;
+    struct trial_step *steps; /* the log */
+    uint32_t step_count, step_capacity;
+    amount *budgets; /* a row an option */
+    amount *nodes_left;
+    uint64_t asked;  /* questions answered so far: the steps of a plan */
+};
+
+void trial_init(struct trial *t, struct arena *a, const struct world *w);
+
+/* Everything since the mark is undone. */
+static inline uint32_t trial_mark(const struct trial *t)
+{
+    return t->step_count;
+}
+void trial_undo(struct trial *t, uint32_t mark);
+
+const amount *trial_left(const struct trial *t, uint32_t row);
+void trial_remove_node(struct trial *t, uint32_t row);
+/* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
+void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
+
+/* Room and host ports of a row; whether the signature suits the node is world_suits. */
+bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try);
+void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
+                         const struct attempt *try);
+
+/* Whether the claim takes the pod; if so it is placed. A refusal holds as long as nothing is undone:
+ * claims only fill up. */
+bool trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
+                          const struct attempt *try);
+
+enum opening {
+    OPEN_YES,
+    OPEN_TAINT,
+    OPEN_REQUIREMENT,
+    OPEN_TYPES,
+    OPEN_RESOURCES, /* no type that is left is large enough */
+    OPEN_LIMITS,    /* those that are would break the pool's limits */
+    OPEN_NODES,     /* the pool's limit of nodes is reached */
+    OPEN_MIN_VALUES, /* possible, but needs a rule that this version does not have */
+    OPEN_RESERVED,   /* likewise */
+};
+enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
+                        const struct attempt *try);
+
+/* The types that hold what is on the claim, exactly; valid until the next call. */
+const uint64_t *trial_claim_types(struct trial *t, uint32_t claim);
+
+#endif

@@ -1,0 +1,389 @@
+/* The build is one pass in a fixed order: resource names, types, nodes, pods (which need the nodes
+ * they are bound to), DaemonSets, options (which need the DaemonSets), and last what needs every
+ * signature: profiles and the room that is left. */
+#include "planner/columns.h"
+
+#include <stdlib.h>
+
+/* --- resource columns --- */
+
+static void add_columns(struct world *w, struct resources r)
+{
+    for (uint32_t i = 0; i < r.count; i++) {
+        sym name = r.items[i].name;
+        bool known = name == SYM_NODES;
+        for (uint32_t c = 0; c < w->column_count && !known; c++)
+            known = w->columns[c] == name;
+        if (!known)
+            ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity, name);
+    }
+}
+
+static void sort_columns(struct world *w, uint32_t first)
+{
+    for (uint32_t i = first + 1; i < w->column_count; i++) /* a handful */
+        for (uint32_t k = i; k > first && span_cmp(sym_text(w->syms, w->columns[k]),
+                                                   sym_text(w->syms, w->columns[k - 1])) < 0;
+             k--) {
+            sym swap = w->columns[k];
+            w->columns[k] = w->columns[k - 1];
+            w->columns[k - 1] = swap;
+        }
+}
+
+static void build_columns(struct world *w, const struct world_input *in)
+{
+    static const sym fixed[] = {SYM_CPU, SYM_MEMORY, SYM_EPHEMERAL_STORAGE, SYM_PODS};
+    for (uint32_t i = 0; i < COUNT_OF(fixed); i++)
+        ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity, fixed[i]);
+    for (size_t i = 0; i < in->pod_count; i++)
+        add_columns(w, in->pods[i]->requests);
+    for (size_t i = 0; i < in->daemon_set_count; i++)
+        add_columns(w, in->daemon_sets[i]->template.requests);
+    for (size_t i = 0; i < in->pool_count; i++)
+        add_columns(w, in->pools[i]->limits);
+    sort_columns(w, (uint32_t)COUNT_OF(fixed));
+}
+
+/* --- DaemonSets --- */
+
+/* The newest pod that the DaemonSet controls, if it has one (2.8). */
+static const struct pod *live_daemon(const struct world_input *in, const struct daemon_set *d)
+{
+    const struct pod *best = NULL;
+    for (size_t i = 0; i < in->pod_count; i++) {
+        const struct pod *p = in->pods[i];
+        bool owned = false;
+        for (uint32_t o = 0; o < p->meta.owners.count && !owned; o++)
+            owned = p->meta.owners.items[o].controller &&
+                    p->meta.owners.items[o].kind == SYM_KIND_DAEMON_SET &&
+                    span_eq(p->meta.owners.items[o].name, d->meta.name);
+        if (owned && span_eq(p->meta.ns, d->meta.ns) && !pod_is_terminal(p) &&
+            p->meta.deleted == 0 &&
+            (best == NULL || p->meta.created > best->meta.created ||
+             (p->meta.created == best->meta.created &&
+              span_cmp(p->meta.name, best->meta.name) < 0)))
+            best = p;
+    }
+    return best;
+}
+
+static const struct pod *daemon_pod(struct world *w, const struct world_input *in,
+                                    const struct daemon_set *d)
+{
+    const struct pod *live = live_daemon(in, d);
+    if (live == NULL)
+        return &d->template;
+    struct pod *p = ARENA_NEW(&w->arena, struct pod);
+    *p = *live;
+    p->meta.owners.count = 0; /* what a node will get is not there yet */
+    if (d->template.affinity != NULL && d->template.affinity->has_required_node) {
+        struct affinity *a = ARENA_NEW(&w->arena, struct affinity);
+        if (live->affinity != NULL)
+            *a = *live->affinity;
+        a->has_required_node = true;
+        a->required_node = d->template.affinity->required_node;
+        p->affinity = a;
+    }
+    return p;
+}
+
+static void build_daemons(struct world *w, const struct world_input *in)
+{
+    w->daemons = ARENA_ARRAY(&w->arena, uint32_t, in->daemon_set_count);
+    for (size_t i = 0; i < in->daemon_set_count; i++) {
+        const struct pod *p = daemon_pod(w, in, in->daemon_sets[i]);
+        if (p->resource_claims == 0)
+            w->daemons[w->daemon_count++] = classes_put(&w->classes, p);
+    }
+}
+
+/* --- pods --- */
+
+static bool fully_blocking(const struct disruption_budget *b)
+{
+    return span_eq(b->max_unavailable, SPAN("0")) || span_eq(b->max_unavailable, SPAN("0%")) ||
+           span_eq(b->min_available, SPAN("100%"));
+}
+
+/* Two budgets, or one that never lets go (spec provisioning 1.3). */
+static bool pod_blocked(const struct world_input *in, const struct pod *p)
+{
+    uint32_t matching = 0;
+    bool blocking = false;
+    if (pod_tolerates_disrupted(p))
+        return false;
+    for (size_t i = 0; i < in->budget_count; i++) {
+        const struct disruption_budget *b = in->budgets[i];
+        if (!span_eq(b->meta.ns, p->meta.ns) || !b->has_selector ||
+            !label_selector_matches(&b->selector, p->meta.labels))
+            continue;
+        matching++;
+        blocking |= fully_blocking(b) && !(b->evict_unhealthy && p->unready);
+    }
+    return matching > 1 || blocking;
+}
+
+static bool pod_waits(const struct world *w, const struct pod *p)
+{
+    if (p->node != SYM_NONE || p->meta.deleted != 0 || p->gated)
+        return false;
+    return pod_is_pending(p) || (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
+}
+
+static void stand_on(struct world *w, uint32_t row, uint32_t slot, const struct pod *p)
+{
+    uint32_t id = classes_put(&w->classes, p);
+    w->bound[slot] = p;
+    w->bound_class[slot] = id;
+    const amount *requests = classes_requests(&w->classes, id);
+    amount *requested = w->requested + (size_t)row * w->column_count;
+    for (uint32_t c = 0; c < w->column_count; c++)
+        requested[c] = amount_add(requested[c], requests[c]);
+    struct row_ports *ports = &w->ports[row];
+    for (uint32_t i = 0; i < p->ports.count; i++)
+        ARENA_PUSH(&w->arena, ports->items, ports->count, ports->capacity, p->ports.items[i]);
+}
+
+static int pod_order(const void *a, const void *b)
+{
+    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
+    int order = span_cmp(x->meta.ns, y->meta.ns);
+    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
+}
+
+/* Bound pods stand together by row, by name within one, so that equal input gives an equal world. */
+static void build_bound(struct world *w, const struct world_input *in, const int32_t *row_of_sym)
+{
+    uint32_t total = 0;
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        w->nodes[row].first_pod = total;
+        total += w->nodes[row].pod_count;
+        w->nodes[row].pod_count = 0;
+    }
+    w->bound = ARENA_ARRAY(&w->arena, const struct pod *, total);
+    w->bound_class = ARENA_ARRAY(&w->arena, uint32_t, total);
+    for (size_t i = 0; i < in->pod_count; i++) {
+        const struct pod *p = in->pods[i];
+        int32_t row = p->node == SYM_NONE || pod_is_terminal(p) ? -1 : row_of_sym[p->node] - 1;
+        if (row >= 0)
+            w->bound[w->nodes[row].first_pod + w->nodes[row].pod_count++] = p;
+    }
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        struct world_node *n = &w->nodes[row];
+        if (n->pod_count > 1)
+            qsort(w->bound + n->first_pod, n->pod_count, sizeof(*w->bound), pod_order);
+        for (uint32_t i = 0; i < n->pod_count; i++)
+            stand_on(w, row, n->first_pod + i, w->bound[n->first_pod + i]);
+    }
+}
+
+static void build_pods(struct world *w, const struct world_input *in)
+{
+    int32_t *row_of_sym = ARENA_ARRAY(&w->arena, int32_t, symtab_limit(w->syms)); /* row + 1 */
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (w->nodes[row].name_sym != SYM_NONE)
+            row_of_sym[w->nodes[row].name_sym] = (int32_t)row + 1;
+    w->waiting = ARENA_ARRAY(&w->arena, struct waiting_pod, in->pod_count);
+    for (size_t i = 0; i < in->pod_count; i++) {
+        const struct pod *p = in->pods[i];
+        if (p->node == SYM_NONE || pod_is_terminal(p) || row_of_sym[p->node] == 0)
+            continue;
+        w->nodes[row_of_sym[p->node] - 1].pod_count++;
+        classes_add_repeller(&w->classes, p);
+    }
+    build_bound(w, in, row_of_sym);
+    for (size_t i = 0; i < in->pod_count; i++) {
+        const struct pod *p = in->pods[i];
+        int32_t row = p->node == SYM_NONE ? -1 : row_of_sym[p->node] - 1;
+        bool leaves = row >= 0 && w->nodes[row].leaving && pod_is_reschedulable(p);
+        if (!leaves && !pod_waits(w, p))
+            continue;
+        if (p->node == SYM_NONE && pod_is_terminal(p))
+            continue;
+        w->waiting[w->waiting_count++] =
+            (struct waiting_pod){.pod = p, .class_id = classes_put(&w->classes, p),
+                                 .bound = leaves, .blocked = leaves && pod_blocked(in, p)};
+    }
+}
+
+static void index_waiting(struct world *w)
+{
+    w->unbound_mask = 15;
+    while (w->unbound_mask / 2 < w->waiting_count)
+        w->unbound_mask = w->unbound_mask * 2 + 1;
+    w->unbound_slots = ARENA_ARRAY(&w->arena, uint32_t, (size_t)w->unbound_mask + 1);
+    for (uint32_t i = 0; i < w->waiting_count; i++) {
+        if (w->waiting[i].bound)
+            continue;
+        uint32_t at = (uint32_t)span_hash(w->waiting[i].pod->meta.uid) & w->unbound_mask;
+        while (w->unbound_slots[at] != 0)
+            at = (at + 1) & w->unbound_mask;
+        w->unbound_slots[at] = i + 1;
+    }
+}
+
+const struct waiting_pod *world_unbound(const struct world *w, struct span uid)
+{
+    uint32_t at = (uint32_t)span_hash(uid) & w->unbound_mask;
+    for (; w->unbound_slots[at] != 0; at = (at + 1) & w->unbound_mask) {
+        const struct waiting_pod *x = &w->waiting[w->unbound_slots[at] - 1];
+        if (span_eq(x->pod->meta.uid, uid))
+            return x;
+    }
+    return NULL;
+}
+
+/* --- options --- */
+
+static int pool_name_order(const void *a, const void *b)
+{
+    return span_cmp((*(const struct node_pool *const *)a)->meta.name,
+                    (*(const struct node_pool *const *)b)->meta.name);
+}
+
+static void build_pools(struct world *w, const struct world_input *in)
+{
+    w->pool_count = (uint32_t)in->pool_count;
+    w->pools = ARENA_ARRAY(&w->arena, const struct node_pool *, in->pool_count);
+    for (size_t i = 0; i < in->pool_count; i++)
+        w->pools[i] = in->pools[i];
+    if (w->pool_count != 0)
+        qsort(w->pools, w->pool_count, sizeof(*w->pools), pool_name_order);
+}
+
+static void build_options(struct world *w)
+{
+    const struct node_pool **ready = ARENA_ARRAY(&w->arena, const struct node_pool *, w->pool_count);
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (node_pool_ready(w->pools[i], w->settings.ready_when_unstated))
+            ready[w->option_count++] = w->pools[i];
+    if (w->option_count != 0)
+        qsort(ready, w->option_count, sizeof(*ready), option_order);
+    w->options = ARENA_ARRAY(&w->arena, struct option, w->option_count);
+    amount *used = ARENA_ARRAY(&w->arena, amount, w->column_count);
+    for (uint32_t i = 0; i < w->option_count; i++) {
+        struct option *o = &w->options[i];
+        option_build(o, w, ready[i]);
+        w->soft_taints |= o->soft_taints;
+        amount nodes = 0;
+        memset(used, 0, w->column_count * sizeof(*used));
+        for (uint32_t row = 0; row < w->node_count; row++) {
+            const struct world_node *n = &w->nodes[row];
+            if (n->pool < 0 || w->pools[n->pool] != o->pool || n->leaving)
+                continue;
+            nodes++;
+            for (uint32_t c = 0; c < w->column_count; c++)
+                used[c] = amount_add(used[c], world_vector(w, w->capacity, row)[c]);
+        }
+        option_budget(o, w, used, nodes);
+    }
+}
+
+struct world *world_build(const struct world_input *in)
+{
+    static const struct span domain = SPAN_INIT("karpenter.sh");
+    struct world *w = mem_new(sizeof(*w));
+    arena_init(&w->arena, 64 << 10);
+    w->syms = symtab_ref(in->syms);
+    w->settings = *in->options;
+    w->rules = (struct label_rules){.domains = &domain, .domain_count = 1};
+    if (in->catalogue != NULL)
+        w->rules = catalogue_rules(in->catalogue);
+    build_columns(w, in);
+    classes_init(&w->classes, &w->arena, w->syms, w->columns, w->column_count, &w->rules);
+    types_build(&w->types, &w->arena, w->syms, &w->classes, in->catalogue,
+                w->settings.reserved_capacity);
+    build_pools(w, in);
+    world_build_rows(w, in);
+    build_pods(w, in);
+    index_waiting(w);
+    build_daemons(w, in);
+    build_options(w);
+    world_build_profiles(w);
+    return w;
+}
+
+void world_free(struct world *w)
+{
+    if (w == NULL)
+        return;
+    symtab_unref(w->syms);
+    arena_release(&w->arena);
+    free(w);
+}
+
+uint32_t world_node_count(const struct world *w)
+{
+    return w->node_count;
+}
+
+const struct world_node *world_node_at(const struct world *w, uint32_t row)
+{
+    return &w->nodes[row];
+}
+
+static int32_t find_row(const struct world *w, const struct row_index *x, struct span name,
+                        bool claim)
+{
+    uint64_t hash = span_hash(name);
+    for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask) {
+        struct row_slot slot = x->slots[at];
+        if (slot.row == 0)
+            return -1;
+        const struct world_node *n = &w->nodes[slot.row - 1];
+        if (slot.tag == (uint32_t)(hash >> 32) &&
+            span_eq(claim ? n->claim->meta.name : n->node->meta.name, name))
+            return (int32_t)(slot.row - 1);
+    }
+}
+
+int32_t world_find_node(const struct world *w, struct span node_name)
+{
+    return find_row(w, &w->by_node, node_name, false);
+}
+
+int32_t world_find_claim(const struct world *w, struct span claim_name)
+{
+    return find_row(w, &w->by_claim, claim_name, true);
+}
+
+const struct pod *const *world_node_pods(const struct world *w, uint32_t row)
+{
+    return w->bound + w->nodes[row].first_pod;
+}
+
+int32_t world_class_of(const struct world *w, const struct pod *p)
+{
+    return classes_find(&w->classes, p);
+}
+
+uint32_t world_resource_count(const struct world *w)
+{
+    return w->column_count;
+}
+
+sym world_resource_name(const struct world *w, uint32_t column)
+{
+    return w->columns[column];
+}
+
+const amount *world_allocatable(const struct world *w, uint32_t row)
+{
+    return world_vector(w, w->allocatable, row);
+}
+
+const amount *world_requested(const struct world *w, uint32_t row)
+{
+    return world_vector(w, w->requested, row);
+}
+
+const amount *world_class_requests(const struct world *w, int32_t class_id)
+{
+    return classes_requests(&w->classes, (uint32_t)class_id);
+}
+
+const amount *world_daemons_expected(const struct world *w, uint32_t row)
+{
+    return world_vector(w, w->expected, row);
+}

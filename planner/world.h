@@ -1,0 +1,100 @@
+/* world: the cluster as columns, made for asking "what fits where" a million times.
+ *
+ * Built by the store's writer from one snapshot's objects and published with it; immutable. Pods of
+ * one shape are one class with a count: same requests, constraints and labels that some selector can
+ * see. A resource vector is dense: column 0 CPU (millicores), 1 memory, 2 ephemeral storage, 3 pods,
+ * then the extended resources met, in the order of their names.
+ *
+ * Pure: no clock. What depends on time is decided in the search, which gets `now`. */
+#ifndef PLANNER_WORLD_H
+#define PLANNER_WORLD_H
+
+#include "kube/instance_type.h"
+#include "kube/node.h"
+#include "kube/workload.h"
+
+struct world;
+
+struct world_options {
+    bool reserved_capacity;   /* feature gates that change what the world holds */
+    bool static_capacity;
+    bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
+                                 and Ready must be of the current generation */
+    bool all_unbound;         /* plan --all-unbound */
+};
+
+/* Pointers stay valid and unchanged as long as the world lives. Order does not matter: the world
+ * sorts what needs an order by name. */
+struct world_input {
+    struct symtab *syms; /* written to while building, read afterwards */
+    const struct world_options *options;
+    const struct catalogue *catalogue;
+    const struct pod *const *pods;
+    const struct node *const *nodes;
+    const struct node_claim *const *claims;
+    const struct node_pool *const *pools;
+    const struct daemon_set *const *daemon_sets;
+    const struct disruption_budget *const *budgets; /* PodDisruptionBudgets */
+    size_t pod_count, node_count, claim_count, pool_count, daemon_set_count, budget_count;
+};
+
+struct world *world_build(const struct world_input *in);
+void world_free(struct world *w);
+
+enum node_stage {
+    NODE_UNMANAGED,   /* no NodeClaim */
+    NODE_LAUNCHING,   /* a NodeClaim whose Node is not there yet */
+    NODE_REGISTERED,  /* Node there, not initialised */
+    NODE_INITIALIZED,
+};
+
+/* One node, in-flight claims included: a state node of spec provisioning 2.4. Rows are ordered
+ * initialised before others, then by name. */
+struct world_node {
+    struct span name;       /* as plan-contract 2 names it */
+    sym name_sym;           /* of the Node; SYM_NONE while it is not there */
+    const struct node *node;        /* or NULL */
+    const struct node_claim *claim; /* or NULL */
+    enum node_stage stage;
+    bool leaving;           /* spec plan-contract 1; its capacity is not used */
+    int32_t pool;           /* index of its pool, -1: none */
+    double price;           /* of its offering, NAN when unknown */
+    uint32_t first_pod, pod_count; /* pods bound and not terminal, DaemonSet pods included */
+};
+
+uint32_t world_node_count(const struct world *w);
+const struct world_node *world_node_at(const struct world *w, uint32_t row);
+int32_t world_find_node(const struct world *w, struct span node_name); /* by Node name; -1 */
+int32_t world_find_claim(const struct world *w, struct span claim_name);
+const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
+
+/* Classes. -1: the pod's shape is not in this world (it came later). */
+int32_t world_class_of(const struct world *w, const struct pod *p);
+
+/* Room. Vectors have world_resource_count entries. */
+uint32_t world_resource_count(const struct world *w);
+sym world_resource_name(const struct world *w, uint32_t column);
+const amount *world_allocatable(const struct world *w, uint32_t row);
+const amount *world_requested(const struct world *w, uint32_t row); /* by bound pods */
+const amount *world_class_requests(const struct world *w, int32_t class_id);
+/* Requests of DaemonSet pods that will come to the node and are not there yet. */
+const amount *world_daemons_expected(const struct world *w, uint32_t row);
+
+enum fit {
+    FIT_YES,
+    FIT_TAINT,     /* a taint is not tolerated */
+    FIT_SELECTOR,  /* nodeSelector or required node affinity */
+    FIT_RESOURCES, /* not enough left */
+    FIT_PORTS,     /* a host port is taken */
+    FIT_LEAVING,   /* the node is about to go */
+    FIT_UNKNOWN,   /* needs a rule that this version does not have: no opinion */
+    FIT_COUNT,
+};
+const char *fit_name(enum fit f); /* "taint", "resources"… */
+
+/* Whether a pod of the class can run on the row beside what is bound there and `held`, a vector of
+ * room that others own (NULL: none). The one implementation of this question: searches and the
+ * extender ask it alike. */
+enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held);
+
+#endif
