@@ -1,0 +1,158 @@
+/* An operation is a chain of API requests; each reply decides on the next one. One at a time is
+ * under way for an operation, so an operation needs no lock of its own; the list of operations and
+ * what is sold out do.
+ *
+ * With a registration delay (KWOKNodeClass) create answers before the Node is there, as Karpenter's
+ * does: the Node is written by the step that finds the delay over. Should the process end before
+ * that, the next leader creates again for the launched claim that has no Node, and the delay starts
+ * anew. */
+#include "cloud/kwok.h"
+
+#include <stdlib.h>
+
+#include "cloud/kwok_operation.h"
+
+static uint64_t is_drifted(struct provider *p, const struct claim_order *order, machine_done *done,
+                           void *user)
+{
+    struct machine_result r = {.syms = order->syms};
+    struct kwok *k = kwok_of(p);
+    pthread_mutex_lock(&k->lock);
+    uint64_t id = ++k->last_id;
+    pthread_mutex_unlock(&k->lock);
+    done(user, &r);
+    return id;
+}
+
+static bool types(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
+                  struct err *err)
+{
+    struct kwok *k = kwok_of(p);
+    (void)err;
+    catalogue_build(k->config.types, a, syms, out);
+    pthread_mutex_lock(&k->lock);
+    for (uint32_t i = 0; i < out->count && k->sold_count != 0; i++)
+        for (uint32_t o = 0; o < out->items[i].offering_count; o++) {
+            /* Both catalogues are of one source: the same indices mean the same. */
+            const struct instance_type *mine = &k->types.items[i];
+            const struct requirements *r = &mine->offerings[o].requirements;
+            const struct requirement *zone = requirements_get(r, SYM_ZONE);
+            const struct requirement *type = requirements_get(r, SYM_CAPACITY_TYPE);
+            struct kwok_choice c = {.type = mine, .offering = &mine->offerings[o]};
+            if (zone != NULL && zone->count == 1)
+                c.zone = sym_text(k->syms, zone->values[0]);
+            if (type != NULL && type->count == 1)
+                c.capacity_type = sym_text(k->syms, type->values[0]);
+            if (kwok_is_sold_out(k, &c))
+                out->items[i].offerings[o].available = false;
+        }
+    pthread_mutex_unlock(&k->lock);
+    return true;
+}
+
+static uint64_t generation(struct provider *p)
+{
+    struct kwok *k = kwok_of(p);
+    pthread_mutex_lock(&k->lock);
+    uint64_t g = k->generation;
+    pthread_mutex_unlock(&k->lock);
+    return g;
+}
+
+static void cancel(struct provider *p, uint64_t operation)
+{
+    struct kwok *k = kwok_of(p);
+    uint64_t request = 0;
+    pthread_mutex_lock(&k->lock);
+    for (struct operation *o = k->operations; o != NULL; o = o->next)
+        if (o->id == operation && !o->answered) {
+            o->cancelled = true;
+            request = o->request;
+        }
+    pthread_mutex_unlock(&k->lock);
+    if (request != 0)
+        k->config.api->ops->cancel(k->config.api, request);
+}
+
+static mono_ms forget_sold_out(struct kwok *k, mono_ms now)
+{
+    mono_ms next = INT64_MAX;
+    size_t kept = 0;
+    for (size_t i = 0; i < k->sold_count; i++)
+        if (k->sold[i].until > now) {
+            next = k->sold[i].until < next ? k->sold[i].until : next;
+            k->sold[kept++] = k->sold[i];
+        }
+    k->generation += kept != k->sold_count;
+    k->sold_count = kept;
+    return next;
+}
+
+static mono_ms step(struct provider *p, mono_ms now)
+{
+    struct kwok *k = kwok_of(p);
+    struct operation *due;
+    mono_ms next;
+    do {
+        due = NULL;
+        pthread_mutex_lock(&k->lock);
+        k->now = now;
+        next = forget_sold_out(k, now);
+        for (struct operation *o = k->operations; o != NULL; o = o->next)
+            if (o->due != 0 && o->due <= now)
+                due = o;
+            else if (o->due != 0 && o->due < next)
+                next = o->due;
+        if (due != NULL)
+            due->due = 0;
+        pthread_mutex_unlock(&k->lock);
+        if (due != NULL)
+            kwok_create_due(due);
+    } while (due != NULL);
+    return next;
+}
+
+static void free_kwok(struct provider *p)
+{
+    struct kwok *k = kwok_of(p);
+    while (k->operations != NULL) {
+        struct operation *o = k->operations;
+        k->operations = o->next;
+        operation_free(o);
+    }
+    pthread_mutex_destroy(&k->lock);
+    catalogue_source_free(k->config.types);
+    arena_release(&k->arena);
+    symtab_unref(k->syms);
+    free(k->sold);
+    free(k);
+}
+
+struct provider *kwok_new(const struct kwok_config *config)
+{
+    static const struct provider_ops ops = {
+        .name = "kwok",
+        .node_class = KIND_KWOK_NODE_CLASS,
+        .node_class_group = "karpenter.kwok.sh",
+        .node_class_kind = "KWOKNodeClass",
+        .types = types,
+        .generation = generation,
+        .create = kwok_create,
+        .remove = kwok_remove,
+        .get = kwok_get,
+        .list = kwok_list,
+        .is_drifted = is_drifted,
+        .cancel = cancel,
+        .step = step,
+        .free = free_kwok,
+    };
+    struct kwok *k = mem_new(sizeof(*k));
+    k->provider.ops = &ops;
+    k->config = *config;
+    arena_init(&k->arena, 0);
+    k->syms = kube_symtab_new();
+    pthread_mutex_init(&k->lock, NULL);
+    k->generation = 1;
+    catalogue_build(k->config.types, &k->arena, k->syms, &k->types);
+    return &k->provider;
+}

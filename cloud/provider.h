@@ -1,0 +1,72 @@
+/* provider: where machines come from. One interface; kwok first, others beside it.
+ *
+ * Operations are asynchronous: they return at once, and `done` is called exactly once, on the API
+ * thread (or whichever thread the provider documents), also after a cancel. The claim's UID is the
+ * token of a create: whatever is called how often, one UID yields at most one machine, for ever. A
+ * caller may therefore always create again for a claim that exists, to learn what was made. */
+#ifndef CLOUD_PROVIDER_H
+#define CLOUD_PROVIDER_H
+
+#include "kube/instance_type.h"
+#include "kube/kind.h"
+#include "kube/node.h"
+
+struct machine { /* what a provider knows of one machine; spans live during the callback */
+    struct span provider_id, node_name, image_id;
+    struct span claim_uid, claim_name; /* who it was made for */
+    struct plain_labels labels, annotations;
+    struct resources capacity, allocatable;
+    bool deleting;
+};
+
+struct machine_result {
+    struct err err; /* ERR_NOT_FOUND (delete: finished), ERR_CAPACITY, ERR_CONFLICT (node class not
+                       ready: delete the claim), ERR_RETRY, ERR_INVALID, ERR_CANCELLED */
+    const struct machine *machines; /* create, get: one; list: all; delete: none */
+    size_t count;
+    const struct symtab *syms; /* of the resources' names */
+    struct span drift;         /* is_drifted: the reason, absent for none */
+};
+
+typedef void machine_done(void *user, const struct machine_result *result);
+
+struct claim_order { /* what create needs of a NodeClaim; copied */
+    const struct node_claim *claim;
+    const struct symtab *syms;
+};
+
+struct provider;
+
+struct provider_ops {
+    const char *name;     /* metrics label */
+    enum kind node_class; /* the objects of the class below; decoded as struct kwok_node_class is */
+    const char *node_class_group,
+        *node_class_kind; /* pools and claims of other classes are not ours */
+    /* All types for a pool, available or not. Cheap and in memory; refreshed by the provider. The
+     * catalogue is interned into `syms` and lives in `a`. */
+    bool (*types)(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
+                  struct err *err);
+    /* Moves when types would answer otherwise than before. Any thread. */
+    uint64_t (*generation)(struct provider *p);
+    uint64_t (*create)(struct provider *p, const struct claim_order *order, machine_done *done,
+                       void *user);
+    /* Only the machine that was made for this claim: an id that meanwhile means another is
+     * ERR_NOT_FOUND. Asked again until ERR_NOT_FOUND says that the machine is gone. */
+    uint64_t (*remove)(struct provider *p, struct span provider_id, struct span claim_uid,
+                       machine_done *done, void *user);
+    uint64_t (*get)(struct provider *p, struct span provider_id, machine_done *done, void *user);
+    uint64_t (*list)(struct provider *p, machine_done *done, void *user);
+    uint64_t (*is_drifted)(struct provider *p, const struct claim_order *order, machine_done *done,
+                           void *user);
+    void (*cancel)(struct provider *p, uint64_t operation);
+    /* Does what time has brought; returns when to call next at the latest. The reconciler calls it.
+     */
+    mono_ms (*step)(struct provider *p, mono_ms now);
+    void (*free)(struct provider *p); /* no operation may be under way, or the API client is gone */
+};
+
+struct provider {
+    const struct provider_ops *ops;
+};
+
+#endif
