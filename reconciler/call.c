@@ -1,0 +1,227 @@
+#include "reconciler/call.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "reconciler/state.h"
+
+enum {
+    GONE_MS = 1 * MS_SECOND
+}; /* until the snapshot should have noticed that an object is gone */
+
+struct call *call_new(struct reconciler *r, struct gate *gate, call_done *done)
+{
+    struct call *c = mem_new(sizeof(*c));
+    arena_init(&c->arena, 0);
+    c->reconciler = r;
+    c->gate = gate;
+    c->done = done;
+    c->sent = r->mono;
+    c->next = r->calls;
+    c->link = &r->calls;
+    if (c->next != NULL)
+        c->next->link = &c->next;
+    r->calls = c;
+    r->calls_under_way++;
+    if (gate != NULL)
+        gate->under_way++;
+    return c;
+}
+
+void call_about(struct call *c, struct memo *memo)
+{
+    c->memo = memo;
+    memo->held++;
+}
+
+static void deliver_later(struct call *c)
+{
+    struct reconciler *r = c->reconciler;
+    pthread_mutex_lock(&r->lock);
+    c->later = NULL;
+    *r->inbox_end = c;
+    r->inbox_end = &c->later;
+    pthread_mutex_unlock(&r->lock);
+    if (r->config.listener.wake != NULL)
+        r->config.listener.wake(r->config.listener.user);
+}
+
+/* ---- the API's answers ---- */
+
+static void read_reply(struct call *c, struct doc_value root)
+{
+    struct doc_value meta, v;
+    if (doc_type(root) != DOC_OBJECT)
+        return;
+    if (doc_find(root, SPAN("items"), &v))
+        for (struct doc_iter it = doc_iter_of(v); doc_next(&it);)
+            c->items++;
+    if (!doc_find(root, SPAN("metadata"), &meta) || doc_type(meta) != DOC_OBJECT)
+        return;
+    if (doc_find(meta, SPAN("resourceVersion"), &v) && doc_type(v) == DOC_STRING) {
+        int64_t version;
+        if (span_int64(doc_text(v), &version) && version > 0)
+            c->version = (uint64_t)version;
+    }
+    if (doc_find(meta, SPAN("uid"), &v) && doc_type(v) == DOC_STRING)
+        c->uid_now = arena_dup(&c->arena, doc_text(v));
+}
+
+static void on_reply(void *user, const struct api_result *result)
+{
+    struct call *c = user;
+    c->status = result->status;
+    c->err = result->err;
+    c->reason = arena_dup(&c->arena, result->reason);
+    c->cause = arena_dup(&c->arena, result->cause);
+    c->retry_after_s = result->retry_after_s;
+    if (result->body != NULL)
+        read_reply(c, doc_root(result->body));
+    deliver_later(c);
+}
+
+void call_send(struct call *c, const struct api_request *request)
+{
+    struct api_request act = *request;
+    act.is_act = true;
+    api_send(c->reconciler->config.api, &act, on_reply, c);
+}
+
+/* ---- the provider's answers ---- */
+
+static struct plain_labels dup_labels(struct arena *a, struct plain_labels from)
+{
+    struct plain_labels out = {ARENA_ARRAY(a, struct plain_label, from.count), from.count};
+    for (uint32_t i = 0; i < from.count; i++)
+        out.items[i] = (struct plain_label){arena_dup(a, from.items[i].key),
+                                            arena_dup(a, from.items[i].value)};
+    return out;
+}
+
+static struct span resources_text(struct arena *a, struct resources r, const struct symtab *syms)
+{
+    struct buf out = {0}, quantity = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    for (uint32_t i = 0; i < r.count; i++) {
+        struct span name = sym_text(syms, r.items[i].name);
+        buf_clear(&quantity);
+        quantity_put(&quantity, name, r.items[i].value);
+        json_key(&j, name);
+        json_text(&j, buf_span(&quantity));
+    }
+    json_object_end(&j);
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    buf_release(&quantity);
+    return text;
+}
+
+static struct called_machine dup_machine(struct arena *a, const struct machine *m,
+                                         const struct symtab *syms)
+{
+    return (struct called_machine){
+        .provider_id = arena_dup(a, m->provider_id),
+        .node_name = arena_dup(a, m->node_name),
+        .image_id = arena_dup(a, m->image_id),
+        .claim_uid = arena_dup(a, m->claim_uid),
+        .claim_name = arena_dup(a, m->claim_name),
+        .labels = dup_labels(a, m->labels),
+        .annotations = dup_labels(a, m->annotations),
+        .capacity = resources_text(a, m->capacity, syms),
+        .allocatable = resources_text(a, m->allocatable, syms),
+        .deleting = m->deleting,
+    };
+}
+
+void call_begin(struct call *c, const char *method)
+{
+    c->method = method;
+}
+
+void call_machine_done(void *user, const struct machine_result *result)
+{
+    struct call *c = user;
+    struct called_machine *m = ARENA_ARRAY(&c->arena, struct called_machine, result->count);
+    c->err = result->err;
+    for (size_t i = 0; i < result->count; i++)
+        m[i] = dup_machine(&c->arena, &result->machines[i], result->syms);
+    c->machines = m;
+    c->machine_count = result->count;
+    deliver_later(c);
+}
+
+/* ---- delivery ---- */
+
+static void close_gate(struct call *c, mono_ms now)
+{
+    struct gate *g = c->gate;
+    if (g == NULL)
+        return;
+    g->under_way--;
+    if (c->err.kind == ERR_NONE) {
+        g->failures = 0;
+        if (c->version > g->version)
+            g->version = c->version;
+        /* An object that goes with this write keeps its version. */
+        if (c->last)
+            g->retry_at = now + GONE_MS;
+    } else if (c->err.kind == ERR_NOT_FOUND) {
+        g->failures = 0;
+        g->retry_at = now + GONE_MS;
+    } else if (c->err.kind != ERR_CANCELLED) {
+        gate_fail(g, now);
+        if (c->retry_after_s > 0 && g->retry_at < now + c->retry_after_s * MS_SECOND)
+            g->retry_at = now + c->retry_after_s * MS_SECOND;
+    }
+}
+
+static void measure_method(struct reconciler *r, const struct call *c)
+{
+    struct span provider = span_of(r->config.provider->ops->name);
+    if (c->method == NULL)
+        return;
+    count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, SPAN("reconciler"),
+          span_of(c->method), provider);
+    if (c->err.kind != ERR_NONE && c->err.kind != ERR_NOT_FOUND && c->err.kind != ERR_CANCELLED)
+        count(r, MEASURE_CLOUD_ERRORS, 1, span_of(c->method), provider,
+              span_of(err_kind_name(c->err.kind)));
+}
+
+static void call_free(struct call *c)
+{
+    struct reconciler *r = c->reconciler;
+    *c->link = c->next;
+    if (c->next != NULL)
+        c->next->link = c->link;
+    r->calls_under_way--;
+    if (c->memo != NULL)
+        c->memo->held--;
+    arena_release(&c->arena);
+    free(c);
+}
+
+void calls_deliver(struct reconciler *r)
+{
+    pthread_mutex_lock(&r->lock);
+    struct call *c = r->inbox;
+    r->inbox = NULL;
+    r->inbox_end = &r->inbox;
+    pthread_mutex_unlock(&r->lock);
+    for (struct call *later; c != NULL; c = later) {
+        later = c->later;
+        close_gate(c, r->mono);
+        measure_method(r, c);
+        if (c->done != NULL)
+            c->done(r, c);
+        call_free(c);
+    }
+}
+
+void calls_free(struct reconciler *r)
+{
+    while (r->calls != NULL)
+        call_free(r->calls);
+    r->inbox = NULL;
+    r->inbox_end = &r->inbox;
+}

@@ -1,0 +1,36 @@
+/* drain: which pods of a leaving node are to be evicted now, deleted now, or waited for (spec
+ * disruption 14.4, 14.5). Pure. */
+#ifndef RECONCILER_DRAIN_H
+#define RECONCILER_DRAIN_H
+
+#include "kube/pod.h"
+
+enum drain_act {
+    DRAIN_LEAVE,   /* neither evicted nor waited for */
+    DRAIN_WAIT,    /* waited for: its turn has not come, or it is ending */
+    DRAIN_BLOCKED, /* waited for: do-not-disrupt */
+    DRAIN_EVICT,
+    DRAIN_DELETE, /* with `grace` */
+    DRAIN_ACT_COUNT,
+};
+
+struct drain_pod {
+    const struct pod *pod;
+    enum drain_act act;
+    int64_t grace; /* seconds, of DRAIN_DELETE; at least 1 */
+};
+
+struct drain {
+    struct drain_pod *pods;  /* in the order given */
+    uint32_t count, waiting; /* waiting 0: drained */
+};
+
+/* `deadline`: of terminationGracePeriod, 0: none. A tier begins when the one before it is gone from
+ * the API: plain pods, DaemonSet pods, critical ones, critical DaemonSet ones; what the deadline
+ * makes due is deleted whatever its tier. */
+struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t count,
+                        wall_ms deadline, wall_ms now);
+/* When time alone changes the answer for a pod; 0: never. */
+wall_ms drain_due(const struct pod *p, wall_ms deadline, wall_ms now);
+
+#endif

@@ -1,0 +1,40 @@
+/* empty: may this node be removed because nothing runs on it (spec disruption 3, 8.1)? Pure. */
+#ifndef RECONCILER_EMPTY_H
+#define RECONCILER_EMPTY_H
+
+#include "kube/node.h"
+#include "kube/workload.h"
+
+enum empty_verdict { /* in the order of the checks; the first that fails is told */
+                     EMPTY_YES,
+                     EMPTY_UNMANAGED, /* no NodeClaim, no pool of ours, or a static one */
+                     EMPTY_REBOOTING,
+                     EMPTY_LEAVING, /* deleted already */
+                     EMPTY_NOT_INITIALIZED,
+                     EMPTY_NOMINATED,      /* pods are planned for it */
+                     EMPTY_DO_NOT_DISRUPT, /* annotation of the node */
+                     EMPTY_POD_DO_NOT_DISRUPT,
+                     EMPTY_POD_BUDGET, /* a PodDisruptionBudget holds a pod */
+                     EMPTY_HAS_PODS,
+                     EMPTY_NEVER,              /* the pool's consolidateAfter is Never */
+                     EMPTY_NOT_CONSOLIDATABLE, /* not long enough */
+                     EMPTY_VERDICT_COUNT,
+};
+const char *empty_verdict_text(enum empty_verdict v); /* completes "stays: …" */
+
+struct empty_facts {
+    const struct node *node;
+    const struct node_claim *claim;
+    const struct node_pool *pool; /* NULL: none */
+    bool nominated;
+    const struct pod *const *pods; /* bound, not terminal */
+    uint32_t pod_count;
+    const struct disruption_budget *const *budgets; /* all of the cluster */
+    uint32_t budget_count;
+    wall_ms now;
+};
+
+/* *pod_out (may be NULL): which pod is in the way, if one is. */
+enum empty_verdict empty_judge(const struct empty_facts *f, const struct pod **pod_out);
+
+#endif

@@ -1,0 +1,145 @@
+/* Evicts and deletes the pods that drain.c picks, each at its own pace (spec disruption 14.5). */
+#include "base/json.h"
+#include "reconciler/drain.h"
+#include "reconciler/stages.h"
+
+static struct span reason_of(const struct claim_view *c)
+{
+    const struct condition *why =
+        c != NULL ? conditions_find(c->claim->conditions, SPAN("DisruptionReason")) : NULL;
+    return why != NULL ? why->reason : SPAN("Forceful Termination");
+}
+
+static bool many_budgets(const struct call *c)
+{
+    return c->status == 500 &&
+           span_contains(span_of(c->err.msg), SPAN("more than one PodDisruptionBudget"));
+}
+
+static void on_evicted(struct reconciler *r, struct call *c)
+{
+    struct pod_memo *m = (struct pod_memo *)c->memo;
+    char code[16];
+    snprintf(code, sizeof(code), "%d", c->status);
+    count(r, MEASURE_EVICTIONS, 1, span_of(code), (struct span){0}, (struct span){0});
+    struct decision d = {
+        .kind = DECISION_DRAIN, .per_hour = NAN, .about = {KIND_POD, c->ns, c->name, c->uid}};
+    if (c->err.kind == ERR_NONE) {
+        count(r, MEASURE_PODS_DRAINED, 1, c->text, (struct span){0}, (struct span){0});
+        d.reason = SPAN("Evicted");
+        m->left_alone = true;
+        tell(r, d, "Evicted pod: %.*s", SPAN_ARG(c->text));
+    } else if (c->status == 404 || c->status == 409) {
+        m->left_alone = true;
+    } else if (c->status == 429 || many_budgets(c)) {
+        d.warning = true;
+        d.reason = SPAN("FailedDraining");
+        d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->node, c->node_uid};
+        tell(r, d, "Failed to drain node, %s (Pod=%.*s/%.*s)",
+             c->status == 429 ? "evicting pod violates a PDB"
+                              : "eviction does not support multiple PDBs",
+             SPAN_ARG(c->ns), SPAN_ARG(c->name));
+    }
+}
+
+static struct call *pod_call(struct pass *p, const struct node_view *n, const struct pod *pod,
+                             struct span reason, call_done *done)
+{
+    struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
+    struct call *c = call_new(p->r, &m->memo.gate, done);
+    call_about(c, &m->memo);
+    c->ns = arena_dup(&c->arena, pod->meta.ns);
+    c->name = arena_dup(&c->arena, pod->meta.name);
+    c->uid = arena_dup(&c->arena, pod->meta.uid);
+    c->text = arena_dup(&c->arena, reason);
+    c->node = arena_dup(&c->arena, n->node->meta.name);
+    c->node_uid = arena_dup(&c->arena, n->node->meta.uid);
+    return c;
+}
+
+static void evict(struct pass *p, const struct node_view *n, const struct pod *pod,
+                  struct span reason)
+{
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    json_put_string(&j, "apiVersion", SPAN("policy/v1"));
+    json_put_string(&j, "kind", SPAN("Eviction"));
+    json_put_object(&j, "metadata");
+    json_put_string(&j, "name", pod->meta.name);
+    json_put_string(&j, "namespace", pod->meta.ns);
+    json_object_end(&j);
+    json_put_object(&j, "deleteOptions");
+    json_put_object(&j, "preconditions");
+    json_put_string(&j, "uid", pod->meta.uid);
+    json_object_end(&j);
+    json_object_end(&j);
+    json_object_end(&j);
+    call_send(pod_call(p, n, pod, reason, on_evicted),
+              &(struct api_request){.verb = API_EVICT,
+                                    .kind = KIND_POD,
+                                    .ns = pod->meta.ns,
+                                    .name = pod->meta.name,
+                                    .body = buf_span(&out)});
+    buf_release(&out);
+}
+
+static void on_forced(struct reconciler *r, struct call *c)
+{
+    if (c->err.kind != ERR_NONE)
+        return;
+    count(r, MEASURE_PODS_DRAINED, 1, c->text, (struct span){0}, (struct span){0});
+    tell(r,
+         (struct decision){.kind = DECISION_DRAIN,
+                           .per_hour = NAN,
+                           .reason = SPAN("Disrupted"),
+                           .about = {KIND_POD, c->ns, c->name, c->uid}},
+         "Deleted %.*s/%.*s: the node's termination grace period ends", SPAN_ARG(c->ns),
+         SPAN_ARG(c->name));
+}
+
+static void force(struct pass *p, const struct node_view *n, const struct drain_pod *d,
+                  struct span reason)
+{
+    const struct meta *m = &d->pod->meta;
+    call_send(pod_call(p, n, d->pod, reason, on_forced),
+              &(struct api_request){
+                  .verb = API_DELETE,
+                  .kind = KIND_POD,
+                  .ns = m->ns,
+                  .name = m->name,
+                  .body = arena_printf(p->a,
+                                       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
+                                       "\"gracePeriodSeconds\":%lld,\"preconditions\":{\"uid\":"
+                                       "\"%.*s\"}}",
+                                       (long long)d->grace, SPAN_ARG(m->uid))});
+}
+
+/* True when nothing is waited for. */
+bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c)
+{
+    uint32_t count;
+    const struct pod *const *pods = node_pods(p, n, &count);
+    wall_ms deadline = c != NULL ? claim_deadline(c->claim) : 0;
+    struct drain d = drain_pick(p->a, pods, count, deadline, p->wall);
+    for (uint32_t i = 0; i < d.count; i++) {
+        const struct pod *pod = d.pods[i].pod;
+        wall_ms due = drain_due(pod, deadline, p->wall);
+        if (due != 0)
+            pass_wake_wall(p, due);
+        if (d.pods[i].act != DRAIN_EVICT && d.pods[i].act != DRAIN_DELETE)
+            continue;
+        struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
+        if (d.pods[i].act == DRAIN_EVICT && m->left_alone)
+            continue;
+        if (!gate_open(&m->memo.gate, pod->meta.resource_version, p->mono)) {
+            if (m->memo.gate.retry_at > p->mono)
+                pass_wake(p, m->memo.gate.retry_at);
+        } else if (d.pods[i].act == DRAIN_EVICT) {
+            evict(p, n, pod, reason_of(c));
+        } else {
+            force(p, n, &d.pods[i], reason_of(c));
+        }
+    }
+    return d.waiting == 0;
+}

@@ -1,0 +1,25 @@
+/* Claims that have lived as long as they may are deleted; budgets do not apply (spec
+ * disruption 13.6). */
+#include "reconciler/stages.h"
+
+void expiration_run(struct pass *p)
+{
+    for (uint32_t i = 0; i < p->claim_count; i++) {
+        const struct claim_view *c = &p->claims[i];
+        const struct node_claim *claim = c->claim;
+        if (!c->managed || claim->meta.deleted != 0 || !claim->has_expire_after)
+            continue;
+        wall_ms at = claim->meta.created + claim->expire_after;
+        if (p->wall < at) {
+            pass_wake_wall(p, at);
+            continue;
+        }
+        struct decision d = {.kind = DECISION_REMOVE,
+                             .subject = "remove",
+                             .per_hour = NAN,
+                             .about = object_of(KIND_NODE_CLAIM, &claim->meta)};
+        struct span age = duration_text(p->a, claim->expire_after);
+        claim_delete(p, c, "expired", &d,
+                     arena_cstr(p->a, arena_printf(p->a, "expired after %.*s", SPAN_ARG(age))));
+    }
+}

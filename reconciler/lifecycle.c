@@ -1,0 +1,311 @@
+/* Carries out what lifecycle/ decides: one write a claim and pass, the provider's create beside
+ * them. */
+#include "reconciler/lifecycle/lifecycle.h"
+
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "reconciler/stages.h"
+
+enum { RELAUNCH_MS = MS_MINUTE }; /* after a machine was found to be gone */
+
+/* ---- deleting a claim ---- */
+
+static struct span delete_options(struct arena *a, struct span uid)
+{
+    return arena_printf(a,
+                        "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":"
+                        "{\"uid\":\"%.*s\"}}",
+                        SPAN_ARG(uid));
+}
+
+static void on_deleted(struct reconciler *r, struct call *c)
+{
+    if (c->err.kind == ERR_NONE)
+        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
+}
+
+bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
+                  const struct decision *d, const char *sentence)
+{
+    const struct meta *m = &c->claim->meta;
+    if (!gate_open(&c->memo->memo.gate, m->resource_version, p->mono))
+        return false;
+    struct call *call = call_new(p->r, &c->memo->memo.gate, on_deleted);
+    call->last = true;
+    call->text = arena_dup(&call->arena, span_of(why));
+    call->name = arena_dup(&call->arena, claim_pool_name(p, c->claim));
+    call->ns = arena_dup(&call->arena, pass_text(p, sym_pairs_get(m->labels, SYM_CAPACITY_TYPE)));
+    call_send(call, &(struct api_request){.verb = API_DELETE,
+                                          .kind = KIND_NODE_CLAIM,
+                                          .name = m->name,
+                                          .body = delete_options(p->a, m->uid)});
+    c->memo->deleted_by_us = true;
+    tell(p->r, *d, "%.*s  %s", SPAN_ARG(m->name), sentence);
+    return true;
+}
+
+/* ---- the provider's create ---- */
+
+static struct plain_labels keep_labels(struct arena *a, struct plain_labels from)
+{
+    struct plain_labels out = {ARENA_ARRAY(a, struct plain_label, from.count), from.count};
+    for (uint32_t i = 0; i < from.count; i++)
+        out.items[i] = (struct plain_label){arena_dup(a, from.items[i].key),
+                                            arena_dup(a, from.items[i].value)};
+    return out;
+}
+
+static void keep_machine(struct claim_memo *m, const struct called_machine *from)
+{
+    struct arena *a = &m->arena;
+    arena_clear(a);
+    m->machine = (struct called_machine){
+        .provider_id = arena_dup(a, from->provider_id),
+        .node_name = arena_dup(a, from->node_name),
+        .image_id = arena_dup(a, from->image_id),
+        .claim_uid = arena_dup(a, from->claim_uid),
+        .claim_name = arena_dup(a, from->claim_name),
+        .labels = keep_labels(a, from->labels),
+        .annotations = keep_labels(a, from->annotations),
+        .capacity = arena_dup(a, from->capacity),
+        .allocatable = arena_dup(a, from->allocatable),
+    };
+    m->launched = true;
+    m->launch_failed = false;
+}
+
+static void tell_failure(struct reconciler *r, const struct call *c)
+{
+    struct decision d = {.kind = DECISION_LAUNCH,
+                         .subject = "launch",
+                         .warning = true,
+                         .per_hour = NAN,
+                         .about = {KIND_NODE_CLAIM, (struct span){0}, c->name, c->uid}};
+    char note[1024];
+    if (c->err.kind == ERR_CAPACITY) {
+        int n = snprintf(note, sizeof(note), "NodeClaim %.*s event: insufficient capacity, %.900s",
+                         SPAN_ARG(c->name), c->err.msg);
+        d.reason = SPAN("InsufficientCapacityError");
+        d.note = (struct span){note, n > 0 ? (size_t)n : 0};
+    }
+    tell(r, d, "%.*s: %s", SPAN_ARG(c->name), c->err.msg);
+}
+
+/* Pods that were planned for a claim that got no machine. */
+static void tell_pods(struct reconciler *r, const struct call *c)
+{
+    char note[1024];
+    for (uint32_t i = 0; r->places != NULL && i < r->places->count; i++) {
+        const struct place *place = &r->places->items[i];
+        if (!place->on_claim || !span_eq(place->target, c->name))
+            continue;
+        int n = snprintf(note, sizeof(note),
+                         "NodeClaim %.*s nominated for this pod failed to launch: %.900s",
+                         SPAN_ARG(c->name), c->err.msg);
+        tell(r,
+             (struct decision){.kind = DECISION_LAUNCH,
+                               .warning = true,
+                               .per_hour = NAN,
+                               .reason = SPAN("InsufficientCapacityError"),
+                               .note = {note, n > 0 ? (size_t)n : 0},
+                               .about = {KIND_POD, place->ns, place->pod, place->uid}},
+             "%.*s/%.*s waits: no machine for %.*s", SPAN_ARG(place->ns), SPAN_ARG(place->pod),
+             SPAN_ARG(c->name));
+    }
+}
+
+static void on_created(struct reconciler *r, struct call *c)
+{
+    struct claim_memo *m = (struct claim_memo *)c->memo;
+    m->launch = NULL;
+    if (c->err.kind == ERR_NONE && c->machine_count == 1) {
+        keep_machine(m, &c->machines[0]);
+        return;
+    }
+    if (c->err.kind == ERR_NOT_FOUND)
+        m->create.retry_at = r->mono + RELAUNCH_MS;
+    if (c->err.kind == ERR_NOT_FOUND || c->err.kind == ERR_CANCELLED)
+        return;
+    bool again = m->launch_failed && strcmp(m->error.msg, c->err.msg) == 0;
+    m->launch_failed = true;
+    m->error = c->err;
+    if (!again)
+        tell_failure(r, c);
+    if (c->err.kind == ERR_CAPACITY) {
+        tell_pods(r, c);
+        r->scanned = 0; /* its pods are planned anew as soon as may be */
+    }
+}
+
+static void launch(struct pass *p, const struct claim_view *c)
+{
+    struct provider *provider = p->r->config.provider;
+    struct claim_memo *m = c->memo;
+    struct claim_order order = {c->claim, p->syms};
+    if (m->launch != NULL || !gate_open(&m->create, 0, p->mono)) {
+        if (m->launch == NULL)
+            pass_wake(p, m->create.retry_at);
+        return;
+    }
+    struct call *call = call_new(p->r, &m->create, on_created);
+    call_about(call, &m->memo);
+    call->name = arena_dup(&call->arena, c->claim->meta.name);
+    call->uid = arena_dup(&call->arena, c->claim->meta.uid);
+    call_begin(call, "Create");
+    m->launch = call;
+    call->id = provider->ops->create(provider, &order, call_machine_done, call);
+}
+
+/* ---- writes ---- */
+
+static void on_claim_patched(struct reconciler *r, struct call *c)
+{
+    (void)r;
+    if (c->err.kind == ERR_NONE && c->number != 0)
+        ((struct claim_memo *)c->memo)->labels_written = true;
+}
+
+static void patch_claim(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
+{
+    struct call *call = call_new(p->r, &c->memo->memo.gate, on_claim_patched);
+    call_about(call, &c->memo->memo);
+    call->number = s->claim_patch_labels;
+    call_send(call, &(struct api_request){.verb = API_MERGE,
+                                          .kind = KIND_NODE_CLAIM,
+                                          .name = c->claim->meta.name,
+                                          .body = s->claim_patch});
+}
+
+static void on_node_patched(struct reconciler *r, struct call *c)
+{
+    if (c->err.kind == ERR_NONE && c->number != 0)
+        count(r, MEASURE_NODES_CREATED, 1, c->text, (struct span){0}, (struct span){0});
+}
+
+static void patch_node(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
+{
+    const struct node_view *n = &p->nodes[c->node];
+    if (!gate_open(&n->memo->memo.gate, n->node->meta.resource_version, p->mono)) {
+        pass_wake(p,
+                  n->memo->memo.gate.retry_at > p->mono ? n->memo->memo.gate.retry_at : INT64_MAX);
+        return;
+    }
+    if (s->taint_missing)
+        tell(p->r,
+             (struct decision){
+                 .kind = DECISION_LAUNCH,
+                 .warning = true,
+                 .per_hour = NAN,
+                 .reason = SPAN("UnregisteredTaintMissing"),
+                 .note = SPAN("Missing karpenter.sh/unregistered taint which prevents "
+                              "registration related race conditions on Karpenter-managed nodes"),
+                 .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)},
+             "%.*s: its Node came without the taint karpenter.sh/unregistered",
+             SPAN_ARG(c->claim->meta.name));
+    struct call *call = call_new(p->r, &n->memo->memo.gate, on_node_patched);
+    call->number = s->node_registers;
+    call->text = arena_dup(&call->arena, claim_pool_name(p, c->claim));
+    call_send(call, &(struct api_request){.verb = API_MERGE,
+                                          .kind = KIND_NODE,
+                                          .name = n->node->meta.name,
+                                          .body = s->node_patch});
+}
+
+static bool becomes_true(const struct claim_view *c, const struct lifecycle_step *s,
+                         struct span type)
+{
+    return lifecycle_status(s, type) == CONDITION_TRUE &&
+           !conditions_true(c->claim->conditions, type);
+}
+
+static void patch_status(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
+{
+    const struct meta *m = &c->claim->meta;
+    struct call *call = call_new(p->r, &c->memo->memo.gate, NULL);
+    call_send(call, &(struct api_request){.verb = API_MERGE,
+                                          .kind = KIND_NODE_CLAIM,
+                                          .name = m->name,
+                                          .subresource = SPAN("status"),
+                                          .body = s->status_patch});
+    if (becomes_true(c, s, SPAN("Registered")))
+        pool_status_launched(p, c->claim, true, (struct span){0}, (struct span){0});
+    if (becomes_true(c, s, SPAN("Initialized")))
+        tell(p->r,
+             (struct decision){.kind = DECISION_READY,
+                               .subject = "ready",
+                               .per_hour = NAN,
+                               .about = object_of(KIND_NODE_CLAIM, m)},
+             "%.*s  %lld s after it was asked for", SPAN_ARG(m->name),
+             (long long)((p->wall - m->created) / MS_SECOND));
+}
+
+static void give_up(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
+{
+    static const char *const sentences[LIFECYCLE_END_COUNT] = {
+        [LIFECYCLE_NO_CAPACITY] = "no machine is to be had; its pods are planned anew",
+        [LIFECYCLE_CLASS_NOT_READY] = "its node class is not ready",
+        [LIFECYCLE_LAUNCH_TIMEOUT] = "no machine within 5 min",
+        [LIFECYCLE_REGISTRATION_TIMEOUT] = "its machine did not join within 15 min",
+    };
+    struct decision d = {.kind = DECISION_REMOVE,
+                         .subject = "remove",
+                         .warning = true,
+                         .per_hour = NAN,
+                         .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
+    const struct condition *launched = conditions_find(c->claim->conditions, SPAN("Launched"));
+    if (!claim_delete(p, c, lifecycle_end_name(s->end), &d, sentences[s->end]))
+        return;
+    if (s->end == LIFECYCLE_REGISTRATION_TIMEOUT)
+        pool_status_launched(p, c->claim, false, SPAN("RegistrationFailed"),
+                             SPAN("Failed to register node"));
+    else if (s->end == LIFECYCLE_LAUNCH_TIMEOUT && launched != NULL)
+        pool_status_launched(p, c->claim, false, launched->reason, launched->message);
+}
+
+static void run_claim(struct pass *p, const struct claim_view *c)
+{
+    struct claim_memo *m = c->memo;
+    struct lifecycle_facts f = {
+        .claim = c->claim,
+        .pool = c->pool,
+        .node = c->node >= 0 ? p->nodes[c->node].node : NULL,
+        .nodes = c->nodes,
+        .machine = m->launched ? &m->machine : NULL,
+        .labels_written = m->labels_written,
+        .launch_error = m->launch_failed ? &m->error : NULL,
+        .pod_event = m->pod_event,
+        .syms = p->syms,
+        .now = p->wall,
+    };
+    struct lifecycle_step s;
+    if (!gate_open(&m->memo.gate, c->claim->meta.resource_version, p->mono)) {
+        if (m->memo.gate.retry_at > p->mono)
+            pass_wake(p, m->memo.gate.retry_at);
+        return;
+    }
+    if (m->pod_event != 0 && m->pod_event - c->claim->last_pod_event < POD_EVENT_MS)
+        f.pod_event = m->pod_event = 0;
+    lifecycle_step(p->a, &f, &s);
+    if (s.due != 0)
+        pass_wake_wall(p, s.due);
+    if (s.end != LIFECYCLE_GOES_ON) {
+        give_up(p, c, &s);
+        return;
+    }
+    if (s.launch)
+        launch(p, c);
+    if (s.claim_patch.len != 0)
+        patch_claim(p, c, &s);
+    else if (s.status_patch.len != 0)
+        patch_status(p, c, &s);
+    if (s.node_patch.len != 0)
+        patch_node(p, c, &s);
+}
+
+void lifecycle_run(struct pass *p)
+{
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        if (p->claims[i].managed && p->claims[i].claim->meta.deleted == 0)
+            run_claim(p, &p->claims[i]);
+}

@@ -1,0 +1,101 @@
+/* measure: what the reconciler counts, under the names that Karpenter's dashboards use (spec
+ * provisioning 5.6, disruption 10, api 11.5). */
+#ifndef RECONCILER_MEASURE_H
+#define RECONCILER_MEASURE_H
+
+#include "base/span.h"
+
+enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
+
+/* id, name, type, label keys ("" for fewer), help */
+#define MEASURE_LIST(X)                                                                            \
+    X(CLAIMS_CREATED, "karpenter_nodeclaims_created_total", COUNTER, "reason", "nodepool",         \
+      "min_values_relaxed", "NodeClaims created")                                                  \
+    X(CLAIMS_TERMINATED, "karpenter_nodeclaims_terminated_total", COUNTER, "nodepool", "", "",     \
+      "NodeClaims whose machine is gone and whose finalizer was released")                         \
+    X(CLAIMS_DISRUPTED, "karpenter_nodeclaims_disrupted_total", COUNTER, "reason", "nodepool",     \
+      "capacity_type", "NodeClaims deleted by Stowage, by reason")                                 \
+    X(CLAIM_TERMINATION, "karpenter_nodeclaims_termination_duration_seconds", HISTOGRAM,           \
+      "nodepool", "", "", "From a NodeClaim's deletion to its end")                                \
+    X(INSTANCE_TERMINATION, "karpenter_nodeclaims_instance_termination_duration_seconds",          \
+      HISTOGRAM, "nodepool", "", "", "From asking for a machine's end to its end")                 \
+    X(NODES_CREATED, "karpenter_nodes_created_total", COUNTER, "nodepool", "", "",                 \
+      "Nodes registered")                                                                          \
+    X(NODES_TERMINATED, "karpenter_nodes_terminated_total", COUNTER, "nodepool", "", "",           \
+      "Nodes whose finalizer was released")                                                        \
+    X(NODES_DRAINED, "karpenter_nodes_drained_total", COUNTER, "nodepool", "", "",                 \
+      "Nodes from which every pod was moved away")                                                 \
+    X(NODE_TERMINATION, "karpenter_nodes_termination_duration_seconds", HISTOGRAM, "nodepool", "", \
+      "", "From a Node's deletion to its end")                                                     \
+    X(PODS_DRAINED, "karpenter_pods_drained_total", COUNTER, "reason", "", "",                     \
+      "Pods evicted or deleted for a node to leave")                                               \
+    X(EVICTIONS, "karpenter_nodes_eviction_requests_total", COUNTER, "code", "", "",               \
+      "Evictions asked for, by answer")                                                            \
+    X(SCHEDULING_DURATION, "karpenter_scheduler_scheduling_duration_seconds", HISTOGRAM,           \
+      "controller", "", "", "Duration of one solve")                                               \
+    X(IGNORED_PODS, "karpenter_scheduler_ignored_pods_count", GAUGE, "", "", "",                   \
+      "Waiting pods that failed validation")                                                       \
+    X(UNSCHEDULABLE_PODS, "karpenter_scheduler_unschedulable_pods_count", GAUGE, "controller", "", \
+      "", "Waiting pods without a place in the last plan")                                         \
+    X(QUEUE_DEPTH, "karpenter_scheduler_queue_depth", GAUGE, "controller", "", "",                 \
+      "Pods of the last solve")                                                                    \
+    X(STATE_NODES, "karpenter_cluster_state_node_count", GAUGE, "", "", "",                        \
+      "Nodes and NodeClaims known")                                                                \
+    X(STATE_SYNCED, "karpenter_cluster_state_synced", GAUGE, "", "", "",                           \
+      "1 when every claim is launched and every kind was listed")                                  \
+    X(STATE_UNSYNCED, "karpenter_cluster_state_unsynced_time_seconds", GAUGE, "", "", "",          \
+      "How long the state has not been synced")                                                    \
+    X(POOL_USAGE, "karpenter_nodepools_usage", GAUGE, "nodepool", "resource_type", "",             \
+      "Capacity of a pool's nodes")                                                                \
+    X(POOL_LIMIT, "karpenter_nodepools_limit", GAUGE, "nodepool", "resource_type", "",             \
+      "Limit of a pool")                                                                           \
+    X(ALLOWED_DISRUPTIONS, "karpenter_nodepools_allowed_disruptions", GAUGE, "nodepool", "reason", \
+      "", "Nodes that the budgets let go at once")                                                 \
+    X(CONSUMING_BUDGETS, "karpenter_nodepools_nodes_consuming_budgets", GAUGE, "nodepool",         \
+      "reason", "", "Nodes that use the budgets up now")                                           \
+    X(ELIGIBLE_NODES, "karpenter_voluntary_disruption_eligible_nodes", GAUGE, "reason", "", "",    \
+      "Nodes that could be disrupted")                                                             \
+    X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER, "decision", \
+      "reason", "consolidation_type", "Commands decided")                                          \
+    X(FAILED_VALIDATIONS, "karpenter_voluntary_disruption_failed_validations_total", COUNTER,      \
+      "consolidation_type", "", "", "Nodes that left a command during its wait")                   \
+    X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM, "controller",         \
+      "method", "provider", "Duration of a provider's calls")                                      \
+    X(CLOUD_ERRORS, "karpenter_cloudprovider_errors_total", COUNTER, "method", "provider",         \
+      "error", "Provider's calls that failed")                                                     \
+    X(COST, "stowage_cluster_price_per_hour", GAUGE, "", "", "", "Price of all priced nodes")      \
+    X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, "", "", "",                         \
+      "No fleet for the planned pods is cheaper than this")                                        \
+    X(HELD_BACK, "stowage_purchases_held_total", COUNTER, "reason", "", "",                        \
+      "NodeClaims not created because of a cap or a limit")                                        \
+    X(OBSERVING, "stowage_observing", GAUGE, "", "", "", "1 while nothing may be written")         \
+    X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, "reason", "", "",                       \
+      "1 while the view of the cluster is partial")                                                \
+    X(PASS_DURATION, "stowage_reconcile_batch_to_claim_seconds", HISTOGRAM, "", "", "",            \
+      "From the end of the batch window to the NodeClaim's creation")
+
+enum measure_id {
+#define X(id, name, type, a, b, c, help) MEASURE_##id,
+    MEASURE_LIST(X)
+#undef X
+        MEASURE_ID_COUNT,
+};
+
+enum { MEASURE_LABELS_MAX = 3 };
+
+struct measure_info {
+    const char *name, *help;
+    enum measure_type type;
+    const char *labels[MEASURE_LABELS_MAX]; /* NULL: no more */
+};
+
+extern const struct measure_info measure_infos[MEASURE_ID_COUNT];
+
+struct measure { /* lives during the callback */
+    enum measure_id id;
+    struct span labels[MEASURE_LABELS_MAX]; /* values, in the table's order; absent is "" */
+    double value; /* added to a counter, set in a gauge, observed by a histogram */
+    bool gone;    /* a gauge's series that is no more */
+};
+
+#endif

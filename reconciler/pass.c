@@ -1,0 +1,188 @@
+/* The objects of a snapshot side by side: claims with their Nodes by provider id, Nodes with their
+ * rows of the world. Sorted by name, so that equal snapshots give equal decisions. */
+#include <stdlib.h>
+
+#include "reconciler/stages.h"
+
+struct index { /* of provider ids: slot → 1 + position, chained by open addressing */
+    uint32_t *slots;
+    uint32_t count;
+};
+
+static struct index index_new(struct arena *a, uint32_t items)
+{
+    struct index x = {.count = items * 2 + 1};
+    x.slots = ARENA_ARRAY(a, uint32_t, x.count);
+    return x;
+}
+
+static void index_add(struct index *x, struct span key, uint32_t position)
+{
+    uint32_t at = (uint32_t)(span_hash(key) % x->count);
+    while (x->slots[at] != 0)
+        at = (at + 1) % x->count;
+    x->slots[at] = position + 1;
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct meta *const *a = x, *const *b = y;
+    return span_cmp((*a)->name, (*b)->name);
+}
+
+/* All objects of a kind; each begins with its meta. */
+static const struct meta **collect(struct pass *p, enum kind k, uint32_t *count_out)
+{
+    uint32_t n = p->snapshot->state[k].count, at = 0;
+    const struct meta **list = ARENA_ARRAY(p->a, const struct meta *, n);
+    struct snapshot_iter it = snapshot_each(p->snapshot, k);
+    for (const void *o; at < n && (o = snapshot_next(&it)) != NULL;)
+        list[at++] = o;
+    qsort(list, at, sizeof(*list), by_name);
+    *count_out = at;
+    return list;
+}
+
+static void collect_pools(struct pass *p)
+{
+    const struct provider_ops *ops = p->r->config.provider->ops;
+    const struct meta **list = collect(p, KIND_NODE_POOL, &p->pool_count);
+    p->pools = ARENA_ARRAY(p->a, struct pool_view, p->pool_count);
+    for (uint32_t i = 0; i < p->pool_count; i++) {
+        const struct node_pool *pool = (const struct node_pool *)list[i];
+        p->pools[i] = (struct pool_view){
+            .pool = pool,
+            .memo = memos_at(&p->r->pools, pool->meta.uid),
+            .managed = span_eq(pool->node_class.group, span_of(ops->node_class_group)) &&
+                       span_eq(pool->node_class.kind, span_of(ops->node_class_kind))};
+    }
+}
+
+static void collect_claims(struct pass *p)
+{
+    const struct provider_ops *ops = p->r->config.provider->ops;
+    const struct meta **list = collect(p, KIND_NODE_CLAIM, &p->claim_count);
+    p->claims = ARENA_ARRAY(p->a, struct claim_view, p->claim_count);
+    for (uint32_t i = 0; i < p->claim_count; i++) {
+        const struct node_claim *claim = (const struct node_claim *)list[i];
+        p->claims[i] = (struct claim_view){
+            .claim = claim,
+            .memo = memos_at(&p->r->claims, claim->meta.uid),
+            .pool = pass_pool(p, claim_pool_name(p, claim)),
+            .managed = span_eq(claim->node_class.group, span_of(ops->node_class_group)) &&
+                       span_eq(claim->node_class.kind, span_of(ops->node_class_kind)),
+            .node = -1};
+    }
+}
+
+static void collect_nodes(struct pass *p)
+{
+    const struct meta **list = collect(p, KIND_NODE, &p->node_count);
+    p->nodes = ARENA_ARRAY(p->a, struct node_view, p->node_count);
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const struct node *node = (const struct node *)list[i];
+        p->nodes[i] = (struct node_view){.node = node,
+                                         .memo = memos_at(&p->r->nodes, node->meta.uid),
+                                         .claim = -1,
+                                         .row = world_find_node(p->world, node->meta.name)};
+    }
+}
+
+static void match(struct pass *p)
+{
+    struct index x = index_new(p->a, p->claim_count);
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        if (p->claims[i].claim->provider_id.len != 0)
+            index_add(&x, p->claims[i].claim->provider_id, i);
+    for (uint32_t n = 0; n < p->node_count; n++) {
+        struct span id = p->nodes[n].node->provider_id;
+        if (id.len == 0)
+            continue;
+        for (uint32_t at = (uint32_t)(span_hash(id) % x.count); x.slots[at] != 0;
+             at = (at + 1) % x.count) {
+            struct claim_view *c = &p->claims[x.slots[at] - 1];
+            if (!span_eq(c->claim->provider_id, id))
+                continue;
+            if (c->nodes++ == 0)
+                c->node = (int32_t)n;
+            p->nodes[n].claim = p->nodes[n].claims++ == 0 ? (int32_t)(x.slots[at] - 1) : -1;
+        }
+    }
+}
+
+void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
+{
+    arena_clear(&r->arena);
+    *p = (struct pass){.r = r,
+                       .a = &r->arena,
+                       .snapshot = s,
+                       .world = derive_world(s),
+                       .mono = r->mono,
+                       .wall = r->wall,
+                       .next = INT64_MAX};
+    p->syms = symtab_new_local(s->syms, p->a);
+    collect_pools(p);
+    collect_claims(p);
+    collect_nodes(p);
+    match(p);
+}
+
+const struct node_pool *pass_pool(const struct pass *p, struct span name)
+{
+    return name.len != 0 ? snapshot_find(p->snapshot, KIND_NODE_POOL, (struct span){0}, name)
+                         : NULL;
+}
+
+struct span claim_pool_name(const struct pass *p, const struct node_claim *c)
+{
+    return pass_text(p, sym_pairs_get(c->meta.labels, SYM_NODEPOOL));
+}
+
+bool node_has_taint(const struct node *n, sym key, enum taint_effect effect)
+{
+    for (uint32_t i = 0; i < n->taints.count; i++)
+        if (n->taints.items[i].key == key && n->taints.items[i].effect == effect)
+            return true;
+    return false;
+}
+
+bool node_is_initialized(const struct node *n)
+{
+    return sym_pairs_get(n->meta.labels, SYM_INITIALIZED) == SYM_TRUE;
+}
+
+bool node_counts(const struct pass *p, const struct node_view *n)
+{
+    return n->claim >= 0 && node_is_initialized(n->node) &&
+           !conditions_true(p->claims[n->claim].claim->conditions, SPAN("InstanceTerminating"));
+}
+
+const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,
+                                   uint32_t *count_out)
+{
+    *count_out = n->row >= 0 ? world_node_at(p->world, (uint32_t)n->row)->pod_count : 0;
+    return n->row >= 0 ? world_node_pods(p->world, (uint32_t)n->row) : NULL;
+}
+
+/* Whether the pod of a place still has to be bound. */
+static bool place_open(const struct pass *p, const struct place *place)
+{
+    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
+    return pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE;
+}
+
+bool node_is_nominated(const struct pass *p, const struct node_view *n)
+{
+    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+    const struct places *places = p->r->places;
+    if (n->memo->nominated_until > p->mono || (c != NULL && c->memo->nominated_until > p->mono))
+        return true;
+    for (uint32_t i = 0; places != NULL && i < places->count; i++) {
+        const struct place *place = &places->items[i];
+        bool here = place->on_claim ? c != NULL && span_eq(place->target, c->claim->meta.name)
+                                    : span_eq(place->target, n->node->meta.name);
+        if (here && place_open(p, place))
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,125 @@
+/* What happened to pods since the last pass: those that wait open the batch window; those that came
+ * to a node, ended there or began to leave move lastPodEventTime of its claim (spec
+ * disruption 13.5).
+ *
+ * Told by comparing two snapshots, so a restart is no event of its own. */
+#include "reconciler/stages.h"
+
+enum {
+    SCAN_MS = 10 * MS_SECOND, /* what still waits triggers again */
+    BOUND_MS = 1 * MS_SECOND, /* without a pod being bound: then those that were are told of */
+};
+
+static struct node_view *find_node(const struct pass *p, struct span name)
+{
+    uint32_t low = 0, high = p->node_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = span_cmp(p->nodes[middle].node->meta.name, name);
+        if (order == 0)
+            return &p->nodes[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+static bool is_event(const struct pod *before, const struct pod *now)
+{
+    if (now->node == SYM_NONE || pod_is_daemon(now))
+        return false;
+    if (before == NULL || before->node == SYM_NONE)
+        return true;
+    return (pod_is_terminal(now) && !pod_is_terminal(before)) ||
+           (now->meta.deleted != 0 && before->meta.deleted == 0);
+}
+
+static void count_bound(struct pass *p, const struct pod *pod, const struct node_view *n)
+{
+    struct reconciler *r = p->r;
+    const struct place *place = r->places != NULL ? places_find(r->places, pod->meta.uid) : NULL;
+    if (place == NULL)
+        return;
+    r->bound++;
+    r->bound_at = p->mono;
+    if (n == NULL)
+        return;
+    r->bound_right +=
+        place->on_claim
+            ? n->claim >= 0 && span_eq(place->target, p->claims[n->claim].claim->meta.name)
+            : span_eq(place->target, n->node->meta.name);
+}
+
+static void tell_bound(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    if (r->bound == 0)
+        return;
+    if (p->mono < r->bound_at + BOUND_MS) {
+        pass_wake(p, r->bound_at + BOUND_MS);
+        return;
+    }
+    tell(r, (struct decision){.kind = DECISION_BOUND, .subject = "bound", .per_hour = NAN},
+         "%u of %u pods where planned", r->bound_right, r->bound);
+    r->bound = r->bound_right = 0;
+}
+
+static void look_at(struct pass *p, const struct pod *now)
+{
+    const struct snapshot *previous = p->r->previous;
+    const struct pod *before = NULL;
+    if (pod_is_pending(now))
+        batch_trigger(&p->r->batch, now->meta.uid, p->mono);
+    if (previous == NULL)
+        return;
+    before = snapshot_find(previous, KIND_POD, now->meta.ns, now->meta.name);
+    if (before != NULL && !span_eq(before->meta.uid, now->meta.uid))
+        before = NULL;
+    if (!is_event(before, now))
+        return;
+    struct node_view *n = find_node(p, pass_text(p, now->node));
+    if (before == NULL || before->node == SYM_NONE)
+        count_bound(p, now, n);
+    if (n != NULL && n->claim >= 0)
+        p->claims[n->claim].memo->pod_event = p->wall;
+}
+
+static void scan_pods(struct pass *p)
+{
+    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
+    for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;)
+        if (pod_is_pending(pod))
+            batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
+}
+
+/* Pods of nodes that leave need a place elsewhere. */
+static void scan_nodes(struct pass *p)
+{
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        uint32_t count;
+        if (n->row < 0 || !world_node_at(p->world, (uint32_t)n->row)->leaving)
+            continue;
+        const struct pod *const *pods = node_pods(p, n, &count);
+        for (uint32_t k = 0; k < count; k++)
+            if (pod_is_reschedulable(pods[k]))
+                batch_trigger(&p->r->batch, pods[k]->meta.uid, p->mono);
+    }
+}
+
+void pod_events_run(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
+    for (const struct pod *pod; (pod = snapshot_next_changed(&it, r->previous)) != NULL;)
+        look_at(p, pod);
+    if (p->mono >= r->scanned) {
+        scan_pods(p);
+        scan_nodes(p);
+        r->scanned = p->mono + SCAN_MS;
+    }
+    pass_wake(p, r->scanned);
+    tell_bound(p);
+}

@@ -1,0 +1,465 @@
+/* A batch of waiting pods becomes a plan, the plan becomes NodeClaims and places.
+ *
+ * No plan is made while a claim is not launched or not yet seen: what it will be is not known, and
+ * its pods would be planned for a second time (spec provisioning 2.3). Pods that still wait trigger
+ * again every ten seconds, so a plan that could not be carried out is made anew. */
+#include <stdlib.h>
+
+#include "reconciler/claim_body.h"
+#include "reconciler/stages.h"
+
+enum {
+    EXPECTED_MS = 15 * MS_SECOND, /* then the API is asked whether the claim is there */
+    MINUTE_MS = MS_MINUTE,
+    NAMES_TRIED = 100,
+    OWNERS_TOLD = 3,
+};
+
+/* ---- claims that were created and not seen yet ---- */
+
+static void on_looked_up(struct reconciler *r, struct call *c)
+{
+    if (c->err.kind != ERR_NOT_FOUND)
+        return;
+    for (struct expected *e = r->expected; e != NULL; e = e->next)
+        if (span_eq(span_of(e->name), c->name))
+            e->gone = true;
+}
+
+static void look_up(struct pass *p, struct expected *e)
+{
+    struct call *c = call_new(p->r, &e->gate, on_looked_up);
+    c->name = arena_dup(&c->arena, span_of(e->name));
+    e->ask_at = p->mono + EXPECTED_MS;
+    call_send(c, &(struct api_request){.verb = API_GET, .kind = KIND_NODE_CLAIM, .name = c->name});
+}
+
+/* True while one is missing. */
+static bool check_expected(struct pass *p)
+{
+    for (struct expected **at = &p->r->expected; *at != NULL;) {
+        struct expected *e = *at;
+        bool seen =
+            snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, span_of(e->name)) != NULL;
+        if ((seen || e->gone) && e->gate.under_way == 0) {
+            *at = e->next;
+            free(e);
+            continue;
+        }
+        if (e->answered && p->mono >= e->ask_at && gate_open(&e->gate, 0, p->mono))
+            look_up(p, e);
+        if (e->answered && e->gate.under_way == 0)
+            pass_wake(p, e->ask_at);
+        at = &e->next;
+    }
+    return p->r->expected != NULL;
+}
+
+static bool check_launched(const struct pass *p)
+{
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        if (p->claims[i].managed && p->claims[i].claim->meta.deleted == 0 &&
+            p->claims[i].claim->provider_id.len == 0)
+            return false;
+    return true;
+}
+
+/* ---- what bounds buying ---- */
+
+static void forget_purchases(struct reconciler *r)
+{
+    uint32_t old = 0;
+    while (old < r->bought_count && r->mono - r->bought[old] >= MINUTE_MS)
+        old++;
+    if (old != 0)
+        memmove(r->bought, r->bought + old, (r->bought_count - old) * sizeof(*r->bought));
+    r->bought_count -= old;
+}
+
+static void remember_purchase(struct reconciler *r)
+{
+    if (r->bought_count == r->bought_slots) {
+        r->bought_slots = r->bought_slots != 0 ? r->bought_slots * 2 : 64;
+        r->bought = mem_grow(r->bought, r->bought_slots, sizeof(*r->bought));
+    }
+    r->bought[r->bought_count++] = r->mono;
+}
+
+struct purse {       /* of one plan's purchases */
+    double per_hour; /* of the cluster, with what was bought */
+    uint32_t held_minute, held_price;
+};
+
+static double price_of_cluster(const struct pass *p)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < world_node_count(p->world); i++) {
+        double price = world_node_at(p->world, i)->price;
+        sum += isnan(price) ? 0 : price;
+    }
+    return sum;
+}
+
+/* usage > limit, strictly, before the claim is there (spec api 4.3): the planner does the gating.
+ */
+static bool limit_exceeded(const struct pass *p, const struct plan_claim *c, sym *name_out)
+{
+    struct resources usage;
+    pool_usage(p, c->pool, &usage);
+    for (uint32_t i = 0; i < c->pool->limits.count; i++) {
+        *name_out = c->pool->limits.items[i].name;
+        if (resources_get(usage, *name_out) > c->pool->limits.items[i].value)
+            return true;
+    }
+    return false;
+}
+
+static bool may_buy(struct pass *p, const struct plan_claim *c, struct purse *purse)
+{
+    const struct reconciler_options *o = &p->r->config.options;
+    struct decision d = {.kind = DECISION_HOLD,
+                         .subject = "hold",
+                         .warning = true,
+                         .per_hour = c->price,
+                         .about = object_of(KIND_NODE_POOL, &c->pool->meta)};
+    sym name;
+    if (limit_exceeded(p, c, &name)) {
+        tell(p->r, d, "NodePool %.*s: resource usage exceeds limit (resource-name=%.*s)",
+             SPAN_ARG(c->pool->meta.name), SPAN_ARG(pass_text(p, name)));
+        count(p->r, MEASURE_HELD_BACK, 1, SPAN("limit"), (struct span){0}, (struct span){0});
+        return false;
+    }
+    if (o->max_nodes_per_minute != 0 && p->r->bought_count >= o->max_nodes_per_minute) {
+        pass_wake(p, p->r->bought[0] + MINUTE_MS);
+        if (purse->held_minute++ == 0)
+            tell(p->r, d, "%u nodes were bought within a minute, as --max-nodes-per-minute allows",
+                 p->r->bought_count);
+        count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_nodes_per_minute"), (struct span){0},
+              (struct span){0});
+        return false;
+    }
+    if (o->max_hourly_price > 0 && !isnan(c->price) &&
+        purse->per_hour + c->price > o->max_hourly_price) {
+        if (purse->held_price++ == 0)
+            tell(p->r, d, "another node would cost $%.3f/h in all, above --max-hourly-price",
+                 purse->per_hour + c->price);
+        count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_hourly_price"), (struct span){0},
+              (struct span){0});
+        return false;
+    }
+    return true;
+}
+
+/* ---- buying ---- */
+
+/* "web ×6, api ×3": pods by the workload that owns them. */
+static struct span pods_text(struct arena *a, const struct plan_claim *c, const struct symtab *syms)
+{
+    struct {
+        struct span name;
+        uint32_t count;
+    } owners[OWNERS_TOLD];
+    uint32_t n = 0, others = 0;
+    struct buf out = {0};
+    for (uint32_t i = 0; i < c->pod_count; i++) {
+        const struct meta *m = &c->pods[i]->meta;
+        struct span name = m->owners.count != 0 ? m->owners.items[0].name : m->name;
+        uint32_t at = 0;
+        if (m->owners.count != 0 && m->owners.items[0].kind == SYM_KIND_REPLICA_SET)
+            for (size_t k = name.len; k > 0; k--)
+                if (name.ptr[k - 1] == '-') { /* the hash of the pods' template */
+                    name.len = k - 1;
+                    break;
+                }
+        while (at < n && !span_eq(owners[at].name, name))
+            at++;
+        if (at == OWNERS_TOLD) {
+            others++;
+            continue;
+        }
+        if (at == n) {
+            owners[n].name = name;
+            owners[n++].count = 0;
+        }
+        owners[at].count++;
+    }
+    (void)syms;
+    for (uint32_t i = 0; i < n; i++)
+        buf_addf(&out, "%s%.*s ×%u", i != 0 ? ", " : "", SPAN_ARG(owners[i].name), owners[i].count);
+    if (others != 0)
+        buf_addf(&out, " and %u others", others);
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    return text;
+}
+
+static bool name_taken(const struct pass *p, const struct plan_claim *claims, uint32_t count,
+                       struct span name)
+{
+    if (snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, name) != NULL)
+        return true;
+    for (uint32_t i = 0; i < count; i++)
+        if (span_eq(claims[i].name, name))
+            return true;
+    return false;
+}
+
+/* The plan's claims under the names that they will be created with. */
+static void name_claims(const struct pass *p, struct plan *plan)
+{
+    struct plan_claim *claims = ARENA_ARRAY(&plan->arena, struct plan_claim, plan->claim_count);
+    for (uint32_t i = 0; i < plan->claim_count; i++) {
+        claims[i] = plan->claims[i];
+        for (uint32_t ordinal = 0; ordinal < NAMES_TRIED; ordinal++) {
+            claims[i].name = claim_name(&plan->arena, &claims[i], ordinal);
+            if (!name_taken(p, claims, i, claims[i].name))
+                break;
+        }
+    }
+    plan->claims = claims;
+}
+
+static struct expected *find_expected(struct reconciler *r, struct span name)
+{
+    struct expected *e = r->expected;
+    while (e != NULL && !span_eq(span_of(e->name), name))
+        e = e->next;
+    return e;
+}
+
+/* 409: our own earlier write, not seen yet. A lost reply: it may be there; the look-up will tell.
+ */
+static void on_created(struct reconciler *r, struct call *c)
+{
+    struct expected *e = find_expected(r, c->name);
+    bool created = c->err.kind == ERR_NONE || c->status == 409;
+    if (e != NULL) {
+        bool lost = c->status == 0 && c->err.kind != ERR_CANCELLED;
+        e->answered = true;
+        e->gone = !created && !lost;
+        e->ask_at = lost ? r->mono : r->mono + EXPECTED_MS;
+        e->gate = (struct gate){0};
+    }
+    if (c->err.kind == ERR_NONE) {
+        count(r, MEASURE_CLAIMS_CREATED, 1, SPAN("provisioned"), c->text, c->ns);
+        count(r, MEASURE_PASS_DURATION, (double)(r->mono - c->number) / MS_SECOND, (struct span){0},
+              (struct span){0}, (struct span){0});
+    } else if (!created && c->err.kind != ERR_CANCELLED) {
+        tell(r,
+             (struct decision){
+                 .kind = DECISION_FAIL, .subject = "buy", .warning = true, .per_hour = NAN},
+             "%.*s: could not be created: %s", SPAN_ARG(c->name), c->err.msg);
+    }
+}
+
+static void expect(struct reconciler *r, struct span name, struct call *c)
+{
+    struct expected *e = mem_new(sizeof(*e));
+    memcpy(e->name, name.ptr, name.len < sizeof(e->name) ? name.len : sizeof(e->name) - 1);
+    e->next = r->expected;
+    r->expected = e;
+    c->gate = &e->gate;
+    c->gate->under_way++;
+}
+
+static struct span min_values_relaxed(const struct plan_claim *c)
+{
+    for (uint32_t i = 0; i < c->annotations.count; i++)
+        if (span_eq(c->annotations.items[i].key, wellknown_text[SYM_MIN_VALUES_RELAXED - 1]))
+            return c->annotations.items[i].value;
+    return SPAN("false");
+}
+
+static void nominate_pod(struct pass *p, const struct pod *pod, struct span claim, struct span node)
+{
+    struct span note = node.len != 0 && claim.len != 0
+                           ? arena_printf(p->a, "Pod should schedule on: nodeclaim/%.*s, node/%.*s",
+                                          SPAN_ARG(claim), SPAN_ARG(node))
+                           : arena_printf(p->a, "Pod should schedule on: %s/%.*s",
+                                          claim.len != 0 ? "nodeclaim" : "node",
+                                          SPAN_ARG(claim.len != 0 ? claim : node));
+    tell(p->r,
+         (struct decision){.kind = DECISION_PLACE,
+                           .reason = SPAN("Nominated"),
+                           .note = note,
+                           .about = object_of(KIND_POD, &pod->meta),
+                           .per_hour = NAN},
+         "%.*s/%.*s is planned for %.*s", SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name),
+         SPAN_ARG(node.len != 0 ? node : claim));
+}
+
+static void buy(struct pass *p, const struct plan *plan, const struct plan_claim *c)
+{
+    struct reconciler *r = p->r;
+    struct decision d = {.kind = DECISION_BUY, .subject = "buy", .per_hour = c->price};
+    struct call *call = call_new(r, NULL, on_created);
+    struct claim_extra extra = {.name = c->name, .planned = places_planned_text(p->a, p->world, c)};
+    expect(r, c->name, call);
+    remember_purchase(r);
+    decision_id(r, d.id);
+    extra.decision = span_of(d.id);
+    call->name = arena_dup(&call->arena, c->name);
+    call->text = arena_dup(&call->arena, c->pool->meta.name);
+    call->ns = arena_dup(&call->arena, min_values_relaxed(c));
+    call->number = r->batch_ended;
+    d.about =
+        (struct decision_object){KIND_NODE_CLAIM, (struct span){0}, c->name, (struct span){0}};
+    tell(r, d, "%.*s  %.*s%s  for %.*s", SPAN_ARG(c->name),
+         SPAN_ARG(c->type_count != 0 ? c->types[0]->name : SPAN("any type")),
+         c->type_count > 1 ? " or another" : "", SPAN_ARG(pods_text(p->a, c, plan->syms)));
+    call_send(call, &(struct api_request){.verb = API_CREATE,
+                                          .kind = KIND_NODE_CLAIM,
+                                          .body = claim_body(p->a, c, plan->syms, &extra)});
+    for (uint32_t i = 0; i < c->pod_count; i++)
+        nominate_pod(p, c->pods[i], c->name, (struct span){0});
+}
+
+/* ---- carrying a plan out ---- */
+
+static void tell_plan(struct pass *p, const struct plan *plan)
+{
+    struct reconciler *r = p->r;
+    double added = 0;
+    for (uint32_t i = 0; i < plan->claim_count; i++)
+        added += isnan(plan->claims[i].price) ? 0 : plan->claims[i].price;
+    if (plan->claim_count != 0)
+        tell(r, (struct decision){.kind = DECISION_PLAN, .subject = "plan", .per_hour = added},
+             "%u pod%s wait%s; %u node%s to buy (+$%.3f/h)", plan->waiting,
+             plan->waiting == 1 ? "" : "s", plan->waiting == 1 ? "s" : "", plan->claim_count,
+             plan->claim_count == 1 ? "" : "s", added);
+    if (plan->unschedulable_count != 0 && plan->unschedulable_count != r->told_unschedulable) {
+        const struct plan_unschedulable *u = &plan->unschedulable[0];
+        tell(r,
+             (struct decision){
+                 .kind = DECISION_NO_PLACE, .subject = "wait", .warning = true, .per_hour = NAN},
+             "%u pod%s without a place; %.*s/%.*s: %.*s", plan->unschedulable_count,
+             plan->unschedulable_count == 1 ? "" : "s", SPAN_ARG(u->pod->meta.ns),
+             SPAN_ARG(u->pod->meta.name), SPAN_ARG(u->message));
+    }
+    r->told_unschedulable = plan->unschedulable_count;
+}
+
+static void tell_unschedulable(struct pass *p, const struct plan *plan)
+{
+    uint32_t ignored = 0;
+    for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
+        const struct plan_unschedulable *u = &plan->unschedulable[i];
+        ignored += u->reason == UNSCHEDULABLE_IGNORED;
+        if (u->reason == UNSCHEDULABLE_RESERVED || u->reason == UNSCHEDULABLE_NOT_REACHED)
+            continue;
+        tell(p->r,
+             (struct decision){
+                 .kind = DECISION_NO_PLACE,
+                 .warning = true,
+                 .per_hour = NAN,
+                 .reason = SPAN("FailedScheduling"),
+                 .note = arena_printf(p->a, "Failed to schedule pod, %.*s", SPAN_ARG(u->message)),
+                 .about = object_of(KIND_POD, &u->pod->meta)},
+             "%.*s/%.*s has no place (%s): %.*s", SPAN_ARG(u->pod->meta.ns),
+             SPAN_ARG(u->pod->meta.name), unschedulable_name(u->reason), SPAN_ARG(u->message));
+    }
+    count(p->r, MEASURE_IGNORED_PODS, ignored, (struct span){0}, (struct span){0},
+          (struct span){0});
+    count(p->r, MEASURE_UNSCHEDULABLE_PODS, plan->unschedulable_count, SPAN("provisioner"),
+          (struct span){0}, (struct span){0});
+}
+
+static void nominate_nodes(struct pass *p, const struct plan *plan)
+{
+    span_ms window = 2 * p->r->config.options.batch_max;
+    if (window < 10 * MS_SECOND)
+        window = 10 * MS_SECOND;
+    for (uint32_t i = 0; i < plan->node_count; i++) {
+        const struct world_node *n = world_node_at(p->world, plan->nodes[i].row);
+        struct span claim = n->claim != NULL ? n->claim->meta.name : (struct span){0};
+        struct span node = n->node != NULL ? n->node->meta.name : (struct span){0};
+        if (n->node != NULL)
+            ((struct node_memo *)memos_at(&p->r->nodes, n->node->meta.uid))->nominated_until =
+                p->mono + window;
+        if (n->claim != NULL)
+            ((struct claim_memo *)memos_at(&p->r->claims, n->claim->meta.uid))->nominated_until =
+                p->mono + window;
+        for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
+            nominate_pod(p, plan->nodes[i].pods[k], claim, node);
+    }
+}
+
+static void carry_out(struct pass *p, struct plan *plan)
+{
+    struct reconciler *r = p->r;
+    struct purse purse = {.per_hour = price_of_cluster(p)};
+    name_claims(p, plan);
+    struct places *places = places_of_plan(plan, r->places, p->wall);
+    places->snapshot = p->snapshot->sequence;
+    reconciler_publish(r, places);
+    tell_plan(p, plan);
+    for (uint32_t i = 0; i < plan->claim_count; i++) {
+        const struct plan_claim *c = &plan->claims[i];
+        if (!may_buy(p, c, &purse))
+            continue;
+        purse.per_hour += isnan(c->price) ? 0 : c->price;
+        buy(p, plan, c);
+    }
+    nominate_nodes(p, plan);
+    tell_unschedulable(p, plan);
+    if (!isnan(plan->cost_after))
+        count(r, MEASURE_COST, plan->cost_after, (struct span){0}, (struct span){0},
+              (struct span){0});
+    if (!isnan(plan->lower_bound))
+        count(r, MEASURE_LOWER_BOUND, plan->lower_bound, (struct span){0}, (struct span){0},
+              (struct span){0});
+}
+
+static void solve(struct pass *p)
+{
+    struct plan_options o = p->r->config.options.plan;
+    o.now = p->wall;
+    o.stop = NULL;
+    const struct reconciler_listener *l = &p->r->config.listener;
+    uint64_t began = l->now_ns != NULL ? l->now_ns(l->user) : 0;
+    o.places = p->r->places;
+    struct plan *plan = plan_solve(p->world, &o);
+    if (l->now_ns != NULL)
+        count(p->r, MEASURE_SCHEDULING_DURATION, (double)(l->now_ns(l->user) - began) / 1e9,
+              SPAN("provisioner"), (struct span){0}, (struct span){0});
+    count(p->r, MEASURE_QUEUE_DEPTH, plan->waiting, SPAN("provisioner"), (struct span){0},
+          (struct span){0});
+    if (plan->waiting != 0)
+        carry_out(p, plan);
+    plan_free(plan);
+}
+
+static void tell_synced(struct pass *p, bool synced)
+{
+    struct reconciler *r = p->r;
+    if (synced)
+        r->unsynced_since = 0;
+    else if (r->unsynced_since == 0)
+        r->unsynced_since = p->mono;
+    count(r, MEASURE_STATE_SYNCED, synced, (struct span){0}, (struct span){0}, (struct span){0});
+    count(r, MEASURE_STATE_UNSYNCED,
+          r->unsynced_since != 0 ? (double)(p->mono - r->unsynced_since) / MS_SECOND : 0,
+          (struct span){0}, (struct span){0}, (struct span){0});
+    count(r, MEASURE_STATE_NODES, world_node_count(p->world), (struct span){0}, (struct span){0},
+          (struct span){0});
+}
+
+void provision_run(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    forget_purchases(r);
+    bool seen = !check_expected(p);
+    bool synced = check_launched(p) && seen;
+    tell_synced(p, synced);
+    if (batch_due(&r->batch) <= p->mono) {
+        batch_close(&r->batch);
+        if (!r->batch_ready)
+            r->batch_ended = p->mono;
+        r->batch_ready = true;
+    }
+    pass_wake(p, batch_due(&r->batch));
+    if (!r->batch_ready || !synced)
+        return;
+    r->batch_ready = false;
+    solve(p);
+}

@@ -1,0 +1,315 @@
+/* The machine itself: inbox, leadership, and the order of the stages. */
+#include "reconciler/reconciler.h"
+
+#include <stdlib.h>
+
+#include "reconciler/stages.h"
+
+enum {
+    UNSYNCED_MS = 1 * MS_SECOND,
+    SWEEP_MS = 10 * MS_SECOND,
+    IDLE_MS = 10 * MS_SECOND, /* a step at least this often: metrics, timers of the provider */
+};
+
+static void release_claim(struct memo *m)
+{
+    arena_release(&((struct claim_memo *)m)->arena);
+}
+
+static void release_pool(struct memo *m)
+{
+    free((void *)(uintptr_t)((struct pool_memo *)m)->faults.ptr);
+}
+
+static void init_memory(struct reconciler *r)
+{
+    memos_init(&r->claims, sizeof(struct claim_memo), release_claim);
+    memos_init(&r->nodes, sizeof(struct node_memo), NULL);
+    memos_init(&r->pods, sizeof(struct pod_memo), NULL);
+    memos_init(&r->pools, sizeof(struct pool_memo), release_pool);
+    memos_init(&r->asides, sizeof(struct memo), NULL);
+}
+
+struct reconciler *reconciler_new(const struct reconciler_config *config)
+{
+    struct reconciler *r = mem_new(sizeof(*r));
+    struct reconciler_options *o = &r->config.options;
+    r->config = *config;
+    o->batch_idle = o->batch_idle != 0 ? o->batch_idle : 1 * MS_SECOND;
+    o->batch_max = o->batch_max != 0 ? o->batch_max : 10 * MS_SECOND;
+    o->validation = o->validation != 0 ? o->validation : 15 * MS_SECOND;
+    pthread_mutex_init(&r->lock, NULL);
+    r->inbox_end = &r->inbox;
+    arena_init(&r->arena, 64 << 10);
+    batch_init(&r->batch, o->batch_idle, o->batch_max);
+    init_memory(r);
+    return r;
+}
+
+static void forget_expected(struct reconciler *r)
+{
+    for (struct expected *e = r->expected, *next; e != NULL; e = next) {
+        next = e->next;
+        free(e);
+    }
+    r->expected = NULL;
+}
+
+static void release_memory(struct reconciler *r)
+{
+    memos_release(&r->claims);
+    memos_release(&r->nodes);
+    memos_release(&r->pods);
+    memos_release(&r->pools);
+    memos_release(&r->asides);
+    forget_expected(r);
+}
+
+static void drop_previous(struct reconciler *r)
+{
+    if (r->previous != NULL)
+        shared_unref(&r->previous->shared);
+    r->previous = NULL;
+}
+
+void reconciler_free(struct reconciler *r)
+{
+    calls_free(r);
+    release_memory(r);
+    drop_previous(r);
+    share_drop(&r->cache);
+    batch_release(&r->batch);
+    arena_release(&r->arena);
+    pthread_mutex_destroy(&r->lock);
+    free(r->bought);
+    free(r);
+}
+
+static void wake(struct reconciler *r)
+{
+    if (r->config.listener.wake != NULL)
+        r->config.listener.wake(r->config.listener.user);
+}
+
+void reconciler_lead(struct reconciler *r, bool leading)
+{
+    pthread_mutex_lock(&r->lock);
+    r->want_lead = leading;
+    pthread_mutex_unlock(&r->lock);
+    wake(r);
+}
+
+void reconciler_observe(struct reconciler *r, struct span reason)
+{
+    size_t n = reason.len < OBSERVE_MAX - 1 ? reason.len : OBSERVE_MAX - 1;
+    pthread_mutex_lock(&r->lock);
+    if (n != 0)
+        memcpy(r->want_observe, reason.ptr, n);
+    r->want_observe[n] = '\0';
+    pthread_mutex_unlock(&r->lock);
+    wake(r);
+}
+
+bool reconciler_idle(const struct reconciler *r)
+{
+    return r->calls_under_way == 0;
+}
+
+/* ---- leading and observing ---- */
+
+void reconciler_publish(struct reconciler *r, struct places *places)
+{
+    r->places = places;
+    share_publish(r->config.places, places != NULL ? &places->shared : NULL);
+}
+
+static void stop_acting(struct reconciler *r)
+{
+    for (struct call *c = r->calls; c != NULL; c = c->next)
+        if (c->id != 0)
+            r->config.provider->ops->cancel(r->config.provider, c->id);
+    if (r->places != NULL)
+        reconciler_publish(r, NULL);
+    batch_close(&r->batch);
+    r->batch_ready = r->rebuilt = false;
+    drop_previous(r);
+}
+
+static void follow_leadership(struct reconciler *r)
+{
+    char observe[OBSERVE_MAX];
+    pthread_mutex_lock(&r->lock);
+    bool lead = r->want_lead;
+    memcpy(observe, r->want_observe, sizeof(observe));
+    pthread_mutex_unlock(&r->lock);
+    if (r->leading != lead || (observe[0] != '\0') != (r->observing[0] != '\0')) {
+        stop_acting(r);
+        r->stale = true;
+    }
+    if (strcmp(observe, r->observing) != 0) {
+        struct decision d = {.kind = DECISION_OBSERVE,
+                             .subject = "observe",
+                             .warning = observe[0] != '\0',
+                             .per_hour = NAN};
+        if (observe[0] != '\0')
+            tell(r, d, "only observing: %s", observe);
+        else
+            tell(r, d, "acting again");
+        count(r, MEASURE_OBSERVING, observe[0] != '\0', (struct span){0}, (struct span){0},
+              (struct span){0});
+        memcpy(r->observing, observe, sizeof(observe));
+    }
+    r->leading = lead;
+}
+
+/* What was remembered from before is forgotten, once no call needs it any more. */
+static bool begin_afresh(struct reconciler *r)
+{
+    if (!r->stale)
+        return true;
+    if (r->calls_under_way != 0)
+        return false;
+    release_memory(r);
+    init_memory(r);
+    r->garbage_at = 0;
+    r->garbage_rounds = 0;
+    r->stale = false;
+    return true;
+}
+
+bool reconciler_may_act(const struct reconciler *r)
+{
+    const struct reconciler_listener *l = &r->config.listener;
+    return r->leading && r->observing[0] == '\0' &&
+           (l->leads_until == NULL || r->mono < l->leads_until(l->user));
+}
+
+/* ---- a pass ---- */
+
+static void on_relisted(struct reconciler *r, struct call *c)
+{
+    if (c->err.kind == ERR_NONE)
+        guards_second_list(&r->guards, c->items, (uint32_t)c->number);
+}
+
+static void run_guards(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    enum kind k = KIND_NONE;
+    static const enum guards_verdict stops[] = {GUARDS_WATCH_BROKEN, GUARDS_NODES_LOST};
+    enum guards_verdict v = guards_check(&r->guards, p->snapshot, p->mono, &k);
+    bool was = r->guards_told;
+    pass_wake(p, guards_due(p->snapshot, p->mono));
+    for (size_t i = 0; i < COUNT_OF(stops); i++)
+        count(r, MEASURE_REMOVALS_STOPPED, v == stops[i], span_of(guards_verdict_name(stops[i])),
+              (struct span){0}, (struct span){0});
+    if (v == GUARDS_WATCH_BROKEN)
+        p->stopped = arena_printf(p->a, "the watch of %s has been broken for a minute",
+                                  kind_info(k)->plural);
+    if (v == GUARDS_NODES_LOST)
+        p->stopped = arena_printf(p->a, "a list showed %u of %u nodes gone; looking again",
+                                  r->guards.lost, r->guards.had);
+    if (v == GUARDS_NODES_LOST && gate_open(&r->relist, 0, p->mono)) {
+        struct call *c = call_new(r, &r->relist, on_relisted);
+        c->number = p->node_count;
+        r->relist.retry_at = p->mono + 10 * MS_SECOND;
+        call_send(c, &(struct api_request){.verb = API_LIST, .kind = KIND_NODE});
+    }
+    r->guards_told = v != GUARDS_CLEAR;
+    if (r->guards_told != was) {
+        struct decision d = {
+            .kind = DECISION_GUARD, .subject = "guard", .warning = r->guards_told, .per_hour = NAN};
+        if (r->guards_told)
+            tell(r, d, "no node is removed: %.*s", SPAN_ARG(p->stopped));
+        else
+            tell(r, d, "nodes may be removed again");
+    }
+}
+
+static void tell_asides(struct pass *p)
+{
+    const struct snapshot *s = p->snapshot;
+    for (uint32_t i = 0; i < s->aside_count; i++) {
+        const struct aside *x = &s->asides[i];
+        struct meta m = {.name = x->name, .ns = x->ns};
+        struct span name = kind_object_name(p->a, x->kind, &m);
+        struct span key = arena_printf(p->a, "%.*s: %.*s", SPAN_ARG(name), SPAN_ARG(x->reason));
+        bool known = memos_find(&p->r->asides, key) != NULL;
+        memos_at(&p->r->asides, key);
+        if (!known)
+            tell(p->r,
+                 (struct decision){.kind = DECISION_SET_ASIDE,
+                                   .subject = "set aside",
+                                   .warning = true,
+                                   .per_hour = NAN},
+                 "%.*s", SPAN_ARG(key));
+    }
+}
+
+static void sweep(struct reconciler *r)
+{
+    if (r->mono - r->swept < SWEEP_MS)
+        return;
+    r->swept = r->mono;
+    memos_sweep(&r->claims);
+    memos_sweep(&r->nodes);
+    memos_sweep(&r->pods);
+    memos_sweep(&r->pools);
+    memos_sweep(&r->asides);
+}
+
+static void remember_snapshot(struct reconciler *r, struct snapshot *s)
+{
+    if (r->previous == s)
+        return;
+    shared_ref(&s->shared);
+    drop_previous(r);
+    r->previous = s;
+}
+
+static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
+{
+    struct pass p;
+    pass_begin(&p, r, s);
+    if (!r->rebuilt) {
+        reconciler_publish(r, places_rebuild(p.world, r->wall));
+        r->rebuilt = true;
+    }
+    run_guards(&p);
+    tell_asides(&p);
+    pod_events_run(&p);
+    pool_status_run(&p);
+    lifecycle_run(&p);
+    if (p.stopped.len == 0) {
+        expiration_run(&p);
+        garbage_run(&p);
+        empty_run(&p);
+        termination_run(&p);
+    }
+    provision_run(&p);
+    share_reap(r->config.places);
+    remember_snapshot(r, s);
+    sweep(r);
+    return p.next;
+}
+
+mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)
+{
+    const struct provider_ops *provider = r->config.provider->ops;
+    r->mono = mono;
+    r->wall = wall;
+    calls_deliver(r);
+    follow_leadership(r);
+    mono_ms next = mono + IDLE_MS;
+    struct snapshot *s = (struct snapshot *)share_read(r->config.snapshots, &r->cache);
+    if (!reconciler_may_act(r)) {
+        share_drop(&r->cache);
+        return next;
+    }
+    mono_ms at = provider->step(r->config.provider, mono);
+    next = at < next ? at : next;
+    if (s == NULL || !snapshot_synced(s) || !begin_afresh(r))
+        return mono + UNSYNCED_MS < next ? mono + UNSYNCED_MS : next;
+    at = run_pass(r, s);
+    return at < next ? at : next;
+}

@@ -1,0 +1,76 @@
+/* reconciler: observe → decide → apply, for the leader's one background thread.
+ *
+ * A step machine: reconciler_step reads the newest snapshot, decides, and sends writes to the API
+ * and calls to the provider; it never waits. What they come back with arrives in an inbox, from
+ * whatever thread, and counts from the next step on. No thread, clock or I/O of its own: the server
+ * gives it a thread and the time, tests a virtual clock.
+ *
+ * Every decision is a function of the snapshot, a little memory and the time. All that must not be
+ * lost is in the API before the act: a reconciler that is dropped at any moment and made anew goes
+ * on where the old one was.
+ *
+ * Threads: one thread calls everything but reconciler_lead and reconciler_observe, which any may.
+ * It is the only writer of `places`. */
+#ifndef RECONCILER_RECONCILER_H
+#define RECONCILER_RECONCILER_H
+
+#include "base/share.h"
+#include "cloud/provider.h"
+#include "kube/api.h"
+#include "planner/plan.h"
+#include "reconciler/decision.h"
+#include "reconciler/measure.h"
+
+struct reconciler_options {        /* zero: the default in brackets */
+    span_ms batch_idle;            /* --batch-idle-duration [1 s] */
+    span_ms batch_max;             /* --batch-max-duration [10 s] */
+    uint32_t max_nodes_per_minute; /* --max-nodes-per-minute [no cap] */
+    double max_hourly_price;       /* --max-hourly-price, of all priced nodes [no cap] */
+    struct plan_options plan; /* search, effort, policies; `now` and `stop` are the reconciler's */
+    span_ms validation;       /* wait before a removal is decided anew [15 s] */
+};
+
+struct reconciler_listener { /* any but wake may be NULL. Called on the reconciler's thread, except
+                                wake */
+    void *user;
+    void (*wake)(void *user); /* a step has something to do; from any thread */
+    void (*decided)(void *user, const struct decision *d);
+    void (*measured)(void *user, const struct measure *m);
+    /* Until when we lead, by the clock of `mono` (kube/lease.h lease_leads_until); NULL: as long as
+     * reconciler_lead says. Asked before each pass. */
+    mono_ms (*leads_until)(void *user);
+    /* A clock for the durations of metrics, decisions never see it; NULL: they are not measured. */
+    uint64_t (*now_ns)(void *user);
+};
+
+struct reconciler_config {
+    struct api *api;
+    struct provider *provider;
+    struct share
+        *snapshots; /* of struct snapshot, `derived` being a struct world (reconciler/derive.h) */
+    struct share *places; /* share_init(s, places_destroy); of struct places */
+    struct reconciler_options options;
+    struct reconciler_listener listener;
+};
+
+struct reconciler;
+
+struct reconciler *
+reconciler_new(const struct reconciler_config *config); /* copied; does not lead yet */
+/* Nothing may be under way any more: the API client is gone, or reconciler_idle. The provider stays
+ * the caller's, and is freed after the reconciler. */
+void reconciler_free(struct reconciler *r);
+
+/* One step. Returns when to call again at the latest; `wake` may ask for it sooner, and so does
+ * whoever publishes a snapshot. `mono` never goes back. */
+mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall);
+
+/* From now on (or no more) we lead. Losing it drops plan and memory and cancels what the provider
+ * has not begun; writes not yet sent are cancelled by the Lease's owner (api_ops.cancel_acts). */
+void reconciler_lead(struct reconciler *r, bool leading);
+/* A reason (a sentence, copied): nothing is written until it is taken back with an absent span. */
+void reconciler_observe(struct reconciler *r, struct span reason);
+
+bool reconciler_idle(const struct reconciler *r); /* no request and no provider call is under way */
+
+#endif

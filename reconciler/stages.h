@@ -1,0 +1,58 @@
+/* stages: the steps of a pass, each in the file of its name. For this folder only. */
+#ifndef RECONCILER_STAGES_H
+#define RECONCILER_STAGES_H
+
+#include "reconciler/state.h"
+
+/* pool_status.c: conditions, counts and hash annotations of NodePools. */
+void pool_status_run(struct pass *p);
+/* What a pool's nodes that are not leaving have, and how many they are (spec api 5.6). */
+uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct resources *out);
+/* A launch of this pool's went well or not; `reason`, `message`: of the condition when unhealthy.
+ */
+void pool_status_launched(struct pass *p, const struct node_claim *claim, bool ok,
+                          struct span reason, struct span message);
+
+/* lifecycle.c: NodeClaims from their creation to a node that is initialised. */
+void lifecycle_run(struct pass *p);
+
+/* pod_events.c: pods that came, ended or began to leave move their claim's lastPodEventTime; pods
+ * that wait open the batch. */
+void pod_events_run(struct pass *p);
+
+/* provision.c: from waiting pods to NodeClaims and places. */
+void provision_run(struct pass *p);
+
+/* expiration.c */
+void expiration_run(struct pass *p);
+/* garbage.c: claims whose machine is gone, machines whose claim is gone. */
+void garbage_run(struct pass *p);
+/* empty.c: nodes without pods leave. */
+void empty_run(struct pass *p);
+/* termination.c: finalizers of NodeClaims and Nodes. */
+void termination_run(struct pass *p);
+/* When terminationGracePeriod ends, by the claim's annotation; 0: never. */
+wall_ms claim_deadline(const struct node_claim *c);
+/* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
+bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
+
+/* ---- shared by several ---- */
+
+/* Deletes a NodeClaim, by this UID only. `why` is the metric's reason; d (kind, subject, sentence
+ * …) is told when it is sent. False: a call for it is under way. */
+bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
+                  const struct decision *d, const char *sentence);
+/* Writes the Node's taints with or without karpenter.sh/disrupted:NoSchedule; the gate must be
+ * open. `exclude`: and the label that takes it out of load balancers. */
+void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude);
+/* An initialised node of ours that may count for budgets: not being terminated. */
+bool node_counts(const struct pass *p, const struct node_view *n);
+bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
+bool node_is_initialized(const struct node *n);
+/* Pods bound to the node, not terminal. */
+const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,
+                                   uint32_t *count_out);
+/* A plan of the last 20 s, or the present one, has places for pods that are not bound on it. */
+bool node_is_nominated(const struct pass *p, const struct node_view *n);
+
+#endif

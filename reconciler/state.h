@@ -1,0 +1,204 @@
+/* state: what a reconciler is made of, and one pass over a snapshot. For this folder only. */
+#ifndef RECONCILER_STATE_H
+#define RECONCILER_STATE_H
+
+#include <math.h>
+#include <stdio.h>
+
+#include "kube/condition_set.h"
+#include "kube/store.h"
+#include "planner/places.h"
+#include "reconciler/batch.h"
+#include "reconciler/call.h"
+#include "reconciler/derive.h"
+#include "reconciler/guards.h"
+#include "reconciler/health.h"
+#include "reconciler/reconciler.h"
+
+enum { OBSERVE_MAX = 512 };
+
+/* ---- memory ---- */
+
+struct claim_memo {
+    struct memo memo;
+    /* launch */
+    struct call *launch; /* create under way */
+    struct arena arena;  /* of the machine */
+    bool launched;       /* create has answered in this process */
+    struct called_machine machine;
+    bool labels_written; /* the machine's labels and annotations are on the claim */
+    bool launch_failed;  /* error is the last one */
+    struct err error;
+    struct gate create, remove; /* pace the provider's calls */
+    mono_ms nominated_until;
+    wall_ms pod_event; /* a pod came or went, not yet written */
+    /* end */
+    bool instance_gone;   /* the provider said so */
+    mono_ms remove_began; /* 0: not yet */
+    bool unlisted;        /* the provider's last list had no such machine */
+    bool gone_told, deleted_by_us;
+};
+
+struct node_memo {
+    struct memo memo;
+    struct gate get;
+    bool get_says_gone; /* the provider knows no such machine */
+    mono_ms nominated_until;
+    /* emptiness */
+    mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
+    bool command;        /* decided: taint, mark, delete */
+    uint32_t told;       /* enum empty_verdict last told */
+    /* drain */
+    mono_ms drain_began; /* 0: not yet */
+    bool drained;
+};
+
+struct pod_memo { /* of a pod that is being drained */
+    struct memo memo;
+    bool left_alone; /* the eviction queue has dropped it */
+};
+
+struct pool_memo {
+    struct memo memo;
+    struct health health;
+    bool known; /* the two below and health are set */
+    int64_t generation, class_generation;
+    bool launched; /* health was added to in this process */
+    char failure_reason[64], failure_message[512];
+    int64_t validated; /* generation of `faults` */
+    bool invalid;
+    struct span faults; /* malloc'ed when not empty */
+    mono_ms written;    /* status, last */
+    bool told_blocked;  /* its budgets let nothing go */
+};
+
+struct expected { /* a NodeClaim that we created and that no snapshot has shown yet */
+    struct expected *next;
+    struct gate gate;
+    mono_ms ask_at;      /* when the API is asked whether it is there */
+    bool answered, gone; /* the create has come back; there is no such claim */
+    char name[64];
+};
+
+struct reconciler {
+    struct reconciler_config config;
+    /* from other threads */
+    pthread_mutex_t lock;
+    struct call *inbox, **inbox_end;
+    bool want_lead;
+    char want_observe[OBSERVE_MAX];
+    /* the reconciler's own */
+    struct call *calls;
+    uint32_t calls_under_way;
+    bool leading;
+    bool stale;   /* memory is of another time of leading */
+    bool rebuilt; /* places were made of what the API says */
+    char observing[OBSERVE_MAX];
+    struct share_cache cache;
+    struct snapshot *previous; /* of the last pass; a reference */
+    struct arena arena;        /* of the pass */
+    mono_ms mono;
+    wall_ms wall;
+    struct memos claims, nodes, pods, pools, asides;
+    mono_ms swept, scanned, garbage_at;
+    uint32_t garbage_rounds;
+    struct gate garbage;
+    struct batch batch;
+    bool batch_ready; /* the window is over, the gate was not open */
+    mono_ms batch_ended;
+    struct expected *expected;
+    struct places *places; /* the published ones; kept by the share */
+    mono_ms *bought;       /* times of the last minute's purchases, oldest first */
+    uint32_t bought_count, bought_slots;
+    struct guards guards;
+    struct gate relist;
+    bool guards_told;
+    uint64_t decisions;
+    uint32_t told_unschedulable;
+    uint32_t bound, bound_right; /* planned pods, since it was last told */
+    mono_ms bound_at;
+    mono_ms unsynced_since; /* 0: synced */
+};
+
+/* ---- a pass ---- */
+
+struct claim_view {
+    const struct node_claim *claim;
+    struct claim_memo *memo;
+    const struct node_pool *pool; /* or NULL */
+    bool managed;                 /* of the provider's node class */
+    uint32_t nodes;               /* Nodes with its provider id */
+    int32_t node;                 /* the one, or the first, of them; -1 */
+};
+
+struct node_view {
+    const struct node *node;
+    struct node_memo *memo;
+    uint32_t claims; /* with its provider id */
+    int32_t claim;   /* the one of them; -1: none or several */
+    int32_t row;     /* of the world; -1 */
+};
+
+struct pool_view {
+    const struct node_pool *pool;
+    struct pool_memo *memo;
+    bool managed;
+    bool counted; /* the two below are set (pool_usage) */
+    uint32_t nodes;
+    struct resources usage;
+};
+
+struct pass {
+    struct reconciler *r;
+    struct arena *a;
+    const struct snapshot *snapshot;
+    const struct world *world;
+    struct symtab *syms; /* of this pass, over the snapshot's */
+    mono_ms mono, next;  /* next: when to step again */
+    wall_ms wall;
+    struct claim_view *claims; /* each list sorted by name */
+    struct node_view *nodes;
+    struct pool_view *pools;
+    uint32_t claim_count, node_count, pool_count;
+    struct span stopped; /* why nothing may be removed; absent: it may */
+};
+
+void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s);
+static inline void pass_wake(struct pass *p, mono_ms at)
+{
+    if (at < p->next)
+        p->next = at;
+}
+/* Turns a moment of the wall clock into a wake. */
+static inline void pass_wake_wall(struct pass *p, wall_ms at)
+{
+    pass_wake(p, p->mono + (at > p->wall ? at - p->wall : 0));
+}
+const struct node_pool *pass_pool(const struct pass *p, struct span name); /* or NULL */
+/* The text of a symbol of the snapshot. */
+static inline struct span pass_text(const struct pass *p, sym s)
+{
+    return sym_text(p->syms, s);
+}
+struct span claim_pool_name(const struct pass *p,
+                            const struct node_claim *c); /* its label; may be absent */
+
+/* We lead, and nothing says that we should only look on. */
+bool reconciler_may_act(const struct reconciler *r);
+/* Takes over new places (NULL: none) and shows them to everybody. */
+void reconciler_publish(struct reconciler *r, struct places *places);
+
+/* ---- telling ---- */
+
+__attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct decision d,
+                                                const char *format, ...);
+void decision_id(struct reconciler *r, char out[16]); /* a new one */
+void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
+           struct span l2);
+
+static inline struct decision_object object_of(enum kind k, const struct meta *m)
+{
+    return (struct decision_object){k, m->ns, m->name, m->uid};
+}
+
+#endif

@@ -1,0 +1,43 @@
+/* Handing on what was decided and counted. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "reconciler/state.h"
+
+/* Ids sort by time: milliseconds, then a counter that makes two of one moment differ. */
+void decision_id(struct reconciler *r, char out[16])
+{
+    static const char digits[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    uint64_t v = ((uint64_t)r->wall << 10) | (r->decisions++ & 1023);
+    out[0] = 'd';
+    out[1] = '-';
+    for (int i = 0; i < 11; i++)
+        out[12 - i] = digits[(v >> (5 * i)) & 31];
+    out[13] = '\0';
+}
+
+void tell(struct reconciler *r, struct decision d, const char *format, ...)
+{
+    char text[1024];
+    va_list args;
+    if (r->config.listener.decided == NULL)
+        return;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    d.sentence = (struct span){text, n < 0                      ? 0
+                                     : (size_t)n < sizeof(text) ? (size_t)n
+                                                                : sizeof(text) - 1};
+    d.at = r->wall;
+    if (d.id[0] == '\0')
+        decision_id(r, d.id);
+    r->config.listener.decided(r->config.listener.user, &d);
+}
+
+void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
+           struct span l2)
+{
+    struct measure m = {.id = id, .labels = {l0, l1, l2}, .value = value};
+    if (r->config.listener.measured != NULL)
+        r->config.listener.measured(r->config.listener.user, &m);
+}
