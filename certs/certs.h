@@ -1,0 +1,59 @@
+/* certs: keeps the certificates of all replicas, in the API.
+ *
+ * A step machine on the API thread, as the Lease is: read Secret `stowage-certs` (CA and serving
+ * certificate); not there: make one and create it; somebody else was first (409): read theirs. Then
+ * Secret `stowage-scheduler-client` (tls.crt, tls.key, ca.crt), then, once we serve, the caBundle of
+ * ValidatingWebhookConfiguration `stowage`, which is looked at again every minute, since whoever
+ * replaces the object takes the bundle out. What is about to end is made anew when a process starts.
+ *
+ * A set is immutable and handed to `changed`, which publishes it as a whole: rotation will be one
+ * more caller of `changed`. A stored serving certificate that lacks one of our names (a replica
+ * that listens elsewhere) is left alone: such a replica signs its own with the shared CA. */
+#ifndef CERTS_CERTS_H
+#define CERTS_CERTS_H
+
+#include "certs/authority.h"
+#include "kube/api.h"
+
+struct cert_set { /* lives during the callback */
+    struct span ca;      /* PEM: trusted by those who call us, and for client certificates */
+    struct cert_pair serving;
+    wall_ms not_after;   /* of the serving certificate */
+};
+
+struct certs_listener { /* called in certs_step and in completions: on the API thread */
+    void *user;
+    void (*changed)(void *user, const struct cert_set *set);
+    /* A request failed and will be tried again; told once as long as the text stays the same. */
+    void (*trouble)(void *user, const struct err *err);
+};
+
+struct certs_config { /* copied, texts too */
+    struct api *api;
+    struct span ns;             /* our namespace: Secrets, Service names */
+    const struct span *names;   /* further names and addresses for the serving certificate */
+    uint32_t name_count;
+    struct cert_pair files;     /* --tls-cert, --tls-key; absent: our own. Then no caBundle is written */
+    bool register_webhooks;     /* write the whole configuration, not only its caBundle */
+    struct span webhook_url;    /* base URL for the API server instead of the Service; absent: Service */
+    struct certs_listener listener;
+};
+
+struct certs;
+
+struct certs *certs_new(const struct certs_config *config); /* sends nothing yet */
+void certs_free(struct certs *c); /* no request may be under way: after the api is gone, or certs_idle */
+bool certs_idle(const struct certs *c);
+
+/* Does what is due; returns when to call next at the latest. */
+mono_ms certs_step(struct certs *c, mono_ms now, wall_ms wall);
+/* We listen with the last set that `changed` told: from now on the API server may be told of it. */
+void certs_serving(struct certs *c);
+/* Nothing more is sent: the process is about to end. */
+void certs_stop(struct certs *c);
+
+/* The ValidatingWebhookConfiguration of manifests/webhooks.yaml as JSON. `ca` may be absent. */
+struct span certs_webhook_configuration(struct arena *a, struct span ns, struct span webhook_url,
+                                        struct span ca);
+
+#endif

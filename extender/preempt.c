@@ -1,0 +1,81 @@
+#include "base/json.h"
+#include "extender/args.h"
+
+static bool is_victim(const struct victims *c, struct span uid)
+{
+    for (uint32_t i = 0; i < c->pods.count; i++)
+        if (span_eq(c->pods.items[i].uid, uid))
+            return true;
+    return false;
+}
+
+/* Room with the victims gone, less what is held, is enough for the pod. */
+static bool has_room(struct arena *a, const struct extender_view *v, const struct subject *s,
+                     const struct victims *c, uint32_t row)
+{
+    const amount *held = s->held != NULL ? held_at(s->held, row) : NULL;
+    if (held == NULL)
+        return true; /* the scheduler has counted the rest */
+    uint32_t columns = world_resource_count(v->world);
+    amount *taken = ARENA_ARRAY(a, amount, columns);
+    for (uint32_t column = 0; column < columns; column++)
+        taken[column] = amount_add(held[column], world_requested(v->world, row)[column]);
+    const struct pod *const *pods = world_node_pods(v->world, row);
+    for (uint32_t i = 0; i < world_node_at(v->world, row)->pod_count; i++) {
+        int32_t id = is_victim(c, pods[i]->meta.uid) ? world_class_of(v->world, pods[i]) : -1;
+        for (uint32_t column = 0; id >= 0 && column < columns; column++)
+            taken[column] -= world_class_requests(v->world, id)[column];
+    }
+    const amount *asks = world_class_requests(v->world, s->class_id);
+    const amount *allocatable = world_allocatable(v->world, row);
+    for (uint32_t column = 0; column < columns; column++)
+        if (asks[column] > 0 && amount_add(asks[column], taken[column]) > allocatable[column])
+            return false;
+    return true;
+}
+
+static void put_candidate(struct json *j, const struct victims *c)
+{
+    json_key(j, c->node);
+    json_object_begin(j);
+    json_put_array(j, "Pods");
+    for (uint32_t i = 0; i < c->pods.count; i++) {
+        json_object_begin(j);
+        json_put_string(j, "UID", c->pods.items[i].uid);
+        json_object_end(j);
+    }
+    json_array_end(j);
+    json_put_int(j, "NumPDBViolations", c->pdb_violations);
+    json_object_end(j);
+}
+
+bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
+                      struct buf *reply, enum extender_answer *answer_out, struct err *err)
+{
+    struct extender_args args;
+    if (!extender_args_decode(s, body, &args, err))
+        return false;
+    if (!args.has_candidates)
+        return err_set(err, ERR_INVALID,
+                       "the request has no NodeNameToMetaVictims; set nodeCacheCapable: true for "
+                       "this extender in the scheduler's configuration");
+    struct subject subject;
+    bool known = extender_subject(s, v, &args.pod, &subject);
+    uint32_t left = 0;
+    struct json j = JSON_TO(reply);
+    json_object_begin(&j);
+    json_put_object(&j, "NodeNameToMetaVictims");
+    for (uint32_t i = 0; i < args.candidates.count; i++) {
+        const struct victims *c = &args.candidates.items[i];
+        int32_t row = known ? world_find_node(v->world, c->node) : -1;
+        if (row >= 0 && (world_node_at(v->world, (uint32_t)row)->leaving ||
+                         !has_room(&s->arena, v, &subject, c, (uint32_t)row)))
+            continue;
+        put_candidate(&j, c);
+        left++;
+    }
+    json_object_end(&j);
+    json_object_end(&j);
+    *answer_out = !known ? EXTENDER_NO_OPINION : left != 0 ? EXTENDER_ROOM : EXTENDER_REFUSED;
+    return true;
+}
