@@ -1,0 +1,88 @@
+/* standin: what the stand-ins share. Each stands for one program of a real cluster, reads the
+ * in-memory cluster's objects directly and writes at once, as another client would.
+ *
+ * A step does what is due and returns when it next has something to do: INT64_MAX when only a change
+ * can bring it work. All of it is deterministic: objects are taken in the order in which they were
+ * made. */
+#ifndef SIM_STANDIN_H
+#define SIM_STANDIN_H
+
+#include "sim/cluster_state.h"
+#include "sim/sim.h"
+
+/* Runs something `delay` after the first change of some kinds that it has not seen. */
+struct pacer {
+    const enum kind *kinds; /* KIND_NONE ends the list */
+    span_ms delay;
+    uint64_t seen; /* version of the newest change known */
+    bool waiting;
+    wall_ms due;
+};
+
+bool pacer_is_due(struct pacer *p, const struct objects *o); /* then it is not waiting any more */
+wall_ms pacer_due(const struct pacer *p); /* INT64_MAX: not waiting */
+
+/* Requests as the stand-ins send them; true when the API server agreed. */
+bool standin_delete(struct objects *o, enum kind k, const json_t *object, const json_t *options);
+bool standin_create(struct objects *o, enum kind k, struct span ns, json_t *object /* taken */);
+/* Replaces the object itself (not its status); `fresh` is taken. */
+bool standin_update(struct objects *o, enum kind k, const json_t *old, json_t *fresh);
+
+/* Not terminal and not being deleted. */
+bool standin_pod_is_active(const json_t *pod);
+/* A Pod from the template of `owner`, owned by it, named after it; NULL templates give a bare pod. */
+json_t *standin_pod_of(const json_t *owner, enum kind owner_kind);
+/* What standin_pod_of left open: nodes that a DaemonSet's pod may run on (spec contracts 6.1). */
+bool match_node(const json_t *pod_spec, const json_t *node);
+
+/* Deployments keep ReplicaSets, ReplicaSets keep pods. */
+struct workloads {
+    struct objects *objects;
+    struct pacer pacer;
+};
+wall_ms workloads_step(struct workloads *w);
+
+/* DaemonSets keep one pod on each node that suits. */
+struct daemons {
+    struct objects *objects;
+    struct pacer pacer;
+};
+wall_ms daemons_step(struct daemons *d);
+
+/* The disruption controller: status of PodDisruptionBudgets. */
+struct budget_keeper {
+    struct objects *objects;
+    struct pacer pacer;
+    wall_ms expiry; /* the next disruptedPods entry to forget */
+};
+wall_ms budget_keeper_step(struct budget_keeper *b);
+
+/* The garbage collector: dependents of owners that are gone, contents of namespaces that are gone,
+ * Events after their hour. */
+struct collector {
+    struct objects *objects;
+    struct pacer pacer;
+    wall_ms expiry;
+};
+wall_ms collector_step(struct collector *c);
+
+/* kwok: nodes become Ready, pods run, deleted pods end; and the node controllers' part: the not-ready
+ * taint is taken off, pods of vanished nodes are removed. */
+struct kubelet {
+    struct objects *objects;
+    const struct sim_delays *delays;
+    uint64_t seen;
+    wall_ms next;
+    json_t *due; /* "what uid" → when */
+};
+void kubelet_init(struct kubelet *k, struct objects *o, const struct sim_delays *delays);
+void kubelet_release(struct kubelet *k);
+wall_ms kubelet_step(struct kubelet *k);
+
+struct scheduler;
+struct scheduler *scheduler_new(struct sim_cluster *c, span_ms delay);
+void scheduler_free(struct scheduler *s);
+void scheduler_set_extender(struct scheduler *s, const struct sim_extender *e); /* NULL: none */
+wall_ms scheduler_step(struct scheduler *s);
+
+#endif
