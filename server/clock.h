@@ -1,0 +1,26 @@
+/* clock: the two times of the running process. Read in the shell, handed down as values. */
+#ifndef SERVER_CLOCK_H
+#define SERVER_CLOCK_H
+
+#include <time.h>
+
+#include "base/units.h"
+
+static inline int64_t clock_read(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (int64_t)t.tv_sec * MS_SECOND + t.tv_nsec / 1000000;
+}
+
+static inline mono_ms clock_mono(void)
+{
+    return clock_read(CLOCK_MONOTONIC);
+}
+
+static inline wall_ms clock_wall(void)
+{
+    return clock_read(CLOCK_REALTIME);
+}
+
+#endif

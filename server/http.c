@@ -1,0 +1,136 @@
+#include "server/http.h"
+
+#include <assert.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/arena.h"
+
+const char *http_listener_name(enum http_listener l)
+{
+    static const char *const names[] = {"webhook", "extender", "metrics", "probes", "page"};
+    _Static_assert(COUNT_OF(names) == HTTP_LISTENER_COUNT, "a name for each listener");
+    return names[l];
+}
+
+void http_table_add(struct http_table *t, const struct http_route *route)
+{
+    assert(t->count < HTTP_ROUTES_MAX);
+    assert((route->handler == NULL) != (route->feed == NULL));
+    t->items[t->count++] = *route;
+}
+
+static bool path_matches(struct span pattern, struct span path)
+{
+    if (!span_has_suffix(pattern, SPAN("*")))
+        return span_eq(pattern, path);
+    return span_has_prefix(path, (struct span){pattern.ptr, pattern.len - 1});
+}
+
+static bool method_matches(const char *of_route, struct span method)
+{
+    return span_eq(span_of(of_route), method) ||
+           (strcmp(of_route, "GET") == 0 && span_eq(method, SPAN("HEAD")));
+}
+
+/* Absent counts as JSON: only what says that it is something else is refused. */
+static bool is_json(struct span content_type)
+{
+    struct span rest;
+    struct span type = span_cut(content_type, ';', &rest);
+    while (type.len > 0 && type.ptr[type.len - 1] == ' ')
+        type.len--;
+    return content_type.len == 0 || span_eq(type, SPAN("application/json"));
+}
+
+const struct http_route *http_find(const struct http_table *t, const struct http_request *q,
+                                   struct http_reply *r)
+{
+    const char *allow = NULL;
+    for (uint32_t i = 0; i < t->count; i++) {
+        const struct http_route *route = &t->items[i];
+        if (route->listener != q->listener || !path_matches(span_of(route->path), q->path))
+            continue;
+        if (!method_matches(route->method, q->method)) {
+            allow = route->method;
+            continue;
+        }
+        if (strcmp(route->method, "POST") == 0 && !is_json(q->content_type)) {
+            http_reply_text(r, 415, "%.*s takes application/json, not %.*s", SPAN_ARG(q->path),
+                            SPAN_ARG(q->content_type));
+            return NULL;
+        }
+        return route;
+    }
+    if (allow != NULL) {
+        http_reply_text(r, 405, "%.*s takes %s, not %.*s", SPAN_ARG(q->path), allow,
+                        SPAN_ARG(q->method));
+        r->allow = allow;
+    } else {
+        http_reply_text(r, 404, "the %s listener has nothing at %.*s",
+                        http_listener_name(q->listener), SPAN_ARG(q->path));
+    }
+    return NULL;
+}
+
+void http_run(const struct http_route *route, void *scratch, const struct http_request *q,
+              struct http_reply *r)
+{
+    assert(route->handler != NULL);
+    route->handler(route->user, scratch, q, r);
+    if (r->body.overflow)
+        http_reply_text(r, 500, "the answer would be larger than %zu bytes", r->body.max);
+}
+
+void http_reply_text(struct http_reply *r, int status, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+    r->status = status;
+    r->content_type = "text/plain; charset=utf-8";
+    buf_clear(&r->body);
+    buf_add(&r->body, (struct span){text, len});
+    buf_add_char(&r->body, '\n');
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static struct span percent_decode(struct arena *a, struct span s)
+{
+    char *out = arena_alloc(a, s.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        int high = s.ptr[i] == '%' && i + 2 < s.len ? hex_digit(s.ptr[i + 1]) : -1;
+        int low = high >= 0 ? hex_digit(s.ptr[i + 2]) : -1;
+        if (low >= 0) {
+            out[n++] = (char)(high * 16 + low);
+            i += 2;
+        } else {
+            out[n++] = s.ptr[i] == '+' ? ' ' : s.ptr[i];
+        }
+    }
+    return (struct span){out, n};
+}
+
+struct span http_query(struct arena *a, struct span query, const char *name)
+{
+    while (query.len > 0) {
+        struct span rest, value;
+        struct span pair = span_cut(query, '&', &rest);
+        struct span key = span_cut(pair, '=', &value);
+        if (span_eq(key, span_of(name)))
+            return percent_decode(a, value.ptr != NULL ? value : SPAN(""));
+        query = rest;
+    }
+    return (struct span){NULL, 0};
+}

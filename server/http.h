@@ -1,0 +1,80 @@
+/* http: routes, and what a handler sees of a request; no socket here (server/http_server.h).
+ *
+ * A handler is a small function on a loop's thread: it may not wait, and answers within 5 ms. It
+ * finds its per-thread working memory in `scratch`, made once for each loop. */
+#ifndef SERVER_HTTP_H
+#define SERVER_HTTP_H
+
+#include "base/buf.h"
+#include "base/units.h"
+
+enum http_listener {
+    HTTP_WEBHOOK,
+    HTTP_EXTENDER,
+    HTTP_METRICS,
+    HTTP_PROBES,
+    HTTP_PAGE,
+    HTTP_LISTENER_COUNT,
+};
+const char *http_listener_name(enum http_listener l); /* "webhook"… */
+
+enum { HTTP_BODY_MAX = 8 * 1024 * 1024, HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_ROUTES_MAX = 32 };
+
+struct http_request { /* lives during the call */
+    enum http_listener listener;
+    struct span method, path; /* path normalised, without the query */
+    struct span query;        /* after "?", or absent */
+    struct span content_type, host; /* headers, or absent */
+    struct span body;
+};
+
+struct http_reply {
+    int status;               /* 200 */
+    const char *content_type; /* "application/json"; static storage */
+    const char *allow;        /* of a 405 */
+    struct buf body;          /* the loop's, empty; Content-Length comes from it */
+};
+
+typedef void http_handler(void *user, void *scratch, const struct http_request *q,
+                          struct http_reply *r);
+
+/* A reply that goes on (server-sent events): asked when it begins, when it must write something,
+ * and once a second from then on. What it adds to `out` is sent; nothing: nothing is sent. */
+struct http_stream {
+    uint64_t seen; /* the feed's own memory, zero at first */
+    mono_ms told;
+    bool begun;
+};
+typedef void http_feed(void *user, void *scratch, struct http_stream *s, mono_ms now,
+                       struct buf *out);
+
+struct http_route {
+    enum http_listener listener;
+    const char *method; /* "GET" answers HEAD too; "POST" takes JSON */
+    const char *path;   /* a star as last letter takes everything below */
+    http_handler *handler;
+    http_feed *feed;    /* instead of `handler` */
+    void *user;
+};
+
+struct http_table {
+    struct http_route items[HTTP_ROUTES_MAX];
+    uint32_t count;
+};
+
+void http_table_add(struct http_table *t, const struct http_route *route);
+
+/* The route, or NULL with 404, 405 or 415 and a sentence in *r. */
+const struct http_route *http_find(const struct http_table *t, const struct http_request *q,
+                                   struct http_reply *r);
+/* Lets the route's handler (not a feed) answer. */
+void http_run(const struct http_route *route, void *scratch, const struct http_request *q,
+              struct http_reply *r);
+/* Replaces the body by one sentence in plain text. */
+void http_reply_text(struct http_reply *r, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The value of a query parameter, percent-decoded into `a`; absent when missing. */
+struct arena;
+struct span http_query(struct arena *a, struct span query, const char *name);
+
+#endif

@@ -1,0 +1,248 @@
+/* One request and its reply between h2o's shapes and ours. Everything of a reply lives in the
+ * request's pool, since h2o may write it after the handler has long returned. */
+#include <sys/socket.h>
+
+#include "server/clock.h"
+#include "server/http_loop.h"
+
+struct listener_handler {
+    h2o_handler_t super;
+    enum http_listener listener;
+};
+
+struct stream {
+    h2o_generator_t super;
+    h2o_req_t *req;
+    struct http_loop *loop;
+    h2o_linklist_t link;
+    const struct http_route *route;
+    struct http_stream state;
+    struct buf out;
+    bool writing;
+    mono_ms since; /* of this write */
+};
+
+h2o_handler_t *http_exchange_handler(h2o_pathconf_t *path, enum http_listener l)
+{
+    struct listener_handler *h = (void *)h2o_create_handler(path, sizeof(*h));
+    h->super.on_req = http_exchange;
+    h->listener = l;
+    return &h->super;
+}
+
+static struct span span_of_vec(h2o_iovec_t v)
+{
+    return (struct span){v.base, v.len};
+}
+
+static struct span header(h2o_req_t *req, const h2o_token_t *token)
+{
+    ssize_t at = h2o_find_header(&req->headers, token, -1);
+    return at < 0 ? (struct span){NULL, 0}
+                  : span_of_vec(req->headers.entries[at].value);
+}
+
+static struct http_request request_of(h2o_req_t *req, enum http_listener l)
+{
+    struct http_request q = {
+        .listener = l,
+        .method = span_of_vec(req->method),
+        .path = span_of_vec(req->path_normalized),
+        .content_type = header(req, H2O_TOKEN_CONTENT_TYPE),
+        .host = span_of_vec(req->authority),
+        .body = span_of_vec(req->entity),
+    };
+    if (req->query_at != SIZE_MAX)
+        q.query = (struct span){req->path.base + req->query_at + 1,
+                                req->path.len - req->query_at - 1};
+    return q;
+}
+
+static void add_header(h2o_req_t *req, const char *name, const char *value)
+{
+    h2o_add_header_by_str(&req->pool, &req->res.headers, name, strlen(name), 0, NULL, value,
+                          strlen(value));
+}
+
+static const char *reason_of(int status)
+{
+    static const struct {
+        int status;
+        const char *reason;
+    } known[] = {{200, "OK"},
+                 {400, "Bad Request"},
+                 {404, "Not Found"},
+                 {405, "Method Not Allowed"},
+                 {415, "Unsupported Media Type"},
+                 {500, "Internal Server Error"},
+                 {503, "Service Unavailable"}};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (known[i].status == status)
+            return known[i].reason;
+    return "Status";
+}
+
+static void put_head(h2o_req_t *req, enum http_listener l, int status, const char *content_type)
+{
+    req->res.status = status;
+    req->res.reason = reason_of(status);
+    add_header(req, "content-type", content_type);
+    if (l != HTTP_PAGE)
+        return;
+    add_header(req, "cache-control", "no-store");
+    add_header(req, "x-content-type-options", "nosniff");
+    add_header(req, "content-security-policy",
+               "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+}
+
+static void send_reply(h2o_req_t *req, const struct http_request *q, const struct http_reply *r)
+{
+    static h2o_generator_t none = {NULL, NULL};
+    put_head(req, q->listener, r->status, r->content_type);
+    if (r->allow != NULL)
+        add_header(req, "allow", r->allow);
+    req->res.content_length = r->body.len;
+    h2o_iovec_t body = {h2o_mem_alloc_pool(&req->pool, r->body.len + 1), r->body.len};
+    if (body.len != 0)
+        memcpy(body.base, r->body.ptr, body.len);
+    bool head = span_eq(q->method, SPAN("HEAD"));
+    h2o_start_response(req, &none);
+    h2o_send(req, &body, head || body.len == 0 ? 0 : 1, H2O_SEND_STATE_FINAL);
+}
+
+/* --- streams --- */
+
+static void stream_gone(void *object)
+{
+    struct stream *s = object;
+    if (h2o_linklist_is_linked(&s->link)) {
+        h2o_linklist_unlink(&s->link);
+        s->loop->stream_count--;
+    }
+    buf_release(&s->out);
+}
+
+static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
+{
+    (void)req;
+    ((struct stream *)self)->writing = false;
+}
+
+static void on_stream_stop(h2o_generator_t *self, h2o_req_t *req)
+{
+    (void)req;
+    struct stream *s = (struct stream *)self;
+    if (h2o_linklist_is_linked(&s->link)) {
+        h2o_linklist_unlink(&s->link);
+        s->loop->stream_count--;
+    }
+}
+
+static void stream_feed(struct stream *s, mono_ms now)
+{
+    buf_clear(&s->out);
+    s->route->feed(s->route->user, s->loop->scratch, &s->state, now, &s->out);
+    s->state.begun = true;
+    if (s->out.len == 0)
+        return;
+    s->writing = true;
+    s->since = now;
+    h2o_iovec_t bytes = {s->out.ptr, s->out.len};
+    h2o_send(s->req, &bytes, 1, H2O_SEND_STATE_IN_PROGRESS);
+}
+
+static void start_stream(h2o_req_t *req, const struct http_request *q,
+                         const struct http_route *route)
+{
+    struct http_loop *loop = (struct http_loop *)req->conn->ctx;
+    struct stream *s = h2o_mem_alloc_shared(&req->pool, sizeof(*s), stream_gone);
+    *s = (struct stream){.super = {on_stream_written, on_stream_stop},
+                         .req = req,
+                         .loop = loop,
+                         .route = route};
+    h2o_linklist_insert(&loop->streams, &s->link);
+    loop->stream_count++;
+    put_head(req, q->listener, 200, "text/event-stream");
+    req->http1_is_persistent = 0;
+    h2o_start_response(req, &s->super);
+    stream_feed(s, clock_mono());
+}
+
+/* A reader that does not read keeps its connection from ever ending: it is cut. */
+static void cut_stuck(struct stream *s, mono_ms now)
+{
+    if (now - s->since > HTTP_STREAM_STUCK_MS)
+        shutdown(h2o_socket_get_fd(s->req->conn->callbacks->get_socket(s->req->conn)), SHUT_RDWR);
+}
+
+void http_streams_feed(struct http_loop *loop, mono_ms now)
+{
+    for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
+        next = at->next;
+        struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
+        if (s->writing)
+            cut_stuck(s, now);
+        else
+            stream_feed(s, now);
+    }
+}
+
+void http_streams_end(struct http_loop *loop)
+{
+    for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
+        next = at->next;
+        struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
+        if (s->writing)
+            continue;
+        h2o_linklist_unlink(&s->link);
+        loop->stream_count--;
+        h2o_send(s->req, NULL, 0, H2O_SEND_STATE_FINAL);
+    }
+}
+
+/* --- one request --- */
+
+static double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Begins the stream and is true, or writes into *r why not. */
+static bool try_stream(h2o_req_t *req, const struct http_request *q, const struct http_route *route,
+                       struct http_reply *r)
+{
+    struct http_loop *loop = (struct http_loop *)req->conn->ctx;
+    if (loop->stream_count >= HTTP_STREAMS_MAX || loop->deadline != 0) {
+        http_reply_text(r, 503, "no more than %d pages can be open at once", HTTP_STREAMS_MAX);
+        return false;
+    }
+    start_stream(req, q, route);
+    return true;
+}
+
+int http_exchange(h2o_handler_t *self, h2o_req_t *req)
+{
+    struct http_loop *loop = (struct http_loop *)req->conn->ctx;
+    struct http_server *server = loop->server;
+    struct http_request q = request_of(req, ((struct listener_handler *)self)->listener);
+    struct http_reply r = {.status = 200, .content_type = "application/json", .body = loop->body};
+    buf_clear(&r.body);
+    double begun = seconds_now();
+    if (atomic_load_explicit(&server->draining, memory_order_relaxed))
+        req->http1_is_persistent = 0;
+    const struct http_route *route = http_find(server->config.table, &q, &r);
+    bool streams = false;
+    if (route != NULL && route->feed != NULL)
+        streams = try_stream(req, &q, route, &r);
+    else if (route != NULL)
+        http_run(route, loop->scratch, &q, &r);
+    loop->body = r.body;
+    if (!streams)
+        send_reply(req, &q, &r);
+    if (server->config.observer.answered != NULL)
+        server->config.observer.answered(server->config.observer.user, &q, route, r.status,
+                                         seconds_now() - begun);
+    return 0;
+}

@@ -1,0 +1,412 @@
+/* Threads, listeners, the second's tick and the way down. h2o 2.2.5 has its ways: see
+ * http_loop.h for the parts, and the comments here for what it would do if left alone. */
+#include "server/http_server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "server/clock.h"
+#include "server/http_loop.h"
+
+enum {
+    DEFAULT_LOOPS = 2,
+    DEFAULT_CONNECTIONS = 1024,
+    DEFAULT_IDLE_MS = 120 * MS_SECOND,
+    ACCEPT_BATCH = 16,
+    STOP_POLL_MS = 20,
+    FORCED_MS = 500, /* for connections to go after they were cut */
+};
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WITH_ADDRESS_SANITIZER
+#endif
+#elif defined(__SANITIZE_ADDRESS__)
+#define WITH_ADDRESS_SANITIZER
+#endif
+#ifdef WITH_ADDRESS_SANITIZER
+/* h2o keeps freed pieces in lists of each thread, which are lost with the thread. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:h2o_mem_alloc_recycle\n";
+}
+#endif
+
+struct connection { /* from accept to close, handshake included */
+    h2o_linklist_t link;
+    struct http_loop *loop;
+    h2o_socket_t *socket;
+};
+
+static bool is_plain(enum http_listener l)
+{
+    return l != HTTP_WEBHOOK && l != HTTP_EXTENDER;
+}
+
+/* --- accepting --- */
+
+static void on_accept(h2o_socket_t *listener, const char *err);
+
+static void pause_listeners(struct http_loop *loop, bool pause)
+{
+    loop->paused = pause;
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        h2o_socket_t *s = loop->listeners[l].socket;
+        if (s == NULL)
+            continue;
+        if (pause)
+            h2o_socket_read_stop(s);
+        else
+            h2o_socket_read_start(s, on_accept);
+    }
+}
+
+static void on_connection_closed(void *data)
+{
+    struct connection *c = data;
+    struct http_loop *loop = c->loop;
+    h2o_linklist_unlink(&c->link);
+    free(c);
+    uint32_t open = atomic_fetch_sub(&loop->open, 1) - 1;
+    if (loop->paused && loop->deadline == 0 && open < loop->server->config.connections)
+        pause_listeners(loop, false);
+}
+
+/* Without a descriptor to spare the listener would stay readable and the loop would spin. */
+static void turn_away(struct http_loop *loop, h2o_socket_t *listener)
+{
+    if (loop->spare < 0)
+        return;
+    close(loop->spare);
+    int fd = accept(h2o_socket_get_fd(listener), NULL, NULL);
+    if (fd >= 0)
+        close(fd);
+    loop->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+static void adopt(struct http_loop *loop, h2o_accept_ctx_t *accept_ctx, h2o_socket_t *socket)
+{
+    struct connection *c = mem_new(sizeof(*c));
+    c->loop = loop;
+    c->socket = socket;
+    h2o_linklist_insert(&loop->connections, &c->link);
+    atomic_fetch_add(&loop->open, 1);
+    socket->on_close.cb = on_connection_closed;
+    socket->on_close.data = c;
+    h2o_accept(accept_ctx, socket);
+}
+
+static void on_accept(h2o_socket_t *listener, const char *err)
+{
+    if (err != NULL)
+        return;
+    h2o_accept_ctx_t *accept_ctx = listener->data;
+    struct http_loop *loop = (struct http_loop *)accept_ctx->ctx;
+    for (int i = 0; i < ACCEPT_BATCH; i++) {
+        if (atomic_load(&loop->open) >= loop->server->config.connections) {
+            pause_listeners(loop, true);
+            return;
+        }
+        errno = 0;
+        h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
+        if (socket == NULL) {
+            if (errno == EMFILE || errno == ENFILE)
+                turn_away(loop, listener);
+            return;
+        }
+        adopt(loop, accept_ctx, socket);
+    }
+}
+
+/* --- the second's tick --- */
+
+static void on_tick(h2o_timeout_entry_t *entry)
+{
+    struct http_loop *loop = H2O_STRUCT_FROM_MEMBER(struct http_loop, tick, entry);
+    mono_ms now = clock_mono();
+    atomic_store_explicit(&loop->beat, now, memory_order_relaxed);
+    if (loop->server->config.scratch.tick != NULL)
+        loop->server->config.scratch.tick(loop->scratch);
+    http_streams_feed(loop, now);
+    h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
+}
+
+/* --- the way down --- */
+
+static void cut(h2o_socket_t *socket, int how)
+{
+    shutdown(h2o_socket_get_fd(socket), how);
+}
+
+/* h2o leaves idle connections open. One whose next request has begun is let alone. */
+static int kick_idle(h2o_req_t *req, void *data)
+{
+    (void)data;
+    if (req->timestamps.request_begin_at.tv_sec == 0 && req->input.method.len == 0)
+        cut(req->conn->callbacks->get_socket(req->conn), SHUT_RD);
+    return 0;
+}
+
+static void close_listeners(struct http_loop *loop)
+{
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        h2o_socket_t *s = loop->listeners[l].socket;
+        loop->listeners[l].socket = NULL;
+        if (s != NULL)
+            h2o_socket_close(s);
+    }
+}
+
+static void on_control(h2o_multithread_receiver_t *receiver, h2o_linklist_t *messages)
+{
+    struct http_loop *loop = H2O_STRUCT_FROM_MEMBER(struct http_loop, control, receiver);
+    if (h2o_linklist_is_empty(messages))
+        return;
+    h2o_linklist_unlink(&loop->stop.link);
+    loop->deadline = clock_mono() + loop->patience;
+    close_listeners(loop);
+    h2o_context_request_shutdown(&loop->ctx);
+    loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, kick_idle, NULL);
+}
+
+static void run_until_empty(struct http_loop *loop, mono_ms until)
+{
+    while (atomic_load(&loop->open) != 0 && clock_mono() < until) {
+        http_streams_end(loop);
+        h2o_evloop_run(loop->ctx.loop, STOP_POLL_MS);
+    }
+}
+
+static void wind_down(struct http_loop *loop)
+{
+    run_until_empty(loop, loop->deadline);
+    for (h2o_linklist_t *at = loop->connections.next; at != &loop->connections; at = at->next)
+        cut(H2O_STRUCT_FROM_MEMBER(struct connection, link, at)->socket, SHUT_RDWR);
+    run_until_empty(loop, clock_mono() + FORCED_MS);
+}
+
+/* --- a loop's thread --- */
+
+static void open_listener(struct http_loop *loop, enum http_listener l)
+{
+    struct http_server *s = loop->server;
+    struct tls *tls = is_plain(l) ? NULL : s->config.tls;
+    bool asks = l == HTTP_EXTENDER && !s->config.extender_anyone;
+    h2o_accept_ctx_t *accept_ctx = &loop->listeners[l].accept;
+    accept_ctx->ctx = &loop->ctx;
+    accept_ctx->hosts = s->hosts[l];
+    accept_ctx->ssl_ctx = tls != NULL ? tls_context(tls, asks) : NULL;
+    h2o_socket_t *socket =
+        h2o_evloop_socket_create(loop->ctx.loop, loop->fds[l], H2O_SOCKET_FLAG_DONT_READ);
+    loop->fds[l] = -1;
+    socket->data = accept_ctx;
+    loop->listeners[l].socket = socket;
+    h2o_socket_read_start(socket, on_accept);
+}
+
+static void open_loop(struct http_loop *loop)
+{
+    struct http_server *s = loop->server;
+    h2o_context_init(&loop->ctx, h2o_evloop_create(), &s->conf);
+    h2o_multithread_register_receiver(loop->ctx.queue, &loop->control, on_control);
+    h2o_linklist_init_anchor(&loop->connections);
+    h2o_linklist_init_anchor(&loop->streams);
+    loop->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    loop->tick.cb = on_tick;
+    h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
+    if (s->config.scratch.make != NULL)
+        loop->scratch = s->config.scratch.make(s->config.scratch.user);
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
+        if (loop->fds[l] >= 0)
+            open_listener(loop, (enum http_listener)l);
+}
+
+static void close_loop(struct http_loop *loop)
+{
+    h2o_timeout_unlink(&loop->tick);
+    /* Linked by request_shutdown; h2o_context_dispose asserts that it is not. */
+    h2o_timeout_unlink(&loop->ctx.http2._graceful_shutdown_timeout);
+    h2o_multithread_unregister_receiver(loop->ctx.queue, &loop->control);
+    h2o_loop_t *evloop = loop->ctx.loop;
+    h2o_multithread_queue_t *queue = loop->ctx.queue;
+    h2o_context_dispose(&loop->ctx);
+    free(queue); /* emptied, but not freed, by 2.2.5 */
+    h2o_evloop_destroy(evloop);
+    if (loop->server->config.scratch.drop != NULL)
+        loop->server->config.scratch.drop(loop->scratch);
+    if (loop->spare >= 0)
+        close(loop->spare);
+}
+
+/* All of h2o's objects are made, used and undone here: they take memory from lists that belong to
+ * the thread that made them. */
+static void *run_loop(void *arg)
+{
+    struct http_loop *loop = arg;
+    open_loop(loop);
+    sem_post(&loop->ready);
+    while (loop->deadline == 0)
+        h2o_evloop_run(loop->ctx.loop, MS_SECOND); /* -1 (a signal) is no reason to end */
+    wind_down(loop);
+    close_loop(loop);
+    return NULL;
+}
+
+/* --- making and undoing --- */
+
+static void configure(struct http_server *s)
+{
+    h2o_globalconf_t *conf = &s->conf;
+    h2o_config_init(conf);
+    conf->server_name = (h2o_iovec_t){NULL, 0};
+    conf->max_request_entity_size = HTTP_BODY_MAX;
+    conf->http1.req_timeout = (uint64_t)s->config.idle;
+    conf->http1.upgrade_to_http2 = 0;
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        const char *name = http_listener_name((enum http_listener)l);
+        h2o_hostconf_t *host =
+            h2o_config_register_host(conf, h2o_iovec_init(name, strlen(name)), 65535);
+        http_exchange_handler(h2o_config_register_path(host, "/", 0), (enum http_listener)l);
+        s->hosts[l][0] = host;
+    }
+}
+
+static struct http_loop *loop_new(struct http_server *s)
+{
+    struct http_loop *loop = mem_new(sizeof(*loop));
+    loop->server = s;
+    loop->body.max = HTTP_REPLY_MAX;
+    sem_init(&loop->ready, 0, 0);
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
+        loop->fds[l] = -1;
+    atomic_store(&loop->beat, clock_mono());
+    return loop;
+}
+
+static void loop_free(struct http_loop *loop)
+{
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
+        if (loop->fds[l] >= 0)
+            close(loop->fds[l]);
+    sem_destroy(&loop->ready);
+    buf_release(&loop->body);
+    free(loop);
+}
+
+static bool bind_all(struct http_server *s, struct err *err)
+{
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        if (s->config.listen[l] == NULL || s->config.listen[l][0] == '\0')
+            continue;
+        uint32_t first = is_plain((enum http_listener)l) ? s->loop_count - 1 : 0;
+        uint32_t end = is_plain((enum http_listener)l) ? s->loop_count : s->loop_count - 1;
+        for (uint32_t i = first; i < end; i++)
+            if (!http_listen(s->config.listen[l], s->ports[l], end - first > 1,
+                             &s->loops[i]->fds[l], &s->ports[l], err))
+                return err_wrap(err, "the %s listener", http_listener_name((enum http_listener)l));
+    }
+    return true;
+}
+
+bool http_server_new(const struct http_server_config *config, struct http_server **out,
+                     struct err *err)
+{
+    struct http_server *s = mem_new(sizeof(*s));
+    s->config = *config;
+    if (s->config.loops == 0)
+        s->config.loops = DEFAULT_LOOPS;
+    if (s->config.connections == 0)
+        s->config.connections = DEFAULT_CONNECTIONS;
+    if (s->config.idle == 0)
+        s->config.idle = DEFAULT_IDLE_MS;
+    signal(SIGPIPE, SIG_IGN);
+    /* Or h2o moves large bodies into temporary files, and the root file system is read only. */
+    h2o_socket_buffer_mmap_settings.threshold = SIZE_MAX;
+    configure(s);
+    s->loop_count = s->config.loops + 1;
+    s->loops = mem_array(s->loop_count, sizeof(struct http_loop *));
+    for (uint32_t i = 0; i < s->loop_count; i++)
+        s->loops[i] = loop_new(s);
+    if (!bind_all(s, err)) {
+        http_server_free(s);
+        return false;
+    }
+    *out = s;
+    return true;
+}
+
+/* Signals are the main thread's. */
+void http_server_start(struct http_server *s)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    for (uint32_t i = 0; i < s->loop_count; i++) {
+        if (pthread_create(&s->loops[i]->thread, NULL, run_loop, s->loops[i]) != 0)
+            abort(); /* no threads: nothing can be served */
+        while (sem_wait(&s->loops[i]->ready) != 0)
+            ;
+    }
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    s->started = true;
+}
+
+int http_server_port(const struct http_server *s, enum http_listener l)
+{
+    return s->ports[l];
+}
+
+uint32_t http_server_connections(const struct http_server *s)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < s->loop_count; i++)
+        sum += atomic_load(&s->loops[i]->open);
+    return sum;
+}
+
+mono_ms http_server_oldest_beat(const struct http_server *s)
+{
+    mono_ms oldest = INT64_MAX;
+    for (uint32_t i = 0; i < s->loop_count; i++) {
+        mono_ms beat = atomic_load_explicit(&s->loops[i]->beat, memory_order_relaxed);
+        oldest = beat < oldest ? beat : oldest;
+    }
+    return oldest;
+}
+
+void http_server_drain(struct http_server *s)
+{
+    atomic_store(&s->draining, true);
+}
+
+void http_server_stop(struct http_server *s, span_ms patience)
+{
+    if (!s->started || s->stopped)
+        return;
+    s->stopped = true;
+    http_server_drain(s);
+    for (uint32_t i = 0; i < s->loop_count; i++) {
+        s->loops[i]->patience = patience;
+        h2o_multithread_send_message(&s->loops[i]->control, &s->loops[i]->stop);
+    }
+    for (uint32_t i = 0; i < s->loop_count; i++)
+        pthread_join(s->loops[i]->thread, NULL);
+}
+
+void http_server_free(struct http_server *s)
+{
+    if (s == NULL)
+        return;
+    http_server_stop(s, 0);
+    for (uint32_t i = 0; i < s->loop_count; i++)
+        loop_free(s->loops[i]);
+    h2o_config_dispose(&s->conf);
+    free(s->loops);
+    free(s);
+}

@@ -1,0 +1,55 @@
+/* http_server: h2o loops, listeners and the way down.
+ *
+ * `loops` threads serve webhook and extender, each with listening sockets of its own on the same
+ * ports (SO_REUSEPORT); one more serves metrics, probes and the page, so that a busy scheduler
+ * cannot starve a probe. HTTP/1.1 only, bodies up to HTTP_BODY_MAX, idle connections kept for two
+ * minutes: longer than a Go client keeps them, so that it is never we who close under a request. */
+#ifndef SERVER_HTTP_SERVER_H
+#define SERVER_HTTP_SERVER_H
+
+#include "server/http.h"
+#include "server/tls.h"
+
+struct http_observer { /* called on the loops; may be NULL */
+    void *user;
+    void (*answered)(void *user, const struct http_request *q, const struct http_route *route,
+                     int status, double seconds);
+};
+
+struct http_scratch { /* working memory of one loop's handlers */
+    void *user;
+    void *(*make)(void *user);
+    void (*tick)(void *scratch); /* once a second on the loop: give old snapshots back; may be NULL */
+    void (*drop)(void *scratch);
+};
+
+struct http_server_config { /* zero: the default in brackets */
+    const struct http_table *table;  /* unchanged while the server lives */
+    const char *listen[HTTP_LISTENER_COUNT]; /* "host:port", ":port" (every address); NULL or "": not at all. Port 0: any */
+    struct tls *tls;                 /* of webhook and extender; NULL: both plain (tests) */
+    bool extender_anyone;            /* --extender-insecure: no client certificate asked */
+    uint32_t loops;                  /* [2] */
+    uint32_t connections;            /* at once, of one loop [1024]; more wait in the backlog */
+    span_ms idle;                    /* [120 s] */
+    struct http_scratch scratch;
+    struct http_observer observer;
+};
+
+struct http_server;
+
+/* Binds every listener; false names the one that could not be bound. */
+bool http_server_new(const struct http_server_config *config, struct http_server **out,
+                     struct err *err);
+void http_server_start(struct http_server *s); /* the threads run */
+int http_server_port(const struct http_server *s, enum http_listener l); /* 0: not listening */
+uint32_t http_server_connections(const struct http_server *s);
+/* The oldest of the loops' last signs of life, by clock_mono; each gives one a second. Any thread. */
+mono_ms http_server_oldest_beat(const struct http_server *s);
+
+/* From now on every reply says Connection: close; everything is served as before. Any thread. */
+void http_server_drain(struct http_server *s);
+/* Stops listening, lets what is under way end for at most `patience`, ends the threads. */
+void http_server_stop(struct http_server *s, span_ms patience);
+void http_server_free(struct http_server *s); /* stops first when need be */
+
+#endif

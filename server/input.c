@@ -1,0 +1,388 @@
+#include "server/input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "kube/file_io.h"
+#include "kube/node.h"
+#include "kube/pool_validate.h"
+
+/* --- files --- */
+
+static bool read_stdin(struct arena *a, struct span *out, struct err *err)
+{
+    enum { STEP = 64 * 1024 };
+    struct buf b = {.max = INPUT_FILE_MAX};
+    size_t n = 1;
+    for (char *at; n != 0 && (at = buf_reserve(&b, STEP)) != NULL;) {
+        n = fread(at, 1, STEP, stdin);
+        buf_commit(&b, n);
+    }
+    bool ok = true;
+    if (b.overflow)
+        ok = err_set(err, ERR_INVALID, "standard input: larger than %d MiB",
+                     INPUT_FILE_MAX / 1024 / 1024);
+    else if (ferror(stdin))
+        ok = err_set(err, ERR_INVALID, "standard input: %s", strerror(errno));
+    else
+        *out = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return ok;
+}
+
+bool input_text(struct arena *a, const char *path, struct span *out, struct err *err)
+{
+    return strcmp(path, "-") == 0 ? read_stdin(a, out, err)
+                                  : file_load(a, path, INPUT_FILE_MAX, out, err);
+}
+
+/* --- where we are, for messages --- */
+
+struct place_in_file {
+    struct input *o;
+    const char *file;
+    const char *kind;
+    struct span ns, name;
+};
+
+static void put_where(struct buf *b, const struct place_in_file *at, uint32_t line)
+{
+    buf_addf(b, "%s:%u: ", at->file, line);
+    if (at->kind != NULL)
+        buf_addf(b, "%s %.*s%s%.*s: ", at->kind, SPAN_ARG(at->ns), at->ns.len != 0 ? "/" : "",
+                 SPAN_ARG(at->name));
+}
+
+static void add_mistake(void *user, uint32_t line, struct span path, struct span text)
+{
+    const struct place_in_file *at = user;
+    at->o->mistakes++;
+    struct buf *b = &at->o->mistake_lines;
+    put_where(b, at, line);
+    if (path.len != 0)
+        buf_addf(b, "%.*s: ", SPAN_ARG(path));
+    buf_addf(b, "%.*s\n", SPAN_ARG(text));
+}
+
+static void add_warning(struct input *o, struct span text)
+{
+    ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, text);
+}
+
+/* --- objects --- */
+
+/* Kinds that belong to a cluster's dump and of which this version reads nothing. */
+static bool is_expected(struct span kind)
+{
+    static const char *const names[] = {
+        "Deployment",   "ReplicaSet",       "StatefulSet",           "ReplicationController",
+        "Service",      "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
+        "CSINode",      "PriorityClass",    "NodeOverlay",           "CapacityBuffer",
+        "VolumeAttachment",
+    };
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (span_eq(kind, span_of(names[i])))
+            return true;
+    return span_has_suffix(kind, SPAN("NodeClass"));
+}
+
+static void pass_over(struct input *o, struct span kind)
+{
+    enum { SHOWN = 60 }; /* bytes of kinds' names worth printing */
+    if (is_expected(kind))
+        return;
+    o->passed_over++;
+    struct span shown = o->passed_over_kinds;
+    if (span_contains(shown, kind) || shown.len > SHOWN)
+        return;
+    o->passed_over_kinds = shown.len == 0
+                               ? arena_dup(&o->arena, kind)
+                               : arena_printf(&o->arena, "%.*s, %.*s", SPAN_ARG(shown),
+                                              SPAN_ARG(kind));
+}
+
+/* What the API server would have filled in. */
+static void complete_identity(struct input *o, const struct kind_info *info, struct meta *m)
+{
+    if (info->namespaced && m->ns.len == 0)
+        m->ns = SPAN("default");
+    if (m->uid.len == 0)
+        m->uid = arena_printf(&o->arena, "%s/%.*s/%.*s", info->name, SPAN_ARG(m->ns),
+                              SPAN_ARG(m->name));
+}
+
+static void read_object(struct input *o, const char *file, struct doc_value v,
+                        struct span api_version, struct span kind_name)
+{
+    struct place_in_file at = {.o = o, .file = file};
+    if (doc_type(v) != DOC_OBJECT || kind_name.len == 0 || api_version.len == 0) {
+        add_mistake(&at, doc_line(v), (struct span){NULL, 0},
+                    SPAN("not a Kubernetes object: apiVersion and kind are missing"));
+        return;
+    }
+    enum kind kind = kind_find(api_version, kind_name);
+    if (kind >= KIND_STORED_COUNT) {
+        pass_over(o, kind_name);
+        return;
+    }
+    const struct kind_info *info = kind_info(kind);
+    struct doc_value meta;
+    bool has_meta = doc_find(v, SPAN("metadata"), &meta);
+    at.kind = info->name;
+    at.ns = has_meta ? doc_text_at(meta, SPAN("namespace")) : at.ns;
+    at.name = has_meta ? doc_text_at(meta, SPAN("name")) : at.name;
+    if (at.name.len == 0) {
+        at.kind = NULL;
+        add_mistake(&at, doc_line(v), SPAN("metadata.name"), SPAN("missing"));
+        return;
+    }
+    struct decode d = {
+        .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .user = &at};
+    void *object = arena_alloc(&o->arena, info->schema->size);
+    decode_value(&d, v, info->schema, object);
+    complete_identity(o, info, object);
+    struct input_list *list = &o->kinds[kind];
+    ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
+}
+
+static void read_document(struct input *o, const char *file, struct doc_value root)
+{
+    struct span api_version = doc_text_at(root, SPAN("apiVersion"));
+    struct span kind = doc_text_at(root, SPAN("kind"));
+    struct doc_value items;
+    if (!span_has_suffix(kind, SPAN("List")) || !doc_find(root, SPAN("items"), &items)) {
+        read_object(o, file, root, api_version, kind);
+        return;
+    }
+    struct span item_kind = {kind.ptr, kind.len - strlen("List")}; /* of a PodList: Pod */
+    for (struct doc_iter it = doc_iter_of(items); doc_next(&it);) {
+        struct span own_kind = doc_text_at(it.value, SPAN("kind"));
+        struct span own_version = doc_text_at(it.value, SPAN("apiVersion"));
+        read_object(o, file, it.value, own_version.len != 0 ? own_version : api_version,
+                    own_kind.len != 0 ? own_kind : item_kind);
+    }
+}
+
+static bool looks_like_json(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (strchr(" \t\r\n", text.ptr[i]) == NULL)
+            return text.ptr[i] == '{' || text.ptr[i] == '[';
+    return false;
+}
+
+static bool read_yaml(struct input *o, struct doc_parser *p, const char *file, struct span text,
+                      uint32_t *documents, struct err *err)
+{
+    const struct doc *doc;
+    for (size_t at = 0; doc_parse_yaml(p, text, &at, &doc, err); (*documents)++)
+        read_document(o, file, doc_root(doc));
+    return err->kind == ERR_NONE;
+}
+
+static bool read_json(struct input *o, struct doc_parser *p, const char *file, struct span text,
+                      uint32_t *documents, struct err *err)
+{
+    const struct doc *doc;
+    if (!doc_parse_json(p, text, &doc, err))
+        return false;
+    ++*documents;
+    read_document(o, file, doc_root(doc));
+    return true;
+}
+
+static void file_mistake(struct input *o, const char *text)
+{
+    o->mistakes++;
+    buf_addf(&o->mistake_lines, "%s\n", text);
+}
+
+/* The parsers say "line 3: why"; a person reads "file:3: why". */
+static void syntax_mistake(struct input *o, const char *file, const char *text)
+{
+    struct span why;
+    struct span line = span_cut(span_of(text), ':', &why);
+    o->mistakes++;
+    if (span_has_prefix(line, SPAN("line ")) && why.len != 0)
+        buf_addf(&o->mistake_lines, "%s:%.*s:%.*s\n", file, (int)(line.len - 5), line.ptr + 5,
+                 SPAN_ARG(why));
+    else
+        buf_addf(&o->mistake_lines, "%s: %s\n", file, text);
+}
+
+static void read_file(struct input *o, struct doc_parser *p, const char *path)
+{
+    uint32_t before = o->mistakes, documents = 0;
+    struct arena texts;
+    arena_init(&texts, 0);
+    struct err err = {0};
+    struct span text = {NULL, 0};
+    o->files++;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    if (!input_text(&texts, path, &text, &err)) {
+        file_mistake(o, err.msg);
+    } else {
+        bool ok = looks_like_json(text) ? read_json(o, p, name, text, &documents, &err)
+                                        : read_yaml(o, p, name, text, &documents, &err);
+        if (!ok)
+            syntax_mistake(o, name, err.msg);
+        else if (documents == 0)
+            file_mistake(o, arena_printf(&texts, "%s: empty: there is no object in it", name).ptr);
+    }
+    o->bad_files += o->mistakes != before;
+    arena_release(&texts);
+}
+
+/* --- directories --- */
+
+static bool is_object_file(const char *name)
+{
+    struct span s = span_of(name);
+    return span_has_suffix(s, SPAN(".yaml")) || span_has_suffix(s, SPAN(".yml")) ||
+           span_has_suffix(s, SPAN(".json"));
+}
+
+struct paths {
+    const char **items;
+    size_t count, capacity;
+};
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+enum { DEPTH_MAX = 32 }; /* directories in directories; a loop of links ends here */
+
+static void list_directory(struct arena *a, const char *path, const struct stat *skip, int depth,
+                           struct paths *out)
+{
+    DIR *dir = depth < DEPTH_MAX ? opendir(path) : NULL;
+    if (dir == NULL)
+        return;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;) {
+        if (e->d_name[0] == '.')
+            continue;
+        const char *full = arena_printf(a, "%s/%s", path, e->d_name).ptr;
+        struct stat st;
+        if (stat(full, &st) != 0)
+            continue;
+        if (S_ISDIR(st.st_mode))
+            list_directory(a, full, skip, depth + 1, out);
+        else if (is_object_file(e->d_name) &&
+                 !(skip != NULL && st.st_ino == skip->st_ino && st.st_dev == skip->st_dev))
+            ARENA_PUSH(a, out->items, out->count, out->capacity, full);
+    }
+    closedir(dir);
+}
+
+static void read_directory(struct input *o, struct doc_parser *p, const char *path,
+                           const struct stat *skip)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct paths found = {0};
+    list_directory(&a, path, skip, 0, &found);
+    if (found.count == 0)
+        file_mistake(o, arena_printf(&a, "%s: no .yaml, .yml or .json file in this directory",
+                                     path).ptr);
+    else
+        qsort(found.items, found.count, sizeof(found.items[0]), by_text);
+    for (size_t i = 0; i < found.count; i++)
+        read_file(o, p, found.items[i]);
+    arena_release(&a);
+}
+
+/* --- the whole --- */
+
+void input_init(struct input *o)
+{
+    *o = (struct input){.syms = kube_symtab_new()};
+    arena_init(&o->arena, 64 << 10);
+}
+
+void input_release(struct input *o)
+{
+    arena_release(&o->arena);
+    symtab_unref(o->syms);
+    buf_release(&o->mistake_lines);
+}
+
+bool input_read(struct input *o, const struct texts *paths, const char *skip, struct err *err)
+{
+    struct doc_parser *p = doc_parser_new();
+    struct stat skipped, st;
+    bool skips = skip != NULL && stat(skip, &skipped) == 0;
+    for (uint32_t i = 0; i < paths->count; i++) {
+        const char *path = paths->items[i];
+        if (strcmp(path, "-") != 0 && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+            read_directory(o, p, path, skips ? &skipped : NULL);
+        else
+            read_file(o, p, path);
+    }
+    doc_parser_free(p);
+    if (o->mistakes == 0)
+        return true;
+    if (o->files == 0)
+        return err_set(err, ERR_INVALID, "no file was read; nothing planned");
+    return err_set(err, ERR_INVALID, "%u mistake%s in %u of %u file%s; nothing planned",
+                   o->mistakes, o->mistakes == 1 ? "" : "s", o->bad_files, o->files,
+                   o->files == 1 ? "" : "s");
+}
+
+static int by_identity(const void *a, const void *b)
+{
+    const struct meta *x = *(const void *const *)a, *y = *(const void *const *)b;
+    int order = span_cmp(x->ns, y->ns);
+    return order != 0 ? order : span_cmp(x->name, y->name);
+}
+
+static void drop_doubles(struct input *o, enum kind kind)
+{
+    struct input_list *list = &o->kinds[kind];
+    if (list->count == 0)
+        return;
+    qsort(list->items, list->count, sizeof(list->items[0]), by_identity);
+    size_t kept = 1;
+    for (size_t i = 1; i < list->count; i++) {
+        if (by_identity(&list->items[i], &list->items[kept - 1]) != 0) {
+            list->items[kept++] = list->items[i];
+            continue;
+        }
+        struct span name = kind_object_name(&o->arena, kind, list->items[i]);
+        add_warning(o, arena_printf(&o->arena, "%.*s: given twice; one of them is used",
+                                    SPAN_ARG(name)));
+    }
+    list->count = kept;
+}
+
+static void check_pools(struct input *o, const struct label_rules *rules)
+{
+    struct input_list *list = &o->kinds[KIND_NODE_POOL];
+    size_t kept = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct node_pool *pool = list->items[i];
+        struct pool_faults found = pool_validate(&o->arena, pool, rules, o->syms);
+        for (size_t f = 0; f < found.count; f++)
+            add_warning(o, arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s; the pool is set aside",
+                                        SPAN_ARG(pool->meta.name), SPAN_ARG(found.items[f].path),
+                                        SPAN_ARG(found.items[f].text)));
+        if (found.count == 0)
+            list->items[kept++] = pool;
+    }
+    list->count = kept;
+}
+
+void input_check(struct input *o, const struct label_rules *rules)
+{
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
+        drop_doubles(o, kind);
+    check_pools(o, rules);
+    if (o->passed_over != 0)
+        add_warning(o, arena_printf(&o->arena, "%u object%s of other kinds passed over (%.*s)",
+                                    o->passed_over, o->passed_over == 1 ? "" : "s",
+                                    SPAN_ARG(o->passed_over_kinds)));
+}

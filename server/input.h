@@ -1,0 +1,46 @@
+/* input: reads files of Kubernetes objects, as kubectl prints them, for planning offline.
+ *
+ * What cannot be read or has a wrong type is a mistake: one line each, and nothing is planned. What
+ * reads but is invalid is set aside with a warning, and the rest is used. Kinds that mean nothing to
+ * a plan are passed over and counted. */
+#ifndef SERVER_INPUT_H
+#define SERVER_INPUT_H
+
+#include "base/buf.h"
+#include "kube/requirement.h"
+#include "kube/kind.h"
+#include "server/options.h"
+
+enum { INPUT_FILE_MAX = 512 * 1024 * 1024 }; /* one file; a cluster's dump has tens of megabytes */
+
+struct input_list {
+    const void **items;
+    size_t count, capacity;
+};
+
+struct input {
+    struct arena arena;
+    struct symtab *syms;
+    struct input_list kinds[KIND_STORED_COUNT];
+    struct span *warnings; /* "file:line: NodePool x: field: what; fix" */
+    size_t warning_count, warning_capacity;
+    uint32_t passed_over;  /* objects of kinds that a plan does not read */
+    struct span passed_over_kinds; /* "ConfigMap, Role", at most a handful */
+    uint32_t files, bad_files, mistakes;
+    struct buf mistake_lines; /* one a line */
+};
+
+void input_init(struct input *o);
+void input_release(struct input *o);
+
+/* Reads every file and directory; `skip` (may be NULL) is a file passed over in directories. False
+ * when nothing may be planned: mistake_lines say why, and *err has the closing line. */
+bool input_read(struct input *o, const struct texts *paths, const char *skip, struct err *err);
+
+/* Sets invalid NodePools aside, and objects that are there twice. */
+void input_check(struct input *o, const struct label_rules *rules);
+
+/* A file's bytes, or standard input's for "-". */
+bool input_text(struct arena *a, const char *path, struct span *out, struct err *err);
+
+#endif

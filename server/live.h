@@ -1,0 +1,51 @@
+/* live: a running Stowage without its listeners: the API thread, which owns store, Lease, Events and
+ * all requests, and the reconciler's thread. Behind it stands a real cluster or, with --embedded, one
+ * in memory; nothing else differs. */
+#ifndef SERVER_LIVE_H
+#define SERVER_LIVE_H
+
+#include "base/log.h"
+#include "cloud/provider.h"
+#include "extender/extender.h"
+#include "kube/client_io.h"
+#include "reconciler/decision.h"
+#include "reconciler/measure.h"
+#include "server/options.h"
+
+struct live_config { /* all of it outlives the live */
+    const struct options *options;
+    const struct log *log;
+    void *user;
+    void (*measured)(void *user, const struct measure *m); /* reconciler's thread */
+    void (*decided)(void *user, const struct decision *d); /* reconciler's thread; logged already */
+    /* Whether we lead, and why nothing is written although we do (absent: it is). API thread. */
+    void (*standing)(void *user, bool leading, struct span observing);
+    /* Called once a round of the API thread, for what else lives there (certificates); returns when
+     * to be called next. */
+    mono_ms (*round)(void *user, mono_ms now, wall_ms wall);
+};
+
+struct live;
+
+/* Connects nothing yet: ERR_INVALID for what is wrong in options or files. */
+bool live_new(const struct live_config *config, struct live **out, struct err *err);
+void live_start(struct live *l);
+/* Stops deciding, hands the Lease back, ends both threads; waits two seconds at most. */
+void live_stop(struct live *l);
+void live_free(struct live *l); /* after live_stop; no reader of snapshots or places is left */
+
+struct share *live_snapshots(struct live *l);
+struct share *live_places(struct live *l);
+/* What the extender may answer from, by the caller's own caches: no opinion unless we lead and every
+ * kind is synced. */
+struct extender_view live_view(struct live *l, struct share_cache *snapshots,
+                               struct share_cache *places);
+bool live_leading(const struct live *l); /* any thread */
+mono_ms live_api_beat(const void *live);        /* when the API thread last went round; any thread */
+mono_ms live_reconciler_beat(const void *live);
+struct api *live_api(struct live *l);
+struct provider *live_provider(struct live *l);
+struct client *live_client(struct live *l); /* NULL when embedded */
+struct span live_namespace(const struct live *l);
+
+#endif

@@ -1,0 +1,47 @@
+#include <stdio.h>
+#include <string.h>
+
+#include "server/command.h"
+#include "server/options.h"
+
+static const struct {
+    const char *word, *help;
+    int (*run)(int argc, char *const *argv);
+} commands[] = {
+    {"serve", "the server and the reconciler, on a cluster or with --embedded in memory",
+     command_serve},
+    {"plan", "read objects from files and print what would be done and why", command_plan},
+};
+
+static void usage(FILE *to)
+{
+    fputs("usage: stowage COMMAND [FLAGS]\n\n", to);
+    for (size_t i = 0; i < COUNT_OF(commands); i++)
+        fprintf(to, "  %-8s %s\n", commands[i].word, commands[i].help);
+    fputs("\n`stowage COMMAND --help` lists its flags.\n", to);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return 0;
+    }
+    const char *words[COUNT_OF(commands)];
+    for (size_t i = 0; i < COUNT_OF(commands); i++) {
+        if (strcmp(argv[1], commands[i].word) == 0)
+            return commands[i].run(argc - 2, argv + 2);
+        words[i] = commands[i].word;
+    }
+    const char *near = nearest_word(argv[1], words, COUNT_OF(words));
+    if (near != NULL)
+        fprintf(stderr, "stowage: no command \"%s\"; did you mean \"%s\"?\n", argv[1], near);
+    else
+        fprintf(stderr, "stowage: no command \"%s\"; `stowage help` lists them\n", argv[1]);
+    return 2;
+}

@@ -1,0 +1,487 @@
+#include "server/options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kube/meta.h"
+
+#define AT(member) .offset = offsetof(struct options, member)
+#define GATES                                                                                      \
+    "NodeRepair=false,ReservedCapacity=true,SpotToSpotConsolidation=false,NodeOverlay=false,"      \
+    "StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,"                         \
+    "TerminateFirstRepair=false,PodDeletionCostManagement=false"
+
+static const struct option table[] = {
+    {.name = "filename", .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_BOTH,
+     .help = "a file or directory of objects, - for standard input; may be repeated"},
+    {.name = "instance-types", .alias = "instance-types-file-path",
+     .env = "INSTANCE_TYPES_FILE_PATH", .type = OPTION_TEXT, AT(instance_types),
+     .group = OPTION_BOTH, .help = "catalogue of instance types; default: the one built in"},
+    {.name = "preference-policy", .env = "PREFERENCE_POLICY", .type = OPTION_CHOICE,
+     .choices = "Respect|Ignore", .fallback = "Respect", AT(preference_policy),
+     .group = OPTION_BOTH, .help = "whether preferences are tried before being dropped"},
+    {.name = "min-values-policy", .env = "MIN_VALUES_POLICY", .type = OPTION_CHOICE,
+     .choices = "Strict|BestEffort", .fallback = "Strict", AT(min_values_policy),
+     .group = OPTION_BOTH, .help = "BestEffort lowers minValues to what is there"},
+    {.name = "feature-gates", .env = "FEATURE_GATES", .type = OPTION_GATES, .fallback = GATES,
+     AT(gates), .group = OPTION_BOTH, .help = "Karpenter's gates, A=true,B=false"},
+    {.name = "ignore-dra-requests", .env = "IGNORE_DRA_REQUESTS", .type = OPTION_BOOL,
+     .fallback = "true", AT(ignore_dra_requests), .group = OPTION_BOTH,
+     .help = "pods with resource claims are reported, not planned"},
+    {.name = "legacy-node-repair", .env = "LEGACY_NODE_REPAIR", .type = OPTION_BOOL,
+     .fallback = "false", AT(unused_bool), .group = OPTION_BOTH, .without_meaning = true,
+     .help = "Karpenter's"},
+    {.name = "scheduler-config", .env = "SCHEDULER_CONFIG", .type = OPTION_TEXT, AT(unused_text),
+     .group = OPTION_BOTH, .without_meaning = true, .help = "Karpenter's"},
+
+    {.name = "kubeconfig", .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
+     .group = OPTION_SERVE, .help = "default: in-cluster, else ~/.kube/config"},
+    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_SERVE,
+     .help = "context of the kubeconfig; default: its current one"},
+    {.name = "embedded", .type = OPTION_BOOL, .fallback = "false", AT(embedded),
+     .group = OPTION_SERVE, .help = "run on a cluster in memory instead of a real one"},
+    {.name = "webhook-listen", .type = OPTION_TEXT, .fallback = ":8443", AT(webhook_listen),
+     .group = OPTION_SERVE, .help = "address of the admission webhook (TLS)"},
+    {.name = "extender-listen", .type = OPTION_TEXT, .fallback = ":9443", AT(extender_listen),
+     .group = OPTION_SERVE, .help = "address of the scheduler extender (TLS, client certificate)"},
+    {.name = "page-listen", .type = OPTION_TEXT, .fallback = "127.0.0.1:8090", AT(page_listen),
+     .group = OPTION_SERVE, .help = "address of the page, /plan and /explain; empty: none"},
+    {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
+     .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics"},
+    {.name = "health-probe-port", .env = "HEALTH_PROBE_PORT", .type = OPTION_INT, .max = 65535,
+     .fallback = "8081", AT(health_port), .group = OPTION_SERVE,
+     .help = "port of /healthz, /readyz, /livez"},
+    {.name = "threads", .type = OPTION_INT, .min = 1, .max = 64, .fallback = "2", AT(threads),
+     .group = OPTION_SERVE, .help = "loops that answer the extender and the webhook"},
+    {.name = "tls-cert", .type = OPTION_TEXT, AT(tls_cert), .group = OPTION_SERVE,
+     .help = "serving certificate file; default: one of our own CA"},
+    {.name = "tls-key", .type = OPTION_TEXT, AT(tls_key), .group = OPTION_SERVE,
+     .help = "its key file"},
+    {.name = "extender-client-ca", .type = OPTION_TEXT, AT(extender_client_ca),
+     .group = OPTION_SERVE, .help = "CA file of the scheduler's certificate; default: our own CA"},
+    {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
+     .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
+    {.name = "register-webhooks", .type = OPTION_BOOL, .fallback = "false", AT(register_webhooks),
+     .group = OPTION_SERVE, .help = "write the webhook configuration ourselves"},
+    {.name = "webhook-url", .type = OPTION_TEXT, AT(webhook_url), .group = OPTION_SERVE,
+     .help = "base URL that the API server calls, instead of the Service"},
+    {.name = "kube-client-qps", .env = "KUBE_CLIENT_QPS", .type = OPTION_NUMBER,
+     .fallback = "200", AT(client_qps), .group = OPTION_SERVE,
+     .help = "writes a second to the API server"},
+    {.name = "kube-client-burst", .env = "KUBE_CLIENT_BURST", .type = OPTION_INT, .min = 1,
+     .max = 100000, .fallback = "300", AT(client_burst), .group = OPTION_SERVE,
+     .help = "writes at once"},
+    {.name = "batch-idle-duration", .env = "BATCH_IDLE_DURATION", .type = OPTION_DURATION,
+     .fallback = "1s", AT(batch_idle), .group = OPTION_SERVE,
+     .help = "a batch of pods ends after this long without a new one"},
+    {.name = "batch-max-duration", .env = "BATCH_MAX_DURATION", .type = OPTION_DURATION,
+     .fallback = "10s", AT(batch_max), .group = OPTION_SERVE,
+     .help = "and after this long at the latest"},
+    {.name = "max-nodes-per-minute", .type = OPTION_INT, .max = 1000000, .fallback = "0",
+     AT(max_nodes_per_minute), .group = OPTION_SERVE, .help = "cap on buying; 0: none"},
+    {.name = "max-hourly-price", .type = OPTION_NUMBER, .fallback = "0", AT(max_hourly_price),
+     .group = OPTION_SERVE, .help = "cap on the price of all nodes; 0: none"},
+    {.name = "leader-election-name", .env = "LEADER_ELECTION_NAME", .type = OPTION_TEXT,
+     .fallback = "stowage-leader-election", AT(lease_name), .group = OPTION_SERVE,
+     .help = "name of the Lease"},
+    {.name = "leader-election-namespace", .env = "LEADER_ELECTION_NAMESPACE", .type = OPTION_TEXT,
+     AT(lease_namespace), .group = OPTION_SERVE, .help = "default: the own namespace"},
+    {.name = "lease-duration", .type = OPTION_DURATION, .fallback = "15s", AT(lease_duration),
+     .group = OPTION_SERVE, .help = "how long a silent leader keeps the Lease"},
+    {.name = "lease-renew-deadline", .type = OPTION_DURATION, .fallback = "10s", AT(lease_renew),
+     .group = OPTION_SERVE, .help = "how long renewing may fail before we stop leading"},
+    {.name = "lease-retry-period", .type = OPTION_DURATION, .fallback = "2s", AT(lease_retry),
+     .group = OPTION_SERVE, .help = "how often the Lease is tried"},
+    {.name = "disable-leader-election", .env = "DISABLE_LEADER_ELECTION", .type = OPTION_BOOL,
+     .fallback = "false", AT(disable_leader_election), .group = OPTION_SERVE,
+     .help = "lead without a Lease; for a single replica"},
+    {.name = "coexist", .type = OPTION_BOOL, .fallback = "false", AT(coexist),
+     .group = OPTION_SERVE, .help = "act although another autoscaler's Lease is live"},
+    {.name = "shutdown-delay", .type = OPTION_DURATION, .fallback = "0s", AT(shutdown_delay),
+     .group = OPTION_SERVE, .help = "serve on this long after SIGTERM"},
+    {.name = "namespace", .env = "SYSTEM_NAMESPACE", .type = OPTION_TEXT, AT(own_namespace),
+     .group = OPTION_SERVE, .help = "own namespace; default: the service account's"},
+    {.name = "pod-name", .env = "POD_NAME", .type = OPTION_TEXT, AT(pod_name),
+     .group = OPTION_SERVE, .help = "own Pod, to be labelled while leading"},
+    {.name = "log-level", .env = "LOG_LEVEL", .type = OPTION_CHOICE,
+     .choices = "error|warn|info|debug", .fallback = "info", AT(log_level), .group = OPTION_SERVE,
+     .help = "least important line that is written"},
+    {.name = "log-format", .type = OPTION_CHOICE, .choices = "auto|text|json", .fallback = "auto",
+     AT(log_format), .group = OPTION_SERVE, .help = "auto: text on a terminal, JSON elsewhere"},
+
+    {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
+     .fallback = "table", AT(output), .group = OPTION_PLAN, .help = "form of the answer"},
+    {.name = "search", .type = OPTION_CHOICE, .choices = "cheapest|greedy", .fallback = "cheapest",
+     AT(search), .group = OPTION_PLAN, .help = "greedy has Karpenter's outcome"},
+    {.name = "effort", .type = OPTION_INT, .max = INT64_MAX, .fallback = "0", AT(effort),
+     .group = OPTION_PLAN, .help = "steps that the search may take; 0: the default"},
+    {.name = "max-instance-types", .type = OPTION_INT, .min = 1, .max = 100000, .fallback = "600",
+     AT(max_instance_types), .group = OPTION_PLAN, .help = "longest list of types of a claim"},
+    {.name = "now", .type = OPTION_TEXT, AT(now), .group = OPTION_PLAN,
+     .help = "RFC 3339 time to plan at; default: the clock's"},
+    {.name = "all-unbound", .type = OPTION_BOOL, .fallback = "false", AT(all_unbound),
+     .group = OPTION_PLAN, .help = "plan every pod without a node, not only unschedulable ones"},
+    {.name = "repeat", .type = OPTION_INT, .max = 1000000, .fallback = "0", AT(repeat),
+     .group = OPTION_PLAN, .help = "solve this often and print the times"},
+    {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
+     .group = OPTION_PLAN, .help = "say more"},
+
+    {.name = "karpenter-service", .env = "KARPENTER_SERVICE", .type = OPTION_TEXT,
+     AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
+    {.name = "enable-profiling", .env = "ENABLE_PROFILING", .type = OPTION_BOOL, AT(unused_bool),
+     .fallback = "false", .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
+    {.name = "disable-controller-warmup", .env = "DISABLE_CONTROLLER_WARMUP", .type = OPTION_BOOL,
+     AT(unused_bool), .fallback = "true", .group = OPTION_SERVE, .without_meaning = true,
+     .help = "Karpenter's"},
+    {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",
+     .type = OPTION_BOOL, AT(unused_bool), .fallback = "false", .group = OPTION_SERVE,
+     .without_meaning = true, .help = "Karpenter's"},
+    {.name = "memory-limit", .env = "MEMORY_LIMIT", .type = OPTION_INT, .min = -1,
+     .max = INT64_MAX, .fallback = "-1", AT(unused_int), .group = OPTION_SERVE,
+     .without_meaning = true, .help = "Karpenter's"},
+    {.name = "cpu-requests", .env = "CPU_REQUESTS", .type = OPTION_INT, .min = INT64_MIN,
+     .max = INT64_MAX, .fallback = "1000", AT(unused_int), .group = OPTION_SERVE,
+     .without_meaning = true, .help = "Karpenter's"},
+    {.name = "log-output-paths", .env = "LOG_OUTPUT_PATHS", .type = OPTION_TEXT, AT(unused_text),
+     .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
+    {.name = "log-error-output-paths", .env = "LOG_ERROR_OUTPUT_PATHS", .type = OPTION_TEXT,
+     AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
+};
+
+static const struct {
+    const char *name;
+    size_t offset;
+} gate_table[] = {
+    {"NodeRepair", offsetof(struct gates, node_repair)},
+    {"ReservedCapacity", offsetof(struct gates, reserved_capacity)},
+    {"SpotToSpotConsolidation", offsetof(struct gates, spot_to_spot)},
+    {"NodeOverlay", offsetof(struct gates, node_overlay)},
+    {"StaticCapacity", offsetof(struct gates, static_capacity)},
+    {"CapacityBuffer", offsetof(struct gates, capacity_buffer)},
+    {"TerminateFirstDrift", offsetof(struct gates, terminate_first_drift)},
+    {"TerminateFirstRepair", offsetof(struct gates, terminate_first_repair)},
+    {"PodDeletionCostManagement", offsetof(struct gates, pod_deletion_cost)},
+};
+
+/* --- words --- */
+
+enum { MAX_WORD = 40 }; /* letters of a word that are compared */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Edits from one word to the other: a letter added, dropped or changed, two neighbours swapped. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t n = least(strlen(a), MAX_WORD), m = least(strlen(b), MAX_WORD);
+    size_t d[MAX_WORD + 1][MAX_WORD + 1];
+    for (size_t i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (size_t j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            d[i][j] = least(change, least(d[i - 1][j], d[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[n][m];
+}
+
+const char *nearest_word(const char *given, const char *const *words, size_t count)
+{
+    const char *best = NULL;
+    size_t far = strlen(given) / 3 + 1; /* further than this is another word */
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(given, words[i]);
+        if (d <= far && (best == NULL || d < distance(given, best)))
+            best = words[i];
+    }
+    return best;
+}
+
+/* --- values --- */
+
+static bool parse_bool(const char *text, bool *out)
+{
+    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
+        return false;
+    *out = text[0] == 't';
+    return true;
+}
+
+static struct span trimmed(struct span s)
+{
+    while (s.len != 0 && s.ptr[0] == ' ')
+        s = (struct span){s.ptr + 1, s.len - 1};
+    while (s.len != 0 && s.ptr[s.len - 1] == ' ')
+        s.len--;
+    return s;
+}
+
+static bool parse_gates(const char *text, struct gates *out, struct err *err)
+{
+    for (struct span rest = span_of(text); rest.len != 0;) {
+        struct span value;
+        struct span pair = trimmed(span_cut(rest, ',', &rest));
+        struct span key = span_cut(pair, '=', &value);
+        bool on = span_eq(value, SPAN("true"));
+        if (!on && !span_eq(value, SPAN("false")))
+            return err_set(err, ERR_INVALID, "\"%.*s\" is not Name=true or Name=false",
+                           SPAN_ARG(pair));
+        for (size_t i = 0; i < COUNT_OF(gate_table); i++)
+            if (span_eq(key, span_of(gate_table[i].name)))
+                memcpy((char *)out + gate_table[i].offset, &on, sizeof(on));
+    }
+    return true;
+}
+
+static bool parse_choice(const char *text, const char *choices, int *out)
+{
+    struct span rest = span_of(choices);
+    for (int i = 0; rest.ptr != NULL; i++)
+        if (span_eq(span_cut(rest, '|', &rest), span_of(text))) {
+            *out = i;
+            return true;
+        }
+    return false;
+}
+
+/* "a, b or c" of "a|b|c" */
+static const char *choices_text(struct arena *a, const char *choices)
+{
+    struct buf b = {0};
+    struct span rest = span_of(choices);
+    for (bool first = true; rest.ptr != NULL; first = false) {
+        struct span word = span_cut(rest, '|', &rest);
+        if (!first)
+            buf_add(&b, rest.ptr != NULL ? SPAN(", ") : SPAN(" or "));
+        buf_add(&b, word);
+    }
+    const char *text = arena_cstr(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+static bool parse_number(const char *text, double *out)
+{
+    char *end;
+    *out = strtod(text, &end);
+    return end != text && *end == '\0' && *out >= 0 && *out <= 1e15;
+}
+
+static void add_text(struct arena *a, struct texts *list, const char *text)
+{
+    const char **grown = ARENA_ARRAY(a, const char *, list->count + 1);
+    if (list->count != 0)
+        memcpy(grown, list->items, list->count * sizeof(*grown));
+    grown[list->count] = arena_cstr(a, span_of(text));
+    *list = (struct texts){grown, list->count + 1};
+}
+
+/* `shown` is how the person named it: --threads or STOWAGE_THREADS. */
+static bool set_value(struct arena *a, const struct option *o, const char *shown, const char *text,
+                      struct options *out, struct err *err)
+{
+    void *at = (char *)out + o->offset;
+    int64_t number;
+    switch (o->type) {
+    case OPTION_BOOL:
+        return parse_bool(text, at) ||
+               err_set(err, ERR_INVALID, "%s: \"%s\" is neither true nor false", shown, text);
+    case OPTION_INT:
+        if (!span_int64(span_of(text), &number))
+            return err_set(err, ERR_INVALID, "%s: \"%s\" is not an integer", shown, text);
+        if (number < o->min || number > o->max)
+            return err_set(err, ERR_INVALID, "%s: %s is not between %lld and %lld", shown, text,
+                           (long long)o->min, (long long)o->max);
+        memcpy(at, &number, sizeof(number));
+        return true;
+    case OPTION_NUMBER:
+        return parse_number(text, at) ||
+               err_set(err, ERR_INVALID, "%s: \"%s\" is not a number of 0 or more", shown, text);
+    case OPTION_TEXT:
+        *(const char **)at = arena_cstr(a, span_of(text));
+        return true;
+    case OPTION_TEXTS:
+        add_text(a, at, text);
+        return true;
+    case OPTION_DURATION:
+        return (duration_parse(span_of(text), at) && *(span_ms *)at >= 0) ||
+               err_set(err, ERR_INVALID, "%s: \"%s\" is not a duration like 10s or 1m30s", shown,
+                       text);
+    case OPTION_CHOICE:
+        return parse_choice(text, o->choices, at) ||
+               err_set(err, ERR_INVALID, "%s: \"%s\" is not %s", shown, text,
+                       choices_text(a, o->choices));
+    case OPTION_GATES:
+        return parse_gates(text, at, err) || err_wrap(err, "%s", shown);
+    }
+    return err_set(err, ERR_INTERNAL, "%s has no type", shown);
+}
+
+/* --- where values come from --- */
+
+static const char *own_env_name(struct arena *a, const struct option *o)
+{
+    struct span name = arena_printf(a, "STOWAGE_%s", o->name);
+    char *at = (char *)(uintptr_t)name.ptr;
+    for (; *at != '\0'; at++)
+        *at = *at == '-' ? '_' : (char)(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
+    return name.ptr;
+}
+
+static bool read_environment(struct arena *a, const struct option *o,
+                             const char *(*getenv_fn)(const char *), struct options *out,
+                             struct err *err)
+{
+    const char *names[] = {own_env_name(a, o), o->env};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        const char *text = names[i] != NULL ? getenv_fn(names[i]) : NULL;
+        if (text != NULL && text[0] != '\0')
+            return set_value(a, o, names[i], text, out, err);
+    }
+    return true;
+}
+
+static const struct option *find_option(enum option_group group, struct span name)
+{
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct option *o = &table[i];
+        if ((o->group & group) == 0)
+            continue;
+        if (span_eq(name, span_of(o->name)) ||
+            (o->alias != NULL && span_eq(name, span_of(o->alias))) ||
+            (name.len == 1 && o->letter == name.ptr[0]))
+            return o;
+    }
+    return NULL;
+}
+
+static bool unknown_flag(enum option_group group, const char *flag, struct span name,
+                         struct err *err)
+{
+    const char *words[COUNT_OF(table)];
+    size_t count = 0;
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if ((table[i].group & group) != 0 && !table[i].without_meaning)
+            words[count++] = table[i].name;
+    char given[MAX_WORD + 1];
+    snprintf(given, sizeof(given), "%.*s", SPAN_ARG(name));
+    const char *near = nearest_word(given, words, count);
+    const struct option *o = near != NULL ? find_option(group, span_of(near)) : NULL;
+    int shown = (int)strcspn(flag, "=");
+    if (o == NULL)
+        return err_set(err, ERR_INVALID, "no flag %.*s; --help lists them", shown, flag);
+    if (o->letter != 0)
+        return err_set(err, ERR_INVALID, "no flag %.*s; did you mean --%s (-%c)?", shown, flag,
+                       o->name, o->letter);
+    return err_set(err, ERR_INVALID, "no flag %.*s; did you mean --%s?", shown, flag, o->name);
+}
+
+struct given { /* one flag of argv: --name=value, --name value, -n value or a bare boolean */
+    const struct option *option;
+    const char *shown, *value;
+    bool help;
+};
+
+static bool next_flag(struct arena *a, enum option_group group, int argc, char *const *argv,
+                      int *at, struct given *out, struct err *err)
+{
+    const char *arg = argv[(*at)++];
+    *out = (struct given){.help = strcmp(arg, "-h") == 0 || strcmp(arg, "--help") == 0};
+    if (out->help)
+        return true;
+    if (arg[0] != '-' || arg[1] == '\0')
+        return err_set(err, ERR_INVALID, "\"%s\" is not a flag; files are given with -f", arg);
+    struct span value;
+    struct span name = span_cut(span_of(arg + (arg[1] == '-' ? 2 : 1)), '=', &value);
+    out->option = find_option(group, name);
+    if (out->option == NULL)
+        return unknown_flag(group, arg, name, err);
+    out->shown = arena_printf(a, "%.*s", (int)strcspn(arg, "="), arg).ptr;
+    out->value = value.ptr;
+    if (out->value == NULL && out->option->type == OPTION_BOOL)
+        out->value = "true";
+    if (out->value == NULL && *at == argc)
+        return err_set(err, ERR_INVALID, "%s needs a value", out->shown);
+    if (out->value == NULL)
+        out->value = argv[(*at)++];
+    return true;
+}
+
+bool options_read(struct arena *a, enum option_group group, int argc, char *const *argv,
+                  const char *(*getenv_fn)(const char *), struct options *out, bool *help_out,
+                  struct err *err)
+{
+    *out = (struct options){0};
+    *help_out = false;
+    struct given g;
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (table[i].fallback != NULL &&
+            !set_value(a, &table[i], table[i].name, table[i].fallback, out, err))
+            return false;
+    for (int at = 0; at < argc;) { /* first of all: a bad value must not hide the help */
+        if (!next_flag(a, group, argc, argv, &at, &g, err))
+            return false;
+        if (g.help) {
+            *help_out = true;
+            return true;
+        }
+    }
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if ((table[i].group & group) != 0 && !read_environment(a, &table[i], getenv_fn, out, err))
+            return false;
+    for (int at = 0; at < argc;)
+        if (!next_flag(a, group, argc, argv, &at, &g, err) ||
+            !set_value(a, g.option, g.shown, g.value, out, err))
+            return false;
+    return true;
+}
+
+struct span options_without_meaning(struct arena *a, enum option_group group, int argc,
+                                    char *const *argv, const char *(*getenv_fn)(const char *))
+{
+    struct buf b = {0};
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct option *o = &table[i];
+        if (!o->without_meaning || (o->group & group) == 0)
+            continue;
+        bool is_given = getenv_fn(own_env_name(a, o)) != NULL || getenv_fn(o->env) != NULL;
+        struct given g;
+        struct err err;
+        for (int at = 0; at < argc && !is_given;)
+            is_given = next_flag(a, group, argc, argv, &at, &g, &err) && g.option == o;
+        if (is_given)
+            buf_addf(&b, "%s--%s", b.len != 0 ? ", " : "", o->name);
+    }
+    struct span text = b.len != 0 ? arena_dup(a, buf_span(&b)) : (struct span){NULL, 0};
+    buf_release(&b);
+    return text;
+}
+
+void options_help(struct buf *out, enum option_group group, const char *command)
+{
+    buf_addf(out, "usage: stowage %s [FLAGS]\n\n", command);
+    for (size_t i = 0; i < COUNT_OF(table); i++) {
+        const struct option *o = &table[i];
+        if ((o->group & group) == 0 || o->without_meaning)
+            continue;
+        char flag[48];
+        if (o->letter != 0)
+            snprintf(flag, sizeof(flag), "-%c, --%s", o->letter, o->name);
+        else
+            snprintf(flag, sizeof(flag), "    --%s", o->name);
+        buf_addf(out, "  %-30s %s", flag, o->help);
+        if (o->choices != NULL)
+            buf_addf(out, " (%s)", o->choices);
+        if (o->fallback != NULL && o->fallback[0] != '\0' && o->type != OPTION_GATES &&
+            strcmp(o->fallback, "false") != 0)
+            buf_addf(out, " [%s]", o->fallback);
+        buf_add_char(out, '\n');
+    }
+    buf_add(out, SPAN("\nEvery flag can also be given as STOWAGE_<FLAG> in the environment.\n"));
+}

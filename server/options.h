@@ -1,0 +1,114 @@
+/* options: every flag of the program in one table: its name, environment names, type, default and
+ * one line of help. A flag wins over its STOWAGE_ environment variable, that over Karpenter's name,
+ * that over the default. A value that does not parse is fatal wherever it comes from: exit 2. */
+#ifndef SERVER_OPTIONS_H
+#define SERVER_OPTIONS_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/units.h"
+
+enum option_type {
+    OPTION_BOOL,     /* "true", "false"; a bare flag is true */
+    OPTION_INT,      /* int64_t within min and max */
+    OPTION_NUMBER,   /* double, not negative */
+    OPTION_TEXT,     /* const char * */
+    OPTION_TEXTS,    /* struct texts: may be given again */
+    OPTION_DURATION, /* span_ms, Go syntax */
+    OPTION_CHOICE,   /* int: index into `choices`, words separated by "|" */
+    OPTION_GATES,    /* struct gates: A=true,B=false */
+};
+
+struct texts {
+    const char **items;
+    uint32_t count;
+};
+
+struct gates { /* Karpenter's, in the order of its help */
+    bool node_repair, reserved_capacity, spot_to_spot, node_overlay, static_capacity,
+        capacity_buffer, terminate_first_drift, terminate_first_repair, pod_deletion_cost;
+};
+
+enum option_group { /* which commands take it */
+    OPTION_SERVE = 1,
+    OPTION_PLAN = 2,
+    OPTION_BOTH = OPTION_SERVE | OPTION_PLAN,
+};
+
+struct option {
+    const char *name;     /* without dashes */
+    char letter;          /* 'f' for -f; 0: none */
+    const char *alias;    /* another name; NULL: none */
+    const char *env;      /* Karpenter's environment variable; NULL: none. STOWAGE_<NAME> always works */
+    enum option_type type;
+    const char *fallback; /* text of the default, parsed like a value; NULL: zero */
+    size_t offset;        /* into struct options */
+    enum option_group group;
+    int64_t min, max;     /* OPTION_INT */
+    const char *choices;
+    const char *help;
+    bool without_meaning; /* accepted for Karpenter's sake, named in one log line when set */
+};
+
+enum { PREFERENCE_RESPECT, PREFERENCE_IGNORE };
+enum { MIN_VALUES_STRICT, MIN_VALUES_BEST_EFFORT };
+enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
+enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
+
+struct options {
+    /* planner and reconciler */
+    int preference_policy, min_values_policy;
+    struct gates gates;
+    const char *instance_types;
+    bool ignore_dra_requests;
+    /* serve */
+    span_ms batch_idle, batch_max;
+    int64_t metrics_port, health_port;
+    double client_qps;
+    int64_t client_burst;
+    const char *webhook_listen, *extender_listen, *page_listen;
+    const char *kubeconfig, *context;
+    bool embedded;
+    struct texts files;
+    const char *lease_name, *lease_namespace;
+    span_ms lease_duration, lease_renew, lease_retry;
+    bool disable_leader_election, coexist;
+    int log_level, log_format;
+    span_ms shutdown_delay;
+    bool register_webhooks;
+    const char *webhook_url; /* base URL that the API server calls instead of the Service */
+    const char *tls_cert, *tls_key, *extender_client_ca;
+    bool extender_insecure;
+    int64_t max_nodes_per_minute;
+    double max_hourly_price;
+    int64_t threads;
+    const char *own_namespace, *pod_name;
+    /* plan */
+    int output, search;
+    int64_t effort, repeat, max_instance_types;
+    const char *now;
+    bool all_unbound, verbose;
+    /* where options of Karpenter that mean nothing here go */
+    const char *unused_text;
+    int64_t unused_int;
+    bool unused_bool;
+};
+
+/* Reads argv (command word already taken off) and the environment into *out, everything in `a`.
+ * `getenv_fn` stands in for getenv in tests. On false err holds the one line to print after
+ * "stowage COMMAND: ". *help_out is set when -h or --help was given. */
+bool options_read(struct arena *a, enum option_group group, int argc, char *const *argv,
+                  const char *(*getenv_fn)(const char *), struct options *out, bool *help_out,
+                  struct err *err);
+
+/* Names of options that were given and mean nothing here, joined by ", "; absent when there is none. */
+struct span options_without_meaning(struct arena *a, enum option_group group, int argc,
+                                    char *const *argv, const char *(*getenv_fn)(const char *));
+
+void options_help(struct buf *out, enum option_group group, const char *command);
+
+/* The nearest of `count` words, or NULL when none is near: for "did you mean". */
+const char *nearest_word(const char *given, const char *const *words, size_t count);
+
+#endif

@@ -1,0 +1,38 @@
+/* page: the cluster on one page: what waits and why, pools, nodes with what stands on them and what
+ * they cost, the last decisions. Read only.
+ *
+ * HTML is made here, in full on each request; a short script asks for it again when the stream
+ * /live says that something has changed. The page has a ring of the last PAGE_DECISIONS decisions,
+ * filled from the reconciler's thread, and the last plan's sentences for pods without a place. */
+#ifndef SERVER_PAGE_H
+#define SERVER_PAGE_H
+
+#include "base/buf.h"
+#include "kube/store.h"
+#include "planner/places.h"
+#include "reconciler/decision.h"
+
+enum { PAGE_DECISIONS = 200, PAGE_ROWS_MAX = 1000, PAGE_REASONS_MAX = 4096 };
+
+struct page;
+struct page *page_new(void);
+void page_free(struct page *p);
+
+/* reconciler_listener.decided: any thread. A decision about a Pod becomes that pod's reason. */
+void page_decided(struct page *p, const struct decision *d);
+/* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */
+void page_standing(struct page *p, struct span text);
+/* Moves when the ring or the standing has changed. */
+uint64_t page_version(const struct page *p);
+
+struct page_view {
+    const struct snapshot *snapshot; /* may be NULL */
+    const struct world *world;       /* may be NULL */
+    const struct places *places;     /* may be NULL */
+    wall_ms now;
+};
+
+void page_html(struct page *p, const struct page_view *v, struct buf *out);     /* whole document */
+void page_main(struct page *p, const struct page_view *v, struct buf *out);     /* its <main> alone */
+
+#endif

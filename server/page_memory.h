@@ -1,0 +1,35 @@
+/* page_memory: what the page remembers of decisions: the last ones, and why each object is as it is.
+ *
+ * Bounded: a ring of PAGE_DECISIONS, and PAGE_REASONS_MAX sentences of which an old one gives way to a new
+ * one of the same neighbourhood. Any thread; what is read is copied out. */
+#ifndef SERVER_PAGE_MEMORY_H
+#define SERVER_PAGE_MEMORY_H
+
+#include "base/arena.h"
+#include "server/page.h"
+
+struct page_memory;
+struct page_memory *page_memory_new(void);
+void page_memory_free(struct page_memory *m);
+
+void page_memory_add(struct page_memory *m, const struct decision *d);
+void page_memory_standing(struct page_memory *m, struct span text);
+uint64_t page_memory_version(const struct page_memory *m);
+
+struct page_entry {
+    uint64_t sequence; /* tells apart what one decision led to */
+    wall_ms at;
+    bool warning;
+    double per_hour; /* NAN: does not apply */
+    struct span id, subject, sentence;
+    struct decision_object about; /* uid left out */
+};
+
+/* Copies into `a`. Newest first. */
+const struct page_entry *page_memory_entries(struct page_memory *m, struct arena *a,
+                                             uint32_t *count_out);
+struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k, struct span ns,
+                               struct span name); /* absent: none is known */
+struct span page_memory_standing_text(struct page_memory *m, struct arena *a);
+
+#endif

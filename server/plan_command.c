@@ -1,0 +1,210 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cloud/catalogue.h"
+#include "planner/plan_json.h"
+#include "planner/plan_table.h"
+#include "server/clock.h"
+#include "server/command.h"
+#include "server/input.h"
+#include "server/yaml_text.h"
+
+static int64_t mono_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+static uint32_t terminal_width(void)
+{
+    struct winsize size;
+    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    return 0;
+}
+
+static bool load_catalogue(struct input *o, const char *path, struct catalogue *out,
+                           struct err *err)
+{
+    struct catalogue_source *source = NULL;
+    struct span text;
+    if (path == NULL || path[0] == '\0')
+        source = catalogue_builtin();
+    else if (!input_text(&o->arena, path, &text, err) ||
+             !catalogue_decode(text, span_of(path), &source, err))
+        return false;
+    catalogue_build(source, &o->arena, o->syms, out);
+    catalogue_source_free(source);
+    return true;
+}
+
+static struct world *build_world(const struct input *o, const struct options *options,
+                                 const struct catalogue *catalogue)
+{
+    const struct input_list *k = o->kinds;
+    struct world_options world_options = {
+        .reserved_capacity = options->gates.reserved_capacity,
+        .static_capacity = options->gates.static_capacity,
+        .ready_when_unstated = true,
+        .all_unbound = options->all_unbound,
+    };
+    return world_build(&(struct world_input){
+        .syms = o->syms,
+        .options = &world_options,
+        .catalogue = catalogue,
+        .pods = (const struct pod *const *)k[KIND_POD].items,
+        .pod_count = k[KIND_POD].count,
+        .nodes = (const struct node *const *)k[KIND_NODE].items,
+        .node_count = k[KIND_NODE].count,
+        .claims = (const struct node_claim *const *)k[KIND_NODE_CLAIM].items,
+        .claim_count = k[KIND_NODE_CLAIM].count,
+        .pools = (const struct node_pool *const *)k[KIND_NODE_POOL].items,
+        .pool_count = k[KIND_NODE_POOL].count,
+        .daemon_sets = (const struct daemon_set *const *)k[KIND_DAEMON_SET].items,
+        .daemon_set_count = k[KIND_DAEMON_SET].count,
+        .budgets = (const struct disruption_budget *const *)k[KIND_DISRUPTION_BUDGET].items,
+        .budget_count = k[KIND_DISRUPTION_BUDGET].count,
+    });
+}
+
+static bool print_plan(const struct plan *p, const struct input *o,
+                       const struct options *options, struct err *err)
+{
+    struct buf text = {0}, yaml = {0};
+    bool ok = true;
+    if (options->output == OUTPUT_TABLE) {
+        plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
+                                                          .verbose = options->verbose});
+    } else {
+        struct json j = {.out = &text, .indent = 2};
+        plan_json(&j, p, o->warnings, o->warning_count);
+        buf_add_char(&text, '\n');
+        if (options->output == OUTPUT_YAML) {
+            ok = yaml_text(&yaml, buf_span(&text), err);
+            buf_clear(&text);
+            buf_add(&text, buf_span(&yaml));
+        }
+    }
+    if (text.overflow)
+        ok = err_set(err, ERR_INTERNAL, "the plan's text is larger than %d MiB",
+                     BUF_DEFAULT_MAX / 1024 / 1024);
+    if (ok)
+        ok = (fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0) ||
+             err_set(err, ERR_INTERNAL, "standard output cannot be written");
+    buf_release(&text);
+    buf_release(&yaml);
+    return ok;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Solves again and again: decoded objects → plan, the world's building included. */
+static void measure(const struct input *o, const struct options *options,
+                    const struct catalogue *catalogue, const struct plan_options *plan_options,
+                    int64_t decode_ns)
+{
+    size_t n = (size_t)options->repeat;
+    int64_t *times = mem_array(n, sizeof(*times));
+    for (size_t i = 0; i < n; i++) {
+        int64_t start = mono_ns();
+        struct world *w = build_world(o, options, catalogue);
+        struct plan *p = plan_solve(w, plan_options);
+        times[i] = mono_ns() - start;
+        plan_free(p);
+        world_free(w);
+    }
+    qsort(times, n, sizeof(*times), by_number);
+    fprintf(stderr, "{\"repeat\": %zu, \"solveMinNs\": %lld, \"solveMedianNs\": %lld, \"decodeNs\": %lld}\n",
+            n, (long long)times[0], (long long)times[n / 2], (long long)decode_ns);
+    free(times);
+}
+
+static int plan_objects(struct input *o, const struct options *options, struct err *err)
+{
+    struct plan_options plan_options = {
+        .search = options->search == 1 ? SEARCH_GREEDY : SEARCH_CHEAPEST,
+        .effort = (uint64_t)options->effort,
+        .ignore_preferences = options->preference_policy == PREFERENCE_IGNORE,
+        .best_effort_min_values = options->min_values_policy == MIN_VALUES_BEST_EFFORT,
+        .max_instance_types = (uint32_t)options->max_instance_types,
+        .now = clock_wall(),
+    };
+    if (options->now != NULL && !time_parse(span_of(options->now), &plan_options.now)) {
+        err_set(err, ERR_INVALID, "--now: \"%s\" is not a time like 2026-10-10T12:00:00Z",
+                options->now);
+        return 2;
+    }
+    if (!options->ignore_dra_requests) {
+        err_set(err, ERR_INVALID,
+                "--ignore-dra-requests=false needs devices, which plan's input does not have");
+        return 2;
+    }
+    int64_t start = mono_ns();
+    struct catalogue catalogue;
+    if (!load_catalogue(o, options->instance_types, &catalogue, err))
+        return 2;
+    if (!input_read(o, &options->files, options->instance_types, err)) {
+        fwrite(o->mistake_lines.ptr, 1, o->mistake_lines.len, stderr);
+        return 2;
+    }
+    struct label_rules rules = catalogue_rules(&catalogue);
+    input_check(o, &rules);
+    int64_t decode_ns = mono_ns() - start;
+    for (size_t i = 0; i < o->warning_count; i++)
+        fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+
+    struct world *w = build_world(o, options, &catalogue);
+    struct plan *p = plan_solve(w, &plan_options);
+    int status = p->unschedulable_count != 0;
+    if (!print_plan(p, o, options, err))
+        status = 2;
+    plan_free(p);
+    world_free(w);
+    if (status != 2 && options->repeat > 0)
+        measure(o, options, &catalogue, &plan_options, decode_ns);
+    return status;
+}
+
+int command_plan(int argc, char *const *argv)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct err err = {0};
+    struct options options;
+    bool help;
+    int status = 2;
+    if (!options_read(&a, OPTION_PLAN, argc, argv, environment, &options, &help, &err)) {
+        ;
+    } else if (help) {
+        struct buf text = {0};
+        options_help(&text, OPTION_PLAN, "plan -f FILE|DIR|-");
+        fwrite(text.ptr, 1, text.len, stdout);
+        buf_release(&text);
+        status = 0;
+    } else if (options.files.count == 0) {
+        err_set(&err, ERR_INVALID, "no input; give files or directories with -f, or -f - for "
+                                   "standard input");
+    } else {
+        struct input o;
+        input_init(&o);
+        status = plan_objects(&o, &options, &err);
+        input_release(&o);
+    }
+    if (err.kind != ERR_NONE)
+        fprintf(stderr, "stowage plan: %s\n", err.msg);
+    arena_release(&a);
+    return status;
+}

@@ -1,0 +1,398 @@
+#include "server/routes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/doc.h"
+#include "base/json.h"
+#include "server/assets.h"
+#include "server/clock.h"
+#include "server/places_json.h"
+#include "server/process.h"
+
+enum { PAGE_BEAT_MS = 10 * MS_SECOND };
+
+enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
+static const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
+
+/* Seconds: from a small reply to what is past every budget. */
+static const double ANSWER_BUCKETS[] = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
+                                        0.0025,  0.005,  0.025,   0.1};
+
+struct extender_route {
+    struct routes *routes;
+    enum verb verb;
+    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds;
+};
+
+struct routes {
+    struct routes_config config;
+    struct http_table table;
+    struct extender_route verbs[VERB_COUNT];
+    struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors, *review_seconds;
+    uint32_t http_requests;
+};
+
+/* --- scratch --- */
+
+static void *scratch_make(void *user)
+{
+    struct route_scratch *s = mem_new(sizeof(*s));
+    s->routes = user;
+    s->extender.parser = doc_parser_new();
+    s->webhook.parser = doc_parser_new();
+    arena_init(&s->extender.arena, 0);
+    arena_init(&s->webhook.arena, 0);
+    return s;
+}
+
+/* An idle loop would pin the snapshot that it read last. */
+static void scratch_tick(void *scratch)
+{
+    struct route_scratch *s = scratch;
+    share_refresh(s->routes->config.snapshots, &s->snapshots);
+    share_refresh(s->routes->config.places, &s->places);
+}
+
+static void scratch_drop(void *scratch)
+{
+    struct route_scratch *s = scratch;
+    share_drop(&s->snapshots);
+    share_drop(&s->places);
+    doc_parser_free(s->extender.parser);
+    doc_parser_free(s->webhook.parser);
+    arena_release(&s->extender.arena);
+    arena_release(&s->webhook.arena);
+    free(s);
+}
+
+struct extender_view route_view(struct route_scratch *s)
+{
+    const struct routes_config *c = &s->routes->config;
+    struct extender_view v = {
+        .snapshot = (const struct snapshot *)share_read(c->snapshots, &s->snapshots),
+        .places = (const struct places *)share_read(c->places, &s->places),
+        .now = clock_mono(),
+    };
+    if (v.snapshot != NULL)
+        v.world = v.snapshot->derived;
+    return v;
+}
+
+/* --- the scheduler's questions --- */
+
+typedef bool extender_verb(struct extender_scratch *s, const struct extender_view *v,
+                           struct span body, struct buf *reply, enum extender_answer *answer_out,
+                           struct err *err);
+
+/* The filter's answer has a field for an error, which ends up in the scheduler's log; releases before
+ * 1.31 take it for a format. The other verbs have none. */
+static void refuse_call(struct http_reply *r, enum verb verb, const struct err *err)
+{
+    if (verb != VERB_FILTER) {
+        http_reply_text(r, 400, "%s", err->msg);
+        return;
+    }
+    struct err plain = *err;
+    for (char *c = plain.msg; *c != '\0'; c++)
+        if (*c == '%')
+            *c = ' ';
+    buf_clear(&r->body);
+    struct json j = JSON_TO(&r->body);
+    json_object_begin(&j);
+    json_put_string(&j, "Error", span_of(plain.msg));
+    json_object_end(&j);
+}
+
+static void on_extender(void *user, void *scratch, const struct http_request *q,
+                        struct http_reply *r)
+{
+    static extender_verb *const functions[VERB_COUNT] = {extender_filter, extender_prioritize,
+                                                         extender_preempt};
+    struct extender_route *e = user;
+    struct route_scratch *s = scratch;
+    const struct routes_config *c = &e->routes->config;
+    struct extender_view view = {.snapshot = NULL};
+    if (c->leading(c->user))
+        view = route_view(s);
+    if (view.snapshot != NULL && !snapshot_synced(view.snapshot))
+        view = (struct extender_view){.snapshot = NULL};
+    enum extender_answer answer;
+    struct err err;
+    if (functions[e->verb](&s->extender, &view, q->body, &r->body, &answer, &err)) {
+        metric_add(e->answers[answer], 1);
+    } else {
+        metric_add(e->errors, 1);
+        refuse_call(r, e->verb, &err);
+    }
+}
+
+/* --- the API server's reviews --- */
+
+static void on_review(void *user, void *scratch, const struct http_request *q,
+                      struct http_reply *r)
+{
+    struct routes *routes = user;
+    struct route_scratch *s = scratch;
+    enum webhook_answer answer;
+    struct err err;
+    if (webhook_review(&s->webhook, routes->config.rules, q->body, &r->body, &answer, &err)) {
+        metric_add(routes->reviews[answer], 1);
+    } else {
+        metric_add(routes->review_errors, 1);
+        http_reply_text(r, 400, "%s", err.msg);
+    }
+}
+
+/* --- probes and metrics --- */
+
+static void answer_probe(struct http_reply *r, bool good)
+{
+    r->status = good ? 200 : 503;
+    r->content_type = "text/plain; charset=utf-8";
+    buf_add_char(&r->body, '\n');
+}
+
+static void on_ready(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    answer_probe(r, health_ready(((struct routes *)user)->config.health, &r->body));
+}
+
+static void on_live(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    answer_probe(r, health_alive(((struct routes *)user)->config.health, clock_mono(), &r->body));
+}
+
+static void on_metrics(void *user, void *scratch, const struct http_request *q,
+                       struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    r->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    metrics_write(((struct routes *)user)->config.metrics, &r->body);
+    process_metrics(&r->body);
+}
+
+/* --- the page --- */
+
+static struct page_view page_view_of(struct route_scratch *s)
+{
+    struct extender_view v = route_view(s);
+    return (struct page_view){v.snapshot, v.world, v.places, clock_wall()};
+}
+
+static void on_plan(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)user;
+    (void)q;
+    places_json(route_view(scratch).places, &r->body);
+}
+
+static void on_page(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)q;
+    struct page_view v = page_view_of(scratch);
+    r->content_type = "text/html; charset=utf-8";
+    page_html(((struct routes *)user)->config.page, &v, &r->body);
+}
+
+static void on_page_main(void *user, void *scratch, const struct http_request *q,
+                         struct http_reply *r)
+{
+    (void)q;
+    struct page_view v = page_view_of(scratch);
+    r->content_type = "text/html; charset=utf-8";
+    page_main(((struct routes *)user)->config.page, &v, &r->body);
+}
+
+static void on_asset(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    const struct asset *a = user;
+    r->content_type = a->content_type;
+    buf_add(&r->body, (struct span){a->bytes, *a->size});
+}
+
+/* One number that moves with everything the page shows. */
+static uint64_t shown_version(struct routes *routes, struct route_scratch *s)
+{
+    struct extender_view v = route_view(s);
+    uint64_t sequence = v.snapshot != NULL ? v.snapshot->sequence + 1 : 0;
+    uint64_t made = v.places != NULL ? (uint64_t)v.places->made : 0;
+    return sequence + made + page_version(routes->config.page) + 1;
+}
+
+static void on_page_live(void *user, void *scratch, struct http_stream *s, mono_ms now,
+                         struct buf *out)
+{
+    uint64_t version = shown_version(user, scratch);
+    if (!s->begun)
+        buf_add(out, SPAN("retry: 2000\n\n"));
+    if (!s->begun || version != s->seen) {
+        buf_addf(out, "event: changed\ndata: %llu\n\n", (unsigned long long)version);
+        s->seen = version;
+        s->told = now;
+    } else if (now - s->told >= PAGE_BEAT_MS) {
+        buf_add(out, SPAN("event: beat\ndata: 0\n\n"));
+        s->told = now;
+    }
+}
+
+/* --- the table --- */
+
+static void add(struct routes *r, enum http_listener l, const char *method, const char *path,
+                http_handler *handler, void *user)
+{
+    struct http_route route = {l, method, path, handler, NULL, user};
+    http_table_add(&r->table, &route);
+}
+
+static void add_extender(struct routes *r)
+{
+    static const char *const paths[VERB_COUNT] = {"/scheduler/filter", "/scheduler/prioritize",
+                                                  "/scheduler/preempt"};
+    static const struct metric_info requests = {
+        .name = "stowage_extender_requests_total",
+        .help = "Questions of kube-scheduler, by how they were answered",
+        .type = METRIC_COUNTER,
+        .labels = {"verb", "answer"}};
+    static const struct metric_info seconds = {
+        .name = "stowage_extender_duration_seconds",
+        .help = "Time to answer a question of kube-scheduler",
+        .type = METRIC_HISTOGRAM,
+        .labels = {"verb"},
+        .buckets = ANSWER_BUCKETS,
+        .bucket_count = COUNT_OF(ANSWER_BUCKETS)};
+    struct metrics *m = r->config.metrics;
+    uint32_t requests_id = metrics_register(m, &requests);
+    uint32_t seconds_id = metrics_register(m, &seconds);
+    for (int v = 0; v < VERB_COUNT; v++) {
+        struct extender_route *e = &r->verbs[v];
+        struct span labels[] = {span_of(verb_names[v]), SPAN("error")};
+        e->routes = r;
+        e->verb = (enum verb)v;
+        e->errors = metrics_series(m, requests_id, labels);
+        e->seconds = metrics_series(m, seconds_id, labels);
+        for (int a = 0; a < EXTENDER_ANSWER_COUNT; a++) {
+            labels[1] = span_of(extender_answer_name((enum extender_answer)a));
+            e->answers[a] = metrics_series(m, requests_id, labels);
+        }
+        add(r, HTTP_EXTENDER, "POST", paths[v], on_extender, e);
+    }
+}
+
+/* Names of controller-runtime's webhook server, which dashboards look for, and our own by answer. */
+static void add_webhook(struct routes *r)
+{
+    static const struct metric_info reviews = {.name = "stowage_webhook_reviews_total",
+                                               .help = "Admission reviews, by answer",
+                                               .type = METRIC_COUNTER,
+                                               .labels = {"answer"}};
+    static const struct metric_info seconds = {
+        .name = "controller_runtime_webhook_latency_seconds",
+        .help = "Time to answer an admission review",
+        .type = METRIC_HISTOGRAM,
+        .labels = {"webhook"},
+        .buckets = ANSWER_BUCKETS,
+        .bucket_count = COUNT_OF(ANSWER_BUCKETS)};
+    struct metrics *m = r->config.metrics;
+    uint32_t reviews_id = metrics_register(m, &reviews);
+    struct span label = SPAN("/admission");
+    r->review_seconds = metrics_series(m, metrics_register(m, &seconds), &label);
+    label = SPAN("error");
+    r->review_errors = metrics_series(m, reviews_id, &label);
+    for (int a = 0; a < WEBHOOK_ANSWER_COUNT; a++) {
+        label = span_of(webhook_answer_name((enum webhook_answer)a));
+        r->reviews[a] = metrics_series(m, reviews_id, &label);
+    }
+    add(r, HTTP_WEBHOOK, "POST", "/admission/validate", on_review, r);
+    add(r, HTTP_WEBHOOK, "POST", "/admission/mutate", on_review, r);
+}
+
+static void add_plain(struct routes *r)
+{
+    struct http_route live = {HTTP_PAGE, "GET", "/live", NULL, on_page_live, r};
+    add(r, HTTP_METRICS, "GET", "/metrics", on_metrics, r);
+    add(r, HTTP_PROBES, "GET", "/readyz", on_ready, r);
+    add(r, HTTP_PROBES, "GET", "/livez", on_live, r);
+    add(r, HTTP_PROBES, "GET", "/healthz", on_live, r);
+    add(r, HTTP_PROBES, "GET", "/health-check", on_live, r);
+    add(r, HTTP_PAGE, "GET", "/", on_page, r);
+    add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
+    add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
+    http_table_add(&r->table, &live);
+    for (size_t i = 0; i < asset_count; i++)
+        add(r, HTTP_PAGE, "GET", assets[i].path, on_asset, (void *)&assets[i]);
+}
+
+struct routes *routes_new(const struct routes_config *config)
+{
+    static const struct metric_info http = {
+        .name = "stowage_http_requests_total",
+        .help = "Requests on every listener, by status",
+        .type = METRIC_COUNTER,
+        .labels = {"listener", "code"}};
+    struct routes *r = mem_new(sizeof(*r));
+    r->config = *config;
+    r->http_requests = metrics_register(config->metrics, &http);
+    add_extender(r);
+    add_webhook(r);
+    add_plain(r);
+    return r;
+}
+
+void routes_free(struct routes *r)
+{
+    free(r);
+}
+
+struct http_table *routes_table(struct routes *r)
+{
+    return &r->table;
+}
+
+struct http_scratch routes_scratch(struct routes *r)
+{
+    return (struct http_scratch){r, scratch_make, scratch_tick, scratch_drop};
+}
+
+static void on_answered(void *user, const struct http_request *q, const struct http_route *route,
+                        int status, double seconds)
+{
+    struct routes *r = user;
+    char code[16];
+    snprintf(code, sizeof(code), "%d", status);
+    struct span labels[] = {span_of(http_listener_name(q->listener)), span_of(code)};
+    metrics_add(r->config.metrics, r->http_requests, labels, 1);
+    if (route != NULL && route->handler == on_extender)
+        metric_observe(((struct extender_route *)route->user)->seconds, seconds);
+    else if (route != NULL && route->handler == on_review)
+        metric_observe(r->review_seconds, seconds);
+}
+
+struct http_observer routes_observer(struct routes *r)
+{
+    return (struct http_observer){r, on_answered};
+}
+
+/* --- rules --- */
+
+bool routes_webhook_rules(struct arena *a, struct symtab *syms, struct provider *provider,
+                          struct webhook_rules *out, struct err *err)
+{
+    struct catalogue catalogue;
+    if (!provider->ops->types(provider, a, syms, &catalogue, err))
+        return false;
+    struct span *domains = ARENA_ARRAY(a, struct span, 2);
+    domains[0] = SPAN("karpenter.sh");
+    domains[1] = span_of(provider->ops->node_class_group);
+    struct label_rules *labels = ARENA_NEW(a, struct label_rules);
+    *labels = (struct label_rules){catalogue.well_known, domains, 2};
+    *out = (struct webhook_rules){labels, syms};
+    return true;
+}

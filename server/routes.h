@@ -1,0 +1,54 @@
+/* routes: every endpoint of design 6, wired to what answers it.
+ *
+ * The table's handlers read the newest snapshot and places through caches of their own loop. More
+ * routes (/plan, /explain) may be added before the server is made; their scratch is struct
+ * route_scratch too. */
+#ifndef SERVER_ROUTES_H
+#define SERVER_ROUTES_H
+
+#include <stdatomic.h>
+
+#include "base/share.h"
+#include "cloud/provider.h"
+#include "extender/extender.h"
+#include "server/health.h"
+#include "server/http_server.h"
+#include "server/metrics.h"
+#include "server/page.h"
+#include "webhook/review.h"
+
+struct route_scratch { /* one a loop */
+    struct routes *routes;
+    struct share_cache snapshots, places;
+    struct extender_scratch extender;
+    struct webhook_scratch webhook;
+};
+
+struct routes_config { /* everything is the caller's and outlives the routes */
+    struct share *snapshots, *places;  /* of struct snapshot, struct places */
+    struct metrics *metrics;
+    struct health *health;
+    struct page *page;
+    const struct webhook_rules *rules;
+    /* Whether plan and places are ours to speak of; false: no opinion. Called on the loops. */
+    bool (*leading)(void *user);
+    void *user;
+};
+
+struct routes;
+struct routes *routes_new(const struct routes_config *config);
+void routes_free(struct routes *r);
+
+struct http_table *routes_table(struct routes *r);
+struct http_scratch routes_scratch(struct routes *r);
+struct http_observer routes_observer(struct routes *r);
+
+/* The newest snapshot and what goes with it, as this loop may use it until its next call. */
+struct extender_view route_view(struct route_scratch *s);
+
+/* Rules for NodePools of a provider: its well-known labels and its own restricted domain. Lives in
+ * `a` and `syms`, a table of its own. */
+bool routes_webhook_rules(struct arena *a, struct symtab *syms, struct provider *provider,
+                          struct webhook_rules *out, struct err *err);
+
+#endif

@@ -1,0 +1,432 @@
+/* `stowage serve`: starts everything, waits for a signal, takes everything down in order.
+ *
+ * Up: the API thread first, since certificates come from the cluster; listeners at once, handshakes
+ * fail until a certificate is there, so that a caller passes us over instead of waiting. Down, on
+ * SIGTERM or SIGINT: readiness falls and replies say Connection: close; after --shutdown-delay
+ * deciding stops, the Lease goes back, listeners close. A second signal ends the wait. */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "certs/certs.h"
+#include "cloud/kwok.h"
+#include "server/clock.h"
+#include "server/command.h"
+#include "server/live.h"
+#include "server/input.h"
+#include "server/routes.h"
+
+enum {
+    LISTENERS_PATIENCE_MS = 5 * MS_SECOND, /* for requests under way; a caller waits a second at most */
+    GAUGES_MS = 1000,                      /* how often gauges of other modules are read */
+};
+
+struct serve {
+    struct options options;
+    struct log log;
+    struct arena arena;
+    struct metrics *metrics;
+    struct page *page;
+    struct health *health;
+    struct live *live;
+    struct certs *certs;
+    struct tls *tls;
+    struct symtab *rule_syms;
+    struct webhook_rules rules;
+    struct routes *routes;
+    struct http_server *http;
+    struct span client_ca; /* of --extender-client-ca */
+    _Atomic(bool) listening;
+    bool told_serving;
+    mono_ms gauges_due;
+    uint32_t requests_metric, leader_metric, resumed_metric;
+};
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+/* --- log --- */
+
+static void write_line(void *user, enum log_level level, struct span line)
+{
+    (void)user;
+    (void)level;
+    while (line.len != 0) {
+        ssize_t n = write(STDOUT_FILENO, line.ptr, line.len);
+        if (n < 0 && errno != EINTR)
+            return; /* nobody reads our log any more: no reason to stop */
+        if (n > 0)
+            line = (struct span){line.ptr + n, line.len - (size_t)n};
+    }
+}
+
+static int64_t log_time(void *user)
+{
+    (void)user;
+    return clock_wall();
+}
+
+static struct log open_log(const struct options *o)
+{
+    bool text = o->log_format == FORMAT_TEXT ||
+                (o->log_format == FORMAT_AUTO && isatty(STDOUT_FILENO));
+    return (struct log){.sink = write_line,
+                        .now_ms = log_time,
+                        .level = (enum log_level)o->log_level,
+                        .format = text ? LOG_TEXT : LOG_JSON};
+}
+
+/* --- what live tells --- */
+
+static void on_measured(void *user, const struct measure *m)
+{
+    metrics_measure(((struct serve *)user)->metrics, m);
+}
+
+static void on_decided(void *user, const struct decision *d)
+{
+    page_decided(((struct serve *)user)->page, d);
+}
+
+static void on_standing(void *user, bool leading, struct span observing)
+{
+    struct serve *s = user;
+    struct span name = span_of(s->options.lease_name);
+    metrics_set(s->metrics, s->leader_metric, &name, leading);
+    char text[512];
+    int n = snprintf(text, sizeof(text), "%s%s%.*s", leading ? "leads" : "stands by",
+                     leading && observing.len != 0 ? ", and only observes: " : "",
+                     leading ? (int)observing.len : 0, observing.len != 0 ? observing.ptr : "");
+    size_t length = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
+    page_standing(s->page, (struct span){text, length});
+}
+
+/* --- certificates --- */
+
+static void on_certificates(void *user, const struct cert_set *set)
+{
+    struct serve *s = user;
+    struct err err;
+    struct tls_pem pem = {.cert = set->serving.cert,
+                          .key = set->serving.key,
+                          .client_ca = s->client_ca.len != 0 ? s->client_ca : set->ca};
+    if (!tls_swap(s->tls, &pem, &err)) {
+        log_error(&s->log, "certs", "%s", err.msg);
+        return;
+    }
+    health_have(s->health, HEALTH_CERTIFICATES);
+    struct arena a;
+    arena_init(&a, 0);
+    log_info(&s->log, "certs", "serving certificate until %.10s",
+             time_text(&a, set->not_after).ptr);
+    arena_release(&a);
+}
+
+static void on_certificate_trouble(void *user, const struct err *err)
+{
+    log_warn(&((struct serve *)user)->log, "certs", "%s; trying again", err->msg);
+}
+
+static void read_gauges(struct serve *s, mono_ms now)
+{
+    struct client *client = live_client(s->live);
+    if (client == NULL || now < s->gauges_due)
+        return;
+    s->gauges_due = now + GAUGES_MS;
+    enum { COUNTS_MAX = 128 };
+    struct client_count counts[COUNTS_MAX];
+    size_t n = client_counts(client, counts, COUNTS_MAX);
+    for (size_t i = 0; i < n; i++) {
+        char code[16];
+        snprintf(code, sizeof(code), "%d", counts[i].code);
+        const char *shown = counts[i].code != 0 ? code : "<error>";
+        struct span labels[] = {span_of(shown), span_of(counts[i].method)};
+        metrics_set(s->metrics, s->requests_metric, labels, (double)counts[i].count);
+    }
+    struct client_load load = client_load(client);
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        struct span label = span_of(kind_info(k)->name);
+        metrics_set(s->metrics, s->resumed_metric, &label, (double)load.resumed[k]);
+    }
+}
+
+static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
+{
+    struct serve *s = user;
+    if (!s->told_serving && atomic_load(&s->listening)) {
+        s->told_serving = true;
+        certs_serving(s->certs);
+    }
+    read_gauges(s, now);
+    return certs_step(s->certs, now, wall);
+}
+
+static bool read_file_option(struct serve *s, const char *path, struct span *out, struct err *err)
+{
+    *out = (struct span){NULL, 0};
+    return path == NULL || path[0] == '\0' || input_text(&s->arena, path, out, err);
+}
+
+/* The host part of "host:port", absent for every address. */
+static struct span host_of(const char *listen)
+{
+    struct span s = span_of(listen);
+    while (s.len != 0 && s.ptr[s.len - 1] != ':')
+        s.len--;
+    if (s.len != 0)
+        s.len--;
+    if (s.len >= 2 && s.ptr[0] == '[' && s.ptr[s.len - 1] == ']')
+        s = (struct span){s.ptr + 1, s.len - 2};
+    return s.len != 0 && !span_eq(s, SPAN("0.0.0.0")) && !span_eq(s, SPAN("::"))
+               ? s
+               : (struct span){NULL, 0};
+}
+
+static bool open_certs(struct serve *s, struct err *err)
+{
+    const struct options *o = &s->options;
+    struct cert_pair files;
+    if (!read_file_option(s, o->tls_cert, &files.cert, err) ||
+        !read_file_option(s, o->tls_key, &files.key, err) ||
+        !read_file_option(s, o->extender_client_ca, &s->client_ca, err))
+        return false;
+    if ((files.cert.len != 0) != (files.key.len != 0))
+        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key go together");
+    struct span names[4];
+    uint32_t count = 0;
+    names[count++] = SPAN("localhost");
+    names[count++] = SPAN("127.0.0.1");
+    const char *listens[] = {o->webhook_listen, o->extender_listen};
+    for (size_t i = 0; i < COUNT_OF(listens); i++) {
+        struct span host = host_of(listens[i]);
+        if (host.len != 0 && !span_eq(host, names[1]) && !span_eq(host, names[0]))
+            names[count++] = host;
+    }
+    s->tls = tls_new();
+    s->certs = certs_new(&(struct certs_config){
+        .api = live_api(s->live),
+        .ns = live_namespace(s->live),
+        .names = names,
+        .name_count = count,
+        .files = files,
+        .register_webhooks = o->register_webhooks,
+        .webhook_url = o->webhook_url != NULL ? span_of(o->webhook_url) : (struct span){NULL, 0},
+        .listener = {.user = s, .changed = on_certificates, .trouble = on_certificate_trouble},
+    });
+    return true;
+}
+
+/* --- listeners --- */
+
+static bool leading(void *user)
+{
+    return live_leading(((struct serve *)user)->live);
+}
+
+static bool open_http(struct serve *s, struct err *err)
+{
+    const struct options *o = &s->options;
+    s->rule_syms = kube_symtab_new();
+    if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
+        return false;
+    s->routes = routes_new(&(struct routes_config){
+        .snapshots = live_snapshots(s->live),
+        .places = live_places(s->live),
+        .metrics = s->metrics,
+        .health = s->health,
+        .page = s->page,
+        .rules = &s->rules,
+        .leading = leading,
+        .user = s,
+    });
+    const char *metrics = arena_printf(&s->arena, ":%lld", (long long)o->metrics_port).ptr;
+    const char *probes = arena_printf(&s->arena, ":%lld", (long long)o->health_port).ptr;
+    return http_server_new(
+        &(struct http_server_config){
+            .table = routes_table(s->routes),
+            .listen = {[HTTP_WEBHOOK] = o->webhook_listen,
+                       [HTTP_EXTENDER] = o->extender_listen,
+                       [HTTP_METRICS] = o->metrics_port != 0 ? metrics : NULL,
+                       [HTTP_PROBES] = o->health_port != 0 ? probes : NULL,
+                       [HTTP_PAGE] = o->page_listen},
+            .tls = s->tls,
+            .extender_anyone = o->extender_insecure,
+            .loops = (uint32_t)o->threads,
+            .scratch = routes_scratch(s->routes),
+            .observer = routes_observer(s->routes),
+        },
+        &s->http, err);
+}
+
+static mono_ms listeners_beat(const void *server)
+{
+    return http_server_oldest_beat(server);
+}
+
+/* --- the whole --- */
+
+static void register_metrics(struct serve *s)
+{
+    static const struct metric_info requests = {
+        .name = "rest_client_requests_total",
+        .help = "Requests to the API server, by code and method",
+        .type = METRIC_COUNTER,
+        .labels = {"code", "method"}};
+    static const struct metric_info leader = {.name = "leader_election_master_status",
+                                              .help = "1 while this replica leads",
+                                              .type = METRIC_GAUGE,
+                                              .labels = {"name"}};
+    static const struct metric_info resumed = {.name = "stowage_watches_resumed_total",
+                                               .help = "Watches begun again, by kind",
+                                               .type = METRIC_COUNTER,
+                                               .labels = {"kind"}};
+    s->requests_metric = metrics_register(s->metrics, &requests);
+    s->leader_metric = metrics_register(s->metrics, &leader);
+    s->resumed_metric = metrics_register(s->metrics, &resumed);
+}
+
+static bool open_all(struct serve *s, struct err *err)
+{
+    s->metrics = metrics_new();
+    register_metrics(s);
+    s->page = page_new();
+    s->health = health_new();
+    struct live_config config = {.options = &s->options,
+                                 .log = &s->log,
+                                 .user = s,
+                                 .measured = on_measured,
+                                 .decided = on_decided,
+                                 .standing = on_standing,
+                                 .round = on_round};
+    if (!live_new(&config, &s->live, err))
+        return false;
+    if (!open_certs(s, err) || !open_http(s, err))
+        return false;
+    health_watch(s->health, "the API thread", live_api_beat, s->live);
+    health_watch(s->health, "the reconciler", live_reconciler_beat, s->live);
+    health_watch(s->health, "a listener's loop", listeners_beat, s->http);
+    return true;
+}
+
+static void close_all(struct serve *s)
+{
+    if (s->http != NULL)
+        http_server_free(s->http);
+    if (s->routes != NULL)
+        routes_free(s->routes);
+    if (s->live != NULL)
+        live_free(s->live); /* ends requests, so that certs has none under way */
+    if (s->certs != NULL)
+        certs_free(s->certs);
+    if (s->tls != NULL)
+        tls_free(s->tls);
+    if (s->health != NULL)
+        health_free(s->health);
+    if (s->page != NULL)
+        page_free(s->page);
+    if (s->metrics != NULL)
+        metrics_free(s->metrics);
+    symtab_unref(s->rule_syms);
+}
+
+static void say_hello(struct serve *s, int argc, char *const *argv)
+{
+    struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, argc, argv, environment);
+    if (unused.len != 0)
+        log_info(&s->log, "options", "%.*s: Karpenter's, without a meaning here", SPAN_ARG(unused));
+    int port = http_server_port(s->http, HTTP_PAGE);
+    if (port != 0)
+        log_info(&s->log, "serve", "the page is at http://%s:%d/",
+                 host_of(s->options.page_listen).len != 0
+                     ? arena_cstr(&s->arena, host_of(s->options.page_listen))
+                     : "127.0.0.1",
+                 port);
+}
+
+/* Sleeps until a signal or `limit_ms` (negative: for ever); true for a signal. */
+static bool wait_signal(int fd, span_ms limit_ms)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    mono_ms until = clock_mono() + limit_ms;
+    for (;;) {
+        span_ms left = until - clock_mono();
+        if (limit_ms >= 0 && left <= 0)
+            return false;
+        int timeout = limit_ms < 0 ? -1 : left < INT32_MAX ? (int)left : INT32_MAX;
+        if (poll(&p, 1, timeout) == 1) {
+            struct signalfd_siginfo info;
+            return read(fd, &info, sizeof(info)) == (ssize_t)sizeof(info);
+        }
+    }
+}
+
+static void run(struct serve *s, int signals, int argc, char *const *argv)
+{
+    live_start(s->live);
+    http_server_start(s->http);
+    atomic_store(&s->listening, true);
+    health_have(s->health, HEALTH_LISTENING);
+    say_hello(s, argc, argv);
+
+    wait_signal(signals, -1);
+    log_info(&s->log, "serve", "asked to stop");
+    health_leave(s->health);
+    http_server_drain(s->http);
+    wait_signal(signals, s->options.shutdown_delay);
+    live_stop(s->live);
+    http_server_stop(s->http, LISTENERS_PATIENCE_MS);
+    log_info(&s->log, "serve", "stopped");
+}
+
+/* Signals are read in this thread alone; the others inherit the mask and never see one. */
+static int block_signals(void)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGTERM);
+    sigaddset(&set, SIGINT);
+    sigprocmask(SIG_BLOCK, &set, NULL);
+    signal(SIGPIPE, SIG_IGN);
+    return signalfd(-1, &set, SFD_CLOEXEC);
+}
+
+int command_serve(int argc, char *const *argv)
+{
+    struct serve *s = mem_new(sizeof(*s));
+    arena_init(&s->arena, 0);
+    struct err err = {0};
+    bool help;
+    int status = 2;
+    if (!options_read(&s->arena, OPTION_SERVE, argc, argv, environment, &s->options, &help, &err)) {
+        ;
+    } else if (help) {
+        struct buf text = {0};
+        options_help(&text, OPTION_SERVE, "serve");
+        fwrite(text.ptr, 1, text.len, stdout);
+        buf_release(&text);
+        status = 0;
+    } else if (s->options.files.count != 0 && !s->options.embedded) {
+        err_set(&err, ERR_INVALID, "-f is for --embedded; a real cluster has its own objects");
+    } else {
+        s->log = open_log(&s->options);
+        int signals = block_signals();
+        if (open_all(s, &err)) {
+            run(s, signals, argc, argv);
+            status = 0;
+        }
+        close_all(s);
+        close(signals);
+    }
+    if (err.kind != ERR_NONE)
+        fprintf(stderr, "stowage serve: %s\n", err.msg);
+    arena_release(&s->arena);
+    free(s);
+    return status;
+}
