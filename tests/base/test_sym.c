@@ -1,0 +1,127 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/sym.h"
+
+static const struct span fixed[] = {SPAN_INIT(""), SPAN_INIT("cpu"), SPAN_INIT("memory")};
+
+static struct span number(char *at, size_t size, int i)
+{
+    int n = snprintf(at, size, "label-%d", i);
+    return (struct span){at, (size_t)n};
+}
+
+static void test_fixed_ids(void **state)
+{
+    (void)state;
+    struct symtab *t = symtab_new(fixed, COUNT_OF(fixed));
+    assert_int_equal(sym_find(t, SPAN("cpu")), 2);
+    assert_int_equal(sym_intern(t, SPAN("memory")), 3);
+    assert_int_equal(sym_intern(t, SPAN("")), 1);
+    assert_int_equal(sym_intern(t, (struct span){NULL, 0}), SYM_NONE);
+    assert_int_equal(sym_find(t, SPAN("nothing")), SYM_NONE);
+    assert_null(sym_text(t, SYM_NONE).ptr);
+    symtab_unref(t);
+}
+
+static void test_many_keep_their_ids(void **state)
+{
+    (void)state;
+    enum { COUNT = 20000 };
+    struct symtab *t = symtab_new(fixed, COUNT_OF(fixed));
+    static sym ids[COUNT];
+    char text[32];
+    for (int i = 0; i < COUNT; i++)
+        ids[i] = sym_intern(t, number(text, sizeof(text), i));
+    for (int i = 0; i < COUNT; i++) {
+        struct span want = number(text, sizeof(text), i);
+        assert_int_equal(sym_intern(t, want), ids[i]);
+        assert_int_equal(sym_find(t, want), ids[i]);
+        assert_true(span_eq(sym_text(t, ids[i]), want));
+        assert_true(ids[i] < symtab_limit(t));
+    }
+    symtab_unref(t);
+}
+
+static void test_local_lies_over_shared(void **state)
+{
+    (void)state;
+    struct symtab *t = symtab_new(fixed, COUNT_OF(fixed));
+    struct arena a;
+    arena_init(&a, 0);
+    struct symtab *local = symtab_new_local(t, &a);
+    assert_int_equal(sym_intern(local, SPAN("cpu")), 2);
+    char text[32];
+    static sym ids[10000];
+    for (int i = 0; i < 10000; i++)
+        ids[i] = sym_intern(local, number(text, sizeof(text), i));
+    for (int i = 0; i < 10000; i++) {
+        assert_int_equal(sym_find(local, number(text, sizeof(text), i)), ids[i]);
+        assert_true(span_eq(sym_text(local, ids[i]), number(text, sizeof(text), i)));
+    }
+    assert_int_equal(sym_find(t, SPAN("label-1")), SYM_NONE); /* the shared table learnt nothing */
+    /* What the writer learns meanwhile does not give a text a second id within one request. */
+    sym later = sym_intern(t, SPAN("label-1"));
+    assert_int_not_equal(later, ids[1]);
+    assert_int_equal(sym_intern(local, SPAN("label-1")), ids[1]);
+    assert_int_equal(sym_find(local, SPAN("label-1")), ids[1]);
+    arena_release(&a);
+    symtab_unref(t);
+}
+
+enum { RACE_COUNT = 30000 };
+
+struct race {
+    struct symtab *t;
+    _Atomic(int) given; /* label-0 … label-(given-1) are interned */
+    _Atomic(bool) wrong;
+};
+
+static void *read_along(void *user)
+{
+    struct race *r = user;
+    char text[32];
+    for (int known = 0; known < RACE_COUNT;) {
+        known = atomic_load(&r->given);
+        for (int i = known > 50 ? known - 50 : 0; i < known; i++) {
+            struct span want = number(text, sizeof(text), i);
+            sym id = sym_find(r->t, want);
+            if (id == SYM_NONE || !span_eq(sym_text(r->t, id), want))
+                atomic_store(&r->wrong, true);
+        }
+    }
+    return NULL;
+}
+
+static void test_readers_beside_the_writer(void **state)
+{
+    (void)state;
+    struct race r = {.t = symtab_new(fixed, COUNT_OF(fixed))};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, read_along, &r), 0);
+    char text[32];
+    for (int i = 0; i < RACE_COUNT; i++) {
+        sym_intern(r.t, number(text, sizeof(text), i));
+        atomic_store(&r.given, i + 1);
+    }
+    pthread_join(thread, NULL);
+    assert_false(atomic_load(&r.wrong));
+    symtab_unref(r.t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fixed_ids),
+        cmocka_unit_test(test_many_keep_their_ids),
+        cmocka_unit_test(test_local_lies_over_shared),
+        cmocka_unit_test(test_readers_beside_the_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

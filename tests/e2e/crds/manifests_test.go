@@ -1,0 +1,98 @@
+package crds
+
+import (
+	"context"
+	"testing"
+
+	authorization "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+)
+
+const account = "system:serviceaccount:stowage-system:stowage"
+
+// The API server takes what the other tests do not apply. Not for good: calls to a webhook that no
+// Service routes to would cost each NodePool of the other tests its timeout.
+func TestManifestsAreValid(t *testing.T) {
+	for _, name := range []string{"deployment.yaml", "webhooks.yaml"} {
+		if _, err := plane.Kubectl(context.Background(), "",
+			"apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", manifest(name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// What the service account may do where a slip would be dear, and what it may not.
+func TestPermissions(t *testing.T) {
+	type attributes = authorization.ResourceAttributes
+	const own = "stowage-system"
+	for _, r := range []struct {
+		label string
+		ask   attributes
+		want  bool
+	}{
+		{"evicts pods", attributes{Verb: "create", Resource: "pods", Subresource: "eviction", Namespace: "a"}, true},
+		{"deletes pods", attributes{Verb: "delete", Resource: "pods", Namespace: "a"}, true},
+		{"never creates pods", attributes{Verb: "create", Resource: "pods", Namespace: "a"}, false},
+		{"labels its own pod", attributes{Verb: "patch", Resource: "pods", Namespace: own}, true},
+		{"changes no other pod", attributes{Verb: "patch", Resource: "pods", Namespace: "a"}, false},
+		{"binds nothing", attributes{Verb: "create", Resource: "pods", Subresource: "binding", Namespace: "a"}, false},
+		{"makes kwok's nodes", attributes{Verb: "create", Resource: "nodes"}, true},
+		{"leaves node status to kubelets", attributes{Verb: "patch", Resource: "nodes", Subresource: "status"}, false},
+		{"makes claims", attributes{Verb: "create", Group: "karpenter.sh", Resource: "nodeclaims"}, true},
+		{"writes claim status", attributes{Verb: "patch", Group: "karpenter.sh", Resource: "nodeclaims", Subresource: "status"}, true},
+		{"never makes pools", attributes{Verb: "create", Group: "karpenter.sh", Resource: "nodepools"}, false},
+		{"never deletes pools", attributes{Verb: "delete", Group: "karpenter.sh", Resource: "nodepools"}, false},
+		{"blocks the owner's deletion", attributes{Verb: "update", Group: "karpenter.sh", Resource: "nodepools", Subresource: "finalizers"}, true},
+		{"writes events", attributes{Verb: "create", Group: "events.k8s.io", Resource: "events", Namespace: "a"}, true},
+		{"reads its certificates", attributes{Verb: "get", Resource: "secrets", Namespace: own, Name: "stowage-certs"}, true},
+		{"writes the scheduler's", attributes{Verb: "patch", Resource: "secrets", Namespace: own, Name: "stowage-scheduler-client"}, true},
+		{"reads no other secret", attributes{Verb: "get", Resource: "secrets", Namespace: own, Name: "other"}, false},
+		{"lists no secrets", attributes{Verb: "list", Resource: "secrets", Namespace: own}, false},
+		{"reads no secret elsewhere", attributes{Verb: "get", Resource: "secrets", Namespace: "kube-system", Name: "stowage-certs"}, false},
+		{"makes no secret elsewhere", attributes{Verb: "create", Resource: "secrets", Namespace: "kube-system"}, false},
+		{"holds its lease", attributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: own, Name: "stowage-leader-election"}, true},
+		{"takes no other lease", attributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: own, Name: "karpenter-leader-election"}, false},
+		{"takes no lease elsewhere", attributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"}, false},
+		{"fills in its webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "stowage"}, true},
+		{"touches no other webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "other"}, false},
+	} {
+		review := &authorization.SubjectAccessReview{
+			Spec: authorization.SubjectAccessReviewSpec{User: account, ResourceAttributes: &r.ask},
+		}
+		got, err := plane.Client().AuthorizationV1().SubjectAccessReviews().
+			Create(context.Background(), review, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Status.Allowed != r.want {
+			t.Errorf("%s: allowed is %v, want %v", r.label, got.Status.Allowed, r.want)
+		}
+	}
+}
+
+// Other autoscalers' Leases: seen in every namespace by name, and nothing besides.
+func TestLeasesOfOthers(t *testing.T) {
+	c := config(t)
+	c.Impersonate = rest.ImpersonationConfig{UserName: account}
+	client, err := kubernetes.NewForConfig(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := func(selector string) error {
+		_, err := client.CoordinationV1().Leases("").List(context.Background(), metav1.ListOptions{FieldSelector: selector})
+		return err
+	}
+	for _, name := range []string{"karpenter-leader-election", "cluster-autoscaler"} {
+		if err := list("metadata.name=" + name); err != nil {
+			t.Errorf("list of %s in all namespaces: %v", name, err)
+		}
+	}
+	for _, selector := range []string{"", "metadata.name=kube-scheduler"} {
+		if err := list(selector); !errors.IsForbidden(err) {
+			t.Errorf("list with selector %q: %v; want it forbidden", selector, err)
+		}
+	}
+}

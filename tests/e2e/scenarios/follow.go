@@ -1,0 +1,224 @@
+package scenarios
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	resources "k8s.io/component-helpers/resource"
+)
+
+// plan is what the tests read of the answer of GET /plan: the plan that is in force.
+type plan struct {
+	NodeClaims []struct {
+		Name string
+		Pods []string
+	}
+	ExistingNodes []struct {
+		Name string
+		Pods []string
+	}
+	Unschedulable []struct{ Pod, Reason, Message string }
+}
+
+// places tells for each pod, as namespace/name, which node it is meant for. A Node has the name of its
+// NodeClaim.
+func (p plan) places() map[string]string {
+	places := map[string]string{}
+	for _, c := range p.NodeClaims {
+		for _, pod := range c.Pods {
+			places[pod] = c.Name
+		}
+	}
+	for _, n := range p.ExistingNodes {
+		for _, pod := range n.Pods {
+			places[pod] = n.Name
+		}
+	}
+	return places
+}
+
+// loading checks, bind by bind, that a pod goes to its planned node, or takes room that no other pod
+// was planned for. It knows nothing of time: what counts is the order of binds.
+type loading struct {
+	meant   map[string]string            // pod → the node it was last planned to
+	asks    map[string]core.ResourceList // pod → its requests
+	on      map[string]string            // pod → the node it is bound to
+	room    map[string]core.ResourceList // node → allocatable
+	strayed []string                     // pods that were bound elsewhere than planned
+	wrong   []string                     // binds that took others' room
+}
+
+func newLoading() *loading {
+	return &loading{meant: map[string]string{}, asks: map[string]core.ResourceList{},
+		on: map[string]string{}, room: map[string]core.ResourceList{}}
+}
+
+// bind tells of a pod that was bound to a node whose room is known.
+func (l *loading) bind(pod, node string) {
+	l.on[pod] = node
+	if l.meant[pod] == node {
+		return
+	}
+	l.strayed = append(l.strayed, pod)
+	sum := core.ResourceList{}
+	for other, asks := range l.asks {
+		bound := l.on[other]
+		if bound == node || (bound == "" && l.meant[other] == node) {
+			for name, quantity := range asks {
+				total := sum[name]
+				total.Add(quantity)
+				sum[name] = total
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(sum)) {
+		needed, room := sum[name], l.room[node][name]
+		if needed.Cmp(room) > 0 {
+			l.wrong = append(l.wrong, fmt.Sprintf("%s was planned for %q and bound to %s, where %s of %s is taken or planned for others, and %s is allocatable",
+				pod, l.meant[pod], node, needed.String(), name, room.String()))
+		}
+	}
+}
+
+// follower keeps a loading up with a cluster.
+type follower struct {
+	f    *fleet
+	page string
+
+	mu      sync.Mutex
+	loading *loading
+	first   *plan // the first that buys anything
+	errs    []error
+}
+
+// follow starts to follow the plan on Stowage's page and the binds of namespace default, until the
+// context ends. The pods that wait must be there already.
+func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
+	w := &follower{f: f, page: page, loading: newLoading()}
+	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
+	if err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		w.see(ctx, &list.Items[i])
+	}
+	events, err := f.Client().CoreV1().Pods("default").Watch(ctx, meta.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		defer events.Stop()
+		for event := range events.ResultChan() {
+			if pod, ok := event.Object.(*core.Pod); ok && event.Type != watch.Deleted {
+				w.see(ctx, pod)
+			}
+		}
+	}()
+	go w.poll(ctx)
+	return w, nil
+}
+
+func (w *follower) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.errs = append(w.errs, err)
+}
+
+func (w *follower) see(ctx context.Context, pod *core.Pod) {
+	name, node := pod.Namespace+"/"+pod.Name, pod.Spec.NodeName
+	if node != "" {
+		if err := w.learn(ctx, node); err != nil {
+			w.fail(err)
+			return
+		}
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.loading.asks[name] == nil {
+		asks := resources.PodRequests(pod, resources.PodResourcesOptions{})
+		asks[core.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
+		w.loading.asks[name] = asks
+	}
+	owner := meta.GetControllerOf(pod)
+	daemon := owner != nil && owner.Kind == "DaemonSet"
+	switch {
+	case node == "" || w.loading.on[name] != "":
+	case daemon: // its place is nobody's plan but the node's own
+		w.loading.on[name] = node
+	default:
+		w.loading.bind(name, node)
+	}
+}
+
+// learn asks for a node's room once.
+func (w *follower) learn(ctx context.Context, node string) error {
+	w.mu.Lock()
+	known := w.loading.room[node] != nil
+	w.mu.Unlock()
+	if known {
+		return nil
+	}
+	got, err := w.f.Client().CoreV1().Nodes().Get(ctx, node, meta.GetOptions{})
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	w.loading.room[node] = got.Status.Allocatable
+	w.mu.Unlock()
+	return nil
+}
+
+// poll reads the plan often enough to see each: between two plans lies a batch of a second.
+func (w *follower) poll(ctx context.Context) {
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		p, err := readPlan(ctx, w.page)
+		if err != nil {
+			if ctx.Err() == nil {
+				w.fail(err)
+			}
+			return
+		}
+		w.mu.Lock()
+		maps.Copy(w.loading.meant, p.places())
+		if w.first == nil && len(p.NodeClaims) > 0 {
+			w.first = &p
+		}
+		w.mu.Unlock()
+	}
+}
+
+func readPlan(ctx context.Context, page string) (plan, error) {
+	var p plan
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+page+"/plan", nil)
+	if err != nil {
+		return p, err
+	}
+	request.Header.Set("Accept", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return p, err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "application/json") {
+		return p, fmt.Errorf("GET /plan: %s, %s", response.Status, response.Header.Get("Content-Type"))
+	}
+	return p, json.NewDecoder(response.Body).Decode(&p)
+}

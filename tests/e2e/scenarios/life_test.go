@@ -1,0 +1,247 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stowage.dev/tests/e2e/controlplane"
+)
+
+const webhookName = "nodepools.webhook.stowage.dev"
+
+var shapes = []shape{
+	{name: "tiny", cpu: "100m", memory: "128Mi"},
+	{name: "small", cpu: "250m", memory: "256Mi"},
+	{name: "fat", cpu: "250m", memory: "1Gi"},
+	{name: "web", cpu: "500m", memory: "512Mi"},
+	{name: "api", cpu: "500m", memory: "2Gi"},
+	{name: "cruncher", cpu: "1", memory: "1Gi"},
+	{name: "cache", cpu: "1", memory: "4Gi"},
+	{name: "database", cpu: "1500m", memory: "6Gi"},
+	{name: "arm-worker", cpu: "2", memory: "2Gi", on: map[string]string{"kubernetes.io/arch": "arm64"}},
+	{name: "arm-store", cpu: "100m", memory: "2Gi", on: map[string]string{"kubernetes.io/arch": "arm64"}},
+}
+
+func names(shapes []shape) []string {
+	var all []string
+	for _, s := range shapes {
+		all = append(all, s.name)
+	}
+	return all
+}
+
+// One cluster's life: it grows, shrinks, refuses and sets aside what is wrong, and gets over the
+// restart of its API server.
+func TestLife(t *testing.T) {
+	t.Parallel()
+	f := up(t)
+	f.step(t, "500 pods of 10 shapes go where they were planned", f.grows)
+	f.step(t, "without pods no node stays", f.shrinks)
+	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
+	f.step(t, "a NodePool broken behind our back is set aside", f.setsAside)
+	f.step(t, "the API server restarts", f.resumes)
+}
+
+func (f *fleet) grows(t *testing.T, ctx context.Context) {
+	const each = 50
+	all, count := names(shapes), each*len(shapes)
+	must(t, f.createPools(ctx,
+		pool{name: "general", arch: "amd64", weight: 10},
+		pool{name: "arm", arch: "arm64"}))
+	must(t, f.daemons(ctx, shape{name: "agent", cpu: "50m", memory: "64Mi"}))
+	// While Stowage looks away all pods come to wait, so that it meets them as one batch.
+	must(t, f.Stowage.Pause())
+	for _, s := range shapes {
+		must(t, f.deploy(ctx, s, each))
+	}
+	must(t, f.until(ctx, time.Minute, "pods to wait", f.waiting(count, all...)))
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	must(t, f.Stowage.Continue())
+	begin := time.Now()
+	w, err := f.follow(following, f.Stowage.Page)
+	must(t, err)
+	must(t, f.until(ctx, 2*time.Minute, "all pods to run", f.running(count, all...)))
+	took := time.Since(begin)
+	must(t, f.until(ctx, time.Minute, "machines", f.settled))
+	stop()
+
+	claims, err := f.claims(ctx)
+	must(t, err)
+	w.report(t, count, len(claims), took)
+	// A pod that ran ahead may have left its own node empty.
+	must(t, f.until(ctx, 2*time.Minute, "empty nodes to leave", func(ctx context.Context) error {
+		return errors.Join(f.noneEmpty(ctx), f.settled(ctx))
+	}))
+	left, err := f.claims(ctx)
+	must(t, err)
+	t.Logf("%d nodes stay", len(left))
+	must(t, f.running(count, all...)(ctx))
+}
+
+// report judges how the pods were loaded.
+func (w *follower) report(t *testing.T, pods, claims int, took time.Duration) {
+	t.Helper()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, err := range w.errs {
+		t.Error(err)
+	}
+	if w.first == nil {
+		t.Fatal("no plan was seen on the page")
+	}
+	planned := len(w.first.places())
+	t.Logf("%d pods run after %.1f s on %d nodes; the first plan places %d on %d; %d bound where planned, %d elsewhere in free room",
+		pods, took.Seconds(), claims, planned, len(w.first.NodeClaims), pods-len(w.loading.strayed), len(w.loading.strayed))
+	if planned != pods {
+		t.Errorf("the first plan places %d of %d pods; without a place: %v", planned, pods, w.first.Unschedulable)
+	}
+	if claims > len(w.first.NodeClaims) {
+		t.Errorf("%d NodeClaims, %d in the first plan", claims, len(w.first.NodeClaims))
+	}
+	for _, wrong := range w.loading.wrong {
+		t.Error(wrong)
+	}
+}
+
+func (f *fleet) shrinks(t *testing.T, ctx context.Context) {
+	for _, s := range shapes {
+		must(t, f.scale(ctx, s.name, 0))
+	}
+	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+	must(t, f.remove(ctx, names(shapes)...))
+}
+
+// restricted is a label that the schema lets through and Stowage does not: the provider's own.
+var restricted = map[string]string{"karpenter.kwok.sh/colour": "blue"}
+
+func (f *fleet) refuses(t *testing.T, ctx context.Context) {
+	apply := func(p pool) error {
+		text, err := p.object().MarshalJSON()
+		must(t, err)
+		_, err = f.Kubectl(ctx, string(text), "apply", "-f", "-")
+		return err
+	}
+	for _, row := range []struct {
+		label string
+		pool  pool
+		want  []string // in what kubectl says; nil: it is accepted
+	}{
+		{"a restricted label", pool{name: "refused", arch: "amd64", labels: restricted},
+			[]string{`admission webhook "` + webhookName + `" denied the request`, "karpenter.kwok.sh/colour", "restricted"}},
+		{"two mistakes", pool{name: "refused", arch: "amd64", cpu: []string{"a b"}, labels: restricted},
+			[]string{webhookName, "karpenter.kwok.sh/colour", `a b`}},
+		{"what the schema refuses", pool{name: "refused", arch: "amd64", labels: map[string]string{poolLabel: "x"}},
+			[]string{"is invalid", "restricted"}},
+		{"nothing wrong", pool{name: "accepted", arch: "amd64"}, nil},
+	} {
+		err := apply(row.pool)
+		if row.want == nil {
+			if err != nil {
+				t.Errorf("%s: %v", row.label, err)
+			}
+			continue
+		}
+		for _, want := range row.want {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v; want %q in it", row.label, err, want)
+			}
+		}
+		if err != nil {
+			t.Logf("%s: %v", row.label, err)
+		}
+	}
+	must(t, f.objects.Resource(poolResource).Delete(ctx, "accepted", meta.DeleteOptions{}))
+}
+
+func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
+	pools := f.objects.Resource(poolResource)
+	f.Stowage.Kill()
+	broken := pool{name: "broken", arch: "amd64", weight: 100, labels: restricted}
+	_, err := pools.Create(ctx, broken.object(), meta.CreateOptions{})
+	must(t, err)
+	// The schema stands without us.
+	bad := pool{name: "bad", arch: "amd64", labels: map[string]string{poolLabel: "x"}}
+	if _, err = pools.Create(ctx, bad.object(), meta.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "is invalid") {
+		t.Errorf("a NodePool against the schema, without Stowage: %v", err)
+	}
+	must(t, f.Stowage.Restart())
+	must(t, f.Stowage.Ready(ctx))
+	for _, condition := range []string{"ValidationSucceeded", "Ready"} {
+		must(t, f.until(ctx, time.Minute, condition, func(ctx context.Context) error {
+			return f.poolIs(ctx, "broken", condition, "False")
+		}))
+	}
+	got, err := pools.Get(ctx, "broken", meta.GetOptions{})
+	must(t, err)
+	c := conditionOf(got, "ValidationSucceeded")
+	if c["reason"] != "NodePoolValidationFailed" || !strings.Contains(fmt.Sprint(c["message"]), "karpenter.kwok.sh/colour") {
+		t.Errorf("the condition says %v: %v", c["reason"], c["message"])
+	}
+	web := shape{name: "web", cpu: "500m", memory: "512Mi"}
+	must(t, f.deploy(ctx, web, 5))
+	must(t, f.until(ctx, time.Minute, "pods to run", f.running(5, "web")))
+	must(t, f.allOf(ctx, "general"))
+
+	// Put right, it is the pool with the greater weight.
+	_, err = pools.Patch(ctx, "broken", types.MergePatchType,
+		[]byte(`{"spec":{"template":{"metadata":{"labels":null}}}}`), meta.PatchOptions{})
+	must(t, err)
+	must(t, f.until(ctx, 30*time.Second, "the pool to be used", func(ctx context.Context) error {
+		return f.poolIs(ctx, "broken", "Ready", "True")
+	}))
+	must(t, f.remove(ctx, "web"))
+	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+	must(t, pools.Delete(ctx, "broken", meta.DeleteOptions{}))
+}
+
+// allOf says which NodeClaim is of another pool.
+func (f *fleet) allOf(ctx context.Context, pool string) error {
+	claims, err := f.claims(ctx)
+	for _, c := range claims {
+		if c.pool != pool {
+			err = errors.Join(err, fmt.Errorf("NodeClaim %s is of pool %s", c.name, c.pool))
+		}
+	}
+	return err
+}
+
+func (f *fleet) resumes(t *testing.T, ctx context.Context) {
+	const replicas, each = 60, 10 // pods in all, and on a machine of 16 CPUs
+	sixteen := pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}, weight: 50}
+	_, err := f.objects.Resource(poolResource).Create(ctx, sixteen.object(), meta.CreateOptions{})
+	must(t, err)
+	must(t, f.until(ctx, 30*time.Second, "the pool", func(ctx context.Context) error {
+		return f.poolIs(ctx, "sixteen", "Ready", "True")
+	}))
+	must(t, f.deploy(ctx, shape{name: "tenth", cpu: "1500m", memory: "1Gi"}, replicas))
+	must(t, f.until(ctx, time.Minute, "a NodeClaim", func(ctx context.Context) error {
+		claims, err := f.claims(ctx)
+		if err == nil && len(claims) == 0 {
+			err = errors.New("none yet")
+		}
+		return err
+	}))
+	pid := f.Stowage.Pid()
+	f.Part(controlplane.APIServer).Kill()
+	must(t, f.Restart(ctx, controlplane.APIServer))
+	must(t, f.until(ctx, 2*time.Minute, "all pods to run", f.running(replicas, "tenth")))
+	must(t, f.until(ctx, time.Minute, "machines", f.settled))
+	claims, err := f.claims(ctx)
+	must(t, err)
+	if len(claims) != replicas/each {
+		t.Errorf("%d NodeClaims for %d pods of which %d fill one", len(claims), replicas, each)
+	}
+	if f.Stowage.Pid() != pid || !f.Stowage.Running() {
+		t.Error("Stowage did not live through it")
+	}
+	must(t, f.remove(ctx, "tenth"))
+	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+}

@@ -1,0 +1,125 @@
+package stowage
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/manifests"
+)
+
+// ClientSecret is the Secret in which Stowage keeps the client certificate for kube-scheduler.
+const ClientSecret = "stowage-scheduler-client"
+
+// ClusterOptions say how to bring up a control plane that is wired with Stowage.
+type ClusterOptions struct {
+	ControlPlane controlplane.Options // Scheduler must be nil
+	Manifests    string               // the folder manifests/
+
+	// Stowage's Account and Addresses are filled in. Without a Binary the manifests are applied all the
+	// same, but the scheduler is a plain one: it does not start while the files are missing that its
+	// extender's tlsConfig names, and those come from Stowage.
+	Stowage Options
+
+	// Scheduler's Config, Extender and ExtenderTLS are filled in.
+	Scheduler controlplane.Scheduler
+
+	// Say is told each step and each difference from what ships; nil: nobody is.
+	Say func(format string, args ...any)
+}
+
+// Cluster is a control plane wired with Stowage.
+type Cluster struct {
+	*controlplane.ControlPlane
+	Stowage *Stowage                    // nil without a Binary
+	Account controlplane.ServiceAccount // of Stowage
+	Options Options                     // of Stowage, to launch another like it
+}
+
+// Up starts a control plane, applies the manifests, starts Stowage under its service account, hands
+// the client certificate that it issues to kube-scheduler, and starts that with our extender. When it
+// returns, pods are scheduled and the webhook is called. If it fails, everything is ended.
+func Up(ctx context.Context, options ClusterOptions) (*Cluster, error) {
+	if options.Say == nil {
+		options.Say = func(string, ...any) {}
+	}
+	c, err := controlplane.Start(ctx, options.ControlPlane)
+	if err != nil {
+		return nil, err
+	}
+	options.Say("control plane at %s, logs in %s", c.URL(), c.Dir())
+	cluster := &Cluster{ControlPlane: c}
+	if err := cluster.wire(ctx, options); err != nil {
+		c.Halt() // the logs stay
+		return nil, fmt.Errorf("%w (logs are in %s)", err, c.Dir())
+	}
+	return cluster, nil
+}
+
+func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
+	ship, err := manifests.Load(options.Manifests)
+	if err != nil {
+		return err
+	}
+	addresses, err := Reserve(c.ControlPlane)
+	if err != nil {
+		return err
+	}
+	local, differences := ship.Local(addresses.Webhook)
+	for _, line := range differences {
+		options.Say("not as shipped: %s", line)
+	}
+	if err := local.Apply(ctx, c.Config()); err != nil {
+		return err
+	}
+	options.Say("manifests applied")
+
+	if c.Account.Namespace, c.Account.Name, err = ship.ServiceAccount(); err != nil {
+		return err
+	}
+	scheduler := options.Scheduler
+	if options.Stowage.Binary != "" {
+		options.Stowage.Account, options.Stowage.Addresses = c.Account, addresses
+		c.Options = options.Stowage
+		if scheduler.Config, err = ship.SchedulerConfig(); err != nil {
+			return err
+		}
+		scheduler.Extender = addresses.Extender
+		if scheduler.ExtenderTLS, err = c.startStowage(ctx, options); err != nil {
+			return err
+		}
+		if err := local.Webhooks(ctx, c.Config()); err != nil {
+			return err
+		}
+	}
+	differences, err = c.StartScheduler(ctx, scheduler)
+	if err != nil {
+		return err
+	}
+	if scheduler.Config != "" {
+		for _, line := range differences {
+			options.Say("not as shipped: %s: %s", filepath.Base(scheduler.Config), line)
+		}
+	}
+	options.Say("kube-scheduler runs")
+	return nil
+}
+
+// startStowage returns the directory with the scheduler's client certificate.
+func (c *Cluster) startStowage(ctx context.Context, options ClusterOptions) (string, error) {
+	var err error
+	if c.Stowage, err = Launch(ctx, c.ControlPlane, options.Stowage); err != nil {
+		return "", err
+	}
+	if err := c.Stowage.Ready(ctx); err != nil {
+		return "", err
+	}
+	options.Say("stowage runs as %s/%s; its page is http://%s/", c.Account.Namespace, c.Account.Name,
+		c.Stowage.Page)
+	files := filepath.Join(c.Dir(), ClientSecret)
+	if err := c.SecretFiles(ctx, c.Account.Namespace, ClientSecret, files); err != nil {
+		return "", fmt.Errorf("waiting for what stowage writes: %w", err)
+	}
+	return files, nil
+}

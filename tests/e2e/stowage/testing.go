@@ -1,0 +1,57 @@
+package stowage
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	"stowage.dev/tests/e2e/manifests"
+)
+
+// ForTest brings up a cluster for one test and ends it with the test. The program is the one that
+// STOWAGE_BINARY names, the manifests are those of this checkout, unless the options say otherwise.
+// At its end the test fails if Stowage was refused any request for want of a permission, or a node
+// holds pods that ask for more than it has.
+func ForTest(t *testing.T, options ClusterOptions) *Cluster {
+	t.Helper()
+	if options.Stowage.Binary == "" {
+		options.Stowage.Binary = os.Getenv("STOWAGE_BINARY")
+	}
+	if options.Stowage.Binary == "" {
+		t.Fatal("STOWAGE_BINARY must name the stowage program")
+	}
+	if options.Manifests == "" {
+		options.Manifests = manifests.Folder()
+	}
+	if options.Say == nil {
+		options.Say = t.Logf
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cluster, err := Up(ctx, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster.EndWith(t)
+	t.Cleanup(func() { cluster.verify(t) })
+	return cluster
+}
+
+// verify checks what must hold at the end of every test, whatever the test was about.
+func (c *Cluster) verify(t *testing.T) {
+	t.Helper()
+	forbidden, err := c.Forbidden()
+	if err != nil {
+		t.Error(err)
+	}
+	for _, request := range forbidden {
+		t.Errorf("not permitted by the RBAC of manifests/: %v", request)
+	}
+	// The test's own context has ended by now.
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	if err := c.Overfull(ctx); err != nil {
+		t.Error(err)
+	}
+}

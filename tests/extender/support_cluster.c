@@ -1,0 +1,113 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "support_cluster.h"
+
+struct object_array {
+    const void **items;
+    size_t count, capacity;
+};
+
+static struct object_array all_of(struct arena *a, const struct snapshot *s, enum kind kind)
+{
+    struct object_array list = {0};
+    struct snapshot_iter it = snapshot_each(s, kind);
+    for (const void *object; (object = snapshot_next(&it)) != NULL;)
+        ARENA_PUSH(a, list.items, list.count, list.capacity, object);
+    return list;
+}
+
+static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
+                    struct symtab *syms)
+{
+    (void)user;
+    (void)previous;
+    static const struct catalogue nothing_to_buy;
+    static const struct world_options options;
+    struct arena a;
+    arena_init(&a, 0);
+    struct object_array pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE),
+                        claims = all_of(&a, s, KIND_NODE_CLAIM);
+    struct world *w = world_build(&(struct world_input){
+        .syms = syms,
+        .options = &options,
+        .catalogue = &nothing_to_buy,
+        .pods = (const struct pod *const *)pods.items,
+        .pod_count = pods.count,
+        .nodes = (const struct node *const *)nodes.items,
+        .node_count = nodes.count,
+        .claims = (const struct node_claim *const *)claims.items,
+        .claim_count = claims.count,
+    });
+    arena_release(&a);
+    return w;
+}
+
+static void destroy(void *user, void *derived)
+{
+    (void)user;
+    world_free(derived);
+}
+
+void cluster_open(struct cluster *c, const char *yaml)
+{
+    *c = (struct cluster){0};
+    c->store = store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
+    c->scratch.parser = doc_parser_new();
+    arena_init(&c->scratch.arena, 0);
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *doc;
+    struct err err = {0};
+    for (size_t at = 0; doc_parse_yaml(parser, span_of(yaml), &at, &doc, &err);) {
+        struct doc_value root = doc_root(doc), version, kind;
+        assert_true(doc_find(root, SPAN("apiVersion"), &version));
+        assert_true(doc_find(root, SPAN("kind"), &kind));
+        store_event(c->store, kind_find(doc_text(version), doc_text(kind)), WATCH_PUT, root);
+    }
+    if (err.kind != ERR_NONE)
+        fail_msg("%s", err.msg);
+    doc_parser_free(parser);
+    store_publish(c->store, 0);
+    c->snapshot = (const struct snapshot *)share_take(store_share(c->store));
+    assert_int_equal(c->snapshot->aside_count, 0);
+    c->places = mem_new(sizeof(*c->places));
+    arena_init(&c->places->arena, 0);
+    c->view = (struct extender_view){c->snapshot, c->snapshot->derived, c->places, 0};
+}
+
+void cluster_close(struct cluster *c)
+{
+    places_destroy(&c->places->shared);
+    shared_unref((struct shared *)(uintptr_t)&c->snapshot->shared);
+    store_free(c->store);
+    doc_parser_free(c->scratch.parser);
+    arena_release(&c->scratch.arena);
+}
+
+static int by_uid(const void *a, const void *b)
+{
+    return span_cmp(((const struct place *)a)->uid, ((const struct place *)b)->uid);
+}
+
+void cluster_place(struct cluster *c, const char *pod, const char *target)
+{
+    struct places *p = c->places;
+    struct place *items = ARENA_ARRAY(&p->arena, struct place, p->count + 1);
+    if (p->count != 0)
+        memcpy(items, p->items, p->count * sizeof(*items));
+    bool on_claim = span_has_prefix(span_of(target), SPAN("claim/"));
+    items[p->count] = (struct place){
+        .uid = arena_printf(&p->arena, "uid-%s", pod),
+        .ns = SPAN("web"),
+        .pod = arena_dup(&p->arena, span_of(pod)),
+        .target = arena_dup(&p->arena, span_of(target + (on_claim ? strlen("claim/") : 0))),
+        .on_claim = on_claim,
+    };
+    qsort(items, p->count + 1, sizeof(*items), by_uid);
+    p->items = items;
+    p->count++;
+}

@@ -1,0 +1,496 @@
+/* The field tables of all stored kinds: what is read, what is defaulted, what is dropped, and what
+ * a person is told about a mistake. */
+#include "kube/kind.h"
+#include "kube/node.h"
+#include "kube/workload.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+static struct symtab *syms;
+static struct doc_parser *parser;
+static struct buf mistakes;
+
+static void on_mistake(void *user, uint32_t line, struct span path, struct span text)
+{
+    (void)user;
+    buf_addf(&mistakes, "%u: %.*s: %.*s\n", line, SPAN_ARG(path), SPAN_ARG(text));
+}
+
+/* Decodes YAML, of which JSON is a part; `mistakes` says what was wrong. */
+static void decode(enum kind k, const char *text, void *out)
+{
+    const struct doc *doc;
+    struct err err = {0};
+    size_t at = 0;
+    buf_clear(&mistakes);
+    if (!doc_parse_yaml(parser, span_of(text), &at, &doc, &err))
+        fail_msg("%s", err.msg);
+    struct decode d = {.arena = &arena, .syms = syms, .mistake = on_mistake};
+    decode_value(&d, doc_root(doc), kind_info(k)->schema, out);
+}
+
+static void decode_well(enum kind k, const char *text, void *out)
+{
+    decode(k, text, out);
+    if (mistakes.len != 0)
+        fail_msg("%s", mistakes.ptr);
+}
+
+static void expect_text(sym s, const char *want)
+{
+    if (!span_eq(sym_text(syms, s), span_of(want)))
+        fail_msg("got \"%.*s\", want \"%s\"", SPAN_ARG(sym_text(syms, s)), want);
+}
+
+static void expect_span(struct span got, const char *want)
+{
+    if (!span_eq(got, span_of(want)))
+        fail_msg("got \"%.*s\", want \"%s\"", SPAN_ARG(got), want);
+}
+
+/* As kubectl prints a pod of a Deployment that runs; what nobody reads is in it on purpose. */
+static const char web_pod[] =
+    "{apiVersion: v1, kind: Pod, metadata: {name: web-frontend-7c5ddbdf54-x2x4v, namespace: "
+    "storefront,"
+    " uid: 6f1f3a52-8e0a-4c1c-9d3c-0d8c3c1d9a10, resourceVersion: '184467', generation: 2,"
+    " creationTimestamp: '2026-11-20T12:00:00Z', generateName: web-frontend-7c5ddbdf54-,"
+    " labels: {app: web, tier: front, pod-template-hash: 7c5ddbdf54, team: shop},"
+    " annotations: {kubectl.kubernetes.io/restartedAt: '2026-11-19T00:00:00Z', checksum/config: "
+    "abc},"
+    " ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-frontend-7c5ddbdf54,"
+    "   uid: 11111111-2222-3333-4444-555555555555, controller: true, blockOwnerDeletion: true}],"
+    " managedFields: [{manager: kubelet, operation: Update}]},"
+    "spec: {nodeName: ip-10-0-3-17.eu-west-1.compute.internal, schedulerName: default-scheduler, "
+    "priority: 0,"
+    " preemptionPolicy: PreemptLowerPriority, terminationGracePeriodSeconds: 30, restartPolicy: "
+    "Always,"
+    " volumes: [{name: kube-api-access-8fz6k, projected: {defaultMode: 420}}, {name: cache, "
+    "emptyDir: {}}],"
+    " containers: [{name: web, image: registry/web:1, resources: {requests: {cpu: 250m, memory: "
+    "256Mi},"
+    "    limits: {memory: 512Mi}}, ports: [{containerPort: 8080, protocol: TCP}]},"
+    "   {name: proxy, image: registry/proxy:1, resources: {requests: {cpu: 50m, memory: 64Mi}}}],"
+    " tolerations: [{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, "
+    "tolerationSeconds: 300},"
+    "   {key: node.kubernetes.io/unreachable, operator: Exists, effect: NoExecute, "
+    "tolerationSeconds: 300},"
+    "   {key: dedicated, value: web, effect: NoSchedule}]},"
+    "status: {phase: Running, startTime: '2026-11-20T12:00:05Z', podIP: 10.0.3.4, qosClass: "
+    "Burstable,"
+    " conditions: [{type: PodScheduled, status: 'True', lastTransitionTime: "
+    "'2026-11-20T12:00:04Z'},"
+    "   {type: Ready, status: 'True', lastTransitionTime: '2026-11-20T12:00:09Z'}],"
+    " containerStatuses: [{name: web, ready: true, allocatedResources: {cpu: 250m, memory: 256Mi},"
+    "    resources: {requests: {cpu: 250m, memory: 256Mi}, limits: {memory: 512Mi}}}]}}";
+
+static void test_web_pod(void **state)
+{
+    (void)state;
+    struct pod p;
+    decode_well(KIND_POD, web_pod, &p);
+    expect_span(p.meta.name, "web-frontend-7c5ddbdf54-x2x4v");
+    expect_span(p.meta.ns, "storefront");
+    assert_int_equal(p.meta.resource_version, 184467);
+    assert_int_equal(p.meta.created, 1795176000000);
+    assert_int_equal(p.meta.labels.count, 4);
+    assert_int_equal(p.meta.annotations.count, 0); /* none that we read */
+    assert_true(meta_owned_by(&p.meta, SYM_API_APPS_V1, SYM_KIND_REPLICA_SET));
+    assert_true(p.meta.owners.items[0].controller);
+    expect_span(p.meta.owners.items[0].name, "web-frontend-7c5ddbdf54");
+    expect_text(p.node, "ip-10-0-3-17.eu-west-1.compute.internal");
+    assert_int_equal(resources_get(p.requests, SYM_CPU), 300);
+    assert_int_equal(resources_get(p.requests, SYM_MEMORY), 320 * 1024 * 1024);
+    assert_int_equal(p.ports.count, 0);
+    assert_int_equal(p.volumes.count, 0);
+    assert_int_equal(p.tolerations.count, 3);
+    assert_true(p.tolerations.items[0].exists);
+    assert_false(p.tolerations.items[2].exists || p.tolerations.items[2].unknown_operator);
+    assert_int_equal(p.phase, POD_RUNNING);
+    assert_true(p.ready && !p.unready && !p.unschedulable && !p.gated);
+    assert_true(p.has_grace && p.grace_seconds == 30);
+    assert_null(p.affinity);
+}
+
+static void test_memory_of_a_pod(void **state)
+{
+    (void)state;
+    struct pod p;
+    size_t size;
+    decode_well(KIND_POD, web_pod, &p);
+    struct symtab *other = kube_symtab_new();
+    sym_intern(other, SPAN("so that ids differ"));
+    struct pod *copy = schema_pack(&pod_schema, &p, 0, syms, other, &size);
+    print_message("a web pod takes %zu bytes, %zu of them its struct\n", size, sizeof(struct pod));
+    assert_in_range(size, 1, 600);
+    expect_span(copy->meta.uid, "6f1f3a52-8e0a-4c1c-9d3c-0d8c3c1d9a10");
+    expect_span(sym_text(other, copy->node), "ip-10-0-3-17.eu-west-1.compute.internal");
+    expect_span(sym_text(other, copy->meta.labels.items[3].value), "shop");
+    expect_span(sym_text(other, copy->tolerations.items[2].value), "web");
+    assert_int_equal(resources_get(copy->requests, SYM_CPU), 300);
+    free(copy);
+    symtab_unref(other);
+}
+
+static void test_pending_pod(void **state)
+{
+    (void)state;
+    struct pod p;
+    decode_well(
+        KIND_POD,
+        "metadata:\n"
+        "  name: db-0\n"
+        "  annotations: {karpenter.sh/do-not-disrupt: 1h, stowage.dev/x: v, a.karpenter.sh/z: no,\n"
+        "    controller.kubernetes.io/pod-deletion-cost: '5'}\n"
+        "spec:\n"
+        "  nodeName: ''\n"
+        "  schedulingGates: [{name: wait}]\n"
+        "  resourceClaims: [{name: gpu, resourceClaimName: g}]\n"
+        "  resources: {requests: {cpu: 3}}\n"
+        "  overhead: {cpu: 100m}\n"
+        "  initContainers:\n"
+        "  - {name: side, restartPolicy: Always, resources: {requests: {cpu: 500m, memory: 1Gi}}}\n"
+        "  containers:\n"
+        "  - name: db\n"
+        "    resources: {requests: {cpu: '1.5', memory: 2Gi, example.com/disk: 1}}\n"
+        "    ports: [{hostPort: 5432, hostIP: 10.0.0.1, protocol: TCP}, {containerPort: 80}]\n"
+        "  nodeSelector: {kubernetes.io/arch: arm64}\n"
+        "  volumes:\n"
+        "  - {name: data, persistentVolumeClaim: {claimName: data-db-0}}\n"
+        "  - {name: tmp, ephemeral: {volumeClaimTemplate: {}}}\n"
+        "  - {name: none, emptyDir: {}}\n"
+        "  tolerations: [{operator: Exists}, {key: load, operator: Lt, value: '5'}]\n"
+        "  affinity:\n"
+        "    nodeAffinity:\n"
+        "      requiredDuringSchedulingIgnoredDuringExecution:\n"
+        "        nodeSelectorTerms:\n"
+        "        - matchExpressions: [{key: zone, operator: In, values: [a, b]}]\n"
+        "        - matchFields: [{key: metadata.name, operator: In, values: [n1]}]\n"
+        "      preferredDuringSchedulingIgnoredDuringExecution:\n"
+        "      - {weight: 7, preference: {matchExpressions: [{key: z, operator: Gt, values: "
+        "['3']}]}}\n"
+        "    podAntiAffinity:\n"
+        "      requiredDuringSchedulingIgnoredDuringExecution:\n"
+        "      - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: db}}}\n"
+        "      preferredDuringSchedulingIgnoredDuringExecution:\n"
+        "      - {weight: 3, podAffinityTerm: {topologyKey: zone, namespaceSelector: {}}}\n"
+        "  topologySpreadConstraints:\n"
+        "  - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, minDomains: 2,\n"
+        "     nodeTaintsPolicy: Honor, labelSelector: {matchExpressions: [{key: a, operator: "
+        "Exists}]}}\n"
+        "status:\n"
+        "  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable, message: "
+        "no}]\n",
+        &p);
+    assert_true(p.unschedulable && p.gated && !p.ready && !p.unready);
+    assert_true(pod_is_pending(&p));
+    assert_int_equal(p.resource_claims, 1);
+    assert_int_equal(resources_get(p.requests, SYM_CPU), 3100);
+    assert_int_equal(resources_get(p.requests, SYM_MEMORY), 3LL << 30);
+    assert_int_equal(p.meta.annotations.count, 3);
+    expect_span(annotations_get(p.meta.annotations, SYM_DO_NOT_DISRUPT), "1h");
+    assert_int_equal(p.ports.count, 1);
+    assert_int_equal(p.ports.items[0].port, 5432);
+    assert_int_equal(p.volumes.count, 2);
+    expect_span(p.volumes.items[0].claim, "data-db-0");
+    expect_span(p.volumes.items[1].claim, "db-0-tmp");
+    assert_true(p.volumes.items[1].ephemeral);
+    assert_true(p.tolerations.items[1].unknown_operator);
+    const struct affinity *a = p.affinity;
+    assert_non_null(a);
+    assert_true(a->has_required_node);
+    assert_int_equal(a->required_node.count, 2);
+    assert_int_equal(a->required_node.items[0].match_expressions.items[0].values.count, 2);
+    assert_true(a->required_node.items[1].has_match_fields);
+    assert_int_equal(a->preferred_node.items[0].weight, 7);
+    assert_int_equal(a->preferred_node.items[0].preference.match_expressions.items[0].op, OP_GT);
+    assert_true(a->required_anti.items[0].has_selector);
+    assert_false(a->required_anti.items[0].has_namespace_selector);
+    assert_true(a->preferred_anti.items[0].term.has_namespace_selector);
+    assert_int_equal(a->required_pod.count, 0);
+    assert_true(p.spreads.items[0].hard && p.spreads.items[0].honor_taints);
+    assert_false(p.spreads.items[0].ignore_affinity);
+    assert_int_equal(p.spreads.items[0].min_domains, 2);
+
+    struct symtab *other = kube_symtab_new();
+    struct pod *copy = schema_pack(&pod_schema, &p, 16, syms, other, NULL);
+    struct pod *packed = (void *)((char *)copy + 16);
+    expect_span(
+        sym_text(other,
+                 packed->affinity->required_anti.items[0].selector.match_labels.items[0].value),
+        "db");
+    expect_span(packed->volumes.items[1].claim, "db-0-tmp");
+    assert_ptr_not_equal(packed->affinity, a);
+    free(copy);
+    symtab_unref(other);
+}
+
+static void test_empty_affinity(void **state)
+{
+    (void)state;
+    struct pod p;
+    decode_well(KIND_POD,
+                "spec: {affinity: {nodeAffinity: "
+                "{requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: []}}}}",
+                &p);
+    assert_true(p.affinity->has_required_node); /* no terms: it matches no node */
+    decode_well(KIND_POD, "spec: {affinity: {nodeAffinity: {}}}", &p);
+    assert_false(p.affinity->has_required_node);
+    decode_well(KIND_POD, "spec: {affinity: null, nodeSelector: null}", &p);
+    assert_null(p.affinity);
+}
+
+static void test_node(void **state)
+{
+    (void)state;
+    struct node n;
+    decode_well(
+        KIND_NODE,
+        "metadata: {name: n1, labels: {karpenter.sh/nodepool: general}}\n"
+        "spec: {providerID: kwok://n1, unschedulable: true, taints: [\n"
+        "  {key: karpenter.sh/unregistered, effect: NoExecute},\n"
+        "  {key: a, value: b, effect: Strange, timeAdded: '2026-11-20T12:00:00Z'}]}\n"
+        "status: {capacity: {cpu: 4, memory: 16Gi, pods: 110}, allocatable: {cpu: 3900m},\n"
+        "  conditions: [{type: Ready, status: 'True', reason: KubeletReady, message: long}],\n"
+        "  images: [{names: [a, b], sizeBytes: 5}]}",
+        &n);
+    expect_span(n.provider_id, "kwok://n1");
+    assert_true(n.unschedulable && node_is_ready(&n));
+    assert_int_equal(resources_get(n.capacity, SYM_CPU), 4000);
+    assert_int_equal(resources_get(n.allocatable, SYM_CPU), 3900);
+    assert_int_equal(n.taints.items[0].key, SYM_UNREGISTERED);
+    assert_true(taint_is_ephemeral(&n.taints.items[0], syms));
+    assert_int_equal(n.taints.items[1].effect, TAINT_OTHER);
+    assert_false(taint_is_ephemeral(&n.taints.items[1], syms));
+    assert_int_equal(n.taints.items[1].added, 1795176000000);
+    assert_null(n.conditions.items[0].message.ptr);
+    struct taint readiness = {.key = sym_intern(syms, SPAN("readiness.k8s.io/gpu"))};
+    assert_true(taint_is_ephemeral(&readiness, syms));
+    struct taint not_ready = {.key = SYM_NOT_READY, .effect = TAINT_PREFER_NO_SCHEDULE};
+    assert_false(taint_is_ephemeral(&not_ready, syms));
+}
+
+static void test_claim(void **state)
+{
+    (void)state;
+    struct node_claim c;
+    decode_well(
+        KIND_NODE_CLAIM,
+        "metadata: {name: general-1, finalizers: [karpenter.sh/termination]}\n"
+        "spec:\n"
+        "  nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
+        "  requirements: [{key: a, operator: In, values: [x], minValues: 1},\n"
+        "    {key: b, operator: equals}]\n"
+        "  resources: {requests: {cpu: 1}}\n"
+        "  terminationGracePeriod: 5m0s\n"
+        "status: {nodeName: '', providerID: kwok://n, lastPodEventTime: null,\n"
+        "  conditions: [{type: Launched, status: 'Unknown', reason: LaunchFailed, message: full,\n"
+        "    observedGeneration: 1, lastTransitionTime: '2026-11-20T12:00:00Z'}]}",
+        &c);
+    assert_true(syms_has(c.meta.finalizers, SYM_TERMINATION));
+    assert_true(c.has_expire_after && !c.never_expires);
+    assert_int_equal(c.expire_after, 720LL * MS_HOUR); /* the API server's default */
+    assert_true(c.has_grace && c.grace == 5 * MS_MINUTE);
+    assert_int_equal(c.node_name, SYM_NONE);
+    assert_int_equal(c.requirements.items[0].min_values, 1);
+    assert_int_equal(c.requirements.items[1].op, OP_NONE);
+    expect_span(c.requirements.items[1].op_text, "equals");
+    assert_int_equal(c.conditions.items[0].status, CONDITION_UNKNOWN);
+    expect_span(c.conditions.items[0].message, "full");
+    expect_span(node_class_label(&arena, &c.node_class), "karpenter.kwok.sh/kwoknodeclass");
+    decode_well(KIND_NODE_CLAIM, "spec: {expireAfter: Never}", &c);
+    assert_true(!c.has_expire_after && c.never_expires && !c.has_grace);
+}
+
+static void test_pool_defaults(void **state)
+{
+    (void)state;
+    struct node_pool p;
+    decode_well(KIND_NODE_POOL, "metadata: {name: p}\nspec: {template: {spec: {}}}", &p);
+    assert_true(p.has_expire_after && p.expire_after == 720LL * MS_HOUR);
+    assert_true(p.has_consolidate_after && p.consolidate_after == 0);
+    assert_int_equal(p.policy, CONSOLIDATE_EMPTY_OR_UNDERUTILIZED);
+    assert_true(p.has_budgets);
+    assert_int_equal(p.budgets.count, 1);
+    expect_span(p.budgets.items[0].nodes, "10%");
+    assert_false(p.has_labels || p.has_annotations || p.has_taints || p.has_startup_taints ||
+                 p.has_replicas || p.has_grace);
+}
+
+static void test_pool(void **state)
+{
+    (void)state;
+    struct node_pool p;
+    decode_well(
+        KIND_NODE_POOL,
+        "spec:\n"
+        "  weight: 10\n"
+        "  replicas: 3\n"
+        "  limits: {cpu: 100, memory: 1Ti, nodes: '5'}\n"
+        "  disruption:\n"
+        "    consolidationPolicy: WhenEmpty\n"
+        "    consolidateAfter: Never\n"
+        "    budgets: [{nodes: '5', reasons: [Empty]}, {schedule: '@daily', duration: 8h}]\n"
+        "  template:\n"
+        "    metadata: {labels: {}, annotations: {any.example.com/key: kept}}\n"
+        "    spec:\n"
+        "      expireAfter: 1h30m\n"
+        "      terminationGracePeriod: 0s\n"
+        "      taints: []\n"
+        "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
+        "      requirements: [{key: beta.kubernetes.io/arch, operator: Exists}]\n"
+        "status: {nodes: 2, resources: {cpu: 8}}\n",
+        &p);
+    assert_int_equal(p.weight, 10);
+    assert_true(p.has_replicas && p.replicas == 3);
+    assert_int_equal(resources_get(p.limits, SYM_CPU), 100000);
+    assert_int_equal(resources_get(p.limits, SYM_MEMORY), 1LL << 40);
+    assert_int_equal(resources_get(p.limits, SYM_NODES), 5);
+    assert_int_equal(p.policy, CONSOLIDATE_EMPTY);
+    assert_false(p.has_consolidate_after);
+    assert_int_equal(p.budgets.count, 2);
+    expect_span(p.budgets.items[1].nodes, "10%");
+    assert_true(p.budgets.items[0].has_reasons && !p.budgets.items[1].has_reasons);
+    assert_true(p.has_labels && p.labels.count == 0);
+    assert_true(p.has_taints && !p.has_startup_taints);
+    expect_span(p.annotations.items[0].value,
+                "kept"); /* all of the template's, unlike the object's */
+    assert_int_equal(p.expire_after, 90 * MS_MINUTE);
+    assert_true(p.has_grace && p.grace == 0);
+    assert_true(p.has_status_nodes && p.status_nodes == 2);
+    decode_well(KIND_NODE_POOL, "spec: {disruption: {budgets: []}}", &p);
+    assert_true(p.has_budgets && p.budgets.count == 0); /* no limit at all */
+    decode_well(KIND_NODE_POOL, "spec: {template: {spec: {expireAfter: 99999999h}}}", &p);
+    assert_int_equal(p.expire_after, DURATION_TOO_LONG); /* for pool_validate */
+}
+
+static void test_workloads(void **state)
+{
+    (void)state;
+    struct daemon_set ds;
+    decode_well(
+        KIND_DAEMON_SET,
+        "metadata: {name: agent, namespace: kube-system}\n"
+        "spec: {template: {metadata: {labels: {app: agent}}, spec: {containers: [\n"
+        "  {name: a, resources: {requests: {cpu: 100m}, limits: {cpu: 1, memory: 64Mi}}}]}}}",
+        &ds);
+    assert_int_equal(resources_get(ds.template.requests, SYM_CPU), 100);
+    assert_int_equal(resources_get(ds.template.requests, SYM_MEMORY), 64 * 1024 * 1024);
+    assert_int_equal(ds.template.meta.labels.count, 1);
+
+    struct disruption_budget b;
+    decode_well(KIND_DISRUPTION_BUDGET,
+                "metadata: {name: b}\nspec: {maxUnavailable: 1, minAvailable: 50%, selector: {},\n"
+                "  unhealthyPodEvictionPolicy: AlwaysAllow}\nstatus: {disruptionsAllowed: 2}",
+                &b);
+    expect_span(b.max_unavailable, "1");
+    expect_span(b.min_available, "50%");
+    assert_true(b.has_selector && b.evict_unhealthy);
+    assert_int_equal(b.disruptions_allowed, 2);
+    struct disruption_budget *copy =
+        schema_pack(&disruption_budget_schema, &b, 0, syms, NULL, NULL);
+    expect_span(copy->min_available, "50%");
+    assert_ptr_not_equal(copy->min_available.ptr, b.min_available.ptr);
+    free(copy);
+    decode_well(KIND_DISRUPTION_BUDGET, "spec: {selector: null}", &b);
+    assert_false(b.has_selector); /* matches nothing */
+
+    struct ns ns;
+    decode_well(KIND_NAMESPACE, "metadata: {name: prod, labels: {env: prod}}", &ns);
+    assert_int_equal(ns.meta.labels.count, 1);
+    struct kwok_node_class c;
+    decode_well(KIND_KWOK_NODE_CLASS,
+                "metadata: {name: default}\nspec: {nodeRegistrationDelay: 5s}", &c);
+    assert_int_equal(c.registration_delay, 5 * MS_SECOND);
+}
+
+static void test_mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        const char *text, *want;
+    } rows[] = {
+        {KIND_POD, "spec:\n  containers:\n  - resources: {requests: {cpu: 1O0m}}",
+         "3: spec.containers[0].resources.requests.cpu: \"1O0m\" is not a quantity; did you mean "
+         "\"100m\"?"},
+        {KIND_POD, "spec: {containers: [{resources: {requests: {memory: [1]}}}]}",
+         "1: spec.containers[0].resources.requests.memory: a list is not a quantity"},
+        {KIND_NODE_POOL, "spec: {limits: {cpu: lots}}",
+         "1: spec.limits.cpu: \"lots\" is not a quantity"},
+        {KIND_NODE_POOL, "spec: {weight: ten}", "1: spec.weight: \"ten\" is not an integer"},
+        {KIND_NODE_POOL, "spec: {disruption: {consolidationPolicy: balanced}}",
+         "1: spec.disruption.consolidationPolicy: \"balanced\" is not a consolidation policy; use "
+         "WhenEmptyOrUnderutilized, WhenEmpty or Balanced"},
+        {KIND_NODE_POOL, "spec: {disruption: {consolidateAfter: 1d}}",
+         "1: spec.disruption.consolidateAfter: \"1d\" is not a duration; write hours, minutes and "
+         "seconds like \"720h\", or Never"},
+        {KIND_NODE_POOL, "spec: {template: {spec: {expireAfter: never}}}", "or Never"},
+        {KIND_NODE_POOL, "spec: {template: {spec: {terminationGracePeriod: Never}}}",
+         "1: spec.template.spec.terminationGracePeriod: \"Never\" is not a duration; write hours, "
+         "minutes and seconds like \"1h30m\""},
+        {KIND_POD, "metadata: {creationTimestamp: yesterday}",
+         "1: metadata.creationTimestamp: \"yesterday\" is not a time; write it like "
+         "\"2026-11-20T12:00:00Z\""},
+        {KIND_DISRUPTION_BUDGET, "spec: {maxUnavailable: some}",
+         "1: spec.maxUnavailable: \"some\" is not an integer or a percentage"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        void *out = arena_alloc(&arena, kind_info(rows[i].kind)->schema->size);
+        decode(rows[i].kind, rows[i].text, out);
+        if (mistakes.len == 0 || strstr(mistakes.ptr, rows[i].want) == NULL)
+            fail_msg("%s: got \"%s\", want \"%s\"", rows[i].text,
+                     mistakes.len != 0 ? mistakes.ptr : "", rows[i].want);
+    }
+}
+
+static void test_kinds(void **state)
+{
+    (void)state;
+    for (int k = 0; k < KIND_COUNT; k++) {
+        const struct kind_info *info = kind_info((enum kind)k);
+        assert_int_equal(kind_find(span_of(info->api_version), span_of(info->name)), k);
+        assert_int_equal(info->schema != NULL, k < KIND_STORED_COUNT);
+    }
+    assert_int_equal(kind_find(SPAN("v1"), SPAN("Deployment")), KIND_NONE);
+    struct meta m = {.name = SPAN("api-0"), .ns = SPAN("web")};
+    expect_span(kind_object_name(&arena, KIND_POD, &m), "Pod web/api-0");
+    m.ns = (struct span){NULL, 0};
+    expect_span(kind_object_name(&arena, KIND_NODE_POOL, &m), "NodePool api-0");
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena, 0);
+    syms = kube_symtab_new();
+    parser = doc_parser_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    buf_release(&mistakes);
+    doc_parser_free(parser);
+    symtab_unref(syms);
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_web_pod),       cmocka_unit_test(test_memory_of_a_pod),
+        cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
+        cmocka_unit_test(test_node),          cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_workloads),     cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_kinds),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

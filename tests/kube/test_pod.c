@@ -1,0 +1,97 @@
+#include "kube/pod.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
+enum { START = 1000000 };
+
+static struct owner daemon_owner = {.api_version = SYM_API_APPS_V1, .kind = SYM_KIND_DAEMON_SET};
+static struct owner node_owner = {.api_version = SYM_API_V1, .kind = SYM_KIND_NODE};
+static struct owner replica_owner = {.api_version = SYM_API_APPS_V1, .kind = SYM_KIND_REPLICA_SET};
+static struct owner stateful_owner = {.api_version = SYM_API_APPS_V1,
+                                      .kind = SYM_KIND_STATEFUL_SET};
+static struct toleration tolerates_all = {.exists = true};
+static struct annotation stays = {SYM_DO_NOT_DISRUPT, SPAN_INIT("true")};
+
+#define OWNED(o) .meta = {.owners = {&(o), 1}}
+
+static const struct {
+    const char *label;
+    struct pod pod;
+    bool pending, reschedulable, evictable;
+} rows[] = {
+    {"unschedulable", {.unschedulable = true}, true, true, true},
+    {"never seen by a scheduler", {.node = SYM_NONE}, false, true, true},
+    {"bound", {.unschedulable = true, .node = 1}, false, true, true},
+    {"preempting", {.unschedulable = true, .nominated_node = 1}, false, true, true},
+    {"of a DaemonSet", {.unschedulable = true, OWNED(daemon_owner)}, false, false, true},
+    {"mirror pod", {.unschedulable = true, OWNED(node_owner)}, false, false, false},
+    {"of a ReplicaSet", {.unschedulable = true, OWNED(replica_owner)}, true, true, true},
+    {"terminating", {.unschedulable = true, .meta = {.deleted = 1}}, true, false, false},
+    {"terminating, of a StatefulSet",
+     {.unschedulable = true, .meta = {.deleted = 1, .owners = {&stateful_owner, 1}}},
+     true,
+     true,
+     false},
+    {"failed", {.node = 1, .phase = POD_FAILED}, false, false, false},
+    {"succeeded", {.node = 1, .phase = POD_SUCCEEDED}, false, false, false},
+    {"tolerates everything", {.node = 1, .tolerations = {&tolerates_all, 1}}, false, true, false},
+    {"do not disrupt", {.node = 1, .meta = {.annotations = {&stays, 1}}}, false, true, false},
+};
+
+static void test_predicates(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct pod *p = &rows[i].pod;
+        if (pod_is_pending(p) != rows[i].pending)
+            fail_msg("%s: pending, want %d", rows[i].label, rows[i].pending);
+        if (pod_is_reschedulable(p) != rows[i].reschedulable)
+            fail_msg("%s: reschedulable, want %d", rows[i].label, rows[i].reschedulable);
+        if (pod_is_evictable(p, START) != rows[i].evictable)
+            fail_msg("%s: evictable, want %d", rows[i].label, rows[i].evictable);
+    }
+    assert_true(pod_is_daemon(&(struct pod){OWNED(daemon_owner)}));
+    assert_true(pod_is_static(&(struct pod){OWNED(node_owner)}));
+    assert_false(pod_is_static(&(struct pod){OWNED(replica_owner)}));
+}
+
+static void test_do_not_disrupt(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value;
+        wall_ms start, now;
+        bool want;
+    } at[] = {
+        {"true", START, START, true},
+        {"false", START, START, false},
+        {"", START, START, false},
+        {"True", START, START, false},
+        {"1h", START, START + MS_HOUR - 1, true},
+        {"1h", START, START + MS_HOUR, false},
+        {"1h", 0, START, true}, /* not started yet */
+        {"0s", START, START, false},
+        {"-1h", START, START, false},
+        {"1d", START, START, false},
+        {"1.5h30m", START, START + 2 * MS_HOUR - 1, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct annotation a = {SYM_DO_NOT_DISRUPT, span_of(at[i].value)};
+        struct pod p = {.meta = {.annotations = {&a, 1}}, .start_time = at[i].start};
+        if (pod_do_not_disrupt(&p, at[i].now) != at[i].want)
+            fail_msg("\"%s\" at %lld: want %d", at[i].value, (long long)at[i].now, at[i].want);
+    }
+    assert_false(pod_do_not_disrupt(&(struct pod){.node = SYM_NONE}, START));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_predicates),
+        cmocka_unit_test(test_do_not_disrupt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,326 @@
+/* Requirements are written "a,b" operator by operator in a small notation, so that the tables of
+ * the specification can be copied row by row: "In a b", "NotIn 1 2", "Gt 1", "Exists",
+ * "DoesNotExist". */
+#include "kube/requirement.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+static struct arena arena;
+static struct symtab *syms;
+
+static enum op op_of(struct span s)
+{
+    for (int op = OP_IN; op <= OP_LTE; op++)
+        if (span_eq(s, span_of(op_name((enum op)op))))
+            return (enum op)op;
+    return OP_NONE;
+}
+
+static struct expression expression_of(struct span key, struct span rest)
+{
+    sym *values = ARENA_ARRAY(&arena, sym, 16);
+    struct expression e = {.key = sym_intern(syms, key), .values = {values, 0}};
+    e.op_text = span_cut(rest, ' ', &rest);
+    e.op = op_of(e.op_text);
+    while (rest.len != 0) {
+        struct span value = span_cut(rest, ' ', &rest);
+        if (span_has_prefix(value, SPAN("min=")))
+            e.min_values = atoi(value.ptr + 4);
+        else
+            values[e.values.count++] = sym_intern(syms, value);
+    }
+    return e;
+}
+
+static struct requirement parse(const char *text)
+{
+    struct expression e = expression_of(SPAN("k"), span_of(text));
+    return requirement_of(&arena, syms, &e);
+}
+
+static const char *text_of(const struct requirement *r)
+{
+    struct buf b = {0};
+    requirement_put(&b, r, syms);
+    const char *text = arena_cstr(&arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+/* "zone In a; custom NotIn b" */
+static struct requirements parse_set(const char *text)
+{
+    struct requirements s = {NULL, 0};
+    struct span rest = span_of(text);
+    while (rest.len != 0) {
+        struct span one = span_cut(rest, ';', &rest), after;
+        while (one.len != 0 && one.ptr[0] == ' ')
+            one = (struct span){one.ptr + 1, one.len - 1};
+        struct span key = span_cut(one, ' ', &after);
+        if (span_eq(key, SPAN("zone")))
+            key = SPAN("topology.kubernetes.io/zone");
+        struct expression e = expression_of(key, after);
+        struct requirement r = requirement_of(&arena, syms, &e);
+        requirements_add(&arena, &s, &r, syms);
+    }
+    return s;
+}
+
+/* provisioning 3.4, the table: cell [row][column] is row AND column. */
+static void test_intersection_table(void **state)
+{
+    (void)state;
+    enum { SIZE = 12 };
+    static const char *const head[SIZE] = {"Exists",  "DoesNotExist", "In A",   "In A B",
+                                           "NotIn A", "In 1",         "In 1 9", "NotIn 1 2",
+                                           "Gt 1",    "Gt 9",         "Lt 1",   "Lt 9"};
+#define E_ "k Exists"
+#define D_ "k DoesNotExist"
+#define A_ "k In [A]"
+#define AB "k In [A B]"
+#define NA "k NotIn [A]"
+#define I1 "k In [1]"
+#define I19 "k In [1 9]"
+#define I9 "k In [9]"
+#define N12 "k NotIn [1 2]"
+#define G1 "k Exists >=2"
+#define G9 "k Exists >=10"
+#define L1 "k Exists <=0"
+#define L9 "k Exists <=8"
+#define N2G "k NotIn [2] >=2"
+#define N12L "k NotIn [1 2] <=8"
+#define NA12 "k NotIn [1 2 A]"
+#define G1L9 "k Exists >=2 <=8"
+    static const char *const want[SIZE][SIZE] = {
+        {E_, D_, A_, AB, NA, I1, I19, N12, G1, G9, L1, L9},
+        {D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_},
+        {A_, D_, A_, A_, D_, D_, D_, A_, D_, D_, D_, D_},
+        {AB, D_, A_, AB, "k In [B]", D_, D_, AB, D_, D_, D_, D_},
+        {NA, D_, D_, "k In [B]", NA, I1, I19, NA12, G1, G9, L1, L9},
+        {I1, D_, D_, D_, I1, I1, I1, D_, D_, D_, D_, I1},
+        {I19, D_, D_, D_, I19, I1, I19, I9, I9, D_, D_, I1},
+        {N12, D_, A_, AB, NA12, D_, I9, N12, N2G, G9, L1, N12L},
+        {G1, D_, D_, D_, G1, D_, I9, N2G, G1, G9, D_, G1L9},
+        {G9, D_, D_, D_, G9, D_, D_, G9, G9, G9, D_, D_},
+        {L1, D_, D_, D_, L1, D_, D_, L1, D_, D_, L1, L1},
+        {L9, D_, D_, D_, L9, I1, I1, N12L, G1L9, D_, L1, L9},
+    };
+    for (size_t i = 0; i < SIZE; i++) {
+        for (size_t j = 0; j < SIZE; j++) {
+            struct requirement x = parse(head[i]), y = parse(head[j]);
+            struct requirement got = requirement_and(&arena, &x, &y, syms);
+            if (strcmp(text_of(&got), want[i][j]) != 0)
+                fail_msg("%s AND %s: got \"%s\", want \"%s\"", head[i], head[j], text_of(&got),
+                         want[i][j]);
+            bool meets = requirement_op(&got) != OP_DOES_NOT_EXIST;
+            if (requirement_intersects(&x, &y, syms) != meets)
+                fail_msg("%s meets %s: want %d", head[i], head[j], meets);
+        }
+    }
+}
+
+static void test_intersections(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *y, *want;
+    } rows[] = {
+        {"In a b", "In b c", "k In [b]"},
+        {"In a", "In b", D_},
+        {"NotIn a", "NotIn b", "k NotIn [a b]"},
+        {"In 1 5 9 x", "Gt 4", "k In [5 9]"},
+        {"Gt 4", "Lt 9", "k Exists >=5 <=8"},
+        {"Gt 4", "Lt 5", D_},
+        {"NotIn 6", "Gte 5", "k NotIn [6] >=5"},
+        {"NotIn 6 x 3", "Gte 5", "k NotIn [6] >=5"},
+        {"In a b min=2", "In a", "k In [a] minValues 2"},
+        {"Exists min=3", "In a min=2", "k In [a] minValues 3"},
+        {"Gt 4 min=2", "Lt 2", "k DoesNotExist minValues 2"},
+        {"Gte 5", "Lte 5", "k Exists >=5 <=5"},
+        {"Gt 9223372036854775807", "Exists", D_},
+        {"Lt 0", "Exists", "k Exists <=-1"},
+        {"Gt x", "Exists", D_},
+        {"In b a a b", "Exists", "k In [a b]"},
+        {"In g f e d c b a", "Exists", "k In [a b c d e and 2 others]"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct requirement x = parse(rows[i].x), y = parse(rows[i].y);
+        struct requirement got = requirement_and(&arena, &x, &y, syms);
+        if (strcmp(text_of(&got), rows[i].want) != 0)
+            fail_msg("%s AND %s: got \"%s\", want \"%s\"", rows[i].x, rows[i].y, text_of(&got),
+                     rows[i].want);
+    }
+}
+
+static void test_has_and_any(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *r, *value;
+        bool has;
+        const char *any; /* NULL: none */
+    } rows[] = {
+        {"In b a", "a", true, "a"},
+        {"In b a", "c", false, "a"},
+        {"NotIn a", "b", true, "0"},
+        {"NotIn a", "a", false, "0"},
+        {"NotIn 0 1", "0", false, "2"},
+        {"Exists", "x", true, "0"},
+        {"DoesNotExist", "x", false, NULL},
+        {"Gt 3", "4", true, "4"},
+        {"Gt 3", "3", false, "4"},
+        {"Gt 3", "x", false, "4"},
+        {"Lt 3", "2", true, "0"},
+        {"Lte 3", "3", true, "0"},
+        {"Gte 9223372036854775807", "9223372036854775807", true, "9223372036854775807"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct requirement r = parse(rows[i].r);
+        if (requirement_has(&r, sym_intern(syms, span_of(rows[i].value)), syms) != rows[i].has)
+            fail_msg("%s has %s: want %d", rows[i].r, rows[i].value, rows[i].has);
+        sym any = requirement_any(&arena, syms, &r);
+        if (!span_eq(sym_text(syms, any), span_of(rows[i].any)))
+            fail_msg("any of %s: got \"%.*s\"", rows[i].r, SPAN_ARG(sym_text(syms, any)));
+    }
+    struct requirement x = parse("NotIn 5"), y = parse("Gte 5"), z = parse("Lte 5");
+    struct requirement both = requirement_and(&arena, &y, &z, syms);
+    both = requirement_and(&arena, &both, &x, syms);
+    assert_int_equal(requirement_any(&arena, syms, &both),
+                     SYM_NONE); /* 5 is the only one, and excluded */
+}
+
+/* api 6.2 and provisioning 3.5. `lax` allows well-known keys to be undefined. */
+static void test_compatible(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *x, *y;
+        bool strict, lax;
+    } rows[] = {
+        {"", "zone In a", false, true},
+        {"", "custom In a", false, false},
+        {"", "custom NotIn a", true, true},
+        {"", "custom DoesNotExist", true, true},
+        {"", "custom Exists", false, false},
+        {"", "custom Gt 1", false, false},
+        {"custom In a", "custom DoesNotExist", false, false},
+        {"custom DoesNotExist", "custom NotIn a", true, true},
+        {"zone In a", "zone In b", false, false},
+        {"zone In a", "", true, true},
+        {"custom In v", "custom In v w", true, true},
+        {"custom In v", "custom NotIn v", false, false},
+        {"custom In v", "custom Exists", true, true},
+        {"custom NotIn a", "custom DoesNotExist", true, true},
+        {"custom Exists", "custom DoesNotExist", false, false},
+        {"zone In a; custom In b", "custom In b; zone In a c", true, true},
+        {"zone In a; custom In b", "custom In c; zone In a c", false, false},
+    };
+    sym zone = SYM_ZONE;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct requirements x = parse_set(rows[i].x), y = parse_set(rows[i].y);
+        if (requirements_compatible(&x, &y, (struct syms){0}, syms, NULL, NULL) != rows[i].strict)
+            fail_msg("{%s} strictly takes {%s}: want %d", rows[i].x, rows[i].y, rows[i].strict);
+        if (requirements_compatible(&x, &y, (struct syms){&zone, 1}, syms, NULL, NULL) !=
+            rows[i].lax)
+            fail_msg("{%s} takes {%s}: want %d", rows[i].x, rows[i].y, rows[i].lax);
+    }
+    sym bad = SYM_NONE;
+    bool undefined = false;
+    struct requirements x = parse_set("a In 1; b In 1"), y = parse_set("a In 1; b In 2");
+    assert_false(requirements_compatible(&x, &y, (struct syms){0}, syms, &bad, &undefined));
+    assert_string_equal(sym_text(syms, bad).ptr, "b");
+    assert_false(undefined);
+    y = parse_set("c In 2");
+    assert_false(requirements_compatible(&x, &y, (struct syms){0}, syms, &bad, &undefined));
+    assert_string_equal(sym_text(syms, bad).ptr, "c");
+    assert_true(undefined);
+}
+
+static void test_sets(void **state)
+{
+    (void)state;
+    struct sym_pair labels[] = {
+        {sym_intern(syms, SPAN("z")), sym_intern(syms, SPAN("1"))},
+        {SYM_HOSTNAME, sym_intern(syms, SPAN("n1"))},
+        {SYM_BETA_ARCH, SYM_AMD64},
+        {SYM_ARCH, SYM_AMD64},
+    };
+    struct requirements s = requirements_of_labels(&arena, syms, (struct sym_pairs){labels, 4});
+    assert_int_equal(s.count, 3); /* the alias and the name of arch are one key */
+    struct buf b = {0};
+    requirements_put(&b, &s, syms);
+    assert_string_equal(b.ptr, "kubernetes.io/arch In [amd64], z In [1]");
+    struct requirements more = parse_set("z In 1 2; y Exists");
+    struct requirements before = s;
+    requirements_add_all(&arena, &s, &more, syms);
+    buf_clear(&b);
+    requirements_put(&b, &s, syms);
+    assert_string_equal(b.ptr, "kubernetes.io/arch In [amd64], y Exists, z In [1]");
+    assert_int_equal(before.count, 3);
+    buf_release(&b);
+    assert_null(requirements_get(&s, SYM_ZONE));
+}
+
+static void test_expressions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *want;
+    } rows[] = {
+        {"b In y x; a Exists", "a Exists, b In x y"},
+        {"a Gt 4; a Lt 9", "a Gte 5, a Lte 8"},
+        {"a NotIn 6 7; a Gt 4", "a Gte 5, a NotIn 6 7"}, /* upstream loses the exclusions */
+        {"a DoesNotExist", "a DoesNotExist"},
+        {"a Gt 4 min=2", "a Gte 5 min=2"},
+        {"a In x y min=2", "a In x y min=2"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct requirements s = parse_set(rows[i].set);
+        struct expressions list = requirements_expressions(&arena, syms, &s);
+        struct buf b = {0};
+        for (uint32_t k = 0; k < list.count; k++) {
+            const struct expression *e = &list.items[k];
+            buf_addf(&b, "%s%s %s", k != 0 ? ", " : "", sym_text(syms, e->key).ptr, op_name(e->op));
+            for (uint32_t v = 0; v < e->values.count; v++)
+                buf_addf(&b, " %s", sym_text(syms, e->values.items[v]).ptr);
+            if (e->min_values != 0)
+                buf_addf(&b, " min=%d", (int)e->min_values);
+        }
+        if (strcmp(b.ptr, rows[i].want) != 0)
+            fail_msg("%s: got \"%s\", want \"%s\"", rows[i].set, b.ptr, rows[i].want);
+        buf_release(&b);
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    arena_init(&arena, 0);
+    syms = kube_symtab_new();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    symtab_unref(syms);
+    arena_release(&arena);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_intersection_table),
+        cmocka_unit_test(test_intersections),
+        cmocka_unit_test(test_has_and_any),
+        cmocka_unit_test(test_compatible),
+        cmocka_unit_test(test_sets),
+        cmocka_unit_test(test_expressions),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,400 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kube/node.h"
+#include "kube/pod.h"
+#include "kube/store.h"
+
+struct feeder { /* hands JSON texts to a store, as a watch would */
+    struct store *store;
+    struct doc_parser *parser;
+};
+
+static void tell(struct feeder *f, enum kind kind, enum watch_event e, const char *json)
+{
+    const struct doc *doc;
+    struct err err;
+    if (!doc_parse_json(f->parser, span_of(json), &doc, &err))
+        fail_msg("%s: %s", err.msg, json);
+    store_event(f->store, kind, e, doc_root(doc));
+}
+
+static void put_pod(struct feeder *f, const char *name, int version, const char *label)
+{
+    char json[512];
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"u-%s\","
+             "\"resourceVersion\":\"%d\",\"labels\":{\"v\":\"%s\"}},\"spec\":{\"containers\":[]}}",
+             name, name, version, label);
+    tell(f, KIND_POD, WATCH_PUT, json);
+}
+
+static void delete_pod(struct feeder *f, const char *name)
+{
+    char json[256];
+    snprintf(json, sizeof(json), "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\"}}", name);
+    tell(f, KIND_POD, WATCH_DELETE, json);
+}
+
+static const struct snapshot *take(struct feeder *f)
+{
+    return (const struct snapshot *)share_take(store_share(f->store));
+}
+
+static void give_back(const struct snapshot *s)
+{
+    shared_unref((struct shared *)(uintptr_t)&s->shared);
+}
+
+/* The value of label "v" of pod web/<name>, or "" when it is not there. */
+static const char *label_of(const struct snapshot *s, const char *name)
+{
+    const struct pod *p = snapshot_find(s, KIND_POD, SPAN("web"), span_of(name));
+    if (p == NULL)
+        return "";
+    sym value = sym_pairs_get(p->meta.labels, sym_find(s->syms, SPAN("v")));
+    return sym_text(s->syms, value).ptr;
+}
+
+static int setup(void **state)
+{
+    struct feeder *f = mem_new(sizeof(*f));
+    f->store = store_new(NULL);
+    f->parser = doc_parser_new();
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct feeder *f = *state;
+    store_free(f->store);
+    doc_parser_free(f->parser);
+    free(f);
+    return 0;
+}
+
+static void test_a_snapshot_never_changes(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    store_publish(f->store, 0);
+    const struct snapshot *first = take(f);
+    put_pod(f, "a", 2, "two");
+    put_pod(f, "b", 3, "one");
+    assert_string_equal(label_of(first, "a"), "one");
+    store_publish(f->store, 50);
+    const struct snapshot *second = take(f);
+    delete_pod(f, "a");
+    store_publish(f->store, 100);
+    const struct snapshot *third = take(f);
+    assert_string_equal(label_of(first, "a"), "one");
+    assert_string_equal(label_of(first, "b"), "");
+    assert_string_equal(label_of(second, "a"), "two");
+    assert_string_equal(label_of(second, "b"), "one");
+    assert_string_equal(label_of(third, "a"), "");
+    assert_int_equal(first->state[KIND_POD].count, 1);
+    assert_int_equal(second->state[KIND_POD].count, 2);
+    assert_int_equal(third->state[KIND_POD].count, 1);
+    give_back(second); /* in another order than they came */
+    give_back(first);
+    give_back(third);
+}
+
+static void test_many_objects_are_found_and_walked_once(void **state)
+{
+    struct feeder *f = *state;
+    enum { COUNT = 5000 };
+    char name[32];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        put_pod(f, name, i + 1, "x");
+        if (i % 700 == 0)
+            store_publish(f->store, i);
+    }
+    for (int i = 0; i < COUNT; i += 3) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        delete_pod(f, name);
+    }
+    store_publish(f->store, COUNT);
+    const struct snapshot *s = take(f);
+    uint32_t seen = 0;
+    struct snapshot_iter it = snapshot_each(s, KIND_POD);
+    for (const struct pod *p; (p = snapshot_next(&it)) != NULL; seen++)
+        assert_ptr_equal(snapshot_find(s, KIND_POD, p->meta.ns, p->meta.name), p);
+    assert_int_equal(seen, s->state[KIND_POD].count);
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        assert_string_equal(label_of(s, name), i % 3 == 0 ? "" : "x");
+    }
+    give_back(s);
+}
+
+static void test_a_list_forgets_what_it_does_not_name(void **state)
+{
+    struct feeder *f = *state;
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "a", 1, "x");
+    put_pod(f, "b", 2, "x");
+    put_pod(f, "c", 3, "x");
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_false(s->state[KIND_POD].synced);
+    give_back(s);
+    store_list_end(f->store, KIND_POD);
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "b", 2, "x"); /* unchanged: kept without a look */
+    store_list_end(f->store, KIND_POD);
+    store_publish(f->store, 50);
+    s = take(f);
+    assert_true(s->state[KIND_POD].synced);
+    assert_int_equal(s->state[KIND_POD].count, 1);
+    assert_int_equal(s->state[KIND_POD].before_list, 3);
+    assert_int_equal(s->state[KIND_POD].lost_in_list, 2);
+    assert_string_equal(label_of(s, "b"), "x");
+    give_back(s);
+}
+
+static void test_an_older_version_is_ignored_outside_a_list(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 9, "new");
+    put_pod(f, "a", 8, "old");
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_string_equal(label_of(s, "a"), "new");
+    give_back(s);
+    /* A restored etcd counts from an earlier version on: the LIST is the truth. */
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "a", 5, "restored");
+    store_list_end(f->store, KIND_POD);
+    store_publish(f->store, 50);
+    s = take(f);
+    assert_string_equal(label_of(s, "a"), "restored");
+    give_back(s);
+}
+
+static void test_what_does_not_decode_is_set_aside(void **state)
+{
+    struct feeder *f = *state;
+    tell(f, KIND_NODE_POOL, WATCH_PUT,
+         "{\"metadata\":{\"name\":\"general\",\"resourceVersion\":\"1\"},\"spec\":{\"weight\":10}}");
+    tell(f, KIND_NODE_POOL, WATCH_PUT,
+         "{\"metadata\":{\"name\":\"general\",\"resourceVersion\":\"2\"},"
+         "\"spec\":{\"weight\":\"ten\"}}");
+    tell(f, KIND_NODE_POOL, WATCH_PUT,
+         "{\"metadata\":{\"name\":\"broken\",\"resourceVersion\":\"3\"},"
+         "\"spec\":{\"weight\":[]}}");
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_int_equal(s->aside_count, 2);
+    assert_true(span_eq(s->asides[0].name, SPAN("general")));
+    assert_true(span_has_prefix(s->asides[0].reason, SPAN("spec.weight: ")));
+    const struct node_pool *pool = snapshot_find(s, KIND_NODE_POOL, SPAN(""), SPAN("general"));
+    assert_non_null(pool); /* the last version that could be read stays */
+    assert_int_equal(pool->weight, 10);
+    assert_null(snapshot_find(s, KIND_NODE_POOL, SPAN(""), SPAN("broken")));
+    give_back(s);
+    tell(f, KIND_NODE_POOL, WATCH_PUT,
+         "{\"metadata\":{\"name\":\"general\",\"resourceVersion\":\"4\"},\"spec\":{\"weight\":11}}");
+    tell(f, KIND_NODE_POOL, WATCH_DELETE, "{\"metadata\":{\"name\":\"broken\"}}");
+    store_publish(f->store, 50);
+    s = take(f);
+    assert_int_equal(s->aside_count, 0);
+    pool = snapshot_find(s, KIND_NODE_POOL, SPAN(""), SPAN("general"));
+    assert_int_equal(pool->weight, 11);
+    give_back(s);
+}
+
+static void put_broken_pool(struct feeder *f, const char *name, int version)
+{
+    char json[256];
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%d\"},"
+             "\"spec\":{\"weight\":[]}}",
+             name, version);
+    tell(f, KIND_NODE_POOL, WATCH_PUT, json);
+}
+
+/* Its deletion was missed while the watch was down. */
+static void test_a_list_forgets_what_was_set_aside(void **state)
+{
+    struct feeder *f = *state;
+    put_broken_pool(f, "gone", 1);
+    put_broken_pool(f, "stays", 2);
+    tell(f, KIND_NODE_CLAIM, WATCH_PUT, "{\"metadata\":{\"name\":\"other\"},\"spec\":[]}");
+    store_list_begin(f->store, KIND_NODE_POOL);
+    put_broken_pool(f, "stays", 2);
+    store_list_end(f->store, KIND_NODE_POOL);
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_int_equal(s->aside_count, 2);
+    for (uint32_t i = 0; i < s->aside_count; i++)
+        assert_false(span_eq(s->asides[i].name, SPAN("gone")));
+    give_back(s);
+}
+
+/* A list that is begun anew (410 to a later page) has lost what was there before it was first begun. */
+static void test_a_list_begun_twice_counts_from_the_first(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "x");
+    put_pod(f, "b", 2, "x");
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "c", 3, "x");
+    put_pod(f, "d", 4, "x");
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "c", 3, "x");
+    store_list_end(f->store, KIND_POD);
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_int_equal(s->state[KIND_POD].before_list, 2);
+    assert_int_equal(s->state[KIND_POD].count, 1);
+    give_back(s);
+}
+
+static void test_equal_content_has_one_order(void **state)
+{
+    struct feeder *f = *state;
+    struct feeder other = {.store = store_new(NULL), .parser = f->parser};
+    enum { COUNT = 300 };
+    char name[32];
+    for (int i = 0; i < COUNT; i++) {
+        snprintf(name, sizeof(name), "pod-%d", i);
+        put_pod(f, name, i + 1, "x");
+        snprintf(name, sizeof(name), "pod-%d", COUNT - 1 - i);
+        put_pod(&other, name, COUNT - i, "x");
+        put_pod(&other, "passing", COUNT + i, "x");
+        delete_pod(&other, "passing");
+    }
+    store_publish(f->store, 0);
+    store_publish(other.store, 0);
+    const struct snapshot *a = take(f), *b = take(&other);
+    struct snapshot_iter x = snapshot_each(a, KIND_POD), y = snapshot_each(b, KIND_POD);
+    for (const struct pod *p; (p = snapshot_next(&x)) != NULL;) {
+        const struct pod *q = snapshot_next(&y);
+        if (q == NULL || !span_eq(p->meta.name, q->meta.name))
+            fail_msg("%.*s here, %.*s there", SPAN_ARG(p->meta.name),
+                     SPAN_ARG(q != NULL ? q->meta.name : SPAN("nothing")));
+    }
+    assert_null(snapshot_next(&y));
+    give_back(a);
+    give_back(b);
+    store_free(other.store);
+}
+
+static void test_publishing_waits_its_turn(void **state)
+{
+    struct feeder *f = *state;
+    store_publish(f->store, 1000);
+    assert_true(store_due(f->store) == INT64_MAX);
+    put_pod(f, "a", 1, "x");
+    assert_true(store_due(f->store) == 1000 + STORE_PUBLISH_MS);
+    store_publish(f->store, 1050);
+    put_pod(f, "a", 1, "x"); /* nothing new */
+    assert_true(store_due(f->store) == INT64_MAX);
+    struct err broken = {.kind = ERR_RETRY};
+    store_state(f->store, KIND_NODE, &broken, 1060);
+    store_state(f->store, KIND_NODE, &broken, 1090);
+    store_publish(f->store, 1100);
+    const struct snapshot *s = take(f);
+    assert_int_equal(s->state[KIND_NODE].broken_since, 1060);
+    give_back(s);
+    store_state(f->store, KIND_NODE, NULL, 1110);
+    store_publish(f->store, 1150);
+    s = take(f);
+    assert_int_equal(s->state[KIND_NODE].broken_since, 0);
+    give_back(s);
+}
+
+/* Label values come and go: the table is made anew when most of it is dead, and every object still
+ * reads the same. */
+static void test_dead_symbols_are_forgotten(void **state)
+{
+    struct feeder *f = *state;
+    char label[32];
+    uint32_t largest = 0;
+    put_pod(f, "steady", 1, "steady");
+    for (int i = 0; i < 60000; i++) {
+        snprintf(label, sizeof(label), "value-%d", i);
+        put_pod(f, "restless", i + 2, label);
+        if (i % 500 == 0)
+            store_publish(f->store, i);
+        uint32_t limit = symtab_limit(store_syms(f->store));
+        largest = limit > largest ? limit : largest;
+    }
+    store_publish(f->store, 60000);
+    assert_true(largest < 20000);
+    const struct snapshot *s = take(f);
+    assert_string_equal(label_of(s, "steady"), "steady");
+    assert_string_equal(label_of(s, "restless"), "value-59999");
+    assert_int_equal(sym_find(s->syms, SPAN("cpu")), SYM_CPU);
+    give_back(s);
+}
+
+enum { WRITES = 3000, READERS = 2 };
+
+struct race {
+    struct share *share;
+    _Atomic(bool) done, wrong;
+};
+
+/* Every snapshot holds pods a and b of the same write. */
+static void *read_pairs(void *user)
+{
+    struct race *r = user;
+    struct share_cache c = {0};
+    while (!atomic_load(&r->done)) {
+        const struct snapshot *s = (const struct snapshot *)share_read(r->share, &c);
+        if (s != NULL && strcmp(label_of(s, "a"), label_of(s, "b")) != 0)
+            atomic_store(&r->wrong, true);
+    }
+    share_drop(&c);
+    return NULL;
+}
+
+static void test_readers_beside_the_writer(void **state)
+{
+    struct feeder *f = *state;
+    struct race r = {.share = store_share(f->store)};
+    pthread_t threads[READERS];
+    for (int i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, read_pairs, &r), 0);
+    for (int i = 0; i < WRITES; i++) {
+        char label[32];
+        snprintf(label, sizeof(label), "v%d", i);
+        put_pod(f, "a", 2 * i + 1, label);
+        put_pod(f, "b", 2 * i + 2, label);
+        store_publish(f->store, i);
+    }
+    atomic_store(&r.done, true);
+    for (int i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+    assert_false(atomic_load(&r.wrong));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_a_snapshot_never_changes),
+        TEST(test_many_objects_are_found_and_walked_once),
+        TEST(test_a_list_forgets_what_it_does_not_name),
+        TEST(test_an_older_version_is_ignored_outside_a_list),
+        TEST(test_what_does_not_decode_is_set_aside),
+        TEST(test_a_list_forgets_what_was_set_aside),
+        TEST(test_a_list_begun_twice_counts_from_the_first),
+        TEST(test_equal_content_has_one_order),
+        TEST(test_publishing_waits_its_turn),
+        TEST(test_dead_symbols_are_forgotten),
+        TEST(test_readers_beside_the_writer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,213 @@
+/* Places: what the extender holds until it is bound, and how a new leader finds it again. */
+#include "support_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "planner/places.h"
+
+#define POOL                                                                                       \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: "          \
+    "{template: {spec: {requirements: []}}}\n"
+#define NODE                                                                                       \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {}\nstatus: {allocatable: "      \
+    "{cpu: 2, memory: 4Gi, pods: 10}}\n"
+#define POD(name_, cpu_, more_)                                                                    \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", uid: u-" name_ "}\nspec: {"       \
+    "containers: [{name: c, resources: {requests: {cpu: " cpu_ "}}}]" more_ "}\nstatus: {"         \
+    "conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+
+static void plan_to_places(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("b", "1", "") POD("c", "400m", ""));
+    struct places *p = places_of_plan(cluster_plan(&c), NULL, 1000);
+    assert_int_equal(p->count, 3);
+    const struct place *a = places_find(p, SPAN("u-a")), *b = places_find(p, SPAN("u-b"));
+    assert_true(a != NULL && b != NULL && places_find(p, SPAN("u-x")) == NULL);
+    assert_true(!a->on_claim && span_eq(a->target, SPAN("n1")));
+    assert_true(b->on_claim && span_eq(b->target, SPAN("default-1")));
+
+    struct places *later = places_of_plan(c.plan, p, 5000);
+    assert_int_equal(places_find(later, SPAN("u-a"))->since, 1000);
+    assert_int_equal(later->made, 5000);
+
+    struct held *all = places_held(&c.arena, p, c.world, (struct span){0});
+    assert_int_equal(held_at(all, 0)[0], 1900); /* a and c */
+    struct held *others = places_held(&c.arena, p, c.world, SPAN("u-a"));
+    assert_int_equal(held_at(others, 0)[0], 400);
+    places_destroy(&later->shared);
+    places_destroy(&p->shared);
+    cluster_release(&c);
+}
+
+/* A pod that was bound since holds nothing: it stands there. */
+static void bound_holds_nothing(void **state)
+{
+    (void)state;
+    struct cluster c, after;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL NODE POD("a", "1500m", ""));
+    struct places *p = places_of_plan(cluster_plan(&c), NULL, 1000);
+    cluster_init(&after);
+    cluster_types_c0(&after);
+    cluster_add(&after, POOL NODE POD("a", "1500m", ", nodeName: n1"));
+    cluster_plan(&after);
+    assert_null(held_at(places_held(&after.arena, p, after.world, (struct span){0}), 0));
+    places_destroy(&p->shared);
+    cluster_release(&c);
+    cluster_release(&after);
+}
+
+static void fits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pod;
+        amount held;
+        enum fit fit;
+    } rows[] = {
+        {"a", 0, FIT_YES},
+        {"a", 600, FIT_RESOURCES},
+        {"big", 0, FIT_RESOURCES},
+        {"zonal", 0, FIT_SELECTOR},
+        {"spread", 0, FIT_UNKNOWN},
+        {"spread", 1800, FIT_RESOURCES}, /* room is known though the rule is not */
+        {"port", 0, FIT_PORTS},
+    };
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("big", "3", "")
+                POD("zonal", "1", ", nodeSelector: {topology.kubernetes.io/zone: z}")
+                POD("spread", "1", ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: "
+                    "kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule}]")
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {name: holder}\nspec: {nodeName: n1, "
+                "containers: [{name: c, ports: [{containerPort: 1, hostPort: 80}]}]}\n"
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {name: port}\nspec: {containers: [{name: "
+                "c, ports: [{containerPort: 1, hostPort: 80}]}]}\nstatus: {conditions: [{type: "
+                "PodScheduled, status: \"False\", reason: Unschedulable}]}\n");
+    cluster_plan(&c);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        for (size_t n = 0; n < c.kinds[KIND_POD].count; n++) {
+            const struct pod *p = c.kinds[KIND_POD].items[n];
+            if (!span_eq(p->meta.name, span_of(rows[i].pod)))
+                continue;
+            amount held[8] = {rows[i].held};
+            int32_t id = world_class_of(c.world, p);
+            assert_true(id >= 0);
+            enum fit got = world_fits(c.world, id, 0, held);
+            if (got != rows[i].fit)
+                fail_msg("%s with %lld held: %s", rows[i].pod, (long long)rows[i].held,
+                         fit_name(got));
+        }
+    cluster_release(&c);
+}
+
+/* First fit alone would send both to n1. */
+static void kept(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *target;
+        bool on_claim;
+        const char *summary;
+    } rows[] = {
+        {"where it was", "n2", false, "node n1: b\nnode n2: a\n"},
+        {"a node that is gone", "n3", false, "node n1: a b\n"},
+        {"a claim nobody knows", "n2", true, "node n1: a b\n"},
+        {"a node without the room", "tiny", false, "node n1: a b\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_types_c0(&c);
+        cluster_add(&c, POOL NODE POD("a", "1", "") POD("b", "500m", "")
+                    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\nspec: {}\nstatus: "
+                    "{allocatable: {cpu: 2, memory: 4Gi, pods: 10}}\n"
+                    "---\napiVersion: v1\nkind: Node\nmetadata: {name: tiny}\nspec: {}\nstatus: "
+                    "{allocatable: {cpu: 900m, memory: 4Gi, pods: 10}}\n");
+        struct place place = {.uid = SPAN("u-a"), .target = span_of(rows[i].target),
+                              .on_claim = rows[i].on_claim};
+        struct places places = {.items = &place, .count = 1};
+        c.plan_options.places = &places;
+        cluster_plan(&c);
+        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
+}
+
+#define CLAIM(name_, planned_)                                                                     \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name_                   \
+    ", annotations: {stowage.dev/planned: \"" planned_ "\"}}\nspec: {}\nstatus: {providerID: "     \
+    "\"x://" name_ "\", allocatable: {cpu: 4, memory: 4Gi, pods: 10}}\n"
+
+static void rebuilt(void **state)
+{
+    (void)state;
+    struct cluster c, next;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL POD("a", "1", "") POD("b", "1", "") POD("c", "500m", ""));
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 1);
+    struct span planned = places_planned_text(&c.arena, c.world, &p->claims[0]);
+
+    struct buf b = {0};
+    buf_addf(&b, POOL POD("d", "1", "") POD("e", "2", "") POD("a", "1", "") POD("c", "500m", ""));
+    buf_addf(&b, CLAIM("c1", "%.*s"), SPAN_ARG(planned));
+    cluster_init(&next); /* another process: other symbols */
+    sym_intern(next.syms, SPAN("shifts the ids"));
+    cluster_types_c0(&next);
+    cluster_add(&next, b.ptr);
+    buf_release(&b);
+    cluster_plan(&next);
+    struct places *r = places_rebuild(next.world, 7000);
+    assert_int_equal(r->count, 3); /* a and d have the shape of a and b; e has one of its own */
+    assert_non_null(places_find(r, SPAN("u-d")));
+    assert_null(places_find(r, SPAN("u-e")));
+    assert_true(places_find(r, SPAN("u-c"))->on_claim);
+    assert_true(span_eq(places_find(r, SPAN("u-c"))->target, SPAN("c1")));
+    places_destroy(&r->shared);
+    cluster_release(&c);
+    cluster_release(&next);
+}
+
+static void odd_annotations(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"", ",", "x", "1x", "3xzzzzzzzzzzzzzzzz", "-1x0000000000000000",
+                                        "99999999999x0000000000000000", "12x*", "1x00,,"};
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct cluster c;
+        struct buf b = {0};
+        cluster_init(&c);
+        cluster_types_c0(&c);
+        buf_addf(&b, POOL POD("a", "1", "") CLAIM("c1", "%s"), texts[i]);
+        cluster_add(&c, b.ptr);
+        buf_release(&b);
+        cluster_plan(&c);
+        struct places *r = places_rebuild(c.world, 0);
+        assert_int_equal(r->count, 0);
+        places_destroy(&r->shared);
+        cluster_release(&c);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plan_to_places), cmocka_unit_test(bound_holds_nothing),
+        cmocka_unit_test(fits),           cmocka_unit_test(rebuilt),
+        cmocka_unit_test(odd_annotations), cmocka_unit_test(kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

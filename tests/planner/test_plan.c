@@ -1,0 +1,352 @@
+/* The rules of provisioning in scope, by the numbers of the checklist in spec provisioning 6. */
+#include "support_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#define POOL(name_, spec_)                                                                         \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name_ "}\n"              \
+    "spec: {" spec_ "}\n"
+#define PLAIN_POOL POOL("default", "template: {spec: {requirements: []}}")
+#define REQUIRE(list_) "template: {spec: {requirements: [" list_ "]}}"
+
+#define PENDING "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+#define POD_HEAD(name_) "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ "}\n"
+#define ASKS(requests_) "containers: [{name: c, resources: {requests: {" requests_ "}}}]"
+#define POD(name_, requests_) POD_HEAD(name_) "spec: {" ASKS(requests_) "}\n" PENDING
+#define POD_WITH(name_, requests_, spec_)                                                          \
+    POD_HEAD(name_) "spec: {" ASKS(requests_) ", " spec_ "}\n" PENDING
+#define TINY "cpu: 100m"
+#define SELECT(kv_) "nodeSelector: {" kv_ "}"
+#define AFFINITY(terms_)                                                                           \
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "                   \
+    "{nodeSelectorTerms: [" terms_ "]}}}"
+#define TERM(list_) "{matchExpressions: [" list_ "]}"
+#define E_IN(key_, values_) "{key: " key_ ", operator: In, values: [" values_ "]}"
+#define E_NOT_IN(key_, values_) "{key: " key_ ", operator: NotIn, values: [" values_ "]}"
+#define E_EXISTS(key_) "{key: " key_ ", operator: Exists}"
+#define E_ABSENT(key_) "{key: " key_ ", operator: DoesNotExist}"
+#define E_GT(key_, value_) "{key: " key_ ", operator: Gt, values: [\"" value_ "\"]}"
+#define E_LT(key_, value_) "{key: " key_ ", operator: Lt, values: [\"" value_ "\"]}"
+#define ZONE "topology.kubernetes.io/zone"
+#define ARCH "kubernetes.io/arch"
+#define TYPE "node.kubernetes.io/instance-type"
+#define CAPACITY "karpenter.sh/capacity-type"
+
+#define DAEMON(name_, requests_, spec_)                                                            \
+    "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: " name_ "}\n"                     \
+    "spec: {selector: {matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {"       \
+    ASKS(requests_) spec_ "}}}\n"
+
+/* A node of pool default: 4 CPUs, 4Gi, in test-zone-1. */
+#define NODE(name_, labels_, spec_)                                                                \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {karpenter.sh/nodepool: " \
+    "default, karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\", " TYPE        \
+    ": default-instance-type, " ZONE ": test-zone-1, " CAPACITY ": spot, " ARCH ": amd64" labels_  \
+    "}}\nspec: {providerID: \"x://" name_ "\"" spec_ "}\nstatus: {capacity: {cpu: 4, memory: 4Gi, " \
+    "pods: 5}, allocatable: {cpu: 3900m, memory: 4086Mi, pods: 5}}\n"
+#define CLAIM(name_, node_, meta_, spec_, status_)                                                 \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name_                   \
+    ", labels: {karpenter.sh/nodepool: default, " TYPE ": default-instance-type, " ZONE            \
+    ": test-zone-1, " CAPACITY ": spot, " ARCH ": amd64}" meta_ "}\nspec: {" spec_ "}\nstatus: {"  \
+    "providerID: \"x://" node_ "\", capacity: {cpu: 4, memory: 4Gi, pods: 5}, allocatable: {cpu: " \
+    "3900m, memory: 4086Mi, pods: 5}" status_ "}\n"
+#define BOUND(name_, node_, requests_, meta_, spec_)                                               \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ meta_ "}\nspec: {nodeName: " node_   \
+    ", " ASKS(requests_) spec_ "}\nstatus: {phase: Running}\n"
+
+struct row {
+    const char *label;
+    const char *objects;
+    const char *plan;   /* as cluster_summary */
+    unsigned c1;        /* types C1(n) instead of C0 */
+};
+
+static void check_rows(const struct row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct cluster c;
+        cluster_init(&c);
+        if (rows[i].c1 != 0)
+            cluster_types_c1(&c, rows[i].c1);
+        else
+            cluster_types_c0(&c);
+        cluster_add(&c, rows[i].objects);
+        cluster_plan(&c);
+        struct span got = cluster_summary(&c);
+        if (!span_eq(got, span_of(rows[i].plan)))
+            fail_msg("%s:\ngot:\n%.*swant:\n%s", rows[i].label, SPAN_ARG(got), rows[i].plan);
+        cluster_release(&c);
+    }
+}
+
+static void provisionability(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"1 unschedulable and unbound", PLAIN_POOL POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
+        {"2 never seen by a scheduler", PLAIN_POOL POD_HEAD("a") "spec: {" ASKS(TINY) "}\n", "", 0},
+        {"3 preempting", PLAIN_POOL POD_HEAD("a") "spec: {" ASKS(TINY) "}\nstatus: {nominatedNodeName: n1, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n", "", 0},
+        {"4 of a DaemonSet", PLAIN_POOL "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u}]}\nspec: {" ASKS(TINY) "}\n" PENDING, "", 0},
+        {"4 static", PLAIN_POOL "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, ownerReferences: [{apiVersion: v1, kind: Node, name: d, uid: u}]}\nspec: {" ASKS(TINY) "}\n" PENDING, "", 0},
+        {"6 selects a hostname", PLAIN_POOL POD_WITH("a", TINY, SELECT("kubernetes.io/hostname: x")) POD("b", TINY), "default-1 small-instance-type/6: b\na Ignored\n", 0},
+        {"7 restricted label", PLAIN_POOL POD_WITH("a", TINY, SELECT("karpenter.sh/test: x")), "a Ignored\n", 0},
+        {"7 restricted sub-domain", PLAIN_POOL POD_WITH("a", TINY, SELECT("sub.karpenter.sh/test: x")), "a Ignored\n", 0},
+        {"8 kubernetes.io label of the pool", POOL("default", "template: {metadata: {labels: {kubernetes.io/test: x}}, spec: {requirements: []}}") POD_WITH("a", TINY, SELECT("kubernetes.io/test: x")), "default-1 small-instance-type/6: a\n", 0},
+        {"9 zone", PLAIN_POOL POD_WITH("a", TINY, SELECT(ZONE ": test-zone-3")), "default-1 small-instance-type/6: a\n", 0},
+        {"10 unknown zone", PLAIN_POOL POD_WITH("a", TINY, SELECT(ZONE ": unknown")), "a Unschedulable\n", 0},
+        {"10 unknown pool", PLAIN_POOL POD_WITH("a", TINY, SELECT("karpenter.sh/nodepool: unknown")), "a Unschedulable\n", 0},
+        {"10 unknown type", PLAIN_POOL POD_WITH("a", TINY, SELECT(TYPE ": unknown")), "a Unschedulable\n", 0},
+        {"10 unknown arch", PLAIN_POOL POD_WITH("a", TINY, SELECT(ARCH ": unknown")), "a Unschedulable\n", 0},
+        {"10 undefined label", PLAIN_POOL POD_WITH("a", TINY, SELECT("foo: bar")), "a Unschedulable\n", 0},
+        {"11 matchFields", PLAIN_POOL POD_WITH("a", TINY, AFFINITY("{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}")), "a Ignored\n", 0},
+        {"12 refuses every pool", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_ABSENT("karpenter.sh/nodepool")))), "a Ignored\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void pools(void **state)
+{
+    (void)state;
+    static const char READY_FALSE[] = "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: {spec: {requirements: []}}}\nstatus: {conditions: [{type: Ready, status: \"False\", reason: x}]}\n" POD("a", TINY);
+    static const char DELETING[] = "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nspec: {template: {spec: {requirements: []}}}\n" POD("a", TINY);
+    static const struct row rows[] = {
+        {"27 not ready", READY_FALSE, "a NoNodePools\n", 0},
+        {"27 being deleted", DELETING, "a NoNodePools\n", 0},
+        {"27 static", POOL("default", "replicas: 1, template: {spec: {requirements: []}}") POD("a", TINY), "a NoNodePools\n", 0},
+        {"28 static and dynamic", POOL("fixed", "replicas: 1, template: {spec: {requirements: []}}") PLAIN_POOL POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
+        {"29 weights", POOL("none", "template: {spec: {requirements: []}}") POOL("mid", "weight: 20, template: {spec: {requirements: []}}") POOL("top", "weight: 100, template: {spec: {requirements: []}}") POD("a", TINY) POD_WITH("b", TINY, SELECT("karpenter.sh/nodepool: mid")), "top-1 small-instance-type/6: a\nmid-1 small-instance-type/6: b\n", 0},
+        {"30 equal weights, later name first", POOL("np-1", "template: {spec: {requirements: []}}") POOL("np-2", "template: {spec: {requirements: []}}") POD("a", TINY), "np-2-1 small-instance-type/6: a\n", 0},
+        {"31 label decides", POOL("zz", "template: {spec: {requirements: []}}") POOL("aa", "template: {metadata: {labels: {foo: bar}}, spec: {requirements: []}}") POD_WITH("a", TINY, SELECT("foo: bar")), "aa-1 small-instance-type/6: a\n", 0},
+        {"32 untainted pool preferred", POOL("zz", "template: {spec: {requirements: [], taints: [{key: k, effect: PreferNoSchedule}]}}") POOL("aa", "template: {spec: {requirements: []}}") POD("a", TINY), "aa-1 small-instance-type/6: a\n", 0},
+        {"32 soft taint alone", POOL("zz", "template: {spec: {requirements: [], taints: [{key: k, effect: PreferNoSchedule}]}}") POD("a", TINY), "zz-1 small-instance-type/6: a\n", 0},
+        {"hard taint", POOL("zz", "template: {spec: {requirements: [], taints: [{key: k, effect: NoSchedule}]}}") POD("a", TINY) POD_WITH("b", TINY, "tolerations: [{key: k, operator: Exists}]"), "zz-1 small-instance-type/6: b\na Unschedulable\n", 0},
+        {"startup taints block nobody", POOL("zz", "template: {spec: {requirements: [], startupTaints: [{key: k, effect: NoSchedule}]}}") POD("a", TINY), "zz-1 small-instance-type/6: a\n", 0},
+        {"33 pool without types, node still used", POOL("default", REQUIRE(E_IN(TYPE, "unknown"))) NODE("n1", "", "") POD("a", TINY) POD("b", "cpu: 100"), "node n1: a\nb Unschedulable\n", 0},
+        {"minValues is not planned wrongly", POOL("zz", REQUIRE("{key: " TYPE ", operator: Exists, minValues: 2}")) POOL("aa", "template: {spec: {requirements: []}}") POD("a", TINY), "a NotSupported\n", 0},
+        {"minValues pool that is not meant", POOL("zz", REQUIRE("{key: " TYPE ", operator: Exists, minValues: 2}")) POOL("aa", "template: {spec: {requirements: []}}") POD_WITH("a", TINY, SELECT("karpenter.sh/nodepool: aa")), "aa-1 small-instance-type/6: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+#define CUSTOM_POOL POOL("default", "template: {metadata: {labels: {key: v}}, spec: {requirements: []}}")
+#define AB_POOL POOL("default", REQUIRE(E_IN("test-key", "a, b")))
+
+static void requirements(void **state)
+{
+    (void)state;
+    static const char PLACED[] = "default-1 small-instance-type/6: a\n", NOT[] = "a Unschedulable\n";
+    static const struct row rows[] = {
+        {"39 undefined In", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN("key", "v")))), NOT, 0},
+        {"39 undefined Exists", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_EXISTS("key")))), NOT, 0},
+        {"39 undefined NotIn", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_NOT_IN("key", "v")))), PLACED, 0},
+        {"39 undefined DoesNotExist", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_ABSENT("key")))), PLACED, 0},
+        {"40 In same", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN("key", "v")))), PLACED, 0},
+        {"40 In other", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN("key", "x")))), NOT, 0},
+        {"40 NotIn same", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_NOT_IN("key", "v")))), NOT, 0},
+        {"40 NotIn other", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_NOT_IN("key", "x")))), PLACED, 0},
+        {"40 Exists", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_EXISTS("key")))), PLACED, 0},
+        {"40 DoesNotExist", CUSTOM_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_ABSENT("key")))), NOT, 0},
+        {"41 Exists does not widen", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN(ZONE, "unknown") ", " E_EXISTS(ZONE)))), NOT, 0},
+        {"42 Gt 8", POOL("default", REQUIRE(E_GT("integer", "8"))) POD("a", TINY), "default-1 arm-instance-type/1: a\n", 0},
+        {"42 Lt 8", POOL("default", REQUIRE(E_LT("integer", "8"))) POD("a", TINY), "default-1 small-instance-type/5: a\n", 0},
+        {"42 Gte 16", POOL("default", REQUIRE("{key: integer, operator: Gte, values: [\"16\"]}")) POD("a", TINY), "default-1 arm-instance-type/1: a\n", 0},
+        {"42 Lte 2", POOL("default", REQUIRE("{key: integer, operator: Lte, values: [\"2\"]}")) POD("a", TINY), "default-1 small-instance-type/1: a\n", 0},
+        {"44 In a and NotIn b share", AB_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN("test-key", "a")))) POD_WITH("b", TINY, AFFINITY(TERM(E_NOT_IN("test-key", "b")))), "default-1 small-instance-type/5: a b\n", 0},
+        {"44 In a and In b do not", AB_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN("test-key", "a")))) POD_WITH("b", TINY, AFFINITY(TERM(E_IN("test-key", "b")))), "default-1 small-instance-type/6: a\ndefault-2 small-instance-type/6: b\n", 0},
+        {"45 beta arch", PLAIN_POOL POD_WITH("a", TINY, SELECT("beta.kubernetes.io/arch: arm64")), "default-1 arm-instance-type/1: a\n", 0},
+        {"51 impossible term", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN(ZONE, "bad")))), NOT, 0},
+        {"52 terms in order", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_IN(ZONE, "bad1")) ", " TERM(E_IN(ZONE, "bad2")) ", " TERM(E_IN(ARCH, "arm64")) ", " TERM(E_IN(ARCH, "amd64")))), "default-1 arm-instance-type/1: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void packing(void **state)
+{
+    (void)state;
+    static const char NOT[] = "a Unschedulable\n";
+    static const struct row rows[] = {
+        {"61 512 cpu", PLAIN_POOL POD("a", "cpu: 512"), NOT, 0},
+        {"61 2Ti", PLAIN_POOL POD("a", "memory: 2Ti"), NOT, 0},
+        {"62 two arches", PLAIN_POOL POD_WITH("a", TINY, SELECT(ARCH ": amd64")) POD_WITH("b", TINY, SELECT(ARCH ": arm64")), "default-1 small-instance-type/5: a\ndefault-2 arm-instance-type/1: b\n", 0},
+        {"63 pool without arm", POOL("default", REQUIRE(E_IN(ARCH, "amd64"))) POD("a", "cpu: 14"), NOT, 0},
+        {"64 one extended resource each", PLAIN_POOL POD("a", "fake.com/vendor-a: 1") POD("b", "fake.com/vendor-b: 1"), "default-1 gpu-vendor-instance-type/1: a\ndefault-2 gpu-vendor-b-instance-type/1: b\n", 0},
+        {"64 both at once", PLAIN_POOL POD("a", "fake.com/vendor-a: 1, fake.com/vendor-b: 1"), NOT, 0},
+        {"65 size large", PLAIN_POOL POD_WITH("a", TINY, SELECT("size: large")), "default-1 fake-it-4/1: a\n", 5},
+        {"65 special exists", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_EXISTS("special")))), "default-1 fake-it-4/1: a\n", 5},
+        {"65 special absent", PLAIN_POOL POD_WITH("a", TINY, AFFINITY(TERM(E_ABSENT("special")))), "default-1 fake-it-0/4: a\n", 5},
+        {"66 memory", PLAIN_POOL POD("a", "memory: 2000M"), "default-1 small-instance-type/6: a\n", 0},
+        {"67 overhead", PLAIN_POOL POD_WITH("a", "cpu: 1", "overhead: {cpu: 2}"), "default-1 default-instance-type/5: a\n", 0},
+        {"69 one pod a node", POOL("default", REQUIRE(E_IN(TYPE, "single-pod-instance-type"))) POD("a", TINY) POD("b", TINY), "default-1 single-pod-instance-type/1: a\ndefault-2 single-pod-instance-type/1: b\n", 0},
+        {"70 two sizes", PLAIN_POOL POD("a", "cpu: 4500m") POD("b", "cpu: 1"), "default-1 fake-it-4/1: a\ndefault-2 fake-it-1/4: b\n", 5},
+        {"71 zero of an unknown resource", PLAIN_POOL POD("a", "foo.com/weird: 0"), "default-1 small-instance-type/6: a\n", 0},
+        {"72 init container", PLAIN_POOL POD_WITH("a", "cpu: 1", "initContainers: [{name: i, resources: {requests: {cpu: 2, memory: 1Gi}}}]"), "default-1 default-instance-type/5: a\n", 0},
+        {"72 init too large", PLAIN_POOL POD_WITH("a", "cpu: 1", "initContainers: [{name: i, resources: {requests: {memory: 1Ti}}}]"), NOT, 0},
+        {"113 same host port", PLAIN_POOL POD_HEAD("a") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]}\n" PENDING POD_HEAD("b") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]}\n" PENDING, "default-1 small-instance-type/6: a\ndefault-2 small-instance-type/6: b\n", 0},
+        {"113 other protocol", PLAIN_POOL POD_HEAD("a") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]}\n" PENDING POD_HEAD("b") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80, protocol: UDP}]}]}\n" PENDING, "default-1 small-instance-type/5: a b\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void limits(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"82 usage above the limit", POOL("default", "limits: {cpu: 2}, template: {spec: {requirements: []}}") NODE("n1", "", "") POD("a", "cpu: 3950m"), "a Unschedulable\n", 0},
+        {"83 within", POOL("default", "limits: {cpu: 2}, template: {spec: {requirements: []}}") POD("a", "cpu: 1750m"), "default-1 small-instance-type/1: a\n", 0},
+        {"83 above", POOL("default", "limits: {cpu: 2}, template: {spec: {requirements: []}}") POD("a", "cpu: 2100m"), "a Unschedulable\n", 0},
+        {"84 one of two", POOL("default", "limits: {cpu: 3}, template: {spec: {requirements: []}}") POD("a", "cpu: 1500m") POD("b", "cpu: 1500m"), "default-1 small-instance-type/1: a\nb Unschedulable\n", 0},
+        {"85 pods limit", POOL("default", "limits: {pods: 1}, template: {spec: {requirements: []}}") POD("a", "fake.com/vendor-a: 1"), "a Unschedulable\n", 0},
+        {"86 nodes limit holds within a pass", POOL("default", "limits: {nodes: 1}, template: {spec: {requirements: []}}") POD("a", "cpu: 15") POD("b", "cpu: 15"), "default-1 arm-instance-type/1: a\nb Unschedulable\n", 0},
+        {"falls to the next pool", POOL("zz", "limits: {cpu: 1}, template: {spec: {requirements: []}}") POOL("aa", "template: {spec: {requirements: []}}") POD("a", TINY), "aa-1 small-instance-type/6: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void daemons(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"89 overhead", PLAIN_POOL DAEMON("d", "cpu: 2, memory: 2Gi", "") POD("a", "cpu: 1, memory: 1Gi"), "default-1 default-instance-type/4: a\n", 0},
+        {"90 taint not tolerated", POOL("default", "template: {spec: {requirements: [], taints: [{key: k, effect: NoSchedule}]}}") DAEMON("d", "cpu: 2, memory: 2Gi", "") POD_WITH("a", "cpu: 1, memory: 1Gi", "tolerations: [{operator: Exists}]"), "default-1 small-instance-type/6: a\n", 0},
+        {"90 selects what no node has", PLAIN_POOL DAEMON("d", "cpu: 2, memory: 2Gi", ", nodeSelector: {node: invalid}") POD("a", "cpu: 1, memory: 1Gi"), "default-1 small-instance-type/6: a\n", 0},
+        {"91 too large", PLAIN_POOL DAEMON("d", "cpu: 10000", "") POD("a", TINY), "a Unschedulable\n", 0},
+        {"94 second term", PLAIN_POOL DAEMON("d", "cpu: 2, memory: 2Gi", ", " AFFINITY(TERM(E_IN("node", "invalid")) ", " TERM(E_IN(ARCH, "amd64")))) POD("a", "cpu: 1, memory: 1Gi"), "default-1 default-instance-type/4: a\n", 0},
+        {"95 per type", PLAIN_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {size: small}") DAEMON("e", "cpu: 10", ", nodeSelector: {size: large}") POD("a", "cpu: 1, memory: 1Gi"), "default-1 default-instance-type/4: a\n", 0},
+        {"96 host port of a daemon", PLAIN_POOL "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {selector: {}, template: {spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 8080}]}]}}}\n" POD_HEAD("a") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 8080}]}]}\n" PENDING, "a Unschedulable\n", 0},
+        {"98 selects initialized and registered", PLAIN_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {karpenter.sh/initialized: \"true\"}") DAEMON("e", "cpu: 1", ", nodeSelector: {karpenter.sh/registered: \"true\"}") POD("a", "cpu: 2"), "default-1 arm-instance-type/1: a\n", 0},
+        {"99 daemon bound already", PLAIN_POOL NODE("n1", "", "") DAEMON("d", "cpu: 1", "") "---\napiVersion: v1\nkind: Pod\nmetadata: {name: d-1, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u, controller: true}]}\nspec: {nodeName: n1, " ASKS("cpu: 1") "}\nstatus: {phase: Running}\n" POD("a", "cpu: 2900m"), "node n1: a\n", 0},
+        {"daemon still to come", PLAIN_POOL NODE("n1", "", "") DAEMON("d", "cpu: 1", "") POD("a", "cpu: 3"), "default-1 arm-instance-type/1: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+static void nodes(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"106 unmanaged node", PLAIN_POOL "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 10, pods: 110}}\n" POD("a", "cpu: 1"), "node n1: a\n", 0},
+        {"107 initialised first", PLAIN_POOL NODE("n2", "", "") CLAIM("c2", "n2", "", "", "") CLAIM("a1", "a1", "", "", "") POD("a", "cpu: 1"), "node n2: a\n", 0},
+        {"102 claim without a node", PLAIN_POOL CLAIM("c1", "n1", "", "", "") POD("a", "cpu: 1") POD_WITH("b", TINY, SELECT(ZONE ": test-zone-2")), "default-1 small-instance-type/6: b\nnode c1: a\n", 0},
+        {"108 label absent from the node", PLAIN_POOL "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 10, pods: 110}}\n" POD_WITH("a", TINY, SELECT(ZONE ": test-zone-2")), "default-1 small-instance-type/6: a\n", 0},
+        {"110 foreign taint", PLAIN_POOL NODE("n1", "", ", taints: [{key: k, effect: NoSchedule}]") POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
+        {"109 not-ready taint on an initialised node", PLAIN_POOL NODE("n1", "", ", taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]") CLAIM("c1", "n1", "", "", "") POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
+        {"109 not-ready and startup taints before", PLAIN_POOL "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {karpenter.sh/registered: \"true\", karpenter.sh/nodepool: default}}\nspec: {providerID: \"x://n1\", taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}, {key: boot, effect: NoSchedule}]}\nstatus: {allocatable: {cpu: 0}}\n" CLAIM("c1", "n1", "", "startupTaints: [{key: boot, effect: NoSchedule}]", "") POD("a", "cpu: 1"), "node n1: a\n", 0},
+        {"cordoned", PLAIN_POOL NODE("n1", "", ", unschedulable: true") POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
+        {"115 leaving: pods planned, room not used", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, "", "") POD("b", TINY), "default-1 small-instance-type/5: a b\n", 0},
+        {"116 DaemonSet pods of a leaving node", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u}]", ""), "", 0},
+        {"117 blocked for ever", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", labels: {app: x}", "") "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: p}\nspec: {maxUnavailable: 0, selector: {matchLabels: {app: x}}}\n", "", 0},
+        {"118 do-not-disrupt", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", annotations: {karpenter.sh/do-not-disrupt: \"true\"}", ""), "", 0},
+        {"host port taken on the node", PLAIN_POOL NODE("n1", "", "") "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {nodeName: n1, containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]}\nstatus: {phase: Running}\n" POD_HEAD("a") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 80}]}]}\n" PENDING, "default-1 small-instance-type/6: a\n", 0},
+        {"claim that has no machine yet", PLAIN_POOL "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c1, labels: {karpenter.sh/nodepool: default}}\nspec: {requirements: [{key: " TYPE ", operator: In, values: [small-instance-type, default-instance-type]}, {key: " ZONE ", operator: In, values: [test-zone-1]}]}\n" POD("a", "cpu: 1500m") POD_WITH("b", TINY, SELECT(ZONE ": test-zone-1")) POD("c", "cpu: 1900m"), "default-1 small-instance-type/5: a b\nnode c1: c\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+#define LABELLED(name_, labels_, spec_)                                                            \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {" labels_ "}}\nspec: {"  \
+    ASKS(TINY) spec_ "}\n" PENDING
+#define ANTI(key_) ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " key_ ", labelSelector: {matchLabels: {app: x}}}]}}"
+
+static void not_supported(void **state)
+{
+    (void)state;
+    static const char NOT[] = "a NotSupported\n";
+    static const struct row rows[] = {
+        {"spread", PLAIN_POOL LABELLED("a", "app: x", ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: " ZONE ", whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]"), NOT, 0},
+        {"spread if possible", PLAIN_POOL LABELLED("a", "app: x", ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: " ZONE ", whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: x}}}]"), NOT, 0},
+        {"anti-affinity", PLAIN_POOL LABELLED("a", "app: x", ANTI(ZONE)), NOT, 0},
+        {"repelled by a bound pod", PLAIN_POOL NODE("n1", "", "") BOUND("b", "n1", TINY, ", labels: {app: x}", ANTI(ZONE)) LABELLED("a", "app: x", "") LABELLED("c", "app: other", ""), "node n1: c\na NotSupported\n", 0},
+        {"volume", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"), NOT, 0},
+        {"resource claims", PLAIN_POOL POD_WITH("a", TINY, "resourceClaims: [{name: gpu, resourceClaimName: g}]"), "a DynamicResourcesNotSupported\n", 0},
+        {"preferred node affinity", PLAIN_POOL POD_WITH("a", TINY, "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: " TERM(E_IN(ZONE, "test-zone-1")) "}]}}"), NOT, 0},
+        {"volumes that need no rule", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, emptyDir: {}}]"), "default-1 small-instance-type/6: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
+#define TYPES_WITH(offering_)                                                                      \
+    "kind: InstanceTypes\nitems:\n- {name: t, resources: {cpu: 4, memory: 8Gi, pods: 10}, offerings: " \
+    "[" offering_ "]}\n"
+#define ON_DEMAND_A "{zone: a, capacity: on-demand, price: 1}"
+
+/* What single offerings change: reservations, overrides, availability. */
+static void offerings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *plan;
+        bool gate_off;
+    } rows[] = {
+        {"reserved offering that would do", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "a NotSupported\n", false},
+        {"full reservation", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1}") PLAIN_POOL POD("a", "cpu: 1"), "a NotSupported\n", false},
+        {"pod that does not ask for it", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD_WITH("a", "cpu: 1", SELECT(CAPACITY ": on-demand")), "default-1 t/1: a\n", false},
+        {"reservation that is not healthy", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, available: false}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", false},
+        {"gate off", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", true},
+        {"80 override adds a resource", TYPES_WITH("{zone: a, capacity: on-demand, price: 1, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1"), "default-1 t/1: a\n", false},
+        {"80 override that is not available", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: on-demand, price: 1, available: false, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1"), "a Unschedulable\n", false},
+        {"override in one of two offerings", TYPES_WITH(ON_DEMAND_A ", {zone: b, capacity: on-demand, price: 1, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1") POD_WITH("b", "example.com/dev: 1", SELECT(ZONE ": b")), "default-1 t/1: b\na Unschedulable\n", false},
+        {"nothing available", TYPES_WITH("{zone: a, capacity: on-demand, price: 1, available: false}") PLAIN_POOL POD("a", "cpu: 1"), "a Unschedulable\n", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        c.options.reserved_capacity = !rows[i].gate_off;
+        cluster_add(&c, rows[i].objects);
+        cluster_plan(&c);
+        struct span got = cluster_summary(&c);
+        if (!span_eq(got, span_of(rows[i].plan)))
+            fail_msg("%s:\ngot:\n%.*swant:\n%s", rows[i].label, SPAN_ARG(got), rows[i].plan);
+        cluster_release(&c);
+    }
+}
+
+/* What is written into a claim (36-38, 97). */
+static void claim_contents(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL("default", "template: {metadata: {labels: {tier: web}}, spec: {requirements: ["
+                         E_IN("rack", "r2, r1") ", " E_GT("gen", "3") ", " E_EXISTS("any") ", "
+                         E_NOT_IN("not", "\"0\"") ", " E_ABSENT("absent") ", "
+                         E_IN(ZONE, "test-zone-1") "]}}") DAEMON("d", "cpu: 1, memory: 1Mi", "")
+                    POD("a", "cpu: 1, memory: 1Mi") POD("b", "cpu: 1, memory: 1Mi"));
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 1);
+    const struct plan_claim *n = &p->claims[0];
+    static const struct {
+        const char *key, *value;
+    } labels[] = {{"tier", "web"}, {"rack", "r1"}, {"gen", "4"}, {"any", "0"}, {"not", "1"},
+                  {"absent", NULL}, {ZONE, NULL}, {"karpenter.sh/nodepool", "default"},
+                  {"karpenter.sh/registered", NULL}};
+    for (size_t i = 0; i < COUNT_OF(labels); i++) {
+        struct span value = sym_text(p->syms, sym_pairs_get(n->labels, sym_find(p->syms, span_of(labels[i].key))));
+        if (!span_eq(value, span_of(labels[i].value)))
+            fail_msg("label %s is %.*s", labels[i].key, SPAN_ARG(value));
+    }
+    assert_int_equal(resources_get(n->requests, SYM_CPU), 3000);
+    assert_int_equal(resources_get(n->requests, SYM_MEMORY), 3 << 20);
+    assert_int_equal(resources_get(n->requests, SYM_PODS), 3);
+    for (uint32_t i = 0; i < n->written.count; i++)
+        assert_true(n->written.items[i].key != SYM_REGISTERED &&
+                    n->written.items[i].key != SYM_INITIALIZED &&
+                    n->written.items[i].key != SYM_HOSTNAME);
+    cluster_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(provisionability), cmocka_unit_test(pools),
+        cmocka_unit_test(requirements),     cmocka_unit_test(packing),
+        cmocka_unit_test(limits),           cmocka_unit_test(daemons),
+        cmocka_unit_test(nodes),            cmocka_unit_test(not_supported),
+        cmocka_unit_test(offerings),        cmocka_unit_test(claim_contents),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

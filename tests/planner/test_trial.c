@@ -1,0 +1,134 @@
+/* A trial undone is a trial that never was. */
+#include "support_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "planner/trial.h"
+
+static const char FLEET[] =
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {limits: {cpu: "
+    "100, nodes: 10}, template: {spec: {requirements: []}}}\n"
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {}\nstatus: {allocatable: {cpu: 2, "
+    "memory: 4Gi, pods: 10}}\n"
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bound}\nspec: {nodeName: n1, containers: [{name: "
+    "c, resources: {requests: {cpu: 500m}}}]}\n"
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: c, ports: "
+    "[{containerPort: 80, hostPort: 80}], resources: {requests: {cpu: 1}}}]}\nstatus: {conditions: "
+    "[{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {nodeSelector: {"
+    "topology.kubernetes.io/zone: test-zone-1}, containers: [{name: c, resources: {requests: {cpu: "
+    "1}}}]}\nstatus: {conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n";
+
+struct fixture {
+    struct cluster c;
+    struct arena arena;
+    struct trial t;
+    uint32_t a, b, bound; /* classes */
+};
+
+static const struct attempt *first_try(const struct fixture *f, uint32_t class_id)
+{
+    const struct classes *k = &f->c.world->classes;
+    return &k->attempts[k->items[class_id].first_attempt];
+}
+
+static uint32_t class_named(const struct fixture *f, const char *name)
+{
+    for (size_t i = 0; i < f->c.kinds[KIND_POD].count; i++) {
+        const struct pod *p = f->c.kinds[KIND_POD].items[i];
+        if (span_eq(p->meta.name, span_of(name)))
+            return (uint32_t)world_class_of(f->c.world, p);
+    }
+    fail_msg("no pod %s", name);
+    return 0;
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_new(sizeof(*f));
+    cluster_init(&f->c);
+    cluster_types_c0(&f->c);
+    cluster_add(&f->c, FLEET);
+    cluster_plan(&f->c);
+    arena_init(&f->arena, 0);
+    trial_init(&f->t, &f->arena, f->c.world);
+    f->a = class_named(f, "a");
+    f->b = class_named(f, "b");
+    f->bound = class_named(f, "bound");
+    *state = f;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    arena_release(&f->arena);
+    cluster_release(&f->c);
+    free(f);
+    return 0;
+}
+
+static void rows(void **state)
+{
+    struct fixture *f = *state;
+    struct trial *t = &f->t;
+    const struct attempt *try = first_try(f, f->a);
+    uint32_t start = trial_mark(t);
+    assert_true(trial_row_holds(t, 0, f->a, try));
+    trial_place_on_node(t, 0, 0, f->a, try);
+    assert_int_equal(trial_left(t, 0)[0], 500);
+    assert_false(trial_row_holds(t, 0, f->a, try)); /* too little, and the port is taken */
+    uint32_t mark = trial_mark(t);
+    trial_remove_pod(t, 0, f->bound);
+    assert_int_equal(trial_left(t, 0)[0], 1000);
+    assert_false(trial_row_holds(t, 0, f->a, try)); /* the port still is */
+    trial_undo(t, mark);
+    assert_int_equal(trial_left(t, 0)[0], 500);
+    trial_undo(t, start);
+    assert_int_equal(trial_left(t, 0)[0], 1500);
+    assert_true(trial_row_holds(t, 0, f->a, try));
+    trial_remove_node(t, 0);
+    assert_false(trial_row_holds(t, 0, f->a, try));
+    trial_undo(t, start);
+    assert_true(trial_row_holds(t, 0, f->a, try));
+    assert_int_equal(world_requested(f->c.world, 0)[0], 500); /* the world never changed */
+}
+
+static void claims(void **state)
+{
+    struct fixture *f = *state;
+    struct trial *t = &f->t;
+    uint32_t words = f->c.world->types.words, start = trial_mark(t);
+    assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
+    assert_int_equal(t->nodes_left[0], 9);
+    assert_int_equal(t->budgets[0], 84000); /* the largest type has 16 CPUs */
+    uint32_t types = bits_count(trial_claim_types(t, 0), words);
+    uint32_t mark = trial_mark(t);
+    assert_false(trial_place_on_claim(t, 0, 1, f->a, first_try(f, f->a))); /* host port */
+    assert_true(trial_place_on_claim(t, 0, 1, f->b, first_try(f, f->b)));
+    assert_true(bits_count(trial_claim_types(t, 0), words) < types);
+    assert_int_equal(t->claims[0].requests[0], 2000);
+    trial_undo(t, mark);
+    assert_int_equal(bits_count(trial_claim_types(t, 0), words), types);
+    assert_int_equal(t->claims[0].requests[0], 1000);
+    assert_int_equal(t->claims[0].pods, 1);
+    trial_undo(t, start);
+    assert_int_equal(t->claim_count, 0);
+    assert_int_equal(t->nodes_left[0], 10);
+    assert_int_equal(t->budgets[0], 100000);
+    assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(rows, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(claims, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

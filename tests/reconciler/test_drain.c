@@ -1,0 +1,104 @@
+#include "reconciler/drain.h"
+#include "tests/reconciler/support_objects.h"
+
+#define POD(name, spec) "metadata: {name: " name ", namespace: d, uid: u-" name "}\nspec: {nodeName: m" spec "}\n"
+#define OWNED(name, kind, spec)                                                                    \
+    "metadata: {name: " name ", namespace: d, uid: u-" name                                        \
+    ", ownerReferences: [{apiVersion: apps/v1, kind: " kind ", name: o, uid: o}]}\n"               \
+    "spec: {nodeName: m" spec "}\n"
+#define ENDING(name, at, spec)                                                                     \
+    "metadata: {name: " name ", namespace: d, uid: u-" name ", deletionTimestamp: '" at "'}\n"     \
+    "spec: {nodeName: m" spec "}\n"
+#define CRITICAL ", priority: 2000001000"
+
+static const char *const act_names[DRAIN_ACT_COUNT] = {"leave", "wait", "blocked", "evict",
+                                                       "delete"};
+
+static const struct {
+    const char *label;
+    const char *pods[4];
+    wall_ms deadline; /* 0: none */
+    enum drain_act want[4];
+    int64_t grace[4];
+    uint32_t waiting;
+} rows[] = {
+    {"no pods", {0}, 0, {0}, {0}, 0},
+    {"tiers: plain pods first",
+     {POD("app", ""), OWNED("ds", "DaemonSet", ""), POD("crit", CRITICAL),
+      OWNED("critds", "DaemonSet", CRITICAL)},
+     0, {DRAIN_EVICT, DRAIN_WAIT, DRAIN_WAIT, DRAIN_WAIT}, {0}, 4},
+    {"then DaemonSet pods",
+     {OWNED("ds", "DaemonSet", ""), POD("crit", CRITICAL)},
+     0, {DRAIN_EVICT, DRAIN_WAIT}, {0}, 2},
+    {"a pod that is ending holds its tier",
+     {ENDING("app", NOW_TEXT, ""), OWNED("ds", "DaemonSet", "")},
+     0, {DRAIN_WAIT, DRAIN_WAIT}, {0}, 2},
+    {"stuck for more than a minute: not waited for",
+     {ENDING("app", "2026-01-02T03:03:04Z", ""), OWNED("ds", "DaemonSet", "")},
+     0, {DRAIN_LEAVE, DRAIN_EVICT}, {0}, 1},
+    {"59 s: waited for", {ENDING("app", "2026-01-02T03:03:06Z", "")}, 0, {DRAIN_WAIT}, {0}, 1},
+    {"who tolerates the taint stays",
+     {POD("agent", ", tolerations: [{operator: Exists}]")}, 0, {DRAIN_LEAVE}, {0}, 0},
+    {"a static pod stays",
+     {"metadata: {name: s, namespace: d, uid: s, ownerReferences: [{apiVersion: v1, kind: Node, "
+      "name: m, uid: m}]}\nspec: {nodeName: m}\n"},
+     0, {DRAIN_LEAVE}, {0}, 0},
+    {"do-not-disrupt holds",
+     {"metadata: {name: p, namespace: d, uid: p, annotations: {karpenter.sh/do-not-disrupt: "
+      "'true'}}\nspec: {nodeName: m}\n"},
+     0, {DRAIN_BLOCKED}, {0}, 1},
+    {"do-not-disrupt, past the deadline less its grace: deleted",
+     {"metadata: {name: p, namespace: d, uid: p, annotations: {karpenter.sh/do-not-disrupt: "
+      "'true'}}\nspec: {nodeName: m, terminationGracePeriodSeconds: 300}\n"},
+     NOW + 60 * MS_SECOND, {DRAIN_DELETE}, {60}, 1},
+    {"180 s of grace, 180 s left: not yet",
+     {POD("app", ", terminationGracePeriodSeconds: 180")},
+     NOW + 180 * MS_SECOND, {DRAIN_EVICT}, {0}, 1},
+    {"180 s of grace, a second less left: deleted",
+     {POD("app", ", terminationGracePeriodSeconds: 180")},
+     NOW + 179 * MS_SECOND, {DRAIN_DELETE}, {179}, 1},
+    {"past the deadline: one second, all tiers at once",
+     {POD("app", ", terminationGracePeriodSeconds: 30"),
+      POD("crit", CRITICAL ", terminationGracePeriodSeconds: 30")},
+     NOW - MS_SECOND, {DRAIN_DELETE, DRAIN_DELETE}, {1, 1}, 2},
+    {"a critical pod is overdue while the first tier waits",
+     {POD("app", ", terminationGracePeriodSeconds: 10"),
+      POD("crit", CRITICAL ", terminationGracePeriodSeconds: 300")},
+     NOW + 60 * MS_SECOND, {DRAIN_EVICT, DRAIN_DELETE}, {0, 60}, 2},
+    {"no grace given: never forced", {POD("app", "")}, NOW - MS_HOUR, {DRAIN_EVICT}, {0}, 1},
+    {"ending later than the deadline: shortened",
+     {ENDING("app", "2026-01-02T03:14:05Z", ", terminationGracePeriodSeconds: 600")},
+     NOW + 60 * MS_SECOND, {DRAIN_DELETE}, {60}, 1},
+    {"ending before it: left alone",
+     {ENDING("app", "2026-01-02T03:04:35Z", ", terminationGracePeriodSeconds: 30")},
+     NOW + 60 * MS_SECOND, {DRAIN_WAIT}, {0}, 1},
+};
+
+static void picks(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        const struct pod *pods[4];
+        uint32_t count = 0;
+        objects_begin();
+        while (count < 4 && rows[r].pods[count] != NULL) {
+            pods[count] = pod_of(rows[r].pods[count]);
+            count++;
+        }
+        struct drain d = drain_pick(objects_arena(), pods, count, rows[r].deadline, NOW);
+        for (uint32_t i = 0; i < count; i++)
+            if (d.pods[i].act != rows[r].want[i] || d.pods[i].grace != rows[r].grace[i])
+                fail_msg("%s: pod %u: %s %lld, not %s %lld", rows[r].label, i,
+                         act_names[d.pods[i].act], (long long)d.pods[i].grace,
+                         act_names[rows[r].want[i]], (long long)rows[r].grace[i]);
+        if (d.waiting != rows[r].waiting)
+            fail_msg("%s: %u wait, not %u", rows[r].label, d.waiting, rows[r].waiting);
+        objects_clear();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

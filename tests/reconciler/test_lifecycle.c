@@ -1,0 +1,184 @@
+#include "reconciler/lifecycle/lifecycle.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/reconciler/support_objects.h"
+
+#define META "metadata: {name: c, uid: c-uid, generation: 1, resourceVersion: '7', creationTimestamp: '"
+#define OURS "', finalizers: [karpenter.sh/termination]"
+#define CLAIM(created, status) META created OURS ", labels: {team: mine}}\nstatus: {" status "}\n"
+#define CONDITION(type, status, since)                                                             \
+    "{type: " type ", status: '" status "', reason: " type ", observedGeneration: 1, "             \
+    "lastTransitionTime: '" since "'}"
+#define LAUNCHED "providerID: kwok://c, conditions: [" CONDITION("Launched", "True", HOUR_AGO) "]"
+#define LAUNCHED_NOW "providerID: kwok://c, conditions: [" CONDITION("Launched", "True", NOW_TEXT) "]"
+#define REGISTERED                                                                                 \
+    "providerID: kwok://c, nodeName: c, conditions: [" CONDITION("Launched", "True", HOUR_AGO)     \
+    ", " CONDITION("Registered", "True", HOUR_AGO) "]"
+#define INITIALIZED                                                                                \
+    "providerID: kwok://c, nodeName: c, conditions: [" CONDITION("Launched", "True", HOUR_AGO)     \
+    ", " CONDITION("Registered", "True", HOUR_AGO) ", "                                            \
+    CONDITION("Initialized", "True", HOUR_AGO) "]"
+#define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
+
+enum { NODE_NONE = 1, HAS_MACHINE = 2, LABELS_DONE = 4, TWO_NODES = 8 };
+
+static const struct {
+    const char *label;
+    const char *claim, *node;
+    unsigned flags;
+    enum err_kind error; /* of the last create */
+    /* wanted */
+    bool launch;
+    enum lifecycle_end end;
+    const char *claim_patch, *node_patch, *status_patch; /* a part; NULL: absent; "": whatever */
+} rows[] = {
+    {"no finalizer yet: that first, before any cloud call",
+     META NOW_TEXT "'}\n", NULL, 0, ERR_NONE, false, LIFECYCLE_GOES_ON,
+     "\"resourceVersion\":\"7\",\"finalizers\":[\"karpenter.sh/termination\"]", NULL, NULL},
+    {"a new claim is launched", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_NONE, true, LIFECYCLE_GOES_ON,
+     NULL, NULL, "AwaitingReconciliation"},
+    {"the machine's labels first", CLAIM(NOW_TEXT, ""), NULL, HAS_MACHINE, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, "\"zone\":\"a\"", NULL, ""},
+    {"then Launched, with the machine", CLAIM(NOW_TEXT, ""), NULL, HAS_MACHINE | LABELS_DONE,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"providerID\":\"kwok://c\""},
+    {"no capacity", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_CAPACITY, true, LIFECYCLE_NO_CAPACITY, NULL,
+     NULL, ""},
+    {"the class is not ready", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_CONFLICT, true,
+     LIFECYCLE_CLASS_NOT_READY, NULL, NULL, ""},
+    {"another failure is told and tried again", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_RETRY, true,
+     LIFECYCLE_GOES_ON, NULL, NULL, "\"LaunchFailed\",\"message\":\"out of luck\""},
+    {"not launched for 5 min", CLAIM(HOUR_AGO, ""), NULL, 0, ERR_NONE, true,
+     LIFECYCLE_LAUNCH_TIMEOUT, NULL, NULL, ""},
+    {"launched, no Node: asked for again, as nobody here knows of it",
+     CLAIM(NOW_TEXT, LAUNCHED_NOW), NULL, 0, ERR_NONE, true, LIFECYCLE_GOES_ON, NULL, NULL,
+     "NodeNotFound"},
+    {"launched, no Node, and we made it ourselves", CLAIM(NOW_TEXT, LAUNCHED_NOW), NULL,
+     HAS_MACHINE, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotFound"},
+    {"not registered for 15 min", CLAIM(HOUR_AGO, LAUNCHED), NULL, HAS_MACHINE, ERR_NONE, false,
+     LIFECYCLE_REGISTRATION_TIMEOUT, NULL, NULL, ""},
+    {"its Node is registered", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, resourceVersion: '9'}\nspec: {providerID: kwok://c, taints: "
+     "[{key: karpenter.sh/unregistered, effect: NoExecute}, {key: own, effect: NoSchedule}]}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"taints\":[{\"key\":\"own\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"the Node shows it", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
+     "kwok://c}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"nodeName\":\"c\""},
+    {"two Nodes of one machine", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", TWO_NODES, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "MultipleNodesFound"},
+    {"registered, not ready", CLAIM(HOUR_AGO, REGISTERED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
+    {"a readiness taint is there", CLAIM(HOUR_AGO, REGISTERED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: "
+     "readiness.k8s.io/net, effect: NoSchedule}]}\nstatus: {" READY "}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
+     "KnownEphemeralTaint \\\"readiness.k8s.io/net:NoSchedule\\\" still exists"},
+    {"a resource that was asked for is not there",
+     META HOUR_AGO OURS "}\nspec: {resources: {requests: {cpu: '1', example.com/gpu: '1'}}}\n"
+                        "status: {" REGISTERED "}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
+     "Resource \\\"example.com/gpu\\\" was requested but not registered"},
+    {"all is there: the label first", CLAIM(HOUR_AGO, REGISTERED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "karpenter.sh/initialized", ""},
+    {"the label is seen: initialised", CLAIM(HOUR_AGO, REGISTERED),
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/initialized: 'true'}}\nspec: {providerID: "
+     "kwok://c}\nstatus: {" READY "}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Initialized\",\"status\":\"True\""},
+    {"registered for hours, never initialised: not for us to end", CLAIM(HOUR_AGO, REGISTERED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, ""},
+    {"initialised an hour ago: consolidatable", CLAIM(HOUR_AGO, INITIALIZED),
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Consolidatable\""},
+};
+
+static void expect_part(const char *label, const char *what, struct span got, const char *want)
+{
+    if (want == NULL && got.len != 0)
+        fail_msg("%s: %s: %.*s", label, what, SPAN_ARG(got));
+    if (want != NULL && want[0] != '\0' && !span_contains(got, span_of(want)))
+        fail_msg("%s: %s: \"%.*s\" without \"%s\"", label, what, SPAN_ARG(got), want);
+}
+
+static void steps(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        struct plain_label zone = {SPAN("zone"), SPAN("a")}, team = {SPAN("team"), SPAN("other")};
+        struct plain_label labels[] = {zone, team};
+        struct called_machine machine = {.provider_id = SPAN("kwok://c"),
+                                         .labels = {labels, 2},
+                                         .capacity = SPAN("{}"),
+                                         .allocatable = SPAN("{}")};
+        struct err error = {rows[r].error, "out of luck"};
+        struct lifecycle_step s;
+        objects_begin();
+        struct lifecycle_facts f = {
+            .claim = claim_of(rows[r].claim),
+            .pool = pool_of("metadata: {name: p, uid: p}\nspec: {disruption: {consolidateAfter: "
+                            "1m}, template: {spec: {nodeClassRef: {group: g, kind: k, name: m}}}}\n"),
+            .node = rows[r].node != NULL ? node_of(rows[r].node) : NULL,
+            .machine = (rows[r].flags & HAS_MACHINE) != 0 ? &machine : NULL,
+            .labels_written = (rows[r].flags & LABELS_DONE) != 0,
+            .launch_error = rows[r].error != ERR_NONE ? &error : NULL,
+            .syms = objects_syms(),
+            .now = NOW,
+        };
+        f.nodes = f.node == NULL ? 0 : (rows[r].flags & TWO_NODES) != 0 ? 2 : 1;
+        lifecycle_step(objects_arena(), &f, &s);
+        if (s.launch != rows[r].launch || s.end != rows[r].end)
+            fail_msg("%s: launch %d, end \"%s\"", rows[r].label, s.launch,
+                     lifecycle_end_name(s.end));
+        expect_part(rows[r].label, "claim", s.claim_patch, rows[r].claim_patch);
+        expect_part(rows[r].label, "node", s.node_patch, rows[r].node_patch);
+        if (rows[r].status_patch != NULL)
+            expect_part(rows[r].label, "status", s.status_patch, rows[r].status_patch);
+        if (s.claim_patch_labels && span_contains(s.claim_patch, SPAN("\"team\"")))
+            fail_msg("%s: the claim's own label is overwritten", rows[r].label);
+        objects_clear();
+    }
+}
+
+static void consolidatable_at(void **state)
+{
+    static const struct {
+        const char *label, *claim, *after;
+        wall_ms want;
+    } cases[] = {
+        {"from initialisation", CLAIM(HOUR_AGO, INITIALIZED), "10m",
+         NOW - MS_HOUR + 10 * MS_MINUTE},
+        {"from the last pod event", CLAIM(HOUR_AGO, "lastPodEventTime: '" NOW_TEXT "', " INITIALIZED),
+         "10m", NOW + 10 * MS_MINUTE},
+        {"Never", CLAIM(HOUR_AGO, INITIALIZED), "Never", 0},
+        {"not initialised", CLAIM(HOUR_AGO, REGISTERED), "0s", 0},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char pool[256];
+        snprintf(pool, sizeof(pool),
+                 "metadata: {name: p, uid: p}\nspec: {disruption: {consolidateAfter: %s}, template: "
+                 "{spec: {nodeClassRef: {group: g, kind: k, name: m}}}}\n",
+                 cases[i].after);
+        objects_begin();
+        wall_ms got = lifecycle_consolidatable_at(claim_of(cases[i].claim), pool_of(pool));
+        if (got != cases[i].want)
+            fail_msg("%s: %lld", cases[i].label, (long long)(got - NOW));
+        objects_clear();
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(steps),
+        cmocka_unit_test(consolidatable_at),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

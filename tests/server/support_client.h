@@ -1,0 +1,36 @@
+/* A blocking HTTP client on loopback, with or without TLS, for tests of the server. */
+#ifndef TESTS_SERVER_SUPPORT_CLIENT_H
+#define TESTS_SERVER_SUPPORT_CLIENT_H
+
+#include "base/arena.h"
+#include "certs/authority.h"
+
+struct client_tls {
+    const struct cert_pair *own; /* NULL: shows no certificate */
+    struct span ca;              /* trusted */
+};
+
+struct client_conn;
+
+/* NULL: no connection or no handshake. `tls` NULL: plain. Reads give up after 10 s. */
+struct client_conn *client_open(int port, const struct client_tls *tls);
+void client_close(struct client_conn *c);
+
+bool client_send(struct client_conn *c, struct span bytes);
+
+struct client_reply {
+    int status;        /* 0: the connection ended before a reply */
+    bool closes;       /* Connection: close */
+    char head[4096];
+    char body[16384];  /* cut there */
+    size_t body_len;
+};
+/* Sends one request and reads the whole reply. */
+void client_ask(struct client_conn *c, const char *method, const char *path, struct span body,
+                struct client_reply *out);
+void client_read_reply(struct client_conn *c, bool head_only, struct client_reply *out);
+/* Reads until `text` has come; false: the end came first. */
+bool client_read_until(struct client_conn *c, const char *text);
+bool client_at_end(struct client_conn *c); /* blocks until a byte or the end */
+
+#endif

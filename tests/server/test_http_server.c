@@ -1,0 +1,424 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "server/clock.h"
+#include "server/http_server.h"
+#include "support_client.h"
+
+enum { PATIENCE_MS = 5 * MS_SECOND };
+
+struct fixture {
+    struct arena a;
+    struct cert_pair ca, other_ca, serving, serving_2, client, stranger;
+    struct tls *tls;
+    struct http_table table;
+    struct http_server *server;
+    _Atomic(uint64_t) version; /* what the stream tells */
+    _Atomic(int) scratches;
+};
+
+static void on_echo(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)user;
+    assert_non_null(scratch);
+    buf_add(&r->body, q->body);
+}
+
+static void on_hello(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)user;
+    (void)scratch;
+    r->content_type = "text/plain";
+    buf_addf(&r->body, "hello %.*s", SPAN_ARG(q->query));
+}
+
+static void feed(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
+{
+    (void)scratch;
+    (void)now;
+    struct fixture *f = user;
+    uint64_t version = atomic_load(&f->version);
+    if (!s->begun || version != s->seen)
+        buf_addf(out, "data: %llu\n\n", (unsigned long long)version);
+    s->seen = version;
+}
+
+static void *scratch_make(void *user)
+{
+    struct fixture *f = user;
+    atomic_fetch_add(&f->scratches, 1);
+    return f;
+}
+
+static void scratch_drop(void *scratch)
+{
+    struct fixture *f = scratch;
+    atomic_fetch_sub(&f->scratches, 1);
+}
+
+static void issue(struct fixture *f, const struct cert_pair *ca, enum cert_purpose purpose,
+                  struct cert_pair *out)
+{
+    static const struct span names[] = {SPAN_INIT("127.0.0.1"), SPAN_INIT("localhost")};
+    struct cert_subject s = {SPAN("test"), purpose, names, 2};
+    struct err err;
+    if (!authority_issue(&f->a, ca, &s, clock_wall(), out, &err))
+        fail_msg("%s", err.msg);
+}
+
+static bool swap(struct fixture *f, const struct cert_pair *pair)
+{
+    struct err err;
+    struct tls_pem pem = {pair->cert, pair->key, f->ca.cert};
+    return tls_swap(f->tls, &pem, &err);
+}
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(sizeof(*f));
+    struct err err;
+    arena_init(&f->a, 0);
+    assert_true(authority_new(&f->a, clock_wall(), &f->ca, &err));
+    assert_true(authority_new(&f->a, clock_wall(), &f->other_ca, &err));
+    issue(f, &f->ca, CERT_SERVER, &f->serving);
+    issue(f, &f->ca, CERT_SERVER, &f->serving_2);
+    issue(f, &f->ca, CERT_CLIENT, &f->client);
+    issue(f, &f->other_ca, CERT_CLIENT, &f->stranger);
+    f->tls = tls_new();
+    http_table_add(&f->table,
+                   &(struct http_route){HTTP_WEBHOOK, "POST", "/echo", on_echo, NULL, NULL});
+    http_table_add(&f->table,
+                   &(struct http_route){HTTP_EXTENDER, "POST", "/echo", on_echo, NULL, NULL});
+    http_table_add(&f->table,
+                   &(struct http_route){HTTP_PROBES, "GET", "/hello", on_hello, NULL, NULL});
+    http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/live", NULL, feed, f});
+    *state = f;
+    return 0;
+}
+
+static void start(struct fixture *f, uint32_t connections)
+{
+    struct http_server_config config = {
+        .table = &f->table,
+        .listen = {[HTTP_WEBHOOK] = "127.0.0.1:0",
+                   [HTTP_EXTENDER] = "127.0.0.1:0",
+                   [HTTP_PROBES] = "127.0.0.1:0",
+                   [HTTP_PAGE] = "127.0.0.1:0"},
+        .tls = f->tls,
+        .loops = 2,
+        .connections = connections,
+        .scratch = {f, scratch_make, NULL, scratch_drop},
+    };
+    struct err err;
+    if (!http_server_new(&config, &f->server, &err))
+        fail_msg("%s", err.msg);
+    http_server_start(f->server);
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    http_server_free(f->server);
+    assert_int_equal(atomic_load(&f->scratches), 0);
+    tls_free(f->tls);
+    arena_release(&f->a);
+    free(f);
+    return 0;
+}
+
+static int port(struct fixture *f, enum http_listener l)
+{
+    return http_server_port(f->server, l);
+}
+
+static void test_plain(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    static const struct {
+        const char *method, *path;
+        int status;
+        const char *body;
+    } rows[] = {
+        {"GET", "/hello?a=b", 200, "hello a=b"},
+        {"HEAD", "/hello?a=b", 200, ""},
+        {"GET", "/x/../hello", 200, "hello "},
+        {"POST", "/hello", 405, "/hello takes GET, not POST\n"},
+        {"GET", "/nowhere", 404, "the probes listener has nothing at /nowhere\n"},
+        {"GET", "/hello", 200, "hello "}, /* still the same connection */
+    };
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    assert_non_null(c);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct client_reply r;
+        client_ask(c, rows[i].method, rows[i].path, (struct span){NULL, 0}, &r);
+        if (r.status != rows[i].status || strcmp(r.body, rows[i].body) != 0 || r.closes ||
+            strcasestr(r.head, "transfer-encoding") != NULL || strcasestr(r.head, "server:") != NULL)
+            fail_msg("%s %s: got %d\n%s%s", rows[i].method, rows[i].path, r.status, r.head, r.body);
+    }
+    client_close(c);
+}
+
+static void test_bodies(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(swap(f, &f->serving));
+    start(f, 0);
+    struct client_tls tls = {NULL, f->ca.cert};
+    struct client_reply r;
+    struct span body = {mem_new(HTTP_BODY_MAX + 1), 5 * 1024 * 1024};
+    struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &tls);
+    client_ask(c, "POST", "/echo", body, &r);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(r.body_len, body.len);
+    client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+    assert_string_equal(r.body, "{}");
+    body.len = HTTP_BODY_MAX + 1;
+    client_ask(c, "POST", "/echo", body, &r);
+    assert_int_equal(r.status, 413);
+    client_close(c);
+    free((void *)body.ptr);
+}
+
+static void test_who_gets_in(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_tls none = {NULL, f->ca.cert}, known = {&f->client, f->ca.cert};
+    struct client_tls stranger = {&f->stranger, f->ca.cert}, doubts = {&f->client, f->other_ca.cert};
+    assert_null(client_open(port(f, HTTP_WEBHOOK), &none)); /* no identity yet */
+    assert_false(tls_loaded(f->tls));
+    assert_true(swap(f, &f->serving));
+    const struct {
+        const char *label;
+        enum http_listener listener;
+        const struct client_tls *tls;
+        int status; /* 0: not let in */
+    } rows[] = {
+        {"webhook, no certificate", HTTP_WEBHOOK, &none, 200},
+        {"webhook, a server that is not trusted", HTTP_WEBHOOK, &doubts, 0},
+        {"extender, the scheduler", HTTP_EXTENDER, &known, 200},
+        {"extender, no certificate", HTTP_EXTENDER, &none, 0},
+        {"extender, another CA's", HTTP_EXTENDER, &stranger, 0},
+        {"extender, the scheduler again", HTTP_EXTENDER, &known, 200},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        /* With TLS 1.3 the client learns of a refusal only when it reads. */
+        struct client_reply r = {.status = 0};
+        struct client_conn *c = client_open(port(f, rows[i].listener), rows[i].tls);
+        if (c != NULL)
+            client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+        if (r.status != rows[i].status)
+            fail_msg("%s: got %d", rows[i].label, r.status);
+        client_close(c);
+    }
+}
+
+static void test_bad_pairs_change_nothing(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(swap(f, &f->serving));
+    start(f, 0);
+    struct cert_pair mixed = {f->serving.cert, f->serving_2.key};
+    struct cert_pair half = {f->serving.cert, {f->serving.key.ptr, f->serving.key.len / 2}};
+    assert_false(swap(f, &mixed));
+    assert_false(swap(f, &half));
+    struct client_tls tls = {NULL, f->ca.cert};
+    struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &tls);
+    assert_non_null(c);
+    client_close(c);
+}
+
+struct load {
+    struct fixture *f;
+    _Atomic(bool) stop;
+    _Atomic(int) good, bad;
+};
+
+static void *ask_again_and_again(void *arg)
+{
+    struct load *load = arg;
+    struct client_tls tls = {&load->f->client, load->f->ca.cert};
+    while (!atomic_load(&load->stop)) {
+        struct client_reply r = {.status = 0};
+        struct client_conn *c = client_open(port(load->f, HTTP_EXTENDER), &tls);
+        for (int i = 0; c != NULL && i < 4; i++)
+            client_ask(c, "POST", "/echo", SPAN("[1]"), &r);
+        client_close(c);
+        atomic_fetch_add(r.status == 200 ? &load->good : &load->bad, 1);
+    }
+    return NULL;
+}
+
+static void test_swap_under_load(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(swap(f, &f->serving));
+    start(f, 0);
+    enum { THREADS = 3, SWAPS = 40 };
+    struct load load = {.f = f};
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, ask_again_and_again, &load);
+    for (int i = 0; i < SWAPS; i++) {
+        int before = atomic_load(&load.good);
+        assert_true(swap(f, i % 2 == 0 ? &f->serving_2 : &f->serving));
+        while (atomic_load(&load.good) == before && atomic_load(&load.bad) == 0)
+            ;
+    }
+    atomic_store(&load.stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    assert_int_equal(atomic_load(&load.bad), 0);
+}
+
+static void test_slow_clients_block_nobody(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(swap(f, &f->serving));
+    start(f, 0);
+    enum { SLOW = 8 };
+    struct client_conn *slow[SLOW];
+    struct client_tls tls = {NULL, f->ca.cert};
+    for (int i = 0; i < SLOW; i++) {
+        bool greets = i % 2 == 0; /* else it connects and says nothing */
+        slow[i] = client_open(port(f, HTTP_WEBHOOK), greets ? &tls : NULL);
+        assert_non_null(slow[i]);
+        if (greets)
+            client_send(slow[i], SPAN("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\n12"));
+    }
+    struct client_reply r;
+    struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &tls);
+    client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+    assert_int_equal(r.status, 200);
+    client_close(c);
+    client_send(slow[0], SPAN("34567890"));
+    client_read_reply(slow[0], false, &r);
+    assert_string_equal(r.body, "1234567890");
+    for (int i = 0; i < SLOW; i++)
+        client_close(slow[i]);
+}
+
+static void test_connections_are_capped(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 2);
+    struct client_reply r;
+    struct client_conn *c[3];
+    for (int i = 0; i < 3; i++)
+        c[i] = client_open(port(f, HTTP_PROBES), NULL); /* the kernel takes the third */
+    for (int i = 0; i < 2; i++) {
+        client_ask(c[i], "GET", "/hello", (struct span){NULL, 0}, &r);
+        assert_int_equal(r.status, 200);
+    }
+    assert_int_equal(http_server_connections(f->server), 2);
+    client_close(c[0]);
+    client_ask(c[2], "GET", "/hello", (struct span){NULL, 0}, &r); /* and now we do */
+    assert_int_equal(r.status, 200);
+    client_close(c[1]);
+    client_close(c[2]);
+}
+
+static void test_stream(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    atomic_store(&f->version, 1);
+    struct client_conn *c = client_open(port(f, HTTP_PAGE), NULL);
+    client_send(c, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_true(client_read_until(c, "text/event-stream"));
+    assert_true(client_read_until(c, "data: 1\n\n"));
+    atomic_store(&f->version, 2);
+    assert_true(client_read_until(c, "data: 2\n\n"));
+    struct client_conn *gone = client_open(port(f, HTTP_PAGE), NULL);
+    client_send(gone, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_true(client_read_until(gone, "data: 2\n\n"));
+    client_close(gone);
+    atomic_store(&f->version, 3);
+    assert_true(client_read_until(c, "data: 3\n\n"));
+    http_server_stop(f->server, PATIENCE_MS);
+    assert_true(client_read_until(c, "0\r\n\r\n")); /* the last chunk */
+    client_close(c);
+}
+
+static void test_way_down(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    mono_ms begun = clock_mono();
+    assert_true(http_server_oldest_beat(f->server) <= begun);
+    struct client_reply r;
+    struct client_conn *idle = client_open(port(f, HTTP_PROBES), NULL);
+    client_ask(idle, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_false(r.closes);
+    http_server_drain(f->server);
+    struct client_conn *late = client_open(port(f, HTTP_PROBES), NULL);
+    client_ask(late, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    assert_true(r.closes);
+    client_close(late);
+    http_server_stop(f->server, PATIENCE_MS);
+    assert_true(client_at_end(idle));
+    assert_true(clock_mono() - begun < PATIENCE_MS);
+    assert_null(client_open(port(f, HTTP_PROBES), NULL));
+    client_close(idle);
+}
+
+static void test_forced_end(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_conn *half = client_open(port(f, HTTP_PROBES), NULL);
+    client_send(half, SPAN("POST /hello HTTP/1.1\r\nContent-Length: 10\r\n\r\n12"));
+    struct client_reply r; /* so that the half request has been read */
+    struct client_conn *other = client_open(port(f, HTTP_PROBES), NULL);
+    client_ask(other, "GET", "/hello", (struct span){NULL, 0}, &r);
+    http_server_stop(f->server, 50);
+    assert_int_equal(http_server_connections(f->server), 0);
+    client_close(other);
+    client_close(half);
+}
+
+static void test_port_taken(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    char address[32];
+    snprintf(address, sizeof(address), "127.0.0.1:%d", port(f, HTTP_PROBES));
+    static const char *const bad[] = {NULL, "nonsense", "127.0.0.1:", "no.such.host.invalid:80"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++) {
+        struct http_server_config config = {
+            .table = &f->table, .listen = {[HTTP_PROBES] = bad[i] != NULL ? bad[i] : address}};
+        struct http_server *s;
+        struct err err = {0};
+        if (http_server_new(&config, &s, &err) || strstr(err.msg, "the probes listener") == NULL)
+            fail_msg("%s: got \"%s\"", config.listen[HTTP_PROBES], err.msg);
+    }
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ROW(test_plain),
+        ROW(test_bodies),
+        ROW(test_who_gets_in),
+        ROW(test_bad_pairs_change_nothing),
+        ROW(test_swap_under_load),
+        ROW(test_slow_clients_block_nobody),
+        ROW(test_connections_are_capped),
+        ROW(test_stream),
+        ROW(test_way_down),
+        ROW(test_forced_end),
+        ROW(test_port_taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,158 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+
+#include "reconciler/measure.h"
+#include "server/metrics.h"
+
+static const double buckets[] = {0.1, 1, 10};
+static const struct metric_info counter = {
+    .name = "c_total", .help = "A \\ and\na break", .type = METRIC_COUNTER, .labels = {"a", "b"}};
+static const struct metric_info gauge = {.name = "g", .help = "G", .type = METRIC_GAUGE};
+static const struct metric_info histogram = {.name = "h_seconds",
+                                             .help = "H",
+                                             .type = METRIC_HISTOGRAM,
+                                             .labels = {"verb"},
+                                             .buckets = buckets,
+                                             .bucket_count = 3};
+
+static void says(struct metrics *m, const char *text, bool want)
+{
+    struct buf out = {0};
+    metrics_write(m, &out);
+    if ((strstr(out.ptr, text) != NULL) != want)
+        fail_msg("%s \"%s\" in:\n%s", want ? "no" : "still", text, out.ptr);
+    buf_release(&out);
+}
+
+static void test_text(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    uint32_t c = metrics_register(m, &counter), g = metrics_register(m, &gauge);
+    uint32_t h = metrics_register(m, &histogram);
+    struct span labels[] = {SPAN("x\"y\\\n"), {NULL, 0}};
+    struct span verb = SPAN("filter");
+    says(m, "c_total", false); /* no series, no mention */
+    metrics_add(m, c, labels, 1);
+    metrics_add(m, c, labels, 2);
+    metrics_set(m, g, NULL, -0.25);
+    static const double seen[] = {0.1, 0.5, 10, 11, 1e9};
+    for (size_t i = 0; i < COUNT_OF(seen); i++)
+        metrics_observe(m, h, &verb, seen[i]);
+    says(m, "# HELP c_total A \\\\ and\\na break\n# TYPE c_total counter\n"
+            "c_total{a=\"x\\\"y\\\\\\n\",b=\"\"} 3\n", true);
+    says(m, "# TYPE g gauge\ng -0.25\n", true);
+    says(m, "h_seconds_bucket{verb=\"filter\",le=\"0.1\"} 1\n"
+            "h_seconds_bucket{verb=\"filter\",le=\"1\"} 2\n"
+            "h_seconds_bucket{verb=\"filter\",le=\"10\"} 3\n"
+            "h_seconds_bucket{verb=\"filter\",le=\"+Inf\"} 5\n"
+            "h_seconds_sum{verb=\"filter\"} 1000000021.6\n"
+            "h_seconds_count{verb=\"filter\"} 5\n", true);
+    metrics_free(m);
+}
+
+static void test_remove(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    uint32_t c = metrics_register(m, &counter);
+    for (int i = 0; i < 100; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%d", i);
+        struct span labels[] = {span_of(name), SPAN("z")};
+        metrics_add(m, c, labels, i);
+    }
+    struct span first[] = {SPAN("n0"), SPAN("z")}, last[] = {SPAN("n99"), SPAN("z")};
+    metrics_remove(m, c, first);
+    metrics_remove(m, c, last);
+    metrics_remove(m, c, last);
+    says(m, "a=\"n0\"", false);
+    says(m, "a=\"n99\"", false);
+    says(m, "c_total{a=\"n98\",b=\"z\"} 98\n", true);
+    metrics_add(m, c, last, 5);
+    says(m, "c_total{a=\"n99\",b=\"z\"} 5\n", true);
+    metrics_free(m);
+}
+
+static void test_bounded(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    uint32_t c = metrics_register(m, &counter);
+    for (int i = 0; i < METRICS_SERIES_MAX + 3; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "n%d", i);
+        struct span labels[] = {span_of(name), {NULL, 0}};
+        metrics_add(m, c, labels, 1);
+    }
+    says(m, "stowage_metrics_dropped_total 3\n", true);
+    metrics_free(m);
+}
+
+static void test_measures(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    struct measure made = {.id = MEASURE_NODES_CREATED, .labels = {SPAN("general")}, .value = 2};
+    struct measure cost = {.id = MEASURE_COST, .value = 1.25};
+    metrics_measure(m, &made);
+    metrics_measure(m, &cost);
+    says(m, "karpenter_nodes_created_total{nodepool=\"general\"} 2\n", true);
+    says(m, "stowage_cluster_price_per_hour 1.25\n", true);
+    cost.gone = true;
+    metrics_measure(m, &cost);
+    says(m, "stowage_cluster_price_per_hour 1.25", false);
+    metrics_free(m);
+}
+
+struct crowd {
+    struct metrics *m;
+    struct metric_series *kept;
+    uint32_t id;
+};
+
+enum { THREADS = 4, ROUNDS = 5000 };
+
+static void *add_many(void *arg)
+{
+    struct crowd *crowd = arg;
+    struct span labels[] = {SPAN("x"), SPAN("y")};
+    for (int i = 0; i < ROUNDS; i++) {
+        metric_add(crowd->kept, 1);
+        metrics_add(crowd->m, crowd->id, labels, 1);
+    }
+    return NULL;
+}
+
+static void test_threads(void **state)
+{
+    (void)state;
+    struct metrics *m = metrics_new();
+    struct span kept[] = {SPAN("kept"), SPAN("")};
+    struct crowd crowd = {.m = m, .id = metrics_register(m, &counter)};
+    crowd.kept = metrics_series(m, crowd.id, kept);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, add_many, &crowd);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    says(m, "c_total{a=\"kept\",b=\"\"} 20000\n", true);
+    says(m, "c_total{a=\"x\",b=\"y\"} 20000\n", true);
+    metrics_free(m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_bounded), cmocka_unit_test(test_measures),
+        cmocka_unit_test(test_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

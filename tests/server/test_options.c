@@ -1,0 +1,171 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "server/options.h"
+
+enum { ARGS_MAX = 6 };
+
+static const char *const *environment; /* pairs of name and value, ended by NULL */
+
+static const char *from_environment(const char *name)
+{
+    for (size_t i = 0; environment != NULL && environment[i] != NULL; i += 2)
+        if (strcmp(environment[i], name) == 0)
+            return environment[i + 1];
+    return NULL;
+}
+
+static bool read_args(struct arena *a, enum option_group group, const char *const *args,
+                      struct options *out, struct err *err)
+{
+    char *argv[ARGS_MAX];
+    int argc = 0;
+    while (argc < ARGS_MAX && args[argc] != NULL) {
+        argv[argc] = (char *)(uintptr_t)args[argc];
+        argc++;
+    }
+    bool help;
+    return options_read(a, group, argc, argv, from_environment, out, &help, err);
+}
+
+static const struct {
+    const char *label;
+    enum option_group group;
+    const char *args[ARGS_MAX], *env[5];
+    const char *want;
+} refused[] = {
+    {"a typing mistake", OPTION_PLAN, {"--outptu", "json"}, {0},
+     "no flag --outptu; did you mean --output (-o)?"},
+    {"with its value", OPTION_PLAN, {"--serach=greedy"}, {0},
+     "no flag --serach; did you mean --search?"},
+    {"nothing like it", OPTION_PLAN, {"--zzzzzzzz"}, {0}, "no flag --zzzzzzzz; --help lists them"},
+    {"a flag of the other command", OPTION_PLAN, {"--webhook-listen=:1"}, {0},
+     "no flag --webhook-listen; --help lists them"},
+    {"a word", OPTION_PLAN, {"cluster.yaml"}, {0},
+     "\"cluster.yaml\" is not a flag; files are given with -f"},
+    {"no value", OPTION_PLAN, {"-o"}, {0}, "-o needs a value"},
+    {"not a choice", OPTION_PLAN, {"-o", "xml"}, {0}, "-o: \"xml\" is not table, json or yaml"},
+    {"not a duration", OPTION_SERVE, {"--batch-idle-duration", "1"}, {0},
+     "--batch-idle-duration: \"1\" is not a duration like 10s or 1m30s"},
+    {"out of range", OPTION_SERVE, {"--metrics-port=70000"}, {0},
+     "--metrics-port: 70000 is not between 0 and 65535"},
+    {"a boolean in words", OPTION_SERVE, {"--coexist=yes"}, {0},
+     "--coexist: \"yes\" is neither true nor false"},
+    {"our environment", OPTION_SERVE, {0}, {"STOWAGE_THREADS", "many"},
+     "STOWAGE_THREADS: \"many\" is not an integer"},
+    {"Karpenter's environment is as strict", OPTION_SERVE, {0}, {"METRICS_PORT", "http"},
+     "METRICS_PORT: \"http\" is not an integer"},
+    {"a malformed gate", OPTION_SERVE, {"--feature-gates=NodeRepair"}, {0},
+     "--feature-gates: \"NodeRepair\" is not Name=true or Name=false"},
+};
+
+static void test_refused_in_one_line(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct arena a;
+        arena_init(&a, 0);
+        struct options o;
+        struct err err = {0};
+        environment = refused[i].env;
+        if (read_args(&a, refused[i].group, refused[i].args, &o, &err))
+            fail_msg("%s: accepted", refused[i].label);
+        if (strcmp(err.msg, refused[i].want) != 0)
+            fail_msg("%s: got \"%s\", want \"%s\"", refused[i].label, err.msg, refused[i].want);
+        arena_release(&a);
+    }
+}
+
+static void test_defaults_are_karpenters(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_int_equal(o.metrics_port, 8080);
+    assert_int_equal(o.health_port, 8081);
+    assert_int_equal(o.batch_idle, 1000);
+    assert_int_equal(o.batch_max, 10000);
+    assert_int_equal(o.client_burst, 300);
+    assert_true(o.gates.reserved_capacity);
+    assert_false(o.gates.node_repair);
+    assert_true(o.ignore_dra_requests);
+    assert_string_equal(o.lease_name, "stowage-leader-election");
+    arena_release(&a);
+}
+
+static void test_flag_over_ours_over_karpenters(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = (const char *[]){"METRICS_PORT", "1", "STOWAGE_METRICS_PORT", "2", NULL};
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){"--metrics-port", "3", NULL}, &o, &err));
+    assert_int_equal(o.metrics_port, 3);
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_int_equal(o.metrics_port, 2);
+    environment = (const char *[]){"METRICS_PORT", "1", NULL};
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_int_equal(o.metrics_port, 1);
+    arena_release(&a);
+}
+
+static void test_forms_of_a_flag(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    const char *args[] = {"-f", "a", "--filename=b", "--all-unbound", "-o=json", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, args, &o, &err));
+    assert_int_equal(o.files.count, 2);
+    assert_string_equal(o.files.items[0], "a");
+    assert_string_equal(o.files.items[1], "b");
+    assert_true(o.all_unbound);
+    assert_int_equal(o.output, OUTPUT_JSON);
+    const char *gates[] = {"--feature-gates", " NodeRepair=true , ReservedCapacity=false,New=true",
+                           NULL};
+    assert_true(read_args(&a, OPTION_PLAN, gates, &o, &err));
+    assert_true(o.gates.node_repair);
+    assert_false(o.gates.reserved_capacity);
+    const char *alias[] = {"--instance-types-file-path", "t.json", NULL};
+    assert_true(read_args(&a, OPTION_SERVE, alias, &o, &err));
+    assert_string_equal(o.instance_types, "t.json");
+    arena_release(&a);
+}
+
+static void test_karpenters_that_mean_nothing_are_named(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    environment = (const char *[]){"CPU_REQUESTS", "2000", NULL};
+    char *argv[] = {(char *)(uintptr_t)"--enable-profiling"};
+    struct span got = options_without_meaning(&a, OPTION_SERVE, 1, argv, from_environment);
+    assert_string_equal(arena_cstr(&a, got), "--enable-profiling, --cpu-requests");
+    environment = NULL;
+    assert_null(options_without_meaning(&a, OPTION_SERVE, 0, argv, from_environment).ptr);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_refused_in_one_line),
+        cmocka_unit_test(test_defaults_are_karpenters),
+        cmocka_unit_test(test_flag_over_ours_over_karpenters),
+        cmocka_unit_test(test_forms_of_a_flag),
+        cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

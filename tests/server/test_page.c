@@ -1,0 +1,207 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "server/assets.h"
+#include "server/html.h"
+#include "server/page.h"
+#include "support_view.h"
+
+enum { PAGE_BYTES_MAX = 60 * 1024 };
+
+#define META(name) "metadata: {name: " name ", namespace: web, uid: uid-" name
+#define REQUESTS "containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]"
+#define POD(name, extra) "apiVersion: v1\nkind: Pod\n" META(name) extra "\n"
+#define OWNED                                                                                      \
+    ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: api, uid: u, "              \
+    "controller: true}]}"
+#define PENDING                                                                                    \
+    "\nspec: {" REQUESTS "}\nstatus: {phase: Pending, conditions: [{type: PodScheduled, "          \
+    "status: \"False\", reason: Unschedulable}]}"
+
+static const char CLUSTER[] =
+    POD("api-1", OWNED PENDING) "---\n" POD("api-2", OWNED PENDING) "---\n"
+    POD("lone", "}" PENDING) "---\n" POD("late", "}" PENDING) "---\n"
+    POD("web-1", "}\nspec: {nodeName: n1, " REQUESTS "}\nstatus: {phase: Running}") "---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {karpenter.sh/nodepool: general, "
+    "node.kubernetes.io/instance-type: c-4x, topology.kubernetes.io/zone: z-a, "
+    "karpenter.sh/capacity-type: spot}}\n"
+    "status: {capacity: {cpu: 4, memory: 8Gi, pods: 10}, allocatable: {cpu: 4, memory: 8Gi, "
+    "pods: 10}, conditions: [{type: Ready, status: \"True\"}]}\n---\n"
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
+    "spec: {limits: {cpu: 10}, weight: 7, template: {spec: {nodeClassRef: "
+    "{group: g, kind: K, name: c}, requirements: []}}}\n"
+    "status: {resources: {cpu: 4}, conditions: [{type: ValidationSucceeded, status: \"False\", "
+    "message: \"spec.weight: <no>\"}]}\n";
+
+static void expect(const struct buf *html, const char *text, bool want)
+{
+    if ((strstr(html->ptr, text) != NULL) != want)
+        fail_msg("%s %s in:\n%s", want ? "no" : "unwanted", text, html->ptr);
+}
+
+static void decide(struct page *p, struct decision d, const char *sentence)
+{
+    d.sentence = span_of(sentence);
+    d.per_hour = NAN;
+    d.at = 1000;
+    page_decided(p, &d);
+}
+
+static struct buf render(struct page *p, struct view *v)
+{
+    struct page_view view = {v->snapshot, v->world, view_places(v), 5000};
+    struct buf html = {0};
+    page_main(p, &view, &html);
+    return html;
+}
+
+static void test_cluster(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v, CLUSTER, "api-1 n1\napi-2 n1\nlate claim/general-x");
+    page_standing(p, SPAN("leads"));
+    decide(p, (struct decision){.kind = DECISION_NO_PLACE, .about = {KIND_POD, SPAN("web"), SPAN("lone"), {NULL, 0}}},
+           "web/lone has no place: it asks for <200> CPUs");
+    struct buf html = render(p, &v);
+    static const struct {
+        const char *label, *text;
+    } rows[] = {
+        {"who speaks", "This replica leads."},
+        {"pods of one owner and reason are one row", "<summary>web/api ×2</summary>"},
+        {"each can be linked to", "<li id=\"pod/web/api-2\">web/api-2"},
+        {"where they go", "planned for node <a href=\"#node/n1\">n1</a>"},
+        {"what is on its way", "planned for <a href=\"#node/general-x\">general-x</a>, which is on "
+                               "its way"},
+        {"why one has no place", "it asks for &lt;200&gt; CPUs"},
+        {"the count", "<b>1</b> pods run, <b>4</b> wait"},
+        {"what is asked for", "<b>1 of 4</b> CPUs asked for, 25 %"},
+        {"limits", "4 of 10 cpu"},
+        {"a pool set aside", "<strong>set aside</strong>: spec.weight: &lt;no&gt;"},
+        {"a node", "<tr id=\"node/n1\">"},
+        {"planned room", "1 of 4, 2 planned<svg"},
+        {"its bar", "<rect class=planned x=\"25.0\" width=\"50.0\""},
+        {"what stands on it", "<summary>1</summary><ul><li>web/web-1</ul>"},
+        {"its labels", "data-label=\"zone\">z-a"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (strstr(html.ptr, rows[i].text) == NULL)
+            fail_msg("%s: no %s in:\n%s", rows[i].label, rows[i].text, html.ptr);
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
+static void test_decisions(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v, "", "");
+    struct page_view none = {.now = 5000};
+    struct buf html = {0};
+    page_main(p, &none, &html);
+    expect(&html, "The cluster has not been read yet.", true);
+    expect(&html, "Nothing decided yet.", true);
+    buf_release(&html);
+
+    uint64_t before = page_version(p);
+    decide(p, (struct decision){.kind = DECISION_PLACE}, "only an Event: not shown");
+    for (int i = 0; i < PAGE_DECISIONS + 5; i++) {
+        char text[32];
+        snprintf(text, sizeof(text), "node-%d. came", i);
+        decide(p, (struct decision){.kind = DECISION_READY, .subject = "ready", .id = "d-1"}, text);
+    }
+    assert_true(page_version(p) > before);
+    html = render(p, &v);
+    expect(&html, "not shown", false);
+    expect(&html, "node-4. came", false);
+    expect(&html, "node-5. came", true);
+    expect(&html, "id=\"decision/d-1/205\"", true);
+    expect(&html, "id=\"decisions-count\">200<", true);
+    assert_true(strstr(html.ptr, "node-204. came") < strstr(html.ptr, "node-203. came"));
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
+/* Reasons of more objects than are remembered: old ones give way, none is wrong. */
+static void test_reasons_are_bounded(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v, POD("lone", "}" PENDING), "");
+    for (int i = 0; i < 3 * PAGE_REASONS_MAX; i++) {
+        char name[32];
+        int n = snprintf(name, sizeof(name), "pod-%d", i);
+        decide(p, (struct decision){.about = {KIND_POD, SPAN("web"), {name, (size_t)n}, {NULL, 0}}},
+               "somebody else's reason");
+    }
+    struct buf html = render(p, &v);
+    expect(&html, "somebody else", false);
+    expect(&html, "seen, not planned yet", true);
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
+static void test_size(void **state)
+{
+    (void)state;
+    struct page *p = page_new();
+    struct page_view none = {.now = 0};
+    struct buf html = {0};
+    page_html(p, &none, &html);
+    size_t all = html.len;
+    for (size_t i = 0; i < asset_count; i++) {
+        expect(&html, assets[i].path, true);
+        all += *assets[i].size;
+    }
+    assert_true(all <= PAGE_BYTES_MAX);
+    expect(&html, "style=", false); /* the content policy allows neither */
+    expect(&html, "onclick=", false);
+    expect(&html, "http:", false);
+    buf_release(&html);
+    page_free(p);
+}
+
+static void test_amounts(void **state)
+{
+    (void)state;
+    static const struct {
+        void (*put)(struct buf *, int64_t);
+        int64_t value;
+        const char *want;
+    } rows[] = {
+        {html_cpu, 0, "0"},          {html_cpu, 50, "50m"},       {html_cpu, 7200, "7.2"},
+        {html_cpu, 16000, "16"},     {html_cpu, 123456, "123"},   {html_bytes, 0, "0"},
+        {html_bytes, 512, "512"},    {html_bytes, 1 << 30, "1Gi"}, {html_bytes, 9771050598, "9.1Gi"},
+        {html_age, 11000, "11s"},    {html_age, 300000, "5m"},    {html_age, 3 * MS_HOUR, "3h"},
+        {html_age, 300 * MS_HOUR, "12d"}, {html_age, -5, "0s"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf out = {0};
+        rows[i].put(&out, rows[i].value);
+        assert_string_equal(out.ptr, rows[i].want);
+        buf_release(&out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cluster),
+        cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_reasons_are_bounded),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_amounts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

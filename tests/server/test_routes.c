@@ -1,0 +1,262 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+
+#include "cloud/catalogue.h"
+#include "server/clock.h"
+#include "server/routes.h"
+#include "support_view.h"
+
+static bool types(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
+                  struct err *err)
+{
+    (void)p;
+    (void)err;
+    struct catalogue_source *s = catalogue_builtin();
+    catalogue_build(s, a, syms, out);
+    catalogue_source_free(s);
+    return true;
+}
+
+static const struct provider_ops provider_ops = {
+    .name = "test", .node_class_group = "karpenter.kwok.sh", .types = types};
+
+struct fixture {
+    struct view view;
+    struct arena a;
+    struct symtab *syms;
+    struct webhook_rules rules;
+    struct metrics *metrics;
+    struct health *health;
+    struct page *page;
+    struct routes *routes;
+    struct http_scratch hooks;
+    void *scratch;
+    struct http_reply reply;
+    bool leading;
+};
+
+static bool leading(void *user)
+{
+    return ((struct fixture *)user)->leading;
+}
+
+static const char CLUSTER[] =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: web, uid: uid-p}\n"
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n"
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: "
+    "Unschedulable}]}\n---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+    "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
+    "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n";
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(sizeof(*f));
+    struct provider provider = {&provider_ops};
+    struct err err;
+    arena_init(&f->a, 0);
+    view_open(&f->view, CLUSTER, "p n1");
+    f->syms = kube_symtab_new();
+    assert_true(routes_webhook_rules(&f->a, f->syms, &provider, &f->rules, &err));
+    f->metrics = metrics_new();
+    f->health = health_new();
+    f->page = page_new();
+    f->leading = true;
+    f->routes = routes_new(&(struct routes_config){
+        .snapshots = store_share(f->view.store),
+        .places = &f->view.places,
+        .metrics = f->metrics,
+        .health = f->health,
+        .page = f->page,
+        .rules = &f->rules,
+        .leading = leading,
+        .user = f,
+    });
+    f->hooks = routes_scratch(f->routes);
+    f->scratch = f->hooks.make(f->hooks.user);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    f->hooks.tick(f->scratch);
+    f->hooks.drop(f->scratch);
+    routes_free(f->routes);
+    view_close(&f->view);
+    page_free(f->page);
+    health_free(f->health);
+    metrics_free(f->metrics);
+    symtab_unref(f->syms);
+    arena_release(&f->a);
+    buf_release(&f->reply.body);
+    free(f);
+    return 0;
+}
+
+static void ask(struct fixture *f, enum http_listener l, const char *method, const char *path,
+                const char *body)
+{
+    struct http_observer o = routes_observer(f->routes);
+    struct http_request q = {
+        .listener = l, .method = span_of(method), .path = span_of(path), .body = span_of(body)};
+    struct buf kept = f->reply.body;
+    buf_clear(&kept);
+    f->reply = (struct http_reply){.status = 200, .body = kept};
+    const struct http_route *route = http_find(routes_table(f->routes), &q, &f->reply);
+    if (route != NULL && route->handler != NULL)
+        http_run(route, f->scratch, &q, &f->reply);
+    o.answered(o.user, &q, route, f->reply.status, 0.0001);
+}
+
+static void says(struct fixture *f, int status, const char *text)
+{
+    if (f->reply.status != status || strstr(f->reply.body.ptr, text) == NULL)
+        fail_msg("wanted %d %s, got %d %s", status, text, f->reply.status, f->reply.body.ptr);
+}
+
+#define ARGS                                                                                       \
+    "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"web\",\"uid\":\"uid-p\"}},"             \
+    "\"Nodes\":null,\"NodeNames\":[\"n2\",\"n1\"]}"
+
+static void test_extender(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
+    says(f, 200, "\"NodeNames\":[\"n1\"]");
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/prioritize", ARGS);
+    says(f, 200, "\"Host\":\"n1\"");
+    f->leading = false; /* plan and places are not ours to speak of */
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
+    says(f, 200, "\"NodeNames\":[\"n2\",\"n1\"]");
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 1\n");
+    says(f, 200, "stowage_extender_requests_total{verb=\"filter\",answer=\"no-opinion\"} 1\n");
+    says(f, 200, "stowage_extender_duration_seconds_count{verb=\"filter\"} 2\n");
+    says(f, 200, "stowage_http_requests_total{listener=\"extender\",code=\"200\"} 3\n");
+    says(f, 200, "process_resident_memory_bytes ");
+}
+
+/* What the scheduler cannot have meant it reads in its own log. */
+static void test_extender_errors(void **state)
+{
+    struct fixture *f = *state;
+    static const char with_nodes[] = "{\"Pod\":{\"metadata\":{}},\"Nodes\":{\"items\":[]}}";
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", with_nodes);
+    says(f, 200, "{\"Error\":\"");
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", "{\"Pod\":\"%s%n\"");
+    assert_null(strchr(f->reply.body.ptr, '%'));
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/preempt", "nonsense");
+    assert_int_equal(f->reply.status, 400);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 2\n");
+}
+
+#define REVIEW(label)                                                                              \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{"            \
+    "\"uid\":\"u-1\",\"resource\":{\"group\":\"karpenter.sh\",\"version\":\"v1\",\"resource\":"      \
+    "\"nodepools\"},\"operation\":\"CREATE\",\"object\":{\"metadata\":{\"name\":\"a\"},\"spec\":{"   \
+    "\"template\":{\"metadata\":{\"labels\":{\"" label "\":\"x\"}},\"spec\":{\"requirements\":"      \
+    "[]}}}}}}"
+
+static void test_webhook(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/validate", REVIEW("karpenter.kwok.sh/mine"));
+    says(f, 200, "\"allowed\":false");
+    says(f, 200, "karpenter.kwok.sh/mine");
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/validate",
+        REVIEW("karpenter.kwok.sh/instance-family")); /* well known to the provider */
+    says(f, 200, "\"allowed\":true");
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate", REVIEW("example.com/x"));
+    says(f, 200, "{\"uid\":\"u-1\",\"allowed\":true}");
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/validate", "{}");
+    assert_int_equal(f->reply.status, 400);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"denied\"} 1\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"allowed\"} 2\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"error\"} 1\n");
+    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission\"} 4\n");
+}
+
+static void test_probes(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PROBES, "GET", "/readyz", NULL);
+    says(f, 503, "the certificates are not loaded yet\n");
+    health_have(f->health, HEALTH_CERTIFICATES);
+    health_have(f->health, HEALTH_LISTENING);
+    ask(f, HTTP_PROBES, "GET", "/readyz", NULL);
+    says(f, 200, "ok\n");
+    static const char *const alive[] = {"/livez", "/healthz", "/health-check"};
+    for (size_t i = 0; i < COUNT_OF(alive); i++) {
+        ask(f, HTTP_PROBES, "GET", alive[i], NULL);
+        says(f, 200, "ok\n");
+    }
+    health_beat_add(f->health, "a loop", clock_mono() - HEALTH_SILENCE_MS - 1);
+    ask(f, HTTP_PROBES, "GET", "/livez", NULL);
+    says(f, 503, "a loop has been silent for 10 s\n");
+}
+
+static void test_page(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
+    says(f, 200, "<!doctype html>");
+    says(f, 200, "<tr id=\"node/n1\">");
+    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    assert_memory_equal(f->reply.body.ptr, "<main>", 6);
+    ask(f, HTTP_PAGE, "GET", "/page.js", NULL);
+    says(f, 200, "EventSource");
+    assert_string_equal(f->reply.content_type, "text/javascript; charset=utf-8");
+}
+
+static void test_live(void **state)
+{
+    struct fixture *f = *state;
+    struct http_request q = {
+        .listener = HTTP_PAGE, .method = SPAN("GET"), .path = SPAN("/live")};
+    const struct http_route *route = http_find(routes_table(f->routes), &q, &f->reply);
+    assert_non_null(route->feed);
+    struct http_stream s = {0};
+    static const struct {
+        const char *label;
+        mono_ms now;
+        bool decides;
+        const char *want;
+    } rows[] = {
+        {"at first", 0, false, "event: changed\n"},
+        {"nothing new", 1000, false, NULL},
+        {"a decision", 2000, true, "event: changed\n"},
+        {"silence", 11000, false, NULL},
+        {"ten seconds of it", 12000, false, "event: beat\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf out = {0};
+        if (rows[i].decides)
+            page_decided(f->page, &(struct decision){.subject = "buy"});
+        route->feed(route->user, f->scratch, &s, rows[i].now, &out);
+        s.begun = true;
+        bool right = rows[i].want == NULL ? out.len == 0
+                                          : strstr(buf_span(&out).ptr, rows[i].want) != NULL;
+        if (!right)
+            fail_msg("%s: got \"%s\"", rows[i].label, buf_span(&out).ptr);
+        buf_release(&out);
+    }
+}
+
+int main(void)
+{
+#define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        ROW(test_extender), ROW(test_extender_errors), ROW(test_webhook),
+        ROW(test_probes),   ROW(test_page),            ROW(test_live),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

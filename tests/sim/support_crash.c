@@ -1,0 +1,137 @@
+#include "tests/sim/support_crash.h"
+
+#include <stdio.h>
+
+#include "tests/sim/support_loop.h"
+
+enum { RESTART_MS = 2 * MS_SECOND, WEB = 20, API = 10, NODES = 2 };
+
+static const char in_zone_a[] =
+    ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-a\"}";
+static const char in_zone_b[] =
+    ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-b\"}";
+
+/* Two types in two zones: what is made is not the question here, and worlds are built quickly. */
+#define OFFERING(zone, price)                                                                      \
+    "{\"Price\":" price ",\"Requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":" \
+    "\"In\",\"values\":[\"on-demand\"]},{\"key\":\"topology.kubernetes.io/"                        \
+    "zone\",\"operator\":\"In\","                                                                  \
+    "\"values\":[\"" zone "\"]}]}"
+#define TYPE(name, cpu, memory, price)                                                             \
+    "{\"name\":\"" name "\",\"architecture\":\"amd64\",\"operatingSystems\":[\"linux\"],"          \
+    "\"resources\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory                                      \
+    "\"},\"offerings\":[" OFFERING("test-zone-a", price) "," OFFERING("test-zone-b", price) "]}"
+static const char types[] =
+    "[" TYPE("small", "16", "32Gi", "0.4") "," TYPE("large", "32", "64Gi", "0.8") "]";
+
+struct crash {
+    uint64_t at;
+    bool after;
+    uint64_t seen; /* over all lives */
+    bool done;
+};
+
+/* Everything of a kind that was ever there. */
+struct census {
+    struct sim *sim;
+    enum kind kind;
+    json_t *uids;
+    uint32_t count; /* when last looked: one comes or goes at a time */
+};
+
+static void count_in(void *user, struct span object)
+{
+    struct census *c = user;
+    json_t *o = tree_parse(object);
+    json_object_set_new(c->uids, json_string_value(tree_get(o, "metadata.uid")), json_true());
+    json_decref(o);
+}
+
+static wall_ms take_census(void *user, wall_ms now)
+{
+    struct census *c = user;
+    (void)now;
+    if (sim_cluster_count(sim_cluster(c->sim), c->kind) == c->count)
+        return INT64_MAX;
+    c->count = sim_cluster_count(sim_cluster(c->sim), c->kind);
+    sim_cluster_each(sim_cluster(c->sim), c->kind, count_in, c);
+    return INT64_MAX;
+}
+
+static enum sim_fate fate(struct crash *c, bool after, const struct api_request *r)
+{
+    if (!after)
+        c->seen++;
+    (void)r;
+    if (c->done || c->seen != c->at || c->after != after)
+        return SIM_PASS;
+    c->done = true;
+    return SIM_KILL;
+}
+
+static enum sim_fate before(void *user, uint64_t number, const struct api_request *r,
+                            struct sim_refusal *refusal)
+{
+    (void)number;
+    (void)refusal;
+    return fate(user, false, r);
+}
+
+static enum sim_fate after(void *user, uint64_t number, const struct api_request *r)
+{
+    (void)number;
+    return fate(user, true, r);
+}
+
+/* One life of the cluster; how many writes it took. */
+static uint64_t play(uint64_t at, bool is_after, bool *hit)
+{
+    struct crash c = {.at = at, .after = is_after};
+    struct loop l = {.restart_after = RESTART_MS,
+                     .catalogue = types,
+                     .faults = {.user = &c, .before = before, .after = after}};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ",\"expireAfter\":\"Never\""));
+    load(s, deployment_yaml("web", WEB, "900m", in_zone_a));
+    load(s, deployment_yaml("api", API, "900m", in_zone_b));
+    struct census nodes = {s, KIND_NODE, json_object(), 0};
+    struct census claims = {s, KIND_NODE_CLAIM, json_object(), 0};
+    loop_begin(&l, s);
+    sim_add_actor(s, (struct sim_actor){.user = &nodes, .step = take_census});
+    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    run_for(s, 60 * MS_SECOND);
+    size_t bound = count_bound(s, "web") + count_bound(s, "api");
+    if (bound != WEB + API || count_objects(s, KIND_NODE) != NODES ||
+        count_objects(s, KIND_NODE_CLAIM) != NODES || json_object_size(nodes.uids) != NODES ||
+        json_object_size(claims.uids) != NODES)
+        fail_msg("killed %s write %llu: %zu pods bound, %zu nodes of %zu, %zu claims of %zu",
+                 is_after ? "after" : "before", (unsigned long long)at, bound,
+                 count_objects(s, KIND_NODE), json_object_size(nodes.uids),
+                 count_objects(s, KIND_NODE_CLAIM), json_object_size(claims.uids));
+    assert_no_orphans(s);
+    assert_no_overcommit(s);
+
+    scale(s, "web", 0);
+    scale(s, "api", 0);
+    run_for(s, 120 * MS_SECOND);
+    if (count_objects(s, KIND_NODE) != 0 || count_objects(s, KIND_NODE_CLAIM) != 0)
+        fail_msg("killed %s write %llu: %zu nodes and %zu claims are left",
+                 is_after ? "after" : "before", (unsigned long long)at, count_objects(s, KIND_NODE),
+                 count_objects(s, KIND_NODE_CLAIM));
+    *hit = c.done;
+    json_decref(nodes.uids);
+    json_decref(claims.uids);
+    loop_end(&l);
+    return c.seen;
+}
+
+void crash_every_write(bool after)
+{
+    bool hit = true;
+    uint64_t k = 1;
+    for (; hit; k++)
+        play(k, after, &hit);
+    printf("%llu places to die %s a write\n", (unsigned long long)(k - 2),
+           after ? "after" : "before");
+    assert_true(k > 10);
+}

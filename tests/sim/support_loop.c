@@ -1,0 +1,211 @@
+#include "tests/sim/support_loop.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "planner/places.h"
+
+static const enum kind watched[] = {KIND_POD,
+                                    KIND_NODE,
+                                    KIND_NODE_CLAIM,
+                                    KIND_NODE_POOL,
+                                    KIND_KWOK_NODE_CLASS,
+                                    KIND_DAEMON_SET,
+                                    KIND_DISRUPTION_BUDGET,
+                                    KIND_NAMESPACE};
+
+/* ---- the store's thread ---- */
+
+static void on_list_begin(void *user, enum kind k)
+{
+    store_list_begin(((struct loop *)user)->store, k);
+}
+
+static void on_list_end(void *user, enum kind k)
+{
+    store_list_end(((struct loop *)user)->store, k);
+}
+
+static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)
+{
+    store_event(((struct loop *)user)->store, k, e, object);
+}
+
+static mono_ms mono_of(wall_ms now)
+{
+    return now - START + 1000;
+}
+
+static void on_state(void *user, enum kind k, const struct err *broken)
+{
+    struct loop *l = user;
+    store_state(l->store, k, broken, mono_of(sim_now(l->sim)));
+}
+
+/* ---- what the reconciler tells ---- */
+
+static void on_decided(void *user, const struct decision *d)
+{
+    struct loop *l = user;
+    l->decided[d->kind]++;
+    snprintf(l->last[d->kind], sizeof(l->last[0]), "%.*s", SPAN_ARG(d->sentence));
+    if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
+        printf("%8.3f %-9s %.*s %s\n", (double)(d->at - START) / 1000,
+               d->subject != NULL ? d->subject : "-", SPAN_ARG(d->sentence), d->id);
+}
+
+static void on_measured(void *user, const struct measure *m)
+{
+    struct loop *l = user;
+    if (measure_infos[m->id].type == MEASURE_COUNTER)
+        l->measured[m->id] += m->value;
+    else
+        l->measured[m->id] = m->value;
+}
+
+/* ---- a Stowage ---- */
+
+static struct catalogue_source *catalogue_of(const struct loop *l)
+{
+    struct catalogue_source *types;
+    struct err err;
+    if (l->catalogue == NULL)
+        return catalogue_builtin();
+    if (!catalogue_decode(span_of(l->catalogue), SPAN("types.json"), &types, &err))
+        fail_msg("%s", err.msg);
+    return types;
+}
+
+void loop_start(struct loop *l)
+{
+    struct world_options world = {.reserved_capacity = true};
+    struct api_sink sink = {l, on_list_begin, on_list_end, on_event, on_state};
+    l->starts++;
+    l->died = 0;
+    l->api = sim_client_new(sim_cluster(l->sim));
+    sim_client_set_faults(l->api, &l->faults);
+    l->provider = kwok_new(&(struct kwok_config){.api = l->api,
+                                                 .types = catalogue_of(l),
+                                                 .in_stock = l->in_stock,
+                                                 .user = l->in_stock_user});
+    l->derive = derive_new(l->provider, &world);
+    struct store_deriver deriver = derive_deriver(l->derive);
+    l->store = store_new(&deriver);
+    share_init(&l->places, places_destroy);
+    l->reconciler = reconciler_new(&(struct reconciler_config){
+        .api = l->api,
+        .provider = l->provider,
+        .snapshots = store_share(l->store),
+        .places = &l->places,
+        .options = l->options,
+        .listener = {.user = l, .decided = on_decided, .measured = on_measured},
+    });
+    reconciler_lead(l->reconciler, true);
+    for (size_t i = 0; i < COUNT_OF(watched); i++)
+        l->api->ops->watch(l->api, watched[i], &sink);
+}
+
+void loop_stop(struct loop *l)
+{
+    if (l->reconciler == NULL)
+        return;
+    sim_client_free(l->api);
+    reconciler_free(l->reconciler);
+    l->provider->ops->free(l->provider);
+    store_free(l->store);
+    derive_free(l->derive);
+    share_release(&l->places);
+    l->reconciler = NULL;
+    l->died = sim_now(l->sim);
+}
+
+static wall_ms step(void *user, wall_ms now)
+{
+    struct loop *l = user;
+    if (l->reconciler != NULL && sim_client_dead(l->api))
+        loop_stop(l);
+    if (l->reconciler == NULL) {
+        if (now < l->died + l->restart_after)
+            return l->died + l->restart_after;
+        loop_start(l);
+        return now;
+    }
+    if (derive_is_stale(l->derive))
+        store_touch(l->store);
+    if (store_due(l->store) <= mono_of(now))
+        store_publish(l->store, mono_of(now));
+    mono_ms next = reconciler_step(l->reconciler, mono_of(now), now);
+    mono_ms due = store_due(l->store);
+    next = due < next ? due : next;
+    return next == INT64_MAX ? INT64_MAX : next - mono_of(0);
+}
+
+void loop_begin(struct loop *l, struct sim *s)
+{
+    l->sim = s;
+    loop_start(l);
+    sim_add_actor(s, (struct sim_actor){.user = l, .step = step});
+}
+
+void loop_end(struct loop *l)
+{
+    loop_stop(l);
+    sim_free(l->sim);
+}
+
+/* ---- objects ---- */
+
+const char *node_class_yaml(void)
+{
+    return "{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\","
+           "\"metadata\":{\"name\":\"default\"}}";
+}
+
+const char *pool_yaml(const char *name, const char *disruption, const char *more)
+{
+    static char text[4096];
+    if (disruption[0] == '\0')
+        disruption = "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"0s\","
+                     "\"budgets\":[{\"nodes\":\"100%\"}]}";
+    snprintf(text, sizeof(text),
+             "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":"
+             "\"%s\"},\"spec\":{\"disruption\":%s,\"template\":{\"spec\":{\"nodeClassRef\":{"
+             "\"group\":\"karpenter.kwok.sh\",\"kind\":\"KWOKNodeClass\",\"name\":\"default\"},"
+             "\"requirements\":[{\"key\":\"kubernetes.io/os\",\"operator\":\"In\",\"values\":["
+             "\"linux\"]},{\"key\":\"kubernetes.io/arch\",\"operator\":\"In\",\"values\":["
+             "\"amd64\"]},{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":"
+             "[\"on-demand\"]}]%s}}}}",
+             name, disruption, more);
+    return text;
+}
+
+size_t count_objects(struct sim *s, enum kind k)
+{
+    return sim_cluster_count(sim_cluster(s), k);
+}
+
+size_t count_bound(struct sim *s, const char *app)
+{
+    return count_pods(s, app, NULL) - count_pods(s, app, "");
+}
+
+void assert_no_orphans(struct sim *s)
+{
+    json_t *nodes = objects_of(s, KIND_NODE), *claims = objects_of(s, KIND_NODE_CLAIM), *n, *c;
+    size_t i, k;
+    json_array_foreach(nodes, i, n)
+    {
+        json_t *annotations = tree_get(n, "metadata.annotations");
+        const char *own =
+            json_string_value(json_object_get(annotations, "stowage.dev/nodeclaim-uid"));
+        bool found = false;
+        json_array_foreach(claims, k, c) found =
+            found ||
+            (own != NULL && strcmp(own, json_string_value(tree_get(c, "metadata.uid"))) == 0);
+        if (!found)
+            fail_msg("Node %.*s has no NodeClaim", SPAN_ARG(tree_string(n, "metadata.name")));
+    }
+    json_decref(nodes);
+    json_decref(claims);
+}

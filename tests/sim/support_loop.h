@@ -1,0 +1,51 @@
+/* The whole loop on the virtual clock: an in-memory cluster with its stand-ins, and beside it a
+ * Stowage of store, world, provider kwok and reconciler, which can be killed and begun anew at any
+ * moment. */
+#ifndef TESTS_SUPPORT_LOOP_H
+#define TESTS_SUPPORT_LOOP_H
+
+#include "cloud/kwok.h"
+#include "reconciler/derive.h"
+#include "reconciler/reconciler.h"
+#include "tests/sim/support_sim.h"
+
+struct loop {
+    struct sim *sim;
+    struct reconciler_options options;
+    const char *catalogue; /* JSON; NULL: the built-in one */
+    bool (*in_stock)(void *user, struct span type, struct span zone, struct span capacity_type);
+    void *in_stock_user;
+    struct sim_faults faults; /* of each new client */
+    span_ms restart_after;    /* a client that died is followed by a new Stowage after so long */
+    uint32_t starts;
+    /* what was decided, by kind and by reason of its Event */
+    uint32_t decided[DECISION_COUNT];
+    char last[DECISION_COUNT][256];
+    double measured[MEASURE_ID_COUNT];
+    /* a running Stowage, or NULL */
+    struct api *api;
+    struct provider *provider;
+    struct derive *derive;
+    struct store *store;
+    struct share places;
+    struct reconciler *reconciler;
+    wall_ms died;
+};
+
+void loop_begin(struct loop *l, struct sim *s); /* options etc. set before; starts a Stowage */
+void loop_start(struct loop *l);
+void loop_stop(struct loop *l); /* as a process that dies */
+void loop_end(struct loop *l);  /* stops, frees the sim */
+
+/* A NodePool "general" of kwok's linux amd64 on-demand types, consolidateAfter 0s and budget 100%
+ * unless `disruption` (JSON) says otherwise; `more` (JSON members of spec.template.spec, from ",
+ * …") may be "". */
+const char *pool_yaml(const char *name, const char *disruption, const char *more);
+const char *node_class_yaml(void);
+
+size_t count_objects(struct sim *s, enum kind k);
+size_t count_bound(struct sim *s, const char *app);
+/* Each Node has a claim whose UID it carries, each claim that is launched one Node at most. */
+void assert_no_orphans(struct sim *s);
+
+#endif

@@ -1,0 +1,183 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "base/doc.h"
+#include "kube/wellknown.h"
+#include "webhook/review.h"
+
+struct fixture {
+    struct webhook_scratch scratch;
+    struct symtab *syms;
+    struct label_rules labels;
+    struct webhook_rules rules;
+    struct buf reply;
+};
+
+static sym well_known[] = {SYM_NODEPOOL, SYM_CAPACITY_TYPE, SYM_ZONE, SYM_INSTANCE_TYPE, SYM_ARCH,
+                           SYM_OS};
+static const struct span domains[] = {SPAN_INIT("karpenter.sh"), SPAN_INIT("karpenter.kwok.sh")};
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(sizeof(*f));
+    f->scratch.parser = doc_parser_new();
+    arena_init(&f->scratch.arena, 0);
+    f->syms = kube_symtab_new();
+    f->labels = (struct label_rules){{well_known, COUNT_OF(well_known)}, domains, 2};
+    f->rules = (struct webhook_rules){&f->labels, f->syms};
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    doc_parser_free(f->scratch.parser);
+    arena_release(&f->scratch.arena);
+    symtab_unref(f->syms);
+    buf_release(&f->reply);
+    free(f);
+    return 0;
+}
+
+#define POOL(labels, requirements)                                                                 \
+    "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"general\"," \
+    "\"managedFields\":[{\"manager\":\"kubectl\",\"fieldsV1\":{\"f:spec\":{}}}]},"                  \
+    "\"spec\":{\"template\":{\"metadata\":{\"labels\":" labels "},\"spec\":{"                       \
+    "\"nodeClassRef\":{\"group\":\"karpenter.kwok.sh\",\"kind\":\"KWOKNodeClass\",\"name\":\"d\"}," \
+    "\"expireAfter\":\"720h\",\"requirements\":" requirements "}},"                                 \
+    "\"disruption\":{\"consolidateAfter\":\"30s\",\"consolidationPolicy\":\"WhenEmpty\"}}}"
+
+#define REVIEW(group, version, resource, sub, operation, object)                                   \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{"            \
+    "\"uid\":\"2f3c\",\"kind\":{\"group\":\"" group "\",\"version\":\"" version "\",\"kind\":\"X\"}," \
+    "\"resource\":{\"group\":\"" group "\",\"version\":\"" version "\",\"resource\":\"" resource   \
+    "\"}," sub "\"operation\":\"" operation "\",\"userInfo\":{\"username\":\"admin\"},"             \
+    "\"object\":" object ",\"oldObject\":null,\"dryRun\":false,"                                    \
+    "\"options\":{\"kind\":\"CreateOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}}}"
+
+#define POOL_REVIEW(operation, object)                                                             \
+    REVIEW("karpenter.sh", "v1", "nodepools", "", operation, object)
+
+#define ALLOWED                                                                                    \
+    "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":"            \
+    "{\"uid\":\"2f3c\",\"allowed\":true}}"
+
+
+static void test_answers(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *body;
+        enum webhook_answer want;
+        const char *says[2]; /* in the refusal */
+    } rows[] = {
+        {"a good pool", POOL_REVIEW("CREATE", POOL("{}", "[]")), WEBHOOK_ALLOWED, {NULL}},
+        {"a restricted label",
+         POOL_REVIEW("CREATE", POOL("{\"karpenter.sh/initialized\":\"true\"}", "[]")),
+         WEBHOOK_DENIED,
+         {"spec.template.metadata.labels", "karpenter.sh/initialized"}},
+        {"on update too",
+         POOL_REVIEW("UPDATE", POOL("{\"karpenter.kwok.sh/x\":\"y\"}", "[]")),
+         WEBHOOK_DENIED,
+         {"karpenter.kwok.sh/x", NULL}},
+        {"one sentence a field",
+         POOL_REVIEW("CREATE", POOL("{\"kubernetes.io/hostname\":\"x\"}",
+                                    "[{\"key\":\"karpenter.sh/nodepool\",\"operator\":\"In\","
+                                    "\"values\":[\"a\"]}]")),
+         WEBHOOK_DENIED,
+         {"spec.template.spec.requirements[0]", "; "}},
+        {"what does not decode",
+         POOL_REVIEW("CREATE", POOL("{}", "[{\"key\":7}]")),
+         WEBHOOK_DENIED,
+         {"spec.template.spec.requirements[0].key", NULL}},
+        {"a pool that goes", POOL_REVIEW("DELETE", "null"), WEBHOOK_NOT_OURS, {NULL}},
+        {"its status", REVIEW("karpenter.sh", "v1", "nodepools", "\"subResource\":\"status\",",
+                              "UPDATE", POOL("{\"kubernetes.io/hostname\":\"x\"}", "[]")),
+         WEBHOOK_NOT_OURS, {NULL}},
+        {"a claim", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "CREATE", "{}"),
+         WEBHOOK_NOT_OURS, {NULL}},
+        {"a Pod", REVIEW("", "v1", "pods", "", "CREATE", "{\"metadata\":{\"generateName\":\"w-\"}}"),
+         WEBHOOK_NOT_OURS, {NULL}},
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        enum webhook_answer got;
+        struct err err = {0};
+        buf_clear(&f->reply);
+        if (!webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err))
+            fail_msg("%s: %s", rows[r].label, err.msg);
+        if (got != rows[r].want)
+            fail_msg("%s: got %s: %s", rows[r].label, webhook_answer_name(got), f->reply.ptr);
+        if (got != WEBHOOK_DENIED && !span_eq(buf_span(&f->reply), SPAN(ALLOWED)))
+            fail_msg("%s: got %s", rows[r].label, f->reply.ptr);
+        if (got == WEBHOOK_DENIED && strstr(f->reply.ptr, "\"allowed\":false,\"status\":"
+                                                          "{\"code\":422,\"reason\":\"Invalid\","
+                                                          "\"message\":\"spec.") == NULL)
+            fail_msg("%s: got %s", rows[r].label, f->reply.ptr);
+        for (size_t i = 0; i < 2 && rows[r].says[i] != NULL; i++)
+            if (strstr(f->reply.ptr, rows[r].says[i]) == NULL)
+                fail_msg("%s: no \"%s\" in %s", rows[r].label, rows[r].says[i], f->reply.ptr);
+    }
+}
+
+static void test_not_a_review(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *body, *why;
+    } rows[] = {
+        {"nothing", "", ""},
+        {"no JSON", "<html>", ""},
+        {"cut off", "{\"kind\":\"AdmissionReview\"", ""},
+        {"a list", "[]", "not an AdmissionReview"},
+        {"another kind", "{\"kind\":\"Pod\",\"apiVersion\":\"v1\"}", "v1 Pod"},
+        {"an older version",
+         "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1beta1\"}", "v1beta1"},
+        {"no request", "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\"}",
+         "no request"},
+        {"no uid",
+         "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{}}",
+         "no request with a uid"},
+        {"a pool without object", POOL_REVIEW("CREATE", "null"), "no object"},
+        {"a uid of the wrong type",
+         "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\","
+         "\"request\":{\"uid\":7}}",
+         "request.uid"},
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        enum webhook_answer got;
+        struct err err = {0};
+        buf_clear(&f->reply);
+        if (webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err) ||
+            err.kind != ERR_INVALID || strstr(err.msg, rows[r].why) == NULL)
+            fail_msg("%s: got \"%s\"", rows[r].label, err.msg);
+    }
+}
+
+/* A name that our tables do not know must not stay in the shared one. */
+static void test_leaves_the_rules_alone(void **state)
+{
+    struct fixture *f = *state;
+    enum webhook_answer got;
+    struct err err;
+    uint32_t before = symtab_limit(f->syms);
+    buf_clear(&f->reply);
+    assert_true(webhook_review(&f->scratch, &f->rules, SPAN(POOL_REVIEW("CREATE", POOL("{\"new\":\"x\"}", "[]"))),
+                               &f->reply, &got, &err));
+    assert_int_equal(symtab_limit(f->syms), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_not_a_review),
+        cmocka_unit_test(test_leaves_the_rules_alone),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
