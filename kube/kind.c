@@ -2,6 +2,7 @@
 
 #include "kube/node.h"
 #include "kube/pod.h"
+#include "kube/storage.h"
 #include "kube/workload.h"
 
 static const struct kind_info infos[KIND_COUNT] = {
@@ -15,6 +16,17 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_DISRUPTION_BUDGET] = {"policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true,
                                 &disruption_budget_schema},
     [KIND_NAMESPACE] = {"v1", "Namespace", "namespaces", false, &namespace_schema},
+    [KIND_VOLUME_CLAIM] = {"v1", "PersistentVolumeClaim", "persistentvolumeclaims", true,
+                           &volume_claim_schema},
+    [KIND_VOLUME] = {"v1", "PersistentVolume", "persistentvolumes", false, &volume_schema},
+    [KIND_STORAGE_CLASS] = {"storage.k8s.io/v1", "StorageClass", "storageclasses", false,
+                            &storage_class_schema},
+    [KIND_CSI_NODE] = {"storage.k8s.io/v1", "CSINode", "csinodes", false, &csi_node_schema},
+    [KIND_SERVICE] = {"v1", "Service", "services", true, &service_schema},
+    [KIND_REPLICA_SET] = {"apps/v1", "ReplicaSet", "replicasets", true, &controller_schema},
+    [KIND_STATEFUL_SET] = {"apps/v1", "StatefulSet", "statefulsets", true, &controller_schema},
+    [KIND_REPLICATION_CONTROLLER] = {"v1", "ReplicationController", "replicationcontrollers", true,
+                                     &replication_controller_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -24,7 +36,6 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_MUTATING_WEBHOOK] = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
                                "mutatingwebhookconfigurations", false, NULL},
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, NULL},
-    [KIND_REPLICA_SET] = {"apps/v1", "ReplicaSet", "replicasets", true, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

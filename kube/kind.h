@@ -14,6 +14,14 @@ enum kind {
     KIND_DAEMON_SET,
     KIND_DISRUPTION_BUDGET,
     KIND_NAMESPACE,
+    KIND_VOLUME_CLAIM,
+    KIND_VOLUME,
+    KIND_STORAGE_CLASS,
+    KIND_CSI_NODE,
+    KIND_SERVICE,
+    KIND_REPLICA_SET,
+    KIND_STATEFUL_SET,
+    KIND_REPLICATION_CONTROLLER,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -22,7 +30,6 @@ enum kind {
     KIND_VALIDATING_WEBHOOK,
     KIND_MUTATING_WEBHOOK,
     KIND_DEPLOYMENT,
-    KIND_REPLICA_SET,
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

@@ -159,14 +159,16 @@ static const struct schema pod_owner_schema = {
     .count = COUNT_OF(owner_fields) - 1, /* without uid */
 };
 
-#define META_FIELDS(owners_schema, keep_annotation)                                                \
+#define META_IDENTITY                                                                              \
     FIELD(struct meta, name, FIELD_SPAN, "name"), FIELD(struct meta, ns, FIELD_SPAN, "namespace"), \
         FIELD(struct meta, uid, FIELD_SPAN, "uid"),                                                \
         FIELD(struct meta, resource_version, FIELD_SCALAR, "resourceVersion",                      \
               .scalar = decode_version),                                                           \
-        FIELD(struct meta, generation, FIELD_INT64, "generation"),                                 \
         FIELD(struct meta, created, FIELD_SCALAR, "creationTimestamp", .scalar = decode_time),     \
-        FIELD(struct meta, deleted, FIELD_SCALAR, "deletionTimestamp", .scalar = decode_time),     \
+        FIELD(struct meta, deleted, FIELD_SCALAR, "deletionTimestamp", .scalar = decode_time)
+
+#define META_FIELDS(owners_schema, keep_annotation)                                                \
+    META_IDENTITY, FIELD(struct meta, generation, FIELD_INT64, "generation"),                      \
         FIELD(struct meta, labels, FIELD_MAP, "labels", .schema = &label_schema),                  \
         FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,    \
               .keep = keep_annotation),                                                            \
@@ -182,6 +184,22 @@ const struct schema pod_meta_schema = SCHEMA(struct meta, "metadata", pod_meta_f
 /* All annotations of a NodeClaim reach its Node, also those that we never read. */
 static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL)};
 const struct schema claim_meta_schema = SCHEMA(struct meta, "metadata", claim_meta_fields);
+
+static const struct field plain_meta_fields[] = {META_IDENTITY};
+const struct schema plain_meta_schema = SCHEMA(struct meta, "metadata", plain_meta_fields);
+
+static bool is_bind_annotation(struct span key)
+{
+    return span_eq(key, SPAN("pv.kubernetes.io/bind-completed"));
+}
+
+static const struct field volume_claim_meta_fields[] = {
+    META_IDENTITY,
+    FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,
+          .keep = is_bind_annotation),
+};
+const struct schema volume_claim_meta_schema =
+    SCHEMA(struct meta, "metadata", volume_claim_meta_fields);
 
 static const struct field taint_fields[] = {
     FIELD(struct taint, key, FIELD_SYM, "key"),

@@ -2,11 +2,14 @@
 #ifndef KUBE_META_FIELDS_H
 #define KUBE_META_FIELDS_H
 
-#include "kube/meta.h"
+#include "kube/pod.h"
 
 extern const struct schema pod_meta_schema;        /* meta without the uid of owners */
 extern const struct schema claim_meta_schema;      /* meta with every annotation */
 extern const struct schema quiet_condition_schema; /* condition without its message */
+extern const struct schema plain_meta_schema;      /* identity, version and deletion alone */
+extern const struct schema volume_claim_meta_schema; /* and whether the binding is complete */
+extern const struct schema node_term_schema;       /* struct node_term */
 
 /* Sets err to "<the value> is not <what>"; returns false. */
 bool decode_refuse(struct doc_value v, const char *what, struct err *err);

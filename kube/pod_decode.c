@@ -82,7 +82,7 @@ static const struct field node_term_fields[] = {
     FIELD(struct node_term, match_fields, FIELD_LIST, "matchFields", .schema = &expression_schema,
           FIELD_HAS(struct node_term, has_match_fields)),
 };
-static const struct schema node_term_schema =
+const struct schema node_term_schema =
     SCHEMA(struct node_term, "node selector term", node_term_fields);
 
 static const struct field preferred_node_fields[] = {

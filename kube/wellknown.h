@@ -43,6 +43,7 @@
     X(MIN_VALUES_RELAXED, "karpenter.sh/nodeclaim-min-values-relaxed")                             \
     X(PLANNED, "stowage.dev/planned")                                                              \
     X(CLAIM_UID, "stowage.dev/nodeclaim-uid")                                                      \
+    X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     /* taint keys */                                                                               \
     X(UNREGISTERED, "karpenter.sh/unregistered")                                                   \
     X(DISRUPTED, "karpenter.sh/disrupted")                                                         \
@@ -73,6 +74,7 @@
     X(KIND_DAEMON_SET, "DaemonSet")                                                                \
     X(KIND_STATEFUL_SET, "StatefulSet")                                                            \
     X(KIND_REPLICA_SET, "ReplicaSet")                                                              \
+    X(KIND_REPLICATION_CONTROLLER, "ReplicationController")                                        \
     X(KIND_NODE_POOL, "NodePool")                                                                  \
     X(KIND_NODE_CLAIM, "NodeClaim")                                                                \
     /* older names of label keys (api 3.2) */                                                      \

@@ -1,4 +1,5 @@
-/* workload: the kinds that say something about pods: DaemonSets and PodDisruptionBudgets. */
+/* workload: the kinds that say something about pods: DaemonSets, PodDisruptionBudgets, Namespaces,
+ * and those whose selector gives pods their default topology spread (spec provisioning 4.11). */
 #ifndef KUBE_WORKLOAD_H
 #define KUBE_WORKLOAD_H
 
@@ -22,6 +23,19 @@ struct ns { /* Namespace */
     struct meta meta;
 };
 
-extern const struct schema daemon_set_schema, disruption_budget_schema, namespace_schema;
+struct service { /* only its selector is read */
+    struct meta meta;
+    bool has_selector; /* {} selects every pod of the namespace, null none */
+    struct sym_pairs selector;
+};
+
+/* apps/v1 ReplicaSet and StatefulSet, v1 ReplicationController (whose selector is plain labels). */
+struct controller {
+    struct meta meta;
+    struct label_selector selector;
+};
+
+extern const struct schema daemon_set_schema, disruption_budget_schema, namespace_schema,
+    service_schema, controller_schema, replication_controller_schema;
 
 #endif

@@ -1,4 +1,5 @@
-/* DaemonSet, PodDisruptionBudget, Namespace. */
+/* DaemonSet, PodDisruptionBudget, Namespace, Service, ReplicaSet, StatefulSet,
+ * ReplicationController. */
 #include "kube/meta_fields.h"
 #include "kube/workload.h"
 
@@ -92,3 +93,40 @@ static const struct field namespace_fields[] = {
     FIELD(struct ns, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
 };
 const struct schema namespace_schema = SCHEMA(struct ns, "Namespace", namespace_fields);
+
+static const struct field service_spec_fields[] = {
+    FIELD(struct service, selector, FIELD_MAP, "selector", .schema = &label_schema,
+          FIELD_HAS(struct service, has_selector)),
+};
+static const struct schema service_spec = SCHEMA(struct service, "spec", service_spec_fields);
+
+static const struct field service_fields[] = {
+    FIELD(struct service, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &service_spec},
+};
+const struct schema service_schema = SCHEMA(struct service, "Service", service_fields);
+
+static const struct field controller_spec_fields[] = {
+    FIELD(struct controller, selector, FIELD_OBJECT, "selector", .schema = &label_selector_schema),
+};
+static const struct schema controller_spec =
+    SCHEMA(struct controller, "spec", controller_spec_fields);
+
+static const struct field controller_fields[] = {
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &controller_spec},
+};
+const struct schema controller_schema = SCHEMA(struct controller, "controller", controller_fields);
+
+static const struct field replication_spec_fields[] = {
+    FIELD(struct controller, selector.match_labels, FIELD_MAP, "selector", .schema = &label_schema),
+};
+static const struct schema replication_spec =
+    SCHEMA(struct controller, "spec", replication_spec_fields);
+
+static const struct field replication_fields[] = {
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &replication_spec},
+};
+const struct schema replication_controller_schema =
+    SCHEMA(struct controller, "ReplicationController", replication_fields);

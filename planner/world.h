@@ -10,7 +10,9 @@
 #define PLANNER_WORLD_H
 
 #include "kube/instance_type.h"
+#include "kube/kind.h"
 #include "kube/node.h"
+#include "kube/storage.h"
 #include "kube/workload.h"
 
 struct world;
@@ -35,8 +37,22 @@ struct world_input {
     const struct node_pool *const *pools;
     const struct daemon_set *const *daemon_sets;
     const struct disruption_budget *const *budgets; /* PodDisruptionBudgets */
+    const struct volume_claim *const *volume_claims;
+    const struct volume *const *volumes;
+    const struct storage_class *const *storage_classes;
+    const struct csi_node *const *csi_nodes;
+    const struct ns *const *namespaces;
+    const struct service *const *services;
+    const struct controller *const *replica_sets, *const *stateful_sets,
+        *const *replication_controllers;
     size_t pod_count, node_count, claim_count, pool_count, daemon_set_count, budget_count;
+    size_t volume_claim_count, volume_count, storage_class_count, csi_node_count;
+    size_t namespace_count, service_count, replica_set_count, stateful_set_count;
+    size_t replication_controller_count;
 };
+
+/* Sets the list of one kind; false when the world reads none of it. The list is borrowed. */
+bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count);
 
 struct world *world_build(const struct world_input *in);
 void world_free(struct world *w);

@@ -80,34 +80,24 @@ static void collect(const struct snapshot *s, enum kind k, struct lists *l)
 static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
                     struct symtab *symtab)
 {
-    static const enum kind wanted[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_NODE_POOL,
-                                       KIND_DAEMON_SET};
     static const struct catalogue none;
     struct derive *d = user;
     struct derived *out = mem_new(sizeof(*out));
     struct lists l = {0};
     (void)previous;
     out->shelf = shelf_for(d, symtab);
-    for (size_t i = 0; i < COUNT_OF(wanted); i++)
-        collect(s, wanted[i], &l);
     struct world_input in = {
         .syms = symtab,
         .options = &d->options,
         .catalogue = out->shelf != NULL ? &out->shelf->catalogue : &none,
-        .pods = (const struct pod *const *)l.items[KIND_POD],
-        .nodes = (const struct node *const *)l.items[KIND_NODE],
-        .claims = (const struct node_claim *const *)l.items[KIND_NODE_CLAIM],
-        .pools = (const struct node_pool *const *)l.items[KIND_NODE_POOL],
-        .daemon_sets = (const struct daemon_set *const *)l.items[KIND_DAEMON_SET],
-        .pod_count = l.count[KIND_POD],
-        .node_count = l.count[KIND_NODE],
-        .claim_count = l.count[KIND_NODE_CLAIM],
-        .pool_count = l.count[KIND_NODE_POOL],
-        .daemon_set_count = l.count[KIND_DAEMON_SET],
     };
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        collect(s, k, &l);
+        world_input_take(&in, k, l.items[k], l.count[k]);
+    }
     out->world = world_build(&in);
-    for (size_t i = 0; i < COUNT_OF(wanted); i++)
-        free(l.items[wanted[i]]);
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        free(l.items[k]);
     out->next = d->derived;
     d->derived = out;
     return out->world;

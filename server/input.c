@@ -78,10 +78,7 @@ static void add_warning(struct input *o, struct span text)
 static bool is_expected(struct span kind)
 {
     static const char *const names[] = {
-        "Deployment",   "ReplicaSet",       "StatefulSet",           "ReplicationController",
-        "Service",      "PersistentVolume", "PersistentVolumeClaim", "StorageClass",
-        "CSINode",      "PriorityClass",    "NodeOverlay",           "CapacityBuffer",
-        "VolumeAttachment",
+        "Deployment", "PriorityClass", "NodeOverlay", "CapacityBuffer", "VolumeAttachment",
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (span_eq(kind, span_of(names[i])))

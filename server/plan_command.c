@@ -50,30 +50,16 @@ static bool load_catalogue(struct input *o, const char *path, struct catalogue *
 static struct world *build_world(const struct input *o, const struct options *options,
                                  const struct catalogue *catalogue)
 {
-    const struct input_list *k = o->kinds;
     struct world_options world_options = {
         .reserved_capacity = options->gates.reserved_capacity,
         .static_capacity = options->gates.static_capacity,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
     };
-    return world_build(&(struct world_input){
-        .syms = o->syms,
-        .options = &world_options,
-        .catalogue = catalogue,
-        .pods = (const struct pod *const *)k[KIND_POD].items,
-        .pod_count = k[KIND_POD].count,
-        .nodes = (const struct node *const *)k[KIND_NODE].items,
-        .node_count = k[KIND_NODE].count,
-        .claims = (const struct node_claim *const *)k[KIND_NODE_CLAIM].items,
-        .claim_count = k[KIND_NODE_CLAIM].count,
-        .pools = (const struct node_pool *const *)k[KIND_NODE_POOL].items,
-        .pool_count = k[KIND_NODE_POOL].count,
-        .daemon_sets = (const struct daemon_set *const *)k[KIND_DAEMON_SET].items,
-        .daemon_set_count = k[KIND_DAEMON_SET].count,
-        .budgets = (const struct disruption_budget *const *)k[KIND_DISRUPTION_BUDGET].items,
-        .budget_count = k[KIND_DISRUPTION_BUDGET].count,
-    });
+    struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = catalogue};
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        world_input_take(&in, k, o->kinds[k].items, o->kinds[k].count);
+    return world_build(&in);
 }
 
 static bool print_plan(const struct plan *p, const struct input *o,

@@ -135,8 +135,13 @@ void defaults_fill(enum kind k, json_t *object)
                        "True", "reason", "Ready", "message", "", "lastTransitionTime",
                        "2024-01-01T01:01:01Z"));
         break;
+    case KIND_STORAGE_CLASS:
+        fill_string(object, "volumeBindingMode", "Immediate");
+        break;
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+    case KIND_REPLICATION_CONTROLLER:
         fill(object, "spec.replicas", json_integer(1));
         break;
     default:
@@ -153,5 +158,7 @@ void defaults_create(enum kind k, json_t *object)
         taint_not_ready(object);
     } else if (k == KIND_NAMESPACE) {
         tree_set(object, "status.phase", json_string("Active"));
+    } else if (k == KIND_VOLUME_CLAIM || k == KIND_VOLUME) {
+        tree_set(object, "status.phase", json_string("Pending"));
     }
 }

@@ -88,13 +88,27 @@ static bool invalid(struct reply *r, enum kind k, const json_t *object, const ch
 
 static bool has_status(enum kind k)
 {
-    return k < KIND_STORED_COUNT || k == KIND_DEPLOYMENT || k == KIND_REPLICA_SET;
+    return (k < KIND_STORED_COUNT && k != KIND_STORAGE_CLASS && k != KIND_CSI_NODE) ||
+           k == KIND_DEPLOYMENT;
 }
 
 static bool has_generation(enum kind k)
 {
-    return k != KIND_NODE && k != KIND_NAMESPACE && k != KIND_EVENT && k != KIND_LEASE &&
-           k != KIND_SECRET;
+    switch (k) {
+    case KIND_NODE:
+    case KIND_NAMESPACE:
+    case KIND_VOLUME_CLAIM:
+    case KIND_VOLUME:
+    case KIND_STORAGE_CLASS:
+    case KIND_CSI_NODE:
+    case KIND_SERVICE:
+    case KIND_EVENT:
+    case KIND_LEASE:
+    case KIND_SECRET:
+        return false;
+    default:
+        return true;
+    }
 }
 
 static bool is_custom(enum kind k)

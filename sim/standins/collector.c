@@ -5,7 +5,8 @@ enum { EVENT_LIFE_MS = MS_HOUR };
 static const enum kind watched[] = {
     KIND_POD,        KIND_NODE,        KIND_NODE_CLAIM, KIND_NODE_POOL, KIND_KWOK_NODE_CLASS,
     KIND_DAEMON_SET, KIND_DEPLOYMENT,  KIND_REPLICA_SET, KIND_NAMESPACE, KIND_DISRUPTION_BUDGET,
-    KIND_SECRET,     KIND_NONE};
+    KIND_SECRET,     KIND_VOLUME_CLAIM, KIND_SERVICE,   KIND_STATEFUL_SET,
+    KIND_REPLICATION_CONTROLLER,        KIND_NONE};
 
 static bool has_finalizer(const json_t *object, const char *finalizer)
 {

@@ -91,11 +91,71 @@ static void lists_again(struct contract *c)
         CHECK(c, strcmp(c->seen[i].name, "contract-relist") != 0, "what is gone was listed");
 }
 
+/* The kinds that are only read: no more is asked than that they come as they were written. */
+static void tells_kinds_that_are_only_read(struct contract *c)
+{
+#define TEMPLATE                                                                                   \
+    "\"template\":{\"metadata\":{\"labels\":{\"app\":\"contract\"}},\"spec\":{\"containers\":["        \
+    "{\"name\":\"c\",\"image\":\"i\"}]}}"
+    static const struct {
+        enum kind kind;
+        const char *more, *kept; /* a path that must come back */
+        bool has_generation;
+    } rows[] = {
+        {KIND_VOLUME_CLAIM,
+         "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"storageClassName\":\"contract-no-such\","
+         "\"resources\":{\"requests\":{\"storage\":\"1Gi\"}}}",
+         "spec.storageClassName", false},
+        {KIND_VOLUME,
+         "\"spec\":{\"accessModes\":[\"ReadWriteOnce\"],\"capacity\":{\"storage\":\"1Gi\"},"
+         "\"csi\":{\"driver\":\"contract.example.com\",\"volumeHandle\":\"v\"}}",
+         "spec.csi.driver", false},
+        {KIND_STORAGE_CLASS, "\"provisioner\":\"contract.example.com\"", "volumeBindingMode", false},
+        {KIND_CSI_NODE,
+         "\"spec\":{\"drivers\":[{\"name\":\"contract.example.com\",\"nodeID\":\"n\","
+         "\"topologyKeys\":null,\"allocatable\":{\"count\":3}}]}",
+         "spec.drivers", false},
+        {KIND_SERVICE,
+         "\"spec\":{\"clusterIP\":\"None\",\"selector\":{\"app\":\"contract\"}}", "spec.selector.app",
+         false},
+        {KIND_REPLICA_SET,
+         "\"spec\":{\"replicas\":0,\"selector\":{\"matchLabels\":{\"app\":\"contract\"}}," TEMPLATE "}",
+         "spec.selector.matchLabels.app", true},
+        {KIND_STATEFUL_SET,
+         "\"spec\":{\"replicas\":0,\"serviceName\":\"contract\","
+         "\"selector\":{\"matchLabels\":{\"app\":\"contract\"}}," TEMPLATE "}",
+         "spec.selector.matchLabels.app", true},
+        {KIND_REPLICATION_CONTROLLER,
+         "\"spec\":{\"replicas\":0,\"selector\":{\"app\":\"contract\"}," TEMPLATE "}",
+         "spec.selector.app", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct kind_info *info = kind_info(rows[i].kind);
+        const char *name = contract_text("contract-read-%zu", i);
+        CHECK(c, contract_watch(c, rows[i].kind), "no first LIST of %s", info->plural);
+        struct answer a = contract_create(
+            c, rows[i].kind,
+            contract_text("{\"apiVersion\":\"%s\",\"kind\":\"%s\",\"metadata\":{\"name\":\"%s\"},%s}",
+                          info->api_version, info->name, name, rows[i].more));
+        CHECK_STATUS(c, a, 201);
+        CHECK(c, tree_get(a.body, rows[i].kept) != NULL, "%s without %s", info->name, rows[i].kept);
+        CHECK(c, (tree_get(a.body, "metadata.generation") != NULL) == rows[i].has_generation,
+              "%s: generation", info->name);
+        size_t made = contract_wait_seen(c, 0, SEEN_PUT, name);
+        CHECK(c, made != SIZE_MAX && c->seen[made].kind == rows[i].kind, "%s was not told", info->name);
+        contract_clean(c, rows[i].kind, name);
+        CHECK(c, contract_wait_seen(c, made, SEEN_DELETE, name) != SIZE_MAX,
+              "the end of %s was not told", info->name);
+    }
+#undef TEMPLATE
+}
+
 static const struct contract_case cases[] = {
     {"watch: lists, then tells each change with its version", lists_then_watches, false, false},
     {"watch: deletion with finalizers is a change, then a deletion", finalizers_in_events, false, false},
     {"watch: resumes after a break, nothing lost", resumes, false, true},
     {"watch: lists again after 410", lists_again, false, true},
+    {"watch: storage, services and controllers", tells_kinds_that_are_only_read, false, false},
 };
 
 const struct contract_cases contract_watch_cases = {cases, COUNT_OF(cases)};

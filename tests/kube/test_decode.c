@@ -2,6 +2,7 @@
  * a person is told about a mistake. */
 #include "kube/kind.h"
 #include "kube/node.h"
+#include "kube/storage.h"
 #include "kube/workload.h"
 
 #include <setjmp.h>
@@ -408,6 +409,99 @@ static void test_workloads(void **state)
     assert_int_equal(c.registration_delay, 5 * MS_SECOND);
 }
 
+static void test_storage(void **state)
+{
+    (void)state;
+    struct volume_claim c;
+    decode_well(KIND_VOLUME_CLAIM,
+                "metadata: {name: data-db-0, namespace: shop, labels: {app: db}, annotations: {\n"
+                "  pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n1}}\n"
+                "spec: {storageClassName: fast, volumeName: pvc-1, accessModes: [ReadWriteOnce]}\n"
+                "status: {phase: Bound, capacity: {storage: 8Gi}}",
+                &c);
+    expect_span(c.volume, "pvc-1");
+    expect_text(c.storage_class, "fast");
+    assert_true(volume_claim_is_bound(&c) && !c.lost);
+    assert_int_equal(c.meta.annotations.count, 1); /* the others are nobody's business */
+    assert_int_equal(c.meta.labels.count, 0);
+    decode_well(KIND_VOLUME_CLAIM, "metadata: {name: x, annotations: {pv.kubernetes.io/bind-completed: ''}}\n"
+                                   "status: {phase: Lost}", &c);
+    assert_true(volume_claim_is_bound(&c) && c.lost); /* whatever the value */
+    decode_well(KIND_VOLUME_CLAIM, "metadata: {name: x}\nspec: {storageClassName: null}", &c);
+    assert_true(!volume_claim_is_bound(&c) && c.storage_class == SYM_NONE && c.volume.len == 0);
+
+    struct volume v;
+    decode_well(KIND_VOLUME,
+                "metadata: {name: pvc-1, deletionTimestamp: '2026-11-20T12:00:00Z'}\n"
+                "spec: {csi: {driver: ebs.csi.aws.com, volumeHandle: vol-1}, nodeAffinity: {required:\n"
+                "  {nodeSelectorTerms: [{matchExpressions: [{key: topology.kubernetes.io/zone,\n"
+                "  operator: In, values: [z1]}]}]}}}",
+                &v);
+    expect_text(v.driver, "ebs.csi.aws.com");
+    assert_true(v.has_affinity && !v.is_ebs && !v.is_local && v.meta.deleted != 0);
+    assert_int_equal(v.affinity.items[0].match_expressions.items[0].op, OP_IN);
+    decode_well(KIND_VOLUME, "metadata: {name: a}\nspec: {awsElasticBlockStore: {volumeID: v}}", &v);
+    assert_true(v.is_ebs && v.driver == SYM_NONE && !v.has_affinity);
+    decode_well(KIND_VOLUME, "metadata: {name: a}\nspec: {local: {path: /d}}", &v);
+    assert_true(v.is_local);
+    decode_well(KIND_VOLUME, "metadata: {name: a}\nspec: {hostPath: {path: /d}, local: null}", &v);
+    assert_true(v.is_local);
+
+    struct storage_class s;
+    decode_well(KIND_STORAGE_CLASS,
+                "metadata: {name: fast}\nprovisioner: ebs.csi.aws.com\n"
+                "volumeBindingMode: WaitForFirstConsumer\nparameters: {type: gp3}\n"
+                "allowedTopologies: [{matchLabelExpressions: [\n"
+                "  {key: topology.kubernetes.io/zone, values: [z1, z2]}]}]",
+                &s);
+    expect_text(s.provisioner, "ebs.csi.aws.com");
+    assert_true(s.waits);
+    const struct expression *e = &s.topologies.items[0].expressions.items[0];
+    assert_int_equal(e->op, OP_IN);
+    assert_int_equal(e->values.count, 2);
+    struct storage_class *copy = schema_pack(&storage_class_schema, &s, 0, syms, NULL, NULL);
+    assert_int_equal(copy->topologies.items[0].expressions.items[0].op, OP_IN);
+    free(copy);
+    decode_well(KIND_STORAGE_CLASS, "metadata: {name: plain}\nprovisioner: p", &s);
+    assert_false(s.waits); /* the API server's default is Immediate */
+
+    struct csi_node n;
+    decode_well(KIND_CSI_NODE,
+                "metadata: {name: n1}\nspec: {drivers: [{name: a, nodeID: i, allocatable: {count: 25}},\n"
+                "  {name: b, nodeID: i, allocatable: {}}, {name: c, nodeID: i, topologyKeys: []}]}",
+                &n);
+    assert_int_equal(n.drivers.count, 3);
+    assert_true(n.drivers.items[0].has_limit && n.drivers.items[0].limit == 25);
+    assert_true(!n.drivers.items[1].has_limit && !n.drivers.items[2].has_limit);
+    expect_text(n.drivers.items[2].name, "c");
+}
+
+static void test_selectors(void **state)
+{
+    (void)state;
+    struct service s;
+    decode_well(KIND_SERVICE, "metadata: {name: web, labels: {a: b}}\nspec: {selector: {app: web}, ports: [{port: 80}]}", &s);
+    assert_true(s.has_selector);
+    expect_text(sym_pairs_get(s.selector, sym_intern(syms, SPAN("app"))), "web");
+    decode_well(KIND_SERVICE, "metadata: {name: web}\nspec: {selector: {}}", &s);
+    assert_true(s.has_selector && s.selector.count == 0);
+    decode_well(KIND_SERVICE, "metadata: {name: web}\nspec: {externalName: a.example.com}", &s);
+    assert_false(s.has_selector);
+
+    static const enum kind kinds[] = {KIND_REPLICA_SET, KIND_STATEFUL_SET};
+    struct controller c;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        decode_well(kinds[i],
+                    "metadata: {name: web-1}\nspec: {replicas: 3, template: {spec: {}}, selector: {\n"
+                    "  matchLabels: {app: web}, matchExpressions: [{key: tier, operator: Exists}]}}",
+                    &c);
+        assert_int_equal(c.selector.match_labels.count, 1);
+        assert_int_equal(c.selector.match_expressions.items[0].op, OP_EXISTS);
+    }
+    decode_well(KIND_REPLICATION_CONTROLLER, "metadata: {name: old}\nspec: {selector: {app: old}}", &c);
+    assert_int_equal(c.selector.match_labels.count, 1);
+}
+
 static void test_mistakes(void **state)
 {
     (void)state;
@@ -438,6 +532,10 @@ static void test_mistakes(void **state)
          "\"2026-11-20T12:00:00Z\""},
         {KIND_DISRUPTION_BUDGET, "spec: {maxUnavailable: some}",
          "1: spec.maxUnavailable: \"some\" is not an integer or a percentage"},
+        {KIND_CSI_NODE, "spec: {drivers: [{name: a, allocatable: {count: many}}]}",
+         "1: spec.drivers[0].allocatable.count: \"many\" is not an integer"},
+        {KIND_STORAGE_CLASS, "volumeBindingMode: [1]", "1: volumeBindingMode: a list is not a string"},
+        {KIND_VOLUME_CLAIM, "status: {phase: {}}", "1: status.phase: an object is not a string"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         void *out = arena_alloc(&arena, kind_info(rows[i].kind)->schema->size);
@@ -457,6 +555,7 @@ static void test_kinds(void **state)
         assert_int_equal(info->schema != NULL, k < KIND_STORED_COUNT);
     }
     assert_int_equal(kind_find(SPAN("v1"), SPAN("Deployment")), KIND_NONE);
+    assert_int_equal(kind_find(SPAN("v1"), SPAN("ReplicaSet")), KIND_NONE);
     struct meta m = {.name = SPAN("api-0"), .ns = SPAN("web")};
     expect_span(kind_object_name(&arena, KIND_POD, &m), "Pod web/api-0");
     m.ns = (struct span){NULL, 0};
@@ -489,7 +588,9 @@ int main(void)
         cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
         cmocka_unit_test(test_node),          cmocka_unit_test(test_claim),
         cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
-        cmocka_unit_test(test_workloads),     cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_workloads),
+        cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_selectors),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -245,28 +245,21 @@ void cluster_shuffle(struct cluster *c, uint64_t seed)
         }
 }
 
+struct world_input cluster_input(const struct cluster *c)
+{
+    struct world_input in = {
+        .syms = c->syms, .options = &c->options, .catalogue = &c->catalogue};
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        world_input_take(&in, k, c->kinds[k].items, c->kinds[k].count);
+    return in;
+}
+
 const struct plan *cluster_plan(struct cluster *c)
 {
-    const struct cluster_list *k = c->kinds;
     plan_free(c->plan);
     world_free(c->world);
-    c->world = world_build(&(struct world_input){
-        .syms = c->syms,
-        .options = &c->options,
-        .catalogue = &c->catalogue,
-        .pods = (const struct pod *const *)k[KIND_POD].items,
-        .pod_count = k[KIND_POD].count,
-        .nodes = (const struct node *const *)k[KIND_NODE].items,
-        .node_count = k[KIND_NODE].count,
-        .claims = (const struct node_claim *const *)k[KIND_NODE_CLAIM].items,
-        .claim_count = k[KIND_NODE_CLAIM].count,
-        .pools = (const struct node_pool *const *)k[KIND_NODE_POOL].items,
-        .pool_count = k[KIND_NODE_POOL].count,
-        .daemon_sets = (const struct daemon_set *const *)k[KIND_DAEMON_SET].items,
-        .daemon_set_count = k[KIND_DAEMON_SET].count,
-        .budgets = (const struct disruption_budget *const *)k[KIND_DISRUPTION_BUDGET].items,
-        .budget_count = k[KIND_DISRUPTION_BUDGET].count,
-    });
+    struct world_input in = cluster_input(c);
+    c->world = world_build(&in);
     c->plan = plan_solve(c->world, &c->plan_options);
     return c->plan;
 }

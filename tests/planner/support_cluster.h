@@ -35,6 +35,8 @@ void cluster_add(struct cluster *c, const char *yaml); /* fails the test on any 
 void cluster_types_c0(struct cluster *c);              /* catalogue C0 of spec provisioning 6 */
 void cluster_types_c1(struct cluster *c, unsigned count); /* C1(n) */
 void cluster_shuffle(struct cluster *c, uint64_t seed);
+/* What the world is built from; lists stay the cluster's, until more is added. */
+struct world_input cluster_input(const struct cluster *c);
 /* Builds the world and plans it; again after more was added. */
 const struct plan *cluster_plan(struct cluster *c);
 

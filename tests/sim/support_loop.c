@@ -6,15 +6,6 @@
 
 #include "planner/places.h"
 
-static const enum kind watched[] = {KIND_POD,
-                                    KIND_NODE,
-                                    KIND_NODE_CLAIM,
-                                    KIND_NODE_POOL,
-                                    KIND_KWOK_NODE_CLASS,
-                                    KIND_DAEMON_SET,
-                                    KIND_DISRUPTION_BUDGET,
-                                    KIND_NAMESPACE};
-
 /* ---- the store's thread ---- */
 
 static void on_list_begin(void *user, enum kind k)
@@ -102,8 +93,8 @@ void loop_start(struct loop *l)
         .listener = {.user = l, .decided = on_decided, .measured = on_measured},
     });
     reconciler_lead(l->reconciler, true);
-    for (size_t i = 0; i < COUNT_OF(watched); i++)
-        l->api->ops->watch(l->api, watched[i], &sink);
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        l->api->ops->watch(l->api, k, &sink);
 }
 
 void loop_stop(struct loop *l)

@@ -1,0 +1,6 @@
+#include "kube/storage.h"
+
+bool volume_claim_is_bound(const struct volume_claim *c)
+{
+    return annotations_get(c->meta.annotations, SYM_BIND_COMPLETED).ptr != NULL;
+}

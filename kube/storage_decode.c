@@ -1,0 +1,161 @@
+/* PersistentVolumeClaim, PersistentVolume, StorageClass, CSINode. */
+#include "kube/meta_fields.h"
+#include "kube/storage.h"
+
+static bool text_is(struct doc_value v, struct span text, bool *out, struct err *err)
+{
+    if (doc_type(v) != DOC_STRING)
+        return decode_refuse(v, "a string", err);
+    *out = span_eq(doc_text(v), text);
+    return true;
+}
+
+/* --- PersistentVolumeClaim --- */
+
+static bool decode_lost(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    return text_is(v, SPAN("Lost"), out, err);
+}
+
+static const struct field claim_spec_fields[] = {
+    FIELD(struct volume_claim, volume, FIELD_SPAN, "volumeName"),
+    FIELD(struct volume_claim, storage_class, FIELD_SYM, "storageClassName"),
+};
+static const struct schema claim_spec = SCHEMA(struct volume_claim, "spec", claim_spec_fields);
+
+static const struct field claim_status_fields[] = {
+    FIELD(struct volume_claim, lost, FIELD_SCALAR, "phase", .scalar = decode_lost),
+};
+static const struct schema claim_status =
+    SCHEMA(struct volume_claim, "status", claim_status_fields);
+
+static const struct field claim_fields[] = {
+    FIELD(struct volume_claim, meta, FIELD_OBJECT, "metadata", .schema = &volume_claim_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &claim_spec},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &claim_status},
+};
+const struct schema volume_claim_schema =
+    SCHEMA(struct volume_claim, "PersistentVolumeClaim", claim_fields);
+
+/* --- PersistentVolume --- */
+
+static const struct schema presence = {.name = "object", .size = sizeof(struct volume)};
+
+static const struct field csi_fields[] = {
+    FIELD(struct volume, driver, FIELD_SYM, "driver"),
+};
+static const struct schema csi = SCHEMA(struct volume, "csi", csi_fields);
+
+static const struct field affinity_terms_fields[] = {
+    FIELD(struct volume, affinity, FIELD_LIST, "nodeSelectorTerms", .schema = &node_term_schema),
+};
+static const struct schema affinity_terms =
+    SCHEMA(struct volume, "node selector", affinity_terms_fields);
+
+static const struct field volume_affinity_fields[] = {
+    {.name = "required",
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct volume, has_affinity),
+     .schema = &affinity_terms},
+};
+static const struct schema volume_affinity =
+    SCHEMA(struct volume, "nodeAffinity", volume_affinity_fields);
+
+#define VOLUME_SOURCE(name_, flag)                                                                 \
+    {                                                                                              \
+        .name = (name_), .kind = FIELD_OBJECT, .schema = &presence,                                \
+        .present = offsetof(struct volume, flag)                                                   \
+    }
+
+static const struct field volume_spec_fields[] = {
+    {.name = "csi", .kind = FIELD_OBJECT, .schema = &csi},
+    VOLUME_SOURCE("awsElasticBlockStore", is_ebs),
+    VOLUME_SOURCE("local", is_local),
+    VOLUME_SOURCE("hostPath", is_local),
+    {.name = "nodeAffinity", .kind = FIELD_OBJECT, .schema = &volume_affinity},
+};
+static const struct schema volume_spec = SCHEMA(struct volume, "spec", volume_spec_fields);
+
+static const struct field volume_fields[] = {
+    FIELD(struct volume, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &volume_spec},
+};
+const struct schema volume_schema = SCHEMA(struct volume, "PersistentVolume", volume_fields);
+
+/* --- StorageClass --- */
+
+static bool decode_waits(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    return text_is(v, SPAN("WaitForFirstConsumer"), out, err);
+}
+
+static const struct field label_values_fields[] = {
+    FIELD(struct expression, key, FIELD_SYM, "key"),
+    FIELD(struct expression, values, FIELD_SYMS, "values"),
+};
+static const struct schema label_values_wire =
+    SCHEMA(struct expression, "topology", label_values_fields);
+
+/* The operator is not written: it is always In. */
+static void label_values_convert(struct decode *d, const void *wire, void *out)
+{
+    struct expression *e = out;
+    (void)d;
+    *e = *(const struct expression *)wire;
+    e->op = OP_IN;
+}
+
+static const struct schema label_values = {
+    .name = "topology",
+    .size = sizeof(struct expression),
+    .count = COUNT_OF(label_values_fields),
+    .fields = label_values_fields,
+    .wire = &label_values_wire,
+    .convert = label_values_convert,
+};
+
+static const struct field topology_term_fields[] = {
+    FIELD(struct topology_term, expressions, FIELD_LIST, "matchLabelExpressions",
+          .schema = &label_values),
+};
+static const struct schema topology_term_schema =
+    SCHEMA(struct topology_term, "topology term", topology_term_fields);
+
+static const struct field class_fields[] = {
+    FIELD(struct storage_class, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    FIELD(struct storage_class, provisioner, FIELD_SYM, "provisioner"),
+    FIELD(struct storage_class, waits, FIELD_SCALAR, "volumeBindingMode", .scalar = decode_waits),
+    FIELD(struct storage_class, topologies, FIELD_LIST, "allowedTopologies",
+          .schema = &topology_term_schema),
+};
+const struct schema storage_class_schema =
+    SCHEMA(struct storage_class, "StorageClass", class_fields);
+
+/* --- CSINode --- */
+
+static const struct field allocatable_fields[] = {
+    FIELD(struct csi_driver, limit, FIELD_INT32, "count",
+          FIELD_HAS(struct csi_driver, has_limit)),
+};
+static const struct schema allocatable_schema =
+    SCHEMA(struct csi_driver, "allocatable", allocatable_fields);
+
+static const struct field csi_driver_fields[] = {
+    FIELD(struct csi_driver, name, FIELD_SYM, "name"),
+    {.name = "allocatable", .kind = FIELD_OBJECT, .schema = &allocatable_schema},
+};
+static const struct schema csi_driver_schema =
+    SCHEMA(struct csi_driver, "driver", csi_driver_fields);
+
+static const struct field csi_spec_fields[] = {
+    FIELD(struct csi_node, drivers, FIELD_LIST, "drivers", .schema = &csi_driver_schema),
+};
+static const struct schema csi_spec = SCHEMA(struct csi_node, "spec", csi_spec_fields);
+
+static const struct field csi_node_fields[] = {
+    FIELD(struct csi_node, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &csi_spec},
+};
+const struct schema csi_node_schema = SCHEMA(struct csi_node, "CSINode", csi_node_fields);

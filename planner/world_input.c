@@ -1,0 +1,31 @@
+/* What a world is made of, by kind. */
+#include "planner/world.h"
+
+bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count)
+{
+    switch (k) {
+#define TAKE(kind_, list, number)                                                                  \
+    case kind_:                                                                                    \
+        in->list = (const void *)items;                                                            \
+        in->number = count;                                                                        \
+        return true
+        TAKE(KIND_POD, pods, pod_count);
+        TAKE(KIND_NODE, nodes, node_count);
+        TAKE(KIND_NODE_CLAIM, claims, claim_count);
+        TAKE(KIND_NODE_POOL, pools, pool_count);
+        TAKE(KIND_DAEMON_SET, daemon_sets, daemon_set_count);
+        TAKE(KIND_DISRUPTION_BUDGET, budgets, budget_count);
+        TAKE(KIND_NAMESPACE, namespaces, namespace_count);
+        TAKE(KIND_VOLUME_CLAIM, volume_claims, volume_claim_count);
+        TAKE(KIND_VOLUME, volumes, volume_count);
+        TAKE(KIND_STORAGE_CLASS, storage_classes, storage_class_count);
+        TAKE(KIND_CSI_NODE, csi_nodes, csi_node_count);
+        TAKE(KIND_SERVICE, services, service_count);
+        TAKE(KIND_REPLICA_SET, replica_sets, replica_set_count);
+        TAKE(KIND_STATEFUL_SET, stateful_sets, stateful_set_count);
+        TAKE(KIND_REPLICATION_CONTROLLER, replication_controllers, replication_controller_count);
+#undef TAKE
+    default:
+        return false;
+    }
+}
