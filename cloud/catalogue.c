@@ -316,7 +316,7 @@ static void build_type(struct arena *a, struct symtab *syms, const struct source
     t->volume_limits = ARENA_ARRAY(a, struct volume_limit, t->volume_limit_count);
     for (uint32_t i = 0; i < t->volume_limit_count; i++) {
         const struct source_amount *l = &from->volume_limits.items[i];
-        t->volume_limits[i].driver = arena_dup(a, l->name);
+        t->volume_limits[i].driver = sym_intern(syms, l->name);
         span_int64(l->quantity, &t->volume_limits[i].count);
     }
     t->node_pools.count = from->node_pools.count;
@@ -351,6 +351,14 @@ static struct syms build_well_known(const struct catalogue_source *s, struct are
     return out;
 }
 
+static struct syms build_syms(struct arena *a, struct symtab *syms, struct spans from)
+{
+    struct syms out = {ARENA_ARRAY(a, sym, from.count), from.count};
+    for (uint32_t i = 0; i < from.count; i++)
+        out.items[i] = sym_intern(syms, from.items[i]);
+    return out;
+}
+
 void catalogue_build(const struct catalogue_source *s, struct arena *a, struct symtab *syms,
                      struct catalogue *out)
 {
@@ -362,4 +370,6 @@ void catalogue_build(const struct catalogue_source *s, struct arena *a, struct s
         build_type(a, syms, &s->types[i], &out->items[i]);
     out->well_known = build_well_known(s, a, syms);
     out->reservation_id_label = arena_dup(a, s->reservation_id_label);
+    out->unsupported_drivers = build_syms(a, syms, s->unsupported_drivers);
+    out->unsupported_topology_keys = build_syms(a, syms, s->unsupported_topology_keys);
 }

@@ -140,8 +140,7 @@ static const struct field overhead_fields[] = {
 TABLES(kwok, false)
 TABLES(superset, true)
 
-/* Repair policies, drivers and topology keys belong to rules that are read where they are used;
- * here they only must be lists. */
+/* Repair policies are read where they are used; here they only must be a list. */
 struct ignored {
     char none;
 };
@@ -227,6 +226,8 @@ static bool decode_object(struct decode *d, struct doc_value root, struct catalo
     s->count = f.types.count;
     s->reservation_id_label = f.reservation_id_label;
     s->well_known = f.well_known;
+    s->unsupported_drivers = f.drivers;
+    s->unsupported_topology_keys = f.topology_keys;
     return true;
 }
 

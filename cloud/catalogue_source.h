@@ -62,6 +62,7 @@ struct catalogue_source {
     uint32_t count;
     struct span reservation_id_label; /* absent: none */
     struct spans well_known;          /* beyond Kubernetes' and Karpenter's own */
+    struct spans unsupported_drivers, unsupported_topology_keys;
 };
 
 struct catalogue_source *catalogue_source_new(void);

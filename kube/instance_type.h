@@ -14,8 +14,8 @@ struct offering {
     struct resources capacity_override, overhead_override;
 };
 
-struct volume_limit {
-    struct span driver;
+struct volume_limit { /* of a new node, until its CSINode says otherwise */
+    sym driver;
     int64_t count;
 };
 
@@ -40,6 +40,8 @@ struct catalogue {
     const struct span *domains; /* restricted ones: karpenter.sh and the provider's own (api 2.1) */
     uint32_t domain_count;
     struct span reservation_id_label; /* absent: none */
+    /* What the provider's nodes cannot have: pods whose volumes need it are left out (provisioning 1.2). */
+    struct syms unsupported_drivers, unsupported_topology_keys;
 };
 
 static inline struct label_rules catalogue_rules(const struct catalogue *c)

@@ -163,7 +163,8 @@ static void the_superset(void **state)
 {
     static const char text[] =
         "{\"reservationIDLabel\":\"example.com/reservation\",\"wellKnownLabels\":[\"example.com/size\""
-        "],\"unsupportedProvisioners\":[\"csi.example.com\"],\"repairPolicies\":[{\"conditionType\":"
+        "],\"unsupportedProvisioners\":[\"csi.example.com\"],\"unsupportedTopologyKeys\":["
+        "\"example.com/rack\"],\"repairPolicies\":[{\"conditionType\":"
         "\"X\"}],\"instanceTypes\":[{\"name\":\"b\",\"nodePools\":[\"gpu\"],\"requirements\":[{\"key\":"
         "\"node.kubernetes.io/instance-type\",\"operator\":\"In\",\"values\":[\"b\"]}],\"resources\":{"
         "\"cpu\":\"4\",\"memory\":\"16Gi\",\"hugepages-2Mi\":\"1Gi\"},\"overhead\":{\"kubeReserved\":{"
@@ -192,6 +193,9 @@ static void the_superset(void **state)
     assert_int_equal(resources_get(t->offerings[0].capacity_override, SYM_CPU), 8000);
     assert_int_equal(t->node_pools.count, 1);
     assert_int_equal(t->volume_limits[0].count, 25);
+    assert_int_equal(t->volume_limits[0].driver, sym_find(b.syms, SPAN("csi.example.com")));
+    assert_true(syms_has(b.c.unsupported_drivers, sym_find(b.syms, SPAN("csi.example.com"))));
+    assert_true(syms_has(b.c.unsupported_topology_keys, sym_find(b.syms, SPAN("example.com/rack"))));
     assert_int_equal(resources_get(find(&b, "a")->capacity, SYM_PODS), 110);
     drop(&b);
 }
