@@ -80,6 +80,8 @@ static struct offering read_offering(struct cluster *c, struct doc_value v)
     struct offering o = {.available = true};
     require(c, &o.requirements, SPAN("topology.kubernetes.io/zone"), member(v, "zone"));
     require(c, &o.requirements, SPAN("karpenter.sh/capacity-type"), member(v, "capacity"));
+    if (member(v, "reservation").len != 0)
+        require(c, &o.requirements, c->catalogue.reservation_id_label, member(v, "reservation"));
     if (doc_find(v, SPAN("price"), &x))
         assert_true(doc_double(x, &o.price));
     if (doc_find(v, SPAN("available"), &x))
@@ -100,9 +102,14 @@ static void read_type(struct cluster *c, struct doc_value v, struct instance_typ
     require(c, &t->requirements, SPAN("node.kubernetes.io/instance-type"), t->name);
     for (struct doc_iter i = members(v, "labels"); i.value.doc != NULL && doc_next(&i);)
         require(c, &t->requirements, i.key, doc_text(i.value));
-    uint32_t capacity = 0, pools = 0;
+    uint32_t capacity = 0, pools = 0, limits = 0;
     for (struct doc_iter i = members(v, "offerings"); i.value.doc != NULL && doc_next(&i);)
         ARENA_PUSH(&c->arena, t->offerings, t->offering_count, capacity, read_offering(c, i.value));
+    for (struct doc_iter i = members(v, "volumeLimits"); i.value.doc != NULL && doc_next(&i);) {
+        struct volume_limit l = {.driver = sym_intern(c->syms, i.key)};
+        assert_true(doc_int64(i.value, &l.count));
+        ARENA_PUSH(&c->arena, t->volume_limits, t->volume_limit_count, limits, l);
+    }
     for (struct doc_iter i = members(v, "nodePools"); i.value.doc != NULL && doc_next(&i);)
         ARENA_PUSH(&c->arena, t->node_pools.items, t->node_pools.count, pools,
                    arena_dup(&c->arena, doc_text(i.value)));
@@ -128,6 +135,10 @@ static void read_types(struct cluster *c, struct doc_value root)
     struct catalogue *k = &c->catalogue;
     uint32_t capacity = 0, types = 0;
     *k = (struct catalogue){.domains = &domain, .domain_count = 1};
+    k->reservation_id_label = arena_dup(&c->arena, member(root, "reservationIDLabel"));
+    if (k->reservation_id_label.len != 0)
+        ARENA_PUSH(&c->arena, k->well_known.items, k->well_known.count, capacity,
+                   sym_intern(c->syms, k->reservation_id_label));
     for (size_t i = 0; i < COUNT_OF(known); i++)
         ARENA_PUSH(&c->arena, k->well_known.items, k->well_known.count, capacity, known[i]);
     for (struct doc_iter i = members(root, "wellKnown"); i.value.doc != NULL && doc_next(&i);)
@@ -159,8 +170,7 @@ static void add_object(struct cluster *c, struct doc_value root)
     if (!decode_one(&c->arena, c->syms, root, schema, object, &err))
         fail_msg("%s", err.msg);
     struct meta *m = object; /* first in every kind */
-    bool pod = k == KIND_POD || k == KIND_DAEMON_SET || k == KIND_DISRUPTION_BUDGET;
-    if (pod && m->ns.len == 0)
+    if (kind_info(k)->namespaced && m->ns.len == 0)
         m->ns = SPAN("default");
     if (m->uid.len == 0)
         m->uid = arena_printf(&c->arena, "%s/%.*s/%.*s", kind_info(k)->name, SPAN_ARG(m->ns),

@@ -2,10 +2,12 @@
  *
  * Objects are what kubectl prints. One kind is the tests' own:
  *   kind: InstanceTypes
+ *   reservationIDLabel: example.com/id  (and an offering's `reservation: r1, reservations: 2`)
  *   wellKnown: [size]
  *   items:
  *   - {name: small, resources: {cpu: 2, memory: 2Gi, pods: 5}, labels: {size: small, special: "!"},
- *      overhead: {cpu: 100m}, nodePools: [a], offerings: [{zone: z1, capacity: spot, price: 0.1}]}
+ *      overhead: {cpu: 100m}, volumeLimits: {csi.example.com: 2}, nodePools: [a],
+ *      offerings: [{zone: z1, capacity: spot, price: 0.1}]}
  * A label is a value, values with commas between, or "!": the type does not have it. */
 #ifndef TESTS_PLANNER_SUPPORT_CLUSTER_H
 #define TESTS_PLANNER_SUPPORT_CLUSTER_H

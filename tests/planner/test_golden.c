@@ -1,6 +1,6 @@
 /* Golden plans: tests/golden/plan/<case>.in.yaml gives <case>.out.json and <case>.out.txt, byte by
  * byte. STOWAGE_GOLDEN=write writes them anew; the diff is what a reviewer reads. */
-#include "support_check.h"
+#include "check/check.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
