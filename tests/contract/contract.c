@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { ANSWER_MS = 30 * MS_SECOND, SEEN_MS = 10 * MS_SECOND, POLL_MS = 20, KEPT_MAX = 4096 };
+enum { POLL_MS = 20, KEPT_MAX = 4096 };
 
 /* Texts and bodies of the running case, freed at its end. */
 static char *texts[KEPT_MAX];
@@ -79,8 +79,8 @@ struct answer contract_send(struct contract *c, const struct api_request *r)
     static struct answer a;
     a = (struct answer){.status = -1};
     api_send(c->target->api, r, on_done, &a);
-    if (!contract_wait(c, answered, &a, ANSWER_MS))
-        snprintf(a.message, sizeof a.message, "no answer within %d s", (int)(ANSWER_MS / MS_SECOND));
+    if (!contract_wait(c, answered, &a))
+        snprintf(a.message, sizeof a.message, "no answer within %d s", (int)(CONTRACT_PATIENCE_MS / MS_SECOND));
     else if (a.completions != 1)
         contract_fail(c, __FILE__, __LINE__, "completions == 1", "called %u times", a.completions);
     return a;
@@ -137,16 +137,15 @@ void contract_clean(struct contract *c, enum kind k, const char *name)
 {
     contract_delete(c, k, name, "{\"gracePeriodSeconds\":0}");
     contract_merge(c, k, name, "{\"metadata\":{\"finalizers\":null}}");
-    contract_wait_gone(c, k, name, SEEN_MS);
+    contract_wait_gone(c, k, name);
 }
 
 /* ---- waiting ---- */
 
-bool contract_wait(struct contract *c, bool (*what)(struct contract *c, void *user), void *user,
-                   span_ms for_at_most)
+bool contract_wait(struct contract *c, bool (*what)(struct contract *c, void *user), void *user)
 {
     const struct contract_target *t = c->target;
-    mono_ms until = t->now(t->user) + for_at_most;
+    mono_ms until = t->now(t->user) + CONTRACT_PATIENCE_MS;
     while (!what(c, user)) {
         if (t->now(t->user) >= until)
             return false;
@@ -166,10 +165,10 @@ static bool is_gone(struct contract *c, void *user)
     return contract_get(c, o->kind, o->name).status == 404;
 }
 
-bool contract_wait_gone(struct contract *c, enum kind k, const char *name, span_ms for_at_most)
+bool contract_wait_gone(struct contract *c, enum kind k, const char *name)
 {
     struct object_ref o = {k, name};
-    return contract_wait(c, is_gone, &o, for_at_most);
+    return contract_wait(c, is_gone, &o);
 }
 
 /* ---- watches ---- */
@@ -225,7 +224,7 @@ bool contract_watch(struct contract *c, enum kind k)
     if (!c->watched[k])
         c->target->api->ops->watch(c->target->api, k, &sink);
     c->watched[k] = true;
-    return contract_wait(c, listed, &k, SEEN_MS);
+    return contract_wait(c, listed, &k);
 }
 
 struct sight {
@@ -249,7 +248,7 @@ static bool was_seen(struct contract *c, void *user)
 size_t contract_wait_seen(struct contract *c, size_t from, int what, const char *name)
 {
     struct sight s = {from, SIZE_MAX, what, name};
-    return contract_wait(c, was_seen, &s, SEEN_MS) ? s.found : SIZE_MAX;
+    return contract_wait(c, was_seen, &s) ? s.found : SIZE_MAX;
 }
 
 /* ---- bodies ---- */

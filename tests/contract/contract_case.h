@@ -74,14 +74,18 @@ struct answer contract_apply(struct contract *c, enum kind k, const char *name, 
 /* Removes what a case made, finalizers or not; waits until it is gone. */
 void contract_clean(struct contract *c, enum kind k, const char *name);
 
-/* Lets time go on until `what` is true or `for_at_most` has gone by. */
-bool contract_wait(struct contract *c, bool (*what)(struct contract *c, void *user), void *user,
-                   span_ms for_at_most);
-bool contract_wait_gone(struct contract *c, enum kind k, const char *name, span_ms for_at_most);
+/* How long each wait goes on for what must come. It says nothing about speed: a wait is over as soon
+ * as the thing is there. The slowest, the garbage collector of a real control plane, takes half a
+ * minute on a machine of its own; this is for one that is busy. */
+enum { CONTRACT_PATIENCE_MS = 5 * MS_MINUTE };
+
+/* Lets time go on until `what` is true; false: it never was, and patience is over. */
+bool contract_wait(struct contract *c, bool (*what)(struct contract *c, void *user), void *user);
+bool contract_wait_gone(struct contract *c, enum kind k, const char *name);
 
 /* Watches the kind (once), and waits for the first LIST to end. */
 bool contract_watch(struct contract *c, enum kind k);
-/* The first of a name and what, from index `from` on, waited for up to 10 s; SIZE_MAX: never seen. */
+/* The first of a name and what, from index `from` on, waited for; SIZE_MAX: never seen. */
 size_t contract_wait_seen(struct contract *c, size_t from, int what, const char *name);
 
 /* printf into memory that lives until the case ends. */

@@ -76,7 +76,7 @@ static void owner_takes_dependents(struct contract *c)
     CHECK(c, make_family(c, "contract-owner", "contract-child"), "could not be made");
     CHECK_STATUS(c, contract_delete(c, KIND_KWOK_NODE_CLASS, "contract-owner", NULL), 200);
     CHECK_STATUS(c, contract_get(c, KIND_KWOK_NODE_CLASS, "contract-owner"), 404);
-    CHECK(c, contract_wait_gone(c, KIND_NODE_CLAIM, "contract-child", 90 * MS_SECOND),
+    CHECK(c, contract_wait_gone(c, KIND_NODE_CLAIM, "contract-child"),
           "the dependent stayed");
 }
 
@@ -86,7 +86,7 @@ static void foreground_waits_for_dependents(struct contract *c)
     CHECK_STATUS(c, contract_delete(c, KIND_KWOK_NODE_CLASS, "contract-front",
                                     "{\"propagationPolicy\":\"Foreground\"}"),
                  200);
-    CHECK(c, contract_wait_gone(c, KIND_KWOK_NODE_CLASS, "contract-front", 90 * MS_SECOND),
+    CHECK(c, contract_wait_gone(c, KIND_KWOK_NODE_CLASS, "contract-front"),
           "the owner stayed");
     CHECK_STATUS(c, contract_get(c, KIND_NODE_CLAIM, "contract-front-child"), 404);
 }
@@ -104,9 +104,9 @@ static void orphans_stay(struct contract *c)
     CHECK_STATUS(c, contract_delete(c, KIND_KWOK_NODE_CLASS, "contract-parent",
                                     "{\"propagationPolicy\":\"Orphan\"}"),
                  200);
-    CHECK(c, contract_wait_gone(c, KIND_KWOK_NODE_CLASS, "contract-parent", 90 * MS_SECOND),
+    CHECK(c, contract_wait_gone(c, KIND_KWOK_NODE_CLASS, "contract-parent"),
           "the owner stayed");
-    CHECK(c, contract_wait(c, has_no_owner, child, 10 * MS_SECOND), "it still has an owner");
+    CHECK(c, contract_wait(c, has_no_owner, child), "it still has an owner");
     contract_clean(c, KIND_NODE_CLAIM, child);
 }
 

@@ -160,7 +160,7 @@ static void evict_under_a_budget(struct contract *c)
     CHECK(c, make_running(c, "contract-b1", "kept") && make_running(c, "contract-b2", "kept"),
           "could not be made");
     CHECK_STATUS(c, contract_create(c, KIND_DISRUPTION_BUDGET, budget("contract-budget", "kept", 1)), 201);
-    CHECK(c, contract_wait(c, budget_shows, &two, 15 * MS_SECOND), "the budget was not counted");
+    CHECK(c, contract_wait(c, budget_shows, &two), "the budget was not counted");
     CHECK_STATUS(c, evict(c, "contract-b1", NULL), 201);
     struct answer a = contract_get(c, KIND_DISRUPTION_BUDGET, "contract-budget");
     CHECK(c, tree_int(a.body, "status.disruptionsAllowed", -1) == 0, "the budget was not taken from");
@@ -182,7 +182,7 @@ static void evict_under_two_budgets(struct contract *c)
     CHECK(c, make_running(c, "contract-two", "doubly"), "could not be made");
     CHECK_STATUS(c, contract_create(c, KIND_DISRUPTION_BUDGET, budget("contract-first", "doubly", 1)), 201);
     CHECK_STATUS(c, contract_create(c, KIND_DISRUPTION_BUDGET, budget("contract-second", "doubly", 1)), 201);
-    CHECK(c, contract_wait(c, budget_shows, &one, 15 * MS_SECOND), "the budget was not counted");
+    CHECK(c, contract_wait(c, budget_shows, &one), "the budget was not counted");
     struct answer a = evict(c, "contract-two", NULL);
     CHECK_STATUS(c, a, 500);
     CHECK(c, strstr(a.message, "more than one PodDisruptionBudget") != NULL, "message: %s", a.message);
@@ -196,7 +196,7 @@ static void evict_pending_pods(struct contract *c)
     struct expected_budget none = {"contract-pending", 0, 0};
     CHECK_STATUS(c, contract_create(c, KIND_POD, contract_pod(c, "contract-waits", "waits", NODE)), 201);
     CHECK_STATUS(c, contract_create(c, KIND_DISRUPTION_BUDGET, budget("contract-pending", "waits", 1)), 201);
-    CHECK(c, contract_wait(c, budget_shows, &none, 15 * MS_SECOND), "the budget was not counted");
+    CHECK(c, contract_wait(c, budget_shows, &none), "the budget was not counted");
     CHECK_STATUS(c, evict(c, "contract-waits", NULL), 201);
     contract_clean(c, KIND_DISRUPTION_BUDGET, "contract-pending");
     contract_clean(c, KIND_POD, "contract-waits");

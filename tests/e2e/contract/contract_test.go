@@ -2,15 +2,14 @@
 package contract
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/process"
 )
 
 // TestContract runs the program that STOWAGE_CONTRACT names: tests/contract/contract_real.c.
@@ -19,14 +18,13 @@ func TestContract(t *testing.T) {
 	if program == "" {
 		t.Fatal("STOWAGE_CONTRACT must name the program contract_real")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	plane := controlplane.ForTest(t, controlplane.Options{})
 	_, source, _, _ := runtime.Caller(0)
 	crds := filepath.Join(filepath.Dir(source), "..", "..", "..", "manifests", "crds")
 	for _, args := range [][]string{
 		{"apply", "--server-side", "-f", crds},
-		{"wait", "--for=condition=Established", "--timeout=60s", "-f", crds},
+		{"wait", "--for=condition=Established", "--timeout=" + process.Patience.String(), "-f", crds},
 	} {
 		if _, err := plane.Kubectl(ctx, "", args...); err != nil {
 			t.Fatal(err)

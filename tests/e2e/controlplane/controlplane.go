@@ -111,6 +111,7 @@ type part struct {
 }
 
 // Start starts a control plane and waits until it is ready: pods can be created in namespace default.
+// While others start on this machine it waits for its turn.
 // If that fails, or the context ends before, everything is ended; the directory stays, for its logs.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	c := &ControlPlane{dir: options.Dir, programs: options.Programs}
@@ -126,6 +127,11 @@ func (c *ControlPlane) start(ctx context.Context, options Options) error {
 	if err := c.prepare(); err != nil {
 		return err
 	}
+	leave, err := starting.enter(ctx)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	if err := c.startEtcdAndAPIServer(ctx, options); err != nil {
 		return err
 	}
@@ -144,20 +150,24 @@ func (c *ControlPlane) start(ctx context.Context, options Options) error {
 	return together(ctx, starts)
 }
 
-// together runs all functions at once; the first that fails cancels the others.
+// together runs all functions at once; the first that fails cancels the others, and its error is
+// returned.
 func together(ctx context.Context, calls []func(context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	var wait sync.WaitGroup
+	var once sync.Once
+	var first error
 	for _, call := range calls {
 		wait.Go(func() {
 			if err := call(ctx); err != nil {
-				cancel(err)
+				once.Do(func() { first = err })
+				cancel()
 			}
 		})
 	}
 	wait.Wait()
-	return context.Cause(ctx)
+	return first
 }
 
 // prepare makes the directory, certificates, kubeconfigs and clients.
@@ -276,7 +286,7 @@ func (c *ControlPlane) hasDefaultAccount(namespace string) func(context.Context)
 	}
 }
 
-// Wait calls check until it returns nil or the context ends.
+// Wait calls check until it returns nil, process.Patience is over, or the context ends.
 func (c *ControlPlane) Wait(ctx context.Context, what string, check func(context.Context) error) error {
 	return process.Poll(ctx, nil, what, check)
 }
@@ -386,6 +396,10 @@ func (c *ControlPlane) Environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + c.dir}, more...)
 }
 
+// answerLimit is after how long a question about readiness is asked again: an API server that is
+// restarted may leave the one before without an answer. A busy machine takes seconds for an answer.
+const answerLimit = 30 * time.Second
+
 // Answers returns a check, for process.Poll or Wait, that an URL answers 200. One with https must be a
 // part's own.
 func (c *ControlPlane) Answers(url string) func(context.Context) error {
@@ -397,7 +411,7 @@ func (c *ControlPlane) Answers(url string) func(context.Context) error {
 		}
 	}
 	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, time.Second)
+		ctx, cancel := context.WithTimeout(ctx, answerLimit)
 		defer cancel()
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 		if err != nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	core "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,13 +18,6 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
 )
-
-func within(t *testing.T, limit time.Duration) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	t.Cleanup(cancel)
-	return ctx
-}
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -90,7 +82,7 @@ func ready(c *ControlPlane, node string) func(context.Context) error {
 // One control plane serves what can share it, beside another.
 func TestControlPlane(t *testing.T) {
 	var c, beside *ControlPlane
-	must(t, together(within(t, 2*time.Minute), []func(context.Context) error{
+	must(t, together(t.Context(), []func(context.Context) error{
 		func(ctx context.Context) (err error) {
 			c, err = Start(ctx, Options{
 				Kwok:      Kwok{AnnotationSelector: "kwok.x-k8s.io/node=fake"},
@@ -117,23 +109,23 @@ func aPodRuns(t *testing.T, c *ControlPlane) {
 	kwok := map[string]string{"kwok.x-k8s.io/node": "fake"}
 	addNode(t, c, "managed", kwok)
 	addPod(t, c, "p1")
-	must(t, c.Wait(within(t, 30*time.Second), "pod", running(c, "p1", "managed")))
-	must(t, c.Wait(within(t, 30*time.Second), "node", ready(c, "managed")))
+	must(t, c.Wait(t.Context(), "pod", running(c, "p1", "managed")))
+	must(t, c.Wait(t.Context(), "node", ready(c, "managed")))
 	// Only now: pods may be bound to a node of which nothing is known.
 	addNode(t, c, "alone", nil)
 	addNode(t, c, "later", kwok)
-	must(t, c.Wait(within(t, 30*time.Second), "node", ready(c, "later")))
+	must(t, c.Wait(t.Context(), "node", ready(c, "later")))
 	if ready(c, "alone")(t.Context()) == nil {
 		t.Error("the node without the annotation is Ready")
 	}
-	out, err := c.Kubectl(within(t, 30*time.Second), "", "get", "nodes", "-o", "name")
+	out, err := c.Kubectl(t.Context(), "", "get", "nodes", "-o", "name")
 	must(t, err)
 	if out != "node/alone\nnode/later\nnode/managed\n" {
 		t.Errorf("kubectl get nodes says %q", out)
 	}
 	// Letting it go is kwok's work, as running it was.
 	must(t, c.Client().CoreV1().Pods("default").Delete(t.Context(), "p1", meta.DeleteOptions{}))
-	must(t, c.Wait(within(t, 30*time.Second), "end of the pod", func(ctx context.Context) error {
+	must(t, c.Wait(t.Context(), "end of the pod", func(ctx context.Context) error {
 		_, err := c.Client().CoreV1().Pods("default").Get(ctx, "p1", meta.GetOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -143,7 +135,7 @@ func aPodRuns(t *testing.T, c *ControlPlane) {
 }
 
 func forbidden(t *testing.T, c *ControlPlane) {
-	must(t, c.Namespace(within(t, 30*time.Second), "stowage"))
+	must(t, c.Namespace(t.Context(), "stowage"))
 	path, err := c.ServiceAccountKubeconfig(t.Context(), ServiceAccount{Namespace: "stowage", Name: "default"})
 	must(t, err)
 	config, err := clientcmd.BuildConfigFromFlags("", path)
@@ -154,7 +146,7 @@ func forbidden(t *testing.T, c *ControlPlane) {
 	if !apierrors.IsForbidden(err) {
 		t.Errorf("listing pods without a role: %v", err)
 	}
-	must(t, c.Wait(within(t, 10*time.Second), "audit", func(context.Context) error {
+	must(t, c.Wait(t.Context(), "audit", func(context.Context) error {
 		forbidden, err := c.Forbidden()
 		if err != nil {
 			return err
@@ -174,7 +166,7 @@ func secretFiles(t *testing.T, c *ControlPlane) {
 	}, meta.CreateOptions{})
 	must(t, err)
 	dir := filepath.Join(c.Dir(), "tls")
-	must(t, c.SecretFiles(within(t, 10*time.Second), "default", "s", dir))
+	must(t, c.SecretFiles(t.Context(), "default", "s", dir))
 	text, err := os.ReadFile(filepath.Join(dir, "tls.crt"))
 	if err != nil || string(text) != "x" {
 		t.Errorf("tls.crt is %q, %v", text, err)
@@ -184,15 +176,15 @@ func secretFiles(t *testing.T, c *ControlPlane) {
 func restarts(t *testing.T, c *ControlPlane) {
 	url, pid := c.URL(), c.Part(APIServer).Pid()
 	addNode(t, c, "n1", nil)
-	must(t, c.Restart(within(t, 60*time.Second), APIServer))
+	must(t, c.Restart(t.Context(), APIServer))
 	if c.Part(APIServer).Pid() == pid || c.URL() != url {
 		t.Errorf("pid %d then %d, URL %s then %s", pid, c.Part(APIServer).Pid(), url, c.URL())
 	}
 	// A scheduler that comes late finds everything: the node from before, kwok, the controllers.
-	_, err := c.StartScheduler(within(t, 60*time.Second), Scheduler{})
+	_, err := c.StartScheduler(t.Context(), Scheduler{})
 	must(t, err)
 	addPod(t, c, "p1")
-	must(t, c.Wait(within(t, 60*time.Second), "pod", running(c, "p1", "n1")))
+	must(t, c.Wait(t.Context(), "pod", running(c, "p1", "n1")))
 }
 
 func nothingLeft(t *testing.T, c *ControlPlane) {
@@ -216,15 +208,12 @@ func nothingLeft(t *testing.T, c *ControlPlane) {
 }
 
 func TestStartFailsWithThePartsOwnWords(t *testing.T) {
-	begin := time.Now()
+	// That it has ended is what is noticed, not that it does not answer: nobody's patience is needed.
 	_, err := Start(t.Context(), Options{
 		Dir: t.TempDir(), APIServerArgs: []string{"--no-such-flag"},
 	})
-	if err == nil || !strings.Contains(err.Error(), "no-such-flag") {
+	if err == nil || !strings.Contains(err.Error(), "no-such-flag") || !strings.Contains(err.Error(), "has ended") {
 		t.Errorf("got %v, want the API server's complaint", err)
-	}
-	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("it took %v to notice", took)
 	}
 }
 

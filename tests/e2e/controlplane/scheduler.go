@@ -64,10 +64,14 @@ func (c *ControlPlane) startScheduler(ctx context.Context, name, config string, 
 	if err != nil {
 		return err
 	}
-	// The flag wins over the file. A single scheduler that is restarted need not wait for a lease.
+	// The flags win over the file. A single scheduler that is restarted need not wait for a lease. One
+	// of several that cannot renew it in time ends for good; on a busy machine 10 s, the default, are
+	// not always enough.
 	_, err = c.run(ctx, name, "kube-scheduler", []string{
 		"--config", config,
 		"--leader-elect=" + fmt.Sprint(elect),
+		"--leader-elect-lease-duration=60s",
+		"--leader-elect-renew-deadline=50s",
 		"--bind-address", "127.0.0.1",
 		"--secure-port", fmt.Sprint(port),
 		"--tls-cert-file", c.path("server.crt"),

@@ -7,11 +7,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"k8s.io/client-go/rest"
 
 	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/process"
 )
 
 // One control plane for all tests of the package: no node, no scheduler, and of the controllers only
@@ -28,8 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
-	defer cancel()
+	ctx := context.Background()
 	var err error
 	plane, err = controlplane.Start(ctx, controlplane.Options{
 		Controllers: []string{"serviceaccount"},
@@ -41,7 +40,7 @@ func run(m *testing.M) (int, error) {
 	defer plane.Stop()
 	for _, args := range [][]string{
 		{"apply", "--server-side", "--validate=strict", "-f", manifest("crds"), "-f", manifest("rbac.yaml")},
-		{"wait", "--for=condition=Established", "--timeout=60s", "-f", manifest("crds")},
+		{"wait", "--for=condition=Established", "--timeout=" + process.Patience.String(), "-f", manifest("crds")},
 	} {
 		if _, err := plane.Kubectl(ctx, "", args...); err != nil {
 			return 0, err

@@ -10,7 +10,6 @@ import (
 	"os"
 	"sync"
 	"testing"
-	"time"
 
 	admission "k8s.io/api/admission/v1"
 	registration "k8s.io/api/admissionregistration/v1"
@@ -23,8 +22,7 @@ import (
 
 // What is asked of the webhook, and what never waits for it.
 func TestWebhookIsNarrow(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := t.Context()
 	asked := register(t, ctx)
 
 	client := dynamicClient(t)

@@ -166,7 +166,7 @@ func (p *Process) Kill() {
 }
 
 // Stop asks the program to end (SIGTERM) and waits for it; past the limit it is killed, which is an
-// error. Otherwise the result is that of Err.
+// error. Otherwise the result is that of Err. A limit other than Patience is for one that may not end.
 func (p *Process) Stop(limit time.Duration) error {
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("%s: %w", p.Name(), err)
@@ -190,9 +190,22 @@ func (p *Process) Restart() error {
 	return p.start()
 }
 
-// Poll calls ready every 20 ms until it returns nil. It fails when the context ends, with ready's
-// latest error, and at once when p has ended. p may be nil, for what no single program stands for.
+// Patience is how long a wait goes on for something that must come: a program to be ready, pods to run,
+// nodes to leave, a program to end. It says nothing about speed, for a wait is over as soon as the thing
+// is there; only a test that fails lasts as long. What takes longest, all that a cluster of 500 pods does
+// in one step, takes 20 s on two cores of its own. Fifteen times that is a machine three times slower
+// that five others use as well.
+const Patience = 5 * time.Minute
+
+// errPatience is what a wait fails with that took all of Patience.
+var errPatience = fmt.Errorf("not within %v", Patience)
+
+// Poll calls ready every 20 ms until it returns nil. It fails when Patience is over or the context ends,
+// with ready's latest error, and at once when p has ended. p may be nil, for what no single program
+// stands for.
 func Poll(ctx context.Context, p *Process, what string, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, Patience, errPatience)
+	defer cancel()
 	var done <-chan struct{}
 	if p != nil {
 		done = p.Done()

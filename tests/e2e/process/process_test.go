@@ -28,17 +28,10 @@ func shell(t *testing.T, script string) *Process {
 	return p
 }
 
-func within(t *testing.T) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // logged waits until the program has printed something.
 func logged(t *testing.T, p *Process, text string) string {
 	t.Helper()
-	err := Poll(within(t), p, "output", func(context.Context) error {
+	err := Poll(t.Context(), p, "output", func(context.Context) error {
 		if !strings.Contains(Tail(p.Log(), 1000), text) {
 			return errors.New("nothing yet")
 		}
@@ -56,8 +49,8 @@ func TestStopAsksAndReportsTheExitStatus(t *testing.T) {
 		limit         time.Duration
 		want          string // "" for success
 	}{
-		{"obeys", `trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done`, 5 * time.Second, ""},
-		{"obeys, unhappily", `trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done`, 5 * time.Second, "exit status 3"},
+		{"obeys", `trap 'exit 0' TERM; echo up; while :; do sleep 0.01; done`, Patience, ""},
+		{"obeys, unhappily", `trap 'exit 3' TERM; echo up; while :; do sleep 0.01; done`, Patience, "exit status 3"},
 		{"refuses", `trap '' TERM; echo up; while :; do sleep 0.01; done`, 50 * time.Millisecond, "killed"},
 	} {
 		p := shell(t, row.script)
@@ -82,7 +75,7 @@ func TestKillEndsChildrenToo(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Kill()
-	err := Poll(within(t), nil, "end of the child", func(context.Context) error {
+	err := Poll(t.Context(), nil, "end of the child", func(context.Context) error {
 		return alive(child)
 	})
 	if err != nil {

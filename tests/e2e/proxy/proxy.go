@@ -18,9 +18,10 @@ import (
 	"net/url"
 	"strings"
 	"sync"
-	"time"
 
 	"k8s.io/client-go/rest"
+
+	"stowage.dev/tests/e2e/process"
 )
 
 // Half is the moment of a write at which the client is struck.
@@ -174,7 +175,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	write := p.number(r, body)
 	p.hit(write, Before)
 	// A client that goes away, by our own hand or not, has still sent this.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), time.Minute)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), process.Patience)
 	defer cancel()
 	header, code, answer, err := p.forward(ctx, r, body)
 	if err != nil {

@@ -301,7 +301,7 @@ func (f *fleet) batch(ctx context.Context, name string) ([]time.Duration, error)
 	if err := f.deploy(ctx, shape{name: name, cpu: "1500m", memory: "1Gi"}, benchBatch); err != nil {
 		return nil, err
 	}
-	if err := f.until(ctx, time.Minute, "pods to wait", f.waiting(benchBatch, name)); err != nil {
+	if err := f.Wait(ctx, "pods to wait", f.waiting(benchBatch, name)); err != nil {
 		return nil, err
 	}
 	watching, stop := context.WithTimeout(ctx, time.Minute)
@@ -326,7 +326,7 @@ func (f *fleet) batch(ctx context.Context, name string) ([]time.Duration, error)
 			beyond = append(beyond, time.Since(end))
 		}
 	}
-	if err := f.until(ctx, 2*time.Minute, "all pods to run", f.running(benchBatch, name)); err != nil {
+	if err := f.Wait(ctx, "all pods to run", f.running(benchBatch, name)); err != nil {
 		return nil, err
 	}
 	if err := f.remove(ctx, name); err != nil {
@@ -337,5 +337,5 @@ func (f *fleet) batch(ctx context.Context, name string) ([]time.Duration, error)
 	if err != nil {
 		return nil, err
 	}
-	return beyond, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none)
+	return beyond, f.Wait(ctx, "all nodes to leave", f.none)
 }

@@ -18,6 +18,7 @@ import (
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stowage.dev/tests/e2e/process"
 	"stowage.dev/tests/e2e/proxy"
 	"stowage.dev/tests/e2e/stowage"
 )
@@ -134,15 +135,15 @@ func (w *work) fill(t *testing.T, s *site) {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	f := up(t, append(shortLease, "--batch-idle-duration=300ms")...)
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
+	f := up(t, "--lease-duration=2s", "--lease-renew-deadline=1500ms", "--lease-retry-period=500ms",
+		"--batch-idle-duration=300ms")
+	ctx := t.Context()
 	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}}))
-	must(t, f.Stowage.Process.Stop(15*time.Second))
+	must(t, f.Stowage.Process.Stop(process.Patience))
 	s, p, err := f.behind(ctx, "proxied", f.Options)
 	must(t, err)
 	t.Cleanup(p.Close)
-	must(t, f.until(ctx, 30*time.Second, "the Lease", f.leads(s)))
+	must(t, f.Wait(ctx, "the Lease", f.leads(s)))
 	return &site{f, p, s, make(chan error, 1)}
 }
 
@@ -155,11 +156,9 @@ func (s *site) kill() {
 // try makes a trial and returns how many writes there were.
 func (s *site) try(t *testing.T, one trial) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
 	begin := time.Now()
 	s.proxy.Begin(proxy.Strike{Number: one.number, Half: one.half, Kill: s.kill})
-	err := s.live(ctx)
+	err := s.live(t.Context())
 	writes := s.proxy.Writes()
 	err = errors.Join(err, twice(writes))
 	struck := "never came to it"
@@ -186,10 +185,10 @@ func (s *site) live(ctx context.Context) error {
 	if err := s.deploy(ctx, shape{name: name, cpu: "1500m", memory: "1Gi"}, crashPods); err != nil {
 		return err
 	}
-	if err := s.until(ctx, time.Minute, "pods to run", s.running(crashPods, name)); err != nil {
+	if err := s.Wait(ctx, "pods to run", s.running(crashPods, name)); err != nil {
 		return err
 	}
-	if err := s.until(ctx, time.Minute, "machines", s.settled); err != nil {
+	if err := s.Wait(ctx, "machines", s.settled); err != nil {
 		return err
 	}
 	pods, err := s.pods(ctx, name)
@@ -209,7 +208,7 @@ func (s *site) live(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.until(ctx, 2*time.Minute, "all nodes to leave", s.none); err != nil {
+	if err := s.Wait(ctx, "all nodes to leave", s.none); err != nil {
 		return err
 	}
 	return s.sound(ctx)

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
@@ -44,13 +43,6 @@ type fleet struct {
 func newFleet(c *stowage.Cluster) (*fleet, error) {
 	objects, err := dynamic.NewForConfig(c.Config())
 	return &fleet{c, objects}, err
-}
-
-// until waits for a check to hold, and says which one did not when the time is over.
-func (f *fleet) until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	return f.Wait(ctx, what, check)
 }
 
 // pool is a NodePool of the tests: on-demand Linux machines, all of which may leave at once.
@@ -125,7 +117,7 @@ func (f *fleet) createPools(ctx context.Context, pools ...pool) error {
 		}
 	}
 	for _, p := range pools {
-		err := f.until(ctx, 30*time.Second, "pool "+p.name, func(ctx context.Context) error {
+		err := f.Wait(ctx, "pool "+p.name, func(ctx context.Context) error {
 			return f.poolIs(ctx, p.name, "Ready", "True")
 		})
 		if err != nil {
@@ -230,7 +222,7 @@ func (f *fleet) remove(ctx context.Context, names ...string) error {
 			return err
 		}
 	}
-	return f.until(ctx, time.Minute, "end of the pods", func(ctx context.Context) error {
+	return f.Wait(ctx, "end of the pods", func(ctx context.Context) error {
 		pods, err := f.pods(ctx, names...)
 		if err == nil && len(pods) > 0 {
 			err = fmt.Errorf("%d pods are left", len(pods))

@@ -38,10 +38,8 @@ func (f *fleet) step(t *testing.T, name string, do func(t *testing.T, ctx contex
 	t.Helper()
 	begin := time.Now()
 	ok := t.Run(name, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
-		do(t, ctx)
-		must(t, f.sound(ctx))
+		do(t, t.Context())
+		must(t, f.sound(t.Context()))
 	})
 	t.Logf("%s: %.1f s", name, time.Since(begin).Seconds())
 	if !ok {

@@ -61,23 +61,23 @@ func (f *fleet) grows(t *testing.T, ctx context.Context) {
 	for _, s := range shapes {
 		must(t, f.deploy(ctx, s, each))
 	}
-	must(t, f.until(ctx, time.Minute, "pods to wait", f.waiting(count, all...)))
+	must(t, f.Wait(ctx, "pods to wait", f.waiting(count, all...)))
 	following, stop := context.WithCancel(ctx)
 	defer stop()
 	must(t, f.Stowage.Continue())
 	begin := time.Now()
 	w, err := f.follow(following, f.Stowage.Page)
 	must(t, err)
-	must(t, f.until(ctx, 2*time.Minute, "all pods to run", f.running(count, all...)))
+	must(t, f.Wait(ctx, "all pods to run", f.running(count, all...)))
 	took := time.Since(begin)
-	must(t, f.until(ctx, time.Minute, "machines", f.settled))
+	must(t, f.Wait(ctx, "machines", f.settled))
 	stop()
 
 	claims, err := f.claims(ctx)
 	must(t, err)
 	w.report(t, count, len(claims), took)
 	// A pod that ran ahead may have left its own node empty.
-	must(t, f.until(ctx, 2*time.Minute, "empty nodes to leave", func(ctx context.Context) error {
+	must(t, f.Wait(ctx, "empty nodes to leave", func(ctx context.Context) error {
 		return errors.Join(f.noneEmpty(ctx), f.settled(ctx))
 	}))
 	left, err := f.claims(ctx)
@@ -115,7 +115,7 @@ func (f *fleet) shrinks(t *testing.T, ctx context.Context) {
 	for _, s := range shapes {
 		must(t, f.scale(ctx, s.name, 0))
 	}
-	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+	must(t, f.Wait(ctx, "all nodes to leave", f.none))
 	must(t, f.remove(ctx, names(shapes)...))
 }
 
@@ -175,7 +175,7 @@ func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
 	must(t, f.Stowage.Restart())
 	must(t, f.Stowage.Ready(ctx))
 	for _, condition := range []string{"ValidationSucceeded", "Ready"} {
-		must(t, f.until(ctx, time.Minute, condition, func(ctx context.Context) error {
+		must(t, f.Wait(ctx, condition, func(ctx context.Context) error {
 			return f.poolIs(ctx, "broken", condition, "False")
 		}))
 	}
@@ -187,18 +187,18 @@ func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
 	}
 	web := shape{name: "web", cpu: "500m", memory: "512Mi"}
 	must(t, f.deploy(ctx, web, 5))
-	must(t, f.until(ctx, time.Minute, "pods to run", f.running(5, "web")))
+	must(t, f.Wait(ctx, "pods to run", f.running(5, "web")))
 	must(t, f.allOf(ctx, "general"))
 
 	// Put right, it is the pool with the greater weight.
 	_, err = pools.Patch(ctx, "broken", types.MergePatchType,
 		[]byte(`{"spec":{"template":{"metadata":{"labels":null}}}}`), meta.PatchOptions{})
 	must(t, err)
-	must(t, f.until(ctx, 30*time.Second, "the pool to be used", func(ctx context.Context) error {
+	must(t, f.Wait(ctx, "the pool to be used", func(ctx context.Context) error {
 		return f.poolIs(ctx, "broken", "Ready", "True")
 	}))
 	must(t, f.remove(ctx, "web"))
-	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+	must(t, f.Wait(ctx, "all nodes to leave", f.none))
 	must(t, pools.Delete(ctx, "broken", meta.DeleteOptions{}))
 }
 
@@ -218,11 +218,11 @@ func (f *fleet) resumes(t *testing.T, ctx context.Context) {
 	sixteen := pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}, weight: 50}
 	_, err := f.objects.Resource(poolResource).Create(ctx, sixteen.object(), meta.CreateOptions{})
 	must(t, err)
-	must(t, f.until(ctx, 30*time.Second, "the pool", func(ctx context.Context) error {
+	must(t, f.Wait(ctx, "the pool", func(ctx context.Context) error {
 		return f.poolIs(ctx, "sixteen", "Ready", "True")
 	}))
 	must(t, f.deploy(ctx, shape{name: "tenth", cpu: "1500m", memory: "1Gi"}, replicas))
-	must(t, f.until(ctx, time.Minute, "a NodeClaim", func(ctx context.Context) error {
+	must(t, f.Wait(ctx, "a NodeClaim", func(ctx context.Context) error {
 		claims, err := f.claims(ctx)
 		if err == nil && len(claims) == 0 {
 			err = errors.New("none yet")
@@ -232,8 +232,8 @@ func (f *fleet) resumes(t *testing.T, ctx context.Context) {
 	pid := f.Stowage.Pid()
 	f.Part(controlplane.APIServer).Kill()
 	must(t, f.Restart(ctx, controlplane.APIServer))
-	must(t, f.until(ctx, 2*time.Minute, "all pods to run", f.running(replicas, "tenth")))
-	must(t, f.until(ctx, time.Minute, "machines", f.settled))
+	must(t, f.Wait(ctx, "all pods to run", f.running(replicas, "tenth")))
+	must(t, f.Wait(ctx, "machines", f.settled))
 	claims, err := f.claims(ctx)
 	must(t, err)
 	if len(claims) != replicas/each {
@@ -243,5 +243,5 @@ func (f *fleet) resumes(t *testing.T, ctx context.Context) {
 		t.Error("Stowage did not live through it")
 	}
 	must(t, f.remove(ctx, "tenth"))
-	must(t, f.until(ctx, 2*time.Minute, "all nodes to leave", f.none))
+	must(t, f.Wait(ctx, "all nodes to leave", f.none))
 }

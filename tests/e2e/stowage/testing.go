@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"testing"
-	"time"
 
 	"stowage.dev/tests/e2e/manifests"
 )
@@ -27,9 +26,7 @@ func ForTest(t *testing.T, options ClusterOptions) *Cluster {
 	if options.Say == nil {
 		options.Say = t.Logf
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	cluster, err := Up(ctx, options)
+	cluster, err := Up(t.Context(), options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,9 +46,7 @@ func (c *Cluster) verify(t *testing.T) {
 		t.Errorf("not permitted by the RBAC of manifests/: %v", request)
 	}
 	// The test's own context has ended by now.
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if err := c.Overfull(ctx); err != nil {
+	if err := c.Overfull(context.Background()); err != nil {
 		t.Error(err)
 	}
 }

@@ -50,10 +50,8 @@ func say(format string, args ...any) {
 func run(options stowage.ClusterOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	starting, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("not up within 2 minutes"))
-	defer cancel()
 	begin := time.Now()
-	cluster, err := stowage.Up(starting, options)
+	cluster, err := stowage.Up(ctx, options)
 	if err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted, everything is ended")
