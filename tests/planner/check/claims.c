@@ -291,6 +291,29 @@ static void check_taints(struct check *k, const struct written_claim *c,
 
 /* --- requests --- */
 
+/* A well-known label that neither pool nor type says anything about may take any value that the
+ * DaemonSet asks for. */
+static void leave_open(struct check *k, const struct pod *d, struct mays *labels)
+{
+    struct syms known = k->c->catalogue.well_known;
+    for (uint32_t w = 0; w < known.count; w++) {
+        struct syms values = {0};
+        uint32_t capacity = 0;
+        bool said = false;
+        for (uint32_t i = 0; i < labels->count; i++)
+            said |= labels->items[i].key == known.items[w];
+        if (said)
+            continue;
+        for (uint32_t i = 0; i < d->node_selector.count; i++)
+            ARENA_PUSH(&k->arena, values.items, values.count, capacity,
+                       d->node_selector.items[i].value);
+        for (uint32_t t = 0; d->affinity != NULL && t < d->affinity->required_node.count; t++)
+            tell_apart(k, d->affinity->required_node.items[t].match_expressions, known.items[w],
+                       &values, &capacity);
+        may_put(k, labels, known.items[w])->values = values;
+    }
+}
+
 /* Whether pods of the DaemonSet may come to nodes of the type: by the pool and the type alone, as
  * Karpenter v1.15.0 counts it, whatever else the claim asks for. */
 static bool daemon_may_come(struct check *k, const struct pod *d, const struct node_pool *pool,
@@ -324,6 +347,7 @@ static bool daemon_may_come(struct check *k, const struct pod *d, const struct n
     may_set(k, &labels, sym_intern(k->syms, class_key), sym_intern(k->syms, pool->node_class.name));
     may_set(k, &labels, SYM_REGISTERED, SYM_TRUE);
     may_set(k, &labels, SYM_INITIALIZED, SYM_TRUE);
+    leave_open(k, d, &labels);
     return not_tolerated(d, pool->taints) == NULL && selects(k, d, &labels, true);
 }
 
