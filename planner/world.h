@@ -16,6 +16,7 @@
 #include "kube/workload.h"
 
 struct world;
+struct default_spread_config;
 
 struct world_options {
     bool reserved_capacity;   /* feature gates that change what the world holds */
@@ -23,6 +24,7 @@ struct world_options {
     bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
+    const struct default_spread_config *default_spread; /* --scheduler-config; NULL: none. Outlives the world */
 };
 
 /* Pointers stay valid and unchanged as long as the world lives. Order does not matter: the world

@@ -12,6 +12,7 @@
 #include "kube/kubeconfig_io.h"
 #include "kube/lease.h"
 #include "kube/rivals.h"
+#include "planner/default_spread.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
 #include "server/clock.h"
@@ -68,6 +69,8 @@ struct live {
     struct wake api_wake, reconciler_wake;
     _Atomic(bool) leading, stop_deciding, stop_serving;
     _Atomic(mono_ms) api_beat, reconciler_beat;
+
+    struct default_spread_config spread; /* --scheduler-config */
 
     struct share_cache sim_snapshots, sim_places; /* of the stand-in scheduler's extender calls */
     struct extender_scratch sim_scratch;
@@ -508,11 +511,19 @@ static uint64_t now_ns(void *user)
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
+static bool read_spread(struct live *l, struct err *err)
+{
+    return default_spread_decode(&l->arena, span_of(l->options->scheduler_config), &l->spread,
+                                 err) ||
+           err_wrap(err, "--scheduler-config");
+}
+
 static void open_reconciler(struct live *l)
 {
     const struct options *o = l->options;
     struct world_options world = {.reserved_capacity = o->gates.reserved_capacity,
-                                  .static_capacity = o->gates.static_capacity};
+                                  .static_capacity = o->gates.static_capacity,
+                                  .default_spread = &l->spread};
     l->derive = derive_new(l->provider, &world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
@@ -549,7 +560,8 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
     wake_init(&l->reconciler_wake);
     l->identity = own_identity(&l->arena);
     bool embedded = l->options->embedded;
-    if (!(embedded ? open_memory(l, err) : open_cluster(l, err)) || !open_provider(l, err)) {
+    if (!read_spread(l, err) || !(embedded ? open_memory(l, err) : open_cluster(l, err)) ||
+        !open_provider(l, err)) {
         live_free(l);
         return false;
     }

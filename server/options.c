@@ -31,8 +31,9 @@ static const struct option table[] = {
     {.name = "legacy-node-repair", .env = "LEGACY_NODE_REPAIR", .type = OPTION_BOOL,
      .fallback = "false", AT(unused_bool), .group = OPTION_BOTH, .without_meaning = true,
      .help = "Karpenter's"},
-    {.name = "scheduler-config", .env = "SCHEDULER_CONFIG", .type = OPTION_TEXT, AT(unused_text),
-     .group = OPTION_BOTH, .without_meaning = true, .help = "Karpenter's"},
+    {.name = "scheduler-config", .env = "SCHEDULER_CONFIG", .type = OPTION_TEXT,
+     AT(scheduler_config), .group = OPTION_BOTH,
+     .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
     {.name = "kubeconfig", .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
      .group = OPTION_SERVE, .help = "default: in-cluster, else ~/.kube/config"},

@@ -61,6 +61,7 @@ struct options {
     int preference_policy, min_values_policy;
     struct gates gates;
     const char *instance_types;
+    const char *scheduler_config; /* a document itself, no file's name; NULL or empty: none */
     bool ignore_dra_requests;
     /* serve */
     span_ms batch_idle, batch_max;

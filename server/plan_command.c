@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cloud/catalogue.h"
+#include "planner/default_spread.h"
 #include "planner/plan_json.h"
 #include "planner/plan_table.h"
 #include "server/clock.h"
@@ -47,16 +48,29 @@ static bool load_catalogue(struct input *o, const char *path, struct catalogue *
     return true;
 }
 
+struct planned_with { /* what is read before the first object */
+    struct catalogue catalogue;
+    struct default_spread_config spread;
+};
+
+static bool load_spread(struct input *o, const char *text, struct default_spread_config *out,
+                        struct err *err)
+{
+    return default_spread_decode(&o->arena, span_of(text), out, err) ||
+           err_wrap(err, "--scheduler-config");
+}
+
 static struct world *build_world(const struct input *o, const struct options *options,
-                                 const struct catalogue *catalogue)
+                                 const struct planned_with *with)
 {
     struct world_options world_options = {
         .reserved_capacity = options->gates.reserved_capacity,
         .static_capacity = options->gates.static_capacity,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
+        .default_spread = &with->spread,
     };
-    struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = catalogue};
+    struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = &with->catalogue};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         world_input_take(&in, k, o->kinds[k].items, o->kinds[k].count);
     return world_build(&in);
@@ -99,14 +113,14 @@ static int by_number(const void *a, const void *b)
 
 /* Solves again and again: decoded objects → plan, the world's building included. */
 static void measure(const struct input *o, const struct options *options,
-                    const struct catalogue *catalogue, const struct plan_options *plan_options,
+                    const struct planned_with *with, const struct plan_options *plan_options,
                     int64_t decode_ns)
 {
     size_t n = (size_t)options->repeat;
     int64_t *times = mem_array(n, sizeof(*times));
     for (size_t i = 0; i < n; i++) {
         int64_t start = mono_ns();
-        struct world *w = build_world(o, options, catalogue);
+        struct world *w = build_world(o, options, with);
         struct plan *p = plan_solve(w, plan_options);
         times[i] = mono_ns() - start;
         plan_free(p);
@@ -139,20 +153,21 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         return 2;
     }
     int64_t start = mono_ns();
-    struct catalogue catalogue;
-    if (!load_catalogue(o, options->instance_types, &catalogue, err))
+    struct planned_with with;
+    if (!load_spread(o, options->scheduler_config, &with.spread, err) ||
+        !load_catalogue(o, options->instance_types, &with.catalogue, err))
         return 2;
     if (!input_read(o, &options->files, options->instance_types, err)) {
         fwrite(o->mistake_lines.ptr, 1, o->mistake_lines.len, stderr);
         return 2;
     }
-    struct label_rules rules = catalogue_rules(&catalogue);
+    struct label_rules rules = catalogue_rules(&with.catalogue);
     input_check(o, &rules);
     int64_t decode_ns = mono_ns() - start;
     for (size_t i = 0; i < o->warning_count; i++)
         fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));
 
-    struct world *w = build_world(o, options, &catalogue);
+    struct world *w = build_world(o, options, &with);
     struct plan *p = plan_solve(w, &plan_options);
     int status = p->unschedulable_count != 0;
     if (!print_plan(p, o, options, err))
@@ -160,7 +175,7 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     plan_free(p);
     world_free(w);
     if (status != 2 && options->repeat > 0)
-        measure(o, options, &catalogue, &plan_options, decode_ns);
+        measure(o, options, &with, &plan_options, decode_ns);
     return status;
 }
 

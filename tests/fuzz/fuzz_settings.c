@@ -1,10 +1,11 @@
-/* Files of settings, the first byte chooses which: a kubeconfig, a catalogue of instance types. Each is
- * read or refused with a sentence. */
+/* Files of settings, the first byte chooses which: a kubeconfig, a catalogue of instance types, a scheduler
+ * configuration. Each is read or refused with a sentence. */
 #undef NDEBUG
 #include <assert.h>
 
 #include "cloud/catalogue.h"
 #include "kube/kubeconfig.h"
+#include "planner/default_spread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -42,14 +43,35 @@ static void read_catalogue(struct span text)
     arena_release(&a);
 }
 
+static void read_scheduler_config(struct span text)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct default_spread_config config;
+    struct err err = {.kind = ERR_NONE};
+    if (!default_spread_decode(&a, text, &config, &err))
+        assert(err.kind != ERR_NONE && err.msg[0] != '\0');
+    else
+        for (uint32_t i = 0; i < config.count; i++)
+            assert(config.items[i].max_skew > 0 && config.items[i].topology_key.len != 0);
+    arena_release(&a);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
         return 0;
     struct span text = {(const char *)data + 1, size - 1};
-    if (data[0] % 2 == 0)
+    switch (data[0] % 3) {
+    case 0:
         read_kubeconfig(text);
-    else
+        break;
+    case 1:
         read_catalogue(text);
+        break;
+    default:
+        read_scheduler_config(text);
+        break;
+    }
     return 0;
 }
