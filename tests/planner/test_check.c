@@ -115,6 +115,8 @@ static void check_rows(const char *objects, const char *plan, const struct row *
     assert_int_equal(wrong, 0);
 }
 
+#define FREE_POOL POOL("general", "", "requirements: [{key: " KIND ", operator: In, values: [on-demand]}]")
+
 /* --- the pass, what is written of claims, rooms, limits, cost --- */
 
 #define GENERAL                                                                                    \
@@ -189,6 +191,8 @@ static void contract(void **state)
          "pod default/e cannot be DynamicResourcesNotSupported"},
         {"no message", true, "message: too large", "message: \"\"",
          "pod default/e is Unschedulable without a message"},
+        {"a pod that does not exist has no place", true, "pod: default/e", "pod: default/x",
+         "pod default/e is not in the plan\nthere is no pod default/x"},
         {"a pod that validation refuses", false, "{name: c}\nspec: {",
          "{name: c}\nspec: {nodeSelector: {" HOST ": n1}, ",
          "pod default/c fails validation and is planned"},
@@ -319,6 +323,31 @@ static void small_types(void **state)
     check_rows(objects, plan, rows, COUNT_OF(rows));
 }
 
+/* Who is left out must have nowhere to go. */
+static void left_out(void **state)
+{
+    (void)state;
+    static const char objects[] =
+        FREE_POOL NODE("n1", "", "z1", "1")
+        OBJECT("apps/v1", "DaemonSet", "name: d", "spec: {selector: {}, template: {spec: {"
+               CPU("100m") "}}}")
+        POD("name: a", CPU("4"));
+    static const char plan[] =
+        PLAN("", "", "{pod: default/a, reason: Unschedulable, message: m}", "0", "0");
+    static const struct row rows[] = {
+        {"a type would hold it", false, "{cpu: 4}", "{cpu: 3900m}",
+         "pod default/a is Unschedulable, and NodePool general has a type for it"},
+        {"a node would hold it", false, "{cpu: 4}", "{cpu: 900m}",
+         "pod default/a is Unschedulable, and node n1 has room for it\n"
+         "pod default/a is Unschedulable, and NodePool general has a type for it"},
+        {"no zone is right", false, "{cpu: 4}}}]", "{cpu: 900m}}}], nodeSelector: {" ZONE ": z9}",
+         ""},
+        {"limits may be the reason", false, "spec: {template", "spec: {limits: {cpu: 100}, template",
+         ""},
+    };
+    check_rows(objects, plan, rows, COUNT_OF(rows));
+}
+
 static void no_pools(void **state)
 {
     (void)state;
@@ -410,7 +439,6 @@ static void reservations(void **state)
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: " ZONE ", whenUnsatisfiable: "          \
     "DoNotSchedule, labelSelector: {matchLabels: {app: web}}" more_ "}], "
 #define WEB(name_, more_) POD("name: " name_ ", labels: {app: web}", SPREAD(more_) CPU("1"))
-#define FREE_POOL POOL("general", "", "requirements: [{key: " KIND ", operator: In, values: [on-demand]}]")
 #define ONE(name_, zone_, pod_) CLAIM(name_, IN_ZONE(zone_), "small, large", "1", "1", "1", pod_)
 
 static const char SKEWED[] =
@@ -681,7 +709,17 @@ static void volumes(void **state)
          "pod default/e: volume claim u3 cannot be used"},
         {"the node has no slot left", false, "allocatable: {count: 2}", "allocatable: {count: 0}",
          "n1: 1 volumes of csi.example.com are attached, the limit is 0"},
+        {"the type's figure holds for drivers that the node does not publish", false,
+         "{name: csi.example.com, allocatable: {count: 2}}", "{name: other, allocatable: {count: 0}}",
+         ""},
         {"no figure is no limit", false, "allocatable: {count: 2}", "allocatable: {}", ""},
+        {"a machine has no slot left", false, USES("bound"), "volumes: [{name: v, "
+         "persistentVolumeClaim: {claimName: u1}}, {name: w, persistentVolumeClaim: {claimName: "
+         "u2}}, {name: x, persistentVolumeClaim: {claimName: u3}}], ",
+         "general-1: 3 volumes of csi.example.com are attached, the limit is 2\n"
+         "claim default/u1 has no volume and is used on general-1 and general-2, which may be in two "
+         "zones\nclaim default/u2 has no volume and is used on general-1 and general-2, which may be "
+         "in two zones"},
         {"one claim in two zones", false, USES("u3"), USES("u2"),
          "claim default/u2 has no volume and is used on n1 and general-2, which may be in two "
          "zones"},
@@ -694,6 +732,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(contract),
         cmocka_unit_test(small_types),
+        cmocka_unit_test(left_out),
         cmocka_unit_test(no_pools),
         cmocka_unit_test(min_values),
         cmocka_unit_test(reservations),

@@ -52,6 +52,7 @@ static void check_all(struct check *k, struct span plan)
     check_rooms(k);
     check_limits(k);
     check_cost(k);
+    check_left_out(k);
     if (k->broken == 0)
         check_order(k);
 }

@@ -3,7 +3,7 @@
  *
  * It reads the plan as its user does, as text, and says every rule that is broken in one sentence. The
  * rules are Kubernetes' own (the filters of kube-scheduler v1.36) and those of the plan contract: every
- * pod of the pass in the plan once; what is listed for a claim holds its pods and DaemonSet pods whatever
+ * pod of the pass in the plan once, and without a place only if there is none; what is listed for a claim holds its pods and DaemonSet pods whatever
  * the cloud takes of it; limits, minValues, prices, cost.
  *
  * What the cloud may still choose. A claim may come up as any listed type in any offering that its

@@ -414,17 +414,25 @@ static struct outcome outcome_of(struct check *k, const struct host *h,
     return x;
 }
 
+const struct requirement *add_outcomes(struct check *k, struct host *h,
+                                       const struct instance_type *t)
+{
+    const struct written_claim *c = h->planned;
+    const struct requirement *bad = not_admitted(k, c->requirements, &t->requirements);
+    for (uint32_t n = 0; bad == NULL && n < t->offering_count; n++)
+        if (offering_admitted(k, c, &t->offerings[n]))
+            ARENA_PUSH(&k->arena, h->outcomes, h->outcome_count, h->outcome_capacity,
+                       outcome_of(k, h, t, &t->offerings[n]));
+    return bad;
+}
+
 static void find_outcomes(struct check *k, struct host *h)
 {
     const struct written_claim *c = h->planned;
     for (uint32_t i = 0; i < c->types.count; i++) {
         const struct instance_type *t = type_named(k, c->types.items[i], c->pool);
-        const struct requirement *bad = not_admitted(k, c->requirements, &t->requirements);
         uint32_t before = h->outcome_count;
-        for (uint32_t n = 0; bad == NULL && n < t->offering_count; n++)
-            if (offering_admitted(k, c, &t->offerings[n]))
-                ARENA_PUSH(&k->arena, h->outcomes, h->outcome_count, h->outcome_capacity,
-                           outcome_of(k, h, t, &t->offerings[n]));
+        const struct requirement *bad = add_outcomes(k, h, t);
         if (bad != NULL)
             broken(k, "claim %.*s: type %.*s does not meet the requirement on %.*s",
                    SPAN_ARG(c->name), SPAN_ARG(t->name), SPAN_ARG(text_of(k, bad->key)));

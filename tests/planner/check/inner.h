@@ -117,6 +117,7 @@ bool read_plan(struct check *k, struct span text);
 bool in_pass(const struct check *k, const struct pod *p);
 void check_pass(struct check *k);
 void check_unschedulable(struct check *k);
+const struct pod *pod_named(struct check *k, struct span name); /* "default/a"; or NULL */
 
 /* hosts.c */
 void hosts_find(struct check *k); /* standing ones with their bound pods, and the claims */
@@ -143,10 +144,18 @@ const struct pod *daemon_of(struct check *k, const struct daemon_set *d); /* as 
 
 /* claims.c: what is written of a claim. Fills the outcomes of those that make sense. */
 void check_claims(struct check *k);
+/* What the claim may become as this type; the requirement that the type does not meet, or NULL. */
+const struct requirement *add_outcomes(struct check *k, struct host *h,
+                                       const struct instance_type *t);
 
 /* rooms.c: what hosts must hold, whatever they become; the pools' limits */
 void check_rooms(struct check *k);
 void check_limits(struct check *k);
+/* Requests of DaemonSet pods that will come to the host and are not there. */
+struct resources daemons_to_come(struct check *k, const struct host *h, const struct outcome *o);
+
+/* left_out.c */
+void check_left_out(struct check *k);
 
 /* volumes.c: of one host: volumes can be reached from it, and attached; of all: pods that share an
  * unbound claim meet in one zone */

@@ -69,7 +69,7 @@ bool in_pass(const struct check *k, const struct pod *p)
 
 /* --- everybody once --- */
 
-static const struct pod *pod_named(struct check *k, struct span name)
+const struct pod *pod_named(struct check *k, struct span name)
 {
     for (size_t i = 0; i < COUNT(k, KIND_POD); i++)
         if (span_eq(pod_name(k, AT(k, KIND_POD, struct pod, i)), name))

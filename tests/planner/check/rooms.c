@@ -47,9 +47,8 @@ static bool comes(struct check *k, const struct pod *d, const struct host *h,
            selects(k, d, &o->labels, h->planned != NULL);
 }
 
-/* Those that will come and are not there. One that is there and was not expected makes no room. */
-static struct resources daemons_to_come(struct check *k, const struct host *h,
-                                        const struct outcome *o)
+/* One that is there and was not expected makes no room. */
+struct resources daemons_to_come(struct check *k, const struct host *h, const struct outcome *o)
 {
     struct resources sum = {0}, there = {0};
     for (size_t i = 0; i < COUNT(k, KIND_DAEMON_SET); i++) {
