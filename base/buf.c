@@ -21,7 +21,7 @@ void buf_clear(struct buf *b)
         b->ptr[0] = '\0';
 }
 
-char *buf_reserve(struct buf *b, size_t room)
+char *buf_make_room(struct buf *b, size_t room)
 {
     size_t max = b->max != 0 ? b->max : BUF_DEFAULT_MAX;
     if (b->overflow || room > max - b->len) {
@@ -31,35 +31,11 @@ char *buf_reserve(struct buf *b, size_t room)
     size_t need = b->len + room + 1; /* the NUL */
     if (need > b->capacity) {
         size_t grown = b->capacity != 0 ? b->capacity * 2 : FIRST_CAPACITY;
+        grown = grown - 1 < max ? grown : max + 1;
         b->capacity = grown > need ? grown : need;
         b->ptr = mem_grow(b->ptr, b->capacity, 1);
     }
     return b->ptr + b->len;
-}
-
-void buf_commit(struct buf *b, size_t used)
-{
-    b->len += used;
-    b->ptr[b->len] = '\0';
-}
-
-void buf_add(struct buf *b, struct span s)
-{
-    char *at = buf_reserve(b, s.len);
-    if (at == NULL)
-        return;
-    if (s.len != 0)
-        memcpy(at, s.ptr, s.len);
-    buf_commit(b, s.len);
-}
-
-void buf_add_char(struct buf *b, char c)
-{
-    char *at = buf_reserve(b, 1);
-    if (at == NULL)
-        return;
-    *at = c;
-    buf_commit(b, 1);
 }
 
 void buf_addf(struct buf *b, const char *format, ...)

@@ -139,13 +139,18 @@ static bool text_of(struct decode *d, struct doc_value v, struct span *out)
     return false;
 }
 
+static struct span kept_text(struct decode *d, struct span text)
+{
+    return d->borrows ? text : arena_dup(d->arena, text);
+}
+
 static void decode_text(struct decode *d, struct doc_value v, enum field_kind kind, void *out)
 {
     struct span text = {"", 0};
     if (doc_type(v) != DOC_NULL && !text_of(d, v, &text))
         return;
     if (kind == FIELD_SPAN) {
-        *(struct span *)out = arena_dup(d->arena, text);
+        *(struct span *)out = kept_text(d, text);
     } else {
         assert(d->syms != NULL);
         *(sym *)out = sym_intern(d->syms, text);
@@ -244,6 +249,8 @@ static void decode_list(struct decode *d, struct doc_value v, const struct field
     size_t size = item_size(f);
     char *items = arena_array(d->arena, count, size);
     set_list(out, items, count);
+    if (f->kind == FIELD_SPANS && d->borrows && doc_texts(v, (struct span *)(void *)items) == count)
+        return; /* the scheduler's node names, by the thousand */
     struct decode_place place = {.index = 0};
     enter(d, &place);
     for (struct doc_iter it = doc_iter_of(v); doc_next(&it); place.index++, items += size) {
@@ -262,7 +269,7 @@ static void decode_pair(struct decode *d, const struct doc_iter *it, const struc
     if (key->kind == FIELD_SYM)
         *(sym *)(void *)(out + key->offset) = sym_intern(d->syms, it->key);
     else
-        *(struct span *)(void *)(out + key->offset) = arena_dup(d->arena, it->key);
+        *(struct span *)(void *)(out + key->offset) = kept_text(d, it->key);
     if (doc_type(it->value) != DOC_NULL)
         decode_field(d, it->value, value, out);
     else if (value->kind == FIELD_SPAN || value->kind == FIELD_SYM)
@@ -431,13 +438,28 @@ static void keep_first(void *user, uint32_t line, struct span path, struct span 
         err_set(err, ERR_INVALID, "%.*s", SPAN_ARG(text));
 }
 
-bool decode_one(struct arena *a, struct symtab *syms, struct doc_value v, const struct schema *schema,
-                void *out, struct err *err)
+static bool decode_with(struct decode *d, struct doc_value v, const struct schema *schema, void *out,
+                        struct err *err)
 {
     struct err first = {.kind = ERR_NONE};
-    struct decode d = {.arena = a, .syms = syms, .mistake = keep_first, .user = &first};
-    if (decode_value(&d, v, schema, out))
+    d->mistake = keep_first;
+    d->user = &first;
+    if (decode_value(d, v, schema, out))
         return true;
     *err = first;
     return false;
+}
+
+bool decode_one(struct arena *a, struct symtab *syms, struct doc_value v, const struct schema *schema,
+                void *out, struct err *err)
+{
+    struct decode d = {.arena = a, .syms = syms};
+    return decode_with(&d, v, schema, out, err);
+}
+
+bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *schema, void *out,
+                   struct err *err)
+{
+    struct decode d = {.arena = a, .borrows = true};
+    return decode_with(&d, v, schema, out, err);
 }

@@ -85,7 +85,8 @@ struct schema {
 typedef void decode_mistake(void *user, uint32_t line, struct span path, struct span text);
 
 struct decode {
-    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc */
+    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc, but: */
+    bool borrows;          /* texts stay the doc's, for who is done before the parser's next use */
     struct symtab *syms;   /* may be NULL when the schema has no sym */
     decode_mistake *mistake; /* may be NULL */
     void *user;
@@ -99,6 +100,9 @@ bool decode_value(struct decode *d, struct doc_value v, const struct schema *sch
 /* The first mistake as an error "path: text", for callers that want just one. */
 bool decode_one(struct arena *a, struct symtab *syms, struct doc_value v, const struct schema *schema,
                 void *out, struct err *err);
+/* The same, but texts stay the doc's. */
+bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *schema, void *out,
+                   struct err *err);
 
 /* A deep copy in one block of malloc, the object standing behind `header` bytes (a multiple of 8) that
  * are left to the caller. Free with free() on the block. With `to` the symbols are moved from table

@@ -226,6 +226,16 @@ uint32_t doc_count(struct doc_value v)
     return (uint32_t)count;
 }
 
+/* The closing word is no string. */
+uint32_t doc_texts(struct doc_value array, struct span *out)
+{
+    const struct doc *d = array.doc;
+    uint32_t n = 0;
+    for (uint64_t at = array.at[0] + 1; tape_kind(d, at) == '"'; at++)
+        out[n++] = tape_string(d, at);
+    return n;
+}
+
 /* state: the next word, the closing word, whether this is an object. */
 struct doc_iter doc_iter_of(struct doc_value array_or_object)
 {

@@ -54,6 +54,9 @@ bool doc_int64(struct doc_value v, int64_t *out); /* of DOC_NUMBER; false when i
 bool doc_double(struct doc_value v, double *out);
 
 uint32_t doc_count(struct doc_value v); /* members or items; 0 for anything else */
+/* The texts of an array's items, up to the first that is not a string; returns how many. `out` has
+ * room for all items. */
+uint32_t doc_texts(struct doc_value array, struct span *out);
 /* An object may hold a key twice in JSON (YAML refuses it): the first is found. */
 bool doc_find(struct doc_value object, struct span key, struct doc_value *out);
 /* A member's text; absent when it is not there or not a string. */

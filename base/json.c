@@ -87,10 +87,25 @@ void json_array_end(struct json *j)
     close_level(j, ']', false);
 }
 
+static const uint64_t EACH_BYTE = UINT64_C(0x0101010101010101);
+
+/* Whether eight bytes are ASCII and none is a quote, a backslash or below 0x20. Only a byte that is
+ * takes from the one above it, so that the answer is exact. */
+static bool is_plain(const char *at)
+{
+    uint64_t word;
+    memcpy(&word, at, sizeof(word));
+    uint64_t quote = word ^ EACH_BYTE * '"', backslash = word ^ EACH_BYTE * '\\';
+    return ((word | (word - EACH_BYTE * 0x20) | (quote - EACH_BYTE) | (backslash - EACH_BYTE)) &
+            EACH_BYTE * 0x80) == 0;
+}
+
 /* How many bytes from `at` on can be copied as they are. */
 static size_t plain_run(const char *at, const char *end)
 {
     const char *p = at;
+    while (end - p >= 8 && is_plain(p))
+        p += 8;
     while (p < end) {
         unsigned char c = (unsigned char)*p;
         if (c < 0x20 || c == '"' || c == '\\')
@@ -118,9 +133,9 @@ static void add_escaped(struct buf *out, unsigned char c)
         buf_add(out, SPAN("\xEF\xBF\xBD")); /* U+FFFD for a byte that is no UTF-8 */
 }
 
-static void add_string(struct buf *out, struct span s)
+static void add_with_escapes(struct buf *out, struct span s)
 {
-    const char *at = s.ptr, *end = s.len != 0 ? s.ptr + s.len : s.ptr;
+    const char *at = s.ptr, *end = s.ptr + s.len;
     buf_add_char(out, '"');
     while (at < end) {
         size_t run = plain_run(at, end);
@@ -132,11 +147,27 @@ static void add_string(struct buf *out, struct span s)
     buf_add_char(out, '"');
 }
 
+void json_add_text(struct buf *out, struct span s)
+{
+    if (s.len != 0 && plain_run(s.ptr, s.ptr + s.len) != s.len) {
+        add_with_escapes(out, s);
+        return;
+    }
+    char *to = buf_reserve(out, s.len + 2);
+    if (to == NULL)
+        return;
+    to[0] = '"';
+    if (s.len != 0)
+        memcpy(to + 1, s.ptr, s.len);
+    to[s.len + 1] = '"';
+    buf_commit(out, s.len + 2);
+}
+
 void json_key(struct json *j, struct span key)
 {
     assert(j->depth != 0 && (j->is_object & level_bit(j)) != 0 && !j->after_key);
     separate(j);
-    add_string(j->out, key);
+    json_add_text(j->out, key);
     buf_add(j->out, j->indent != 0 ? SPAN(": ") : SPAN(":"));
     j->after_key = true;
 }
@@ -144,7 +175,7 @@ void json_key(struct json *j, struct span key)
 void json_text(struct json *j, struct span s)
 {
     before_value(j);
-    add_string(j->out, s);
+    json_add_text(j->out, s);
 }
 
 void json_int(struct json *j, int64_t v)

@@ -33,6 +33,8 @@ void json_bool(struct json *j, bool v);
 void json_null_value(struct json *j);
 void json_raw(struct json *j, struct span json_text); /* one whole value, already JSON */
 
+/* A string as json_text writes it, without a writer. */
+void json_add_text(struct buf *out, struct span s);
 /* The text of json_double without a writer; its length. */
 enum { JSON_DOUBLE_SIZE = 32 };
 size_t json_double_text(double v, char out[JSON_DOUBLE_SIZE]);

@@ -32,8 +32,25 @@ static void test_ceiling(void **state)
     buf_release(&b);
 }
 
+/* Exactly as many bytes as the ceiling says, however they come. */
+static void test_up_to_the_ceiling(void **state)
+{
+    (void)state;
+    for (size_t step = 1; step <= 7; step++) {
+        struct buf b = {.max = 700};
+        while (!b.overflow)
+            buf_add(&b, (struct span){"1234567", step});
+        assert_int_equal(b.len, 700 / step * step);
+        assert_int_equal(b.ptr[b.len], '\0');
+        buf_add_char(&b, 'x');
+        assert_int_equal(b.len, 700 / step * step); /* an error stays */
+        buf_release(&b);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers), cmocka_unit_test(test_ceiling)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_integers), cmocka_unit_test(test_ceiling),
+                                       cmocka_unit_test(test_up_to_the_ceiling)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,6 +48,33 @@ static void test_strings(void **state)
     }
 }
 
+/* Long texts are looked at eight bytes at a time: each byte counts, wherever it stands. */
+static void test_every_byte_everywhere(void **state)
+{
+    (void)state;
+    enum { LENGTH = 20 };
+    for (int c = 0; c < 256; c++) {
+        struct buf alone = {0};
+        struct json one = JSON_TO(&alone);
+        json_text(&one, (struct span){(char[]){(char)c}, 1});
+        for (size_t at = 0; at < LENGTH; at++) {
+            char text[LENGTH];
+            memset(text, 'a', sizeof(text));
+            text[at] = (char)c;
+            struct buf got = {0}, want = {0};
+            struct json j = JSON_TO(&got);
+            json_text(&j, (struct span){text, LENGTH});
+            buf_addf(&want, "\"%.*s%.*s%.*s\"", (int)at, "aaaaaaaaaaaaaaaaaaaa", (int)alone.len - 2,
+                     alone.ptr + 1, (int)(LENGTH - at - 1), "aaaaaaaaaaaaaaaaaaaa");
+            if (!span_eq(buf_span(&got), buf_span(&want)))
+                fail_msg("byte %d at %zu: got %s, want %s", c, at, got.ptr, want.ptr);
+            buf_release(&got);
+            buf_release(&want);
+        }
+        buf_release(&alone);
+    }
+}
+
 static void write_sample(struct json *j)
 {
     json_object_begin(j);
@@ -140,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_strings),          cmocka_unit_test(test_layout),
         cmocka_unit_test(test_doubles_read_back), cmocka_unit_test(test_deepest),
         cmocka_unit_test(test_overflow_sticks),
+        cmocka_unit_test(test_every_byte_everywhere),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
