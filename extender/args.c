@@ -55,7 +55,7 @@ bool extender_args_decode(struct extender_scratch *s, struct span body, struct e
     arena_clear(&s->arena);
     const struct doc *doc;
     return doc_parse_json(s->parser, body, &doc, err) &&
-           decode_one(&s->arena, NULL, doc_root(doc), &args_schema, out, err);
+           decode_borrow(&s->arena, doc_root(doc), &args_schema, out, err);
 }
 
 bool extender_subject(struct extender_scratch *s, const struct extender_view *v,
@@ -72,7 +72,9 @@ bool extender_subject(struct extender_scratch *s, const struct extender_view *v,
     out->held = NULL;
     if (v->places == NULL || v->places->count == 0)
         return true;
-    out->held = places_held(&s->arena, v->places, v->world, pod->uid);
+    const struct held *all =
+        v->held != NULL ? v->held : places_held(&s->arena, v->places, v->world);
+    out->held = held_without(&s->arena, all, v->places, v->world, pod->uid);
     recent_hold(&s->recent, &s->arena, out->held, v->world, pod->uid, v->now);
     return true;
 }

@@ -22,7 +22,7 @@ struct victims { /* MetaVictims of one node */
     int64_t pdb_violations;
 };
 
-struct extender_args {
+struct extender_args { /* valid until the scratch's next use */
     struct pod_identity pod;
     bool has_node_names;
     struct spans node_names;

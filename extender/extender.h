@@ -20,6 +20,8 @@ struct extender_view {
     const struct world *world;       /* of the snapshot; NULL: no opinion */
     const struct places *places;     /* may be NULL */
     mono_ms now;
+    /* places_held of both, when the caller keeps it from request to request; NULL: made for each. */
+    const struct held *held;
 };
 
 /* Kept per thread: parser buffers and an arena, emptied by each call. */

@@ -36,8 +36,9 @@ static const struct span *refusal(const struct extender_view *v, const struct su
     return world_fits(v->world, s->class_id, (uint32_t)row, held) == FIT_RESOURCES ? &HELD : NULL;
 }
 
-static void put_result(struct buf *reply, const struct span *names, const bool *passes,
-                       uint32_t count, const struct span *const *reasons)
+/* A name without a reason passes; no reasons: all do. */
+static void put_result(struct buf *reply, const struct span *names, uint32_t count,
+                       const struct span *const *reasons)
 {
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
@@ -45,7 +46,7 @@ static void put_result(struct buf *reply, const struct span *names, const bool *
     json_null_value(&j);
     json_put_array(&j, "NodeNames");
     for (uint32_t i = 0; i < count; i++)
-        if (passes == NULL || passes[i])
+        if (reasons == NULL || reasons[i] == NULL)
             json_text(&j, names[i]);
     json_array_end(&j);
     json_put_object(&j, "FailedNodes");
@@ -64,7 +65,7 @@ static void put_result(struct buf *reply, const struct span *names, const bool *
 /* Of the nodes that pass and where others have places, only the fullest stays: so it is known where
  * the pod goes, and what it takes there counts before it is seen bound. */
 static void choose_one(struct extender_scratch *s, const struct extender_view *v,
-                       const struct subject *subject, const struct span *names, bool *passes,
+                       const struct subject *subject, const struct span *names, const int32_t *rows,
                        const struct span **reasons, uint32_t count)
 {
     uint32_t best = UINT32_MAX;
@@ -72,19 +73,16 @@ static void choose_one(struct extender_scratch *s, const struct extender_view *v
     if (subject->held == NULL)
         return;
     for (uint32_t i = 0; i < count; i++) {
-        int32_t row = passes[i] ? world_find_node(v->world, names[i]) : -1;
-        if (row < 0 || held_at(subject->held, (uint32_t)row) == NULL)
+        if (reasons[i] != NULL || rows[i] < 0 || held_at(subject->held, (uint32_t)rows[i]) == NULL)
             continue;
-        double fullness = extender_fullness(v, subject, (uint32_t)row);
+        double fullness = extender_fullness(v, subject, (uint32_t)rows[i]);
         uint32_t other = fullness > fullest ? best : i;
         if (fullness > fullest) {
             fullest = fullness;
             best = i;
         }
-        if (other != UINT32_MAX) {
-            passes[other] = false;
+        if (other != UINT32_MAX)
             reasons[other] = &HELD;
-        }
     }
     if (best != UINT32_MAX)
         recent_add(&s->recent, subject->pod->meta.uid, names[best], v->now);
@@ -104,29 +102,28 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     uint32_t count = args.node_names.count;
     struct subject subject;
     *answer_out = EXTENDER_NO_OPINION;
-    recent_forget(&s->recent, args.pod.uid);
+    recent_forget(&s->recent, args.pod.uid, v->now);
     if (!extender_subject(s, v, &args.pod, &subject)) {
-        put_result(reply, names, NULL, count, NULL);
+        put_result(reply, names, count, NULL);
         return true;
     }
     int32_t planned = planned_row(v, args.pod.uid);
-    bool *passes = ARENA_ARRAY(&s->arena, bool, count);
+    int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, count);
     const struct span **reasons = ARENA_ARRAY(&s->arena, const struct span *, count);
     for (uint32_t i = 0; i < count; i++) {
-        int32_t row = world_find_node(v->world, names[i]);
+        int32_t row = rows[i] = world_find_node(v->world, names[i]);
         if (row >= 0 && row == planned && !world_node_at(v->world, (uint32_t)row)->leaving) {
-            put_result(reply, &names[i], NULL, 1, NULL);
+            put_result(reply, &names[i], 1, NULL);
             *answer_out = EXTENDER_PLANNED;
             return true;
         }
         reasons[i] = refusal(v, &subject, row);
-        passes[i] = reasons[i] == NULL;
     }
-    choose_one(s, v, &subject, names, passes, reasons, count);
+    choose_one(s, v, &subject, names, rows, reasons, count);
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++)
-        left += passes[i];
-    put_result(reply, names, passes, count, reasons);
+        left += reasons[i] == NULL;
+    put_result(reply, names, count, reasons);
     *answer_out = left != 0 ? EXTENDER_ROOM : EXTENDER_REFUSED;
     return true;
 }

@@ -34,19 +34,21 @@ bool extender_prioritize(struct extender_scratch *s, const struct extender_view 
     struct subject subject;
     bool known = extender_subject(s, v, &args.pod, &subject);
     *answer_out = known ? EXTENDER_ROOM : EXTENDER_NO_OPINION;
-    struct json j = JSON_TO(reply);
-    json_array_begin(&j);
+    bool first = true;
+    buf_add_char(reply, '[');
     for (uint32_t i = 0; known && i < args.node_names.count; i++) {
         struct span name = args.node_names.items[i];
         int32_t row = world_find_node(v->world, name);
         if (row < 0 || world_node_at(v->world, (uint32_t)row)->leaving)
             continue; /* a host that is not in the answer scores 0 */
-        json_object_begin(&j);
-        json_put_string(&j, "Host", name);
-        json_put_int(&j, "Score",
-                     (int64_t)(extender_fullness(v, &subject, (uint32_t)row) * SCORE_MAX + 0.5));
-        json_object_end(&j);
+        double fullness = extender_fullness(v, &subject, (uint32_t)row);
+        buf_add(reply, first ? SPAN("{\"Host\":") : SPAN(",{\"Host\":"));
+        json_add_text(reply, name);
+        buf_add(reply, SPAN(",\"Score\":"));
+        buf_add_int(reply, (int64_t)(fullness * SCORE_MAX + 0.5));
+        buf_add_char(reply, '}');
+        first = false;
     }
-    json_array_end(&j);
+    buf_add_char(reply, ']');
     return true;
 }

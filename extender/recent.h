@@ -21,14 +21,14 @@ struct recent_item {
 };
 
 struct recent { /* zero: nothing is remembered */
-    struct recent_item items[RECENT_MAX];
-    uint32_t next;
+    struct recent_item items[RECENT_MAX]; /* a ring */
+    uint32_t next, used;                  /* `used` stand before `next` */
 };
 
 /* The pod was let onto the node. Names that do not fit are not remembered. */
 void recent_add(struct recent *r, struct span uid, struct span node, mono_ms now);
-/* The pod is asked about again: what it was told before has come to nothing. */
-void recent_forget(struct recent *r, struct span uid);
+/* The pod is asked about again: what it was told before has come to nothing. So has what is old. */
+void recent_forget(struct recent *r, struct span uid, mono_ms now);
 /* Adds to `h` what those remembered need, but `except`, as long as they are not seen bound. */
 void recent_hold(const struct recent *r, struct arena *a, struct held *h, const struct world *w,
                  struct span except, mono_ms now);

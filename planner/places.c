@@ -280,13 +280,31 @@ struct places *places_rebuild(const struct world *w, wall_ms now)
 
 /* --- held room --- */
 
+struct held_row {
+    amount *vector; /* NULL: nothing */
+    uint32_t pods;
+};
+
 struct held {
-    amount **rows; /* by row; NULL: nothing */
+    struct held_row *rows;    /* a row each */
+    const struct held *under; /* whose vectors stand in rows that were not changed; may be NULL */
 };
 
 const amount *held_at(const struct held *h, uint32_t row)
 {
-    return h != NULL ? h->rows[row] : NULL;
+    return h != NULL ? h->rows[row].vector : NULL;
+}
+
+static amount *own_vector(struct arena *a, struct held *h, const struct world *w, uint32_t row)
+{
+    amount *there = h->rows[row].vector;
+    bool shared = h->under != NULL && there == h->under->rows[row].vector;
+    if (there != NULL && !shared)
+        return there;
+    h->rows[row].vector = ARENA_ARRAY(a, amount, w->column_count);
+    if (there != NULL)
+        memcpy(h->rows[row].vector, there, w->column_count * sizeof(*there));
+    return h->rows[row].vector;
 }
 
 void held_add(struct arena *a, struct held *h, const struct world *w, uint32_t row,
@@ -295,25 +313,57 @@ void held_add(struct arena *a, struct held *h, const struct world *w, uint32_t r
     const struct waiting_pod *pod = world_unbound(w, uid);
     if (pod == NULL)
         return;
-    if (h->rows[row] == NULL)
-        h->rows[row] = ARENA_ARRAY(a, amount, w->column_count);
+    amount *held = own_vector(a, h, w, row);
     const amount *requests = classes_requests(&w->classes, pod->class_id);
     for (uint32_t c = 0; c < w->column_count; c++)
-        h->rows[row][c] = amount_add(h->rows[row][c], requests[c]);
+        held[c] = amount_add(held[c], requests[c]);
+    h->rows[row].pods++;
 }
 
-struct held *places_held(struct arena *a, const struct places *p, const struct world *w,
-                         struct span except)
+/* Undoes held_add. */
+static void held_drop(struct arena *a, struct held *h, const struct world *w, uint32_t row,
+                      struct span uid)
+{
+    const struct waiting_pod *pod = world_unbound(w, uid);
+    if (pod == NULL)
+        return;
+    if (--h->rows[row].pods == 0) {
+        h->rows[row].vector = NULL;
+        return;
+    }
+    amount *held = own_vector(a, h, w, row);
+    const amount *requests = classes_requests(&w->classes, pod->class_id);
+    for (uint32_t c = 0; c < w->column_count; c++)
+        held[c] -= requests[c];
+}
+
+static int32_t place_row(const struct world *w, const struct place *x)
+{
+    return x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+}
+
+struct held *places_held(struct arena *a, const struct places *p, const struct world *w)
 {
     struct held *h = ARENA_NEW(a, struct held);
-    h->rows = ARENA_ARRAY(a, amount *, w->node_count);
+    h->rows = ARENA_ARRAY(a, struct held_row, w->node_count);
     for (uint32_t i = 0; i < p->count; i++) {
-        const struct place *x = &p->items[i];
-        if (except.len != 0 && span_eq(x->uid, except))
-            continue;
-        int32_t row = x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+        int32_t row = place_row(w, &p->items[i]);
         if (row >= 0)
-            held_add(a, h, w, (uint32_t)row, x->uid);
+            held_add(a, h, w, (uint32_t)row, p->items[i].uid);
     }
+    return h;
+}
+
+struct held *held_without(struct arena *a, const struct held *all, const struct places *p,
+                          const struct world *w, struct span except)
+{
+    struct held *h = ARENA_NEW(a, struct held);
+    *h = (struct held){ARENA_ARRAY(a, struct held_row, w->node_count), all};
+    if (w->node_count != 0)
+        memcpy(h->rows, all->rows, w->node_count * sizeof(*h->rows));
+    const struct place *own = except.len != 0 ? places_find(p, except) : NULL;
+    int32_t row = own != NULL ? place_row(w, own) : -1;
+    if (row >= 0)
+        held_drop(a, h, w, (uint32_t)row, except);
     return h;
 }

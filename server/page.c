@@ -628,7 +628,7 @@ void page_main(struct page *p, const struct page_view *v, struct buf *out)
         put(&r, "<p id=empty>The cluster has not been read yet.</p>");
     } else {
         if (v->world != NULL && v->places != NULL)
-            r.held = places_held(&r.a, v->places, v->world, (struct span){NULL, 0});
+            r.held = places_held(&r.a, v->places, v->world);
         struct pods pods = collect_pods(&r);
         put_summary(&r, &pods);
         put_waiting(&r, &pods);

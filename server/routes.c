@@ -31,6 +31,7 @@ struct routes {
     struct extender_route verbs[VERB_COUNT];
     struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors, *review_seconds;
     uint32_t http_requests;
+    struct metric_series *good[HTTP_LISTENER_COUNT]; /* of http_requests, with code 200 */
 };
 
 /* --- scratch --- */
@@ -43,15 +44,28 @@ static void *scratch_make(void *user)
     s->webhook.parser = doc_parser_new();
     arena_init(&s->extender.arena, 0);
     arena_init(&s->webhook.arena, 0);
+    arena_init(&s->held_arena, 0);
     return s;
+}
+
+/* Takes what was published last. What was made of the former goes; equal addresses are the same
+ * object, since the caches have held it all the while. */
+static void read_newest(struct route_scratch *s)
+{
+    const struct routes_config *c = &s->routes->config;
+    const struct shared *snapshot = s->snapshots.mine, *places = s->places.mine;
+    share_read(c->snapshots, &s->snapshots);
+    share_read(c->places, &s->places);
+    if (s->snapshots.mine == snapshot && s->places.mine == places)
+        return;
+    s->held = NULL;
+    arena_clear(&s->held_arena);
 }
 
 /* An idle loop would pin the snapshot that it read last. */
 static void scratch_tick(void *scratch)
 {
-    struct route_scratch *s = scratch;
-    share_refresh(s->routes->config.snapshots, &s->snapshots);
-    share_refresh(s->routes->config.places, &s->places);
+    read_newest(scratch);
 }
 
 static void scratch_drop(void *scratch)
@@ -63,15 +77,16 @@ static void scratch_drop(void *scratch)
     doc_parser_free(s->webhook.parser);
     arena_release(&s->extender.arena);
     arena_release(&s->webhook.arena);
+    arena_release(&s->held_arena);
     free(s);
 }
 
 struct extender_view route_view(struct route_scratch *s)
 {
-    const struct routes_config *c = &s->routes->config;
+    read_newest(s);
     struct extender_view v = {
-        .snapshot = (const struct snapshot *)share_read(c->snapshots, &s->snapshots),
-        .places = (const struct places *)share_read(c->places, &s->places),
+        .snapshot = (const struct snapshot *)s->snapshots.mine,
+        .places = (const struct places *)s->places.mine,
         .now = clock_mono(),
     };
     if (v.snapshot != NULL)
@@ -104,6 +119,14 @@ static void refuse_call(struct http_reply *r, enum verb verb, const struct err *
     json_object_end(&j);
 }
 
+/* Asked for by every question, and the same until something is published. */
+static const struct held *held_of(struct route_scratch *s, const struct extender_view *v)
+{
+    if (s->held == NULL && v->world != NULL && v->places != NULL && v->places->count != 0)
+        s->held = places_held(&s->held_arena, v->places, v->world);
+    return s->held;
+}
+
 static void on_extender(void *user, void *scratch, const struct http_request *q,
                         struct http_reply *r)
 {
@@ -117,6 +140,7 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
         view = route_view(s);
     if (view.snapshot != NULL && !snapshot_synced(view.snapshot))
         view = (struct extender_view){.snapshot = NULL};
+    view.held = held_of(s, &view);
     enum extender_answer answer;
     struct err err;
     if (functions[e->verb](&s->extender, &view, q->body, &r->body, &answer, &err)) {
@@ -340,6 +364,10 @@ struct routes *routes_new(const struct routes_config *config)
     struct routes *r = mem_new(sizeof(*r));
     r->config = *config;
     r->http_requests = metrics_register(config->metrics, &http);
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        struct span labels[] = {span_of(http_listener_name((enum http_listener)l)), SPAN("200")};
+        r->good[l] = metrics_series(config->metrics, r->http_requests, labels);
+    }
     add_extender(r);
     add_webhook(r);
     add_plain(r);
@@ -361,14 +389,22 @@ struct http_scratch routes_scratch(struct routes *r)
     return (struct http_scratch){r, scratch_make, scratch_tick, scratch_drop};
 }
 
+static void count_other(struct routes *r, enum http_listener l, int status)
+{
+    char code[16];
+    snprintf(code, sizeof(code), "%d", status);
+    struct span labels[] = {span_of(http_listener_name(l)), span_of(code)};
+    metrics_add(r->config.metrics, r->http_requests, labels, 1);
+}
+
 static void on_answered(void *user, const struct http_request *q, const struct http_route *route,
                         int status, double seconds)
 {
     struct routes *r = user;
-    char code[16];
-    snprintf(code, sizeof(code), "%d", status);
-    struct span labels[] = {span_of(http_listener_name(q->listener)), span_of(code)};
-    metrics_add(r->config.metrics, r->http_requests, labels, 1);
+    if (status == 200)
+        metric_add(r->good[q->listener], 1);
+    else
+        count_other(r, q->listener, status);
     if (route != NULL && route->handler == on_extender)
         metric_observe(((struct extender_route *)route->user)->seconds, seconds);
     else if (route != NULL && route->handler == on_review)

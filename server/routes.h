@@ -20,6 +20,8 @@
 struct route_scratch { /* one a loop */
     struct routes *routes;
     struct share_cache snapshots, places;
+    const struct held *held; /* of both, in `held_arena`; NULL: not made yet */
+    struct arena held_arena;
     struct extender_scratch extender;
     struct webhook_scratch webhook;
 };

@@ -97,8 +97,10 @@ static struct extender_view view_of(struct sim_stowage *w)
     const struct snapshot *s = sim_stowage_snapshot(w);
     if (s == NULL || !snapshot_synced(s) || sim_client_dead(w->client))
         return (struct extender_view){0};
-    return (struct extender_view){s, derive_world(s), sim_stowage_places(w),
-                                  sim_now(w->sim)};
+    return (struct extender_view){.snapshot = s,
+                                  .world = derive_world(s),
+                                  .places = sim_stowage_places(w),
+                                  .now = sim_now(w->sim)};
 }
 
 static bool filter(void *user, struct span args, struct buf *reply)

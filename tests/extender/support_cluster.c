@@ -76,7 +76,8 @@ void cluster_open(struct cluster *c, const char *yaml)
     assert_int_equal(c->snapshot->aside_count, 0);
     c->places = mem_new(sizeof(*c->places));
     arena_init(&c->places->arena, 0);
-    c->view = (struct extender_view){c->snapshot, c->snapshot->derived, c->places, 0};
+    c->view = (struct extender_view){
+        .snapshot = c->snapshot, .world = c->snapshot->derived, .places = c->places};
 }
 
 void cluster_close(struct cluster *c)

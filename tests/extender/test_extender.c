@@ -241,6 +241,7 @@ static void test_what_is_not_a_request(void **state)
         {"{\"Pod\":{\"metadata\":{}},\"Nodes\":{\"items\":[]},\"NodeNames\":null}",
          "nodeCacheCapable: true"},
         {"{\"Pod\":{\"metadata\":{\"name\":1}},\"NodeNames\":[]}", "Pod.metadata.name"},
+        {"{\"Pod\":{\"metadata\":{}},\"NodeNames\":[\"n1\",7]}", "NodeNames[1]: 7 is a number"},
     };
     struct cluster c;
     cluster_open(&c, yaml);

@@ -53,13 +53,11 @@ static void destroy(void *user, void *derived)
     world_free(derived);
 }
 
-static void load(struct view *v, const char *yaml)
+static void put(struct view *v, const char *yaml)
 {
     struct doc_parser *parser = doc_parser_new();
     const struct doc *doc;
     struct err err = {0};
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        store_list_begin(v->store, k);
     for (size_t at = 0; doc_parse_yaml(parser, span_of(yaml), &at, &doc, &err);) {
         struct doc_value root = doc_root(doc), version, kind;
         assert_true(doc_find(root, SPAN("apiVersion"), &version));
@@ -68,9 +66,22 @@ static void load(struct view *v, const char *yaml)
     }
     if (err.kind != ERR_NONE)
         fail_msg("%s", err.msg);
+    doc_parser_free(parser);
+}
+
+static void load(struct view *v, const char *yaml)
+{
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        store_list_begin(v->store, k);
+    put(v, yaml);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         store_list_end(v->store, k);
-    doc_parser_free(parser);
+}
+
+void view_put(struct view *v, const char *yaml)
+{
+    put(v, yaml);
+    store_publish(v->store, 0);
 }
 
 static int by_uid(const void *a, const void *b)

@@ -15,6 +15,8 @@ struct view {
 /* `places`: "pod target" a line, pods of any namespace; a target that begins with "claim/" names a
  * NodeClaim. UIDs are "uid-<pod>". */
 void view_open(struct view *v, const char *yaml, const char *places);
+/* Publishes a snapshot with these objects too; `snapshot` and `world` stay the first. */
+void view_put(struct view *v, const char *yaml);
 struct places *view_read_places(const char *text); /* to be published */
 const struct places *view_places(struct view *v);
 void view_close(struct view *v);
