@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "planner/default_spread.h"
+
 #define ZONE "topology.kubernetes.io/zone"
 #define HOST "kubernetes.io/hostname"
 #define KIND "karpenter.sh/capacity-type"
@@ -67,10 +69,15 @@ struct row {
     const char *says; /* all of it, without the last newline */
 };
 
-static uint32_t judge(const char *objects, const char *plan, struct buf *out)
+/* With the text of a --scheduler-config, which may be empty. */
+static uint32_t judge(const char *config, const char *objects, const char *plan, struct buf *out)
 {
     struct cluster c;
+    struct default_spread_config given;
+    struct err err;
     cluster_init(&c);
+    assert_true(default_spread_decode(&c.arena, span_of(config), &given, &err));
+    c.options.default_spread = &given;
     cluster_add(&c, TYPES);
     cluster_add(&c, objects);
     uint32_t broken = check_text(&c, span_of(plan), out);
@@ -91,17 +98,18 @@ static char *edited(const char *text, const char *from, const char *to, const ch
     return b.ptr;
 }
 
-static void check_rows(const char *objects, const char *plan, const struct row *rows, size_t count)
+static void check_rows_under(const char *config, const char *objects, const char *plan,
+                             const struct row *rows, size_t count)
 {
     struct buf out = {0};
     size_t wrong = 0;
-    if (judge(objects, plan, &out) != 0)
+    if (judge(config, objects, plan, &out) != 0)
         fail_msg("the good plan: %s", out.ptr);
     for (size_t i = 0; i < count; i++) {
         char *changed = edited(rows[i].in_plan ? plan : objects, rows[i].from, rows[i].to,
                                rows[i].label);
         buf_clear(&out);
-        judge(rows[i].in_plan ? objects : changed, rows[i].in_plan ? changed : plan, &out);
+        judge(config, rows[i].in_plan ? objects : changed, rows[i].in_plan ? changed : plan, &out);
         struct span said = buf_span(&out);
         if (said.len != 0)
             said.len--;
@@ -113,6 +121,11 @@ static void check_rows(const char *objects, const char *plan, const struct row *
     }
     buf_release(&out);
     assert_int_equal(wrong, 0);
+}
+
+static void check_rows(const char *objects, const char *plan, const struct row *rows, size_t count)
+{
+    check_rows_under("", objects, plan, rows, count);
 }
 
 #define FREE_POOL POOL("general", "", "requirements: [{key: " KIND ", operator: In, values: [on-demand]}]")
@@ -481,7 +494,7 @@ static void spreading_over_standing(void **state)
     static const char plan[] = PLAN(CLAIM("general-1", IN_ZONE("z1"), "small, large", "1", "2", "2",
                                           "default/w1, default/w2"), "", "", "0", "1");
     struct buf out = {0};
-    assert_int_equal(judge(objects, plan, &out), 1);
+    assert_int_equal(judge("", objects, plan, &out), 1);
     assert_string_equal(out.ptr, "general-1: pod default/w2 cannot be bound at its turn: topology "
                                  "spread over " ZONE "\n");
     /* What a pod may not use does not count for it, unless it says so. */
@@ -569,6 +582,37 @@ static void order(void **state)
          "[default/plain, default/w1]", SKEWED},
     };
     check_rows(objects, plan, rows, COUNT_OF(rows));
+}
+
+/* What pods that state none are given. */
+static void default_spreading(void **state)
+{
+    (void)state;
+    static const char config[] = "podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: "
+                                 ZONE ", whenUnsatisfiable: DoNotSchedule}]}";
+    static const char objects[] =
+        FREE_POOL NODE("n1", "", "z2", "100m")
+        OBJECT("v1", "Service", "name: s", "spec: {selector: {app: other}}")
+        OBJECT("apps/v1", "ReplicaSet", "name: r",
+               "spec: {selector: {matchLabels: {app: shop}}}")
+        POD("name: w1, labels: {app: web}, ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, "
+            "name: q, uid: u, controller: true}]", CPU("1"))
+        POD("name: w2, labels: {app: web}", CPU("1"));
+    static const char plan[] = PLAN(CLAIM("general-1", IN_ZONE("z1"), "small, large", "1", "2", "2",
+                                          "default/w1, default/w2"), "", "", "0", "1");
+    static const struct row rows[] = {
+        {"by a Service", false, "{selector: {app: other}}", "{selector: {app: web}}",
+         "general-1: pod default/w2 cannot be bound at its turn: topology spread over " ZONE},
+        {"by a Service without a selector", false, "{selector: {app: other}}", "{}", ""},
+        {"by an empty selector, which finds nobody", false, "{selector: {app: other}}",
+         "{selector: {}}", ""},
+        {"of another namespace", false, "{name: s}\nspec: {selector: {app: other}}",
+         "{name: s, namespace: far}\nspec: {selector: {app: web}}", ""},
+        {"by the controller, which is alone with it", false,
+         "{name: r}\nspec: {selector: {matchLabels: {app: shop}}}",
+         "{name: q}\nspec: {selector: {matchLabels: {app: web}}}", ""},
+    };
+    check_rows_under(config, objects, plan, rows, COUNT_OF(rows));
 }
 
 #define TERM(key_, ns_)                                                                            \
@@ -740,6 +784,7 @@ int main(void)
         cmocka_unit_test(spreading_over_standing),
         cmocka_unit_test(taints_and_spreading),
         cmocka_unit_test(order),
+        cmocka_unit_test(default_spreading),
         cmocka_unit_test(affinity),
         cmocka_unit_test(affinity_to_itself),
         cmocka_unit_test(anti_affinity),

@@ -119,6 +119,9 @@ void check_pass(struct check *k);
 void check_unschedulable(struct check *k);
 const struct pod *pod_named(struct check *k, struct span name); /* "default/a"; or NULL */
 
+/* defaults.c: the pod with the spreading that the scheduler gives it */
+const struct pod *with_default_spread(struct check *k, const struct pod *p);
+
 /* hosts.c */
 void hosts_find(struct check *k); /* standing ones with their bound pods, and the claims */
 struct host *host_named(const struct check *k, struct span name, bool planned); /* or NULL */

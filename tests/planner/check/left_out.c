@@ -115,7 +115,7 @@ void check_left_out(struct check *k)
     bool minded = anybody_minds(k);
     for (uint32_t i = 0; i < k->plan.unschedulable.count && !minded; i++) {
         const struct written_unschedulable *u = &k->plan.unschedulable.items[i];
-        const struct pod *p = pod_named(k, u->pod);
+        const struct pod *p = with_default_spread(k, pod_named(k, u->pod));
         if (!span_eq(u->reason, SPAN("Unschedulable")) || !is_plain(p))
             continue;
         for (uint32_t h = 0; h < k->host_count; h++)

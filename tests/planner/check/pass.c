@@ -84,7 +84,8 @@ static void take_pods(struct check *k, struct host *h, struct spans names)
         if (p == NULL)
             broken(k, "%.*s: there is no pod %.*s", SPAN_ARG(h->name), SPAN_ARG(names.items[i]));
         else
-            ARENA_PUSH(&k->arena, h->pods.items, h->pods.count, h->pods.capacity, p);
+            ARENA_PUSH(&k->arena, h->pods.items, h->pods.count, h->pods.capacity,
+                       with_default_spread(k, p));
     }
     if (names.count == 0)
         broken(k, "%.*s: gets no pod and is in the plan", SPAN_ARG(h->name));
