@@ -9,6 +9,10 @@ void solution_claim(struct plan *p, struct trial *t, const struct plan_options *
                     struct plan_claim *out);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
 void solution_cost(struct plan *p, struct trial *t);
+/* Hourly price below which no fleet can hold what the plan's does: all pods on priced managed nodes and
+ * all that the plan places. Nodes that are not managed or have no price are kept, with their free room
+ * and the price that cost_after has for them. */
+double solution_bound(struct trial *t);
 /* Why a class of pods has no place: message and details of *out. */
 void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, enum outcome outcome,
                       struct plan_unschedulable *out);

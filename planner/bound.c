@@ -1,0 +1,783 @@
+/* The search is a game between sellers and buyers. Each machine divides its price over the columns of
+ * its room (`part`); each item goes where it is charged least. A machine moves its parts towards the
+ * columns that its items fill most, an item moves its weight towards machines that charge less, both by
+ * factors and a step ahead of what they last saw; where neither gains by moving is the best division
+ * there is. It starts from one division for all machines (bound_common), which is near when machines
+ * differ only in size.
+ *
+ * Only the parts and the worth of machines leave the game. The answer is worked out from them alone, by
+ * market_value, over all items: whatever the game did, it is a true bound. */
+#include "planner/bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    GAME_ITEMS = 128,      /* more are played as groups of alike ones */
+    GAME_ROUNDS = 160,     /* 0.3 % from the end on real fleets */
+    COMMON_ROUNDS = 400,
+};
+static const double GAME_WORK = 3e6; /* columns looked at: some 15 ms */
+static const double LEAST_PART = 1e-4, LEAST_WEIGHT = 1e-12;
+static const double SLACK = 1e-9; /* of all sums, against rounding */
+
+/* The question, without what cannot matter. Matrices are rows of `columns`. */
+struct market {
+    struct arena *arena;
+    uint32_t columns; /* that some item asks for */
+    uint32_t machines, items;
+    double *room, *largest; /* a row a machine */
+    double *price;
+    double *there;
+    uint64_t *suits;
+    double *size; /* a row an item */
+    double *count;
+    uint32_t *suit;
+};
+
+struct division {
+    double *part;  /* a row a machine, sum 1 */
+    double *worth; /* of a machine: its price, or more when it exists */
+};
+
+/* --- the same question, whatever the order --- */
+
+static uint64_t mix(uint64_t hash, uint64_t word)
+{
+    hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    return hash ^ hash >> 29;
+}
+
+static uint64_t machine_key(const struct bound_machine *m, uint32_t columns)
+{
+    const amount *largest = m->largest != NULL ? m->largest : m->room;
+    uint64_t bits, hash = m->there;
+    memcpy(&bits, &m->price, sizeof(bits));
+    hash = mix(hash, bits);
+    for (uint32_t c = 0; c < columns; c++)
+        hash = mix(mix(hash, (uint64_t)m->room[c]), (uint64_t)largest[c]);
+    return hash;
+}
+
+/* Numbers suits by the machines that take them, a sum over those, so that neither the numbers that
+ * the caller gave nor the order of machines matter. Suits with the same machines become one. */
+static void number_suits(const struct bound_question *q, uint32_t number_out[BOUND_SUITS])
+{
+    uint64_t keys[BOUND_SUITS] = {0};
+    for (uint32_t m = 0; m < q->machine_count; m++) {
+        uint64_t key = machine_key(&q->machines[m], q->columns);
+        for (uint32_t s = 0; s < BOUND_SUITS; s++)
+            keys[s] += q->machines[m].suits >> s & 1 ? key : 0;
+    }
+    for (uint32_t s = 0; s < BOUND_SUITS; s++) {
+        number_out[s] = 0;
+        for (uint32_t other = 0; other < BOUND_SUITS; other++)
+            number_out[s] += keys[other] < keys[s];
+    }
+}
+
+static struct bound_question canonical(struct arena *a, const struct bound_question *q)
+{
+    uint32_t number[BOUND_SUITS];
+    number_suits(q, number);
+    struct bound_machine *machines = ARENA_ARRAY(a, struct bound_machine, q->machine_count);
+    struct bound_item *items = ARENA_ARRAY(a, struct bound_item, q->item_count);
+    for (uint32_t m = 0; m < q->machine_count; m++) {
+        machines[m] = q->machines[m];
+        machines[m].suits = 0;
+        for (uint32_t s = 0; s < BOUND_SUITS; s++)
+            machines[m].suits |= (q->machines[m].suits >> s & 1) << number[s];
+    }
+    for (uint32_t i = 0; i < q->item_count; i++) {
+        items[i] = q->items[i];
+        items[i].suit = number[items[i].suit];
+    }
+    struct bound_question out = *q;
+    out.machines = machines;
+    out.items = items;
+    return out;
+}
+
+/* --- the market --- */
+
+static int item_order(const void *x, const void *y, void *columns)
+{
+    const struct bound_item *a = x, *b = y;
+    if (a->suit != b->suit)
+        return a->suit < b->suit ? -1 : 1;
+    for (uint32_t c = 0; c < *(const uint32_t *)columns; c++)
+        if (a->size[c] != b->size[c])
+            return a->size[c] < b->size[c] ? -1 : 1;
+    return 0;
+}
+
+static bool machine_holds(const struct bound_machine *m, const struct bound_item *i,
+                          uint32_t columns)
+{
+    const amount *largest = m->largest != NULL ? m->largest : m->room;
+    if ((m->suits >> i->suit & 1) == 0)
+        return false;
+    for (uint32_t c = 0; c < columns; c++)
+        if (i->size[c] > largest[c])
+            return false;
+    return true;
+}
+
+static int price_order(const void *x, const void *y)
+{
+    const struct bound_machine *a = *(const struct bound_machine *const *)x;
+    const struct bound_machine *b = *(const struct bound_machine *const *)y;
+    if (a->price != b->price)
+        return a->price < b->price ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+static const struct bound_machine **by_price(struct arena *a, const struct bound_question *q)
+{
+    const struct bound_machine **list =
+        ARENA_ARRAY(a, const struct bound_machine *, q->machine_count);
+    for (uint32_t i = 0; i < q->machine_count; i++)
+        list[i] = &q->machines[i];
+    if (q->machine_count != 0)
+        qsort(list, q->machine_count, sizeof(const void *), price_order);
+    return list;
+}
+
+/* Price of the cheapest machine that holds the item, or INFINITY. */
+static double cheapest(const struct bound_question *q, const struct bound_machine **by_price,
+                       const struct bound_item *i)
+{
+    for (uint32_t m = 0; m < q->machine_count; m++)
+        if (machine_holds(by_price[m], i, q->columns))
+            return by_price[m]->price;
+    return INFINITY;
+}
+
+/* Items that are alike become one; those that no machine holds are left out. *dearest_out is what the
+ * machine of some item costs at least. */
+static struct bound_item *gather_items(struct arena *a, const struct bound_question *q,
+                                       uint32_t *count_out, double *dearest_out)
+{
+    const struct bound_machine **machines = by_price(a, q);
+    struct bound_item *list = ARENA_ARRAY(a, struct bound_item, q->item_count);
+    uint32_t n = 0, columns = q->columns, merged = 0;
+    for (uint32_t i = 0; i < q->item_count; i++)
+        if (q->items[i].count != 0)
+            list[n++] = q->items[i];
+    if (n != 0)
+        qsort_r(list, n, sizeof(*list), item_order, &columns);
+    *dearest_out = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (merged != 0 && item_order(&list[merged - 1], &list[i], &columns) == 0) {
+            list[merged - 1].count += list[i].count;
+            continue;
+        }
+        double price = cheapest(q, machines, &list[i]);
+        if (price < (double)INFINITY)
+            list[merged++] = list[i];
+        if (price < (double)INFINITY && price > *dearest_out)
+            *dearest_out = price;
+    }
+    *count_out = merged;
+    return list;
+}
+
+static void fill_items(struct market *k, const struct bound_item *list, uint32_t count,
+                       const uint32_t *column)
+{
+    k->items = count;
+    k->size = ARENA_ARRAY(k->arena, double, (size_t)count * k->columns);
+    k->count = ARENA_ARRAY(k->arena, double, count);
+    k->suit = ARENA_ARRAY(k->arena, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        k->count[i] = (double)list[i].count;
+        k->suit[i] = list[i].suit;
+        for (uint32_t c = 0; c < k->columns; c++)
+            k->size[i * k->columns + c] = (double)list[i].size[column[c]];
+    }
+}
+
+/* Whether b adds nothing to a: a takes all that b takes, and has at least as much of every column
+ * for its price. A division of a's price, taken over to b, then charges no item less. `most` are the
+ * greatest sizes of items. */
+static bool outdone(const struct market *k, uint32_t a, uint32_t b, const double *most)
+{
+    size_t x = (size_t)a * k->columns, y = (size_t)b * k->columns;
+    if ((k->suits[b] & ~k->suits[a]) != 0)
+        return false;
+    for (uint32_t c = 0; c < k->columns; c++)
+        if (k->largest[x + c] < fmin(k->largest[y + c], most[c]) ||
+            k->price[a] * k->room[y + c] > k->price[b] * k->room[x + c])
+            return false;
+    return true;
+}
+
+static void set_machine(struct market *k, uint32_t at, const struct bound_machine *m,
+                        const uint32_t *column)
+{
+    const amount *largest = m->largest != NULL ? m->largest : m->room;
+    k->price[at] = m->price > 0 ? m->price : 0;
+    k->there[at] = m->there;
+    k->suits[at] = m->suits;
+    for (uint32_t c = 0; c < k->columns; c++) {
+        k->room[(size_t)at * k->columns + c] = (double)m->room[column[c]];
+        k->largest[(size_t)at * k->columns + c] = (double)largest[column[c]];
+    }
+}
+
+struct ranked {
+    double unit; /* price for the first column */
+    const struct bound_machine *machine;
+    uint64_t key; /* of all that it is, suits included */
+};
+
+static int ranked_order(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->unit != b->unit)
+        return a->unit < b->unit ? -1 : 1;
+    if (a->machine->price != b->machine->price)
+        return a->machine->price > b->machine->price ? -1 : 1;
+    return (a->key > b->key) - (a->key < b->key);
+}
+
+/* The good ones first, since they are what others are compared with. */
+static struct ranked *rank_machines(struct arena *a, const struct bound_question *q,
+                                    uint64_t suits, const uint32_t *column, uint32_t columns,
+                                    uint32_t *count_out)
+{
+    struct ranked *list = ARENA_ARRAY(a, struct ranked, q->machine_count);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < q->machine_count; i++) {
+        const struct bound_machine *m = &q->machines[i];
+        bool usable = (m->suits & suits) != 0;
+        for (uint32_t c = 0; c < columns; c++)
+            usable &= m->room[column[c]] >= 0;
+        if (!usable)
+            continue;
+        amount first = m->room[column[0]];
+        list[n++] = (struct ranked){first > 0 ? m->price / (double)first : INFINITY, m,
+                                    mix(machine_key(m, q->columns), m->suits)};
+    }
+    if (n != 0)
+        qsort(list, n, sizeof(*list), ranked_order);
+    *count_out = n;
+    return list;
+}
+
+static bool holds(const struct market *k, uint32_t machine, uint32_t item)
+{
+    const double *largest = k->largest + (size_t)machine * k->columns;
+    const double *size = k->size + (size_t)item * k->columns;
+    if ((k->suits[machine] >> k->suit[item] & 1) == 0)
+        return false;
+    for (uint32_t c = 0; c < k->columns; c++)
+        if (size[c] > largest[c])
+            return false;
+    return true;
+}
+
+static bool holds_any(const struct market *k, uint32_t machine)
+{
+    for (uint32_t i = 0; i < k->items; i++)
+        if (holds(k, machine, i))
+            return true;
+    return false;
+}
+
+static void fill_machines(struct market *k, const struct bound_question *q, const uint32_t *column)
+{
+    uint64_t asked = 0;
+    double *most = ARENA_ARRAY(k->arena, double, k->columns);
+    for (uint32_t i = 0; i < k->items; i++) {
+        asked |= UINT64_C(1) << k->suit[i];
+        for (uint32_t c = 0; c < k->columns; c++)
+            most[c] = fmax(most[c], k->size[i * k->columns + c]);
+    }
+    uint32_t n;
+    struct ranked *list = rank_machines(k->arena, q, asked, column, k->columns, &n);
+    k->room = ARENA_ARRAY(k->arena, double, (size_t)n * k->columns);
+    k->largest = ARENA_ARRAY(k->arena, double, (size_t)n * k->columns);
+    k->price = ARENA_ARRAY(k->arena, double, n);
+    k->there = ARENA_ARRAY(k->arena, double, n);
+    k->suits = ARENA_ARRAY(k->arena, uint64_t, n);
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t at = k->machines;
+        bool needed = true;
+        set_machine(k, at, list[i].machine, column);
+        k->suits[at] &= asked;
+        for (uint32_t m = 0; k->there[at] <= 0 && needed && m < at; m++)
+            needed = k->there[m] > 0 || !outdone(k, m, at, most);
+        k->machines += needed && holds_any(k, at);
+    }
+}
+
+/* --- what a division is worth --- */
+
+/* What a machine charges for a unit of each column: a row a machine. */
+static void set_rates(const struct market *k, const struct division *d, double *rates_out)
+{
+    for (uint32_t m = 0; m < k->machines; m++)
+        for (uint32_t c = 0; c < k->columns; c++) {
+            size_t at = (size_t)m * k->columns + c;
+            rates_out[at] = k->room[at] > 0 ? d->worth[m] * d->part[at] / k->room[at] : 0;
+        }
+}
+
+static double charge(const struct market *k, const double *rates, uint32_t machine, uint32_t item)
+{
+    const double *rate = rates + (size_t)machine * k->columns;
+    const double *size = k->size + (size_t)item * k->columns;
+    double sum = 0;
+    for (uint32_t c = 0; c < k->columns; c++)
+        sum += rate[c] * size[c];
+    return sum;
+}
+
+/* The bound that follows from a division. */
+static double market_value(const struct market *k, const struct division *d, double *rates)
+{
+    double value = 0, sums = 0;
+    set_rates(k, d, rates);
+    for (uint32_t i = 0; i < k->items; i++) {
+        double least = INFINITY;
+        for (uint32_t m = 0; m < k->machines; m++)
+            if (holds(k, m, i))
+                least = fmin(least, charge(k, rates, m, i));
+        if (least < (double)INFINITY)
+            value += k->count[i] * least;
+    }
+    sums = value;
+    for (uint32_t m = 0; m < k->machines; m++) {
+        value -= k->there[m] * (d->worth[m] - k->price[m]);
+        sums += k->there[m] * d->worth[m];
+    }
+    return value - SLACK * sums;
+}
+
+/* --- one division for all --- */
+
+/* e to the power of x, nearly, from + and * alone, so that every machine gets the same. */
+static double power(double x)
+{
+    double y = 1 + fmax(-12, fmin(12, x)) / 32;
+    for (int i = 0; i < 5; i++)
+        y *= y;
+    return y;
+}
+
+static void normalise(double *values, uint32_t count, double least)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += values[i];
+    double more = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        values[i] = fmax(values[i] / sum, least);
+        more += values[i];
+    }
+    for (uint32_t i = 0; i < count; i++)
+        values[i] /= more;
+}
+
+/* How the value of all items divides over the columns, when every machine charges alike: the shares
+ * for which no machine covers more of that value for its price than need be. */
+struct common {
+    const struct market *k;
+    double *load;   /* a row a machine: the part of all items that a unit of price has room for */
+    double *weight; /* of a machine, sum 1; 0: not for sale */
+    double *share;  /* of a column, sum 1 */
+    double *sum;    /* of the shares of all rounds */
+    double *weight_before, *share_before, *gain;
+    double *best; /* shares */
+    double best_load;
+};
+
+static double share_load(const struct common *g, const double *share, uint32_t machine)
+{
+    double sum = 0;
+    for (uint32_t c = 0; c < g->k->columns; c++)
+        sum += g->load[(size_t)machine * g->k->columns + c] * share[c];
+    return sum;
+}
+
+/* Machines that can be bought are what prices are made by; where there is none, those that exist. */
+static bool sets_prices(const struct market *k, uint32_t machine, bool for_sale)
+{
+    return k->price[machine] > 0 && (k->there[machine] <= 0 || !for_sale);
+}
+
+static bool any_sets_prices(const struct market *k, bool for_sale)
+{
+    for (uint32_t m = 0; m < k->machines; m++)
+        if (sets_prices(k, m, for_sale))
+            return true;
+    return false;
+}
+
+static void common_init(struct common *g, const struct market *k, const double *demand)
+{
+    struct arena *a = k->arena;
+    bool for_sale = any_sets_prices(k, true);
+    *g = (struct common){.k = k, .best_load = INFINITY};
+    g->load = ARENA_ARRAY(a, double, (size_t)k->machines * k->columns);
+    g->weight = ARENA_ARRAY(a, double, k->machines);
+    g->weight_before = ARENA_ARRAY(a, double, k->machines);
+    g->share = ARENA_ARRAY(a, double, k->columns);
+    g->share_before = ARENA_ARRAY(a, double, k->columns);
+    g->sum = ARENA_ARRAY(a, double, k->columns);
+    g->gain = ARENA_ARRAY(a, double, k->columns);
+    g->best = ARENA_ARRAY(a, double, k->columns);
+    for (uint32_t c = 0; c < k->columns; c++)
+        g->share[c] = 1.0 / k->columns;
+    for (uint32_t m = 0; m < k->machines; m++) {
+        if (!sets_prices(k, m, for_sale))
+            continue;
+        g->weight[m] = 1;
+        for (uint32_t c = 0; c < k->columns; c++) {
+            size_t at = (size_t)m * k->columns + c;
+            g->load[at] = k->room[at] / (demand[c] * k->price[m]);
+        }
+    }
+    normalise(g->weight, k->machines, 0);
+}
+
+static void common_judge(struct common *g, const double *share)
+{
+    double most = 0, sum = 0;
+    for (uint32_t m = 0; m < g->k->machines; m++)
+        most = fmax(most, share_load(g, share, m));
+    for (uint32_t c = 0; c < g->k->columns; c++)
+        sum += share[c];
+    if (most / sum >= g->best_load)
+        return;
+    g->best_load = most / sum;
+    for (uint32_t c = 0; c < g->k->columns; c++)
+        g->best[c] = share[c] / sum;
+}
+
+static void common_round(struct common *g)
+{
+    enum { STEP = 2 };
+    const struct market *k = g->k;
+    double mean = 0;
+    memset(g->gain, 0, k->columns * sizeof(double));
+    for (uint32_t m = 0; m < k->machines; m++)
+        for (uint32_t c = 0; c < k->columns; c++)
+            g->gain[c] += g->weight[m] * g->load[(size_t)m * k->columns + c];
+    for (uint32_t c = 0; c < k->columns; c++)
+        mean += g->gain[c] * g->share[c];
+    for (uint32_t m = 0; m < k->machines; m++) {
+        double now = share_load(g, g->share, m) / mean - 1;
+        g->weight[m] *= power(STEP * (2 * now - g->weight_before[m]));
+        g->weight_before[m] = now;
+    }
+    for (uint32_t c = 0; c < k->columns; c++) {
+        double now = g->gain[c] / mean - 1;
+        g->share[c] *= power(-STEP * (2 * now - g->share_before[c]));
+        g->share_before[c] = now;
+    }
+    normalise(g->weight, k->machines, 0);
+    normalise(g->share, k->columns, LEAST_PART * LEAST_PART);
+    for (uint32_t c = 0; c < k->columns; c++)
+        g->sum[c] += g->share[c];
+}
+
+/* Price of a unit of each column, the same on every machine. */
+static double *common_rates(const struct market *k)
+{
+    double *demand = ARENA_ARRAY(k->arena, double, k->columns);
+    for (uint32_t i = 0; i < k->items; i++)
+        for (uint32_t c = 0; c < k->columns; c++)
+            demand[c] += k->count[i] * k->size[(size_t)i * k->columns + c];
+    struct common g;
+    common_init(&g, k, demand);
+    common_judge(&g, g.share);
+    for (int round = 0; round < COMMON_ROUNDS; round++) {
+        common_round(&g);
+        common_judge(&g, g.share);
+        common_judge(&g, g.sum);
+    }
+    for (uint32_t c = 0; c < k->columns; c++)
+        demand[c] = g.best[c] / (g.best_load * demand[c]);
+    return demand;
+}
+
+static struct division first_division(const struct market *k, const double *rates)
+{
+    struct division d = {ARENA_ARRAY(k->arena, double, (size_t)k->machines * k->columns),
+                         ARENA_ARRAY(k->arena, double, k->machines)};
+    for (uint32_t m = 0; m < k->machines; m++) {
+        double *part = d.part + (size_t)m * k->columns;
+        double value = 0;
+        for (uint32_t c = 0; c < k->columns; c++)
+            value += part[c] = rates[c] * k->room[(size_t)m * k->columns + c];
+        for (uint32_t c = 0; value <= 0 && c < k->columns; c++)
+            part[c] = 1;
+        normalise(part, k->columns, LEAST_PART);
+        d.worth[m] = k->there[m] > 0 ? fmax(k->price[m], value) : k->price[m];
+    }
+    return d;
+}
+
+/* --- the game --- */
+
+struct pair { /* an item and a machine that holds it */
+    uint32_t machine;
+    double weight;      /* what part of the item lies there */
+    double charge, before; /* over the least charge, relative, this round and the last */
+};
+
+struct game {
+    const struct market *k;
+    struct division now;
+    struct division best;
+    double best_value;
+    double *rates;
+    struct pair *pairs;
+    uint32_t *first_pair; /* items + 1 */
+    double *fill;         /* a row a machine: of its columns, in whole machines */
+    double *fill_before, *used_before;
+    double *sum; /* of the parts of all rounds */
+};
+
+static void game_keep(struct game *g, const struct division *d, double value)
+{
+    const struct market *k = g->k;
+    if (value <= g->best_value)
+        return;
+    g->best_value = value;
+    memcpy(g->best.part, d->part, (size_t)k->machines * k->columns * sizeof(double));
+    memcpy(g->best.worth, d->worth, k->machines * sizeof(double));
+}
+
+/* Charges of all pairs, and what the division is worth. */
+static double game_charge(struct game *g, const struct division *d)
+{
+    const struct market *k = g->k;
+    double value = 0;
+    set_rates(k, d, g->rates);
+    for (uint32_t i = 0; i < k->items; i++) {
+        double least = INFINITY;
+        for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++) {
+            g->pairs[p].charge = charge(k, g->rates, g->pairs[p].machine, i);
+            least = fmin(least, g->pairs[p].charge);
+        }
+        if (g->first_pair[i] < g->first_pair[i + 1])
+            value += k->count[i] * least;
+        for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++)
+            g->pairs[p].charge = least > 0 ? fmin(g->pairs[p].charge / least - 1, 3) : 0;
+    }
+    for (uint32_t m = 0; m < k->machines; m++)
+        value -= k->there[m] * (d->worth[m] - k->price[m]);
+    return value;
+}
+
+static void game_init(struct game *g, const struct market *k, struct division first)
+{
+    struct arena *a = k->arena;
+    size_t cells = (size_t)k->machines * k->columns;
+    struct division cautious = {first.part, k->price}; /* none worth more than its price */
+    *g = (struct game){.k = k, .now = first, .best_value = -INFINITY};
+    g->best.part = ARENA_ARRAY(a, double, cells);
+    g->best.worth = ARENA_ARRAY(a, double, k->machines);
+    g->rates = ARENA_ARRAY(a, double, cells);
+    g->fill = ARENA_ARRAY(a, double, cells);
+    g->fill_before = ARENA_ARRAY(a, double, cells);
+    g->used_before = ARENA_ARRAY(a, double, k->machines);
+    g->sum = ARENA_ARRAY(a, double, cells);
+    g->first_pair = ARENA_ARRAY(a, uint32_t, (size_t)k->items + 1);
+    uint32_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < k->items; i++) {
+        g->first_pair[i] = count;
+        for (uint32_t m = 0; m < k->machines; m++)
+            if (holds(k, m, i))
+                ARENA_PUSH(a, g->pairs, count, capacity, ((struct pair){.machine = m}));
+    }
+    g->first_pair[k->items] = count;
+    game_keep(g, &cautious, game_charge(g, &cautious));
+    game_keep(g, &g->now, game_charge(g, &g->now));
+    for (uint32_t p = 0; p < count; p++)
+        g->pairs[p].weight = power(-16 * g->pairs[p].charge);
+}
+
+/* Items move to where they are charged less; what lies where fills the machines. */
+static void move_items(struct game *g)
+{
+    enum { STEP = 4 };
+    const struct market *k = g->k;
+    memset(g->fill, 0, (size_t)k->machines * k->columns * sizeof(double));
+    for (uint32_t i = 0; i < k->items; i++) {
+        const double *size = k->size + (size_t)i * k->columns;
+        double sum = 0;
+        for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++)
+            sum += g->pairs[p].weight;
+        for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++) {
+            struct pair *x = &g->pairs[p];
+            double *fill = g->fill + (size_t)x->machine * k->columns;
+            double there = x->weight / sum * k->count[i];
+            for (uint32_t c = 0; c < k->columns; c++)
+                fill[c] += there * size[c];
+            double next = x->weight / sum * power(-STEP * (2 * x->charge - x->before));
+            x->weight = fmax(next, LEAST_WEIGHT);
+            x->before = x->charge;
+        }
+    }
+}
+
+/* A machine moves its price to the columns that are filled most. One that exists asks for more while
+ * more lies on it than it has room for, for less when it is not full. */
+static void move_parts(struct game *g)
+{
+    const double step = 0.5, worth_step = 0.3;
+    const struct market *k = g->k;
+    for (uint32_t m = 0; m < k->machines; m++) {
+        double *part = g->now.part + (size_t)m * k->columns, used = 0;
+        double *fill = g->fill + (size_t)m * k->columns;
+        double *before = g->fill_before + (size_t)m * k->columns;
+        const double *room = k->room + (size_t)m * k->columns;
+        for (uint32_t c = 0; c < k->columns; c++)
+            used += part[c] * (fill[c] = room[c] > 0 ? fill[c] / room[c] : 0);
+        if (used <= 0)
+            continue;
+        for (uint32_t c = 0; c < k->columns; c++) {
+            double gain = fmin(fill[c] / used - 1, 3);
+            part[c] *= power(step * (2 * gain - before[c]));
+            before[c] = gain;
+        }
+        normalise(part, k->columns, LEAST_PART * LEAST_PART);
+        if (k->there[m] > 0) {
+            double over = (used - k->there[m]) / fmax(used, k->there[m]);
+            g->now.worth[m] *= power(worth_step * (2 * over - g->used_before[m]));
+            g->now.worth[m] = fmax(g->now.worth[m], k->price[m]);
+            g->used_before[m] = over;
+        }
+    }
+}
+
+static void game_play(struct game *g, int rounds)
+{
+    enum { LOOK = 10 }; /* rounds between looks at the mean of all rounds */
+    const struct market *k = g->k;
+    size_t cells = (size_t)k->machines * k->columns;
+    struct division mean = {ARENA_ARRAY(k->arena, double, cells), g->now.worth};
+    for (int round = 1; round <= rounds; round++) {
+        move_items(g);
+        move_parts(g);
+        for (size_t i = 0; i < cells; i++)
+            g->sum[i] += g->now.part[i];
+        if (round % LOOK == 0) {
+            for (size_t i = 0; i < cells; i++)
+                mean.part[i] = g->sum[i] / round;
+            game_keep(g, &mean, game_charge(g, &mean));
+        }
+        game_keep(g, &g->now, game_charge(g, &g->now));
+    }
+}
+
+/* --- many items --- */
+
+struct grouped {
+    uint32_t item;
+    uint32_t suit;
+    double share; /* of the first column in its value */
+    double value; /* of all of the kind */
+};
+
+static int grouped_order(const void *x, const void *y)
+{
+    const struct grouped *a = x, *b = y;
+    if (a->suit != b->suit)
+        return a->suit < b->suit ? -1 : 1;
+    if (a->share != b->share)
+        return a->share < b->share ? -1 : 1;
+    return (a->item > b->item) - (a->item < b->item);
+}
+
+static struct grouped *sort_items(const struct market *k, const double *rates, double *total_out)
+{
+    struct grouped *list = ARENA_ARRAY(k->arena, struct grouped, k->items);
+    *total_out = 0;
+    for (uint32_t i = 0; i < k->items; i++) {
+        const double *size = k->size + (size_t)i * k->columns;
+        double value = 0;
+        for (uint32_t c = 0; c < k->columns; c++)
+            value += rates[c] * size[c];
+        list[i] = (struct grouped){.item = i, .suit = k->suit[i], .value = value * k->count[i],
+                                   .share = value > 0 ? rates[0] * size[0] / value : 0};
+        *total_out += list[i].value;
+    }
+    qsort(list, k->items, sizeof(*list), grouped_order);
+    return list;
+}
+
+/* The same market with alike items taken together, a mean one for each group: enough to play on. */
+static struct market group_items(const struct market *k, const double *rates)
+{
+    struct market out = *k;
+    double total, filled = 0;
+    const struct grouped *list = sort_items(k, rates, &total);
+    size_t most = GAME_ITEMS + BOUND_SUITS;
+    out.items = 0;
+    out.size = ARENA_ARRAY(k->arena, double, most * k->columns);
+    out.count = ARENA_ARRAY(k->arena, double, most);
+    out.suit = ARENA_ARRAY(k->arena, uint32_t, most);
+    for (uint32_t i = 0; i < k->items; i++) {
+        bool opens = i == 0 || list[i].suit != list[i - 1].suit ||
+                     filled + list[i].value > total / (GAME_ITEMS / 2);
+        if (opens) {
+            out.suit[out.items++] = list[i].suit;
+            filled = 0;
+        }
+        uint32_t group = out.items - 1, item = list[i].item;
+        filled += list[i].value;
+        out.count[group] += k->count[item];
+        for (uint32_t c = 0; c < k->columns; c++)
+            out.size[(size_t)group * k->columns + c] +=
+                k->count[item] * k->size[(size_t)item * k->columns + c];
+    }
+    for (uint32_t i = 0; i < out.items; i++)
+        for (uint32_t c = 0; c < k->columns; c++)
+            out.size[(size_t)i * k->columns + c] /= out.count[i];
+    return out;
+}
+
+/* --- the answer --- */
+
+static uint32_t used_columns(const struct bound_question *q, const struct bound_item *items,
+                             uint32_t count, uint32_t *column_out)
+{
+    uint32_t n = 0;
+    for (uint32_t c = 0; c < q->columns; c++)
+        for (uint32_t i = 0; i < count; i++)
+            if (items[i].size[c] > 0) {
+                column_out[n++] = c;
+                break;
+            }
+    return n;
+}
+
+double bound_lowest(struct arena *a, const struct bound_question *asked)
+{
+    const struct bound_question question = canonical(a, asked), *q = &question;
+    struct market k = {.arena = a};
+    uint32_t count;
+    double dearest;
+    const struct bound_item *items = gather_items(a, q, &count, &dearest);
+    uint32_t *column = ARENA_ARRAY(a, uint32_t, q->columns);
+    k.columns = used_columns(q, items, count, column);
+    if (k.columns == 0)
+        return dearest;
+    fill_items(&k, items, count, column);
+    fill_machines(&k, q, column);
+    if (!any_sets_prices(&k, false))
+        return 0;
+    const double *rates = common_rates(&k);
+    struct game g;
+    struct market small = k.items > GAME_ITEMS ? group_items(&k, rates) : k;
+    game_init(&g, &small, first_division(&small, rates));
+    double work = (double)g.first_pair[small.items] * (k.columns + 4);
+    int rounds = (int)fmin(GAME_ROUNDS, GAME_WORK / work);
+    game_play(&g, rounds);
+    return fmax(market_value(&k, &g.best, g.rates), dearest);
+}
