@@ -85,8 +85,8 @@ struct schema {
 typedef void decode_mistake(void *user, uint32_t line, struct span path, struct span text);
 
 struct decode {
-    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc, but: */
-    bool borrows;          /* texts stay the doc's, for who is done before the parser's next use */
+    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc, unless */
+    bool borrows;          /* texts stay the doc's: good until the parser's next use */
     struct symtab *syms;   /* may be NULL when the schema has no sym */
     decode_mistake *mistake; /* may be NULL */
     void *user;
