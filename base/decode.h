@@ -85,8 +85,8 @@ struct schema {
 typedef void decode_mistake(void *user, uint32_t line, struct span path, struct span text);
 
 struct decode {
-    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc, but: */
-    bool borrows;          /* texts stay the doc's, for who is done before the parser's next use */
+    struct arena *arena;   /* takes everything decoded; nothing borrows from the doc, unless */
+    bool borrows;          /* texts stay the doc's: good until the parser's next use */
     struct symtab *syms;   /* may be NULL when the schema has no sym */
     decode_mistake *mistake; /* may be NULL */
     void *user;
@@ -109,6 +109,10 @@ bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *sch
  * `from` to it; NULL or the same table leaves them. *size_out is that of the block. */
 void *schema_pack(const struct schema *schema, const void *object, size_t header,
                   const struct symtab *from, struct symtab *to, size_t *size_out);
+
+/* Of the whole content, wherever it lies in memory: equal content of one table of symbols has equal
+ * digests, other content has another one but once in 2^64. */
+uint64_t schema_digest(const struct schema *schema, const void *object);
 
 /* Calls `visit` for every symbol in the object, to mark what is alive. */
 void schema_syms(const struct schema *schema, const void *object,

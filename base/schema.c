@@ -16,6 +16,7 @@ struct list { /* every list and map of ours looks like this */
 
 struct packer {
     char *block; /* NULL in the first run */
+    uintptr_t base; /* what the pointers in it count from: the block's address, or 0 for offsets */
     size_t structs, texts; /* offsets of the next free byte */
     const struct symtab *from;
     struct symtab *to;
@@ -26,6 +27,13 @@ static void *take(struct packer *p, size_t size)
     void *at = p->block != NULL ? p->block + p->structs : NULL;
     p->structs += (size + 7) & ~(size_t)7;
     return at;
+}
+
+/* Stores in `to` where `at`, in the block, will be found. */
+static void point(const struct packer *p, const void *to, const char *at)
+{
+    uintptr_t pointer = p->base + (uintptr_t)(at - p->block);
+    memcpy((void *)(uintptr_t)to, &pointer, sizeof(pointer));
 }
 
 static struct list list_at(const void *at)
@@ -39,7 +47,7 @@ static struct list list_at(const void *at)
 static void pack_text(struct packer *p, const struct span *from, struct span *to)
 {
     if (p->block != NULL && from->ptr != NULL) {
-        to->ptr = p->block + p->texts;
+        point(p, &to->ptr, p->block + p->texts);
         if (from->len != 0)
             memcpy(p->block + p->texts, from->ptr, from->len);
     }
@@ -69,7 +77,7 @@ static void pack_list(struct packer *p, const struct field *f, const void *from,
     char *copy = take(p, size * l.count);
     if (p->block != NULL) {
         memcpy(copy, item, size * l.count);
-        memcpy(to, &copy, sizeof(copy));
+        point(p, to, copy);
     }
     for (uint32_t i = 0; i < l.count; i++, item += size, copy = copy != NULL ? copy + size : NULL) {
         if (f->kind == FIELD_SPANS)
@@ -90,7 +98,7 @@ static void pack_pointer(struct packer *p, const struct field *f, const void *fr
     char *copy = take(p, f->schema->size);
     if (p->block != NULL) {
         memcpy(copy, target, f->schema->size);
-        memcpy(to, &copy, sizeof(copy));
+        point(p, to, copy);
     }
     pack_fields(p, f->schema, target, copy);
 }
@@ -136,24 +144,44 @@ static void pack_fields(struct packer *p, const struct schema *schema, const cha
     }
 }
 
-void *schema_pack(const struct schema *schema, const void *object, size_t header,
-                  const struct symtab *from, struct symtab *to, size_t *size_out)
+static void *pack(struct packer p, const struct schema *schema, const void *object, bool relative,
+                  size_t *size_out)
 {
-    assert(header % 8 == 0);
-    struct packer p = {.structs = header, .from = from, .to = to};
+    size_t header = p.structs;
     take(&p, schema->size);
     pack_fields(&p, schema, object, NULL);
     size_t size = p.structs + p.texts;
     p.block = mem_new(size);
+    p.base = relative ? 0 : (uintptr_t)p.block;
     p.texts = p.structs;
     p.structs = header;
     char *copy = take(&p, schema->size);
     if (schema->size != 0)
         memcpy(copy, object, schema->size);
     pack_fields(&p, schema, object, copy);
+    *size_out = size;
+    return p.block;
+}
+
+void *schema_pack(const struct schema *schema, const void *object, size_t header,
+                  const struct symtab *from, struct symtab *to, size_t *size_out)
+{
+    size_t size;
+    assert(header % 8 == 0);
+    struct packer p = {.structs = header, .from = from, .to = to};
+    void *block = pack(p, schema, object, false, &size);
     if (size_out != NULL)
         *size_out = size;
-    return p.block;
+    return block;
+}
+
+uint64_t schema_digest(const struct schema *schema, const void *object)
+{
+    size_t size;
+    char *block = pack((struct packer){0}, schema, object, true, &size);
+    uint64_t digest = span_hash((struct span){block, size});
+    free(block);
+    return digest;
 }
 
 /* ---- symbols ---- */

@@ -8,6 +8,7 @@
 #include "base/sym.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -36,9 +37,9 @@ struct symtab {
     const struct symtab *shared; /* NULL: this is a shared table */
     _Atomic(struct index *) index;
     _Atomic(uint32_t) count; /* entries; ids are 1 … count */
-    struct arena texts;      /* writer only */
+    pthread_mutex_t lock;    /* of what a new text changes; of a shared table only */
+    struct arena texts;
     struct arena *owner;     /* of a local table */
-    size_t bytes;
     struct entry *_Atomic *pages;
     uint32_t pages_max;
 };
@@ -87,7 +88,6 @@ static void index_grow(struct symtab *t, uint32_t count)
         ix->mask = slots - 1;
     } else {
         ix = index_new(slots, old);
-        t->bytes += slots * sizeof(ix->slots[0]);
     }
     sym flag = t->shared != NULL ? LOCAL_BIT : 0;
     for (uint32_t n = 0; n < count; n++) {
@@ -116,6 +116,7 @@ struct symtab *symtab_new(const struct span *fixed, size_t fixed_count)
 {
     struct symtab *t = mem_new(sizeof(*t));
     atomic_init(&t->refs, 1);
+    pthread_mutex_init(&t->lock, NULL);
     arena_init(&t->texts, 16 << 10);
     t->pages_max = PAGES_MAX;
     t->pages = mem_array(PAGES_MAX, sizeof(*t->pages));
@@ -161,6 +162,7 @@ void symtab_unref(struct symtab *t)
         free(atomic_load(&t->pages[p]));
     free(t->pages);
     arena_release(&t->texts);
+    pthread_mutex_destroy(&t->lock);
     free(t);
 }
 
@@ -180,16 +182,12 @@ sym sym_find(const struct symtab *t, struct span text)
     return id == SYM_NONE && t->shared != NULL ? find_hashed(t->shared, text, hash) : id;
 }
 
-sym sym_intern(struct symtab *t, struct span text)
+/* The text is in no table yet, unless somebody else was just faster. */
+static sym add(struct symtab *t, struct span text, uint64_t hash)
 {
-    if (text.ptr == NULL)
-        return SYM_NONE;
-    uint64_t hash = span_hash(text);
     sym id;
     struct index *ix = atomic_load_explicit(&t->index, memory_order_relaxed);
     _Atomic(sym) *slot = probe(t, ix, text, hash, &id);
-    if (id == SYM_NONE && t->shared != NULL)
-        id = find_hashed(t->shared, text, hash);
     if (id != SYM_NONE)
         return id;
     uint32_t n = atomic_load_explicit(&t->count, memory_order_relaxed);
@@ -199,7 +197,6 @@ sym sym_intern(struct symtab *t, struct span text)
     if ((n & (PAGE_SIZE - 1)) == 0) {
         struct entry *page = t->owner != NULL ? ARENA_ARRAY(t->owner, struct entry, PAGE_SIZE)
                                               : mem_array(PAGE_SIZE, sizeof(*page));
-        t->bytes += PAGE_SIZE * sizeof(*page);
         atomic_store_explicit(&t->pages[n >> PAGE_BITS], page, memory_order_release);
     }
     struct entry *e = (struct entry *)entry_at(t, n);
@@ -210,6 +207,24 @@ sym sym_intern(struct symtab *t, struct span text)
     atomic_store_explicit(&t->count, n + 1, memory_order_release);
     if ((n + 1) * 2 > ix->mask)
         index_grow(t, n + 1);
+    return id;
+}
+
+sym sym_intern(struct symtab *t, struct span text)
+{
+    if (text.ptr == NULL)
+        return SYM_NONE;
+    uint64_t hash = span_hash(text);
+    sym id = find_hashed(t, text, hash);
+    if (id == SYM_NONE && t->shared != NULL)
+        id = find_hashed(t->shared, text, hash);
+    if (id != SYM_NONE)
+        return id;
+    if (t->owner != NULL) /* one thread's own */
+        return add(t, text, hash);
+    pthread_mutex_lock(&t->lock);
+    id = add(t, text, hash);
+    pthread_mutex_unlock(&t->lock);
     return id;
 }
 
@@ -227,9 +242,4 @@ uint32_t symtab_limit(const struct symtab *t)
     if (t->shared != NULL)
         t = t->shared;
     return atomic_load_explicit(&t->count, memory_order_acquire) + 1;
-}
-
-size_t symtab_bytes(const struct symtab *t)
-{
-    return t->bytes + t->texts.total;
 }

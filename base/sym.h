@@ -1,8 +1,9 @@
 /* sym: interned strings. A label key or value, a resource or node name is kept once and is a small
  * integer everywhere else.
  *
- * A symtab grows only, by its one writer thread; any number of threads may read it meanwhile, since
- * entries never move and the index is published with release order. An id means nothing outside the
+ * A symtab only grows. Any number of threads may read it meanwhile, since entries never move and the
+ * index is published with release order; those that give ids to new texts take turns by a lock, which
+ * nobody else waits for. An id means nothing outside the
  * table that gave it. The store starts a new table when half of the old one is dead (design 3).
  *
  * A local table lies over a shared one: what the shared one knows keeps its id, what it does not
@@ -46,7 +47,6 @@ struct span sym_text(const struct symtab *t, sym id);
 /* One more than the greatest id given so far by this table (local ids not counted): the size of an
  * array indexed by sym. */
 uint32_t symtab_limit(const struct symtab *t);
-size_t symtab_bytes(const struct symtab *t);
 
 /* The value of a key, or SYM_NONE. */
 static inline sym sym_pairs_get(struct sym_pairs pairs, sym key)

@@ -142,6 +142,7 @@ struct client {
     uint32_t idle_count;
     struct auth auth;
     struct doc_parser *parser;
+    struct doc_parser *page_parser; /* NULL while nothing is listed: a page takes many times its size */
     struct arena scratch; /* of one step; cleared by whoever uses it */
     uint64_t random;
     mono_ms now;   /* read once a turn of the loop */

@@ -250,6 +250,7 @@ void client_free(struct client *c)
     curl_multi_cleanup(c->multi);
     auth_release(&c->auth);
     doc_parser_free(c->parser);
+    doc_parser_free(c->page_parser);
     arena_release(&c->scratch);
     arena_release(&c->texts);
     pthread_mutex_destroy(&c->lock);

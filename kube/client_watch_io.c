@@ -191,7 +191,14 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
     go_on(w, step.next, step.delay);
 }
 
-static void page_ended(struct transfer *t, const struct transfer_end *end)
+static struct doc_parser *page_parser(struct client *c)
+{
+    if (c->page_parser == NULL)
+        c->page_parser = doc_parser_new();
+    return c->page_parser;
+}
+
+static void read_page(struct transfer *t, const struct transfer_end *end)
 {
     struct watch *w = t->user;
     struct api_result result = {.status = end->status, .retry_after_s = end->retry_after_s};
@@ -203,7 +210,7 @@ static void page_ended(struct transfer *t, const struct transfer_end *end)
     else if (too_large)
         err_set(&result.err, ERR_INTERNAL, "a page of the list is larger than %d bytes",
                 CLIENT_PAGE_MAX);
-    else if (!doc_parse_json(t->client->parser, buf_span(&t->body), &doc, &parse))
+    else if (!doc_parse_json(page_parser(t->client), buf_span(&t->body), &doc, &parse))
         doc = NULL;
     if (end->status >= 200 && end->status < 300 && !too_large) {
         if (doc != NULL && take_page(w, doc))
@@ -222,6 +229,23 @@ static void page_ended(struct transfer *t, const struct transfer_end *end)
                                .status = result.status,
                                .retry_after_s = result.retry_after_s},
           &result.err);
+}
+
+static bool lists(const struct watch *w)
+{
+    return w != NULL && (w->doing == WATCH_LISTS ||
+                         (w->doing == WATCH_WAITS && w->next == RESUME_PAGE));
+}
+
+static void page_ended(struct transfer *t, const struct transfer_end *end)
+{
+    struct client *c = t->client;
+    read_page(t, end);
+    for (int k = 0; k < KIND_COUNT; k++)
+        if (lists(c->watches[k]))
+            return;
+    doc_parser_free(c->page_parser);
+    c->page_parser = NULL;
 }
 
 static void stream_ended(struct transfer *t, const struct transfer_end *end)

@@ -7,6 +7,7 @@
  * everything, at most once per doubling. */
 #include "kube/store.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 enum {
@@ -15,10 +16,12 @@ enum {
     SYMS_REBUILD_MIN = 8192, /* below this a table is not worth rebuilding */
 };
 
-struct head { /* before every packed object */
+struct head { /* before every packed object; all but size and born are the writer's own */
     _Alignas(max_align_t) uint64_t born; /* first sequence that can see it */
-    size_t size;
-    uint32_t list; /* the LIST that saw it last; the writer's own */
+    uint64_t version; /* the newest seen; that in the object may be older, of the same content */
+    uint64_t digest;  /* of the content but for the version */
+    uint32_t size;    /* of the block: no object has 4 GiB */
+    uint32_t list;    /* the LIST that saw it last */
 };
 
 struct item {
@@ -50,14 +53,14 @@ struct kind_shelf {
 
 struct store {
     struct share share;
-    struct store_deriver deriver;
-    bool derives;
+    struct store_deriver deriver; /* zero: nothing derived */
     struct symtab *syms;
     uint32_t syms_checked; /* table size at the last look */
     struct kind_shelf kinds[KIND_STORED_COUNT];
     uint64_t sequence; /* of the last snapshot */
     mono_ms published;
     bool changed;
+    struct snapshot *begun; /* not shown yet */
     struct snapshot *oldest, *newest;
     struct garbage *garbage; /* a queue by sequence */
     size_t garbage_at, garbage_count, garbage_capacity;
@@ -294,16 +297,36 @@ static bool identity_of(struct doc_value object, struct identity *out)
     return out->name.len != 0;
 }
 
+/* We write these with a lock on the version, and wait for the version of our last write. */
+static bool version_counts(enum kind k)
+{
+    return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL;
+}
+
+/* True when the version is not newer than the one we have. A list may go back: it is what is there. */
+static bool is_old(const struct head *held, uint64_t version, bool listing)
+{
+    return version != 0 &&
+           (held->version == version || (held->version > version && !listing));
+}
+
+static uint64_t digest_of(const struct schema *schema, struct meta *object)
+{
+    uint64_t version = object->resource_version;
+    object->resource_version = 0;
+    uint64_t digest = schema_digest(schema, object);
+    object->resource_version = version;
+    return digest;
+}
+
 static void put(struct store *s, enum kind kind, struct doc_value value, const struct identity *id)
 {
     struct kind_shelf *k = &s->kinds[kind];
-    const void *held = shelf_find(k, id->ns, id->name);
-    if (held != NULL && id->version != 0) {
-        uint64_t have = meta_of(held)->resource_version;
-        if (have == id->version || (have > id->version && !k->listing)) {
-            head_of(held)->list = k->list;
-            return;
-        }
+    const void *found = shelf_find(k, id->ns, id->name);
+    struct head *held = found != NULL ? head_of(found) : NULL;
+    if (held != NULL && is_old(held, id->version, k->listing)) {
+        held->list = k->list;
+        return;
     }
     const struct schema *schema = kind_info(kind)->schema;
     arena_clear(&s->scratch);
@@ -312,14 +335,24 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
     if (!decode_one(&s->scratch, s->syms, value, schema, object, &err)) {
         aside_add(s, kind, id->ns, id->name, span_of(err.msg));
         if (held != NULL)
-            head_of(held)->list = k->list;
+            held->list = k->list;
+        return;
+    }
+    aside_remove(s, kind, id->ns, id->name);
+    struct head head = {.born = s->sequence + 1,
+                        .version = id->version,
+                        .digest = digest_of(schema, object),
+                        .list = k->list};
+    if (held != NULL && held->digest == head.digest && !version_counts(kind)) {
+        held->version = id->version;
+        held->list = k->list;
         return;
     }
     size_t size;
     struct head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, &size);
-    *h = (struct head){.born = s->sequence + 1, .size = size, .list = k->list};
+    *h = head;
+    h->size = (uint32_t)size;
     shelf_put(s, k, h + 1);
-    aside_remove(s, kind, id->ns, id->name);
     s->changed = true;
 }
 
@@ -416,9 +449,10 @@ static void syms_rebuild(struct store *s)
                 size_t size;
                 struct head *h = schema_pack(kind_info(kind)->schema, old, sizeof(*h), s->syms,
                                              fresh, &size);
-                *h = (struct head){.born = s->sequence + 1,
-                                   .size = size,
-                                   .list = head_of(old)->list};
+                *h = *head_of(old);
+                h->born = s->sequence + 1;
+                h->size = (uint32_t)size;
+                h->digest = digest_of(kind_info(kind)->schema, (struct meta *)(h + 1));
                 discard_object(s, k, old);
                 k->bytes += size;
                 c->items[i].object = h + 1;
@@ -448,13 +482,14 @@ void store_touch(struct store *s)
 
 mono_ms store_due(const struct store *s)
 {
-    if (!s->changed)
+    if (!s->changed || s->begun != NULL)
         return INT64_MAX;
     return s->sequence == 0 ? INT64_MIN : s->published + STORE_PUBLISH_MS;
 }
 
-void store_publish(struct store *s, mono_ms now)
+struct snapshot *store_begin(struct store *s, mono_ms now)
 {
+    assert(s->begun == NULL);
     syms_tidy(s);
     struct snapshot *snap = mem_new(sizeof(*snap));
     snap->sequence = ++s->sequence;
@@ -474,18 +509,38 @@ void store_publish(struct store *s, mono_ms now)
         memcpy(asides, s->asides, s->aside_count * sizeof(*asides));
     snap->asides = asides;
     snap->aside_count = s->aside_count;
-    if (s->derives)
-        snap->derived = s->deriver.derive(s->deriver.user, snap, s->newest, s->syms);
     snap->older = s->newest;
     if (s->newest != NULL)
         s->newest->newer = snap;
     else
         s->oldest = snap;
     s->newest = snap;
+    s->begun = snap;
     s->changed = false;
     s->published = now;
+    return snap;
+}
+
+/* The one before is what is published now, so that it lives until this one is shown. */
+void store_derive(struct snapshot *snap)
+{
+    const struct store_deriver *d = &snap->store->deriver;
+    if (d->derive != NULL)
+        snap->derived = d->derive(d->user, snap, snap->older, snap->syms);
+}
+
+void store_show(struct store *s, struct snapshot *snap)
+{
+    s->begun = NULL;
     share_publish(&s->share, &snap->shared);
     collect(s);
+}
+
+void store_publish(struct store *s, mono_ms now)
+{
+    struct snapshot *snap = store_begin(s, now);
+    store_derive(snap);
+    store_show(s, snap);
 }
 
 static void snapshot_destroy(struct shared *shared)
@@ -520,10 +575,8 @@ struct store *store_new(const struct store_deriver *deriver)
 {
     struct store *s = mem_new(sizeof(*s));
     share_init(&s->share, snapshot_destroy);
-    if (deriver != NULL) {
+    if (deriver != NULL)
         s->deriver = *deriver;
-        s->derives = true;
-    }
     s->syms = kube_symtab_new();
     s->asides = mem_array(STORE_ASIDES_MAX, sizeof(*s->asides));
     s->aside_lists = mem_array(STORE_ASIDES_MAX, sizeof(*s->aside_lists));
@@ -541,6 +594,8 @@ struct store *store_new(const struct store_deriver *deriver)
 
 void store_free(struct store *s)
 {
+    if (s->begun != NULL)
+        store_show(s, s->begun);
     share_release(&s->share);
     collect(s);
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
@@ -580,6 +635,14 @@ const void *snapshot_find(const struct snapshot *s, enum kind k, struct span ns,
     const struct store_chunk *c = s->kinds[k].chunks[chunk_of(hash, s->kinds[k].bits)];
     const struct item *it = chunk_find(c, hash, ns, name);
     return it != NULL ? it->object : NULL;
+}
+
+/* What a snapshot has seen is never changed in place, so that the same chunk is the same content. */
+bool snapshot_same(const struct snapshot *a, const struct snapshot *b, enum kind k)
+{
+    return a->kinds[k].bits == b->kinds[k].bits &&
+           memcmp(a->kinds[k].chunks, b->kinds[k].chunks,
+                  sizeof(*a->kinds[k].chunks) << a->kinds[k].bits) == 0;
 }
 
 struct snapshot_iter snapshot_each(const struct snapshot *s, enum kind k)

@@ -5,6 +5,9 @@
  * snapshot through base/share.h without waiting. An object that was replaced is freed once no live
  * snapshot can see it. Published at most every 50 ms, and at most 50 ms after a change.
  *
+ * A new version of an object that says nothing new to us changes nothing: most writes of a Pod's
+ * status are such. Only where we write with a lock on the version is the version itself news.
+ *
  * Memory is bounded by the cluster: one packed block an object, a directory of pointers beside it.
  * What does not decode is set aside: it is listed with its reason, and nothing else stops. */
 #ifndef KUBE_STORE_H
@@ -50,13 +53,15 @@ struct snapshot {
 
 enum { STORE_ASIDES_MAX = 1000 };
 
-/* Builds what is published with a snapshot, on the API thread, from objects that live at least as
- * long as the snapshot. `symtab` may be written to. */
+/* Builds what is published with a snapshot, from objects that live at least as long as the snapshot.
+ * `symtab` may be written to. `previous` is the snapshot before this one, or NULL. NULL: nothing to be
+ * made of this snapshot. */
 struct store_deriver {
     void *user;
+    /* On the thread of store_derive. */
     void *(*derive)(void *user, const struct snapshot *s, const struct snapshot *previous,
                     struct symtab *symtab);
-    void (*destroy)(void *user, void *derived);
+    void (*destroy)(void *user, void *derived); /* API thread, while another derives */
 };
 
 struct store;
@@ -75,12 +80,20 @@ void store_state(struct store *s, enum kind k, const struct err *broken, mono_ms
 /* When to call store_publish next: a time that has passed means now; INT64_MAX: nothing changed. */
 mono_ms store_due(const struct store *s);
 void store_publish(struct store *s, mono_ms now);
+/* The same in three steps, so that what takes long does not hold up the API thread: begin and show
+ * belong to the API thread, derive to any one thread in between. One at a time: not due before it is
+ * shown. */
+struct snapshot *store_begin(struct store *s, mono_ms now);
+void store_derive(struct snapshot *snapshot);
+void store_show(struct store *s, struct snapshot *snapshot);
 /* What the deriver makes has become old though no object changed: publish anew. API thread. */
 void store_touch(struct store *s);
 struct share *store_share(struct store *s); /* publishes struct snapshot */
 
 /* Readers. */
 const void *snapshot_find(const struct snapshot *s, enum kind k, struct span ns, struct span name);
+/* Whether both hold the very same objects of a kind. */
+bool snapshot_same(const struct snapshot *a, const struct snapshot *b, enum kind k);
 struct snapshot_iter {
     const struct snapshot *s;
     enum kind kind;

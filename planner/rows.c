@@ -339,9 +339,9 @@ static struct taints row_taints(struct world *w, const struct world_node *n)
 }
 
 /* Keys that some signature asks for; nobody sees the others. */
-static bool *asked_keys(struct world *w)
+static bool *asked_keys(struct world *w, uint32_t limit)
 {
-    bool *asked = ARENA_ARRAY(&w->arena, bool, symtab_limit(w->syms));
+    bool *asked = ARENA_ARRAY(&w->arena, bool, limit);
     for (uint32_t s = 0; s < w->classes.signature_count; s++) {
         const struct requirements *r = &w->classes.signatures[s].requirements;
         for (uint32_t i = 0; i < r->count; i++)
@@ -439,8 +439,8 @@ static void row_expected(struct world *w, uint32_t row, const amount *daemons)
 
 void world_build_profiles(struct world *w)
 {
-    bool *asked = asked_keys(w);
-    uint32_t limit = symtab_limit(w->syms), capacity = 0;
+    uint32_t limit = symtab_limit(w->syms), capacity = 0; /* once: others add to the table meanwhile */
+    bool *asked = asked_keys(w, limit);
     struct intern known;
     intern_init(&known, &w->arena);
     for (uint32_t row = 0; row < w->node_count; row++) {

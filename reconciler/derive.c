@@ -1,8 +1,9 @@
 #include "reconciler/derive.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
-struct shelf { /* a catalogue and who uses it; on the API thread alone */
+struct shelf { /* a catalogue and who uses it */
     struct arena arena;
     struct catalogue catalogue;
     struct symtab *syms; /* of the catalogue; a reference */
@@ -14,14 +15,15 @@ struct derived { /* a world and the shelf it points into */
     struct derived *next;
     struct world *world;
     struct shelf *shelf;
+    uint32_t users; /* snapshots */
 };
 
 struct derive {
     struct provider *provider;
     struct world_options options;
+    pthread_mutex_t lock;    /* of all below, counts of users included */
     struct shelf *shelf;     /* the newest */
     struct derived *derived; /* those that live; few */
-    struct err err;
 };
 
 static void shelf_leave(struct shelf *s)
@@ -40,8 +42,8 @@ static struct shelf *shelf_new(struct derive *d, struct symtab *syms, uint64_t g
     s->users = 1;
     s->generation = generation;
     s->syms = symtab_ref(syms);
-    d->err = (struct err){0};
-    if (!d->provider->ops->types(d->provider, &s->arena, syms, &s->catalogue, &d->err)) {
+    struct err err; /* worlds are made with the last list that came */
+    if (!d->provider->ops->types(d->provider, &s->arena, syms, &s->catalogue, &err)) {
         shelf_leave(s);
         return NULL;
     }
@@ -77,44 +79,95 @@ static void collect(const struct snapshot *s, enum kind k, struct lists *l)
         l->items[k][l->count[k]++] = o;
 }
 
-static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
-                    struct symtab *symtab)
+static struct world *make_world(struct derive *d, const struct shelf *shelf,
+                                const struct snapshot *s, struct symtab *symtab)
 {
     static const struct catalogue none;
-    struct derive *d = user;
-    struct derived *out = mem_new(sizeof(*out));
     struct lists l = {0};
-    (void)previous;
-    out->shelf = shelf_for(d, symtab);
     struct world_input in = {
         .syms = symtab,
         .options = &d->options,
-        .catalogue = out->shelf != NULL ? &out->shelf->catalogue : &none,
+        .catalogue = shelf != NULL ? &shelf->catalogue : &none,
     };
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         collect(s, k, &l);
         world_input_take(&in, k, l.items[k], l.count[k]);
     }
-    out->world = world_build(&in);
+    struct world *world = world_build(&in);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         free(l.items[k]);
-    out->next = d->derived;
-    d->derived = out;
-    return out->world;
+    return world;
+}
+
+static bool same_input(const struct snapshot *a, const struct snapshot *b)
+{
+    struct world_input ignored;
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        if (world_input_take(&ignored, k, NULL, 0) && !snapshot_same(a, b, k))
+            return false;
+    return a->syms == b->syms;
+}
+
+static struct derived **find(struct derive *d, const void *world)
+{
+    struct derived **at = &d->derived;
+    while (*at != NULL && (*at)->world != world)
+        at = &(*at)->next;
+    return at;
+}
+
+/* The one of `previous`, with one more user, when a new one would be the same. */
+static struct derived *shared_with(struct derive *d, const struct snapshot *s,
+                                   const struct snapshot *previous, const struct shelf *shelf)
+{
+    if (previous == NULL || previous->derived == NULL || !same_input(s, previous))
+        return NULL;
+    struct derived *x = *find(d, previous->derived);
+    if (x->shelf != shelf)
+        return NULL;
+    x->users++;
+    return x;
+}
+
+static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
+                    struct symtab *symtab)
+{
+    struct derive *d = user;
+    if (!snapshot_synced(s))
+        return NULL;
+    pthread_mutex_lock(&d->lock);
+    struct shelf *shelf = shelf_for(d, symtab);
+    struct derived *x = shared_with(d, s, previous, shelf);
+    if (x != NULL)
+        shelf_leave(shelf);
+    pthread_mutex_unlock(&d->lock);
+    if (x != NULL)
+        return x->world;
+    x = mem_new(sizeof(*x));
+    x->world = make_world(d, shelf, s, symtab);
+    x->shelf = shelf;
+    x->users = 1;
+    pthread_mutex_lock(&d->lock);
+    x->next = d->derived;
+    d->derived = x;
+    pthread_mutex_unlock(&d->lock);
+    return x->world;
 }
 
 static void destroy(void *user, void *derived)
 {
     struct derive *d = user;
-    struct derived **at = &d->derived;
-    while (*at != NULL && (*at)->world != derived)
-        at = &(*at)->next;
-    struct derived *gone = *at;
-    if (gone == NULL)
+    pthread_mutex_lock(&d->lock);
+    struct derived **at = find(d, derived), *gone = *at;
+    bool last = --gone->users == 0;
+    if (last) {
+        *at = gone->next;
+        shelf_leave(gone->shelf);
+    }
+    pthread_mutex_unlock(&d->lock);
+    if (!last)
         return;
-    *at = gone->next;
     world_free(gone->world);
-    shelf_leave(gone->shelf);
     free(gone);
 }
 
@@ -123,6 +176,7 @@ struct derive *derive_new(struct provider *provider, const struct world_options 
     struct derive *d = mem_new(sizeof(*d));
     d->provider = provider;
     d->options = *options;
+    pthread_mutex_init(&d->lock, NULL);
     return d;
 }
 
@@ -131,6 +185,7 @@ void derive_free(struct derive *d)
     if (d == NULL)
         return;
     shelf_leave(d->shelf);
+    pthread_mutex_destroy(&d->lock);
     free(d);
 }
 
@@ -139,12 +194,11 @@ struct store_deriver derive_deriver(struct derive *d)
     return (struct store_deriver){.user = d, .derive = derive, .destroy = destroy};
 }
 
-bool derive_is_stale(const struct derive *d)
+bool derive_is_stale(struct derive *d)
 {
-    return d->shelf != NULL && d->shelf->generation != d->provider->ops->generation(d->provider);
-}
-
-const struct err *derive_error(const struct derive *d)
-{
-    return &d->err;
+    pthread_mutex_lock(&d->lock);
+    bool stale = d->shelf != NULL &&
+                 d->shelf->generation != d->provider->ops->generation(d->provider);
+    pthread_mutex_unlock(&d->lock);
+    return stale;
 }

@@ -1,6 +1,8 @@
 /* The API thread goes round: Lease, rivals, Events, then whatever the cluster has to say, then a
- * snapshot when one is due. The reconciler's thread sleeps until its next time or until it is woken by
- * a snapshot or by what came back from a request. */
+ * snapshot when one is due. The deriver's thread makes the world of it, which takes a while in a large
+ * cluster and must not hold up the Lease and writes; then the API thread publishes it. The reconciler's
+ * thread sleeps until its next time or until it is woken by a snapshot or by what came back from a
+ * request. */
 #include "server/live.h"
 
 #include <stdio.h>
@@ -65,9 +67,10 @@ struct live {
     enum rivals_verdict rivals_said;
     struct span observing; /* why nothing is written; absent: it is */
 
-    pthread_t api_thread, reconciler_thread;
-    struct wake api_wake, reconciler_wake;
-    _Atomic(bool) leading, stop_deciding, stop_serving;
+    pthread_t api_thread, deriver_thread, reconciler_thread;
+    struct wake api_wake, deriver_wake, reconciler_wake;
+    _Atomic(struct snapshot *) begun, derived; /* API thread to deriver and back; NULL: none */
+    _Atomic(bool) leading, stop_deciding, stop_deriving, stop_serving;
     _Atomic(mono_ms) api_beat, reconciler_beat;
 
     struct default_spread_config spread; /* --scheduler-config */
@@ -293,6 +296,21 @@ static void poll_cluster(struct live *l, mono_ms until)
     wake_wait(&l->api_wake, earlier(until, earlier(store_due(l->store), now + ROUND_MS)));
 }
 
+static void publish(struct live *l, mono_ms now)
+{
+    struct snapshot *derived = atomic_exchange(&l->derived, NULL);
+    if (derived != NULL) {
+        store_show(l->store, derived);
+        wake_reconciler(l);
+    }
+    if (derive_is_stale(l->derive))
+        store_touch(l->store);
+    if (store_due(l->store) <= now) {
+        atomic_store(&l->begun, store_begin(l->store, now));
+        wake_up(&l->deriver_wake);
+    }
+}
+
 static mono_ms api_round(struct live *l, mono_ms now)
 {
     mono_ms next = now + ROUND_MS;
@@ -301,12 +319,7 @@ static mono_ms api_round(struct live *l, mono_ms now)
     next = earlier(next, events_step(l->events, now));
     if (l->config.round != NULL)
         next = earlier(next, l->config.round(l->config.user, now, clock_wall()));
-    if (derive_is_stale(l->derive))
-        store_touch(l->store);
-    if (store_due(l->store) <= now) {
-        store_publish(l->store, now);
-        wake_reconciler(l);
-    }
+    publish(l, now);
     return earlier(next, store_due(l->store));
 }
 
@@ -342,6 +355,23 @@ static void *api_main(void *user)
         poll_cluster(l, api_round(l, now));
     }
     hand_back(l);
+    return NULL;
+}
+
+/* --- the deriver's thread --- */
+
+static void *deriver_main(void *user)
+{
+    struct live *l = user;
+    while (!atomic_load(&l->stop_deriving)) {
+        struct snapshot *begun = atomic_exchange(&l->begun, NULL);
+        if (begun != NULL) {
+            store_derive(begun);
+            atomic_store(&l->derived, begun);
+            wake_api(l);
+        }
+        wake_wait(&l->deriver_wake, clock_mono() + ROUND_MS);
+    }
     return NULL;
 }
 
@@ -557,6 +587,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
     arena_init(&l->arena, 0);
     arena_init(&l->standing, 0);
     wake_init(&l->api_wake);
+    wake_init(&l->deriver_wake);
     wake_init(&l->reconciler_wake);
     l->identity = own_identity(&l->arena);
     bool embedded = l->options->embedded;
@@ -606,6 +637,7 @@ void live_start(struct live *l)
     atomic_store(&l->reconciler_beat, now);
     tell_standing(l);
     pthread_create(&l->api_thread, NULL, api_main, l);
+    pthread_create(&l->deriver_thread, NULL, deriver_main, l);
     pthread_create(&l->reconciler_thread, NULL, reconciler_main, l);
 }
 
@@ -617,6 +649,9 @@ void live_stop(struct live *l)
     atomic_store(&l->stop_serving, true);
     wake_api(l);
     pthread_join(l->api_thread, NULL);
+    atomic_store(&l->stop_deriving, true);
+    wake_up(&l->deriver_wake);
+    pthread_join(l->deriver_thread, NULL);
 }
 
 void live_free(struct live *l)
@@ -648,6 +683,7 @@ void live_free(struct live *l)
         arena_release(&l->sim_scratch.arena);
     }
     wake_release(&l->api_wake);
+    wake_release(&l->deriver_wake);
     wake_release(&l->reconciler_wake);
     arena_release(&l->standing);
     arena_release(&l->arena);

@@ -1,5 +1,5 @@
 /* live: a running Stowage without its listeners: the API thread, which owns store, Lease, Events and
- * all requests, and the reconciler's thread. Behind it stands a real cluster or, with --embedded, one
+ * all requests, the deriver's thread, which makes worlds of snapshots, and the reconciler's thread. Behind it stands a real cluster or, with --embedded, one
  * in memory; nothing else differs. */
 #ifndef SERVER_LIVE_H
 #define SERVER_LIVE_H
@@ -30,7 +30,7 @@ struct live;
 /* Connects nothing yet: ERR_INVALID for what is wrong in options or files. */
 bool live_new(const struct live_config *config, struct live **out, struct err *err);
 void live_start(struct live *l);
-/* Stops deciding, hands the Lease back, ends both threads; waits two seconds at most. */
+/* Stops deciding, hands the Lease back, ends all threads; waits two seconds at most. */
 void live_stop(struct live *l);
 void live_free(struct live *l); /* after live_stop; no reader of snapshots or places is left */
 

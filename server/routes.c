@@ -91,6 +91,8 @@ struct extender_view route_view(struct route_scratch *s)
     };
     if (v.snapshot != NULL)
         v.world = v.snapshot->derived;
+    if (v.world == NULL) /* a part of the cluster is nothing to speak of */
+        v.snapshot = NULL;
     return v;
 }
 

@@ -486,6 +486,43 @@ static void test_pack_nothing(void **state)
     free(copy);
 }
 
+static uint64_t digest(struct fixture *f, const char *json)
+{
+    struct thing o;
+    decode_text(f, false, json, &thing_schema, &o);
+    return schema_digest(&thing_schema, &o);
+}
+
+/* `from` stands in `everything` once. */
+static uint64_t digest_with(struct fixture *f, const char *from, const char *to)
+{
+    char json[1024];
+    const char *at = strstr(everything, from);
+    assert_non_null(at);
+    snprintf(json, sizeof(json), "%.*s%s%s", (int)(at - everything), everything, to,
+             at + strlen(from));
+    return digest(f, json);
+}
+
+static void test_digest(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const changes[][2] = {
+        {"\"name\":\"a\"", "\"name\":\"b\""}, {"\"name\":\"a\",", ""},
+        {"\"name\":\"a\"", "\"name\":\"\""},  {"\"node\":\"n\"", "\"node\":\"m\""},
+        {"\"on\":true", "\"on\":false"},        {"\"cost\":3", "\"cost\":4"},
+        {"\"name\":\"r\"", "\"name\":\"R\""}, {"\"name\":\"s\"", "\"name\":\"t\""},
+        {"[\"x\",\"yz\"]", "[\"xy\",\"z\"]"}, {"[\"z1\",\"z2\"]", "[\"z1\"]"},
+        {"\"u\":\"\"", "\"u\":\"w\""},        {"\"b\":2", "\"b\":3"},
+    };
+    uint64_t first = digest(f, everything);
+    arena_alloc(&f->arena, 4000); /* elsewhere in memory */
+    assert_int_equal(digest(f, everything), first);
+    for (size_t i = 0; i < COUNT_OF(changes); i++)
+        if (digest_with(f, changes[i][0], changes[i][1]) == first)
+            fail_msg("%s to %s: the same digest", changes[i][0], changes[i][1]);
+}
+
 static void mark(void *user, sym id)
 {
     unsigned *seen = user;
@@ -524,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_decode_one_says_the_first),
         cmocka_unit_test(test_pack),
         cmocka_unit_test(test_pack_nothing),
+        cmocka_unit_test(test_digest),
         cmocka_unit_test(test_symbols_are_visited),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -115,6 +115,39 @@ static void test_readers_beside_the_writer(void **state)
     symtab_unref(r.t);
 }
 
+static void *intern_all(void *user)
+{
+    struct race *r = user;
+    static const int step = 7919; /* not in the order of the other */
+    char text[32];
+    for (int i = 0; i < RACE_COUNT; i++) {
+        struct span want = number(text, sizeof(text), (int)((long)i * step % RACE_COUNT));
+        sym id = sym_intern(r->t, want);
+        if (!span_eq(sym_text(r->t, id), want))
+            atomic_store(&r->wrong, true);
+    }
+    return NULL;
+}
+
+static void test_two_that_intern_the_same(void **state)
+{
+    (void)state;
+    struct race r = {.t = symtab_new(fixed, COUNT_OF(fixed))};
+    pthread_t thread;
+    char text[32];
+    assert_int_equal(pthread_create(&thread, NULL, intern_all, &r), 0);
+    for (int i = 0; i < RACE_COUNT; i++) {
+        struct span want = number(text, sizeof(text), i);
+        sym id = sym_intern(r.t, want);
+        if (!span_eq(sym_text(r.t, id), want))
+            atomic_store(&r.wrong, true);
+    }
+    pthread_join(thread, NULL);
+    assert_false(atomic_load(&r.wrong));
+    assert_int_equal(symtab_limit(r.t), COUNT_OF(fixed) + RACE_COUNT + 1); /* one id a text */
+    symtab_unref(r.t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -122,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_many_keep_their_ids),
         cmocka_unit_test(test_local_lies_over_shared),
         cmocka_unit_test(test_readers_beside_the_writer),
+        cmocka_unit_test(test_two_that_intern_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -314,6 +314,97 @@ static void test_publishing_waits_its_turn(void **state)
     give_back(s);
 }
 
+static void put_node(struct feeder *f, const char *name, int version)
+{
+    char json[256];
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"name\":\"%s\",\"resourceVersion\":\"%d\"}}", name, version);
+    tell(f, KIND_NODE, WATCH_PUT, json);
+}
+
+/* A version that says nothing new to us is no reason to publish; a Node's is: we lock on it. */
+static void test_what_says_nothing_new_changes_nothing(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    put_node(f, "n", 2);
+    store_publish(f->store, 0);
+    put_pod(f, "a", 5, "one");
+    assert_true(store_due(f->store) == INT64_MAX);
+    put_pod(f, "a", 4, "older than what was seen");
+    assert_true(store_due(f->store) == INT64_MAX);
+    put_pod(f, "a", 6, "six");
+    assert_true(store_due(f->store) == STORE_PUBLISH_MS);
+    store_publish(f->store, 50);
+    put_node(f, "n", 7);
+    assert_true(store_due(f->store) == 50 + STORE_PUBLISH_MS);
+    store_publish(f->store, 100);
+    const struct snapshot *s = take(f);
+    assert_string_equal(label_of(s, "a"), "six");
+    const struct node *n = snapshot_find(s, KIND_NODE, (struct span){0}, SPAN("n"));
+    assert_int_equal(n->meta.resource_version, 7);
+    give_back(s);
+}
+
+/* What a list names is kept, also when it says nothing new of it. */
+static void test_a_list_keeps_what_did_not_change(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    store_list_begin(f->store, KIND_POD);
+    put_pod(f, "a", 2, "one");
+    store_list_end(f->store, KIND_POD);
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    assert_string_equal(label_of(s, "a"), "one");
+    give_back(s);
+}
+
+static void test_a_snapshot_that_is_not_shown_yet(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    store_publish(f->store, 0);
+    put_pod(f, "a", 2, "two");
+    struct snapshot *begun = store_begin(f->store, 50);
+    put_pod(f, "a", 3, "three");
+    assert_true(store_due(f->store) == INT64_MAX); /* one at a time */
+    const struct snapshot *first = take(f);
+    assert_string_equal(label_of(first, "a"), "one");
+    store_derive(begun);
+    store_show(f->store, begun);
+    assert_true(store_due(f->store) == 50 + STORE_PUBLISH_MS);
+    const struct snapshot *second = take(f);
+    assert_string_equal(label_of(second, "a"), "two");
+    assert_string_equal(label_of(first, "a"), "one");
+    give_back(first);
+    give_back(second);
+    store_begin(f->store, 100); /* the store goes before it is shown */
+}
+
+static void test_same_objects_of_a_kind(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    store_publish(f->store, 0);
+    const struct snapshot *first = take(f);
+    put_node(f, "n", 2);
+    store_publish(f->store, 50);
+    const struct snapshot *second = take(f);
+    assert_true(snapshot_same(first, second, KIND_POD));
+    assert_false(snapshot_same(first, second, KIND_NODE));
+    put_pod(f, "b", 3, "one");
+    delete_pod(f, "b");
+    put_pod(f, "a", 4, "four");
+    store_publish(f->store, 100);
+    const struct snapshot *third = take(f);
+    assert_false(snapshot_same(second, third, KIND_POD));
+    assert_true(snapshot_same(second, third, KIND_NODE));
+    give_back(first);
+    give_back(second);
+    give_back(third);
+}
+
 /* Label values come and go: the table is made anew when most of it is dead, and every object still
  * reads the same. */
 static void test_dead_symbols_are_forgotten(void **state)
@@ -393,6 +484,10 @@ int main(void)
         TEST(test_a_list_begun_twice_counts_from_the_first),
         TEST(test_equal_content_has_one_order),
         TEST(test_publishing_waits_its_turn),
+        TEST(test_what_says_nothing_new_changes_nothing),
+        TEST(test_a_list_keeps_what_did_not_change),
+        TEST(test_a_snapshot_that_is_not_shown_yet),
+        TEST(test_same_objects_of_a_kind),
         TEST(test_dead_symbols_are_forgotten),
         TEST(test_readers_beside_the_writer),
     };

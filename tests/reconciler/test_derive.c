@@ -1,0 +1,157 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "reconciler/derive.h"
+
+/* A provider without a machine to sell. */
+
+static uint64_t moved;
+
+static bool types(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
+                  struct err *err)
+{
+    (void)p, (void)a, (void)syms, (void)err;
+    *out = (struct catalogue){.count = 0};
+    return true;
+}
+
+static uint64_t generation(struct provider *p)
+{
+    (void)p;
+    return moved;
+}
+
+static const struct provider_ops ops = {.name = "none", .types = types, .generation = generation};
+static struct provider provider = {.ops = &ops};
+
+struct fixture {
+    struct derive *derive;
+    struct store *store;
+    struct doc_parser *parser;
+    mono_ms now;
+};
+
+static int setup(void **state)
+{
+    static const struct world_options options;
+    struct fixture *f = mem_new(sizeof(*f));
+    moved = 1;
+    f->derive = derive_new(&provider, &options);
+    struct store_deriver deriver = derive_deriver(f->derive);
+    f->store = store_new(&deriver);
+    f->parser = doc_parser_new();
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    store_free(f->store);
+    derive_free(f->derive);
+    doc_parser_free(f->parser);
+    free(f);
+    return 0;
+}
+
+static void put(struct fixture *f, enum kind kind, const char *name, const char *spec)
+{
+    static int version;
+    char json[512];
+    const struct doc *doc;
+    struct err err;
+    snprintf(json, sizeof(json),
+             "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"u-%s\","
+             "\"resourceVersion\":\"%d\"},\"spec\":%s}",
+             name, name, ++version, spec);
+    if (!doc_parse_json(f->parser, span_of(json), &doc, &err))
+        fail_msg("%s: %s", err.msg, json);
+    store_event(f->store, kind, WATCH_PUT, doc_root(doc));
+}
+
+static void list_all(struct fixture *f)
+{
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        store_list_begin(f->store, k);
+        store_list_end(f->store, k);
+    }
+}
+
+static const struct snapshot *publish(struct fixture *f)
+{
+    f->now += STORE_PUBLISH_MS;
+    store_publish(f->store, f->now);
+    return (const struct snapshot *)share_take(store_share(f->store));
+}
+
+static void give_back(const struct snapshot *s)
+{
+    shared_unref((struct shared *)(uintptr_t)&s->shared);
+}
+
+static void test_no_world_of_a_part_of_the_cluster(void **state)
+{
+    struct fixture *f = *state;
+    store_list_begin(f->store, KIND_POD);
+    put(f, KIND_POD, "a", "{}");
+    const struct snapshot *part = publish(f);
+    list_all(f);
+    const struct snapshot *all = publish(f);
+    assert_null(derive_world(part));
+    assert_non_null(derive_world(all));
+    give_back(part);
+    give_back(all);
+}
+
+static void test_what_no_world_reads_makes_none(void **state)
+{
+    struct fixture *f = *state;
+    list_all(f);
+    put(f, KIND_NODE, "n", "{}");
+    const struct snapshot *first = publish(f);
+    put(f, KIND_KWOK_NODE_CLASS, "default", "{}");
+    const struct snapshot *second = publish(f);
+    assert_ptr_not_equal(first, second);
+    assert_ptr_equal(derive_world(first), derive_world(second));
+    give_back(first); /* the second still reads of its world */
+    share_reap(store_share(f->store));
+    assert_int_equal(world_find_node(derive_world(second), SPAN("n")), 0);
+    put(f, KIND_NODE, "m", "{}");
+    const struct snapshot *third = publish(f);
+    assert_ptr_not_equal(derive_world(third), derive_world(second));
+    assert_int_equal(world_node_count(derive_world(second)), 1);
+    assert_int_equal(world_node_count(derive_world(third)), 2);
+    give_back(second);
+    give_back(third);
+}
+
+static void test_other_types_make_another_world(void **state)
+{
+    struct fixture *f = *state;
+    list_all(f);
+    const struct snapshot *first = publish(f);
+    assert_false(derive_is_stale(f->derive));
+    moved++;
+    assert_true(derive_is_stale(f->derive));
+    const struct snapshot *second = publish(f);
+    assert_ptr_not_equal(derive_world(first), derive_world(second));
+    assert_false(derive_is_stale(f->derive));
+    give_back(first);
+    give_back(second);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        TEST(test_no_world_of_a_part_of_the_cluster),
+        TEST(test_what_no_world_reads_makes_none),
+        TEST(test_other_types_make_another_world),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
