@@ -1,19 +1,23 @@
 /* classes: pods of one shape are one class with a count.
  *
- * A shape is what decides where a pod can run: requests, constraints, host ports. It splits into a
- * request vector and tries: the ways to state its constraints, in the order in which the search
- * relaxes them (spec provisioning 4.3). Each try is a signature, shared by all classes that ask the
- * same, so that what suits a signature is worked out once whatever the requests are. */
+ * A shape is what decides where a pod can run: requests, constraints, host ports, and the labels that
+ * some pod's selector asks for. It splits into a request vector and attempts: the ways to state its
+ * constraints, in the order in which the search relaxes them (Karpenter v1.15.0's order). An attempt
+ * is a signature, shared by all classes that ask the same, so that what suits a signature is worked
+ * out once whatever the requests are, and the topology groups that bind it. */
 #ifndef PLANNER_CLASSES_H
 #define PLANNER_CLASSES_H
 
 #include "kube/pod.h"
 #include "kube/requirement.h"
 #include "planner/intern.h"
+#include "planner/topology/topology.h"
 
-/* One statement of constraints: node selector and one required term, tolerations, host ports. */
+/* One statement of constraints: node selector and one required term, the heaviest preference left,
+ * tolerations, host ports. */
 struct signature {
     struct requirements requirements;
+    struct requirements strict; /* without the preference: the domains in which topology counts */
     struct tolerations tolerations;
     struct host_ports ports;
 };
@@ -21,37 +25,33 @@ struct signature {
 struct attempt { /* one way to try a class */
     uint32_t signature;
     bool soft; /* tolerates every PreferNoSchedule taint: the last step of relaxation */
+    bool tied;   /* groups bind it, or look at its pods */
+    bool wavers; /* what refuses it now may take it later: spread, affinity */
+    uint32_t group_count, key_count;
+    const uint32_t *groups; /* that it is bound by */
+    const uint32_t *keys;   /* topology keys in which it must have one definite domain */
 };
 
 /* What this version cannot plan; a pod that needs it is NotSupported, never planned wrongly. */
 enum needed_rule {
     RULE_NONE,
-    RULE_SPREAD,
-    RULE_AFFINITY,
-    RULE_ANTI_AFFINITY,
-    RULE_REPELLED, /* a bound pod's required anti-affinity matches this one */
     RULE_VOLUMES,
     RULE_DEVICES, /* resource claims: a reason of its own */
-    RULE_PREFERRED_SPREAD,
-    RULE_PREFERRED_AFFINITY,
-    RULE_PREFERRED_NODE,
     RULE_COUNT,
 };
 
 struct pod_class {
-    uint32_t first_attempt, attempt_count;
-    uint32_t pods;                    /* in the world */
-    enum needed_rule needs;           /* whatever the options say */
-    enum needed_rule needs_preferred; /* unless preferences are ignored */
-    bool daemon;                      /* DaemonSet pods: room held for DaemonSets is theirs */
-    struct span invalid;              /* why validation leaves the pod out (1.2); absent: valid */
+    uint32_t first_attempt, attempt_count; /* preferences first */
+    uint32_t first_strict, strict_count;   /* without preferences: --preference-policy Ignore, and
+                                              what must hold at all */
+    uint32_t pods;                         /* in the world */
+    enum needed_rule needs;
+    bool daemon;            /* DaemonSet pods: room held for DaemonSets is theirs */
+    struct span invalid;    /* why validation leaves the pod out; absent: valid */
+    sym ns;                 /* with topology rules about only */
+    struct sym_pairs labels; /* those that some selector asks for */
+    struct topology_ties ties;
     const struct pod *example;
-};
-
-/* A bound pod's required anti-affinity: which pods its presence keeps away. */
-struct repeller {
-    sym ns;
-    const struct pod_term *term;
 };
 
 struct classes {
@@ -60,8 +60,7 @@ struct classes {
     const sym *columns; /* resource names of a request vector */
     uint32_t column_count;
     const struct label_rules *rules;
-    struct repeller *repellers; /* to be complete before the first classes_put */
-    uint32_t repeller_count, repeller_capacity;
+    struct topology *topology;
 
     struct intern shapes;   /* as pods come; several may be one class */
     uint32_t *class_of_shape;
@@ -80,9 +79,8 @@ struct classes {
 };
 
 void classes_init(struct classes *c, struct arena *a, struct symtab *syms, const sym *columns,
-                  uint32_t column_count, const struct label_rules *rules);
-/* Bound pods first: their anti-affinity decides which others are RULE_REPELLED. */
-void classes_add_repeller(struct classes *c, const struct pod *bound);
+                  uint32_t column_count, const struct label_rules *rules,
+                  struct topology *topology);
 uint32_t classes_put(struct classes *c, const struct pod *p);
 int32_t classes_find(const struct classes *c, const struct pod *p); /* -1: shape unknown */
 
@@ -96,7 +94,10 @@ int32_t classes_column(const struct classes *c, sym resource);
 /* Adds to a vector what it has a column for. */
 void classes_add_vector(const struct classes *c, amount *vector, struct resources r);
 
-const char *rule_text(enum needed_rule r); /* "topology spread constraints"… */
+/* Attempts of a pod, appended to c->attempts: attempts.c. */
+void classes_state(struct classes *c, const struct pod *p, struct pod_class *k);
+
+const char *rule_text(enum needed_rule r); /* "persistent volumes"… */
 bool ports_conflict(struct host_ports a, struct host_ports b);
 
 #endif

@@ -46,6 +46,7 @@ struct world {
     sym *columns;
     uint32_t column_count, column_capacity;
     struct classes classes;
+    struct topology topology;
     struct types types;
     uint32_t *daemons; /* classes of the DaemonSets' pods */
     uint32_t daemon_count;
@@ -73,6 +74,7 @@ struct world {
     uint32_t unbound_mask;
 };
 
+struct sym_pairs world_row_labels(const struct world_node *n);
 /* The first taint that is not tolerated, or NULL. */
 const struct taint *world_untolerated(const struct signature *s, bool soft, struct taints taints);
 /* FIT_YES, FIT_TAINT or FIT_SELECTOR. *key_out (may be NULL) is the label that decides. */
@@ -93,8 +95,9 @@ static inline bool vector_fits(const amount *request, const amount *room, uint32
 /* The waiting pod with this uid that is not bound, or NULL. */
 const struct waiting_pod *world_unbound(const struct world *w, struct span uid);
 
-/* Steps of world_build, in this order, each in a file of its own. */
+/* Steps of world_build, each in a file of its own: rows before the pods that stand on them, profiles
+ * when every class is known, topology_finish last. */
 void world_build_rows(struct world *w, const struct world_input *in);
-void world_build_profiles(struct world *w); /* after every class is known */
+void world_build_profiles(struct world *w);
 
 #endif

@@ -58,8 +58,8 @@ enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t 
 static enum fit best_attempt(const struct world *w, const struct pod_class *k, uint32_t row)
 {
     enum fit best = FIT_TAINT;
-    for (uint32_t i = 0; i < k->attempt_count; i++) {
-        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
+    for (uint32_t i = 0; i < k->strict_count; i++) {
+        const struct attempt *try = &w->classes.attempts[k->first_strict + i];
         enum fit f = world_suits(w, try, w->profile_of[row], NULL);
         if (f == FIT_YES)
             return FIT_YES;
@@ -87,7 +87,7 @@ enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const
             return FIT_RESOURCES;
     }
     struct host_ports there = {w->ports[row].items, w->ports[row].count};
-    if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_attempt].signature].ports,
+    if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_strict].signature].ports,
                        there))
         return FIT_PORTS;
     return k->needs == RULE_NONE ? FIT_YES : FIT_UNKNOWN;

@@ -1,11 +1,12 @@
-/* Nodes and claims only fill up during a pass, so what refused a class once refuses it for ever.
- * Three things follow. First fit over nodes is a cursor a class, which never goes back. A claim that
- * refused a class is skipped by one bit. A class that found no place is not tried again: upstream's
- * rounds over the failures cannot end otherwise while no rule counts by domain.
+/* Nodes and claims only fill up during a pass, so most refusals hold for ever: a row or claim that
+ * refused an attempt so is skipped by one bit. Topology spread and affinity are different: what they
+ * refuse now they may allow later, and they are asked again each time.
  *
- * "Fewest pods first" is a list of claims for each number of pods. A claim that gets a pod goes to the
- * front of the next list, a new one to the end of the list of one: the order that a stable sort by
- * count gives when it is applied over and over, as upstream does. */
+ * A class that found no place is not tried again before some number that its groups look at has
+ * changed; upstream goes over its failures in rounds, and so do we.
+ *
+ * "Fewest pods first" is a set of claims for each number of pods. Which of several with equally many
+ * comes first is open upstream (its sort is not stable); here it is the oldest. */
 #include "planner/greedy.h"
 
 #include <stdlib.h>
@@ -13,89 +14,99 @@
 #include "planner/places.h"
 
 enum { STOP_EVERY = 256 };
-static const uint32_t NIL = UINT32_MAX; /* no enumerator: those are ints */
 
-struct progress { /* of one attempt of one class */
-    uint32_t next_row;
-    uint8_t *suits;    /* by profile: 0 unknown, 1 yes, 2 no */
-    uint64_t *refused; /* claims */
-    uint32_t refused_words;
+struct bitset { /* grows */
+    uint64_t *words;
+    uint32_t count;
 };
 
-struct bucket {
-    uint32_t first, last;
+struct progress { /* of one attempt of one class */
+    uint64_t *refused_rows;
+    uint32_t first_word; /* rows below are all refused */
+    uint8_t *suits;      /* by profile: 0 unknown, 1 yes, 2 no */
+    struct bitset refused; /* claims */
+};
+
+struct verdict { /* of a class that found no place */
+    uint8_t outcome; /* 0: none yet */
+    uint64_t version;
 };
 
 struct greedy {
     struct trial *t;
     const struct world *w;
+    bool ignore_preferences;
     amount *least; /* elementwise, of all pods in the queue */
     struct progress *progress; /* by attempt */
-    uint8_t *given_up;         /* outcome by class; 0: not yet */
-    struct bucket *buckets;    /* by number of pods */
+    struct verdict *verdicts;  /* by class */
+    struct bitset *buckets;    /* claims by number of pods */
     uint32_t bucket_count, bucket_capacity;
-    uint32_t *next, *prev; /* by claim */
-    uint32_t next_count, next_capacity, prev_count, prev_capacity;
+    uint64_t **allowed; /* scratch, by topology key: the domains that the attempt may go to now */
 };
 
-/* --- claims by number of pods --- */
+/* --- sets that grow --- */
 
-static struct bucket *bucket_of(struct greedy *g, uint32_t pods)
+static void bitset_add(struct arena *a, struct bitset *s, uint32_t i)
 {
-    static const struct bucket empty = {NIL, NIL};
+    if (i / 64 >= s->count) {
+        uint32_t count = i / 64 * 2 + 2;
+        uint64_t *more = ARENA_ARRAY(a, uint64_t, count);
+        if (s->count != 0)
+            memcpy(more, s->words, s->count * sizeof(*more));
+        *s = (struct bitset){more, count};
+    }
+    bits_add(s->words, i);
+}
+
+static uint64_t bitset_word(const struct bitset *s, uint32_t word)
+{
+    return word < s->count ? s->words[word] : 0;
+}
+
+static void bucket_add(struct greedy *g, uint32_t claim, uint32_t pods)
+{
+    static const struct bitset empty;
     while (g->bucket_count <= pods)
         ARENA_PUSH(g->t->arena, g->buckets, g->bucket_count, g->bucket_capacity, empty);
-    return &g->buckets[pods];
+    bitset_add(g->t->arena, &g->buckets[pods], claim);
 }
 
-static void bucket_take(struct greedy *g, uint32_t claim, uint32_t pods)
-{
-    struct bucket *b = bucket_of(g, pods);
-    uint32_t before = g->prev[claim], after = g->next[claim];
-    *(before == NIL ? &b->first : &g->next[before]) = after;
-    *(after == NIL ? &b->last : &g->prev[after]) = before;
-}
-
-static void bucket_push_front(struct greedy *g, uint32_t claim, uint32_t pods)
-{
-    struct bucket *b = bucket_of(g, pods);
-    g->prev[claim] = NIL;
-    g->next[claim] = b->first;
-    *(b->first == NIL ? &b->last : &g->prev[b->first]) = claim;
-    b->first = claim;
-}
-
-static void bucket_push_back(struct greedy *g, uint32_t claim, uint32_t pods)
-{
-    struct bucket *b = bucket_of(g, pods);
-    ARENA_PUSH(g->t->arena, g->next, g->next_count, g->next_capacity, NIL);
-    ARENA_PUSH(g->t->arena, g->prev, g->prev_count, g->prev_capacity, b->last);
-    *(b->last == NIL ? &b->first : &g->next[b->last]) = claim;
-    b->last = claim;
-}
-
-static bool refused(const struct progress *p, uint32_t claim)
-{
-    return claim / 64 < p->refused_words && bits_has(p->refused, claim);
-}
-
-static void refuse(struct greedy *g, struct progress *p, uint32_t claim)
-{
-    if (claim / 64 >= p->refused_words) {
-        uint32_t words = claim / 64 * 2 + 2;
-        uint64_t *more = ARENA_ARRAY(g->t->arena, uint64_t, words);
-        if (p->refused_words != 0)
-            memcpy(more, p->refused, p->refused_words * sizeof(*more));
-        p->refused = more;
-        p->refused_words = words;
-    }
-    bits_add(p->refused, claim);
-}
-
-/* A claim with less room than any pod of the queue asks is full: it leaves the lists. */
+/* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
 static bool is_full(const struct greedy *g, uint32_t claim)
 {
     return !vector_fits(g->least, g->t->claims[claim].headroom, g->w->column_count);
+}
+
+/* --- the domains that are open now --- */
+
+static void find_allowed(struct greedy *g, const struct pod_class *k, const struct attempt *try)
+{
+    for (uint32_t i = 0; try->wavers && i < try->key_count; i++)
+        tally_domains(&g->t->tally, k, try, try->keys[i], g->allowed[try->keys[i]]);
+}
+
+/* Spares the full question for targets whose domain is known and closed. */
+static bool domain_open(const struct greedy *g, const struct attempt *try, uint32_t at,
+                        int32_t domain)
+{
+    return domain < 0 || bits_has(g->allowed[try->keys[at]], (uint32_t)domain);
+}
+
+static bool row_open(const struct greedy *g, const struct attempt *try, uint32_t row)
+{
+    for (uint32_t i = 0; i < try->key_count; i++)
+        if (!domain_open(g, try, i, g->w->topology.keys[try->keys[i]].of_row[row]))
+            return false;
+    return true;
+}
+
+static bool claim_open(struct greedy *g, const struct attempt *try, uint32_t claim)
+{
+    const int32_t *definite = specs_definite(&g->t->specs, g->t->claims[claim].spec);
+    for (uint32_t i = 0; i < try->key_count; i++)
+        if (!domain_open(g, try, i, definite[try->keys[i]]))
+            return false;
+    return true;
 }
 
 /* --- the three stages --- */
@@ -104,21 +115,45 @@ static bool row_suits(struct greedy *g, struct progress *p, const struct attempt
                       uint32_t row)
 {
     uint32_t profile = g->w->profile_of[row];
-    if (p->suits == NULL)
-        p->suits = ARENA_ARRAY(g->t->arena, uint8_t, g->w->profile_count);
     if (p->suits[profile] == 0)
         p->suits[profile] = world_suits(g->w, try, profile, NULL) == FIT_YES ? 1 : 2;
     return p->suits[profile] == 1;
 }
 
+static enum answer ask_row(struct greedy *g, struct progress *p, const struct attempt *try,
+                           uint32_t row, uint32_t class_id)
+{
+    if (try->wavers && !row_open(g, try, row))
+        return ANSWER_NOT_NOW;
+    enum answer a = trial_ask_row(g->t, row, class_id, try);
+    return a == ANSWER_YES && !row_suits(g, p, try, row) ? ANSWER_NEVER : a;
+}
+
 static bool on_node(struct greedy *g, struct progress *p, const struct attempt *try,
                     uint32_t pod, uint32_t class_id)
 {
-    for (; p->next_row < g->w->node_count; p->next_row++)
-        if (trial_row_holds(g->t, p->next_row, class_id, try) &&
-            row_suits(g, p, try, p->next_row)) {
-            trial_place_on_node(g->t, p->next_row, pod, class_id, try);
-            return true;
+    uint32_t words = bits_words(g->w->node_count);
+    if (p->refused_rows == NULL) {
+        p->refused_rows = ARENA_ARRAY(g->t->arena, uint64_t, words);
+        p->suits = ARENA_ARRAY(g->t->arena, uint8_t, g->w->profile_count);
+        for (uint32_t row = g->w->node_count; row < words * 64; row++)
+            bits_add(p->refused_rows, row);
+    }
+    while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
+        p->first_word++;
+    for (uint32_t word = p->first_word; word < words; word++)
+        for (uint64_t left = ~p->refused_rows[word]; left != 0; left &= left - 1) {
+            uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
+            switch (ask_row(g, p, try, row, class_id)) {
+            case ANSWER_YES:
+                trial_place_on_node(g->t, row, pod, class_id, try);
+                return true;
+            case ANSWER_NEVER:
+                bits_add(p->refused_rows, row);
+                break;
+            case ANSWER_NOT_NOW:
+                break;
+            }
         }
     return false;
 }
@@ -127,18 +162,25 @@ static bool on_claim(struct greedy *g, struct progress *p, const struct attempt 
                      uint32_t pod, uint32_t class_id)
 {
     for (uint32_t pods = 1; pods < g->bucket_count; pods++)
-        for (uint32_t claim = g->buckets[pods].first; claim != NIL; claim = g->next[claim]) {
-            if (refused(p, claim))
-                continue;
-            if (!trial_place_on_claim(g->t, claim, pod, class_id, try)) {
-                refuse(g, p, claim);
-                continue;
+        for (uint32_t word = 0; word < g->buckets[pods].count; word++)
+            for (uint64_t left = g->buckets[pods].words[word] & ~bitset_word(&p->refused, word);
+                 left != 0; left &= left - 1) {
+                uint32_t claim = word * 64 + (uint32_t)__builtin_ctzll(left);
+                if (try->wavers && !claim_open(g, try, claim))
+                    continue;
+                switch (trial_place_on_claim(g->t, claim, pod, class_id, try)) {
+                case ANSWER_YES:
+                    bits_drop(g->buckets[pods].words, claim);
+                    if (!is_full(g, claim))
+                        bucket_add(g, claim, pods + 1);
+                    return true;
+                case ANSWER_NEVER:
+                    bitset_add(g->t->arena, &p->refused, claim);
+                    break;
+                case ANSWER_NOT_NOW:
+                    break;
+                }
             }
-            bucket_take(g, claim, pods);
-            if (!is_full(g, claim))
-                bucket_push_front(g, claim, pods + 1);
-            return true;
-        }
     return false;
 }
 
@@ -150,7 +192,7 @@ static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, ui
     for (uint32_t i = 0; i < g->w->option_count; i++)
         switch (trial_open(g->t, i, pod, class_id, try)) {
         case OPEN_YES:
-            bucket_push_back(g, g->t->claim_count - 1, 1);
+            bucket_add(g, g->t->claim_count - 1, 1);
             return OUTCOME_PLACED;
         case OPEN_MIN_VALUES:
             return OUTCOME_MIN_VALUES;
@@ -162,24 +204,38 @@ static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, ui
     return OUTCOME_NO_PLACE;
 }
 
-/* Every attempt goes through all stages before the next, weaker one is made (spec 4.3). */
+static uint64_t class_version(const struct greedy *g, const struct attempt *first, uint32_t count)
+{
+    uint64_t sum = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (first[i].wavers)
+            sum += tally_version(&g->t->tally, &first[i]);
+    return sum;
+}
+
+/* Every attempt goes through all stages before the next, weaker one is made. */
 static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
 {
     const struct pod_class *k = &g->w->classes.items[class_id];
-    if (g->given_up[class_id] != 0)
-        return g->given_up[class_id];
+    uint32_t first = g->ignore_preferences ? k->first_strict : k->first_attempt;
+    uint32_t count = g->ignore_preferences ? k->strict_count : k->attempt_count;
+    const struct attempt *attempts = &g->w->classes.attempts[first];
+    struct verdict *v = &g->verdicts[class_id];
+    if (v->outcome != 0 && v->version == class_version(g, attempts, count))
+        return v->outcome;
     enum outcome out = OUTCOME_NO_PLACE;
-    for (uint32_t i = 0; i < k->attempt_count && out == OUTCOME_NO_PLACE; i++) {
-        const struct attempt *try = &g->w->classes.attempts[k->first_attempt + i];
-        struct progress *p = &g->progress[k->first_attempt + i];
+    for (uint32_t i = 0; i < count && out == OUTCOME_NO_PLACE; i++) {
+        const struct attempt *try = &attempts[i];
+        struct progress *p = &g->progress[first + i];
         if (try->soft && !g->w->soft_taints)
             break;
+        find_allowed(g, k, try);
         if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id))
             return OUTCOME_PLACED;
         out = on_new_claim(g, try, pod, class_id);
     }
     if (out != OUTCOME_PLACED)
-        g->given_up[class_id] = (uint8_t)out;
+        *v = (struct verdict){(uint8_t)out, class_version(g, attempts, count)};
     return out;
 }
 
@@ -196,19 +252,43 @@ static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
     return least;
 }
 
-bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *queue,
-                uint32_t count, uint8_t *outcome_out)
+/* One round over those without a place yet, who come to stand first in the queue again. False when
+ * stopped. */
+static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *queue,
+                      uint32_t *count, uint8_t *outcome_out)
 {
-    struct greedy g = {.t = t, .w = t->world};
-    g.progress = ARENA_ARRAY(t->arena, struct progress, t->world->classes.attempt_count);
-    g.given_up = ARENA_ARRAY(t->arena, uint8_t, t->world->classes.count);
-    g.least = least_of(t, queue, count);
-    for (uint32_t i = 0; i < count; i++) {
+    uint32_t left = 0, n = *count;
+    for (uint32_t i = 0; i < n; i++) {
         if (o->stop != NULL && i % STOP_EVERY == 0 && o->stop(o->user))
             return false;
         uint32_t pod = queue[i];
-        outcome_out[pod] = (uint8_t)place(&g, pod, t->world->waiting[pod].class_id);
+        outcome_out[pod] = (uint8_t)place(g, pod, g->w->waiting[pod].class_id);
+        if (outcome_out[pod] != OUTCOME_PLACED)
+            queue[left++] = pod;
     }
+    *count = left;
+    return true;
+}
+
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *queue,
+                uint32_t count, uint8_t *outcome_out)
+{
+    const struct world *w = t->world;
+    struct greedy g = {.t = t, .w = w, .ignore_preferences = o->ignore_preferences};
+    g.progress = ARENA_ARRAY(t->arena, struct progress, w->classes.attempt_count);
+    g.verdicts = ARENA_ARRAY(t->arena, struct verdict, w->classes.count);
+    g.least = least_of(t, queue, count);
+    g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++)
+        g.allowed[k] = ARENA_ARRAY(t->arena, uint64_t, w->topology.keys[k].words);
+    uint32_t *left = ARENA_ARRAY(t->arena, uint32_t, count), before;
+    if (count != 0)
+        memcpy(left, queue, count * sizeof(*left));
+    do {
+        before = count;
+        if (!run_round(&g, o, left, &count, outcome_out))
+            return false;
+    } while (count != 0 && count < before);
     return true;
 }
 
@@ -225,7 +305,7 @@ static bool seat(struct trial *t, const struct place *place, uint32_t pod)
         return false;
     for (uint32_t i = 0; i < k->attempt_count; i++) {
         const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
-        if (trial_row_holds(t, (uint32_t)row, class_id, try) &&
+        if (trial_ask_row(t, (uint32_t)row, class_id, try) == ANSWER_YES &&
             world_suits(w, try, w->profile_of[row], NULL) == FIT_YES) {
             trial_place_on_node(t, (uint32_t)row, pod, class_id, try);
             return true;

@@ -97,41 +97,50 @@ static uint64_t *bits_copy(struct arena *a, const uint64_t *set, uint32_t words)
     return copy;
 }
 
-static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *try)
+/* The spec with these requirements added, known or new. */
+static int32_t narrow_by(struct specs *s, uint32_t from, const struct requirements *asked,
+                         struct host_ports ports)
 {
     const struct world *w = s->world;
-    const struct signature *g = &w->classes.signatures[try->signature];
     struct spec x = s->items[from];
-    const struct option *o = &w->options[x.option];
-    if (world_untolerated(g, try->soft, o->taints) != NULL)
-        return -1 - NARROW_TAINT;
-    if (!requirements_compatible(&x.requirements, &g->requirements, w->rules.well_known, w->syms,
-                                 NULL, NULL))
-        return -1 - NARROW_REQUIREMENT;
-    if (g->requirements.count == 0 && g->ports.count == 0)
-        return (int32_t)from;
-
     struct requirement *items = ARENA_ARRAY(s->arena, struct requirement, x.requirements.count);
     memcpy(items, x.requirements.items, x.requirements.count * sizeof(*items));
     x.requirements.items = items;
-    requirements_add_all(s->arena, &x.requirements, &g->requirements, w->syms);
-    uint32_t daemon_words = bits_words(o->daemon_count);
+    requirements_add_all(s->arena, &x.requirements, asked, w->syms);
+    uint32_t daemon_words = bits_words(w->options[x.option].daemon_count);
     x.daemons_out = bits_copy(s->arena, x.daemons_out, daemon_words);
     x.types = bits_copy(s->arena, x.types, w->types.words);
-    if (g->ports.count != 0)
-        cut_by_ports(s, &x, g->ports);
+    if (ports.count != 0)
+        cut_by_ports(s, &x, ports);
     struct words words;
     words_init(&words, s->arena);
     spec_words(&words, &x, daemon_words);
     bool is_new;
     uint32_t id = intern_put(&s->known, &words, &is_new);
     if (is_new) {
-        cut_by_requirements(s, &x, &g->requirements);
+        cut_by_requirements(s, &x, asked);
         x.reserved = false;
+        x.domains = NULL;
+        x.definite = NULL;
         spec_finish(s, &x);
         ARENA_PUSH(s->arena, s->items, s->count, s->capacity, x);
     }
     return bits_count(s->items[id].types, w->types.words) != 0 ? (int32_t)id : -1 - NARROW_TYPES;
+}
+
+static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *try)
+{
+    const struct world *w = s->world;
+    const struct signature *g = &w->classes.signatures[try->signature];
+    const struct spec *x = &s->items[from];
+    if (world_untolerated(g, try->soft, w->options[x->option].taints) != NULL)
+        return -1 - NARROW_TAINT;
+    if (!requirements_compatible(&x->requirements, &g->requirements, w->rules.well_known, w->syms,
+                                 NULL, NULL))
+        return -1 - NARROW_REQUIREMENT;
+    if (g->requirements.count == 0 && g->ports.count == 0)
+        return (int32_t)from;
+    return narrow_by(s, from, &g->requirements, g->ports);
 }
 
 static struct narrow_step *step_slot(const struct specs *s, uint64_t key)
@@ -154,18 +163,69 @@ static void steps_grow(struct specs *s)
             *step_slot(s, old[i].key) = old[i];
 }
 
-int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
+static void remember(struct specs *s, uint64_t key, int32_t to)
 {
-    uint64_t key = ((uint64_t)spec << 33 | (uint64_t)try->signature << 1 | try->soft) + 1;
-    struct narrow_step *step = step_slot(s, key);
-    if (step->key == key)
-        return step->to;
-    int32_t to = narrow_now(s, spec, try);
     if (s->step_count * 2 >= s->step_slots)
         steps_grow(s);
     *step_slot(s, key) = (struct narrow_step){key, to};
     s->step_count++;
+}
+
+int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
+{
+    uint64_t key = ((uint64_t)spec << 32 | (uint64_t)try->signature << 1 | try->soft) + 1;
+    struct narrow_step *step = step_slot(s, key);
+    if (step->key == key)
+        return step->to;
+    int32_t to = narrow_now(s, spec, try);
+    remember(s, key, to);
     return to;
+}
+
+int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain)
+{
+    const struct topology_key *k = &s->world->topology.keys[key];
+    uint64_t id = (UINT64_C(1) << 63 | (uint64_t)spec << 31 | (k->first + domain)) + 1;
+    struct narrow_step *step = step_slot(s, id);
+    if (step->key == id)
+        return step->to;
+    struct requirement r = {.key = k->key, .count = 1, .values = &k->domains[domain]};
+    struct requirements asked = {&r, 1};
+    int32_t to = narrow_by(s, spec, &asked, (struct host_ports){0});
+    remember(s, id, to);
+    return to;
+}
+
+const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key)
+{
+    const struct world *w = s->world;
+    struct spec *x = &s->items[spec];
+    if (x->domains == NULL)
+        x->domains = ARENA_ARRAY(s->arena, uint64_t *, w->topology.key_count);
+    if (x->domains[key] == NULL) {
+        const struct topology_key *k = &w->topology.keys[key];
+        x->domains[key] = ARENA_ARRAY(s->arena, uint64_t, k->words);
+        types_domains(&w->types, x->types, x->kinds, &x->requirements, k, w->syms,
+                      x->domains[key]);
+    }
+    return x->domains[key];
+}
+
+const int32_t *specs_definite(struct specs *s, uint32_t spec)
+{
+    const struct topology *t = &s->world->topology;
+    if (s->items[spec].definite == NULL) {
+        int32_t *out = ARENA_ARRAY(s->arena, int32_t, t->key_count);
+        for (uint32_t key = 1; key < t->key_count; key++) {
+            const uint64_t *may = specs_domains(s, spec, key);
+            uint32_t n = bits_count(may, t->keys[key].words);
+            out[key] = n == 1   ? (int32_t)bits_next(may, t->keys[key].words, 0)
+                       : n == 0 ? DOMAIN_NONE
+                                : DOMAIN_OPEN;
+        }
+        s->items[spec].definite = out;
+    }
+    return s->items[spec].definite;
 }
 
 /* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */

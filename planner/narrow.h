@@ -17,6 +17,8 @@ struct spec {
     uint64_t *daemons_out; /* daemon groups whose host ports a pod on the claim wants */
     amount *most;          /* elementwise greatest room over `types`: nothing larger ever fits */
     bool reserved;         /* some type could be had from a reservation */
+    uint64_t **domains;    /* by topology key; see specs_domains */
+    int32_t *definite;     /* by topology key; see specs_definite */
 };
 
 enum narrowing { /* what stops a step, in the order in which it is found */
@@ -27,7 +29,7 @@ enum narrowing { /* what stops a step, in the order in which it is found */
 };
 
 struct narrow_step {
-    uint64_t key; /* spec and attempt, + 1; 0: free */
+    uint64_t key; /* spec and attempt or domain, + 1; 0: free */
     int32_t to;   /* spec, or -1 - enum narrowing */
 };
 
@@ -45,6 +47,15 @@ struct specs {
 void specs_init(struct specs *s, struct arena *a, const struct world *w);
 /* The spec after the attempt, or -1 - enum narrowing. */
 int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try);
+
+/* The spec whose nodes are all in one domain, or -1 - NARROW_TYPES. */
+int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain);
+/* The domains of a topology key in which a node of the spec may turn out to be. */
+const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key);
+
+/* By topology key the one domain in which its nodes will be; DOMAIN_OPEN when there are several,
+ * DOMAIN_NONE when the label will not be there. */
+const int32_t *specs_definite(struct specs *s, uint32_t spec);
 
 /* Whether the type holds the requests in every offering that the spec admits. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,

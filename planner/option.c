@@ -72,8 +72,8 @@ static void daemon_types(const struct option *o, const struct world *w, uint32_t
     memset(set_out, 0, t->words * sizeof(*set_out));
     const struct pod_class *k = &w->classes.items[class_id];
     uint64_t *term = ARENA_ARRAY((struct arena *)&w->arena, uint64_t, t->words);
-    for (uint32_t i = 0; i < k->attempt_count; i++) {
-        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
+    for (uint32_t i = 0; i < k->strict_count; i++) {
+        const struct attempt *try = &w->classes.attempts[k->first_strict + i];
         const struct signature *s = &w->classes.signatures[try->signature];
         if (world_untolerated(s, true, o->taints) != NULL)
             return;

@@ -43,8 +43,6 @@ static bool unsupported(struct solving *s, const struct pod_class *k,
                         struct plan_unschedulable *why)
 {
     enum needed_rule rule = k->needs;
-    if (rule == RULE_NONE && !s->o->ignore_preferences)
-        rule = k->needs_preferred;
     if (rule == RULE_NONE)
         return false;
     if (rule == RULE_DEVICES) {
@@ -82,6 +80,8 @@ static void admit(struct solving *s, uint32_t index)
         fail(s, why, x->pod);
     } else {
         s->queue[s->queued++] = index;
+        if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
+            tally_move_row(&s->trial.tally, k, (uint32_t)world_find_node(s->w, sym_text(s->w->syms, x->pod->node)), -1);
     }
 }
 

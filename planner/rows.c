@@ -90,7 +90,7 @@ static bool speaks_claim(const struct world_node *n)
     return n->node == NULL || !is_registered(n);
 }
 
-static struct sym_pairs row_labels(const struct world_node *n)
+struct sym_pairs world_row_labels(const struct world_node *n)
 {
     return speaks_claim(n) ? n->claim->meta.labels : n->node->meta.labels;
 }
@@ -224,7 +224,7 @@ static void fill_room(struct world *w, uint32_t row)
 
 static double row_price(const struct world *w, const struct world_node *n)
 {
-    struct sym_pairs labels = row_labels(n);
+    struct sym_pairs labels = world_row_labels(n);
     sym type = sym_pairs_get(labels, SYM_INSTANCE_TYPE), zone = sym_pairs_get(labels, SYM_ZONE);
     sym capacity = sym_pairs_get(labels, SYM_CAPACITY_TYPE);
     struct span pool = sym_text(w->syms, sym_pairs_get(labels, SYM_NODEPOOL));
@@ -258,7 +258,7 @@ static double row_price(const struct world *w, const struct world_node *n)
 
 static int32_t row_pool(const struct world *w, const struct world_node *n)
 {
-    struct span name = sym_text(w->syms, sym_pairs_get(row_labels(n), SYM_NODEPOOL));
+    struct span name = sym_text(w->syms, sym_pairs_get(world_row_labels(n), SYM_NODEPOOL));
     for (uint32_t i = 0; name.len != 0 && i < w->pool_count; i++)
         if (span_eq(w->pools[i]->meta.name, name))
             return (int32_t)i;
@@ -347,6 +347,10 @@ static bool *asked_keys(struct world *w, uint32_t limit)
         for (uint32_t i = 0; i < r->count; i++)
             asked[r->items[i].key] = true;
     }
+    for (uint32_t i = 0; i < w->topology.filter_count; i++) /* those of bound pods too */
+        for (uint32_t k = 0; k < w->topology.filters[i].term_count; k++)
+            for (uint32_t r = 0; r < w->topology.filters[i].terms[k].count; r++)
+                asked[w->topology.filters[i].terms[k].items[r].key] = true;
     return asked;
 }
 
@@ -354,7 +358,7 @@ static struct requirements row_requirements(struct world *w, const struct world_
                                             const bool *asked, uint32_t limit)
 {
     struct requirements seen = {0};
-    struct sym_pairs labels = row_labels(n);
+    struct sym_pairs labels = world_row_labels(n);
     bool has_host = false;
     for (uint32_t i = 0; i < labels.count; i++) {
         sym key = requirement_key(w->syms, labels.items[i].key);
@@ -405,8 +409,8 @@ static void profile_daemons(const struct world *w, uint32_t profile, amount *sum
     for (uint32_t d = 0; d < w->daemon_count; d++) {
         const struct pod_class *k = &w->classes.items[w->daemons[d]];
         bool goes = false;
-        for (uint32_t i = 0; i < k->attempt_count && !goes; i++) {
-            struct attempt try = w->classes.attempts[k->first_attempt + i];
+        for (uint32_t i = 0; i < k->strict_count && !goes; i++) {
+            struct attempt try = w->classes.attempts[k->first_strict + i];
             try.soft = true;
             goes = world_suits(w, &try, profile, NULL) == FIT_YES;
         }

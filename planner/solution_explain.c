@@ -198,6 +198,25 @@ static void stop_limits(struct plan *p, const struct option *o, struct trial *t,
                           SPAN_ARG(sym_text(p->syms, w->columns[column])), SPAN_ARG(pool));
 }
 
+static void stop_topology(struct plan *p, const struct option *o, struct stop *s)
+{
+    static const char *const texts[] = {[TOPOLOGY_SPREAD] = "topology spread",
+                                        [TOPOLOGY_AFFINITY] = "pod affinity",
+                                        [TOPOLOGY_ANTI_AFFINITY] = "pod anti-affinity"};
+    const struct topology *t = &p->world->topology;
+    enum topology_kind kind = TOPOLOGY_ANTI_AFFINITY;
+    sym key = SYM_HOSTNAME;
+    for (uint32_t i = s->try->group_count; i-- > 0;) {
+        kind = t->groups[s->try->groups[i]].kind;
+        key = t->keys[t->groups[s->try->groups[i]].key].key;
+    }
+    struct span text = sym_text(p->syms, key);
+    s->sentence = arena_printf(&p->arena, "finds no %.*s in pool %.*s that %s allows",
+                               SPAN_ARG(text), SPAN_ARG(option_name(o)), texts[kind]);
+    s->fix = arena_printf(&p->arena, "loosen the pod's %s over %.*s, or let pool %.*s buy in more of them",
+                          texts[kind], SPAN_ARG(text), SPAN_ARG(option_name(o)));
+}
+
 static void stop_rule(struct plan *p, const struct option *o, struct stop *s)
 {
     const char *rule = s->rule == OPEN_MIN_VALUES ? "minValues" : "reserved capacity";
@@ -243,6 +262,9 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
     case OPEN_LIMITS:
     case OPEN_NODES:
         stop_limits(p, o, t, class_id, &s);
+        break;
+    case OPEN_TOPOLOGY:
+        stop_topology(p, o, &s);
         break;
     case OPEN_MIN_VALUES:
     case OPEN_RESERVED:

@@ -20,6 +20,11 @@ void trial_init(struct trial *t, struct arena *a, const struct world *w)
 {
     *t = (struct trial){.arena = a, .world = w};
     specs_init(&t->specs, a, w);
+    tally_init(&t->tally, a, w);
+    t->left = new_set(t);
+    t->free_domains = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++)
+        t->free_domains[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
     t->row_at = ARENA_ARRAY(a, uint32_t, w->node_count);
     t->budgets = ARENA_ARRAY(a, amount, (size_t)w->option_count * w->column_count);
     t->nodes_left = ARENA_ARRAY(a, amount, w->option_count);
@@ -75,23 +80,28 @@ void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
 {
     vector_move(touch_row(t, row)->left, classes_requests(&t->world->classes, class_id), 1,
                 t->world->column_count);
+    tally_move_row(&t->tally, &t->world->classes.items[class_id], row, -1);
     log_step(t, (struct trial_step){.kind = TRIAL_POD_GONE, .class_id = class_id, .target = row});
 }
 
-bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
+enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
+                          const struct attempt *try)
 {
     const struct world *w = t->world;
     t->asked++;
     if (w->nodes[row].leaving ||
         !vector_fits(classes_requests(&w->classes, class_id), trial_left(t, row), w->column_count))
-        return false;
+        return ANSWER_NEVER;
     uint32_t at = t->row_at[row];
     if (at != 0 && t->rows[at - 1].gone)
-        return false;
+        return ANSWER_NEVER;
     struct host_ports there = {w->ports[row].items, w->ports[row].count};
     if (at != 0)
         there = t->rows[at - 1].ports;
-    return !ports_conflict(w->classes.signatures[try->signature].ports, there);
+    if (ports_conflict(w->classes.signatures[try->signature].ports, there))
+        return ANSWER_NEVER;
+    return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row, NULL)
+                     : ANSWER_YES;
 }
 
 void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
@@ -101,6 +111,7 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
     struct trial_row *r = touch_row(t, row);
     vector_move(r->left, classes_requests(&w->classes, class_id), -1, w->column_count);
     add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
+    tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
     log_step(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0});
 }
 
@@ -141,6 +152,20 @@ static void set_headroom(const struct world *w, struct trial_claim *c, const str
             }
 }
 
+static void count_pod(struct trial *t, uint32_t claim, uint32_t class_id, int by)
+{
+    const struct world *w = t->world;
+    const struct pod_class *k = &w->classes.items[class_id];
+    if (k->ties.counted_by_count + k->ties.keeps_off_count == 0)
+        return;
+    uint32_t spec = t->claims[claim].spec;
+    struct tally_claim c = {.target = w->node_count + claim,
+                            .requirements = &t->specs.items[spec].requirements,
+                            .taints = w->options[t->specs.items[spec].option].taints,
+                            .domain_of = specs_definite(&t->specs, spec)};
+    tally_move_claim(&t->tally, k, &c, by);
+}
+
 static void take_pod(struct trial *t, struct trial_claim *c, uint32_t class_id,
                      const struct attempt *try)
 {
@@ -152,10 +177,82 @@ static void take_pod(struct trial *t, struct trial_claim *c, uint32_t class_id,
     c->pods++;
 }
 
+/* --- one definite domain for every key that matters --- */
+
+struct fitting { /* of one pod into one claim */
+    struct trial *t;
+    const struct trial_claim *claim;
+    const amount *requests; /* with the pod's */
+    const struct pod_class *class;
+    const struct attempt *try;
+    uint32_t witness;
+    bool cut; /* t->left holds the types that are left; else the witness held */
+};
+
 /* The witness spares the look at all types while it holds; which types exactly are left is worked
  * out when it does not, and once at the end. */
-bool trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
-                          const struct attempt *try)
+static bool fits_spec(struct fitting *f, uint32_t spec)
+{
+    struct trial *t = f->t;
+    const struct world *w = t->world;
+    const struct spec *s = &t->specs.items[spec];
+    f->witness = f->claim->witness;
+    f->cut = false;
+    if (bits_has(f->claim->types, f->witness) && bits_has(s->types, f->witness) &&
+        spec_type_holds(w, s, f->witness, f->requests))
+        return true;
+    f->cut = true;
+    for (uint32_t i = 0; i < w->types.words; i++)
+        t->left[i] = f->claim->types[i] & s->types[i];
+    return keep_holding(w, s, t->left, f->requests, &f->witness);
+}
+
+static uint32_t least_loaded(const struct fitting *f, uint32_t key, const uint64_t *among)
+{
+    uint64_t least = UINT64_MAX;
+    uint32_t best = 0;
+    for (BITS_EACH(d, among, f->t->world->topology.keys[key].words)) {
+        uint64_t load = tally_load(&f->t->tally, f->class, f->try, key, d);
+        if (load < least) {
+            least = load;
+            best = d;
+        }
+    }
+    return best;
+}
+
+/* The spec in which every key of the attempt from number `at` on has one domain that its groups
+ * allow and some type holds what is asked; -1: there is none. */
+static int32_t settle(struct fitting *f, uint32_t spec, uint32_t at)
+{
+    struct trial *t = f->t;
+    if (at == f->try->key_count)
+        return fits_spec(f, spec) ? (int32_t)spec : -1;
+    uint32_t key = f->try->keys[at], words = t->world->topology.keys[key].words;
+    const uint64_t *may = specs_domains(&t->specs, spec, key);
+    uint64_t *open = t->free_domains[key];
+    bool optional = tally_domains(&t->tally, f->class, f->try, key, open);
+    uint32_t possible = bits_count(may, words);
+    for (uint32_t i = 0; i < words; i++)
+        open[i] &= may[i];
+    if (possible == 0)
+        return optional ? settle(f, spec, at + 1) : -1;
+    if (possible == 1)
+        return bits_count(open, words) != 0 ? settle(f, spec, at + 1) : -1;
+    while (bits_count(open, words) != 0) {
+        uint32_t d = least_loaded(f, key, open);
+        bits_drop(open, d);
+        int32_t to = specs_settle(&t->specs, spec, key, d);
+        if (to >= 0)
+            to = settle(f, (uint32_t)to, at + 1);
+        if (to >= 0)
+            return to;
+    }
+    return -1;
+}
+
+enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
+                                 const struct attempt *try)
 {
     const struct world *w = t->world;
     struct trial_claim *c = &t->claims[claim];
@@ -163,33 +260,38 @@ bool trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_
     t->asked++;
     if (!vector_fits(requests, c->headroom, w->column_count) ||
         ports_conflict(w->classes.signatures[try->signature].ports, c->ports))
-        return false;
+        return ANSWER_NEVER;
     int32_t to = specs_narrow(&t->specs, c->spec, try);
     if (to < 0)
-        return false;
-    const struct spec *s = &t->specs.items[to];
+        return ANSWER_NEVER;
+    struct fitting f = {.t = t, .claim = c, .requests = c->requests,
+                        .class = &w->classes.items[class_id], .try = try};
+    enum answer host = try->tied ? tally_host(&t->tally, f.class, try, w->node_count + claim, NULL)
+                                 : ANSWER_YES;
+    if (host == ANSWER_NEVER)
+        return host;
+    vector_move(c->requests, requests, 1, w->column_count);
+    bool holds = fits_spec(&f, (uint32_t)to);
+    if (holds && host == ANSWER_YES && try->key_count != 0)
+        to = settle(&f, (uint32_t)to, 0);
+    vector_move(c->requests, requests, -1, w->column_count);
+    if (!holds || host != ANSWER_YES)
+        return holds ? host : ANSWER_NEVER;
+    if (to < 0)
+        return try->wavers ? ANSWER_NOT_NOW : ANSWER_NEVER;
 
-    uint32_t words = w->types.words, columns = w->column_count, before = c->spec;
-    vector_move(c->requests, requests, 1, columns);
-    bool holds = bits_has(s->types, c->witness) && spec_type_holds(w, s, c->witness, c->requests);
-    uint64_t *left = NULL;
-    if (!holds) {
-        left = new_set(t);
-        for (uint32_t i = 0; i < words; i++)
-            left[i] = c->types[i] & s->types[i];
-        holds = keep_holding(w, s, left, c->requests, &c->witness);
-    }
-    vector_move(c->requests, requests, -1, columns);
-    if (!holds)
-        return false;
+    uint32_t before = c->spec;
+    const struct spec *s = &t->specs.items[to];
     c->spec = (uint32_t)to;
-    for (uint32_t i = 0; i < words; i++)
-        c->types[i] &= left != NULL ? left[i] : s->types[i];
-    if (left != NULL)
+    c->witness = f.witness;
+    for (uint32_t i = 0; i < w->types.words; i++)
+        c->types[i] &= f.cut ? t->left[i] : s->types[i];
+    if (f.cut)
         set_headroom(w, c, s);
     take_pod(t, c, class_id, try);
+    count_pod(t, claim, class_id, 1);
     log_step(t, (struct trial_step){TRIAL_ON_CLAIM, pod, class_id, claim, before});
-    return true;
+    return ANSWER_YES;
 }
 
 static bool within_budget(const struct trial *t, uint32_t option, uint32_t type)
@@ -231,6 +333,24 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
     return most;
 }
 
+/* The spec that the first pod of a claim gives it, or -1: no domain is left. */
+static int32_t settle_first(struct trial *t, struct trial_claim *c, uint32_t spec,
+                            uint32_t class_id, const struct attempt *try)
+{
+    const struct world *w = t->world;
+    c->types = c->opened;
+    struct fitting f = {.t = t, .claim = c,
+                        .requests = classes_requests(&w->classes, class_id),
+                        .class = &w->classes.items[class_id], .try = try};
+    if (try->tied &&
+        tally_host(&t->tally, f.class, try, w->node_count + t->claim_count, NULL) != ANSWER_YES)
+        return -1;
+    int32_t to = settle(&f, spec, 0);
+    if (to >= 0)
+        c->witness = f.witness;
+    return to;
+}
+
 enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
                         const struct attempt *try)
 {
@@ -265,14 +385,21 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     }
     if (reserved_in(t, s, c.opened))
         return OPEN_RESERVED;
+    to = settle_first(t, &c, (uint32_t)to, class_id, try);
+    if (to < 0)
+        return OPEN_TOPOLOGY;
+    c.spec = (uint32_t)to;
+    s = &t->specs.items[to];
     c.types = new_set(t);
-    memcpy(c.types, c.opened, w->types.words * sizeof(uint64_t));
+    for (uint32_t i = 0; i < w->types.words; i++)
+        c.types[i] = c.opened[i] & s->types[i];
     c.requests = new_vector(t);
     c.headroom = new_vector(t);
-    c.charged = charge(t, option, c.opened);
+    c.charged = charge(t, option, c.types);
     set_headroom(w, &c, s);
     take_pod(t, &c, class_id, try);
     ARENA_PUSH(t->arena, t->claims, t->claim_count, t->claim_capacity, c);
+    count_pod(t, t->claim_count - 1, class_id, 1);
     log_step(t, (struct trial_step){TRIAL_OPENED, pod, class_id, t->claim_count - 1, 0});
     return OPEN_YES;
 }
@@ -290,13 +417,14 @@ const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
 static uint32_t port_count(const struct trial *t, uint32_t class_id)
 {
     const struct classes *k = &t->world->classes;
-    return k->signatures[k->attempts[k->items[class_id].first_attempt].signature].ports.count;
+    return k->signatures[k->attempts[k->items[class_id].first_strict].signature].ports.count;
 }
 
 static void undo_on_claim(struct trial *t, const struct trial_step *step)
 {
     const struct world *w = t->world;
     struct trial_claim *c = &t->claims[step->target];
+    count_pod(t, step->target, step->class_id, -1);
     c->spec = step->before;
     const struct spec *s = &t->specs.items[c->spec];
     vector_move(c->requests, classes_requests(&w->classes, step->class_id), -1, w->column_count);
@@ -308,9 +436,10 @@ static void undo_on_claim(struct trial *t, const struct trial_step *step)
     c->pods--;
 }
 
-static void undo_opened(struct trial *t)
+static void undo_opened(struct trial *t, const struct trial_step *step)
 {
     const struct world *w = t->world;
+    count_pod(t, step->target, step->class_id, -1);
     const struct trial_claim *c = &t->claims[--t->claim_count];
     uint32_t option = t->specs.items[c->spec].option;
     vector_move(t->budgets + (size_t)option * w->column_count, c->charged, 1, w->column_count);
@@ -328,10 +457,12 @@ void trial_undo(struct trial *t, uint32_t mark)
             struct trial_row *r = touch_row(t, step.target);
             vector_move(r->left, requests, 1, w->column_count);
             r->ports.count -= port_count(t, step.class_id);
+            tally_move_row(&t->tally, &w->classes.items[step.class_id], step.target, -1);
             break;
         }
         case TRIAL_POD_GONE:
             vector_move(touch_row(t, step.target)->left, requests, -1, w->column_count);
+            tally_move_row(&t->tally, &w->classes.items[step.class_id], step.target, 1);
             break;
         case TRIAL_NODE_GONE:
             touch_row(t, step.target)->gone = false;
@@ -340,7 +471,7 @@ void trial_undo(struct trial *t, uint32_t mark)
             undo_on_claim(t, &step);
             break;
         case TRIAL_OPENED:
-            undo_opened(t);
+            undo_opened(t, &step);
             break;
         }
     }

@@ -7,6 +7,7 @@
 #define PLANNER_TRIAL_H
 
 #include "planner/narrow.h"
+#include "planner/topology/tally.h"
 
 struct trial_claim {
     uint32_t spec;
@@ -51,6 +52,9 @@ struct trial {
     uint32_t step_count, step_capacity;
     amount *budgets; /* a row an option */
     amount *nodes_left;
+    struct tally tally;
+    uint64_t **free_domains; /* scratch, by topology key */
+    uint64_t *left;          /* scratch, a set of types */
     uint64_t asked;  /* questions answered so far: the steps of a plan */
 };
 
@@ -68,15 +72,17 @@ void trial_remove_node(struct trial *t, uint32_t row);
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 
-/* Room and host ports of a row; whether the signature suits the node is world_suits. */
-bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try);
+/* Room, host ports and topology of a row; whether the signature suits the node is world_suits. */
+enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
+                          const struct attempt *try);
 void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
                          const struct attempt *try);
 
-/* Whether the claim takes the pod; if so it is placed. A refusal holds as long as nothing is undone:
- * claims only fill up. */
-bool trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
-                          const struct attempt *try);
+/* Whether the claim takes the pod; if so it is placed. ANSWER_NEVER holds as long as nothing is undone:
+ * claims only fill up. A claim whose pods some group counts gets one definite domain in the group's
+ * key, the one with the fewest such pods, so that what was counted stays true. */
+enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
+                                 const struct attempt *try);
 
 enum opening {
     OPEN_YES,
@@ -86,6 +92,7 @@ enum opening {
     OPEN_RESOURCES, /* no type that is left is large enough */
     OPEN_LIMITS,    /* those that are would break the pool's limits */
     OPEN_NODES,     /* the pool's limit of nodes is reached */
+    OPEN_TOPOLOGY,  /* spread, affinity or anti-affinity leave no domain */
     OPEN_MIN_VALUES, /* possible, but needs a rule that this version does not have */
     OPEN_RESERVED,   /* likewise */
 };

@@ -228,6 +228,59 @@ void types_cut_kinds(const struct types *t, uint64_t *set, const uint64_t *kinds
             bits_drop(set, type);
 }
 
+static void add_values(const struct requirement *r, const struct topology_key *key,
+                       const struct symtab *syms, uint64_t *out)
+{
+    for (uint32_t i = 0; !r->complement && i < r->count; i++) {
+        int32_t d = topology_domain(key, r->values[i]);
+        if (d >= 0)
+            bits_add(out, (uint32_t)d);
+    }
+    for (uint32_t d = 0; r->complement && d < key->count; d++)
+        if (requirement_has(r, key->domains[d], syms))
+            bits_add(out, d);
+}
+
+/* Offerings decide where they say something, else the types, else the pool alone. */
+void types_domains(const struct types *t, const uint64_t *set, const uint64_t *kinds,
+                   const struct requirements *claim, const struct topology_key *key,
+                   const struct symtab *syms, uint64_t *out)
+{
+    const struct requirement *asked = requirements_get(claim, key->key);
+    const struct facet *facet = NULL;
+    bool offered = false;
+    memset(out, 0, key->words * sizeof(*out));
+    for (uint32_t f = 0; f < t->facet_count; f++)
+        if (t->facets[f].key == key->key)
+            facet = &t->facets[f];
+    for (uint32_t k = 0; k < t->kind_count && !offered; k++)
+        offered = requirements_get(t->kinds[k], key->key) != NULL;
+    if (!offered && facet == NULL && asked != NULL)
+        add_values(asked, key, syms, out);
+    for (uint32_t k = 0; offered && k < t->kind_count; k++) {
+        const struct requirement *r = requirements_get(t->kinds[k], key->key);
+        bool sold = false;
+        if (!bits_has(kinds, k) || r == NULL)
+            continue;
+        for (BITS_EACH(type, set, t->words))
+            if (bits_has(t->kinds_of + (size_t)type * t->kind_words, k)) {
+                sold = true;
+                break;
+            }
+        if (sold)
+            add_values(r, key, syms, out);
+    }
+    uint32_t words = !offered && facet != NULL ? t->words : 0, last = 0;
+    for (BITS_EACH(type, set, words))
+        if (facet->of_type[type] != 0 && facet->of_type[type] != last) {
+            last = facet->of_type[type];
+            add_values(facet->sets[last - 1], key, syms, out);
+        }
+    for (uint32_t d = 0; asked != NULL && d < key->count; d++)
+        if (bits_has(out, d) && !requirement_has(asked, key->domains[d], syms))
+            bits_drop(out, d);
+}
+
 double types_price(const struct types *t, uint32_t type, const uint64_t *kinds)
 {
     double best = INFINITY;

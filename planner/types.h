@@ -58,6 +58,10 @@ void types_kinds(const struct types *t, uint64_t *kinds_out, const struct requir
                  const struct symtab *syms);
 /* Drops types none of whose offerings is of these kinds. */
 void types_cut_kinds(const struct types *t, uint64_t *set, const uint64_t *kinds);
+/* The domains of the key that a node of these types, bought as one of these kinds, may have. */
+void types_domains(const struct types *t, const uint64_t *set, const uint64_t *kinds,
+                   const struct requirements *claim, const struct topology_key *key,
+                   const struct symtab *syms, uint64_t *out);
 /* Cheapest launchable offering of these kinds, or INFINITY. */
 double types_price(const struct types *t, uint32_t type, const uint64_t *kinds);
 

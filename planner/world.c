@@ -1,6 +1,6 @@
 /* The build is one pass in a fixed order: resource names, types, nodes, pods (which need the nodes
  * they are bound to), DaemonSets, options (which need the DaemonSets), and last what needs every
- * signature: profiles and the room that is left. */
+ * signature: profiles, the room that is left, and where pods are counted. */
 #include "planner/columns.h"
 
 #include <stdlib.h>
@@ -190,7 +190,6 @@ static void build_pods(struct world *w, const struct world_input *in)
         if (p->node == SYM_NONE || pod_is_terminal(p) || row_of_sym[p->node] == 0)
             continue;
         w->nodes[row_of_sym[p->node] - 1].pod_count++;
-        classes_add_repeller(&w->classes, p);
     }
     build_bound(w, in, row_of_sym);
     for (size_t i = 0; i < in->pod_count; i++) {
@@ -291,7 +290,9 @@ struct world *world_build(const struct world_input *in)
     if (in->catalogue != NULL)
         w->rules = catalogue_rules(in->catalogue);
     build_columns(w, in);
-    classes_init(&w->classes, &w->arena, w->syms, w->columns, w->column_count, &w->rules);
+    topology_init(&w->topology, &w->arena, w->syms, in);
+    classes_init(&w->classes, &w->arena, w->syms, w->columns, w->column_count, &w->rules,
+                 &w->topology);
     types_build(&w->types, &w->arena, w->syms, &w->classes, in->catalogue,
                 w->settings.reserved_capacity);
     build_pools(w, in);
@@ -301,6 +302,7 @@ struct world *world_build(const struct world_input *in)
     build_daemons(w, in);
     build_options(w);
     world_build_profiles(w);
+    topology_finish(&w->topology, w);
     return w;
 }
 

@@ -83,7 +83,7 @@ static void fits(void **state)
         {"a", 600, FIT_RESOURCES},
         {"big", 0, FIT_RESOURCES},
         {"zonal", 0, FIT_SELECTOR},
-        {"spread", 0, FIT_UNKNOWN},
+        {"spread", 0, FIT_YES},
         {"spread", 1800, FIT_RESOURCES}, /* room is known though the rule is not */
         {"port", 0, FIT_PORTS},
     };

@@ -254,18 +254,38 @@ static void nodes(void **state)
     ASKS(TINY) spec_ "}\n" PENDING
 #define ANTI(key_) ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " key_ ", labelSelector: {matchLabels: {app: x}}}]}}"
 
+#define SPREAD(key_, when_)                                                                        \
+    ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: " key_ ", whenUnsatisfiable: " when_  \
+    ", labelSelector: {matchLabels: {app: x}}}]"
+#define TOGETHER(key_) ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " key_ ", labelSelector: {matchLabels: {app: x}}}]}}"
+#define HOST "kubernetes.io/hostname"
+
+/* One claim or node for each domain that the rule makes different. */
+static void topology(void **state)
+{
+    (void)state;
+    static const struct row rows[] = {
+        {"119 spread over zones", PLAIN_POOL LABELLED("a", "app: x", SPREAD(ZONE, "DoNotSchedule")) LABELLED("b", "app: x", SPREAD(ZONE, "DoNotSchedule")), "default-1 small-instance-type/6: a\ndefault-2 small-instance-type/6: b\n", 0},
+        {"126 spread over a key that nobody has", PLAIN_POOL LABELLED("a", "app: x", SPREAD("example.com/rack", "DoNotSchedule")) POD("b", TINY), "default-1 small-instance-type/6: b\na Unschedulable\n", 0},
+        {"126 the same if possible", PLAIN_POOL LABELLED("a", "app: x", SPREAD("example.com/rack", "ScheduleAnyway")), "default-1 small-instance-type/6: a\n", 0},
+        {"129 spread over nodes", PLAIN_POOL LABELLED("a", "app: x", SPREAD(HOST, "DoNotSchedule")) LABELLED("b", "app: x", SPREAD(HOST, "DoNotSchedule")), "default-1 small-instance-type/6: a\ndefault-2 small-instance-type/6: b\n", 0},
+        {"127 spread of others", PLAIN_POOL LABELLED("a", "app: other", SPREAD(HOST, "DoNotSchedule")) LABELLED("b", "app: other", SPREAD(HOST, "DoNotSchedule")), "default-1 small-instance-type/5: a b\n", 0},
+        {"151 apart on nodes", PLAIN_POOL LABELLED("a", "app: x", ANTI(HOST)) LABELLED("b", "app: x", ANTI(HOST)), "default-1 small-instance-type/6: a\ndefault-2 small-instance-type/6: b\n", 0},
+        {"148 together on a node", PLAIN_POOL LABELLED("a", "app: x", TOGETHER(HOST)) LABELLED("b", "app: x", TOGETHER(HOST)), "default-1 small-instance-type/5: a b\n", 0},
+        {"157 together with nobody", PLAIN_POOL LABELLED("a", "app: other", TOGETHER(HOST)), "a Unschedulable\n", 0},
+        {"154 kept off by a bound pod", PLAIN_POOL NODE("n1", "", "") BOUND("b", "n1", TINY, ", labels: {app: x}", ANTI(HOST)) LABELLED("a", "app: x", "") LABELLED("c", "app: other", ""), "default-1 small-instance-type/6: a\nnode n1: c\n", 0},
+        {"54 preference that contradicts", PLAIN_POOL POD_WITH("a", TINY, "nodeSelector: {" ZONE ": test-zone-1}, affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: " TERM(E_IN(ZONE, "test-zone-2")) "}]}}"), "default-1 small-instance-type/6: a\n", 0},
+    };
+    check_rows(rows, COUNT_OF(rows));
+}
+
 static void not_supported(void **state)
 {
     (void)state;
     static const char NOT[] = "a NotSupported\n";
     static const struct row rows[] = {
-        {"spread", PLAIN_POOL LABELLED("a", "app: x", ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: " ZONE ", whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]"), NOT, 0},
-        {"spread if possible", PLAIN_POOL LABELLED("a", "app: x", ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: " ZONE ", whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: x}}}]"), NOT, 0},
-        {"anti-affinity", PLAIN_POOL LABELLED("a", "app: x", ANTI(ZONE)), NOT, 0},
-        {"repelled by a bound pod", PLAIN_POOL NODE("n1", "", "") BOUND("b", "n1", TINY, ", labels: {app: x}", ANTI(ZONE)) LABELLED("a", "app: x", "") LABELLED("c", "app: other", ""), "node n1: c\na NotSupported\n", 0},
         {"volume", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"), NOT, 0},
         {"resource claims", PLAIN_POOL POD_WITH("a", TINY, "resourceClaims: [{name: gpu, resourceClaimName: g}]"), "a DynamicResourcesNotSupported\n", 0},
-        {"preferred node affinity", PLAIN_POOL POD_WITH("a", TINY, "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, preference: " TERM(E_IN(ZONE, "test-zone-1")) "}]}}"), NOT, 0},
         {"volumes that need no rule", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, emptyDir: {}}]"), "default-1 small-instance-type/6: a\n", 0},
     };
     check_rows(rows, COUNT_OF(rows));
@@ -351,7 +371,7 @@ int main(void)
         cmocka_unit_test(provisionability), cmocka_unit_test(pools),
         cmocka_unit_test(requirements),     cmocka_unit_test(packing),
         cmocka_unit_test(limits),           cmocka_unit_test(daemons),
-        cmocka_unit_test(nodes),            cmocka_unit_test(not_supported),
+        cmocka_unit_test(nodes),            cmocka_unit_test(topology), cmocka_unit_test(not_supported),
         cmocka_unit_test(offerings),        cmocka_unit_test(claim_contents),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,23 +79,23 @@ static void rows(void **state)
     struct trial *t = &f->t;
     const struct attempt *try = first_try(f, f->a);
     uint32_t start = trial_mark(t);
-    assert_true(trial_row_holds(t, 0, f->a, try));
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_YES);
     trial_place_on_node(t, 0, 0, f->a, try);
     assert_int_equal(trial_left(t, 0)[0], 500);
-    assert_false(trial_row_holds(t, 0, f->a, try)); /* too little, and the port is taken */
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_NEVER); /* too little, and the port is taken */
     uint32_t mark = trial_mark(t);
     trial_remove_pod(t, 0, f->bound);
     assert_int_equal(trial_left(t, 0)[0], 1000);
-    assert_false(trial_row_holds(t, 0, f->a, try)); /* the port still is */
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_NEVER); /* the port still is */
     trial_undo(t, mark);
     assert_int_equal(trial_left(t, 0)[0], 500);
     trial_undo(t, start);
     assert_int_equal(trial_left(t, 0)[0], 1500);
-    assert_true(trial_row_holds(t, 0, f->a, try));
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_YES);
     trial_remove_node(t, 0);
-    assert_false(trial_row_holds(t, 0, f->a, try));
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_NEVER);
     trial_undo(t, start);
-    assert_true(trial_row_holds(t, 0, f->a, try));
+    assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_YES);
     assert_int_equal(world_requested(f->c.world, 0)[0], 500); /* the world never changed */
 }
 
@@ -109,8 +109,8 @@ static void claims(void **state)
     assert_int_equal(t->budgets[0], 84000); /* the largest type has 16 CPUs */
     uint32_t types = bits_count(trial_claim_types(t, 0), words);
     uint32_t mark = trial_mark(t);
-    assert_false(trial_place_on_claim(t, 0, 1, f->a, first_try(f, f->a))); /* host port */
-    assert_true(trial_place_on_claim(t, 0, 1, f->b, first_try(f, f->b)));
+    assert_int_equal(trial_place_on_claim(t, 0, 1, f->a, first_try(f, f->a)), ANSWER_NEVER); /* host port */
+    assert_int_equal(trial_place_on_claim(t, 0, 1, f->b, first_try(f, f->b)), ANSWER_YES);
     assert_true(bits_count(trial_claim_types(t, 0), words) < types);
     assert_int_equal(t->claims[0].requests[0], 2000);
     trial_undo(t, mark);

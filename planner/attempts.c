@@ -1,0 +1,232 @@
+/* The ways to state a pod's constraints, each weaker than the one before. Upstream relaxes a pod one
+ * step at a time, first that applies: a required node affinity term that is not the last; the
+ * heaviest preferred pod affinity, then anti-affinity, then node affinity; a spread constraint with
+ * ScheduleAnyway; last, PreferNoSchedule taints are tolerated. */
+#include "planner/classes.h"
+#include "planner/shape.h"
+
+#include <stdlib.h>
+
+struct stance { /* what is still asked for; preferences heaviest first */
+    const struct pod *pod;
+    uint32_t term; /* of required node affinity */
+    const struct preferred_node_term **preferred;
+    const struct preferred_pod_term **affinity, **anti;
+    const struct spread **spreads;
+    uint32_t preferred_count, affinity_count, anti_count, spread_count;
+};
+
+/* --- signatures --- */
+
+static const struct node_term *required_term(const struct stance *s)
+{
+    const struct affinity *a = s->pod->affinity;
+    return a != NULL && a->has_required_node && s->term < a->required_node.count
+               ? &a->required_node.items[s->term]
+               : NULL;
+}
+
+static struct requirements of_term(struct classes *c, const struct node_term *t)
+{
+    return requirements_of(c->arena, c->syms, t->match_expressions);
+}
+
+static uint32_t put_signature(struct classes *c, const struct stance *st)
+{
+    const struct pod *p = st->pod;
+    const struct node_term *term = required_term(st);
+    const struct node_term *liked =
+        st->preferred_count != 0 ? &st->preferred[0]->preference : NULL;
+    struct shape s = {.texts = NULL};
+    words_init(&s.words, c->arena);
+    shape_labels(&s, p->node_selector);
+    shape_expressions(&s, term != NULL ? term->match_expressions : (struct expressions){0});
+    shape_expressions(&s, liked != NULL ? liked->match_expressions : (struct expressions){0});
+    shape_tolerations(&s, p->tolerations);
+    shape_ports(&s, p->ports);
+    bool is_new;
+    uint32_t id = intern_put(&c->stated, &s.words, &is_new);
+    if (!is_new)
+        return id;
+    struct signature g = {.tolerations = p->tolerations, .ports = p->ports};
+    g.strict = requirements_of_labels(c->arena, c->syms, p->node_selector);
+    if (term != NULL) {
+        struct requirements r = of_term(c, term);
+        requirements_add_all(c->arena, &g.strict, &r, c->syms);
+    }
+    requirements_add_all(c->arena, &g.requirements, &g.strict, c->syms);
+    if (liked != NULL) {
+        struct requirements r = of_term(c, liked);
+        requirements_add_all(c->arena, &g.requirements, &r, c->syms);
+    }
+    ARENA_PUSH(c->arena, c->signatures, c->signature_count, c->signature_capacity, g);
+    return id;
+}
+
+/* --- groups --- */
+
+static int number_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_groups(struct classes *c, const struct stance *s, struct attempt *out)
+{
+    struct topology *t = c->topology;
+    const struct affinity *a = s->pod->affinity;
+    uint32_t *list = NULL, count = 0, capacity = 0;
+    for (uint32_t i = 0; i < s->spread_count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_spread(t, s->pod, s->spreads[i]));
+    for (uint32_t i = 0; a != NULL && i < a->required_pod.count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_term(t, s->pod, &a->required_pod.items[i], TOPOLOGY_AFFINITY,
+                                     false));
+    for (uint32_t i = 0; a != NULL && i < a->required_anti.count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_term(t, s->pod, &a->required_anti.items[i],
+                                     TOPOLOGY_ANTI_AFFINITY, false));
+    for (uint32_t i = 0; i < s->affinity_count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_term(t, s->pod, &s->affinity[i]->term, TOPOLOGY_AFFINITY,
+                                     false));
+    for (uint32_t i = 0; i < s->anti_count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_term(t, s->pod, &s->anti[i]->term, TOPOLOGY_ANTI_AFFINITY,
+                                     false));
+    if (count != 0)
+        qsort(list, count, sizeof(*list), number_order);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || list[i] != list[i - 1])
+            list[out->group_count++] = list[i];
+    out->groups = list;
+}
+
+static void push_attempt(struct classes *c, const struct stance *s, bool soft)
+{
+    struct attempt try = {.signature = put_signature(c, s), .soft = soft};
+    put_groups(c, s, &try);
+    ARENA_PUSH(c->arena, c->attempts, c->attempt_count, c->attempt_capacity, try);
+}
+
+/* --- the chain --- */
+
+/* True when there was something to drop. */
+static bool relax(struct stance *s)
+{
+    const struct affinity *a = s->pod->affinity;
+    if (a != NULL && a->has_required_node && s->term + 1 < a->required_node.count) {
+        s->term++;
+        return true;
+    }
+    if (s->affinity_count != 0) {
+        s->affinity++;
+        s->affinity_count--;
+        return true;
+    }
+    if (s->anti_count != 0) {
+        s->anti++;
+        s->anti_count--;
+        return true;
+    }
+    if (s->preferred_count != 0) {
+        s->preferred++;
+        s->preferred_count--;
+        return true;
+    }
+    for (uint32_t i = 0; i < s->spread_count; i++)
+        if (!s->spreads[i]->hard) {
+            s->spreads[i] = s->spreads[--s->spread_count];
+            return true;
+        }
+    return false;
+}
+
+/* Heaviest first, equal ones in their order. */
+static uint32_t sort_terms(struct classes *c, struct preferred_pod_terms terms,
+                           const struct preferred_pod_term ***out)
+{
+    const struct preferred_pod_term **sorted =
+        ARENA_ARRAY(c->arena, const struct preferred_pod_term *, terms.count);
+    for (uint32_t i = 0; i < terms.count; i++) {
+        uint32_t at = i;
+        for (; at > 0 && sorted[at - 1]->weight < terms.items[i].weight; at--)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = &terms.items[i];
+    }
+    *out = sorted;
+    return terms.count;
+}
+
+static void add_preferences(struct classes *c, struct stance *s)
+{
+    const struct affinity *a = s->pod->affinity;
+    if (a == NULL)
+        return;
+    s->preferred = ARENA_ARRAY(c->arena, const struct preferred_node_term *, a->preferred_node.count);
+    for (uint32_t i = 0; i < a->preferred_node.count; i++) {
+        const struct preferred_node_term *t = &a->preferred_node.items[i];
+        uint32_t at = s->preferred_count++;
+        for (; at > 0 && s->preferred[at - 1]->weight < t->weight; at--)
+            s->preferred[at] = s->preferred[at - 1];
+        s->preferred[at] = t;
+    }
+    s->affinity_count = sort_terms(c, a->preferred_pod, &s->affinity);
+    s->anti_count = sort_terms(c, a->preferred_anti, &s->anti);
+}
+
+static void add_spreads(struct classes *c, struct stance *s, bool soft_too)
+{
+    s->spreads = ARENA_ARRAY(c->arena, const struct spread *, s->pod->spreads.count);
+    for (uint32_t i = 0; i < s->pod->spreads.count; i++)
+        if (s->pod->spreads.items[i].hard || soft_too)
+            s->spreads[s->spread_count++] = &s->pod->spreads.items[i];
+}
+
+static bool has_preferences(const struct pod *p)
+{
+    const struct affinity *a = p->affinity;
+    for (uint32_t i = 0; i < p->spreads.count; i++)
+        if (!p->spreads.items[i].hard)
+            return true;
+    return a != NULL && (a->preferred_node.count | a->preferred_pod.count |
+                         a->preferred_anti.count) != 0;
+}
+
+static uint32_t push_chain(struct classes *c, struct stance *s)
+{
+    uint32_t first = c->attempt_count;
+    do
+        push_attempt(c, s, false);
+    while (relax(s));
+    push_attempt(c, s, true);
+    return first;
+}
+
+void classes_state(struct classes *c, const struct pod *p, struct pod_class *k)
+{
+    struct stance strict = {.pod = p};
+    add_spreads(c, &strict, false);
+    if (has_preferences(p)) {
+        struct stance s = {.pod = p};
+        add_preferences(c, &s);
+        add_spreads(c, &s, true);
+        k->first_attempt = push_chain(c, &s);
+        k->attempt_count = c->attempt_count - k->first_attempt;
+    }
+    k->first_strict = push_chain(c, &strict);
+    k->strict_count = c->attempt_count - k->first_strict;
+    if (k->attempt_count == 0) {
+        k->first_attempt = k->first_strict;
+        k->attempt_count = k->strict_count;
+    }
+
+    struct topology_ties *ties = &k->ties;
+    const struct affinity *a = p->affinity;
+    uint32_t *off = ARENA_ARRAY(c->arena, uint32_t, a != NULL ? a->required_anti.count : 0);
+    for (uint32_t i = 0; a != NULL && i < a->required_anti.count; i++)
+        off[ties->keeps_off_count++] = topology_put_term(
+            c->topology, p, &a->required_anti.items[i], TOPOLOGY_ANTI_AFFINITY, true);
+    ties->keeps_off = off;
+}

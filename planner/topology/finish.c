@@ -1,0 +1,329 @@
+/* What follows once every class, option and node is known: which domains there are, which groups
+ * matter to which class, and the numbers of bound pods. */
+#include "planner/columns.h"
+
+#include <stdlib.h>
+
+/* --- domains --- */
+
+struct domain { /* while they are put in order */
+    struct span text;
+    sym value;
+};
+
+static int domain_order(const void *a, const void *b)
+{
+    return span_cmp(((const struct domain *)a)->text, ((const struct domain *)b)->text);
+}
+
+static void add_domain(struct world *w, struct topology_key *k, sym value, uint32_t *capacity)
+{
+    if (value >= k->limit) {
+        uint32_t limit = symtab_limit(w->syms) > value ? symtab_limit(w->syms) : value + 1;
+        uint32_t *bigger = ARENA_ARRAY(&w->arena, uint32_t, limit);
+        if (k->limit != 0)
+            memcpy(bigger, k->index, k->limit * sizeof(uint32_t));
+        k->index = bigger;
+        k->limit = limit;
+    }
+    if (k->index[value] != 0)
+        return;
+    ARENA_PUSH(&w->arena, k->domains, k->count, *capacity, value);
+    k->index[value] = k->count;
+}
+
+static void add_values(struct world *w, struct topology_key *k, const struct requirement *r,
+                       uint32_t *capacity)
+{
+    for (uint32_t v = 0; r != NULL && !r->complement && v < r->count; v++)
+        add_domain(w, k, r->values[v], capacity);
+}
+
+/* What can be bought: by the pools, by offerings, by types. */
+static void add_bought(struct world *w, struct topology_key *k, uint32_t *capacity)
+{
+    for (uint32_t o = 0; o < w->option_count; o++)
+        add_values(w, k, requirements_get(&w->options[o].requirements, k->key), capacity);
+    for (uint32_t i = 0; i < w->types.kind_count; i++)
+        add_values(w, k, requirements_get(w->types.kinds[i], k->key), capacity);
+    for (uint32_t f = 0; f < w->types.facet_count; f++)
+        for (uint32_t s = 0; w->types.facets[f].key == k->key && s < w->types.facets[f].count; s++)
+            add_values(w, k, w->types.facets[f].sets[s], capacity);
+}
+
+static sym row_value(struct world *w, uint32_t row, sym key, bool *open_out)
+{
+    struct sym_pairs labels = world_row_labels(&w->nodes[row]);
+    for (uint32_t i = 0; i < labels.count; i++)
+        if (requirement_key(w->syms, labels.items[i].key) == key)
+            return labels.items[i].value;
+    if (w->nodes[row].stage != NODE_LAUNCHING)
+        return SYM_NONE;
+    struct requirements r = requirements_of(&w->arena, w->syms, w->nodes[row].claim->requirements);
+    const struct requirement *asked = requirements_get(&r, key);
+    if (asked != NULL && !asked->complement && asked->count == 1)
+        return asked->values[0];
+    *open_out = asked != NULL;
+    return SYM_NONE;
+}
+
+static void sort_domains(struct world *w, struct topology_key *k)
+{
+    struct domain *sorted = ARENA_ARRAY(&w->arena, struct domain, k->count);
+    for (uint32_t d = 0; d < k->count; d++)
+        sorted[d] = (struct domain){sym_text(w->syms, k->domains[d]), k->domains[d]};
+    if (k->count != 0)
+        qsort(sorted, k->count, sizeof(*sorted), domain_order);
+    for (uint32_t d = 0; d < k->count; d++) {
+        k->domains[d] = sorted[d].value;
+        k->index[sorted[d].value] = d + 1;
+    }
+    k->words = bits_words(k->count);
+}
+
+int32_t topology_domain(const struct topology_key *k, sym value)
+{
+    return value < k->limit ? (int32_t)k->index[value] - 1 : DOMAIN_NONE;
+}
+
+static void finish_key(struct world *w, struct topology_key *k)
+{
+    uint32_t capacity = 0;
+    sym *values = ARENA_ARRAY(&w->arena, sym, w->node_count);
+    k->of_row = ARENA_ARRAY(&w->arena, int32_t, w->node_count);
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        bool open = false;
+        values[row] = row_value(w, row, k->key, &open);
+        k->of_row[row] = open ? DOMAIN_OPEN : DOMAIN_NONE;
+        if (values[row] != SYM_NONE)
+            add_domain(w, k, values[row], &capacity);
+    }
+    add_bought(w, k, &capacity);
+    sort_domains(w, k);
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (values[row] != SYM_NONE)
+            k->of_row[row] = topology_domain(k, values[row]);
+}
+
+/* --- which nodes count for a spread --- */
+
+static bool labels_meet(const struct world *w, const struct topology_filter *f,
+                        const struct requirements *labels, struct syms undefined)
+{
+    for (uint32_t i = 0; i < f->term_count; i++)
+        if (requirements_compatible(labels, &f->terms[i], undefined, w->syms, NULL, NULL))
+            return true;
+    return !f->by_affinity;
+}
+
+static bool taints_meet(const struct topology_filter *f, struct taints taints)
+{
+    for (uint32_t i = 0; f->by_taints && i < taints.count; i++)
+        if (taints.items[i].effect != TAINT_PREFER_NO_SCHEDULE &&
+            !taint_tolerated(&taints.items[i], f->tolerations))
+            return false;
+    return true;
+}
+
+bool topology_admits(const struct world *w, const struct topology_group *g,
+                     const struct requirements *labels, struct taints taints, struct syms undefined)
+{
+    if (g->kind != TOPOLOGY_SPREAD)
+        return true;
+    const struct topology_filter *f = &w->topology.filters[g->filter];
+    return labels_meet(w, f, labels, undefined) && taints_meet(f, taints);
+}
+
+bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row)
+{
+    const struct profile *p = &w->profiles[w->profile_of[row]];
+    return topology_admits(w, g, &p->labels, p->taints, (struct syms){0});
+}
+
+static void finish_group(struct world *w, struct topology_group *g)
+{
+    struct topology *t = &w->topology;
+    const struct topology_key *k = &t->keys[g->key];
+    if (g->key == 0)
+        return;
+    g->counts = ARENA_ARRAY(t->arena, uint32_t, k->count);
+    if (g->kind != TOPOLOGY_SPREAD)
+        return;
+    g->domains = ARENA_ARRAY(t->arena, uint64_t, k->words);
+    uint64_t *some = ARENA_ARRAY(t->arena, uint64_t, k->words);
+    for (uint32_t o = 0; o < w->option_count; o++) {
+        const struct option *x = &w->options[o];
+        if (!topology_admits(w, g, &x->requirements, x->taints, w->rules.well_known))
+            continue;
+        types_domains(&w->types, x->types, x->kinds, &x->requirements, k, w->syms, some);
+        for (uint32_t i = 0; i < k->words; i++)
+            g->domains[i] |= some[i];
+    }
+    /* Upstream, and the scheduler, count nodes that are empty, tainted or leaving as well. */
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (k->of_row[row] >= 0 && w->nodes[row].node != NULL && topology_counts_row(w, g, row))
+            bits_add(g->domains, (uint32_t)k->of_row[row]);
+}
+
+/* --- which groups matter to which class --- */
+
+struct watch_index {
+    uint32_t *first; /* by a label's value, + 1: watches whose first label has it */
+    uint32_t *next;
+    uint32_t general, limit; /* those without a label: a list too */
+    uint32_t *group_of, *group_next; /* groups by watch, + 1 */
+};
+
+static struct watch_index index_watches(struct world *w)
+{
+    struct topology *t = &w->topology;
+    struct watch_index x = {.limit = symtab_limit(w->syms)};
+    x.first = ARENA_ARRAY(t->arena, uint32_t, x.limit);
+    x.next = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
+    for (uint32_t i = t->watch_count; i-- > 0;) {
+        const struct sym_pairs labels = t->watches[i].selector.match_labels;
+        uint32_t *list = labels.count != 0 ? &x.first[labels.items[0].value] : &x.general;
+        x.next[i] = *list;
+        *list = i + 1;
+    }
+    x.group_of = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
+    x.group_next = ARENA_ARRAY(t->arena, uint32_t, t->group_count);
+    for (uint32_t i = t->group_count; i-- > 0;) {
+        x.group_next[i] = x.group_of[t->groups[i].watch];
+        x.group_of[t->groups[i].watch] = i + 1;
+    }
+    return x;
+}
+
+struct group_list {
+    uint32_t *items;
+    uint32_t count, capacity;
+};
+
+static void watched_by(struct world *w, const struct watch_index *x, uint32_t from,
+                       const struct pod_class *k, struct group_list *counted, struct group_list *off)
+{
+    struct topology *t = &w->topology;
+    for (uint32_t i = from; i != 0; i = x->next[i - 1]) {
+        if (!topology_watched(&t->watches[i - 1], k->ns, k->labels))
+            continue;
+        for (uint32_t g = x->group_of[i - 1]; g != 0; g = x->group_next[g - 1]) {
+            struct group_list *list = t->groups[g - 1].inverse ? off : counted;
+            ARENA_PUSH(t->arena, list->items, list->count, list->capacity, g - 1);
+        }
+    }
+}
+
+static int number_order(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Two labels may have one value: then a watch is met twice. */
+static void sort_unique(struct group_list *list)
+{
+    uint32_t n = 0;
+    if (list->count != 0)
+        qsort(list->items, list->count, sizeof(*list->items), number_order);
+    for (uint32_t i = 0; i < list->count; i++)
+        if (i == 0 || list->items[i] != list->items[i - 1])
+            list->items[n++] = list->items[i];
+    list->count = n;
+}
+
+static void finish_ties(struct world *w, const struct watch_index *x, struct pod_class *k)
+{
+    struct group_list counted = {0}, off = {0};
+    watched_by(w, x, x->general, k, &counted, &off);
+    for (uint32_t i = 0; i < k->labels.count; i++)
+        if (k->labels.items[i].value < x->limit)
+            watched_by(w, x, x->first[k->labels.items[i].value], k, &counted, &off);
+    sort_unique(&counted);
+    sort_unique(&off);
+    k->ties.counted_by = counted.items;
+    k->ties.counted_by_count = counted.count;
+    k->ties.kept_off_by = off.items;
+    k->ties.kept_off_by_count = off.count;
+}
+
+static void add_keys(const struct topology *t, const uint32_t *groups, uint32_t count,
+                     uint64_t *keys)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (t->groups[groups[i]].key != 0)
+            bits_add(keys, t->groups[groups[i]].key);
+}
+
+/* Keys other than hostname in which a pod of the class, tried so, must have one definite domain. */
+static void finish_attempt(struct world *w, const struct pod_class *k, struct attempt *try)
+{
+    struct topology *t = &w->topology;
+    uint32_t words = bits_words(t->key_count), count = 0;
+    uint64_t *keys = ARENA_ARRAY(t->arena, uint64_t, words);
+    add_keys(t, try->groups, try->group_count, keys);
+    add_keys(t, k->ties.counted_by, k->ties.counted_by_count, keys);
+    add_keys(t, k->ties.kept_off_by, k->ties.kept_off_by_count, keys);
+    add_keys(t, k->ties.keeps_off, k->ties.keeps_off_count, keys);
+    uint32_t *list = ARENA_ARRAY(t->arena, uint32_t, bits_count(keys, words));
+    for (BITS_EACH(key, keys, words))
+        list[count++] = key;
+    try->keys = list;
+    try->key_count = count;
+    for (uint32_t i = 0; i < try->group_count; i++)
+        try->wavers |= t->groups[try->groups[i]].kind != TOPOLOGY_ANTI_AFFINITY;
+    try->tied = try->group_count + k->ties.counted_by_count + k->ties.kept_off_by_count +
+                    k->ties.keeps_off_count != 0;
+}
+
+/* --- the numbers of bound pods --- */
+
+static void count_group(struct world *w, uint32_t group, uint32_t row)
+{
+    struct topology_group *g = &w->topology.groups[group];
+    const struct topology_key *k = &w->topology.keys[g->key];
+    if (g->key == 0) {
+        pairs_add(&w->topology.hosts, group, row, 1);
+        g->total++;
+    } else if (k->of_row[row] >= 0) {
+        g->counts[k->of_row[row]]++;
+        g->total++;
+    }
+}
+
+static void count_pod(struct world *w, const struct pod_class *k, uint32_t row)
+{
+    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
+        if (topology_counts_row(w, &w->topology.groups[k->ties.counted_by[i]], row))
+            count_group(w, k->ties.counted_by[i], row);
+    for (uint32_t i = 0; i < k->ties.keeps_off_count; i++)
+        count_group(w, k->ties.keeps_off[i], row);
+}
+
+void topology_finish(struct topology *t, struct world *w)
+{
+    if (t->group_count == 0)
+        return;
+    for (uint32_t i = 1; i < t->key_count; i++) {
+        finish_key(w, &t->keys[i]);
+        t->keys[i].first = t->keys[i - 1].first + t->keys[i - 1].count;
+    }
+    for (uint32_t i = 0; i < t->group_count; i++)
+        finish_group(w, &t->groups[i]);
+    struct watch_index x = index_watches(w);
+    for (uint32_t i = 0; i < w->classes.count; i++)
+        finish_ties(w, &x, &w->classes.items[i]);
+    for (uint32_t i = 0; i < w->classes.count; i++) {
+        struct pod_class *k = &w->classes.items[i];
+        for (uint32_t a = 0; a < k->attempt_count; a++)
+            finish_attempt(w, k, &w->classes.attempts[k->first_attempt + a]);
+        for (uint32_t a = 0; a < k->strict_count; a++)
+            finish_attempt(w, k, &w->classes.attempts[k->first_strict + a]);
+    }
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        const struct world_node *n = &w->nodes[row];
+        for (uint32_t i = 0; i < n->pod_count; i++)
+            if (w->bound[n->first_pod + i]->meta.deleted == 0)
+                count_pod(w, &w->classes.items[w->bound_class[n->first_pod + i]], row);
+    }
+}

@@ -1,0 +1,254 @@
+/* From what pods ask for to groups, each kept once. */
+#include "planner/shape.h"
+#include "planner/topology/topology.h"
+
+
+/* --- label keys that selectors ask for --- */
+
+static void see(struct topology *t, sym key)
+{
+    if (key < t->visible_limit)
+        t->visible[key] = true;
+}
+
+static void see_selector(struct topology *t, const struct label_selector *s)
+{
+    t->any = true;
+    for (uint32_t i = 0; i < s->match_labels.count; i++)
+        see(t, s->match_labels.items[i].key);
+    for (uint32_t i = 0; i < s->match_expressions.count; i++)
+        see(t, s->match_expressions.items[i].key);
+}
+
+static void see_keys(struct topology *t, struct syms keys)
+{
+    for (uint32_t i = 0; i < keys.count; i++)
+        see(t, keys.items[i]);
+}
+
+static void see_term(struct topology *t, const struct pod_term *term)
+{
+    see_selector(t, &term->selector);
+    see_keys(t, term->match_label_keys);
+    see_keys(t, term->mismatch_label_keys);
+}
+
+static void see_pod(struct topology *t, const struct pod *p)
+{
+    for (uint32_t i = 0; i < p->spreads.count; i++) {
+        see_selector(t, &p->spreads.items[i].selector);
+        see_keys(t, p->spreads.items[i].match_label_keys);
+    }
+    const struct affinity *a = p->affinity;
+    if (a == NULL)
+        return;
+    for (uint32_t i = 0; i < a->required_pod.count; i++)
+        see_term(t, &a->required_pod.items[i]);
+    for (uint32_t i = 0; i < a->required_anti.count; i++)
+        see_term(t, &a->required_anti.items[i]);
+    for (uint32_t i = 0; i < a->preferred_pod.count; i++)
+        see_term(t, &a->preferred_pod.items[i].term);
+    for (uint32_t i = 0; i < a->preferred_anti.count; i++)
+        see_term(t, &a->preferred_anti.items[i].term);
+}
+
+void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
+                   const struct world_input *in)
+{
+    *t = (struct topology){.arena = a, .syms = syms};
+    intern_init(&t->watch_ids, a);
+    intern_init(&t->filter_ids, a);
+    intern_init(&t->group_ids, a);
+    pairs_init(&t->hosts, a);
+    struct topology_key hostname = {.key = SYM_HOSTNAME};
+    ARENA_PUSH(a, t->keys, t->key_count, t->key_capacity, hostname);
+    t->visible_limit = symtab_limit(syms);
+    t->visible = ARENA_ARRAY(a, bool, t->visible_limit);
+    for (size_t i = 0; i < in->pod_count; i++)
+        if (in->pods[i]->affinity != NULL || in->pods[i]->spreads.count != 0)
+            see_pod(t, in->pods[i]);
+    if (t->any)
+        namespaces_init(&t->namespaces, a, in);
+}
+
+bool topology_sees(const struct topology *t, sym label_key)
+{
+    return label_key < t->visible_limit && t->visible[label_key];
+}
+
+/* --- watches --- */
+
+static void sort_labels(struct sym_pair *items, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++) /* a handful */
+        for (uint32_t k = i; k > 0 && items[k].key < items[k - 1].key; k--) {
+            struct sym_pair swap = items[k];
+            items[k] = items[k - 1];
+            items[k - 1] = swap;
+        }
+}
+
+/* The selector with the pod's own values of `same` and against those of `other` (matchLabelKeys,
+ * mismatchLabelKeys). The API server writes them in as well; twice does no harm. */
+static struct label_selector merged_selector(struct topology *t, const struct pod *p,
+                                             const struct label_selector *s, struct syms same,
+                                             struct syms other)
+{
+    struct label_selector out = {.match_expressions = s->match_expressions};
+    uint32_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < s->match_labels.count; i++)
+        ARENA_PUSH(t->arena, out.match_labels.items, count, capacity, s->match_labels.items[i]);
+    for (uint32_t i = 0; i < same.count; i++) {
+        struct sym_pair own = {same.items[i], sym_pairs_get(p->meta.labels, same.items[i])};
+        bool known = sym_pairs_get((struct sym_pairs){out.match_labels.items, count}, own.key) ==
+                     own.value;
+        if (own.value != SYM_NONE && !known)
+            ARENA_PUSH(t->arena, out.match_labels.items, count, capacity, own);
+    }
+    out.match_labels.count = count;
+    sort_labels(out.match_labels.items, count);
+
+    struct expression *items = NULL;
+    uint32_t expressions = 0, room = 0;
+    for (uint32_t i = 0; other.count != 0 && i < s->match_expressions.count; i++)
+        ARENA_PUSH(t->arena, items, expressions, room, s->match_expressions.items[i]);
+    for (uint32_t i = 0; i < other.count; i++) {
+        sym *value = ARENA_NEW(t->arena, sym);
+        *value = sym_pairs_get(p->meta.labels, other.items[i]);
+        struct expression e = {.key = other.items[i], .op = OP_NOT_IN, .values = {value, 1}};
+        if (*value != SYM_NONE)
+            ARENA_PUSH(t->arena, items, expressions, room, e);
+    }
+    if (other.count != 0)
+        out.match_expressions = (struct expressions){items, expressions};
+    return out;
+}
+
+static uint32_t put_watch(struct topology *t, const struct topology_watch *watch)
+{
+    struct shape s = {.texts = NULL};
+    words_init(&s.words, t->arena);
+    words_put(&s.words, watch->nobody);
+    words_put(&s.words, watch->namespaces.count);
+    for (uint32_t i = 0; i < watch->namespaces.count; i++)
+        words_put(&s.words, watch->namespaces.items[i]);
+    shape_labels(&s, watch->selector.match_labels);
+    shape_expressions(&s, watch->selector.match_expressions);
+    bool is_new;
+    uint32_t id = intern_put(&t->watch_ids, &s.words, &is_new);
+    if (is_new)
+        ARENA_PUSH(t->arena, t->watches, t->watch_count, t->watch_capacity, *watch);
+    return id;
+}
+
+static struct syms own_namespace(struct topology *t, const struct pod *p)
+{
+    sym *ns = ARENA_NEW(t->arena, sym);
+    *ns = sym_intern(t->syms, p->meta.ns);
+    return (struct syms){ns, 1};
+}
+
+bool topology_watched(const struct topology_watch *watch, sym ns, struct sym_pairs labels)
+{
+    if (watch->nobody || !syms_has(watch->namespaces, ns))
+        return false;
+    return label_selector_matches(&watch->selector, labels);
+}
+
+/* --- groups --- */
+
+static uint32_t put_key(struct topology *t, sym key)
+{
+    key = requirement_key(t->syms, key);
+    for (uint32_t i = 0; i < t->key_count; i++)
+        if (t->keys[i].key == key)
+            return i;
+    struct topology_key k = {.key = key};
+    ARENA_PUSH(t->arena, t->keys, t->key_count, t->key_capacity, k);
+    return t->key_count - 1;
+}
+
+static uint32_t put_group(struct topology *t, const struct topology_group *g)
+{
+    struct words w;
+    words_init(&w, t->arena);
+    words_put(&w, (uint32_t)g->kind << 1 | g->inverse);
+    words_put(&w, g->key);
+    words_put(&w, g->watch);
+    words_put(&w, g->filter);
+    words_put(&w, (uint32_t)g->max_skew);
+    words_put(&w, (uint32_t)g->min_domains);
+    bool is_new;
+    uint32_t id = intern_put(&t->group_ids, &w, &is_new);
+    if (is_new)
+        ARENA_PUSH(t->arena, t->groups, t->group_count, t->group_capacity, *g);
+    return id;
+}
+
+uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
+                           enum topology_kind kind, bool inverse)
+{
+    struct topology_watch watch = {.nobody = !term->has_selector};
+    watch.namespaces = namespaces_of_term(&t->namespaces, t->arena, term,
+                                          sym_intern(t->syms, p->meta.ns));
+    watch.selector = merged_selector(t, p, &term->selector, term->match_label_keys,
+                                     term->mismatch_label_keys);
+    struct topology_group g = {.kind = kind, .inverse = inverse,
+                               .key = put_key(t, term->topology_key),
+                               .watch = put_watch(t, &watch)};
+    return put_group(t, &g);
+}
+
+static const struct requirements *filter_terms(struct topology *t, const struct pod *p,
+                                               uint32_t *count_out)
+{
+    struct node_terms terms = {0};
+    if (p->affinity != NULL && p->affinity->has_required_node)
+        terms = p->affinity->required_node;
+    *count_out = terms.count != 0 ? terms.count : 1;
+    struct requirements *items = ARENA_ARRAY(t->arena, struct requirements, *count_out);
+    for (uint32_t i = 0; i < *count_out; i++) {
+        items[i] = requirements_of_labels(t->arena, t->syms, p->node_selector);
+        if (i >= terms.count)
+            continue;
+        struct requirements r =
+            requirements_of(t->arena, t->syms, terms.items[i].match_expressions);
+        requirements_add_all(t->arena, &items[i], &r, t->syms);
+    }
+    return items;
+}
+
+static uint32_t put_filter(struct topology *t, const struct pod *p, const struct spread *x)
+{
+    struct shape s = {.texts = NULL};
+    words_init(&s.words, t->arena);
+    words_put(&s.words, (uint32_t)x->ignore_affinity << 1 | x->honor_taints);
+    if (!x->ignore_affinity)
+        shape_node_selector(&s, p);
+    if (x->honor_taints)
+        shape_tolerations(&s, p->tolerations);
+    bool is_new;
+    uint32_t id = intern_put(&t->filter_ids, &s.words, &is_new);
+    if (!is_new)
+        return id;
+    struct topology_filter f = {.by_affinity = !x->ignore_affinity, .by_taints = x->honor_taints,
+                                .tolerations = p->tolerations};
+    if (f.by_affinity)
+        f.terms = filter_terms(t, p, &f.term_count);
+    ARENA_PUSH(t->arena, t->filters, t->filter_count, t->filter_capacity, f);
+    return id;
+}
+
+uint32_t topology_put_spread(struct topology *t, const struct pod *p, const struct spread *s)
+{
+    struct topology_watch watch = {.nobody = !s->has_selector, .namespaces = own_namespace(t, p)};
+    watch.selector =
+        merged_selector(t, p, &s->selector, s->match_label_keys, (struct syms){0});
+    struct topology_group g = {.kind = TOPOLOGY_SPREAD,
+                               .key = put_key(t, s->topology_key),
+                               .watch = put_watch(t, &watch),
+                               .filter = put_filter(t, p, s),
+                               .max_skew = s->max_skew,
+                               .min_domains = s->min_domains};
+    return put_group(t, &g);
+}

@@ -1,0 +1,50 @@
+#include "planner/topology/pairs.h"
+
+void pairs_init(struct pairs *p, struct arena *a)
+{
+    *p = (struct pairs){.arena = a, .mask = 63};
+    p->slots = ARENA_ARRAY(a, struct pair_slot, p->mask + 1);
+}
+
+static struct pair_slot *slot_of(const struct pairs *p, uint64_t key)
+{
+    uint32_t at = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & p->mask;
+    while (p->slots[at].key != 0 && p->slots[at].key != key)
+        at = (at + 1) & p->mask;
+    return &p->slots[at];
+}
+
+static uint64_t key_of(uint32_t group, uint32_t target)
+{
+    return ((uint64_t)group << 32 | target) + 1;
+}
+
+int32_t pairs_get(const struct pairs *p, uint32_t group, uint32_t target)
+{
+    return p->used == 0 ? 0 : slot_of(p, key_of(group, target))->number;
+}
+
+static void grow(struct pairs *p)
+{
+    struct pair_slot *old = p->slots;
+    uint32_t count = p->mask + 1;
+    p->mask = count * 2 - 1;
+    p->slots = ARENA_ARRAY(p->arena, struct pair_slot, (size_t)p->mask + 1);
+    for (uint32_t i = 0; i < count; i++)
+        if (old[i].key != 0)
+            *slot_of(p, old[i].key) = old[i];
+}
+
+void pairs_add(struct pairs *p, uint32_t group, uint32_t target, int32_t by)
+{
+    struct pair_slot *s = slot_of(p, key_of(group, target));
+    if (s->key == 0) {
+        if (p->used * 2 > p->mask) {
+            grow(p);
+            s = slot_of(p, key_of(group, target));
+        }
+        s->key = key_of(group, target);
+        p->used++;
+    }
+    s->number += by;
+}

@@ -1,0 +1,22 @@
+/* pairs: numbers by (group, target), most of which are zero. */
+#ifndef PLANNER_PAIRS_H
+#define PLANNER_PAIRS_H
+
+#include "base/arena.h"
+
+struct pair_slot {
+    uint64_t key; /* group and target, + 1; 0: free */
+    int32_t number;
+};
+
+struct pairs {
+    struct arena *arena;
+    struct pair_slot *slots;
+    uint32_t mask, used;
+};
+
+void pairs_init(struct pairs *p, struct arena *a);
+int32_t pairs_get(const struct pairs *p, uint32_t group, uint32_t target);
+void pairs_add(struct pairs *p, uint32_t group, uint32_t target, int32_t by);
+
+#endif

@@ -1,0 +1,277 @@
+#include "planner/topology/tally.h"
+
+void tally_init(struct tally *t, struct arena *a, const struct world *w)
+{
+    uint32_t groups = w->topology.group_count;
+    *t = (struct tally){.arena = a, .world = w};
+    t->counts = ARENA_ARRAY(a, uint32_t *, groups);
+    t->totals = ARENA_ARRAY(a, uint32_t, groups);
+    t->moved = ARENA_ARRAY(a, uint32_t, groups);
+    for (uint32_t g = 0; g < groups; g++)
+        t->totals[g] = w->topology.groups[g].total;
+    pairs_init(&t->hosts, a);
+}
+
+/* --- numbers --- */
+
+static const struct topology_group *group_at(const struct tally *t, uint32_t g)
+{
+    return &t->world->topology.groups[g];
+}
+
+static const struct topology_key *key_at(const struct tally *t, uint32_t key)
+{
+    return &t->world->topology.keys[key];
+}
+
+static const uint32_t *counts_of(const struct tally *t, uint32_t g)
+{
+    return t->counts[g] != NULL ? t->counts[g] : group_at(t, g)->counts;
+}
+
+static int32_t host_count(const struct tally *t, uint32_t g, uint32_t target)
+{
+    return pairs_get(&t->world->topology.hosts, g, target) + pairs_get(&t->hosts, g, target);
+}
+
+static void move_domain(struct tally *t, uint32_t g, uint32_t domain, int by)
+{
+    if (t->counts[g] == NULL) {
+        uint32_t count = key_at(t, group_at(t, g)->key)->count;
+        t->counts[g] = ARENA_ARRAY(t->arena, uint32_t, count);
+        memcpy(t->counts[g], group_at(t, g)->counts, count * sizeof(uint32_t));
+    }
+    t->counts[g][domain] += (uint32_t)by;
+    t->totals[g] += (uint32_t)by;
+    t->moved[g]++;
+}
+
+static void move_host(struct tally *t, uint32_t g, uint32_t target, int by)
+{
+    pairs_add(&t->hosts, g, target, by);
+    t->totals[g] += (uint32_t)by;
+    t->moved[g]++;
+}
+
+/* --- moves --- */
+
+static void move_on_row(struct tally *t, uint32_t g, uint32_t row, int by)
+{
+    int32_t domain = group_at(t, g)->key == 0 ? 0 : key_at(t, group_at(t, g)->key)->of_row[row];
+    if (group_at(t, g)->key == 0)
+        move_host(t, g, row, by);
+    else if (domain >= 0)
+        move_domain(t, g, (uint32_t)domain, by);
+}
+
+void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, int by)
+{
+    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
+        if (topology_counts_row(t->world, group_at(t, k->ties.counted_by[i]), row))
+            move_on_row(t, k->ties.counted_by[i], row, by);
+    for (uint32_t i = 0; i < k->ties.keeps_off_count; i++)
+        move_on_row(t, k->ties.keeps_off[i], row, by);
+}
+
+static void move_on_claim(struct tally *t, uint32_t g, const struct tally_claim *c, int by)
+{
+    uint32_t key = group_at(t, g)->key;
+    if (key == 0)
+        move_host(t, g, c->target, by);
+    else if (c->domain_of[key] >= 0)
+        move_domain(t, g, (uint32_t)c->domain_of[key], by);
+}
+
+void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
+                      int by)
+{
+    const struct world *w = t->world;
+    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
+        if (topology_admits(w, group_at(t, k->ties.counted_by[i]), c->requirements, c->taints,
+                            w->rules.well_known))
+            move_on_claim(t, k->ties.counted_by[i], c, by);
+    for (uint32_t i = 0; i < k->ties.keeps_off_count; i++)
+        move_on_claim(t, k->ties.keeps_off[i], c, by);
+}
+
+/* --- answers --- */
+
+static bool counts_class(const struct pod_class *k, uint32_t g)
+{
+    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
+        if (k->ties.counted_by[i] == g)
+            return true;
+    return false;
+}
+
+static enum answer host_group(const struct tally *t, const struct pod_class *k, uint32_t g,
+                                    uint32_t target)
+{
+    const struct topology_group *x = group_at(t, g);
+    int32_t there = host_count(t, g, target);
+    switch (x->kind) {
+    case TOPOLOGY_SPREAD: /* a node can always be bought, so the least number is taken to be 0 */
+        return there + counts_class(k, g) <= x->max_skew ? ANSWER_YES : ANSWER_NEVER;
+    case TOPOLOGY_AFFINITY: /* the first of its kind may go anywhere */
+        return there > 0 || (t->totals[g] == 0 && counts_class(k, g)) ? ANSWER_YES : ANSWER_NOT_NOW;
+    case TOPOLOGY_ANTI_AFFINITY:
+        break;
+    }
+    return there == 0 ? ANSWER_YES : ANSWER_NEVER;
+}
+
+enum answer tally_host(const struct tally *t, const struct pod_class *k,
+                             const struct attempt *try, uint32_t target, uint32_t *group_out)
+{
+    enum answer worst = ANSWER_YES;
+    uint32_t groups = try->group_count + k->ties.kept_off_by_count;
+    for (uint32_t i = 0; i < groups && worst != ANSWER_NEVER; i++) {
+        uint32_t g = i < try->group_count ? try->groups[i]
+                                          : k->ties.kept_off_by[i - try->group_count];
+        if (group_at(t, g)->key != 0)
+            continue;
+        enum answer a = host_group(t, k, g, target);
+        if (a > worst && group_out != NULL)
+            *group_out = g;
+        worst = a > worst ? a : worst;
+    }
+    return worst;
+}
+
+/* Domains in which a pod with these strict requirements can be at all. */
+static bool pod_domain(const struct tally *t, const struct requirement *asked, uint32_t key,
+                       uint32_t domain)
+{
+    return asked == NULL ||
+           requirement_has(asked, key_at(t, key)->domains[domain], t->world->syms);
+}
+
+/* The least number over the domains that count. With nodeAffinityPolicy Ignore all do, also those
+ * where the pod cannot go: so the scheduler sees it. */
+static uint32_t spread_least(const struct tally *t, uint32_t g, const struct requirement *asked)
+{
+    const struct topology_group *x = group_at(t, g);
+    const uint32_t *counts = counts_of(t, g);
+    bool own = t->world->topology.filters[x->filter].by_affinity;
+    uint32_t least = UINT32_MAX, found = 0;
+    for (BITS_EACH(d, x->domains, key_at(t, x->key)->words)) {
+        if (own && !pod_domain(t, asked, x->key, d))
+            continue;
+        found++;
+        least = counts[d] < least ? counts[d] : least;
+    }
+    return (int64_t)found < x->min_domains ? 0 : least;
+}
+
+static bool group_allows(const struct tally *t, const struct pod_class *k, uint32_t g,
+                         const struct requirement *asked, uint32_t least, uint32_t domain)
+{
+    const struct topology_group *x = group_at(t, g);
+    const uint32_t *counts = counts_of(t, g);
+    switch (x->kind) {
+    case TOPOLOGY_SPREAD:
+        return bits_has(x->domains, domain) && pod_domain(t, asked, x->key, domain) &&
+               (int64_t)counts[domain] + counts_class(k, g) - least <= x->max_skew;
+    case TOPOLOGY_AFFINITY:
+        return pod_domain(t, asked, x->key, domain) &&
+               (counts[domain] > 0 || (t->totals[g] == 0 && counts_class(k, g)));
+    case TOPOLOGY_ANTI_AFFINITY:
+        break;
+    }
+    return counts[domain] == 0;
+}
+
+static void cut_domains(const struct tally *t, const struct pod_class *k,
+                        const struct attempt *try, uint32_t g, uint64_t *out)
+{
+    const struct topology_group *x = group_at(t, g);
+    const struct signature *s = &t->world->classes.signatures[try->signature];
+    const struct topology_key *key = key_at(t, x->key);
+    const struct requirement *asked = requirements_get(&s->strict, key->key);
+    uint32_t least = x->kind == TOPOLOGY_SPREAD ? spread_least(t, g, asked) : 0;
+    for (BITS_EACH(d, out, key->words))
+        if (!group_allows(t, k, g, asked, least, d))
+            bits_drop(out, d);
+}
+
+static void all_domains(const struct topology_key *key, uint64_t *out)
+{
+    memset(out, 0, key->words * sizeof(*out));
+    for (uint32_t d = 0; d < key->count; d++)
+        bits_add(out, d);
+}
+
+bool tally_domains(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                   uint32_t key, uint64_t *out)
+{
+    bool free = true;
+    all_domains(key_at(t, key), out);
+    for (uint32_t i = 0; i < try->group_count; i++)
+        if (group_at(t, try->groups[i])->key == key) {
+            free &= group_at(t, try->groups[i])->kind == TOPOLOGY_ANTI_AFFINITY;
+            cut_domains(t, k, try, try->groups[i], out);
+        }
+    for (uint32_t i = 0; i < k->ties.kept_off_by_count; i++)
+        if (group_at(t, k->ties.kept_off_by[i])->key == key)
+            cut_domains(t, k, try, k->ties.kept_off_by[i], out);
+    return free;
+}
+
+static enum answer row_group(const struct tally *t, const struct pod_class *k,
+                                   const struct attempt *try, uint32_t g, uint32_t row)
+{
+    const struct topology_group *x = group_at(t, g);
+    const struct signature *s = &t->world->classes.signatures[try->signature];
+    const struct requirement *asked = requirements_get(&s->strict, key_at(t, x->key)->key);
+    int32_t d = key_at(t, x->key)->of_row[row];
+    bool keeps_off = x->kind == TOPOLOGY_ANTI_AFFINITY;
+    if (d < 0) /* a node without the label is in nobody's way */
+        return keeps_off && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
+    uint32_t least = x->kind == TOPOLOGY_SPREAD ? spread_least(t, g, asked) : 0;
+    if (group_allows(t, k, g, asked, least, (uint32_t)d))
+        return ANSWER_YES;
+    return keeps_off ? ANSWER_NEVER : ANSWER_NOT_NOW;
+}
+
+enum answer tally_row(const struct tally *t, const struct pod_class *k,
+                            const struct attempt *try, uint32_t row, uint32_t *group_out)
+{
+    enum answer worst = tally_host(t, k, try, row, group_out);
+    uint32_t groups = try->group_count + k->ties.kept_off_by_count;
+    for (uint32_t i = 0; i < groups && worst != ANSWER_NEVER; i++) {
+        uint32_t g = i < try->group_count ? try->groups[i]
+                                          : k->ties.kept_off_by[i - try->group_count];
+        if (group_at(t, g)->key == 0)
+            continue;
+        enum answer a = row_group(t, k, try, g, row);
+        if (a > worst && group_out != NULL)
+            *group_out = g;
+        worst = a > worst ? a : worst;
+    }
+    return worst;
+}
+
+uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                    uint32_t key, uint32_t domain)
+{
+    uint64_t own = 0, others = 0;
+    for (uint32_t i = 0; i < try->group_count; i++) {
+        const struct topology_group *x = group_at(t, try->groups[i]);
+        if (x->key == key && x->kind == TOPOLOGY_SPREAD)
+            own += counts_of(t, try->groups[i])[domain];
+    }
+    for (uint32_t i = 0; i < k->ties.counted_by_count; i++) {
+        const struct topology_group *x = group_at(t, k->ties.counted_by[i]);
+        if (x->key == key && x->kind == TOPOLOGY_SPREAD)
+            others += counts_of(t, k->ties.counted_by[i])[domain];
+    }
+    return own << 32 | (others > UINT32_MAX ? UINT32_MAX : others);
+}
+
+uint64_t tally_version(const struct tally *t, const struct attempt *try)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < try->group_count; i++)
+        sum += t->moved[try->groups[i]];
+    return sum;
+}

@@ -1,0 +1,53 @@
+/* tally: where pods are, as a search moves them; over the numbers of the world.
+ *
+ * A *target* is a row of the world or, from the number of rows on, a claim. Every move can be taken
+ * back by its opposite. What a group says never changes but by moves: `moved` counts them, so that a
+ * refusal can be remembered for as long as nothing has moved. */
+#ifndef PLANNER_TALLY_H
+#define PLANNER_TALLY_H
+
+#include "planner/columns.h"
+
+struct tally {
+    struct arena *arena;
+    const struct world *world;
+    uint32_t **counts; /* by group; NULL: as in the world */
+    uint32_t *totals, *moved;
+    struct pairs hosts; /* differences to the world's */
+};
+
+void tally_init(struct tally *t, struct arena *a, const struct world *w);
+
+struct tally_claim {
+    uint32_t target;
+    const struct requirements *requirements;
+    struct taints taints;
+    const int32_t *domain_of; /* by topology key; below 0: not definite */
+};
+/* A pod of the class comes (by 1) or goes (by -1). */
+void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, int by);
+void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
+                      int by);
+
+enum answer {
+    ANSWER_YES,
+    ANSWER_NOT_NOW, /* moves may change it */
+    ANSWER_NEVER,   /* more pods never will */
+};
+/* *group_out (may be NULL): the group that refuses. */
+enum answer tally_host(const struct tally *t, const struct pod_class *k,
+                             const struct attempt *try, uint32_t target, uint32_t *group_out);
+enum answer tally_row(const struct tally *t, const struct pod_class *k,
+                            const struct attempt *try, uint32_t row, uint32_t *group_out);
+
+/* The domains of a key other than hostname that the groups leave the attempt, of all that the key
+ * has. False when some group needs the key to be there: a node without it will not do. */
+bool tally_domains(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                   uint32_t key, uint64_t *out);
+/* How full a domain is for spreading pods like these: less is better. */
+uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                    uint32_t key, uint32_t domain);
+/* Changes with every move that could change an answer to the attempt. */
+uint64_t tally_version(const struct tally *t, const struct attempt *try);
+
+#endif

@@ -1,0 +1,114 @@
+/* topology: rules that look at where other pods are. Topology spread, pod affinity, anti-affinity.
+ *
+ * What a pod asks for becomes *groups*, shared by all pods that ask the same: a key, the pods that
+ * count (a *watch*: a selector in some namespaces) and how their numbers by *domain* (a value of the
+ * key) decide. Required anti-affinity is also a group the other way round, `inverse`: its numbers
+ * are of the pods that ask, and it holds for the pods that the watch selects.
+ *
+ * Key 0 is kubernetes.io/hostname, whose domains are nodes and claims themselves; other keys have a
+ * dense list of domains, in the order of their names: what nodes carry and what can be bought.
+ *
+ * The world counts bound pods. What a search adds or takes away is in a tally (tally.h). */
+#ifndef PLANNER_TOPOLOGY_H
+#define PLANNER_TOPOLOGY_H
+
+#include "kube/pod.h"
+#include "kube/requirement.h"
+#include "planner/bits.h"
+#include "planner/intern.h"
+#include "planner/namespaces.h"
+#include "planner/topology/pairs.h"
+
+struct world;
+
+enum topology_kind { TOPOLOGY_SPREAD, TOPOLOGY_AFFINITY, TOPOLOGY_ANTI_AFFINITY };
+
+struct topology_watch {
+    bool nobody; /* no selector at all */
+    struct syms namespaces;
+    struct label_selector selector;
+};
+
+/* Which nodes count for a spread constraint. */
+struct topology_filter {
+    bool by_affinity; /* nodeAffinityPolicy Honor: one of `terms` matches */
+    bool by_taints;   /* nodeTaintsPolicy Honor: all taints are tolerated */
+    const struct requirements *terms; /* node selector and one required term each */
+    uint32_t term_count;
+    struct tolerations tolerations;
+};
+
+struct topology_group {
+    enum topology_kind kind;
+    bool inverse;
+    uint32_t key, watch, filter; /* filter of spread only */
+    int32_t max_skew, min_domains;
+    /* by topology_finish; keys other than hostname: */
+    uint32_t *counts;  /* bound pods by domain */
+    uint64_t *domains; /* spread: those that count for the least number */
+    uint32_t total;    /* bound pods, hostname too */
+};
+
+enum { DOMAIN_NONE = -1, DOMAIN_OPEN = -2 };
+
+struct topology_key {
+    sym key;
+    sym *domains;
+    uint32_t count, words;
+    uint32_t first;  /* domains of the keys before: first + domain is a number of its own */
+    uint32_t *index; /* by sym, + 1; 0: no domain */
+    uint32_t limit;  /* of index */
+    int32_t *of_row; /* domain, DOMAIN_NONE or DOMAIN_OPEN (a claim not launched yet) */
+};
+
+/* The groups that matter to pods of one class, whatever the attempt. */
+struct topology_ties {
+    const uint32_t *counted_by; /* not inverse */
+    const uint32_t *kept_off_by; /* inverse, of others */
+    const uint32_t *keeps_off;   /* inverse, its own */
+    uint32_t counted_by_count, kept_off_by_count, keeps_off_count;
+};
+
+struct topology {
+    struct arena *arena;
+    struct symtab *syms;
+    struct namespaces namespaces;
+    struct intern watch_ids, filter_ids, group_ids;
+    struct topology_watch *watches;
+    uint32_t watch_count, watch_capacity;
+    struct topology_filter *filters;
+    uint32_t filter_count, filter_capacity;
+    struct topology_group *groups;
+    uint32_t group_count, group_capacity;
+    struct topology_key *keys;
+    uint32_t key_count, key_capacity;
+    struct pairs hosts;   /* bound pods by hostname group and row */
+    bool *visible;        /* label keys, by sym below visible_limit, that some selector asks for */
+    uint32_t visible_limit;
+    bool any;             /* some pod has a rule of this kind */
+};
+
+/* Looks at every pod for the label keys that selectors ask for: to be done before the first put. */
+void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
+                   const struct world_input *in);
+bool topology_sees(const struct topology *t, sym label_key);
+
+/* Groups of a pod. The same rule gives the same number. */
+uint32_t topology_put_spread(struct topology *t, const struct pod *p, const struct spread *s);
+uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
+                           enum topology_kind kind, bool inverse);
+
+/* When all classes, options, rows and profiles are there: domains, ties and numbers. */
+void topology_finish(struct topology *t, struct world *w);
+
+/* Whether a pod with these labels counts for the watch. */
+bool topology_watched(const struct topology_watch *watch, sym ns, struct sym_pairs labels);
+/* The domain of a value, or DOMAIN_NONE. */
+int32_t topology_domain(const struct topology_key *k, sym value);
+/* Whether pods on such a node count for the group; `undefined`: keys it may leave open. */
+bool topology_admits(const struct world *w, const struct topology_group *g,
+                     const struct requirements *labels, struct taints taints,
+                     struct syms undefined);
+bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row);
+
+#endif
