@@ -1,9 +1,9 @@
-/* The fleet as a question to planner/bound: which machines there are, and what they have to hold.
+/* The fleet as a question to planner/bound/bound.h: which machines there are, what they have to hold.
  *
  * Whatever is left out makes the bound lower, never wrong: limits, minValues, host ports, how many a
  * reservation has left, spreading and affinity, volumes; and a pod suits what any of its alternatives,
  * preferences dropped, suits. */
-#include "planner/bound.h"
+#include "planner/bound/bound.h"
 #include "planner/solution.h"
 
 #include <math.h>

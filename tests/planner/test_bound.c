@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-#include "planner/bound.h"
+#include "planner/bound/bound.h"
 
 enum { COLUMNS = 3, MOST_MACHINES = 4, MOST_PODS = 6 };
 

@@ -11,8 +11,8 @@
  * machines that hold them. Of a machine that exists once, the room may be worth more than its price:
  * the excess, paid at most once, is taken off the sum. Every such choice of prices is a bound; the
  * search for a good one may stop anywhere, and does after a fixed amount of work. */
-#ifndef PLANNER_BOUND_H
-#define PLANNER_BOUND_H
+#ifndef PLANNER_BOUND_BOUND_H
+#define PLANNER_BOUND_BOUND_H
 
 #include "base/arena.h"
 #include "kube/meta.h"
