@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
@@ -26,6 +27,9 @@ type Scheduler struct {
 	// ExtenderTLS is the directory of the files that each extender's tlsConfig names; the files' own
 	// names stay. "": as they stand.
 	ExtenderTLS string
+
+	// ExtenderTimeout replaces each extender's httpTimeout. 0: as it stands.
+	ExtenderTimeout time.Duration
 
 	// QPS replaces clientConnection.qps, and twice of it .burst. 0: as they stand.
 	QPS float64
@@ -148,6 +152,9 @@ func patchExtender(value any, options Scheduler) error {
 		}
 		parsed.Host = options.Extender
 		extender["urlPrefix"] = parsed.String()
+	}
+	if options.ExtenderTimeout != 0 {
+		extender["httpTimeout"] = options.ExtenderTimeout.String()
 	}
 	files, _ := extender["tlsConfig"].(map[string]any)
 	if options.ExtenderTLS != "" {

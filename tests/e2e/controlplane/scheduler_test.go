@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const extended = `apiVersion: kubescheduler.config.k8s.io/v1
@@ -34,6 +35,10 @@ func TestSchedulerConfigIsTheFileButForAddressesAndPaths(t *testing.T) {
 			`clientConnection.burst: nothing -> 1000`,
 			`clientConnection.kubeconfig: "/etc/kubernetes/scheduler.conf" -> "/k"`,
 			`clientConnection.qps: 50 -> 500`,
+		}},
+		{"patience", extended, Scheduler{ExtenderTimeout: 10 * time.Second}, []string{
+			`clientConnection.kubeconfig: "/etc/kubernetes/scheduler.conf" -> "/k"`,
+			`extenders[0].httpTimeout: nothing -> "10s"`,
 		}},
 		{"no extender", plainScheduler, Scheduler{Extender: "127.0.0.1:7"}, []string{
 			`clientConnection: nothing -> {"kubeconfig":"/k"}`,

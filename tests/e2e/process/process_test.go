@@ -118,6 +118,21 @@ func TestPollFailsAtOnceWhenTheProgramEnds(t *testing.T) {
 	}
 }
 
+func TestPollTellsTheLastAnswerThatCameInTime(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	asked := 0
+	err := Poll(ctx, nil, "pods", func(ctx context.Context) error {
+		if asked++; asked < 3 {
+			return fmt.Errorf("%d of 3 run", asked)
+		}
+		cancel()
+		return ctx.Err()
+	})
+	if err == nil || !strings.Contains(err.Error(), "the last answer: 2 of 3 run") {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestRestartRunsTheSameAgain(t *testing.T) {
 	p := shell(t, `echo run; exit 0`)
 	<-p.Done()

@@ -21,14 +21,22 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// up brings up a cluster for one test. No user is as quick as these tests: the scheduler may make more
-// requests than it may by default.
+// up brings up a cluster for one test, in which the scheduler waits for Stowage's answer however busy the
+// machine is: a pod of which it does not hear goes anywhere.
 func up(t *testing.T, args ...string) *fleet {
 	t.Helper()
-	f, err := newFleet(stowage.ForTest(t, stowage.ClusterOptions{
-		Scheduler: controlplane.Scheduler{QPS: 500},
+	return upWith(t, stowage.ClusterOptions{
+		Scheduler: controlplane.Scheduler{ExtenderTimeout: 10 * time.Second},
 		Stowage:   stowage.Options{Args: args},
-	}))
+	})
+}
+
+// upWith brings up a cluster for one test. No user is as quick as these tests: the scheduler may make more
+// requests than it may by default.
+func upWith(t *testing.T, options stowage.ClusterOptions) *fleet {
+	t.Helper()
+	options.Scheduler.QPS = 500
+	f, err := newFleet(stowage.ForTest(t, options))
 	must(t, err)
 	return f
 }

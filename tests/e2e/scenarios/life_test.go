@@ -41,7 +41,8 @@ func names(shapes []shape) []string {
 // restart of its API server.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	f := up(t)
+	// Its Lease is one that it keeps on a busy machine: without it there is no plan.
+	f := up(t, "--lease-duration=30s", "--lease-renew-deadline=25s")
 	f.step(t, "500 pods of 10 shapes go where they were planned", f.grows)
 	f.step(t, "without pods no node stays", f.shrinks)
 	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
