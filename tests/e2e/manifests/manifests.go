@@ -13,12 +13,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
+	goruntime "runtime"
 	"slices"
 
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	v1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	kyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/discovery"
@@ -54,7 +57,7 @@ func (o object) String() string {
 
 // Folder is manifests/ of this checkout.
 func Folder() string {
-	_, source, _, _ := runtime.Caller(0)
+	_, source, _, _ := goruntime.Caller(0)
 	return filepath.Join(filepath.Dir(source), "..", "..", "..", "manifests")
 }
 
@@ -137,6 +140,24 @@ func (s *Set) ServiceAccount() (namespace, name string, err error) {
 		return o.GetNamespace(), name, nil
 	}
 	return "", "", errors.New("no Deployment among the manifests")
+}
+
+// Replica is a Pod of that name as the Deployment makes them, on a node.
+func (s *Set) Replica(name, node string) (*core.Pod, error) {
+	for _, o := range s.objects {
+		if o.GetKind() != "Deployment" {
+			continue
+		}
+		var deployment apps.Deployment
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &deployment); err != nil {
+			return nil, fmt.Errorf("%v: %w", o, err)
+		}
+		template := deployment.Spec.Template
+		pod := &core.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+		pod.Name, pod.Namespace, pod.Spec.NodeName = name, o.GetNamespace(), node
+		return pod, nil
+	}
+	return nil, errors.New("no Deployment among the manifests")
 }
 
 // Webhooks waits until each webhook that the set registers has a caBundle, without which the API

@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +20,7 @@ import (
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/process"
 	"stowage.dev/tests/e2e/proxy"
 	"stowage.dev/tests/e2e/stowage"
@@ -43,7 +47,7 @@ func (f *fleet) behind(ctx context.Context, name string, options stowage.Options
 		return nil, nil, err
 	}
 	options.Name, options.Account.Server = name, p.URL()
-	s, err := stowage.Launch(ctx, f.ControlPlane, options)
+	s, err := f.Launch(ctx, options)
 	if err != nil {
 		p.Close()
 		return nil, nil, err
@@ -51,23 +55,27 @@ func (f *fleet) behind(ctx context.Context, name string, options stowage.Options
 	return s, p, s.Ready(ctx)
 }
 
-// What happens to others when a Stowage dies or hangs: another replica takes over; without any, pods
-// are scheduled and NodePools edited as if there had never been one.
+// What happens to others when a Stowage dies or hangs: another replica takes over; without any, pods are
+// scheduled and NodePools edited as if there had never been one. The scheduler waits for an answer for as
+// long as the configuration that ships says.
 func TestWithoutStowage(t *testing.T) {
 	t.Parallel()
-	f := up(t, steadyLease...)
+	f := upWith(t, stowage.ClusterOptions{Replicas: true, Stowage: stowage.Options{Args: steadyLease}})
 	f.step(t, "of two replicas the leader acts, and then the other", f.takesOver)
+	f.step(t, "while another autoscaler is at work, it observes", f.stepsBack)
 	f.step(t, "dead, stopped or mute, it is in nobody's way", f.failsOpen)
 }
 
 func (f *fleet) takesOver(t *testing.T, ctx context.Context) {
 	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}}))
 	must(t, f.Stowage.Process.Stop(process.Patience))
+	f.Service.Remove(f.Stowage.Name())
 	first, ofFirst, err := f.behind(ctx, "replica-a", f.Options)
 	must(t, err)
 	defer ofFirst.Close()
 	defer first.Kill()
 	must(t, f.Wait(ctx, "the first replica to lead", f.leads(first)))
+	must(t, f.Wait(ctx, "the Service to lead there", f.Service.Leads(first.Name())))
 	second := f.Options
 	second.Addresses, err = stowage.Reserve(f.ControlPlane)
 	must(t, err)
@@ -79,20 +87,20 @@ func (f *fleet) takesOver(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, shape{name: "early", cpu: "1500m", memory: "1Gi"}, 10))
 	must(t, f.Wait(ctx, "pods to run", f.running(10, "early")))
 	must(t, f.Wait(ctx, "machines", f.settled))
-	if writes := ofOther.Writes(); len(writes) > 0 {
+	if writes := deeds(ofOther); len(writes) > 0 {
 		t.Errorf("the replica that does not lead wrote %v", writes)
 	}
-	before := len(ofFirst.Writes())
-	if before == 0 {
+	if len(deeds(ofFirst)) == 0 {
 		t.Error("the leader wrote nothing")
 	}
 
 	first.Kill()
+	f.Service.Remove(first.Name())
 	lost, err := f.lease(ctx)
 	must(t, err)
 	must(t, f.deploy(ctx, shape{name: "late", cpu: "1500m", memory: "1Gi"}, 10))
 	must(t, f.Wait(ctx, "the other to act", func(context.Context) error {
-		if len(ofOther.Writes()) == 0 {
+		if len(deeds(ofOther)) == 0 {
 			return errors.New("no write")
 		}
 		return nil
@@ -112,12 +120,70 @@ func (f *fleet) takesOver(t *testing.T, ctx context.Context) {
 	}
 	must(t, f.Wait(ctx, "pods to run", f.running(10, "late")))
 	must(t, f.Wait(ctx, "machines", f.settled))
+	must(t, f.Wait(ctx, "the Service to lead to the other", f.Service.Leads(other.Name())))
+	f.guides(t, ctx, other)
 	must(t, f.sound(ctx))
-	must(t, f.remove(ctx, "early", "late"))
+	must(t, f.remove(ctx, "early", "late", "guided"))
 	must(t, f.Wait(ctx, "all nodes to leave", f.none))
 	must(t, other.Process.Stop(process.Patience))
+	f.Service.Remove(other.Name())
 	must(t, f.Stowage.Restart())
+	must(t, f.Service.Add(ctx, f.Stowage.Name(), f.Stowage.Addresses))
 	must(t, f.Stowage.Ready(ctx))
+}
+
+// deeds are the writes that a leader alone may make. Each replica says on its own Pod whether it leads.
+func deeds(p *proxy.Proxy) []proxy.Write {
+	return slices.DeleteFunc(p.Writes(), func(w proxy.Write) bool {
+		return w.Method == http.MethodPatch && strings.HasPrefix(w.Path, "/api/v1/namespaces/stowage-system/pods/")
+	})
+}
+
+// guides checks that the scheduler asks this replica, and that pods go where it planned them, or take no
+// other's room. Equal pods may change places.
+func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowage) {
+	t.Helper()
+	const count = 30
+	const metric = `stowage_extender_requests_total{verb="filter",answer="planned"}`
+	before, err := gauge(ctx, leader.Metrics, metric)
+	must(t, err)
+	skipped := f.skipped(t)
+	following, stop := context.WithCancel(ctx)
+	defer stop()
+	w, err := f.follow(following, leader.Page)
+	must(t, err)
+	must(t, f.deploy(ctx, shape{name: "guided", cpu: "1500m", memory: "1Gi"}, count))
+	must(t, f.Wait(ctx, "pods to run", f.running(count, "guided")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	after, err := gauge(ctx, leader.Metrics, metric)
+	must(t, err)
+	stop()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	skipped = f.skipped(t) - skipped
+	t.Logf("%d pods: the new leader told the scheduler %.0f times where one was planned; %d times the scheduler did not wait for it",
+		count, after-before, skipped)
+	for _, err := range w.errs {
+		t.Error(err)
+	}
+	if int(after-before) < count-skipped || after == before {
+		t.Errorf("%d pods were bound, and the new leader told the place of %.0f", count, after-before)
+	}
+	if skipped > 0 {
+		return // a pod of which the scheduler did not hear goes anywhere
+	}
+	for _, wrong := range w.loading.wrong {
+		t.Error(wrong)
+	}
+}
+
+// skipped is how often the scheduler did without an extender that did not answer within httpTimeout,
+// which is what it does on a busy machine.
+func (f *fleet) skipped(t *testing.T) int {
+	t.Helper()
+	log, err := os.ReadFile(f.Part(controlplane.SchedulerPart).Log())
+	must(t, err)
+	return strings.Count(string(log), "Skipping extender as it returned error")
 }
 
 // lease is Stowage's own, which somebody holds or held.

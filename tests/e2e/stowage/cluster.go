@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/manifests"
@@ -22,6 +23,9 @@ type ClusterOptions struct {
 	// extender's tlsConfig names, and those come from Stowage.
 	Stowage Options
 
+	// Replicas has kube-scheduler find Stowage as in a cluster, by a Service that leads to the leader.
+	Replicas bool
+
 	// Scheduler's Config, Extender and ExtenderTLS are filled in.
 	Scheduler controlplane.Scheduler
 
@@ -35,6 +39,7 @@ type Cluster struct {
 	Stowage *Stowage                    // nil without a Binary
 	Account controlplane.ServiceAccount // of Stowage
 	Options Options                     // of Stowage, to launch another like it
+	Service *Service                    // nil without Replicas
 }
 
 // Up starts a control plane, applies the manifests, starts Stowage under its service account, hands
@@ -86,6 +91,12 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 			return err
 		}
 		scheduler.Extender = addresses.Extender
+		if options.Replicas {
+			if c.Service, err = startService(ctx, c.ControlPlane, ship, c.Account.Namespace); err != nil {
+				return err
+			}
+			scheduler.Extender = c.Service.Address
+		}
 		if scheduler.ExtenderTLS, err = c.startStowage(ctx, options); err != nil {
 			return err
 		}
@@ -106,10 +117,22 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 	return nil
 }
 
+// Launch starts another Stowage, as Launch does, with a Pod where there is a Service.
+func (c *Cluster) Launch(ctx context.Context, options Options) (*Stowage, error) {
+	if c.Service != nil {
+		name := options.name()
+		options.Env = append(slices.Clone(options.Env), "POD_NAME="+name)
+		if err := c.Service.Add(ctx, name, options.Addresses); err != nil {
+			return nil, err
+		}
+	}
+	return Launch(ctx, c.ControlPlane, options)
+}
+
 // startStowage returns the directory with the scheduler's client certificate.
 func (c *Cluster) startStowage(ctx context.Context, options ClusterOptions) (string, error) {
 	var err error
-	if c.Stowage, err = Launch(ctx, c.ControlPlane, options.Stowage); err != nil {
+	if c.Stowage, err = c.Launch(ctx, options.Stowage); err != nil {
 		return "", err
 	}
 	if err := c.Stowage.Ready(ctx); err != nil {

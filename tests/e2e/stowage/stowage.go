@@ -54,6 +54,13 @@ type Options struct {
 	Env       []string // more environment, as NAME=VALUE
 }
 
+func (o Options) name() string {
+	if o.Name == "" {
+		return "stowage"
+	}
+	return o.Name
+}
+
 // Stowage is one that runs, or ran.
 type Stowage struct {
 	*process.Process
@@ -69,15 +76,11 @@ func Launch(ctx context.Context, c *controlplane.ControlPlane, options Options) 
 	if err != nil {
 		return nil, err
 	}
-	name := options.Name
-	if name == "" {
-		name = "stowage"
-	}
 	args := append([]string{"serve", "--kubeconfig=" + kubeconfig}, options.Addresses.flags()...)
 	// The Deployment sets SYSTEM_NAMESPACE as well.
 	env := append(c.Environment("SYSTEM_NAMESPACE="+options.Account.Namespace), sanitizers()...)
 	started, err := c.Run(process.Command{
-		Name: name,
+		Name: options.name(),
 		Path: options.Binary,
 		Args: append(args, options.Args...),
 		Env:  append(env, options.Env...),

@@ -31,6 +31,9 @@ func ForTest(t *testing.T, options ClusterOptions) *Cluster {
 		t.Fatal(err)
 	}
 	cluster.EndWith(t)
+	if cluster.Service != nil {
+		t.Cleanup(cluster.Service.Close)
+	}
 	t.Cleanup(func() { cluster.verify(t) })
 	return cluster
 }
