@@ -35,8 +35,11 @@ var (
 	// The end of a program's log, which a failed test tells after its reason.
 	tail    = regexp.MustCompile(`^ +testing\.go:\d+: /\S+\.log:$`)
 	message = regexp.MustCompile(`^ +\w+\.go:\d+: `)
-	failed  = regexp.MustCompile(`^(?:FAIL\t|panic: |\*\*\* Test killed|# )`)
-	ended   = regexp.MustCompile(`^(?:ok  |FAIL|\?   )\t`)
+	failed  = regexp.MustCompile(`^(?:FAIL\t|panic: |\*\*\* Test killed)`)
+	// What the compiler says comes whenever it comes, amid the tests of other packages.
+	compiler = regexp.MustCompile(`^# (\S+)`)
+	mistake  = regexp.MustCompile(`^\S+\.go:\d+:\d+: |^\t`)
+	ended    = regexp.MustCompile(`^(?:ok  |FAIL|\?   )\t`)
 )
 
 // reading is what is known of a package whose end has not been read.
@@ -45,10 +48,13 @@ type reading struct {
 	quiet   bool   // they are the end of a log
 	said    map[string][]string
 	failing []string
+
+	building string // the package of which the compiler speaks
+	mistakes map[string][]string
 }
 
 func judge(in io.Reader, out io.Writer) error {
-	r := reading{said: map[string][]string{}}
+	r := reading{said: map[string][]string{}, mistakes: map[string][]string{}}
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
@@ -65,6 +71,15 @@ func judge(in io.Reader, out io.Writer) error {
 }
 
 func (r *reading) read(line string, out io.Writer) {
+	if found := compiler.FindStringSubmatch(line); found != nil {
+		r.building = found[1]
+		return
+	}
+	if r.building != "" && mistake.MatchString(line) {
+		r.mistakes[r.building] = append(r.mistakes[r.building], line)
+		return
+	}
+	r.building = ""
 	if found := header.FindStringSubmatch(line); found != nil {
 		r.test, r.quiet = found[1], false
 		return
@@ -85,7 +100,7 @@ func (r *reading) read(line string, out io.Writer) {
 		if strings.HasPrefix(line, "FAIL") {
 			r.tell(line, out)
 		}
-		*r = reading{said: map[string][]string{}}
+		*r = reading{said: map[string][]string{}, mistakes: r.mistakes}
 	case tail.MatchString(line):
 		r.quiet = true
 	case message.MatchString(line):
@@ -111,9 +126,12 @@ func (r *reading) tell(end string, out io.Writer) {
 		last(r.said[test], out)
 		told = true
 	}
-	if !told {
+	fields := strings.Fields(end)
+	mistakes := r.mistakes[fields[min(1, len(fields)-1)]]
+	if !told && mistakes == nil {
 		last(r.said[""], out)
 	}
+	last(mistakes, out)
 	fmt.Fprintln(out, end)
 }
 
