@@ -69,10 +69,12 @@ static bool holds_alone(struct check *k, const struct host *h, const struct outc
 }
 
 /* Requirements that leave a value open are not asked about: the claim's label would be a choice. */
-static bool is_simple(const struct node_pool *pool)
+static bool is_simple(const struct check *k, const struct node_pool *pool)
 {
     for (uint32_t i = 0; i < pool->requirements.count; i++)
-        if (pool->requirements.items[i].min_values != 0)
+        if (pool->requirements.items[i].min_values != 0 ||
+            !syms_has(k->c->catalogue.well_known,
+                      requirement_key(k->syms, pool->requirements.items[i].key)))
             return false;
     return pool->limits.count == 0;
 }
@@ -100,7 +102,7 @@ static bool pool_takes(struct check *k, const struct node_pool *pool, const stru
     struct written_claim c = {.name = SPAN("a claim of its own"), .pool = pool->meta.name,
                               .requirements = pool->requirements, .labels = pool->labels};
     struct host h = {.planned = &c, .pool = pool, .taints = pool->taints};
-    if (!pool_usable(k, pool) || !is_simple(pool) || !tolerates_all(p, pool->taints))
+    if (!pool_usable(k, pool) || !is_simple(k, pool) || !tolerates_all(p, pool->taints))
         return false;
     for (uint32_t t = 0; t < k->c->catalogue.count; t++) {
         const struct instance_type *type = &k->c->catalogue.items[t];
