@@ -79,6 +79,11 @@ func TestWhatTheManifestsSay(t *testing.T) {
 	if err != nil || namespace != "stowage" || name != "pilot" {
 		t.Errorf("service account is %s/%s, %v", namespace, name, err)
 	}
+	pod, err := set.Replica("one", "n")
+	if err != nil || pod.Namespace != "stowage" || pod.Name != "one" || pod.Spec.NodeName != "n" ||
+		pod.Spec.ServiceAccountName != "pilot" {
+		t.Errorf("a replica is %v, %v", pod, err)
+	}
 	path, err := set.SchedulerConfig()
 	if err != nil || filepath.Base(path) != "a.yaml" {
 		t.Errorf("scheduler configuration is in %q, %v", path, err)
