@@ -352,13 +352,14 @@ static struct pending *push(struct events *e, const struct known *k, bool series
     return p;
 }
 
-static void tell_series(struct events *e, struct known *k, mono_ms now, wall_ms wall)
+static bool tell_series(struct events *e, struct known *k, mono_ms now, wall_ms wall)
 {
     k->count++;
     if (k->count > 2 && now - k->written < SERIES_REFRESH_MS)
-        return;
+        return false;
     k->written = now;
     write_series(k, wall, &push(e, k, true)->body);
+    return true;
 }
 
 static void tell_new(struct events *e, struct known *k, const struct event_note *n, mono_ms now,
@@ -375,18 +376,18 @@ static void tell_new(struct events *e, struct known *k, const struct event_note 
     write_event(e, n, k, wall, &push(e, k, false)->body);
 }
 
-static void record(struct events *e, const struct event_note *n, mono_ms now, wall_ms wall)
+static bool record(struct events *e, const struct event_note *n, mono_ms now, wall_ms wall)
 {
     const struct rule *rule = rule_of(n);
     uint64_t key = key_of(n);
     struct known *k = known_find(e, key);
     if (k != NULL && now - k->told < (rule != NULL ? rule->window : (span_ms)WINDOW_MS)) {
         e->counts.repeated++;
-        return;
+        return false;
     }
     if (!pass_rates(e, rule, now)) {
         e->counts.dropped++;
-        return;
+        return false;
     }
     if (k == NULL) {
         k = known_add(e, key);
@@ -397,16 +398,17 @@ static void record(struct events *e, const struct event_note *n, mono_ms now, wa
     bool goes_on = k->has_event && now - k->told < SERIES_MS && k->text == span_hash(n->note);
     k->told = now;
     if (goes_on)
-        tell_series(e, k, now, wall);
-    else
-        tell_new(e, k, n, now, wall);
+        return tell_series(e, k, now, wall);
+    tell_new(e, k, n, now, wall);
+    return true;
 }
 
-void events_record(struct events *e, const struct event_note *note, mono_ms now, wall_ms wall)
+bool events_record(struct events *e, const struct event_note *note, mono_ms now, wall_ms wall)
 {
     pthread_mutex_lock(&e->lock);
-    record(e, note, now, wall);
+    bool due = record(e, note, now, wall);
     pthread_mutex_unlock(&e->lock);
+    return due;
 }
 
 /* Sending. */

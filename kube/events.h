@@ -37,8 +37,8 @@ struct events;
 struct events *events_new(const struct events_config *config, struct api *api);
 void events_free(struct events *e); /* no request may be under way: after the api is gone */
 
-/* Any thread. Sends nothing yet. */
-void events_record(struct events *e, const struct event_note *note, mono_ms now, wall_ms wall);
+/* Any thread. Sends nothing yet; true when there is something to send, so that events_step is due. */
+bool events_record(struct events *e, const struct event_note *note, mono_ms now, wall_ms wall);
 /* Sends what was recorded, tries again what failed. API thread; returns when to call next. */
 mono_ms events_step(struct events *e, mono_ms now);
 

@@ -310,8 +310,6 @@ static void buy(struct pass *p, const struct plan *plan, const struct plan_claim
     call_send(call, &(struct api_request){.verb = API_CREATE,
                                           .kind = KIND_NODE_CLAIM,
                                           .body = claim_body(p->a, c, plan->syms, &extra)});
-    for (uint32_t i = 0; i < c->pod_count; i++)
-        nominate_pod(p, c->pods[i], c->name, (struct span){0});
 }
 
 /* ---- carrying a plan out ---- */
@@ -364,6 +362,12 @@ static void tell_unschedulable(struct pass *p, const struct plan *plan)
           (struct span){0}, (struct span){0});
 }
 
+static void nominate_claim(struct pass *p, const struct plan_claim *c)
+{
+    for (uint32_t i = 0; i < c->pod_count; i++)
+        nominate_pod(p, c->pods[i], c->name, (struct span){0});
+}
+
 static void nominate_nodes(struct pass *p, const struct plan *plan)
 {
     span_ms window = 2 * p->r->config.options.batch_max;
@@ -388,6 +392,8 @@ static void carry_out(struct pass *p, struct plan *plan)
 {
     struct reconciler *r = p->r;
     struct purse purse = {.per_hour = price_of_cluster(p)};
+    const struct plan_claim **bought = ARENA_ARRAY(p->a, const struct plan_claim *, plan->claim_count);
+    uint32_t bought_count = 0;
     name_claims(p, plan);
     struct places *places = places_of_plan(plan, r->places, p->wall);
     places->snapshot = p->snapshot->sequence;
@@ -399,7 +405,10 @@ static void carry_out(struct pass *p, struct plan *plan)
             continue;
         purse.per_hour += isnan(c->price) ? 0 : c->price;
         buy(p, plan, c);
+        bought[bought_count++] = c;
     }
+    for (uint32_t i = 0; i < bought_count; i++) /* the requests are on their way by now */
+        nominate_claim(p, bought[i]);
     nominate_nodes(p, plan);
     tell_unschedulable(p, plan);
     if (!isnan(plan->cost_after))

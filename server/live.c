@@ -155,8 +155,8 @@ static void on_decided(void *user, const struct decision *d)
         .reason = d->reason,
         .note = d->note.len != 0 ? d->note : d->sentence,
     };
-    events_record(l->events, &note, clock_mono(), clock_wall());
-    wake_api(l);
+    if (events_record(l->events, &note, clock_mono(), clock_wall()))
+        wake_api(l);
 }
 
 static void on_measured(void *user, const struct measure *m)
