@@ -62,7 +62,7 @@ static const struct owner *controller_of(const struct pod *p)
     return NULL;
 }
 
-static const struct controller *find(const struct object_index *x, const struct pod *p,
+static const struct controller *find(struct object_index *x, const struct pod *p,
                                      const struct owner *o)
 {
     return object_index_at(x, object_index_find(x, p->meta.ns, o->name));
@@ -82,7 +82,7 @@ static uint32_t first_service(const struct default_spread *d, struct span ns)
     return low;
 }
 
-static struct sources sources_of(const struct default_spread *d, const struct pod *p)
+static struct sources sources_of(struct default_spread *d, const struct pod *p)
 {
     struct sources s = {.first = first_service(d, p->meta.ns)};
     s.end = s.first;

@@ -88,45 +88,6 @@ static struct volume_chain chain_of(struct volumes *v, const struct volume_claim
     return c;
 }
 
-/* A local volume is made anew on the node that replaces its own, whose name says nothing then. */
-static struct expressions without_hostname(struct volumes *v, struct expressions all)
-{
-    struct expressions kept = {ARENA_ARRAY(v->arena, struct expression, all.count), 0};
-    for (uint32_t i = 0; i < all.count; i++)
-        if (all.items[i].key != SYM_HOSTNAME)
-            kept.items[kept.count++] = all.items[i];
-    return kept;
-}
-
-static void add_alternative(struct volumes *v, struct requirements *list, uint32_t *count,
-                            struct expressions all)
-{
-    if (*count < VOLUMES_ALTERNATIVES_MAX)
-        list[(*count)++] = requirements_of(v->arena, v->syms, all);
-}
-
-static void find_alternatives(struct volumes *v, const struct volume_chain *c,
-                              struct volume_facts *f)
-{
-    const struct volume *volume = c->volume;
-    uint32_t terms = volume != NULL && volume->has_affinity ? volume->affinity.count
-                     : c->class_ != NULL                    ? c->class_->topologies.count
-                                                            : 0;
-    if (terms == 0)
-        return;
-    struct requirements *list = ARENA_ARRAY(v->arena, struct requirements, terms);
-    for (uint32_t i = 0; i < terms; i++) {
-        struct expressions all = volume != NULL ? volume->affinity.items[i].match_expressions
-                                                : c->class_->topologies.items[i].expressions;
-        if (all.count == 0)
-            continue; /* an empty term selects no node */
-        if (volume != NULL && volume->is_local)
-            all = without_hostname(v, all); /* and may become "anywhere" */
-        add_alternative(v, list, &f->alternative_count, all);
-    }
-    f->alternatives = list;
-}
-
 static struct volume_facts *facts_of(struct volumes *v, int32_t at)
 {
     struct volume_facts *f = &v->facts[at];
@@ -138,26 +99,43 @@ static struct volume_facts *facts_of(struct volumes *v, int32_t at)
     f->driver = driver_rank(v, c.driver) < v->driver_count ? c.driver : SYM_NONE;
     f->invalid = volumes_invalid(v, &c);
     f->error = volumes_error(v, &c);
-    find_alternatives(v, &c, f);
+    f->alternatives = volumes_alternatives(v, &c);
     return f;
 }
 
 /* --- who shares what --- */
 
+/* Sharing matters where claims are counted, and where one is still to be bound. */
+static bool matters(const struct volumes *v, const struct volume_claim *c)
+{
+    return v->driver_count != 0 || c->volume.len == 0;
+}
+
 static void count_users(struct volumes *v, const struct world_input *in)
 {
-    for (size_t i = 0; i < in->pod_count; i++) {
+    struct object_index some;
+    uint32_t count = 0;
+    const void **claims = ARENA_ARRAY(v->arena, const void *, v->claims.count);
+    uint32_t *number = ARENA_ARRAY(v->arena, uint32_t, v->claims.count);
+    for (uint32_t i = 0; i < v->claims.count; i++)
+        if (matters(v, v->claims.items[i])) {
+            number[count] = i;
+            claims[count++] = v->claims.items[i];
+        }
+    object_index_init(&some, v->arena, claims, count);
+    for (size_t i = 0; i < in->pod_count && count != 0; i++) {
         const struct pod *p = in->pods[i];
         if (p->volumes.count == 0 || pod_is_terminal(p))
             continue;
         v->serial++;
         for (uint32_t k = 0; k < p->volumes.count; k++) {
-            int32_t at = object_index_find(&v->claims, p->meta.ns, p->volumes.items[k].claim);
-            if (at < 0 || v->facts[at].last == v->serial)
+            int32_t at = object_index_find(&some, p->meta.ns, p->volumes.items[k].claim);
+            struct volume_facts *f = at >= 0 ? &v->facts[number[at]] : NULL;
+            if (f == NULL || f->last == v->serial)
                 continue;
-            v->facts[at].last = v->serial;
-            if (v->facts[at].users < 2)
-                v->facts[at].users++;
+            f->last = v->serial;
+            if (f->users < 2)
+                f->users++;
         }
     }
 }
@@ -202,6 +180,8 @@ void volumes_init(struct volumes *v, struct arena *a, const struct world_input *
     INDEX(csi_nodes, csi_nodes, csi_node_count);
 #undef INDEX
     v->facts = ARENA_ARRAY(a, struct volume_facts, in->volume_claim_count);
+    intern_init(&v->stated, a);
+    intern_init(&v->counted, a);
     find_limited(v, in);
     if (in->volume_claim_count == 0)
         return;
@@ -211,56 +191,68 @@ void volumes_init(struct volumes *v, struct arena *a, const struct world_input *
 
 /* --- counting --- */
 
-struct used { /* one claim: its driver's rank and its number */
-    uint32_t rank, shared;
-};
-
-struct used_list {
-    struct used *items;
-    uint32_t count, capacity;
-};
-
 static int used_order(const void *a, const void *b)
 {
-    const struct used *x = a, *y = b;
+    const struct volume_used *x = a, *y = b;
     if (x->rank != y->rank)
         return x->rank < y->rank ? -1 : 1;
     return x->shared < y->shared ? -1 : x->shared > y->shared;
 }
 
-static void add_used(struct volumes *v, struct used_list *l, const struct volume_facts *f)
+static void add_used(struct volumes *v, const struct volume_facts *f)
 {
-    struct used u = {driver_rank(v, f->driver), f->shared};
+    struct volume_used u = {driver_rank(v, f->driver), f->shared};
     if (u.rank < v->driver_count)
-        ARENA_PUSH(v->arena, l->items, l->count, l->capacity, u);
+        ARENA_PUSH(v->arena, v->used, v->used_count, v->used_capacity, u);
 }
 
-static struct volume_uses uses_of(struct volumes *v, struct used_list l)
+static struct volume_uses make_uses(struct volumes *v)
 {
     struct volume_uses out = {NULL, 0};
-    if (l.count == 0)
-        return out;
-    qsort(l.items, l.count, sizeof(*l.items), used_order);
     struct volume_use *uses = ARENA_ARRAY(v->arena, struct volume_use, v->driver_count);
-    uint32_t *shared = ARENA_ARRAY(v->arena, uint32_t, l.count);
-    for (uint32_t i = 0; i < l.count; i++) {
-        bool first = i == 0 || l.items[i].rank != l.items[i - 1].rank;
+    uint32_t *shared = ARENA_ARRAY(v->arena, uint32_t, v->used_count);
+    for (uint32_t i = 0; i < v->used_count; i++) {
+        const struct volume_used *u = &v->used[i];
+        bool first = i == 0 || u->rank != u[-1].rank;
         if (first)
             uses[out.count++] =
-                (struct volume_use){.driver = v->drivers[l.items[i].rank], .shared = shared};
-        struct volume_use *u = &uses[out.count - 1];
-        if (l.items[i].shared == VOLUME_OWN)
-            u->own++;
-        else if (first || l.items[i].shared != l.items[i - 1].shared)
-            *shared++ = l.items[i].shared, u->shared_count++;
+                (struct volume_use){.driver = v->drivers[u->rank], .shared = shared};
+        struct volume_use *use = &uses[out.count - 1];
+        if (u->shared == VOLUME_OWN)
+            use->own++;
+        else if (first || u->shared != u[-1].shared)
+            *shared++ = u->shared, use->shared_count++;
     }
     out.items = uses;
     return out;
 }
 
+/* Of what add_used has gathered. Most pods with volumes use one of one driver. */
+static struct volume_uses take_used(struct volumes *v)
+{
+    struct words words;
+    bool fresh;
+    if (v->used_count == 0)
+        return (struct volume_uses){NULL, 0};
+    if (v->used_count > 1)
+        qsort(v->used, v->used_count, sizeof(*v->used), used_order);
+    words_init(&words, v->arena);
+    for (uint32_t i = 0; i < v->used_count; i++) {
+        words_put(&words, v->used[i].rank);
+        words_put(&words, v->used[i].shared);
+    }
+    uint32_t at = intern_put(&v->counted, &words, &fresh);
+    if (fresh) {
+        uint32_t count = at;
+        struct volume_uses made = make_uses(v);
+        ARENA_PUSH(v->arena, v->uses, count, v->uses_capacity, made);
+    }
+    v->used_count = 0;
+    return v->uses[at];
+}
+
 struct volume_uses volumes_in_use(struct volumes *v, const struct pod *const *pods, size_t count)
 {
-    struct used_list used = {0};
     if (v->driver_count == 0)
         return (struct volume_uses){NULL, 0};
     v->serial++;
@@ -271,9 +263,9 @@ struct volume_uses volumes_in_use(struct volumes *v, const struct pod *const *po
             if (at < 0 || v->facts[at].last == v->serial)
                 continue;
             v->facts[at].last = v->serial;
-            add_used(v, &used, facts_of(v, at));
+            add_used(v, facts_of(v, at));
         }
-    return uses_of(v, used);
+    return take_used(v);
 }
 
 /* --- one pod --- */
@@ -293,7 +285,6 @@ static void take_first(struct span *to, struct span text)
 struct volume_need volumes_look_up(struct volumes *v, const struct pod *p)
 {
     struct volume_need n = {0};
-    struct used_list used = {0};
     uint32_t *unbound = NULL, capacity = 0;
     v->serial++;
     for (uint32_t i = 0; i < p->volumes.count; i++) {
@@ -310,15 +301,15 @@ struct volume_need volumes_look_up(struct volumes *v, const struct pod *p)
         const struct volume_facts *f = facts_of(v, at);
         take_first(&n.invalid, f->invalid);
         take_first(&n.error, f->error);
-        volumes_combine(v, &n, f->alternatives, f->alternative_count);
-        add_used(v, &used, f);
+        volumes_combine(v, &n, f->alternatives);
+        add_used(v, f);
         if (f->unbound && f->shared != VOLUME_OWN)
             ARENA_PUSH(v->arena, unbound, n.unbound_count, capacity, f->shared);
     }
     if (n.unbound_count > 1)
         qsort(unbound, n.unbound_count, sizeof(*unbound), by_number);
     n.unbound = unbound;
-    struct volume_uses uses = uses_of(v, used);
+    struct volume_uses uses = take_used(v);
     n.uses = uses.items;
     n.use_count = uses.count;
     return n;
@@ -326,7 +317,7 @@ struct volume_need volumes_look_up(struct volumes *v, const struct pod *p)
 
 /* --- nodes --- */
 
-const struct csi_node *volumes_csi_node(const struct volumes *v, struct span node_name)
+const struct csi_node *volumes_csi_node(struct volumes *v, struct span node_name)
 {
     return object_index_at(&v->csi_nodes,
                            object_index_find(&v->csi_nodes, (struct span){NULL, 0}, node_name));

@@ -13,11 +13,14 @@
  *   own; all others are just counted. Drivers that nobody limits are left out: most clusters have none.
  *
  * Built and asked while the world is built, by one thread; answers live in the arena and do not change.
- * A pod without claims costs one comparison. */
+ * A pod without claims costs one comparison. Only a pod that is to be placed needs volumes_of; of those
+ * that stand somewhere only what they have attached counts (volumes_in_use), and without a limited driver
+ * not even that. */
 #ifndef PLANNER_VOLUMES_H
 #define PLANNER_VOLUMES_H
 
 #include "kube/requirement.h"
+#include "planner/intern.h"
 #include "planner/object_index.h"
 #include "planner/world.h"
 
@@ -26,7 +29,7 @@ enum { VOLUMES_ALTERNATIVES_MAX = 256 };
 
 struct volume_use { /* of one CSI driver */
     sym driver;
-    uint32_t own;           /* claims that no other pod uses */
+    uint32_t own;           /* distinct claims that no other pod uses */
     const uint32_t *shared; /* numbers of claims that several pods use: 0 to shared_count - 1 of struct
                                volumes; sorted, unique */
     uint32_t shared_count;
@@ -60,8 +63,21 @@ struct volumes {
     struct object_index claims, volumes, classes, csi_nodes;
     struct syms unsupported_drivers, unsupported_topology_keys;
     struct volume_facts *facts; /* by claim */
+    struct intern stated;       /* terms of volumes and classes, as alternatives */
+    struct volume_alternatives {
+        const struct requirements *items;
+        uint32_t count;
+    } * alternatives; /* by their number in `stated` */
+    uint32_t alternatives_capacity;
+    struct intern counted; /* what is attached together */
+    struct volume_uses *uses; /* by its number in `counted` */
+    uint32_t uses_capacity;
+    struct volume_used { /* room for the claims of one question: the driver's place, the number */
+        uint32_t rank, shared;
+    } * used;
+    uint32_t used_count, used_capacity;
     uint32_t serial;            /* of the question being answered */
-    uint32_t shared_count;      /* claims that several pods use */
+    uint32_t shared_count;      /* claims that several pods use, where that makes a difference */
     sym *drivers;               /* those that some CSINode or instance type limits, by name */
     uint32_t driver_count;
 };
@@ -82,7 +98,7 @@ static inline struct volume_need volumes_of(struct volumes *v, const struct pod 
 struct volume_uses volumes_in_use(struct volumes *v, const struct pod *const *pods, size_t count);
 
 /* What the node publishes; NULL: nothing yet, or it has no name yet. */
-const struct csi_node *volumes_csi_node(const struct volumes *v, struct span node_name);
+const struct csi_node *volumes_csi_node(struct volumes *v, struct span node_name);
 
 /* How many volumes of the driver a node can attach; INT64_MAX: unlimited. What its CSINode publishes wins,
  * also when that is no limit; the type (NULL: unknown) speaks for drivers not published, so for a node that

@@ -14,8 +14,7 @@ struct volume_facts { /* of one claim */
     bool unbound;
     sym driver;       /* whose limits it counts against; SYM_NONE: nobody's */
     struct span invalid, error;
-    const struct requirements *alternatives;
-    uint32_t alternative_count;
+    struct volume_alternatives alternatives;
 };
 
 /* The objects that a claim leads to; each may be NULL. */
@@ -32,8 +31,9 @@ struct span volumes_invalid(struct volumes *v, const struct volume_chain *c);
 struct span volumes_error(struct volumes *v, const struct volume_chain *c);
 struct span volumes_missing(struct volumes *v, const struct pod *p, const struct pod_volume *volume);
 
+/* A claim's own. Equal ones stand in one place: most volumes are just in one of a few zones. */
+struct volume_alternatives volumes_alternatives(struct volumes *v, const struct volume_chain *c);
 /* Each with each; at most VOLUMES_ALTERNATIVES_MAX. */
-void volumes_combine(struct volumes *v, struct volume_need *n, const struct requirements *more,
-                     uint32_t count);
+void volumes_combine(struct volumes *v, struct volume_need *n, struct volume_alternatives more);
 
 #endif

@@ -388,12 +388,31 @@ static void test_shared_unbound(void **state)
               BOUND("z", "v") PV("v", "nfs: {}") CLASS("fast", LATE));
     ready(&f);
     struct volume_need a = need_of(&f, "a"), b = need_of(&f, "b"), c = need_of(&f, "c");
-    assert_int_equal(f.volumes.shared_count, 3);
+    assert_int_equal(f.volumes.shared_count, 2); /* of z nobody counts the users */
     assert_true(a.unbound_count == 1 && b.unbound_count == 2 && c.unbound_count == 1);
     assert_true(b.unbound[0] < b.unbound[1]);
     assert_true(a.unbound[0] == b.unbound[1] && c.unbound[0] == b.unbound[0]); /* x, q */
     assert_int_equal(need_of(&f, "d").unbound_count, 0); /* bound: its volume says where */
     assert_int_equal(a.use_count, 0);                    /* nobody limits the driver */
+    end(&f);
+}
+
+/* What is equal stands in one place, so that many volumes of few zones cost little. */
+static void test_equal_is_one(void **state)
+{
+    (void)state;
+    struct fixture f;
+    start(&f, POD("a", VOLUME("x")) POD("b", VOLUME("z")) POD("c", VOLUME("w")) BOUND("x", "v1") BOUND("z", "v2")
+              BOUND("w", "v3") PV("v1", CSI ", " AFFINITY(TERM(IN(ZONE, "z1"))))
+              PV("v2", CSI ", " AFFINITY(TERM(IN(ZONE, "z1"))))
+              PV("v3", "local: {path: /d}, " AFFINITY(TERM(IN(ZONE, "z1") ", " IN("kubernetes.io/hostname", "n"))))
+              CSI_NODE("n1", LIMIT("csi.example.com", "3")));
+    ready(&f);
+    struct volume_need a = need_of(&f, "a"), b = need_of(&f, "b"), c = need_of(&f, "c");
+    assert_ptr_equal(a.alternatives, b.alternatives);
+    assert_ptr_equal(a.alternatives, c.alternatives); /* the hostname does not count */
+    assert_ptr_equal(a.uses, b.uses);
+    assert_int_equal(c.use_count, 0);
     end(&f);
 }
 
@@ -461,6 +480,7 @@ int main(void)
         cmocka_unit_test(test_alternatives_are_bounded),
         cmocka_unit_test(test_uses),
         cmocka_unit_test(test_shared_unbound),
+        cmocka_unit_test(test_equal_is_one),
         cmocka_unit_test(test_order),
         cmocka_unit_test(test_node_limits),
     };
