@@ -405,7 +405,7 @@ static void test_equal_is_one(void **state)
     start(&f, POD("a", VOLUME("x")) POD("b", VOLUME("z")) POD("c", VOLUME("w")) BOUND("x", "v1") BOUND("z", "v2")
               BOUND("w", "v3") PV("v1", CSI ", " AFFINITY(TERM(IN(ZONE, "z1"))))
               PV("v2", CSI ", " AFFINITY(TERM(IN(ZONE, "z1"))))
-              PV("v3", "local: {path: /d}, " AFFINITY(TERM(IN(ZONE, "z1") ", " IN("kubernetes.io/hostname", "n"))))
+              PV("v3", "local: {path: /d}, " AFFINITY(TERM(IN(ZONE, "z1") ", " IN("kubernetes.io/hostname", "n1"))))
               CSI_NODE("n1", LIMIT("csi.example.com", "3")));
     ready(&f);
     struct volume_need a = need_of(&f, "a"), b = need_of(&f, "b"), c = need_of(&f, "c");
