@@ -203,7 +203,9 @@ func (s *site) live(ctx context.Context) error {
 	}
 	if s.proxy.Struck() {
 		// What was to be seen is seen; deleting the NodeClaims saves the time that a node has to be empty.
-		err := s.objects.Resource(claimResource).DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{})
+		err := s.Wait(ctx, "NodeClaims to be deleted", func(ctx context.Context) error {
+			return s.objects.Resource(claimResource).DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{})
+		})
 		if err != nil {
 			return err
 		}

@@ -311,7 +311,10 @@ func (f *fleet) rate(ctx context.Context, name string, count int) (float64, erro
 	if err != nil {
 		return 0, err
 	}
-	return rate, pods.DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{LabelSelector: "app=" + name})
+	// The API server gives up after a minute, for which a busy machine needs a second try.
+	return rate, f.Wait(ctx, "pods to be deleted", func(ctx context.Context) error {
+		return pods.DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{LabelSelector: "app=" + name})
+	})
 }
 
 // edits creates, changes and deletes a NodePool and returns how long the slowest of it took.
