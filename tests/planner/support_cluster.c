@@ -7,6 +7,8 @@
 
 #include <cmocka.h>
 
+#include "check/check.h"
+
 void cluster_init(struct cluster *c)
 {
     *c = (struct cluster){.options = {.ready_when_unstated = true, .reserved_capacity = true},
@@ -264,13 +266,21 @@ struct world_input cluster_input(const struct cluster *c)
     return in;
 }
 
-const struct plan *cluster_plan(struct cluster *c)
+const struct plan *cluster_plan_unchecked(struct cluster *c)
 {
     plan_free(c->plan);
     world_free(c->world);
     struct world_input in = cluster_input(c);
     c->world = world_build(&in);
     c->plan = plan_solve(c->world, &c->plan_options);
+    return c->plan;
+}
+
+const struct plan *cluster_plan(struct cluster *c)
+{
+    struct err err = {.kind = ERR_NONE};
+    if (!check_plan(c, cluster_plan_unchecked(c), &err))
+        fail_msg("the plan breaks a rule: %s", err.msg);
     return c->plan;
 }
 

