@@ -476,6 +476,45 @@ static void test_storage(void **state)
     expect_text(n.drivers.items[2].name, "c");
 }
 
+/* A cluster keeps ten old ReplicaSets for each Deployment, and a claim and a volume for each pod of a
+ * StatefulSet: of what kubectl prints next to nothing is kept. */
+static void test_memory_of_what_is_only_read(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        const char *more;
+    } rows[] = {
+        {KIND_REPLICA_SET,
+         "spec: {replicas: 0, selector: {matchLabels: {app: web, pod-template-hash: 7c5ddbdf54}},\n"
+         "  template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, image: i}]}}}"},
+        {KIND_VOLUME_CLAIM,
+         "spec: {storageClassName: fast, volumeName: pvc-6f1f3a52-8e0a-4c1c-9d3c-0d8c3c1d9a10}"},
+        {KIND_VOLUME,
+         "spec: {csi: {driver: d, volumeHandle: vol-0123456789abcdef0, volumeAttributes: {a: b}},\n"
+         "  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: zone, operator: In,\n"
+         "  values: [z1]}]}]}}}"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct schema *schema = kind_info(rows[i].kind)->schema;
+        void *out = arena_alloc(&arena, schema->size);
+        const char *text = arena_printf(
+            &arena,
+            "metadata: {name: web-frontend-7c5ddbdf54, namespace: storefront,\n"
+            "  uid: 6f1f3a52-8e0a-4c1c-9d3c-0d8c3c1d9a10, resourceVersion: '184467',\n"
+            "  labels: {app: web, tier: front, team: shop, pod-template-hash: 7c5ddbdf54},\n"
+            "  annotations: {pv.kubernetes.io/bind-completed: 'yes', deployment.kubernetes.io/revision: '1',\n"
+            "    kubectl.kubernetes.io/last-applied-configuration: '{}'}, finalizers: [a/b],\n"
+            "  ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: web-frontend, uid: u}]}\n%s",
+            rows[i].more).ptr;
+        decode_well(rows[i].kind, text, out);
+        size_t size;
+        free(schema_pack(schema, out, 0, syms, NULL, &size));
+        if (size > 420)
+            fail_msg("a %s takes %zu bytes", kind_info(rows[i].kind)->name, size);
+    }
+}
+
 static void test_selectors(void **state)
 {
     (void)state;
@@ -590,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_storage),
+        cmocka_unit_test(test_memory_of_what_is_only_read),
         cmocka_unit_test(test_selectors),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_kinds),
     };
