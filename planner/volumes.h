@@ -10,7 +10,7 @@
  *   unbound; the volumes of a pod are combined, each with each, what cannot be true at once left out. If
  *   nothing can, all combinations stay: no node will ever suit, and the refusal says why.
  * - How many: distinct claims. A claim that several pods use counts once a node, so it has a number of its
- *   own; all others are just counted. Drivers that nobody limits are left out: most clusters have none.
+ *   own; all others are just counted. Drivers that nobody limits are left out.
  *
  * Built and asked while the world is built, by one thread; answers live in the arena and do not change.
  * A pod without claims costs one comparison. Only a pod that is to be placed needs volumes_of; of those
