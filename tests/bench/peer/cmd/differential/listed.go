@@ -1,0 +1,102 @@
+package main
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// rule is one difference that is argued for in docs/differences.md, under a heading with its name. It names the
+// pods that Stowage treats otherwise; a difference that stays without those pods is not explained by it.
+type rule struct {
+	name  string
+	names func(pod *corev1.Pod, all []client.Object) bool
+}
+
+var listed = []rule{
+	{"spread over all zones", spreadsBeyondItsSelector},
+	{"a shared volume to be made", sharesVolumeToBeMade},
+}
+
+// withoutListed returns the objects without the pods that some rule names, and the names of those rules.
+func withoutListed(objects []client.Object) (rest []client.Object, names []string) {
+	for _, o := range objects {
+		pod, ok := o.(*corev1.Pod)
+		drop := false
+		for _, r := range listed {
+			if ok && pod.Spec.NodeName == "" && r.names(pod, objects) {
+				drop = true
+				if !slices.Contains(names, r.name) {
+					names = append(names, r.name)
+				}
+			}
+		}
+		if !drop {
+			rest = append(rest, o)
+		}
+	}
+	return rest, names
+}
+
+// spreadsBeyondItsSelector: a hard spread that counts the domains of all nodes, though the pod may only go to some.
+func spreadsBeyondItsSelector(pod *corev1.Pod, _ []client.Object) bool {
+	return slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool {
+		return c.WhenUnsatisfiable == corev1.DoNotSchedule &&
+			c.NodeAffinityPolicy != nil && *c.NodeAffinityPolicy == corev1.NodeInclusionPolicyIgnore &&
+			selectsBy(pod, c.TopologyKey)
+	})
+}
+
+// selectsBy says whether the pod asks for values of a node label.
+func selectsBy(pod *corev1.Pod, key string) bool {
+	if _, ok := pod.Spec.NodeSelector[key]; ok {
+		return true
+	}
+	a := pod.Spec.Affinity
+	if a == nil || a.NodeAffinity == nil || a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	for _, term := range a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		if slices.ContainsFunc(term.MatchExpressions, func(e corev1.NodeSelectorRequirement) bool { return e.Key == key }) {
+			return true
+		}
+	}
+	return false
+}
+
+// sharesVolumeToBeMade: one of several pods with a claim that has no volume yet.
+func sharesVolumeToBeMade(pod *corev1.Pod, all []client.Object) bool {
+	for _, name := range claimsOf(pod) {
+		if users(pod.Namespace, name, all) > 1 && !bound(pod.Namespace, name, all) {
+			return true
+		}
+	}
+	return false
+}
+
+func claimsOf(pod *corev1.Pod) (names []string) {
+	for _, v := range pod.Spec.Volumes {
+		if v.PersistentVolumeClaim != nil {
+			names = append(names, v.PersistentVolumeClaim.ClaimName)
+		}
+	}
+	return names
+}
+
+func users(namespace, claim string, all []client.Object) int {
+	n := 0
+	for _, o := range all {
+		if pod, ok := o.(*corev1.Pod); ok && pod.Namespace == namespace && slices.Contains(claimsOf(pod), claim) {
+			n++
+		}
+	}
+	return n
+}
+
+func bound(namespace, claim string, all []client.Object) bool {
+	return slices.ContainsFunc(all, func(o client.Object) bool {
+		c, ok := o.(*corev1.PersistentVolumeClaim)
+		return ok && c.Namespace == namespace && c.Name == claim && c.Spec.VolumeName != ""
+	})
+}

@@ -1,0 +1,205 @@
+// differential holds `stowage plan --search greedy` against Karpenter's own scheduler on random clusters.
+//
+// For each seed Karpenter plans five times with its input shuffled (its plan depends on the order of maps and on
+// an unstable sort). Ours must lie within the range of those plans, or be better: no more new nodes, no higher
+// price of them, no pod left out that no run of Karpenter leaves out, and the reason one that Karpenter gives.
+// A difference that remains after twenty more runs is printed, with what a person needs to follow it.
+//
+// Where the two differ on purpose there is a rule in listed.go and a paragraph in docs/differences.md.
+//
+// Exit status: 0 no difference but listed ones; 1 a difference; 2 a cluster could not be planned.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"stowage.dev/tests/bench/peer/karpenter"
+)
+
+const (
+	firstRuns = 5
+	moreRuns  = 20 // before a difference is believed
+)
+
+// clock is that of every generated cluster.
+const clock = "2026-11-20T12:00:00Z"
+
+type differential struct {
+	ctx      context.Context
+	stowage  string
+	gen      string
+	dir      string
+	now      time.Time
+	flags    []string // of stowage
+	maxLines int
+}
+
+// outcome is what came of one cluster.
+type outcome struct {
+	profile      string
+	seed         uint64
+	err          error
+	pods         int
+	notSupported int      // pods of rules that Stowage does not have yet: left out of the comparison
+	listed       []string // names of rules without whose pods there is no difference
+	differences  []string
+	ours, theirs time.Duration // theirs: one run
+	price        [2]float64    // ours, Karpenter's mean
+}
+
+func main() {
+	d := &differential{}
+	flag.StringVar(&d.stowage, "stowage", "", "the program")
+	flag.StringVar(&d.gen, "gen", "", "the generator of clusters (tests/judge)")
+	flag.StringVar(&d.dir, "dir", "", "where clusters and plans are kept")
+	flag.IntVar(&d.maxLines, "lines", 12, "lines printed for each difference")
+	n := flag.Int("n", 100, "clusters in all, shared out among the profiles")
+	from := flag.Uint64("from", 1, "first seed")
+	profiles := flag.String("profiles", "tiny,plain,constraints,topology,volumes,existing,packing", "which")
+	parallel := flag.Int("parallel", 2, "clusters at a time")
+	flag.Parse()
+	d.flags = flag.Args()
+	if d.stowage == "" || d.gen == "" || d.dir == "" {
+		fmt.Fprintln(os.Stderr, "differential: -stowage, -gen and -dir are needed")
+		os.Exit(2)
+	}
+	settings := &options.Options{}
+	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
+	settings.AddFlags(fs)
+	if err := settings.Parse(fs); err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		os.Exit(2)
+	}
+	d.ctx = karpenter.Context(context.Background(), settings)
+	d.now, _ = time.Parse(time.RFC3339, clock)
+	os.Exit(d.all(strings.Split(*profiles, ","), *n, *from, *parallel))
+}
+
+// all tries n clusters, several at a time, and prints them in order.
+func (d *differential) all(profiles []string, n int, from uint64, parallel int) int {
+	outcomes := make([]*outcome, n)
+	slots := make(chan struct{}, parallel)
+	var wait sync.WaitGroup
+	for i := range outcomes {
+		o := &outcome{profile: profiles[i*len(profiles)/n]}
+		o.seed = from
+		if i > 0 && outcomes[i-1].profile == o.profile {
+			o.seed = outcomes[i-1].seed + 1
+		}
+		outcomes[i] = o
+		wait.Add(1)
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots; wait.Done() }()
+			d.one(o)
+		}()
+	}
+	wait.Wait()
+	status := 0
+	for _, o := range outcomes {
+		status = max(status, d.print(o))
+	}
+	for _, profile := range profiles {
+		total(profile, outcomes)
+	}
+	total("", outcomes)
+	return status
+}
+
+func (d *differential) one(o *outcome) {
+	dir := filepath.Join(d.dir, fmt.Sprintf("%s-%d", o.profile, o.seed))
+	_ = os.RemoveAll(dir)
+	out, err := exec.Command(d.gen, "-seed", strconv.FormatUint(o.seed, 10), "-profile", o.profile, "-o", dir).CombinedOutput()
+	if err != nil {
+		o.err = fmt.Errorf("%s: %w: %s", d.gen, err, out)
+		return
+	}
+	c := &cluster{d: d, dir: dir, allUnbound: o.profile != "existing"}
+	if o.err = c.read(); o.err != nil {
+		return
+	}
+	if o.err = c.compare(o, c.input.Objects); o.err != nil || len(o.differences) == 0 {
+		return
+	}
+	// Is it what is listed? Then, without the pods that a rule names, there is none.
+	rest, names := withoutListed(c.input.Objects)
+	if len(names) == 0 {
+		return
+	}
+	again := &outcome{}
+	if o.err = c.compare(again, rest); o.err == nil && len(again.differences) == 0 {
+		o.listed, o.differences = names, nil
+	}
+}
+
+func (d *differential) print(o *outcome) int {
+	where := fmt.Sprintf("%s %d", o.profile, o.seed)
+	switch {
+	case o.err != nil:
+		fmt.Printf("%s: %v\n", where, o.err)
+		return 2
+	case len(o.listed) > 0:
+		fmt.Printf("%s: listed: %s\n", where, strings.Join(o.listed, ", "))
+		return 0
+	case len(o.differences) == 0:
+		return 0
+	}
+	fmt.Printf("%s: DIFFERS\n", where)
+	for _, line := range o.differences[:min(len(o.differences), d.maxLines)] {
+		fmt.Printf("    %s\n", line)
+	}
+	if more := len(o.differences) - d.maxLines; more > 0 {
+		fmt.Printf("    and %d more lines\n", more)
+	}
+	fmt.Printf("    all of it: %s\n", filepath.Join(d.dir, fmt.Sprintf("%s-%d", o.profile, o.seed)))
+	return 1
+}
+
+// total prints one line for a profile, or for all.
+func total(profile string, outcomes []*outcome) {
+	n, failed, differ, listed, pods, notSupported := 0, 0, 0, 0, 0, 0
+	ours, theirs := 0.0, 0.0
+	var oursTook, theirsTook time.Duration
+	for _, o := range outcomes {
+		if profile != "" && o.profile != profile {
+			continue
+		}
+		n++
+		switch {
+		case o.err != nil:
+			failed++
+		case len(o.listed) > 0:
+			listed++
+		case len(o.differences) > 0:
+			differ++
+		}
+		pods += o.pods
+		notSupported += o.notSupported
+		ours += o.price[0]
+		theirs += o.price[1]
+		oursTook += o.ours
+		theirsTook += o.theirs
+	}
+	if profile == "" {
+		profile = "all"
+	}
+	fmt.Printf("%-12s %4d clusters %6d pods compared; differ %d, listed %d, failed %d", profile, n, pods, differ, listed, failed)
+	if theirs > 0 {
+		fmt.Printf("; price ours/Karpenter %.4f", ours/theirs)
+	}
+	if notSupported > 0 {
+		fmt.Printf("; not supported %d", notSupported)
+	}
+	fmt.Printf("; took %v, Karpenter %v\n", oursTook.Round(time.Millisecond), theirsTook.Round(time.Millisecond))
+}
