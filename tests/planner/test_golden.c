@@ -14,7 +14,8 @@
 
 #define FOLDER TESTS_DIR "/golden/plan/"
 
-static const char *const cases[] = {"room-first", "two-pools", "reasons", "nothing-waits"};
+static const char *const cases[] = {"room-first",    "two-pools",    "reasons",
+                                    "nothing-waits", "spread-zones", "near-and-apart"};
 
 static char *read_file(const char *name, const char *ending)
 {
