@@ -27,7 +27,9 @@ bool expect_lists_pod(const json_t *list, const char *pod)
 {
     size_t i;
     json_t *v;
-    json_array_foreach(list, i, v) if (strcmp(text_of(v), pod) == 0) return true;
+    json_array_foreach(list, i, v)
+        if (strcmp(text_of(v), pod) == 0)
+            return true;
     return false;
 }
 
@@ -40,8 +42,9 @@ const json_t *expect_claim_of(const struct expectation *c, const char *pod)
 {
     size_t i;
     json_t *claim;
-    json_array_foreach(claims(c), i, claim) if (expect_lists_pod(json_object_get(claim, "pods"),
-                                                                 pod)) return claim;
+    json_array_foreach(claims(c), i, claim)
+        if (expect_lists_pod(json_object_get(claim, "pods"), pod))
+            return claim;
     return NULL;
 }
 
@@ -49,8 +52,9 @@ static const json_t *failure_of(const struct expectation *c, const char *pod)
 {
     size_t i;
     json_t *u;
-    json_array_foreach(json_object_get(c->plan, "unschedulable"), i,
-                       u) if (strcmp(text_at(u, "pod"), pod) == 0) return u;
+    json_array_foreach(json_object_get(c->plan, "unschedulable"), i, u)
+        if (strcmp(text_at(u, "pod"), pod) == 0)
+            return u;
     return NULL;
 }
 
@@ -70,8 +74,7 @@ static void check_launched(struct expectation *c, const json_t *want)
 {
     json_t *got = json_object(), *claim;
     size_t i;
-    json_array_foreach(claims(c), i, claim)
-    {
+    json_array_foreach(claims(c), i, claim) {
         const char *type = text_of(json_array_get(json_object_get(claim, "instanceTypes"), 0));
         json_object_set_new(got, type,
                             json_integer(json_integer_value(json_object_get(got, type)) + 1));
@@ -86,14 +89,12 @@ static void check_spare(struct expectation *c, const json_t *want)
     int64_t least = milli_of(json_object_get(want, "cpu"));
     size_t i, spare = 0;
     json_t *node, *place;
-    json_array_foreach(c->f->objects, i, node)
-    {
+    json_array_foreach(c->f->objects, i, node) {
         if (strcmp(text_at(node, "kind"), "Node") != 0)
             continue;
         int64_t room = milli_of(tree_get(node, "status.allocatable.cpu"));
         const char *pod;
-        json_object_foreach(c->f->places, pod, place)
-        {
+        json_object_foreach(c->f->places, pod, place) {
             const json_t *p = fleet_pod(c->f, pod);
             const json_t *main = json_array_get(tree_get(p, "spec.containers"), 0);
             const json_t *cpu = tree_get(main, "resources.requests.cpu");
@@ -117,8 +118,9 @@ static bool says(const json_t *failure, const char *text)
     struct span want = span_of(text);
     if (span_contains(span_of(text_at(failure, "message")), want))
         return true;
-    json_array_foreach(json_object_get(failure, "details"), i,
-                       line) if (span_contains(span_of(text_of(line)), want)) return true;
+    json_array_foreach(json_object_get(failure, "details"), i, line)
+        if (span_contains(span_of(text_of(line)), want))
+            return true;
     return false;
 }
 
@@ -144,9 +146,11 @@ static void tell_failures(struct expectation *c, const char *want)
     json_t *list = json_object_get(c->plan, "unschedulable"), *u;
     struct buf got = {0};
     size_t i;
-    json_array_foreach(list, i, u) if (i < 3)
-        buf_addf(&got, "%s%s (%s: %s)", i != 0 ? ", " : "", expect_short_name(text_at(u, "pod")),
-                 text_at(u, "reason"), text_at(u, "message"));
+    json_array_foreach(list, i, u)
+        if (i < 3)
+            buf_addf(&got, "%s%s (%s: %s)", i != 0 ? ", " : "",
+                     expect_short_name(text_at(u, "pod")), text_at(u, "reason"),
+                     text_at(u, "message"));
     if (json_array_size(list) > 3)
         buf_addf(&got, " and %zu more", json_array_size(list) - 3);
     expect_differs(c, "pods without a place", want, got.len != 0 ? got.ptr : "none");
@@ -160,7 +164,8 @@ static void check_failure_count(struct expectation *c, const json_t *want, json_
     if (count != (json_int_t)json_array_size(list))
         tell_failures(c, format_text("%lld", (long long)count));
     else if (json_is_object(want))
-        json_array_foreach(list, i, u) check_failure(c, want, u);
+        json_array_foreach(list, i, u)
+            check_failure(c, want, u);
 }
 
 static void check_failure_list(struct expectation *c, const json_t *want)
@@ -168,13 +173,11 @@ static void check_failure_list(struct expectation *c, const json_t *want)
     json_t *seen = json_object(), *entry, *pod;
     size_t i, k;
     bool missing = false;
-    json_array_foreach(want, i, entry)
-    {
+    json_array_foreach(want, i, entry) {
         const char *name = json_is_object(entry) ? text_at(entry, "pod") : text_of(entry);
         if (name == NULL)
             mistake("an entry of unscheduled names no pod");
-        json_array_foreach(fleet_pods(c->f, name), k, pod)
-        {
+        json_array_foreach(fleet_pods(c->f, name), k, pod) {
             const json_t *failure = failure_of(c, text_of(pod));
             json_object_set_new(seen, text_of(pod), json_true());
             if (failure == NULL)
@@ -202,8 +205,9 @@ static bool has_a_part(const struct expectation *c, const char *pod)
 {
     size_t i;
     json_t *node;
-    json_array_foreach(json_object_get(c->plan, "existingNodes"), i,
-                       node) if (expect_lists_pod(json_object_get(node, "pods"), pod)) return true;
+    json_array_foreach(json_object_get(c->plan, "existingNodes"), i, node)
+        if (expect_lists_pod(json_object_get(node, "pods"), pod))
+            return true;
     return expect_claim_of(c, pod) != NULL || failure_of(c, pod) != NULL;
 }
 
@@ -211,9 +215,11 @@ static void check_outside(struct expectation *c, const json_t *want)
 {
     size_t i, k;
     json_t *name, *pod;
-    json_array_foreach(want, i, name) json_array_foreach(fleet_pods(c->f, text_of(name)), k,
-                                                         pod) if (has_a_part(c, text_of(pod)))
-        expect_differs(c, expect_short_name(text_of(pod)), "no part in the pass", "a part in it");
+    json_array_foreach(want, i, name)
+        json_array_foreach(fleet_pods(c->f, text_of(name)), k, pod)
+            if (has_a_part(c, text_of(pod)))
+                expect_differs(c, expect_short_name(text_of(pod)), "no part in the pass",
+                               "a part in it");
 }
 
 /* --- all of it --- */
@@ -252,8 +258,7 @@ void expect_hold(const json_t *expect, const struct fleet *f, const json_t *plan
         mistake("nothing is expected");
     if (json_object_get(expect, "unscheduled") == NULL)
         check_failure_list(&c, json_array());
-    json_object_foreach((json_t *)expect, key, want)
-    {
+    json_object_foreach((json_t *)expect, key, want) {
         size_t i = 0;
         while (i < COUNT_OF(words) && strcmp(words[i].key, key) != 0)
             i++;

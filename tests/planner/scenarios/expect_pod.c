@@ -13,7 +13,8 @@ static void each_pod(struct expectation *c, const json_t *want, pod_check *check
     if (!json_is_object(want))
         mistake("an expectation about single pods is {pod: what}");
     json_object_foreach((json_t *)want, name, what)
-        json_array_foreach(fleet_pods(c->f, name), i, pod) check(c, text_of(pod), what);
+        json_array_foreach(fleet_pods(c->f, name), i, pod)
+            check(c, text_of(pod), what);
 }
 
 static void pod_on(struct expectation *c, const char *pod, const json_t *want)
@@ -94,7 +95,9 @@ static bool same_requirement(const json_t *a, const json_t *b)
             json_integer_value(json_object_get(b, "minValues")) ||
         json_array_size(x) != json_array_size(y))
         return false;
-    json_array_foreach(x, i, v) if (!expect_lists_pod(y, text_of(v))) return false;
+    json_array_foreach(x, i, v)
+        if (!expect_lists_pod(y, text_of(v)))
+            return false;
     return true;
 }
 
@@ -102,9 +105,9 @@ static json_t *requirements_on(const json_t *claim, const char *key)
 {
     json_t *out = json_array(), *r;
     size_t i;
-    json_array_foreach(json_object_get(claim, "requirements"), i,
-                       r) if (strcmp(text_at(r, "key"), full_key(key)) == 0)
-        json_array_append(out, r);
+    json_array_foreach(json_object_get(claim, "requirements"), i, r)
+        if (strcmp(text_at(r, "key"), full_key(key)) == 0)
+            json_array_append(out, r);
     return out;
 }
 
@@ -114,13 +117,13 @@ static void pod_requirements(struct expectation *c, const char *pod, const json_
     const json_t *claim = expect_claim_of(c, pod);
     size_t i, k;
     json_t *text, *r;
-    json_array_foreach(want, i, text)
-    {
+    json_array_foreach(want, i, text) {
         const char *t = text_of(text);
         bool absent = t[0] == '!', found = false;
         json_t *wanted = absent ? NULL : requirement_of_text(t);
         json_t *got = requirements_on(claim, absent ? t + 1 : text_at(wanted, "key"));
-        json_array_foreach(got, k, r) found = found || (!absent && same_requirement(r, wanted));
+        json_array_foreach(got, k, r)
+            found = found || (!absent && same_requirement(r, wanted));
         if (absent ? json_array_size(got) != 0 : !found)
             expect_differs(c, format_text("requirement for %s", expect_short_name(pod)), t,
                            expect_compact(got));
@@ -132,8 +135,7 @@ static void pod_requests(struct expectation *c, const char *pod, const json_t *w
     const json_t *got = json_object_get(expect_claim_of(c, pod), "requests");
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)want, name, value)
-    {
+    json_object_foreach((json_t *)want, name, value) {
         const json_t *has = json_object_get(got, name);
         if (has == NULL || milli_of(has) != milli_of(value))
             expect_differs(c, format_text("requests of %s's claim", expect_short_name(pod)),

@@ -12,8 +12,7 @@ static bool counts(const json_t *pod, const json_t *of)
         (phase != NULL && (strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0)) ||
         strcmp(text_at(json_object_get(pod, "metadata"), "namespace"), "default") != 0)
         return false;
-    json_object_foreach((json_t *)of, key, value)
-    {
+    json_object_foreach((json_t *)of, key, value) {
         const char *has = text_at(tree_get(pod, "metadata.labels"), full_key(key));
         if (has == NULL || strcmp(has, text_of(value)) != 0)
             return false;
@@ -34,7 +33,8 @@ static json_t *in_order(const json_t *numbers)
 {
     json_t *out = json_array(), *n;
     size_t i;
-    json_array_foreach(numbers, i, n) insert_in_order(out, n);
+    json_array_foreach(numbers, i, n)
+        insert_in_order(out, n);
     return out;
 }
 
@@ -49,8 +49,7 @@ static json_t *pods_per_domain(const struct expectation *c, const char *key, con
 {
     json_t *counted = json_object(), *place, *out = json_array(), *n;
     const char *pod, *domain;
-    json_object_foreach(c->f->places, pod, place)
-    {
+    json_object_foreach(c->f->places, pod, place) {
         const json_t *p = fleet_pod(c->f, pod);
         const char *value = text_at(fleet_node_labels(c->f, text_of(place)), full_key(key));
         if (strcmp(key, "hostname") == 0)
@@ -58,7 +57,8 @@ static json_t *pods_per_domain(const struct expectation *c, const char *key, con
         if (p != NULL && value != NULL && counts(p, of))
             count_up(counted, value);
     }
-    json_object_foreach(counted, domain, n) insert_in_order(out, n);
+    json_object_foreach(counted, domain, n)
+        insert_in_order(out, n);
     return out;
 }
 
@@ -67,8 +67,7 @@ static void check_skew_entry(struct expectation *c, const json_t *entry, bool wi
     const json_t *of = json_object_get(entry, "of");
     const char *key;
     json_t *want;
-    json_object_foreach((json_t *)entry, key, want)
-    {
+    json_object_foreach((json_t *)entry, key, want) {
         if (strcmp(key, "of") == 0)
             continue;
         json_t *got = pods_per_domain(c, key, of);
@@ -90,7 +89,8 @@ void expect_skew(struct expectation *c, const json_t *want)
     json_t *entry;
     if (json_is_object(want))
         check_skew_entry(c, want, false);
-    json_array_foreach(want, i, entry) check_skew_entry(c, entry, false);
+    json_array_foreach(want, i, entry)
+        check_skew_entry(c, entry, false);
 }
 
 void expect_within(struct expectation *c, const json_t *want)
@@ -103,8 +103,7 @@ void expect_most(struct expectation *c, const json_t *want)
 {
     const char *key;
     json_t *most;
-    json_object_foreach((json_t *)want, key, most)
-    {
+    json_object_foreach((json_t *)want, key, most) {
         if (strcmp(key, "of") == 0)
             continue;
         json_t *got = pods_per_domain(c, key, json_object_get(want, "of"));
@@ -119,7 +118,8 @@ static json_t *pods_named(const struct expectation *c, const json_t *names)
 {
     json_t *out = json_array(), *name;
     size_t i;
-    json_array_foreach(names, i, name) json_array_extend(out, fleet_pods(c->f, text_of(name)));
+    json_array_foreach(names, i, name)
+        json_array_extend(out, fleet_pods(c->f, text_of(name)));
     return out;
 }
 
@@ -130,11 +130,9 @@ static void check_same(struct expectation *c, const json_t *want, bool together)
     json_t *list, *pod;
     if (!json_is_array(json_array_get(want, 0)))
         want = json_pack("[O]", want);
-    json_array_foreach(want, i, list)
-    {
+    json_array_foreach(want, i, list) {
         json_t *nodes = json_object(), *pods = pods_named(c, list);
-        json_array_foreach(pods, k, pod)
-        {
+        json_array_foreach(pods, k, pod) {
             const char *place = fleet_place(c->f, text_of(pod));
             json_object_set_new(nodes, place != NULL ? place : "nowhere", json_true());
         }

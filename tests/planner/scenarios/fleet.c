@@ -30,8 +30,9 @@ json_t *fleet_find(const struct fleet *f, const char *kind, const char *name)
 {
     size_t i;
     json_t *o;
-    json_array_foreach(f->objects, i,
-                       o) if (is_kind(o, kind) && strcmp(name_of(o), name) == 0) return o;
+    json_array_foreach(f->objects, i, o)
+        if (is_kind(o, kind) && strcmp(name_of(o), name) == 0)
+            return o;
     return NULL;
 }
 
@@ -39,8 +40,9 @@ json_t *fleet_pod(const struct fleet *f, const char *wanted)
 {
     size_t i;
     json_t *o;
-    json_array_foreach(f->objects, i,
-                       o) if (is_kind(o, "Pod") && strcmp(full_name(o), wanted) == 0) return o;
+    json_array_foreach(f->objects, i, o)
+        if (is_kind(o, "Pod") && strcmp(full_name(o), wanted) == 0)
+            return o;
     return NULL;
 }
 
@@ -57,9 +59,9 @@ json_t *fleet_pods(const struct fleet *f, const char *name)
 {
     json_t *out = json_array(), *o;
     size_t i;
-    json_array_foreach(f->objects, i, o) if (is_kind(o, "Pod") && (names_pod(name, name_of(o)) ||
-                                                                   strcmp(name, full_name(o)) == 0))
-        json_array_append_new(out, json_string(full_name(o)));
+    json_array_foreach(f->objects, i, o)
+        if (is_kind(o, "Pod") && (names_pod(name, name_of(o)) || strcmp(name, full_name(o)) == 0))
+            json_array_append_new(out, json_string(full_name(o)));
     if (json_array_size(out) == 0)
         mistake("there is no pod %s", name);
     return out;
@@ -86,7 +88,8 @@ static void add_all(struct fleet *f, const json_t *section, const char *key,
     size_t i, k;
     json_t *entry, *one;
     json_array_foreach(json_object_get(section, key), i, entry)
-        json_array_foreach(replicas_of(entry), k, one) json_array_append(f->objects, make(one));
+        json_array_foreach(replicas_of(entry), k, one)
+            json_array_append(f->objects, make(one));
 }
 
 static json_t *as_it_is(const json_t *object)
@@ -120,8 +123,7 @@ static void patch_objects(struct fleet *f, const json_t *patches)
 {
     const char *target;
     json_t *patch;
-    json_object_foreach((json_t *)patches, target, patch)
-    {
+    json_object_foreach((json_t *)patches, target, patch) {
         struct span name, kind = span_cut(span_of(target), '/', &name);
         json_t *o = fleet_find(f, arena_cstr(json_arena(), kind), name.ptr != NULL ? name.ptr : "");
         if (o == NULL)
@@ -134,8 +136,7 @@ static void note_bound_pods(struct fleet *f)
 {
     size_t i;
     json_t *o;
-    json_array_foreach(f->objects, i, o)
-    {
+    json_array_foreach(f->objects, i, o) {
         const json_t *node = is_kind(o, "Pod") ? tree_get(o, "spec.nodeName") : NULL;
         if (node != NULL)
             json_object_set_new(f->places, full_name(o), json_string(text_of(node)));
@@ -173,11 +174,11 @@ static bool compatible(const json_t *offering, const json_t *wanted)
 {
     size_t i;
     json_t *r;
-    json_array_foreach(json_object_get(offering, "requirements"), i,
-                       r) if (strcmp(text_at(r, "operator"), "In") == 0 &&
-                              value_of_requirements(json_object_get(offering, "requirements"),
-                                                    text_at(r, "key"),
-                                                    wanted) == NULL) return false;
+    json_array_foreach(json_object_get(offering, "requirements"), i, r)
+        if (strcmp(text_at(r, "operator"), "In") == 0 &&
+            value_of_requirements(json_object_get(offering, "requirements"), text_at(r, "key"),
+                                  wanted) == NULL)
+            return false;
     return true;
 }
 
@@ -193,8 +194,7 @@ static json_t *choose_offering(const json_t *type, const json_t *wanted)
 {
     json_t *chosen = NULL, *full = NULL, *o;
     size_t i;
-    json_array_foreach(json_object_get(type, "offerings"), i, o)
-    {
+    json_array_foreach(json_object_get(type, "offerings"), i, o) {
         bool reserved = reservation_of(o) != NULL;
         if (!json_is_true(json_object_get(o, "available")) || !compatible(o, wanted))
             continue;
@@ -212,11 +212,12 @@ static void use_reservation(struct fleet *f, const char *id)
     size_t i, k;
     json_t *type, *o;
     json_array_foreach(json_object_get(f->catalogue, "instanceTypes"), i, type)
-        json_array_foreach(json_object_get(type, "offerings"), k,
-                           o) if (reservation_of(o) != NULL && strcmp(reservation_of(o), id) == 0)
-            json_object_set_new(
-                o, "reservationCapacity",
-                json_integer(json_integer_value(json_object_get(o, "reservationCapacity")) - 1));
+        json_array_foreach(json_object_get(type, "offerings"), k, o)
+            if (reservation_of(o) != NULL && strcmp(reservation_of(o), id) == 0)
+                json_object_set_new(
+                    o, "reservationCapacity",
+                    json_integer(json_integer_value(json_object_get(o, "reservationCapacity")) -
+                                 1));
 }
 
 static json_t *machine_labels(const json_t *claim, const json_t *type, const json_t *offering)
@@ -224,14 +225,15 @@ static json_t *machine_labels(const json_t *claim, const json_t *type, const jso
     const json_t *wanted = json_object_get(claim, "requirements");
     json_t *labels = json_deep_copy(json_object_get(claim, "labels")), *r;
     size_t i;
-    json_array_foreach(wanted, i, r) if (strcmp(text_at(r, "operator"), "In") == 0 &&
-                                         json_object_get(labels, text_at(r, "key")) == NULL)
-        json_object_set(labels, text_at(r, "key"), json_array_get(json_object_get(r, "values"), 0));
+    json_array_foreach(wanted, i, r)
+        if (strcmp(text_at(r, "operator"), "In") == 0 &&
+            json_object_get(labels, text_at(r, "key")) == NULL)
+            json_object_set(labels, text_at(r, "key"),
+                            json_array_get(json_object_get(r, "values"), 0));
     const json_t *from[] = {json_object_get(type, "requirements"),
                             json_object_get(offering, "requirements")};
     for (size_t k = 0; k < COUNT_OF(from); k++)
-        json_array_foreach(from[k], i, r)
-        {
+        json_array_foreach(from[k], i, r) {
             const char *value = value_of_requirements(from[k], text_at(r, "key"), wanted);
             if (value != NULL)
                 json_object_set_new(labels, text_at(r, "key"), json_string(value));
@@ -267,8 +269,7 @@ static void launch(struct fleet *f, const json_t *claim, const char *name)
                                  f->catalogue);
     size_t i;
     json_t *o;
-    json_array_foreach(made, i, o)
-    {
+    json_array_foreach(made, i, o) {
         json_t *taints = json_object_get(claim, "taints");
         if (taints != NULL)
             json_object_set(json_object_get(o, "spec"), "taints", taints);
@@ -284,8 +285,7 @@ static void bind_pods(struct fleet *f, const json_t *holder, const char *node)
     bool there = fleet_find(f, "Node", node) != NULL;
     size_t i;
     json_t *name;
-    json_array_foreach(json_object_get(holder, "pods"), i, name)
-    {
+    json_array_foreach(json_object_get(holder, "pods"), i, name) {
         json_t *pod = fleet_pod(f, text_of(name));
         if (pod == NULL)
             mistake("the plan names pod %s, which is not there", text_of(name));
@@ -302,8 +302,7 @@ void fleet_absorb(struct fleet *f, const json_t *plan)
 {
     size_t i;
     json_t *holder;
-    json_array_foreach(json_object_get(plan, "nodeClaims"), i, holder)
-    {
+    json_array_foreach(json_object_get(plan, "nodeClaims"), i, holder) {
         const char *name = node_name(f, text_at(holder, "name"));
         launch(f, holder, name);
         bind_pods(f, holder, name);

@@ -180,7 +180,9 @@ static bool among(const json_t *values, const char *value)
 {
     size_t i;
     json_t *v;
-    json_array_foreach(values, i, v) if (strcmp(text_of(v), value) == 0) return true;
+    json_array_foreach(values, i, v)
+        if (strcmp(text_of(v), value) == 0)
+            return true;
     return false;
 }
 
@@ -200,8 +202,7 @@ bool requirements_allow(const json_t *list, const char *key, const char *value)
 {
     size_t i;
     json_t *r;
-    json_array_foreach(list, i, r)
-    {
+    json_array_foreach(list, i, r) {
         const char *op = text_at(r, "operator");
         const json_t *values = json_object_get(r, "values");
         if (strcmp(text_at(r, "key"), key) != 0 || strcmp(op, "Exists") == 0)

@@ -107,55 +107,66 @@ static int add_flags(char **argv, int argc, const json_t *flags)
 {
     const char *name;
     json_t *value;
-    json_object_foreach((json_t *)flags, name, value)
-    {
-        if (argc + 1 >= FLAGS_MAX)
+    json_object_foreach((json_t *)flags, name, value) {
+        if (argc + 2 >= FLAGS_MAX)
             mistake("too many flags");
         argv[argc++] = (char *)format_text("--%s=%s", name, text_of(value));
     }
     return argc;
 }
 
+/* The files of one plan. */
+struct paths {
+    const char *folder, *objects, *types, *plan, *errors;
+};
+
+static struct paths write_input(const struct fleet *f, const char *id, size_t batch)
+{
+    const char *folder = make_folder(id, batch);
+    struct paths p = {.folder = folder,
+                      .objects = format_text("%s/objects.json", folder),
+                      .types = format_text("%s/types.json", folder),
+                      .plan = format_text("%s/plan.json", folder),
+                      .errors = format_text("%s/errors.txt", folder)};
+    write_file(p.objects, json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items",
+                                    f->objects));
+    write_file(p.types, f->catalogue);
+    return p;
+}
+
+static int run(const struct paths *p, const json_t *flags)
+{
+    const char *search = getenv("STOWAGE_SEARCH");
+    const char *words[] = {foreign(), "plan",  "-f", p->objects, "--instance-types",
+                           p->types,  "--now", NOW,  "-o",       "json"};
+    char *argv[FLAGS_MAX + 1] = {0};
+    int argc = 0;
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        argv[argc++] = (char *)words[i];
+    argc = add_flags(argv, argc, flags);
+    if (planner_is_foreign())
+        return run_foreign(argv, p->plan, p->errors);
+    argv[argc++] = (char *)format_text("--search=%s", search != NULL ? search : "greedy");
+    return run_own(argc - 2, argv + 2, p->plan, p->errors); /* without the program and "plan" */
+}
+
 json_t *planner_run(const struct fleet *f, const json_t *flags, const char *id, size_t batch,
                     const char **why_out)
 {
-    const char *folder = make_folder(id, batch), *search = getenv("STOWAGE_SEARCH");
-    const char *objects = format_text("%s/objects.json", folder);
-    const char *types = format_text("%s/types.json", folder);
-    const char *out = format_text("%s/plan.json", folder);
-    const char *errors = format_text("%s/errors.txt", folder);
-    write_file(objects, json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items",
-                                  f->objects));
-    write_file(types, f->catalogue);
-    char *argv[FLAGS_MAX + 1] = {(char *)foreign(),
-                                 (char *)"plan",
-                                 (char *)"-f",
-                                 (char *)objects,
-                                 (char *)"--instance-types",
-                                 (char *)types,
-                                 (char *)"--now",
-                                 (char *)NOW,
-                                 (char *)"-o",
-                                 (char *)"json"};
-    int argc = 10;
-    if (!planner_is_foreign()) {
-        argv[argc++] = (char *)"--search";
-        argv[argc++] = (char *)(search != NULL ? search : "greedy");
-    }
-    argc = add_flags(argv, argc, flags);
-    int status = planner_is_foreign() ? run_foreign(argv, out, errors)
-                                      : run_own(argc - 2, argv + 2, out, errors);
-    struct span text, said;
+    enum { SHOWN = 600 };
+    struct paths p = write_input(f, id, batch);
+    struct span text = {0};
     struct err err;
     json_t *plan = NULL;
-    if ((status == 0 || status == 1) && file_load(json_arena(), out, PLAN_MAX, &text, &err))
+    int status = run(&p, flags);
+    if ((status == 0 || status == 1) && file_load(json_arena(), p.plan, PLAN_MAX, &text, &err))
         plan = tree_parse(text);
     if (plan == NULL) {
-        bool told = file_load(json_arena(), errors, PLAN_MAX, &said, &err);
-        *why_out =
-            format_text("no plan, exit status %d: %.*s", status,
-                        told ? (int)(said.len < 600 ? said.len : 600) : 0, told ? said.ptr : "");
+        struct span said = {0};
+        (void)file_load(json_arena(), p.errors, PLAN_MAX, &said, &err); /* nothing said: no text */
+        *why_out = format_text("no plan, exit status %d: %.*s", status,
+                               (int)(said.len < SHOWN ? said.len : SHOWN), said.ptr);
     }
-    remove_folder(folder);
+    remove_folder(p.folder);
     return plan;
 }

@@ -31,8 +31,7 @@ static json_t *laid_over(const json_t *entry, const json_t *row)
     json_t *out = json_deep_copy(entry), *value;
     const char *key;
     json_object_del(out, "rows");
-    json_object_foreach((json_t *)row, key, value)
-    {
+    json_object_foreach((json_t *)row, key, value) {
         if (adds_up(key) && json_object_get(out, key) != NULL)
             json_array_extend(json_object_get(out, key), value);
         else

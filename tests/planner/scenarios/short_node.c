@@ -6,8 +6,7 @@ json_t *taints_of_texts(const json_t *list)
 {
     json_t *out = json_array(), *v;
     size_t i;
-    json_array_foreach(list, i, v)
-    {
+    json_array_foreach(list, i, v) {
         struct span effect, value, key = span_cut(span_of(text_of(v)), ':', &effect);
         key = span_cut(key, '=', &value);
         json_t *taint =
@@ -114,8 +113,7 @@ static json_t *node_labels(const json_t *s, const json_t *type, const char *name
 {
     json_t *labels = json_object(), *r;
     size_t i;
-    json_array_foreach(json_object_get(type, "requirements"), i, r)
-    {
+    json_array_foreach(json_object_get(type, "requirements"), i, r) {
         const char *key = text_at(r, "key");
         const json_t *values = json_object_get(r, "values");
         if (strcmp(text_at(r, "operator"), "In") == 0 && strcmp(key, full_key("zone")) != 0 &&
@@ -269,8 +267,7 @@ json_t *class_of_short(const json_t *s)
                           "volumeBindingMode", mode != NULL ? mode : "WaitForFirstConsumer");
     size_t i, k;
     json_t *term, *r;
-    json_array_foreach(json_object_get(s, "terms"), i, term)
-    {
+    json_array_foreach(json_object_get(s, "terms"), i, term) {
         json_t *list = json_array();
         json_array_foreach(requirements_of_texts(term), k, r)
             json_array_append_new(list, json_pack("{s:O, s:O}", "key", json_object_get(r, "key"),
@@ -289,8 +286,7 @@ json_t *csi_node_of_short(const json_t *s)
 {
     json_t *list = json_array(), *count;
     const char *driver;
-    json_object_foreach(json_object_get(s, "drivers"), driver, count)
-    {
+    json_object_foreach(json_object_get(s, "drivers"), driver, count) {
         json_t *one = json_pack("{s:s, s:O}", "name", driver, "nodeID", json_object_get(s, "name"));
         if (!json_is_null(count))
             json_object_set_new(one, "allocatable", json_pack("{s:O}", "count", count));

@@ -9,8 +9,7 @@ void short_keys_apply(const char *form, const struct short_key *keys, size_t cou
     json_t *value;
     if (!json_is_object(short_form))
         mistake("a %s is not an object", form);
-    json_object_foreach((json_t *)short_form, key, value)
-    {
+    json_object_foreach((json_t *)short_form, key, value) {
         size_t i = 0;
         while (i < count && strcmp(keys[i].key, key) != 0)
             i++;
@@ -39,7 +38,8 @@ static json_t *numbered(const json_t *v, const char *number)
         return out;
     case JSON_ARRAY:
         out = json_array();
-        json_array_foreach(v, i, item) json_array_append(out, numbered(item, number));
+        json_array_foreach(v, i, item)
+            json_array_append(out, numbered(item, number));
         return out;
     case JSON_STRING: {
         const char *text = json_string_value(v), *at = strstr(text, "$i");
@@ -111,8 +111,7 @@ static void put_ports(json_t *o, json_t *v)
 {
     size_t i;
     json_t *p;
-    json_array_foreach(v, i, p)
-    {
+    json_array_foreach(v, i, p) {
         json_t *port = json_is_object(p) ? json_deep_copy(p) : json_pack("{s:O}", "hostPort", p);
         json_object_set(port, "containerPort", json_object_get(port, "hostPort"));
         if (json_object_get(port, "protocol") == NULL)
@@ -143,7 +142,8 @@ static void put_needs_any(json_t *o, json_t *v)
 {
     size_t i;
     json_t *term;
-    json_array_foreach(v, i, term) add_needs_term(o, term);
+    json_array_foreach(v, i, term)
+        add_needs_term(o, term);
 }
 
 /* "100 zone In z1": weight first. */
@@ -153,8 +153,7 @@ static void put_prefers(json_t *o, json_t *v)
     json_t *text;
     json_t *list =
         array_at(o, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution");
-    json_array_foreach(v, i, text)
-    {
+    json_array_foreach(v, i, text) {
         struct span rest;
         int64_t weight;
         if (!span_int64(span_cut(span_of(text_of(text)), ' ', &rest), &weight))
@@ -195,8 +194,7 @@ static void put_spread(json_t *o, json_t *v)
 {
     size_t i;
     json_t *s;
-    json_array_foreach(v, i, s)
-    {
+    json_array_foreach(v, i, s) {
         json_t *term = term_over(o, s), *skew = json_object_get(s, "skew");
         json_object_set_new(term, "maxSkew", skew != NULL ? skew : json_integer(1));
         json_object_set_new(term, "whenUnsatisfiable",
@@ -216,8 +214,7 @@ static void put_terms(json_t *o, json_t *v, const char *kind, bool preferred)
     const char *when = preferred ? "preferred" : "required";
     json_t *list = array_at(
         o, format_text("spec.affinity.%s.%sDuringSchedulingIgnoredDuringExecution", kind, when));
-    json_array_foreach(v, i, s)
-    {
+    json_array_foreach(v, i, s) {
         json_t *term = term_over(o, s), *weight = json_object_get(s, "weight");
         json_object_del(term, "weight");
         json_array_append(list, !preferred ? term
@@ -257,8 +254,7 @@ static void put_tolerates(json_t *o, json_t *v)
         json_array_append_new(list, json_pack("{s:s}", "operator", "Exists"));
         return;
     }
-    json_array_foreach(v, i, t)
-    {
+    json_array_foreach(v, i, t) {
         json_t *one =
             json_is_object(t) ? t : json_array_get(taints_of_texts(json_pack("[O]", t)), 0);
         json_array_append(list, one);
@@ -281,11 +277,12 @@ static void put_ephemeral(json_t *o, json_t *v)
 {
     size_t i;
     json_t *name;
-    json_array_foreach(v, i, name) json_array_append_new(
-        array_at(o, "spec.volumes"),
-        json_pack("{s:O, s:{s:{s:{s:[s], s:{s:{s:s}}}}}}", "name", name, "ephemeral",
-                  "volumeClaimTemplate", "spec", "accessModes", "ReadWriteOnce", "resources",
-                  "requests", "storage", "1Gi"));
+    json_array_foreach(v, i, name)
+        json_array_append_new(array_at(o, "spec.volumes"),
+                              json_pack("{s:O, s:{s:{s:{s:[s], s:{s:{s:s}}}}}}", "name", name,
+                                        "ephemeral", "volumeClaimTemplate", "spec", "accessModes",
+                                        "ReadWriteOnce", "resources", "requests", "storage",
+                                        "1Gi"));
 }
 
 static void put_on(json_t *o, json_t *v)
@@ -314,8 +311,7 @@ static void put_init(json_t *o, json_t *v)
 {
     size_t i;
     json_t *c;
-    json_array_foreach(v, i, c)
-    {
+    json_array_foreach(v, i, c) {
         json_t *one = json_deep_copy(c);
         json_object_set_new(one, "name", json_sprintf("init-%zu", i));
         json_object_set_new(one, "image", json_string("x"));

@@ -58,7 +58,8 @@ static json_t *offering_of_short(json_t *s, double price)
         require(r, "reservation", as_list(json_object_get(s, "reservation")));
     else
         require_absent(r, "reservation");
-    json_object_foreach(json_object_get(s, "labels"), key, value) require(r, key, as_list(value));
+    json_object_foreach(json_object_get(s, "labels"), key, value)
+        require(r, key, as_list(value));
     json_t *o = json_pack("{s:o, s:f, s:b}", "requirements", r, "price",
                           own != NULL ? json_number_value(own) : price, "available",
                           !json_is_false(json_object_get(s, "available")));
@@ -76,7 +77,8 @@ static json_t *offerings_of_short(const json_t *s, double price)
     if (list == NULL)
         list = json_pack("[s, s, s, s, s]", "spot z1", "spot z2", "on-demand z1", "on-demand z2",
                          "on-demand z3");
-    json_array_foreach(list, i, v) json_array_append(out, offering_of_short(v, price));
+    json_array_foreach(list, i, v)
+        json_array_append(out, offering_of_short(v, price));
     return out;
 }
 
@@ -85,16 +87,16 @@ static json_t *offered(const json_t *offerings, const char *key)
 {
     json_t *out = json_array(), *o, *r, *v;
     size_t i, k, n;
-    json_array_foreach(offerings, i, o) json_array_foreach(
-        json_object_get(o, "requirements"), k, r) if (strcmp(text_at(r, "key"), full_key(key)) == 0)
-        json_array_foreach(json_object_get(r, "values"), n, v)
-    {
-        bool known = false;
-        for (size_t m = 0; m < json_array_size(out); m++)
-            known = known || json_equal(json_array_get(out, m), v);
-        if (!known)
-            json_array_append(out, v);
-    }
+    json_array_foreach(offerings, i, o)
+        json_array_foreach(json_object_get(o, "requirements"), k, r)
+            if (strcmp(text_at(r, "key"), full_key(key)) == 0)
+                json_array_foreach(json_object_get(r, "values"), n, v) {
+                    bool known = false;
+                    for (size_t m = 0; m < json_array_size(out); m++)
+                        known = known || json_equal(json_array_get(out, m), v);
+                    if (!known)
+                        json_array_append(out, v);
+                }
     return out;
 }
 
@@ -106,8 +108,9 @@ static double size_price(const json_t *resources)
                    0.1 * (double)milli_of(json_object_get(resources, "memory")) / 1000 / 1e9;
     const char *name;
     json_t *v;
-    json_object_foreach((json_t *)resources, name, v) if (strncmp(name, "fake.com/", 9) == 0)
-        price += 1;
+    json_object_foreach((json_t *)resources, name, v)
+        if (strncmp(name, "fake.com/", 9) == 0)
+            price += 1;
     return price;
 }
 
@@ -164,7 +167,8 @@ static json_t *type_of_short(const json_t *s)
     else
         require_absent(r, "reservation");
     require_sizes(r, s, resources);
-    json_object_foreach(json_object_get(s, "labels"), key, value) require(r, key, as_list(value));
+    json_object_foreach(json_object_get(s, "labels"), key, value)
+        require(r, key, as_list(value));
     json_t *overhead = json_object_get(s, "overhead");
     if (overhead == NULL)
         overhead = json_pack("{s:s, s:s}", "cpu", "100m", "memory", "10Mi");
@@ -253,7 +257,8 @@ json_t *catalogue_of_short(const json_t *types)
         list = catalogue_c1(count);
     } else {
         list = json_array();
-        json_array_foreach(types, i, v) json_array_append(list, type_of_short(v));
+        json_array_foreach(types, i, v)
+            json_array_append(list, type_of_short(v));
     }
     return json_pack("{s:s, s:[s, s, s], s:[s], s:[s], s:o}", "reservationIDLabel",
                      full_key("reservation"), "wellKnownLabels", "size", "special", "integer",
@@ -266,8 +271,9 @@ json_t *catalogue_find(const json_t *catalogue, const char *type)
 {
     size_t i;
     json_t *t;
-    json_array_foreach(json_object_get(catalogue, "instanceTypes"), i,
-                       t) if (strcmp(text_at(t, "name"), type) == 0) return t;
+    json_array_foreach(json_object_get(catalogue, "instanceTypes"), i, t)
+        if (strcmp(text_at(t, "name"), type) == 0)
+            return t;
     return NULL;
 }
 
@@ -287,8 +293,10 @@ const char *value_of_requirements(const json_t *own, const char *key, const json
 {
     size_t i, k;
     json_t *r, *v;
-    json_array_foreach(own, i, r) if (strcmp(text_at(r, "key"), key) == 0)
-        json_array_foreach(json_object_get(r, "values"), k,
-                           v) if (requirements_allow(wanted, key, text_of(v))) return text_of(v);
+    json_array_foreach(own, i, r)
+        if (strcmp(text_at(r, "key"), key) == 0)
+            json_array_foreach(json_object_get(r, "values"), k, v)
+                if (requirements_allow(wanted, key, text_of(v)))
+                    return text_of(v);
     return NULL;
 }

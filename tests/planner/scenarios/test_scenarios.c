@@ -20,22 +20,28 @@ enum { GAPS_MAX = 1024 * 1024 };
 
 /* --- running one --- */
 
-static void run_batch(const struct scenario *s, struct fleet *f, const json_t *batch, size_t number,
-                      struct buf *out)
+static void check_keys(const json_t *batch)
 {
     static const char *const known[] = {
         "title", "expect",  "flags",     "pods",  "nodes", "daemons", "objects", "pvcs",
         "pvs",   "classes", "csi-nodes", "pools", "types", "delete",  "patch",   "launch"};
-    const char *why, *key;
-    json_t *value, *flags = json_object();
-    json_object_foreach((json_t *)batch, key, value)
-    {
+    const char *key;
+    json_t *value;
+    json_object_foreach((json_t *)batch, key, value) {
         size_t i = 0;
         while (i < COUNT_OF(known) && strcmp(key, known[i]) != 0)
             i++;
         if (i == COUNT_OF(known))
             mistake("a batch has no \"%s\"", key);
     }
+}
+
+static void run_batch(const struct scenario *s, struct fleet *f, const json_t *batch, size_t number,
+                      struct buf *out)
+{
+    const char *why;
+    json_t *flags = json_object();
+    check_keys(batch);
     if (json_object_get(s->body, "flags") != NULL)
         tree_merge(flags, json_object_get(s->body, "flags"));
     if (json_object_get(batch, "flags") != NULL)
@@ -71,7 +77,9 @@ static void run_scenario(const struct scenario *s, struct buf *out)
     if (json_object_get(whole, "expect") != NULL)
         mistake("with batches, each batch has its own expect");
     fleet_change(&f, whole);
-    json_array_foreach(batches, i, batch) if (out->len == 0) run_batch(s, &f, batch, i + 1, out);
+    json_array_foreach(batches, i, batch)
+        if (out->len == 0)
+            run_batch(s, &f, batch, i + 1, out);
 }
 
 /* --- known gaps: "id why" a line --- */
@@ -88,6 +96,24 @@ static const char *gap_of(const char *id)
             return arena_cstr(json_arena(), why);
     }
     return NULL;
+}
+
+/* A line whose scenario went away would stay for ever. */
+static void test_gaps(void **state)
+{
+    const struct scenarios *all = *state;
+    struct span text, line, why;
+    struct err err;
+    assert_true(file_load(json_arena(), FOLDER "/gaps", GAPS_MAX, &text, &err));
+    while (text.len != 0) {
+        line = span_cut(text, '\n', &text);
+        struct span id = span_cut(line, ' ', &why);
+        bool found = span_has_prefix(line, SPAN("#"));
+        for (size_t i = 0; i < all->count && !found; i++)
+            found = span_eq(id, span_of(all->items[i].id));
+        if (!found || why.len == 0)
+            fail_msg("gaps: \"%.*s\" is not a scenario and a reason", SPAN_ARG(line));
+    }
 }
 
 /* STOWAGE_GAPS names a file that gets a line for each scenario that fails: the list anew. */
@@ -173,7 +199,9 @@ int main(void)
     json_memory(&book);
     scenarios_read(&all, FOLDER, false);
     scenarios_read(&wrong, FOLDER, true);
-    int failed = run_all(&all, "scenarios", test_scenario);
+    const struct CMUnitTest gaps[] = {cmocka_unit_test_prestate(test_gaps, &all)};
+    int failed = cmocka_run_group_tests(gaps, NULL, NULL);
+    failed += run_all(&all, "scenarios", test_scenario);
     failed += run_all(&wrong, "wrong", test_wrong);
     arena_release(&book);
     return failed != 0;
