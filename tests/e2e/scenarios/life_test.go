@@ -41,8 +41,8 @@ func names(shapes []shape) []string {
 // restart of its API server.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	// Its Lease is one that it keeps on a busy machine: without it there is no plan.
-	f := up(t, "--lease-duration=30s", "--lease-renew-deadline=25s")
+	// Its Lease is one that it keeps on a busy machine: while it does not lead there is no plan.
+	f := up(t, "--lease-duration=300s", "--lease-renew-deadline=240s")
 	f.step(t, "500 pods of 10 shapes go where they were planned", f.grows)
 	f.step(t, "without pods no node stays", f.shrinks)
 	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
@@ -165,6 +165,8 @@ func (f *fleet) refuses(t *testing.T, ctx context.Context) {
 func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
 	pools := f.objects.Resource(poolResource)
 	f.Stowage.Kill()
+	// Nobody waits for it to age out.
+	must(t, f.Client().CoordinationV1().Leases(f.Account.Namespace).Delete(ctx, "stowage-leader-election", meta.DeleteOptions{}))
 	broken := pool{name: "broken", arch: "amd64", weight: 100, labels: restricted}
 	_, err := pools.Create(ctx, broken.object(), meta.CreateOptions{})
 	must(t, err)
