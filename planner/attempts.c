@@ -9,6 +9,8 @@
 
 struct stance { /* what is still asked for; preferences heaviest first */
     const struct pod *pod;
+    const struct volume_need *need;
+    const uint32_t *where;
     uint32_t term; /* of required node affinity */
     const struct preferred_node_term **preferred;
     const struct preferred_pod_term **affinity, **anti;
@@ -79,6 +81,9 @@ static void put_groups(struct classes *c, const struct stance *s, struct attempt
     for (uint32_t i = 0; i < s->spread_count; i++)
         ARENA_PUSH(c->arena, list, count, capacity,
                    topology_put_spread(t, s->pod, s->spreads[i]));
+    for (uint32_t i = 0; i < s->need->unbound_count; i++)
+        ARENA_PUSH(c->arena, list, count, capacity,
+                   topology_put_volume(t, s->need->unbound[i]));
     for (uint32_t i = 0; a != NULL && i < a->required_pod.count; i++)
         ARENA_PUSH(c->arena, list, count, capacity,
                    topology_put_term(t, s->pod, &a->required_pod.items[i], TOPOLOGY_AFFINITY,
@@ -103,9 +108,26 @@ static void put_groups(struct classes *c, const struct stance *s, struct attempt
     out->groups = list;
 }
 
+/* The sets of requirements of which its volumes ask one. */
+static uint32_t *put_where(struct classes *c, const struct volume_need *need)
+{
+    uint32_t *list = ARENA_ARRAY(c->arena, uint32_t, need->alternative_count);
+    for (uint32_t i = 0; i < need->alternative_count; i++) {
+        struct words w;
+        words_init(&w, c->arena);
+        requirements_words(&w, &need->alternatives[i]);
+        bool is_new;
+        list[i] = intern_put(&c->set_ids, &w, &is_new);
+        if (is_new)
+            ARENA_PUSH(c->arena, c->sets, c->set_count, c->set_capacity, need->alternatives[i]);
+    }
+    return list;
+}
+
 static void push_attempt(struct classes *c, const struct stance *s, bool soft)
 {
-    struct attempt try = {.signature = put_signature(c, s), .soft = soft};
+    struct attempt try = {.signature = put_signature(c, s), .soft = soft, .where = s->where,
+                          .where_count = s->need->alternative_count};
     put_groups(c, s, &try);
     ARENA_PUSH(c->arena, c->attempts, c->attempt_count, c->attempt_capacity, try);
 }
@@ -204,12 +226,13 @@ static uint32_t push_chain(struct classes *c, struct stance *s)
     return first;
 }
 
-void classes_state(struct classes *c, const struct pod *p, struct pod_class *k)
+void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
+                   struct pod_class *k)
 {
-    struct stance strict = {.pod = p};
+    struct stance strict = {.pod = p, .need = need, .where = put_where(c, need)};
     add_spreads(c, &strict, false);
     if (has_preferences(p)) {
-        struct stance s = {.pod = p};
+        struct stance s = {.pod = p, .need = need, .where = strict.where};
         add_preferences(c, &s);
         add_spreads(c, &s, true);
         k->first_attempt = push_chain(c, &s);

@@ -3,15 +3,13 @@
 
 #include "planner/shape.h"
 
-void classes_init(struct classes *c, struct arena *a, struct symtab *syms, const sym *columns,
-                  uint32_t column_count, const struct label_rules *rules,
-                  struct topology *topology)
+void classes_init(struct classes *c, const struct classes *init)
 {
-    *c = (struct classes){.arena = a, .syms = syms, .columns = columns,
-                          .column_count = column_count, .rules = rules, .topology = topology};
-    intern_init(&c->shapes, a);
-    intern_init(&c->merged, a);
-    intern_init(&c->stated, a);
+    *c = *init;
+    intern_init(&c->shapes, c->arena);
+    intern_init(&c->merged, c->arena);
+    intern_init(&c->stated, c->arena);
+    intern_init(&c->set_ids, c->arena);
 }
 
 int32_t classes_column(const struct classes *c, sym resource)
@@ -37,7 +35,6 @@ const char *rule_text(enum needed_rule r)
 {
     static const char *const texts[RULE_COUNT] = {
         [RULE_NONE] = "nothing",
-        [RULE_VOLUMES] = "persistent volumes",
         [RULE_DEVICES] = "resource claims (DRA)",
     };
     return texts[r];
@@ -45,9 +42,7 @@ const char *rule_text(enum needed_rule r)
 
 static enum needed_rule pod_needs(const struct pod *p)
 {
-    if (p->resource_claims != 0)
-        return RULE_DEVICES;
-    return p->volumes.count != 0 ? RULE_VOLUMES : RULE_NONE;
+    return p->resource_claims != 0 ? RULE_DEVICES : RULE_NONE;
 }
 
 static struct span pod_invalid_term(struct classes *c, const struct node_term *t)
@@ -117,16 +112,74 @@ static amount *classes_new_vector(struct classes *c)
     return c->requests + c->count * n;
 }
 
-/* Two shapes that ask the same (a list in another order, say) become one class. */
-static uint32_t classes_new(struct classes *c, const struct pod *p)
+static int32_t driver_column(const struct classes *c, sym driver)
 {
-    struct pod_class k = {.needs = pod_needs(p), .daemon = pod_is_daemon(p), .example = p};
+    for (uint32_t i = c->resource_count; i < c->column_count; i++)
+        if (c->columns[i] == driver)
+            return (int32_t)i;
+    return -1;
+}
+
+static void add_volumes(struct classes *c, const struct volume_need *need, amount *vector,
+                        struct pod_class *k)
+{
+    struct shared_volume *shared = NULL;
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < need->use_count; i++) {
+        const struct volume_use *u = &need->uses[i];
+        int32_t column = driver_column(c, u->driver);
+        if (column < 0)
+            continue;
+        vector[column] = (amount)u->own + u->shared_count;
+        for (uint32_t n = 0; n < u->shared_count; n++) {
+            struct shared_volume x = {u->shared[n], (uint32_t)column};
+            ARENA_PUSH(c->arena, shared, k->shared_count, capacity, x);
+        }
+    }
+    k->shared = shared;
+}
+
+static void shape_text(struct shape *s, struct span text)
+{
+    words_put64(&s->words, text.ptr != NULL ? span_hash(text) : 0);
+}
+
+/* Volumes are the pod's own; what they ask may be what others ask. */
+static void shape_volumes(struct shape *s, const struct volume_need *need)
+{
+    words_put(&s->words, need->alternative_count);
+    for (uint32_t i = 0; i < need->alternative_count; i++)
+        requirements_words(&s->words, &need->alternatives[i]);
+    words_put(&s->words, need->use_count);
+    for (uint32_t i = 0; i < need->use_count; i++) {
+        words_put(&s->words, need->uses[i].driver);
+        words_put(&s->words, need->uses[i].own);
+        words_put(&s->words, need->uses[i].shared_count);
+        for (uint32_t n = 0; n < need->uses[i].shared_count; n++)
+            words_put(&s->words, need->uses[i].shared[n]);
+    }
+    words_put(&s->words, need->unbound_count);
+    for (uint32_t i = 0; i < need->unbound_count; i++)
+        words_put(&s->words, need->unbound[i]);
+    shape_text(s, need->invalid);
+    shape_text(s, need->error);
+}
+
+/* Two shapes that ask the same (a list in another order, say) become one class. */
+static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need)
+{
+    struct pod_class k = {.needs = pod_needs(p), .daemon = pod_is_daemon(p), .example = p,
+                          .error = need->error, .unbound = need->unbound,
+                          .unbound_count = need->unbound_count};
     uint32_t attempts = c->attempt_count;
-    classes_state(c, p, &k);
+    classes_state(c, p, need, &k);
     amount *vector = classes_new_vector(c);
     classes_add_vector(c, vector, p->requests);
     vector[3] = amount_add(vector[3], 1);
+    add_volumes(c, need, vector, &k);
     k.invalid = pod_invalid(c, p);
+    if (k.invalid.ptr == NULL)
+        k.invalid = need->invalid;
     if (c->topology->any)
         add_labels(c, p, &k);
 
@@ -139,6 +192,7 @@ static uint32_t classes_new(struct classes *c, const struct pod *p)
         for (uint32_t g = 0; g < c->attempts[i].group_count; g++)
             words_put(&s.words, c->attempts[i].groups[g]);
     }
+    shape_volumes(&s, need);
     words_put(&s.words, k.ns);
     shape_labels(&s, k.labels);
     for (uint32_t i = 0; i < c->column_count; i++)
@@ -154,6 +208,17 @@ static uint32_t classes_new(struct classes *c, const struct pod *p)
     return id;
 }
 
+/* How a pod is planned: with the default spread constraints if it has none of its own. */
+static const struct pod *stated_pod(const struct classes *c, const struct pod *p, struct pod *room)
+{
+    struct spreads spreads = default_spread_of(c->spread, p);
+    if (spreads.count == p->spreads.count)
+        return p;
+    *room = *p;
+    room->spreads = spreads;
+    return room;
+}
+
 /* What rules that look at other pods can see of this one. */
 static void shape_seen(const struct classes *c, struct shape *s, const struct pod *p, sym ns)
 {
@@ -167,16 +232,25 @@ static void shape_seen(const struct classes *c, struct shape *s, const struct po
 
 uint32_t classes_put(struct classes *c, const struct pod *p)
 {
+    struct pod room, *kept = NULL;
+    const struct pod *stated = stated_pod(c, p, &room);
+    struct volume_need need = volumes_of(c->volumes, p);
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
     words_put(&s.words, (uint32_t)pod_needs(p) << 1 | pod_is_daemon(p));
-    shape_pod(&s, p);
+    shape_pod(&s, stated);
+    shape_volumes(&s, &need);
     if (c->topology->any)
         shape_seen(c, &s, p, sym_intern(c->syms, p->meta.ns));
     bool is_new;
     uint32_t shape = intern_put(&c->shapes, &s.words, &is_new);
     if (is_new) {
-        uint32_t id = classes_new(c, p), count = shape;
+        if (stated != p) {
+            kept = ARENA_NEW(c->arena, struct pod);
+            *kept = *stated;
+            stated = kept;
+        }
+        uint32_t id = classes_new(c, stated, &need), count = shape;
         ARENA_PUSH(c->arena, c->class_of_shape, count, c->shape_capacity, id);
     }
     uint32_t id = c->class_of_shape[shape];
@@ -186,12 +260,17 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
 
 int32_t classes_find(const struct classes *c, const struct pod *p)
 {
+    if (p->volumes.count != 0) /* what they ask is looked up while the world is built */
+        return -1;
+    if (c->spread->rule_count != 0 && p->spreads.count == 0)
+        return -1; /* nor what spread it gets */
     struct arena scratch;
     arena_init(&scratch, 0);
     struct shape s = {.texts = NULL};
     words_init(&s.words, &scratch);
     words_put(&s.words, (uint32_t)pod_needs(p) << 1 | pod_is_daemon(p));
     shape_pod(&s, p);
+    shape_volumes(&s, &(struct volume_need){0});
     if (c->topology->any)
         shape_seen(c, &s, p, sym_find(c->syms, p->meta.ns));
     int32_t shape = intern_find(&c->shapes, &s.words);

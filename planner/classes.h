@@ -10,8 +10,10 @@
 
 #include "kube/pod.h"
 #include "kube/requirement.h"
+#include "planner/default_spread.h"
 #include "planner/intern.h"
 #include "planner/topology/topology.h"
+#include "planner/volumes.h"
 
 /* One statement of constraints: node selector and one required term, the heaviest preference left,
  * tolerations, host ports. */
@@ -27,17 +29,22 @@ struct attempt { /* one way to try a class */
     bool soft; /* tolerates every PreferNoSchedule taint: the last step of relaxation */
     bool tied;   /* groups bind it, or look at its pods */
     bool wavers; /* what refuses it now may take it later: spread, affinity */
-    uint32_t group_count, key_count;
+    uint32_t group_count, key_count, where_count;
     const uint32_t *groups; /* that it is bound by */
     const uint32_t *keys;   /* topology keys in which it must have one definite domain */
+    const uint32_t *where;  /* sets of which the node must meet one: where its volumes are */
 };
 
 /* What this version cannot plan; a pod that needs it is NotSupported, never planned wrongly. */
 enum needed_rule {
     RULE_NONE,
-    RULE_VOLUMES,
     RULE_DEVICES, /* resource claims: a reason of its own */
     RULE_COUNT,
+};
+
+struct shared_volume {
+    uint32_t volume; /* number */
+    uint32_t column; /* of attachments */
 };
 
 struct pod_class {
@@ -48,6 +55,11 @@ struct pod_class {
     enum needed_rule needs;
     bool daemon;            /* DaemonSet pods: room held for DaemonSets is theirs */
     struct span invalid;    /* why validation leaves the pod out; absent: valid */
+    struct span error;      /* why it fails wherever it is tried; absent: it does not */
+    const struct shared_volume *shared; /* volumes that other pods use too: attached once a node */
+    uint32_t shared_count;
+    const uint32_t *unbound; /* volumes, of several pods, whose zone is still open */
+    uint32_t unbound_count;
     sym ns;                 /* with topology rules about only */
     struct sym_pairs labels; /* those that some selector asks for */
     struct topology_ties ties;
@@ -59,8 +71,11 @@ struct classes {
     struct symtab *syms;
     const sym *columns; /* resource names of a request vector */
     uint32_t column_count;
+    uint32_t resource_count; /* columns that are resources; those behind count volumes by CSI driver */
     const struct label_rules *rules;
     struct topology *topology;
+    struct volumes *volumes;
+    struct default_spread *spread;
 
     struct intern shapes;   /* as pods come; several may be one class */
     uint32_t *class_of_shape;
@@ -76,11 +91,13 @@ struct classes {
     uint32_t attempt_count, attempt_capacity;
     struct signature *signatures;
     uint32_t signature_count, signature_capacity;
+    struct intern set_ids;
+    struct requirements *sets; /* see struct attempt, where */
+    uint32_t set_count, set_capacity;
 };
 
-void classes_init(struct classes *c, struct arena *a, struct symtab *syms, const sym *columns,
-                  uint32_t column_count, const struct label_rules *rules,
-                  struct topology *topology);
+/* Of *init, what has no count yet. */
+void classes_init(struct classes *c, const struct classes *init);
 uint32_t classes_put(struct classes *c, const struct pod *p);
 int32_t classes_find(const struct classes *c, const struct pod *p); /* -1: shape unknown */
 
@@ -95,9 +112,10 @@ int32_t classes_column(const struct classes *c, sym resource);
 void classes_add_vector(const struct classes *c, amount *vector, struct resources r);
 
 /* Attempts of a pod, appended to c->attempts: attempts.c. */
-void classes_state(struct classes *c, const struct pod *p, struct pod_class *k);
+void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
+                   struct pod_class *k);
 
-const char *rule_text(enum needed_rule r); /* "persistent volumes"… */
+const char *rule_text(enum needed_rule r); /* "resource claims (DRA)"… */
 bool ports_conflict(struct host_ports a, struct host_ports b);
 
 #endif

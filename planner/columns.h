@@ -27,6 +27,11 @@ struct row_ports {
     uint32_t count, capacity;
 };
 
+struct volume_numbers {
+    uint32_t *items;
+    uint32_t count, capacity;
+};
+
 struct row_slot {
     uint32_t tag; /* upper half of the name's hash */
     uint32_t row; /* plus one; 0: free */
@@ -45,6 +50,9 @@ struct world {
     struct label_rules rules;
     sym *columns;
     uint32_t column_count, column_capacity;
+    uint32_t resource_count; /* columns behind it count volumes by CSI driver; also in classes */
+    struct volumes volumes;
+    struct default_spread spread;
     struct classes classes;
     struct topology topology;
     struct types types;
@@ -64,6 +72,7 @@ struct world {
     struct profile *profiles;
     uint32_t profile_count;
     struct row_ports *ports;
+    struct volume_numbers *shared; /* by row: volumes of several pods that it has attached; or NULL */
     struct row_index by_node, by_claim; /* only rows that have one */
     const struct pod **bound;  /* by row */
     uint32_t *bound_class;

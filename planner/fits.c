@@ -37,6 +37,19 @@ static bool covers(const struct requirement *asked, const struct requirement *ha
     return has->count != 0;
 }
 
+static bool volumes_near(const struct world *w, const struct attempt *try, const struct profile *p)
+{
+    for (uint32_t i = 0; i < try->where_count; i++) {
+        const struct requirements *set = &w->classes.sets[try->where[i]];
+        bool met = true;
+        for (uint32_t k = 0; k < set->count && met; k++)
+            met = covers(&set->items[k], requirements_get(&p->labels, set->items[k].key), w->syms);
+        if (met)
+            return true;
+    }
+    return try->where_count == 0;
+}
+
 enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t profile,
                      sym *key_out)
 {
@@ -52,7 +65,7 @@ enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t 
             *key_out = r->key;
         return FIT_SELECTOR;
     }
-    return FIT_YES;
+    return volumes_near(w, try, p) ? FIT_YES : FIT_SELECTOR;
 }
 
 static enum fit best_attempt(const struct world *w, const struct pod_class *k, uint32_t row)

@@ -19,6 +19,20 @@ void words_put64(struct words *w, uint64_t word)
     words_put(w, (uint32_t)(word >> 32));
 }
 
+void requirements_words(struct words *w, const struct requirements *r)
+{
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct requirement *x = &r->items[i];
+        words_put(w, x->key);
+        words_put(w, (uint32_t)x->complement << 2 | (uint32_t)x->has_gte << 1 | x->has_lte);
+        words_put64(w, x->has_gte ? (uint64_t)x->gte : 0);
+        words_put64(w, x->has_lte ? (uint64_t)x->lte : 0);
+        words_put(w, x->count);
+        for (uint32_t v = 0; v < x->count; v++)
+            words_put(w, x->values[v]);
+    }
+}
+
 static uint64_t words_hash(const struct words *w)
 {
     return span_hash((struct span){(const char *)w->items, w->count * sizeof(uint32_t)});

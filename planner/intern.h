@@ -4,6 +4,7 @@
 #define PLANNER_INTERN_H
 
 #include "base/arena.h"
+#include "kube/requirement.h"
 
 struct intern_item {
     const uint32_t *words;
@@ -30,6 +31,9 @@ struct words {
 void words_init(struct words *w, struct arena *a);
 void words_put(struct words *w, uint32_t word);
 void words_put64(struct words *w, uint64_t word);
+
+/* All that a requirement says but minValues. */
+void requirements_words(struct words *w, const struct requirements *r);
 
 void intern_init(struct intern *i, struct arena *a);
 /* *new_out may be NULL. */

@@ -5,16 +5,7 @@ static void spec_words(struct words *out, const struct spec *s, uint32_t daemon_
     words_put(out, s->option);
     for (uint32_t i = 0; i < daemon_words; i++)
         words_put64(out, s->daemons_out[i]);
-    for (uint32_t i = 0; i < s->requirements.count; i++) {
-        const struct requirement *r = &s->requirements.items[i];
-        words_put(out, r->key);
-        words_put(out, (uint32_t)r->complement << 2 | (uint32_t)r->has_gte << 1 | r->has_lte);
-        words_put64(out, r->has_gte ? (uint64_t)r->gte : 0);
-        words_put64(out, r->has_lte ? (uint64_t)r->lte : 0);
-        words_put(out, r->count);
-        for (uint32_t v = 0; v < r->count; v++)
-            words_put(out, r->values[v]);
-    }
+    requirements_words(out, &s->requirements);
 }
 
 static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *kinds)
@@ -178,6 +169,22 @@ int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
     if (step->key == key)
         return step->to;
     int32_t to = narrow_now(s, spec, try);
+    remember(s, key, to);
+    return to;
+}
+
+int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set)
+{
+    const struct world *w = s->world;
+    const struct requirements *asked = &w->classes.sets[set];
+    uint64_t key = (UINT64_C(1) << 63 | UINT64_C(1) << 62 | (uint64_t)spec << 31 | set) + 1;
+    struct narrow_step *step = step_slot(s, key);
+    if (step->key == key)
+        return step->to;
+    int32_t to = -1 - NARROW_REQUIREMENT;
+    if (requirements_compatible(&s->items[spec].requirements, asked, w->rules.well_known, w->syms,
+                                NULL, NULL))
+        to = narrow_by(s, spec, asked, (struct host_ports){0});
     remember(s, key, to);
     return to;
 }

@@ -48,6 +48,8 @@ void specs_init(struct specs *s, struct arena *a, const struct world *w);
 /* The spec after the attempt, or -1 - enum narrowing. */
 int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try);
 
+/* The spec whose nodes meet a set of classes.sets too, or -1 - enum narrowing. */
+int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set);
 /* The spec whose nodes are all in one domain, or -1 - NARROW_TYPES. */
 int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain);
 /* The domains of a topology key in which a node of the spec may turn out to be. */

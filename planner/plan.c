@@ -59,6 +59,11 @@ static bool unsupported(struct solving *s, const struct pod_class *k,
     return true;
 }
 
+static uint32_t row_of(const struct world *w, const struct pod *bound)
+{
+    return (uint32_t)world_find_node(w, sym_text(w->syms, bound->node));
+}
+
 static void admit(struct solving *s, uint32_t index)
 {
     const struct waiting_pod *x = &s->w->waiting[index];
@@ -76,12 +81,16 @@ static void admit(struct solving *s, uint32_t index)
         why.message = SPAN("has no NodePool to go to: none is ready, dynamic and not being "
                            "deleted. Fix: add a NodePool, or look at the conditions of those there");
         fail(s, why, x->pod);
+    } else if (k->error.ptr != NULL) {
+        why.reason = UNSCHEDULABLE;
+        why.message = k->error;
+        fail(s, why, x->pod);
     } else if (unsupported(s, k, &why)) {
         fail(s, why, x->pod);
     } else {
         s->queue[s->queued++] = index;
         if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
-            tally_move_row(&s->trial.tally, k, (uint32_t)world_find_node(s->w, sym_text(s->w->syms, x->pod->node)), -1);
+            tally_move_row(&s->trial.tally, k, row_of(s->w, x->pod), -1);
     }
 }
 

@@ -222,14 +222,14 @@ static void fill_room(struct world *w, uint32_t row)
     }
 }
 
-static double row_price(const struct world *w, const struct world_node *n)
+/* The type of that name which its pool is offered, or NULL. */
+static const struct instance_type *row_type(const struct world *w, const struct world_node *n)
 {
     struct sym_pairs labels = world_row_labels(n);
-    sym type = sym_pairs_get(labels, SYM_INSTANCE_TYPE), zone = sym_pairs_get(labels, SYM_ZONE);
-    sym capacity = sym_pairs_get(labels, SYM_CAPACITY_TYPE);
+    sym type = sym_pairs_get(labels, SYM_INSTANCE_TYPE);
     struct span pool = sym_text(w->syms, sym_pairs_get(labels, SYM_NODEPOOL));
-    if (type == SYM_NONE || zone == SYM_NONE || capacity == SYM_NONE)
-        return NAN;
+    if (type == SYM_NONE)
+        return NULL;
     struct span name = sym_text(w->syms, type);
     uint32_t low = 0, high = w->types.count;
     while (low < high) {
@@ -244,16 +244,41 @@ static double row_price(const struct world *w, const struct world_node *n)
         bool offered = it->node_pools.count == 0;
         for (uint32_t i = 0; i < it->node_pools.count && !offered; i++)
             offered = span_eq(it->node_pools.items[i], pool);
-        for (uint32_t i = 0; offered && i < it->offering_count; i++) {
-            const struct requirements *r = &it->offerings[i].requirements;
-            const struct requirement *z = requirements_get(r, SYM_ZONE);
-            const struct requirement *c = requirements_get(r, SYM_CAPACITY_TYPE);
-            if (z != NULL && c != NULL && requirement_has(z, zone, w->syms) &&
-                requirement_has(c, capacity, w->syms))
-                return it->offerings[i].price;
-        }
+        if (offered)
+            return it;
+    }
+    return NULL;
+}
+
+static double row_price(const struct world *w, const struct world_node *n,
+                        const struct instance_type *it)
+{
+    struct sym_pairs labels = world_row_labels(n);
+    sym zone = sym_pairs_get(labels, SYM_ZONE), capacity = sym_pairs_get(labels, SYM_CAPACITY_TYPE);
+    if (it == NULL || zone == SYM_NONE || capacity == SYM_NONE)
+        return NAN;
+    for (uint32_t i = 0; i < it->offering_count; i++) {
+        const struct requirements *r = &it->offerings[i].requirements;
+        const struct requirement *z = requirements_get(r, SYM_ZONE);
+        const struct requirement *c = requirements_get(r, SYM_CAPACITY_TYPE);
+        if (z != NULL && c != NULL && requirement_has(z, zone, w->syms) &&
+            requirement_has(c, capacity, w->syms))
+            return it->offerings[i].price;
     }
     return NAN;
+}
+
+/* How many volumes it can attach. A claim that may become several types keeps what the least of them can. */
+static void fill_attachments(struct world *w, uint32_t row, const struct instance_type *it)
+{
+    const struct world_node *n = &w->nodes[row];
+    if (it == NULL && n->stage == NODE_LAUNCHING && n->claim->allocatable.count == 0)
+        return;
+    const struct csi_node *published =
+        n->node != NULL ? volumes_csi_node(&w->volumes, n->node->meta.name) : NULL;
+    amount *room = w->allocatable + (size_t)row * w->column_count;
+    for (uint32_t c = w->classes.resource_count; c < w->column_count; c++)
+        room[c] = volumes_node_limit(w->columns[c], published, n->claim != NULL ? it : NULL);
 }
 
 static int32_t row_pool(const struct world *w, const struct world_node *n)
@@ -305,7 +330,9 @@ void world_build_rows(struct world *w, const struct world_input *in)
     w->profile_of = ARENA_ARRAY(&w->arena, uint32_t, w->node_count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         fill_room(w, row);
-        w->nodes[row].price = row_price(w, &w->nodes[row]);
+        const struct instance_type *it = row_type(w, &w->nodes[row]);
+        fill_attachments(w, row, it);
+        w->nodes[row].price = row_price(w, &w->nodes[row], it);
         w->nodes[row].pool = row_pool(w, &w->nodes[row]);
     }
     index_rows(w);
@@ -347,7 +374,10 @@ static bool *asked_keys(struct world *w, uint32_t limit)
         for (uint32_t i = 0; i < r->count; i++)
             asked[r->items[i].key] = true;
     }
-    for (uint32_t i = 0; i < w->topology.filter_count; i++) /* those of bound pods too */
+    for (uint32_t i = 0; i < w->classes.set_count; i++)
+        for (uint32_t r = 0; r < w->classes.sets[i].count; r++)
+            asked[w->classes.sets[i].items[r].key] = true;
+    for (uint32_t i = 0; i < w->topology.filter_count; i++)
         for (uint32_t k = 0; k < w->topology.filters[i].term_count; k++)
             for (uint32_t r = 0; r < w->topology.filters[i].terms[k].count; r++)
                 asked[w->topology.filters[i].terms[k].items[r].key] = true;
@@ -385,16 +415,7 @@ static struct requirements row_requirements(struct world *w, const struct world_
 
 static void profile_words(struct words *out, const struct profile *p)
 {
-    for (uint32_t i = 0; i < p->labels.count; i++) {
-        const struct requirement *r = &p->labels.items[i];
-        words_put(out, r->key);
-        words_put(out, (uint32_t)r->complement);
-        words_put64(out, r->has_gte ? (uint64_t)r->gte : 0);
-        words_put64(out, r->has_lte ? (uint64_t)r->lte : 0);
-        words_put(out, r->count);
-        for (uint32_t v = 0; v < r->count; v++)
-            words_put(out, r->values[v]);
-    }
+    requirements_words(out, &p->labels);
     words_put(out, UINT32_MAX);
     for (uint32_t i = 0; i < p->taints.count; i++) {
         words_put(out, p->taints.items[i].key);

@@ -257,7 +257,7 @@ static void most_of(amount *vector, const amount *other, uint32_t count)
 /* Nodes that stay anyway have no price: their free room is taken as one. */
 static void add_kept(struct asked *q, uint32_t row, uint64_t suits)
 {
-    uint32_t columns = q->w->column_count;
+    uint32_t columns = q->w->resource_count;
     amount *room = row_room(q, row);
     struct words words;
     words_init(&words, q->a);
@@ -279,7 +279,7 @@ static void add_kept(struct asked *q, uint32_t row, uint64_t suits)
 
 static void add_priced(struct asked *q, uint32_t row, uint64_t suits)
 {
-    uint32_t columns = q->w->column_count;
+    uint32_t columns = q->w->resource_count;
     double price = q->w->nodes[row].price;
     amount *room = row_room(q, row);
     struct words words;
@@ -333,7 +333,7 @@ double solution_bound(struct trial *t)
                                                  q.suit[c]};
     double bound = bound_lowest(&a, &(struct bound_question){
         .machines = q.machines, .machine_count = q.machine_count, .items = items,
-        .item_count = count, .columns = q.w->column_count});
+        .item_count = count, .columns = q.w->resource_count});
     arena_release(&a);
     return q.fixed + bound;
 }

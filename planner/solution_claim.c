@@ -178,7 +178,7 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     const struct trial_claim *c = &t->claims[claim];
     const struct option *o = &w->options[t->specs.items[c->spec].option];
     struct resources r = {0};
-    for (uint32_t i = 0; i < w->column_count; i++) {
+    for (uint32_t i = 0; i < w->resource_count; i++) {
         amount least = INT64_MAX;
         for (BITS_EACH(type, c->types, w->types.words)) {
             amount overhead = o->daemons[o->daemon_of[type]].overhead[i];

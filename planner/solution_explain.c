@@ -15,6 +15,11 @@ void solution_amount(struct buf *out, const struct world *w, uint32_t column, am
         buf_addf(out, "%g %s", (double)value / 1000, value == 1000 ? "CPU" : "CPUs");
         return;
     }
+    if (column >= w->resource_count) {
+        buf_addf(out, "%lld volume%s of %.*s", (long long)value, value == 1 ? "" : "s",
+                 SPAN_ARG(name));
+        return;
+    }
     quantity_put(out, name, value);
     if (w->columns[column] == SYM_PODS)
         buf_addf(out, value == 1 ? " pod" : " pods");
@@ -262,6 +267,12 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
     case OPEN_LIMITS:
     case OPEN_NODES:
         stop_limits(p, o, t, class_id, &s);
+        break;
+    case OPEN_VOLUMES:
+        s.sentence = arena_printf(&p->arena, "finds nothing in pool %.*s where its volumes are",
+                                  SPAN_ARG(option_name(o)));
+        s.fix = arena_printf(&p->arena, "let pool %.*s buy in the zones of its volumes",
+                             SPAN_ARG(option_name(o)));
         break;
     case OPEN_TOPOLOGY:
         stop_topology(p, o, &s);

@@ -22,6 +22,7 @@ void trial_init(struct trial *t, struct arena *a, const struct world *w)
     specs_init(&t->specs, a, w);
     tally_init(&t->tally, a, w);
     t->left = new_set(t);
+    t->adjusted = new_vector(t);
     t->free_domains = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
     for (uint32_t k = 1; k < w->topology.key_count; k++)
         t->free_domains[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
@@ -48,6 +49,32 @@ static void add_ports(struct trial *t, struct host_ports *into, uint32_t *capaci
         ARENA_PUSH(t->arena, into->items, into->count, *capacity, more.items[i]);
 }
 
+/* What a pod of the class asks of a node that has these shared volumes already: each is attached
+ * once. Valid until the next call. */
+static const amount *requests_beside(struct trial *t, uint32_t class_id,
+                                     const struct volume_numbers *there)
+{
+    const struct world *w = t->world;
+    const struct pod_class *k = &w->classes.items[class_id];
+    const amount *requests = classes_requests(&w->classes, class_id);
+    if (k->shared_count == 0)
+        return requests;
+    memcpy(t->adjusted, requests, w->column_count * sizeof(amount));
+    for (uint32_t i = 0; i < k->shared_count; i++)
+        for (uint32_t n = 0; n < there->count; n++)
+            if (there->items[n] == k->shared[i].volume) {
+                t->adjusted[k->shared[i].column]--;
+                break;
+            }
+    return t->adjusted;
+}
+
+static void add_shared(struct trial *t, struct volume_numbers *into, const struct pod_class *k)
+{
+    for (uint32_t i = 0; i < k->shared_count; i++)
+        ARENA_PUSH(t->arena, into->items, into->count, into->capacity, k->shared[i].volume);
+}
+
 /* --- rows --- */
 
 static struct trial_row *touch_row(struct trial *t, uint32_t row)
@@ -58,6 +85,9 @@ static struct trial_row *touch_row(struct trial *t, uint32_t row)
         memcpy(r.left, world_vector(w, w->left, row), w->column_count * sizeof(amount));
         add_ports(t, &r.ports, &r.port_capacity,
                   (struct host_ports){w->ports[row].items, w->ports[row].count});
+        for (uint32_t i = 0; w->shared != NULL && i < w->shared[row].count; i++)
+            ARENA_PUSH(t->arena, r.shared.items, r.shared.count, r.shared.capacity,
+                       w->shared[row].items[i]);
         ARENA_PUSH(t->arena, t->rows, t->row_count, t->row_capacity, r);
         t->row_at[row] = t->row_count;
     }
@@ -84,13 +114,22 @@ void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
     log_step(t, (struct trial_step){.kind = TRIAL_POD_GONE, .class_id = class_id, .target = row});
 }
 
+static const struct volume_numbers *shared_on(const struct trial *t, uint32_t row)
+{
+    static const struct volume_numbers none;
+    if (t->row_at[row] != 0)
+        return &t->rows[t->row_at[row] - 1].shared;
+    return t->world->shared != NULL ? &t->world->shared[row] : &none;
+}
+
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try)
 {
     const struct world *w = t->world;
     t->asked++;
     if (w->nodes[row].leaving ||
-        !vector_fits(classes_requests(&w->classes, class_id), trial_left(t, row), w->column_count))
+        !vector_fits(requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
+                     w->column_count))
         return ANSWER_NEVER;
     uint32_t at = t->row_at[row];
     if (at != 0 && t->rows[at - 1].gone)
@@ -109,8 +148,9 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
 {
     const struct world *w = t->world;
     struct trial_row *r = touch_row(t, row);
-    vector_move(r->left, classes_requests(&w->classes, class_id), -1, w->column_count);
+    vector_move(r->left, requests_beside(t, class_id, &r->shared), -1, w->column_count);
     add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
+    add_shared(t, &r->shared, &w->classes.items[class_id]);
     tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
     log_step(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0});
 }
@@ -170,10 +210,11 @@ static void take_pod(struct trial *t, struct trial_claim *c, uint32_t class_id,
                      const struct attempt *try)
 {
     const struct world *w = t->world;
-    const amount *requests = classes_requests(&w->classes, class_id);
+    const amount *requests = requests_beside(t, class_id, &c->shared);
     vector_move(c->requests, requests, 1, w->column_count);
     vector_move(c->headroom, requests, -1, w->column_count);
     add_ports(t, &c->ports, &c->port_capacity, w->classes.signatures[try->signature].ports);
+    add_shared(t, &c->shared, &w->classes.items[class_id]);
     c->pods++;
 }
 
@@ -251,12 +292,26 @@ static int32_t settle(struct fitting *f, uint32_t spec, uint32_t at)
     return -1;
 }
 
+/* The spec in which the attempt stands where its volumes are and by its groups, or -1. */
+static int32_t find_spec(struct fitting *f, uint32_t spec)
+{
+    int32_t found = -1;
+    if (f->try->where_count == 0)
+        return settle(f, spec, 0);
+    for (uint32_t i = 0; i < f->try->where_count && found < 0; i++) {
+        int32_t to = specs_narrow_to(&f->t->specs, spec, f->try->where[i]);
+        if (to >= 0)
+            found = settle(f, (uint32_t)to, 0);
+    }
+    return found;
+}
+
 enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
                                  const struct attempt *try)
 {
     const struct world *w = t->world;
     struct trial_claim *c = &t->claims[claim];
-    const amount *requests = classes_requests(&w->classes, class_id);
+    const amount *requests = requests_beside(t, class_id, &c->shared);
     t->asked++;
     if (!vector_fits(requests, c->headroom, w->column_count) ||
         ports_conflict(w->classes.signatures[try->signature].ports, c->ports))
@@ -272,8 +327,8 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
         return host;
     vector_move(c->requests, requests, 1, w->column_count);
     bool holds = fits_spec(&f, (uint32_t)to);
-    if (holds && host == ANSWER_YES && try->key_count != 0)
-        to = settle(&f, (uint32_t)to, 0);
+    if (holds && host == ANSWER_YES && (try->key_count | try->where_count) != 0)
+        to = find_spec(&f, (uint32_t)to);
     vector_move(c->requests, requests, -1, w->column_count);
     if (!holds || host != ANSWER_YES)
         return holds ? host : ANSWER_NEVER;
@@ -345,7 +400,7 @@ static int32_t settle_first(struct trial *t, struct trial_claim *c, uint32_t spe
     if (try->tied &&
         tally_host(&t->tally, f.class, try, w->node_count + t->claim_count, NULL) != ANSWER_YES)
         return -1;
-    int32_t to = settle(&f, spec, 0);
+    int32_t to = find_spec(&f, spec);
     if (to >= 0)
         c->witness = f.witness;
     return to;
@@ -387,7 +442,7 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
         return OPEN_RESERVED;
     to = settle_first(t, &c, (uint32_t)to, class_id, try);
     if (to < 0)
-        return OPEN_TOPOLOGY;
+        return try->wavers || try->where_count == 0 ? OPEN_TOPOLOGY : OPEN_VOLUMES;
     c.spec = (uint32_t)to;
     s = &t->specs.items[to];
     c.types = new_set(t);
@@ -427,7 +482,8 @@ static void undo_on_claim(struct trial *t, const struct trial_step *step)
     count_pod(t, step->target, step->class_id, -1);
     c->spec = step->before;
     const struct spec *s = &t->specs.items[c->spec];
-    vector_move(c->requests, classes_requests(&w->classes, step->class_id), -1, w->column_count);
+    c->shared.count -= w->classes.items[step->class_id].shared_count;
+    vector_move(c->requests, requests_beside(t, step->class_id, &c->shared), -1, w->column_count);
     for (uint32_t i = 0; i < w->types.words; i++)
         c->types[i] = c->opened[i] & s->types[i];
     keep_holding(w, s, c->types, c->requests, &c->witness);
@@ -455,7 +511,8 @@ void trial_undo(struct trial *t, uint32_t mark)
         switch (step.kind) {
         case TRIAL_ON_NODE: {
             struct trial_row *r = touch_row(t, step.target);
-            vector_move(r->left, requests, 1, w->column_count);
+            r->shared.count -= w->classes.items[step.class_id].shared_count;
+            vector_move(r->left, requests_beside(t, step.class_id, &r->shared), 1, w->column_count);
             r->ports.count -= port_count(t, step.class_id);
             tally_move_row(&t->tally, &w->classes.items[step.class_id], step.target, -1);
             break;

@@ -20,6 +20,7 @@ struct trial_claim {
     uint32_t pods;
     struct host_ports ports;
     uint32_t port_capacity;
+    struct volume_numbers shared; /* of several pods, attached; one entry a pod that uses it */
 };
 
 enum trial_kind { TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, TRIAL_NODE_GONE, TRIAL_POD_GONE };
@@ -36,6 +37,7 @@ struct trial_row { /* a row that differs from the world's */
     amount *left;
     struct host_ports ports;
     uint32_t port_capacity;
+    struct volume_numbers shared;
     bool gone;
 };
 
@@ -55,6 +57,7 @@ struct trial {
     struct tally tally;
     uint64_t **free_domains; /* scratch, by topology key */
     uint64_t *left;          /* scratch, a set of types */
+    amount *adjusted;        /* scratch, see requests_beside */
     uint64_t asked;  /* questions answered so far: the steps of a plan */
 };
 
@@ -92,6 +95,7 @@ enum opening {
     OPEN_RESOURCES, /* no type that is left is large enough */
     OPEN_LIMITS,    /* those that are would break the pool's limits */
     OPEN_NODES,     /* the pool's limit of nodes is reached */
+    OPEN_VOLUMES,   /* nothing that can be bought is where its volumes are */
     OPEN_TOPOLOGY,  /* spread, affinity or anti-affinity leave no domain */
     OPEN_MIN_VALUES, /* possible, but needs a rule that this version does not have */
     OPEN_RESERVED,   /* likewise */

@@ -50,6 +50,8 @@ static void fill_group(struct types *t, struct arena *a, const struct classes *c
     amount *capacity = t->capacity + (size_t)type * t->column_count;
     classes_add_vector(columns, room,
                        o != NULL ? offering_allocatable(a, it, o, syms) : it->allocatable);
+    for (uint32_t c = columns->resource_count; c < columns->column_count; c++)
+        room[c] = volumes_node_limit(columns->columns[c], NULL, it);
     struct resources laid = {0};
     resources_add(a, &laid, it->capacity);
     for (uint32_t i = 0; o != NULL && o->has_capacity_override && i < o->capacity_override.count; i++)
@@ -68,16 +70,7 @@ static uint32_t kind_of(struct types *t, struct arena *a, const struct requireme
 {
     struct words w;
     words_init(&w, a);
-    for (uint32_t i = 0; i < r->count; i++) {
-        const struct requirement *x = &r->items[i];
-        words_put(&w, x->key);
-        words_put(&w, (uint32_t)x->complement << 2 | (uint32_t)x->has_gte << 1 | x->has_lte);
-        words_put64(&w, (uint64_t)x->gte);
-        words_put64(&w, (uint64_t)x->lte);
-        words_put(&w, x->count);
-        for (uint32_t v = 0; v < x->count; v++)
-            words_put(&w, x->values[v]);
-    }
+    requirements_words(&w, r);
     return intern_put(&t->kind_ids, &w, NULL);
 }
 

@@ -43,6 +43,10 @@ static void build_columns(struct world *w, const struct world_input *in)
     for (size_t i = 0; i < in->pool_count; i++)
         add_columns(w, in->pools[i]->limits);
     sort_columns(w, (uint32_t)COUNT_OF(fixed));
+    w->resource_count = w->column_count;
+    for (uint32_t i = 0; i < w->volumes.driver_count; i++)
+        ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity,
+                   w->volumes.drivers[i]);
 }
 
 /* --- DaemonSets --- */
@@ -152,6 +156,25 @@ static int pod_order(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
 }
 
+/* A volume that several pods of the node use is attached once. */
+static void attach(struct world *w, uint32_t row)
+{
+    const struct world_node *n = &w->nodes[row];
+    struct volume_uses uses = volumes_in_use(&w->volumes, w->bound + n->first_pod, n->pod_count);
+    amount *requested = w->requested + (size_t)row * w->column_count;
+    for (uint32_t c = w->resource_count; c < w->column_count; c++)
+        requested[c] = 0;
+    for (uint32_t i = 0; i < uses.count; i++) {
+        const struct volume_use *u = &uses.items[i];
+        for (uint32_t c = w->resource_count; c < w->column_count; c++)
+            if (w->columns[c] == u->driver)
+                requested[c] = (amount)u->own + u->shared_count;
+        struct volume_numbers *shared = w->shared != NULL ? &w->shared[row] : NULL;
+        for (uint32_t k = 0; shared != NULL && k < u->shared_count; k++)
+            ARENA_PUSH(&w->arena, shared->items, shared->count, shared->capacity, u->shared[k]);
+    }
+}
+
 /* Bound pods stand together by row, by name within one, so that equal input gives an equal world. */
 static void build_bound(struct world *w, const struct world_input *in, const int32_t *row_of_sym)
 {
@@ -161,6 +184,8 @@ static void build_bound(struct world *w, const struct world_input *in, const int
         total += w->nodes[row].pod_count;
         w->nodes[row].pod_count = 0;
     }
+    if (w->volumes.shared_count != 0)
+        w->shared = ARENA_ARRAY(&w->arena, struct volume_numbers, w->node_count);
     w->bound = ARENA_ARRAY(&w->arena, const struct pod *, total);
     w->bound_class = ARENA_ARRAY(&w->arena, uint32_t, total);
     for (size_t i = 0; i < in->pod_count; i++) {
@@ -175,6 +200,8 @@ static void build_bound(struct world *w, const struct world_input *in, const int
             qsort(w->bound + n->first_pod, n->pod_count, sizeof(*w->bound), pod_order);
         for (uint32_t i = 0; i < n->pod_count; i++)
             stand_on(w, row, n->first_pod + i, w->bound[n->first_pod + i]);
+        if (w->column_count != w->resource_count)
+            attach(w, row);
     }
 }
 
@@ -289,10 +316,16 @@ struct world *world_build(const struct world_input *in)
     w->rules = (struct label_rules){.domains = &domain, .domain_count = 1};
     if (in->catalogue != NULL)
         w->rules = catalogue_rules(in->catalogue);
+    volumes_init(&w->volumes, &w->arena, in);
     build_columns(w, in);
-    topology_init(&w->topology, &w->arena, w->syms, in);
-    classes_init(&w->classes, &w->arena, w->syms, w->columns, w->column_count, &w->rules,
-                 &w->topology);
+    default_spread_init(&w->spread, &w->arena, in, w->settings.default_spread);
+    topology_init(&w->topology, &w->arena, w->syms, in, &w->spread);
+    classes_init(&w->classes, &(struct classes){.arena = &w->arena, .syms = w->syms,
+                                                .columns = w->columns,
+                                                .column_count = w->column_count,
+                                                .resource_count = w->resource_count,
+                                                .rules = &w->rules, .topology = &w->topology,
+                                                .volumes = &w->volumes, .spread = &w->spread});
     types_build(&w->types, &w->arena, w->syms, &w->classes, in->catalogue,
                 w->settings.reserved_capacity);
     build_pools(w, in);
@@ -357,7 +390,8 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row)
 
 int32_t world_class_of(const struct world *w, const struct pod *p)
 {
-    return classes_find(&w->classes, p);
+    const struct waiting_pod *x = w->classes.count != 0 ? world_unbound(w, p->meta.uid) : NULL;
+    return x != NULL ? (int32_t)x->class_id : classes_find(&w->classes, p);
 }
 
 uint32_t world_resource_count(const struct world *w)

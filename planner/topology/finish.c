@@ -205,7 +205,7 @@ static void watched_by(struct world *w, const struct watch_index *x, uint32_t fr
 {
     struct topology *t = &w->topology;
     for (uint32_t i = from; i != 0; i = x->next[i - 1]) {
-        if (!topology_watched(&t->watches[i - 1], k->ns, k->labels))
+        if (!topology_watched(&t->watches[i - 1], k))
             continue;
         for (uint32_t g = x->group_of[i - 1]; g != 0; g = x->group_next[g - 1]) {
             struct group_list *list = t->groups[g - 1].inverse ? off : counted;

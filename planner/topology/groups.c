@@ -1,6 +1,6 @@
 /* From what pods ask for to groups, each kept once. */
+#include "planner/classes.h"
 #include "planner/shape.h"
-#include "planner/topology/topology.h"
 
 
 /* --- label keys that selectors ask for --- */
@@ -33,11 +33,11 @@ static void see_term(struct topology *t, const struct pod_term *term)
     see_keys(t, term->mismatch_label_keys);
 }
 
-static void see_pod(struct topology *t, const struct pod *p)
+static void see_pod(struct topology *t, const struct pod *p, struct spreads spreads)
 {
-    for (uint32_t i = 0; i < p->spreads.count; i++) {
-        see_selector(t, &p->spreads.items[i].selector);
-        see_keys(t, p->spreads.items[i].match_label_keys);
+    for (uint32_t i = 0; i < spreads.count; i++) {
+        see_selector(t, &spreads.items[i].selector);
+        see_keys(t, spreads.items[i].match_label_keys);
     }
     const struct affinity *a = p->affinity;
     if (a == NULL)
@@ -53,7 +53,7 @@ static void see_pod(struct topology *t, const struct pod *p)
 }
 
 void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
-                   const struct world_input *in)
+                   const struct world_input *in, struct default_spread *spread)
 {
     *t = (struct topology){.arena = a, .syms = syms};
     intern_init(&t->watch_ids, a);
@@ -64,9 +64,11 @@ void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
     ARENA_PUSH(a, t->keys, t->key_count, t->key_capacity, hostname);
     t->visible_limit = symtab_limit(syms);
     t->visible = ARENA_ARRAY(a, bool, t->visible_limit);
-    for (size_t i = 0; i < in->pod_count; i++)
-        if (in->pods[i]->affinity != NULL || in->pods[i]->spreads.count != 0)
-            see_pod(t, in->pods[i]);
+    for (size_t i = 0; i < in->pod_count; i++) {
+        struct spreads spreads = default_spread_of(spread, in->pods[i]);
+        if (in->pods[i]->affinity != NULL || spreads.count != 0)
+            see_pod(t, in->pods[i], spreads);
+    }
     if (t->any)
         namespaces_init(&t->namespaces, a, in);
 }
@@ -129,6 +131,7 @@ static uint32_t put_watch(struct topology *t, const struct topology_watch *watch
     struct shape s = {.texts = NULL};
     words_init(&s.words, t->arena);
     words_put(&s.words, watch->nobody);
+    words_put(&s.words, watch->volume);
     words_put(&s.words, watch->namespaces.count);
     for (uint32_t i = 0; i < watch->namespaces.count; i++)
         words_put(&s.words, watch->namespaces.items[i]);
@@ -148,11 +151,21 @@ static struct syms own_namespace(struct topology *t, const struct pod *p)
     return (struct syms){ns, 1};
 }
 
-bool topology_watched(const struct topology_watch *watch, sym ns, struct sym_pairs labels)
+static bool uses_volume(const struct pod_class *k, uint32_t volume)
 {
-    if (watch->nobody || !syms_has(watch->namespaces, ns))
+    for (uint32_t i = 0; i < k->unbound_count; i++)
+        if (k->unbound[i] == volume)
+            return true;
+    return false;
+}
+
+bool topology_watched(const struct topology_watch *watch, const struct pod_class *k)
+{
+    if (watch->volume != 0)
+        return uses_volume(k, watch->volume - 1);
+    if (watch->nobody || !syms_has(watch->namespaces, k->ns))
         return false;
-    return label_selector_matches(&watch->selector, labels);
+    return label_selector_matches(&watch->selector, k->labels);
 }
 
 /* --- groups --- */
@@ -194,8 +207,17 @@ uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct
     watch.selector = merged_selector(t, p, &term->selector, term->match_label_keys,
                                      term->mismatch_label_keys);
     struct topology_group g = {.kind = kind, .inverse = inverse,
+                               .optional = kind == TOPOLOGY_ANTI_AFFINITY,
                                .key = put_key(t, term->topology_key),
                                .watch = put_watch(t, &watch)};
+    return put_group(t, &g);
+}
+
+uint32_t topology_put_volume(struct topology *t, uint32_t volume)
+{
+    struct topology_watch watch = {.volume = volume + 1};
+    struct topology_group g = {.kind = TOPOLOGY_AFFINITY, .optional = true,
+                               .key = put_key(t, SYM_ZONE), .watch = put_watch(t, &watch)};
     return put_group(t, &g);
 }
 

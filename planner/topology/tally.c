@@ -208,7 +208,7 @@ bool tally_domains(const struct tally *t, const struct pod_class *k, const struc
     all_domains(key_at(t, key), out);
     for (uint32_t i = 0; i < try->group_count; i++)
         if (group_at(t, try->groups[i])->key == key) {
-            free &= group_at(t, try->groups[i])->kind == TOPOLOGY_ANTI_AFFINITY;
+            free &= group_at(t, try->groups[i])->optional;
             cut_domains(t, k, try, try->groups[i], out);
         }
     for (uint32_t i = 0; i < k->ties.kept_off_by_count; i++)
@@ -226,7 +226,7 @@ static enum answer row_group(const struct tally *t, const struct pod_class *k,
     int32_t d = key_at(t, x->key)->of_row[row];
     bool keeps_off = x->kind == TOPOLOGY_ANTI_AFFINITY;
     if (d < 0) /* a node without the label is in nobody's way */
-        return keeps_off && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
+        return x->optional && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
     uint32_t least = x->kind == TOPOLOGY_SPREAD ? spread_least(t, g, asked) : 0;
     if (group_allows(t, k, g, asked, least, (uint32_t)d))
         return ANSWER_YES;

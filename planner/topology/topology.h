@@ -19,12 +19,15 @@
 #include "planner/namespaces.h"
 #include "planner/topology/pairs.h"
 
+struct default_spread;
+struct pod_class;
 struct world;
 
 enum topology_kind { TOPOLOGY_SPREAD, TOPOLOGY_AFFINITY, TOPOLOGY_ANTI_AFFINITY };
 
 struct topology_watch {
-    bool nobody; /* no selector at all */
+    bool nobody;     /* no selector at all */
+    uint32_t volume; /* + 1: those that use it, and no others; 0: by selector */
     struct syms namespaces;
     struct label_selector selector;
 };
@@ -41,6 +44,7 @@ struct topology_filter {
 struct topology_group {
     enum topology_kind kind;
     bool inverse;
+    bool optional; /* a node without the key will do */
     uint32_t key, watch, filter; /* filter of spread only */
     int32_t max_skew, min_domains;
     /* by topology_finish; keys other than hostname: */
@@ -90,19 +94,21 @@ struct topology {
 
 /* Looks at every pod for the label keys that selectors ask for: to be done before the first put. */
 void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
-                   const struct world_input *in);
+                   const struct world_input *in, struct default_spread *spread);
 bool topology_sees(const struct topology *t, sym label_key);
 
 /* Groups of a pod. The same rule gives the same number. */
 uint32_t topology_put_spread(struct topology *t, const struct pod *p, const struct spread *s);
+/* Pods that share a volume without a zone, to be kept together in one. */
+uint32_t topology_put_volume(struct topology *t, uint32_t volume);
 uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
                            enum topology_kind kind, bool inverse);
 
 /* When all classes, options, rows and profiles are there: domains, ties and numbers. */
 void topology_finish(struct topology *t, struct world *w);
 
-/* Whether a pod with these labels counts for the watch. */
-bool topology_watched(const struct topology_watch *watch, sym ns, struct sym_pairs labels);
+/* Whether pods of the class count for the watch. */
+bool topology_watched(const struct topology_watch *watch, const struct pod_class *k);
 /* The domain of a value, or DOMAIN_NONE. */
 int32_t topology_domain(const struct topology_key *k, sym value);
 /* Whether pods on such a node count for the group; `undefined`: keys it may leave open. */

@@ -279,9 +279,7 @@ static void topology(void **state)
 static void not_supported(void **state)
 {
     (void)state;
-    static const char NOT[] = "a NotSupported\n";
     static const struct row rows[] = {
-        {"volume", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, persistentVolumeClaim: {claimName: d}}]"), NOT, 0},
         {"resource claims", PLAIN_POOL POD_WITH("a", TINY, "resourceClaims: [{name: gpu, resourceClaimName: g}]"), "a DynamicResourcesNotSupported\n", 0},
         {"volumes that need no rule", PLAIN_POOL POD_WITH("a", TINY, "volumes: [{name: v, emptyDir: {}}]"), "default-1 small-instance-type/6: a\n", 0},
     };
