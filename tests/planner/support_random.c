@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "check/check.h"
+#include "planner/default_spread.h"
 #include "planner/plan_json.h"
 
 /* --- draws --- */
@@ -419,7 +420,21 @@ static void put_budget(struct random_cluster *r, struct draws *d)
     finish(&t);
 }
 
+static void put_service(struct random_cluster *r, struct draws *d)
+{
+    struct doc_text t = document(r, d, "v1", "Service", "s");
+    PUT(&t, "}\nspec: {selector: {app: a%u}}\n", draw(d, 3));
+    finish(&t);
+}
+
 /* --- the whole --- */
+
+static const struct default_constraint default_constraints[] = {
+    {.max_skew = 1, .topology_key = SPAN_INIT(ZONE_KEY), .hard = true},
+    {.max_skew = 2, .topology_key = SPAN_INIT("kubernetes.io/hostname")},
+};
+static const struct default_spread_config default_config = {default_constraints,
+                                                            COUNT_OF(default_constraints)};
 
 void random_cluster_make(struct random_cluster *r, struct draws *d)
 {
@@ -431,6 +446,7 @@ void random_cluster_make(struct random_cluster *r, struct draws *d)
     r->options.all_unbound = chance(d, 8);
     r->plan_options.ignore_preferences = chance(d, 6);
     r->plan_options.best_effort_min_values = chance(d, 4);
+    r->options.default_spread = chance(d, 6) ? &default_config : NULL;
     r->features = draw(d, ALL_FEATURES + 1);
     put_types(r, d);
     for (unsigned i = 0, n = chance(d, 20) ? 0 : 1 + draw(d, 3); i < n; i++)
@@ -443,6 +459,8 @@ void random_cluster_make(struct random_cluster *r, struct draws *d)
     put_storage(r, d);
     if (chance(d, 3))
         put_budget(r, d);
+    if (chance(d, 3))
+        put_service(r, d);
     for (unsigned i = 0, n = draw(d, 5); i < n; i++)
         put_node(r, d, i);
     for (unsigned i = 0, n = 1 + draw(d, 7); i < n; i++)
