@@ -5,6 +5,7 @@
  * SIGTERM or SIGINT: readiness falls and replies say Connection: close; after --shutdown-delay
  * deciding stops, the Lease goes back, listeners close. A second signal ends the wait. */
 #include <errno.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -24,6 +25,7 @@
 enum {
     LISTENERS_PATIENCE_MS = 5 * MS_SECOND, /* for requests under way; a caller waits a second at most */
     GAUGES_MS = 1000,                      /* how often gauges of other modules are read */
+    LARGE_BLOCK = 128 << 10, /* comes from the system, and goes back when it is freed */
 };
 
 struct serve {
@@ -416,6 +418,9 @@ int command_serve(int argc, char *const *argv)
         err_set(&err, ERR_INVALID, "-f is for --embedded; a real cluster has its own objects");
     } else {
         s->log = open_log(&s->options);
+        /* Left to itself, glibc soon takes pages of lists and worlds out of the heap, where the small
+         * objects that come meanwhile keep their room from going back. */
+        mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
         int signals = block_signals();
         if (open_all(s, &err)) {
             run(s, signals, argc, argv);
