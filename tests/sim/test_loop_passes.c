@@ -1,0 +1,73 @@
+/* When a pass may be made at all: what has to be known of the cluster before anything is bought. */
+#include "tests/sim/support_loop.h"
+
+static struct sim *cluster(void)
+{
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    return s;
+}
+
+/* One kind is not listed yet: what is there of it might make a purchase needless. */
+static void nothing_is_bought_before_the_cluster_is_known(void **state)
+{
+    static const enum kind kinds[] = {KIND_NODE, KIND_POD, KIND_NODE_CLAIM, KIND_DAEMON_SET};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        struct loop l = {0};
+        struct sim *s = cluster();
+        load(s, deployment_yaml("web", 2, "500m", ""));
+        loop_begin(&l, s);
+        sim_client_break_watch(l.api, kinds[i], sim_now(s) + MS_MINUTE, true);
+        run_for(s, 50 * MS_SECOND);
+        if (count_objects(s, KIND_NODE_CLAIM) != 0)
+            fail_msg("bought without knowing any %s", kind_info(kinds[i])->name);
+        run_for(s, MS_MINUTE);
+        if (count_bound(s, "web") != 2)
+            fail_msg("%s: %zu pods bound once it is known", kind_info(kinds[i])->name,
+                     count_bound(s, "web"));
+        loop_end(&l);
+    }
+}
+
+static enum sim_fate no_node(void *user, uint64_t number, const struct api_request *r,
+                             struct sim_refusal *refusal)
+{
+    const bool *closed = user;
+    (void)number;
+    (void)refusal;
+    return *closed && r->kind == KIND_NODE && r->verb == API_CREATE ? SIM_REFUSE : SIM_PASS;
+}
+
+/* What a claim without a machine will be is not known: its pods would be planned for twice. */
+static void nothing_is_planned_while_a_claim_has_no_machine(void **state)
+{
+    (void)state;
+    bool closed = true;
+    struct loop l = {.faults = {.user = &closed, .before = no_node}};
+    struct sim *s = cluster();
+    load(s, deployment_yaml("a", 1, "500m",
+                            ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-a\"}"));
+    loop_begin(&l, s);
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    load(s, deployment_yaml("b", 1, "500m",
+                            ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-b\"}"));
+    run_for(s, 40 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    closed = false;
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    assert_int_equal(count_bound(s, "a"), 1);
+    assert_int_equal(count_bound(s, "b"), 1);
+    loop_end(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_is_bought_before_the_cluster_is_known),
+        cmocka_unit_test(nothing_is_planned_while_a_claim_has_no_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
