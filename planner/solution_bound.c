@@ -1,8 +1,9 @@
 /* The fleet as a question to planner/bound/bound.h: which machines there are, what they have to hold.
  *
+ * Pods that keep one another off by hostname are a column more, of which every machine has room for one.
  * Whatever is left out makes the bound lower, never wrong: limits, minValues, host ports, how many a
- * reservation has left, spreading and affinity, volumes; and a pod suits what any of its alternatives,
- * preferences dropped, suits. */
+ * reservation has left, spreading, affinity and other anti-affinity, volumes; and a pod suits what any
+ * of its alternatives, preferences dropped, suits. */
 #include "planner/bound/bound.h"
 #include "planner/solution.h"
 
@@ -12,6 +13,7 @@
 enum {
     ANY_SUIT = BOUND_SUITS - 1, /* pods of the rarest constraints: suit everything that is for sale */
     MOST_ROWS = 256,            /* kinds of standing machines; more are taken together */
+    MOST_ALONE = 8,             /* groups that are looked at for pods of which a node holds one */
 };
 
 struct asked {
@@ -27,6 +29,10 @@ struct asked {
     uint32_t machine_count, machine_capacity;
     struct intern rows; /* standing machines that are alike: the first of `machines` */
     double fixed;       /* price of nodes that stay whatever happens */
+    uint32_t alone[MOST_ALONE]; /* groups whose pods keep one another off by hostname */
+    uint32_t alone_count;
+    uint32_t columns;   /* the world's, then one for each of `alone` */
+    const amount **size; /* by class */
 };
 
 /* --- what is asked --- */
@@ -55,6 +61,71 @@ static void count_pods(struct asked *q)
         enum trial_kind kind = q->t->steps[i].kind;
         q->pods[q->t->steps[i].class_id] +=
             kind == TRIAL_ON_NODE || kind == TRIAL_ON_CLAIM || kind == TRIAL_OPENED;
+    }
+}
+
+static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+/* Whether the class's pods keep one another off a node by the group. */
+static bool stands_alone(const struct pod_class *k, uint32_t group)
+{
+    return lists(k->ties.keeps_off, k->ties.keeps_off_count, group) &&
+           lists(k->ties.kept_off_by, k->ties.kept_off_by_count, group);
+}
+
+/* The groups with the most such pods. */
+static void find_alone(struct asked *q)
+{
+    const struct world *w = q->w;
+    uint64_t most[MOST_ALONE] = {0};
+    for (uint32_t g = 0; g < w->topology.group_count; g++) {
+        uint64_t pods = 0;
+        if (!w->topology.groups[g].inverse || w->topology.groups[g].key != 0)
+            continue;
+        for (uint32_t c = 0; c < w->classes.count; c++)
+            pods += stands_alone(&w->classes.items[c], g) ? q->pods[c] : 0;
+        if (pods < 2)
+            continue;
+        uint32_t at = q->alone_count < MOST_ALONE ? q->alone_count++ : MOST_ALONE - 1;
+        if (most[at] >= pods)
+            continue;
+        for (; at > 0 && most[at - 1] < pods; at--) {
+            most[at] = most[at - 1];
+            q->alone[at] = q->alone[at - 1];
+        }
+        most[at] = pods;
+        q->alone[at] = g;
+    }
+    q->columns = w->resource_count + q->alone_count;
+}
+
+/* A vector of the world with the columns for `alone` after it. */
+static amount *widened(const struct asked *q, const amount *vector, amount alone)
+{
+    amount *wide = ARENA_ARRAY(q->a, amount, q->columns);
+    memcpy(wide, vector, q->w->resource_count * sizeof(*wide));
+    for (uint32_t i = 0; i < q->alone_count; i++)
+        wide[q->w->resource_count + i] = alone;
+    return wide;
+}
+
+static void set_sizes(struct asked *q)
+{
+    const struct classes *k = &q->w->classes;
+    q->size = ARENA_ARRAY(q->a, const amount *, k->count);
+    for (uint32_t c = 0; c < k->count; c++) {
+        if (q->pods[c] == 0)
+            continue;
+        amount *size = widened(q, classes_requests(k, c), 0);
+        for (uint32_t i = 0; i < q->alone_count; i++)
+            size[q->w->resource_count + i] = stands_alone(&k->items[c], q->alone[i]);
+        q->size[c] = size;
     }
 }
 
@@ -143,6 +214,7 @@ static void add_machine(struct asked *q, struct bound_machine m)
 struct offered { /* by an option: who may go there */
     uint64_t *types; /* suits, by type */
     uint64_t *kinds; /* suits, by kind of offering */
+    amount **room;   /* by type group, made when needed */
 };
 
 static void offer_suit(struct asked *q, uint32_t option, uint32_t suit, struct offered *out)
@@ -173,7 +245,10 @@ static void add_type(struct asked *q, const struct option *o, uint32_t type,
         const struct type_offer *offer = &t->offers[k];
         if (!offer->launchable || !bits_has(o->kinds, offer->kind))
             continue;
-        struct bound_machine m = {.room = world_vector(q->w, o->room, offer->group),
+        amount **room = &offered->room[offer->group];
+        if (*room == NULL)
+            *room = widened(q, world_vector(q->w, o->room, offer->group), 1);
+        struct bound_machine m = {.room = *room,
                                   .price = offer->price,
                                   .suits = (offered->types[type] & offered->kinds[offer->kind]) |
                                            UINT64_C(1) << ANY_SUIT};
@@ -194,7 +269,8 @@ static void add_options(struct asked *q)
     for (uint32_t i = 0; i < q->w->option_count; i++) {
         const struct option *o = &q->w->options[i];
         struct offered offered = {ARENA_ARRAY(q->a, uint64_t, t->count),
-                                  ARENA_ARRAY(q->a, uint64_t, t->kind_count)};
+                                  ARENA_ARRAY(q->a, uint64_t, t->kind_count),
+                                  ARENA_ARRAY(q->a, amount *, t->first_group[t->count])};
         for (uint32_t suit = 0; suit < q->suit_count; suit++)
             offer_suit(q, i, suit, &offered);
         for (BITS_EACH(type, o->types, t->words))
@@ -235,15 +311,17 @@ static amount *row_room(struct asked *q, uint32_t row)
 {
     const struct world *w = q->w;
     const struct world_node *n = &w->nodes[row];
-    amount *room = ARENA_ARRAY(q->a, amount, w->column_count);
-    for (uint32_t c = 0; c < w->column_count; c++)
-        room[c] = world_vector(w, w->left, row)[c] > 0 ? world_vector(w, w->left, row)[c] : 0;
+    amount *room = widened(q, world_vector(w, w->left, row), 0);
+    for (uint32_t c = 0; c < w->resource_count; c++)
+        room[c] = room[c] > 0 ? room[c] : 0;
     for (uint32_t i = n->first_pod; !is_kept(n) && i < n->first_pod + n->pod_count; i++)
         if (moves(w, i)) {
-            const amount *more = classes_requests(&w->classes, w->bound_class[i]);
-            for (uint32_t c = 0; c < w->column_count; c++)
+            const amount *more = q->size[w->bound_class[i]];
+            for (uint32_t c = 0; c < q->columns; c++)
                 room[c] = amount_add(room[c], more[c]);
         }
+    for (uint32_t c = w->resource_count; c < q->columns; c++)
+        room[c] = room[c] > 1 ? room[c] : 1;
     return room;
 }
 
@@ -257,7 +335,7 @@ static void most_of(amount *vector, const amount *other, uint32_t count)
 /* Nodes that stay anyway have no price: their free room is taken as one. */
 static void add_kept(struct asked *q, uint32_t row, uint64_t suits)
 {
-    uint32_t columns = q->w->resource_count;
+    uint32_t columns = q->columns;
     amount *room = row_room(q, row);
     struct words words;
     words_init(&words, q->a);
@@ -279,7 +357,7 @@ static void add_kept(struct asked *q, uint32_t row, uint64_t suits)
 
 static void add_priced(struct asked *q, uint32_t row, uint64_t suits)
 {
-    uint32_t columns = q->w->resource_count;
+    uint32_t columns = q->columns;
     double price = q->w->nodes[row].price;
     amount *room = row_room(q, row);
     struct words words;
@@ -322,6 +400,8 @@ double solution_bound(struct trial *t)
     arena_init(&a, 256 << 10);
     struct asked q = {.w = t->world, .t = t, .a = &a};
     count_pods(&q);
+    find_alone(&q);
+    set_sizes(&q);
     set_suits(&q);
     add_rows(&q); /* first, so that `rows` numbers them */
     add_options(&q);
@@ -329,11 +409,10 @@ double solution_bound(struct trial *t)
     uint32_t count = 0;
     for (uint32_t c = 0; c < q.w->classes.count; c++)
         if (q.pods[c] != 0)
-            items[count++] = (struct bound_item){classes_requests(&q.w->classes, c), q.pods[c],
-                                                 q.suit[c]};
+            items[count++] = (struct bound_item){q.size[c], q.pods[c], q.suit[c]};
     double bound = bound_lowest(&a, &(struct bound_question){
         .machines = q.machines, .machine_count = q.machine_count, .items = items,
-        .item_count = count, .columns = q.w->resource_count});
+        .item_count = count, .columns = q.columns});
     arena_release(&a);
     return q.fixed + bound;
 }

@@ -9,6 +9,7 @@
 #include <math.h>
 
 #include "planner/bound/bound.h"
+#include "support_cluster.h"
 
 enum { COLUMNS = 3, MOST_MACHINES = 4, MOST_PODS = 6 };
 
@@ -294,12 +295,39 @@ static void many_kinds(void **state)
     assert_true(got > want * 0.99);
 }
 
+/* Ten pods that keep one another off want ten nodes, however small they are. */
+static void keeping_one_another_off(void **state)
+{
+    (void)state;
+    struct cluster c;
+    struct buf b = {0};
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    buf_addf(&b, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: "
+                 "{template: {spec: {requirements: []}}}\n");
+    for (int i = 0; i < 10; i++)
+        buf_addf(&b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p%d, labels: {app: x}}\nspec: "
+                     "{containers: [{name: c, resources: {requests: {cpu: 100m}}}], affinity: "
+                     "{podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                     "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: "
+                     "x}}}]}}}\nstatus: {phase: Pending, conditions: [{type: PodScheduled, status: "
+                     "\"False\", reason: Unschedulable}]}\n", i);
+    cluster_add(&c, b.ptr);
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 10);
+    assert_true(p->lower_bound <= p->cost_after);
+    assert_true(p->lower_bound > 0.99 * p->cost_after);
+    buf_release(&b);
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_above_the_least),
         cmocka_unit_test(reaches),
         cmocka_unit_test(many_kinds),
+        cmocka_unit_test(keeping_one_another_off),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
