@@ -43,6 +43,19 @@ static bool moves(const struct world *w, uint32_t bound)
     return !w->classes.items[w->bound_class[bound]].daemon && !pod_is_static(w->bound[bound]);
 }
 
+/* All ways to state what the class asks for: with preferences as they are relaxed, and without. */
+static uint32_t alternatives(const struct pod_class *k)
+{
+    return k->attempt_count + k->strict_count;
+}
+
+static const struct attempt *alternative(const struct world *w, const struct pod_class *k,
+                                         uint32_t i)
+{
+    return &w->classes.attempts[i < k->attempt_count ? k->first_attempt + i
+                                                     : k->first_strict + i - k->attempt_count];
+}
+
 static bool is_kept(const struct world_node *n)
 {
     return isnan(n->price) || n->stage == NODE_UNMANAGED;
@@ -157,8 +170,8 @@ static uint64_t class_key(const struct world *w, uint32_t class_id)
 {
     const struct pod_class *k = &w->classes.items[class_id];
     uint64_t key = 0;
-    for (uint32_t i = 0; i < k->attempt_count; i++) {
-        uint32_t signature = w->classes.attempts[k->first_attempt + i].signature;
+    for (uint32_t i = 0; i < alternatives(k); i++) {
+        uint32_t signature = alternative(w, k, i)->signature;
         const struct signature *s = &w->classes.signatures[signature];
         for (uint32_t r = 0; r < s->requirements.count; r++)
             key += requirement_key_of(w, &s->requirements.items[r]);
@@ -184,8 +197,8 @@ static void set_suits(struct asked *q)
             continue;
         struct words words;
         words_init(&words, q->a);
-        for (uint32_t i = 0; i < k->items[c].attempt_count; i++)
-            words_put(&words, k->attempts[k->items[c].first_attempt + i].signature);
+        for (uint32_t i = 0; i < alternatives(&k->items[c]); i++)
+            words_put(&words, alternative(q->w, &k->items[c], i)->signature);
         q->suit[c] = intern_put(&known, &words, NULL);
         sizes[q->suit[c]].suit = q->suit[c];
         sizes[q->suit[c]].key = class_key(q->w, c);
@@ -221,8 +234,8 @@ static void offer_suit(struct asked *q, uint32_t option, uint32_t suit, struct o
 {
     const struct world *w = q->w;
     const struct pod_class *k = &w->classes.items[q->example[suit]];
-    for (uint32_t i = 0; i < k->attempt_count; i++) {
-        struct attempt try = w->classes.attempts[k->first_attempt + i];
+    for (uint32_t i = 0; i < alternatives(k); i++) {
+        struct attempt try = *alternative(w, k, i);
         try.soft = true;
         int32_t to = specs_narrow(&q->t->specs, option, &try);
         if (to < 0)
@@ -289,8 +302,8 @@ static uint64_t row_suits(struct asked *q, uint32_t row)
         *suits = UINT64_C(1) << ANY_SUIT;
         for (uint32_t suit = 0; suit < q->suit_count; suit++) {
             const struct pod_class *k = &w->classes.items[q->example[suit]];
-            for (uint32_t i = 0; i < k->attempt_count; i++) {
-                struct attempt try = w->classes.attempts[k->first_attempt + i];
+            for (uint32_t i = 0; i < alternatives(k); i++) {
+                struct attempt try = *alternative(w, k, i);
                 try.soft = true;
                 if (world_suits(w, &try, w->profile_of[row], NULL) == FIT_YES)
                     *suits |= UINT64_C(1) << suit;
