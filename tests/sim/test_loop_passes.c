@@ -63,11 +63,65 @@ static void nothing_is_planned_while_a_claim_has_no_machine(void **state)
     loop_end(&l);
 }
 
+struct editor {
+    struct sim *sim;
+    bool done;
+};
+
+/* Somebody changes the pool after the plan was made and before its claim is there. */
+static enum sim_fate edit_pool(void *user, uint64_t number, const struct api_request *r,
+                               struct sim_refusal *refusal)
+{
+    struct editor *e = user;
+    (void)number;
+    (void)refusal;
+    if (r->kind == KIND_NODE_CLAIM && r->verb == API_CREATE && !e->done) {
+        e->done = true;
+        do_request(e->sim, API_MERGE, KIND_NODE_POOL, NULL, "general",
+                   "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}", 200);
+    }
+    return SIM_PASS;
+}
+
+static json_t *hash_of_first(struct sim *s, enum kind k)
+{
+    json_t *all = objects_of(s, k);
+    json_t *hash = json_object_get(tree_get(json_array_get(all, 0), "metadata.annotations"),
+                                   "karpenter.sh/nodepool-hash");
+    json_incref(hash);
+    json_decref(all);
+    return hash;
+}
+
+/* Else a claim of the old template would pass for one of the new, and never be seen to drift. */
+static void a_claim_keeps_the_hash_that_it_was_planned_from(void **state)
+{
+    (void)state;
+    struct sim *s = cluster();
+    struct editor e = {.sim = s};
+    struct loop l = {.faults = {.user = &e, .before = edit_pool}};
+    loop_begin(&l, s);
+    run_for(s, 10 * MS_SECOND);
+    json_t *planned = hash_of_first(s, KIND_NODE_POOL);
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    json_t *claim = hash_of_first(s, KIND_NODE_CLAIM), *edited = hash_of_first(s, KIND_NODE_POOL);
+    assert_true(e.done);
+    assert_non_null(planned);
+    assert_true(json_equal(claim, planned));
+    assert_false(json_equal(edited, planned));
+    json_decref(planned);
+    json_decref(claim);
+    json_decref(edited);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_bought_before_the_cluster_is_known),
         cmocka_unit_test(nothing_is_planned_while_a_claim_has_no_machine),
+        cmocka_unit_test(a_claim_keeps_the_hash_that_it_was_planned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
