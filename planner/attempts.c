@@ -33,6 +33,36 @@ static struct requirements of_term(struct classes *c, const struct node_term *t)
     return requirements_of(c->arena, c->syms, t->match_expressions);
 }
 
+static bool positive(enum op op)
+{
+    return op != OP_NOT_IN && op != OP_DOES_NOT_EXIST;
+}
+
+/* Whether an expression that wants a label to be there is among those that together want it not to. */
+static bool contradicts(struct classes *c, const struct requirements *all, struct expressions list)
+{
+    for (uint32_t i = 0; i < list.count; i++) {
+        const struct requirement *r =
+            requirements_get(all, requirement_key(c->syms, list.items[i].key));
+        if (positive(list.items[i].op) && r != NULL && requirement_op(r) == OP_DOES_NOT_EXIST)
+            return true;
+    }
+    return false;
+}
+
+static bool impossible(struct classes *c, const struct pod *p, const struct requirements *all,
+                       const struct node_term *term, const struct node_term *liked)
+{
+    for (uint32_t i = 0; i < p->node_selector.count; i++) {
+        const struct requirement *r =
+            requirements_get(all, requirement_key(c->syms, p->node_selector.items[i].key));
+        if (r != NULL && requirement_op(r) == OP_DOES_NOT_EXIST)
+            return true;
+    }
+    return (term != NULL && contradicts(c, all, term->match_expressions)) ||
+           (liked != NULL && contradicts(c, all, liked->match_expressions));
+}
+
 static uint32_t put_signature(struct classes *c, const struct stance *st)
 {
     const struct pod *p = st->pod;
@@ -61,6 +91,7 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
         struct requirements r = of_term(c, liked);
         requirements_add_all(c->arena, &g.requirements, &r, c->syms);
     }
+    g.impossible = impossible(c, p, &g.requirements, term, liked);
     ARENA_PUSH(c->arena, c->signatures, c->signature_count, c->signature_capacity, g);
     return id;
 }

@@ -22,6 +22,7 @@ struct signature {
     struct requirements strict; /* without the preference: the domains in which topology counts */
     struct tolerations tolerations;
     struct host_ports ports;
+    bool impossible; /* it contradicts itself: no label can be all that is asked */
 };
 
 struct attempt { /* one way to try a class */

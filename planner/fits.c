@@ -57,6 +57,8 @@ enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t 
     const struct profile *p = &w->profiles[profile];
     if (world_untolerated(s, try->soft, p->taints) != NULL)
         return FIT_TAINT;
+    if (s->impossible)
+        return FIT_SELECTOR;
     for (uint32_t i = 0; i < s->requirements.count; i++) {
         const struct requirement *r = &s->requirements.items[i];
         if (covers(r, requirements_get(&p->labels, r->key), w->syms))

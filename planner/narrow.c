@@ -126,8 +126,8 @@ static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *
     const struct spec *x = &s->items[from];
     if (world_untolerated(g, try->soft, w->options[x->option].taints) != NULL)
         return -1 - NARROW_TAINT;
-    if (!requirements_compatible(&x->requirements, &g->requirements, w->rules.well_known, w->syms,
-                                 NULL, NULL))
+    if (g->impossible || !requirements_compatible(&x->requirements, &g->requirements,
+                                                  w->rules.well_known, w->syms, NULL, NULL))
         return -1 - NARROW_REQUIREMENT;
     if (g->requirements.count == 0 && g->ports.count == 0)
         return (int32_t)from;

@@ -72,6 +72,8 @@ static void admit(struct solving *s, uint32_t index)
     if (x->bound && (x->blocked || pod_do_not_disrupt(x->pod, s->o->now)))
         return; /* it stays where it is until it may move */
     s->p->waiting++;
+    if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
+        tally_move_row(&s->trial.tally, k, row_of(s->w, x->pod), -1);
     if (!x->bound && k->invalid.ptr != NULL) {
         why.reason = UNSCHEDULABLE_IGNORED;
         why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
@@ -89,8 +91,6 @@ static void admit(struct solving *s, uint32_t index)
         fail(s, why, x->pod);
     } else {
         s->queue[s->queued++] = index;
-        if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
-            tally_move_row(&s->trial.tally, k, row_of(s->w, x->pod), -1);
     }
 }
 

@@ -70,6 +70,11 @@ static void stop_requirement(struct plan *p, const struct option *o, struct stop
     const struct signature *g = &w->classes.signatures[s->try->signature];
     sym key = SYM_NONE;
     bool undefined = false;
+    if (g->impossible) {
+        s->sentence = SPAN("asks for a label that would have to be two things at once");
+        s->fix = SPAN("take one of its node selectors or affinity terms away");
+        return;
+    }
     requirements_compatible(&o->requirements, &g->requirements, w->rules.well_known, w->syms, &key,
                             &undefined);
     struct span pool = option_name(o), text = sym_text(p->syms, key);
@@ -210,12 +215,15 @@ static void stop_topology(struct plan *p, const struct option *o, struct stop *s
                                         [TOPOLOGY_ANTI_AFFINITY] = "pod anti-affinity"};
     const struct topology *t = &p->world->topology;
     enum topology_kind kind = TOPOLOGY_ANTI_AFFINITY;
-    sym key = SYM_HOSTNAME;
-    for (uint32_t i = s->try->group_count; i-- > 0;) {
-        kind = t->groups[s->try->groups[i]].kind;
-        key = t->keys[t->groups[s->try->groups[i]].key].key;
+    struct span text = sym_text(p->syms, SYM_HOSTNAME);
+    for (uint32_t i = 0; i < s->try->group_count; i++) { /* the first by kind and name */
+        const struct topology_group *g = &t->groups[s->try->groups[i]];
+        struct span key = sym_text(p->syms, t->keys[g->key].key);
+        if (i == 0 || g->kind < kind || (g->kind == kind && span_cmp(key, text) < 0)) {
+            kind = g->kind;
+            text = key;
+        }
     }
-    struct span text = sym_text(p->syms, key);
     s->sentence = arena_printf(&p->arena, "finds no %.*s in pool %.*s that %s allows",
                                SPAN_ARG(text), SPAN_ARG(option_name(o)), texts[kind]);
     s->fix = arena_printf(&p->arena, "loosen the pod's %s over %.*s, or let pool %.*s buy in more of them",

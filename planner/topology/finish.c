@@ -159,9 +159,9 @@ static void finish_group(struct world *w, struct topology_group *g)
         for (uint32_t i = 0; i < k->words; i++)
             g->domains[i] |= some[i];
     }
-    /* Upstream, and the scheduler, count nodes that are empty, tainted or leaving as well. */
+    /* Nodes that are empty, tainted or leaving count as well, and so do those that are on their way. */
     for (uint32_t row = 0; row < w->node_count; row++)
-        if (k->of_row[row] >= 0 && w->nodes[row].node != NULL && topology_counts_row(w, g, row))
+        if (k->of_row[row] >= 0 && topology_counts_row(w, g, row))
             bits_add(g->domains, (uint32_t)k->of_row[row]);
 }
 
@@ -266,8 +266,13 @@ static void finish_attempt(struct world *w, const struct pod_class *k, struct at
     add_keys(t, k->ties.kept_off_by, k->ties.kept_off_by_count, keys);
     add_keys(t, k->ties.keeps_off, k->ties.keeps_off_count, keys);
     uint32_t *list = ARENA_ARRAY(t->arena, uint32_t, bits_count(keys, words));
-    for (BITS_EACH(key, keys, words))
-        list[count++] = key;
+    for (BITS_EACH(key, keys, words)) { /* by name: numbers go by the order of the input */
+        uint32_t at = count++;
+        struct span name = sym_text(w->syms, t->keys[key].key);
+        for (; at > 0 && span_cmp(name, sym_text(w->syms, t->keys[list[at - 1]].key)) < 0; at--)
+            list[at] = list[at - 1];
+        list[at] = key;
+    }
     try->keys = list;
     try->key_count = count;
     for (uint32_t i = 0; i < try->group_count; i++)

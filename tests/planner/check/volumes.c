@@ -66,6 +66,13 @@ static bool claim_reaches(struct check *k, const struct volume_claim *c, const s
     return s != NULL && c->volume.len == 0 && s->waits && class_reaches(k, s, labels);
 }
 
+/* A pod that stands somewhere has its volumes, whatever their objects say. */
+static bool taken_as_it_is(struct check *k, const struct pod *p, const struct volume_claim *c)
+{
+    const struct storage_class *s = class_of(k, c);
+    return p->node != SYM_NONE && volume_of(k, c) == NULL && (s == NULL || !s->waits);
+}
+
 static bool pod_reaches(struct check *k, const struct host *h, const struct pod *p)
 {
     for (uint32_t i = 0; i < p->volumes.count; i++) {
@@ -74,7 +81,7 @@ static bool pod_reaches(struct check *k, const struct host *h, const struct pod 
             return p->node != SYM_NONE ||
                    broken(k, "pod %.*s: volume claim %.*s cannot be used", SPAN_ARG(pod_name(k, p)),
                           SPAN_ARG(p->volumes.items[i].claim));
-        for (uint32_t n = 0; n < h->outcome_count; n++)
+        for (uint32_t n = 0; n < h->outcome_count && !taken_as_it_is(k, p, c); n++)
             if (!claim_reaches(k, c, &h->outcomes[n].labels))
                 return broken(k, "%.*s: pod %.*s does not reach the volume of claim %.*s",
                               SPAN_ARG(h->name), SPAN_ARG(pod_name(k, p)),
