@@ -10,6 +10,15 @@
 /* CHEAPEST starts from GREEDY's plan and, as yet, has no improvement to add: both give the same. */
 enum search_kind { SEARCH_CHEAPEST, SEARCH_GREEDY };
 
+/* What becomes of a pod that could use a reserved offering while all of them are taken: it waits, or
+ * it takes another offering. */
+enum reserved_mode { RESERVED_STRICT, RESERVED_FALLBACK };
+
+struct reservation_credit { /* so many more instances are left of it than the catalogue says */
+    struct span id;
+    int64_t count;
+};
+
 struct places;
 
 struct plan_options {
@@ -17,6 +26,9 @@ struct plan_options {
     uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, which always runs to its end; 0: the default */
     bool ignore_preferences;       /* --preference-policy Ignore */
     bool best_effort_min_values;   /* --min-values-policy BestEffort */
+    enum reserved_mode reserved_mode; /* --reserved-offering-mode */
+    const struct reservation_credit *credits; /* --credit-reservation; one an id */
+    uint32_t credit_count;
     uint32_t max_instance_types;   /* 0: 600 */
     wall_ms now;
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is

@@ -122,6 +122,12 @@ static const struct option table[] = {
      .help = "RFC 3339 time to plan at; default: the clock's"},
     {.name = "all-unbound", .type = OPTION_BOOL, .fallback = "false", AT(all_unbound),
      .group = OPTION_PLAN, .help = "plan every pod without a node, not only unschedulable ones"},
+    {.name = "reserved-offering-mode", .type = OPTION_CHOICE, .choices = "auto|strict|fallback",
+     .fallback = "auto", AT(reserved_offering_mode), .group = OPTION_PLAN,
+     .help = "strict: a pod that could use a reserved offering, all taken, waits; auto: strict"},
+    {.name = "credit-reservation", .type = OPTION_COUNTS, AT(credit_reservation),
+     .group = OPTION_PLAN,
+     .help = "ID=N,...: so many more instances are left of a reservation than the catalogue says"},
     {.name = "repeat", .type = OPTION_INT, .max = 1000000, .fallback = "0", AT(repeat),
      .group = OPTION_PLAN, .help = "solve this often and print the times"},
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
@@ -283,6 +289,34 @@ static void add_text(struct arena *a, struct texts *list, const char *text)
     *list = (struct texts){grown, list->count + 1};
 }
 
+static void add_count(struct arena *a, struct counts *list, struct named_count entry)
+{
+    for (uint32_t i = 0; i < list->count; i++)
+        if (strcmp(list->items[i].name, entry.name) == 0) {
+            list->items[i].count = entry.count;
+            return;
+        }
+    struct named_count *grown = ARENA_ARRAY(a, struct named_count, list->count + 1);
+    if (list->count != 0)
+        memcpy(grown, list->items, list->count * sizeof(*grown));
+    grown[list->count] = entry;
+    *list = (struct counts){grown, list->count + 1};
+}
+
+static bool parse_counts(struct arena *a, const char *text, struct counts *out, struct err *err)
+{
+    for (struct span rest = span_of(text); rest.ptr != NULL;) {
+        struct span value;
+        struct span pair = trimmed(span_cut(rest, ',', &rest));
+        struct named_count entry = {.name = arena_cstr(a, span_cut(pair, '=', &value))};
+        if (entry.name[0] == '\0' || !span_int64(value, &entry.count) || entry.count < 0)
+            return err_set(err, ERR_INVALID, "\"%.*s\" is not NAME=N with N of 0 or more",
+                           SPAN_ARG(pair));
+        add_count(a, out, entry);
+    }
+    return true;
+}
+
 /* `shown` is how the person named it: --threads or STOWAGE_THREADS. */
 static bool set_value(struct arena *a, const struct option *o, const char *shown, const char *text,
                       struct options *out, struct err *err)
@@ -320,6 +354,8 @@ static bool set_value(struct arena *a, const struct option *o, const char *shown
                        choices_text(a, o->choices));
     case OPTION_GATES:
         return parse_gates(text, at, err) || err_wrap(err, "%s", shown);
+    case OPTION_COUNTS:
+        return parse_counts(a, text, at, err) || err_wrap(err, "%s", shown);
     }
     return err_set(err, ERR_INTERNAL, "%s has no type", shown);
 }

@@ -18,10 +18,19 @@ enum option_type {
     OPTION_DURATION, /* span_ms, Go syntax */
     OPTION_CHOICE,   /* int: index into `choices`, words separated by "|" */
     OPTION_GATES,    /* struct gates: A=true,B=false */
+    OPTION_COUNTS,   /* struct counts: a=1,b=2; may be given again, the last of one name counts */
 };
 
 struct texts {
     const char **items;
+    uint32_t count;
+};
+
+struct counts {
+    struct named_count {
+        const char *name;
+        int64_t count; /* not negative */
+    } *items;
     uint32_t count;
 };
 
@@ -53,6 +62,7 @@ struct option {
 
 enum { PREFERENCE_RESPECT, PREFERENCE_IGNORE };
 enum { MIN_VALUES_STRICT, MIN_VALUES_BEST_EFFORT };
+enum { RESERVED_OFFERING_AUTO, RESERVED_OFFERING_STRICT, RESERVED_OFFERING_FALLBACK };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
@@ -86,7 +96,8 @@ struct options {
     int64_t threads;
     const char *own_namespace, *pod_name;
     /* plan */
-    int output, search;
+    int output, search, reserved_offering_mode;
+    struct counts credit_reservation;
     int64_t effort, repeat, max_instance_types;
     const char *now;
     bool all_unbound, verbose;

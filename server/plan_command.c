@@ -132,6 +132,14 @@ static void measure(const struct input *o, const struct options *options,
     free(times);
 }
 
+static const struct reservation_credit *credits(struct arena *a, const struct counts *given)
+{
+    struct reservation_credit *list = ARENA_ARRAY(a, struct reservation_credit, given->count);
+    for (uint32_t i = 0; i < given->count; i++)
+        list[i] = (struct reservation_credit){span_of(given->items[i].name), given->items[i].count};
+    return list;
+}
+
 static int plan_objects(struct input *o, const struct options *options, struct err *err)
 {
     struct plan_options plan_options = {
@@ -139,6 +147,11 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         .effort = (uint64_t)options->effort,
         .ignore_preferences = options->preference_policy == PREFERENCE_IGNORE,
         .best_effort_min_values = options->min_values_policy == MIN_VALUES_BEST_EFFORT,
+        .reserved_mode = options->reserved_offering_mode == RESERVED_OFFERING_FALLBACK
+                             ? RESERVED_FALLBACK
+                             : RESERVED_STRICT,
+        .credits = credits(&o->arena, &options->credit_reservation),
+        .credit_count = options->credit_reservation.count,
         .max_instance_types = (uint32_t)options->max_instance_types,
         .now = clock_wall(),
     };

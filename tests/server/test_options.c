@@ -60,6 +60,14 @@ static const struct {
      "METRICS_PORT: \"http\" is not an integer"},
     {"a malformed gate", OPTION_SERVE, {"--feature-gates=NodeRepair"}, {0},
      "--feature-gates: \"NodeRepair\" is not Name=true or Name=false"},
+    {"a count without a number", OPTION_PLAN, {"--credit-reservation=r-1=2,r-2"}, {0},
+     "--credit-reservation: \"r-2\" is not NAME=N with N of 0 or more"},
+    {"a count below none", OPTION_PLAN, {"--credit-reservation=r-1=-1"}, {0},
+     "--credit-reservation: \"r-1=-1\" is not NAME=N with N of 0 or more"},
+    {"a count of nothing", OPTION_PLAN, {"--credit-reservation=r-1=1,"}, {0},
+     "--credit-reservation: \"\" is not NAME=N with N of 0 or more"},
+    {"not a mode", OPTION_PLAN, {"--reserved-offering-mode=lax"}, {0},
+     "--reserved-offering-mode: \"lax\" is not auto, strict or fallback"},
 };
 
 static void test_refused_in_one_line(void **state)
@@ -144,6 +152,24 @@ static void test_forms_of_a_flag(void **state)
     arena_release(&a);
 }
 
+static void test_counts_by_name(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    const char *args[] = {"--credit-reservation=r-1=2, r-2=1", "--credit-reservation", "r-1=3", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, args, &o, &err));
+    assert_int_equal(o.credit_reservation.count, 2);
+    assert_string_equal(o.credit_reservation.items[0].name, "r-1");
+    assert_int_equal(o.credit_reservation.items[0].count, 3); /* the last one given */
+    assert_string_equal(o.credit_reservation.items[1].name, "r-2");
+    assert_int_equal(o.credit_reservation.items[1].count, 1);
+    arena_release(&a);
+}
+
 static void test_karpenters_that_mean_nothing_are_named(void **state)
 {
     (void)state;
@@ -165,6 +191,7 @@ int main(void)
         cmocka_unit_test(test_defaults_are_karpenters),
         cmocka_unit_test(test_flag_over_ours_over_karpenters),
         cmocka_unit_test(test_forms_of_a_flag),
+        cmocka_unit_test(test_counts_by_name),
         cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
