@@ -197,6 +197,8 @@ static void make_well_known(struct catalogue_source *s)
             }
         }
     }
+    if (s->reservation_id_label.len != 0) /* every reserved offering says it, no pool has to */
+        ARENA_PUSH(&s->arena, all.items, all.count, capacity, s->reservation_id_label);
     for (size_t i = 0; i < COUNT_OF(labels) && any; i++)
         ARENA_PUSH(&s->arena, all.items, all.count, capacity, wellknown_text[labels[i] - 1]);
     s->well_known = all;

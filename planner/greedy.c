@@ -184,8 +184,7 @@ static bool on_claim(struct greedy *g, struct progress *p, const struct attempt 
     return false;
 }
 
-/* A pool that would take the pod but for a rule that is missing must not be passed over in favour of
- * a later one: that would be a plan that the rule forbids. */
+/* A pod that could use a reservation of one pool waits for it: no later pool is asked. */
 static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, uint32_t pod,
                                  uint32_t class_id)
 {
@@ -194,8 +193,6 @@ static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, ui
         case OPEN_YES:
             bucket_add(g, g->t->claim_count - 1, 1);
             return OUTCOME_PLACED;
-        case OPEN_MIN_VALUES:
-            return OUTCOME_MIN_VALUES;
         case OPEN_RESERVED:
             return OUTCOME_RESERVED;
         default:

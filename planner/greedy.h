@@ -10,8 +10,8 @@ enum outcome {
     OUTCOME_NOT_REACHED,
     OUTCOME_PLACED,
     OUTCOME_NO_PLACE,
-    OUTCOME_MIN_VALUES, /* a pool that would take it needs a rule that is not there yet */
-    OUTCOME_RESERVED,
+    OUTCOME_MIN_VALUES, /* its claim was dropped: the list of types, cut short, has too few values */
+    OUTCOME_RESERVED,   /* waits for reserved capacity */
 };
 
 /* Gives those of the queue who have a place on a row, and still fit there, that place. Returns how many

@@ -45,8 +45,15 @@ static void option_template(struct option *o, struct world *w)
     require(o, w, class_label, class_name);
     require(o, w, SYM_REGISTERED, SYM_TRUE);
     require(o, w, SYM_INITIALIZED, SYM_TRUE);
-    for (uint32_t i = 0; i < p->requirements.count; i++)
-        o->min_values |= p->requirements.items[i].min_values > 0;
+    uint32_t capacity = 0;
+    struct least_values *least = NULL;
+    for (uint32_t i = 0; i < o->requirements.count; i++) {
+        struct least_values x = {o->requirements.items[i].key,
+                                 (uint32_t)o->requirements.items[i].min_values};
+        if (o->requirements.items[i].min_values > 0)
+            ARENA_PUSH(&w->arena, least, o->least_count, capacity, x);
+    }
+    o->least = least;
 
     struct sym_pair *items = ARENA_ARRAY(&w->arena, struct sym_pair, (size_t)p->labels.count + 2);
     uint32_t n = 0;

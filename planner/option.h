@@ -12,13 +12,19 @@ struct daemon_group {
     struct host_ports ports;
 };
 
+struct least_values { /* that many different values of the key, among the types of a claim */
+    sym key;
+    uint32_t count;
+};
+
 struct option {
     const struct node_pool *pool;
     struct requirements requirements; /* what every node of it has, simulated labels included */
     struct sym_pairs labels;          /* template, nodepool, nodeclass */
     struct taints taints;
     bool soft_taints; /* some are PreferNoSchedule */
-    bool min_values;  /* a rule of its pool that this version does not have */
+    const struct least_values *least; /* its pool's minValues */
+    uint32_t least_count;
     uint64_t *types;  /* those left by `requirements` alone, with room for their DaemonSet pods */
     uint64_t *kinds;  /* of offerings */
     struct daemon_group *daemons;

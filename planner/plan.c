@@ -26,6 +26,7 @@ struct solving {
     uint32_t *queue;
     uint32_t queued;
     uint8_t *outcome; /* by waiting pod */
+    uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
     uint32_t failed_count, failed_capacity;
     struct plan_unschedulable *explained; /* by class; pod set when it is worked out */
@@ -104,6 +105,15 @@ static struct plan_unschedulable explained(struct solving *s, const struct waiti
             .reason = UNSCHEDULABLE_NOT_REACHED,
             .message = SPAN("was not looked at: the search was stopped before its turn. Fix: plan "
                             "again with more time")};
+    if (outcome == OUTCOME_MIN_VALUES)
+        return (struct plan_unschedulable){
+            .reason = UNSCHEDULABLE,
+            .message = arena_printf(
+                &s->p->arena,
+                "didn't schedule because NodePool couldn't meet minValues requirements once its "
+                "types were cut to the %u cheapest. Fix: raise --max-instance-types, or lower "
+                "minValues",
+                solution_most_types(s->o))};
     struct plan_unschedulable *why = &s->explained[x->class_id];
     if (why->pod == NULL) {
         solution_explain(s->p, &s->trial, x->class_id, outcome, why);
@@ -122,20 +132,24 @@ static struct span claim_name(struct solving *s, const struct option *o, uint32_
     }
 }
 
+/* A claim whose list of types, cut to what may be listed, breaks minValues is not made (5.1). */
 static void build_claims(struct solving *s)
 {
     struct plan *p = s->p;
     struct trial *t = &s->trial;
     struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
     uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
+    s->claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
+    p->claims = claims;
     for (uint32_t i = 0; i < t->claim_count; i++) {
         uint32_t option = t->specs.items[t->claims[i].spec].option;
-        solution_claim(p, t, s->o, i, &claims[i]);
-        claims[i].name = claim_name(s, &s->w->options[option], &ordinals[option]);
-        claims[i].pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
+        struct plan_claim *c = &claims[p->claim_count];
+        if (!solution_claim(p, t, s->o, i, c))
+            continue;
+        c->name = claim_name(s, &s->w->options[option], &ordinals[option]);
+        c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
+        s->claim_at[i] = ++p->claim_count;
     }
-    p->claims = claims;
-    p->claim_count = t->claim_count;
 }
 
 /* The log has every placement in the order of the search, which is one in which the scheduler can
@@ -165,9 +179,11 @@ static void build_placements(struct solving *s)
         if (step->kind == TRIAL_ON_NODE) {
             struct plan_node *n = &list[node_of_row[step->target]];
             ((const struct pod **)n->pods)[n->pod_count++] = pod;
-        } else {
-            struct plan_claim *c = &claims[step->target];
+        } else if (s->claim_at[step->target] != 0) {
+            struct plan_claim *c = &claims[s->claim_at[step->target] - 1];
             ((const struct pod **)c->pods)[c->pod_count++] = pod;
+        } else {
+            s->outcome[step->pod] = OUTCOME_MIN_VALUES;
         }
     }
 }
@@ -190,6 +206,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     s.outcome = ARENA_ARRAY(&p->arena, uint8_t, w->waiting_count);
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
     trial_init(&s.trial, &p->arena, w);
+    s.trial.best_effort = o->best_effort_min_values;
     for (uint32_t i = 0; i < w->waiting_count; i++)
         admit(&s, i);
     greedy_order(w, &p->arena, s.queue, s.queued);

@@ -4,8 +4,11 @@
 
 #include "planner/greedy.h"
 
-/* Everything of a claim but its name and pods. */
-void solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
+/* How many types a claim lists at most. */
+uint32_t solution_most_types(const struct plan_options *o);
+/* Everything of a claim but its name and pods. False: its list of types is cut so short that minValues
+ * do not hold, which is not to be made. */
+bool solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
                     struct plan_claim *out);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
 void solution_cost(struct plan *p, struct trial *t);

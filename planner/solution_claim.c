@@ -48,19 +48,72 @@ static struct requirement one_of(sym key, sym *values, uint32_t count)
     return (struct requirement){.key = key, .values = values, .count = n};
 }
 
+uint32_t solution_most_types(const struct plan_options *o)
+{
+    return o->max_instance_types != 0 ? o->max_instance_types : 600;
+}
+
+/* Offerings that the finished claim admits: of the reservations that it holds, if it does. */
+static const uint64_t *claim_kinds(struct plan *p, const struct trial *t, const struct trial_claim *c)
+{
+    const struct types *y = &t->world->types;
+    const struct spec *s = &t->specs.items[c->spec];
+    if (c->held == NULL)
+        return s->kinds;
+    uint64_t *kinds = ARENA_ARRAY(&p->arena, uint64_t, y->kind_words);
+    for (BITS_EACH(r, c->held, bits_words(y->reservation_count)))
+        for (uint32_t i = 0; i < y->kind_words; i++)
+            kinds[i] |= y->kinds_held[r][i] & s->kinds[i];
+    return kinds;
+}
+
+static double claim_price(const struct trial *t, uint32_t type, const uint64_t *kinds)
+{
+    const struct types *y = &t->world->types;
+    double best = INFINITY;
+    for (uint32_t k = y->first_offer[type]; k < y->first_offer[type + 1]; k++)
+        if (bits_has(kinds, y->offers[k].kind) && trial_launchable(t, &y->offers[k]) &&
+            y->offers[k].price < best)
+            best = y->offers[k].price;
+    return best;
+}
+
+/* The types that can be launched by what the claim asks in the end: not those that only had a
+ * reservation that is full, or not one of those that the claim holds. With minValues only if these are
+ * enough, since they count what is listed. */
+static const uint64_t *sold_types(struct plan *p, struct trial *t, uint32_t claim,
+                                  const uint64_t *left, const uint64_t *kinds)
+{
+    const struct types *y = &t->world->types;
+    const struct trial_claim *c = &t->claims[claim];
+    const struct spec *s = &t->specs.items[c->spec];
+    const struct option *o = &t->world->options[s->option];
+    uint64_t *sold = ARENA_ARRAY(&p->arena, uint64_t, y->words);
+    for (BITS_EACH(type, left, y->words))
+        if (claim_price(t, type, kinds) < (double)INFINITY)
+            bits_add(sold, type);
+    if (bits_count(sold, y->words) == 0)
+        return left;
+    for (uint32_t i = 0; i < o->least_count; i++)
+        if (trial_values(t, s, sold, o->least[i].key, c->least[i]) < c->least[i])
+            return left;
+    return sold;
+}
+
 static void claim_types(struct plan *p, struct trial *t, const struct plan_options *o,
                         uint32_t claim, struct plan_claim *out, struct priced **priced_out)
 {
     const struct types *y = &t->world->types;
     const uint64_t *left = trial_claim_types(t, claim);
-    const struct spec *s = &t->specs.items[t->claims[claim].spec];
+    const uint64_t *kinds = claim_kinds(p, t, &t->claims[claim]);
     uint32_t count = bits_count(left, y->words), n = 0;
     struct priced *list = ARENA_ARRAY(&p->arena, struct priced, count);
+    left = sold_types(p, t, claim, left, kinds);
     for (BITS_EACH(type, left, y->words))
-        list[n++] = (struct priced){types_price(y, type, s->kinds), types_at(y, type), type};
+        list[n++] = (struct priced){claim_price(t, type, kinds), types_at(y, type), type};
     if (n != 0)
         qsort(list, n, sizeof(*list), priced_order);
-    uint32_t most = o->max_instance_types != 0 ? o->max_instance_types : 600;
+    uint32_t most = solution_most_types(o);
     out->type_count = n < most ? n : most;
     const struct instance_type **types =
         ARENA_ARRAY(&p->arena, const struct instance_type *, out->type_count);
@@ -82,7 +135,7 @@ static void claim_capacity_types(struct plan *p, const struct trial *t, const st
     uint64_t *seen = ARENA_ARRAY(&p->arena, uint64_t, y->kind_words);
     for (uint32_t i = 0; i < out->type_count; i++)
         for (uint32_t k = y->first_offer[list[i].index]; k < y->first_offer[list[i].index + 1]; k++)
-            if (y->offers[k].launchable && bits_has(s->kinds, y->offers[k].kind))
+            if (trial_launchable(t, &y->offers[k]) && bits_has(s->kinds, y->offers[k].kind))
                 bits_add(seen, y->offers[k].kind);
     for (BITS_EACH(kind, seen, y->kind_words)) {
         const struct requirement *r = requirements_get(y->kinds[kind], SYM_CAPACITY_TYPE);
@@ -92,6 +145,50 @@ static void claim_capacity_types(struct plan *p, const struct trial *t, const st
     }
     if (count != 0)
         set_requirement(&p->arena, &out->requirements, one_of(SYM_CAPACITY_TYPE, values, count));
+}
+
+/* Reserved by name: the launch is to take what the claim holds. */
+static void claim_reservations(struct plan *p, const struct trial *t, const uint64_t *held,
+                               struct plan_claim *out)
+{
+    const struct types *y = &t->world->types;
+    sym *reserved = ARENA_NEW(&p->arena, sym);
+    sym *ids = ARENA_ARRAY(&p->arena, sym, y->reservation_count);
+    uint32_t count = 0;
+    *reserved = SYM_RESERVED;
+    set_requirement(&p->arena, &out->requirements, one_of(SYM_CAPACITY_TYPE, reserved, 1));
+    for (BITS_EACH(r, held, bits_words(y->reservation_count)))
+        if (y->reservations[r].id != SYM_NONE)
+            ids[count++] = y->reservations[r].id;
+    if (count != 0)
+        set_requirement(&p->arena, &out->requirements, one_of(y->reservation_key, ids, count));
+}
+
+/* minValues stand as the claim was made with them. */
+static void claim_least(const struct option *o, const struct trial_claim *c, struct plan_claim *out)
+{
+    for (uint32_t i = 0; i < out->requirements.count; i++) {
+        out->requirements.items[i].min_values = 0;
+        for (uint32_t k = 0; k < o->least_count; k++)
+            if (o->least[k].key == out->requirements.items[i].key)
+                out->requirements.items[i].min_values = (int32_t)c->least[k];
+    }
+}
+
+static bool least_holds(struct trial *t, const struct plan_options *o, const struct trial_claim *c,
+                        const struct priced *list, uint32_t count)
+{
+    const struct spec *s = &t->specs.items[c->spec];
+    const struct option *option = &t->world->options[s->option];
+    if (o->best_effort_min_values || option->least_count == 0)
+        return true;
+    memset(t->left, 0, t->world->types.words * sizeof(*t->left));
+    for (uint32_t i = 0; i < count; i++)
+        bits_add(t->left, list[i].index);
+    for (uint32_t i = 0; i < option->least_count; i++)
+        if (trial_values(t, s, t->left, option->least[i].key, c->least[i]) < c->least[i])
+            return false;
+    return true;
 }
 
 static void claim_requirements(struct plan *p, const struct trial *t, const struct spec *s,
@@ -191,19 +288,28 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     return r;
 }
 
-void solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
+bool solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
                     struct plan_claim *out)
 {
     static struct plain_label relaxed[] = {
+        {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("true")}};
+    static struct plain_label kept[] = {
         {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("false")}};
     struct priced *list;
     claim_types(p, t, o, claim, out, &list);
-    const struct spec *s = &t->specs.items[t->claims[claim].spec];
+    const struct trial_claim *c = &t->claims[claim];
+    const struct spec *s = &t->specs.items[c->spec];
     const struct option *option = &t->world->options[s->option];
+    if (!least_holds(t, o, c, list, out->type_count))
+        return false;
     out->pool = option->pool;
     claim_requirements(p, t, s, list, out);
+    if (c->held != NULL)
+        claim_reservations(p, t, c->held, out);
+    claim_least(option, c, out);
     out->written = requirements_expressions(&p->arena, p->syms, &out->requirements);
     claim_labels(p, option, s, out);
-    out->annotations = (struct plain_labels){relaxed, COUNT_OF(relaxed)};
+    out->annotations = (struct plain_labels){c->relaxed ? relaxed : kept, 1};
     out->requests = claim_requests(p, t, claim);
+    return true;
 }

@@ -230,13 +230,39 @@ static void stop_topology(struct plan *p, const struct option *o, struct stop *s
                           texts[kind], SPAN_ARG(text), SPAN_ARG(option_name(o)));
 }
 
-static void stop_rule(struct plan *p, const struct option *o, struct stop *s)
+static void stop_values(struct plan *p, const struct option *o, struct trial *t, struct stop *s)
 {
-    const char *rule = s->rule == OPEN_MIN_VALUES ? "minValues" : "reserved capacity";
-    s->sentence = arena_printf(&p->arena, "would go to pool %.*s, whose %s this version does not "
-                                          "plan by",
-                               SPAN_ARG(option_name(o)), rule);
-    s->fix = arena_printf(&p->arena, "use a pool without %s", rule);
+    int32_t to = specs_narrow(&t->specs, (uint32_t)(o - p->world->options), s->try);
+    const struct spec *spec = &t->specs.items[to < 0 ? o - p->world->options : to];
+    struct span pool = option_name(o), key = {0};
+    uint32_t want = 0, found = 0;
+    for (uint32_t i = 0; i < o->least_count && found == want; i++) {
+        key = sym_text(p->syms, o->least[i].key);
+        want = o->least[i].count;
+        found = trial_values(t, spec, spec->types, o->least[i].key, want);
+    }
+    s->sentence = arena_printf(&p->arena,
+                               "leaves too few types in pool %.*s for its minValues: "
+                               "minValues requirement is not met for label(s) (label(s)=[%.*s])",
+                               SPAN_ARG(pool), SPAN_ARG(key));
+    s->fix = arena_printf(&p->arena, "lower minValues of %.*s in pool %.*s, or plan with "
+                                     "--min-values-policy BestEffort",
+                          SPAN_ARG(key), SPAN_ARG(pool));
+}
+
+static void stop_reserved(struct plan *p, const struct option *o, struct stop *s)
+{
+    struct span pool = option_name(o);
+    if (s->rule == OPEN_FULL)
+        s->sentence = arena_printf(&p->arena, "finds only reservations in pool %.*s, and all are full",
+                                   SPAN_ARG(pool));
+    else
+        s->sentence = arena_printf(&p->arena,
+                                   "could use a reservation of pool %.*s, and all are taken",
+                                   SPAN_ARG(pool));
+    s->fix = arena_printf(&p->arena, "wait for one, or ask for karpenter.sh/capacity-type on-demand or "
+                                     "spot, which pool %.*s has to offer",
+                          SPAN_ARG(pool));
 }
 
 static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uint32_t class_id)
@@ -286,8 +312,11 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
         stop_topology(p, o, &s);
         break;
     case OPEN_MIN_VALUES:
+        stop_values(p, o, t, &s);
+        break;
+    case OPEN_FULL:
     case OPEN_RESERVED:
-        stop_rule(p, o, &s);
+        stop_reserved(p, o, &s);
         break;
     }
     return s;
@@ -345,7 +374,7 @@ void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, enum o
             nearest = s;
     }
     details[w->option_count] = nodes_line(p, t, class_id);
-    out->reason = outcome == OUTCOME_NO_PLACE ? UNSCHEDULABLE : UNSCHEDULABLE_NOT_SUPPORTED;
+    out->reason = outcome == OUTCOME_RESERVED ? UNSCHEDULABLE_RESERVED : UNSCHEDULABLE;
     out->message = arena_printf(&p->arena, "%.*s. Fix: %.*s", SPAN_ARG(nearest.sentence),
                                 SPAN_ARG(nearest.fix));
     out->details = details;

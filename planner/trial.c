@@ -23,6 +23,11 @@ void trial_init(struct trial *t, struct arena *a, const struct world *w)
     tally_init(&t->tally, a, w);
     t->left = new_set(t);
     t->adjusted = new_vector(t);
+    t->seen = ARENA_ARRAY(a, uint32_t, symtab_limit(w->syms));
+    t->reserved_left = ARENA_ARRAY(a, int64_t, w->types.reservation_count);
+    t->credit = ARENA_ARRAY(a, int64_t, w->types.reservation_count);
+    for (uint32_t i = 0; i < w->types.reservation_count; i++)
+        t->reserved_left[i] = w->types.reservations[i].left;
     t->free_domains = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
     for (uint32_t k = 1; k < w->topology.key_count; k++)
         t->free_domains[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
@@ -152,7 +157,7 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
     add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
     add_shared(t, &r->shared, &w->classes.items[class_id]);
     tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
-    log_step(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0});
+    log_step(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0, NULL});
 }
 
 /* --- claims --- */
@@ -220,32 +225,190 @@ static void take_pod(struct trial *t, struct trial_claim *c, uint32_t class_id,
 
 /* --- one definite domain for every key that matters --- */
 
+enum obstacle { NO_OBSTACLE, TOO_FEW_VALUES, RESERVATIONS_TAKEN, RESERVATIONS_FULL };
+
 struct fitting { /* of one pod into one claim */
     struct trial *t;
     const struct trial_claim *claim;
     const amount *requests; /* with the pod's */
     const struct pod_class *class;
     const struct attempt *try;
+    bool is_new;
     uint32_t witness;
     bool cut; /* t->left holds the types that are left; else the witness held */
+    enum obstacle obstacle; /* of the last try that types did not stop */
+    const uint32_t *least;
+    bool relaxed;
+    const uint64_t *held;
 };
 
-/* The witness spares the look at all types while it holds; which types exactly are left is worked
- * out when it does not, and once at the end. */
-static bool fits_spec(struct fitting *f, uint32_t spec)
+static const struct option *option_of(const struct trial *t, const struct spec *s)
+{
+    return &t->world->options[s->option];
+}
+
+/* Types that are left when the pod is there too; `exact`: all that are not are dropped. */
+static bool fits_types(struct fitting *f, uint32_t spec, bool exact)
 {
     struct trial *t = f->t;
     const struct world *w = t->world;
     const struct spec *s = &t->specs.items[spec];
     f->witness = f->claim->witness;
     f->cut = false;
-    if (bits_has(f->claim->types, f->witness) && bits_has(s->types, f->witness) &&
+    if (!exact && bits_has(f->claim->types, f->witness) && bits_has(s->types, f->witness) &&
         spec_type_holds(w, s, f->witness, f->requests))
         return true;
     f->cut = true;
     for (uint32_t i = 0; i < w->types.words; i++)
         t->left[i] = f->claim->types[i] & s->types[i];
     return keep_holding(w, s, t->left, f->requests, &f->witness);
+}
+
+/* --- minValues --- */
+
+static uint32_t count_values(struct trial *t, const struct requirement *own,
+                             const struct requirement *allowed, uint32_t found, uint32_t enough)
+{
+    for (uint32_t v = 0; !own->complement && v < own->count && found < enough; v++) {
+        if (t->seen[own->values[v]] == t->seen_now ||
+            (allowed != NULL && !requirement_has(allowed, own->values[v], t->world->syms)))
+            continue;
+        t->seen[own->values[v]] = t->seen_now;
+        found++;
+    }
+    return found;
+}
+
+uint32_t trial_values(struct trial *t, const struct spec *s, const uint64_t *types, sym key,
+                      uint32_t enough)
+{
+    const struct types *y = &t->world->types;
+    const struct requirement *allowed = requirements_get(&s->requirements, key);
+    uint32_t found = 0;
+    t->seen_now++;
+    for (uint32_t f = 0; f < y->facet_count; f++) {
+        const struct facet *facet = &y->facets[f];
+        if (facet->key != key)
+            continue;
+        for (BITS_EACH(type, types, y->words)) {
+            if (facet->of_type[type] != 0)
+                found = count_values(t, facet->sets[facet->of_type[type] - 1], allowed, found,
+                                     enough);
+            if (found == enough)
+                break;
+        }
+    }
+    return found;
+}
+
+static bool values_hold(struct fitting *f, const struct spec *s)
+{
+    struct trial *t = f->t;
+    const struct option *o = option_of(t, s);
+    uint32_t *lowered = NULL;
+    f->least = f->claim->least;
+    for (uint32_t i = 0; i < o->least_count; i++) {
+        uint32_t want = f->is_new ? o->least[i].count : f->claim->least[i];
+        uint32_t found = trial_values(t, s, t->left, o->least[i].key, want);
+        if (found < want && !(f->is_new && t->best_effort)) {
+            f->obstacle = TOO_FEW_VALUES;
+            return false;
+        }
+        if (!f->is_new)
+            continue;
+        if (lowered == NULL)
+            f->least = lowered = ARENA_ARRAY(t->arena, uint32_t, o->least_count);
+        lowered[i] = found < want ? found : want;
+        f->relaxed |= found < want;
+    }
+    return true;
+}
+
+/* --- reservations --- */
+
+void trial_credit(struct trial *t, struct span reservation, int64_t count)
+{
+    const struct types *y = &t->world->types;
+    sym id = sym_find(t->world->syms, reservation);
+    for (uint32_t i = 0; id != SYM_NONE && i < y->reservation_count; i++)
+        if (y->reservations[i].id == id) {
+            t->reserved_left[i] += count;
+            t->credit[i] += count;
+        }
+}
+
+bool trial_launchable(const struct trial *t, const struct type_offer *o)
+{
+    return o->launchable || (o->reserved && t->credit[o->reservation] > 0);
+}
+
+struct reserving {
+    uint64_t *free; /* reservations that the claim could hold */
+    bool fallback, full, some;
+};
+
+static struct reserving look_at_offers(struct fitting *f, const struct spec *s)
+{
+    struct trial *t = f->t;
+    const struct types *y = &t->world->types;
+    struct reserving r = {.free = ARENA_ARRAY(t->arena, uint64_t, bits_words(y->reservation_count))};
+    for (BITS_EACH(type, t->left, y->words))
+        for (uint32_t k = y->first_offer[type]; k < y->first_offer[type + 1]; k++) {
+            const struct type_offer *o = &y->offers[k];
+            if (!bits_has(s->kinds, o->kind))
+                continue;
+            if (!o->reserved) {
+                r.fallback = true;
+            } else if (!trial_launchable(t, o)) {
+                r.full = true;
+            } else {
+                r.some = true;
+                if (t->reserved_left[o->reservation] > 0 ||
+                    (f->claim->held != NULL && bits_has(f->claim->held, o->reservation)))
+                    bits_add(r.free, o->reservation);
+            }
+        }
+    return r;
+}
+
+/* Which reservations the claim would hold, as Karpenter v1.15.0 decides: every one that any of its
+ * types could use. Who could use one and finds all taken waits, unless it may do without. */
+static bool reserves(struct fitting *f, const struct spec *s)
+{
+    struct trial *t = f->t;
+    struct reserving r = look_at_offers(f, s);
+    bool none = bits_count(r.free, bits_words(t->world->types.reservation_count)) == 0;
+    bool only_full = r.full && !r.some && !r.fallback;
+    f->held = none ? NULL : r.free;
+    if (t->fallback) {
+        if (only_full)
+            f->obstacle = RESERVATIONS_FULL;
+        return !only_full;
+    }
+    if (none && (r.some || only_full || f->claim->held != NULL)) {
+        f->obstacle = RESERVATIONS_TAKEN;
+        return false;
+    }
+    return true;
+}
+
+static void hold(struct trial *t, const uint64_t *from, const uint64_t *to)
+{
+    for (uint32_t r = 0; r < t->world->types.reservation_count; r++) {
+        bool had = from != NULL && bits_has(from, r), has = to != NULL && bits_has(to, r);
+        t->reserved_left[r] += (int64_t)had - (int64_t)has;
+    }
+}
+
+static bool fits_spec(struct fitting *f, uint32_t spec)
+{
+    const struct spec *s = &f->t->specs.items[spec];
+    bool values = option_of(f->t, s)->least_count != 0;
+    bool reserved = s->reserved || f->claim->held != NULL;
+    f->relaxed = false;
+    f->held = NULL;
+    return fits_types(f, spec, values || reserved) && (!values || values_hold(f, s)) &&
+           (!reserved || reserves(f, s));
 }
 
 static uint32_t least_loaded(const struct fitting *f, uint32_t key, const uint64_t *among)
@@ -326,17 +489,19 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     if (host == ANSWER_NEVER)
         return host;
     vector_move(c->requests, requests, 1, w->column_count);
-    bool holds = fits_spec(&f, (uint32_t)to);
-    if (holds && host == ANSWER_YES && (try->key_count | try->where_count) != 0)
+    bool holds = fits_types(&f, (uint32_t)to, false);
+    if (holds && host == ANSWER_YES)
         to = find_spec(&f, (uint32_t)to);
     vector_move(c->requests, requests, -1, w->column_count);
     if (!holds || host != ANSWER_YES)
         return holds ? host : ANSWER_NEVER;
-    if (to < 0)
-        return try->wavers ? ANSWER_NOT_NOW : ANSWER_NEVER;
+    if (to < 0) /* a reservation may come free when another claim can do without it */
+        return try->wavers || f.obstacle == RESERVATIONS_TAKEN ? ANSWER_NOT_NOW : ANSWER_NEVER;
 
-    uint32_t before = c->spec;
+    struct trial_step step = {TRIAL_ON_CLAIM, pod, class_id, claim, c->spec, c->held};
     const struct spec *s = &t->specs.items[to];
+    hold(t, c->held, f.held);
+    c->held = f.held;
     c->spec = (uint32_t)to;
     c->witness = f.witness;
     for (uint32_t i = 0; i < w->types.words; i++)
@@ -345,7 +510,7 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
         set_headroom(w, c, s);
     take_pod(t, c, class_id, try);
     count_pod(t, claim, class_id, 1);
-    log_step(t, (struct trial_step){TRIAL_ON_CLAIM, pod, class_id, claim, before});
+    log_step(t, step);
     return ANSWER_YES;
 }
 
@@ -355,18 +520,6 @@ static bool within_budget(const struct trial *t, uint32_t option, uint32_t type)
     const amount *capacity = world_vector(w, w->types.capacity, type);
     const amount *budget = world_vector(w, t->budgets, option);
     return vector_fits(capacity, budget, w->column_count);
-}
-
-static bool reserved_in(const struct trial *t, const struct spec *s, const uint64_t *set)
-{
-    const struct types *y = &t->world->types;
-    if (!s->reserved)
-        return false;
-    for (BITS_EACH(type, set, y->words))
-        for (uint32_t k = y->first_offer[type]; k < y->first_offer[type + 1]; k++)
-            if (y->offers[k].reserved && bits_has(s->kinds, y->offers[k].kind))
-                return true;
-    return false;
 }
 
 /* What a claim may cost the pool's limits: the most that it may still become. */
@@ -390,20 +543,41 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
 
 /* The spec that the first pod of a claim gives it, or -1: no domain is left. */
 static int32_t settle_first(struct trial *t, struct trial_claim *c, uint32_t spec,
-                            uint32_t class_id, const struct attempt *try)
+                            uint32_t class_id, const struct attempt *try,
+                            enum obstacle *obstacle_out)
 {
     const struct world *w = t->world;
     c->types = c->opened;
-    struct fitting f = {.t = t, .claim = c,
+    struct fitting f = {.t = t, .claim = c, .is_new = true,
                         .requests = classes_requests(&w->classes, class_id),
                         .class = &w->classes.items[class_id], .try = try};
     if (try->tied &&
         tally_host(&t->tally, f.class, try, w->node_count + t->claim_count, NULL) != ANSWER_YES)
         return -1;
     int32_t to = find_spec(&f, spec);
-    if (to >= 0)
+    *obstacle_out = f.obstacle;
+    if (to >= 0) {
         c->witness = f.witness;
+        c->least = f.least;
+        c->relaxed = f.relaxed;
+        c->held = f.held;
+    }
     return to;
+}
+
+static enum opening refusal(enum obstacle o, const struct attempt *try)
+{
+    switch (o) {
+    case TOO_FEW_VALUES:
+        return OPEN_MIN_VALUES;
+    case RESERVATIONS_TAKEN:
+        return OPEN_RESERVED;
+    case RESERVATIONS_FULL:
+        return OPEN_FULL;
+    case NO_OBSTACLE:
+        break;
+    }
+    return try->wavers || try->where_count == 0 ? OPEN_TOPOLOGY : OPEN_VOLUMES;
 }
 
 enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
@@ -427,8 +601,6 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     memcpy(c.opened, s->types, w->types.words * sizeof(uint64_t));
     if (!keep_holding(w, s, c.opened, requests, &c.witness))
         return OPEN_RESOURCES;
-    if (w->options[option].min_values)
-        return OPEN_MIN_VALUES;
     if (t->nodes_left[option] <= 0)
         return OPEN_NODES;
     if (w->options[option].limited) {
@@ -438,11 +610,11 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
         if (!keep_holding(w, s, c.opened, requests, &c.witness))
             return OPEN_LIMITS;
     }
-    if (reserved_in(t, s, c.opened))
-        return OPEN_RESERVED;
-    to = settle_first(t, &c, (uint32_t)to, class_id, try);
+    enum obstacle obstacle = NO_OBSTACLE;
+    to = settle_first(t, &c, (uint32_t)to, class_id, try, &obstacle);
     if (to < 0)
-        return try->wavers || try->where_count == 0 ? OPEN_TOPOLOGY : OPEN_VOLUMES;
+        return refusal(obstacle, try);
+    hold(t, NULL, c.held);
     c.spec = (uint32_t)to;
     s = &t->specs.items[to];
     c.types = new_set(t);
@@ -455,7 +627,7 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     take_pod(t, &c, class_id, try);
     ARENA_PUSH(t->arena, t->claims, t->claim_count, t->claim_capacity, c);
     count_pod(t, t->claim_count - 1, class_id, 1);
-    log_step(t, (struct trial_step){TRIAL_OPENED, pod, class_id, t->claim_count - 1, 0});
+    log_step(t, (struct trial_step){TRIAL_OPENED, pod, class_id, t->claim_count - 1, 0, NULL});
     return OPEN_YES;
 }
 
@@ -480,6 +652,8 @@ static void undo_on_claim(struct trial *t, const struct trial_step *step)
     const struct world *w = t->world;
     struct trial_claim *c = &t->claims[step->target];
     count_pod(t, step->target, step->class_id, -1);
+    hold(t, c->held, step->held);
+    c->held = step->held;
     c->spec = step->before;
     const struct spec *s = &t->specs.items[c->spec];
     c->shared.count -= w->classes.items[step->class_id].shared_count;
@@ -497,6 +671,7 @@ static void undo_opened(struct trial *t, const struct trial_step *step)
     const struct world *w = t->world;
     count_pod(t, step->target, step->class_id, -1);
     const struct trial_claim *c = &t->claims[--t->claim_count];
+    hold(t, c->held, NULL);
     uint32_t option = t->specs.items[c->spec].option;
     vector_move(t->budgets + (size_t)option * w->column_count, c->charged, 1, w->column_count);
     t->nodes_left[option] += t->nodes_left[option] != INT64_MAX;

@@ -21,6 +21,9 @@ struct trial_claim {
     struct host_ports ports;
     uint32_t port_capacity;
     struct volume_numbers shared; /* of several pods, attached; one entry a pod that uses it */
+    const uint32_t *least;        /* of the option's minValues what this claim has to have */
+    bool relaxed;                 /* that is fewer */
+    const uint64_t *held;         /* reservations; NULL: none */
 };
 
 enum trial_kind { TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, TRIAL_NODE_GONE, TRIAL_POD_GONE };
@@ -31,6 +34,7 @@ struct trial_step {
     uint32_t class_id;
     uint32_t target; /* row or claim */
     uint32_t before; /* the claim's spec */
+    const uint64_t *held; /* by the claim, before */
 };
 
 struct trial_row { /* a row that differs from the world's */
@@ -58,10 +62,23 @@ struct trial {
     uint64_t **free_domains; /* scratch, by topology key */
     uint64_t *left;          /* scratch, a set of types */
     amount *adjusted;        /* scratch, see requests_beside */
+    uint32_t *seen, seen_now; /* scratch, by symbol: when a value was last counted */
+    int64_t *reserved_left, *credit; /* by reservation: what nobody holds yet; see trial_credit */
+    bool best_effort;         /* new claims may have fewer different values than minValues asks */
+    bool fallback;            /* who finds a reservation taken does without; else it waits */
     uint64_t asked;  /* questions answered so far: the steps of a plan */
 };
 
 void trial_init(struct trial *t, struct arena *a, const struct world *w);
+/* More instances of a reservation than the catalogue says; unknown ones are passed over. Before the
+ * first pod. */
+void trial_credit(struct trial *t, struct span reservation, int64_t count);
+/* Whether an offering can be launched: as the catalogue has it, and by credit. */
+bool trial_launchable(const struct trial *t, const struct type_offer *o);
+/* How many different values of the key the types have that the requirements still allow; counts up to
+ * `enough`. */
+uint32_t trial_values(struct trial *t, const struct spec *s, const uint64_t *types, sym key,
+                      uint32_t enough);
 
 /* Everything since the mark is undone. */
 static inline uint32_t trial_mark(const struct trial *t)
@@ -97,8 +114,9 @@ enum opening {
     OPEN_NODES,     /* the pool's limit of nodes is reached */
     OPEN_VOLUMES,   /* nothing that can be bought is where its volumes are */
     OPEN_TOPOLOGY,  /* spread, affinity or anti-affinity leave no domain */
-    OPEN_MIN_VALUES, /* possible, but needs a rule that this version does not have */
-    OPEN_RESERVED,   /* likewise */
+    OPEN_MIN_VALUES, /* too few different types are left for the pool's minValues */
+    OPEN_FULL,       /* only reservations are left, and all are full */
+    OPEN_RESERVED,   /* reservations that would do are all taken: it is to wait for one */
 };
 enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
                         const struct attempt *try);

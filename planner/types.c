@@ -74,6 +74,23 @@ static uint32_t kind_of(struct types *t, struct arena *a, const struct requireme
     return intern_put(&t->kind_ids, &w, NULL);
 }
 
+/* The reservation of a reserved offering. Without a label that tells them apart each is its own. */
+static uint32_t reservation_of(struct types *t, struct arena *a, const struct offering *o)
+{
+    const struct requirement *r =
+        t->reservation_key != SYM_NONE ? requirements_get(&o->requirements, t->reservation_key) : NULL;
+    struct reservation x = {r != NULL && !r->complement && r->count == 1 ? r->values[0] : SYM_NONE,
+                            o->reservation_capacity};
+    for (uint32_t i = 0; x.id != SYM_NONE && i < t->reservation_count; i++)
+        if (t->reservations[i].id == x.id) {
+            if (x.left < t->reservations[i].left)
+                t->reservations[i].left = x.left;
+            return i;
+        }
+    ARENA_PUSH(a, t->reservations, t->reservation_count, t->reservation_capacity, x);
+    return t->reservation_count - 1;
+}
+
 static void fill_offers(struct types *t, struct arena *a, struct group_list *groups,
                         const struct symtab *syms, bool reserved_gate)
 {
@@ -85,18 +102,22 @@ static void fill_offers(struct types *t, struct arena *a, struct group_list *gro
         ARENA_PUSH(a, groups->items, groups->count, groups->capacity, NULL);
         for (uint32_t k = 0; k < it->offering_count; k++) {
             const struct offering *o = &it->offerings[k];
+            const struct requirement *type = requirements_get(&o->requirements, SYM_CAPACITY_TYPE);
+            bool reserved =
+                reserved_gate && type != NULL && requirement_has(type, SYM_RESERVED, syms);
+            uint32_t reservation = reserved ? reservation_of(t, a, o) : 0;
             if (!o->available)
                 continue;
             uint32_t kind = kind_of(t, a, &o->requirements);
             if (kind == kinds)
                 ARENA_PUSH(a, t->kinds, kinds, kind_capacity, &o->requirements);
-            const struct requirement *type = requirements_get(&o->requirements, SYM_CAPACITY_TYPE);
             t->offers[n++] = (struct type_offer){
                 .kind = kind,
                 .group = group_of(a, groups, t->first_group[i], o),
                 .price = o->price,
                 .launchable = offering_launchable(o, syms),
-                .reserved = reserved_gate && type != NULL && requirement_has(type, SYM_RESERVED, syms),
+                .reserved = reserved,
+                .reservation = reservation,
             };
         }
     }
@@ -108,6 +129,12 @@ static void fill_offers(struct types *t, struct arena *a, struct group_list *gro
     for (uint32_t i = 0; i < t->count; i++)
         for (uint32_t k = t->first_offer[i]; k < t->first_offer[i + 1]; k++)
             bits_add(t->kinds_of + (size_t)i * t->kind_words, t->offers[k].kind);
+    t->kinds_held = ARENA_ARRAY(a, uint64_t *, t->reservation_count);
+    for (uint32_t r = 0; r < t->reservation_count; r++)
+        t->kinds_held[r] = ARENA_ARRAY(a, uint64_t, t->kind_words);
+    for (uint32_t k = 0; k < n; k++)
+        if (t->offers[k].reserved)
+            bits_add(t->kinds_held[t->offers[k].reservation], t->offers[k].kind);
 }
 
 /* --- facets --- */
@@ -160,6 +187,8 @@ void types_build(struct types *t, struct arena *a, struct symtab *syms, const st
                         .column_count = columns->column_count};
     t->count = t->catalogue->count;
     t->words = bits_words(t->count);
+    if (t->catalogue->reservation_id_label.len != 0)
+        t->reservation_key = sym_intern(syms, t->catalogue->reservation_id_label);
     t->first_group = ARENA_ARRAY(a, uint32_t, (size_t)t->count + 1);
     t->first_offer = ARENA_ARRAY(a, uint32_t, (size_t)t->count + 1);
     size_t offers = 0;

@@ -23,6 +23,12 @@ struct type_offer { /* an available offering */
     uint32_t kind, group;
     double price;
     bool launchable, reserved;
+    uint32_t reservation; /* of a reserved one: which */
+};
+
+struct reservation {
+    sym id;         /* value of the catalogue's label; SYM_NONE: of one offering alone */
+    int64_t left;   /* instances; the least that any offering says */
 };
 
 struct types {
@@ -37,6 +43,10 @@ struct types {
     const struct requirements **kinds;
     uint32_t kind_count, kind_words;
     uint64_t *kinds_of; /* kind_words a type */
+    struct reservation *reservations;
+    uint32_t reservation_count, reservation_capacity;
+    sym reservation_key; /* SYM_NONE: none */
+    uint64_t **kinds_held; /* by reservation: the kinds that are of it */
     struct facet *facets;
     uint32_t facet_count, facet_capacity;
     struct intern kind_ids;

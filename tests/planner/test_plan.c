@@ -126,7 +126,7 @@ static void pools(void **state)
         {"hard taint", POOL("zz", "template: {spec: {requirements: [], taints: [{key: k, effect: NoSchedule}]}}") POD("a", TINY) POD_WITH("b", TINY, "tolerations: [{key: k, operator: Exists}]"), "zz-1 small-instance-type/6: b\na Unschedulable\n", 0},
         {"startup taints block nobody", POOL("zz", "template: {spec: {requirements: [], startupTaints: [{key: k, effect: NoSchedule}]}}") POD("a", TINY), "zz-1 small-instance-type/6: a\n", 0},
         {"33 pool without types, node still used", POOL("default", REQUIRE(E_IN(TYPE, "unknown"))) NODE("n1", "", "") POD("a", TINY) POD("b", "cpu: 100"), "node n1: a\nb Unschedulable\n", 0},
-        {"minValues is not planned wrongly", POOL("zz", REQUIRE("{key: " TYPE ", operator: Exists, minValues: 2}")) POOL("aa", "template: {spec: {requirements: []}}") POD("a", TINY), "a NotSupported\n", 0},
+        {"175 minValues", POOL("zz", REQUIRE("{key: " TYPE ", operator: Exists, minValues: 2}")) POOL("aa", "template: {spec: {requirements: []}}") POD("a", TINY), "zz-1 small-instance-type/6: a\n", 0},
         {"minValues pool that is not meant", POOL("zz", REQUIRE("{key: " TYPE ", operator: Exists, minValues: 2}")) POOL("aa", "template: {spec: {requirements: []}}") POD_WITH("a", TINY, SELECT("karpenter.sh/nodepool: aa")), "aa-1 small-instance-type/6: a\n", 0},
     };
     check_rows(rows, COUNT_OF(rows));
@@ -299,8 +299,8 @@ static void offerings(void **state)
         const char *label, *objects, *plan;
         bool gate_off;
     } rows[] = {
-        {"reserved offering that would do", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "a NotSupported\n", false},
-        {"full reservation", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1}") PLAIN_POOL POD("a", "cpu: 1"), "a NotSupported\n", false},
+        {"reserved offering that would do", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", false},
+        {"217 full reservation", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", false},
         {"pod that does not ask for it", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD_WITH("a", "cpu: 1", SELECT(CAPACITY ": on-demand")), "default-1 t/1: a\n", false},
         {"reservation that is not healthy", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, available: false}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", false},
         {"gate off", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", true},

@@ -426,6 +426,15 @@ const struct requirement *add_outcomes(struct check *k, struct host *h,
     return bad;
 }
 
+/* A claim bound to reservations may list types that they are not for, when minValues count them. */
+static bool counted_by_least(const struct written_claim *c)
+{
+    for (uint32_t i = 0; i < c->requirements.count; i++)
+        if (c->requirements.items[i].min_values > 1)
+            return true;
+    return false;
+}
+
 static void find_outcomes(struct check *k, struct host *h)
 {
     const struct written_claim *c = h->planned;
@@ -436,7 +445,7 @@ static void find_outcomes(struct check *k, struct host *h)
         if (bad != NULL)
             broken(k, "claim %.*s: type %.*s does not meet the requirement on %.*s",
                    SPAN_ARG(c->name), SPAN_ARG(t->name), SPAN_ARG(text_of(k, bad->key)));
-        else if (before == h->outcome_count)
+        else if (before == h->outcome_count && !counted_by_least(c))
             broken(k, "claim %.*s: type %.*s has no offering that the requirements admit",
                    SPAN_ARG(c->name), SPAN_ARG(t->name));
     }
