@@ -207,6 +207,9 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
     trial_init(&s.trial, &p->arena, w);
     s.trial.best_effort = o->best_effort_min_values;
+    s.trial.fallback = o->reserved_mode == RESERVED_FALLBACK;
+    for (uint32_t i = 0; i < o->credit_count; i++)
+        trial_credit(&s.trial, o->credits[i].id, o->credits[i].count);
     for (uint32_t i = 0; i < w->waiting_count; i++)
         admit(&s, i);
     greedy_order(w, &p->arena, s.queue, s.queued);

@@ -268,8 +268,9 @@ static void claim_labels(struct plan *p, const struct option *o, const struct sp
     out->labels = (struct sym_pairs){items, n};
 }
 
-/* Pods' requests and what the DaemonSets of every type that is left ask at least (5.1). */
-static struct resources claim_requests(struct plan *p, const struct trial *t, uint32_t claim)
+/* Pods' requests and what the DaemonSets of every type listed ask at least (5.1). */
+static struct resources claim_requests(struct plan *p, const struct trial *t, uint32_t claim,
+                                       const struct priced *list, uint32_t count)
 {
     const struct world *w = t->world;
     const struct trial_claim *c = &t->claims[claim];
@@ -277,8 +278,8 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     struct resources r = {0};
     for (uint32_t i = 0; i < w->resource_count; i++) {
         amount least = INT64_MAX;
-        for (BITS_EACH(type, c->types, w->types.words)) {
-            amount overhead = o->daemons[o->daemon_of[type]].overhead[i];
+        for (uint32_t n = 0; n < count; n++) {
+            amount overhead = o->daemons[o->daemon_of[list[n].index]].overhead[i];
             least = overhead < least ? overhead : least;
         }
         amount sum = amount_add(c->requests[i], least == INT64_MAX ? 0 : least);
@@ -310,6 +311,6 @@ bool solution_claim(struct plan *p, struct trial *t, const struct plan_options *
     out->written = requirements_expressions(&p->arena, p->syms, &out->requirements);
     claim_labels(p, option, s, out);
     out->annotations = (struct plain_labels){c->relaxed ? relaxed : kept, 1};
-    out->requests = claim_requests(p, t, claim);
+    out->requests = claim_requests(p, t, claim, list, out->type_count);
     return true;
 }
