@@ -5,6 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
 // rule is one difference that is argued for in docs/differences.md, under a heading with its name. It names the
@@ -17,6 +19,7 @@ type rule struct {
 var listed = []rule{
 	{"spread over all zones", spreadsBeyondItsSelector},
 	{"a shared volume to be made", sharesVolumeToBeMade},
+	{"a pod that contradicts itself", contradictsItself},
 }
 
 // withoutListed returns the objects without the pods that some rule names, and the names of those rules.
@@ -63,6 +66,41 @@ func selectsBy(pod *corev1.Pod, key string) bool {
 		}
 	}
 	return false
+}
+
+// contradictsItself: what the pod asks of one label, in its selector and a term of its affinity together, no value
+// meets. In Karpenter's algebra that is the same as asking that the label be absent.
+func contradictsItself(pod *corev1.Pod, _ []client.Object) bool {
+	var terms []corev1.NodeSelectorTerm
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+			terms = append(terms, required.NodeSelectorTerms...)
+		}
+		for _, preferred := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.Preference)
+		}
+	}
+	// Karpenter joins the selector, one required term and one preference.
+	for i := range terms {
+		for j := range terms[:i+1] {
+			asked := slices.Concat(terms[i].MatchExpressions, terms[j].MatchExpressions)
+			absent := scheduling.NewLabelRequirements(pod.Spec.NodeSelector)
+			absent.Add(scheduling.NewNodeSelectorRequirements(asked...).Values()...)
+			for key, r := range absent {
+				if r.Operator() == corev1.NodeSelectorOpDoesNotExist && asksForPresence(pod, asked, key) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func asksForPresence(pod *corev1.Pod, asked []corev1.NodeSelectorRequirement, key string) bool {
+	_, selected := pod.Spec.NodeSelector[key]
+	return selected || slices.ContainsFunc(asked, func(e corev1.NodeSelectorRequirement) bool {
+		return e.Key == key && e.Operator != corev1.NodeSelectorOpNotIn && e.Operator != corev1.NodeSelectorOpDoesNotExist
+	})
 }
 
 // sharesVolumeToBeMade: one of several pods with a claim that has no volume yet.
