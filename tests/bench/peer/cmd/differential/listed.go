@@ -20,6 +20,7 @@ var listed = []rule{
 	{"spread over all zones", spreadsBeyondItsSelector},
 	{"a shared volume to be made", sharesVolumeToBeMade},
 	{"a pod that contradicts itself", contradictsItself},
+	{"a zone for a pod that keeps others out", keepsOthersOutOfADomain},
 }
 
 // withoutListed returns the objects without the pods that some rule names, and the names of those rules.
@@ -101,6 +102,14 @@ func asksForPresence(pod *corev1.Pod, asked []corev1.NodeSelectorRequirement, ke
 	return selected || slices.ContainsFunc(asked, func(e corev1.NodeSelectorRequirement) bool {
 		return e.Key == key && e.Operator != corev1.NodeSelectorOpNotIn && e.Operator != corev1.NodeSelectorOpDoesNotExist
 	})
+}
+
+// keepsOthersOutOfADomain: required anti-affinity over something larger than a node.
+func keepsOthersOutOfADomain(pod *corev1.Pod, _ []client.Object) bool {
+	a := pod.Spec.Affinity
+	return a != nil && a.PodAntiAffinity != nil && slices.ContainsFunc(
+		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
+		func(t corev1.PodAffinityTerm) bool { return t.TopologyKey != corev1.LabelHostname })
 }
 
 // sharesVolumeToBeMade: one of several pods with a claim that has no volume yet.

@@ -100,7 +100,14 @@ func TestListed(t *testing.T) {
 					NodeSelectorTerms: []corev1.NodeSelectorTerm{{MatchExpressions: terms}}}}}
 		}
 	}
+	apart := func(key string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}}
+		}
+	}
 	rest, names := withoutListed([]client.Object{
+		pod("a zone to itself", apart(corev1.LabelTopologyZone)), pod("a node to itself", apart(corev1.LabelHostname)),
 		pod("contradicts itself", asks("9", corev1.NodeSelectorRequirement{Key: "size", Operator: "Lt", Values: []string{"6"}})),
 		pod("agrees", asks("5", corev1.NodeSelectorRequirement{Key: "size", Operator: "Lt", Values: []string{"6"}})),
 		pod("asks for absence of another", asks("5", corev1.NodeSelectorRequirement{Key: "gpu", Operator: "DoesNotExist"})),
@@ -118,10 +125,10 @@ func TestListed(t *testing.T) {
 			kept = append(kept, o.GetName())
 		}
 	}
-	if got := strings.Join(kept, ", "); got != "agrees, asks for absence of another, no selector, another selector, honours, alone, made 1, made 2" {
+	if got := strings.Join(kept, ", "); got != "a node to itself, agrees, asks for absence of another, no selector, another selector, honours, alone, made 1, made 2" {
 		t.Errorf("kept: %s", got)
 	}
-	if len(names) != 3 {
+	if len(names) != 4 {
 		t.Errorf("rules: %v", names)
 	}
 }
