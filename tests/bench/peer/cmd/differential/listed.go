@@ -13,23 +13,25 @@ import (
 // pods that Stowage treats otherwise; a difference that stays without those pods is not explained by it.
 type rule struct {
 	name  string
+	price bool // explains more or dearer nodes only, never what becomes of a pod
 	names func(pod *corev1.Pod, all []client.Object) bool
 }
 
 var listed = []rule{
-	{"spread over all zones", spreadsBeyondItsSelector},
-	{"a shared volume to be made", sharesVolumeToBeMade},
-	{"a pod that contradicts itself", contradictsItself},
-	{"a zone for a pod that keeps others out", keepsOthersOutOfADomain},
+	{"spread over all zones", false, spreadsBeyondItsSelector},
+	{"a shared volume to be made", false, sharesVolumeToBeMade},
+	{"a pod that contradicts itself", false, contradictsItself},
+	{"a zone settled with its first pod", true, looksAtOthersInADomain},
 }
 
-// withoutListed returns the objects without the pods that some rule names, and the names of those rules.
-func withoutListed(objects []client.Object) (rest []client.Object, names []string) {
+// withoutListed returns the objects without the pods that some rule names, and the names of those rules;
+// rules about the price only if the difference is one of price.
+func withoutListed(objects []client.Object, onlyPrice bool) (rest []client.Object, names []string) {
 	for _, o := range objects {
 		pod, ok := o.(*corev1.Pod)
 		drop := false
 		for _, r := range listed {
-			if ok && pod.Spec.NodeName == "" && r.names(pod, objects) {
+			if ok && pod.Spec.NodeName == "" && (onlyPrice || !r.price) && r.names(pod, objects) {
 				drop = true
 				if !slices.Contains(names, r.name) {
 					names = append(names, r.name)
@@ -104,12 +106,22 @@ func asksForPresence(pod *corev1.Pod, asked []corev1.NodeSelectorRequirement, ke
 	})
 }
 
-// keepsOthersOutOfADomain: required anti-affinity over something larger than a node.
-func keepsOthersOutOfADomain(pod *corev1.Pod, _ []client.Object) bool {
-	a := pod.Spec.Affinity
-	return a != nil && a.PodAntiAffinity != nil && slices.ContainsFunc(
-		a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution,
-		func(t corev1.PodAffinityTerm) bool { return t.TopologyKey != corev1.LabelHostname })
+// looksAtOthersInADomain: affinity or anti-affinity, required or preferred, over something larger than a node.
+func looksAtOthersInADomain(pod *corev1.Pod, _ []client.Object) bool {
+	var terms []corev1.PodAffinityTerm
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		terms = append(terms, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, preferred := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.PodAffinityTerm)
+		}
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, preferred := range a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.PodAffinityTerm)
+		}
+	}
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return t.TopologyKey != corev1.LabelHostname })
 }
 
 // sharesVolumeToBeMade: one of several pods with a claim that has no volume yet.

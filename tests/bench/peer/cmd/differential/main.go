@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -134,7 +135,7 @@ func (d *differential) one(o *outcome) {
 		return
 	}
 	// Is it what is listed? Then, without the pods that a rule names, there is none.
-	rest, names := withoutListed(c.input.Objects)
+	rest, names := withoutListed(c.input.Objects, !slices.ContainsFunc(o.differences, aboutPod))
 	if len(names) == 0 {
 		return
 	}

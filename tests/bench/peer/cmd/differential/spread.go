@@ -61,6 +61,9 @@ func (r *spread) pods() (lines []string) {
 	return lines
 }
 
+// aboutPod says whether a line of differences is about what becomes of a pod.
+func aboutPod(line string) bool { return strings.HasPrefix(line, "pod ") }
+
 // placedByUsAlone are the pods that we place and every run leaves out.
 func (r *spread) placedByUsAlone() map[string]bool {
 	alone := map[string]bool{}
