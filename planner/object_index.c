@@ -50,5 +50,12 @@ int32_t object_index_find(struct object_index *x, struct span ns, struct span na
         return -1;
     if (x->slots == NULL)
         make(x);
+    return object_index_look(x, ns, name);
+}
+
+int32_t object_index_look(const struct object_index *x, struct span ns, struct span name)
+{
+    if (x->slots == NULL)
+        return -1;
     return (int32_t)slot_of(x, ns, name, hash_of(ns, name))->item - 1;
 }

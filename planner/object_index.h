@@ -22,6 +22,8 @@ void object_index_init(struct object_index *x, struct arena *a, const void *cons
                        size_t count);
 /* Which item; -1: none. `ns` is empty for cluster-scoped kinds. */
 int32_t object_index_find(struct object_index *x, struct span ns, struct span name);
+/* The same without writing, for those who share it: -1 also when nobody has asked yet. */
+int32_t object_index_look(const struct object_index *x, struct span ns, struct span name);
 
 static inline const void *object_index_at(const struct object_index *x, int32_t at)
 {

@@ -29,6 +29,7 @@ struct solving {
     uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
     uint32_t failed_count, failed_capacity;
+    uint32_t *left; /* by class: pods without a place */
     struct plan_unschedulable *explained; /* by class; pod set when it is worked out */
 };
 
@@ -116,7 +117,7 @@ static struct plan_unschedulable explained(struct solving *s, const struct waiti
                 solution_most_types(s->o))};
     struct plan_unschedulable *why = &s->explained[x->class_id];
     if (why->pod == NULL) {
-        solution_explain(s->p, &s->trial, x->class_id, outcome, why);
+        solution_explain(s->p, &s->trial, x->class_id, s->left[x->class_id], outcome, why);
         why->pod = x->pod;
     }
     return *why;
@@ -221,6 +222,9 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     build_claims(&s);
     build_placements(&s);
     solution_cost(p, &s.trial);
+    s.left = ARENA_ARRAY(&p->arena, uint32_t, w->classes.count);
+    for (uint32_t i = 0; i < s.queued; i++)
+        s.left[w->waiting[s.queue[i]].class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
     for (uint32_t i = 0; i < s.queued; i++) {
         const struct waiting_pod *x = &w->waiting[s.queue[i]];
         enum outcome outcome = s.outcome[s.queue[i]];

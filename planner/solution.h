@@ -16,9 +16,9 @@ void solution_cost(struct plan *p, struct trial *t);
  * all that the plan places. Nodes that are not managed or have no price are kept, with their free room
  * and the price that cost_after has for them. */
 double solution_bound(struct trial *t);
-/* Why a class of pods has no place: message and details of *out. */
-void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, enum outcome outcome,
-                      struct plan_unschedulable *out);
+/* Why a class of pods, `pods` of which wait, has no place: message and details of *out. */
+void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
+                      enum outcome outcome, struct plan_unschedulable *out);
 
 /* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
 void solution_amount(struct buf *out, const struct world *w, uint32_t column, amount value);

@@ -2,6 +2,9 @@
  * message is of the pool that came nearest, which is the one stopped by the latest rule. */
 #include "planner/solution.h"
 
+#include "planner/explain/nodes.h"
+#include "planner/explain/volumes.h"
+
 struct stop { /* what one pool says to the weakest attempt that got furthest in it */
     enum opening rule;
     const struct attempt *try;
@@ -27,37 +30,12 @@ void solution_amount(struct buf *out, const struct world *w, uint32_t column, am
         buf_addf(out, " %s%.*s", w->columns[column] == SYM_MEMORY ? "of " : "", SPAN_ARG(name));
 }
 
-static struct span amount_text(struct plan *p, uint32_t column, amount value)
-{
-    struct buf b = {0};
-    solution_amount(&b, p->world, column, value);
-    struct span text = arena_dup(&p->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
-static struct span requirement_text(struct plan *p, const struct requirement *r)
-{
-    struct buf b = {0};
-    requirement_put(&b, r, p->syms);
-    struct span text = arena_dup(&p->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
-static struct span taint_text(struct plan *p, const struct taint *t)
-{
-    struct span value = sym_text(p->syms, t->value);
-    return arena_printf(&p->arena, "%.*s%s%.*s:%s", SPAN_ARG(sym_text(p->syms, t->key)),
-                        value.len != 0 ? "=" : "", SPAN_ARG(value), taint_effect_name(t->effect));
-}
-
 /* --- one pool --- */
 
 static void stop_taint(struct plan *p, const struct option *o, struct stop *s)
 {
     const struct signature *g = &p->world->classes.signatures[s->try->signature];
-    struct span taint = taint_text(p, world_untolerated(g, s->try->soft, o->taints));
+    struct span taint = words_taint(p, world_untolerated(g, s->try->soft, o->taints));
     s->sentence = arena_printf(&p->arena, "does not tolerate taint %.*s of pool %.*s",
                                SPAN_ARG(taint), SPAN_ARG(option_name(o)));
     s->fix = arena_printf(&p->arena, "tolerate %.*s, or take the taint from the pool",
@@ -79,7 +57,7 @@ static void stop_requirement(struct plan *p, const struct option *o, struct stop
                             &undefined);
     struct span pool = option_name(o), text = sym_text(p->syms, key);
     const struct requirement *asked = requirements_get(&g->requirements, key);
-    struct span wants = asked != NULL ? requirement_text(p, asked) : text;
+    struct span wants = asked != NULL ? words_requirement(p, asked) : text;
     const struct requirement *has = requirements_get(&o->requirements, key);
     if (undefined || has == NULL) {
         s->sentence = arena_printf(&p->arena, "asks for %.*s, a label that pool %.*s does not set",
@@ -89,7 +67,7 @@ static void stop_requirement(struct plan *p, const struct option *o, struct stop
         return;
     }
     s->sentence = arena_printf(&p->arena, "asks for %.*s; pool %.*s has %.*s", SPAN_ARG(wants),
-                               SPAN_ARG(pool), SPAN_ARG(requirement_text(p, has)));
+                               SPAN_ARG(pool), SPAN_ARG(words_requirement(p, has)));
     s->fix = arena_printf(&p->arena, "let pool %.*s allow %.*s, or ask for what it has",
                           SPAN_ARG(pool), SPAN_ARG(wants));
 }
@@ -131,7 +109,7 @@ static void stop_types(struct plan *p, const struct option *o, struct stop *s)
     const struct requirement *r = hopeless(p, o, g);
     if (r != NULL)
         s->sentence = arena_printf(&p->arena, "asks for %.*s, which no type of pool %.*s has",
-                                   SPAN_ARG(requirement_text(p, r)), SPAN_ARG(pool));
+                                   SPAN_ARG(words_requirement(p, r)), SPAN_ARG(pool));
     else
         s->sentence = arena_printf(&p->arena, "asks for %s together that no type of pool %.*s has",
                                    g->requirements.count != 0 ? "labels" : "host ports",
@@ -166,15 +144,24 @@ static void stop_resources(struct plan *p, const struct option *o, struct trial 
         s->fix = arena_printf(&p->arena, "let pool %.*s buy a larger type", SPAN_ARG(pool));
         return;
     }
-    struct span wants = amount_text(p, (uint32_t)c, requests[c]);
+    struct span wants = words_amount(p, (uint32_t)c, requests[c]);
     amount most = spec->most[c] > 0 ? spec->most[c] : 0;
+    if ((uint32_t)c >= w->resource_count) {
+        s->sentence = arena_printf(&p->arena,
+                                   "attaches %.*s; no type that pool %.*s may buy attaches more "
+                                   "than %lld",
+                                   SPAN_ARG(wants), SPAN_ARG(pool), (long long)most);
+        s->fix = arena_printf(&p->arena, "let pool %.*s buy a type that attaches %lld or more",
+                              SPAN_ARG(pool), (long long)requests[c]);
+        return;
+    }
     if (most == 0)
         s->sentence = arena_printf(&p->arena, "asks for %.*s; no type that pool %.*s may buy has any",
                                    SPAN_ARG(wants), SPAN_ARG(pool));
     else
         s->sentence = arena_printf(
             &p->arena, "asks for %.*s; the largest type that pool %.*s may buy has %.*s for pods",
-            SPAN_ARG(wants), SPAN_ARG(pool), SPAN_ARG(amount_text(p, (uint32_t)c, most)));
+            SPAN_ARG(wants), SPAN_ARG(pool), SPAN_ARG(words_amount(p, (uint32_t)c, most)));
     s->fix = arena_printf(&p->arena, "let pool %.*s buy a type with %.*s or more", SPAN_ARG(pool),
                           SPAN_ARG(wants));
 }
@@ -203,31 +190,19 @@ static void stop_limits(struct plan *p, const struct option *o, struct trial *t,
     s->sentence = arena_printf(&p->arena,
                                "finds only %.*s left within the limits of pool %.*s, and every "
                                "type that would hold it has more",
-                               SPAN_ARG(amount_text(p, column, left)), SPAN_ARG(pool));
+                               SPAN_ARG(words_amount(p, column, left)), SPAN_ARG(pool));
     s->fix = arena_printf(&p->arena, "raise spec.limits.%.*s of pool %.*s",
                           SPAN_ARG(sym_text(p->syms, w->columns[column])), SPAN_ARG(pool));
 }
 
-static void stop_topology(struct plan *p, const struct option *o, struct stop *s)
+/* Types and limits would do. The volumes are asked first: where they are is not for others to choose. */
+static void stop_placed(const struct group_question *q, const struct option *o, struct stop *s)
 {
-    static const char *const texts[] = {[TOPOLOGY_SPREAD] = "topology spread",
-                                        [TOPOLOGY_AFFINITY] = "pod affinity",
-                                        [TOPOLOGY_ANTI_AFFINITY] = "pod anti-affinity"};
-    const struct topology *t = &p->world->topology;
-    enum topology_kind kind = TOPOLOGY_ANTI_AFFINITY;
-    struct span text = sym_text(p->syms, SYM_HOSTNAME);
-    for (uint32_t i = 0; i < s->try->group_count; i++) { /* the first by kind and name */
-        const struct topology_group *g = &t->groups[s->try->groups[i]];
-        struct span key = sym_text(p->syms, t->keys[g->key].key);
-        if (i == 0 || g->kind < kind || (g->kind == kind && span_cmp(key, text) < 0)) {
-            kind = g->kind;
-            text = key;
-        }
-    }
-    s->sentence = arena_printf(&p->arena, "finds no %.*s in pool %.*s that %s allows",
-                               SPAN_ARG(text), SPAN_ARG(option_name(o)), texts[kind]);
-    s->fix = arena_printf(&p->arena, "loosen the pod's %s over %.*s, or let pool %.*s buy in more of them",
-                          texts[kind], SPAN_ARG(text), SPAN_ARG(option_name(o)));
+    uint32_t option = (uint32_t)(o - q->p->world->options);
+    if (!volumes_near_option(q->p, q->t, q->class_id, q->try, option, &s->sentence, &s->fix))
+        s->rule = OPEN_VOLUMES;
+    else
+        groups_refuse_option(q, option, &s->sentence, &s->fix);
 }
 
 static void stop_values(struct plan *p, const struct option *o, struct trial *t, struct stop *s)
@@ -243,8 +218,9 @@ static void stop_values(struct plan *p, const struct option *o, struct trial *t,
     }
     s->sentence = arena_printf(&p->arena,
                                "leaves too few types in pool %.*s for its minValues: "
-                               "minValues requirement is not met for label(s) (label(s)=[%.*s])",
-                               SPAN_ARG(pool), SPAN_ARG(key));
+                               "minValues requirement is not met for label(s) (label(s)=[%.*s]), "
+                               "%u of %u different values are left",
+                               SPAN_ARG(pool), SPAN_ARG(key), found, want);
     s->fix = arena_printf(&p->arena, "lower minValues of %.*s in pool %.*s, or plan with "
                                      "--min-values-policy BestEffort",
                           SPAN_ARG(key), SPAN_ARG(pool));
@@ -265,8 +241,12 @@ static void stop_reserved(struct plan *p, const struct option *o, struct stop *s
                           SPAN_ARG(pool));
 }
 
-static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uint32_t class_id)
+static struct stop stop_of(const struct group_question *q, uint32_t option)
 {
+    struct group_question about = *q;
+    struct plan *p = q->p;
+    struct trial *t = q->t;
+    uint32_t class_id = q->class_id;
     const struct world *w = p->world;
     const struct option *o = &w->options[option];
     const struct pod_class *k = &w->classes.items[class_id];
@@ -278,7 +258,7 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
             continue;
         enum opening rule = trial_open(t, option, 0, class_id, try);
         trial_undo(t, mark);
-        if (rule > s.rule || s.try == NULL) {
+        if (rule >= s.rule || s.try == NULL) { /* of equals the weakest: what must hold at all */
             s.rule = rule;
             s.try = try;
         }
@@ -303,13 +283,9 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
         stop_limits(p, o, t, class_id, &s);
         break;
     case OPEN_VOLUMES:
-        s.sentence = arena_printf(&p->arena, "finds nothing in pool %.*s where its volumes are",
-                                  SPAN_ARG(option_name(o)));
-        s.fix = arena_printf(&p->arena, "let pool %.*s buy in the zones of its volumes",
-                             SPAN_ARG(option_name(o)));
-        break;
     case OPEN_TOPOLOGY:
-        stop_topology(p, o, &s);
+        about.try = s.try;
+        stop_placed(&about, o, &s);
         break;
     case OPEN_MIN_VALUES:
         stop_values(p, o, t, &s);
@@ -322,58 +298,23 @@ static struct stop stop_of(struct plan *p, struct trial *t, uint32_t option, uin
     return s;
 }
 
-/* --- nodes --- */
-
-/* Nodes that nothing but room stops, and the one among them with the most of what lacks. */
-static struct span nodes_line(struct plan *p, struct trial *t, uint32_t class_id)
+void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
+                      enum outcome outcome, struct plan_unschedulable *out)
 {
     const struct world *w = p->world;
     const struct pod_class *k = &w->classes.items[class_id];
-    const amount *requests = classes_requests(&w->classes, class_id);
-    const struct attempt *try = &w->classes.attempts[k->first_attempt + k->attempt_count - 1];
-    uint32_t looked = 0, suiting = 0, best_row = 0, column = 0;
-    amount most = -1;
-    for (uint32_t row = 0; row < w->node_count; row++) {
-        if (w->nodes[row].leaving)
-            continue;
-        looked++;
-        if (world_suits(w, try, w->profile_of[row], NULL) != FIT_YES)
-            continue;
-        suiting++;
-        int32_t lacks = short_column(w, requests, trial_left(t, row));
-        if (lacks >= 0 && (most < 0 || (uint32_t)lacks == column) &&
-            trial_left(t, row)[lacks] > most) {
-            column = (uint32_t)lacks;
-            most = trial_left(t, row)[lacks];
-            best_row = row;
-        }
-    }
-    if (looked == 0)
-        return SPAN("nodes: there are none");
-    if (suiting == 0)
-        return arena_printf(&p->arena, "nodes: %u looked at; taints or labels of each keep it off",
-                            looked);
-    if (most < 0)
-        return arena_printf(&p->arena, "nodes: %u looked at; none has room", looked);
-    return arena_printf(&p->arena, "nodes: %u looked at; none has %.*s free (most: %.*s, %.*s)",
-                        looked, SPAN_ARG(amount_text(p, column, requests[column])),
-                        SPAN_ARG(w->nodes[best_row].name), SPAN_ARG(amount_text(p, column, most)));
-}
-
-void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, enum outcome outcome,
-                      struct plan_unschedulable *out)
-{
-    const struct world *w = p->world;
+    struct group_question q = {p, t, class_id, pods,
+                               &w->classes.attempts[k->first_attempt + k->attempt_count - 1]};
     struct span *details = ARENA_ARRAY(&p->arena, struct span, (size_t)w->option_count + 1);
     struct stop nearest = {.rule = OPEN_YES};
     for (uint32_t i = 0; i < w->option_count; i++) {
-        struct stop s = stop_of(p, t, i, class_id);
+        struct stop s = stop_of(&q, i);
         details[i] = arena_printf(&p->arena, "pool %.*s: it %.*s",
                                   SPAN_ARG(option_name(&w->options[i])), SPAN_ARG(s.sentence));
         if (s.rule > nearest.rule)
             nearest = s;
     }
-    details[w->option_count] = nodes_line(p, t, class_id);
+    details[w->option_count] = nodes_refuse(&q);
     out->reason = outcome == OUTCOME_RESERVED ? UNSCHEDULABLE_RESERVED : UNSCHEDULABLE;
     out->message = arena_printf(&p->arena, "%.*s. Fix: %.*s", SPAN_ARG(nearest.sentence),
                                 SPAN_ARG(nearest.fix));

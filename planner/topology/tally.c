@@ -217,6 +217,49 @@ bool tally_domains(const struct tally *t, const struct pod_class *k, const struc
     return free;
 }
 
+/* --- one group by itself --- */
+
+const uint32_t *tally_counts(const struct tally *t, uint32_t group)
+{
+    return counts_of(t, group);
+}
+
+uint32_t tally_host_count(const struct tally *t, uint32_t group, uint32_t target)
+{
+    return (uint32_t)host_count(t, group, target);
+}
+
+uint32_t tally_total(const struct tally *t, uint32_t group)
+{
+    return t->totals[group];
+}
+
+bool tally_counts_class(const struct pod_class *k, uint32_t group)
+{
+    return counts_class(k, group);
+}
+
+void tally_group_domains(const struct tally *t, const struct pod_class *k,
+                         const struct attempt *try, uint32_t group, uint64_t *out)
+{
+    all_domains(key_at(t, group_at(t, group)->key), out);
+    cut_domains(t, k, try, group, out);
+}
+
+void tally_spread_domains(const struct tally *t, const struct attempt *try, uint32_t group,
+                          uint64_t *out)
+{
+    const struct topology_group *x = group_at(t, group);
+    const struct topology_key *key = key_at(t, x->key);
+    const struct signature *s = &t->world->classes.signatures[try->signature];
+    const struct requirement *asked = requirements_get(&s->strict, key->key);
+    bool own = t->world->topology.filters[x->filter].by_affinity;
+    memcpy(out, x->domains, key->words * sizeof(*out));
+    for (BITS_EACH(d, out, key->words))
+        if (own && !pod_domain(t, asked, x->key, d))
+            bits_drop(out, d);
+}
+
 static enum answer row_group(const struct tally *t, const struct pod_class *k,
                                    const struct attempt *try, uint32_t g, uint32_t row)
 {
@@ -251,21 +294,21 @@ enum answer tally_row(const struct tally *t, const struct pod_class *k,
     return worst;
 }
 
-struct tally_load tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                     uint32_t key, uint32_t domain)
 {
-    struct tally_load load = {0};
+    uint64_t own = 0, others = 0;
     for (uint32_t i = 0; i < try->group_count; i++) {
         const struct topology_group *x = group_at(t, try->groups[i]);
         if (x->key == key && x->kind == TOPOLOGY_SPREAD)
-            load.own += counts_of(t, try->groups[i])[domain];
+            own += counts_of(t, try->groups[i])[domain];
     }
     for (uint32_t i = 0; i < k->ties.counted_by_count; i++) {
         const struct topology_group *x = group_at(t, k->ties.counted_by[i]);
         if (x->key == key && x->kind == TOPOLOGY_SPREAD)
-            load.others += counts_of(t, k->ties.counted_by[i])[domain];
+            others += counts_of(t, k->ties.counted_by[i])[domain];
     }
-    return load;
+    return own << 32 | (others > UINT32_MAX ? UINT32_MAX : others);
 }
 
 uint64_t tally_version(const struct tally *t, const struct attempt *try)

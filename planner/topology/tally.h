@@ -44,12 +44,22 @@ enum answer tally_row(const struct tally *t, const struct pod_class *k,
  * has. False when some group needs the key to be there: a node without it will not do. */
 bool tally_domains(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                    uint32_t key, uint64_t *out);
-/* Pods in a domain that the attempt's own spread constraints count, and those that others' do. */
-struct tally_load {
-    uint64_t own, others;
-};
-struct tally_load tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+/* How full a domain is for spreading pods like these: less is better. */
+uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                     uint32_t key, uint32_t domain);
+/* What one group says by itself, for those who have to explain it. Numbers by domain of a group whose
+ * key is not hostname; on one target of a hostname group; in all. */
+const uint32_t *tally_counts(const struct tally *t, uint32_t group);
+uint32_t tally_host_count(const struct tally *t, uint32_t group, uint32_t target);
+uint32_t tally_total(const struct tally *t, uint32_t group);
+/* Whether pods of the class count for it. */
+bool tally_counts_class(const struct pod_class *k, uint32_t group);
+/* The domains of its key, not hostname, that it leaves the attempt. */
+void tally_group_domains(const struct tally *t, const struct pod_class *k,
+                         const struct attempt *try, uint32_t group, uint64_t *out);
+/* The domains whose numbers a spread compares for the attempt. */
+void tally_spread_domains(const struct tally *t, const struct attempt *try, uint32_t group,
+                          uint64_t *out);
 /* Changes with every move that could change an answer to the attempt. */
 uint64_t tally_version(const struct tally *t, const struct attempt *try);
 

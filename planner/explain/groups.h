@@ -1,0 +1,25 @@
+/* groups: what topology groups say against an attempt, in words. */
+#ifndef PLANNER_EXPLAIN_GROUPS_H
+#define PLANNER_EXPLAIN_GROUPS_H
+
+#include "planner/explain/words.h"
+
+struct group_question {
+    struct plan *p;
+    struct trial *t;
+    uint32_t class_id;
+    uint32_t pods; /* of the class that wait for the answer */
+    const struct attempt *try;
+};
+
+/* Why a new node of the option will not do, though types, limits and, by themselves, volumes would
+ * allow it: the first group that leaves nothing by itself, else that they leave nothing together. */
+void groups_refuse_option(const struct group_question *q, uint32_t option, struct span *sentence_out,
+                          struct span *fix_out);
+/* "its spread over topology.kubernetes.io/zone (maxSkew 1: a 3, b 1)" */
+struct span groups_name(const struct group_question *q, uint32_t group);
+/* By topology key the domains in which the option can buy room for the attempt: within limits, where its
+ * volumes are. */
+void groups_buys(const struct group_question *q, uint32_t option, uint32_t key, uint64_t *out);
+
+#endif

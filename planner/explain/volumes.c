@@ -1,0 +1,160 @@
+#include "planner/explain/volumes.h"
+
+#include "planner/volumes_inner.h"
+
+struct span volumes_shared_name(const struct volumes *v, uint32_t number)
+{
+    for (uint32_t i = 0; i < v->claims.count; i++)
+        if (v->facts[i].shared == number)
+            return ((const struct volume_claim *)v->claims.items[i])->meta.name;
+    return SPAN("?");
+}
+
+/* The facts of the pod's claim number i; NULL: it is not there. The world has worked them out. */
+static const struct volume_facts *facts_at(const struct world *w, const struct pod *pod, uint32_t i)
+{
+    int32_t at = object_index_look(&w->volumes.claims, pod->meta.ns, pod->volumes.items[i].claim);
+    return at >= 0 && w->volumes.facts[at].known ? &w->volumes.facts[at] : NULL;
+}
+
+/* Of one alternative, as short as it can be said: most are a zone. */
+static void put_place(struct buf *b, struct plan *p, const struct requirements *r)
+{
+    const struct requirement *zone = requirements_get(r, SYM_ZONE);
+    if (r->count == 1 && zone != NULL && !zone->complement && zone->count != 0) {
+        for (uint32_t i = 0; i < zone->count; i++)
+            buf_addf(b, "%s%.*s", i == 0 ? "" : i + 1 == zone->count ? " or " : ", ",
+                     SPAN_ARG(sym_text(p->syms, zone->values[i])));
+        return;
+    }
+    struct buf text = {0};
+    requirements_put(&text, r, p->syms);
+    buf_addf(b, "%.*s", SPAN_ARG(buf_span(&text)));
+    buf_release(&text);
+}
+
+static struct span place_of(struct plan *p, const struct volume_facts *f)
+{
+    struct buf b = {0};
+    for (uint32_t i = 0; i < f->alternatives.count && i < WORDS_LISTED; i++) {
+        buf_addf(&b, "%s", i != 0 ? " or " : "");
+        put_place(&b, p, &f->alternatives.items[i]);
+    }
+    if (f->alternatives.count > WORDS_LISTED)
+        buf_addf(&b, " or %u more", f->alternatives.count - WORDS_LISTED);
+    return words_take(p, &b);
+}
+
+struct span volumes_where(struct plan *p, uint32_t class_id)
+{
+    const struct pod *pod = p->world->classes.items[class_id].example;
+    struct buf b = {0};
+    for (uint32_t i = 0; i < pod->volumes.count; i++) {
+        const struct volume_facts *f = facts_at(p->world, pod, i);
+        if (f != NULL && f->alternatives.count != 0)
+            buf_addf(&b, "%s%.*s is in %.*s", b.len != 0 ? ", " : "",
+                     SPAN_ARG(pod->volumes.items[i].claim), SPAN_ARG(place_of(p, f)));
+    }
+    return words_take(p, &b);
+}
+
+/* Whether a node that meets these requirements can be where the volume is. */
+static bool can_be_at(const struct world *w, const struct requirements *r,
+                      const struct volume_facts *f)
+{
+    for (uint32_t i = 0; i < f->alternatives.count; i++)
+        if (requirements_compatible(r, &f->alternatives.items[i], w->rules.well_known, w->syms,
+                                    NULL, NULL))
+            return true;
+    return f->alternatives.count == 0;
+}
+
+static bool holds(const struct world *w, const struct trial *t, uint32_t spec, uint32_t class_id)
+{
+    const struct spec *s = &t->specs.items[spec];
+    const amount *requests = classes_requests(&w->classes, class_id);
+    const amount *budget = world_vector(w, t->budgets, s->option);
+    for (BITS_EACH(type, s->types, w->types.words))
+        if (spec_type_holds(w, s, type, requests) &&
+            vector_fits(world_vector(w, w->types.capacity, type), budget, w->column_count))
+            return true;
+    return false;
+}
+
+/* The key on which a node that meets these requirements is in none of the places; SYM_NONE: they differ. */
+static const struct requirement *elsewhere(const struct world *w, const struct requirements *r,
+                                           const struct volume_facts *f)
+{
+    sym bad = SYM_NONE;
+    requirements_compatible(r, &f->alternatives.items[0], w->rules.well_known, w->syms, &bad, NULL);
+    return bad != SYM_NONE ? requirements_get(r, bad) : NULL;
+}
+
+struct told {
+    struct span *sentence, *fix;
+};
+
+/* One volume is where the pool, or the pod itself, does not go. */
+static bool tell_one(struct plan *p, const struct spec *s, uint32_t class_id, struct told out)
+{
+    const struct world *w = p->world;
+    const struct option *o = &w->options[s->option];
+    const struct pod *pod = w->classes.items[class_id].example;
+    struct span pool = option_name(o);
+    for (uint32_t i = 0; i < pod->volumes.count; i++) {
+        const struct volume_facts *f = facts_at(w, pod, i);
+        if (f == NULL || can_be_at(w, &s->requirements, f))
+            continue;
+        struct span place = place_of(p, f), claim = pod->volumes.items[i].claim;
+        const struct requirement *only = elsewhere(w, &s->requirements, f);
+        struct span to = only != NULL ? words_requirement(p, only) : SPAN("other nodes");
+        bool pools = !can_be_at(w, &o->requirements, f);
+        *out.sentence = arena_printf(&p->arena, "has volume claim %.*s in %.*s; %s%.*s %s %.*s",
+                                     SPAN_ARG(claim), SPAN_ARG(place), pools ? "pool " : "it asks",
+                                     SPAN_ARG(pools ? pool : SPAN("")), pools ? "has" : "for",
+                                     SPAN_ARG(to));
+        *out.fix = pools ? arena_printf(&p->arena, "let pool %.*s buy in %.*s", SPAN_ARG(pool),
+                                        SPAN_ARG(place))
+                         : arena_printf(&p->arena, "let the pod go to %.*s", SPAN_ARG(place));
+        return true;
+    }
+    return false;
+}
+
+static void refuse(struct plan *p, const struct trial *t, uint32_t class_id, uint32_t spec,
+                   bool apart, struct told out)
+{
+    const struct spec *s = &t->specs.items[spec];
+    struct span pool = option_name(&p->world->options[s->option]);
+    if (tell_one(p, s, class_id, out))
+        return;
+    struct span where = volumes_where(p, class_id);
+    if (apart) {
+        *out.sentence = arena_printf(&p->arena, "has volumes that no node of pool %.*s reaches all: %.*s",
+                                     SPAN_ARG(pool), SPAN_ARG(where));
+        *out.fix = SPAN("put its volumes into one zone");
+        return;
+    }
+    *out.sentence = arena_printf(&p->arena,
+                                 "has its volumes where pool %.*s can buy no room for it: %.*s",
+                                 SPAN_ARG(pool), SPAN_ARG(where));
+    *out.fix = arena_printf(&p->arena, "let pool %.*s buy a larger type where they are", SPAN_ARG(pool));
+}
+
+bool volumes_near_option(struct plan *p, struct trial *t, uint32_t class_id,
+                         const struct attempt *try, uint32_t option, struct span *sentence_out,
+                         struct span *fix_out)
+{
+    int32_t spec = specs_narrow(&t->specs, option, try);
+    if (spec < 0 || try->where_count == 0)
+        return true;
+    bool apart = true;
+    for (uint32_t i = 0; i < try->where_count; i++) {
+        int32_t to = specs_narrow_to(&t->specs, (uint32_t)spec, try->where[i]);
+        if (to >= 0 && holds(p->world, t, (uint32_t)to, class_id))
+            return true;
+        apart = apart && to < 0;
+    }
+    refuse(p, t, class_id, (uint32_t)spec, apart, (struct told){sentence_out, fix_out});
+    return false;
+}

@@ -1,0 +1,25 @@
+/* words: values of the planner as a person reads them. Everything returned lives in the plan. */
+#ifndef PLANNER_EXPLAIN_WORDS_H
+#define PLANNER_EXPLAIN_WORDS_H
+
+#include "planner/plan.h"
+#include "planner/trial.h"
+
+enum { WORDS_LISTED = 6 }; /* of a list; then "and N more" */
+
+struct span words_amount(struct plan *p, uint32_t column, amount value); /* "200 CPUs" */
+struct span words_requirement(struct plan *p, const struct requirement *r);
+struct span words_taint(struct plan *p, const struct taint *t);
+/* What follows "a pod": " with app=web", " with app in (a, b) and !canary in namespace x"; nothing when it
+ * is any. `ns` is the namespace that goes without saying. */
+struct span words_selector(struct plan *p, const struct topology_watch *w, sym ns);
+/* "a, b and c"; "none" of an empty set. */
+struct span words_domains(struct plan *p, const struct topology_key *k, const uint64_t *set);
+/* "a 3, b 1": numbers by domain of the set. */
+struct span words_counts(struct plan *p, const struct topology_key *k, const uint64_t *set,
+                         const uint32_t *counts);
+struct span words_key(const struct plan *p, const struct topology_group *g);
+/* Takes the text out of the buffer into the plan. */
+struct span words_take(struct plan *p, struct buf *b);
+
+#endif

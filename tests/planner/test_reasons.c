@@ -1,0 +1,291 @@
+/* Why a pod has no place: names and numbers of the sentence, rule by rule, and that the fix it names is
+ * one: the same cluster with the fix applied is planned again. */
+#include "support_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define ZONE "topology.kubernetes.io/zone"
+#define HOST "kubernetes.io/hostname"
+#define POOL_IN(zones_)                                                                            \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"                \
+    "spec: {template: {spec: {requirements: [{key: " ZONE ", operator: In, values: [" zones_       \
+    "]}]}}}\n"
+#define PLAIN_POOL                                                                                 \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"                \
+    "spec: {template: {spec: {requirements: []}}}\n"
+#define NODE(name_, zone_, room_)                                                                  \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {" ZONE ": " zone_ ", " \
+    HOST ": " name_ "}}\nstatus: {capacity: {" room_ ", pods: 10}, allocatable: {" room_           \
+    ", pods: 10}}\n"
+#define POD_META(name_, labels_)                                                                   \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {" labels_ "}}\n"
+#define ASKS "containers: [{name: c, resources: {requests: {cpu: 100m}}}]"
+#define PENDING                                                                                    \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: "       \
+    "Unschedulable}]}\n"
+#define POD(name_, labels_, spec_)                                                                 \
+    POD_META(name_, labels_) "spec: {" ASKS ", " spec_ "}\n" PENDING
+#define BOUND(name_, node_, labels_, spec_)                                                        \
+    POD_META(name_, labels_) "spec: {nodeName: " node_ ", " ASKS spec_ "}\nstatus: {phase: Running}\n"
+#define SPREAD(key_, skew_, more_)                                                                 \
+    "topologySpreadConstraints: [{topologyKey: " key_ ", maxSkew: " skew_                          \
+    ", whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: web}}" more_ "}]"
+#define NEAR(kind_, key_, app_)                                                                    \
+    "affinity: {" kind_ ": {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " key_  \
+    ", labelSelector: {matchLabels: {app: " app_ "}}}]}}"
+#define LIKE_NEAR(kind_, key_, app_)                                                               \
+    "affinity: {" kind_ ": {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, "        \
+    "podAffinityTerm: {topologyKey: " key_ ", labelSelector: {matchLabels: {app: " app_ "}}}}]}}"
+#define NO_ROOM "cpu: 100m, memory: 1Gi" /* once a pod is there */
+#define NEVER "cpu: 50m, memory: 1Gi"
+#define ROOM "cpu: 8, memory: 8Gi"
+
+#define CLAIM(name_, volume_)                                                                      \
+    "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " name_               \
+    ", annotations: {pv.kubernetes.io/bind-completed: \"yes\"}}\n"                                \
+    "spec: {storageClassName: s, volumeName: " volume_ "}\n"
+#define VOLUME(name_, zone_)                                                                       \
+    "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " name_ "}\n"                   \
+    "spec: {csi: {driver: csi.example.com, volumeHandle: " name_                                   \
+    "}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: " ZONE             \
+    ", operator: In, values: [" zone_ "]}]}]}}}\n"
+#define USES(claims_) "volumes: [" claims_ "]"
+#define USE(claim_) "{name: " claim_ ", persistentVolumeClaim: {claimName: " claim_ "}}"
+#define CSI_NODE(node_, limit_)                                                                    \
+    "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: " node_                   \
+    "}\nspec: {drivers: [{name: csi.example.com, nodeID: x, allocatable: {count: " limit_ "}}]}\n"
+#define SMALL_TYPES(limit_)                                                                        \
+    "---\nkind: InstanceTypes\nitems:\n- {name: t, resources: {cpu: 4, memory: 8Gi, pods: 10}, "   \
+    "volumeLimits: {csi.example.com: " limit_ "}, offerings: [{zone: a, capacity: spot, price: "   \
+    "0.1}, {zone: b, capacity: spot, price: 0.1}]}\n"
+
+struct reason_row {
+    const char *label;
+    const char *objects;
+    const char *message; /* of pod a */
+    const char *detail;  /* one of its details; NULL: not asked */
+    const char *fixed;   /* with the fix applied, in which a has a place; NULL: not tried */
+};
+
+static const struct plan_unschedulable *plan_of(struct cluster *c, const char *objects)
+{
+    cluster_init(c);
+    cluster_types_c0(c);
+    cluster_add(c, objects);
+    cluster_plan(c);
+    return cluster_failed(c, "a");
+}
+
+static bool has_detail(const struct plan_unschedulable *u, const char *detail)
+{
+    for (uint32_t i = 0; i < u->detail_count; i++)
+        if (span_eq(u->details[i], span_of(detail)))
+            return true;
+    return false;
+}
+
+static void check_row(const struct reason_row *row)
+{
+    struct cluster c;
+    const struct plan_unschedulable *u = plan_of(&c, row->objects);
+    if (u == NULL)
+        fail_msg("%s: it has a place:\n%.*s", row->label, SPAN_ARG(cluster_summary(&c)));
+    if (!span_eq(u->message, span_of(row->message)))
+        fail_msg("%s: got:\n%.*s\nwant:\n%s", row->label, SPAN_ARG(u->message), row->message);
+    if (row->detail != NULL && !has_detail(u, row->detail))
+        fail_msg("%s: got:\n%.*s\nwant:\n%s", row->label,
+                 SPAN_ARG(u->detail_count != 0 ? u->details[u->detail_count - 1] : SPAN("")), row->detail);
+    cluster_release(&c);
+    if (row->fixed == NULL)
+        return;
+    u = plan_of(&c, row->fixed);
+    if (u != NULL)
+        fail_msg("%s: the fix is none: %.*s", row->label, SPAN_ARG(u->message));
+    cluster_release(&c);
+}
+
+#define CHECK_ROWS(rows_)                                                                          \
+    for (size_t i_ = 0; i_ < COUNT_OF(rows_); i_++)                                                \
+    check_row(&(rows_)[i_])
+
+#define N1 NODE("n1", "test-zone-1", NO_ROOM)
+#define N2 NODE("n2", "test-zone-2", NO_ROOM)
+#define N3 NODE("n3", "test-zone-3", NEVER)
+#define IN_1_AND_2 POOL_IN("test-zone-1, test-zone-2")
+#define WEB_1 BOUND("w1", "n1", "app: web", "")
+#define WEB_2 BOUND("w2", "n2", "app: web", "")
+
+static void spread(void **state)
+{
+    (void)state;
+    static const struct reason_row rows[] = {
+        {"a zone lags behind in which the pool does not buy",
+         IN_1_AND_2 N1 N2 N3 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "1", "")),
+         "would break its spread over topology.kubernetes.io/zone (maxSkew 1: test-zone-1 1, test-zone-2 1, "
+         "test-zone-3 0); pool default can buy room for it only in test-zone-1 and test-zone-2. Fix: raise maxSkew "
+         "over topology.kubernetes.io/zone to 2, or let pool default buy in test-zone-3", "nodes: 3 looked at; none has 0.1 CPUs free (most: n3, 0.05 CPUs)",
+         IN_1_AND_2 N1 N2 N3 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "2", ""))},
+        {"the other fix",
+         IN_1_AND_2 N1 N2 N3 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "1", "")), "would break its spread over topology.kubernetes.io/zone (maxSkew 1: test-zone-1 1, test-zone-2 1, "
+         "test-zone-3 0); pool default can buy room for it only in test-zone-1 and test-zone-2. Fix: raise maxSkew "
+         "over topology.kubernetes.io/zone to 2, or let pool default buy in test-zone-3", NULL,
+         PLAIN_POOL N1 N2 N3 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "1", ""))},
+        {"three pods that must go where one zone is bought",
+         POOL_IN("test-zone-1") NODE("n2", "test-zone-2", NEVER) N3 POD("1c", "app: web", SPREAD(ZONE, "1", "")) POD("1b", "app: web", SPREAD(ZONE, "1", ""))
+         POD("a", "app: web", SPREAD(ZONE, "1", "")),
+         "would break its spread over topology.kubernetes.io/zone (maxSkew 1: test-zone-1 1, test-zone-2 0, "
+         "test-zone-3 0); pool default can buy room for it only in test-zone-1. Fix: raise maxSkew over "
+         "topology.kubernetes.io/zone to 3, or let pool default buy in test-zone-2 and test-zone-3", NULL,
+         POOL_IN("test-zone-1") NODE("n2", "test-zone-2", NEVER) N3 POD("a", "app: web", SPREAD(ZONE, "3", "")) POD("1b", "app: web", SPREAD(ZONE, "3", ""))
+         POD("1c", "app: web", SPREAD(ZONE, "3", ""))},
+        {"three pods: the other fix",
+         POOL_IN("test-zone-1") NODE("n2", "test-zone-2", NEVER) N3 POD("1c", "app: web", SPREAD(ZONE, "1", "")) POD("1b", "app: web", SPREAD(ZONE, "1", ""))
+         POD("a", "app: web", SPREAD(ZONE, "1", "")), "would break its spread over topology.kubernetes.io/zone (maxSkew 1: test-zone-1 1, test-zone-2 0, "
+         "test-zone-3 0); pool default can buy room for it only in test-zone-1. Fix: raise maxSkew over "
+         "topology.kubernetes.io/zone to 3, or let pool default buy in test-zone-2 and test-zone-3", NULL,
+         PLAIN_POOL NODE("n2", "test-zone-2", NEVER) N3 POD("1c", "app: web", SPREAD(ZONE, "1", "")) POD("1b", "app: web", SPREAD(ZONE, "1", ""))
+         POD("a", "app: web", SPREAD(ZONE, "1", ""))},
+        {"fewer zones than minDomains",
+         IN_1_AND_2 N1 N2 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "1", ", minDomains: 3")), "would break its spread over topology.kubernetes.io/zone (maxSkew 1, minDomains 3: test-zone-1 1, "
+         "test-zone-2 1); pool default can buy room for it only in test-zone-1 and test-zone-2. Fix: raise maxSkew "
+         "over topology.kubernetes.io/zone to 2", "nodes: 2 looked at; none has 0.1 CPUs free (most: n1, 0 CPUs)",
+         IN_1_AND_2 N1 N2 WEB_1 WEB_2 POD("a", "app: web", SPREAD(ZONE, "2", ", minDomains: 3"))},
+        {"a label that no pool sets", PLAIN_POOL POD("a", "app: web", SPREAD("example.com/rack", "1", "")), "needs label example.com/rack on its node, for spread, and pool default does not set it. Fix: add "
+         "example.com/rack to the labels or requirements of pool default", "nodes: there are none",
+         "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: {metadata: {labels: "
+         "{example.com/rack: r1}}, spec: {requirements: []}}}\n" POD("a", "app: web", SPREAD("example.com/rack", "1", ""))},
+        {"a host is full and nothing is bought",
+         POOL_IN("test-zone-9") NODE("n1", "test-zone-1", ROOM) WEB_1 POD("a", "app: web", SPREAD(HOST, "1", "")), "finds no type in pool default: the pool's own requirements and DaemonSets leave none. Fix: loosen the "
+         "requirements of pool default", "nodes: 1 looked at; 1 refused by its spread over kubernetes.io/hostname (maxSkew 1)", NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void affinity(void **state)
+{
+    (void)state;
+    static const struct reason_row rows[] = {
+        {"to nobody", PLAIN_POOL POD("a", "app: web", NEAR("podAffinity", ZONE, "db")), "must be where a pod with app=db is (same topology.kubernetes.io/zone), and no such pod has a place. Fix: "
+         "run a pod with app=db, or make the affinity a preferred one", "nodes: there are none",
+         PLAIN_POOL POD("a", "app: web", LIKE_NEAR("podAffinity", ZONE, "db"))},
+        {"to nobody: with such a pod", PLAIN_POOL POD("a", "app: web", NEAR("podAffinity", ZONE, "db")), "must be where a pod with app=db is (same topology.kubernetes.io/zone), and no such pod has a place. Fix: "
+         "run a pod with app=db, or make the affinity a preferred one", "nodes: there are none",
+         PLAIN_POOL POD("a", "app: web", NEAR("podAffinity", ZONE, "db")) POD("b", "app: db", "priority: 0")},
+        {"to a pod where the pool does not buy",
+         POOL_IN("test-zone-1") NODE("n3", "test-zone-3", NO_ROOM) BOUND("d", "n3", "app: db", "") POD("a", "app: web", NEAR("podAffinity", ZONE, "db")),
+         "must be where a pod with app=db is (same topology.kubernetes.io/zone: test-zone-3 1); pool default can "
+         "buy room for it only in test-zone-1. Fix: let pool default buy in test-zone-3, or make the affinity a "
+         "preferred one", "nodes: 1 looked at; none has 0.1 CPUs free (most: n3, 0 CPUs)",
+         POOL_IN("test-zone-1, test-zone-3") NODE("n3", "test-zone-3", NO_ROOM) BOUND("d", "n3", "app: db", "") POD("a", "app: web", NEAR("podAffinity", ZONE, "db"))},
+        {"to a pod on a full node",
+         PLAIN_POOL NODE("n3", "test-zone-3", NO_ROOM) BOUND("d", "n3", "app: db", "") POD("a", "app: web", NEAR("podAffinity", HOST, "db")),
+         "must be on the node of a pod with app=db; there is 1, but not on a node with room for it. Fix: make the "
+         "affinity a preferred one", "nodes: 1 looked at; none has 0.1 CPUs free (most: n3, 0 CPUs)",
+         PLAIN_POOL NODE("n3", "test-zone-3", NO_ROOM) BOUND("d", "n3", "app: db", "") POD("a", "app: web", LIKE_NEAR("podAffinity", HOST, "db"))},
+        {"a preference besides is not to blame",
+         PLAIN_POOL POD("a", "app: web", "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " ZONE
+         ", labelSelector: {matchLabels: {app: db}}}], preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "
+         "{topologyKey: " ZONE ", labelSelector: {matchLabels: {app: aa}}}}]}}"),
+         "must be where a pod with app=db is (same topology.kubernetes.io/zone), and no such pod has a place. Fix: "
+         "run a pod with app=db, or make the affinity a preferred one", NULL, NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void anti_affinity(void **state)
+{
+    (void)state;
+    static const struct reason_row rows[] = {
+        {"every zone is taken",
+         IN_1_AND_2 N1 N2 WEB_1 WEB_2 POD("a", "app: web", NEAR("podAntiAffinity", ZONE, "web")), "keeps away from pods with app=web (same topology.kubernetes.io/zone: test-zone-1 1, test-zone-2 1); pool "
+         "default can buy room for it only in test-zone-1 and test-zone-2. Fix: let pool default buy in "
+         "test-zone-3, or make the anti-affinity a preferred one", "nodes: 2 looked at; none has 0.1 CPUs free (most: n1, 0 CPUs)",
+         POOL_IN("test-zone-1, test-zone-2, test-zone-3") N1 N2 WEB_1 WEB_2 POD("a", "app: web", NEAR("podAntiAffinity", ZONE, "web"))},
+        {"every zone is taken: preferred",
+         IN_1_AND_2 N1 N2 WEB_1 WEB_2 POD("a", "app: web", NEAR("podAntiAffinity", ZONE, "web")), "keeps away from pods with app=web (same topology.kubernetes.io/zone: test-zone-1 1, test-zone-2 1); pool "
+         "default can buy room for it only in test-zone-1 and test-zone-2. Fix: let pool default buy in "
+         "test-zone-3, or make the anti-affinity a preferred one", "nodes: 2 looked at; none has 0.1 CPUs free (most: n1, 0 CPUs)",
+         IN_1_AND_2 N1 N2 WEB_1 WEB_2 POD("a", "app: web", LIKE_NEAR("podAntiAffinity", ZONE, "web"))},
+        {"another pod keeps it away",
+         IN_1_AND_2 N1 N2 BOUND("d1", "n1", "app: db", ", " NEAR("podAntiAffinity", ZONE, "web"))
+         BOUND("d2", "n2", "app: db", ", " NEAR("podAntiAffinity", ZONE, "web")) POD("a", "app: web", "priority: 0"),
+         "is kept away by default/d1 and 1 more, whose anti-affinity wants no such pod in the same "
+         "topology.kubernetes.io/zone (test-zone-1 1, test-zone-2 1); pool default can buy room for it only in "
+         "test-zone-1 and test-zone-2. Fix: let pool default buy in test-zone-3, or make the anti-affinity of "
+         "default/d1 and 1 more a preferred one", "nodes: 2 looked at; none has 0.1 CPUs free (most: n1, 0 CPUs)",
+         POOL_IN("test-zone-1, test-zone-2, test-zone-3") N1 N2 BOUND("d1", "n1", "app: db", ", " NEAR("podAntiAffinity", ZONE, "web"))
+         BOUND("d2", "n2", "app: db", ", " NEAR("podAntiAffinity", ZONE, "web")) POD("a", "app: web", "priority: 0")},
+        {"another pod on the node",
+         POOL_IN("test-zone-9") NODE("n1", "test-zone-1", ROOM) BOUND("d1", "n1", "app: db", ", " NEAR("podAntiAffinity", HOST, "web"))
+         POD("a", "app: web", "priority: 0"), "finds no type in pool default: the pool's own requirements and DaemonSets leave none. Fix: loosen the "
+         "requirements of pool default", "nodes: 1 looked at; 1 refused by the anti-affinity of default/d1 over kubernetes.io/hostname", NULL},
+        {"near and away from the same",
+         PLAIN_POOL NODE("n1", "test-zone-1", NO_ROOM) BOUND("d1", "n1", "app: db, x: one", "")
+         POD("a", "app: web", "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " ZONE
+         ", labelSelector: {matchLabels: {app: db}}}]}, podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+         "[{topologyKey: " ZONE ", labelSelector: {matchExpressions: [{key: x, operator: Exists}]}}]}}"), "finds no node of pool default that all of these allow: its affinity to pods with app=db over "
+         "topology.kubernetes.io/zone (test-zone-1 1); its anti-affinity to pods with x over "
+         "topology.kubernetes.io/zone (test-zone-1 1). Fix: make one of them a preferred one", NULL, NULL},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void volumes(void **state)
+{
+    (void)state;
+    static const struct reason_row rows[] = {
+        {"a volume where the pool does not buy",
+         POOL_IN("test-zone-1") NODE("n1", "test-zone-1", ROOM) CLAIM("data", "v") VOLUME("v", "test-zone-2") POD("a", "", USES(USE("data"))),
+         "has volume claim data in test-zone-2; pool default has topology.kubernetes.io/zone In [test-zone-1]. Fix: "
+         "let pool default buy in test-zone-2", "nodes: 1 looked at; 1 is not where its volumes are",
+         POOL_IN("test-zone-1, test-zone-2") NODE("n1", "test-zone-1", ROOM) CLAIM("data", "v") VOLUME("v", "test-zone-2") POD("a", "", USES(USE("data")))},
+        {"a volume where what is sold is too small",
+         SMALL_TYPES("9") PLAIN_POOL CLAIM("data", "v") VOLUME("v", "a")
+         POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}], " USES(USE("data")) "}\n" PENDING,
+         "asks for 5 CPUs; the largest type that pool default may buy has 4 CPUs for pods. Fix: let pool default "
+         "buy a type with 5 CPUs or more", "nodes: there are none",
+         SMALL_TYPES("9") "- {name: u, resources: {cpu: 8, memory: 8Gi, pods: 10}, offerings: [{zone: a, capacity: spot, price: 1}]}\n"
+         PLAIN_POOL CLAIM("data", "v") VOLUME("v", "a")
+         POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}], " USES(USE("data")) "}\n" PENDING},
+        {"a volume where only the other zone has a large type",
+         SMALL_TYPES("9") "- {name: u, resources: {cpu: 8, memory: 8Gi, pods: 10}, offerings: [{zone: b, capacity: spot, price: 1}]}\n"
+         PLAIN_POOL CLAIM("data", "v") VOLUME("v", "a")
+         POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}], " USES(USE("data")) "}\n" PENDING,
+         "has its volumes where pool default can buy no room for it: data is in a. Fix: let pool default buy a "
+         "larger type where they are", "nodes: there are none",
+         SMALL_TYPES("9") "- {name: u, resources: {cpu: 8, memory: 8Gi, pods: 10}, offerings: [{zone: a, capacity: spot, price: 1}]}\n"
+         PLAIN_POOL CLAIM("data", "v") VOLUME("v", "a")
+         POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}], " USES(USE("data")) "}\n" PENDING},
+        {"two volumes apart",
+         PLAIN_POOL CLAIM("data", "v") VOLUME("v", "test-zone-2") CLAIM("logs", "u") VOLUME("u", "test-zone-1")
+         POD("a", "", USES(USE("data") ", " USE("logs"))),
+         "has volumes that no node of pool default reaches all: data is in test-zone-2, logs is in test-zone-1. "
+         "Fix: put its volumes into one zone", "nodes: there are none", NULL},
+        {"a volume in another zone than the pod asks for",
+         PLAIN_POOL CLAIM("data", "v") VOLUME("v", "test-zone-2") POD("a", "", "nodeSelector: {" ZONE ": test-zone-1}, " USES(USE("data"))),
+         "has volume claim data in test-zone-2; it asks for topology.kubernetes.io/zone In [test-zone-1]. Fix: let "
+         "the pod go to test-zone-2", "nodes: there are none", PLAIN_POOL CLAIM("data", "v") VOLUME("v", "test-zone-2") POD("a", "", "nodeSelector: {" ZONE ": test-zone-2}, " USES(USE("data")))},
+        {"more than a node attaches",
+         SMALL_TYPES("1") PLAIN_POOL NODE("n1", "a", ROOM) CSI_NODE("n1", "1") CLAIM("data", "v") VOLUME("v", "a") CLAIM("logs", "u")
+         VOLUME("u", "a") POD("a", "", USES(USE("data") ", " USE("logs"))),
+         "attaches 2 volumes of csi.example.com; no type that pool default may buy attaches more than 1. Fix: let "
+         "pool default buy a type that attaches 2 or more", "nodes: 1 looked at; none can attach 2 volumes of csi.example.com more (most: n1, 1)",
+         SMALL_TYPES("2") PLAIN_POOL NODE("n1", "a", ROOM) CSI_NODE("n1", "1") CLAIM("data", "v") VOLUME("v", "a") CLAIM("logs", "u")
+         VOLUME("u", "a") POD("a", "", USES(USE("data") ", " USE("logs")))},
+    };
+    CHECK_ROWS(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(spread), cmocka_unit_test(affinity), cmocka_unit_test(anti_affinity),
+        cmocka_unit_test(volumes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
