@@ -18,7 +18,7 @@ struct profile {
 struct waiting_pod { /* pending, or on a node that is leaving */
     const struct pod *pod;
     uint32_t class_id;
-    bool bound;   /* to a leaving node */
+    bool bound;   /* to a leaving node, or to one that a trial removes */
     bool blocked; /* by a PodDisruptionBudget, for ever */
 };
 
@@ -79,6 +79,8 @@ struct world {
 
     struct waiting_pod *waiting;
     uint32_t waiting_count;
+    const struct disruption_budget **budgets; /* PodDisruptionBudgets */
+    uint32_t budget_count;
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
     uint32_t unbound_mask;
 };
@@ -100,6 +102,9 @@ static inline bool vector_fits(const amount *request, const amount *room, uint32
             return false;
     return true;
 }
+
+/* A PodDisruptionBudget holds the bound pod for ever: two match, or one that never lets go. */
+bool world_blocks(const struct world *w, const struct pod *p);
 
 /* The waiting pod with this uid that is not bound, or NULL. */
 const struct waiting_pod *world_unbound(const struct world *w, struct span uid);

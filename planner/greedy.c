@@ -38,7 +38,8 @@ struct greedy {
     bool ignore_preferences;
     amount *least; /* elementwise, of all pods in the queue */
     struct progress *progress; /* by attempt */
-    struct verdict *verdicts;  /* by class */
+    struct verdict *verdicts;  /* by class; then again, of pods to which `closed` is closed */
+    const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
     struct bitset *buckets;    /* claims by number of pods */
     uint32_t bucket_count, bucket_capacity;
     uint64_t **allowed; /* scratch, by topology key: the domains that the attempt may go to now */
@@ -141,8 +142,9 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
     }
     while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
         p->first_word++;
+    const uint64_t *closed = trial_is_moved(g->t, pod) ? g->closed : NULL;
     for (uint32_t word = p->first_word; word < words; word++)
-        for (uint64_t left = ~p->refused_rows[word]; left != 0; left &= left - 1) {
+        for (uint64_t left = ~p->refused_rows[word] & ~(closed != NULL ? closed[word] : 0); left != 0; left &= left - 1) {
             uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
             switch (ask_row(g, p, try, row, class_id)) {
             case ANSWER_YES:
@@ -217,7 +219,8 @@ static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
     uint32_t first = g->ignore_preferences ? k->first_strict : k->first_attempt;
     uint32_t count = g->ignore_preferences ? k->strict_count : k->attempt_count;
     const struct attempt *attempts = &g->w->classes.attempts[first];
-    struct verdict *v = &g->verdicts[class_id];
+    bool kept_off = g->closed != NULL && trial_is_moved(g->t, pod);
+    struct verdict *v = &g->verdicts[class_id + (kept_off ? g->w->classes.count : 0)];
     if (v->outcome != 0 && v->version == class_version(g, attempts, count))
         return v->outcome;
     enum outcome out = OUTCOME_NO_PLACE;
@@ -241,7 +244,7 @@ static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
     const struct world *w = t->world;
     amount *least = ARENA_ARRAY(t->arena, amount, w->column_count);
     for (uint32_t i = 0; i < count; i++) {
-        const amount *requests = classes_requests(&w->classes, w->waiting[queue[i]].class_id);
+        const amount *requests = classes_requests(&w->classes, trial_pod(t, queue[i])->class_id);
         for (uint32_t c = 0; c < w->column_count; c++)
             if (i == 0 || requests[c] < least[c])
                 least[c] = requests[c];
@@ -259,7 +262,7 @@ static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *
         if (o->stop != NULL && i % STOP_EVERY == 0 && o->stop(o->user))
             return false;
         uint32_t pod = queue[i];
-        outcome_out[pod] = (uint8_t)place(g, pod, g->w->waiting[pod].class_id);
+        outcome_out[pod] = (uint8_t)place(g, pod, trial_pod(g->t, pod)->class_id);
         if (outcome_out[pod] != OUTCOME_PLACED)
             queue[left++] = pod;
     }
@@ -267,13 +270,14 @@ static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *
     return true;
 }
 
-bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *queue,
-                uint32_t count, uint8_t *outcome_out)
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
+                const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
 {
     const struct world *w = t->world;
-    struct greedy g = {.t = t, .w = w, .ignore_preferences = o->ignore_preferences};
+    struct greedy g = {.t = t, .w = w, .ignore_preferences = o->ignore_preferences,
+                       .closed = closed};
     g.progress = ARENA_ARRAY(t->arena, struct progress, w->classes.attempt_count);
-    g.verdicts = ARENA_ARRAY(t->arena, struct verdict, w->classes.count);
+    g.verdicts = ARENA_ARRAY(t->arena, struct verdict, (size_t)w->classes.count * 2);
     g.least = least_of(t, queue, count);
     g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
     for (uint32_t k = 1; k < w->topology.key_count; k++)
@@ -294,11 +298,11 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *q
 static bool seat(struct trial *t, const struct place *place, uint32_t pod)
 {
     const struct world *w = t->world;
-    uint32_t class_id = w->waiting[pod].class_id;
+    uint32_t class_id = trial_pod(t, pod)->class_id;
     const struct pod_class *k = &w->classes.items[class_id];
     int32_t row = place->on_claim ? world_find_claim(w, place->target)
                                   : world_find_node(w, place->target);
-    if (row < 0 || w->nodes[row].leaving)
+    if (row < 0 || trial_is_gone(t, (uint32_t)row))
         return false;
     for (uint32_t i = 0; i < k->attempt_count; i++) {
         const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
@@ -316,7 +320,7 @@ uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *que
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
-        const struct place *place = places_find(places, t->world->waiting[queue[i]].pod->meta.uid);
+        const struct place *place = places_find(places, trial_pod(t, queue[i])->pod->meta.uid);
         if (place != NULL && seat(t, place, queue[i]))
             outcome_out[queue[i]] = OUTCOME_PLACED;
         else
@@ -349,12 +353,13 @@ static int queued_order(const void *a, const void *b)
     return order != 0 ? order : span_cmp(m->name, n->name);
 }
 
-void greedy_order(const struct world *w, struct arena *a, uint32_t *queue, uint32_t count)
+void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count)
 {
     struct queued *items = ARENA_ARRAY(a, struct queued, count);
     for (uint32_t i = 0; i < count; i++) {
-        const amount *requests = classes_requests(&w->classes, w->waiting[queue[i]].class_id);
-        items[i] = (struct queued){requests[0], requests[1], w->waiting[queue[i]].pod, queue[i]};
+        const struct waiting_pod *x = trial_pod(t, queue[i]);
+        const amount *requests = classes_requests(&t->world->classes, x->class_id);
+        items[i] = (struct queued){requests[0], requests[1], x->pod, queue[i]};
     }
     if (count != 0)
         qsort(items, count, sizeof(*items), queued_order);

@@ -19,12 +19,12 @@ enum outcome {
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out);
 
-/* `queue` are indexes into the world's waiting pods, in order; outcome_out has one an index of the
- * waiting pods. Returns false when stopped before the end. */
-bool greedy_run(struct trial *t, const struct plan_options *o, const uint32_t *queue,
-                uint32_t count, uint8_t *outcome_out);
+/* `queue` are numbers of the trial's pods, in order; outcome_out has one a number. Pods of removed
+ * nodes do not go to rows of the set `closed` (NULL: none). Returns false when stopped before the end. */
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
+                const uint32_t *queue, uint32_t count, uint8_t *outcome_out);
 
-/* Sorts indexes of waiting pods: CPU, memory, age, UID. */
-void greedy_order(const struct world *w, struct arena *a, uint32_t *queue, uint32_t count);
+/* Sorts numbers of the trial's pods: CPU, memory, age, UID. */
+void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count);
 
 #endif

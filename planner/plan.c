@@ -66,13 +66,22 @@ static uint32_t row_of(const struct world *w, const struct pod *bound)
     return (uint32_t)world_find_node(w, sym_text(w->syms, bound->node));
 }
 
+/* It stays where it is until it may move. */
+static bool stays(const struct solving *s, uint32_t index)
+{
+    const struct waiting_pod *x = trial_pod(&s->trial, index);
+    if (!x->bound || (trial_is_moved(&s->trial, index) && s->o->removed_for == REMOVAL_REPAIR))
+        return false;
+    return x->blocked || pod_do_not_disrupt(x->pod, s->o->now);
+}
+
 static void admit(struct solving *s, uint32_t index)
 {
-    const struct waiting_pod *x = &s->w->waiting[index];
+    const struct waiting_pod *x = trial_pod(&s->trial, index);
     const struct pod_class *k = &s->w->classes.items[x->class_id];
     struct plan_unschedulable why = {0};
-    if (x->bound && (x->blocked || pod_do_not_disrupt(x->pod, s->o->now)))
-        return; /* it stays where it is until it may move */
+    if (stays(s, index))
+        return;
     s->p->waiting++;
     if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
         tally_move_row(&s->trial.tally, k, row_of(s->w, x->pod), -1);
@@ -94,6 +103,37 @@ static void admit(struct solving *s, uint32_t index)
     } else {
         s->queue[s->queued++] = index;
     }
+}
+
+/* --- what is removed --- */
+
+/* Its pool's consolidateAfter is not over since the last pod came or went (disruption 13.4). */
+static bool is_settling(const struct world *w, uint32_t row, wall_ms now)
+{
+    const struct world_node *n = &w->nodes[row];
+    const struct node_pool *pool = NULL;
+    for (uint32_t i = 0; n->pool >= 0 && i < w->option_count; i++)
+        if (w->options[i].pool == w->pools[n->pool])
+            pool = w->options[i].pool;
+    if (pool == NULL || n->claim == NULL || !pool->has_consolidate_after)
+        return false;
+    const struct condition *c = conditions_find(n->claim->conditions, SPAN("Initialized"));
+    if (c == NULL || c->status != CONDITION_TRUE)
+        return false;
+    wall_ms since = n->claim->last_pod_event != 0 ? n->claim->last_pod_event : c->transition;
+    return now - since < pool->consolidate_after;
+}
+
+/* The rows that take no pod of a removed node; NULL: none. */
+static const uint64_t *closed_rows(struct solving *s)
+{
+    if (s->o->removed_count == 0 || s->o->removed_for != REMOVAL_CONSOLIDATION)
+        return NULL;
+    uint64_t *closed = ARENA_ARRAY(&s->p->arena, uint64_t, bits_words(s->w->node_count));
+    for (uint32_t row = 0; row < s->w->node_count; row++)
+        if (is_settling(s->w, row, s->o->now))
+            bits_add(closed, row);
+    return closed;
 }
 
 /* --- what came of it --- */
@@ -176,7 +216,9 @@ static void build_placements(struct solving *s)
     }
     for (uint32_t i = 0; i < t->step_count; i++) {
         const struct trial_step *step = &t->steps[i];
-        const struct pod *pod = s->w->waiting[step->pod].pod;
+        if (step->kind == TRIAL_NODE_GONE)
+            continue;
+        const struct pod *pod = trial_pod(t, step->pod)->pod;
         if (step->kind == TRIAL_ON_NODE) {
             struct plan_node *n = &list[node_of_row[step->target]];
             ((const struct pod **)n->pods)[n->pod_count++] = pod;
@@ -203,20 +245,23 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     p->world = w;
     p->syms = symtab_new_local(w->syms, &p->arena);
     struct solving s = {.p = p, .w = w, .o = o};
-    s.queue = ARENA_ARRAY(&p->arena, uint32_t, w->waiting_count);
-    s.outcome = ARENA_ARRAY(&p->arena, uint8_t, w->waiting_count);
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
     trial_init(&s.trial, &p->arena, w);
     s.trial.best_effort = o->best_effort_min_values;
     s.trial.fallback = o->reserved_mode == RESERVED_FALLBACK;
     for (uint32_t i = 0; i < o->credit_count; i++)
         trial_credit(&s.trial, o->credits[i].id, o->credits[i].count);
-    for (uint32_t i = 0; i < w->waiting_count; i++)
+    for (uint32_t i = 0; i < o->removed_count; i++)
+        trial_remove_node(&s.trial, o->removed[i]);
+    uint32_t pods = trial_pod_count(&s.trial);
+    s.queue = ARENA_ARRAY(&p->arena, uint32_t, pods);
+    s.outcome = ARENA_ARRAY(&p->arena, uint8_t, pods);
+    for (uint32_t i = 0; i < pods; i++)
         admit(&s, i);
-    greedy_order(w, &p->arena, s.queue, s.queued);
+    greedy_order(&s.trial, &p->arena, s.queue, s.queued);
     if (o->places != NULL)
         s.queued = greedy_seat(&s.trial, o->places, s.queue, s.queued, s.outcome);
-    p->complete = greedy_run(&s.trial, o, s.queue, s.queued, s.outcome);
+    p->complete = greedy_run(&s.trial, o, closed_rows(&s), s.queue, s.queued, s.outcome);
     p->steps = s.trial.asked;
 
     build_claims(&s);
@@ -226,7 +271,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     for (uint32_t i = 0; i < s.queued; i++)
         s.left[w->waiting[s.queue[i]].class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
     for (uint32_t i = 0; i < s.queued; i++) {
-        const struct waiting_pod *x = &w->waiting[s.queue[i]];
+        const struct waiting_pod *x = trial_pod(&s.trial, s.queue[i]);
         enum outcome outcome = s.outcome[s.queue[i]];
         if (outcome != OUTCOME_PLACED)
             fail(&s, explained(&s, x, outcome), x->pod);

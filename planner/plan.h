@@ -19,6 +19,11 @@ struct reservation_credit { /* so many more instances are left of it than the ca
     int64_t count;
 };
 
+/* Why the removed nodes would go. CONSOLIDATION: their pods do not go to nodes that are still within
+ * their pool's consolidateAfter; pending pods and those of deleting nodes do. REPAIR: their pods are
+ * planned also where do-not-disrupt or a PodDisruptionBudget blocks the eviction. */
+enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
+
 struct places;
 
 struct plan_options {
@@ -29,6 +34,9 @@ struct plan_options {
     enum reserved_mode reserved_mode; /* --reserved-offering-mode */
     const struct reservation_credit *credits; /* --credit-reservation; one an id */
     uint32_t credit_count;
+    const uint32_t *removed;       /* rows of the world: what if these nodes were gone */
+    uint32_t removed_count;
+    enum removal removed_for;
     uint32_t max_instance_types;   /* 0: 600 */
     wall_ms now;
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is

@@ -68,7 +68,7 @@ static void count_pods(struct asked *q)
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
         for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++)
-            q->pods[w->bound_class[i]] += !n->leaving && !is_kept(n) && moves(w, i);
+            q->pods[w->bound_class[i]] += !trial_is_gone(q->t, row) && !is_kept(n) && moves(w, i);
     }
     for (uint32_t i = 0; i < q->t->step_count; i++) {
         enum trial_kind kind = q->t->steps[i].kind;
@@ -396,7 +396,7 @@ static void add_rows(struct asked *q)
     q->profile_suits = ARENA_ARRAY(q->a, uint64_t, w->profile_count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        if (n->leaving)
+        if (trial_is_gone(q->t, row))
             continue;
         if (!is_kept(n)) {
             add_priced(q, row, row_suits(q, row));

@@ -3,14 +3,15 @@
 
 #include <math.h>
 
-static void warn_unpriced(struct plan *p, const struct world *w)
+static void warn_unpriced(struct plan *p, const struct trial *t)
 {
     enum { NAMED = 5 };
+    const struct world *w = t->world;
     struct buf b = {0};
     uint32_t count = 0;
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        if (!isnan(n->price) || n->leaving)
+        if (!isnan(n->price) || trial_is_gone(t, row))
             continue;
         if (count++ < NAMED)
             buf_addf(&b, "%s%.*s", count > 1 ? ", " : "", SPAN_ARG(n->name));
@@ -36,9 +37,12 @@ void solution_cost(struct plan *p, struct trial *t)
     for (uint32_t row = 0; row < w->node_count; row++)
         if (!w->nodes[row].leaving && !isnan(w->nodes[row].price))
             p->cost_before += w->nodes[row].price;
-    p->cost_after = p->cost_before;
+    p->cost_after = 0;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (!trial_is_gone(t, row) && !isnan(w->nodes[row].price))
+            p->cost_after += w->nodes[row].price;
     for (uint32_t i = 0; i < p->claim_count; i++)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
     p->lower_bound = isnan(p->cost_after) ? NAN : solution_bound(t);
-    warn_unpriced(p, w);
+    warn_unpriced(p, t);
 }

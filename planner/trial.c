@@ -105,10 +105,41 @@ const amount *trial_left(const struct trial *t, uint32_t row)
     return at != 0 ? t->rows[at - 1].left : world_vector(t->world, t->world->left, row);
 }
 
+/* What the node counts against its pool's limits comes back (by 1), or goes again (by -1). */
+static void move_limits(struct trial *t, uint32_t row, int by)
+{
+    const struct world *w = t->world;
+    int32_t pool = w->nodes[row].pool;
+    const amount *capacity = world_vector(w, w->capacity, row);
+    for (uint32_t i = 0; pool >= 0 && i < w->option_count; i++) {
+        const struct option *o = &w->options[i];
+        amount *budget = t->budgets + (size_t)i * w->column_count;
+        if (o->pool != w->pools[pool])
+            continue;
+        for (uint32_t c = 0; c < w->column_count; c++)
+            if (o->budget[c] != INT64_MAX) /* no limit */
+                budget[c] += by * capacity[c];
+        if (o->nodes_left != INT64_MAX)
+            t->nodes_left[i] += by;
+    }
+}
+
 void trial_remove_node(struct trial *t, uint32_t row)
 {
+    const struct world *w = t->world;
+    const struct world_node *n = &w->nodes[row];
+    struct trial_step step = {.kind = TRIAL_NODE_GONE, .target = row, .before = t->moved_count};
+    if (trial_is_gone(t, row))
+        return;
     touch_row(t, row)->gone = true;
-    log_step(t, (struct trial_step){.kind = TRIAL_NODE_GONE, .target = row});
+    move_limits(t, row, 1);
+    for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++) {
+        const struct pod *p = w->bound[i];
+        struct waiting_pod x = {p, w->bound_class[i], true, world_blocks(w, p)};
+        if (pod_is_reschedulable(p))
+            ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
+    }
+    log_step(t, step);
 }
 
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
@@ -132,13 +163,11 @@ enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
 {
     const struct world *w = t->world;
     t->asked++;
-    if (w->nodes[row].leaving ||
+    if (trial_is_gone(t, row) ||
         !vector_fits(requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
                      w->column_count))
         return ANSWER_NEVER;
     uint32_t at = t->row_at[row];
-    if (at != 0 && t->rows[at - 1].gone)
-        return ANSWER_NEVER;
     struct host_ports there = {w->ports[row].items, w->ports[row].count};
     if (at != 0)
         there = t->rows[at - 1].ports;
@@ -698,6 +727,8 @@ void trial_undo(struct trial *t, uint32_t mark)
             break;
         case TRIAL_NODE_GONE:
             touch_row(t, step.target)->gone = false;
+            move_limits(t, step.target, -1);
+            t->moved_count = step.before;
             break;
         case TRIAL_ON_CLAIM:
             undo_on_claim(t, &step);

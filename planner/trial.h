@@ -33,7 +33,7 @@ struct trial_step {
     uint32_t pod;    /* the search's number of the pod */
     uint32_t class_id;
     uint32_t target; /* row or claim */
-    uint32_t before; /* the claim's spec */
+    uint32_t before; /* the claim's spec; of a node that goes, moved_count */
     const uint64_t *held; /* by the claim, before */
 };
 
@@ -52,6 +52,8 @@ struct trial {
     uint32_t *row_at; /* index + 1 into rows */
     struct trial_row *rows;
     uint32_t row_count, row_capacity;
+    struct waiting_pod *moved; /* reschedulable pods of removed nodes */
+    uint32_t moved_count, moved_capacity;
     struct trial_claim *claims;
     uint32_t claim_count, claim_capacity;
     struct trial_step *steps; /* the log */
@@ -88,7 +90,29 @@ static inline uint32_t trial_mark(const struct trial *t)
 void trial_undo(struct trial *t, uint32_t mark);
 
 const amount *trial_left(const struct trial *t, uint32_t row);
+/* The node goes: its room is not used, the pool's limits get back what it counted, and its
+ * reschedulable pods join those to be placed. They are counted where they stand until whoever plans
+ * them moves them. A node that is leaving already is no different afterwards. */
 void trial_remove_node(struct trial *t, uint32_t row);
+static inline bool trial_is_gone(const struct trial *t, uint32_t row)
+{
+    uint32_t at = t->row_at[row];
+    return t->world->nodes[row].leaving || (at != 0 && t->rows[at - 1].gone);
+}
+/* Pods to be placed by number: the world's waiting ones, then those of removed nodes. */
+static inline uint32_t trial_pod_count(const struct trial *t)
+{
+    return t->world->waiting_count + t->moved_count;
+}
+static inline bool trial_is_moved(const struct trial *t, uint32_t pod)
+{
+    return pod >= t->world->waiting_count;
+}
+static inline const struct waiting_pod *trial_pod(const struct trial *t, uint32_t pod)
+{
+    return trial_is_moved(t, pod) ? &t->moved[pod - t->world->waiting_count]
+                                  : &t->world->waiting[pod];
+}
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 

@@ -110,15 +110,15 @@ static bool fully_blocking(const struct disruption_budget *b)
            span_eq(b->min_available, SPAN("100%"));
 }
 
-/* Two budgets, or one that never lets go (spec provisioning 1.3). */
-static bool pod_blocked(const struct world_input *in, const struct pod *p)
+/* spec provisioning 1.3 */
+bool world_blocks(const struct world *w, const struct pod *p)
 {
     uint32_t matching = 0;
     bool blocking = false;
     if (pod_tolerates_disrupted(p))
         return false;
-    for (size_t i = 0; i < in->budget_count; i++) {
-        const struct disruption_budget *b = in->budgets[i];
+    for (uint32_t i = 0; i < w->budget_count; i++) {
+        const struct disruption_budget *b = w->budgets[i];
         if (!span_eq(b->meta.ns, p->meta.ns) || !b->has_selector ||
             !label_selector_matches(&b->selector, p->meta.labels))
             continue;
@@ -205,8 +205,17 @@ static void build_bound(struct world *w, const struct world_input *in, const int
     }
 }
 
+static void keep_budgets(struct world *w, const struct world_input *in)
+{
+    w->budget_count = (uint32_t)in->budget_count;
+    w->budgets = ARENA_ARRAY(&w->arena, const struct disruption_budget *, in->budget_count);
+    for (size_t i = 0; i < in->budget_count; i++)
+        w->budgets[i] = in->budgets[i];
+}
+
 static void build_pods(struct world *w, const struct world_input *in)
 {
+    keep_budgets(w, in);
     int32_t *row_of_sym = ARENA_ARRAY(&w->arena, int32_t, symtab_limit(w->syms)); /* row + 1 */
     for (uint32_t row = 0; row < w->node_count; row++)
         if (w->nodes[row].name_sym != SYM_NONE)
@@ -229,7 +238,7 @@ static void build_pods(struct world *w, const struct world_input *in)
             continue;
         w->waiting[w->waiting_count++] =
             (struct waiting_pod){.pod = p, .class_id = classes_put(&w->classes, p),
-                                 .bound = leaves, .blocked = leaves && pod_blocked(in, p)};
+                                 .bound = leaves, .blocked = leaves && world_blocks(w, p)};
     }
 }
 

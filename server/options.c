@@ -124,10 +124,16 @@ static const struct option table[] = {
      .group = OPTION_PLAN, .help = "plan every pod without a node, not only unschedulable ones"},
     {.name = "reserved-offering-mode", .type = OPTION_CHOICE, .choices = "auto|strict|fallback",
      .fallback = "auto", AT(reserved_offering_mode), .group = OPTION_PLAN,
-     .help = "strict: a pod that could use a reserved offering, all taken, waits; auto: strict"},
+     .help = "strict: a pod that could use a reserved offering, all taken, waits; auto: "
+             "strict, with --remove fallback"},
     {.name = "credit-reservation", .type = OPTION_COUNTS, AT(credit_reservation),
      .group = OPTION_PLAN,
      .help = "ID=N,...: so many more instances are left of a reservation than the catalogue says"},
+    {.name = "remove", .type = OPTION_NAMES, AT(remove), .group = OPTION_PLAN,
+     .help = "NODE,...: what if these nodes were gone; their pods are planned"},
+    {.name = "remove-for", .type = OPTION_CHOICE, .choices = "consolidation|drift|repair",
+     .fallback = "consolidation", AT(remove_for), .group = OPTION_PLAN,
+     .help = "why they would go: which of their pods are planned, and where they may go"},
     {.name = "repeat", .type = OPTION_INT, .max = 1000000, .fallback = "0", AT(repeat),
      .group = OPTION_PLAN, .help = "solve this often and print the times"},
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
@@ -289,6 +295,17 @@ static void add_text(struct arena *a, struct texts *list, const char *text)
     *list = (struct texts){grown, list->count + 1};
 }
 
+static bool parse_names(struct arena *a, const char *text, struct texts *out, struct err *err)
+{
+    for (struct span rest = span_of(text); rest.ptr != NULL;) {
+        struct span name = trimmed(span_cut(rest, ',', &rest));
+        if (name.len == 0)
+            return err_set(err, ERR_INVALID, "\"%s\" has an empty name", text);
+        add_text(a, out, arena_cstr(a, name));
+    }
+    return true;
+}
+
 static void add_count(struct arena *a, struct counts *list, struct named_count entry)
 {
     for (uint32_t i = 0; i < list->count; i++)
@@ -354,6 +371,8 @@ static bool set_value(struct arena *a, const struct option *o, const char *shown
                        choices_text(a, o->choices));
     case OPTION_GATES:
         return parse_gates(text, at, err) || err_wrap(err, "%s", shown);
+    case OPTION_NAMES:
+        return parse_names(a, text, at, err) || err_wrap(err, "%s", shown);
     case OPTION_COUNTS:
         return parse_counts(a, text, at, err) || err_wrap(err, "%s", shown);
     }

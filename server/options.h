@@ -18,6 +18,7 @@ enum option_type {
     OPTION_DURATION, /* span_ms, Go syntax */
     OPTION_CHOICE,   /* int: index into `choices`, words separated by "|" */
     OPTION_GATES,    /* struct gates: A=true,B=false */
+    OPTION_NAMES,    /* struct texts: a,b; may be given again */
     OPTION_COUNTS,   /* struct counts: a=1,b=2; may be given again, the last of one name counts */
 };
 
@@ -63,6 +64,7 @@ struct option {
 enum { PREFERENCE_RESPECT, PREFERENCE_IGNORE };
 enum { MIN_VALUES_STRICT, MIN_VALUES_BEST_EFFORT };
 enum { RESERVED_OFFERING_AUTO, RESERVED_OFFERING_STRICT, RESERVED_OFFERING_FALLBACK };
+enum { REMOVE_FOR_CONSOLIDATION, REMOVE_FOR_DRIFT, REMOVE_FOR_REPAIR };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
@@ -98,6 +100,8 @@ struct options {
     /* plan */
     int output, search, reserved_offering_mode;
     struct counts credit_reservation;
+    struct texts remove;
+    int remove_for;
     int64_t effort, repeat, max_instance_types;
     const char *now;
     bool all_unbound, verbose;

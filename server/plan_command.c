@@ -76,6 +76,37 @@ static struct world *build_world(const struct input *o, const struct options *op
     return world_build(&in);
 }
 
+/* A node's name is the Node's, or the NodeClaim's while the claim has no registered Node. */
+static int32_t row_named(const struct world *w, struct span name)
+{
+    int32_t rows[] = {world_find_node(w, name), world_find_claim(w, name)};
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        if (rows[i] >= 0 && span_eq(world_node_at(w, (uint32_t)rows[i])->name, name))
+            return rows[i];
+    return -1;
+}
+
+/* The rows of the nodes that --remove names, each once. */
+static bool find_removed(const struct world *w, const struct texts *names, struct arena *a,
+                         struct plan_options *out, struct err *err)
+{
+    uint32_t *rows = ARENA_ARRAY(a, uint32_t, names->count);
+    out->removed = rows;
+    out->removed_count = 0;
+    for (uint32_t i = 0; i < names->count; i++) {
+        int32_t row = row_named(w, span_of(names->items[i]));
+        if (row < 0)
+            return err_set(err, ERR_INVALID, "--remove: there is no node \"%s\" in the input",
+                           names->items[i]);
+        bool again = false;
+        for (uint32_t k = 0; k < out->removed_count; k++)
+            again |= rows[k] == (uint32_t)row;
+        if (!again)
+            rows[out->removed_count++] = (uint32_t)row;
+    }
+    return true;
+}
+
 static bool print_plan(const struct plan *p, const struct input *o,
                        const struct options *options, struct err *err)
 {
@@ -140,6 +171,14 @@ static const struct reservation_credit *credits(struct arena *a, const struct co
     return list;
 }
 
+static enum reserved_mode reserved_mode(const struct options *o)
+{
+    if (o->reserved_offering_mode == RESERVED_OFFERING_AUTO)
+        return o->remove.count != 0 ? RESERVED_FALLBACK : RESERVED_STRICT;
+    return o->reserved_offering_mode == RESERVED_OFFERING_FALLBACK ? RESERVED_FALLBACK
+                                                                   : RESERVED_STRICT;
+}
+
 static int plan_objects(struct input *o, const struct options *options, struct err *err)
 {
     struct plan_options plan_options = {
@@ -147,9 +186,8 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         .effort = (uint64_t)options->effort,
         .ignore_preferences = options->preference_policy == PREFERENCE_IGNORE,
         .best_effort_min_values = options->min_values_policy == MIN_VALUES_BEST_EFFORT,
-        .reserved_mode = options->reserved_offering_mode == RESERVED_OFFERING_FALLBACK
-                             ? RESERVED_FALLBACK
-                             : RESERVED_STRICT,
+        .reserved_mode = reserved_mode(options),
+        .removed_for = (enum removal)options->remove_for,
         .credits = credits(&o->arena, &options->credit_reservation),
         .credit_count = options->credit_reservation.count,
         .max_instance_types = (uint32_t)options->max_instance_types,
@@ -181,6 +219,10 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));
 
     struct world *w = build_world(o, options, &with);
+    if (!find_removed(w, &options->remove, &o->arena, &plan_options, err)) {
+        world_free(w);
+        return 2;
+    }
     struct plan *p = plan_solve(w, &plan_options);
     int status = p->unschedulable_count != 0;
     if (!print_plan(p, o, options, err))

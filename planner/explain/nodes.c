@@ -139,7 +139,7 @@ struct span nodes_refuse(const struct group_question *q)
     const struct world *w = q->p->world;
     struct survey s = {.q = q};
     for (uint32_t row = 0; row < w->node_count; row++)
-        if (!w->nodes[row].leaving)
+        if (!trial_is_gone(q->t, row))
             look_at(&s, row);
     return s.looked == 0 ? SPAN("nodes: there are none") : survey_text(&s);
 }

@@ -266,12 +266,23 @@ struct world_input cluster_input(const struct cluster *c)
     return in;
 }
 
+static void remove_nodes(struct cluster *c)
+{
+    c->plan_options.removed = c->removed_rows;
+    c->plan_options.removed_count = 0;
+    for (uint32_t i = 0; i < COUNT_OF(c->removed) && c->removed[i].len != 0; i++)
+        for (uint32_t row = 0; row < world_node_count(c->world); row++)
+            if (span_eq(world_node_at(c->world, row)->name, c->removed[i]))
+                c->removed_rows[c->plan_options.removed_count++] = row;
+}
+
 const struct plan *cluster_plan_unchecked(struct cluster *c)
 {
     plan_free(c->plan);
     world_free(c->world);
     struct world_input in = cluster_input(c);
     c->world = world_build(&in);
+    remove_nodes(c);
     c->plan = plan_solve(c->world, &c->plan_options);
     return c->plan;
 }

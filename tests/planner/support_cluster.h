@@ -27,6 +27,8 @@ struct cluster {
     struct catalogue catalogue;
     struct world_options options;
     struct plan_options plan_options;
+    struct span removed[4]; /* names of nodes that the plan is to do without; none: empty */
+    uint32_t removed_rows[4];
     struct world *world;
     struct plan *plan;
 };

@@ -92,10 +92,16 @@ static void rows(void **state)
     trial_undo(t, start);
     assert_int_equal(trial_left(t, 0)[0], 1500);
     assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_YES);
+    uint32_t pods = trial_pod_count(t);
     trial_remove_node(t, 0);
     assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_NEVER);
+    assert_int_equal(trial_pod_count(t), pods + 1);
+    assert_string_equal(trial_pod(t, pods)->pod->meta.name.ptr, "bound");
+    trial_remove_node(t, 0); /* once more is not twice */
+    assert_int_equal(trial_pod_count(t), pods + 1);
     trial_undo(t, start);
     assert_int_equal(trial_ask_row(t, 0, f->a, try), ANSWER_YES);
+    assert_int_equal(trial_pod_count(t), pods);
     assert_int_equal(world_requested(f->c.world, 0)[0], 500); /* the world never changed */
 }
 

@@ -66,6 +66,8 @@ static const struct {
      "--credit-reservation: \"r-1=-1\" is not NAME=N with N of 0 or more"},
     {"a count of nothing", OPTION_PLAN, {"--credit-reservation=r-1=1,"}, {0},
      "--credit-reservation: \"\" is not NAME=N with N of 0 or more"},
+    {"a name of nothing", OPTION_PLAN, {"--remove=n1,,n2"}, {0},
+     "--remove: \"n1,,n2\" has an empty name"},
     {"not a mode", OPTION_PLAN, {"--reserved-offering-mode=lax"}, {0},
      "--reserved-offering-mode: \"lax\" is not auto, strict or fallback"},
 };
@@ -141,6 +143,11 @@ static void test_forms_of_a_flag(void **state)
     assert_string_equal(o.files.items[1], "b");
     assert_true(o.all_unbound);
     assert_int_equal(o.output, OUTPUT_JSON);
+    const char *names[] = {"--remove=n1, n2", "--remove", "n3", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, names, &o, &err));
+    assert_int_equal(o.remove.count, 3);
+    assert_string_equal(o.remove.items[1], "n2");
+    assert_string_equal(o.remove.items[2], "n3");
     const char *gates[] = {"--feature-gates", " NodeRepair=true , ReservedCapacity=false,New=true",
                            NULL};
     assert_true(read_args(&a, OPTION_PLAN, gates, &o, &err));

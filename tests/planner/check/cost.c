@@ -33,22 +33,23 @@ static bool near(double a, double b)
 
 void check_cost(struct check *k)
 {
-    double before = 0, bought = 0;
+    double before = 0, removed = 0, bought = 0;
     bool known = true;
     for (uint32_t i = 0; i < k->host_count; i++) {
         const struct host *h = &k->hosts[i];
         if (h->planned != NULL) {
             known &= h->planned->has_price;
             bought += h->planned->price;
-        } else if (!h->leaving) {
+        } else if (!h->leaving || h->removed) {
             double price = standing_price(h);
             before += isnan(price) ? 0 : price;
+            removed += isnan(price) || !h->removed ? 0 : price;
         }
     }
     if (!k->plan.has_before || !near(k->plan.before, before))
         broken(k, "the cost before is %g, not %g", k->plan.before, before);
-    if (k->plan.has_after != known || (known && !near(k->plan.after, before + bought)))
-        broken(k, "the cost after is %g, not %g", k->plan.after, before + bought);
+    if (k->plan.has_after != known || (known && !near(k->plan.after, before - removed + bought)))
+        broken(k, "the cost after is %g, not %g", k->plan.after, before - removed + bought);
     if (k->plan.has_bound && k->plan.lower_bound > k->plan.after)
         broken(k, "the lower bound %g is above the cost %g", k->plan.lower_bound, k->plan.after);
 }

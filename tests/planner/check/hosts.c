@@ -169,6 +169,9 @@ static void stand(struct check *k, const struct node *node, const struct node_cl
                      ? claim->meta.deleted != 0 ||
                            conditions_true(claim->conditions, SPAN("InstanceTerminating"))
                      : node->meta.deleted != 0;
+    for (size_t i = 0; i < COUNT_OF(k->c->removed) && !h->leaving; i++)
+        h->removed |= k->c->removed[i].len != 0 && span_eq(k->c->removed[i], h->name);
+    h->leaving |= h->removed;
     h->taints = standing_taints(k, h);
     struct outcome o = {0};
     standing_labels(k, h, &o.labels);

@@ -79,7 +79,8 @@ struct host {
     const struct node_claim *claim; /* of a standing one; or NULL */
     const struct written_claim *planned; /* or NULL */
     const struct node_pool *pool;  /* of what is planned; NULL: not known */
-    bool leaving;
+    bool leaving; /* or removed */
+    bool removed; /* by plan --remove */
     struct taints taints;
     struct outcome *outcomes;
     uint32_t outcome_count, outcome_capacity;
@@ -115,6 +116,8 @@ bool read_plan(struct check *k, struct span text);
 
 /* pass.c: who is planned, and everybody once. Fills hosts' pods. */
 bool in_pass(const struct check *k, const struct pod *p);
+/* The node takes no pod of a removed one like this: its pool's consolidateAfter is not over. */
+bool is_closed_to(const struct check *k, const struct host *h, const struct pod *p);
 void check_pass(struct check *k);
 void check_unschedulable(struct check *k);
 const struct pod *pod_named(struct check *k, struct span name); /* "default/a"; or NULL */

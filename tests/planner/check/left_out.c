@@ -51,7 +51,8 @@ static bool leaves_room(struct check *k, const struct host *h, const struct pod 
 static bool node_takes(struct check *k, const struct host *h, const struct pod *p)
 {
     return h->planned == NULL && !h->leaving && tolerates_all(p, h->taints) &&
-           selects(k, p, &h->outcomes[0].labels, false) && leaves_room(k, h, p);
+           !is_closed_to(k, h, p) && selects(k, p, &h->outcomes[0].labels, false) &&
+           leaves_room(k, h, p);
 }
 
 /* --- a machine of its own --- */

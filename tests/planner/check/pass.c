@@ -43,19 +43,42 @@ static bool held_back(const struct check *k, const struct pod *p)
     return matching > 1 || blocking != 0;
 }
 
+static const struct host *home_of(const struct check *k, const struct pod *p)
+{
+    for (uint32_t i = 0; p->node != SYM_NONE && i < k->host_count; i++)
+        if (k->hosts[i].node != NULL &&
+            span_eq(k->hosts[i].node->meta.name, text_of(k, p->node)))
+            return &k->hosts[i];
+    return NULL;
+}
+
 static bool leaves_node(const struct check *k, const struct pod *p)
 {
     bool comes_back = pod_is_terminating(p) && owned(p, SYM_API_APPS_V1, SYM_KIND_STATEFUL_SET);
     if (pod_is_terminal(p) || stays_with_node(p) || (pod_is_terminating(p) && !comes_back))
         return false;
-    bool pinned = !pod_is_terminating(p) && pod_do_not_disrupt(p, k->c->plan_options.now);
-    if (pinned || held_back(k, p))
+    const struct host *h = home_of(k, p);
+    if (h == NULL || !h->leaving)
         return false;
-    for (uint32_t i = 0; i < k->host_count; i++)
-        if (k->hosts[i].leaving && k->hosts[i].node != NULL &&
-            span_eq(k->hosts[i].node->meta.name, text_of(k, p->node)))
-            return true;
-    return false;
+    if (h->removed && k->c->plan_options.removed_for == REMOVAL_REPAIR)
+        return true;
+    bool pinned = !pod_is_terminating(p) && pod_do_not_disrupt(p, k->c->plan_options.now);
+    return !pinned && !held_back(k, p);
+}
+
+bool is_closed_to(const struct check *k, const struct host *h, const struct pod *p)
+{
+    const struct host *home = home_of(k, p);
+    if (home == NULL || !home->removed || k->c->plan_options.removed_for != REMOVAL_CONSOLIDATION ||
+        h->claim == NULL || h->pool == NULL || !pool_usable(k, h->pool) ||
+        !h->pool->has_consolidate_after)
+        return false;
+    const struct condition *c = conditions_find(h->claim->conditions, SPAN("Initialized"));
+    wall_ms since = h->claim->last_pod_event;
+    if (c == NULL || c->status != CONDITION_TRUE)
+        return false;
+    return k->c->plan_options.now - (since != 0 ? since : c->transition) <
+           h->pool->consolidate_after;
 }
 
 bool in_pass(const struct check *k, const struct pod *p)
@@ -100,8 +123,13 @@ static void take_node(struct check *k, const struct written_node *n)
         broken(k, "node %.*s is listed twice", SPAN_ARG(n->name));
     else if (h->leaving)
         broken(k, "node %.*s is leaving and is used", SPAN_ARG(n->name));
-    if (h != NULL)
-        take_pods(k, h, n->pods);
+    if (h == NULL)
+        return;
+    take_pods(k, h, n->pods);
+    for (uint32_t i = 0; i < h->pods.count; i++)
+        if (is_closed_to(k, h, h->pods.items[i]))
+            broken(k, "node %.*s is within consolidateAfter and takes %.*s of a removed node",
+                   SPAN_ARG(n->name), SPAN_ARG(pod_name(k, h->pods.items[i])));
 }
 
 static uint32_t times_in(struct spans names, struct span name)
