@@ -6,6 +6,7 @@
 #include "kube/meta.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
+#define LATER "of disruption, which this version does not plan: refused"
 #define GATES                                                                                      \
     "NodeRepair=false,ReservedCapacity=true,SpotToSpotConsolidation=false,NodeOverlay=false,"      \
     "StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,"                         \
@@ -29,7 +30,7 @@ static const struct option table[] = {
      .fallback = "true", AT(ignore_dra_requests), .group = OPTION_BOTH,
      .help = "pods with resource claims are reported, not planned"},
     {.name = "legacy-node-repair", .env = "LEGACY_NODE_REPAIR", .type = OPTION_BOOL,
-     .fallback = "false", AT(unused_bool), .group = OPTION_BOTH, .without_meaning = true,
+     .fallback = "false", AT(legacy_node_repair), .group = OPTION_BOTH, .without_meaning = true,
      .help = "Karpenter's"},
     {.name = "scheduler-config", .env = "SCHEDULER_CONFIG", .type = OPTION_TEXT,
      AT(scheduler_config), .group = OPTION_BOTH,
@@ -134,6 +135,16 @@ static const struct option table[] = {
     {.name = "remove-for", .type = OPTION_CHOICE, .choices = "consolidation|drift|repair",
      .fallback = "consolidation", AT(remove_for), .group = OPTION_PLAN,
      .help = "why they would go: which of their pods are planned, and where they may go"},
+    {.name = "disruption", .type = OPTION_BOOL, .fallback = "false", AT(disruption),
+     .group = OPTION_PLAN, .help = LATER},
+    {.name = "disruption-all", .type = OPTION_BOOL, .fallback = "false", AT(disruption_all),
+     .group = OPTION_PLAN, .help = LATER},
+    {.name = "nominated", .type = OPTION_NAMES, AT(nominated), .group = OPTION_PLAN, .help = LATER},
+    {.name = "buffer-nodes", .type = OPTION_NAMES, AT(buffer_nodes), .group = OPTION_PLAN,
+     .help = LATER},
+    {.name = "rebooted", .type = OPTION_COUNTS, AT(rebooted), .group = OPTION_PLAN, .help = LATER},
+    {.name = "reserved-nodes", .type = OPTION_COUNTS, AT(reserved_nodes), .group = OPTION_PLAN,
+     .help = LATER},
     {.name = "repeat", .type = OPTION_INT, .max = 1000000, .fallback = "0", AT(repeat),
      .group = OPTION_PLAN, .help = "solve this often and print the times"},
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
@@ -517,6 +528,26 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
     struct span text = b.len != 0 ? arena_dup(a, buf_span(&b)) : (struct span){NULL, 0};
     buf_release(&b);
     return text;
+}
+
+const char *options_disruption(const struct options *o)
+{
+    const struct {
+        const char *flag;
+        bool given;
+    } flags[] = {
+        {"--disruption", o->disruption},
+        {"--disruption-all", o->disruption_all},
+        {"--nominated", o->nominated.count != 0},
+        {"--buffer-nodes", o->buffer_nodes.count != 0},
+        {"--rebooted", o->rebooted.count != 0},
+        {"--reserved-nodes", o->reserved_nodes.count != 0},
+        {"--feature-gates NodeRepair=true", o->gates.node_repair && !o->legacy_node_repair},
+    };
+    for (size_t i = 0; i < COUNT_OF(flags); i++)
+        if (flags[i].given)
+            return flags[i].flag;
+    return NULL;
 }
 
 void options_help(struct buf *out, enum option_group group, const char *command)

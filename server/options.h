@@ -74,7 +74,7 @@ struct options {
     struct gates gates;
     const char *instance_types;
     const char *scheduler_config; /* a document itself, no file's name; NULL or empty: none */
-    bool ignore_dra_requests;
+    bool ignore_dra_requests, legacy_node_repair;
     /* serve */
     span_ms batch_idle, batch_max;
     int64_t metrics_port, health_port;
@@ -100,6 +100,9 @@ struct options {
     /* plan */
     int output, search, reserved_offering_mode;
     struct counts credit_reservation;
+    bool disruption, disruption_all; /* with the four below: refused, see options_disruption */
+    struct texts nominated, buffer_nodes;
+    struct counts rebooted, reserved_nodes;
     struct texts remove;
     int remove_for;
     int64_t effort, repeat, max_instance_types;
@@ -121,6 +124,10 @@ bool options_read(struct arena *a, enum option_group group, int argc, char *cons
 /* Names of options that were given and mean nothing here, joined by ", "; absent when there is none. */
 struct span options_without_meaning(struct arena *a, enum option_group group, int argc,
                                     char *const *argv, const char *(*getenv_fn)(const char *));
+
+/* The first flag given that asks for the planning of disruption, which this version does not have; NULL:
+ * none is. */
+const char *options_disruption(const struct options *o);
 
 void options_help(struct buf *out, enum option_group group, const char *command);
 

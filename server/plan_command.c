@@ -179,8 +179,22 @@ static enum reserved_mode reserved_mode(const struct options *o)
                                                                    : RESERVED_STRICT;
 }
 
+/* Flags that are known, and ask for what is not there. */
+static bool may_plan(const struct options *o, struct err *err)
+{
+    const char *disruption = options_disruption(o);
+    if (disruption != NULL)
+        return err_set(err, ERR_INVALID, "%s is about disruption, which this version does not plan",
+                       disruption);
+    return o->ignore_dra_requests ||
+           err_set(err, ERR_INVALID,
+                   "--ignore-dra-requests=false needs devices, which plan's input does not have");
+}
+
 static int plan_objects(struct input *o, const struct options *options, struct err *err)
 {
+    if (!may_plan(options, err))
+        return 2;
     struct plan_options plan_options = {
         .search = options->search == 1 ? SEARCH_GREEDY : SEARCH_CHEAPEST,
         .effort = (uint64_t)options->effort,
@@ -196,11 +210,6 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     if (options->now != NULL && !time_parse(span_of(options->now), &plan_options.now)) {
         err_set(err, ERR_INVALID, "--now: \"%s\" is not a time like 2026-10-10T12:00:00Z",
                 options->now);
-        return 2;
-    }
-    if (!options->ignore_dra_requests) {
-        err_set(err, ERR_INVALID,
-                "--ignore-dra-requests=false needs devices, which plan's input does not have");
         return 2;
     }
     int64_t start = mono_ns();

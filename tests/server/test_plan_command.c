@@ -1,0 +1,104 @@
+/* `stowage plan` as a program: what it refuses, and what it says on standard error. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "server/command.h"
+
+enum { ARGS_MAX = 6 };
+
+struct outcome {
+    int status;
+    char text[2048]; /* of both streams */
+};
+
+/* Runs the command over the objects with both streams in a file. */
+static struct outcome run(const char *objects, const char *const *args)
+{
+    char path[] = "/tmp/stowage-plan-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *in = fdopen(fd, "w"), *out = tmpfile();
+    fputs(objects, in);
+    fclose(in);
+    char *argv[ARGS_MAX + 2] = {(char *)(uintptr_t)"-f", path};
+    int argc = 2;
+    for (int i = 0; i < ARGS_MAX && args[i] != NULL; i++)
+        argv[argc++] = (char *)(uintptr_t)args[i];
+    fflush(NULL);
+    int kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    dup2(fileno(out), STDOUT_FILENO);
+    dup2(fileno(out), STDERR_FILENO);
+    struct outcome o = {.status = command_plan(argc, argv)};
+    fflush(NULL);
+    dup2(kept[0], STDOUT_FILENO);
+    dup2(kept[1], STDERR_FILENO);
+    close(kept[0]);
+    close(kept[1]);
+    rewind(out);
+    o.text[fread(o.text, 1, sizeof(o.text) - 1, out)] = '\0';
+    fclose(out);
+    unlink(path);
+    return o;
+}
+
+#define NODE "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+
+static const struct {
+    const char *args[ARGS_MAX], *want;
+} refused[] = {
+    {{"--disruption"}, "--disruption is about disruption, which this version does not plan"},
+    {{"--disruption-all"}, "--disruption-all is about disruption, which this version does not plan"},
+    {{"--nominated=n1"}, "--nominated is about disruption, which this version does not plan"},
+    {{"--buffer-nodes=n1"}, "--buffer-nodes is about disruption, which this version does not plan"},
+    {{"--rebooted=n1=1"}, "--rebooted is about disruption, which this version does not plan"},
+    {{"--reserved-nodes=p=1"},
+     "--reserved-nodes is about disruption, which this version does not plan"},
+    {{"--feature-gates=NodeRepair=true"},
+     "--feature-gates NodeRepair=true is about disruption, which this version does not plan"},
+    {{"--ignore-dra-requests=false"},
+     "--ignore-dra-requests=false needs devices, which plan's input does not have"},
+    {{"--remove=n1,n2"}, "--remove: there is no node \"n2\" in the input"},
+};
+
+static void refused_in_one_sentence(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(refused); i++) {
+        struct outcome o = run(NODE, refused[i].args);
+        char want[256];
+        snprintf(want, sizeof(want), "stowage plan: %s\n", refused[i].want);
+        if (o.status != 2 || strcmp(o.text, want) != 0)
+            fail_msg("%s: status %d, %s", refused[i].args[0], o.status, o.text);
+    }
+}
+
+static void taken(void **state)
+{
+    (void)state;
+    static const char *const args[][ARGS_MAX] = {
+        {"--remove=n1"},
+        {"--disruption=false"},
+        {"--feature-gates=NodeRepair=true", "--legacy-node-repair"}, /* which has no method of its own */
+    };
+    for (size_t i = 0; i < COUNT_OF(args); i++) {
+        struct outcome o = run(NODE, args[i]);
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", args[i][0], o.status, o.text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refused_in_one_sentence),
+        cmocka_unit_test(taken),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
