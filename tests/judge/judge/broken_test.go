@@ -271,7 +271,7 @@ func TestOrderIsFound(t *testing.T) {
 	// An unconstrained pod of the same app first makes the skew too large for the constrained one behind it.
 	r = judged(t, pools+pod("p", "10m")+pod("q", "10m", spreadZone)+node("old", "4", ""),
 		plan(claims{claim("n", "a.small", "zb", .11, "p", "q")}, nil), o)
-	if !len(r.Invalid) > 0 || r.Order != "constrained first" {
+	if !r.Valid() || r.Order != "constrained first" {
 		t.Errorf("ok %v in order %q: %+v", r.Valid(), r.Order, r.Invalid)
 	}
 }

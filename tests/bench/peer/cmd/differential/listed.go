@@ -5,27 +5,33 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
 // rule is one difference that is argued for in docs/differences.md, under a heading with its name. It names the
 // pods that Stowage treats otherwise; a difference that stays without those pods is not explained by it.
 type rule struct {
 	name  string
+	price bool // explains more or dearer nodes only, never what becomes of a pod
 	names func(pod *corev1.Pod, all []client.Object) bool
 }
 
 var listed = []rule{
-	{"spread over all zones", spreadsBeyondItsSelector},
-	{"a shared volume to be made", sharesVolumeToBeMade},
+	{"spread over all zones", false, spreadsBeyondItsSelector},
+	{"a shared volume to be made", false, sharesVolumeToBeMade},
+	{"a pod that contradicts itself", false, contradictsItself},
+	{"a zone settled with its first pod", true, looksAtOthersInADomain},
 }
 
-// withoutListed returns the objects without the pods that some rule names, and the names of those rules.
-func withoutListed(objects []client.Object) (rest []client.Object, names []string) {
+// withoutListed returns the objects without the pods that some rule names, and the names of those rules;
+// rules about the price only if the difference is one of price.
+func withoutListed(objects []client.Object, onlyPrice bool) (rest []client.Object, names []string) {
 	for _, o := range objects {
 		pod, ok := o.(*corev1.Pod)
 		drop := false
 		for _, r := range listed {
-			if ok && pod.Spec.NodeName == "" && r.names(pod, objects) {
+			if ok && pod.Spec.NodeName == "" && (onlyPrice || !r.price) && r.names(pod, objects) {
 				drop = true
 				if !slices.Contains(names, r.name) {
 					names = append(names, r.name)
@@ -63,6 +69,59 @@ func selectsBy(pod *corev1.Pod, key string) bool {
 		}
 	}
 	return false
+}
+
+// contradictsItself: what the pod asks of one label, in its selector and a term of its affinity together, no value
+// meets. In Karpenter's algebra that is the same as asking that the label be absent.
+func contradictsItself(pod *corev1.Pod, _ []client.Object) bool {
+	var terms []corev1.NodeSelectorTerm
+	if a := pod.Spec.Affinity; a != nil && a.NodeAffinity != nil {
+		if required := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+			terms = append(terms, required.NodeSelectorTerms...)
+		}
+		for _, preferred := range a.NodeAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.Preference)
+		}
+	}
+	// Karpenter joins the selector, one required term and one preference.
+	for i := range terms {
+		for j := range terms[:i+1] {
+			asked := slices.Concat(terms[i].MatchExpressions, terms[j].MatchExpressions)
+			absent := scheduling.NewLabelRequirements(pod.Spec.NodeSelector)
+			absent.Add(scheduling.NewNodeSelectorRequirements(asked...).Values()...)
+			for key, r := range absent {
+				if r.Operator() == corev1.NodeSelectorOpDoesNotExist && asksForPresence(pod, asked, key) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+func asksForPresence(pod *corev1.Pod, asked []corev1.NodeSelectorRequirement, key string) bool {
+	_, selected := pod.Spec.NodeSelector[key]
+	return selected || slices.ContainsFunc(asked, func(e corev1.NodeSelectorRequirement) bool {
+		return e.Key == key && e.Operator != corev1.NodeSelectorOpNotIn && e.Operator != corev1.NodeSelectorOpDoesNotExist
+	})
+}
+
+// looksAtOthersInADomain: affinity or anti-affinity, required or preferred, over something larger than a node.
+func looksAtOthersInADomain(pod *corev1.Pod, _ []client.Object) bool {
+	var terms []corev1.PodAffinityTerm
+	if a := pod.Spec.Affinity; a != nil && a.PodAffinity != nil {
+		terms = append(terms, a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, preferred := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.PodAffinityTerm)
+		}
+	}
+	if a := pod.Spec.Affinity; a != nil && a.PodAntiAffinity != nil {
+		terms = append(terms, a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution...)
+		for _, preferred := range a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			terms = append(terms, preferred.PodAffinityTerm)
+		}
+	}
+	return slices.ContainsFunc(terms, func(t corev1.PodAffinityTerm) bool { return t.TopologyKey != corev1.LabelHostname })
 }
 
 // sharesVolumeToBeMade: one of several pods with a claim that has no volume yet.

@@ -17,6 +17,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,7 @@ type outcome struct {
 	err          error
 	pods         int
 	notSupported int      // pods of rules that Stowage does not have yet: left out of the comparison
+	more         int      // pods that we place and Karpenter never does: left out too
 	listed       []string // names of rules without whose pods there is no difference
 	differences  []string
 	ours, theirs time.Duration // theirs: one run
@@ -133,7 +135,7 @@ func (d *differential) one(o *outcome) {
 		return
 	}
 	// Is it what is listed? Then, without the pods that a rule names, there is none.
-	rest, names := withoutListed(c.input.Objects)
+	rest, names := withoutListed(c.input.Objects, !slices.ContainsFunc(o.differences, aboutPod))
 	if len(names) == 0 {
 		return
 	}
@@ -168,7 +170,7 @@ func (d *differential) print(o *outcome) int {
 
 // total prints one line for a profile, or for all.
 func total(profile string, outcomes []*outcome) {
-	n, failed, differ, listed, pods, notSupported := 0, 0, 0, 0, 0, 0
+	n, failed, differ, listed, pods, notSupported, more := 0, 0, 0, 0, 0, 0, 0
 	ours, theirs := 0.0, 0.0
 	var oursTook, theirsTook time.Duration
 	for _, o := range outcomes {
@@ -186,6 +188,7 @@ func total(profile string, outcomes []*outcome) {
 		}
 		pods += o.pods
 		notSupported += o.notSupported
+		more += o.more
 		ours += o.price[0]
 		theirs += o.price[1]
 		oursTook += o.ours
@@ -197,6 +200,9 @@ func total(profile string, outcomes []*outcome) {
 	fmt.Printf("%-12s %4d clusters %6d pods compared; differ %d, listed %d, failed %d", profile, n, pods, differ, listed, failed)
 	if theirs > 0 {
 		fmt.Printf("; price ours/Karpenter %.4f", ours/theirs)
+	}
+	if more > 0 {
+		fmt.Printf("; placed by us alone %d", more)
 	}
 	if notSupported > 0 {
 		fmt.Printf("; not supported %d", notSupported)

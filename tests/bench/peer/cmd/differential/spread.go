@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"sort"
@@ -19,16 +20,15 @@ type spread struct {
 // differences says in which respect our plan is worse than every run; none: it is within their range or better.
 func (r *spread) differences() (lines []string) {
 	lines = append(lines, r.pods()...)
-	ours := r.comparable()
 	nodes, prices := []float64{}, []float64{}
 	for _, p := range r.runs {
 		nodes = append(nodes, float64(len(p.NodeClaims)))
 		prices = append(prices, price(p))
 	}
-	if n := float64(len(ours.NodeClaims)); n > slices.Max(nodes) {
+	if n := float64(len(r.ours.NodeClaims)); n > slices.Max(nodes) {
 		lines = append(lines, fmt.Sprintf("new nodes: ours %v, Karpenter %v to %v", n, slices.Min(nodes), slices.Max(nodes)))
 	}
-	if x := price(ours); x > slices.Max(prices)*(1+1e-9) {
+	if x := price(r.ours); x > slices.Max(prices)*(1+1e-9) {
 		lines = append(lines, fmt.Sprintf("price: ours %.4f, Karpenter %.4f to %.4f", x, slices.Min(prices), slices.Max(prices)))
 	}
 	return lines
@@ -61,21 +61,22 @@ func (r *spread) pods() (lines []string) {
 	return lines
 }
 
-// comparable is our plan without the nodes that hold nothing but pods which every run leaves out.
-func (r *spread) comparable() *karpenter.Plan {
-	placedByThem := map[string]bool{}
-	for _, p := range r.runs {
-		for pod, place := range places(p) {
-			if !strings.HasPrefix(place, leftOut) {
-				placedByThem[pod] = true
-			}
-		}
+// aboutPod says whether a line of differences is about what becomes of a pod.
+func aboutPod(line string) bool { return strings.HasPrefix(line, "pod ") }
+
+// placedByUsAlone are the pods that we place and every run leaves out.
+func (r *spread) placedByUsAlone() map[string]bool {
+	alone := map[string]bool{}
+	for pod, place := range places(r.ours) {
+		alone[pod] = !strings.HasPrefix(place, leftOut)
 	}
-	p := *r.ours
-	p.NodeClaims = slices.DeleteFunc(slices.Clone(p.NodeClaims), func(c karpenter.PlanClaim) bool {
-		return !slices.ContainsFunc(c.Pods, func(pod string) bool { return placedByThem[pod] })
-	})
-	return &p
+	for _, p := range r.runs {
+		theirs := places(p)
+		maps.DeleteFunc(alone, func(pod string, placed bool) bool {
+			return !placed || !strings.HasPrefix(theirs[pod], leftOut)
+		})
+	}
+	return alone
 }
 
 func (r *spread) meanPrice() float64 {
