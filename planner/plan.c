@@ -180,12 +180,14 @@ static void build_claims(struct solving *s)
     struct trial *t = &s->trial;
     struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
     uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
+    struct solution_lists lists;
+    solution_lists_init(&lists, p, t);
     s->claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
     p->claims = claims;
     for (uint32_t i = 0; i < t->claim_count; i++) {
         uint32_t option = t->specs.items[t->claims[i].spec].option;
         struct plan_claim *c = &claims[p->claim_count];
-        if (!solution_claim(p, t, s->o, i, c))
+        if (!solution_claim(p, t, &lists, s->o, i, c))
             continue;
         c->name = claim_name(s, &s->w->options[option], &ordinals[option]);
         c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);

@@ -51,7 +51,6 @@ struct plan_claim {
     struct span name;              /* offline: pool-1…; live the reconciler names claims itself */
     const struct node_pool *pool;
     struct requirements requirements;
-    struct expressions written;    /* the same as spec.requirements, sorted by key's text */
     struct sym_pairs labels;       /* sorted by key's text */
     struct plain_labels annotations;
     const struct instance_type *const *types; /* cheapest first, ties by name */

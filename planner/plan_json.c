@@ -31,8 +31,11 @@ static void put_pods(struct json *j, const struct pod *const *pods, uint32_t cou
     json_array_end(j);
 }
 
-static void put_requirements(struct json *j, const struct plan *p, struct expressions list)
+static void put_requirements(struct json *j, const struct plan *p, const struct requirements *r)
 {
+    struct arena a;
+    arena_init(&a, 0);
+    struct expressions list = requirements_expressions(&a, p->syms, r);
     json_put_array(j, "requirements");
     for (uint32_t i = 0; i < list.count; i++) {
         const struct expression *e = &list.items[i];
@@ -50,6 +53,7 @@ static void put_requirements(struct json *j, const struct plan *p, struct expres
         json_object_end(j);
     }
     json_array_end(j);
+    arena_release(&a);
 }
 
 static void put_taints(struct json *j, const struct plan *p, struct taints taints)
@@ -91,7 +95,7 @@ static void put_claim(struct json *j, const struct plan *p, const struct plan_cl
     json_object_begin(j);
     json_put_string(j, "name", c->name);
     json_put_string(j, "nodePool", c->pool->meta.name);
-    put_requirements(j, p, c->written);
+    put_requirements(j, p, &c->requirements);
     json_put_object(j, "labels");
     for (uint32_t i = 0; i < c->labels.count; i++) {
         json_key(j, sym_text(p->syms, c->labels.items[i].key));

@@ -4,12 +4,22 @@
 
 #include "planner/greedy.h"
 
+/* What claims have in common: prices by spec, and lists of types. */
+struct solution_lists {
+    struct price_list **prices; /* by spec; NULL: not asked for yet */
+    uint32_t *by_sym;           /* types in the order of their names' symbols */
+    struct intern known;
+    struct listing *items;
+    uint32_t count, capacity;
+};
+void solution_lists_init(struct solution_lists *l, struct plan *p, const struct trial *t);
+
 /* How many types a claim lists at most. */
 uint32_t solution_most_types(const struct plan_options *o);
 /* Everything of a claim but its name and pods. False: its list of types is cut so short that minValues
  * do not hold, which is not to be made. */
-bool solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
-                    struct plan_claim *out);
+bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
+                    const struct plan_options *o, uint32_t claim, struct plan_claim *out);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
 void solution_cost(struct plan *p, struct trial *t);
 /* Hourly price below which no fleet can hold what the plan's does: all pods on priced managed nodes and

@@ -4,20 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-struct priced {
-    double price;
-    const struct instance_type *type;
-    uint32_t index;
-};
-
-static int priced_order(const void *a, const void *b)
-{
-    const struct priced *x = a, *y = b;
-    if (x->price != y->price)
-        return x->price < y->price ? -1 : 1;
-    return span_cmp(x->type->name, y->type->name);
-}
-
 static int sym_order(const void *a, const void *b)
 {
     sym x = *(const sym *)a, y = *(const sym *)b;
@@ -53,6 +39,51 @@ uint32_t solution_most_types(const struct plan_options *o)
     return o->max_instance_types != 0 ? o->max_instance_types : 600;
 }
 
+/* --- which types, at what price --- */
+
+struct priced {
+    double price;
+    const struct instance_type *type;
+    uint32_t index;
+};
+
+/* Prices of a spec's types in the offerings that it admits, and the types by price. Claims that hold
+ * reservations have prices of their own. */
+struct price_list {
+    double *price;   /* by type */
+    uint32_t *order; /* types, cheapest first, ties by name */
+    uint32_t count;
+};
+
+/* What claims of one spec with equal types have in common: it is worked out once. */
+struct listing {
+    const struct instance_type **types;
+    const uint32_t *indexes;
+    uint32_t count;
+    double price;
+    struct requirement names;    /* the types' */
+    struct requirement capacity; /* capacity types that can be launched; no values: none can */
+};
+
+void solution_lists_init(struct solution_lists *l, struct plan *p, const struct trial *t)
+{
+    const struct types *y = &t->world->types;
+    *l = (struct solution_lists){0};
+    intern_init(&l->known, &p->arena);
+    l->prices = ARENA_ARRAY(&p->arena, struct price_list *, t->specs.count);
+    l->by_sym = ARENA_ARRAY(&p->arena, uint32_t, y->count);
+    for (uint32_t i = 0; i < y->count; i++)
+        l->by_sym[i] = i;
+    for (uint32_t i = 1; i < y->count; i++) /* in order already, mostly: types are sorted by name */
+        for (uint32_t k = i; k > 0 && types_at(y, l->by_sym[k])->name_sym <
+                                          types_at(y, l->by_sym[k - 1])->name_sym;
+             k--) {
+            uint32_t swap = l->by_sym[k];
+            l->by_sym[k] = l->by_sym[k - 1];
+            l->by_sym[k - 1] = swap;
+        }
+}
+
 /* Offerings that the finished claim admits: of the reservations that it holds, if it does. */
 static const uint64_t *claim_kinds(struct plan *p, const struct trial *t, const struct trial_claim *c)
 {
@@ -78,11 +109,49 @@ static double claim_price(const struct trial *t, uint32_t type, const uint64_t *
     return best;
 }
 
+static int priced_order(const void *a, const void *b)
+{
+    const struct priced *x = a, *y = b;
+    if (x->price != y->price)
+        return x->price < y->price ? -1 : 1;
+    return span_cmp(x->type->name, y->type->name);
+}
+
+static struct price_list *list_prices(struct plan *p, const struct trial *t, const uint64_t *set,
+                                      const uint64_t *kinds)
+{
+    const struct types *y = &t->world->types;
+    struct price_list *l = ARENA_NEW(&p->arena, struct price_list);
+    struct priced *sorted = ARENA_ARRAY(&p->arena, struct priced, bits_count(set, y->words));
+    l->price = ARENA_ARRAY(&p->arena, double, y->count);
+    l->order = ARENA_ARRAY(&p->arena, uint32_t, y->count);
+    for (BITS_EACH(type, set, y->words)) {
+        l->price[type] = claim_price(t, type, kinds);
+        sorted[l->count++] = (struct priced){l->price[type], types_at(y, type), type};
+    }
+    if (l->count != 0)
+        qsort(sorted, l->count, sizeof(*sorted), priced_order);
+    for (uint32_t i = 0; i < l->count; i++)
+        l->order[i] = sorted[i].index;
+    return l;
+}
+
+static const struct price_list *claim_prices(struct plan *p, struct solution_lists *lists,
+                                             const struct trial *t, const struct trial_claim *c)
+{
+    const struct spec *s = &t->specs.items[c->spec];
+    if (c->held != NULL)
+        return list_prices(p, t, s->types, claim_kinds(p, t, c));
+    if (lists->prices[c->spec] == NULL)
+        lists->prices[c->spec] = list_prices(p, t, s->types, s->kinds);
+    return lists->prices[c->spec];
+}
+
 /* The types that can be launched by what the claim asks in the end: not those that only had a
  * reservation that is full, or not one of those that the claim holds. With minValues only if these are
  * enough, since they count what is listed. */
 static const uint64_t *sold_types(struct plan *p, struct trial *t, uint32_t claim,
-                                  const uint64_t *left, const uint64_t *kinds)
+                                  const uint64_t *left, const double *price)
 {
     const struct types *y = &t->world->types;
     const struct trial_claim *c = &t->claims[claim];
@@ -90,7 +159,7 @@ static const uint64_t *sold_types(struct plan *p, struct trial *t, uint32_t clai
     const struct option *o = &t->world->options[s->option];
     uint64_t *sold = ARENA_ARRAY(&p->arena, uint64_t, y->words);
     for (BITS_EACH(type, left, y->words))
-        if (claim_price(t, type, kinds) < (double)INFINITY)
+        if (price[type] < (double)INFINITY)
             bits_add(sold, type);
     if (bits_count(sold, y->words) == 0)
         return left;
@@ -100,41 +169,17 @@ static const uint64_t *sold_types(struct plan *p, struct trial *t, uint32_t clai
     return sold;
 }
 
-static void claim_types(struct plan *p, struct trial *t, const struct plan_options *o,
-                        uint32_t claim, struct plan_claim *out, struct priced **priced_out)
-{
-    const struct types *y = &t->world->types;
-    const uint64_t *left = trial_claim_types(t, claim);
-    const uint64_t *kinds = claim_kinds(p, t, &t->claims[claim]);
-    uint32_t count = bits_count(left, y->words), n = 0;
-    struct priced *list = ARENA_ARRAY(&p->arena, struct priced, count);
-    left = sold_types(p, t, claim, left, kinds);
-    for (BITS_EACH(type, left, y->words))
-        list[n++] = (struct priced){claim_price(t, type, kinds), types_at(y, type), type};
-    if (n != 0)
-        qsort(list, n, sizeof(*list), priced_order);
-    uint32_t most = solution_most_types(o);
-    out->type_count = n < most ? n : most;
-    const struct instance_type **types =
-        ARENA_ARRAY(&p->arena, const struct instance_type *, out->type_count);
-    for (uint32_t i = 0; i < out->type_count; i++)
-        types[i] = list[i].type;
-    out->types = types;
-    out->price = n != 0 && list[0].price < (double)INFINITY ? list[0].price : NAN;
-    *priced_out = list;
-}
-
 /* Capacity types that can still be launched. */
-static void claim_capacity_types(struct plan *p, const struct trial *t, const struct spec *s,
-                                 const struct priced *list, struct plan_claim *out)
+static struct requirement launchable_capacity(struct plan *p, const struct trial *t,
+                                              const struct spec *s, const struct listing *l)
 {
     const struct types *y = &t->world->types;
     const struct requirement *asked = requirements_get(&s->requirements, SYM_CAPACITY_TYPE);
     sym *values = NULL;
     uint32_t count = 0, capacity = 0;
     uint64_t *seen = ARENA_ARRAY(&p->arena, uint64_t, y->kind_words);
-    for (uint32_t i = 0; i < out->type_count; i++)
-        for (uint32_t k = y->first_offer[list[i].index]; k < y->first_offer[list[i].index + 1]; k++)
+    for (uint32_t i = 0; i < l->count; i++)
+        for (uint32_t k = y->first_offer[l->indexes[i]]; k < y->first_offer[l->indexes[i] + 1]; k++)
             if (trial_launchable(t, &y->offers[k]) && bits_has(s->kinds, y->offers[k].kind))
                 bits_add(seen, y->offers[k].kind);
     for (BITS_EACH(kind, seen, y->kind_words)) {
@@ -143,8 +188,64 @@ static void claim_capacity_types(struct plan *p, const struct trial *t, const st
             if (asked == NULL || requirement_has(asked, r->values[v], p->syms))
                 ARENA_PUSH(&p->arena, values, count, capacity, r->values[v]);
     }
-    if (count != 0)
-        set_requirement(&p->arena, &out->requirements, one_of(SYM_CAPACITY_TYPE, values, count));
+    return count != 0 ? one_of(SYM_CAPACITY_TYPE, values, count)
+                      : (struct requirement){.key = SYM_CAPACITY_TYPE};
+}
+
+static struct listing list_types(struct plan *p, struct solution_lists *lists, const struct trial *t,
+                                 const struct spec *s, const struct price_list *prices,
+                                 const uint64_t *set, uint32_t most)
+{
+    const struct types *y = &t->world->types;
+    struct listing l = {.types = ARENA_ARRAY(&p->arena, const struct instance_type *, most)};
+    uint32_t *indexes = ARENA_ARRAY(&p->arena, uint32_t, most);
+    uint64_t *listed = ARENA_ARRAY(&p->arena, uint64_t, y->words);
+    sym *names = ARENA_ARRAY(&p->arena, sym, most);
+    for (uint32_t i = 0; i < prices->count && l.count < most; i++)
+        if (bits_has(set, prices->order[i])) {
+            bits_add(listed, prices->order[i]);
+            l.types[l.count] = types_at(y, prices->order[i]);
+            indexes[l.count++] = prices->order[i];
+        }
+    l.indexes = indexes;
+    l.price = l.count != 0 && prices->price[indexes[0]] < (double)INFINITY
+                  ? prices->price[indexes[0]]
+                  : NAN;
+    l.names = (struct requirement){.key = SYM_INSTANCE_TYPE, .values = names};
+    for (uint32_t i = 0; i < y->count; i++) {
+        sym name = types_at(y, lists->by_sym[i])->name_sym;
+        if (bits_has(listed, lists->by_sym[i]) &&
+            (l.names.count == 0 || names[l.names.count - 1] != name))
+            names[l.names.count++] = name;
+    }
+    l.capacity = launchable_capacity(p, t, s, &l);
+    return l;
+}
+
+static const struct listing *claim_listing(struct plan *p, struct solution_lists *lists,
+                                           struct trial *t, const struct plan_options *o,
+                                           uint32_t claim)
+{
+    const struct types *y = &t->world->types;
+    const uint64_t *left = trial_claim_types(t, claim);
+    const struct trial_claim *c = &t->claims[claim];
+    const struct price_list *prices = claim_prices(p, lists, t, c);
+    left = sold_types(p, t, claim, left, prices->price);
+    struct words words;
+    words_init(&words, &p->arena);
+    words_put(&words, c->spec);
+    words_put(&words, c->held != NULL ? claim + 1 : 0); /* prices of its own */
+    for (uint32_t i = 0; i < y->words; i++)
+        words_put64(&words, left[i]);
+    bool is_new;
+    uint32_t id = intern_put(&lists->known, &words, &is_new);
+    if (is_new) {
+        uint32_t count = bits_count(left, y->words), most = solution_most_types(o);
+        struct listing l = list_types(p, lists, t, &t->specs.items[c->spec], prices, left,
+                                      count < most ? count : most);
+        ARENA_PUSH(&p->arena, lists->items, lists->count, lists->capacity, l);
+    }
+    return &lists->items[id];
 }
 
 /* Reserved by name: the launch is to take what the claim holds. */
@@ -176,23 +277,23 @@ static void claim_least(const struct option *o, const struct trial_claim *c, str
 }
 
 static bool least_holds(struct trial *t, const struct plan_options *o, const struct trial_claim *c,
-                        const struct priced *list, uint32_t count)
+                        const struct listing *l)
 {
     const struct spec *s = &t->specs.items[c->spec];
     const struct option *option = &t->world->options[s->option];
     if (o->best_effort_min_values || option->least_count == 0)
         return true;
     memset(t->left, 0, t->world->types.words * sizeof(*t->left));
-    for (uint32_t i = 0; i < count; i++)
-        bits_add(t->left, list[i].index);
+    for (uint32_t i = 0; i < l->count; i++)
+        bits_add(t->left, l->indexes[i]);
     for (uint32_t i = 0; i < option->least_count; i++)
         if (trial_values(t, s, t->left, option->least[i].key, c->least[i]) < c->least[i])
             return false;
     return true;
 }
 
-static void claim_requirements(struct plan *p, const struct trial *t, const struct spec *s,
-                               const struct priced *list, struct plan_claim *out)
+static void claim_requirements(struct plan *p, const struct spec *s, const struct listing *l,
+                               struct plan_claim *out)
 {
     struct requirement *items = ARENA_ARRAY(&p->arena, struct requirement, s->requirements.count);
     uint32_t n = 0;
@@ -202,12 +303,9 @@ static void claim_requirements(struct plan *p, const struct trial *t, const stru
             items[n++] = s->requirements.items[i];
     }
     out->requirements = (struct requirements){items, n};
-    sym *names = ARENA_ARRAY(&p->arena, sym, out->type_count);
-    for (uint32_t i = 0; i < out->type_count; i++)
-        names[i] = out->types[i]->name_sym;
-    set_requirement(&p->arena, &out->requirements,
-                    one_of(SYM_INSTANCE_TYPE, names, out->type_count));
-    claim_capacity_types(p, t, s, list, out);
+    set_requirement(&p->arena, &out->requirements, l->names);
+    if (l->capacity.count != 0)
+        set_requirement(&p->arena, &out->requirements, l->capacity);
 }
 
 /* --- labels --- */
@@ -270,7 +368,7 @@ static void claim_labels(struct plan *p, const struct option *o, const struct sp
 
 /* Pods' requests and what the DaemonSets of every type listed ask at least (5.1). */
 static struct resources claim_requests(struct plan *p, const struct trial *t, uint32_t claim,
-                                       const struct priced *list, uint32_t count)
+                                       const struct listing *l)
 {
     const struct world *w = t->world;
     const struct trial_claim *c = &t->claims[claim];
@@ -278,8 +376,8 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     struct resources r = {0};
     for (uint32_t i = 0; i < w->resource_count; i++) {
         amount least = INT64_MAX;
-        for (uint32_t n = 0; n < count; n++) {
-            amount overhead = o->daemons[o->daemon_of[list[n].index]].overhead[i];
+        for (uint32_t n = 0; n < l->count; n++) {
+            amount overhead = o->daemons[o->daemon_of[l->indexes[n]]].overhead[i];
             least = overhead < least ? overhead : least;
         }
         amount sum = amount_add(c->requests[i], least == INT64_MAX ? 0 : least);
@@ -289,28 +387,29 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     return r;
 }
 
-bool solution_claim(struct plan *p, struct trial *t, const struct plan_options *o, uint32_t claim,
-                    struct plan_claim *out)
+bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
+                    const struct plan_options *o, uint32_t claim, struct plan_claim *out)
 {
     static struct plain_label relaxed[] = {
         {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("true")}};
     static struct plain_label kept[] = {
         {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("false")}};
-    struct priced *list;
-    claim_types(p, t, o, claim, out, &list);
+    const struct listing *l = claim_listing(p, lists, t, o, claim);
     const struct trial_claim *c = &t->claims[claim];
     const struct spec *s = &t->specs.items[c->spec];
     const struct option *option = &t->world->options[s->option];
-    if (!least_holds(t, o, c, list, out->type_count))
+    if (!least_holds(t, o, c, l))
         return false;
     out->pool = option->pool;
-    claim_requirements(p, t, s, list, out);
+    out->types = l->types;
+    out->type_count = l->count;
+    out->price = l->price;
+    claim_requirements(p, s, l, out);
     if (c->held != NULL)
         claim_reservations(p, t, c->held, out);
     claim_least(option, c, out);
-    out->written = requirements_expressions(&p->arena, p->syms, &out->requirements);
     claim_labels(p, option, s, out);
     out->annotations = (struct plain_labels){c->relaxed ? relaxed : kept, 1};
-    out->requests = claim_requests(p, t, claim, list, out->type_count);
+    out->requests = claim_requests(p, t, claim, l);
     return true;
 }

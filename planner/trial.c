@@ -664,7 +664,6 @@ const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
 {
     struct trial_claim *c = &t->claims[claim];
     keep_holding(t->world, &t->specs.items[c->spec], c->types, c->requests, &c->witness);
-    set_headroom(t->world, c, &t->specs.items[c->spec]);
     return c->types;
 }
 
