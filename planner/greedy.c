@@ -5,8 +5,9 @@
  * A class that found no place is not tried again before some number that its groups look at has
  * changed; upstream goes over its failures in rounds, and so do we.
  *
- * "Fewest pods first" is a set of claims for each number of pods. Which of several with equally many
- * comes first is open upstream (its sort is not stable); here it is the oldest. */
+ * "Fewest pods first" is a queue of claims for each number of pods. A claim that gets a pod goes to the
+ * front of the next queue, a new one to the end of the queue of one: the order that a stable sort by
+ * number gives when it is applied over and over, as upstream does. */
 #include "planner/greedy.h"
 
 #include <stdlib.h>
@@ -14,10 +15,16 @@
 #include "planner/places.h"
 
 enum { STOP_EVERY = 256 };
+static const uint32_t GONE = UINT32_MAX; /* no enumerator: those are ints */
 
 struct bitset { /* grows */
     uint64_t *words;
     uint32_t count;
+};
+
+struct bucket { /* claims with equally many pods, in the order in which they came */
+    uint32_t *claims; /* GONE: it has moved on */
+    uint32_t count, capacity, gone;
 };
 
 struct progress { /* of one attempt of one class */
@@ -40,7 +47,7 @@ struct greedy {
     struct progress *progress; /* by attempt */
     struct verdict *verdicts;  /* by class; then again, of pods to which `closed` is closed */
     const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
-    struct bitset *buckets;    /* claims by number of pods */
+    struct bucket *buckets;    /* by number of pods */
     uint32_t bucket_count, bucket_capacity;
     uint64_t **allowed; /* scratch, by topology key: the domains that the attempt may go to now */
 };
@@ -59,17 +66,33 @@ static void bitset_add(struct arena *a, struct bitset *s, uint32_t i)
     bits_add(s->words, i);
 }
 
-static uint64_t bitset_word(const struct bitset *s, uint32_t word)
+static bool bitset_has(const struct bitset *s, uint32_t i)
 {
-    return word < s->count ? s->words[word] : 0;
+    return i / 64 < s->count && bits_has(s->words, i);
 }
+
+/* --- claims by number of pods --- */
 
 static void bucket_add(struct greedy *g, uint32_t claim, uint32_t pods)
 {
-    static const struct bitset empty;
+    static const struct bucket empty;
     while (g->bucket_count <= pods)
         ARENA_PUSH(g->t->arena, g->buckets, g->bucket_count, g->bucket_capacity, empty);
-    bitset_add(g->t->arena, &g->buckets[pods], claim);
+    struct bucket *b = &g->buckets[pods];
+    ARENA_PUSH(g->t->arena, b->claims, b->count, b->capacity, claim);
+}
+
+static void bucket_drop(struct bucket *b, uint32_t at)
+{
+    b->claims[at] = GONE;
+    if (++b->gone * 2 <= b->count)
+        return;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->claims[i] != GONE)
+            b->claims[n++] = b->claims[i];
+    b->count = n;
+    b->gone = 0;
 }
 
 /* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
@@ -160,29 +183,33 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
     return false;
 }
 
+static enum answer ask_claim(struct greedy *g, struct progress *p, const struct attempt *try,
+                             uint32_t claim, uint32_t pod, uint32_t class_id)
+{
+    if (bitset_has(&p->refused, claim))
+        return ANSWER_NEVER;
+    if (try->wavers && !claim_open(g, try, claim))
+        return ANSWER_NOT_NOW;
+    enum answer a = trial_place_on_claim(g->t, claim, pod, class_id, try);
+    if (a == ANSWER_NEVER)
+        bitset_add(g->t->arena, &p->refused, claim);
+    return a;
+}
+
 static bool on_claim(struct greedy *g, struct progress *p, const struct attempt *try,
                      uint32_t pod, uint32_t class_id)
 {
     for (uint32_t pods = 1; pods < g->bucket_count; pods++)
-        for (uint32_t word = 0; word < g->buckets[pods].count; word++)
-            for (uint64_t left = g->buckets[pods].words[word] & ~bitset_word(&p->refused, word);
-                 left != 0; left &= left - 1) {
-                uint32_t claim = word * 64 + (uint32_t)__builtin_ctzll(left);
-                if (try->wavers && !claim_open(g, try, claim))
-                    continue;
-                switch (trial_place_on_claim(g->t, claim, pod, class_id, try)) {
-                case ANSWER_YES:
-                    bits_drop(g->buckets[pods].words, claim);
-                    if (!is_full(g, claim))
-                        bucket_add(g, claim, pods + 1);
-                    return true;
-                case ANSWER_NEVER:
-                    bitset_add(g->t->arena, &p->refused, claim);
-                    break;
-                case ANSWER_NOT_NOW:
-                    break;
-                }
-            }
+        for (uint32_t i = 0; i < g->buckets[pods].count; i++) {
+            struct bucket *b = &g->buckets[pods];
+            uint32_t at = pods == 1 ? i : b->count - 1 - i, claim = b->claims[at];
+            if (claim == GONE || ask_claim(g, p, try, claim, pod, class_id) != ANSWER_YES)
+                continue;
+            bucket_drop(b, at);
+            if (!is_full(g, claim))
+                bucket_add(g, claim, pods + 1);
+            return true;
+        }
     return false;
 }
 

@@ -1,5 +1,7 @@
 #include "planner/trial.h"
 
+#include <math.h>
+
 static uint64_t *new_set(struct trial *t)
 {
     return ARENA_ARRAY(t->arena, uint64_t, t->world->types.words);
@@ -440,14 +442,45 @@ static bool fits_spec(struct fitting *f, uint32_t spec)
            (!reserved || reserves(f, s));
 }
 
-static uint32_t least_loaded(const struct fitting *f, uint32_t key, const uint64_t *among)
+/* The least price at which one of the claim's types can be had there; INFINITY: none holds the pods. */
+static double price_there(const struct fitting *f, uint32_t spec, uint32_t key, uint32_t domain)
 {
-    uint64_t least = UINT64_MAX;
-    uint32_t best = 0;
-    for (BITS_EACH(d, among, f->t->world->topology.keys[key].words)) {
-        uint64_t load = tally_load(&f->t->tally, f->class, f->try, key, d);
-        if (load < least) {
+    struct trial *t = f->t;
+    const struct types *y = &t->world->types;
+    int32_t to = specs_settle(&t->specs, spec, key, domain);
+    double best = INFINITY;
+    if (to < 0)
+        return best;
+    const struct spec *s = &t->specs.items[to];
+    for (uint32_t i = 0; i < y->words; i++)
+        t->left[i] = f->claim->types[i] & s->types[i];
+    for (BITS_EACH(type, t->left, y->words)) {
+        double price = spec_type_holds(t->world, s, type, f->requests)
+                           ? types_price(y, type, s->kinds)
+                           : (double)INFINITY;
+        best = price < best ? price : best;
+    }
+    return best;
+}
+
+/* The domain to try first: with the fewest pods that spread like this one, then the cheapest, then the
+ * one with the fewest pods that others spread. */
+static uint32_t best_domain(const struct fitting *f, uint32_t spec, uint32_t key,
+                            const uint64_t *among)
+{
+    struct tally_load least = {UINT64_MAX, UINT64_MAX};
+    double cheapest = 0;
+    uint32_t best = 0, words = f->t->world->topology.keys[key].words;
+    bool alone = bits_count(among, words) == 1;
+    for (BITS_EACH(d, among, words)) {
+        struct tally_load load = tally_load(&f->t->tally, f->class, f->try, key, d);
+        if (load.own > least.own)
+            continue;
+        double price = alone ? 0 : price_there(f, spec, key, d);
+        if (load.own < least.own || price < cheapest ||
+            (price <= cheapest && load.others < least.others)) {
             least = load;
+            cheapest = price;
             best = d;
         }
     }
@@ -473,7 +506,7 @@ static int32_t settle(struct fitting *f, uint32_t spec, uint32_t at)
     if (possible == 1)
         return bits_count(open, words) != 0 ? settle(f, spec, at + 1) : -1;
     while (bits_count(open, words) != 0) {
-        uint32_t d = least_loaded(f, key, open);
+        uint32_t d = best_domain(f, spec, key, open);
         bits_drop(open, d);
         int32_t to = specs_settle(&t->specs, spec, key, d);
         if (to >= 0)

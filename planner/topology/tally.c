@@ -294,21 +294,21 @@ enum answer tally_row(const struct tally *t, const struct pod_class *k,
     return worst;
 }
 
-uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+struct tally_load tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                     uint32_t key, uint32_t domain)
 {
-    uint64_t own = 0, others = 0;
+    struct tally_load load = {0};
     for (uint32_t i = 0; i < try->group_count; i++) {
         const struct topology_group *x = group_at(t, try->groups[i]);
         if (x->key == key && x->kind == TOPOLOGY_SPREAD)
-            own += counts_of(t, try->groups[i])[domain];
+            load.own += counts_of(t, try->groups[i])[domain];
     }
     for (uint32_t i = 0; i < k->ties.counted_by_count; i++) {
         const struct topology_group *x = group_at(t, k->ties.counted_by[i]);
         if (x->key == key && x->kind == TOPOLOGY_SPREAD)
-            others += counts_of(t, k->ties.counted_by[i])[domain];
+            load.others += counts_of(t, k->ties.counted_by[i])[domain];
     }
-    return own << 32 | (others > UINT32_MAX ? UINT32_MAX : others);
+    return load;
 }
 
 uint64_t tally_version(const struct tally *t, const struct attempt *try)

@@ -44,8 +44,11 @@ enum answer tally_row(const struct tally *t, const struct pod_class *k,
  * has. False when some group needs the key to be there: a node without it will not do. */
 bool tally_domains(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                    uint32_t key, uint64_t *out);
-/* How full a domain is for spreading pods like these: less is better. */
-uint64_t tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+/* Pods in a domain that the attempt's own spread constraints count, and those that others' do. */
+struct tally_load {
+    uint64_t own, others;
+};
+struct tally_load tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                     uint32_t key, uint32_t domain);
 /* What one group says by itself, for those who have to explain it. Numbers by domain of a group whose
  * key is not hostname; on one target of a hostname group; in all. */
