@@ -23,15 +23,13 @@ static void spec_finish(struct specs *s, struct spec *x)
     const struct types *t = &w->types;
     const struct option *o = &w->options[x->option];
     x->most = ARENA_ARRAY(s->arena, amount, w->column_count);
-    for (uint32_t c = 0; c < w->column_count; c++)
-        x->most[c] = -1;
-    for (BITS_EACH(type, x->types, t->words)) {
-        x->reserved |= type_reserved(t, type, x->kinds);
-        for (uint32_t g = t->first_group[type]; g < t->first_group[type + 1]; g++)
-            for (uint32_t c = 0; c < w->column_count; c++)
-                if (world_vector(w, o->room, g)[c] > x->most[c])
-                    x->most[c] = world_vector(w, o->room, g)[c];
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        uint32_t at = room_greatest(&o->by_room[c], t->words, x->types);
+        x->most[c] = at < o->by_room[c].count ? o->by_room[c].values[at] : -1;
     }
+    if (t->reservation_count != 0)
+        for (BITS_EACH(type, x->types, t->words))
+            x->reserved |= type_reserved(t, type, x->kinds);
 }
 
 void specs_init(struct specs *s, struct arena *a, const struct world *w)
@@ -113,6 +111,7 @@ static int32_t narrow_by(struct specs *s, uint32_t from, const struct requiremen
         x.reserved = false;
         x.domains = NULL;
         x.definite = NULL;
+        x.prices = NULL;
         spec_finish(s, &x);
         ARENA_PUSH(s->arena, s->items, s->count, s->capacity, x);
     }
@@ -233,6 +232,17 @@ const int32_t *specs_definite(struct specs *s, uint32_t spec)
         s->items[spec].definite = out;
     }
     return s->items[spec].definite;
+}
+
+const double *specs_prices(struct specs *s, uint32_t spec)
+{
+    struct spec *x = &s->items[spec];
+    if (x->prices == NULL) {
+        x->prices = ARENA_ARRAY(s->arena, double, s->world->types.count);
+        for (BITS_EACH(type, x->types, s->world->types.words))
+            x->prices[type] = types_price(&s->world->types, type, x->kinds);
+    }
+    return x->prices;
 }
 
 /* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */

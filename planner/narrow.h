@@ -19,6 +19,7 @@ struct spec {
     bool reserved;         /* some type could be had from a reservation */
     uint64_t **domains;    /* by topology key; see specs_domains */
     int32_t *definite;     /* by topology key; see specs_definite */
+    double *prices;        /* by type; see specs_prices */
 };
 
 enum narrowing { /* what stops a step, in the order in which it is found */
@@ -58,6 +59,9 @@ const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key);
 /* By topology key the one domain in which its nodes will be; DOMAIN_OPEN when there are several,
  * DOMAIN_NONE when the label will not be there. */
 const int32_t *specs_definite(struct specs *s, uint32_t spec);
+
+/* By type of the spec: its cheapest launchable offering; INFINITY: none. */
+const double *specs_prices(struct specs *s, uint32_t spec);
 
 /* Whether the type holds the requests in every offering that the spec admits. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,

@@ -148,6 +148,7 @@ static void option_room(struct option *o, struct world *w)
     const struct types *t = &w->types;
     size_t columns = w->column_count;
     o->room = ARENA_ARRAY(&w->arena, amount, t->first_group[t->count] * columns);
+    o->several = ARENA_ARRAY(&w->arena, uint64_t, t->words);
     for (BITS_EACH(type, o->types, t->words)) {
         const amount *overhead = o->daemons[o->daemon_of[type]].overhead;
         bool usable = false;
@@ -163,7 +164,10 @@ static void option_room(struct option *o, struct world *w)
         }
         if (!usable)
             bits_drop(o->types, type);
+        if (t->first_group[type + 1] - t->first_group[type] > 1)
+            bits_add(o->several, type);
     }
+    o->by_room = room_build(&w->arena, o->types, t->words, t->first_group, o->room, w->column_count);
 }
 
 static bool type_offered(const struct instance_type *it, struct span pool)

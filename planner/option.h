@@ -4,6 +4,7 @@
 #define PLANNER_OPTION_H
 
 #include "kube/node.h"
+#include "planner/room.h"
 #include "planner/types.h"
 
 /* DaemonSet pods that every node of some types gets (spec provisioning 2.8). */
@@ -31,6 +32,8 @@ struct option {
     uint32_t daemon_count;
     uint32_t *daemon_of; /* a type's group */
     amount *room;        /* a row a type group: allocatable less DaemonSets; negative when unusable */
+    struct room_column *by_room; /* a column each */
+    uint64_t *several;   /* types with more than one group */
     bool limited;
     amount *budget;      /* what the limits leave; INT64_MAX: no limit */
     amount nodes_left;   /* INT64_MAX: no limit */

@@ -198,34 +198,49 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
 static bool keep_holding(const struct world *w, const struct spec *s, uint64_t *set,
                          const amount *requests, uint32_t *witness_out)
 {
-    const amount *room = w->options[s->option].room, *best = NULL;
-    for (BITS_EACH(type, set, w->types.words)) {
-        if (!spec_type_holds(w, s, type, requests)) {
-            bits_drop(set, type);
-            continue;
+    const struct option *o = &w->options[s->option];
+    uint32_t words = w->types.words;
+    room_keep(o->by_room, w->column_count, words, requests, set);
+    for (uint32_t i = 0; i < words; i++)
+        for (uint64_t left = set[i] & o->several[i]; left != 0; left &= left - 1) {
+            uint32_t type = i * 64 + (uint32_t)__builtin_ctzll(left);
+            if (!spec_type_holds(w, s, type, requests))
+                bits_drop(set, type);
         }
-        const amount *here = world_vector(w, room, w->types.first_group[type]);
-        if (best == NULL || here[0] > best[0] || (here[0] == best[0] && here[1] > best[1])) {
-            best = here;
-            *witness_out = type;
+    uint32_t cpu = room_greatest(&o->by_room[0], words, set);
+    if (cpu == o->by_room[0].count)
+        return false;
+    const uint64_t *large = o->by_room[0].sets + (size_t)cpu * words;
+    const struct room_column *memory = &o->by_room[1];
+    uint32_t low = 0, high = memory->count; /* the largest memory among those with the largest CPU */
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        bool meet = false;
+        for (uint32_t i = 0; i < words && !meet; i++)
+            meet = (set[i] & large[i] & memory->sets[(size_t)mid * words + i]) != 0;
+        if (meet)
+            high = mid;
+        else
+            low = mid + 1;
+    }
+    for (uint32_t i = 0; i < words; i++) {
+        uint64_t best = set[i] & large[i] & memory->sets[(size_t)low * words + i];
+        if (best != 0) {
+            *witness_out = i * 64 + (uint32_t)__builtin_ctzll(best);
+            break;
         }
     }
-    return best != NULL;
+    return true;
 }
 
 static void set_headroom(const struct world *w, struct trial_claim *c, const struct spec *s)
 {
-    const struct types *t = &w->types;
-    const amount *room = w->options[s->option].room;
-    for (uint32_t i = 0; i < w->column_count; i++)
-        c->headroom[i] = -1;
-    for (BITS_EACH(type, c->types, t->words))
-        for (uint32_t g = t->first_group[type]; g < t->first_group[type + 1]; g++)
-            for (uint32_t i = 0; i < w->column_count; i++) {
-                amount left = world_vector(w, room, g)[i] - c->requests[i];
-                if (left > c->headroom[i])
-                    c->headroom[i] = left;
-            }
+    const struct option *o = &w->options[s->option];
+    for (uint32_t i = 0; i < w->column_count; i++) {
+        uint32_t at = room_greatest(&o->by_room[i], w->types.words, c->types);
+        c->headroom[i] =
+            at < o->by_room[i].count ? o->by_room[i].values[at] - c->requests[i] : -1;
+    }
 }
 
 static void count_pod(struct trial *t, uint32_t claim, uint32_t class_id, int by)
@@ -451,15 +466,14 @@ static double price_there(const struct fitting *f, uint32_t spec, uint32_t key, 
     double best = INFINITY;
     if (to < 0)
         return best;
+    const double *prices = specs_prices(&t->specs, (uint32_t)to);
     const struct spec *s = &t->specs.items[to];
+    uint32_t any;
     for (uint32_t i = 0; i < y->words; i++)
         t->left[i] = f->claim->types[i] & s->types[i];
-    for (BITS_EACH(type, t->left, y->words)) {
-        double price = spec_type_holds(t->world, s, type, f->requests)
-                           ? types_price(y, type, s->kinds)
-                           : (double)INFINITY;
-        best = price < best ? price : best;
-    }
+    keep_holding(t->world, s, t->left, f->requests, &any);
+    for (BITS_EACH(type, t->left, y->words))
+        best = prices[type] < best ? prices[type] : best;
     return best;
 }
 
@@ -589,6 +603,9 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
 {
     const struct world *w = t->world;
     amount *most = new_vector(t);
+    t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
+    if (!w->options[option].limited)
+        return most;
     for (BITS_EACH(type, set, w->types.words))
         for (uint32_t c = 0; c < w->column_count; c++)
             if (world_vector(w, w->types.capacity, type)[c] > most[c])
@@ -599,7 +616,6 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
             most[c] = 0;
         budget[c] -= most[c];
     }
-    t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
     return most;
 }
 

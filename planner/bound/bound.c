@@ -12,5 +12,5 @@ double bound_lowest(struct arena *a, const struct bound_question *q)
         return least;
     struct division d = game_divide(&k);
     double *rates = ARENA_ARRAY(a, double, (size_t)k.machines * k.columns);
-    return fmax(market_value(&k, &d, rates), least);
+    return greater(market_value(&k, &d, rates), least);
 }

@@ -25,7 +25,7 @@ static const double LEAST_PART = 1e-4, LEAST_WEIGHT = 1e-12;
 /* e to the power of x, nearly, from + and * alone, so that every machine gets the same. */
 static double power(double x)
 {
-    double y = 1 + fmax(-12, fmin(12, x)) / 32;
+    double y = 1 + greater(-12, lesser(12, x)) / 32;
     for (int i = 0; i < 5; i++)
         y *= y;
     return y;
@@ -38,7 +38,7 @@ static void normalise(double *values, uint32_t count, double least)
         sum += values[i];
     double more = 0;
     for (uint32_t i = 0; i < count; i++) {
-        values[i] = fmax(values[i] / sum, least);
+        values[i] = greater(values[i] / sum, least);
         more += values[i];
     }
     for (uint32_t i = 0; i < count; i++)
@@ -111,7 +111,7 @@ static void common_judge(struct common *g, const double *share)
 {
     double most = 0, sum = 0;
     for (uint32_t m = 0; m < g->k->machines; m++)
-        most = fmax(most, share_load(g, share, m));
+        most = greater(most, share_load(g, share, m));
     for (uint32_t c = 0; c < g->k->columns; c++)
         sum += share[c];
     if (most / sum >= g->best_load)
@@ -180,7 +180,7 @@ static struct division first_division(const struct market *k, const double *rate
         for (uint32_t c = 0; value <= 0 && c < k->columns; c++)
             part[c] = 1;
         normalise(part, k->columns, LEAST_PART);
-        d.worth[m] = k->there[m] > 0 ? fmax(k->price[m], value) : k->price[m];
+        d.worth[m] = k->there[m] > 0 ? greater(k->price[m], value) : k->price[m];
     }
     return d;
 }
@@ -226,12 +226,12 @@ static double game_charge(struct game *g, const struct division *d)
         double least = INFINITY;
         for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++) {
             g->pairs[p].charge = market_charge(k, g->rates, g->pairs[p].machine, i);
-            least = fmin(least, g->pairs[p].charge);
+            least = lesser(least, g->pairs[p].charge);
         }
         if (g->first_pair[i] < g->first_pair[i + 1])
             value += k->count[i] * least;
         for (uint32_t p = g->first_pair[i]; p < g->first_pair[i + 1]; p++)
-            g->pairs[p].charge = least > 0 ? fmin(g->pairs[p].charge / least - 1, 3) : 0;
+            g->pairs[p].charge = least > 0 ? lesser(g->pairs[p].charge / least - 1, 3) : 0;
     }
     for (uint32_t m = 0; m < k->machines; m++)
         value -= k->there[m] * (d->worth[m] - k->price[m]);
@@ -284,7 +284,7 @@ static void move_items(struct game *g)
             for (uint32_t c = 0; c < k->columns; c++)
                 fill[c] += there * size[c];
             double next = x->weight / sum * power(-STEP * (2 * x->charge - x->before));
-            x->weight = fmax(next, LEAST_WEIGHT);
+            x->weight = greater(next, LEAST_WEIGHT);
             x->before = x->charge;
         }
     }
@@ -306,15 +306,15 @@ static void move_parts(struct game *g)
         if (used <= 0)
             continue;
         for (uint32_t c = 0; c < k->columns; c++) {
-            double gain = fmin(fill[c] / used - 1, 3);
+            double gain = lesser(fill[c] / used - 1, 3);
             part[c] *= power(step * (2 * gain - before[c]));
             before[c] = gain;
         }
         normalise(part, k->columns, LEAST_PART * LEAST_PART);
         if (k->there[m] > 0) {
-            double over = (used - k->there[m]) / fmax(used, k->there[m]);
+            double over = (used - k->there[m]) / greater(used, k->there[m]);
             g->now.worth[m] *= power(worth_step * (2 * over - g->used_before[m]));
-            g->now.worth[m] = fmax(g->now.worth[m], k->price[m]);
+            g->now.worth[m] = greater(g->now.worth[m], k->price[m]);
             g->used_before[m] = over;
         }
     }
@@ -414,6 +414,6 @@ struct division game_divide(const struct market *k)
     struct game g;
     game_init(&g, &small, first_division(&small, rates));
     double work = (double)g.first_pair[small.items] * (k->columns + 4);
-    game_play(&g, (int)fmin(GAME_ROUNDS, GAME_WORK / work));
+    game_play(&g, (int)lesser(GAME_ROUNDS, GAME_WORK / work));
     return g.best;
 }

@@ -172,7 +172,7 @@ static bool outdone(const struct market *k, uint32_t a, uint32_t b, const double
     if ((k->suits[b] & ~k->suits[a]) != 0)
         return false;
     for (uint32_t c = 0; c < k->columns; c++)
-        if (k->largest[x + c] < fmin(k->largest[y + c], most[c]) ||
+        if (k->largest[x + c] < lesser(k->largest[y + c], most[c]) ||
             k->price[a] * k->room[y + c] > k->price[b] * k->room[x + c])
             return false;
     return true;
@@ -258,7 +258,7 @@ static void fill_machines(struct market *k, const struct bound_question *q, cons
     for (uint32_t i = 0; i < k->items; i++) {
         asked |= UINT64_C(1) << k->suit[i];
         for (uint32_t c = 0; c < k->columns; c++)
-            most[c] = fmax(most[c], k->size[i * k->columns + c]);
+            most[c] = greater(most[c], k->size[i * k->columns + c]);
     }
     uint32_t n;
     struct ranked *list = rank_machines(k->arena, q, asked, column, k->columns, &n);
@@ -345,7 +345,7 @@ double market_value(const struct market *k, const struct division *d, double *ra
         double least = INFINITY;
         for (uint32_t m = 0; m < k->machines; m++)
             if (market_holds(k, m, i))
-                least = fmin(least, market_charge(k, rates, m, i));
+                least = lesser(least, market_charge(k, rates, m, i));
         if (least < (double)INFINITY)
             value += k->count[i] * least;
     }

@@ -5,6 +5,17 @@
 
 #include "planner/bound/bound.h"
 
+/* fmin and fmax are calls, for the sake of NaN, which does not come up here. */
+static inline double lesser(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static inline double greater(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 /* Matrices are rows of `columns`. */
 struct market {
     struct arena *arena;

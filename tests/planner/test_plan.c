@@ -350,10 +350,10 @@ static void claim_contents(void **state)
     assert_int_equal(resources_get(n->requests, SYM_CPU), 3000);
     assert_int_equal(resources_get(n->requests, SYM_MEMORY), 3 << 20);
     assert_int_equal(resources_get(n->requests, SYM_PODS), 3);
-    for (uint32_t i = 0; i < n->written.count; i++)
-        assert_true(n->written.items[i].key != SYM_REGISTERED &&
-                    n->written.items[i].key != SYM_INITIALIZED &&
-                    n->written.items[i].key != SYM_HOSTNAME);
+    for (uint32_t i = 0; i < n->requirements.count; i++)
+        assert_true(n->requirements.items[i].key != SYM_REGISTERED &&
+                    n->requirements.items[i].key != SYM_INITIALIZED &&
+                    n->requirements.items[i].key != SYM_HOSTNAME);
     cluster_release(&c);
 }
 
