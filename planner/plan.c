@@ -280,6 +280,8 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     }
     if (s.failed_count != 0)
         qsort(s.failed, s.failed_count, sizeof(*s.failed), failed_order);
+    p->trial = ARENA_NEW(&p->arena, struct trial);
+    *p->trial = s.trial;
     p->unschedulable = s.failed;
     p->unschedulable_count = s.failed_count;
     return p;

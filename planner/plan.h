@@ -25,6 +25,7 @@ struct reservation_credit { /* so many more instances are left of it than the ca
 enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
 
 struct places;
+struct trial;
 
 struct plan_options {
     enum search_kind search;
@@ -99,6 +100,7 @@ struct plan {
     uint32_t unschedulable_count;
     uint32_t waiting;              /* pods of the pass */
     double cost_before, cost_after, lower_bound; /* per hour; NAN: not known */
+    struct trial *trial; /* as the search left it: what explanations ask (explain/answer.h) */
     uint64_t steps;
     bool complete;
     const struct span *warnings;

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "planner/wrap.h"
+
 /* --- a grid of cells --- */
 
 enum { GRID_COLUMNS = 9 };
@@ -28,21 +30,6 @@ static struct span *grid_row(struct grid *g)
     return g->rows[g->count++];
 }
 
-/* Columns that are shown, not bytes: a name may hold UTF-8. */
-static uint32_t text_width(struct span s)
-{
-    uint32_t n = 0;
-    for (size_t i = 0; i < s.len; i++)
-        n += ((unsigned char)s.ptr[i] & 0xc0) != 0x80;
-    return n;
-}
-
-static void put_spaces(struct buf *out, uint32_t n)
-{
-    while (n-- != 0)
-        buf_add_char(out, ' ');
-}
-
 /* Bytes of the first `width` columns that are shown. */
 static size_t text_cut(struct span s, uint32_t width)
 {
@@ -67,7 +54,7 @@ static void grid_shrink(struct grid *g, uint32_t widths[GRID_COLUMNS], uint32_t 
     uint32_t to = widths[column] > over + LEAST ? widths[column] - over : LEAST;
     for (uint32_t r = 0; r < g->count; r++) {
         struct span *cell = &g->rows[r][column];
-        if (text_width(*cell) > to)
+        if (wrap_width(*cell) > to)
             *cell = arena_printf(g->arena, "%.*s…", (int)text_cut(*cell, to - 1), cell->ptr);
     }
     widths[column] = to;
@@ -79,21 +66,21 @@ static void grid_put(struct buf *out, struct grid *g, uint32_t width, uint32_t n
     uint32_t widths[GRID_COLUMNS] = {0};
     for (uint32_t r = 0; r < g->count; r++)
         for (uint32_t c = 0; c < g->columns; c++)
-            if (text_width(g->rows[r][c]) > widths[c])
-                widths[c] = text_width(g->rows[r][c]);
+            if (wrap_width(g->rows[r][c]) > widths[c])
+                widths[c] = wrap_width(g->rows[r][c]);
     grid_shrink(g, widths, names, width);
     grid_shrink(g, widths, 1, width);
     for (uint32_t r = 0; r < g->count; r++) {
         for (uint32_t c = 0; c < g->columns; c++) {
-            uint32_t pad = widths[c] - text_width(g->rows[r][c]);
+            uint32_t pad = widths[c] - wrap_width(g->rows[r][c]);
             bool last = c + 1 == g->columns;
             if ((g->right >> c) & 1)
-                put_spaces(out, pad);
+                wrap_spaces(out, pad);
             buf_add(out, g->rows[r][c]);
             if (!((g->right >> c) & 1) && !last)
-                put_spaces(out, pad);
+                wrap_spaces(out, pad);
             if (!last)
-                put_spaces(out, 2);
+                wrap_spaces(out, 2);
         }
         buf_add_char(out, '\n');
     }
@@ -101,26 +88,11 @@ static void grid_put(struct buf *out, struct grid *g, uint32_t width, uint32_t n
 
 /* --- words --- */
 
-/* Breaks at spaces; lines after the first are indented by two more, unless the first is not. */
+/* Lines after the first are indented by two more, unless the first is not. */
 static void put_wrapped(struct buf *out, struct span text, uint32_t width, uint32_t indent)
 {
-    uint32_t at = indent, hang = indent != 0 ? indent + 2 : 0;
-    put_spaces(out, indent);
-    for (bool first = true; text.len != 0; first = false) {
-        struct span word = span_cut(text, ' ', &text);
-        uint32_t wide = text_width(word);
-        if (!first && at + 1 + wide > width) {
-            buf_add_char(out, '\n');
-            put_spaces(out, hang);
-            at = hang;
-        } else if (!first) {
-            buf_add_char(out, ' ');
-            at++;
-        }
-        buf_add(out, word);
-        at += wide;
-    }
-    buf_add_char(out, '\n');
+    wrap_spaces(out, indent);
+    wrap_put(out, text, width, indent, indent != 0 ? indent + 2 : 0);
 }
 
 static struct span take(struct arena *a, struct buf *b)

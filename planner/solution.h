@@ -30,6 +30,9 @@ double solution_bound(struct trial *t);
 void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
                       enum outcome outcome, struct plan_unschedulable *out);
 
+/* What stops the class in one option: a sentence about the pod without its name; absent: nothing does. */
+struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id, uint32_t option);
+
 /* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
 void solution_amount(struct buf *out, const struct world *w, uint32_t column, amount value);
 

@@ -298,6 +298,12 @@ static struct stop stop_of(const struct group_question *q, uint32_t option)
     return s;
 }
 
+struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id, uint32_t option)
+{
+    struct group_question q = {.p = p, .t = t, .class_id = class_id, .pods = 1};
+    return stop_of(&q, option).sentence;
+}
+
 void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
                       enum outcome outcome, struct plan_unschedulable *out)
 {
@@ -314,7 +320,7 @@ void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32
         if (s.rule > nearest.rule)
             nearest = s;
     }
-    details[w->option_count] = nodes_refuse(&q);
+    details[w->option_count] = nodes_refuse(&q, w->node_count);
     out->reason = outcome == OUTCOME_RESERVED ? UNSCHEDULABLE_RESERVED : UNSCHEDULABLE;
     out->message = arena_printf(&p->arena, "%.*s. Fix: %.*s", SPAN_ARG(nearest.sentence),
                                 SPAN_ARG(nearest.fix));

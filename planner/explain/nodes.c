@@ -134,11 +134,10 @@ static struct span survey_text(struct survey *s)
     return words_take(s->q->p, &b);
 }
 
-struct span nodes_refuse(const struct group_question *q)
+struct span nodes_refuse(const struct group_question *q, uint32_t end)
 {
-    const struct world *w = q->p->world;
     struct survey s = {.q = q};
-    for (uint32_t row = 0; row < w->node_count; row++)
+    for (uint32_t row = 0; row < end; row++)
         if (!trial_is_gone(q->t, row))
             look_at(&s, row);
     return s.looked == 0 ? SPAN("nodes: there are none") : survey_text(&s);

@@ -4,7 +4,8 @@
 
 #include "planner/explain/groups.h"
 
-/* "nodes: 3 looked at; 1 has other labels or taints, 2 have no 2 CPUs free (most: n1, 1 CPU)". */
-struct span nodes_refuse(const struct group_question *q);
+/* Of the rows below `end`: "nodes: 3 looked at; taints or labels keep it off 1; none of 2 others has 2 CPUs
+ * free (most: n1, 1 CPU)". */
+struct span nodes_refuse(const struct group_question *q, uint32_t end);
 
 #endif

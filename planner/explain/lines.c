@@ -1,0 +1,64 @@
+#include "planner/explain/lines.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void lines_add(struct lines *l, struct span head, struct span text)
+{
+    struct answer_line line = {head, text};
+    ARENA_PUSH(&l->p->arena, l->items, l->count, l->capacity, line);
+}
+
+void lines_addf(struct lines *l, const char *head, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    char *text = arena_alloc(&l->p->arena, (size_t)n + 1);
+    vsnprintf(text, (size_t)n + 1, format, again);
+    va_end(again);
+    va_end(args);
+    lines_add(l, span_of(head), (struct span){text, (size_t)n});
+}
+
+void lines_add_detail(struct lines *l, struct span detail)
+{
+    struct span head = detail, text = {0};
+    for (size_t i = 0; i + 1 < detail.len; i++)
+        if (detail.ptr[i] == ':' && detail.ptr[i + 1] == ' ') {
+            head = (struct span){detail.ptr, i};
+            text = (struct span){detail.ptr + i + 2, detail.len - i - 2};
+            break;
+        }
+    lines_add(l, head, text);
+}
+
+struct span lines_pods(struct plan *p, const struct pod *const *pods, uint32_t count)
+{
+    struct buf b = {0};
+    uint32_t shown = count > ANSWER_LISTED ? ANSWER_LISTED - 1 : count;
+    for (uint32_t i = 0; i < shown; i++)
+        buf_addf(&b, "%s%.*s/%.*s", i != 0 ? ", " : "", SPAN_ARG(pods[i]->meta.ns),
+                 SPAN_ARG(pods[i]->meta.name));
+    if (shown < count)
+        buf_addf(&b, " and %u more", count - shown);
+    return words_take(p, &b);
+}
+
+struct span lines_requests(struct plan *p, const amount *requests)
+{
+    const struct world *w = p->world;
+    struct buf b = {0};
+    for (uint32_t c = 0; c < w->column_count; c++)
+        if (requests[c] != 0 && w->columns[c] != SYM_PODS)
+            buf_addf(&b, "%s%.*s", b.len != 0 ? ", " : "", SPAN_ARG(words_amount(p, c, requests[c])));
+    if (b.len == 0)
+        buf_addf(&b, "nothing");
+    return words_take(p, &b);
+}
+
+void lines_end(struct lines *l, bool has_place, struct span sentence, struct explanation *out)
+{
+    *out = (struct explanation){has_place, sentence, l->items, l->count};
+}

@@ -1,0 +1,225 @@
+/* What explain says about a pod, a node and a NodePool, as a person reads it in 80 columns. */
+#include "support_cluster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "planner/explain/answer.h"
+
+#define POOL(name_, spec_)                                                                         \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name_ "}\n"              \
+    "spec: {" spec_ "}\n"
+#define ANY "template: {spec: {requirements: []}}"
+#define POD_SPEC(name_, cpu_, spec_)                                                               \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {app: web}}\n"            \
+    "spec: {containers: [{name: c, resources: {requests: {cpu: " cpu_ "}}}]" spec_ "}\n"
+#define PENDING                                                                                    \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: "       \
+    "Unschedulable}]}\n"
+#define POD(name_, cpu_, spec_) POD_SPEC(name_, cpu_, spec_) PENDING
+#define BOUND(name_, cpu_, node_) POD_SPEC(name_, cpu_, ", nodeName: " node_) "status: {phase: Running}\n"
+#define NODE(name_, cpu_, labels_, spec_)                                                          \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {" labels_ "}}\n"       \
+    "spec: {" spec_ "}\n"                                                                          \
+    "status: {capacity: {cpu: " cpu_ ", memory: 8Gi, pods: 10}, allocatable: {cpu: " cpu_          \
+    ", memory: 8Gi, pods: 10}}\n"
+
+struct answer_row {
+    const char *label;
+    const char *objects;
+    const char *name; /* "pod/a", "node/n1", "nodepool/default" */
+    const char *keeps;
+    bool has_place;
+    const char *text;
+};
+
+static const void *find(const struct cluster *c, enum kind k, struct span name)
+{
+    for (size_t i = 0; i < c->kinds[k].count; i++)
+        if (span_eq(((const struct meta *)c->kinds[k].items[i])->name, name))
+            return c->kinds[k].items[i];
+    fail_msg("no %s %.*s", kind_info(k)->name, SPAN_ARG(name));
+    return NULL;
+}
+
+static void check_row(const struct answer_row *row)
+{
+    struct cluster c;
+    struct explanation e;
+    struct buf text = {0};
+    struct span name, kind = span_cut(span_of(row->name), '/', &name);
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, row->objects);
+    cluster_plan(&c);
+    if (span_eq(kind, SPAN("pod")))
+        answer_pod(c.plan, find(&c, KIND_POD, name), &e);
+    else if (span_eq(kind, SPAN("node")))
+        answer_node(c.plan, (uint32_t)world_find_node(c.world, name), span_of(row->keeps), &e);
+    else
+        answer_pool(c.plan, find(&c, KIND_NODE_POOL, name), &e);
+    explanation_text(&text, &e, 0);
+    if (!span_eq(buf_span(&text), span_of(row->text)) || e.has_place != row->has_place)
+        fail_msg("%s: place %d, got:\n%.*swant:\n%s", row->label, e.has_place,
+                 SPAN_ARG(buf_span(&text)), row->text);
+    buf_release(&text);
+    cluster_release(&c);
+}
+
+#define CHECK_ROWS(rows_)                                                                          \
+    for (size_t i_ = 0; i_ < COUNT_OF(rows_); i_++)                                                \
+    check_row(&(rows_)[i_])
+
+static void pods(void **state)
+{
+    (void)state;
+    static const struct answer_row rows[] = {
+        {"too large", POOL("default", ANY) NODE("n1", "2", "x: z", "") POD("a", "200", ""), "pod/a", "", false, 
+         "default/a has no place: it asks for 200 CPUs; the largest type that pool default\n"
+         "may buy has 15.9 CPUs for pods.\n"
+         "\n"
+         "  pool default  it asks for 200 CPUs; the largest type that pool default may buy\n"
+         "                has 15.9 CPUs for pods\n"
+         "  nodes         1 looked at; none has 200 CPUs free (most: n1, 2 CPUs)\n"
+         "  Fix           let pool default buy a type with 200 CPUs or more.\n"
+         "  reason        Unschedulable\n"},
+        {"on a new node, after nodes, a planned one and a pool of more weight",
+         POOL("default", ANY) POOL("first", "weight: 9, template: {spec: {requirements: [], taints: [{key: t, effect: NoSchedule}]}}")
+         NODE("n1", "500m", "x: z", "") POD("b", "3", "") POD("a", "2", ""),
+         "pod/a", "", true, 
+         "default/a has a place: a new node of pool default, arm-instance-type, from\n"
+         "$15.3439/h.\n"
+         "\n"
+         "  asks for      2 CPUs\n"
+         "  nodes         1 looked at; none has 2 CPUs free (most: n1, 0.5 CPUs)\n"
+         "  planned with  default/b\n"},
+        {"opens a node, after a pool of more weight",
+         POOL("default", ANY) POOL("first", "weight: 9, template: {spec: {requirements: [], taints: [{key: t, effect: NoSchedule}]}}")
+         NODE("n1", "500m", "x: z", "") POD("b", "3", ", nodeSelector: {kubernetes.io/arch: arm64}") POD("a", "2", ", nodeSelector: {kubernetes.io/arch: amd64}"),
+         "pod/a", "", true, 
+         "default/a has a place: a new node of pool default, default-instance-type or one\n"
+         "of 3 more types, from $0.8295/h.\n"
+         "\n"
+         "  asks for       2 CPUs\n"
+         "  nodes          1 looked at; taints or labels of each keep it off\n"
+         "  planned nodes  1 looked at; none takes it too\n"
+         "  pool first     it does not tolerate taint t:NoSchedule of pool first\n"},
+        {"on a node", POOL("default", ANY) NODE("n1", "500m", "x: z", "") NODE("n2", "4", "x: z", "") POD("a", "1", "") POD("b", "2", ""),
+         "pod/a", "", true, 
+         "default/a has a place: node n2, which exists.\n"
+         "\n"
+         "  asks for      1 CPU\n"
+         "  nodes         1 looked at; none has 1 CPU free (most: n1, 0.5 CPUs)\n"
+         "  planned with  default/b\n"},
+        {"preferences that were dropped",
+         POOL("default", ANY) POD("a", "1", ", affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: ["
+         "{weight: 9, preference: {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [none]}]}}, "
+         "{weight: 5, preference: {matchExpressions: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}}]}}, "
+         "topologySpreadConstraints: [{topologyKey: topology.kubernetes.io/zone, maxSkew: 1, whenUnsatisfiable: ScheduleAnyway, "
+         "labelSelector: {matchLabels: {app: web}}}]"),
+         "pod/a", "", true, 
+         "default/a has a place: a new node of pool default, arm-instance-type, from\n"
+         "$15.3439/h.\n"
+         "\n"
+         "  asks for  1 CPU\n"
+         "  dropped   1 of 2 preferred node affinity terms\n"},
+        {"stands", NODE("n1", "2", "x: z", "") BOUND("a", "1", "n1"), "pod/a", "", true, 
+         "default/a has a place: it stands on node n1.\n"},
+        {"nobody has looked", POOL("default", ANY) POD_SPEC("a", "1", ""), "pod/a", "", false, 
+         "default/a is not planned: no scheduler has found it unschedulable yet.\n"},
+        {"gated", POOL("default", ANY) POD("a", "1", ", schedulingGates: [{name: g}]"), "pod/a", "", false, 
+         "default/a is not planned: its scheduling gates are not open yet.\n"},
+        {"no pool", POD("a", "1", ""), "pod/a", "", false, 
+         "default/a has no place: it has no NodePool to go to: none is ready, dynamic and\n"
+         "not being deleted.\n"
+         "\n"
+         "  Fix     add a NodePool, or look at the conditions of those there.\n"
+         "  reason  NoNodePools\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void nodes(void **state)
+{
+    (void)state;
+    static const struct answer_row rows[] = {
+        {"with pods and plans", NODE("n1", "4", "x: z", "") POOL("default", ANY) BOUND("b", "1", "n1") POD("a", "2", ""),
+         "node/n1", "no dynamic NodePool of ours owns it", true, 
+         "n1 stays: no dynamic NodePool of ours owns it.\n"
+         "\n"
+         "  it is          without a NodeClaim\n"
+         "  free           1 CPU and 8Gi of memory, with what is planned\n"
+         "  stand there    1: default/b\n"
+         "  planned there  1: default/a\n"},
+        {"ours and empty",
+         POOL("default", ANY) NODE("n1", "4", "karpenter.sh/nodepool: default, karpenter.sh/registered: \"true\", karpenter.sh/initialized: "
+         "\"true\", node.kubernetes.io/instance-type: default-instance-type, topology.kubernetes.io/zone: test-zone-1, "
+         "karpenter.sh/capacity-type: spot", "providerID: x")
+         "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c1, labels: {karpenter.sh/nodepool: default}}\nspec: {}\n"
+         "status: {providerID: x}\n", "node/n1", "", true, 
+         "n1 can be removed: nothing runs on it.\n"
+         "\n"
+         "  it is        ready, default-instance-type, spot, test-zone-1, of pool default,\n"
+         "               $0.8295/h\n"
+         "  free         4 CPUs and 8Gi of memory, with what is planned\n"
+         "  removing it  would save $0.8295/h ($606 a month) and move 0 pods\n"},
+        {"leaving", NODE("n1, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "4", "x: z", ""), "node/n1", "x", true, 
+         "n1 is leaving: its pods are planned elsewhere.\n"
+         "\n"
+         "  it is  without a NodeClaim\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
+static void pools(void **state)
+{
+    (void)state;
+    static const struct answer_row rows[] = {
+        {"buys", POOL("default", ANY) POD("a", "1", ""), "nodepool/default", "", true, 
+         "default can buy 6 types.\n"
+         "\n"
+         "  types   6 of 6 left after its requirements\n"
+         "  limits  there are none\n"
+         "  nodes   none\n"
+         "  to buy  1 node for 1 pod, +$0.4147/h\n"},
+        {"refuses two of one reason and one of another",
+         POOL("default", "limits: {cpu: 10}, " ANY) POD("a", "200", "") POD("b", "200", "") POD("c", "1", ", nodeSelector: {disk: ssd}"),
+         "nodepool/default", "", true, 
+         "default can buy, but refuses 3 pods that wait.\n"
+         "\n"
+         "  types    6 of 6 left after its requirements\n"
+         "  limits   10 CPUs left before this plan\n"
+         "  nodes    none\n"
+         "  refuses  default/a and 1 more: it asks for 200 CPUs; the largest type that\n"
+         "           pool default may buy has 15.9 CPUs for pods\n"
+         "  refuses  default/c: it asks for disk In [ssd], a label that pool default does\n"
+         "           not set\n"},
+        {"is being deleted", POOL("default, deletionTimestamp: \"2026-01-01T00:00:00Z\"", ANY), "nodepool/default", "", false, 
+         "default buys nothing: it is being deleted.\n"
+         "\n"
+         "  nodes  none\n"},
+        {"static", POOL("default", "replicas: 2, " ANY), "nodepool/default", "", false, 
+         "default buys nothing: it is static: spec.replicas says how many nodes it has.\n"
+         "\n"
+         "  nodes  none\n"},
+        {"leaves no type", POOL("default", "template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [none]}]}}"),
+         "nodepool/default", "", false, 
+         "default buys nothing: its requirements leave no type.\n"
+         "\n"
+         "  types   0 of 6 left after its requirements\n"
+         "  limits  there are none\n"
+         "  nodes   none\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods), cmocka_unit_test(nodes), cmocka_unit_test(pools),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
