@@ -28,7 +28,6 @@ static void add_kind(struct lines *l, uint32_t row)
 
 static void add_room(struct lines *l, uint32_t row)
 {
-    const struct world *w = l->p->world;
     const amount *left = trial_left(l->p->trial, row);
     if (trial_is_gone(l->p->trial, row))
         return;

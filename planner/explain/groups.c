@@ -230,7 +230,7 @@ static const struct pod *keeper(const struct group_question *q, uint32_t group)
                 return w->bound[w->nodes[row].first_pod + i];
     for (uint32_t i = 0; i < q->t->step_count; i++)
         if (q->t->steps[i].kind <= TRIAL_OPENED && keeps_off(w, q->t->steps[i].class_id, group))
-            return w->waiting[q->t->steps[i].pod].pod;
+            return trial_pod(q->t, q->t->steps[i].pod)->pod;
     return NULL;
 }
 
