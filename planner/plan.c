@@ -268,7 +268,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
 
     build_claims(&s);
     build_placements(&s);
-    solution_cost(p, &s.trial);
+    solution_cost(p, &s.trial, o->no_bound);
     s.left = ARENA_ARRAY(&p->arena, uint32_t, w->classes.count);
     for (uint32_t i = 0; i < s.queued; i++)
         s.left[w->waiting[s.queue[i]].class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;

@@ -39,6 +39,7 @@ struct plan_options {
     uint32_t removed_count;
     enum removal removed_for;
     uint32_t max_instance_types;   /* 0: 600 */
+    bool no_bound;                 /* leave lower_bound out: it can take longer than a search */
     wall_ms now;
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
      * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */

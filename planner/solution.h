@@ -21,7 +21,7 @@ uint32_t solution_most_types(const struct plan_options *o);
 bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
                     const struct plan_options *o, uint32_t claim, struct plan_claim *out);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
-void solution_cost(struct plan *p, struct trial *t);
+void solution_cost(struct plan *p, struct trial *t, bool no_bound);
 /* Hourly price below which no fleet can hold what the plan's does: all pods on priced managed nodes and
  * all that the plan places. Nodes that are not managed or have no price are kept, with their free room
  * and the price that cost_after has for them. */

@@ -30,7 +30,7 @@ static void warn_unpriced(struct plan *p, const struct trial *t)
     buf_release(&b);
 }
 
-void solution_cost(struct plan *p, struct trial *t)
+void solution_cost(struct plan *p, struct trial *t, bool no_bound)
 {
     const struct world *w = t->world;
     p->cost_before = 0;
@@ -43,6 +43,6 @@ void solution_cost(struct plan *p, struct trial *t)
             p->cost_after += w->nodes[row].price;
     for (uint32_t i = 0; i < p->claim_count; i++)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
-    p->lower_bound = isnan(p->cost_after) ? NAN : solution_bound(t);
+    p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
     warn_unpriced(p, t);
 }
