@@ -203,6 +203,17 @@ void option_budget(struct option *o, const struct world *w, const amount *used, 
         o->budget[c] = INT64_MAX;
     o->nodes_left = INT64_MAX;
     o->limited = o->pool->limits.count != 0;
+    if (o->limited) {
+        struct arena *a = (struct arena *)&w->arena;
+        uint32_t *itself = ARENA_ARRAY(a, uint32_t, (size_t)w->types.count + 1);
+        for (uint32_t i = 0; i <= w->types.count; i++)
+            itself[i] = i;
+        o->by_capacity = room_build(a, o->types, w->types.words, itself, w->types.capacity,
+                                    w->column_count);
+        o->largest = ARENA_ARRAY(a, amount, w->column_count);
+        for (uint32_t c = 0; c < w->column_count; c++)
+            o->largest[c] = o->by_capacity[c].count != 0 ? o->by_capacity[c].values[0] : 0;
+    }
     for (uint32_t i = 0; i < o->pool->limits.count; i++) {
         const struct resource *limit = &o->pool->limits.items[i];
         int32_t c = classes_column(&w->classes, limit->name);

@@ -53,6 +53,7 @@ struct price_list {
     double *price;   /* by type */
     uint32_t *order; /* types, cheapest first, ties by name */
     uint32_t count;
+    uint64_t *sold;  /* those that can be launched */
 };
 
 /* What claims of one spec with equal types have in common: it is worked out once. */
@@ -63,6 +64,7 @@ struct listing {
     double price;
     struct requirement names;    /* the types' */
     struct requirement capacity; /* capacity types that can be launched; no values: none can */
+    const amount *overhead;      /* of DaemonSets, the least of any type */
 };
 
 void solution_lists_init(struct solution_lists *l, struct plan *p, const struct trial *t)
@@ -125,8 +127,11 @@ static struct price_list *list_prices(struct plan *p, const struct trial *t, con
     struct priced *sorted = ARENA_ARRAY(&p->arena, struct priced, bits_count(set, y->words));
     l->price = ARENA_ARRAY(&p->arena, double, y->count);
     l->order = ARENA_ARRAY(&p->arena, uint32_t, y->count);
+    l->sold = ARENA_ARRAY(&p->arena, uint64_t, y->words);
     for (BITS_EACH(type, set, y->words)) {
         l->price[type] = claim_price(t, type, kinds);
+        if (l->price[type] < (double)INFINITY)
+            bits_add(l->sold, type);
         sorted[l->count++] = (struct priced){l->price[type], types_at(y, type), type};
     }
     if (l->count != 0)
@@ -151,16 +156,15 @@ static const struct price_list *claim_prices(struct plan *p, struct solution_lis
  * reservation that is full, or not one of those that the claim holds. With minValues only if these are
  * enough, since they count what is listed. */
 static const uint64_t *sold_types(struct plan *p, struct trial *t, uint32_t claim,
-                                  const uint64_t *left, const double *price)
+                                  const uint64_t *left, const struct price_list *prices)
 {
     const struct types *y = &t->world->types;
     const struct trial_claim *c = &t->claims[claim];
     const struct spec *s = &t->specs.items[c->spec];
     const struct option *o = &t->world->options[s->option];
     uint64_t *sold = ARENA_ARRAY(&p->arena, uint64_t, y->words);
-    for (BITS_EACH(type, left, y->words))
-        if (price[type] < (double)INFINITY)
-            bits_add(sold, type);
+    for (uint32_t i = 0; i < y->words; i++)
+        sold[i] = left[i] & prices->sold[i];
     if (bits_count(sold, y->words) == 0)
         return left;
     for (uint32_t i = 0; i < o->least_count; i++)
@@ -192,6 +196,20 @@ static struct requirement launchable_capacity(struct plan *p, const struct trial
                       : (struct requirement){.key = SYM_CAPACITY_TYPE};
 }
 
+static const amount *least_overhead(struct plan *p, const struct trial *t, const struct spec *s,
+                                    const struct listing *l)
+{
+    const struct world *w = t->world;
+    const struct option *o = &w->options[s->option];
+    amount *least = ARENA_ARRAY(&p->arena, amount, w->column_count);
+    for (uint32_t i = 0; i < l->count; i++) {
+        const amount *here = o->daemons[o->daemon_of[l->indexes[i]]].overhead;
+        for (uint32_t c = 0; c < w->column_count; c++)
+            least[c] = i == 0 || here[c] < least[c] ? here[c] : least[c];
+    }
+    return least;
+}
+
 static struct listing list_types(struct plan *p, struct solution_lists *lists, const struct trial *t,
                                  const struct spec *s, const struct price_list *prices,
                                  const uint64_t *set, uint32_t most)
@@ -219,6 +237,7 @@ static struct listing list_types(struct plan *p, struct solution_lists *lists, c
             names[l.names.count++] = name;
     }
     l.capacity = launchable_capacity(p, t, s, &l);
+    l.overhead = least_overhead(p, t, s, &l);
     return l;
 }
 
@@ -230,7 +249,7 @@ static const struct listing *claim_listing(struct plan *p, struct solution_lists
     const uint64_t *left = trial_claim_types(t, claim);
     const struct trial_claim *c = &t->claims[claim];
     const struct price_list *prices = claim_prices(p, lists, t, c);
-    left = sold_types(p, t, claim, left, prices->price);
+    left = sold_types(p, t, claim, left, prices);
     struct words words;
     words_init(&words, &p->arena);
     words_put(&words, c->spec);
@@ -371,16 +390,9 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
                                        const struct listing *l)
 {
     const struct world *w = t->world;
-    const struct trial_claim *c = &t->claims[claim];
-    const struct option *o = &w->options[t->specs.items[c->spec].option];
     struct resources r = {0};
     for (uint32_t i = 0; i < w->resource_count; i++) {
-        amount least = INT64_MAX;
-        for (uint32_t n = 0; n < l->count; n++) {
-            amount overhead = o->daemons[o->daemon_of[l->indexes[n]]].overhead[i];
-            least = overhead < least ? overhead : least;
-        }
-        amount sum = amount_add(c->requests[i], least == INT64_MAX ? 0 : least);
+        amount sum = amount_add(t->claims[claim].requests[i], l->overhead[i]);
         if (sum != 0)
             *resources_at(&p->arena, &r, w->columns[i]) = sum;
     }

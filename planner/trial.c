@@ -485,12 +485,12 @@ static uint32_t best_domain(const struct fitting *f, uint32_t spec, uint32_t key
     struct tally_load least = {UINT64_MAX, UINT64_MAX};
     double cheapest = 0;
     uint32_t best = 0, words = f->t->world->topology.keys[key].words;
-    bool alone = bits_count(among, words) == 1;
+    bool alone = bits_count(among, words) == 1, flat = f->t->world->topology.keys[key].flat;
     for (BITS_EACH(d, among, words)) {
         struct tally_load load = tally_load(&f->t->tally, f->class, f->try, key, d);
         if (load.own > least.own)
             continue;
-        double price = alone ? 0 : price_there(f, spec, key, d);
+        double price = alone || flat ? 0 : price_there(f, spec, key, d);
         if (load.own < least.own || price < cheapest ||
             (price <= cheapest && load.others < least.others)) {
             least = load;
@@ -590,12 +590,16 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     return ANSWER_YES;
 }
 
-static bool within_budget(const struct trial *t, uint32_t option, uint32_t type)
+/* Drops the types that the pool's limits have no room for any more. */
+static void drop_beyond(const struct trial *t, uint32_t option, uint64_t *set)
 {
     const struct world *w = t->world;
-    const amount *capacity = world_vector(w, w->types.capacity, type);
     const amount *budget = world_vector(w, t->budgets, option);
-    return vector_fits(capacity, budget, w->column_count);
+    if (vector_fits(w->options[option].largest, budget, w->column_count))
+        return;
+    for (BITS_EACH(type, set, w->types.words))
+        if (!vector_fits(world_vector(w, w->types.capacity, type), budget, w->column_count))
+            bits_drop(set, type);
 }
 
 /* What a claim may cost the pool's limits: the most that it may still become. */
@@ -606,10 +610,11 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
     t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
     if (!w->options[option].limited)
         return most;
-    for (BITS_EACH(type, set, w->types.words))
-        for (uint32_t c = 0; c < w->column_count; c++)
-            if (world_vector(w, w->types.capacity, type)[c] > most[c])
-                most[c] = world_vector(w, w->types.capacity, type)[c];
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        const struct room_column *r = &w->options[option].by_capacity[c];
+        uint32_t at = room_greatest(r, w->types.words, set);
+        most[c] = at < r->count && r->values[at] > 0 ? r->values[at] : 0;
+    }
     amount *budget = t->budgets + (size_t)option * w->column_count;
     for (uint32_t c = 0; c < w->column_count; c++) {
         if (budget[c] == INT64_MAX)
@@ -682,9 +687,7 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     if (t->nodes_left[option] <= 0)
         return OPEN_NODES;
     if (w->options[option].limited) {
-        for (BITS_EACH(type, c.opened, w->types.words))
-            if (!within_budget(t, option, type))
-                bits_drop(c.opened, type);
+        drop_beyond(t, option, c.opened);
         if (!keep_holding(w, s, c.opened, requests, &c.witness))
             return OPEN_LIMITS;
     }

@@ -2,6 +2,7 @@
  * matter to which class, and the numbers of bound pods. */
 #include "planner/columns.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* --- domains --- */
@@ -86,6 +87,42 @@ int32_t topology_domain(const struct topology_key *k, sym value)
     return value < k->limit ? (int32_t)k->index[value] - 1 : DOMAIN_NONE;
 }
 
+/* The least price of each of a type's domains that are sold at all is one and the same. */
+static bool type_is_flat(const struct world *w, const struct topology_key *k, uint32_t type,
+                         double *least)
+{
+    const struct types *y = &w->types;
+    uint32_t sold = 0;
+    for (uint32_t d = 0; d < k->count; d++)
+        least[d] = INFINITY;
+    for (uint32_t o = y->first_offer[type]; o < y->first_offer[type + 1]; o++) {
+        const struct requirement *r = requirements_get(y->kinds[y->offers[o].kind], k->key);
+        if (r == NULL || r->complement || r->count != 1)
+            return false;
+        int32_t d = topology_domain(k, r->values[0]);
+        if (d >= 0 && y->offers[o].launchable && y->offers[o].price < least[d])
+            least[d] = y->offers[o].price;
+    }
+    double one = INFINITY;
+    for (uint32_t d = 0; d < k->count; d++)
+        if (least[d] < (double)INFINITY) {
+            if (sold++ != 0 && least[d] != one)
+                return false;
+            one = least[d];
+        }
+    return sold == 0 || sold == k->count;
+}
+
+static bool is_flat(const struct world *w, const struct topology_key *k)
+{
+    enum { MOST_DOMAINS = 64 }; /* of more, prices differ */
+    double least[MOST_DOMAINS];
+    for (uint32_t type = 0; type < w->types.count && k->count <= MOST_DOMAINS; type++)
+        if (!type_is_flat(w, k, type, least))
+            return false;
+    return k->count <= MOST_DOMAINS;
+}
+
 static void finish_key(struct world *w, struct topology_key *k)
 {
     uint32_t capacity = 0;
@@ -103,6 +140,7 @@ static void finish_key(struct world *w, struct topology_key *k)
     for (uint32_t row = 0; row < w->node_count; row++)
         if (values[row] != SYM_NONE)
             k->of_row[row] = topology_domain(k, values[row]);
+    k->flat = is_flat(w, k);
 }
 
 /* --- which nodes count for a spread --- */
