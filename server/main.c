@@ -11,6 +11,8 @@ static const struct {
     {"serve", "the server and the reconciler, on a cluster or with --embedded in memory",
      command_serve},
     {"plan", "read objects from files and print what would be done and why", command_plan},
+    {"explain", "why a pod, node or nodepool is as it is, from files or from a server",
+     command_explain},
 };
 
 static void usage(FILE *to)

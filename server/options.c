@@ -150,6 +150,9 @@ static const struct option table[] = {
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
      .group = OPTION_PLAN, .help = "say more"},
 
+    {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
+     .group = OPTION_EXPLAIN, .help = "whom to ask when no files are given: --page-listen of a server"},
+
     {.name = "karpenter-service", .env = "KARPENTER_SERVICE", .type = OPTION_TEXT,
      AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
     {.name = "enable-profiling", .env = "ENABLE_PROFILING", .type = OPTION_BOOL, AT(unused_bool),

@@ -44,6 +44,7 @@ enum option_group { /* which commands take it */
     OPTION_SERVE = 1,
     OPTION_PLAN = 2,
     OPTION_BOTH = OPTION_SERVE | OPTION_PLAN,
+    OPTION_EXPLAIN = 4, /* beside all that `plan` takes */
 };
 
 struct option {
@@ -108,6 +109,7 @@ struct options {
     int64_t effort, repeat, max_instance_types;
     const char *now;
     bool all_unbound, verbose;
+    const char *server; /* explain: base URL of the page's listener */
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;
     int64_t unused_int;

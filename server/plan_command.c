@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 #include "cloud/catalogue.h"
-#include "planner/default_spread.h"
 #include "planner/plan_json.h"
 #include "planner/plan_table.h"
 #include "server/clock.h"
 #include "server/command.h"
-#include "server/input.h"
+#include "server/plan_command.h"
 #include "server/yaml_text.h"
 
 static int64_t mono_ns(void)
@@ -25,7 +24,7 @@ static const char *environment(const char *name)
     return getenv(name);
 }
 
-static uint32_t terminal_width(void)
+uint32_t terminal_width(void)
 {
     struct winsize size;
     if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
@@ -47,11 +46,6 @@ static bool load_catalogue(struct input *o, const char *path, struct catalogue *
     catalogue_source_free(source);
     return true;
 }
-
-struct planned_with { /* what is read before the first object */
-    struct catalogue catalogue;
-    struct default_spread_config spread;
-};
 
 static bool load_spread(struct input *o, const char *text, struct default_spread_config *out,
                         struct err *err)
@@ -197,11 +191,10 @@ static bool may_plan(const struct options *o, struct err *err)
                    "--ignore-dra-requests=false needs devices, which plan's input does not have");
 }
 
-static int plan_objects(struct input *o, const struct options *options, struct err *err)
+static bool plan_options_of(struct input *o, const struct options *options,
+                            struct plan_options *out, struct err *err)
 {
-    if (!may_plan(options, err))
-        return 2;
-    struct plan_options plan_options = {
+    *out = (struct plan_options){
         .search = options->search == 1 ? SEARCH_GREEDY : SEARCH_CHEAPEST,
         .effort = (uint64_t)options->effort,
         .ignore_preferences = options->preference_policy == PREFERENCE_IGNORE,
@@ -213,39 +206,49 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         .max_instance_types = (uint32_t)options->max_instance_types,
         .now = clock_wall(),
     };
-    if (options->now != NULL && !time_parse(span_of(options->now), &plan_options.now)) {
-        err_set(err, ERR_INVALID, "--now: \"%s\" is not a time like 2026-10-10T12:00:00Z",
-                options->now);
-        return 2;
-    }
+    return options->now == NULL || time_parse(span_of(options->now), &out->now) ||
+           err_set(err, ERR_INVALID, "--now: \"%s\" is not a time like 2026-10-10T12:00:00Z",
+                   options->now);
+}
+
+bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
+               struct err *err)
+{
+    if (!may_plan(options, err) || !plan_options_of(o, options, &out->options, err))
+        return false;
     int64_t start = mono_ns();
-    struct planned_with with;
-    if (!load_spread(o, options->scheduler_config, &with.spread, err) ||
-        !load_catalogue(o, options->instance_types, &with.catalogue, err))
-        return 2;
+    if (!load_spread(o, options->scheduler_config, &out->with.spread, err) ||
+        !load_catalogue(o, options->instance_types, &out->with.catalogue, err))
+        return false;
     if (!input_read(o, &options->files, options->instance_types, err)) {
         fwrite(o->mistake_lines.ptr, 1, o->mistake_lines.len, stderr);
-        return 2;
+        return false;
     }
-    struct label_rules rules = catalogue_rules(&with.catalogue);
+    struct label_rules rules = catalogue_rules(&out->with.catalogue);
     input_check(o, &rules);
-    int64_t decode_ns = mono_ns() - start;
+    out->decode_ns = mono_ns() - start;
     for (size_t i = 0; i < o->warning_count; i++)
         fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+    out->world = build_world(o, options, &out->with);
+    if (find_removed(out->world, &options->remove, &o->arena, &out->options, err))
+        return true;
+    world_free(out->world);
+    return false;
+}
 
-    struct world *w = build_world(o, options, &with);
-    if (!find_removed(w, &options->remove, &o->arena, &plan_options, err)) {
-        world_free(w);
+static int plan_objects(struct input *o, const struct options *options, struct err *err)
+{
+    struct plan_reading r;
+    if (!plan_read(o, options, &r, err))
         return 2;
-    }
-    struct plan *p = plan_solve(w, &plan_options);
+    struct plan *p = plan_solve(r.world, &r.options);
     int status = p->unschedulable_count != 0;
     if (!print_plan(p, o, options, err))
         status = 2;
     plan_free(p);
-    world_free(w);
+    world_free(r.world);
     if (status != 2 && options->repeat > 0)
-        measure(o, options, &with, &plan_options, decode_ns);
+        measure(o, options, &r.with, &r.options, r.decode_ns);
     return status;
 }
 

@@ -7,10 +7,14 @@
 #include "base/json.h"
 #include "server/assets.h"
 #include "server/clock.h"
+#include "server/explain.h"
 #include "server/places_json.h"
 #include "server/process.h"
 
-enum { PAGE_BEAT_MS = 10 * MS_SECOND };
+enum {
+    PAGE_BEAT_MS = 10 * MS_SECOND,
+    EXPLAIN_MS = 200, /* how long the page's loop may plan for one question */
+};
 
 enum verb { VERB_FILTER, VERB_PRIORITIZE, VERB_PREEMPT, VERB_COUNT };
 static const char *const verb_names[VERB_COUNT] = {"filter", "prioritize", "preempt"};
@@ -218,6 +222,29 @@ static void on_plan(void *user, void *scratch, const struct http_request *q, str
     places_json(route_view(scratch).places, &r->body);
 }
 
+/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME */
+static void on_explain(void *user, void *scratch, const struct http_request *q,
+                       struct http_reply *r)
+{
+    static const struct span prefix = SPAN_INIT("/explain/");
+    const struct routes *routes = user;
+    struct extender_view v = route_view(scratch);
+    struct span name;
+    struct span kind = span_cut(
+        (struct span){q->path.ptr + prefix.len, q->path.len - prefix.len}, '/', &name);
+    struct explain_question question;
+    struct err err;
+    if (v.snapshot == NULL || !snapshot_synced(v.snapshot)) {
+        http_reply_text(r, 503, "the cluster has not been read yet");
+        return;
+    }
+    struct explain_live live = {v.snapshot, v.world, v.places, routes->config.plan, clock_wall(),
+                                clock_mono() + EXPLAIN_MS};
+    if (!explain_parse(kind, name, &question, &err) ||
+        !explain_write(&live, &question, &r->body, &err))
+        http_reply_text(r, 404, "%s", err.msg);
+}
+
 static void on_page(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)q;
@@ -351,6 +378,7 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PAGE, "GET", "/", on_page, r);
     add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
+    add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     http_table_add(&r->table, &live);
     for (size_t i = 0; i < asset_count; i++)
         add(r, HTTP_PAGE, "GET", assets[i].path, on_asset, (void *)&assets[i]);

@@ -32,6 +32,7 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     struct health *health;
     struct page *page;
     const struct webhook_rules *rules;
+    const struct plan_options *plan; /* policies by which /explain plans; NULL: the defaults */
     /* Whether plan and places are ours to speak of; false: no opinion. Called on the loops. */
     bool (*leading)(void *user);
     void *user;

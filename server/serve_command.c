@@ -40,6 +40,7 @@ struct serve {
     struct tls *tls;
     struct symtab *rule_syms;
     struct webhook_rules rules;
+    struct plan_options plan; /* of the page's /explain: as the reconciler plans */
     struct routes *routes;
     struct http_server *http;
     struct span client_ca; /* of --extender-client-ca */
@@ -238,6 +239,9 @@ static bool open_http(struct serve *s, struct err *err)
     s->rule_syms = kube_symtab_new();
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
+    s->plan = (struct plan_options){
+        .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
+        .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
     s->routes = routes_new(&(struct routes_config){
         .snapshots = live_snapshots(s->live),
         .places = live_places(s->live),
@@ -245,6 +249,7 @@ static bool open_http(struct serve *s, struct err *err)
         .health = s->health,
         .page = s->page,
         .rules = &s->rules,
+        .plan = &s->plan,
         .leading = leading,
         .user = s,
     });

@@ -158,6 +158,28 @@ static void test_held_room_follows_what_is_published(void **state)
     large_may_go_to(f, "\"NodeNames\":[\"n2\",\"n1\"]");
 }
 
+static void test_explain(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "{\"hasPlace\":true,\"sentence\":\"web/p has a place: node n1.\"");
+    share_publish(&f->view.places, NULL);
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "{\"hasPlace\":false,\"sentence\":\"web/p has no place: it has no NodePool to go to");
+    ask(f, HTTP_PAGE, "GET", "/explain/node/n1", NULL);
+    says(f, 200, "\"sentence\":\"n1 stays: no dynamic NodePool of ours owns it.\"");
+    ask(f, HTTP_PAGE, "GET", "/explain/node/n3", NULL);
+    says(f, 404, "there is no node n3; did you mean n1?");
+    ask(f, HTTP_PAGE, "GET", "/explain/nodepool/x", NULL);
+    says(f, 404, "there is no nodepool x");
+    ask(f, HTTP_PAGE, "GET", "/explain/service/x", NULL);
+    says(f, 404, "\"service\" is not pod, node or nodepool");
+    ask(f, HTTP_PAGE, "GET", "/explain/", NULL);
+    says(f, 404, "\"\" is not pod, node or nodepool");
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/", NULL);
+    says(f, 404, "the name of the pod is missing");
+}
+
 static void test_extender(void **state)
 {
     struct fixture *f = *state;
@@ -288,6 +310,7 @@ int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
+        ROW(test_explain),
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_page), ROW(test_live),

@@ -1,0 +1,247 @@
+#include "server/explain.h"
+
+#include "base/doc.h"
+#include "reconciler/empty.h"
+#include "server/clock.h"
+
+/* --- the question --- */
+
+bool explain_parse(struct span kind, struct span name, struct explain_question *out,
+                   struct err *err)
+{
+    static const struct {
+        struct span word;
+        enum kind kind;
+    } words[] = {{SPAN_INIT("pod"), KIND_POD},
+                 {SPAN_INIT("node"), KIND_NODE},
+                 {SPAN_INIT("nodepool"), KIND_NODE_POOL}};
+    *out = (struct explain_question){.kind = KIND_NONE, .name = name};
+    for (size_t i = 0; i < COUNT_OF(words); i++)
+        if (span_eq(kind, words[i].word))
+            out->kind = words[i].kind;
+    if (out->kind == KIND_NONE)
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not pod, node or nodepool", SPAN_ARG(kind));
+    struct span rest;
+    struct span first = span_cut(name, '/', &rest);
+    if (out->kind == KIND_POD) {
+        out->ns = rest.ptr != NULL ? first : SPAN("default");
+        out->name = rest.ptr != NULL ? rest : first;
+    }
+    return out->name.len != 0 || err_set(err, ERR_INVALID, "the name of the %.*s is missing", SPAN_ARG(kind));
+}
+
+struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s)
+{
+    static const enum kind kinds[] = {KIND_POD, KIND_NODE_POOL, KIND_DISRUPTION_BUDGET};
+    const void **lists[COUNT_OF(kinds)];
+    size_t counts[COUNT_OF(kinds)];
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        uint32_t n = s->state[kinds[k]].count, at = 0;
+        lists[k] = ARENA_ARRAY(a, const void *, n);
+        struct snapshot_iter it = snapshot_each(s, kinds[k]);
+        for (const void *o; at < n && (o = snapshot_next(&it)) != NULL;)
+            lists[k][at++] = o;
+        counts[k] = at;
+    }
+    return (struct explain_objects){
+        .pods = (const struct pod *const *)lists[0],
+        .pools = (const struct node_pool *const *)lists[1],
+        .budgets = (const struct disruption_budget *const *)lists[2],
+        .pod_count = counts[0],
+        .pool_count = counts[1],
+        .budget_count = counts[2],
+    };
+}
+
+/* --- names that are not there --- */
+
+struct names {
+    struct arena *a;
+    const char **items;
+    uint32_t count, capacity;
+};
+
+static void add_name(struct names *n, struct span name)
+{
+    ARENA_PUSH(n->a, n->items, n->count, n->capacity, arena_cstr(n->a, name));
+}
+
+static bool unknown(struct plan *p, const struct explain_objects *all,
+                    const struct explain_question *q, struct err *err)
+{
+    struct names n = {.a = &p->arena};
+    struct span name = q->name;
+    const char *word = q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool";
+    if (q->kind == KIND_POD) {
+        name = arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(q->ns), SPAN_ARG(q->name));
+        for (size_t i = 0; i < all->pod_count; i++)
+            add_name(&n, arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(all->pods[i]->meta.ns),
+                                      SPAN_ARG(all->pods[i]->meta.name)));
+    }
+    for (uint32_t i = 0; q->kind == KIND_NODE && i < world_node_count(p->world); i++)
+        add_name(&n, world_node_at(p->world, i)->name);
+    for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
+        add_name(&n, all->pools[i]->meta.name);
+    const char *near = nearest_word(arena_cstr(&p->arena, name), n.items, n.count);
+    if (near == NULL)
+        return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s", word, SPAN_ARG(name));
+    return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s; did you mean %s?", word,
+                   SPAN_ARG(name), near);
+}
+
+/* --- nodes --- */
+
+static bool is_planned_on(const struct plan *p, uint32_t row)
+{
+    for (uint32_t i = 0; i < p->node_count; i++)
+        if (p->nodes[i].row == row)
+            return true;
+    return false;
+}
+
+/* Why it is not removed, by the rules that remove nodes today; absent: nothing keeps it. */
+static struct span keeps(struct plan *p, const struct explain_objects *all, uint32_t row,
+                         wall_ms now)
+{
+    const struct world_node *n = world_node_at(p->world, row);
+    if (n->node == NULL)
+        return SPAN("it is on its way, no Node has come of it yet");
+    struct empty_facts facts = {.node = n->node,
+                                .claim = n->claim,
+                                .nominated = is_planned_on(p, row),
+                                .pods = world_node_pods(p->world, row),
+                                .pod_count = n->pod_count,
+                                .budgets = all->budgets,
+                                .budget_count = (uint32_t)all->budget_count,
+                                .now = now};
+    for (size_t i = 0; n->claim != NULL && i < all->pool_count; i++)
+        if (sym_find(p->syms, all->pools[i]->meta.name) ==
+            sym_pairs_get(n->claim->meta.labels, SYM_NODEPOOL))
+            facts.pool = all->pools[i];
+    const struct pod *pod = NULL;
+    enum empty_verdict v = empty_judge(&facts, &pod);
+    if (v == EMPTY_YES)
+        return (struct span){0};
+    struct span text = span_of(empty_verdict_text(v));
+    return pod == NULL ? text
+                       : arena_printf(&p->arena, "%.*s (%.*s/%.*s)", SPAN_ARG(text),
+                                      SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name));
+}
+
+static int32_t row_named(const struct world *w, struct span name)
+{
+    int32_t row = world_find_node(w, name);
+    return row >= 0 ? row : world_find_claim(w, name);
+}
+
+/* --- the answer --- */
+
+bool explain_answer(struct plan *p, const struct explain_objects *all,
+                    const struct explain_question *q, wall_ms now, struct explanation *out,
+                    struct err *err)
+{
+    int32_t row = q->kind == KIND_NODE ? row_named(p->world, q->name) : -1;
+    if (row >= 0) {
+        answer_node(p, (uint32_t)row, keeps(p, all, (uint32_t)row, now), out);
+        return true;
+    }
+    for (size_t i = 0; q->kind == KIND_POD && i < all->pod_count; i++)
+        if (span_eq(all->pods[i]->meta.name, q->name) && span_eq(all->pods[i]->meta.ns, q->ns)) {
+            answer_pod(p, all->pods[i], out);
+            return true;
+        }
+    for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
+        if (span_eq(all->pools[i]->meta.name, q->name)) {
+            answer_pool(p, all->pools[i], out);
+            return true;
+        }
+    return unknown(p, all, q, err);
+}
+
+/* --- live --- */
+
+static bool is_late(void *user)
+{
+    return clock_mono() >= *(const mono_ms *)user;
+}
+
+static const struct place *place_of(const struct explain_live *live, const struct explain_question *q)
+{
+    if (q->kind != KIND_POD || live->places == NULL)
+        return NULL;
+    const struct pod *pod = snapshot_find(live->snapshot, KIND_POD, q->ns, q->name);
+    return pod != NULL && pod->node == SYM_NONE ? places_find(live->places, pod->meta.uid) : NULL;
+}
+
+static void write_place(const struct place *place, const struct explain_question *q, struct buf *out)
+{
+    struct json j = JSON_TO(out);
+    struct buf text = {0};
+    buf_addf(&text, "%.*s/%.*s has a place: %s %.*s%s.", SPAN_ARG(q->ns), SPAN_ARG(q->name),
+             place->on_claim ? "NodeClaim" : "node", SPAN_ARG(place->target),
+             place->on_claim ? ", which is on its way" : "");
+    explanation_json(&j, &(struct explanation){.has_place = true, .sentence = buf_span(&text)});
+    buf_release(&text);
+}
+
+bool explain_write(const struct explain_live *live, const struct explain_question *q,
+                   struct buf *out, struct err *err)
+{
+    const struct place *place = place_of(live, q);
+    if (place != NULL) {
+        write_place(place, q, out);
+        return true;
+    }
+    mono_ms until = live->until;
+    struct plan_options o = live->options != NULL ? *live->options : (struct plan_options){0};
+    o.places = live->places;
+    o.now = live->now;
+    o.stop = is_late;
+    o.user = &until;
+    struct plan *p = plan_solve(live->world, &o);
+    struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);
+    struct explanation e;
+    bool ok = explain_answer(p, &all, q, live->now, &e, err);
+    if (ok) {
+        struct json j = JSON_TO(out);
+        explanation_json(&j, &e);
+    }
+    plan_free(p);
+    return ok;
+}
+
+/* --- an answer from elsewhere --- */
+
+static void decode_lines(struct arena *a, struct doc_value root, struct explanation *out)
+{
+    struct answer_line *lines = NULL;
+    uint32_t count = 0, capacity = 0;
+    struct doc_value list;
+    if (!doc_find(root, SPAN("lines"), &list))
+        return;
+    for (struct doc_iter i = doc_iter_of(list); doc_next(&i);) {
+        struct answer_line line = {arena_dup(a, doc_text_at(i.value, SPAN("about"))),
+                                   arena_dup(a, doc_text_at(i.value, SPAN("text")))};
+        ARENA_PUSH(a, lines, count, capacity, line);
+    }
+    out->lines = lines;
+    out->line_count = count;
+}
+
+bool explain_decode(struct arena *a, struct span json, struct explanation *out, struct err *err)
+{
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *doc;
+    struct doc_value place;
+    bool ok = doc_parse_json(parser, json, &doc, err);
+    if (ok) {
+        struct doc_value root = doc_root(doc);
+        *out = (struct explanation){.sentence = arena_dup(a, doc_text_at(root, SPAN("sentence")))};
+        if (doc_find(root, SPAN("hasPlace"), &place) && doc_type(place) == DOC_BOOL)
+            out->has_place = doc_bool(place);
+        decode_lines(a, root, out);
+        ok = out->sentence.len != 0 || err_set(err, ERR_INVALID, "the answer has no sentence");
+    }
+    doc_parser_free(parser);
+    return ok;
+}

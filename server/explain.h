@@ -1,0 +1,49 @@
+/* explain: finds what a person asks about, and answers from a plan (planner/explain/answer.h). */
+#ifndef SERVER_EXPLAIN_H
+#define SERVER_EXPLAIN_H
+
+#include "kube/store.h"
+#include "planner/explain/answer.h"
+#include "planner/places.h"
+#include "server/options.h"
+
+struct explain_question {
+    enum kind kind; /* KIND_POD, KIND_NODE, KIND_NODE_POOL */
+    struct span ns; /* of a pod; absent: default */
+    struct span name;
+};
+
+/* "pod", "node" or "nodepool", and a name, which of a pod may be NAMESPACE/NAME. False: not one of them. */
+bool explain_parse(struct span kind, struct span name, struct explain_question *out,
+                   struct err *err);
+
+struct explain_objects { /* by which names are found */
+    const struct pod *const *pods;
+    const struct node_pool *const *pools;
+    const struct disruption_budget *const *budgets;
+    size_t pod_count, pool_count, budget_count;
+};
+struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
+
+/* False: there is no such object; *err names the nearest. */
+bool explain_answer(struct plan *p, const struct explain_objects *all,
+                    const struct explain_question *q, wall_ms now, struct explanation *out,
+                    struct err *err);
+
+struct explain_live {
+    const struct snapshot *snapshot;
+    const struct world *world;
+    const struct places *places;      /* or NULL */
+    const struct plan_options *options; /* policies; NULL: the defaults */
+    wall_ms now;
+    mono_ms until; /* then planning stops with what it has */
+};
+
+/* Writes the answer as JSON. A pod that has a place already is told so without planning anew. */
+bool explain_write(const struct explain_live *live, const struct explain_question *q,
+                   struct buf *out, struct err *err);
+
+/* Answer in JSON to be shown; everything in `a`. */
+bool explain_decode(struct arena *a, struct span json, struct explanation *out, struct err *err);
+
+#endif

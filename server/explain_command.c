@@ -1,0 +1,169 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "server/clock.h"
+#include "server/command.h"
+#include "server/explain.h"
+#include "server/fetch.h"
+#include "server/plan_command.h"
+#include "server/yaml_text.h"
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+static bool print(const struct explanation *e, const struct options *options, struct err *err)
+{
+    struct buf text = {0}, yaml = {0};
+    bool ok = true;
+    if (options->output == OUTPUT_TABLE) {
+        explanation_text(&text, e, terminal_width());
+    } else {
+        struct json j = {.out = &text, .indent = 2};
+        explanation_json(&j, e);
+        buf_add_char(&text, '\n');
+    }
+    if (options->output == OUTPUT_YAML)
+        ok = yaml_text(&yaml, buf_span(&text), err);
+    struct span shown = buf_span(options->output == OUTPUT_YAML ? &yaml : &text);
+    if (ok)
+        ok = (fwrite(shown.ptr, 1, shown.len, stdout) == shown.len && fflush(stdout) == 0) ||
+             err_set(err, ERR_INTERNAL, "standard output cannot be written");
+    buf_release(&text);
+    buf_release(&yaml);
+    return ok;
+}
+
+/* --- from files --- */
+
+static struct explain_objects objects_of(const struct input *o)
+{
+    const struct input_list *pods = &o->kinds[KIND_POD], *pools = &o->kinds[KIND_NODE_POOL],
+                            *budgets = &o->kinds[KIND_DISRUPTION_BUDGET];
+    return (struct explain_objects){
+        .pods = (const struct pod *const *)pods->items,
+        .pools = (const struct node_pool *const *)pools->items,
+        .budgets = (const struct disruption_budget *const *)budgets->items,
+        .pod_count = pods->count,
+        .pool_count = pools->count,
+        .budget_count = budgets->count,
+    };
+}
+
+static int explain_files(const struct explain_question *q, const struct options *options,
+                         struct err *err)
+{
+    struct input o;
+    struct plan_reading r;
+    int status = 2;
+    input_init(&o);
+    if (plan_read(&o, options, &r, err)) {
+        struct plan *p = plan_solve(r.world, &r.options);
+        struct explain_objects all = objects_of(&o);
+        struct explanation e;
+        if (explain_answer(p, &all, q, r.options.now, &e, err) && print(&e, options, err))
+            status = e.has_place ? 0 : 1;
+        plan_free(p);
+        world_free(r.world);
+    }
+    input_release(&o);
+    return status;
+}
+
+/* --- from a server --- */
+
+/* Names that Kubernetes allows need no escaping; others are of nothing that is there. */
+static bool is_plain(struct span name)
+{
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.')
+            return false;
+    }
+    return name.len != 0;
+}
+
+static bool question_url(struct buf *out, const char *server, const struct explain_question *q,
+                         struct err *err)
+{
+    struct span base = span_of(server);
+    if (!is_plain(q->name) || (q->kind == KIND_POD && !is_plain(q->ns)))
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not a name that an object can have",
+                       SPAN_ARG(q->name));
+    while (base.len != 0 && base.ptr[base.len - 1] == '/')
+        base.len--;
+    buf_addf(out, "%.*s/explain/%s/", SPAN_ARG(base),
+             q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool");
+    if (q->kind == KIND_POD)
+        buf_addf(out, "%.*s/", SPAN_ARG(q->ns));
+    buf_add(out, q->name);
+    return true;
+}
+
+static int explain_server(struct arena *a, const struct explain_question *q,
+                          const struct options *options, struct err *err)
+{
+    struct buf url = {0}, reply = {0};
+    struct explanation e;
+    int code = 0, status = 2;
+    if (!question_url(&url, options->server, q, err)) {
+        ;
+    } else if (!fetch_text(url.ptr, &code, &reply, err)) {
+        err_wrap(err, "no files are given (-f) and no server answers (--server)");
+    } else {
+        struct span text = buf_span(&reply);
+        while (text.len != 0 && text.ptr[text.len - 1] == '\n')
+            text.len--;
+        if (code != 200)
+            err_set(err, ERR_NOT_FOUND, "%.*s", SPAN_ARG(text));
+        else if (explain_decode(a, text, &e, err) && print(&e, options, err))
+            status = e.has_place ? 0 : 1;
+    }
+    buf_release(&url);
+    buf_release(&reply);
+    return status;
+}
+
+/* --- the command --- */
+
+static const enum option_group GROUP = OPTION_PLAN | OPTION_EXPLAIN;
+
+static int explain(struct arena *a, int argc, char *const *argv, struct err *err)
+{
+    struct options options;
+    struct explain_question q;
+    bool help = argc > 0 && (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0);
+    int words = 0;
+    while (words < argc && words < 2 && argv[words][0] != '-')
+        words++;
+    if (!help && !options_read(a, GROUP, argc - words, argv + words, environment, &options, &help, err))
+        return 2;
+    if (help) {
+        struct buf text = {0};
+        options_help(&text, GROUP, "explain pod|node|nodepool NAME");
+        fwrite(text.ptr, 1, text.len, stdout);
+        buf_release(&text);
+        return 0;
+    }
+    if (words < 2) {
+        err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, node NAME or nodepool NAME");
+        return 2;
+    }
+    if (!explain_parse(span_of(argv[0]), span_of(argv[1]), &q, err))
+        return 2;
+    return options.files.count != 0 ? explain_files(&q, &options, err)
+                                    : explain_server(a, &q, &options, err);
+}
+
+int command_explain(int argc, char *const *argv)
+{
+    struct arena a;
+    struct err err = {0};
+    arena_init(&a, 0);
+    int status = explain(&a, argc, argv, &err);
+    if (err.kind != ERR_NONE)
+        fprintf(stderr, "stowage explain: %s\n", err.msg);
+    arena_release(&a);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* fetch: one GET of a small text, for commands that ask a running server. */
+#ifndef SERVER_FETCH_H
+#define SERVER_FETCH_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { FETCH_SECONDS = 10 };
+
+/* Waits. False: nobody answered. */
+bool fetch_text(const char *url, int *status_out, struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* plan_command: what `plan` reads before it plans, for other commands that plan the same. */
+#ifndef SERVER_PLAN_COMMAND_H
+#define SERVER_PLAN_COMMAND_H
+
+#include "planner/default_spread.h"
+#include "planner/plan.h"
+#include "server/input.h"
+
+struct planned_with { /* what is read before the first object */
+    struct catalogue catalogue;
+    struct default_spread_config spread;
+};
+
+struct plan_reading {
+    struct planned_with with;
+    struct plan_options options;
+    struct world *world; /* world_free */
+    int64_t decode_ns;
+};
+
+/* Reads flags and files; mistakes and warnings go to standard error, a line each. False: nothing may be
+ * planned; *err has the closing line. `out` stays where it is: the world points into it. */
+bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
+               struct err *err);
+/* Columns of the terminal; 0: standard output is none. */
+uint32_t terminal_width(void);
+
+#endif

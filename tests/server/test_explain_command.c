@@ -1,0 +1,126 @@
+/* `stowage explain` as a program: what it says, where, and with which exit status. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "server/command.h"
+#include "server/explain.h"
+
+enum { ARGS_MAX = 6 };
+
+struct outcome {
+    int status;
+    char text[4096]; /* of both streams */
+};
+
+static const char OBJECTS[] =
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
+    "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}}}\n---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: web}\n"
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n"
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: render-0}\n"
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 2000}}}]}\n"
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n";
+
+/* Runs the command with both streams in a file; {} among the arguments is the file of objects. */
+static struct outcome run(const char *const *args)
+{
+    char path[] = "/tmp/stowage-explain-XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    FILE *in = fdopen(fd, "w"), *out = tmpfile();
+    fputs(OBJECTS, in);
+    fclose(in);
+    char *argv[ARGS_MAX];
+    int argc = 0;
+    for (; argc < ARGS_MAX && args[argc] != NULL; argc++)
+        argv[argc] = strcmp(args[argc], "{}") == 0 ? path : (char *)(uintptr_t)args[argc];
+    fflush(NULL);
+    int kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
+    dup2(fileno(out), STDOUT_FILENO);
+    dup2(fileno(out), STDERR_FILENO);
+    struct outcome o = {.status = command_explain(argc, argv)};
+    fflush(NULL);
+    dup2(kept[0], STDOUT_FILENO);
+    dup2(kept[1], STDERR_FILENO);
+    close(kept[0]);
+    close(kept[1]);
+    rewind(out);
+    o.text[fread(o.text, 1, sizeof(o.text) - 1, out)] = '\0';
+    fclose(out);
+    unlink(path);
+    return o;
+}
+
+static const struct {
+    const char *args[ARGS_MAX];
+    int status;
+    const char *begins;
+} rows[] = {
+    {{"pod", "web/api-0", "-f", "{}"}, 0, "web/api-0 has a place: node n1, which exists.\n\n  asks for  2 CPUs\n"},
+    {{"pod", "render-0", "-f", "{}"}, 1, "default/render-0 has no place: it asks for 2000 CPUs; "},
+    {{"node", "n1", "-f", "{}"}, 0, "n1 stays: no dynamic NodePool of ours owns it.\n"},
+    {{"nodepool", "general", "-f", "{}"}, 0, "general can buy, but refuses 1 pod that waits.\n\n  types    72 of 144 left "},
+    {{"pod", "web/api-0", "-f", "{}", "-o", "json"}, 0, "{\n  \"hasPlace\": true,\n  \"sentence\": \"web/api-0 has a place: "},
+    {{"pod", "render-0", "-f", "{}", "-o", "yaml"}, 1, "hasPlace: false\n"},
+    {{"pod", "web/api-1", "-f", "{}"}, 2, "stowage explain: there is no pod web/api-1; did you mean web/api-0?\n"},
+    {{"pod", "api-0", "-f", "{}"}, 2, "stowage explain: there is no pod default/api-0"},
+    {{"node", "n2", "-f", "{}"}, 2, "stowage explain: there is no node n2; did you mean n1?\n"},
+    {{"nodepool", "genral", "-f", "{}"}, 2, "stowage explain: there is no nodepool genral; did you mean general?\n"},
+    {{"pood", "x", "-f", "{}"}, 2, "stowage explain: \"pood\" is not pod, node or nodepool\n"},
+    {{"pod", "-f", "{}"}, 2, "stowage explain: say what to explain: "},
+    {{"pod", "x", "--outptu=json"}, 2, "stowage explain: no flag --outptu; did you mean --output (-o)?\n"},
+    {{"node", "n1", "--server=http://127.0.0.1:1"}, 2,
+     "stowage explain: no files are given (-f) and no server answers (--server): http://127.0.0.1:1/explain/node/n1: "},
+    {{"pod", "a b", "--server=http://127.0.0.1:1"}, 2, "stowage explain: \"a b\" is not a name that an object can have\n"},
+    {{"--help"}, 0, "usage: stowage explain pod|node|nodepool NAME"},
+};
+
+static void answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = run(rows[i].args);
+        if (o.status != rows[i].status || strncmp(o.text, rows[i].begins, strlen(rows[i].begins)) != 0)
+            fail_msg("%s %s: status %d, %s", rows[i].args[0], rows[i].args[1], o.status, o.text);
+    }
+}
+
+/* What the server writes is what the client shows. */
+static void there_and_back(void **state)
+{
+    (void)state;
+    struct answer_line lines[] = {{SPAN("pool a"), SPAN("it \"asks\"")}, {SPAN("Fix"), SPAN("none")}};
+    struct explanation e = {.sentence = SPAN("a has no place."), .lines = lines, .line_count = 2}, got;
+    struct buf json = {0}, want = {0}, text = {0};
+    struct json j = JSON_TO(&json);
+    struct arena a;
+    struct err err;
+    arena_init(&a, 0);
+    explanation_json(&j, &e);
+    assert_true(explain_decode(&a, buf_span(&json), &got, &err));
+    assert_false(got.has_place);
+    explanation_text(&want, &e, 0);
+    explanation_text(&text, &got, 0);
+    assert_string_equal(text.ptr, want.ptr);
+    assert_false(explain_decode(&a, SPAN("{}"), &got, &err));
+    assert_false(explain_decode(&a, SPAN("<html>"), &got, &err));
+    buf_release(&json);
+    buf_release(&want);
+    buf_release(&text);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(there_and_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
