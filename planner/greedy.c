@@ -49,6 +49,7 @@ struct greedy {
     const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
     struct bucket *buckets;    /* by number of pods */
     uint32_t bucket_count, bucket_capacity;
+    uint64_t ***rows_in; /* by topology key; NULL: not asked for yet */
     uint64_t **allowed; /* scratch, by topology key: the domains that the attempt may go to now */
 };
 
@@ -116,12 +117,35 @@ static bool domain_open(const struct greedy *g, const struct attempt *try, uint3
     return domain < 0 || bits_has(g->allowed[try->keys[at]], (uint32_t)domain);
 }
 
-static bool row_open(const struct greedy *g, const struct attempt *try, uint32_t row)
+/* The rows of each domain of a key, and last those that are in none. */
+static uint64_t **rows_by_domain(struct greedy *g, uint32_t key)
 {
-    for (uint32_t i = 0; i < try->key_count; i++)
-        if (!domain_open(g, try, i, g->w->topology.keys[try->keys[i]].of_row[row]))
-            return false;
-    return true;
+    const struct topology_key *k = &g->w->topology.keys[key];
+    uint64_t **sets = ARENA_ARRAY(g->t->arena, uint64_t *, (size_t)k->count + 1);
+    for (uint32_t d = 0; d <= k->count; d++)
+        sets[d] = ARENA_ARRAY(g->t->arena, uint64_t, bits_words(g->w->node_count));
+    for (uint32_t row = 0; row < g->w->node_count; row++)
+        bits_add(sets[k->of_row[row] >= 0 ? (uint32_t)k->of_row[row] : k->count], row);
+    return sets;
+}
+
+/* Of 64 rows those that are in a domain that is open, or in none. */
+static uint64_t rows_open(struct greedy *g, const struct attempt *try, uint32_t word)
+{
+    enum { MOST_DOMAINS = 64 }; /* of a key with more each row is asked */
+    uint64_t open = UINT64_MAX;
+    for (uint32_t i = 0; i < try->key_count; i++) {
+        const struct topology_key *k = &g->w->topology.keys[try->keys[i]];
+        if (k->count > MOST_DOMAINS)
+            continue;
+        if (g->rows_in[try->keys[i]] == NULL)
+            g->rows_in[try->keys[i]] = rows_by_domain(g, try->keys[i]);
+        uint64_t **sets = g->rows_in[try->keys[i]], in = sets[k->count][word];
+        for (BITS_EACH(d, g->allowed[try->keys[i]], k->words))
+            in |= sets[d][word];
+        open &= in;
+    }
+    return open;
 }
 
 static bool claim_open(struct greedy *g, const struct attempt *try, uint32_t claim)
@@ -147,8 +171,6 @@ static bool row_suits(struct greedy *g, struct progress *p, const struct attempt
 static enum answer ask_row(struct greedy *g, struct progress *p, const struct attempt *try,
                            uint32_t row, uint32_t class_id)
 {
-    if (try->wavers && !row_open(g, try, row))
-        return ANSWER_NOT_NOW;
     enum answer a = trial_ask_row(g->t, row, class_id, try);
     return a == ANSWER_YES && !row_suits(g, p, try, row) ? ANSWER_NEVER : a;
 }
@@ -166,8 +188,13 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
     while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
         p->first_word++;
     const uint64_t *closed = trial_is_moved(g->t, pod) ? g->closed : NULL;
-    for (uint32_t word = p->first_word; word < words; word++)
-        for (uint64_t left = ~p->refused_rows[word] & ~(closed != NULL ? closed[word] : 0); left != 0; left &= left - 1) {
+    for (uint32_t word = p->first_word; word < words; word++) {
+        uint64_t left = ~p->refused_rows[word];
+        if (left != 0 && closed != NULL)
+            left &= ~closed[word];
+        if (left != 0 && try->wavers)
+            left &= rows_open(g, try, word);
+        for (; left != 0; left &= left - 1) {
             uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
             switch (ask_row(g, p, try, row, class_id)) {
             case ANSWER_YES:
@@ -180,6 +207,7 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
                 break;
             }
         }
+    }
     return false;
 }
 
@@ -306,6 +334,7 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *c
     g.progress = ARENA_ARRAY(t->arena, struct progress, w->classes.attempt_count);
     g.verdicts = ARENA_ARRAY(t->arena, struct verdict, (size_t)w->classes.count * 2);
     g.least = least_of(t, queue, count);
+    g.rows_in = ARENA_ARRAY(t->arena, uint64_t **, w->topology.key_count);
     g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
     for (uint32_t k = 1; k < w->topology.key_count; k++)
         g.allowed[k] = ARENA_ARRAY(t->arena, uint64_t, w->topology.keys[k].words);

@@ -51,19 +51,39 @@ static void build_columns(struct world *w, const struct world_input *in)
 
 /* --- DaemonSets --- */
 
+/* Pods that some DaemonSet controls and that live: looked for once, not once a DaemonSet. */
+struct live_daemons {
+    const struct pod **items;
+    uint32_t count, capacity;
+};
+
+static const struct owner *daemon_owner(const struct pod *p)
+{
+    for (uint32_t i = 0; i < p->meta.owners.count; i++)
+        if (p->meta.owners.items[i].controller &&
+            p->meta.owners.items[i].kind == SYM_KIND_DAEMON_SET)
+            return &p->meta.owners.items[i];
+    return NULL;
+}
+
+static struct live_daemons find_live_daemons(struct world *w, const struct world_input *in)
+{
+    struct live_daemons l = {0};
+    for (size_t i = 0; i < in->pod_count && in->daemon_set_count != 0; i++) {
+        const struct pod *p = in->pods[i];
+        if (daemon_owner(p) != NULL && !pod_is_terminal(p) && p->meta.deleted == 0)
+            ARENA_PUSH(&w->arena, l.items, l.count, l.capacity, p);
+    }
+    return l;
+}
+
 /* The newest pod that the DaemonSet controls, if it has one (2.8). */
-static const struct pod *live_daemon(const struct world_input *in, const struct daemon_set *d)
+static const struct pod *live_daemon(const struct live_daemons *l, const struct daemon_set *d)
 {
     const struct pod *best = NULL;
-    for (size_t i = 0; i < in->pod_count; i++) {
-        const struct pod *p = in->pods[i];
-        bool owned = false;
-        for (uint32_t o = 0; o < p->meta.owners.count && !owned; o++)
-            owned = p->meta.owners.items[o].controller &&
-                    p->meta.owners.items[o].kind == SYM_KIND_DAEMON_SET &&
-                    span_eq(p->meta.owners.items[o].name, d->meta.name);
-        if (owned && span_eq(p->meta.ns, d->meta.ns) && !pod_is_terminal(p) &&
-            p->meta.deleted == 0 &&
+    for (uint32_t i = 0; i < l->count; i++) {
+        const struct pod *p = l->items[i];
+        if (span_eq(daemon_owner(p)->name, d->meta.name) && span_eq(p->meta.ns, d->meta.ns) &&
             (best == NULL || p->meta.created > best->meta.created ||
              (p->meta.created == best->meta.created &&
               span_cmp(p->meta.name, best->meta.name) < 0)))
@@ -72,10 +92,10 @@ static const struct pod *live_daemon(const struct world_input *in, const struct 
     return best;
 }
 
-static const struct pod *daemon_pod(struct world *w, const struct world_input *in,
+static const struct pod *daemon_pod(struct world *w, const struct live_daemons *l,
                                     const struct daemon_set *d)
 {
-    const struct pod *live = live_daemon(in, d);
+    const struct pod *live = live_daemon(l, d);
     if (live == NULL)
         return &d->template;
     struct pod *p = ARENA_NEW(&w->arena, struct pod);
@@ -94,9 +114,10 @@ static const struct pod *daemon_pod(struct world *w, const struct world_input *i
 
 static void build_daemons(struct world *w, const struct world_input *in)
 {
+    struct live_daemons live = find_live_daemons(w, in);
     w->daemons = ARENA_ARRAY(&w->arena, uint32_t, in->daemon_set_count);
     for (size_t i = 0; i < in->daemon_set_count; i++) {
-        const struct pod *p = daemon_pod(w, in, in->daemon_sets[i]);
+        const struct pod *p = daemon_pod(w, &live, in->daemon_sets[i]);
         if (p->resource_claims == 0)
             w->daemons[w->daemon_count++] = classes_put(&w->classes, p);
     }
@@ -156,6 +177,14 @@ static int pod_order(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
 }
 
+static bool pods_in_order(const struct pod *const *pods, uint32_t count)
+{
+    for (uint32_t i = 1; i < count; i++)
+        if (pod_order(&pods[i - 1], &pods[i]) > 0)
+            return false;
+    return true;
+}
+
 /* A volume that several pods of the node use is attached once. */
 static void attach(struct world *w, uint32_t row)
 {
@@ -196,7 +225,7 @@ static void build_bound(struct world *w, const struct world_input *in, const int
     }
     for (uint32_t row = 0; row < w->node_count; row++) {
         struct world_node *n = &w->nodes[row];
-        if (n->pod_count > 1)
+        if (!pods_in_order(w->bound + n->first_pod, n->pod_count))
             qsort(w->bound + n->first_pod, n->pod_count, sizeof(*w->bound), pod_order);
         for (uint32_t i = 0; i < n->pod_count; i++)
             stand_on(w, row, n->first_pod + i, w->bound[n->first_pod + i]);
