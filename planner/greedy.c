@@ -338,6 +338,9 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *c
     g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
     for (uint32_t k = 1; k < w->topology.key_count; k++)
         g.allowed[k] = ARENA_ARRAY(t->arena, uint64_t, w->topology.keys[k].words);
+    for (uint32_t i = 0; i < t->claim_count; i++)
+        if (!is_full(&g, i))
+            bucket_add(&g, i, t->claims[i].pods);
     uint32_t *left = ARENA_ARRAY(t->arena, uint32_t, count), before;
     if (count != 0)
         memcpy(left, queue, count * sizeof(*left));

@@ -1,6 +1,6 @@
 #include "planner/plan.h"
 
-#include "planner/solution.h"
+#include "planner/cheapest.h"
 
 #include <stdlib.h>
 
@@ -23,8 +23,12 @@ struct solving {
     const struct world *w;
     const struct plan_options *o;
     struct trial trial;
+    uint32_t *moving; /* bound pods that are to stand elsewhere */
+    uint32_t moving_count;
     uint32_t *queue;
     uint32_t queued;
+    const uint32_t *admitted; /* the queue before any of it was seated */
+    uint32_t admitted_count;
     uint8_t *outcome; /* by waiting pod */
     uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
@@ -83,8 +87,8 @@ static void admit(struct solving *s, uint32_t index)
     if (stays(s, index))
         return;
     s->p->waiting++;
-    if (x->bound && x->pod->meta.deleted == 0) /* it is counted where it comes to stand */
-        tally_move_row(&s->trial.tally, k, row_of(s->w, x->pod), -1);
+    if (x->bound && x->pod->meta.deleted == 0)
+        s->moving[s->moving_count++] = index;
     if (!x->bound && k->invalid.ptr != NULL) {
         why.reason = UNSCHEDULABLE_IGNORED;
         why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
@@ -240,6 +244,70 @@ static int failed_order(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->pod->meta.name, y->pod->meta.name);
 }
 
+/* --- the search --- */
+
+static void start_trial(struct solving *s, struct trial *t)
+{
+    trial_init(t, &s->p->arena, s->w);
+    t->best_effort = s->o->best_effort_min_values;
+    t->fallback = s->o->reserved_mode == RESERVED_FALLBACK;
+    for (uint32_t i = 0; i < s->o->credit_count; i++)
+        trial_credit(t, s->o->credits[i].id, s->o->credits[i].count);
+    for (uint32_t i = 0; i < s->o->removed_count; i++)
+        trial_remove_node(t, s->o->removed[i]);
+}
+
+/* Who moves is counted where it comes to stand. */
+static void lift_moving(struct solving *s, struct trial *t)
+{
+    for (uint32_t i = 0; i < s->moving_count; i++) {
+        const struct waiting_pod *x = trial_pod(t, s->moving[i]);
+        tally_move_row(&t->tally, &s->w->classes.items[x->class_id], row_of(s->w, x->pod), -1);
+    }
+}
+
+/* Another trial as the first was before the search: equal pods are seated equally. */
+static void start_again(void *user, struct trial *t)
+{
+    struct solving *s = user;
+    struct arena *a = &s->p->arena;
+    start_trial(s, t);
+    lift_moving(s, t);
+    if (s->o->places == NULL)
+        return;
+    uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count);
+    memcpy(queue, s->admitted, s->admitted_count * sizeof(*queue));
+    greedy_seat(t, s->o->places, queue, s->admitted_count,
+                ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+}
+
+static void seat(struct solving *s)
+{
+    uint32_t *admitted = ARENA_ARRAY(&s->p->arena, uint32_t, s->queued);
+    memcpy(admitted, s->queue, s->queued * sizeof(*admitted));
+    s->admitted = admitted;
+    s->admitted_count = s->queued;
+    s->queued = greedy_seat(&s->trial, s->o->places, s->queue, s->queued, s->outcome);
+}
+
+static void search(struct solving *s)
+{
+    struct plan *p = s->p;
+    greedy_order(&s->trial, &p->arena, s->queue, s->queued);
+    lift_moving(s, &s->trial);
+    if (s->o->places != NULL && s->queued != 0)
+        seat(s);
+    struct cheapest c = {.plan = p, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
+                         .count = s->queued, .start = start_again, .user = s};
+    if (s->o->search == SEARCH_CHEAPEST) {
+        p->complete = cheapest_run(&c, &s->trial, s->outcome);
+        p->steps = c.steps;
+    } else {
+        p->complete = greedy_run(&s->trial, s->o, c.closed, s->queue, s->queued, s->outcome);
+        p->steps = s->trial.asked;
+    }
+}
+
 struct plan *plan_solve(const struct world *w, const struct plan_options *o)
 {
     struct plan *p = mem_new(sizeof(*p));
@@ -248,30 +316,21 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     p->syms = symtab_new_local(w->syms, &p->arena);
     struct solving s = {.p = p, .w = w, .o = o};
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
-    trial_init(&s.trial, &p->arena, w);
-    s.trial.best_effort = o->best_effort_min_values;
-    s.trial.fallback = o->reserved_mode == RESERVED_FALLBACK;
-    for (uint32_t i = 0; i < o->credit_count; i++)
-        trial_credit(&s.trial, o->credits[i].id, o->credits[i].count);
-    for (uint32_t i = 0; i < o->removed_count; i++)
-        trial_remove_node(&s.trial, o->removed[i]);
+    start_trial(&s, &s.trial);
     uint32_t pods = trial_pod_count(&s.trial);
+    s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);
     s.queue = ARENA_ARRAY(&p->arena, uint32_t, pods);
     s.outcome = ARENA_ARRAY(&p->arena, uint8_t, pods);
     for (uint32_t i = 0; i < pods; i++)
         admit(&s, i);
-    greedy_order(&s.trial, &p->arena, s.queue, s.queued);
-    if (o->places != NULL)
-        s.queued = greedy_seat(&s.trial, o->places, s.queue, s.queued, s.outcome);
-    p->complete = greedy_run(&s.trial, o, closed_rows(&s), s.queue, s.queued, s.outcome);
-    p->steps = s.trial.asked;
+    search(&s);
 
     build_claims(&s);
     build_placements(&s);
     solution_cost(p, &s.trial, o->no_bound);
     s.left = ARENA_ARRAY(&p->arena, uint32_t, w->classes.count);
     for (uint32_t i = 0; i < s.queued; i++)
-        s.left[w->waiting[s.queue[i]].class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
+        s.left[trial_pod(&s.trial, s.queue[i])->class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
     for (uint32_t i = 0; i < s.queued; i++) {
         const struct waiting_pod *x = trial_pod(&s.trial, s.queue[i]);
         enum outcome outcome = s.outcome[s.queue[i]];

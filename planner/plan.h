@@ -7,7 +7,7 @@
 
 #include "planner/world.h"
 
-/* CHEAPEST starts from GREEDY's plan and, as yet, has no improvement to add: both give the same. */
+/* GREEDY has Karpenter's order and outcome; CHEAPEST starts from its plan (cheapest.h) and is never worse. */
 enum search_kind { SEARCH_CHEAPEST, SEARCH_GREEDY };
 
 /* What becomes of a pod that could use a reserved offering while all of them are taken: it waits, or

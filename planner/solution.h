@@ -20,6 +20,9 @@ uint32_t solution_most_types(const struct plan_options *o);
  * do not hold, which is not to be made. */
 bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
                     const struct plan_options *o, uint32_t claim, struct plan_claim *out);
+/* Its price alone, NAN when nothing can be launched; false likewise. */
+bool solution_price(struct plan *p, struct trial *t, struct solution_lists *lists,
+                    const struct plan_options *o, uint32_t claim, double *price_out);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
 void solution_cost(struct plan *p, struct trial *t, bool no_bound);
 /* Hourly price below which no fleet can hold what the plan's does: all pods on priced managed nodes and

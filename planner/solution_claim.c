@@ -399,6 +399,27 @@ static struct resources claim_requests(struct plan *p, const struct trial *t, ui
     return r;
 }
 
+bool solution_price(struct plan *p, struct trial *t, struct solution_lists *lists,
+                    const struct plan_options *o, uint32_t claim, double *price_out)
+{
+    const struct trial_claim *c = &t->claims[claim];
+    const struct option *option = &t->world->options[t->specs.items[c->spec].option];
+    if (c->held != NULL || option->least_count != 0) {
+        const struct listing *l = claim_listing(p, lists, t, o, claim);
+        *price_out = l->price;
+        return least_holds(t, o, c, l);
+    }
+    const struct price_list *prices = claim_prices(p, lists, t, c);
+    const uint64_t *left = trial_claim_types(t, claim);
+    uint32_t i = 0;
+    while (i < prices->count && !bits_has(left, prices->order[i]))
+        i++;
+    *price_out = i < prices->count && prices->price[prices->order[i]] < (double)INFINITY
+                     ? prices->price[prices->order[i]]
+                     : NAN;
+    return true;
+}
+
 bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
                     const struct plan_options *o, uint32_t claim, struct plan_claim *out)
 {

@@ -14,3 +14,21 @@ double bound_lowest(struct arena *a, const struct bound_question *q)
     double *rates = ARENA_ARRAY(a, double, (size_t)k.machines * k.columns);
     return greater(market_value(&k, &d, rates), least);
 }
+
+bool bound_values(struct arena *a, const struct bound_question *q, double *value_out,
+                  double *rate_out)
+{
+    struct market k;
+    double least;
+    if (!market_build(&k, a, q, &least))
+        return false;
+    struct division d = game_divide(&k);
+    double *rates = ARENA_ARRAY(a, double, (size_t)k.machines * k.columns);
+    market_rates(&k, &d, rates);
+    for (uint32_t i = 0; i < q->item_count; i++)
+        value_out[i] = market_least(&k, rates, &q->items[i]);
+    memset(rate_out, 0, q->columns * sizeof(*rate_out));
+    for (uint32_t c = 0; c < k.columns; c++)
+        rate_out[k.column[c]] = d.common[c];
+    return true;
+}

@@ -42,9 +42,9 @@ static void number_suits(const struct bound_question *q, uint32_t number_out[BOU
     }
 }
 
-static struct bound_question canonical(struct arena *a, const struct bound_question *q)
+static struct bound_question canonical(struct arena *a, const struct bound_question *q,
+                                       uint32_t number[BOUND_SUITS])
 {
-    uint32_t number[BOUND_SUITS];
     number_suits(q, number);
     struct bound_machine *machines = ARENA_ARRAY(a, struct bound_machine, q->machine_count);
     struct bound_item *items = ARENA_ARRAY(a, struct bound_item, q->item_count);
@@ -303,14 +303,15 @@ static bool has_price(const struct market *k)
 bool market_build(struct market *k, struct arena *a, const struct bound_question *asked,
                   double *least_out)
 {
-    const struct bound_question q = canonical(a, asked);
-    *k = (struct market){.arena = a};
+    *k = (struct market){.arena = a, .suit_number = ARENA_ARRAY(a, uint32_t, BOUND_SUITS)};
+    const struct bound_question q = canonical(a, asked, k->suit_number);
     uint32_t count;
     const struct bound_item *items = gather_items(a, &q, &count, least_out);
     uint32_t *column = ARENA_ARRAY(a, uint32_t, q.columns);
     k->columns = used_columns(&q, items, count, column);
     if (k->columns == 0)
         return false;
+    k->column = column;
     fill_items(k, items, count, column);
     fill_machines(k, &q, column);
     return has_price(k);
@@ -335,6 +336,31 @@ double market_charge(const struct market *k, const double *rates, uint32_t machi
     for (uint32_t c = 0; c < k->columns; c++)
         sum += rate[c] * size[c];
     return sum;
+}
+
+static bool holds_size(const struct market *k, uint32_t machine, uint32_t suit, const amount *size)
+{
+    const double *largest = k->largest + (size_t)machine * k->columns;
+    if ((k->suits[machine] >> suit & 1) == 0)
+        return false;
+    for (uint32_t c = 0; c < k->columns; c++)
+        if ((double)size[k->column[c]] > largest[c])
+            return false;
+    return true;
+}
+
+double market_least(const struct market *k, const double *rates, const struct bound_item *item)
+{
+    double least = INFINITY;
+    for (uint32_t m = 0; m < k->machines; m++) {
+        if (!holds_size(k, m, k->suit_number[item->suit], item->size))
+            continue;
+        double sum = 0;
+        for (uint32_t c = 0; c < k->columns; c++)
+            sum += rates[(size_t)m * k->columns + c] * (double)item->size[k->column[c]];
+        least = lesser(least, sum);
+    }
+    return least < (double)INFINITY ? least : 0;
 }
 
 double market_value(const struct market *k, const struct division *d, double *rates)

@@ -28,11 +28,14 @@ struct market {
     double *size; /* a row an item */
     double *count;
     uint32_t *suit;
+    const uint32_t *column;     /* of the question, by column here */
+    uint32_t *suit_number;      /* by suit of the question: its number here */
 };
 
 struct division {
     double *part;  /* a row a machine, sum 1 */
     double *worth; /* of a machine: its price, or more when it exists */
+    const double *common; /* of a column: what a unit would cost if all machines charged alike */
 };
 
 /* False when nothing is left to divide a price over: then *least_out is the answer. Else the answer
@@ -43,6 +46,8 @@ bool market_holds(const struct market *k, uint32_t machine, uint32_t item);
 /* What a machine charges for a unit of each column: a row a machine. */
 void market_rates(const struct market *k, const struct division *d, double *rates_out);
 double market_charge(const struct market *k, const double *rates, uint32_t machine, uint32_t item);
+/* The least that any machine charges for one item of the question; 0 when none holds it. */
+double market_least(const struct market *k, const double *rates, const struct bound_item *item);
 /* The bound that follows from a division: true for any whose parts are 0 or more and sum to 1, and
  * whose worths are no less than the price, equal to it for what can be bought. `rates` is room for
  * market_rates. */

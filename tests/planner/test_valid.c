@@ -13,12 +13,14 @@
 
 enum { EVERY_DAY = 150 };
 
-static bool seed_holds(uint64_t seed, bool show, struct random_tally *tally)
+static bool seed_holds(uint64_t seed, enum search_kind search, bool show,
+                       struct random_tally *tally)
 {
     struct random_cluster r;
     struct draws d = {.state = seed};
     struct buf wrong = {0};
     random_cluster_make(&r, &d);
+    r.plan_options.search = search;
     bool good = random_cluster_holds(&r, tally, &wrong);
     if (!good)
         fprintf(stderr, "seed %llu: %s\n", (unsigned long long)seed, wrong.ptr); /* cmocka cuts it */
@@ -29,9 +31,8 @@ static bool seed_holds(uint64_t seed, bool show, struct random_tally *tally)
     return good;
 }
 
-static void random_clusters(void **state)
+static void random_clusters(enum search_kind search)
 {
-    (void)state;
     unsigned long long from = 1, to = EVERY_DAY;
     const char *seeds = getenv("STOWAGE_SEEDS");
     if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
@@ -39,7 +40,7 @@ static void random_clusters(void **state)
     unsigned long long wrong = 0;
     struct random_tally tally = {0};
     for (unsigned long long seed = from; seed <= to; seed++)
-        wrong += !seed_holds(seed, getenv("STOWAGE_SHOW") != NULL, &tally);
+        wrong += !seed_holds(seed, search, getenv("STOWAGE_SHOW") != NULL, &tally);
     print_message("pods on claims %u, on nodes %u", tally.on_claims, tally.on_nodes);
     for (enum unschedulable_reason i = 0; i < UNSCHEDULABLE_COUNT; i++)
         print_message(", %s %u", unschedulable_name(i), tally.without[i]);
@@ -50,8 +51,21 @@ static void random_clusters(void **state)
     assert_true(tally.on_claims > to - from && tally.on_nodes > (to - from) / 4);
 }
 
+static void greedy_clusters(void **state)
+{
+    (void)state;
+    random_clusters(SEARCH_GREEDY);
+}
+
+static void cheapest_clusters(void **state)
+{
+    (void)state;
+    random_clusters(SEARCH_CHEAPEST);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_clusters)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(greedy_clusters),
+                                       cmocka_unit_test(cheapest_clusters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,6 +24,17 @@ bool planner_is_foreign(void)
     return foreign() != NULL;
 }
 
+static const char *search_name(void)
+{
+    const char *name = getenv("STOWAGE_SEARCH");
+    return name != NULL ? name : "greedy";
+}
+
+bool planner_is_cheapest(void)
+{
+    return !planner_is_foreign() && strcmp(search_name(), "cheapest") == 0;
+}
+
 static void write_file(const char *path, const json_t *v)
 {
     struct buf text = {0};
@@ -136,7 +147,6 @@ static struct paths write_input(const struct fleet *f, const char *id, size_t ba
 
 static int run(const struct paths *p, const json_t *flags)
 {
-    const char *search = getenv("STOWAGE_SEARCH");
     const char *words[] = {foreign(), "plan",  "-f", p->objects, "--instance-types",
                            p->types,  "--now", NOW,  "-o",       "json"};
     char *argv[FLAGS_MAX + 1] = {0};
@@ -146,7 +156,7 @@ static int run(const struct paths *p, const json_t *flags)
     argc = add_flags(argv, argc, flags);
     if (planner_is_foreign())
         return run_foreign(argv, p->plan, p->errors);
-    argv[argc++] = (char *)format_text("--search=%s", search != NULL ? search : "greedy");
+    argv[argc++] = (char *)format_text("--search=%s", search_name());
     return run_own(argc - 2, argv + 2, p->plan, p->errors); /* without the program and "plan" */
 }
 

@@ -6,6 +6,7 @@
 #include "fleet.h"
 
 bool planner_is_foreign(void);
+bool planner_is_cheapest(void); /* our own, and its search is cheapest */
 
 /* Plans the fleet as it is. The files stay in STOWAGE_KEEP/<id>.<batch>/ when that is set. NULL and
  * *why_out when there is no plan. */

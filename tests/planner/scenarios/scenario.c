@@ -46,7 +46,8 @@ static void add(struct scenarios *out, const char *file, const char *id, const j
     if (title == NULL)
         mistake("%s: scenario %s has no title", file, id);
     struct scenario s = {
-        .file = file, .id = id, .title = title, .body = body, .differs = text_at(body, "differs")};
+        .file = file, .id = id, .title = title, .body = body, .differs = text_at(body, "differs"),
+        .cheapest = text_at(body, "cheapest")};
     ARENA_PUSH(json_arena(), out->items, out->count, out->capacity, s);
 }
 

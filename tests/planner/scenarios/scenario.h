@@ -8,6 +8,7 @@ struct scenario {
     const char *file; /* without its folder */
     const char *id;   /* "119", or of a table's rows "119a", "119b"… */
     const char *title;
+    const char *cheapest; /* why the cheapest search may do something else; NULL */
     const char *differs; /* where Karpenter itself does something else, and why; NULL */
     const json_t *body;  /* the row laid over the entry: objects add up, all else is replaced */
 };

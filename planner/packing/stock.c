@@ -1,0 +1,397 @@
+#include "planner/packing/stock.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "planner/bound/bound.h"
+
+enum {
+    REST_SUIT = BOUND_SUITS - 1, /* lots of the rarest constraints: nothing is known to take them */
+    PRICED_CAPS = 12,            /* groups that have a column in the search for values */
+    MOST_ALIKE = 96,             /* products of the same suits */
+};
+static const double WORST_BARGAIN = 0.55; /* of the best of the same suits */
+
+struct cap_group {
+    uint32_t group, most;
+    uint64_t pods;
+    uint32_t first; /* lot */
+};
+
+struct building {
+    struct stock *s;
+    struct arena *a;
+    const struct world *w;
+    uint32_t *example; /* by suit: a class */
+    uint32_t suit_count;
+    struct cap_group *caps; /* those with the most pods first */
+    uint32_t cap_count, cap_capacity;
+    uint32_t wide;      /* columns of the world and of priced caps */
+    const amount **rooms; /* by product, wide */
+    uint32_t room_capacity, product_capacity, rooms_count;
+};
+
+/* --- lots --- */
+
+static void make_lots(struct building *b, const uint32_t *pods, uint32_t count)
+{
+    const struct world *w = b->w;
+    uint32_t *lot_of = ARENA_ARRAY(b->a, uint32_t, w->classes.count);
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t class_id = trial_pod(b->s->trial, pods[i])->class_id;
+        if (lot_of[class_id] == 0) {
+            ARENA_PUSH(b->a, b->s->lots, b->s->lot_count, capacity,
+                       ((struct lot){.class_id = class_id}));
+            lot_of[class_id] = b->s->lot_count;
+        }
+        b->s->lots[lot_of[class_id] - 1].count++;
+    }
+    for (uint32_t i = 0; i < b->s->lot_count; i++) {
+        b->s->lots[i].pods = ARENA_ARRAY(b->a, uint32_t, b->s->lots[i].count);
+        b->s->lots[i].count = 0;
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        struct lot *l = &b->s->lots[lot_of[trial_pod(b->s->trial, pods[i])->class_id] - 1];
+        ((uint32_t *)l->pods)[l->count++] = pods[i];
+    }
+}
+
+/* --- suits --- */
+
+struct suit_size {
+    uint64_t pods;
+    uint32_t suit; /* in the order of lots */
+};
+
+static int suit_order(const void *x, const void *y)
+{
+    const struct suit_size *a = x, *b = y;
+    if (a->pods != b->pods)
+        return a->pods > b->pods ? -1 : 1;
+    return (a->suit > b->suit) - (a->suit < b->suit);
+}
+
+/* Lots with the same attempts have one suit. The commonest are told apart. */
+static void set_suits(struct building *b)
+{
+    struct stock *s = b->s;
+    struct intern known;
+    intern_init(&known, b->a);
+    struct suit_size *sizes = ARENA_ARRAY(b->a, struct suit_size, s->lot_count);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        struct lot *l = &s->lots[i];
+        struct words words;
+        words_init(&words, b->a);
+        uint32_t count;
+        const struct attempt *try = stock_attempts(s, l->class_id, &count);
+        for (uint32_t k = 0; k < count; k++)
+            words_put(&words, try[k].signature);
+        l->suit = intern_put(&known, &words, NULL);
+        sizes[l->suit].suit = l->suit;
+        sizes[l->suit].pods += l->count;
+    }
+    qsort(sizes, known.count, sizeof(*sizes), suit_order);
+    uint32_t *rank = ARENA_ARRAY(b->a, uint32_t, known.count);
+    for (uint32_t i = 0; i < known.count; i++)
+        rank[sizes[i].suit] = i < REST_SUIT ? i : REST_SUIT;
+    b->suit_count = known.count < REST_SUIT ? known.count : REST_SUIT;
+    b->example = ARENA_ARRAY(b->a, uint32_t, BOUND_SUITS);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        s->lots[i].suit = rank[s->lots[i].suit];
+        b->example[s->lots[i].suit] = s->lots[i].class_id;
+    }
+}
+
+/* --- how many on a node --- */
+
+static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+/* How many pods of the class the group lets on one new node; 0: it does not limit them. */
+static uint32_t most_on_node(const struct world *w, const struct pod_class *k, uint32_t group)
+{
+    const struct topology_group *g = &w->topology.groups[group];
+    if (g->key != 0)
+        return 0;
+    if (g->inverse)
+        return lists(k->ties.keeps_off, k->ties.keeps_off_count, group) &&
+               lists(k->ties.kept_off_by, k->ties.kept_off_by_count, group);
+    const struct attempt *strict = &w->classes.attempts[k->first_strict];
+    if (g->kind != TOPOLOGY_SPREAD || !lists(strict->groups, strict->group_count, group) ||
+        !lists(k->ties.counted_by, k->ties.counted_by_count, group))
+        return 0;
+    return g->max_skew < UINT8_MAX ? (uint32_t)g->max_skew : 0;
+}
+
+static int cap_order(const void *x, const void *y)
+{
+    const struct cap_group *a = x, *b = y;
+    if (a->pods != b->pods)
+        return a->pods > b->pods ? -1 : 1;
+    if (a->first != b->first)
+        return a->first < b->first ? -1 : 1;
+    return (a->most > b->most) - (a->most < b->most);
+}
+
+static void note_cap(struct building *b, uint32_t *at, uint32_t group, uint32_t lot)
+{
+    const struct lot *l = &b->s->lots[lot];
+    uint32_t most = most_on_node(b->w, &b->w->classes.items[l->class_id], group);
+    if (most == 0)
+        return;
+    if (at[group] == 0) {
+        ARENA_PUSH(b->a, b->caps, b->cap_count, b->cap_capacity,
+                   ((struct cap_group){.group = group, .most = most, .first = lot}));
+        at[group] = b->cap_count;
+    }
+    b->caps[at[group] - 1].pods += l->count;
+}
+
+static void set_caps(struct building *b)
+{
+    struct stock *s = b->s;
+    uint32_t *at = ARENA_ARRAY(b->a, uint32_t, b->w->topology.group_count);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        const struct pod_class *k = &b->w->classes.items[s->lots[i].class_id];
+        const struct attempt *strict = &b->w->classes.attempts[k->first_strict];
+        for (uint32_t g = 0; g < k->ties.keeps_off_count; g++)
+            note_cap(b, at, k->ties.keeps_off[g], i);
+        for (uint32_t g = 0; g < strict->group_count; g++)
+            note_cap(b, at, strict->groups[g], i);
+    }
+    if (b->cap_count != 0)
+        qsort(b->caps, b->cap_count, sizeof(*b->caps), cap_order);
+    s->cap_count = b->cap_count < STOCK_CAPS ? b->cap_count : STOCK_CAPS;
+    for (uint32_t c = 0; c < s->cap_count; c++) {
+        s->cap[c] = (uint8_t)b->caps[c].most;
+        for (uint32_t i = 0; i < s->lot_count; i++)
+            if (most_on_node(b->w, &b->w->classes.items[s->lots[i].class_id], b->caps[c].group))
+                s->lots[i].caps |= UINT64_C(1) << c;
+    }
+    uint32_t priced = s->cap_count < PRICED_CAPS ? s->cap_count : PRICED_CAPS;
+    b->wide = b->w->column_count + priced;
+}
+
+/* --- products --- */
+
+struct offered { /* by an option: suits that may go there */
+    uint64_t *types, *kinds;
+    amount **room; /* by type group, wide, made when needed */
+};
+
+static void offer_suit(struct building *b, uint32_t option, uint32_t suit, struct offered *out)
+{
+    const struct world *w = b->w;
+    uint32_t count;
+    const struct attempt *try = stock_attempts(b->s, b->example[suit], &count);
+    for (uint32_t i = 0; i < count; i++) {
+        int32_t to = specs_narrow(&b->s->trial->specs, option, &try[i]);
+        if (to < 0 || (try[i].soft && !w->soft_taints))
+            continue;
+        const struct spec *s = &b->s->trial->specs.items[to];
+        for (BITS_EACH(type, s->types, w->types.words))
+            out->types[type] |= UINT64_C(1) << suit;
+        for (BITS_EACH(kind, s->kinds, w->types.kind_words))
+            out->kinds[kind] |= UINT64_C(1) << suit;
+    }
+}
+
+static amount *widened(const struct building *b, const amount *vector)
+{
+    amount *wide = ARENA_ARRAY(b->a, amount, b->wide);
+    memcpy(wide, vector, b->w->column_count * sizeof(*wide));
+    for (uint32_t c = b->w->column_count; c < b->wide; c++)
+        wide[c] = b->s->cap[c - b->w->column_count];
+    return wide;
+}
+
+static void add_product(struct building *b, struct product p, const amount *room)
+{
+    uint32_t at = b->s->product_count;
+    ARENA_PUSH(b->a, b->s->products, b->s->product_count, b->product_capacity, p);
+    ARENA_PUSH(b->a, b->rooms, at, b->room_capacity, room);
+}
+
+/* Of a type's offerings that nobody can tell apart, the cheapest. What is reserved is not for sale: it
+ * is taken when a claim may have it. */
+static void add_type(struct building *b, uint32_t option, uint32_t type,
+                     const struct offered *offered)
+{
+    const struct types *t = &b->w->types;
+    const struct option *o = &b->w->options[option];
+    struct stock *s = b->s;
+    uint32_t first = s->product_count;
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
+        const struct type_offer *offer = &t->offers[k];
+        uint64_t suits = offered->types[type] & offered->kinds[offer->kind];
+        const amount *plain = world_vector(b->w, o->room, offer->group);
+        if (!offer->launchable || offer->reserved || !bits_has(o->kinds, offer->kind) ||
+            suits == 0 || plain[0] < 0)
+            continue;
+        amount **room = &offered->room[offer->group];
+        if (*room == NULL)
+            *room = widened(b, plain);
+        uint32_t same = first;
+        while (same < s->product_count &&
+               (b->rooms[same] != *room || s->products[same].suits != suits))
+            same++;
+        if (same == s->product_count)
+            add_product(b, (struct product){option, type, offer->price, suits, NULL, 0}, *room);
+        else
+            s->products[same].price = fmin(s->products[same].price, offer->price);
+    }
+}
+
+static void add_products(struct building *b, const struct stock_source *from)
+{
+    const struct types *t = &b->w->types;
+    for (uint32_t i = from->first_option; i < from->end_option; i++) {
+        const struct option *o = &b->w->options[i];
+        struct offered offered = {ARENA_ARRAY(b->a, uint64_t, t->count),
+                                  ARENA_ARRAY(b->a, uint64_t, t->kind_count),
+                                  ARENA_ARRAY(b->a, amount *, t->first_group[t->count])};
+        for (uint32_t suit = 0; suit < b->suit_count; suit++)
+            offer_suit(b, i, suit, &offered);
+        for (BITS_EACH(type, o->types, t->words))
+            add_type(b, i, type, &offered);
+    }
+}
+
+/* --- values --- */
+
+static bool set_values(struct building *b, double *rates)
+{
+    struct stock *s = b->s;
+    struct bound_machine *machines = ARENA_ARRAY(b->a, struct bound_machine, s->product_count);
+    struct bound_item *items = ARENA_ARRAY(b->a, struct bound_item, s->lot_count);
+    double *values = ARENA_ARRAY(b->a, double, s->lot_count);
+    for (uint32_t i = 0; i < s->product_count; i++)
+        machines[i] = (struct bound_machine){.room = b->rooms[i], .price = s->products[i].price,
+                                             .suits = s->products[i].suits};
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        const struct lot *l = &s->lots[i];
+        amount *size = widened(b, classes_requests(&b->w->classes, l->class_id));
+        for (uint32_t c = b->w->column_count; c < b->wide; c++)
+            size[c] = l->caps >> (c - b->w->column_count) & 1;
+        items[i] = (struct bound_item){size, l->count, l->suit};
+    }
+    if (!bound_values(b->a, &(struct bound_question){
+                                .machines = machines, .machine_count = s->product_count,
+                                .items = items, .item_count = s->lot_count, .columns = b->wide},
+                      values, rates))
+        return false;
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        s->lots[i].value = values[i];
+    return true;
+}
+
+/* --- what is kept of it --- */
+
+static const double *in_columns(const struct stock *s, struct arena *a, const amount *vector)
+{
+    double *out = ARENA_ARRAY(a, double, s->column_count);
+    for (uint32_t c = 0; c < s->column_count; c++)
+        out[c] = (double)vector[s->columns[c]];
+    return out;
+}
+
+static int lot_order(const void *x, const void *y)
+{
+    const struct lot *a = x, *b = y;
+    if (a->value != b->value)
+        return a->value > b->value ? -1 : 1;
+    return (a->suit > b->suit) - (a->suit < b->suit); /* `suit` holds its place in the queue here */
+}
+
+static void finish_lots(struct building *b)
+{
+    struct stock *s = b->s;
+    uint32_t *columns = ARENA_ARRAY(b->a, uint32_t, b->w->column_count);
+    for (uint32_t c = 0; c < b->w->column_count; c++)
+        for (uint32_t i = 0; i < s->lot_count; i++)
+            if (classes_requests(&b->w->classes, s->lots[i].class_id)[c] > 0) {
+                columns[s->column_count++] = c;
+                break;
+            }
+    s->columns = columns;
+    uint32_t *suit = ARENA_ARRAY(b->a, uint32_t, b->w->classes.count);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        struct lot *l = &s->lots[i];
+        l->size = in_columns(s, b->a, classes_requests(&b->w->classes, l->class_id));
+        suit[l->class_id] = l->suit;
+        l->suit = i;
+    }
+    qsort(s->lots, s->lot_count, sizeof(*s->lots), lot_order);
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        s->lots[i].suit = suit[s->lots[i].class_id];
+}
+
+static int product_order(const void *x, const void *y, void *world)
+{
+    const struct product *a = x, *b = y;
+    const struct types *t = &((const struct world *)world)->types;
+    if (a->suits != b->suits)
+        return a->suits < b->suits ? -1 : 1;
+    if (a->bargain != b->bargain)
+        return a->bargain > b->bargain ? -1 : 1;
+    if (a->price != b->price)
+        return a->price < b->price ? -1 : 1;
+    if (a->option != b->option)
+        return a->option < b->option ? -1 : 1;
+    return span_cmp(types_at(t, a->type)->name, types_at(t, b->type)->name);
+}
+
+/* Drops what is no bargain beside others of the same suits. */
+static void finish_products(struct building *b, const double *rates)
+{
+    struct stock *s = b->s;
+    for (uint32_t i = 0; i < s->product_count; i++) {
+        struct product *p = &s->products[i];
+        double value = 0;
+        for (uint32_t c = 0; c < b->wide; c++)
+            value += rates[c] * (double)b->rooms[i][c];
+        p->room = in_columns(s, b->a, b->rooms[i]);
+        p->bargain = value / fmax(p->price, 1e-9);
+    }
+    if (s->product_count != 0)
+        qsort_r(s->products, s->product_count, sizeof(*s->products), product_order, (void *)b->w);
+    uint32_t kept = 0, alike = 0;
+    double best = 0;
+    for (uint32_t i = 0; i < s->product_count; i++) {
+        struct product p = s->products[i];
+        if (i == 0 || p.suits != s->products[kept - 1].suits) {
+            alike = 0;
+            best = p.bargain;
+        }
+        if (alike++ < MOST_ALIKE && p.bargain >= WORST_BARGAIN * best) {
+            p.bargain = best > 0 ? p.bargain / best : 0;
+            s->products[kept++] = p;
+        }
+    }
+    s->product_count = kept;
+}
+
+bool stock_build(struct stock *s, struct trial *t, const struct stock_source *from)
+{
+    *s = (struct stock){.arena = t->arena, .trial = t,
+                        .ignore_preferences = from->ignore_preferences};
+    struct building b = {.s = s, .a = t->arena, .w = t->world};
+    if (from->count == 0)
+        return false;
+    make_lots(&b, from->pods, from->count);
+    set_suits(&b);
+    set_caps(&b);
+    add_products(&b, from);
+    double *rates = ARENA_ARRAY(b.a, double, b.wide);
+    if (s->product_count == 0 || !set_values(&b, rates))
+        return false;
+    finish_lots(&b);
+    finish_products(&b, rates);
+    return true;
+}

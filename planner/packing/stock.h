@@ -1,0 +1,68 @@
+/* stock: pods that wait and machines that can be bought, as numbers to pack by.
+ *
+ * Pods of a class are a *lot*. What can be bought is a *product*: a type of an option in an offering,
+ * such that all pods whose suit it takes may be on one machine of it together, as far as labels and
+ * taints go. Topology is only in it as far as pods of a node limit one another (`caps`): the rest is
+ * found out when a trial is asked.
+ *
+ * A lot's value is what one of its pods is worth at most (planner/bound): no product, however it is
+ * filled, holds more value than its price, and one that comes near is as good as can be had. */
+#ifndef PLANNER_PACKING_STOCK_H
+#define PLANNER_PACKING_STOCK_H
+
+#include "planner/trial.h"
+
+enum { STOCK_CAPS = 64 };
+
+struct lot {
+    uint32_t class_id;
+    const uint32_t *pods; /* the trial's numbers, in the queue's order */
+    uint32_t count, next; /* pods before `next` have a place */
+    uint32_t suit;
+    uint64_t caps;      /* groups that limit how many of it are on a node */
+    const double *size; /* by column of the stock */
+    double value;       /* of one pod; 0: no product takes it */
+};
+
+struct product {
+    uint32_t option, type;
+    double price;
+    uint64_t suits;
+    const double *room; /* by column of the stock */
+    double bargain;     /* about the value that it has room for, by its price */
+};
+
+struct stock {
+    struct arena *arena;
+    struct trial *trial;
+    bool ignore_preferences;
+    struct lot *lots; /* most valuable first */
+    uint32_t lot_count;
+    struct product *products; /* best bargains first, those of every suit among them */
+    uint32_t product_count;
+    uint32_t column_count;
+    const uint32_t *columns;    /* of the world */
+    uint8_t cap[STOCK_CAPS];    /* pods of a group on a node */
+    uint32_t cap_count;
+};
+
+struct stock_source {
+    bool ignore_preferences;
+    uint32_t first_option, end_option; /* what can be bought: these options alone */
+    const uint32_t *pods; /* the trial's numbers, in the order in which equal ones are to come */
+    uint32_t count;
+};
+/* False when there is nothing to buy for any of them. The same stock whatever the order of the input. */
+bool stock_build(struct stock *s, struct trial *t, const struct stock_source *from);
+
+/* The attempts of a class, in the order of trying. */
+static inline const struct attempt *stock_attempts(const struct stock *s, uint32_t class_id,
+                                                   uint32_t *count_out)
+{
+    const struct classes *k = &s->trial->world->classes;
+    const struct pod_class *x = &k->items[class_id];
+    *count_out = s->ignore_preferences ? x->strict_count : x->attempt_count;
+    return &k->attempts[s->ignore_preferences ? x->first_strict : x->first_attempt];
+}
+
+#endif

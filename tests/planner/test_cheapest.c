@@ -1,0 +1,200 @@
+/* Cheapest beside greedy: never fewer pods of the highest priority at which they differ, at equal pods
+ * never dearer. Whether its plans obey the rules is test_valid's. */
+#include "support_random.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { SEEDS = 150 };
+
+/* Pods without a place, highest priority first. */
+struct left_out {
+    int32_t priority[512];
+    uint32_t count;
+};
+
+static int higher_first(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x < y) - (x > y);
+}
+
+static struct left_out left_out(const struct plan *p)
+{
+    struct left_out l = {.count = p->unschedulable_count};
+    assert_true(l.count <= COUNT_OF(l.priority));
+    for (uint32_t i = 0; i < l.count; i++)
+        l.priority[i] = p->unschedulable[i].pod->priority;
+    qsort(l.priority, l.count, sizeof(l.priority[0]), higher_first);
+    return l;
+}
+
+/* Below 0: `a` leaves out fewer of the highest priority at which they differ. */
+static int compare(const struct left_out *a, const struct left_out *b)
+{
+    for (uint32_t i = 0; i < a->count || i < b->count; i++) {
+        if (i >= a->count || i >= b->count)
+            return i >= a->count ? -1 : 1;
+        if (a->priority[i] != b->priority[i])
+            return a->priority[i] < b->priority[i] ? -1 : 1;
+    }
+    return 0;
+}
+
+struct outcome_of {
+    struct left_out out;
+    double cost;
+    uint64_t steps;
+    bool complete;
+};
+
+static struct outcome_of plan_by(const struct random_cluster *r, enum search_kind search,
+                                 uint64_t effort)
+{
+    struct cluster c;
+    random_cluster_load(r, 0, &c);
+    c.plan_options.search = search;
+    c.plan_options.effort = effort;
+    const struct plan *p = cluster_plan_unchecked(&c);
+    struct outcome_of o = {left_out(p), p->cost_after, p->steps, p->complete};
+    cluster_release(&c);
+    return o;
+}
+
+static bool no_worse(const struct outcome_of *a, const struct outcome_of *b)
+{
+    int order = compare(&a->out, &b->out);
+    return order < 0 || (order == 0 && (isnan(b->cost) || a->cost <= b->cost * (1 + 1e-9)));
+}
+
+static void never_worse(void **state)
+{
+    (void)state;
+    unsigned cheaper = 0, more = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct random_cluster r;
+        struct draws d = {.state = seed};
+        random_cluster_make(&r, &d);
+        struct outcome_of greedy = plan_by(&r, SEARCH_GREEDY, 0);
+        struct outcome_of little = plan_by(&r, SEARCH_CHEAPEST, 1);
+        struct outcome_of all = plan_by(&r, SEARCH_CHEAPEST, 0);
+        if (!no_worse(&little, &greedy) || !no_worse(&all, &little))
+            fail_msg("seed %llu: greedy leaves out %u at %g, one step %u at %g, all steps %u at %g",
+                     (unsigned long long)seed, greedy.out.count, greedy.cost, little.out.count,
+                     little.cost, all.out.count, all.cost);
+        if (!greedy.complete || !all.complete || all.steps < greedy.steps)
+            fail_msg("seed %llu: %llu steps, of greedy %llu", (unsigned long long)seed,
+                     (unsigned long long)all.steps, (unsigned long long)greedy.steps);
+        cheaper += all.cost < greedy.cost * (1 - 1e-9);
+        more += compare(&all.out, &greedy.out) < 0;
+        random_cluster_release(&r);
+    }
+    print_message("cheaper in %u, more pods in %u of %d\n", cheaper, more, SEEDS);
+    assert_true(cheaper > SEEDS / 20); /* else this would prove nothing */
+}
+
+/* --- by hand --- */
+
+static const char TYPES[] =
+    "kind: InstanceTypes\nitems:\n"
+    "- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, offerings: [{zone: z1, capacity: "
+    "on-demand, price: 1.0}]}\n"
+    "- {name: fat, resources: {cpu: 4, memory: 32Gi, pods: 110}, offerings: [{zone: z1, capacity: "
+    "on-demand, price: 1.6}]}\n"
+    "- {name: giant, resources: {cpu: 64, memory: 512Gi, pods: 110}, offerings: [{zone: z1, "
+    "capacity: on-demand, price: 40.0}]}\n";
+
+static const char POOL[] =
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: "
+    "{spec: {requirements: []}}}\n";
+
+static void add_pods(struct cluster *c, const char *name, unsigned count, const char *cpu,
+                     const char *memory, int priority)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s-%u}\nspec: {priority: %d, "
+                 "containers: [{name: c, resources: {requests: {cpu: %s, memory: %s}}}]}\nstatus: "
+                 "{conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n",
+                 name, i, priority, cpu, memory);
+        cluster_add(c, text);
+    }
+}
+
+/* Greedy lets one claim grow until only the giant holds it; four small machines cost a fifth. */
+static void no_giants(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, TYPES);
+    cluster_add(&c, POOL);
+    add_pods(&c, "thin", 8, "1", "2Gi", 0);
+    add_pods(&c, "thick", 8, "1", "8Gi", 0);
+    c.plan_options.search = SEARCH_GREEDY;
+    assert_true(cluster_plan(&c)->cost_after > 39);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_true(fabs(p->cost_after - 5.2) < 1e-9); /* two lean, two fat: that is the bound */
+    assert_true(p->complete);
+    cluster_release(&c);
+}
+
+/* A pool with room for one more node: greedy gives it to the largest pod, cheapest to the dearest. */
+static void priority_where_limits_bind(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: only, resources: {cpu: 4, memory: 8Gi, "
+                    "pods: 110}, offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n");
+    cluster_add(&c, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+                    "spec: {limits: {nodes: 1}, template: {spec: {requirements: []}}}\n");
+    add_pods(&c, "large", 1, "3", "1Gi", 0);
+    add_pods(&c, "urgent", 1, "2", "1Gi", 1000);
+    c.plan_options.search = SEARCH_GREEDY;
+    cluster_plan(&c);
+    assert_non_null(cluster_failed(&c, "urgent-0"));
+    c.plan_options.search = SEARCH_CHEAPEST;
+    cluster_plan(&c);
+    assert_non_null(cluster_failed(&c, "large-0"));
+    cluster_release(&c);
+}
+
+/* A pool's weight says which is to be used first, whatever it costs. */
+static void weight_before_price(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n"
+                    "- {name: dear, nodePools: [heavy], resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                    "offerings: [{zone: z1, capacity: on-demand, price: 3.0}]}\n"
+                    "- {name: cheap, nodePools: [light], resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                    "offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n");
+    cluster_add(&c, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: heavy}\n"
+                    "spec: {weight: 10, template: {spec: {requirements: []}}}\n"
+                    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: light}\n"
+                    "spec: {template: {spec: {requirements: []}}}\n");
+    add_pods(&c, "a", 3, "3", "1Gi", 0);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 3);
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        assert_true(span_eq(p->claims[i].pool->meta.name, SPAN("heavy")));
+    cluster_release(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(never_worse), cmocka_unit_test(no_giants),
+                                       cmocka_unit_test(priority_where_limits_bind),
+                                       cmocka_unit_test(weight_before_price)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
