@@ -30,6 +30,7 @@ struct instance_type {
     uint32_t offering_count;
     struct volume_limit *volume_limits;
     uint32_t volume_limit_count;
+    bool price_overlaid, capacity_overlaid; /* by a NodeOverlay, in some offering; in some resource */
     struct spans node_pools; /* pools that are offered this type; none: every pool */
 };
 

@@ -1,6 +1,7 @@
 #include "kube/kind.h"
 
 #include "kube/node.h"
+#include "kube/overlay.h"
 #include "kube/pod.h"
 #include "kube/storage.h"
 #include "kube/workload.h"
@@ -27,6 +28,8 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_STATEFUL_SET] = {"apps/v1", "StatefulSet", "statefulsets", true, &controller_schema},
     [KIND_REPLICATION_CONTROLLER] = {"v1", "ReplicationController", "replicationcontrollers", true,
                                      &replication_controller_schema},
+    [KIND_NODE_OVERLAY] = {"karpenter.sh/v1alpha1", "NodeOverlay", "nodeoverlays", false,
+                           &node_overlay_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},

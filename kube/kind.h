@@ -22,6 +22,7 @@ enum kind {
     KIND_REPLICA_SET,
     KIND_STATEFUL_SET,
     KIND_REPLICATION_CONTROLLER,
+    KIND_NODE_OVERLAY, /* with the gate NodeOverlay only */
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,

@@ -7,6 +7,7 @@
 #define PLANNER_COLUMNS_H
 
 #include "planner/option.h"
+#include "planner/overlays.h"
 #include "planner/world.h"
 
 /* What signatures can see of a node: labels that some of them ask for, and taints. */
@@ -55,7 +56,8 @@ struct world {
     struct default_spread spread;
     struct classes classes;
     struct topology topology;
-    struct types types;
+    struct types types; /* of the catalogue as NodeOverlays leave it */
+    struct overlaid overlaid;
     uint32_t *daemons; /* classes of the DaemonSets' pods */
     uint32_t daemon_count;
 

@@ -420,13 +420,27 @@ bool solution_price(struct plan *p, struct trial *t, struct solution_lists *list
     return true;
 }
 
+static void claim_annotations(struct plan *p, bool relaxed, struct plan_claim *out)
+{
+    bool price = false, capacity = false;
+    for (uint32_t i = 0; p->world->overlaid.changed && i < out->type_count; i++) {
+        price |= out->types[i]->price_overlaid;
+        capacity |= out->types[i]->capacity_overlaid;
+    }
+    struct plain_label *items = ARENA_ARRAY(&p->arena, struct plain_label, 3);
+    uint32_t n = 0; /* by key */
+    if (capacity)
+        items[n++] = (struct plain_label){SPAN("karpenter.sh/capacity-overlay-applied"), SPAN("true")};
+    items[n++] = (struct plain_label){SPAN("karpenter.sh/nodeclaim-min-values-relaxed"),
+                                      relaxed ? SPAN("true") : SPAN("false")};
+    if (price)
+        items[n++] = (struct plain_label){SPAN("karpenter.sh/price-overlay-applied"), SPAN("true")};
+    out->annotations = (struct plain_labels){items, n};
+}
+
 bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *lists,
                     const struct plan_options *o, uint32_t claim, struct plan_claim *out)
 {
-    static struct plain_label relaxed[] = {
-        {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("true")}};
-    static struct plain_label kept[] = {
-        {SPAN_INIT("karpenter.sh/nodeclaim-min-values-relaxed"), SPAN_INIT("false")}};
     const struct listing *l = claim_listing(p, lists, t, o, claim);
     const struct trial_claim *c = &t->claims[claim];
     const struct spec *s = &t->specs.items[c->spec];
@@ -442,7 +456,7 @@ bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *list
         claim_reservations(p, t, c->held, out);
     claim_least(option, c, out);
     claim_labels(p, option, s, out);
-    out->annotations = (struct plain_labels){c->relaxed ? relaxed : kept, 1};
+    claim_annotations(p, c->relaxed, out);
     out->requests = claim_requests(p, t, claim, l);
     return true;
 }

@@ -1,7 +1,25 @@
-/* Price of the fleet (plan-contract 6). */
+/* Price of the fleet (plan-contract 6), and what a person should know about it. */
 #include "planner/solution.h"
 
 #include <math.h>
+
+/* A handful: the list is copied each time. */
+static void warn(struct plan *p, struct span text)
+{
+    struct span *list = ARENA_ARRAY(&p->arena, struct span, (size_t)p->warning_count + 1);
+    if (p->warning_count != 0)
+        memcpy(list, p->warnings, p->warning_count * sizeof(*list));
+    list[p->warning_count++] = text;
+    p->warnings = list;
+}
+
+static void warn_overlays(struct plan *p, const struct world *w)
+{
+    for (uint32_t i = 0; i < w->overlaid.fault_count; i++)
+        warn(p, arena_printf(&p->arena, "NodeOverlay %.*s has no effect: %.*s",
+                                      SPAN_ARG(w->overlaid.faults[i].overlay->meta.name),
+                                      SPAN_ARG(w->overlaid.faults[i].why)));
+}
 
 static void warn_unpriced(struct plan *p, const struct trial *t)
 {
@@ -19,13 +37,10 @@ static void warn_unpriced(struct plan *p, const struct trial *t)
     if (count > NAMED)
         buf_addf(&b, " and %u more", count - NAMED);
     if (count != 0) {
-        struct span *warning = ARENA_NEW(&p->arena, struct span);
-        *warning = arena_printf(&p->arena,
-                                "no offering has the instance type, zone and capacity type of %s "
-                                "%.*s: not in the cost; add it to the instance types",
-                                count == 1 ? "node" : "nodes", SPAN_ARG(buf_span(&b)));
-        p->warnings = warning;
-        p->warning_count = 1;
+        warn(p, arena_printf(&p->arena,
+                             "no offering has the instance type, zone and capacity type of %s "
+                             "%.*s: not in the cost; add it to the instance types",
+                             count == 1 ? "node" : "nodes", SPAN_ARG(buf_span(&b))));
     }
     buf_release(&b);
 }
@@ -44,5 +59,6 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     for (uint32_t i = 0; i < p->claim_count; i++)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
     p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
+    warn_overlays(p, w);
     warn_unpriced(p, t);
 }

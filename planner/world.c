@@ -344,6 +344,14 @@ static void build_options(struct world *w)
     }
 }
 
+static void overlay(struct world *w, const struct world_input *in)
+{
+    w->overlaid.catalogue = in->catalogue;
+    if (w->settings.node_overlay && in->catalogue != NULL)
+        w->overlaid = overlays_apply(&w->arena, w->syms, in->catalogue, in->overlays,
+                                     in->overlay_count, w->pools, w->pool_count);
+}
+
 struct world *world_build(const struct world_input *in)
 {
     static const struct span domain = SPAN_INIT("karpenter.sh");
@@ -364,9 +372,10 @@ struct world *world_build(const struct world_input *in)
                                                 .resource_count = w->resource_count,
                                                 .rules = &w->rules, .topology = &w->topology,
                                                 .volumes = &w->volumes, .spread = &w->spread});
-    types_build(&w->types, &w->arena, w->syms, &w->classes, in->catalogue,
-                w->settings.reserved_capacity);
     build_pools(w, in);
+    overlay(w, in);
+    types_build(&w->types, &w->arena, w->syms, &w->classes, w->overlaid.catalogue,
+                w->settings.reserved_capacity);
     world_build_rows(w, in);
     build_pods(w, in);
     index_waiting(w);

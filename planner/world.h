@@ -12,6 +12,7 @@
 #include "kube/instance_type.h"
 #include "kube/kind.h"
 #include "kube/node.h"
+#include "kube/overlay.h"
 #include "kube/storage.h"
 #include "kube/workload.h"
 
@@ -21,6 +22,7 @@ struct default_spread_config;
 struct world_options {
     bool reserved_capacity;   /* feature gates that change what the world holds */
     bool static_capacity;
+    bool node_overlay;
     bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
@@ -45,12 +47,13 @@ struct world_input {
     const struct csi_node *const *csi_nodes;
     const struct ns *const *namespaces;
     const struct service *const *services;
+    const struct node_overlay *const *overlays; /* without effect unless options->node_overlay */
     const struct controller *const *replica_sets, *const *stateful_sets,
         *const *replication_controllers;
     size_t pod_count, node_count, claim_count, pool_count, daemon_set_count, budget_count;
     size_t volume_claim_count, volume_count, storage_class_count, csi_node_count;
     size_t namespace_count, service_count, replica_set_count, stateful_set_count;
-    size_t replication_controller_count;
+    size_t replication_controller_count, overlay_count;
 };
 
 /* Sets the list of one kind; false when the world reads none of it. The list is borrowed. */

@@ -24,6 +24,7 @@ bool world_input_take(struct world_input *in, enum kind k, const void *const *it
         TAKE(KIND_REPLICA_SET, replica_sets, replica_set_count);
         TAKE(KIND_STATEFUL_SET, stateful_sets, stateful_set_count);
         TAKE(KIND_REPLICATION_CONTROLLER, replication_controllers, replication_controller_count);
+        TAKE(KIND_NODE_OVERLAY, overlays, overlay_count);
 #undef TAKE
     default:
         return false;

@@ -78,7 +78,7 @@ static void add_warning(struct input *o, struct span text)
 static bool is_expected(struct span kind)
 {
     static const char *const names[] = {
-        "Deployment", "PriorityClass", "NodeOverlay", "CapacityBuffer", "VolumeAttachment",
+        "Deployment", "PriorityClass", "CapacityBuffer", "VolumeAttachment",
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (span_eq(kind, span_of(names[i])))
@@ -371,6 +371,26 @@ static void check_pools(struct input *o, const struct label_rules *rules)
             list->items[kept++] = pool;
     }
     list->count = kept;
+}
+
+void input_gates(struct input *o, const struct gates *gates)
+{
+    const struct {
+        enum kind kind;
+        const char *gate;
+        bool on;
+    } gated[] = {{KIND_NODE_OVERLAY, "NodeOverlay", gates->node_overlay}};
+    for (size_t i = 0; i < COUNT_OF(gated); i++) {
+        size_t count = o->kinds[gated[i].kind].count;
+        if (gated[i].on || count == 0)
+            continue;
+        add_warning(o, arena_printf(&o->arena,
+                                    "%zu %s%s without effect: the gate is off; "
+                                    "--feature-gates %s=true turns it on",
+                                    count, kind_info(gated[i].kind)->name, count == 1 ? "" : "s",
+                                    gated[i].gate));
+        o->kinds[gated[i].kind].count = 0;
+    }
 }
 
 void input_check(struct input *o, const struct label_rules *rules)

@@ -38,6 +38,8 @@ void input_release(struct input *o);
 bool input_read(struct input *o, const struct texts *paths, const char *skip, struct err *err);
 
 /* Sets invalid NodePools aside, and objects that are there twice. */
+/* Sets aside what a gate that is off leaves without effect, with a warning for each kind. */
+void input_gates(struct input *o, const struct gates *gates);
 void input_check(struct input *o, const struct label_rules *rules);
 
 /* A file's bytes, or standard input's for "-". */

@@ -548,11 +548,18 @@ static bool read_spread(struct live *l, struct err *err)
            err_wrap(err, "--scheduler-config");
 }
 
+/* A kind behind a gate that is off may not even be known to the API server. */
+static bool is_watched(const struct options *o, enum kind k)
+{
+    return k != KIND_NODE_OVERLAY || o->gates.node_overlay;
+}
+
 static void open_reconciler(struct live *l)
 {
     const struct options *o = l->options;
     struct world_options world = {.reserved_capacity = o->gates.reserved_capacity,
                                   .static_capacity = o->gates.static_capacity,
+                                  .node_overlay = o->gates.node_overlay,
                                   .default_spread = &l->spread};
     l->derive = derive_new(l->provider, &world);
     struct store_deriver deriver = derive_deriver(l->derive);
@@ -625,7 +632,12 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
                             .event = sink_event,
                             .state = sink_state};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        l->api->ops->watch(l->api, k, &sink);
+        if (is_watched(l->options, k)) {
+            l->api->ops->watch(l->api, k, &sink);
+        } else { /* there are none, for all that anybody asks */
+            store_list_begin(l->store, k);
+            store_list_end(l->store, k);
+        }
     *out = l;
     return true;
 }

@@ -60,6 +60,7 @@ static struct world *build_world(const struct input *o, const struct options *op
     struct world_options world_options = {
         .reserved_capacity = options->gates.reserved_capacity,
         .static_capacity = options->gates.static_capacity,
+        .node_overlay = options->gates.node_overlay,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
         .default_spread = &with->spread,
@@ -225,6 +226,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         return false;
     }
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
+    input_gates(o, &options->gates);
     input_check(o, &rules);
     out->decode_ns = mono_ns() - start;
     for (size_t i = 0; i < o->warning_count; i++)

@@ -113,7 +113,8 @@ static bool has_generation(enum kind k)
 
 static bool is_custom(enum kind k)
 {
-    return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS;
+    return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS ||
+           k == KIND_NODE_OVERLAY;
 }
 
 /* ---- create ---- */

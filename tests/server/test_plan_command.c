@@ -94,11 +94,30 @@ static void taken(void **state)
     }
 }
 
+#define OVERLAY                                                                                    \
+    "---\napiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\n"             \
+    "spec: {requirements: [], price: cheap}\n"
+
+static void gates_that_are_off_are_told(void **state)
+{
+    (void)state;
+    static const char *const none[ARGS_MAX] = {NULL}, *const on[ARGS_MAX] = {
+                                                          "--feature-gates=NodeOverlay=true"};
+    struct outcome off = run(NODE OVERLAY, none), with = run(NODE OVERLAY, on);
+    assert_int_equal(off.status, 0);
+    assert_non_null(strstr(off.text, "warning: 1 NodeOverlay without effect: the gate is off; "
+                                     "--feature-gates NodeOverlay=true turns it on\n"));
+    assert_int_equal(with.status, 0);
+    assert_null(strstr(with.text, "the gate is off"));
+    assert_non_null(strstr(with.text, "NodeOverlay o has no effect: spec.price: \"cheap\" is not a price"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
+        cmocka_unit_test(gates_that_are_off_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,20 @@
+#include "kube/meta_fields.h"
+#include "kube/overlay.h"
+
+static const struct field spec_fields[] = {
+    FIELD(struct node_overlay, requirements, FIELD_LIST, "requirements",
+          .schema = &expression_schema),
+    FIELD(struct node_overlay, price, FIELD_SPAN, "price"),
+    FIELD(struct node_overlay, adjustment, FIELD_SPAN, "priceAdjustment"),
+    FIELD(struct node_overlay, capacity, FIELD_MAP, "capacity", .schema = &resource_schema,
+          FIELD_HAS(struct node_overlay, has_capacity)),
+    FIELD(struct node_overlay, weight, FIELD_INT32, "weight"),
+};
+static const struct schema spec_schema = SCHEMA(struct node_overlay, "spec", spec_fields);
+
+static const struct field overlay_fields[] = {
+    FIELD(struct node_overlay, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+};
+const struct schema node_overlay_schema =
+    SCHEMA(struct node_overlay, "NodeOverlay", overlay_fields);
