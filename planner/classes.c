@@ -31,20 +31,6 @@ void classes_add_vector(const struct classes *c, amount *vector, struct resource
 
 /* --- a shape never seen before --- */
 
-const char *rule_text(enum needed_rule r)
-{
-    static const char *const texts[RULE_COUNT] = {
-        [RULE_NONE] = "nothing",
-        [RULE_DEVICES] = "resource claims (DRA)",
-    };
-    return texts[r];
-}
-
-static enum needed_rule pod_needs(const struct pod *p)
-{
-    return p->resource_claims != 0 ? RULE_DEVICES : RULE_NONE;
-}
-
 static struct span pod_invalid_term(struct classes *c, const struct node_term *t)
 {
     struct err err;
@@ -168,7 +154,7 @@ static void shape_volumes(struct shape *s, const struct volume_need *need)
 /* Two shapes that ask the same (a list in another order, say) become one class. */
 static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need)
 {
-    struct pod_class k = {.needs = pod_needs(p), .daemon = pod_is_daemon(p), .example = p,
+    struct pod_class k = {.devices = p->resource_claims != 0, .daemon = pod_is_daemon(p), .example = p,
                           .error = need->error, .unbound = need->unbound,
                           .unbound_count = need->unbound_count};
     uint32_t attempts = c->attempt_count;
@@ -185,7 +171,7 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
 
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
-    words_put(&s.words, (uint32_t)k.needs << 2 | (uint32_t)k.daemon << 1 | (k.invalid.ptr != NULL));
+    words_put(&s.words, (uint32_t)k.devices << 2 | (uint32_t)k.daemon << 1 | (k.invalid.ptr != NULL));
     for (uint32_t i = attempts; i < c->attempt_count; i++) {
         words_put(&s.words, c->attempts[i].signature);
         words_put(&s.words, c->attempts[i].group_count);
@@ -237,7 +223,7 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
     struct volume_need need = volumes_of(c->volumes, p);
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
-    words_put(&s.words, (uint32_t)pod_needs(p) << 1 | pod_is_daemon(p));
+    words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
     shape_pod(&s, stated);
     shape_volumes(&s, &need);
     if (c->topology->any)
@@ -268,7 +254,7 @@ int32_t classes_find(const struct classes *c, const struct pod *p)
     arena_init(&scratch, 0);
     struct shape s = {.texts = NULL};
     words_init(&s.words, &scratch);
-    words_put(&s.words, (uint32_t)pod_needs(p) << 1 | pod_is_daemon(p));
+    words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
     shape_pod(&s, p);
     shape_volumes(&s, &(struct volume_need){0});
     if (c->topology->any)

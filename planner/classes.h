@@ -36,13 +36,6 @@ struct attempt { /* one way to try a class */
     const uint32_t *where;  /* sets of which the node must meet one: where its volumes are */
 };
 
-/* What this version cannot plan; a pod that needs it is NotSupported, never planned wrongly. */
-enum needed_rule {
-    RULE_NONE,
-    RULE_DEVICES, /* resource claims: a reason of its own */
-    RULE_COUNT,
-};
-
 struct shared_volume {
     uint32_t volume; /* number */
     uint32_t column; /* of attachments */
@@ -53,7 +46,7 @@ struct pod_class {
     uint32_t first_strict, strict_count;   /* without preferences: --preference-policy Ignore, and
                                               what must hold at all */
     uint32_t pods;                         /* in the world */
-    enum needed_rule needs;
+    bool devices;           /* has resource claims, which nothing is planned for */
     bool daemon;            /* DaemonSet pods: room held for DaemonSets is theirs */
     struct span invalid;    /* why validation leaves the pod out; absent: valid */
     struct span error;      /* why it fails wherever it is tried; absent: it does not */
@@ -116,7 +109,6 @@ void classes_add_vector(const struct classes *c, amount *vector, struct resource
 void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
                    struct pod_class *k);
 
-const char *rule_text(enum needed_rule r); /* "resource claims (DRA)"… */
 bool ports_conflict(struct host_ports a, struct host_ports b);
 
 #endif

@@ -105,5 +105,5 @@ enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const
     if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_strict].signature].ports,
                        there))
         return FIT_PORTS;
-    return k->needs == RULE_NONE ? FIT_YES : FIT_UNKNOWN;
+    return k->devices ? FIT_UNKNOWN : FIT_YES;
 }

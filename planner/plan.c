@@ -13,7 +13,6 @@ const char *unschedulable_name(enum unschedulable_reason r)
         [UNSCHEDULABLE_NO_POOLS] = "NoNodePools",
         [UNSCHEDULABLE_IGNORED] = "Ignored",
         [UNSCHEDULABLE_NOT_REACHED] = "NotReached",
-        [UNSCHEDULABLE_NOT_SUPPORTED] = "NotSupported",
     };
     return names[r];
 }
@@ -44,26 +43,6 @@ static void fail(struct solving *s, struct plan_unschedulable why, const struct 
 }
 
 /* --- who is in the pass --- */
-
-static bool unsupported(struct solving *s, const struct pod_class *k,
-                        struct plan_unschedulable *why)
-{
-    enum needed_rule rule = k->needs;
-    if (rule == RULE_NONE)
-        return false;
-    if (rule == RULE_DEVICES) {
-        why->reason = UNSCHEDULABLE_DRA;
-        why->message = SPAN("has resource claims, which are not planned for. Fix: ask for devices "
-                            "as extended resources");
-        return true;
-    }
-    why->reason = UNSCHEDULABLE_NOT_SUPPORTED;
-    why->message = arena_printf(&s->p->arena,
-                                "depends on %s, which this version does not plan by. Fix: leave it "
-                                "out, or keep a node for it by hand",
-                                rule_text(rule));
-    return true;
-}
 
 static uint32_t row_of(const struct world *w, const struct pod *bound)
 {
@@ -102,7 +81,10 @@ static void admit(struct solving *s, uint32_t index)
         why.reason = UNSCHEDULABLE;
         why.message = k->error;
         fail(s, why, x->pod);
-    } else if (unsupported(s, k, &why)) {
+    } else if (k->devices) {
+        why.reason = UNSCHEDULABLE_DRA;
+        why.message = SPAN("has resource claims, which are not planned for. Fix: ask for devices "
+                           "as extended resources");
         fail(s, why, x->pod);
     } else {
         s->queue[s->queued++] = index;

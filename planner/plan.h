@@ -76,7 +76,6 @@ enum unschedulable_reason { /* spec plan-contract 4, a closed set */
     UNSCHEDULABLE_NO_POOLS,      /* NoNodePools */
     UNSCHEDULABLE_IGNORED,       /* Ignored */
     UNSCHEDULABLE_NOT_REACHED,   /* NotReached */
-    UNSCHEDULABLE_NOT_SUPPORTED, /* NotSupported */
     UNSCHEDULABLE_COUNT,
 };
 const char *unschedulable_name(enum unschedulable_reason r);

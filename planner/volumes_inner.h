@@ -4,7 +4,7 @@
 
 #include "planner/volumes.h"
 
-enum { VOLUME_OWN = UINT32_MAX };
+static const uint32_t VOLUME_OWN = UINT32_MAX; /* no enumerator: those are ints */
 
 struct volume_facts { /* of one claim */
     uint32_t shared;  /* its number, or VOLUME_OWN */

@@ -108,7 +108,7 @@ enum fit {
     FIT_RESOURCES, /* not enough left */
     FIT_PORTS,     /* a host port is taken */
     FIT_LEAVING,   /* the node is about to go */
-    FIT_UNKNOWN,   /* needs a rule that this version does not have: no opinion */
+    FIT_UNKNOWN,   /* asks for devices: no opinion */
     FIT_COUNT,
 };
 const char *fit_name(enum fit f); /* "taint", "resources"… */

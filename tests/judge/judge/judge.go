@@ -28,7 +28,6 @@ type Report struct {
 	PlannedNew     int              `json:"plannedOnNew"`
 	PlannedOld     int              `json:"plannedOnExisting"`
 	Unschedulable  int              `json:"unschedulable"`
-	NotSupported   int              `json:"notSupported"`
 	PlanErrors     []PlanError      `json:"planErrors,omitempty"`
 	Lost           []string         `json:"lost,omitempty"`
 	Duplicates     []string         `json:"duplicates,omitempty"`
@@ -49,10 +48,6 @@ type Report struct {
 func (r *Report) planError(kind, object, message string) {
 	r.PlanErrors = append(r.PlanErrors, PlanError{kind, object, message})
 }
-
-// notSupported is the reason of pods that need a rule which Stowage does not have yet: they are counted,
-// not judged as missed.
-const notSupported = "NotSupported"
 
 // Judge holds the plan against the scheduler.
 func Judge(c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, o Options) (*Report, error) {
@@ -193,9 +188,6 @@ func (r *Report) account(w *world, p *Plan) []Placement {
 		r.Unschedulable++
 		if u.Reason == "" {
 			r.planError("Reason", u.Pod, "unschedulable without a reason")
-		}
-		if u.Reason == notSupported {
-			r.NotSupported++
 		}
 	}
 	for k := range w.pods {

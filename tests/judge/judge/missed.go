@@ -39,7 +39,7 @@ func missed(env *real, w *world, c *cluster.Cluster, cat *cluster.Catalogue, p *
 	var out []Missed
 	for _, u := range p.Unschedulable {
 		pod := w.pods[u.Pod]
-		if pod == nil || u.Reason == notSupported {
+		if pod == nil {
 			continue
 		}
 		shape := shapeOf(pod)

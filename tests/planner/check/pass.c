@@ -231,7 +231,7 @@ static bool any_reserved(const struct check *k)
 /* Whether the reason can be true. */
 static bool reason_holds(struct check *k, const struct pod *p, struct span reason)
 {
-    if (span_eq(reason, SPAN("Unschedulable")) || span_eq(reason, SPAN("NotSupported")))
+    if (span_eq(reason, SPAN("Unschedulable")))
         return any_pool(k) && p->resource_claims == 0 && !must_be_ignored(k, p);
     if (span_eq(reason, SPAN("ReservedOfferingUnavailable")))
         return any_reserved(k);

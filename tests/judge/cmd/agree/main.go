@@ -87,8 +87,8 @@ func summary(w io.Writer, r *judge.Report) {
 	if !r.Holds() {
 		verdict = "REFUSED"
 	}
-	fmt.Fprintf(w, "%s: %d pods, %d on %d new nodes, %d on existing, %d unschedulable, %d of them not supported\n",
-		verdict, r.Pods, r.PlannedNew, r.Cost.PlannedNodes, r.PlannedOld, r.Unschedulable, r.NotSupported)
+	fmt.Fprintf(w, "%s: %d pods, %d on %d new nodes, %d on existing, %d unschedulable\n",
+		verdict, r.Pods, r.PlannedNew, r.Cost.PlannedNodes, r.PlannedOld, r.Unschedulable)
 	fmt.Fprintf(w, "  invalid %d %s, lost %d, duplicate %d, plan errors %d, daemon misfits %d, useless %d, missed %d; refused at first in plan order %d\n",
 		len(r.Invalid), counts(r.ByPlugin), len(r.Lost), len(r.Duplicates), len(r.PlanErrors), len(r.Misfits), len(r.Useless), len(r.Missed), r.RefusedAtFirst)
 	for _, line := range r.Faults() {

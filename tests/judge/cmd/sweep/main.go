@@ -178,11 +178,11 @@ func (s *sweep) report(t *trial) int {
 
 // total counts, over clusters, with the cheapest types unless the plan differs with random ones.
 type total struct {
-	clusters, failed, pods, placed, unschedulable, notSupported int
-	refused, lost, missed, errors                               int
-	planned, bound                                              float64
-	free, freeBound, freePlanned, guided, guidedPlanned         int
-	took                                                        time.Duration
+	clusters, failed, pods, placed, unschedulable       int
+	refused, lost, missed, errors                       int
+	planned, bound                                      float64
+	free, freeBound, freePlanned, guided, guidedPlanned int
+	took                                                time.Duration
 }
 
 func (n *total) add(t *trial) {
@@ -196,7 +196,6 @@ func (n *total) add(t *trial) {
 	n.pods += r.Pods
 	n.placed += r.PlannedNew + r.PlannedOld
 	n.unschedulable += r.Unschedulable
-	n.notSupported += r.NotSupported
 	n.planned += r.Cost.Planned
 	n.bound += r.Cost.BoundByLP
 	for _, r := range t.reports {
@@ -223,9 +222,6 @@ func (n *total) print(name string) {
 	if n.free > 0 {
 		fmt.Printf("; free bound %.2f%% as planned %.1f%%, guided %.2f%%", 100*float64(n.freeBound)/float64(n.free),
 			100*float64(n.freePlanned)/float64(n.free), 100*float64(n.guidedPlanned)/float64(n.guided))
-	}
-	if n.notSupported > 0 {
-		fmt.Printf("; not supported %d", n.notSupported)
 	}
 	fmt.Printf("; planner %d ms\n", n.took.Milliseconds())
 }

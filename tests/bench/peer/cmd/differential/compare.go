@@ -44,14 +44,6 @@ func (c *cluster) compare(o *outcome, objects []client.Object) error {
 	if err != nil {
 		return err
 	}
-	// Pods that need a rule which Stowage does not have yet are left out on both sides.
-	if notSupported := podsWithReason(ours, "NotSupported"); len(notSupported) > 0 {
-		o.notSupported = len(notSupported)
-		objects = slices.DeleteFunc(slices.Clone(objects), func(x client.Object) bool { return notSupported[podKey(x)] })
-		if ours, err = c.stowage(o, objects); err != nil {
-			return err
-		}
-	}
 	r, err := c.runs(o, objects, ours)
 	if err != nil {
 		return err
@@ -180,14 +172,4 @@ func podKey(o client.Object) string {
 		return ""
 	}
 	return client.ObjectKeyFromObject(o).String()
-}
-
-func podsWithReason(p *karpenter.Plan, reason string) map[string]bool {
-	pods := map[string]bool{}
-	for _, u := range p.Unschedulable {
-		if u.Reason == reason {
-			pods[u.Pod] = true
-		}
-	}
-	return pods
 }

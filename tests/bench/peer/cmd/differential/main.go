@@ -52,7 +52,6 @@ type outcome struct {
 	seed         uint64
 	err          error
 	pods         int
-	notSupported int      // pods of rules that Stowage does not have yet: left out of the comparison
 	more         int      // pods that we place and Karpenter never does: left out too
 	listed       []string // names of rules without whose pods there is no difference
 	differences  []string
@@ -170,7 +169,7 @@ func (d *differential) print(o *outcome) int {
 
 // total prints one line for a profile, or for all.
 func total(profile string, outcomes []*outcome) {
-	n, failed, differ, listed, pods, notSupported, more := 0, 0, 0, 0, 0, 0, 0
+	n, failed, differ, listed, pods, more := 0, 0, 0, 0, 0, 0
 	ours, theirs := 0.0, 0.0
 	var oursTook, theirsTook time.Duration
 	for _, o := range outcomes {
@@ -187,7 +186,6 @@ func total(profile string, outcomes []*outcome) {
 			differ++
 		}
 		pods += o.pods
-		notSupported += o.notSupported
 		more += o.more
 		ours += o.price[0]
 		theirs += o.price[1]
@@ -203,9 +201,6 @@ func total(profile string, outcomes []*outcome) {
 	}
 	if more > 0 {
 		fmt.Printf("; placed by us alone %d", more)
-	}
-	if notSupported > 0 {
-		fmt.Printf("; not supported %d", notSupported)
 	}
 	fmt.Printf("; took %v, Karpenter %v\n", oursTook.Round(time.Millisecond), theirsTook.Round(time.Millisecond))
 }
