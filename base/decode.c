@@ -438,13 +438,13 @@ static void keep_first(void *user, uint32_t line, struct span path, struct span 
         err_set(err, ERR_INVALID, "%.*s", SPAN_ARG(text));
 }
 
-static bool decode_with(struct decode *d, struct doc_value v, const struct schema *schema, void *out,
+static bool decode_with(struct decode d, struct doc_value v, const struct schema *schema, void *out,
                         struct err *err)
 {
     struct err first = {.kind = ERR_NONE};
-    d->mistake = keep_first;
-    d->user = &first;
-    if (decode_value(d, v, schema, out))
+    d.mistake = keep_first;
+    d.user = &first;
+    if (decode_value(&d, v, schema, out))
         return true;
     *err = first;
     return false;
@@ -454,12 +454,12 @@ bool decode_one(struct arena *a, struct symtab *syms, struct doc_value v, const 
                 void *out, struct err *err)
 {
     struct decode d = {.arena = a, .syms = syms};
-    return decode_with(&d, v, schema, out, err);
+    return decode_with(d, v, schema, out, err);
 }
 
 bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *schema, void *out,
                    struct err *err)
 {
     struct decode d = {.arena = a, .borrows = true};
-    return decode_with(&d, v, schema, out, err);
+    return decode_with(d, v, schema, out, err);
 }

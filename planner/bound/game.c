@@ -389,7 +389,7 @@ static struct market group_items(const struct market *k, const double *rates)
     out.suit = ARENA_ARRAY(k->arena, uint32_t, most);
     for (uint32_t i = 0; i < k->items; i++) {
         bool opens = i == 0 || list[i].suit != list[i - 1].suit ||
-                     filled + list[i].value > total / (GAME_ITEMS / 2);
+                     filled + list[i].value > 2 * total / GAME_ITEMS;
         if (opens) {
             out.suit[out.items++] = list[i].suit;
             filled = 0;
