@@ -15,7 +15,7 @@ void solution_amount(struct buf *out, const struct world *w, uint32_t column, am
 {
     struct span name = sym_text(w->syms, w->columns[column]);
     if (w->columns[column] == SYM_CPU) { /* "255.9", not "255900m" */
-        buf_addf(out, "%g %s", (double)value / 1000, value == 1000 ? "CPU" : "CPUs");
+        buf_addf(out, "%.15g %s", (double)value / 1000, value == 1000 ? "CPU" : "CPUs");
         return;
     }
     if (column >= w->resource_count) {
@@ -164,6 +164,10 @@ static void stop_resources(struct plan *p, const struct option *o, struct trial 
             SPAN_ARG(wants), SPAN_ARG(pool), SPAN_ARG(words_amount(p, (uint32_t)c, most)));
     s->fix = arena_printf(&p->arena, "let pool %.*s buy a type with %.*s or more", SPAN_ARG(pool),
                           SPAN_ARG(wants));
+    enum { A_MILLION = 1000000000 }; /* CPUs, in thousandths */
+    if (w->columns[c] == SYM_CPU && requests[c] >= A_MILLION)
+        s->fix = SPAN("write the CPU request with m (thousandths of a CPU) if that is meant; M is a "
+                      "million CPUs");
 }
 
 static void stop_limits(struct plan *p, const struct option *o, struct trial *t,
