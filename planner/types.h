@@ -10,7 +10,7 @@
 
 #include "kube/instance_type.h"
 #include "planner/bits.h"
-#include "planner/classes.h"
+#include "planner/pods/classes.h"
 
 struct facet {
     sym key;

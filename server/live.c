@@ -14,7 +14,7 @@
 #include "kube/kubeconfig_io.h"
 #include "kube/lease.h"
 #include "kube/rivals.h"
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
 #include "server/clock.h"

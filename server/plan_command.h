@@ -2,7 +2,7 @@
 #ifndef SERVER_PLAN_COMMAND_H
 #define SERVER_PLAN_COMMAND_H
 
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 #include "planner/plan.h"
 #include "server/input.h"
 

@@ -1,6 +1,6 @@
 #include "planner/explain/volumes.h"
 
-#include "planner/volumes_inner.h"
+#include "planner/pods/volumes_inner.h"
 
 struct span volumes_shared_name(const struct volumes *v, uint32_t number)
 {

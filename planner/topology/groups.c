@@ -1,6 +1,6 @@
 /* From what pods ask for to groups, each kept once. */
-#include "planner/classes.h"
-#include "planner/shape.h"
+#include "planner/pods/classes.h"
+#include "planner/pods/shape.h"
 
 
 /* --- label keys that selectors ask for --- */

@@ -16,7 +16,7 @@
 #include "kube/requirement.h"
 #include "planner/bits.h"
 #include "planner/intern.h"
-#include "planner/namespaces.h"
+#include "planner/pods/namespaces.h"
 #include "planner/topology/pairs.h"
 
 struct default_spread;

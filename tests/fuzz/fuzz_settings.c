@@ -5,7 +5,7 @@
 
 #include "cloud/catalogue.h"
 #include "kube/kubeconfig.h"
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

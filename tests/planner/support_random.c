@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "check/check.h"
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 #include "planner/plan_json.h"
 
 /* --- draws --- */

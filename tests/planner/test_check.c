@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 #define HOST "kubernetes.io/hostname"

@@ -1,5 +1,5 @@
 /* Default topology spread, by the numbers of the checklist in spec provisioning 6.16. */
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 #include "support_cluster.h"
 
 #include <setjmp.h>

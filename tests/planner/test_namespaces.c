@@ -1,5 +1,5 @@
 /* Which namespaces a pod affinity term means (spec provisioning 4.9.6). */
-#include "planner/namespaces.h"
+#include "planner/pods/namespaces.h"
 #include "support_cluster.h"
 
 #include <setjmp.h>

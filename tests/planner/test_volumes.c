@@ -1,5 +1,5 @@
 /* What volumes ask of a node, by the numbers of the checklist in spec provisioning 6 where it has one. */
-#include "planner/volumes.h"
+#include "planner/pods/volumes.h"
 #include "support_cluster.h"
 
 #include <setjmp.h>

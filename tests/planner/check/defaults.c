@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 
 static int by_name(const void *a, const void *b)
 {

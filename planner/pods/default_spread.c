@@ -1,4 +1,4 @@
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 
 #include <stdlib.h>
 

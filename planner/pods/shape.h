@@ -2,8 +2,8 @@
  *
  * Written with symbols it is equal inside one world, which makes classing a pod one hash of a few
  * dozen words; written with hashes of their texts it is equal in every process. */
-#ifndef PLANNER_SHAPE_H
-#define PLANNER_SHAPE_H
+#ifndef PLANNER_PODS_SHAPE_H
+#define PLANNER_PODS_SHAPE_H
 
 #include "kube/pod.h"
 #include "planner/intern.h"

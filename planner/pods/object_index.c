@@ -1,4 +1,4 @@
-#include "planner/object_index.h"
+#include "planner/pods/object_index.h"
 
 /* The slot of the object, or the free one where it belongs. */
 static struct object_slot *slot_of(const struct object_index *x, struct span ns, struct span name,

@@ -8,11 +8,11 @@
  *
  * Pure. Built and asked while the world is built, by one thread. What is deduced is kept by namespace,
  * controller and labels, so that the pods of a workload cost one deduction. */
-#ifndef PLANNER_DEFAULT_SPREAD_H
-#define PLANNER_DEFAULT_SPREAD_H
+#ifndef PLANNER_PODS_DEFAULT_SPREAD_H
+#define PLANNER_PODS_DEFAULT_SPREAD_H
 
 #include "planner/intern.h"
-#include "planner/object_index.h"
+#include "planner/pods/object_index.h"
 #include "planner/world.h"
 
 struct default_constraint {

@@ -1,7 +1,7 @@
 /* Only a shape never seen before is looked at in detail. */
-#include "planner/classes.h"
+#include "planner/pods/classes.h"
 
-#include "planner/shape.h"
+#include "planner/pods/shape.h"
 
 void classes_init(struct classes *c, const struct classes *init)
 {

@@ -1,5 +1,5 @@
 /* What is wrong with a claim, in the order in which Karpenter v1.15.0 checks, each with what to do. */
-#include "planner/volumes_inner.h"
+#include "planner/pods/volumes_inner.h"
 
 #define CLAIM "PersistentVolumeClaim %.*s/%.*s"
 #define CLAIM_ARG(c) SPAN_ARG((c)->meta.ns), SPAN_ARG((c)->meta.name)

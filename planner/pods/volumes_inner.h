@@ -1,8 +1,8 @@
 /* volumes_inner: what the volumes_*.c files share. */
-#ifndef PLANNER_VOLUMES_INNER_H
-#define PLANNER_VOLUMES_INNER_H
+#ifndef PLANNER_PODS_VOLUMES_INNER_H
+#define PLANNER_PODS_VOLUMES_INNER_H
 
-#include "planner/volumes.h"
+#include "planner/pods/volumes.h"
 
 static const uint32_t VOLUME_OWN = UINT32_MAX; /* no enumerator: those are ints */
 

@@ -1,6 +1,6 @@
 /* What the terms of volumes allow, and what two volumes allow together: each alternative of one with each
  * of the other. */
-#include "planner/volumes_inner.h"
+#include "planner/pods/volumes_inner.h"
 
 /* --- one claim --- */
 

@@ -1,4 +1,4 @@
-#include "planner/shape.h"
+#include "planner/pods/shape.h"
 
 #include "planner/places.h"
 

@@ -1,7 +1,7 @@
 /* --scheduler-config: what kube-scheduler's validation of defaultConstraints refuses is refused here. */
 #include "base/doc.h"
 #include "kube/requirement.h"
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 
 struct wire_constraint {
     int32_t max_skew, min_domains;

@@ -1,8 +1,8 @@
 /* object_index: objects of one kind by namespace and name. Of objects with one name the first counts.
  *
  * Made when first asked: of a hundred thousand volumes a pass may need none. */
-#ifndef PLANNER_OBJECT_INDEX_H
-#define PLANNER_OBJECT_INDEX_H
+#ifndef PLANNER_PODS_OBJECT_INDEX_H
+#define PLANNER_PODS_OBJECT_INDEX_H
 
 #include "kube/meta.h"
 

@@ -1,6 +1,6 @@
 /* A claim's facts are worked out once, when a pod first asks. Several pods on one claim are found in a
  * single pass over the input, which is left out when there are no claims. */
-#include "planner/volumes_inner.h"
+#include "planner/pods/volumes_inner.h"
 
 #include <stdlib.h>
 

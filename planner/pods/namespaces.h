@@ -3,8 +3,8 @@
  *
  * Every namespace carries the label kubernetes.io/metadata.name, as the API server sees to. A namespace
  * that has pods but no Namespace object (a dump of pods alone) exists with that label only. */
-#ifndef PLANNER_NAMESPACES_H
-#define PLANNER_NAMESPACES_H
+#ifndef PLANNER_PODS_NAMESPACES_H
+#define PLANNER_PODS_NAMESPACES_H
 
 #include "planner/world.h"
 

@@ -1,4 +1,4 @@
-#include "planner/namespaces.h"
+#include "planner/pods/namespaces.h"
 
 #include <stdlib.h>
 

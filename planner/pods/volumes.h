@@ -16,12 +16,12 @@
  * A pod without claims costs one comparison. Only a pod that is to be placed needs volumes_of; of those
  * that stand somewhere only what they have attached counts (volumes_in_use), and without a limited driver
  * not even that. */
-#ifndef PLANNER_VOLUMES_H
-#define PLANNER_VOLUMES_H
+#ifndef PLANNER_PODS_VOLUMES_H
+#define PLANNER_PODS_VOLUMES_H
 
 #include "kube/requirement.h"
 #include "planner/intern.h"
-#include "planner/object_index.h"
+#include "planner/pods/object_index.h"
 #include "planner/world.h"
 
 /* A pod with more keeps the first ones: each is one more try at every node. */

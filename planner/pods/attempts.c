@@ -2,8 +2,8 @@
  * step at a time, first that applies: a required node affinity term that is not the last; the
  * heaviest preferred pod affinity, then anti-affinity, then node affinity; a spread constraint with
  * ScheduleAnyway; last, PreferNoSchedule taints are tolerated. */
-#include "planner/classes.h"
-#include "planner/shape.h"
+#include "planner/pods/classes.h"
+#include "planner/pods/shape.h"
 
 #include <stdlib.h>
 

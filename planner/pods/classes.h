@@ -5,15 +5,15 @@
  * constraints, in the order in which the search relaxes them (Karpenter v1.15.0's order). An attempt
  * is a signature, shared by all classes that ask the same, so that what suits a signature is worked
  * out once whatever the requests are, and the topology groups that bind it. */
-#ifndef PLANNER_CLASSES_H
-#define PLANNER_CLASSES_H
+#ifndef PLANNER_PODS_CLASSES_H
+#define PLANNER_PODS_CLASSES_H
 
 #include "kube/pod.h"
 #include "kube/requirement.h"
-#include "planner/default_spread.h"
+#include "planner/pods/default_spread.h"
 #include "planner/intern.h"
 #include "planner/topology/topology.h"
-#include "planner/volumes.h"
+#include "planner/pods/volumes.h"
 
 /* One statement of constraints: node selector and one required term, the heaviest preference left,
  * tolerations, host ports. */
