@@ -574,7 +574,9 @@ static void open_reconciler(struct live *l)
                     .batch_max = o->batch_max,
                     .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
                     .max_hourly_price = o->max_hourly_price,
-                    .plan = {.ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
+                    .plan = {.search = o->search == SEARCH_IS_CHEAPEST ? SEARCH_CHEAPEST
+                                                                       : SEARCH_GREEDY,
+                             .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
                              .best_effort_min_values =
                                  o->min_values_policy == MIN_VALUES_BEST_EFFORT}},
         .listener = {.user = l,

@@ -69,6 +69,8 @@ enum { REMOVE_FOR_CONSOLIDATION, REMOVE_FOR_DRIFT, REMOVE_FOR_REPAIR };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
+enum search_choice { SEARCH_AUTO, SEARCH_IS_CHEAPEST, SEARCH_IS_GREEDY };
+
 struct options {
     /* planner and reconciler */
     int preference_policy, min_values_policy;
@@ -99,7 +101,8 @@ struct options {
     int64_t threads;
     const char *own_namespace, *pod_name;
     /* plan */
-    int output, search, reserved_offering_mode;
+    int output, reserved_offering_mode;
+    int search; /* enum search_choice */
     struct counts credit_reservation;
     bool disruption, disruption_all; /* with the four below: refused, see options_disruption */
     struct texts nominated, buffer_nodes;

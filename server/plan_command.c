@@ -196,7 +196,7 @@ static bool plan_options_of(struct input *o, const struct options *options,
                             struct plan_options *out, struct err *err)
 {
     *out = (struct plan_options){
-        .search = options->search == 1 ? SEARCH_GREEDY : SEARCH_CHEAPEST,
+        .search = options->search == SEARCH_IS_GREEDY ? SEARCH_GREEDY : SEARCH_CHEAPEST,
         .effort = (uint64_t)options->effort,
         .ignore_preferences = options->preference_policy == PREFERENCE_IGNORE,
         .best_effort_min_values = options->min_values_policy == MIN_VALUES_BEST_EFFORT,
