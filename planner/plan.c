@@ -70,6 +70,7 @@ static void admit(struct solving *s, uint32_t index)
         s->moving[s->moving_count++] = index;
     if (!x->bound && k->invalid.ptr != NULL) {
         why.reason = UNSCHEDULABLE_IGNORED;
+        why.wanted = class_shuns_pools(k);
         why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
         fail(s, why, x->pod);
     } else if (s->w->option_count == 0) {
@@ -321,6 +322,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     }
     if (s.failed_count != 0)
         qsort(s.failed, s.failed_count, sizeof(*s.failed), failed_order);
+    solution_closed(p, &s.trial);
     p->trial = ARENA_NEW(&p->arena, struct trial);
     *p->trial = s.trial;
     p->unschedulable = s.failed;

@@ -86,6 +86,12 @@ struct plan_unschedulable {
     struct span message;           /* one sentence with the fix, no name of the pod in it */
     const struct span *details;    /* the chain: one line a pool, then nodes */
     uint32_t detail_count;
+    bool wanted;                   /* the pod asks for it: nobody needs to be told */
+};
+
+struct plan_closed { /* a pool that is asked, and can buy nothing */
+    const struct node_pool *pool;
+    bool min_values; /* types are left, but too few different ones for its minValues */
 };
 
 struct plan {
@@ -98,6 +104,8 @@ struct plan {
     uint32_t node_count;
     const struct plan_unschedulable *unschedulable; /* by namespace and name */
     uint32_t unschedulable_count;
+    const struct plan_closed *closed;
+    uint32_t closed_count;
     uint32_t waiting;              /* pods of the pass */
     double cost_before, cost_after, lower_bound; /* per hour; NAN: not known */
     struct trial *trial; /* as the search left it: what explanations ask (explain/answer.h) */

@@ -33,6 +33,9 @@ double solution_bound(struct trial *t);
 void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
                       enum outcome outcome, struct plan_unschedulable *out);
 
+/* closed and closed_count. */
+void solution_closed(struct plan *p, struct trial *t);
+
 /* What stops the class in one option: a sentence about the pod without its name; absent: nothing does. */
 struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id, uint32_t option);
 

@@ -92,13 +92,23 @@ static void tell_failure(struct reconciler *r, const struct call *c)
     tell(r, d, "%.*s: %s", SPAN_ARG(c->name), c->err.msg);
 }
 
-/* Pods that were planned for a claim that got no machine. */
+/* As the last pass saw it. */
+static bool still_waits(const struct reconciler *r, const struct place *place)
+{
+    const struct pod *pod = r->previous != NULL
+                                ? snapshot_find(r->previous, KIND_POD, place->ns, place->pod)
+                                : NULL;
+    return pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE &&
+           pod->meta.deleted == 0 && !pod_is_terminal(pod);
+}
+
+/* Pods that were planned for a claim that got no machine, and still wait. */
 static void tell_pods(struct reconciler *r, const struct call *c)
 {
     char note[1024];
     for (uint32_t i = 0; r->places != NULL && i < r->places->count; i++) {
         const struct place *place = &r->places->items[i];
-        if (!place->on_claim || !span_eq(place->target, c->name))
+        if (!place->on_claim || !span_eq(place->target, c->name) || !still_waits(r, place))
             continue;
         int n = snprintf(note, sizeof(note),
                          "NodeClaim %.*s nominated for this pod failed to launch: %.900s",

@@ -37,8 +37,14 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
       "Waiting pods that failed validation")                                                       \
     X(UNSCHEDULABLE_PODS, "karpenter_scheduler_unschedulable_pods_count", GAUGE, "controller", "", \
       "", "Waiting pods without a place in the last plan")                                         \
-    X(QUEUE_DEPTH, "karpenter_scheduler_queue_depth", GAUGE, "controller", "", "",                 \
+    X(QUEUE_DEPTH, "karpenter_scheduler_queue_depth", GAUGE, "controller", "scheduling_id", "",    \
       "Pods of the last solve")                                                                    \
+    X(UNFINISHED_WORK, "karpenter_scheduler_unfinished_work_seconds", GAUGE, "controller",         \
+      "scheduling_id", "", "How long the solve under way has taken so far")                        \
+    X(EFFECTIVE_ZONES, "karpenter_scheduler_pending_pods_by_effective_zone_count", GAUGE,          \
+      "controller", "zone", "", "Pods of the last solve by the zone in which they have to end")    \
+    X(DECISION_DURATION, "karpenter_pods_scheduling_decision_duration_seconds", HISTOGRAM, "", "", \
+      "", "From a pod's being seen waiting to the first plan that has it")                         \
     X(STATE_NODES, "karpenter_cluster_state_node_count", GAUGE, "", "", "",                        \
       "Nodes and NodeClaims known")                                                                \
     X(STATE_SYNCED, "karpenter_cluster_state_synced", GAUGE, "", "", "",                           \

@@ -70,8 +70,10 @@ static void look_at(struct pass *p, const struct pod *now)
 {
     const struct snapshot *previous = p->r->previous;
     const struct pod *before = NULL;
-    if (pod_is_pending(now))
+    if (pod_is_pending(now)) {
         batch_trigger(&p->r->batch, now->meta.uid, p->mono);
+        scheduling_seen(p, now);
+    }
     if (previous == NULL)
         return;
     before = snapshot_find(previous, KIND_POD, now->meta.ns, now->meta.name);
@@ -90,8 +92,10 @@ static void scan_pods(struct pass *p)
 {
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;)
-        if (pod_is_pending(pod))
+        if (pod_is_pending(pod)) {
             batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
+            scheduling_seen(p, pod);
+        }
 }
 
 /* Pods of nodes that leave need a place elsewhere. */

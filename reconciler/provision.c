@@ -339,27 +339,45 @@ static void tell_plan(struct pass *p, const struct plan *plan)
 
 static void tell_unschedulable(struct pass *p, const struct plan *plan)
 {
-    uint32_t ignored = 0;
     for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
         const struct plan_unschedulable *u = &plan->unschedulable[i];
-        ignored += u->reason == UNSCHEDULABLE_IGNORED;
         if (u->reason == UNSCHEDULABLE_RESERVED || u->reason == UNSCHEDULABLE_NOT_REACHED)
             continue;
+        /* without any pool there is nothing to tell of single pods; Karpenter v1.15.0 sends none either */
+        bool told = u->reason != UNSCHEDULABLE_NO_POOLS && !u->wanted;
         tell(p->r,
              (struct decision){
                  .kind = DECISION_NO_PLACE,
                  .warning = true,
                  .per_hour = NAN,
-                 .reason = SPAN("FailedScheduling"),
+                 .reason = told ? SPAN("FailedScheduling") : (struct span){0},
                  .note = arena_printf(p->a, "Failed to schedule pod, %.*s", SPAN_ARG(u->message)),
                  .about = object_of(KIND_POD, &u->pod->meta)},
              "%.*s/%.*s has no place (%s): %.*s", SPAN_ARG(u->pod->meta.ns),
              SPAN_ARG(u->pod->meta.name), unschedulable_name(u->reason), SPAN_ARG(u->message));
     }
-    count(p->r, MEASURE_IGNORED_PODS, ignored, (struct span){0}, (struct span){0},
-          (struct span){0});
-    count(p->r, MEASURE_UNSCHEDULABLE_PODS, plan->unschedulable_count, SPAN("provisioner"),
-          (struct span){0}, (struct span){0});
+}
+
+/* A pool that can buy nothing is asked all the same: who reads its Events should know. */
+static void tell_closed(struct pass *p, const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->closed_count; i++) {
+        const struct plan_closed *c = &plan->closed[i];
+        tell(p->r,
+             (struct decision){.kind = DECISION_HOLD,
+                               .warning = true,
+                               .per_hour = NAN,
+                               .reason = SPAN("NoCompatibleInstanceTypes"),
+                               .note = arena_printf(p->a,
+                                                    "NodePool requirements filtered out all "
+                                                    "compatible available instance types%s",
+                                                    c->min_values
+                                                        ? " due to minValues incompatibility"
+                                                        : ""),
+                               .about = object_of(KIND_NODE_POOL, &c->pool->meta)},
+             "NodePool %.*s can buy nothing: its %s leave no type", SPAN_ARG(c->pool->meta.name),
+             c->min_values ? "minValues" : "requirements");
+    }
 }
 
 static void nominate_claim(struct pass *p, const struct plan_claim *c)
@@ -422,17 +440,15 @@ static void carry_out(struct pass *p, struct plan *plan)
 static void solve(struct pass *p)
 {
     struct plan_options o = p->r->config.options.plan;
+    struct scheduling scheduling;
     o.now = p->wall;
-    o.stop = NULL;
-    const struct reconciler_listener *l = &p->r->config.listener;
-    uint64_t began = l->now_ns != NULL ? l->now_ns(l->user) : 0;
+    o.stop = scheduling_tick;
+    o.user = &scheduling;
     o.places = p->r->places;
+    scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
-    if (l->now_ns != NULL)
-        count(p->r, MEASURE_SCHEDULING_DURATION, (double)(l->now_ns(l->user) - began) / 1e9,
-              SPAN("provisioner"), (struct span){0}, (struct span){0});
-    count(p->r, MEASURE_QUEUE_DEPTH, plan->waiting, SPAN("provisioner"), (struct span){0},
-          (struct span){0});
+    scheduling_end(&scheduling, plan);
+    tell_closed(p, plan);
     if (plan->waiting != 0)
         carry_out(p, plan);
     plan_free(plan);

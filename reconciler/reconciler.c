@@ -28,6 +28,7 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->pods, sizeof(struct pod_memo), NULL);
     memos_init(&r->pools, sizeof(struct pool_memo), release_pool);
     memos_init(&r->asides, sizeof(struct memo), NULL);
+    memos_init(&r->waiting, sizeof(struct waiting_memo), NULL);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_config *config)
@@ -62,6 +63,7 @@ static void release_memory(struct reconciler *r)
     memos_release(&r->pods);
     memos_release(&r->pools);
     memos_release(&r->asides);
+    memos_release(&r->waiting);
     forget_expected(r);
 }
 
@@ -82,6 +84,7 @@ void reconciler_free(struct reconciler *r)
     arena_release(&r->arena);
     pthread_mutex_destroy(&r->lock);
     free(r->bought);
+    free(r->zones);
     free(r);
 }
 
@@ -256,6 +259,7 @@ static void sweep(struct reconciler *r)
     memos_sweep(&r->pods);
     memos_sweep(&r->pools);
     memos_sweep(&r->asides);
+    memos_sweep(&r->waiting);
 }
 
 static void remember_snapshot(struct reconciler *r, struct snapshot *s)

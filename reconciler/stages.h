@@ -23,6 +23,17 @@ void pod_events_run(struct pass *p);
 /* provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
+/* scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
+struct scheduling {
+    struct pass *p;
+    uint64_t began; /* ns */
+};
+void scheduling_begin(struct scheduling *s, struct pass *p);
+bool scheduling_tick(void *s); /* a plan's `stop`: measures, never stops */
+void scheduling_end(struct scheduling *s, const struct plan *plan);
+/* A pod that waits was seen: the first time counts. */
+void scheduling_seen(struct pass *p, const struct pod *pod);
+
 /* expiration.c */
 void expiration_run(struct pass *p);
 /* garbage.c: claims whose machine is gone, machines whose claim is gone. */

@@ -72,6 +72,17 @@ struct pool_memo {
     bool told_blocked;  /* its budgets let nothing go */
 };
 
+struct waiting_memo { /* of a pod that waits */
+    struct memo memo;
+    mono_ms seen;
+    bool decided; /* a plan has said something about it */
+};
+
+struct zone_told { /* a series of the effective zones */
+    char name[64];
+    bool still;
+};
+
 struct expected { /* a NodeClaim that we created and that no snapshot has shown yet */
     struct expected *next;
     struct gate gate;
@@ -99,7 +110,7 @@ struct reconciler {
     struct arena arena;        /* of the pass */
     mono_ms mono;
     wall_ms wall;
-    struct memos claims, nodes, pods, pools, asides;
+    struct memos claims, nodes, pods, pools, asides, waiting;
     mono_ms swept, scanned, garbage_at;
     uint32_t garbage_rounds;
     struct gate garbage;
@@ -115,6 +126,9 @@ struct reconciler {
     bool guards_told;
     uint64_t decisions;
     uint32_t told_unschedulable;
+    char scheduling_id[16]; /* of the last solve; its series is shown */
+    struct zone_told *zones;
+    uint32_t zone_count, zone_slots;
     uint32_t bound, bound_right; /* planned pods, since it was last told */
     mono_ms bound_at;
     mono_ms unsynced_since; /* 0: synced */
@@ -195,6 +209,9 @@ __attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct dec
 void decision_id(struct reconciler *r, char out[16]); /* a new one */
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2);
+/* The series is no more. */
+void uncount(struct reconciler *r, enum measure_id id, struct span l0, struct span l1,
+             struct span l2);
 
 static inline struct decision_object object_of(enum kind k, const struct meta *m)
 {

@@ -41,3 +41,11 @@ void count(struct reconciler *r, enum measure_id id, double value, struct span l
     if (r->config.listener.measured != NULL)
         r->config.listener.measured(r->config.listener.user, &m);
 }
+
+void uncount(struct reconciler *r, enum measure_id id, struct span l0, struct span l1,
+             struct span l2)
+{
+    struct measure m = {.id = id, .labels = {l0, l1, l2}, .gone = true};
+    if (r->config.listener.measured != NULL)
+        r->config.listener.measured(r->config.listener.user, &m);
+}

@@ -43,6 +43,9 @@ static struct span pod_invalid_term(struct classes *c, const struct node_term *t
 }
 
 /* Spec provisioning 1.2: what keeps a pending pod out of the pass. */
+static const struct span CLASS_SHUNS_POOLS =
+    SPAN_INIT("it asks not to run on a node of any NodePool");
+
 static struct span pod_invalid(struct classes *c, const struct pod *p)
 {
     struct err err;
@@ -69,9 +72,14 @@ static struct span pod_invalid(struct classes *c, const struct pod *p)
             requirements_of(c->arena, c->syms, terms.items[0].match_expressions);
         const struct requirement *pool = requirements_get(&r, SYM_NODEPOOL);
         if (pool != NULL && requirement_op(pool) == OP_DOES_NOT_EXIST)
-            return SPAN("it asks not to run on a node of any NodePool");
+            return CLASS_SHUNS_POOLS;
     }
     return (struct span){0};
+}
+
+bool class_shuns_pools(const struct pod_class *k)
+{
+    return span_eq(k->invalid, CLASS_SHUNS_POOLS);
 }
 
 static void add_labels(struct classes *c, const struct pod *p, struct pod_class *k)

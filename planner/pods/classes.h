@@ -109,6 +109,8 @@ void classes_add_vector(const struct classes *c, amount *vector, struct resource
 void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
                    struct pod_class *k);
 
+/* It is left out because it asks for no node of any pool: nobody needs to be told. */
+bool class_shuns_pools(const struct pod_class *k);
 bool ports_conflict(struct host_ports a, struct host_ports b);
 
 #endif

@@ -41,14 +41,32 @@ static void on_decided(void *user, const struct decision *d)
     struct loop *l = user;
     l->decided[d->kind]++;
     snprintf(l->last[d->kind], sizeof(l->last[0]), "%.*s", SPAN_ARG(d->sentence));
+    if (l->keeps && d->reason.len != 0)
+        buf_addf(&l->history, "event %.*s %.*s: %.*s\n", SPAN_ARG(d->reason),
+                 SPAN_ARG(d->about.name), SPAN_ARG(d->note.len != 0 ? d->note : d->sentence));
     if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
         printf("%8.3f %-9s %.*s %s\n", (double)(d->at - START) / 1000,
                d->subject != NULL ? d->subject : "-", SPAN_ARG(d->sentence), d->id);
 }
 
+static uint64_t now_ns(void *user)
+{
+    return (uint64_t)sim_now(((struct loop *)user)->sim) * 1000000;
+}
+
 static void on_measured(void *user, const struct measure *m)
 {
     struct loop *l = user;
+    if (l->keeps) {
+        buf_addf(&l->history, "%s", measure_infos[m->id].name);
+        for (int i = 0; i < MEASURE_LABELS_MAX && measure_infos[m->id].labels[i] != NULL; i++)
+            buf_addf(&l->history, " %s=%.*s", measure_infos[m->id].labels[i],
+                     SPAN_ARG(m->labels[i]));
+        if (m->gone)
+            buf_addf(&l->history, " gone\n");
+        else
+            buf_addf(&l->history, " %g\n", m->value);
+    }
     if (measure_infos[m->id].type == MEASURE_COUNTER)
         l->measured[m->id] += m->value;
     else
@@ -90,7 +108,7 @@ void loop_start(struct loop *l)
         .snapshots = store_share(l->store),
         .places = &l->places,
         .options = l->options,
-        .listener = {.user = l, .decided = on_decided, .measured = on_measured},
+        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns},
     });
     reconciler_lead(l->reconciler, true);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
@@ -141,6 +159,7 @@ void loop_begin(struct loop *l, struct sim *s)
 
 void loop_end(struct loop *l)
 {
+    buf_release(&l->history);
     loop_stop(l);
     sim_free(l->sim);
 }

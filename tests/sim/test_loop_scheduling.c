@@ -1,0 +1,233 @@
+/* What a pass tells of itself: Events and metrics under the names that people look for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tests/sim/support_loop.h"
+
+static struct sim *cluster(const char *more)
+{
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", more));
+    return s;
+}
+
+static uint32_t times(const struct loop *l, const char *text)
+{
+    uint32_t n = 0;
+    const char *at = l->history.ptr != NULL ? l->history.ptr : "";
+    while ((at = strstr(at, text)) != NULL) {
+        n++;
+        at += strlen(text);
+    }
+    return n;
+}
+
+static void told(const struct loop *l, const char *text)
+{
+    if (times(l, text) == 0)
+        fail_msg("not told: %s\nbut:\n%s", text, l->history.ptr);
+}
+
+static void not_told(const struct loop *l, const char *text)
+{
+    if (times(l, text) != 0)
+        fail_msg("told: %s\nin:\n%s", text, l->history.ptr);
+}
+
+/* Copies the scheduling_id that follows the text, where it comes first. */
+static void id_after(const struct loop *l, const char *text, char out[32])
+{
+    const char *at = strstr(l->history.ptr, text);
+    if (at == NULL)
+        fail_msg("not told: %s\nbut:\n%s", text, l->history.ptr);
+    snprintf(out, 32, "%.*s", (int)strcspn(at + strlen(text), " \n"), at + strlen(text));
+}
+
+#define DEPTH "karpenter_scheduler_queue_depth controller=provisioner scheduling_id="
+#define UNFINISHED "karpenter_scheduler_unfinished_work_seconds controller=provisioner scheduling_id="
+#define ZONES "karpenter_scheduler_pending_pods_by_effective_zone_count controller=provisioner zone="
+
+/* 208: how much waits is shown while planning goes on, how long it took when it is over. */
+static void a_solve_shows_what_it_works_on(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    char id[32], line[1024];
+    load(s, deployment_yaml("web", 2, "500m",
+                            ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-a\"}"));
+    load(s, deployment_yaml("large", 1, "5000", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    id_after(&l, DEPTH, id);
+    snprintf(line, sizeof(line),
+             ZONES "flexible 1\n" ZONES "test-zone-a 2\n" DEPTH "%s 3\n"
+             "karpenter_scheduler_unschedulable_pods_count controller=provisioner 0\n" UNFINISHED "%s 0\n",
+             id, id);
+    told(&l, line);
+    snprintf(line, sizeof(line),
+             "karpenter_scheduler_scheduling_duration_seconds controller=provisioner 0\n" UNFINISHED
+             "%s gone\n" DEPTH "%s 3\nkarpenter_scheduler_ignored_pods_count 0\n"
+             "karpenter_scheduler_unschedulable_pods_count controller=provisioner 1\n",
+             id, id);
+    told(&l, line);
+    /* the next one has an id of its own, and what is no more goes */
+    snprintf(line, sizeof(line), DEPTH "%s gone\n", id);
+    told(&l, line);
+    told(&l, ZONES "test-zone-a gone\n");
+    told(&l, "karpenter_nodeclaims_created_total reason=provisioned nodepool=general min_values_relaxed=false 1\n");
+    loop_end(&l);
+}
+
+/* 2.11: the time to the first decision is observed once a pod, whatever is decided. */
+static void each_pod_is_decided_on_once(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .options = {.batch_idle = 2 * MS_SECOND, .batch_max = 10 * MS_SECOND}};
+    struct sim *s = cluster("");
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    load(s, deployment_yaml("large", 1, "5000", ""));
+    loop_begin(&l, s);
+    run_for(s, 2 * MS_MINUTE);
+    assert_true(times(&l, DEPTH) > 4); /* planned again and again */
+    assert_int_equal(times(&l, "karpenter_pods_scheduling_decision_duration_seconds"), 3);
+    assert_int_equal(times(&l, "karpenter_pods_scheduling_decision_duration_seconds 0\n"), 0);
+    loop_end(&l);
+}
+
+static void events_say_what_becomes_of_pods(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    load(s, deployment_yaml("large", 1, "5000", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    told(&l, ": Pod should schedule on: nodeclaim/general-");
+    told(&l, ": Failed to schedule pod, asks for 5000 CPUs; the largest type that pool general may buy has ");
+    not_told(&l, "event NoCompatibleInstanceTypes");
+    loop_end(&l);
+}
+
+/* Scenario 12 and 1.2: who asks for no node of a pool is left out in silence, others are told. */
+static void who_shuns_pools_is_left_in_peace(void **state)
+{
+    (void)state;
+    static const char shuns[] =
+        ",\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":{"
+        "\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"karpenter.sh/nodepool\","
+        "\"operator\":\"DoesNotExist\"}]}]}}}";
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    load(s, deployment_yaml("own", 1, "500m", shuns));
+    load(s, deployment_yaml("host", 1, "500m", ",\"nodeSelector\":{\"kubernetes.io/hostname\":\"x\"}"));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    told(&l, "karpenter_scheduler_ignored_pods_count 2\n"
+             "karpenter_scheduler_unschedulable_pods_count controller=provisioner 0\n");
+    told(&l, "event FailedScheduling host-");
+    not_told(&l, "event FailedScheduling own-");
+    loop_end(&l);
+}
+
+static void without_a_pool_no_pod_is_told(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    told(&l, DEPTH);
+    not_told(&l, "event FailedScheduling");
+    loop_end(&l);
+}
+
+/* A pool whose requirements leave nothing says so on itself. */
+static void a_pool_that_can_buy_nothing_says_so(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    load(s, "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"none\"},"
+            "\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"karpenter.kwok.sh\",\"kind\":"
+            "\"KWOKNodeClass\",\"name\":\"default\"},\"requirements\":[{\"key\":\"kubernetes.io/arch\","
+            "\"operator\":\"In\",\"values\":[\"s390x\"]}]}}}}");
+    load(s, "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"few\"},"
+            "\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"karpenter.kwok.sh\",\"kind\":"
+            "\"KWOKNodeClass\",\"name\":\"default\"},\"requirements\":[{\"key\":\"kubernetes.io/arch\","
+            "\"operator\":\"Exists\",\"minValues\":9}]}}}}");
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    told(&l, "event NoCompatibleInstanceTypes none: NodePool requirements filtered out all compatible available instance types\n");
+    told(&l, "event NoCompatibleInstanceTypes few: NodePool requirements filtered out all compatible available instance types "
+             "due to minValues incompatibility\n");
+    not_told(&l, "event NoCompatibleInstanceTypes general");
+    loop_end(&l);
+}
+
+static bool nothing(void *user, struct span type, struct span zone, struct span capacity_type)
+{
+    (void)user;
+    (void)type;
+    (void)zone;
+    (void)capacity_type;
+    return false;
+}
+
+/* Of the two pods: who stands on a node, who waits. */
+static void pod_names(struct sim *s, char bound[64], char waits[64])
+{
+    json_t *all = objects_of(s, KIND_POD);
+    assert_int_equal(json_array_size(all), 2);
+    bound[0] = waits[0] = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        const json_t *pod = json_array_get(all, i);
+        snprintf(tree_string(pod, "spec.nodeName").len != 0 ? bound : waits, 64, "%.*s",
+                 SPAN_ARG(tree_string(pod, "metadata.name")));
+    }
+    json_decref(all);
+}
+
+/* 227: of two pods that one claim was made for, one has found a node before the launch fails. */
+static void a_failed_launch_is_told_to_those_who_wait(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .in_stock = nothing};
+    struct sim *s = cluster("");
+    char bound[64], waits[64], line[256];
+    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n1\"},\"spec\":{\"taints\":["
+            "{\"key\":\"t\",\"effect\":\"NoSchedule\"}]},\"status\":{\"allocatable\":{\"cpu\":\"600m\",\"memory\":"
+            "\"8Gi\",\"pods\":\"10\"}}}");
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 500); /* all kinds are listed */
+    sim_client_break_watch(l.api, KIND_NODE_CLAIM, sim_now(s) + 14 * MS_SECOND, false);
+    for (int i = 0; i < 3000 && count_objects(s, KIND_NODE_CLAIM) == 0; i++)
+        run_for(s, 10);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "n1", "{\"spec\":{\"taints\":null}}", 200);
+    run_for(s, MS_MINUTE);
+    pod_names(s, bound, waits);
+    snprintf(line, sizeof(line), "event InsufficientCapacityError %s: NodeClaim general-", waits);
+    told(&l, line);
+    told(&l, " nominated for this pod failed to launch: ");
+    snprintf(line, sizeof(line), "event InsufficientCapacityError %s", bound);
+    not_told(&l, line);
+    loop_end(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_solve_shows_what_it_works_on),
+        cmocka_unit_test(each_pod_is_decided_on_once),
+        cmocka_unit_test(events_say_what_becomes_of_pods),
+        cmocka_unit_test(who_shuns_pools_is_left_in_peace),
+        cmocka_unit_test(without_a_pool_no_pod_is_told),
+        cmocka_unit_test(a_pool_that_can_buy_nothing_says_so),
+        cmocka_unit_test(a_failed_launch_is_told_to_those_who_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
