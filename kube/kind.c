@@ -1,5 +1,6 @@
 #include "kube/kind.h"
 
+#include "kube/buffer.h"
 #include "kube/node.h"
 #include "kube/overlay.h"
 #include "kube/pod.h"
@@ -30,6 +31,10 @@ static const struct kind_info infos[KIND_COUNT] = {
                                      &replication_controller_schema},
     [KIND_NODE_OVERLAY] = {"karpenter.sh/v1alpha1", "NodeOverlay", "nodeoverlays", false,
                            &node_overlay_schema},
+    [KIND_CAPACITY_BUFFER] = {"autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "capacitybuffers",
+                              true, &capacity_buffer_schema},
+    [KIND_POD_TEMPLATE] = {"v1", "PodTemplate", "podtemplates", true, &pod_template_object_schema},
+    [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -38,7 +43,6 @@ static const struct kind_info infos[KIND_COUNT] = {
                                  "validatingwebhookconfigurations", false, NULL},
     [KIND_MUTATING_WEBHOOK] = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
                                "mutatingwebhookconfigurations", false, NULL},
-    [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

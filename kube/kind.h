@@ -23,6 +23,9 @@ enum kind {
     KIND_STATEFUL_SET,
     KIND_REPLICATION_CONTROLLER,
     KIND_NODE_OVERLAY, /* with the gate NodeOverlay only */
+    KIND_CAPACITY_BUFFER, /* this and the next two offline only, with the gate CapacityBuffer */
+    KIND_POD_TEMPLATE,
+    KIND_DEPLOYMENT,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -30,7 +33,6 @@ enum kind {
     KIND_SECRET,
     KIND_VALIDATING_WEBHOOK,
     KIND_MUTATING_WEBHOOK,
-    KIND_DEPLOYMENT,
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

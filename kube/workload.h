@@ -29,13 +29,19 @@ struct service { /* only its selector is read */
     struct sym_pairs selector;
 };
 
-/* apps/v1 ReplicaSet and StatefulSet, v1 ReplicationController (whose selector is plain labels). */
+/* apps/v1 Deployment, ReplicaSet and StatefulSet, v1 ReplicationController (whose selector is plain
+ * labels). What a CapacityBuffer asks of the first three is read by scalable_schema only, a struct pod for
+ * each of a cluster's many old ReplicaSets being too much to keep. */
 struct controller {
     struct meta meta;
     struct label_selector selector;
+    bool has_replicas;
+    int32_t replicas;     /* absent: 1 */
+    struct pod *template; /* NULL: not read */
 };
 
 extern const struct schema daemon_set_schema, disruption_budget_schema, namespace_schema,
-    service_schema, controller_schema, replication_controller_schema;
+    service_schema, controller_schema, replication_controller_schema,
+    scalable_schema;
 
 #endif

@@ -118,6 +118,20 @@ static const struct field controller_fields[] = {
 };
 const struct schema controller_schema = SCHEMA(struct controller, "controller", controller_fields);
 
+static const struct field scalable_spec_fields[] = {
+    FIELD(struct controller, selector, FIELD_OBJECT, "selector", .schema = &label_selector_schema),
+    FIELD(struct controller, replicas, FIELD_INT32, "replicas",
+          FIELD_HAS(struct controller, has_replicas)),
+    FIELD(struct controller, template, FIELD_POINTER, "template", .schema = &pod_template_schema),
+};
+static const struct schema scalable_spec = SCHEMA(struct controller, "spec", scalable_spec_fields);
+
+static const struct field scalable_fields[] = {
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &scalable_spec},
+};
+const struct schema scalable_schema = SCHEMA(struct controller, "workload", scalable_fields);
+
 static const struct field replication_spec_fields[] = {
     FIELD(struct controller, selector.match_labels, FIELD_MAP, "selector", .schema = &label_schema),
 };

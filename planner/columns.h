@@ -6,6 +6,7 @@
 #ifndef PLANNER_COLUMNS_H
 #define PLANNER_COLUMNS_H
 
+#include "planner/buffers.h"
 #include "planner/option.h"
 #include "planner/overlays.h"
 #include "planner/world.h"
@@ -58,6 +59,7 @@ struct world {
     struct topology topology;
     struct types types; /* of the catalogue as NodeOverlays leave it */
     struct overlaid overlaid;
+    struct buffers buffers; /* whose pods are among those waiting */
     uint32_t *daemons; /* classes of the DaemonSets' pods */
     uint32_t daemon_count;
 

@@ -21,6 +21,16 @@ static void warn_overlays(struct plan *p, const struct world *w)
                                       SPAN_ARG(w->overlaid.faults[i].why)));
 }
 
+static void warn_buffers(struct plan *p, const struct world *w)
+{
+    for (uint32_t i = 0; i < w->buffers.fault_count; i++) {
+        const struct buffer_fault *f = &w->buffers.faults[i];
+        warn(p, arena_printf(&p->arena, "CapacityBuffer %.*s/%.*s has no pods: %.*s",
+                             SPAN_ARG(f->buffer->meta.ns), SPAN_ARG(f->buffer->meta.name),
+                             SPAN_ARG(f->why)));
+    }
+}
+
 static void warn_unpriced(struct plan *p, const struct trial *t)
 {
     enum { NAMED = 5 };
@@ -60,5 +70,6 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
     p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
     warn_overlays(p, w);
+    warn_buffers(p, w);
     warn_unpriced(p, t);
 }

@@ -352,8 +352,24 @@ static void overlay(struct world *w, const struct world_input *in)
                                      in->overlay_count, w->pools, w->pool_count);
 }
 
-struct world *world_build(const struct world_input *in)
+/* Their virtual pods wait like others. */
+static void add_buffers(struct world *w, struct world_input *in)
 {
+    if (!w->settings.capacity_buffer)
+        return;
+    w->buffers = buffers_resolve(&w->arena, w->syms, in);
+    size_t count = in->pod_count + w->buffers.count;
+    const struct pod **pods = ARENA_ARRAY(&w->arena, const struct pod *, count);
+    for (size_t i = 0; i < count; i++)
+        pods[i] = i < in->pod_count ? in->pods[i] : w->buffers.pods[i - in->pod_count];
+    in->pods = pods;
+    in->pod_count = count;
+}
+
+struct world *world_build(const struct world_input *given)
+{
+    struct world_input with_buffers = *given;
+    const struct world_input *in = &with_buffers;
     static const struct span domain = SPAN_INIT("karpenter.sh");
     struct world *w = mem_new(sizeof(*w));
     arena_init(&w->arena, 64 << 10);
@@ -362,6 +378,7 @@ struct world *world_build(const struct world_input *in)
     w->rules = (struct label_rules){.domains = &domain, .domain_count = 1};
     if (in->catalogue != NULL)
         w->rules = catalogue_rules(in->catalogue);
+    add_buffers(w, &with_buffers);
     volumes_init(&w->volumes, &w->arena, in);
     build_columns(w, in);
     default_spread_init(&w->spread, &w->arena, in, w->settings.default_spread);

@@ -9,6 +9,7 @@
 #ifndef PLANNER_WORLD_H
 #define PLANNER_WORLD_H
 
+#include "kube/buffer.h"
 #include "kube/instance_type.h"
 #include "kube/kind.h"
 #include "kube/node.h"
@@ -23,6 +24,7 @@ struct world_options {
     bool reserved_capacity;   /* feature gates that change what the world holds */
     bool static_capacity;
     bool node_overlay;
+    bool capacity_buffer;
     bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
@@ -47,6 +49,9 @@ struct world_input {
     const struct csi_node *const *csi_nodes;
     const struct ns *const *namespaces;
     const struct service *const *services;
+    const struct controller *const *deployments; /* only for buffers */
+    const struct capacity_buffer *const *buffers; /* without effect unless options->capacity_buffer */
+    const struct pod_template *const *pod_templates;
     const struct node_overlay *const *overlays; /* without effect unless options->node_overlay */
     const struct controller *const *replica_sets, *const *stateful_sets,
         *const *replication_controllers;
@@ -54,6 +59,7 @@ struct world_input {
     size_t volume_claim_count, volume_count, storage_class_count, csi_node_count;
     size_t namespace_count, service_count, replica_set_count, stateful_set_count;
     size_t replication_controller_count, overlay_count;
+    size_t deployment_count, buffer_count, pod_template_count;
 };
 
 /* Sets the list of one kind; false when the world reads none of it. The list is borrowed. */

@@ -25,6 +25,9 @@ bool world_input_take(struct world_input *in, enum kind k, const void *const *it
         TAKE(KIND_STATEFUL_SET, stateful_sets, stateful_set_count);
         TAKE(KIND_REPLICATION_CONTROLLER, replication_controllers, replication_controller_count);
         TAKE(KIND_NODE_OVERLAY, overlays, overlay_count);
+        TAKE(KIND_CAPACITY_BUFFER, buffers, buffer_count);
+        TAKE(KIND_POD_TEMPLATE, pod_templates, pod_template_count);
+        TAKE(KIND_DEPLOYMENT, deployments, deployment_count);
 #undef TAKE
     default:
         return false;

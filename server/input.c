@@ -9,6 +9,7 @@
 #include "kube/file_io.h"
 #include "kube/node.h"
 #include "kube/pool_validate.h"
+#include "kube/workload.h"
 
 /* --- files --- */
 
@@ -78,7 +79,7 @@ static void add_warning(struct input *o, struct span text)
 static bool is_expected(struct span kind)
 {
     static const char *const names[] = {
-        "Deployment", "PriorityClass", "CapacityBuffer", "VolumeAttachment",
+        "PriorityClass", "VolumeAttachment",
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (span_eq(kind, span_of(names[i])))
@@ -111,6 +112,13 @@ static void complete_identity(struct input *o, const struct kind_info *info, str
                               SPAN_ARG(m->name));
 }
 
+/* Of what a CapacityBuffer may point at, replicas and template are read as well. */
+static const struct schema *schema_of(enum kind k)
+{
+    bool scalable = k == KIND_DEPLOYMENT || k == KIND_REPLICA_SET || k == KIND_STATEFUL_SET;
+    return scalable ? &scalable_schema : kind_info(k)->schema;
+}
+
 static void read_object(struct input *o, const char *file, struct doc_value v,
                         struct span api_version, struct span kind_name)
 {
@@ -138,8 +146,9 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     }
     struct decode d = {
         .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .user = &at};
-    void *object = arena_alloc(&o->arena, info->schema->size);
-    decode_value(&d, v, info->schema, object);
+    const struct schema *schema = schema_of(kind);
+    void *object = arena_alloc(&o->arena, schema->size);
+    decode_value(&d, v, schema, object);
     complete_identity(o, info, object);
     struct input_list *list = &o->kinds[kind];
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
@@ -379,7 +388,8 @@ void input_gates(struct input *o, const struct gates *gates)
         enum kind kind;
         const char *gate;
         bool on;
-    } gated[] = {{KIND_NODE_OVERLAY, "NodeOverlay", gates->node_overlay}};
+    } gated[] = {{KIND_NODE_OVERLAY, "NodeOverlay", gates->node_overlay},
+                 {KIND_CAPACITY_BUFFER, "CapacityBuffer", gates->capacity_buffer}};
     for (size_t i = 0; i < COUNT_OF(gated); i++) {
         size_t count = o->kinds[gated[i].kind].count;
         if (gated[i].on || count == 0)

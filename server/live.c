@@ -551,7 +551,9 @@ static bool read_spread(struct live *l, struct err *err)
 /* A kind behind a gate that is off may not even be known to the API server. */
 static bool is_watched(const struct options *o, enum kind k)
 {
-    return k != KIND_NODE_OVERLAY || o->gates.node_overlay;
+    bool offline_only =
+        k == KIND_CAPACITY_BUFFER || k == KIND_POD_TEMPLATE || k == KIND_DEPLOYMENT;
+    return !offline_only && (k != KIND_NODE_OVERLAY || o->gates.node_overlay);
 }
 
 static void open_reconciler(struct live *l)

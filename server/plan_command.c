@@ -61,6 +61,7 @@ static struct world *build_world(const struct input *o, const struct options *op
         .reserved_capacity = options->gates.reserved_capacity,
         .static_capacity = options->gates.static_capacity,
         .node_overlay = options->gates.node_overlay,
+        .capacity_buffer = options->gates.capacity_buffer,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
         .default_spread = &with->spread,

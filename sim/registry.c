@@ -88,8 +88,8 @@ static bool invalid(struct reply *r, enum kind k, const json_t *object, const ch
 
 static bool has_status(enum kind k)
 {
-    return (k < KIND_STORED_COUNT && k != KIND_STORAGE_CLASS && k != KIND_CSI_NODE) ||
-           k == KIND_DEPLOYMENT;
+    return k < KIND_STORED_COUNT && k != KIND_STORAGE_CLASS && k != KIND_CSI_NODE &&
+           k != KIND_POD_TEMPLATE;
 }
 
 static bool has_generation(enum kind k)
@@ -114,7 +114,7 @@ static bool has_generation(enum kind k)
 static bool is_custom(enum kind k)
 {
     return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS ||
-           k == KIND_NODE_OVERLAY;
+           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
 
 /* ---- create ---- */

@@ -112,11 +112,40 @@ static void gates_that_are_off_are_told(void **state)
     assert_non_null(strstr(with.text, "NodeOverlay o has no effect: spec.price: \"cheap\" is not a price"));
 }
 
+#define BUFFER                                                                                     \
+    "---\napiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\n"                         \
+    "metadata: {name: spare, namespace: web}\n"                                                    \
+    "spec: {scalableRef: {apiGroup: apps, kind: Deployment, name: front}, percentage: 20}\n"
+
+static void buffers_too(void **state)
+{
+    (void)state;
+    static const char *const none[ARGS_MAX] = {NULL}, *const on[ARGS_MAX] = {
+                                                          "--feature-gates=CapacityBuffer=true"};
+    struct outcome off = run(NODE BUFFER, none), with = run(NODE BUFFER, on);
+    assert_int_equal(off.status, 0);
+    assert_non_null(strstr(off.text, "warning: 1 CapacityBuffer without effect: the gate is off; "
+                                     "--feature-gates CapacityBuffer=true turns it on\n"));
+    assert_int_equal(with.status, 0);
+    assert_null(strstr(with.text, "the gate is off"));
+    assert_non_null(strstr(with.text, "CapacityBuffer web/spare has no pods: there is no Deployment front"));
+    struct outcome there = run(
+        NODE BUFFER "---\napiVersion: apps/v1\nkind: Deployment\n"
+                    "metadata: {name: front, namespace: web}\nspec: {replicas: 10, template: "
+                    "{spec: {containers: [{name: c, resources: {limits: {cpu: 1}}}]}}}\n",
+        (const char *const[ARGS_MAX]){"--feature-gates=CapacityBuffer=true", "-o", "json"});
+    assert_int_equal(there.status, 1); /* there is no NodePool */
+    assert_non_null(strstr(there.text, "\"web/capacity-buffer-spare-1\""));
+    assert_non_null(strstr(there.text, "\"web/capacity-buffer-spare-2\""));
+    assert_null(strstr(there.text, "capacity-buffer-spare-3"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
+        cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,42 @@
+#include "kube/buffer.h"
+#include "kube/meta_fields.h"
+
+static const struct field template_ref_fields[] = {
+    FIELD(struct capacity_buffer, pod_template, FIELD_SPAN, "name"),
+};
+static const struct schema template_ref =
+    SCHEMA(struct capacity_buffer, "podTemplateRef", template_ref_fields);
+
+static const struct field scalable_ref_fields[] = {
+    FIELD(struct capacity_buffer, scalable_group, FIELD_SPAN, "apiGroup"),
+    FIELD(struct capacity_buffer, scalable_kind, FIELD_SPAN, "kind"),
+    FIELD(struct capacity_buffer, scalable_name, FIELD_SPAN, "name"),
+};
+static const struct schema scalable_ref =
+    SCHEMA(struct capacity_buffer, "scalableRef", scalable_ref_fields);
+
+static const struct field spec_fields[] = {
+    {.name = "podTemplateRef", .kind = FIELD_OBJECT, .schema = &template_ref},
+    {.name = "scalableRef", .kind = FIELD_OBJECT, .schema = &scalable_ref,
+     FIELD_HAS(struct capacity_buffer, has_scalable)},
+    FIELD(struct capacity_buffer, replicas, FIELD_INT32, "replicas",
+          FIELD_HAS(struct capacity_buffer, has_replicas)),
+    FIELD(struct capacity_buffer, percentage, FIELD_INT32, "percentage",
+          FIELD_HAS(struct capacity_buffer, has_percentage)),
+    FIELD(struct capacity_buffer, limits, FIELD_MAP, "limits", .schema = &resource_schema),
+};
+static const struct schema spec_schema = SCHEMA(struct capacity_buffer, "spec", spec_fields);
+
+static const struct field buffer_fields[] = {
+    FIELD(struct capacity_buffer, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+};
+const struct schema capacity_buffer_schema =
+    SCHEMA(struct capacity_buffer, "CapacityBuffer", buffer_fields);
+
+static const struct field template_fields[] = {
+    FIELD(struct pod_template, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    FIELD(struct pod_template, template, FIELD_OBJECT, "template", .schema = &pod_template_schema),
+};
+const struct schema pod_template_object_schema =
+    SCHEMA(struct pod_template, "PodTemplate", template_fields);

@@ -1,0 +1,198 @@
+#include "planner/buffers.h"
+
+#include <stdlib.h>
+
+static const struct span FAKE = SPAN_INIT("karpenter.sh/capacity-buffer-fake-pod");
+
+struct resolving {
+    struct arena *a;
+    struct symtab *syms;
+    const struct world_input *in;
+    struct buffers out;
+    const struct pod **pods;
+    uint32_t pod_capacity;
+    struct buffer_fault *faults;
+    uint32_t fault_capacity;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct meta *x = &(*(const struct capacity_buffer *const *)a)->meta;
+    const struct meta *y = &(*(const struct capacity_buffer *const *)b)->meta;
+    int order = span_cmp(x->ns, y->ns);
+    return order != 0 ? order : span_cmp(x->name, y->name);
+}
+
+static void fault(struct resolving *r, const struct capacity_buffer *b, struct span why)
+{
+    struct buffer_fault f = {b, why};
+    ARENA_PUSH(r->a, r->faults, r->out.fault_count, r->fault_capacity, f);
+}
+
+static const struct pod *find_template(const struct resolving *r, const struct capacity_buffer *b)
+{
+    for (size_t i = 0; i < r->in->pod_template_count; i++) {
+        const struct pod_template *t = r->in->pod_templates[i];
+        if (span_eq(t->meta.ns, b->meta.ns) && span_eq(t->meta.name, b->pod_template))
+            return &t->template;
+    }
+    return NULL;
+}
+
+static const struct controller *find_workload(const struct resolving *r,
+                                              const struct capacity_buffer *b, bool *known_out)
+{
+    const struct {
+        struct span kind;
+        const struct controller *const *items;
+        size_t count;
+    } kinds[] = {
+        {SPAN("Deployment"), r->in->deployments, r->in->deployment_count},
+        {SPAN("ReplicaSet"), r->in->replica_sets, r->in->replica_set_count},
+        {SPAN("StatefulSet"), r->in->stateful_sets, r->in->stateful_set_count},
+    };
+    *known_out = false;
+    if (b->scalable_group.len != 0 && !span_eq(b->scalable_group, SPAN("apps")))
+        return NULL;
+    for (size_t k = 0; k < COUNT_OF(kinds); k++) {
+        if (!span_eq(b->scalable_kind, kinds[k].kind))
+            continue;
+        *known_out = true;
+        for (size_t i = 0; i < kinds[k].count; i++)
+            if (span_eq(kinds[k].items[i]->meta.ns, b->meta.ns) &&
+                span_eq(kinds[k].items[i]->meta.name, b->scalable_name) &&
+                kinds[k].items[i]->template != NULL)
+                return kinds[k].items[i];
+    }
+    return NULL;
+}
+
+/* The template, and what the workload is scaled to (0: no workload). NULL and a fault: none. */
+static const struct pod *find_pod(struct resolving *r, const struct capacity_buffer *b,
+                                  int64_t *scale_out)
+{
+    bool known;
+    *scale_out = 0;
+    if (b->pod_template.len != 0) {
+        const struct pod *p = find_template(r, b);
+        if (p == NULL)
+            fault(r, b, arena_printf(r->a, "there is no PodTemplate %.*s",
+                                     SPAN_ARG(b->pod_template)));
+        return p;
+    }
+    if (!b->has_scalable) {
+        fault(r, b, SPAN("Neither podTemplateRef nor scalableRef is set"));
+        return NULL;
+    }
+    const struct controller *c = find_workload(r, b, &known);
+    if (c != NULL) {
+        *scale_out = c->has_replicas ? c->replicas : 1;
+        return c->template;
+    }
+    fault(r, b, known ? arena_printf(r->a, "there is no %.*s %.*s", SPAN_ARG(b->scalable_kind),
+                                     SPAN_ARG(b->scalable_name))
+                      : arena_printf(r->a, "scalableRef names %.*s, not a Deployment, ReplicaSet or "
+                                           "StatefulSet of apps",
+                                     SPAN_ARG(b->scalable_kind)));
+    return NULL;
+}
+
+/* How many pods the limits hold; -1: they say nothing about such pods. */
+static int64_t within_limits(const struct capacity_buffer *b, const struct pod *p)
+{
+    int64_t least = -1;
+    for (uint32_t i = 0; i < b->limits.count; i++) {
+        amount each = resources_get(p->requests, b->limits.items[i].name);
+        if (each <= 0)
+            continue;
+        int64_t n = b->limits.items[i].value / each;
+        if (least < 0 || n < least)
+            least = n;
+    }
+    return least;
+}
+
+static int64_t replicas(const struct capacity_buffer *b, const struct pod *p, int64_t scale)
+{
+    int64_t most = 0, limit = within_limits(b, p);
+    bool asked = b->has_replicas;
+    if (b->has_replicas)
+        most = b->replicas;
+    if (b->has_percentage && scale > 0) {
+        int64_t share = (scale * b->percentage + 99) / 100;
+        asked = true;
+        most = share > most ? share : most;
+    }
+    if (limit >= 0)
+        most = !asked || limit < most ? limit : most;
+    return most > 0 ? most : 0;
+}
+
+static struct annotations marks(struct resolving *r, const struct capacity_buffer *b)
+{
+    struct annotation *items = ARENA_ARRAY(r->a, struct annotation, 3);
+    items[0] = (struct annotation){sym_intern(r->syms, FAKE), SPAN("true")};
+    items[1] = (struct annotation){
+        sym_intern(r->syms, SPAN("karpenter.sh/capacity-buffer-name")), b->meta.name};
+    items[2] = (struct annotation){
+        sym_intern(r->syms, SPAN("karpenter.sh/capacity-buffer-namespace")), b->meta.ns};
+    return (struct annotations){items, 3};
+}
+
+static void make_pods(struct resolving *r, const struct capacity_buffer *b, const struct pod *from,
+                      int64_t count)
+{
+    struct annotations annotations = marks(r, b);
+    for (int64_t i = 1; i <= count; i++) {
+        struct pod *p = ARENA_NEW(r->a, struct pod);
+        *p = *from;
+        p->meta = (struct meta){
+            .ns = b->meta.ns,
+            .name = arena_printf(r->a, "capacity-buffer-%.*s-%lld", SPAN_ARG(b->meta.name),
+                                 (long long)i),
+            .uid = arena_printf(r->a, "%.*s-%lld", SPAN_ARG(b->meta.uid), (long long)i),
+            .labels = from->meta.labels,
+            .annotations = annotations,
+            .created = INT64_MAX, /* now, and last of its size */
+        };
+        p->node = SYM_NONE;
+        p->phase = POD_PENDING;
+        p->unschedulable = true;
+        p->priority = INT32_MIN;
+        p->volumes = (struct pod_volumes){NULL, 0};
+        ARENA_PUSH(r->a, r->pods, r->out.count, r->pod_capacity, p);
+    }
+}
+
+static void resolve(struct resolving *r, const struct capacity_buffer *b)
+{
+    int64_t scale;
+    const struct pod *from = find_pod(r, b, &scale);
+    int64_t count = from != NULL ? replicas(b, from, scale) : 0;
+    if (count > BUFFERS_PODS_MAX - (int64_t)r->out.count)
+        fault(r, b, arena_printf(r->a, "it asks for %lld pods; all buffers may have %d together",
+                                 (long long)count, BUFFERS_PODS_MAX));
+    else if (count != 0)
+        make_pods(r, b, from, count);
+}
+
+struct buffers buffers_resolve(struct arena *a, struct symtab *syms, const struct world_input *in)
+{
+    struct resolving r = {.a = a, .syms = syms, .in = in};
+    sym fake = in->buffer_count != 0 ? sym_intern(syms, FAKE) : SYM_NONE;
+    bool given = in->buffer_count == 0;
+    for (size_t i = 0; i < in->pod_count && !given; i++)
+        given = span_eq(annotations_get(in->pods[i]->meta.annotations, fake), SPAN("true"));
+    if (given)
+        return r.out;
+    const struct capacity_buffer **order = ARENA_ARRAY(a, const struct capacity_buffer *,
+                                                       in->buffer_count);
+    for (size_t i = 0; i < in->buffer_count; i++)
+        order[i] = in->buffers[i];
+    qsort(order, in->buffer_count, sizeof(*order), by_name);
+    for (size_t i = 0; i < in->buffer_count; i++)
+        resolve(&r, order[i]);
+    r.out.pods = r.pods;
+    r.out.faults = r.faults;
+    return r.out;
+}
