@@ -196,6 +196,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     struct plan_options o = live->options != NULL ? *live->options : (struct plan_options){0};
     o.places = live->places;
     o.now = live->now;
+    o.no_bound = true; /* nobody asks for its price */
     o.stop = is_late;
     o.user = &until;
     struct plan *p = plan_solve(live->world, &o);

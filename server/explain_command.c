@@ -59,6 +59,7 @@ static int explain_files(const struct explain_question *q, const struct options 
     int status = 2;
     input_init(&o);
     if (plan_read(&o, options, &r, err)) {
+        r.options.no_bound = true; /* nobody asks for its price */
         struct plan *p = plan_solve(r.world, &r.options);
         struct explain_objects all = objects_of(&o);
         struct explanation e;

@@ -556,6 +556,14 @@ static bool is_watched(const struct options *o, enum kind k)
     return !offline_only && (k != KIND_NODE_OVERLAY || o->gates.node_overlay);
 }
 
+struct plan_options live_plan_options(const struct options *o)
+{
+    return (struct plan_options){
+        .search = o->search == SEARCH_IS_CHEAPEST ? SEARCH_CHEAPEST : SEARCH_GREEDY,
+        .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
+        .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
+}
+
 static void open_reconciler(struct live *l)
 {
     const struct options *o = l->options;
@@ -576,11 +584,7 @@ static void open_reconciler(struct live *l)
                     .batch_max = o->batch_max,
                     .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
                     .max_hourly_price = o->max_hourly_price,
-                    .plan = {.search = o->search == SEARCH_IS_CHEAPEST ? SEARCH_CHEAPEST
-                                                                       : SEARCH_GREEDY,
-                             .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
-                             .best_effort_min_values =
-                                 o->min_values_policy == MIN_VALUES_BEST_EFFORT}},
+                    .plan = live_plan_options(o)},
         .listener = {.user = l,
                      .wake = wake_reconciler,
                      .decided = on_decided,

@@ -34,6 +34,9 @@ void live_start(struct live *l);
 void live_stop(struct live *l);
 void live_free(struct live *l); /* after live_stop; no reader of snapshots or places is left */
 
+/* How the reconciler plans, and whoever explains what it did. */
+struct plan_options live_plan_options(const struct options *o);
+
 struct share *live_snapshots(struct live *l);
 struct share *live_places(struct live *l);
 /* What the extender may answer from, by the caller's own caches: no opinion unless we lead and every

@@ -239,9 +239,7 @@ static bool open_http(struct serve *s, struct err *err)
     s->rule_syms = kube_symtab_new();
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
-    s->plan = (struct plan_options){
-        .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
-        .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
+    s->plan = live_plan_options(o);
     s->routes = routes_new(&(struct routes_config){
         .snapshots = live_snapshots(s->live),
         .places = live_places(s->live),

@@ -261,6 +261,8 @@ static struct span affinity_name(const struct group_question *q, uint32_t group)
     struct buf b = {0};
     if (q->p->world->topology.watches[x->watch].volume != 0)
         buf_addf(&b, "the other pods of its volume claim %.*s", SPAN_ARG(volume_name(q, group)));
+    else if (x->inverse && x->key == 0 && total > 1) /* each node has its own */
+        buf_addf(&b, "the anti-affinity of pods there over %.*s", SPAN_ARG(words_key(q->p, x)));
     else if (x->inverse)
         buf_addf(&b, "the anti-affinity of %.*s over %.*s", SPAN_ARG(keeper_text(q, group)),
                  SPAN_ARG(words_key(q->p, x)));

@@ -124,7 +124,7 @@ static struct span survey_text(struct survey *s)
     if (s->lack.nodes == s->looked)
         buf_addf(&b, "; none %.*s", SPAN_ARG(lack_text(s)));
     else if (s->lack.nodes != 0)
-        buf_addf(&b, "; none of %u others %.*s", s->lack.nodes, SPAN_ARG(lack_text(s)));
+        buf_addf(&b, "; %u without room: none %.*s", s->lack.nodes, SPAN_ARG(lack_text(s)));
     if (s->ports != 0)
         buf_addf(&b, "; its host ports are taken on %u", s->ports);
     sort_groups(s);

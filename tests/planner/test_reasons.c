@@ -224,6 +224,14 @@ static void anti_affinity(void **state)
          POOL_IN("test-zone-9") NODE("n1", "test-zone-1", ROOM) BOUND("d1", "n1", "app: db", ", " NEAR("podAntiAffinity", HOST, "web"))
          POD("a", "app: web", "priority: 0"), "finds no type in pool default: the pool's own requirements and DaemonSets leave none. Fix: loosen the "
          "requirements of pool default", "nodes: 1 looked at; 1 refused by the anti-affinity of default/d1 over kubernetes.io/hostname", NULL},
+        {"another pod on each of the nodes, one of which is full",
+         POOL_IN("test-zone-9") NODE("n1", "test-zone-1", ROOM) NODE("n2", "test-zone-1", ROOM) NODE("n3", "test-zone-1", NEVER)
+         BOUND("d1", "n1", "app: db", ", " NEAR("podAntiAffinity", HOST, "web"))
+         BOUND("d2", "n2", "app: db", ", " NEAR("podAntiAffinity", HOST, "web")) POD("a", "app: web", "priority: 0"),
+         "finds no type in pool default: the pool's own requirements and DaemonSets leave none. Fix: loosen the requirements of "
+         "pool default",
+         "nodes: 3 looked at; 1 without room: none has 0.1 CPUs free (most: n3, 0.05 CPUs); 2 refused by the anti-affinity of pods there over "
+         "kubernetes.io/hostname", NULL},
         {"near and away from the same",
          PLAIN_POOL NODE("n1", "test-zone-1", NO_ROOM) BOUND("d1", "n1", "app: db, x: one", "")
          POD("a", "app: web", "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " ZONE
