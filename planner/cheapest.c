@@ -3,11 +3,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/packing/fill.h"
+#include "planner/packing/packer.h"
 
-enum { LOOKS = 64 };
+enum { RUNS = 24 }; /* of the packer */
 static const uint64_t DEFAULT_EFFORT = 400000;
-static const double BULK = 0.2; /* see fill_init */
 static const double SAME = 1e-9; /* prices that differ by less are equal, relative */
 
 /* --- which plan is better --- */
@@ -26,20 +25,42 @@ static void drop_claim(const struct trial *t, uint32_t claim, uint8_t *outcome)
             outcome[t->steps[i].pod] = OUTCOME_MIN_VALUES;
 }
 
+/* The least price of the types that hold it, where nothing but that decides. */
+static double plain_price(struct trial *t, uint32_t claim)
+{
+    const uint64_t *types = trial_claim_types(t, claim);
+    const double *prices = specs_prices(&t->specs, t->claims[claim].spec);
+    double least = INFINITY;
+    for (BITS_EACH(type, types, t->world->types.words))
+        if (prices[type] < least)
+            least = prices[type];
+    return least < (double)INFINITY ? least : NAN;
+}
+
 static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
 {
     struct worth w = {0};
-    struct solution_lists lists;
-    solution_lists_init(&lists, c->plan, t);
+    struct plan page = {.world = c->plan->world, .syms = c->plan->syms}; /* to write on */
+    struct solution_lists lists = {0};
+    arena_init(&page.arena, 64 << 10);
     for (uint32_t i = 0; i < t->claim_count; i++) {
+        const struct option *o = &t->world->options[t->specs.items[t->claims[i].spec].option];
         double price;
-        if (!solution_price(c->plan, t, &lists, c->options, i, &price))
+        bool plain = o->least_count == 0 && t->world->types.reservation_count == 0;
+        if (!plain && lists.prices == NULL)
+            solution_lists_init(&lists, &page, t);
+        if (plain)
+            price = plain_price(t, i);
+        else if (!solution_price(&page, t, &lists, c->options, i, &price)) {
             drop_claim(t, i, outcome);
-        else if (isnan(price))
+            continue;
+        }
+        if (isnan(price))
             w.unpriced++;
         else
             w.price += price;
     }
+    arena_release(&page.arena);
     return w;
 }
 
@@ -85,278 +106,59 @@ static int64_t more_placed(const struct cheapest *c, const struct trial *t,
     return 0;
 }
 
-/* --- one plan by packing --- */
-
-struct bought {
-    uint32_t product;
-    uint32_t claim;
-};
-
-struct packer {
-    struct cheapest *c;
-    struct trial *t;
-    uint8_t *outcome;
-    uint64_t limit; /* of steps */
-    struct stock stock;
-    struct fill fill;
-    double *promise; /* by product: value for the price, when last looked at; below 0: cannot be had */
-    bool *fresh;     /* by product: looked at since the last purchase */
-    struct bought *bought;
-    uint32_t bought_count, bought_capacity;
-};
-
-static uint64_t steps_of(const struct packer *k)
+/* Equally many, but others: what the rest costs says nothing then. */
+static bool same_placed(const struct cheapest *c, const uint8_t *a, const uint8_t *b)
 {
-    return k->t->asked + k->fill.looks / LOOKS;
-}
-
-/* Whether the claim can be had for the product's price. */
-static bool still_sold(const struct packer *k, const struct product *p, uint32_t claim)
-{
-    const struct trial_claim *x = &k->t->claims[claim];
-    return bits_has(x->types, p->type) &&
-           specs_prices(&k->t->specs, x->spec)[p->type] <= p->price * (1 + SAME);
-}
-
-enum { NO_CLAIM = UINT32_MAX };
-
-/* Whether the pod is to wait for a reservation of an option that is asked before this one. */
-static bool waits_elsewhere(struct packer *k, uint32_t option, uint32_t pod, uint32_t class_id,
-                            const struct attempt *try)
-{
-    struct trial *t = k->t;
-    enum opening answer = OPEN_TYPES;
-    uint32_t mark = trial_mark(t);
-    if (t->fallback || t->world->types.reservation_count == 0)
-        return false;
-    for (uint32_t i = 0; i < option && answer != OPEN_YES && answer != OPEN_RESERVED; i++)
-        answer = trial_open(t, i, pod, class_id, try);
-    trial_undo(t, mark);
-    return answer == OPEN_RESERVED;
-}
-
-/* Opens a claim with the pod. */
-static enum opening open_claim(struct packer *k, uint32_t option, uint32_t pod, uint32_t class_id,
-                               const struct attempt *try)
-{
-    if (waits_elsewhere(k, option, pod, class_id, try))
-        return OPEN_RESERVED;
-    return trial_open(k->t, option, pod, class_id, try);
-}
-
-/* Pods of the lot are to wait for a reservation: they are left to greedy. */
-static void leave_waiting(struct packer *k, struct lot *l)
-{
-    for (uint32_t i = l->next; i < l->count; i++)
-        k->outcome[l->pods[i]] = OUTCOME_RESERVED;
-    l->value = 0;
-}
-
-/* Puts the lot's next pod on the claim, or opens it. */
-static bool put(struct packer *k, const struct product *p, struct lot *l, uint32_t *claim)
-{
-    struct trial *t = k->t;
-    uint32_t count, pod = l->pods[l->next];
-    const struct attempt *try = stock_attempts(&k->stock, l->class_id, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t mark = trial_mark(t);
-        if (try[i].soft && !t->world->soft_taints)
-            break;
-        if (*claim == NO_CLAIM) {
-            enum opening answer = open_claim(k, p->option, pod, l->class_id, &try[i]);
-            if (answer == OPEN_RESERVED) {
-                leave_waiting(k, l);
-                return false;
-            }
-            if (answer != OPEN_YES)
-                continue;
-            *claim = t->claim_count - 1;
-            if (still_sold(k, p, *claim))
-                return true;
-            *claim = NO_CLAIM;
-        } else {
-            uint32_t before = t->claims[*claim].spec;
-            if (trial_place_on_claim(t, *claim, pod, l->class_id, &try[i]) != ANSWER_YES)
-                continue;
-            if (t->claims[*claim].spec == before || still_sold(k, p, *claim))
-                return true;
-        }
-        trial_undo(t, mark);
-    }
-    return false;
-}
-
-/* Puts on the claim, or on a new one, what the fill proposes. */
-static uint32_t load(struct packer *k, const struct product *p, uint32_t claim)
-{
-    uint32_t lot, count;
-    while (fill_next(&k->fill, &lot, &count)) {
-        struct lot *l = &k->stock.lots[lot];
-        uint32_t went = 0;
-        while (went < count && put(k, p, l, &claim)) {
-            k->outcome[l->pods[l->next++]] = OUTCOME_PLACED;
-            went++;
-        }
-        fill_commit(&k->fill, lot, count, went);
-    }
-    return claim;
-}
-
-/* The product that promises most now, or -1. What was promised before only gets less. */
-static int32_t best_product(struct packer *k)
-{
-    const struct stock *s = &k->stock;
-    for (;;) {
-        uint32_t best = UINT32_MAX;
-        for (uint32_t i = 0; i < s->product_count; i++)
-            if (best == UINT32_MAX || k->promise[i] > k->promise[best])
-                best = i;
-        if (best == UINT32_MAX || k->promise[best] <= 0)
-            return -1;
-        if (k->fresh[best])
-            return (int32_t)best;
-        k->fresh[best] = true;
-        double value = fill_value(&k->fill, &s->products[best]);
-        k->promise[best] = value / fmax(s->products[best].price, 1e-9);
-    }
-}
-
-static bool out_of_steps(const struct packer *k)
-{
-    const struct plan_options *o = k->c->options;
-    return steps_of(k) > k->limit || (o->stop != NULL && o->stop(o->user));
-}
-
-/* Buys until nobody who is left can be put anywhere. False: cut short. */
-static bool buy_all(struct packer *k)
-{
-    const struct stock *s = &k->stock;
-    int32_t best;
-    while ((best = best_product(k)) >= 0) {
-        if (out_of_steps(k))
+    for (uint32_t i = 0; i < c->count; i++)
+        if ((a[c->queue[i]] == OUTCOME_PLACED) != (b[c->queue[i]] == OUTCOME_PLACED))
             return false;
-        const struct product *p = &s->products[best];
-        fill_begin(&k->fill, p, NULL);
-        uint32_t claim = load(k, p, NO_CLAIM);
-        if (claim == NO_CLAIM) {
-            k->promise[best] = -1;
-            continue;
-        }
-        ARENA_PUSH(k->t->arena, k->bought, k->bought_count, k->bought_capacity,
-                   ((struct bought){(uint32_t)best, claim}));
-        memset(k->fresh, 0, s->product_count * sizeof(*k->fresh));
-    }
     return true;
-}
-
-/* What was refused at first may be welcome now: spreading allows what it did not. */
-static void top_up(struct packer *k)
-{
-    for (uint32_t i = 0; i < k->bought_count; i++) {
-        const struct product *p = &k->stock.products[k->bought[i].product];
-        fill_begin(&k->fill, p, k->t->claims[k->bought[i].claim].requests);
-        load(k, p, k->bought[i].claim);
-    }
-}
-
-/* Who stands on a node in greedy's plan goes there first. */
-static void keep_on_nodes(struct packer *k, const struct trial *greedy)
-{
-    const struct world *w = k->t->world;
-    for (uint32_t i = 0; i < greedy->step_count; i++) {
-        const struct trial_step *step = &greedy->steps[i];
-        if (step->kind != TRIAL_ON_NODE || k->outcome[step->pod] == OUTCOME_PLACED)
-            continue;
-        const struct pod_class *x = &w->classes.items[step->class_id];
-        bool strict = k->c->options->ignore_preferences;
-        uint32_t first = strict ? x->first_strict : x->first_attempt;
-        uint32_t count = strict ? x->strict_count : x->attempt_count;
-        for (uint32_t n = 0; n < count && k->outcome[step->pod] != OUTCOME_PLACED; n++) {
-            const struct attempt *try = &w->classes.attempts[first + n];
-            if (trial_ask_row(k->t, step->target, step->class_id, try) != ANSWER_YES ||
-                world_suits(w, try, w->profile_of[step->target], NULL) != FIT_YES)
-                continue;
-            trial_place_on_node(k->t, step->target, step->pod, step->class_id, try);
-            k->outcome[step->pod] = OUTCOME_PLACED;
-        }
-    }
-}
-
-/* Who has no place yet; `all`: those who wait for a reservation too. */
-static uint32_t left_over(const struct packer *k, const uint32_t *pods, bool all, uint32_t *out)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < k->c->count; i++)
-        if (k->outcome[pods[i]] != OUTCOME_PLACED &&
-            (all || k->outcome[pods[i]] != OUTCOME_RESERVED))
-            out[count++] = pods[i];
-    return count;
-}
-
-/* Buys from options of one weight. */
-static bool pack_from(struct packer *k, struct stock_source *from)
-{
-    const struct cheapest *c = k->c;
-    uint64_t looks = k->fill.looks;
-    uint32_t *left = ARENA_ARRAY(k->t->arena, uint32_t, c->count);
-    from->ignore_preferences = c->options->ignore_preferences;
-    from->pods = left;
-    from->count = left_over(k, c->queue, false, left);
-    if (!stock_build(&k->stock, k->t, from))
-        return true;
-    fill_init(&k->fill, &k->stock, BULK);
-    k->fill.looks = looks;
-    k->bought_count = 0;
-    k->promise = ARENA_ARRAY(k->t->arena, double, k->stock.product_count);
-    k->fresh = ARENA_ARRAY(k->t->arena, bool, k->stock.product_count);
-    for (uint32_t i = 0; i < k->stock.product_count; i++)
-        k->promise[i] = k->stock.products[i].bargain;
-    if (!buy_all(k))
-        return false;
-    top_up(k);
-    return true;
-}
-
-/* A pool of a higher weight is asked before others whatever it costs: that is what weights are for.
- * Options come with the highest weight first. */
-static bool pack(struct packer *k, const struct trial *greedy, const uint32_t *ranking)
-{
-    const struct cheapest *c = k->c;
-    const struct world *w = c->plan->world;
-    uint32_t *left = ARENA_ARRAY(k->t->arena, uint32_t, c->count);
-    keep_on_nodes(k, greedy);
-    for (uint32_t first = 0, end = 0; first < w->option_count; first = end) {
-        while (end < w->option_count &&
-               w->options[end].pool->weight == w->options[first].pool->weight)
-            end++;
-        if (!pack_from(k, &(struct stock_source){.first_option = first, .end_option = end}))
-            return false;
-    }
-    uint32_t count = left_over(k, ranking, true, left);
-    return greedy_run(k->t, c->options, c->closed, left, count, k->outcome);
 }
 
 /* --- the search --- */
 
-struct best {
-    struct trial *trial;
-    uint8_t *outcome;
+struct search {
+    struct cheapest *c;
+    const uint32_t *ranking; /* the queue with the highest priority first */
+    struct trial *best;
+    uint8_t *outcome; /* of the best */
     struct worth worth;
+    const uint8_t *seated; /* outcomes before the first pod of the queue */
+    uint8_t *now;          /* outcomes of the plan being made */
+    struct arena *arena, *spare; /* of the best, if it is not greedy's; for the next */
+    struct specs specs;    /* what claims may become is the same in every trial: worked out once */
+    uint64_t steps;        /* beyond greedy's */
+    uint64_t effort;
 };
 
-static void keep_better(struct cheapest *c, const uint32_t *ranking, struct best *best,
-                        struct trial *t, uint8_t *outcome)
+static struct trial start(struct search *s)
 {
-    struct worth w = judge(c, t, outcome);
-    int64_t more = more_placed(c, t, ranking, outcome, best->outcome);
-    bool cheaper = w.unpriced < best->worth.unpriced ||
-                   (w.unpriced == best->worth.unpriced &&
-                    w.price < best->worth.price - SAME * fabs(best->worth.price));
+    struct trial t;
+    arena_clear(s->spare);
+    s->c->start(s->c->user, s->spare, &t);
+    t.specs = s->specs;
+    memcpy(s->now, s->seated, trial_pod_count(&t));
+    return t;
+}
+
+static void keep_better(struct search *s, struct trial *t)
+{
+    struct cheapest *c = s->c;
+    struct worth w = judge(c, t, s->now);
+    s->specs = t->specs;
+    int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
+    bool cheaper = same_placed(c, s->now, s->outcome) &&
+                   (w.unpriced < s->worth.unpriced ||
+                    (w.unpriced == s->worth.unpriced &&
+                     w.price < s->worth.price - SAME * fabs(s->worth.price)));
     if (more < 0 || (more == 0 && !cheaper))
         return;
-    *best->trial = *t;
-    memcpy(best->outcome, outcome, trial_pod_count(t));
-    best->worth = w;
+    *s->best = *t;
+    memcpy(s->outcome, s->now, trial_pod_count(t));
+    s->worth = w;
+    struct arena *swap = s->arena;
+    s->arena = s->spare;
+    s->spare = swap;
 }
 
 static bool all_placed(const struct cheapest *c, const uint8_t *outcome)
@@ -367,57 +169,84 @@ static bool all_placed(const struct cheapest *c, const uint8_t *outcome)
     return true;
 }
 
-static bool try_priority(struct cheapest *c, const uint32_t *ranking, struct best *best,
-                         const uint8_t *seated)
+static bool try_priority(struct search *s)
 {
-    struct arena *a = &c->plan->arena;
-    struct trial t;
-    c->start(c->user, &t);
-    uint8_t *outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(&t));
-    memcpy(outcome, seated, trial_pod_count(&t));
-    bool whole = greedy_run(&t, c->options, c->closed, ranking, c->count, outcome);
-    c->steps += t.asked;
+    struct cheapest *c = s->c;
+    struct trial t = start(s);
+    bool whole = greedy_run(&t, c->options, c->closed, s->ranking, c->count, s->now);
+    s->steps += t.asked;
+    s->specs = t.specs;
     if (whole)
-        keep_better(c, ranking, best, &t, outcome);
+        keep_better(s, &t);
     return whole;
 }
 
-static bool try_packing(struct cheapest *c, const uint32_t *ranking, struct best *best,
-                        const struct trial *greedy, const uint8_t *seated, uint64_t limit)
+/* Who the packer did not place is left to greedy. */
+static bool try_packing(struct search *s, struct packer *k)
 {
-    struct arena *a = &c->plan->arena;
-    struct trial t;
-    struct packer k = {.c = c, .t = &t, .limit = limit};
-    c->start(c->user, &t);
-    k.outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(&t));
-    memcpy(k.outcome, seated, trial_pod_count(&t));
-    bool whole = pack(&k, greedy, ranking);
-    c->steps += steps_of(&k);
+    struct cheapest *c = s->c;
+    struct trial t = start(s);
+    uint64_t before = packer_steps(k);
+    bool whole = packer_run(k, &t, s->effort - s->steps, s->now);
+    if (whole) {
+        uint32_t *left = ARENA_ARRAY(s->spare, uint32_t, c->count), count = 0;
+        for (uint32_t i = 0; i < c->count; i++)
+            if (s->now[s->ranking[i]] != OUTCOME_PLACED)
+                left[count++] = s->ranking[i];
+        whole = greedy_run(&t, c->options, c->closed, left, count, s->now);
+    }
+    s->steps += t.asked + packer_steps(k) - before;
+    s->specs = t.specs;
     if (whole)
-        keep_better(c, ranking, best, &t, k.outcome);
+        keep_better(s, &t);
     return whole;
+}
+
+static bool improve(struct search *s, const struct trial *greedy)
+{
+    struct cheapest *c = s->c;
+    if (s->effort <= s->steps)
+        return false;
+    if (!all_placed(c, s->outcome) && !try_priority(s))
+        return false;
+    if (greedy->claim_count == 0)
+        return true;
+    struct packer k = {.options = c->options, .queue = c->queue, .count = c->count,
+                       .greedy = greedy};
+    struct trial t = start(s);
+    packer_init(&k, &c->plan->arena, &t);
+    s->specs = t.specs;
+    for (uint32_t i = 0; i < RUNS; i++)
+        if (s->effort <= s->steps || !try_packing(s, &k))
+            return false;
+    return true;
 }
 
 bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out)
 {
     struct arena *a = &c->plan->arena;
     uint32_t pods = trial_pod_count(t);
-    uint64_t effort = c->options->effort != 0 ? c->options->effort : DEFAULT_EFFORT;
     uint8_t *seated = ARENA_ARRAY(a, uint8_t, pods);
     memcpy(seated, outcome_out, pods);
     bool whole = greedy_run(t, c->options, c->closed, c->queue, c->count, outcome_out);
     c->steps = t->asked;
-    if (!whole)
-        return false;
-    const uint32_t *ranking = by_priority(c, t);
+    if (!whole || c->count == 0)
+        return whole;
     struct trial greedy = *t;
-    struct best best = {t, outcome_out, judge(c, t, outcome_out)};
-    uint64_t limit = effort;
-    if (!all_placed(c, outcome_out))
-        whole = limit > greedy.asked && try_priority(c, ranking, &best, seated);
-    if (greedy.claim_count != 0)
-        whole &= limit > c->steps - greedy.asked &&
-                 try_packing(c, ranking, &best, &greedy, seated,
-                             limit - (c->steps - greedy.asked));
+    struct search s = {.c = c, .ranking = by_priority(c, t), .best = t, .outcome = outcome_out,
+                       .worth = judge(c, t, outcome_out), .seated = seated,
+                       .now = ARENA_ARRAY(a, uint8_t, pods),
+                       .arena = mem_new(sizeof(struct arena)),
+                       .spare = mem_new(sizeof(struct arena)),
+                       .effort = c->options->effort != 0 ? c->options->effort : DEFAULT_EFFORT};
+    arena_init(s.arena, 64 << 10);
+    arena_init(s.spare, 64 << 10);
+    s.specs = t->specs;
+    whole = improve(&s, &greedy);
+    t->specs = s.specs;
+    c->steps += s.steps;
+    c->plan->trial_arena = s.arena;
+    arena_release(s.spare);
+    free(s.spare);
     return whole;
 }

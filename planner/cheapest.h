@@ -1,16 +1,16 @@
 /* cheapest: greedy's plan, made cheaper.
  *
- * Plans are compared in this order: pods placed, from the highest priority down; then price. The first
- * is greedy's; another takes its place only when it is better, so at equal pods and price greedy's
- * stays, with the preferences that it keeps. Every plan is made by asking a trial, as greedy does: no
- * rule is broken for a price.
+ * Plans are compared in this order: pods placed, from the highest priority down; then, for the same
+ * pods, price. The first is greedy's; another takes its place only when it is better, so at equal pods
+ * and price greedy's stays, with the preferences that it keeps. Every plan is made by asking a trial,
+ * as greedy does: no rule is broken for a price.
  *
  * Others that are tried:
  * - greedy's order with the highest priority first, when greedy has left pods out;
- * - pods that greedy put on nodes stay there, and for the rest machines are bought one at a time, the
- *   one whose filling (packing/fill.h) wastes least of its price first.
+ * - pods that greedy put on nodes stay there, and for the rest machines are bought one at a time, over
+ *   and over with what was learned (packing/packer.h).
  *
- * Bounded by steps, never by the clock: a step is a question to a trial, or LOOKS lots looked at. */
+ * Bounded by steps, never by the clock: questions to trials, and lots that were looked at. */
 #ifndef PLANNER_CHEAPEST_H
 #define PLANNER_CHEAPEST_H
 
@@ -22,8 +22,8 @@ struct cheapest {
     const uint64_t *closed; /* see greedy_run */
     const uint32_t *queue;  /* numbers of the trial's pods, in greedy's order */
     uint32_t count;
-    /* A new trial as greedy's was before its first pod of the queue. */
-    void (*start)(void *user, struct trial *out);
+    /* A new trial, in an arena of its own, as greedy's was before its first pod of the queue. */
+    void (*start)(void *user, struct arena *a, struct trial *out);
     void *user;
     uint64_t steps; /* of all plans that were tried */
 };

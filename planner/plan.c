@@ -229,9 +229,9 @@ static int failed_order(const void *a, const void *b)
 
 /* --- the search --- */
 
-static void start_trial(struct solving *s, struct trial *t)
+static void start_trial(struct solving *s, struct arena *a, struct trial *t)
 {
-    trial_init(t, &s->p->arena, s->w);
+    trial_init(t, a, s->w);
     t->best_effort = s->o->best_effort_min_values;
     t->fallback = s->o->reserved_mode == RESERVED_FALLBACK;
     for (uint32_t i = 0; i < s->o->credit_count; i++)
@@ -250,11 +250,10 @@ static void lift_moving(struct solving *s, struct trial *t)
 }
 
 /* Another trial as the first was before the search: equal pods are seated equally. */
-static void start_again(void *user, struct trial *t)
+static void start_again(void *user, struct arena *a, struct trial *t)
 {
     struct solving *s = user;
-    struct arena *a = &s->p->arena;
-    start_trial(s, t);
+    start_trial(s, a, t);
     lift_moving(s, t);
     if (s->o->places == NULL)
         return;
@@ -299,7 +298,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     p->syms = symtab_new_local(w->syms, &p->arena);
     struct solving s = {.p = p, .w = w, .o = o};
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
-    start_trial(&s, &s.trial);
+    start_trial(&s, &p->arena, &s.trial);
     uint32_t pods = trial_pod_count(&s.trial);
     s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);
     s.queue = ARENA_ARRAY(&p->arena, uint32_t, pods);
@@ -334,6 +333,9 @@ void plan_free(struct plan *p)
 {
     if (p == NULL)
         return;
+    if (p->trial_arena != NULL)
+        arena_release(p->trial_arena);
+    free(p->trial_arena);
     arena_release(&p->arena);
     free(p);
 }

@@ -96,6 +96,7 @@ struct plan_closed { /* a pool that is asked, and can buy nothing */
 
 struct plan {
     struct arena arena;
+    struct arena *trial_arena; /* what the search made apart; or NULL */
     const struct world *world;
     struct symtab *syms; /* the world's, and what the plan had to name itself: read symbols with it */
     const struct plan_claim *claims;

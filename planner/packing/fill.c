@@ -1,8 +1,8 @@
 #include "planner/packing/fill.h"
 
-void fill_init(struct fill *f, const struct stock *s, double bulk)
+void fill_init(struct fill *f, const struct stock *s)
 {
-    *f = (struct fill){.stock = s, .bulk = bulk};
+    *f = (struct fill){.stock = s};
     f->left = ARENA_ARRAY(s->arena, double, s->column_count);
     f->per = ARENA_ARRAY(s->arena, double, s->column_count);
     f->open = ARENA_ARRAY(s->arena, uint32_t, s->lot_count);
@@ -75,10 +75,11 @@ static uint32_t portion(const struct fill *f, uint32_t lot, uint32_t room)
     return there < count ? there : count;
 }
 
-bool fill_next(struct fill *f, uint32_t *lot_out, uint32_t *count_out)
+/* The lot with most value for its share, of those in the groups (0: all), or UINT32_MAX. */
+static uint32_t best_lot(struct fill *f, uint64_t groups, uint32_t *room_out)
 {
     const struct stock *s = f->stock;
-    uint32_t kept = 0, best = UINT32_MAX, best_room = 0;
+    uint32_t kept = 0, best = UINT32_MAX;
     double best_score = 0;
     f->looks += f->open_count;
     for (uint32_t i = 0; i < f->open_count; i++) {
@@ -90,17 +91,27 @@ bool fill_next(struct fill *f, uint32_t *lot_out, uint32_t *count_out)
             continue;
         f->open[kept++] = f->open[i];
         double score = l->value / (share + 1e-12) * (1 + f->bulk * share);
-        if (score > best_score * (1 + 1e-9)) {
-            best_score = score;
-            best = f->open[kept - 1];
-            best_room = room;
-        }
+        if ((groups != 0 && (l->caps & groups) == 0) || score <= best_score * (1 + 1e-9))
+            continue;
+        best_score = score;
+        best = f->open[kept - 1];
+        *room_out = room;
     }
     f->open_count = kept;
+    return best;
+}
+
+bool fill_next(struct fill *f, uint32_t *lot_out, uint32_t *count_out)
+{
+    uint32_t room = 0, best = UINT32_MAX;
+    if (f->value <= 0 && f->seed != 0)
+        best = best_lot(f, f->seed, &room);
+    if (best == UINT32_MAX)
+        best = best_lot(f, 0, &room);
     if (best == UINT32_MAX)
         return false;
     *lot_out = best;
-    *count_out = portion(f, best, best_room);
+    *count_out = portion(f, best, room);
     take(f, best, *count_out);
     return true;
 }

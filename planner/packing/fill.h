@@ -17,12 +17,14 @@ struct fill {
     uint32_t open_count;
     uint32_t *taken;          /* by lot: proposed, and not yet committed */
     double bulk;              /* preference for large pods; 0: none */
+    uint64_t seed;            /* the first pod is of this group, if one of it fits; 0: any */
     double value;
     uint64_t looks;           /* lots looked at, ever */
 };
 
-void fill_init(struct fill *f, const struct stock *s, double bulk);
-/* A machine of the product with requests on it already (by column of the world; NULL: none). */
+void fill_init(struct fill *f, const struct stock *s);
+/* A machine of the product with requests on it already (by column of the world; NULL: none), for which
+ * `bulk` and `seed` hold as they are. */
 void fill_begin(struct fill *f, const struct product *p, const amount *requests);
 /* So many of a lot go on; false when nothing more fits. */
 bool fill_next(struct fill *f, uint32_t *lot_out, uint32_t *count_out);

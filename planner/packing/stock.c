@@ -377,11 +377,12 @@ static void finish_products(struct building *b, const double *rates)
     s->product_count = kept;
 }
 
-bool stock_build(struct stock *s, struct trial *t, const struct stock_source *from)
+bool stock_build(struct stock *s, struct arena *a, struct trial *t,
+                 const struct stock_source *from)
 {
-    *s = (struct stock){.arena = t->arena, .trial = t,
+    *s = (struct stock){.arena = a, .trial = t, .world = t->world,
                         .ignore_preferences = from->ignore_preferences};
-    struct building b = {.s = s, .a = t->arena, .w = t->world};
+    struct building b = {.s = s, .a = a, .w = t->world};
     if (from->count == 0)
         return false;
     make_lots(&b, from->pods, from->count);

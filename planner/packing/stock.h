@@ -22,6 +22,7 @@ struct lot {
     uint64_t caps;      /* groups that limit how many of it are on a node */
     const double *size; /* by column of the stock */
     double value;       /* of one pod; 0: no product takes it */
+    double paid;        /* for pods that were put on machines, by their values, summed up */
 };
 
 struct product {
@@ -34,7 +35,8 @@ struct product {
 
 struct stock {
     struct arena *arena;
-    struct trial *trial;
+    struct trial *trial; /* while it is built */
+    const struct world *world;
     bool ignore_preferences;
     struct lot *lots; /* most valuable first */
     uint32_t lot_count;
@@ -52,14 +54,15 @@ struct stock_source {
     const uint32_t *pods; /* the trial's numbers, in the order in which equal ones are to come */
     uint32_t count;
 };
-/* False when there is nothing to buy for any of them. The same stock whatever the order of the input. */
-bool stock_build(struct stock *s, struct trial *t, const struct stock_source *from);
+/* Takes its memory from `a`. False when there is nothing to buy for any of them. The same stock whatever the order of the input. */
+bool stock_build(struct stock *s, struct arena *a, struct trial *t,
+                 const struct stock_source *from);
 
 /* The attempts of a class, in the order of trying. */
 static inline const struct attempt *stock_attempts(const struct stock *s, uint32_t class_id,
                                                    uint32_t *count_out)
 {
-    const struct classes *k = &s->trial->world->classes;
+    const struct classes *k = &s->world->classes;
     const struct pod_class *x = &k->items[class_id];
     *count_out = s->ignore_preferences ? x->strict_count : x->attempt_count;
     return &k->attempts[s->ignore_preferences ? x->first_strict : x->first_attempt];

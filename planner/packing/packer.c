@@ -1,0 +1,396 @@
+#include "planner/packing/packer.h"
+
+#include <math.h>
+
+#include "planner/greedy.h"
+
+enum { LOOKS = 64 }; /* lots looked at, that count as a step */
+static const double SAME = 1e-9;   /* prices that differ by less are equal, relative */
+static const double HOPE = 1.1;    /* what a product may promise more than in the run before */
+static const double LESSON = 0.5;  /* how much of what a run shows goes into the values */
+static const double DEAREST = 2.5; /* the most that a run shows */
+static const double BULKS[] = {0.2, 0.6, 0, 0.2};
+static const double CROWDS[] = {1.5, 1.1, 3, 1.5};
+
+struct bought {
+    uint32_t product;
+    uint32_t claim;
+};
+
+struct loaded {
+    uint32_t lot, count;
+};
+
+/* --- one pod --- */
+
+/* Whether the claim can be had for the product's price. */
+static bool still_sold(const struct packer *k, const struct product *p, uint32_t claim)
+{
+    const struct trial_claim *x = &k->t->claims[claim];
+    return bits_has(x->types, p->type) &&
+           specs_prices(&k->t->specs, x->spec)[p->type] <= p->price * (1 + SAME);
+}
+
+static const uint32_t NO_CLAIM = UINT32_MAX, NO_PRODUCT = UINT32_MAX;
+
+/* Whether the pod is to be left to an option that is asked before this one: it waits for a reservation
+ * there, or can have one now. */
+static bool waits_elsewhere(struct packer *k, uint32_t option, uint32_t pod, uint32_t class_id,
+                            const struct attempt *try)
+{
+    struct trial *t = k->t;
+    const struct option *o = t->world->options;
+    uint32_t mark = trial_mark(t);
+    bool waits = false;
+    if (t->fallback || t->world->types.reservation_count == 0)
+        return false;
+    for (uint32_t i = 0; i < option && !waits; i++) {
+        enum opening answer = trial_open(t, i, pod, class_id, try);
+        waits = answer == OPEN_RESERVED ||
+                (answer == OPEN_YES && o[i].pool->weight > o[option].pool->weight);
+        trial_undo(t, mark);
+    }
+    return waits;
+}
+
+/* Opens a claim with the pod. */
+static enum opening open_claim(struct packer *k, uint32_t option, uint32_t pod, uint32_t class_id,
+                               const struct attempt *try)
+{
+    if (waits_elsewhere(k, option, pod, class_id, try))
+        return OPEN_RESERVED;
+    return trial_open(k->t, option, pod, class_id, try);
+}
+
+/* Pods of the lot are to wait for a reservation: they are left to greedy. */
+static void leave_waiting(struct packer *k, struct lot *l)
+{
+    for (uint32_t i = l->next; i < l->count; i++)
+        k->outcome[l->pods[i]] = OUTCOME_RESERVED;
+    l->next = l->count;
+}
+
+/* Puts the lot's next pod on the claim, or opens it. */
+static bool put(struct packer *k, const struct shop *shop, const struct product *p, struct lot *l,
+                uint32_t *claim)
+{
+    struct trial *t = k->t;
+    uint32_t count, pod = l->pods[l->next];
+    const struct attempt *try = stock_attempts(&shop->stock, l->class_id, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t mark = trial_mark(t);
+        if (try[i].soft && !t->world->soft_taints)
+            break;
+        if (*claim == NO_CLAIM) {
+            enum opening answer = open_claim(k, p->option, pod, l->class_id, &try[i]);
+            if (answer == OPEN_RESERVED) {
+                leave_waiting(k, l);
+                return false;
+            }
+            if (answer != OPEN_YES)
+                continue;
+            *claim = t->claim_count - 1;
+            if (still_sold(k, p, *claim))
+                return true;
+            *claim = NO_CLAIM;
+        } else {
+            uint32_t before = t->claims[*claim].spec;
+            if (trial_place_on_claim(t, *claim, pod, l->class_id, &try[i]) != ANSWER_YES)
+                continue;
+            if (t->claims[*claim].spec == before || still_sold(k, p, *claim))
+                return true;
+        }
+        trial_undo(t, mark);
+    }
+    return false;
+}
+
+/* --- one machine --- */
+
+/* Puts on the claim, or on a new one, what the fill proposes. */
+static uint32_t load(struct packer *k, struct shop *shop, const struct product *p, uint32_t claim)
+{
+    uint32_t lot, count;
+    shop->loaded_count = 0;
+    while (fill_next(&shop->fill, &lot, &count)) {
+        struct lot *l = &shop->stock.lots[lot];
+        uint32_t went = 0;
+        while (went < count && put(k, shop, p, l, &claim)) {
+            k->outcome[l->pods[l->next++]] = OUTCOME_PLACED;
+            went++;
+        }
+        fill_commit(&shop->fill, lot, count, went);
+        ARENA_PUSH(shop->stock.arena, shop->loaded, shop->loaded_count, shop->loaded_capacity,
+                   ((struct loaded){lot, went}));
+    }
+    return claim;
+}
+
+/* What the machine cost beside the value on it is noted with all that lies there. */
+static void note_paid(struct shop *shop, const struct product *p)
+{
+    double ratio = fmin(p->price / fmax(shop->fill.value, 1e-12), DEAREST);
+    for (uint32_t i = 0; i < shop->loaded_count; i++)
+        shop->stock.lots[shop->loaded[i].lot].paid += shop->loaded[i].count * ratio;
+}
+
+/* --- which machine --- */
+
+/* The group of which most machines are needed, as a set, and how many; 0 when none limits anything. */
+static uint64_t hardest_group(const struct stock *s, uint32_t *machines_out)
+{
+    uint64_t left[STOCK_CAPS] = {0}, most = 1;
+    uint32_t hardest = STOCK_CAPS;
+    if (s->cap_count == 0)
+        return 0;
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        for (uint64_t caps = s->lots[i].value > 0 ? s->lots[i].caps : 0; caps != 0; caps &= caps - 1)
+            left[__builtin_ctzll(caps)] += s->lots[i].count - s->lots[i].next;
+    for (uint32_t c = 0; c < s->cap_count; c++) {
+        uint64_t machines = (left[c] + s->cap[c] - 1) / s->cap[c];
+        if (machines > most) {
+            most = machines;
+            hardest = c;
+        }
+    }
+    *machines_out = (uint32_t)most;
+    return hardest < STOCK_CAPS ? UINT64_C(1) << hardest : 0;
+}
+
+/* Where many machines are needed anyway, for pods that do not bear one another, the rest is to be
+ * spread over them: a machine that holds much more than its part of all value would leave others empty.
+ * The price that no machine is to exceed; INFINITY: any may be bought. */
+static double crowded(struct packer *k, struct shop *shop)
+{
+    const struct stock *s = &shop->stock;
+    uint32_t machines = 0;
+    double value = 0;
+    shop->fill.seed = hardest_group(s, &machines);
+    if (shop->fill.seed == 0)
+        return INFINITY;
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        value += s->lots[i].value * (s->lots[i].count - s->lots[i].next);
+    return k->crowd * value / machines;
+}
+
+/* A tree over the products: at node 1 the one that promises most, at node n the better of nodes 2n and
+ * 2n + 1, products from node `leaves` on. */
+static void set_promise(struct shop *shop, uint32_t product, double promise)
+{
+    shop->promise[product] = promise;
+    for (uint32_t n = (shop->leaves + product) / 2; n > 0; n /= 2) {
+        uint32_t a = shop->tree[2 * n], b = shop->tree[2 * n + 1];
+        shop->tree[n] = b != NO_PRODUCT && (a == NO_PRODUCT || shop->promise[b] > shop->promise[a])
+                            ? b
+                            : a;
+    }
+}
+
+static uint32_t most_promising(const struct shop *shop, double price)
+{
+    const struct stock *s = &shop->stock;
+    uint32_t best = shop->tree[1];
+    if (best != NO_PRODUCT && s->products[best].price <= price)
+        return shop->promise[best] > 0 ? best : NO_PRODUCT;
+    best = NO_PRODUCT;
+    for (uint32_t i = 0; i < s->product_count; i++)
+        if (shop->promise[i] > 0 && s->products[i].price <= price &&
+            (best == NO_PRODUCT || shop->promise[i] > shop->promise[best]))
+            best = i;
+    return best;
+}
+
+/* The product that promises most now, at most at the price, or NO_PRODUCT. What was promised before
+ * only gets less. */
+static uint32_t best_product(struct shop *shop, double price)
+{
+    const struct stock *s = &shop->stock;
+    for (;;) {
+        uint32_t best = most_promising(shop, price);
+        if (best == NO_PRODUCT || shop->fresh[best])
+            return best;
+        shop->fresh[best] = true;
+        double value = fill_value(&shop->fill, &s->products[best]);
+        set_promise(shop, best, value / fmax(s->products[best].price, 1e-9));
+        if (shop->first[best] < 0)
+            shop->first[best] = shop->promise[best];
+    }
+}
+
+/* --- one run --- */
+
+uint64_t packer_steps(const struct packer *k)
+{
+    uint64_t looks = 0;
+    for (uint32_t i = 0; i < k->shop_count; i++)
+        looks += k->shops[i].fill.looks;
+    return looks / LOOKS;
+}
+
+static bool out_of_steps(const struct packer *k)
+{
+    const struct plan_options *o = k->options;
+    return k->t->asked + packer_steps(k) > k->limit || (o->stop != NULL && o->stop(o->user));
+}
+
+/* Buys until nobody who is left can be put anywhere. False: cut short. */
+static bool buy_all(struct packer *k, struct shop *shop)
+{
+    const struct stock *s = &shop->stock;
+    for (;;) {
+        uint32_t best = best_product(shop, crowded(k, shop));
+        if (best == NO_PRODUCT)
+            best = best_product(shop, INFINITY);
+        if (best == NO_PRODUCT)
+            return true;
+        if (out_of_steps(k))
+            return false;
+        const struct product *p = &s->products[best];
+        fill_begin(&shop->fill, p, NULL);
+        uint32_t claim = load(k, shop, p, NO_CLAIM);
+        if (claim == NO_CLAIM) {
+            set_promise(shop, best, -1);
+            continue;
+        }
+        note_paid(shop, p);
+        ARENA_PUSH(s->arena, shop->bought, shop->bought_count, shop->bought_capacity,
+                   ((struct bought){best, claim}));
+        memset(shop->fresh, 0, s->product_count * sizeof(*shop->fresh));
+    }
+}
+
+/* What was refused at first may be welcome now: spreading allows what it did not. */
+static void top_up(struct packer *k, struct shop *shop)
+{
+    shop->fill.seed = 0;
+    for (uint32_t i = 0; i < shop->bought_count; i++) {
+        const struct product *p = &shop->stock.products[shop->bought[i].product];
+        fill_begin(&shop->fill, p, k->t->claims[shop->bought[i].claim].requests);
+        load(k, shop, p, shop->bought[i].claim);
+    }
+}
+
+/* Who stands on a node in greedy's plan goes there first. */
+static void keep_on_nodes(struct packer *k)
+{
+    const struct trial *greedy = k->greedy;
+    const struct world *w = k->t->world;
+    for (uint32_t i = 0; i < greedy->step_count; i++) {
+        const struct trial_step *step = &greedy->steps[i];
+        if (step->kind != TRIAL_ON_NODE || k->outcome[step->pod] == OUTCOME_PLACED)
+            continue;
+        const struct pod_class *x = &w->classes.items[step->class_id];
+        bool strict = k->options->ignore_preferences;
+        uint32_t first = strict ? x->first_strict : x->first_attempt;
+        uint32_t count = strict ? x->strict_count : x->attempt_count;
+        for (uint32_t n = 0; n < count && k->outcome[step->pod] != OUTCOME_PLACED; n++) {
+            const struct attempt *try = &w->classes.attempts[first + n];
+            if (trial_ask_row(k->t, step->target, step->class_id, try) != ANSWER_YES ||
+                world_suits(w, try, w->profile_of[step->target], NULL) != FIT_YES)
+                continue;
+            trial_place_on_node(k->t, step->target, step->pod, step->class_id, try);
+            k->outcome[step->pod] = OUTCOME_PLACED;
+        }
+    }
+}
+
+/* Values by what the last run paid, its mean taken as right. */
+static void learn(struct stock *s)
+{
+    double paid = 0, value = 0;
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        struct lot *l = &s->lots[i];
+        l->paid += (l->count - l->next) * DEAREST; /* who was not placed at all */
+        paid += l->paid * l->value;
+        value += l->count * l->value;
+    }
+    for (uint32_t i = 0; i < s->lot_count && paid > 0; i++) {
+        struct lot *l = &s->lots[i];
+        double ratio = l->paid / l->count * value / paid;
+        l->value *= 1 + LESSON * (ratio - 1);
+    }
+}
+
+/* Pods that came to stand elsewhere are out of the lots: they are the first of each. */
+static void restock(const struct packer *k, struct shop *shop)
+{
+    struct stock *s = &shop->stock;
+    if (k->run != 0)
+        learn(s);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        struct lot *l = &s->lots[i];
+        l->paid = 0;
+        for (l->next = 0; l->next < l->count && k->outcome[l->pods[l->next]] != OUTCOME_NOT_REACHED;)
+            l->next++;
+    }
+    for (uint32_t i = 0; i < s->product_count; i++) {
+        bool known = k->run != 0 && shop->first[i] > 0;
+        set_promise(shop, i, known ? shop->first[i] * HOPE : s->products[i].bargain);
+        shop->first[i] = -1;
+        shop->fresh[i] = false;
+    }
+    shop->bought_count = 0;
+}
+
+bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outcome_out)
+{
+    k->t = t;
+    k->outcome = outcome_out;
+    k->limit = packer_steps(k) + limit;
+    k->crowd = CROWDS[k->run % COUNT_OF(CROWDS)];
+    keep_on_nodes(k);
+    for (uint32_t i = 0; i < k->shop_count; i++) {
+        struct shop *shop = &k->shops[i];
+        restock(k, shop);
+        shop->fill.bulk = BULKS[k->run % COUNT_OF(BULKS)];
+        if (!buy_all(k, shop))
+            return false;
+        top_up(k, shop);
+    }
+    k->run++;
+    return true;
+}
+
+/* --- what there is --- */
+
+static bool open_shop(struct shop *shop, struct arena *a, struct trial *t,
+                      const struct stock_source *from)
+{
+    if (!stock_build(&shop->stock, a, t, from))
+        return false;
+    fill_init(&shop->fill, &shop->stock);
+    shop->promise = ARENA_ARRAY(a, double, shop->stock.product_count);
+    shop->first = ARENA_ARRAY(a, double, shop->stock.product_count);
+    shop->fresh = ARENA_ARRAY(a, bool, shop->stock.product_count);
+    for (shop->leaves = 1; shop->leaves < shop->stock.product_count;)
+        shop->leaves *= 2;
+    shop->tree = ARENA_ARRAY(a, uint32_t, (size_t)shop->leaves * 2);
+    for (uint32_t i = 0; i < shop->leaves * 2; i++)
+        shop->tree[i] = i >= shop->leaves && i - shop->leaves < shop->stock.product_count
+                            ? i - shop->leaves
+                            : NO_PRODUCT;
+    return true;
+}
+
+void packer_init(struct packer *k, struct arena *a, struct trial *t)
+{
+    const struct world *w = t->world;
+    struct stock_source from = {.ignore_preferences = k->options->ignore_preferences};
+    uint32_t *left = ARENA_ARRAY(a, uint32_t, k->count);
+    k->t = t;
+    k->outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(t));
+    keep_on_nodes(k);
+    for (uint32_t i = 0; i < k->count; i++)
+        if (k->outcome[k->queue[i]] == OUTCOME_NOT_REACHED)
+            left[from.count++] = k->queue[i];
+    from.pods = left;
+    k->shops = ARENA_ARRAY(a, struct shop, w->option_count);
+    for (uint32_t end = 0; end < w->option_count;) {
+        from.first_option = end;
+        while (end < w->option_count &&
+               w->options[end].pool->weight == w->options[from.first_option].pool->weight)
+            end++;
+        from.end_option = end;
+        k->shop_count += open_shop(&k->shops[k->shop_count], a, t, &from);
+    }
+}
