@@ -305,6 +305,7 @@ static uint64_t row_suits(struct asked *q, uint32_t row)
             for (uint32_t i = 0; i < alternatives(k); i++) {
                 struct attempt try = *alternative(w, k, i);
                 try.soft = true;
+                try.where_count = 0; /* volumes are each pod's own, a suit is of many */
                 if (world_suits(w, &try, w->profile_of[row], NULL) == FIT_YES)
                     *suits |= UINT64_C(1) << suit;
             }
