@@ -52,6 +52,9 @@ type pool struct {
 	cpu    []string // of machines; nil: up to 32
 	weight int
 	labels map[string]string // of the machines
+	zones  []string          // nil: all
+	taint  string            // key of a taint that keeps pods off; "": none
+	limit  string            // CPUs of all its machines; "": no limit
 }
 
 func (p pool) object() *unstructured.Unstructured {
@@ -73,17 +76,24 @@ func (p pool) object() *unstructured.Unstructured {
 		requirements = append(requirements, map[string]any{
 			"key": "karpenter.kwok.sh/instance-cpu", "operator": "Lt", "values": []any{"33"}})
 	}
+	if p.zones != nil {
+		requirements = append(requirements, in(core.LabelTopologyZone, p.zones...))
+	}
 	labels := map[string]any{}
 	for key, value := range p.labels {
 		labels[key] = value
 	}
+	machine := map[string]any{
+		"nodeClassRef": map[string]any{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
+		"requirements": requirements,
+	}
+	if p.taint != "" {
+		machine["taints"] = []any{map[string]any{"key": p.taint, "effect": "NoSchedule"}}
+	}
 	spec := map[string]any{
 		"template": map[string]any{
 			"metadata": map[string]any{"labels": labels},
-			"spec": map[string]any{
-				"nodeClassRef": map[string]any{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "default"},
-				"requirements": requirements,
-			},
+			"spec":     machine,
 		},
 		"disruption": map[string]any{
 			"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty",
@@ -92,6 +102,9 @@ func (p pool) object() *unstructured.Unstructured {
 	}
 	if p.weight != 0 {
 		spec["weight"] = int64(p.weight)
+	}
+	if p.limit != "" {
+		spec["limits"] = map[string]any{"cpu": p.limit}
 	}
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool",
@@ -172,16 +185,23 @@ func (s shape) spec() core.PodSpec {
 	}
 }
 
-func (s shape) template() (*meta.LabelSelector, core.PodTemplateSpec) {
+// edit changes what pods ask for.
+type edit func(*core.PodSpec)
+
+func (s shape) template(edits ...edit) (*meta.LabelSelector, core.PodTemplateSpec) {
 	labels := map[string]string{"app": s.name}
+	spec := s.spec()
+	for _, change := range edits {
+		change(&spec)
+	}
 	return &meta.LabelSelector{MatchLabels: labels},
-		core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labels}, Spec: s.spec()}
+		core.PodTemplateSpec{ObjectMeta: meta.ObjectMeta{Labels: labels}, Spec: spec}
 }
 
 // deploy makes a Deployment in namespace default.
-func (f *fleet) deploy(ctx context.Context, s shape, replicas int) error {
+func (f *fleet) deploy(ctx context.Context, s shape, replicas int, edits ...edit) error {
 	count := int32(replicas)
-	selector, template := s.template()
+	selector, template := s.template(edits...)
 	_, err := f.Client().AppsV1().Deployments("default").Create(ctx, &apps.Deployment{
 		ObjectMeta: meta.ObjectMeta{Name: s.name, Labels: map[string]string{"by": "scenario"}},
 		Spec:       apps.DeploymentSpec{Replicas: &count, Selector: selector, Template: template},
@@ -189,9 +209,9 @@ func (f *fleet) deploy(ctx context.Context, s shape, replicas int) error {
 	return err
 }
 
-// daemons makes a DaemonSet in namespace default that runs on every node of a pool.
-func (f *fleet) daemons(ctx context.Context, s shape) error {
-	selector, template := s.template()
+// daemons makes a DaemonSet in namespace default that runs on every node of a pool that lets it.
+func (f *fleet) daemons(ctx context.Context, s shape, edits ...edit) error {
+	selector, template := s.template(edits...)
 	template.Spec.Affinity = &core.Affinity{NodeAffinity: &core.NodeAffinity{
 		RequiredDuringSchedulingIgnoredDuringExecution: &core.NodeSelector{NodeSelectorTerms: []core.NodeSelectorTerm{{
 			MatchExpressions: []core.NodeSelectorRequirement{{Key: poolLabel, Operator: core.NodeSelectorOpExists}},

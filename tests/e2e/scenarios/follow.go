@@ -103,7 +103,7 @@ type follower struct {
 }
 
 // follow starts to follow the plan on Stowage's page and the binds of namespace default, until the
-// context ends. The pods that wait must be there already.
+// context ends. The pods that wait must be there already; those that are bound already are not judged.
 func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	w := &follower{f: f, page: page, loading: newLoading()}
 	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
@@ -111,7 +111,9 @@ func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 		return nil, err
 	}
 	for i := range list.Items {
-		w.see(ctx, &list.Items[i])
+		pod := &list.Items[i]
+		w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
+		w.see(ctx, pod)
 	}
 	events, err := f.Client().CoreV1().Pods("default").Watch(ctx, meta.ListOptions{ResourceVersion: list.ResourceVersion})
 	if err != nil {
