@@ -16,7 +16,7 @@ import (
 )
 
 // mixedPods is how many pods come at once when STOWAGE_MIXED does not say it.
-const mixedPods = 600
+const mixedPods = 2000
 
 // Pods of every kind come at once, for several pools: each is bound, every hard rule holds, and no
 // machine is left without pods.
