@@ -176,6 +176,8 @@ func secretFiles(t *testing.T, c *ControlPlane) {
 func restarts(t *testing.T, c *ControlPlane) {
 	url, pid := c.URL(), c.Part(APIServer).Pid()
 	addNode(t, c, "n1", nil)
+	// kwok says once that a node is Ready: the restart must not swallow that.
+	must(t, c.Wait(t.Context(), "node", ready(c, "n1")))
 	must(t, c.Restart(t.Context(), APIServer))
 	if c.Part(APIServer).Pid() == pid || c.URL() != url {
 		t.Errorf("pid %d then %d, URL %s then %s", pid, c.Part(APIServer).Pid(), url, c.URL())
