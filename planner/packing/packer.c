@@ -179,7 +179,7 @@ static void set_promise(struct shop *shop, uint32_t product, double promise)
 {
     shop->promise[product] = promise;
     for (uint32_t n = (shop->leaves + product) / 2; n > 0; n /= 2) {
-        uint32_t a = shop->tree[2 * n], b = shop->tree[2 * n + 1];
+        uint32_t a = shop->tree[2 * (size_t)n], b = shop->tree[2 * (size_t)n + 1];
         shop->tree[n] = b != NO_PRODUCT && (a == NO_PRODUCT || shop->promise[b] > shop->promise[a])
                             ? b
                             : a;
