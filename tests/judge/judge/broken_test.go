@@ -2,6 +2,7 @@ package judge
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -251,6 +252,32 @@ func TestMissed(t *testing.T) {
 	}
 	if r := judged(t, pools+pod("p", "5", tolerates, "nodeSelector: {karpenter.sh/nodepool: tainted}"), up("p"), o); len(r.Missed) != 0 { // over the limit
 		t.Errorf("missed: %+v", r.Missed)
+	}
+}
+
+// A planned node counts against a pod given up only where the plan could have promised it: a pod that only one of the
+// claim's types takes would leave the claim one value where its pool wants two, whichever the cloud then gave.
+func TestMissedOnAPlannedNode(t *testing.T) {
+	both := func(pool string, more ...any) map[string]any {
+		c := claim("n", "a.small", "za", .10, "p")
+		c["requirements"] = []any{map[string]any{"key": cluster.Zone, "operator": "In", "values": []string{"za"}}}
+		return with(c, append([]any{"nodePool", pool, "instanceTypes", []string{"a.small", "a.large"}}, more...)...)
+	}
+	up := []any{map[string]any{"pod": "d/q", "reason": "NoFit"}}
+	taints := []any{map[string]any{"key": "t", "effect": "NoSchedule"}}
+	small := "nodeSelector: {node.kubernetes.io/instance-type: a.small, karpenter.sh/nodepool: %s}"
+	o := Options{All: true}
+	r := judged(t, pools+pod("p", "1", tolerates)+pod("q", "100m", tolerates, fmt.Sprintf(small, "tainted")), plan(claims{both("tainted", "taints", taints)}, nil, "unschedulable", up), o)
+	if len(r.Missed) != 0 {
+		t.Errorf("of two values one would be left: %+v", r.Missed)
+	}
+	r = judged(t, pools+pod("p", "1", tolerates)+pod("q", "100m", tolerates), plan(claims{both("tainted", "taints", taints)}, nil, "unschedulable", up), o)
+	if len(r.Missed) != 1 || r.Missed[0].Node != "n" {
+		t.Errorf("both types take it: %+v", r.Missed)
+	}
+	r = judged(t, pools+pod("p", "1")+pod("q", "100m", fmt.Sprintf(small, "default")), plan(claims{both("default")}, nil, "unschedulable", up), o)
+	if len(r.Missed) != 1 || r.Missed[0].Node != "n" {
+		t.Errorf("no minValues: %+v", r.Missed)
 	}
 }
 

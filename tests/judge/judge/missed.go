@@ -66,7 +66,7 @@ func shapeOf(p *v1.Pod) string {
 
 func wouldFit(env *real, w *world, c *cluster.Cluster, cat *cluster.Catalogue, pod *v1.Pod) *Missed {
 	for _, n := range w.nodes {
-		if v, _ := env.filter(pod, n.Name); v.ok() {
+		if v, _ := env.filter(pod, n.Name); v.ok() && promisable(w, n.Name, pod) {
 			return &Missed{Node: n.Name}
 		}
 	}
@@ -123,29 +123,75 @@ func wouldFit(env *real, w *world, c *cluster.Cluster, cat *cluster.Catalogue, p
 	return nil
 }
 
-// enoughValues says whether the types that suit the pod meet the pool's minValues.
-func enoughValues(cat *cluster.Catalogue, pool *cluster.NodePool, pod *v1.Pod) bool {
+// promisable says whether a plan could have promised the pod the node. One that stands can be promised as it is; a
+// planned one only if the listed types that would take the pod too, whichever the cloud gives, meet minValues.
+func promisable(w *world, node string, pod *v1.Pod) bool {
+	p, planned := w.promised[node]
+	if !planned || p.Pool == nil {
+		return true
+	}
 	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	load := requests(pod)
+	for _, key := range p.Claim.Pods {
+		if beside := w.pods[key]; beside != nil {
+			addTo(load, requests(beside), 1)
+		}
+	}
+	var left []*cluster.Type
+	for _, b := range p.Listed {
+		for _, o := range b.Offerings {
+			n := claimNode(node, p.Claim.NodePool, p.Claim.Requirements, p.Claim.Labels, p.Claim.Taints, chosen{b.Type, o})
+			free := amounts(b.Type.Allocatable())
+			for _, d := range daemonPods(w.daemons, n, nil) {
+				addTo(free, requests(d), -1)
+			}
+			if ok, _ := affinity.Match(n); ok && fits(load, free) {
+				left = append(left, b.Type)
+				break
+			}
+		}
+	}
+	return fewValues(p.Pool, left) == nil
+}
+
+// fewValues is the first minValues of the pool that the types do not meet, nil when they meet all.
+func fewValues(pool *cluster.NodePool, types []*cluster.Type) *shortage {
 	for _, q := range pool.Spec.Template.Spec.Requirements {
 		if q.MinValues == nil {
 			continue
 		}
 		distinct := map[string]bool{}
-		for _, t := range cat.Types {
-			for _, o := range t.Compatible(pool.Reqs()) {
-				n := claimNode("fresh", pool.Name, pool.Spec.Template.Spec.Requirements, defaultLabels(pool, pod), nil, chosen{t, o})
-				if ok, _ := affinity.Match(n); ok && fits(requests(pod), amounts(t.Allocatable())) {
-					for _, v := range t.Values()[cluster.NormalKey(q.Key)] {
-						distinct[v] = true
-					}
-				}
+		for _, t := range types {
+			for _, v := range t.Values()[cluster.NormalKey(q.Key)] {
+				distinct[v] = true
 			}
 		}
 		if len(distinct) < *q.MinValues {
-			return false
+			return &shortage{q.Key, len(distinct), *q.MinValues}
 		}
 	}
-	return true
+	return nil
+}
+
+type shortage struct {
+	Key        string
+	Have, Want int
+}
+
+// enoughValues says whether the types that suit the pod meet the pool's minValues.
+func enoughValues(cat *cluster.Catalogue, pool *cluster.NodePool, pod *v1.Pod) bool {
+	affinity := nodeaffinity.GetRequiredNodeAffinity(pod)
+	var suit []*cluster.Type
+	for _, t := range cat.Types {
+		for _, o := range t.Compatible(pool.Reqs()) {
+			n := claimNode("fresh", pool.Name, pool.Spec.Template.Spec.Requirements, defaultLabels(pool, pod), nil, chosen{t, o})
+			if ok, _ := affinity.Match(n); ok && fits(requests(pod), amounts(t.Allocatable())) {
+				suit = append(suit, t)
+				break
+			}
+		}
+	}
+	return fewValues(pool, suit) == nil
 }
 
 func fits(req, free map[string]float64) bool {

@@ -38,12 +38,20 @@ type world struct {
 	existing map[string]bool
 	deleting map[string]bool
 	planned  map[string]chosen // by claim name
+	promised map[string]promise
 }
 
 // chosen is what the cloud gave for a planned claim.
 type chosen struct {
 	Type     *cluster.Type
 	Offering *cluster.Offering
+}
+
+// promise is what a planned claim may still become, of which the cloud chose one.
+type promise struct {
+	Claim  *PlannedClaim
+	Pool   *cluster.NodePool // nil: none of this name
+	Listed []buyable
 }
 
 var ephemeral = []v1.Taint{
@@ -74,7 +82,7 @@ next:
 // build materialises input and plan. Everything wrong with the plan itself goes to r.PlanErrors.
 func build(c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, o Options, r *Report) *world {
 	w := &world{pods: map[string]*v1.Pod{}, never: map[string]string{}, must: map[string]bool{}, existing: map[string]bool{},
-		deleting: map[string]bool{}, planned: map[string]chosen{}, daemons: c.DaemonSets}
+		deleting: map[string]bool{}, planned: map[string]chosen{}, promised: map[string]promise{}, daemons: c.DaemonSets}
 	for _, x := range c.Other {
 		w.others = append(w.others, x.DeepCopyObject())
 	}
@@ -227,6 +235,7 @@ func (w *world) addPlanned(c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, 
 		}
 		pick := choose(got, o.Random, rng)
 		w.planned[pc.Name] = pick
+		w.promised[pc.Name] = promise{pc, pool, got}
 		w.nodes = append(w.nodes, claimNode(pc.Name, pc.NodePool, pc.Requirements, pc.Labels, pc.Taints, pick))
 	}
 }
@@ -296,19 +305,12 @@ func checkClaim(pc *PlannedClaim, pool *cluster.NodePool, cat *cluster.Catalogue
 		fail("Price", "plan says %v, cheapest listed offering costs %v", *pc.Price, low)
 	}
 	if pool != nil {
-		for _, q := range pool.Spec.Template.Spec.Requirements {
-			if q.MinValues == nil {
-				continue
-			}
-			distinct := map[string]bool{}
-			for _, b := range out {
-				for _, v := range b.Type.Values()[cluster.NormalKey(q.Key)] {
-					distinct[v] = true
-				}
-			}
-			if len(distinct) < *q.MinValues {
-				fail("MinValues", "%s has %d distinct values, NodePool wants %d", q.Key, len(distinct), *q.MinValues)
-			}
+		var types []*cluster.Type
+		for _, b := range out {
+			types = append(types, b.Type)
+		}
+		if few := fewValues(pool, types); few != nil {
+			fail("MinValues", "%s has %d distinct values, NodePool wants %d", few.Key, few.Have, few.Want)
 		}
 	}
 	return out
