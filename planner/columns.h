@@ -7,8 +7,8 @@
 #define PLANNER_COLUMNS_H
 
 #include "planner/buffers.h"
-#include "planner/option.h"
-#include "planner/overlays.h"
+#include "planner/supply/option.h"
+#include "planner/supply/overlays.h"
 #include "planner/world.h"
 
 /* What signatures can see of a node: labels that some of them ask for, and taints. */

@@ -7,7 +7,7 @@
 #define PLANNER_PLACES_H
 
 #include "base/share.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 struct place {
     struct span uid, ns, pod;   /* of the Pod */

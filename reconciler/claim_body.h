@@ -3,7 +3,7 @@
 #ifndef RECONCILER_CLAIM_BODY_H
 #define RECONCILER_CLAIM_BODY_H
 
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 /* <pool>-<8 letters of the hash of the pods' UIDs>, and "-<ordinal>" from ordinal 1 on. At most 63
  * bytes, as a label's value: a longer pool name is cut. */

@@ -17,7 +17,7 @@
 #include "base/share.h"
 #include "cloud/provider.h"
 #include "kube/api.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "reconciler/decision.h"
 #include "reconciler/measure.h"
 

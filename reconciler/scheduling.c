@@ -3,7 +3,7 @@
  * once a solve. */
 #include <stdlib.h>
 
-#include "planner/effective_zone.h"
+#include "planner/supply/effective_zone.h"
 #include "reconciler/stages.h"
 
 static const struct span CONTROLLER = SPAN_INIT("provisioner");

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "cloud/catalogue.h"
-#include "planner/plan_json.h"
-#include "planner/plan_table.h"
+#include "planner/plan/plan_json.h"
+#include "planner/plan/plan_table.h"
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/plan_command.h"

@@ -3,7 +3,7 @@
 #define SERVER_PLAN_COMMAND_H
 
 #include "planner/pods/default_spread.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 #include "server/input.h"
 
 struct planned_with { /* what is read before the first object */

@@ -6,7 +6,7 @@
 #define PLANNER_EXPLAIN_ANSWER_H
 
 #include "base/json.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 enum { ANSWER_LISTED = 8 }; /* names of a list; then "and N more" */
 

@@ -1,7 +1,7 @@
 /* The search has a log; taken back to just before the pod's own entry, it can be asked what it asked then. */
 #include "planner/explain/lines.h"
 #include "planner/explain/nodes.h"
-#include "planner/solution.h"
+#include "planner/plan/solution.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 #include "planner/explain/answer.h"
-#include "planner/wrap.h"
+#include "planner/plan/wrap.h"
 
 enum { HEAD_MAX = 24 }; /* longer ones do not push the others' text to the right */
 

@@ -1,6 +1,6 @@
 #include "planner/explain/words.h"
 
-#include "planner/solution.h"
+#include "planner/plan/solution.h"
 
 struct span words_take(struct plan *p, struct buf *b)
 {

@@ -2,8 +2,8 @@
 #ifndef PLANNER_EXPLAIN_WORDS_H
 #define PLANNER_EXPLAIN_WORDS_H
 
-#include "planner/plan.h"
-#include "planner/trial.h"
+#include "planner/plan/plan.h"
+#include "planner/search/trial.h"
 
 enum { WORDS_LISTED = 6 }; /* of a list; then "and N more" */
 

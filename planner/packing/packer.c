@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "planner/greedy.h"
+#include "planner/search/greedy.h"
 
 enum { LOOKS = 64 }; /* lots looked at, that count as a step */
 static const double SAME = 1e-9;   /* prices that differ by less are equal, relative */

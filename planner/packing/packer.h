@@ -9,7 +9,7 @@
 #define PLANNER_PACKING_PACKER_H
 
 #include "planner/packing/fill.h"
-#include "planner/plan.h"
+#include "planner/plan/plan.h"
 
 struct shop { /* options of one weight */
     struct stock stock;

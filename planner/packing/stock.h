@@ -10,7 +10,7 @@
 #ifndef PLANNER_PACKING_STOCK_H
 #define PLANNER_PACKING_STOCK_H
 
-#include "planner/trial.h"
+#include "planner/search/trial.h"
 
 enum { STOCK_CAPS = 64 };
 

@@ -5,7 +5,7 @@
 
 #include "check/check.h"
 #include "planner/pods/default_spread.h"
-#include "planner/plan_json.h"
+#include "planner/plan/plan_json.h"
 
 /* --- draws --- */
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "planner/effective_zone.h"
+#include "planner/supply/effective_zone.h"
 
 #define ZONE "topology.kubernetes.io/zone"
 #define BASE                                                                                       \

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "planner/plan_json.h"
-#include "planner/plan_table.h"
+#include "planner/plan/plan_json.h"
+#include "planner/plan/plan_table.h"
 
 #define FOLDER TESTS_DIR "/golden/plan/"
 

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "planner/plan_json.h"
+#include "planner/plan/plan_json.h"
 
 bool broken(struct check *k, const char *format, ...)
 {

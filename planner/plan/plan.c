@@ -1,0 +1,341 @@
+#include "planner/plan/plan.h"
+
+#include "planner/search/cheapest.h"
+
+#include <stdlib.h>
+
+const char *unschedulable_name(enum unschedulable_reason r)
+{
+    static const char *const names[UNSCHEDULABLE_COUNT] = {
+        [UNSCHEDULABLE] = "Unschedulable",
+        [UNSCHEDULABLE_RESERVED] = "ReservedOfferingUnavailable",
+        [UNSCHEDULABLE_DRA] = "DynamicResourcesNotSupported",
+        [UNSCHEDULABLE_NO_POOLS] = "NoNodePools",
+        [UNSCHEDULABLE_IGNORED] = "Ignored",
+        [UNSCHEDULABLE_NOT_REACHED] = "NotReached",
+    };
+    return names[r];
+}
+
+struct solving {
+    struct plan *p;
+    const struct world *w;
+    const struct plan_options *o;
+    struct trial trial;
+    uint32_t *moving; /* bound pods that are to stand elsewhere */
+    uint32_t moving_count;
+    uint32_t *queue;
+    uint32_t queued;
+    const uint32_t *admitted; /* the queue before any of it was seated */
+    uint32_t admitted_count;
+    uint8_t *outcome; /* by waiting pod */
+    uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
+    struct plan_unschedulable *failed;
+    uint32_t failed_count, failed_capacity;
+    uint32_t *left; /* by class: pods without a place */
+    struct plan_unschedulable *explained; /* by class; pod set when it is worked out */
+};
+
+static void fail(struct solving *s, struct plan_unschedulable why, const struct pod *pod)
+{
+    why.pod = pod;
+    ARENA_PUSH(&s->p->arena, s->failed, s->failed_count, s->failed_capacity, why);
+}
+
+/* --- who is in the pass --- */
+
+static uint32_t row_of(const struct world *w, const struct pod *bound)
+{
+    return (uint32_t)world_find_node(w, sym_text(w->syms, bound->node));
+}
+
+/* It stays where it is until it may move. */
+static bool stays(const struct solving *s, uint32_t index)
+{
+    const struct waiting_pod *x = trial_pod(&s->trial, index);
+    if (!x->bound || (trial_is_moved(&s->trial, index) && s->o->removed_for == REMOVAL_REPAIR))
+        return false;
+    return x->blocked || pod_do_not_disrupt(x->pod, s->o->now);
+}
+
+static void admit(struct solving *s, uint32_t index)
+{
+    const struct waiting_pod *x = trial_pod(&s->trial, index);
+    const struct pod_class *k = &s->w->classes.items[x->class_id];
+    struct plan_unschedulable why = {0};
+    if (stays(s, index))
+        return;
+    s->p->waiting++;
+    if (x->bound && x->pod->meta.deleted == 0)
+        s->moving[s->moving_count++] = index;
+    if (!x->bound && k->invalid.ptr != NULL) {
+        why.reason = UNSCHEDULABLE_IGNORED;
+        why.wanted = class_shuns_pools(k);
+        why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
+        fail(s, why, x->pod);
+    } else if (s->w->option_count == 0) {
+        why.reason = UNSCHEDULABLE_NO_POOLS;
+        why.message = SPAN("has no NodePool to go to: none is ready, dynamic and not being "
+                           "deleted. Fix: add a NodePool, or look at the conditions of those there");
+        fail(s, why, x->pod);
+    } else if (k->error.ptr != NULL) {
+        why.reason = UNSCHEDULABLE;
+        why.message = k->error;
+        fail(s, why, x->pod);
+    } else if (k->devices) {
+        why.reason = UNSCHEDULABLE_DRA;
+        why.message = SPAN("has resource claims, which are not planned for. Fix: ask for devices "
+                           "as extended resources");
+        fail(s, why, x->pod);
+    } else {
+        s->queue[s->queued++] = index;
+    }
+}
+
+/* --- what is removed --- */
+
+/* Its pool's consolidateAfter is not over since the last pod came or went (disruption 13.4). */
+static bool is_settling(const struct world *w, uint32_t row, wall_ms now)
+{
+    const struct world_node *n = &w->nodes[row];
+    const struct node_pool *pool = NULL;
+    for (uint32_t i = 0; n->pool >= 0 && i < w->option_count; i++)
+        if (w->options[i].pool == w->pools[n->pool])
+            pool = w->options[i].pool;
+    if (pool == NULL || n->claim == NULL || !pool->has_consolidate_after)
+        return false;
+    const struct condition *c = conditions_find(n->claim->conditions, SPAN("Initialized"));
+    if (c == NULL || c->status != CONDITION_TRUE)
+        return false;
+    wall_ms since = n->claim->last_pod_event != 0 ? n->claim->last_pod_event : c->transition;
+    return now - since < pool->consolidate_after;
+}
+
+/* The rows that take no pod of a removed node; NULL: none. */
+static const uint64_t *closed_rows(struct solving *s)
+{
+    if (s->o->removed_count == 0 || s->o->removed_for != REMOVAL_CONSOLIDATION)
+        return NULL;
+    uint64_t *closed = ARENA_ARRAY(&s->p->arena, uint64_t, bits_words(s->w->node_count));
+    for (uint32_t row = 0; row < s->w->node_count; row++)
+        if (is_settling(s->w, row, s->o->now))
+            bits_add(closed, row);
+    return closed;
+}
+
+/* --- what came of it --- */
+
+static struct plan_unschedulable explained(struct solving *s, const struct waiting_pod *x,
+                                           enum outcome outcome)
+{
+    if (outcome == OUTCOME_NOT_REACHED)
+        return (struct plan_unschedulable){
+            .reason = UNSCHEDULABLE_NOT_REACHED,
+            .message = SPAN("was not looked at: the search was stopped before its turn. Fix: plan "
+                            "again with more time")};
+    if (outcome == OUTCOME_MIN_VALUES)
+        return (struct plan_unschedulable){
+            .reason = UNSCHEDULABLE,
+            .message = arena_printf(
+                &s->p->arena,
+                "didn't schedule because NodePool couldn't meet minValues requirements once its "
+                "types were cut to the %u cheapest. Fix: raise --max-instance-types, or lower "
+                "minValues",
+                solution_most_types(s->o))};
+    struct plan_unschedulable *why = &s->explained[x->class_id];
+    if (why->pod == NULL) {
+        solution_explain(s->p, &s->trial, x->class_id, s->left[x->class_id], outcome, why);
+        why->pod = x->pod;
+    }
+    return *why;
+}
+
+static struct span claim_name(struct solving *s, const struct option *o, uint32_t *ordinal)
+{
+    for (;;) {
+        struct span name = arena_printf(&s->p->arena, "%.*s-%u", SPAN_ARG(option_name(o)),
+                                        ++*ordinal);
+        if (world_find_node(s->w, name) < 0 && world_find_claim(s->w, name) < 0)
+            return name;
+    }
+}
+
+/* A claim whose list of types, cut to what may be listed, breaks minValues is not made (5.1). */
+static void build_claims(struct solving *s)
+{
+    struct plan *p = s->p;
+    struct trial *t = &s->trial;
+    struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
+    uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
+    struct solution_lists lists;
+    solution_lists_init(&lists, p, t);
+    s->claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
+    p->claims = claims;
+    for (uint32_t i = 0; i < t->claim_count; i++) {
+        uint32_t option = t->specs.items[t->claims[i].spec].option;
+        struct plan_claim *c = &claims[p->claim_count];
+        if (!solution_claim(p, t, &lists, s->o, i, c))
+            continue;
+        c->name = claim_name(s, &s->w->options[option], &ordinals[option]);
+        c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
+        s->claim_at[i] = ++p->claim_count;
+    }
+}
+
+/* The log has every placement in the order of the search, which is one in which the scheduler can
+ * bind them: nothing that comes later is needed by what came before. */
+static void build_placements(struct solving *s)
+{
+    struct plan *p = s->p;
+    const struct trial *t = &s->trial;
+    struct plan_claim *claims = (struct plan_claim *)p->claims;
+    uint32_t *node_of_row = ARENA_ARRAY(&p->arena, uint32_t, s->w->node_count); /* pods */
+    uint32_t nodes = 0;
+    for (uint32_t i = 0; i < t->step_count; i++)
+        if (t->steps[i].kind == TRIAL_ON_NODE)
+            nodes += node_of_row[t->steps[i].target]++ == 0;
+    struct plan_node *list = ARENA_ARRAY(&p->arena, struct plan_node, nodes);
+    p->nodes = list;
+    for (uint32_t row = 0; row < s->w->node_count; row++) {
+        if (node_of_row[row] == 0)
+            continue;
+        list[p->node_count] = (struct plan_node){
+            .row = row, .pods = ARENA_ARRAY(&p->arena, const struct pod *, node_of_row[row])};
+        node_of_row[row] = p->node_count++;
+    }
+    for (uint32_t i = 0; i < t->step_count; i++) {
+        const struct trial_step *step = &t->steps[i];
+        if (step->kind == TRIAL_NODE_GONE)
+            continue;
+        const struct pod *pod = trial_pod(t, step->pod)->pod;
+        if (step->kind == TRIAL_ON_NODE) {
+            struct plan_node *n = &list[node_of_row[step->target]];
+            ((const struct pod **)n->pods)[n->pod_count++] = pod;
+        } else if (s->claim_at[step->target] != 0) {
+            struct plan_claim *c = &claims[s->claim_at[step->target] - 1];
+            ((const struct pod **)c->pods)[c->pod_count++] = pod;
+        } else {
+            s->outcome[step->pod] = OUTCOME_MIN_VALUES;
+        }
+    }
+}
+
+static int failed_order(const void *a, const void *b)
+{
+    const struct plan_unschedulable *x = a, *y = b;
+    int order = span_cmp(x->pod->meta.ns, y->pod->meta.ns);
+    return order != 0 ? order : span_cmp(x->pod->meta.name, y->pod->meta.name);
+}
+
+/* --- the search --- */
+
+static void start_trial(struct solving *s, struct arena *a, struct trial *t)
+{
+    trial_init(t, a, s->w);
+    t->best_effort = s->o->best_effort_min_values;
+    t->fallback = s->o->reserved_mode == RESERVED_FALLBACK;
+    for (uint32_t i = 0; i < s->o->credit_count; i++)
+        trial_credit(t, s->o->credits[i].id, s->o->credits[i].count);
+    for (uint32_t i = 0; i < s->o->removed_count; i++)
+        trial_remove_node(t, s->o->removed[i]);
+}
+
+/* Who moves is counted where it comes to stand. */
+static void lift_moving(struct solving *s, struct trial *t)
+{
+    for (uint32_t i = 0; i < s->moving_count; i++) {
+        const struct waiting_pod *x = trial_pod(t, s->moving[i]);
+        tally_move_row(&t->tally, &s->w->classes.items[x->class_id], row_of(s->w, x->pod), -1);
+    }
+}
+
+/* Another trial as the first was before the search: equal pods are seated equally. */
+static void start_again(void *user, struct arena *a, struct trial *t)
+{
+    struct solving *s = user;
+    start_trial(s, a, t);
+    lift_moving(s, t);
+    if (s->o->places == NULL)
+        return;
+    uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count);
+    memcpy(queue, s->admitted, s->admitted_count * sizeof(*queue));
+    greedy_seat(t, s->o->places, queue, s->admitted_count,
+                ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+}
+
+static void seat(struct solving *s)
+{
+    uint32_t *admitted = ARENA_ARRAY(&s->p->arena, uint32_t, s->queued);
+    memcpy(admitted, s->queue, s->queued * sizeof(*admitted));
+    s->admitted = admitted;
+    s->admitted_count = s->queued;
+    s->queued = greedy_seat(&s->trial, s->o->places, s->queue, s->queued, s->outcome);
+}
+
+static void search(struct solving *s)
+{
+    struct plan *p = s->p;
+    greedy_order(&s->trial, &p->arena, s->queue, s->queued);
+    lift_moving(s, &s->trial);
+    if (s->o->places != NULL && s->queued != 0)
+        seat(s);
+    struct cheapest c = {.plan = p, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
+                         .count = s->queued, .start = start_again, .user = s};
+    if (s->o->search == SEARCH_CHEAPEST) {
+        p->complete = cheapest_run(&c, &s->trial, s->outcome);
+        p->steps = c.steps;
+    } else {
+        p->complete = greedy_run(&s->trial, s->o, c.closed, s->queue, s->queued, s->outcome);
+        p->steps = s->trial.asked;
+    }
+}
+
+struct plan *plan_solve(const struct world *w, const struct plan_options *o)
+{
+    struct plan *p = mem_new(sizeof(*p));
+    arena_init(&p->arena, 64 << 10);
+    p->world = w;
+    p->syms = symtab_new_local(w->syms, &p->arena);
+    struct solving s = {.p = p, .w = w, .o = o};
+    s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
+    start_trial(&s, &p->arena, &s.trial);
+    uint32_t pods = trial_pod_count(&s.trial);
+    s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);
+    s.queue = ARENA_ARRAY(&p->arena, uint32_t, pods);
+    s.outcome = ARENA_ARRAY(&p->arena, uint8_t, pods);
+    for (uint32_t i = 0; i < pods; i++)
+        admit(&s, i);
+    search(&s);
+
+    build_claims(&s);
+    build_placements(&s);
+    solution_cost(p, &s.trial, o->no_bound);
+    s.left = ARENA_ARRAY(&p->arena, uint32_t, w->classes.count);
+    for (uint32_t i = 0; i < s.queued; i++)
+        s.left[trial_pod(&s.trial, s.queue[i])->class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
+    for (uint32_t i = 0; i < s.queued; i++) {
+        const struct waiting_pod *x = trial_pod(&s.trial, s.queue[i]);
+        enum outcome outcome = s.outcome[s.queue[i]];
+        if (outcome != OUTCOME_PLACED)
+            fail(&s, explained(&s, x, outcome), x->pod);
+    }
+    if (s.failed_count != 0)
+        qsort(s.failed, s.failed_count, sizeof(*s.failed), failed_order);
+    solution_closed(p, &s.trial);
+    p->trial = ARENA_NEW(&p->arena, struct trial);
+    *p->trial = s.trial;
+    p->unschedulable = s.failed;
+    p->unschedulable_count = s.failed_count;
+    return p;
+}
+
+void plan_free(struct plan *p)
+{
+    if (p == NULL)
+        return;
+    if (p->trial_arena != NULL)
+        arena_release(p->trial_arena);
+    free(p->trial_arena);
+    arena_release(&p->arena);
+    free(p);
+}

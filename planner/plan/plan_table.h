@@ -1,0 +1,15 @@
+/* plan_table: a plan for a person at a terminal: the answer first, then what to buy, what to use and
+ * what has no place and why. No colour; no line is wider than `width` unless one word is. */
+#ifndef PLANNER_PLAN_PLAN_TABLE_H
+#define PLANNER_PLAN_PLAN_TABLE_H
+
+#include "planner/plan/plan.h"
+
+struct plan_table_options {
+    uint32_t width; /* columns; 0: 80 */
+    bool verbose;   /* also runner-up types, steps and the chain of each reason */
+};
+
+void plan_table(struct buf *out, const struct plan *p, const struct plan_table_options *o);
+
+#endif

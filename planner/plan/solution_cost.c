@@ -1,0 +1,75 @@
+/* Price of the fleet (plan-contract 6), and what a person should know about it. */
+#include "planner/plan/solution.h"
+
+#include <math.h>
+
+/* A handful: the list is copied each time. */
+static void warn(struct plan *p, struct span text)
+{
+    struct span *list = ARENA_ARRAY(&p->arena, struct span, (size_t)p->warning_count + 1);
+    if (p->warning_count != 0)
+        memcpy(list, p->warnings, p->warning_count * sizeof(*list));
+    list[p->warning_count++] = text;
+    p->warnings = list;
+}
+
+static void warn_overlays(struct plan *p, const struct world *w)
+{
+    for (uint32_t i = 0; i < w->overlaid.fault_count; i++)
+        warn(p, arena_printf(&p->arena, "NodeOverlay %.*s has no effect: %.*s",
+                                      SPAN_ARG(w->overlaid.faults[i].overlay->meta.name),
+                                      SPAN_ARG(w->overlaid.faults[i].why)));
+}
+
+static void warn_buffers(struct plan *p, const struct world *w)
+{
+    for (uint32_t i = 0; i < w->buffers.fault_count; i++) {
+        const struct buffer_fault *f = &w->buffers.faults[i];
+        warn(p, arena_printf(&p->arena, "CapacityBuffer %.*s/%.*s has no pods: %.*s",
+                             SPAN_ARG(f->buffer->meta.ns), SPAN_ARG(f->buffer->meta.name),
+                             SPAN_ARG(f->why)));
+    }
+}
+
+static void warn_unpriced(struct plan *p, const struct trial *t)
+{
+    enum { NAMED = 5 };
+    const struct world *w = t->world;
+    struct buf b = {0};
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        const struct world_node *n = &w->nodes[row];
+        if (!isnan(n->price) || trial_is_gone(t, row))
+            continue;
+        if (count++ < NAMED)
+            buf_addf(&b, "%s%.*s", count > 1 ? ", " : "", SPAN_ARG(n->name));
+    }
+    if (count > NAMED)
+        buf_addf(&b, " and %u more", count - NAMED);
+    if (count != 0) {
+        warn(p, arena_printf(&p->arena,
+                             "no offering has the instance type, zone and capacity type of %s "
+                             "%.*s: not in the cost; add it to the instance types",
+                             count == 1 ? "node" : "nodes", SPAN_ARG(buf_span(&b))));
+    }
+    buf_release(&b);
+}
+
+void solution_cost(struct plan *p, struct trial *t, bool no_bound)
+{
+    const struct world *w = t->world;
+    p->cost_before = 0;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (!w->nodes[row].leaving && !isnan(w->nodes[row].price))
+            p->cost_before += w->nodes[row].price;
+    p->cost_after = 0;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (!trial_is_gone(t, row) && !isnan(w->nodes[row].price))
+            p->cost_after += w->nodes[row].price;
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
+    p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
+    warn_overlays(p, w);
+    warn_buffers(p, w);
+    warn_unpriced(p, t);
+}

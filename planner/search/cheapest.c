@@ -1,0 +1,252 @@
+#include "planner/search/cheapest.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "planner/packing/packer.h"
+
+enum { RUNS = 24 }; /* of the packer */
+static const uint64_t DEFAULT_EFFORT = 400000;
+static const double SAME = 1e-9; /* prices that differ by less are equal, relative */
+
+/* --- which plan is better --- */
+
+struct worth {
+    double price;   /* of claims whose price is known */
+    uint32_t unpriced;
+};
+
+/* A claim that would not be made takes its pods with it. */
+static void drop_claim(const struct trial *t, uint32_t claim, uint8_t *outcome)
+{
+    for (uint32_t i = 0; i < t->step_count; i++)
+        if (t->steps[i].target == claim &&
+            (t->steps[i].kind == TRIAL_ON_CLAIM || t->steps[i].kind == TRIAL_OPENED))
+            outcome[t->steps[i].pod] = OUTCOME_MIN_VALUES;
+}
+
+/* The least price of the types that hold it, where nothing but that decides. */
+static double plain_price(struct trial *t, uint32_t claim)
+{
+    const uint64_t *types = trial_claim_types(t, claim);
+    const double *prices = specs_prices(&t->specs, t->claims[claim].spec);
+    double least = INFINITY;
+    for (BITS_EACH(type, types, t->world->types.words))
+        if (prices[type] < least)
+            least = prices[type];
+    return least < (double)INFINITY ? least : NAN;
+}
+
+static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
+{
+    struct worth w = {0};
+    struct plan page = {.world = c->plan->world, .syms = c->plan->syms}; /* to write on */
+    struct solution_lists lists = {0};
+    arena_init(&page.arena, 64 << 10);
+    for (uint32_t i = 0; i < t->claim_count; i++) {
+        const struct option *o = &t->world->options[t->specs.items[t->claims[i].spec].option];
+        double price;
+        bool plain = o->least_count == 0 && t->world->types.reservation_count == 0;
+        if (!plain && lists.prices == NULL)
+            solution_lists_init(&lists, &page, t);
+        if (plain)
+            price = plain_price(t, i);
+        else if (!solution_price(&page, t, &lists, c->options, i, &price)) {
+            drop_claim(t, i, outcome);
+            continue;
+        }
+        if (isnan(price))
+            w.unpriced++;
+        else
+            w.price += price;
+    }
+    arena_release(&page.arena);
+    return w;
+}
+
+struct ranked {
+    int32_t priority;
+    uint32_t pod, place;
+};
+
+static int ranked_order(const void *x, const void *y)
+{
+    const struct ranked *a = x, *b = y;
+    if (a->priority != b->priority)
+        return a->priority > b->priority ? -1 : 1;
+    return (a->place > b->place) - (a->place < b->place);
+}
+
+/* The queue with the highest priority first. */
+static uint32_t *by_priority(const struct cheapest *c, const struct trial *t)
+{
+    struct arena *a = &c->plan->arena;
+    struct ranked *list = ARENA_ARRAY(a, struct ranked, c->count);
+    uint32_t *out = ARENA_ARRAY(a, uint32_t, c->count);
+    for (uint32_t i = 0; i < c->count; i++)
+        list[i] = (struct ranked){trial_pod(t, c->queue[i])->pod->priority, c->queue[i], i};
+    if (c->count != 0)
+        qsort(list, c->count, sizeof(*list), ranked_order);
+    for (uint32_t i = 0; i < c->count; i++)
+        out[i] = list[i].pod;
+    return out;
+}
+
+/* Above 0 when `a` places more pods of the highest priority at which the two differ. */
+static int64_t more_placed(const struct cheapest *c, const struct trial *t,
+                           const uint32_t *ranking, const uint8_t *a, const uint8_t *b)
+{
+    int64_t more = 0;
+    for (uint32_t i = 0; i < c->count; i++) {
+        more += (a[ranking[i]] == OUTCOME_PLACED) - (b[ranking[i]] == OUTCOME_PLACED);
+        if (more != 0 && (i + 1 == c->count || trial_pod(t, ranking[i])->pod->priority !=
+                                                   trial_pod(t, ranking[i + 1])->pod->priority))
+            return more;
+    }
+    return 0;
+}
+
+/* Equally many, but others: what the rest costs says nothing then. */
+static bool same_placed(const struct cheapest *c, const uint8_t *a, const uint8_t *b)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if ((a[c->queue[i]] == OUTCOME_PLACED) != (b[c->queue[i]] == OUTCOME_PLACED))
+            return false;
+    return true;
+}
+
+/* --- the search --- */
+
+struct search {
+    struct cheapest *c;
+    const uint32_t *ranking; /* the queue with the highest priority first */
+    struct trial *best;
+    uint8_t *outcome; /* of the best */
+    struct worth worth;
+    const uint8_t *seated; /* outcomes before the first pod of the queue */
+    uint8_t *now;          /* outcomes of the plan being made */
+    struct arena *arena, *spare; /* of the best, if it is not greedy's; for the next */
+    struct specs specs;    /* what claims may become is the same in every trial: worked out once */
+    uint64_t steps;        /* beyond greedy's */
+    uint64_t effort;
+};
+
+static struct trial start(struct search *s)
+{
+    struct trial t;
+    arena_clear(s->spare);
+    s->c->start(s->c->user, s->spare, &t);
+    t.specs = s->specs;
+    memcpy(s->now, s->seated, trial_pod_count(&t));
+    return t;
+}
+
+static void keep_better(struct search *s, struct trial *t)
+{
+    struct cheapest *c = s->c;
+    struct worth w = judge(c, t, s->now);
+    s->specs = t->specs;
+    int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
+    bool cheaper = same_placed(c, s->now, s->outcome) &&
+                   (w.unpriced < s->worth.unpriced ||
+                    (w.unpriced == s->worth.unpriced &&
+                     w.price < s->worth.price - SAME * fabs(s->worth.price)));
+    if (more < 0 || (more == 0 && !cheaper))
+        return;
+    *s->best = *t;
+    memcpy(s->outcome, s->now, trial_pod_count(t));
+    s->worth = w;
+    struct arena *swap = s->arena;
+    s->arena = s->spare;
+    s->spare = swap;
+}
+
+static bool all_placed(const struct cheapest *c, const uint8_t *outcome)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (outcome[c->queue[i]] != OUTCOME_PLACED)
+            return false;
+    return true;
+}
+
+static bool try_priority(struct search *s)
+{
+    struct cheapest *c = s->c;
+    struct trial t = start(s);
+    bool whole = greedy_run(&t, c->options, c->closed, s->ranking, c->count, s->now);
+    s->steps += t.asked;
+    s->specs = t.specs;
+    if (whole)
+        keep_better(s, &t);
+    return whole;
+}
+
+/* Who the packer did not place is left to greedy. */
+static bool try_packing(struct search *s, struct packer *k)
+{
+    struct cheapest *c = s->c;
+    struct trial t = start(s);
+    uint64_t before = packer_steps(k);
+    bool whole = packer_run(k, &t, s->effort - s->steps, s->now);
+    if (whole) {
+        uint32_t *left = ARENA_ARRAY(s->spare, uint32_t, c->count), count = 0;
+        for (uint32_t i = 0; i < c->count; i++)
+            if (s->now[s->ranking[i]] != OUTCOME_PLACED)
+                left[count++] = s->ranking[i];
+        whole = greedy_run(&t, c->options, c->closed, left, count, s->now);
+    }
+    s->steps += t.asked + packer_steps(k) - before;
+    s->specs = t.specs;
+    if (whole)
+        keep_better(s, &t);
+    return whole;
+}
+
+static bool improve(struct search *s, const struct trial *greedy)
+{
+    struct cheapest *c = s->c;
+    if (s->effort <= s->steps)
+        return false;
+    if (!all_placed(c, s->outcome) && !try_priority(s))
+        return false;
+    if (greedy->claim_count == 0)
+        return true;
+    struct packer k = {.options = c->options, .queue = c->queue, .count = c->count,
+                       .greedy = greedy};
+    struct trial t = start(s);
+    packer_init(&k, &c->plan->arena, &t);
+    s->specs = t.specs;
+    for (uint32_t i = 0; i < RUNS; i++)
+        if (s->effort <= s->steps || !try_packing(s, &k))
+            return false;
+    return true;
+}
+
+bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out)
+{
+    struct arena *a = &c->plan->arena;
+    uint32_t pods = trial_pod_count(t);
+    uint8_t *seated = ARENA_ARRAY(a, uint8_t, pods);
+    memcpy(seated, outcome_out, pods);
+    bool whole = greedy_run(t, c->options, c->closed, c->queue, c->count, outcome_out);
+    c->steps = t->asked;
+    if (!whole || c->count == 0)
+        return whole;
+    struct trial greedy = *t;
+    struct search s = {.c = c, .ranking = by_priority(c, t), .best = t, .outcome = outcome_out,
+                       .worth = judge(c, t, outcome_out), .seated = seated,
+                       .now = ARENA_ARRAY(a, uint8_t, pods),
+                       .arena = mem_new(sizeof(struct arena)),
+                       .spare = mem_new(sizeof(struct arena)),
+                       .effort = c->options->effort != 0 ? c->options->effort : DEFAULT_EFFORT};
+    arena_init(s.arena, 64 << 10);
+    arena_init(s.spare, 64 << 10);
+    s.specs = t->specs;
+    whole = improve(&s, &greedy);
+    t->specs = s.specs;
+    c->steps += s.steps;
+    c->plan->trial_arena = s.arena;
+    arena_release(s.spare);
+    free(s.spare);
+    return whole;
+}

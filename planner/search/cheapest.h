@@ -1,0 +1,35 @@
+/* cheapest: greedy's plan, made cheaper.
+ *
+ * Plans are compared in this order: pods placed, from the highest priority down; then, for the same
+ * pods, price. The first is greedy's; another takes its place only when it is better, so at equal pods
+ * and price greedy's stays, with the preferences that it keeps. Every plan is made by asking a trial,
+ * as greedy does: no rule is broken for a price.
+ *
+ * Others that are tried:
+ * - greedy's order with the highest priority first, when greedy has left pods out;
+ * - pods that greedy put on nodes stay there, and for the rest machines are bought one at a time, over
+ *   and over with what was learned (packing/packer.h).
+ *
+ * Bounded by steps, never by the clock: questions to trials, and lots that were looked at. */
+#ifndef PLANNER_SEARCH_CHEAPEST_H
+#define PLANNER_SEARCH_CHEAPEST_H
+
+#include "planner/plan/solution.h"
+
+struct cheapest {
+    struct plan *plan; /* its arena and symbols */
+    const struct plan_options *options;
+    const uint64_t *closed; /* see greedy_run */
+    const uint32_t *queue;  /* numbers of the trial's pods, in greedy's order */
+    uint32_t count;
+    /* A new trial, in an arena of its own, as greedy's was before its first pod of the queue. */
+    void (*start)(void *user, struct arena *a, struct trial *out);
+    void *user;
+    uint64_t steps; /* of all plans that were tried */
+};
+
+/* `t` is as `start` makes one; in the end it and outcome_out (see greedy_run) are of the best plan.
+ * Returns false when the search was cut short: by effort, or stopped. */
+bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out);
+
+#endif

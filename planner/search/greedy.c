@@ -1,0 +1,427 @@
+/* Nodes and claims only fill up during a pass, so most refusals hold for ever: a row or claim that
+ * refused an attempt so is skipped by one bit. Topology spread and affinity are different: what they
+ * refuse now they may allow later, and they are asked again each time.
+ *
+ * A class that found no place is not tried again before some number that its groups look at has
+ * changed; upstream goes over its failures in rounds, and so do we.
+ *
+ * "Fewest pods first" is a queue of claims for each number of pods. A claim that gets a pod goes to the
+ * front of the next queue, a new one to the end of the queue of one: the order that a stable sort by
+ * number gives when it is applied over and over, as upstream does. */
+#include "planner/search/greedy.h"
+
+#include <stdlib.h>
+
+#include "planner/places.h"
+
+enum { STOP_EVERY = 256 };
+static const uint32_t GONE = UINT32_MAX; /* no enumerator: those are ints */
+
+struct bitset { /* grows */
+    uint64_t *words;
+    uint32_t count;
+};
+
+struct bucket { /* claims with equally many pods, in the order in which they came */
+    uint32_t *claims; /* GONE: it has moved on */
+    uint32_t count, capacity, gone;
+};
+
+struct progress { /* of one attempt of one class */
+    uint64_t *refused_rows;
+    uint32_t first_word; /* rows below are all refused */
+    uint8_t *suits;      /* by profile: 0 unknown, 1 yes, 2 no */
+    struct bitset refused; /* claims */
+};
+
+struct verdict { /* of a class that found no place */
+    uint8_t outcome; /* 0: none yet */
+    uint64_t version;
+};
+
+struct greedy {
+    struct trial *t;
+    const struct world *w;
+    bool ignore_preferences;
+    amount *least; /* elementwise, of all pods in the queue */
+    struct progress *progress; /* by attempt */
+    struct verdict *verdicts;  /* by class; then again, of pods to which `closed` is closed */
+    const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
+    struct bucket *buckets;    /* by number of pods */
+    uint32_t bucket_count, bucket_capacity;
+    uint64_t ***rows_in; /* by topology key; NULL: not asked for yet */
+    uint64_t **allowed; /* scratch, by topology key: the domains that the attempt may go to now */
+};
+
+/* --- sets that grow --- */
+
+static void bitset_add(struct arena *a, struct bitset *s, uint32_t i)
+{
+    if (i / 64 >= s->count) {
+        uint32_t count = i / 64 * 2 + 2;
+        uint64_t *more = ARENA_ARRAY(a, uint64_t, count);
+        if (s->count != 0)
+            memcpy(more, s->words, s->count * sizeof(*more));
+        *s = (struct bitset){more, count};
+    }
+    bits_add(s->words, i);
+}
+
+static bool bitset_has(const struct bitset *s, uint32_t i)
+{
+    return i / 64 < s->count && bits_has(s->words, i);
+}
+
+/* --- claims by number of pods --- */
+
+static void bucket_add(struct greedy *g, uint32_t claim, uint32_t pods)
+{
+    static const struct bucket empty;
+    while (g->bucket_count <= pods)
+        ARENA_PUSH(g->t->arena, g->buckets, g->bucket_count, g->bucket_capacity, empty);
+    struct bucket *b = &g->buckets[pods];
+    ARENA_PUSH(g->t->arena, b->claims, b->count, b->capacity, claim);
+}
+
+static void bucket_drop(struct bucket *b, uint32_t at)
+{
+    b->claims[at] = GONE;
+    if (++b->gone * 2 <= b->count)
+        return;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->claims[i] != GONE)
+            b->claims[n++] = b->claims[i];
+    b->count = n;
+    b->gone = 0;
+}
+
+/* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
+static bool is_full(const struct greedy *g, uint32_t claim)
+{
+    return !vector_fits(g->least, g->t->claims[claim].headroom, g->w->column_count);
+}
+
+/* --- the domains that are open now --- */
+
+static void find_allowed(struct greedy *g, const struct pod_class *k, const struct attempt *try)
+{
+    for (uint32_t i = 0; try->wavers && i < try->key_count; i++)
+        tally_domains(&g->t->tally, k, try, try->keys[i], g->allowed[try->keys[i]]);
+}
+
+/* Spares the full question for targets whose domain is known and closed. */
+static bool domain_open(const struct greedy *g, const struct attempt *try, uint32_t at,
+                        int32_t domain)
+{
+    return domain < 0 || bits_has(g->allowed[try->keys[at]], (uint32_t)domain);
+}
+
+/* The rows of each domain of a key, and last those that are in none. */
+static uint64_t **rows_by_domain(struct greedy *g, uint32_t key)
+{
+    const struct topology_key *k = &g->w->topology.keys[key];
+    uint64_t **sets = ARENA_ARRAY(g->t->arena, uint64_t *, (size_t)k->count + 1);
+    for (uint32_t d = 0; d <= k->count; d++)
+        sets[d] = ARENA_ARRAY(g->t->arena, uint64_t, bits_words(g->w->node_count));
+    for (uint32_t row = 0; row < g->w->node_count; row++)
+        bits_add(sets[k->of_row[row] >= 0 ? (uint32_t)k->of_row[row] : k->count], row);
+    return sets;
+}
+
+/* Of 64 rows those that are in a domain that is open, or in none. */
+static uint64_t rows_open(struct greedy *g, const struct attempt *try, uint32_t word)
+{
+    enum { MOST_DOMAINS = 64 }; /* of a key with more each row is asked */
+    uint64_t open = UINT64_MAX;
+    for (uint32_t i = 0; i < try->key_count; i++) {
+        const struct topology_key *k = &g->w->topology.keys[try->keys[i]];
+        if (k->count > MOST_DOMAINS)
+            continue;
+        if (g->rows_in[try->keys[i]] == NULL)
+            g->rows_in[try->keys[i]] = rows_by_domain(g, try->keys[i]);
+        uint64_t **sets = g->rows_in[try->keys[i]], in = sets[k->count][word];
+        for (BITS_EACH(d, g->allowed[try->keys[i]], k->words))
+            in |= sets[d][word];
+        open &= in;
+    }
+    return open;
+}
+
+static bool claim_open(struct greedy *g, const struct attempt *try, uint32_t claim)
+{
+    const int32_t *definite = specs_definite(&g->t->specs, g->t->claims[claim].spec);
+    for (uint32_t i = 0; i < try->key_count; i++)
+        if (!domain_open(g, try, i, definite[try->keys[i]]))
+            return false;
+    return true;
+}
+
+/* --- the three stages --- */
+
+static bool row_suits(struct greedy *g, struct progress *p, const struct attempt *try,
+                      uint32_t row)
+{
+    uint32_t profile = g->w->profile_of[row];
+    if (p->suits[profile] == 0)
+        p->suits[profile] = world_suits(g->w, try, profile, NULL) == FIT_YES ? 1 : 2;
+    return p->suits[profile] == 1;
+}
+
+static enum answer ask_row(struct greedy *g, struct progress *p, const struct attempt *try,
+                           uint32_t row, uint32_t class_id)
+{
+    enum answer a = trial_ask_row(g->t, row, class_id, try);
+    return a == ANSWER_YES && !row_suits(g, p, try, row) ? ANSWER_NEVER : a;
+}
+
+static bool on_node(struct greedy *g, struct progress *p, const struct attempt *try,
+                    uint32_t pod, uint32_t class_id)
+{
+    uint32_t words = bits_words(g->w->node_count);
+    if (p->refused_rows == NULL) {
+        p->refused_rows = ARENA_ARRAY(g->t->arena, uint64_t, words);
+        p->suits = ARENA_ARRAY(g->t->arena, uint8_t, g->w->profile_count);
+        for (uint32_t row = g->w->node_count; row < words * 64; row++)
+            bits_add(p->refused_rows, row);
+    }
+    while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
+        p->first_word++;
+    const uint64_t *closed = trial_is_moved(g->t, pod) ? g->closed : NULL;
+    for (uint32_t word = p->first_word; word < words; word++) {
+        uint64_t left = ~p->refused_rows[word];
+        if (left != 0 && closed != NULL)
+            left &= ~closed[word];
+        if (left != 0 && try->wavers)
+            left &= rows_open(g, try, word);
+        for (; left != 0; left &= left - 1) {
+            uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
+            switch (ask_row(g, p, try, row, class_id)) {
+            case ANSWER_YES:
+                trial_place_on_node(g->t, row, pod, class_id, try);
+                return true;
+            case ANSWER_NEVER:
+                bits_add(p->refused_rows, row);
+                break;
+            case ANSWER_NOT_NOW:
+                break;
+            }
+        }
+    }
+    return false;
+}
+
+static enum answer ask_claim(struct greedy *g, struct progress *p, const struct attempt *try,
+                             uint32_t claim, uint32_t pod, uint32_t class_id)
+{
+    if (bitset_has(&p->refused, claim))
+        return ANSWER_NEVER;
+    if (try->wavers && !claim_open(g, try, claim))
+        return ANSWER_NOT_NOW;
+    enum answer a = trial_place_on_claim(g->t, claim, pod, class_id, try);
+    if (a == ANSWER_NEVER)
+        bitset_add(g->t->arena, &p->refused, claim);
+    return a;
+}
+
+static bool on_claim(struct greedy *g, struct progress *p, const struct attempt *try,
+                     uint32_t pod, uint32_t class_id)
+{
+    for (uint32_t pods = 1; pods < g->bucket_count; pods++)
+        for (uint32_t i = 0; i < g->buckets[pods].count; i++) {
+            struct bucket *b = &g->buckets[pods];
+            uint32_t at = pods == 1 ? i : b->count - 1 - i, claim = b->claims[at];
+            if (claim == GONE || ask_claim(g, p, try, claim, pod, class_id) != ANSWER_YES)
+                continue;
+            bucket_drop(b, at);
+            if (!is_full(g, claim))
+                bucket_add(g, claim, pods + 1);
+            return true;
+        }
+    return false;
+}
+
+/* A pod that could use a reservation of one pool waits for it: no later pool is asked. */
+static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, uint32_t pod,
+                                 uint32_t class_id)
+{
+    for (uint32_t i = 0; i < g->w->option_count; i++)
+        switch (trial_open(g->t, i, pod, class_id, try)) {
+        case OPEN_YES:
+            bucket_add(g, g->t->claim_count - 1, 1);
+            return OUTCOME_PLACED;
+        case OPEN_RESERVED:
+            return OUTCOME_RESERVED;
+        default:
+            break;
+        }
+    return OUTCOME_NO_PLACE;
+}
+
+static uint64_t class_version(const struct greedy *g, const struct attempt *first, uint32_t count)
+{
+    uint64_t sum = 1;
+    for (uint32_t i = 0; i < count; i++)
+        if (first[i].wavers)
+            sum += tally_version(&g->t->tally, &first[i]);
+    return sum;
+}
+
+/* Every attempt goes through all stages before the next, weaker one is made. */
+static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
+{
+    const struct pod_class *k = &g->w->classes.items[class_id];
+    uint32_t first = g->ignore_preferences ? k->first_strict : k->first_attempt;
+    uint32_t count = g->ignore_preferences ? k->strict_count : k->attempt_count;
+    const struct attempt *attempts = &g->w->classes.attempts[first];
+    bool kept_off = g->closed != NULL && trial_is_moved(g->t, pod);
+    struct verdict *v = &g->verdicts[class_id + (kept_off ? g->w->classes.count : 0)];
+    if (v->outcome != 0 && v->version == class_version(g, attempts, count))
+        return v->outcome;
+    enum outcome out = OUTCOME_NO_PLACE;
+    for (uint32_t i = 0; i < count && out == OUTCOME_NO_PLACE; i++) {
+        const struct attempt *try = &attempts[i];
+        struct progress *p = &g->progress[first + i];
+        if (try->soft && !g->w->soft_taints)
+            break;
+        find_allowed(g, k, try);
+        if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id))
+            return OUTCOME_PLACED;
+        out = on_new_claim(g, try, pod, class_id);
+    }
+    if (out != OUTCOME_PLACED)
+        *v = (struct verdict){(uint8_t)out, class_version(g, attempts, count)};
+    return out;
+}
+
+static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
+{
+    const struct world *w = t->world;
+    amount *least = ARENA_ARRAY(t->arena, amount, w->column_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const amount *requests = classes_requests(&w->classes, trial_pod(t, queue[i])->class_id);
+        for (uint32_t c = 0; c < w->column_count; c++)
+            if (i == 0 || requests[c] < least[c])
+                least[c] = requests[c];
+    }
+    return least;
+}
+
+/* One round over those without a place yet, who come to stand first in the queue again. False when
+ * stopped. */
+static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *queue,
+                      uint32_t *count, uint8_t *outcome_out)
+{
+    uint32_t left = 0, n = *count;
+    for (uint32_t i = 0; i < n; i++) {
+        if (o->stop != NULL && i % STOP_EVERY == 0 && o->stop(o->user))
+            return false;
+        uint32_t pod = queue[i];
+        outcome_out[pod] = (uint8_t)place(g, pod, trial_pod(g->t, pod)->class_id);
+        if (outcome_out[pod] != OUTCOME_PLACED)
+            queue[left++] = pod;
+    }
+    *count = left;
+    return true;
+}
+
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
+                const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
+{
+    const struct world *w = t->world;
+    struct greedy g = {.t = t, .w = w, .ignore_preferences = o->ignore_preferences,
+                       .closed = closed};
+    g.progress = ARENA_ARRAY(t->arena, struct progress, w->classes.attempt_count);
+    g.verdicts = ARENA_ARRAY(t->arena, struct verdict, (size_t)w->classes.count * 2);
+    g.least = least_of(t, queue, count);
+    g.rows_in = ARENA_ARRAY(t->arena, uint64_t **, w->topology.key_count);
+    g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++)
+        g.allowed[k] = ARENA_ARRAY(t->arena, uint64_t, w->topology.keys[k].words);
+    for (uint32_t i = 0; i < t->claim_count; i++)
+        if (!is_full(&g, i))
+            bucket_add(&g, i, t->claims[i].pods);
+    uint32_t *left = ARENA_ARRAY(t->arena, uint32_t, count), before;
+    if (count != 0)
+        memcpy(left, queue, count * sizeof(*left));
+    do {
+        before = count;
+        if (!run_round(&g, o, left, &count, outcome_out))
+            return false;
+    } while (count != 0 && count < before);
+    return true;
+}
+
+/* --- places from before --- */
+
+static bool seat(struct trial *t, const struct place *place, uint32_t pod)
+{
+    const struct world *w = t->world;
+    uint32_t class_id = trial_pod(t, pod)->class_id;
+    const struct pod_class *k = &w->classes.items[class_id];
+    int32_t row = place->on_claim ? world_find_claim(w, place->target)
+                                  : world_find_node(w, place->target);
+    if (row < 0 || trial_is_gone(t, (uint32_t)row))
+        return false;
+    for (uint32_t i = 0; i < k->attempt_count; i++) {
+        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
+        if (trial_ask_row(t, (uint32_t)row, class_id, try) == ANSWER_YES &&
+            world_suits(w, try, w->profile_of[row], NULL) == FIT_YES) {
+            trial_place_on_node(t, (uint32_t)row, pod, class_id, try);
+            return true;
+        }
+    }
+    return false;
+}
+
+uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
+                     uint32_t count, uint8_t *outcome_out)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct place *place = places_find(places, trial_pod(t, queue[i])->pod->meta.uid);
+        if (place != NULL && seat(t, place, queue[i]))
+            outcome_out[queue[i]] = OUTCOME_PLACED;
+        else
+            queue[left++] = queue[i];
+    }
+    return left;
+}
+
+/* --- the queue --- */
+
+struct queued {
+    amount cpu, memory;
+    const struct pod *pod;
+    uint32_t index;
+};
+
+static int queued_order(const void *a, const void *b)
+{
+    const struct queued *x = a, *y = b;
+    if (x->cpu != y->cpu)
+        return x->cpu > y->cpu ? -1 : 1;
+    if (x->memory != y->memory)
+        return x->memory > y->memory ? -1 : 1;
+    const struct meta *m = &x->pod->meta, *n = &y->pod->meta;
+    if (m->created != n->created)
+        return m->created < n->created ? -1 : 1;
+    int order = span_cmp(m->uid, n->uid);
+    if (order == 0)
+        order = span_cmp(m->ns, n->ns);
+    return order != 0 ? order : span_cmp(m->name, n->name);
+}
+
+void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count)
+{
+    struct queued *items = ARENA_ARRAY(a, struct queued, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct waiting_pod *x = trial_pod(t, queue[i]);
+        const amount *requests = classes_requests(&t->world->classes, x->class_id);
+        items[i] = (struct queued){requests[0], requests[1], x->pod, queue[i]};
+    }
+    if (count != 0)
+        qsort(items, count, sizeof(*items), queued_order);
+    for (uint32_t i = 0; i < count; i++)
+        queue[i] = items[i].index;
+}

@@ -1,0 +1,31 @@
+/* greedy: Karpenter's order and outcome (spec provisioning 4.2-4.4): largest pods first, existing
+ * nodes by name, then claims with the fewest pods, then a new claim of the first pool that will do. */
+#ifndef PLANNER_SEARCH_GREEDY_H
+#define PLANNER_SEARCH_GREEDY_H
+
+#include "planner/plan/plan.h"
+#include "planner/search/trial.h"
+
+enum outcome {
+    OUTCOME_NOT_REACHED,
+    OUTCOME_PLACED,
+    OUTCOME_NO_PLACE,
+    OUTCOME_MIN_VALUES, /* its claim was dropped: the list of types, cut short, has too few values */
+    OUTCOME_RESERVED,   /* waits for reserved capacity */
+};
+
+/* Gives those of the queue who have a place on a row, and still fit there, that place. Returns how many
+ * of the queue are left, in their order; the places of the others are outcomes. */
+uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
+                     uint32_t count, uint8_t *outcome_out);
+
+/* `queue` are numbers of the trial's pods, in order; outcome_out has one a number. Claims that the trial
+ * has already are there to be filled. Pods of removed nodes do not go to rows of the set `closed` (NULL:
+ * none). Returns false when stopped before the end. */
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
+                const uint32_t *queue, uint32_t count, uint8_t *outcome_out);
+
+/* Sorts numbers of the trial's pods: CPU, memory, age, UID. */
+void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count);
+
+#endif

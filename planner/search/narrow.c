@@ -1,0 +1,262 @@
+#include "planner/search/narrow.h"
+
+static void spec_words(struct words *out, const struct spec *s, uint32_t daemon_words)
+{
+    words_put(out, s->option);
+    for (uint32_t i = 0; i < daemon_words; i++)
+        words_put64(out, s->daemons_out[i]);
+    requirements_words(out, &s->requirements);
+}
+
+static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *kinds)
+{
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (t->offers[k].reserved && bits_has(kinds, t->offers[k].kind))
+            return true;
+    return false;
+}
+
+/* What follows from the set of types. */
+static void spec_finish(struct specs *s, struct spec *x)
+{
+    const struct world *w = s->world;
+    const struct types *t = &w->types;
+    const struct option *o = &w->options[x->option];
+    x->most = ARENA_ARRAY(s->arena, amount, w->column_count);
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        uint32_t at = room_greatest(&o->by_room[c], t->words, x->types);
+        x->most[c] = at < o->by_room[c].count ? o->by_room[c].values[at] : -1;
+    }
+    if (t->reservation_count != 0)
+        for (BITS_EACH(type, x->types, t->words))
+            x->reserved |= type_reserved(t, type, x->kinds);
+}
+
+void specs_init(struct specs *s, struct arena *a, const struct world *w)
+{
+    *s = (struct specs){.arena = a, .world = w, .step_slots = 256};
+    s->steps = ARENA_ARRAY(a, struct narrow_step, s->step_slots);
+    intern_init(&s->known, a);
+    for (uint32_t i = 0; i < w->option_count; i++) {
+        const struct option *o = &w->options[i];
+        uint32_t daemon_words = bits_words(o->daemon_count);
+        struct spec x = {.option = i, .requirements = o->requirements, .types = o->types,
+                         .kinds = o->kinds,
+                         .daemons_out = ARENA_ARRAY(a, uint64_t, daemon_words)};
+        struct words words;
+        words_init(&words, a);
+        spec_words(&words, &x, daemon_words);
+        intern_put(&s->known, &words, NULL);
+        spec_finish(s, &x);
+        ARENA_PUSH(a, s->items, s->count, s->capacity, x);
+    }
+}
+
+/* --- one step --- */
+
+static void cut_by_ports(struct specs *s, struct spec *x, struct host_ports ports)
+{
+    const struct types *t = &s->world->types;
+    const struct option *o = &s->world->options[x->option];
+    for (uint32_t d = 0; d < o->daemon_count; d++)
+        if (ports_conflict(ports, o->daemons[d].ports))
+            bits_add(x->daemons_out, d);
+    for (BITS_EACH(type, x->types, t->words))
+        if (bits_has(x->daemons_out, o->daemon_of[type]))
+            bits_drop(x->types, type);
+}
+
+/* Only keys that the signature has touched can have cost a type its place. */
+static void cut_by_requirements(struct specs *s, struct spec *x, const struct requirements *asked)
+{
+    const struct types *t = &s->world->types;
+    x->kinds = ARENA_ARRAY(s->arena, uint64_t, t->kind_words);
+    for (uint32_t i = 0; i < asked->count; i++)
+        types_cut(t, x->types, requirements_get(&x->requirements, asked->items[i].key),
+                  s->world->syms);
+    types_kinds(t, x->kinds, &x->requirements, s->world->syms);
+    types_cut_kinds(t, x->types, x->kinds);
+}
+
+static uint64_t *bits_copy(struct arena *a, const uint64_t *set, uint32_t words)
+{
+    uint64_t *copy = ARENA_ARRAY(a, uint64_t, words);
+    if (words != 0)
+        memcpy(copy, set, words * sizeof(*copy));
+    return copy;
+}
+
+/* The spec with these requirements added, known or new. */
+static int32_t narrow_by(struct specs *s, uint32_t from, const struct requirements *asked,
+                         struct host_ports ports)
+{
+    const struct world *w = s->world;
+    struct spec x = s->items[from];
+    struct requirement *items = ARENA_ARRAY(s->arena, struct requirement, x.requirements.count);
+    memcpy(items, x.requirements.items, x.requirements.count * sizeof(*items));
+    x.requirements.items = items;
+    requirements_add_all(s->arena, &x.requirements, asked, w->syms);
+    uint32_t daemon_words = bits_words(w->options[x.option].daemon_count);
+    x.daemons_out = bits_copy(s->arena, x.daemons_out, daemon_words);
+    x.types = bits_copy(s->arena, x.types, w->types.words);
+    if (ports.count != 0)
+        cut_by_ports(s, &x, ports);
+    struct words words;
+    words_init(&words, s->arena);
+    spec_words(&words, &x, daemon_words);
+    bool is_new;
+    uint32_t id = intern_put(&s->known, &words, &is_new);
+    if (is_new) {
+        cut_by_requirements(s, &x, asked);
+        x.reserved = false;
+        x.domains = NULL;
+        x.definite = NULL;
+        x.prices = NULL;
+        spec_finish(s, &x);
+        ARENA_PUSH(s->arena, s->items, s->count, s->capacity, x);
+    }
+    return bits_count(s->items[id].types, w->types.words) != 0 ? (int32_t)id : -1 - NARROW_TYPES;
+}
+
+static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *try)
+{
+    const struct world *w = s->world;
+    const struct signature *g = &w->classes.signatures[try->signature];
+    const struct spec *x = &s->items[from];
+    if (world_untolerated(g, try->soft, w->options[x->option].taints) != NULL)
+        return -1 - NARROW_TAINT;
+    if (g->impossible || !requirements_compatible(&x->requirements, &g->requirements,
+                                                  w->rules.well_known, w->syms, NULL, NULL))
+        return -1 - NARROW_REQUIREMENT;
+    if (g->requirements.count == 0 && g->ports.count == 0)
+        return (int32_t)from;
+    return narrow_by(s, from, &g->requirements, g->ports);
+}
+
+static struct narrow_step *step_slot(const struct specs *s, uint64_t key)
+{
+    uint64_t hash = key * UINT64_C(0x9e3779b97f4a7c15);
+    uint32_t mask = s->step_slots - 1, at = (uint32_t)(hash >> 32) & mask;
+    while (s->steps[at].key != 0 && s->steps[at].key != key)
+        at = (at + 1) & mask;
+    return &s->steps[at];
+}
+
+static void steps_grow(struct specs *s)
+{
+    struct narrow_step *old = s->steps;
+    uint32_t n = s->step_slots;
+    s->step_slots *= 2;
+    s->steps = ARENA_ARRAY(s->arena, struct narrow_step, s->step_slots);
+    for (uint32_t i = 0; i < n; i++)
+        if (old[i].key != 0)
+            *step_slot(s, old[i].key) = old[i];
+}
+
+static void remember(struct specs *s, uint64_t key, int32_t to)
+{
+    if (s->step_count * 2 >= s->step_slots)
+        steps_grow(s);
+    *step_slot(s, key) = (struct narrow_step){key, to};
+    s->step_count++;
+}
+
+int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
+{
+    uint64_t key = ((uint64_t)spec << 32 | (uint64_t)try->signature << 1 | try->soft) + 1;
+    struct narrow_step *step = step_slot(s, key);
+    if (step->key == key)
+        return step->to;
+    int32_t to = narrow_now(s, spec, try);
+    remember(s, key, to);
+    return to;
+}
+
+int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set)
+{
+    const struct world *w = s->world;
+    const struct requirements *asked = &w->classes.sets[set];
+    uint64_t key = (UINT64_C(1) << 63 | UINT64_C(1) << 62 | (uint64_t)spec << 31 | set) + 1;
+    struct narrow_step *step = step_slot(s, key);
+    if (step->key == key)
+        return step->to;
+    int32_t to = -1 - NARROW_REQUIREMENT;
+    if (requirements_compatible(&s->items[spec].requirements, asked, w->rules.well_known, w->syms,
+                                NULL, NULL))
+        to = narrow_by(s, spec, asked, (struct host_ports){0});
+    remember(s, key, to);
+    return to;
+}
+
+int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain)
+{
+    const struct topology_key *k = &s->world->topology.keys[key];
+    uint64_t id = (UINT64_C(1) << 63 | (uint64_t)spec << 31 | (k->first + domain)) + 1;
+    struct narrow_step *step = step_slot(s, id);
+    if (step->key == id)
+        return step->to;
+    struct requirement r = {.key = k->key, .count = 1, .values = &k->domains[domain]};
+    struct requirements asked = {&r, 1};
+    int32_t to = narrow_by(s, spec, &asked, (struct host_ports){0});
+    remember(s, id, to);
+    return to;
+}
+
+const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key)
+{
+    const struct world *w = s->world;
+    struct spec *x = &s->items[spec];
+    if (x->domains == NULL)
+        x->domains = ARENA_ARRAY(s->arena, uint64_t *, w->topology.key_count);
+    if (x->domains[key] == NULL) {
+        const struct topology_key *k = &w->topology.keys[key];
+        x->domains[key] = ARENA_ARRAY(s->arena, uint64_t, k->words);
+        types_domains(&w->types, x->types, x->kinds, &x->requirements, k, w->syms,
+                      x->domains[key]);
+    }
+    return x->domains[key];
+}
+
+const int32_t *specs_definite(struct specs *s, uint32_t spec)
+{
+    const struct topology *t = &s->world->topology;
+    if (s->items[spec].definite == NULL) {
+        int32_t *out = ARENA_ARRAY(s->arena, int32_t, t->key_count);
+        for (uint32_t key = 1; key < t->key_count; key++) {
+            const uint64_t *may = specs_domains(s, spec, key);
+            uint32_t n = bits_count(may, t->keys[key].words);
+            out[key] = n == 1   ? (int32_t)bits_next(may, t->keys[key].words, 0)
+                       : n == 0 ? DOMAIN_NONE
+                                : DOMAIN_OPEN;
+        }
+        s->items[spec].definite = out;
+    }
+    return s->items[spec].definite;
+}
+
+const double *specs_prices(struct specs *s, uint32_t spec)
+{
+    struct spec *x = &s->items[spec];
+    if (x->prices == NULL) {
+        x->prices = ARENA_ARRAY(s->arena, double, s->world->types.count);
+        for (BITS_EACH(type, x->types, s->world->types.words))
+            x->prices[type] = types_price(&s->world->types, type, x->kinds);
+    }
+    return x->prices;
+}
+
+/* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */
+bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
+                     const amount *requests)
+{
+    const struct types *t = &w->types;
+    const amount *room = w->options[s->option].room;
+    uint32_t first = t->first_group[type], groups = t->first_group[type + 1] - first;
+    if (groups == 1)
+        return vector_fits(requests, world_vector(w, room, first), w->column_count);
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (bits_has(s->kinds, t->offers[k].kind) &&
+            !vector_fits(requests, world_vector(w, room, t->offers[k].group), w->column_count))
+            return false;
+    return true;
+}

@@ -1,0 +1,230 @@
+#include "planner/search/trial_inner.h"
+
+uint64_t *trial_new_set(struct trial *t)
+{
+    return ARENA_ARRAY(t->arena, uint64_t, t->world->types.words);
+}
+
+amount *trial_new_vector(struct trial *t)
+{
+    return ARENA_ARRAY(t->arena, amount, t->world->column_count);
+}
+
+void trial_move_vector(amount *vector, const amount *by, int sign, uint32_t count)
+{
+    for (uint32_t c = 0; c < count; c++)
+        vector[c] += sign * by[c];
+}
+
+void trial_init(struct trial *t, struct arena *a, const struct world *w)
+{
+    *t = (struct trial){.arena = a, .world = w};
+    specs_init(&t->specs, a, w);
+    tally_init(&t->tally, a, w);
+    t->left = trial_new_set(t);
+    t->adjusted = trial_new_vector(t);
+    t->seen = ARENA_ARRAY(a, uint32_t, symtab_limit(w->syms));
+    t->reserved_left = ARENA_ARRAY(a, int64_t, w->types.reservation_count);
+    t->credit = ARENA_ARRAY(a, int64_t, w->types.reservation_count);
+    for (uint32_t i = 0; i < w->types.reservation_count; i++)
+        t->reserved_left[i] = w->types.reservations[i].left;
+    t->free_domains = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++)
+        t->free_domains[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
+    t->row_at = ARENA_ARRAY(a, uint32_t, w->node_count);
+    t->budgets = ARENA_ARRAY(a, amount, (size_t)w->option_count * w->column_count);
+    t->nodes_left = ARENA_ARRAY(a, amount, w->option_count);
+    for (uint32_t i = 0; i < w->option_count; i++) {
+        memcpy(t->budgets + (size_t)i * w->column_count, w->options[i].budget,
+               w->column_count * sizeof(amount));
+        t->nodes_left[i] = w->options[i].nodes_left;
+    }
+}
+
+void trial_log(struct trial *t, struct trial_step step)
+{
+    ARENA_PUSH(t->arena, t->steps, t->step_count, t->step_capacity, step);
+}
+
+void trial_add_ports(struct trial *t, struct host_ports *into, uint32_t *capacity,
+                     struct host_ports more)
+{
+    for (uint32_t i = 0; i < more.count; i++)
+        ARENA_PUSH(t->arena, into->items, into->count, *capacity, more.items[i]);
+}
+
+const amount *trial_requests_beside(struct trial *t, uint32_t class_id,
+                                    const struct volume_numbers *there)
+{
+    const struct world *w = t->world;
+    const struct pod_class *k = &w->classes.items[class_id];
+    const amount *requests = classes_requests(&w->classes, class_id);
+    if (k->shared_count == 0)
+        return requests;
+    memcpy(t->adjusted, requests, w->column_count * sizeof(amount));
+    for (uint32_t i = 0; i < k->shared_count; i++)
+        for (uint32_t n = 0; n < there->count; n++)
+            if (there->items[n] == k->shared[i].volume) {
+                t->adjusted[k->shared[i].column]--;
+                break;
+            }
+    return t->adjusted;
+}
+
+void trial_add_shared(struct trial *t, struct volume_numbers *into, const struct pod_class *k)
+{
+    for (uint32_t i = 0; i < k->shared_count; i++)
+        ARENA_PUSH(t->arena, into->items, into->count, into->capacity, k->shared[i].volume);
+}
+
+/* --- rows --- */
+
+static struct trial_row *touch_row(struct trial *t, uint32_t row)
+{
+    if (t->row_at[row] == 0) {
+        const struct world *w = t->world;
+        struct trial_row r = {.left = trial_new_vector(t)};
+        memcpy(r.left, world_vector(w, w->left, row), w->column_count * sizeof(amount));
+        trial_add_ports(t, &r.ports, &r.port_capacity,
+                  (struct host_ports){w->ports[row].items, w->ports[row].count});
+        for (uint32_t i = 0; w->shared != NULL && i < w->shared[row].count; i++)
+            ARENA_PUSH(t->arena, r.shared.items, r.shared.count, r.shared.capacity,
+                       w->shared[row].items[i]);
+        ARENA_PUSH(t->arena, t->rows, t->row_count, t->row_capacity, r);
+        t->row_at[row] = t->row_count;
+    }
+    return &t->rows[t->row_at[row] - 1];
+}
+
+const amount *trial_left(const struct trial *t, uint32_t row)
+{
+    uint32_t at = t->row_at[row];
+    return at != 0 ? t->rows[at - 1].left : world_vector(t->world, t->world->left, row);
+}
+
+/* What the node counts against its pool's limits comes back (by 1), or goes again (by -1). */
+static void move_limits(struct trial *t, uint32_t row, int by)
+{
+    const struct world *w = t->world;
+    int32_t pool = w->nodes[row].pool;
+    const amount *capacity = world_vector(w, w->capacity, row);
+    for (uint32_t i = 0; pool >= 0 && i < w->option_count; i++) {
+        const struct option *o = &w->options[i];
+        amount *budget = t->budgets + (size_t)i * w->column_count;
+        if (o->pool != w->pools[pool])
+            continue;
+        for (uint32_t c = 0; c < w->column_count; c++)
+            if (o->budget[c] != INT64_MAX) /* no limit */
+                budget[c] += by * capacity[c];
+        if (o->nodes_left != INT64_MAX)
+            t->nodes_left[i] += by;
+    }
+}
+
+void trial_remove_node(struct trial *t, uint32_t row)
+{
+    const struct world *w = t->world;
+    const struct world_node *n = &w->nodes[row];
+    struct trial_step step = {.kind = TRIAL_NODE_GONE, .target = row, .before = t->moved_count};
+    if (trial_is_gone(t, row))
+        return;
+    touch_row(t, row)->gone = true;
+    move_limits(t, row, 1);
+    for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++) {
+        const struct pod *p = w->bound[i];
+        struct waiting_pod x = {p, w->bound_class[i], true, world_blocks(w, p)};
+        if (pod_is_reschedulable(p))
+            ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
+    }
+    trial_log(t, step);
+}
+
+void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
+{
+    trial_move_vector(touch_row(t, row)->left, classes_requests(&t->world->classes, class_id), 1,
+                t->world->column_count);
+    tally_move_row(&t->tally, &t->world->classes.items[class_id], row, -1);
+    trial_log(t, (struct trial_step){.kind = TRIAL_POD_GONE, .class_id = class_id, .target = row});
+}
+
+static const struct volume_numbers *shared_on(const struct trial *t, uint32_t row)
+{
+    static const struct volume_numbers none;
+    if (t->row_at[row] != 0)
+        return &t->rows[t->row_at[row] - 1].shared;
+    return t->world->shared != NULL ? &t->world->shared[row] : &none;
+}
+
+enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
+                          const struct attempt *try)
+{
+    const struct world *w = t->world;
+    t->asked++;
+    if (trial_is_gone(t, row) ||
+        !vector_fits(trial_requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
+                     w->column_count))
+        return ANSWER_NEVER;
+    uint32_t at = t->row_at[row];
+    struct host_ports there = {w->ports[row].items, w->ports[row].count};
+    if (at != 0)
+        there = t->rows[at - 1].ports;
+    if (ports_conflict(w->classes.signatures[try->signature].ports, there))
+        return ANSWER_NEVER;
+    return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row, NULL)
+                     : ANSWER_YES;
+}
+
+void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
+                         const struct attempt *try)
+{
+    const struct world *w = t->world;
+    struct trial_row *r = touch_row(t, row);
+    trial_move_vector(r->left, trial_requests_beside(t, class_id, &r->shared), -1, w->column_count);
+    trial_add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
+    trial_add_shared(t, &r->shared, &w->classes.items[class_id]);
+    tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
+    trial_log(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0, NULL});
+}
+
+/* --- undo --- */
+
+uint32_t trial_port_count(const struct trial *t, uint32_t class_id)
+{
+    const struct classes *k = &t->world->classes;
+    return k->signatures[k->attempts[k->items[class_id].first_strict].signature].ports.count;
+}
+
+void trial_undo(struct trial *t, uint32_t mark)
+{
+    const struct world *w = t->world;
+    while (t->step_count > mark) {
+        struct trial_step step = t->steps[--t->step_count];
+        const amount *requests = classes_requests(&w->classes, step.class_id);
+        switch (step.kind) {
+        case TRIAL_ON_NODE: {
+            struct trial_row *r = touch_row(t, step.target);
+            r->shared.count -= w->classes.items[step.class_id].shared_count;
+            trial_move_vector(r->left, trial_requests_beside(t, step.class_id, &r->shared), 1,
+                              w->column_count);
+            r->ports.count -= trial_port_count(t, step.class_id);
+            tally_move_row(&t->tally, &w->classes.items[step.class_id], step.target, -1);
+            break;
+        }
+        case TRIAL_POD_GONE:
+            trial_move_vector(touch_row(t, step.target)->left, requests, -1, w->column_count);
+            tally_move_row(&t->tally, &w->classes.items[step.class_id], step.target, 1);
+            break;
+        case TRIAL_NODE_GONE:
+            touch_row(t, step.target)->gone = false;
+            move_limits(t, step.target, -1);
+            t->moved_count = step.before;
+            break;
+        case TRIAL_ON_CLAIM:
+            trial_undo_on_claim(t, &step);
+            break;
+        case TRIAL_OPENED:
+            trial_undo_opened(t, &step);
+            break;
+        }
+    }
+}

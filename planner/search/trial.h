@@ -1,0 +1,151 @@
+/* trial: "what if", over a world that does not change.
+ *
+ * Nodes or pods removed, pods placed, claims opened; every step is logged and can be undone, last
+ * first. A trial costs the memory of what it touches (and four bytes a row), so that many can lie on
+ * one world. It answers what is possible; in which order to try things is the search's business. */
+#ifndef PLANNER_SEARCH_TRIAL_H
+#define PLANNER_SEARCH_TRIAL_H
+
+#include "planner/search/narrow.h"
+#include "planner/topology/tally.h"
+
+struct trial_claim {
+    uint32_t spec;
+    amount *requests; /* of the pods on it */
+    uint64_t *opened; /* types that held the first pod within the limits; never more than these */
+    uint64_t *types;  /* some of which may not hold `requests` any more; see trial_claim_types */
+    amount *headroom; /* what at most still fits, elementwise over `types` */
+    uint32_t witness; /* a type that holds all */
+    amount *charged;  /* against the option's budget */
+    uint32_t pods;
+    struct host_ports ports;
+    uint32_t port_capacity;
+    struct volume_numbers shared; /* of several pods, attached; one entry a pod that uses it */
+    const uint32_t *least;        /* of the option's minValues what this claim has to have */
+    bool relaxed;                 /* that is fewer */
+    const uint64_t *held;         /* reservations; NULL: none */
+};
+
+enum trial_kind { TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, TRIAL_NODE_GONE, TRIAL_POD_GONE };
+
+struct trial_step {
+    enum trial_kind kind;
+    uint32_t pod;    /* the search's number of the pod */
+    uint32_t class_id;
+    uint32_t target; /* row or claim */
+    uint32_t before; /* the claim's spec; of a node that goes, moved_count */
+    const uint64_t *held; /* by the claim, before */
+};
+
+struct trial_row { /* a row that differs from the world's */
+    amount *left;
+    struct host_ports ports;
+    uint32_t port_capacity;
+    struct volume_numbers shared;
+    bool gone;
+};
+
+struct trial {
+    struct arena *arena;
+    const struct world *world;
+    struct specs specs;
+    uint32_t *row_at; /* index + 1 into rows */
+    struct trial_row *rows;
+    uint32_t row_count, row_capacity;
+    struct waiting_pod *moved; /* reschedulable pods of removed nodes */
+    uint32_t moved_count, moved_capacity;
+    struct trial_claim *claims;
+    uint32_t claim_count, claim_capacity;
+    struct trial_step *steps; /* the log */
+    uint32_t step_count, step_capacity;
+    amount *budgets; /* a row an option */
+    amount *nodes_left;
+    struct tally tally;
+    uint64_t **free_domains; /* scratch, by topology key */
+    uint64_t *left;          /* scratch, a set of types */
+    amount *adjusted;        /* scratch, see requests_beside */
+    uint32_t *seen, seen_now; /* scratch, by symbol: when a value was last counted */
+    int64_t *reserved_left, *credit; /* by reservation: what nobody holds yet; see trial_credit */
+    bool best_effort;         /* new claims may have fewer different values than minValues asks */
+    bool fallback;            /* who finds a reservation taken does without; else it waits */
+    uint64_t asked;  /* questions answered so far: the steps of a plan */
+};
+
+void trial_init(struct trial *t, struct arena *a, const struct world *w);
+/* More instances of a reservation than the catalogue says; unknown ones are passed over. Before the
+ * first pod. */
+void trial_credit(struct trial *t, struct span reservation, int64_t count);
+/* Whether an offering can be launched: as the catalogue has it, and by credit. */
+bool trial_launchable(const struct trial *t, const struct type_offer *o);
+/* How many different values of the key the types have that the requirements still allow; counts up to
+ * `enough`. */
+uint32_t trial_values(struct trial *t, const struct spec *s, const uint64_t *types, sym key,
+                      uint32_t enough);
+
+/* Everything since the mark is undone. */
+static inline uint32_t trial_mark(const struct trial *t)
+{
+    return t->step_count;
+}
+void trial_undo(struct trial *t, uint32_t mark);
+
+const amount *trial_left(const struct trial *t, uint32_t row);
+/* The node goes: its room is not used, the pool's limits get back what it counted, and its
+ * reschedulable pods join those to be placed. They are counted where they stand until whoever plans
+ * them moves them. A node that is leaving already is no different afterwards. */
+void trial_remove_node(struct trial *t, uint32_t row);
+static inline bool trial_is_gone(const struct trial *t, uint32_t row)
+{
+    uint32_t at = t->row_at[row];
+    return t->world->nodes[row].leaving || (at != 0 && t->rows[at - 1].gone);
+}
+/* Pods to be placed by number: the world's waiting ones, then those of removed nodes. */
+static inline uint32_t trial_pod_count(const struct trial *t)
+{
+    return t->world->waiting_count + t->moved_count;
+}
+static inline bool trial_is_moved(const struct trial *t, uint32_t pod)
+{
+    return pod >= t->world->waiting_count;
+}
+static inline const struct waiting_pod *trial_pod(const struct trial *t, uint32_t pod)
+{
+    return trial_is_moved(t, pod) ? &t->moved[pod - t->world->waiting_count]
+                                  : &t->world->waiting[pod];
+}
+/* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
+void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
+
+/* Room, host ports and topology of a row; whether the signature suits the node is world_suits. */
+enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
+                          const struct attempt *try);
+void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
+                         const struct attempt *try);
+
+/* Whether the claim takes the pod; if so it is placed. ANSWER_NEVER holds as long as nothing is undone:
+ * claims only fill up. A claim whose pods some group counts gets one definite domain in the group's
+ * key, the one with the fewest such pods, so that what was counted stays true. */
+enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, uint32_t class_id,
+                                 const struct attempt *try);
+
+enum opening {
+    OPEN_YES,
+    OPEN_TAINT,
+    OPEN_REQUIREMENT,
+    OPEN_TYPES,
+    OPEN_RESOURCES, /* no type that is left is large enough */
+    OPEN_LIMITS,    /* those that are would break the pool's limits */
+    OPEN_NODES,     /* the pool's limit of nodes is reached */
+    OPEN_VOLUMES,   /* nothing that can be bought is where its volumes are */
+    OPEN_TOPOLOGY,  /* spread, affinity or anti-affinity leave no domain */
+    OPEN_MIN_VALUES, /* too few different types are left for the pool's minValues */
+    OPEN_FULL,       /* only reservations are left, and all are full */
+    OPEN_RESERVED,   /* reservations that would do are all taken: it is to wait for one */
+};
+enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
+                        const struct attempt *try);
+
+/* The types that hold what is on the claim, exactly; valid until the next call. */
+const uint64_t *trial_claim_types(struct trial *t, uint32_t claim);
+
+#endif

@@ -1,0 +1,56 @@
+/* option: something that can be bought. A NodePool is an option of many shapes; a node group will be
+ * one of a single shape. A search sees options only, in the order in which they are to be tried. */
+#ifndef PLANNER_SUPPLY_OPTION_H
+#define PLANNER_SUPPLY_OPTION_H
+
+#include "kube/node.h"
+#include "planner/supply/room.h"
+#include "planner/supply/types.h"
+
+/* DaemonSet pods that every node of some types gets (spec provisioning 2.8). */
+struct daemon_group {
+    amount *overhead;
+    struct host_ports ports;
+};
+
+struct least_values { /* that many different values of the key, among the types of a claim */
+    sym key;
+    uint32_t count;
+};
+
+struct option {
+    const struct node_pool *pool;
+    struct requirements requirements; /* what every node of it has, simulated labels included */
+    struct sym_pairs labels;          /* template, nodepool, nodeclass */
+    struct taints taints;
+    bool soft_taints; /* some are PreferNoSchedule */
+    const struct least_values *least; /* its pool's minValues */
+    uint32_t least_count;
+    uint64_t *types;  /* those left by `requirements` alone, with room for their DaemonSet pods */
+    uint64_t *kinds;  /* of offerings */
+    struct daemon_group *daemons;
+    uint32_t daemon_count;
+    uint32_t *daemon_of; /* a type's group */
+    amount *room;        /* a row a type group: allocatable less DaemonSets; negative when unusable */
+    struct room_column *by_room; /* a column each */
+    uint64_t *several;   /* types with more than one group */
+    bool limited;
+    struct room_column *by_capacity; /* of a limited pool: what a type counts against the limits */
+    amount *largest;                 /* the most that any of its types counts */
+    amount *budget;      /* what the limits leave; INT64_MAX: no limit */
+    amount nodes_left;   /* INT64_MAX: no limit */
+};
+
+struct world;
+
+/* Fills everything but the budget. */
+void option_build(struct option *o, struct world *w, const struct node_pool *pool);
+/* Limits less what the pool's standing nodes have: `used` is a vector, `nodes` their number. */
+void option_budget(struct option *o, const struct world *w, const amount *used, amount nodes);
+
+struct span option_name(const struct option *o);
+/* Weight descending, then name descending (spec provisioning 1.6). For qsort over pointers. */
+int option_order(const void *a, const void *b);
+bool node_pool_ready(const struct node_pool *p, bool ready_when_unstated);
+
+#endif
