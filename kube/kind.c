@@ -43,6 +43,11 @@ static const struct kind_info infos[KIND_COUNT] = {
                                  "validatingwebhookconfigurations", false, NULL},
     [KIND_MUTATING_WEBHOOK] = {"admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
                                "mutatingwebhookconfigurations", false, NULL},
+    [KIND_OWN_ACCESS] = {"authorization.k8s.io/v1", "SelfSubjectAccessReview",
+                         "selfsubjectaccessreviews", false, NULL},
+    [KIND_ACCOUNT_ACCESS] = {"authorization.k8s.io/v1", "SubjectAccessReview",
+                             "subjectaccessreviews", false, NULL},
+    [KIND_CRON_JOB] = {"batch/v1", "CronJob", "cronjobs", true, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

@@ -33,6 +33,9 @@ enum kind {
     KIND_SECRET,
     KIND_VALIDATING_WEBHOOK,
     KIND_MUTATING_WEBHOOK,
+    KIND_OWN_ACCESS,     /* may we? created, never stored */
+    KIND_ACCOUNT_ACCESS, /* may another? */
+    KIND_CRON_JOB,
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

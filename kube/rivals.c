@@ -6,6 +6,9 @@
 
 enum { NAMES_MAX = 8 };
 
+const struct span rivals_known[RIVALS_KNOWN] = {SPAN_INIT("karpenter-leader-election"),
+                                                SPAN_INIT("cluster-autoscaler")};
+
 /* One Lease that was found. */
 struct rival {
     uint64_t key;   /* of namespace and name */

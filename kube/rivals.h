@@ -20,6 +20,10 @@ enum {
     RIVALS_MAX = 16 /* Leases kept in mind; more are counted live */
 };
 
+/* Leases of the autoscalers that we know of: Karpenter's and Cluster Autoscaler's. */
+enum { RIVALS_KNOWN = 2 };
+extern const struct span rivals_known[RIVALS_KNOWN];
+
 struct rivals;
 
 /* Names, e.g. karpenter-leader-election and cluster-autoscaler; copied. */

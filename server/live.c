@@ -549,7 +549,7 @@ static bool read_spread(struct live *l, struct err *err)
 }
 
 /* A kind behind a gate that is off may not even be known to the API server. */
-static bool is_watched(const struct options *o, enum kind k)
+bool live_watches(const struct options *o, enum kind k)
 {
     bool offline_only =
         k == KIND_CAPACITY_BUFFER || k == KIND_POD_TEMPLATE || k == KIND_DEPLOYMENT;
@@ -625,9 +625,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
         return false;
     }
     if (!embedded && !l->options->coexist) {
-        static const struct span others[] = {SPAN_INIT("karpenter-leader-election"),
-                                             SPAN_INIT("cluster-autoscaler")};
-        l->rivals = rivals_new(l->api, others, COUNT_OF(others), l->identity);
+        l->rivals = rivals_new(l->api, rivals_known, RIVALS_KNOWN, l->identity);
         observe(l, UNKNOWN_RIVALS);
     }
     if (!elects) {
@@ -640,7 +638,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
                             .event = sink_event,
                             .state = sink_state};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (is_watched(l->options, k)) {
+        if (live_watches(l->options, k)) {
             l->api->ops->watch(l->api, k, &sink);
         } else { /* there are none, for all that anybody asks */
             store_list_begin(l->store, k);
