@@ -6,5 +6,6 @@
 int command_serve(int argc, char *const *argv);
 int command_plan(int argc, char *const *argv);
 int command_explain(int argc, char *const *argv);
+int command_check(int argc, char *const *argv);
 
 #endif

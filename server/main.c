@@ -13,6 +13,8 @@ static const struct {
     {"plan", "read objects from files and print what would be done and why", command_plan},
     {"explain", "why a pod, node or nodepool is as it is, from files or from a server",
      command_explain},
+    {"check", "what stands in Stowage's way in a cluster: permissions, wiring, rivals",
+     command_check},
 };
 
 static void usage(FILE *to)

@@ -25,7 +25,7 @@ static const struct option table[] = {
      .choices = "Strict|BestEffort", .fallback = "Strict", AT(min_values_policy),
      .group = OPTION_BOTH, .help = "BestEffort lowers minValues to what is there"},
     {.name = "feature-gates", .env = "FEATURE_GATES", .type = OPTION_GATES, .fallback = GATES,
-     AT(gates), .group = OPTION_BOTH, .help = "Karpenter's gates, A=true,B=false"},
+     AT(gates), .group = OPTION_BOTH | OPTION_CHECK, .help = "Karpenter's gates, A=true,B=false"},
     {.name = "ignore-dra-requests", .env = "IGNORE_DRA_REQUESTS", .type = OPTION_BOOL,
      .fallback = "true", AT(ignore_dra_requests), .group = OPTION_BOTH,
      .help = "pods with resource claims are reported, not planned"},
@@ -37,8 +37,8 @@ static const struct option table[] = {
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
     {.name = "kubeconfig", .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
-     .group = OPTION_SERVE, .help = "default: in-cluster, else ~/.kube/config"},
-    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_SERVE,
+     .group = OPTION_CLUSTER, .help = "default: in-cluster, else ~/.kube/config"},
+    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER,
      .help = "context of the kubeconfig; default: its current one"},
     {.name = "embedded", .type = OPTION_BOOL, .fallback = "false", AT(embedded),
      .group = OPTION_SERVE, .help = "run on a cluster in memory instead of a real one"},
@@ -84,7 +84,7 @@ static const struct option table[] = {
     {.name = "max-hourly-price", .type = OPTION_NUMBER, .fallback = "0", AT(max_hourly_price),
      .group = OPTION_SERVE, .help = "cap on the price of all nodes; 0: none"},
     {.name = "leader-election-name", .env = "LEADER_ELECTION_NAME", .type = OPTION_TEXT,
-     .fallback = "stowage-leader-election", AT(lease_name), .group = OPTION_SERVE,
+     .fallback = "stowage-leader-election", AT(lease_name), .group = OPTION_CLUSTER,
      .help = "name of the Lease"},
     {.name = "leader-election-namespace", .env = "LEADER_ELECTION_NAMESPACE", .type = OPTION_TEXT,
      AT(lease_namespace), .group = OPTION_SERVE, .help = "default: the own namespace"},
@@ -102,7 +102,7 @@ static const struct option table[] = {
     {.name = "shutdown-delay", .type = OPTION_DURATION, .fallback = "0s", AT(shutdown_delay),
      .group = OPTION_SERVE, .help = "serve on this long after SIGTERM"},
     {.name = "namespace", .env = "SYSTEM_NAMESPACE", .type = OPTION_TEXT, AT(own_namespace),
-     .group = OPTION_SERVE, .help = "own namespace; default: the service account's"},
+     .group = OPTION_CLUSTER, .help = "Stowage's namespace; default: the service account's, of check stowage-system"},
     {.name = "pod-name", .env = "POD_NAME", .type = OPTION_TEXT, AT(pod_name),
      .group = OPTION_SERVE, .help = "own Pod, to be labelled while leading"},
     {.name = "log-level", .env = "LOG_LEVEL", .type = OPTION_CHOICE,
@@ -112,7 +112,7 @@ static const struct option table[] = {
      AT(log_format), .group = OPTION_SERVE, .help = "auto: text on a terminal, JSON elsewhere"},
 
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
-     .fallback = "table", AT(output), .group = OPTION_PLAN, .help = "form of the answer"},
+     .fallback = "table", AT(output), .group = OPTION_PRINT, .help = "form of the answer"},
     /* A fleet that is packed tight needs every pod on its planned node; until the extender sees to that
      * for pods whose node is not there yet, a server leaves itself Karpenter's slack. */
     {.name = "search", .type = OPTION_CHOICE, .choices = "auto|cheapest|greedy", .fallback = "auto",
@@ -154,7 +154,11 @@ static const struct option table[] = {
      .group = OPTION_PLAN, .help = "say more"},
 
     {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
-     .group = OPTION_EXPLAIN, .help = "whom to ask when no files are given: --page-listen of a server"},
+     .group = OPTION_ASK, .help = "base URL of a running server's --page-listen"},
+    {.name = "scheduler-config", .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
+     .help = "file of kube-scheduler's --config, to be checked"},
+    {.name = "account", .type = OPTION_TEXT, AT(account), .group = OPTION_CHECK,
+     .help = "NAMESPACE/NAME of the service account whose permissions are asked; default: our own"},
 
     {.name = "karpenter-service", .env = "KARPENTER_SERVICE", .type = OPTION_TEXT,
      AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},

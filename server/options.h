@@ -45,6 +45,10 @@ enum option_group { /* which commands take it */
     OPTION_PLAN = 2,
     OPTION_BOTH = OPTION_SERVE | OPTION_PLAN,
     OPTION_EXPLAIN = 4, /* beside all that `plan` takes */
+    OPTION_CHECK = 8,
+    OPTION_CLUSTER = OPTION_SERVE | OPTION_CHECK,
+    OPTION_PRINT = OPTION_PLAN | OPTION_CHECK,
+    OPTION_ASK = OPTION_EXPLAIN | OPTION_CHECK,
 };
 
 struct option {
@@ -112,7 +116,9 @@ struct options {
     int64_t effort, repeat, max_instance_types;
     const char *now;
     bool all_unbound, verbose;
-    const char *server; /* explain: base URL of the page's listener */
+    const char *server; /* explain, check: base URL of the page's listener */
+    /* check: a file's name, NAMESPACE/NAME of a service account */
+    const char *scheduler_file, *account;
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;
     int64_t unused_int;

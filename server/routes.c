@@ -377,6 +377,7 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PROBES, "GET", "/health-check", on_live, r);
     add(r, HTTP_PAGE, "GET", "/", on_page, r);
     add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
+    add(r, HTTP_PAGE, "GET", "/metrics", on_metrics, r); /* one address for who asks a server */
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     http_table_add(&r->table, &live);

@@ -1,0 +1,175 @@
+/* What Stowage may do and read: the rules that ship, put to the API server one by one. */
+#include "base/json.h"
+#include "server/check/check.h"
+#include "server/live.h"
+
+enum { TOLD_MAX = 6 }; /* permissions that are named; the rest is counted */
+
+static void read_allowed(void *user, struct doc_value review)
+{
+    struct doc_value status, allowed;
+    *(bool *)user = doc_find(review, SPAN("status"), &status) &&
+                    doc_find(status, SPAN("allowed"), &allowed) &&
+                    doc_type(allowed) == DOC_BOOL && doc_bool(allowed);
+}
+
+static void put_account(struct arena *a, struct json *j, struct span account)
+{
+    struct span name;
+    struct span ns = span_cut(account, '/', &name);
+    json_put_string(j, "user",
+                    arena_printf(a, "system:serviceaccount:%.*s:%.*s", SPAN_ARG(ns), SPAN_ARG(name)));
+    json_put_array(j, "groups");
+    json_text(j, SPAN("system:serviceaccounts"));
+    json_text(j, arena_printf(a, "system:serviceaccounts:%.*s", SPAN_ARG(ns)));
+    json_text(j, SPAN("system:authenticated"));
+    json_array_end(j);
+}
+
+static struct span review_body(struct arena *a, enum kind k, const struct permission *p,
+                               struct span account)
+{
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    json_put_string(&j, "apiVersion", span_of(kind_info(k)->api_version));
+    json_put_string(&j, "kind", span_of(kind_info(k)->name));
+    json_put_object(&j, "spec");
+    permission_put(&j, p);
+    if (k == KIND_ACCOUNT_ACCESS)
+        put_account(a, &j, account);
+    json_object_end(&j);
+    json_object_end(&j);
+    struct span body = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    return body;
+}
+
+static void prepare(struct check *c, struct ask *ask, const struct permission *p,
+                    struct span account, bool *allowed_out)
+{
+    enum kind k = account.len != 0 ? KIND_ACCOUNT_ACCESS : KIND_OWN_ACCESS;
+    ask->request = (struct api_request){
+        .verb = API_CREATE, .kind = k, .body = review_body(c->report->a, k, p, account)};
+    ask->read = read_allowed;
+    ask->user = allowed_out;
+}
+
+bool check_may(struct check *c, const struct permission *p)
+{
+    struct ask *a = check_asks(c, 1);
+    bool *allowed = ARENA_NEW(c->report->a, bool);
+    prepare(c, a, p, (struct span){0}, allowed);
+    ask_all(c->cluster, a, 1);
+    return *allowed;
+}
+
+/* Nobody who could answer: everything else would only say so again. */
+static bool is_answered(const struct ask *a, struct err *err)
+{
+    if (a->done && a->status != 0 && a->status != 401)
+        return true;
+    *err = a->err;
+    return a->done ? false : err_set(err, ERR_RETRY, "the API server does not answer");
+}
+
+static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
+{
+    const struct permissions *all = &c->permissions;
+    struct buf text = {0};
+    uint32_t told = 0;
+    for (uint32_t i = 0; i < all->count && told < TOLD_MAX; i++)
+        if (!allowed[i]) {
+            struct span one = permission_text(c->report->a, &all->items[i]);
+            buf_addf(&text, "%s%.*s", told++ != 0 ? ", " : "", SPAN_ARG(one));
+        }
+    if (missing > told)
+        buf_addf(&text, " and %u more", missing - told);
+    check_say(c->report, CHECK_FAIL, "permissions", "kubectl apply -f manifests/rbac.yaml",
+              "%u of the %u permissions of manifests/rbac.yaml are missing: %s", missing, all->count,
+              text.ptr);
+    buf_release(&text);
+}
+
+static bool check_permissions(struct check *c, struct err *err)
+{
+    struct span account = span_of(c->options->account);
+    permissions_shipped(c->report->a, c->ns, &c->permissions);
+    uint32_t n = c->permissions.count, missing = 0, unasked = 0;
+    struct ask *asks = check_asks(c, n);
+    bool *allowed = ARENA_ARRAY(c->report->a, bool, n);
+    for (uint32_t i = 0; i < n; i++)
+        prepare(c, &asks[i], &c->permissions.items[i], account, &allowed[i]);
+    ask_all(c->cluster, asks, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_answered(&asks[i], err))
+            return false;
+        unasked += asks[i].err.kind != ERR_NONE;
+        missing += !allowed[i];
+    }
+    if (unasked != 0)
+        check_say(c->report, CHECK_UNKNOWN, "permissions",
+                  account.len != 0 ? "run it as one who may create subjectaccessreviews" : NULL,
+                  "permissions: %u of %u questions were not answered: %s", unasked, n,
+                  asks[0].err.msg);
+    else if (missing != 0)
+        tell_missing(c, allowed, missing);
+    else
+        check_say(c->report, CHECK_OK, "permissions", NULL,
+                  "%s may do all %u things that manifests/rbac.yaml grants",
+                  account.len != 0 ? c->options->account : "who runs this", n);
+    return true;
+}
+
+/* ---- kinds ---- */
+
+/* Few bytes whatever the cluster holds: what is looked for has a name that no object has. */
+static struct api_request look(enum kind k)
+{
+    return (struct api_request){
+        .verb = API_LIST, .kind = k, .field_selector = SPAN("metadata.name=stowage-check-none")};
+}
+
+static void tell_kind(struct check *c, enum kind k, const struct ask *a)
+{
+    const struct kind_info *info = kind_info(k);
+    bool ours = span_contains(span_of(info->api_version), SPAN("karpenter."));
+    if (a->err.kind == ERR_NOT_FOUND)
+        check_say(c->report, CHECK_FAIL, "kinds",
+                  ours ? "kubectl apply --server-side -f manifests/crds"
+                       : "is the API server older than Kubernetes 1.30?",
+                  "%s %s is not served", info->name, info->api_version);
+    else
+        check_say(c->report, CHECK_FAIL, "kinds", NULL, "%s cannot be read: %s", info->plural,
+                  a->err.msg);
+}
+
+static bool check_kinds(struct check *c, struct err *err)
+{
+    struct ask *asks = check_asks(c, KIND_STORED_COUNT);
+    enum kind kinds[KIND_STORED_COUNT];
+    uint32_t n = 0, good = 0;
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        if (live_watches(c->options, k)) {
+            kinds[n] = k;
+            asks[n++].request = look(k);
+        }
+    ask_all(c->cluster, asks, n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (!is_answered(&asks[i], err))
+            return false;
+        if (asks[i].err.kind == ERR_NONE)
+            good++;
+        else
+            tell_kind(c, kinds[i], &asks[i]);
+    }
+    check_say(c->report, good == n ? CHECK_OK : CHECK_FAIL, "kinds", NULL,
+              "API server %.*s: %u of %u kinds are served and readable", SPAN_ARG(c->address), good,
+              n);
+    return true;
+}
+
+bool check_access(struct check *c, struct err *err)
+{
+    return check_permissions(c, err) && check_kinds(c, err);
+}

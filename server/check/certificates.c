@@ -1,0 +1,131 @@
+/* The certificates that Stowage keeps in the API, and whether the API server trusts them. */
+#include "certs/secrets.h"
+#include "certs/webhook_configuration.h"
+#include "kube/meta.h"
+#include "server/check/check.h"
+
+enum { SOON_DAYS = 30 };
+
+struct found {
+    struct check *check;
+    struct arena *a;
+    struct span ca, serving, client, client_ca;
+    enum webhook_state webhook;
+};
+
+static void read_certs(void *user, struct doc_value secret)
+{
+    struct found *f = user;
+    f->ca = secret_get(f->a, secret, "ca.crt");
+    f->serving = secret_get(f->a, secret, "tls.crt");
+}
+
+static void read_client(void *user, struct doc_value secret)
+{
+    struct found *f = user;
+    f->client = secret_get(f->a, secret, "tls.crt");
+    f->client_ca = secret_get(f->a, secret, "ca.crt");
+}
+
+static void read_webhook(void *user, struct doc_value object)
+{
+    struct found *f = user;
+    struct span uid;
+    f->webhook = webhook_state_of(f->a, object, f->ca, &uid);
+}
+
+static struct ask *get(struct found *f, enum kind k, const char *name,
+                       void (*read)(void *user, struct doc_value object))
+{
+    struct ask *a = check_asks(f->check, 1);
+    a->request = (struct api_request){.verb = API_GET,
+                                      .kind = k,
+                                      .ns = k == KIND_SECRET ? f->check->ns : (struct span){0},
+                                      .name = span_of(name)};
+    a->read = read;
+    a->user = f;
+    ask_all(f->check->cluster, a, 1);
+    return a;
+}
+
+/* A Secret that is not there: Stowage makes it as soon as it starts. True: it was read. */
+static bool is_read(const struct found *f, const struct ask *a, const char *topic, const char *name)
+{
+    const struct check *c = f->check;
+    if (a->err.kind == ERR_NONE)
+        return true;
+    if (a->err.kind != ERR_NOT_FOUND)
+        check_say(c->report, CHECK_UNKNOWN, topic, "run it as Stowage's service account",
+                  "Secret %.*s/%s cannot be read: %s", SPAN_ARG(c->ns), name, a->err.msg);
+    else if (c->runs)
+        check_say(c->report, CHECK_FAIL, topic, "what does Stowage's log say about certs?",
+                  "Secret %.*s/%s is not there although Stowage runs", SPAN_ARG(c->ns), name);
+    else
+        check_say(c->report, CHECK_UNKNOWN, topic, NULL,
+                  "Secret %.*s/%s is not there yet; Stowage makes it when it starts",
+                  SPAN_ARG(c->ns), name);
+    return false;
+}
+
+static void check_end(const struct found *f, struct span cert, const char *topic, const char *what,
+                      const char *fix)
+{
+    const struct check *c = f->check;
+    wall_ms end;
+    if (!cert_not_after(cert, &end)) {
+        check_say(c->report, CHECK_FAIL, topic, fix, "%s is no certificate", what);
+        return;
+    }
+    const char *day = time_text(f->a, end).ptr;
+    if (end <= c->now)
+        check_say(c->report, CHECK_FAIL, topic, fix, "%s has ended on %.10s", what, day);
+    else if (end - c->now < SOON_DAYS * 24 * MS_HOUR)
+        check_say(c->report, CHECK_WARN, topic, fix, "%s ends on %.10s", what, day);
+    else
+        check_say(c->report, CHECK_OK, topic, NULL, "%s until %.10s", what, day);
+}
+
+static void check_webhook(struct found *f)
+{
+    const struct check *c = f->check;
+    struct ask *a = get(f, KIND_VALIDATING_WEBHOOK, WEBHOOK_CONFIGURATION, read_webhook);
+    if (a->err.kind == ERR_NOT_FOUND)
+        check_say(c->report, CHECK_WARN, "webhook", "kubectl apply -f manifests/webhooks.yaml",
+                  "no webhook is registered: mistakes in NodePools are not refused at once");
+    else if (a->err.kind != ERR_NONE)
+        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "the webhook cannot be read: %s",
+                  a->err.msg);
+    else if (f->webhook == WEBHOOK_ABSENT)
+        check_say(c->report, CHECK_FAIL, "webhook", "kubectl apply -f manifests/webhooks.yaml",
+                  "ValidatingWebhookConfiguration stowage has no webhook of Stowage's");
+    else if (f->ca.len == 0)
+        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL,
+                  "whether the webhook's caBundle is right: Stowage's CA is not known");
+    else if (f->webhook == WEBHOOK_CURRENT)
+        check_say(c->report, CHECK_OK, "webhook", NULL, "the webhook's caBundle is Stowage's CA");
+    else
+        check_say(c->report, c->runs ? CHECK_FAIL : CHECK_UNKNOWN, "webhook",
+                  "Stowage writes it within a minute of its start; with --tls-cert it is yours to "
+                  "write",
+                  "the webhook's caBundle is not Stowage's CA: the API server passes it over");
+}
+
+void check_certificates(struct check *c)
+{
+    struct found *f = ARENA_NEW(c->report->a, struct found);
+    f->check = c;
+    f->a = c->report->a;
+    struct ask *certs = get(f, KIND_SECRET, SECRET_CERTS, read_certs);
+    if (is_read(f, certs, "certificate", SECRET_CERTS))
+        check_end(f, f->serving, "certificate", "serving certificate", "restart Stowage: it makes a new one");
+    struct ask *client = get(f, KIND_SECRET, SECRET_CLIENT, read_client);
+    if (is_read(f, client, "scheduler-certificate", SECRET_CLIENT)) {
+        check_end(f, f->client, "scheduler-certificate", "the scheduler's client certificate",
+                  "restart Stowage, and copy the Secret's files to the scheduler anew");
+        if (f->ca.len != 0 && !span_eq(f->ca, f->client_ca))
+            check_say(c->report, CHECK_FAIL, "scheduler-certificate",
+                      "restart Stowage, and copy the Secret's files to the scheduler anew",
+                      "Secret " SECRET_CLIENT " has another CA than " SECRET_CERTS);
+    }
+    check_webhook(f);
+}

@@ -1,0 +1,46 @@
+/* check: looks over a cluster before or while Stowage runs in it, and says what stands in its way.
+ *
+ * Asks the API server as whoever runs it, in the way that Stowage itself would; a kind that it may not
+ * read is not tried, but told. Says "unknown" where nothing at hand can tell. */
+#ifndef SERVER_CHECK_CHECK_H
+#define SERVER_CHECK_CHECK_H
+
+#include "server/check/ask.h"
+#include "server/check/permissions.h"
+#include "server/check/report.h"
+#include "server/options.h"
+
+struct check {
+    struct check_report *report; /* its arena outlives the cluster's api */
+    const struct asked_cluster *cluster;
+    const struct options *options;
+    struct span ns;      /* of Stowage */
+    struct span address; /* of the API server, for messages */
+    wall_ms now;
+    struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
+    /* found on the way */
+    bool runs;           /* somebody leads */
+    struct permissions permissions;
+};
+
+/* All of it. False: the API server could not be asked; lines may be missing. */
+bool check_run(struct check *c, struct err *err);
+
+/* ---- the parts, in their order ---- */
+
+bool check_access(struct check *c, struct err *err); /* permissions, and each kind that is read */
+void check_leader(struct check *c);
+void check_certificates(struct check *c);
+void check_wiring(struct check *c);
+void check_rivals(struct check *c); /* other autoscalers, deschedulers */
+
+/* ---- shared ---- */
+
+struct ask *check_asks(struct check *c, uint32_t count); /* zeroed, in the report's arena */
+/* Whether who asks may do it himself; one question. */
+bool check_may(struct check *c, const struct permission *p);
+/* A Lease's holder and whether it has renewed it as it must, by its own clock; false: nobody holds it.
+ * Two durations are waited for, since clocks differ. */
+bool check_lease_live(struct doc_value lease, wall_ms now, struct span *holder_out, span_ms *age_out);
+
+#endif

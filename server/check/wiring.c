@@ -1,0 +1,100 @@
+/* Whether kube-scheduler asks the extender: only the server that it asks can tell. */
+#include <stdlib.h>
+
+#include "server/check/check.h"
+
+struct sample { /* one line of a metrics text: name{labels} value */
+    struct span name, labels;
+    double value;
+};
+
+static bool read_sample(struct span line, struct sample *out)
+{
+    size_t space = line.len, brace = line.len;
+    while (space > 0 && line.ptr[space - 1] != ' ')
+        space--;
+    for (size_t i = 0; i < line.len && brace == line.len; i++)
+        if (line.ptr[i] == '{' || line.ptr[i] == ' ')
+            brace = i;
+    if (space == 0 || line.ptr[0] == '#')
+        return false;
+    char number[64];
+    size_t n = line.len - space;
+    if (n == 0 || n >= sizeof(number))
+        return false;
+    memcpy(number, line.ptr + space, n);
+    number[n] = '\0';
+    *out = (struct sample){.name = {line.ptr, brace},
+                           .labels = {line.ptr + brace, space - brace},
+                           .value = strtod(number, NULL)};
+    return true;
+}
+
+/* The sum of a metric's series with this text among their labels; false: there is none. */
+static bool metric_sum(struct span text, const char *name, const char *label, double *sum_out)
+{
+    bool found = false;
+    *sum_out = 0;
+    for (struct span rest = text; rest.ptr != NULL;) {
+        struct sample s;
+        struct span line = span_cut(rest, '\n', &rest);
+        if (!read_sample(line, &s) || !span_eq(s.name, span_of(name)) ||
+            !span_contains(s.labels, span_of(label)))
+            continue;
+        found = true;
+        *sum_out += s.value;
+    }
+    return found;
+}
+
+static void check_sampling(struct check *c)
+{
+    double sampled;
+    if (!metric_sum(c->metrics, "stowage_extender_sampled_total", "", &sampled))
+        return;
+    if (sampled > 0)
+        check_say(c->report, CHECK_WARN, "sampling",
+                  "set percentageOfNodesToScore: 100 in the scheduler's configuration",
+                  "the scheduler offered a part of the nodes %.0f times: the planned one may not be "
+                  "among them",
+                  sampled);
+    else
+        check_say(c->report, CHECK_OK, "sampling", NULL, "the scheduler offers every node");
+}
+
+static void check_called(struct check *c)
+{
+    static const char requests[] = "stowage_extender_requests_total";
+    double leads, asked, wrong;
+    metric_sum(c->metrics, "leader_election_master_status", "", &leads);
+    metric_sum(c->metrics, requests, "verb=\"filter\"", &asked);
+    metric_sum(c->metrics, requests, "answer=\"error\"", &wrong);
+    if (asked > 0)
+        check_say(c->report, CHECK_OK, "wiring", NULL,
+                  "the scheduler asks Stowage: about %.0f pods so far", asked);
+    else if (leads == 0)
+        check_say(c->report, CHECK_UNKNOWN, "wiring", "name the leader with --server",
+                  "the server at %s stands by; the scheduler asks the one that leads",
+                  c->options->server);
+    else
+        check_say(c->report, CHECK_WARN, "wiring",
+                  "is the extender in its configuration? see manifests/README.md; "
+                  "--scheduler-config FILE looks it over",
+                  "the scheduler has not asked Stowage about any pod since it started");
+    if (wrong > 0)
+        check_say(c->report, CHECK_WARN, "wiring", "is nodeCacheCapable true in its configuration?",
+                  "%.0f of the scheduler's questions could not be read", wrong);
+}
+
+void check_wiring(struct check *c)
+{
+    if (c->metrics.len == 0) {
+        check_say(c->report, CHECK_UNKNOWN, "wiring",
+                  "kubectl port-forward to the leader's port 8090, and ask again",
+                  "whether the scheduler asks Stowage: no server answers at %s (--server)",
+                  c->options->server);
+        return;
+    }
+    check_called(c);
+    check_sampling(c);
+}

@@ -1,0 +1,139 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "kube/client_io.h"
+#include "kube/kubeconfig_io.h"
+#include "server/check/check.h"
+#include "server/check/scheduler_file.h"
+#include "server/clock.h"
+#include "server/command.h"
+#include "server/fetch.h"
+#include "server/input.h"
+#include "server/plan_command.h"
+#include "server/yaml_text.h"
+
+enum {
+    ANSWER_MS = 10 * MS_SECOND,   /* for one request */
+    PATIENCE_MS = 30 * MS_SECOND, /* for all of them: a person waits */
+    ROUND_MS = 500,
+};
+
+static const char *environment(const char *name)
+{
+    return getenv(name);
+}
+
+struct waiter {
+    struct client *client;
+    mono_ms until;
+};
+
+static bool wait_client(void *user)
+{
+    struct waiter *w = user;
+    client_poll(w->client, ROUND_MS);
+    return clock_mono() < w->until;
+}
+
+/* Of the server that --server names; absent when none answers. */
+static struct span running_metrics(struct arena *a, const struct options *o)
+{
+    struct buf reply = {0};
+    struct err err;
+    int code = 0;
+    struct span base = span_of(o->server);
+    while (base.len != 0 && base.ptr[base.len - 1] == '/')
+        base.len--;
+    const char *url = arena_printf(a, "%.*s/metrics", SPAN_ARG(base)).ptr;
+    bool ok = base.len != 0 && fetch_text(url, &code, &reply, &err) && code == 200;
+    struct span text = ok ? arena_dup(a, buf_span(&reply)) : (struct span){0};
+    buf_release(&reply);
+    return text;
+}
+
+static bool check_cluster(struct check_report *r, const struct options *o, struct err *err)
+{
+    struct client_config config;
+    struct waiter w = {.until = clock_mono() + PATIENCE_MS};
+    struct client_policy policy = {.request_timeout_ms = ANSWER_MS, .lease_timeout_ms = ANSWER_MS};
+    if (!kubeconfig_load(r->a, span_of(o->kubeconfig), span_of(o->context), &config, err) ||
+        !client_new(&config, &policy, &w.client, err))
+        return false;
+    struct asked_cluster cluster = {.api = client_api(w.client), .wait = wait_client, .user = &w};
+    struct check c = {.report = r,
+                      .cluster = &cluster,
+                      .options = o,
+                      .ns = span_of(o->own_namespace),
+                      .address = config.server,
+                      .now = clock_wall(),
+                      .metrics = running_metrics(r->a, o)};
+    if (c.ns.len == 0)
+        c.ns = SPAN("stowage-system");
+    bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
+    client_free(w.client);
+    return ok;
+}
+
+static bool check_file(struct check_report *r, const struct options *o, struct err *err)
+{
+    struct span text;
+    const char *path = o->scheduler_file;
+    if (path == NULL || path[0] == '\0')
+        return true;
+    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, err)) ||
+           err_wrap(err, "--scheduler-config");
+}
+
+static bool print(const struct check_report *r, const struct options *o, struct err *err)
+{
+    struct buf text = {0}, yaml = {0};
+    bool ok = true;
+    if (o->output == OUTPUT_TABLE) {
+        check_text(&text, r, terminal_width());
+    } else {
+        struct json j = {.out = &text, .indent = 2};
+        check_json(&j, r);
+        buf_add_char(&text, '\n');
+    }
+    if (o->output == OUTPUT_YAML)
+        ok = yaml_text(&yaml, buf_span(&text), err);
+    struct span shown = buf_span(o->output == OUTPUT_YAML ? &yaml : &text);
+    if (ok)
+        ok = (fwrite(shown.ptr, 1, shown.len, stdout) == shown.len && fflush(stdout) == 0) ||
+             err_set(err, ERR_INTERNAL, "standard output cannot be written");
+    buf_release(&text);
+    buf_release(&yaml);
+    return ok;
+}
+
+static int check(struct arena *a, int argc, char *const *argv, struct err *err)
+{
+    struct options options;
+    struct check_report report = {.a = a};
+    bool help;
+    if (!options_read(a, OPTION_CHECK, argc, argv, environment, &options, &help, err))
+        return 2;
+    if (help) {
+        struct buf text = {0};
+        options_help(&text, OPTION_CHECK, "check");
+        fwrite(text.ptr, 1, text.len, stdout);
+        buf_release(&text);
+        return 0;
+    }
+    if (!check_file(&report, &options, err) || !check_cluster(&report, &options, err) ||
+        !print(&report, &options, err))
+        return 2;
+    return check_count(&report, CHECK_FAIL) != 0;
+}
+
+int command_check(int argc, char *const *argv)
+{
+    struct arena a;
+    struct err err = {0};
+    arena_init(&a, 0);
+    int status = check(&a, argc, argv, &err);
+    if (err.kind != ERR_NONE)
+        fprintf(stderr, "stowage check: %s\n", err.msg);
+    arena_release(&a);
+    return status;
+}

@@ -1,0 +1,579 @@
+/* `stowage check` on a cluster in memory: what is right, and each thing that can be wrong. Access
+ * reviews are answered here, since the in-memory cluster has no roles. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/base64.h"
+#include "certs/authority.h"
+#include "kube/meta.h"
+#include "server/check/check.h"
+#include "server/check/scheduler_file.h"
+#include "server/input.h"
+#include "server/live.h"
+#include "sim/sim.h"
+
+static const wall_ms NOW = 1767225600000; /* 2026-01-01 */
+
+/* ---- a cluster that knows permissions ---- */
+
+struct guarded { /* hands requests on, but for access reviews */
+    struct api api;
+    struct api *inner;
+    const char *denied; /* a part of the review's body that is not allowed; NULL: all is */
+    int status;         /* of reviews; 201 */
+    const char *missing; /* name of a kind that is not served; NULL: all are */
+    uint32_t reviews;
+};
+
+static void reply_to(const char *body, int status, api_done *done, void *user)
+{
+    struct doc_parser *p = doc_parser_new();
+    struct api_result r = {.status = status, .retry_after_s = -1};
+    struct err err;
+    if (status >= 300 || status == 0)
+        err_set(&r.err, api_err_kind(status, (struct span){0}), "refused with %d", status);
+    else
+        assert_true(doc_parse_json(p, span_of(body), &r.body, &err));
+    done(user, &r);
+    doc_parser_free(p);
+}
+
+static uint64_t guarded_send(struct api *api, const struct api_request *r, api_done *done, void *user)
+{
+    struct guarded *g = (struct guarded *)api;
+    if (r->kind == KIND_OWN_ACCESS || r->kind == KIND_ACCOUNT_ACCESS) {
+        bool no = g->denied != NULL && span_contains(r->body, span_of(g->denied));
+        g->reviews++;
+        reply_to(no ? "{\"status\":{\"allowed\":false}}" : "{\"status\":{\"allowed\":true}}",
+                 g->status, done, user);
+        return g->reviews;
+    }
+    if (g->missing != NULL && strcmp(kind_info(r->kind)->name, g->missing) == 0) {
+        reply_to("", 404, done, user);
+        return 1;
+    }
+    return api_send(g->inner, r, done, user);
+}
+
+static const struct api_ops guarded_ops = {.send = guarded_send};
+
+struct bench {
+    struct sim *sim;
+    struct guarded api;
+    struct arena a;
+    struct options options;
+    struct cert_pair ca, serving, client;
+    struct check_report report;
+    struct check check;
+    struct asked_cluster cluster;
+    struct buf text;
+    struct err err;
+    bool answered;
+};
+
+static bool wait_sim(void *user)
+{
+    struct sim *s = user;
+    struct err err;
+    return sim_run_until(s, sim_now(s) + MS_SECOND, &err);
+}
+
+static void load(struct bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void load(struct bench *b, const char *format, ...)
+{
+    static char text[32768];
+    struct err err;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    if (!sim_cluster_load(sim_cluster(b->sim), span_of(text), NULL, &err))
+        fail_msg("%s", err.msg);
+}
+
+static const char *encoded(struct bench *b, struct span text)
+{
+    return arena_cstr(&b->a, base64_encode(&b->a, text));
+}
+
+static const char *no_environment(const char *name)
+{
+    (void)name;
+    return NULL;
+}
+
+static void begin(struct bench *b, wall_ms issued)
+{
+    struct err err;
+    bool help;
+    *b = (struct bench){0};
+    arena_init(&b->a, 0);
+    b->sim = sim_new(&(struct sim_options){.cluster = {.now = NOW}});
+    b->api = (struct guarded){.api = {&guarded_ops},
+                              .inner = sim_client_new(sim_cluster(b->sim)),
+                              .status = 201};
+    assert_true(options_read(&b->a, OPTION_CHECK, 0, NULL, no_environment, &b->options, &help, &err));
+    struct cert_subject serving = {SPAN("stowage"), CERT_SERVER, NULL, 0};
+    struct cert_subject client = {SPAN("scheduler"), CERT_CLIENT, NULL, 0};
+    assert_true(authority_new(&b->a, issued, &b->ca, &err));
+    assert_true(authority_issue(&b->a, &b->ca, &serving, issued, &b->serving, &err));
+    assert_true(authority_issue(&b->a, &b->ca, &client, issued, &b->client, &err));
+}
+
+static void put_secrets(struct bench *b)
+{
+    load(b, "apiVersion: v1\nkind: Secret\nmetadata: {name: stowage-certs, namespace: stowage-system}\n"
+            "data: {ca.crt: %s, tls.crt: %s}\n---\n"
+            "apiVersion: v1\nkind: Secret\n"
+            "metadata: {name: stowage-scheduler-client, namespace: stowage-system}\n"
+            "data: {ca.crt: %s, tls.crt: %s}\n",
+         encoded(b, b->ca.cert), encoded(b, b->serving.cert), encoded(b, b->ca.cert),
+         encoded(b, b->client.cert));
+}
+
+static void put_webhook(struct bench *b, struct span ca)
+{
+    load(b, "apiVersion: admissionregistration.k8s.io/v1\nkind: ValidatingWebhookConfiguration\n"
+            "metadata: {name: stowage}\nwebhooks:\n"
+            "- {name: nodepools.webhook.stowage.dev, clientConfig: {caBundle: %s}}\n",
+         encoded(b, ca));
+}
+
+static void put_lease(struct bench *b, const char *ns, const char *name, const char *renewed)
+{
+    load(b, "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata: {name: %s, namespace: %s}\n"
+            "spec: {holderIdentity: pod-1, leaseDurationSeconds: 15, renewTime: \"%s\"}\n",
+         name, ns, renewed);
+}
+
+#define RECENTLY "2025-12-31T23:59:58.000000Z"
+#define LONG_AGO "2025-12-31T20:00:00.000000Z"
+
+/* All as it should be. */
+static void put_all(struct bench *b)
+{
+    put_secrets(b);
+    put_webhook(b, b->ca.cert);
+    put_lease(b, "stowage-system", "stowage-leader-election", RECENTLY);
+}
+
+static const char *run(struct bench *b, const char *metrics)
+{
+    b->report = (struct check_report){.a = &b->a};
+    b->cluster = (struct asked_cluster){&b->api.api, wait_sim, b->sim};
+    b->check = (struct check){.report = &b->report,
+                              .cluster = &b->cluster,
+                              .options = &b->options,
+                              .ns = SPAN("stowage-system"),
+                              .address = SPAN("https://10.0.0.1"),
+                              .now = NOW,
+                              .metrics = span_of(metrics)};
+    b->answered = check_run(&b->check, &b->err);
+    buf_clear(&b->text);
+    check_text(&b->text, &b->report, 0);
+    return b->text.ptr;
+}
+
+static void end(struct bench *b)
+{
+    sim_free(b->sim);
+    buf_release(&b->text);
+    arena_release(&b->a);
+}
+
+static void says(struct bench *b, const char *line)
+{
+    if (strstr(b->text.ptr, line) == NULL)
+        fail_msg("not said: %s\nbut:\n%s", line, b->text.ptr);
+}
+
+static const char GOOD_METRICS[] =
+    "# HELP stowage_extender_requests_total Questions\n"
+    "leader_election_master_status{name=\"x\"} 1\n"
+    "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 7\n"
+    "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 5\n"
+    "stowage_extender_requests_total{verb=\"prioritize\",answer=\"room\"} 4\n"
+    "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 0\n";
+
+/* ---- what is right ---- */
+
+static void test_a_healthy_cluster(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    run(&b, GOOD_METRICS);
+    assert_true(b.answered);
+    assert_int_equal(check_count(&b.report, CHECK_OK), b.report.count);
+    says(&b, "ok    who runs this may do all ");
+    says(&b, "ok    API server https://10.0.0.1: 16 of 16 kinds are served and readable\n");
+    says(&b, "ok    Stowage runs; pod-1 leads\n");
+    says(&b, "ok    serving certificate until 2027-01-01\n");
+    says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
+    says(&b, "ok    the webhook's caBundle is Stowage's CA\n");
+    says(&b, "ok    the scheduler asks Stowage: about 12 pods so far\n");
+    says(&b, "ok    no other autoscaler holds a Lease (Karpenter, Cluster Autoscaler)\n");
+    says(&b, "ok    no Deployment or CronJob is called a descheduler\n");
+    says(&b, "nothing to mend\n");
+    end(&b);
+}
+
+/* Before anything is started nothing is wrong; what will come is unknown. */
+static void test_before_it_runs(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    run(&b, "");
+    assert_true(b.answered);
+    assert_int_equal(check_count(&b.report, CHECK_FAIL), 0);
+    says(&b, "?     no Stowage leads by Lease stowage-system/stowage-leader-election");
+    says(&b, "?     Secret stowage-system/stowage-certs is not there yet; Stowage makes it when it starts\n");
+    says(&b, "warn  no webhook is registered");
+    says(&b, "?     whether the scheduler asks Stowage: no server answers at http://127.0.0.1:8090 (--server)\n"
+             "      kubectl port-forward");
+    says(&b, "1 warning, 4 unknown\n");
+    end(&b);
+}
+
+/* ---- what is wrong ---- */
+
+static void no_secrets(struct bench *b)
+{
+    put_webhook(b, b->ca.cert);
+    put_lease(b, "stowage-system", "stowage-leader-election", RECENTLY);
+}
+static void other_bundle(struct bench *b)
+{
+    put_all(b);
+    put_webhook(b, b->serving.cert);
+}
+static void forbidden(struct bench *b)
+{
+    put_all(b);
+    b->api.denied = "\"pods\",\"subresource\":\"eviction\"";
+}
+static void blind_to_workloads(struct bench *b)
+{
+    put_all(b);
+    b->api.denied = "\"cronjobs\"";
+}
+static void no_pools(struct bench *b)
+{
+    put_all(b);
+    b->api.missing = "NodePool";
+}
+static void karpenter(struct bench *b)
+{
+    put_all(b);
+    put_lease(b, "kube-system", "karpenter-leader-election", RECENTLY);
+}
+static void dead_karpenter(struct bench *b)
+{
+    put_all(b);
+    put_lease(b, "kube-system", "karpenter-leader-election", LONG_AGO);
+}
+static void descheduler(struct bench *b)
+{
+    put_all(b);
+    load(b, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: move, namespace: ops, "
+            "labels: {app.kubernetes.io/name: descheduler}}\nspec: {schedule: \"* * * * *\"}\n");
+}
+static void resting_descheduler(struct bench *b)
+{
+    put_all(b);
+    load(b, "apiVersion: batch/v1\nkind: CronJob\nmetadata: {name: descheduler, namespace: ops}\n"
+            "spec: {schedule: \"* * * * *\", suspend: true}\n");
+}
+
+static const struct {
+    const char *label;
+    void (*arrange)(struct bench *b);
+    const char *metrics;
+    enum check_level worst;
+    const char *line;
+} rows[] = {
+    {"no Secrets", no_secrets, GOOD_METRICS, CHECK_FAIL,
+     "FAIL  Secret stowage-system/stowage-certs is not there although Stowage runs\n"},
+    {"another CA", other_bundle, GOOD_METRICS, CHECK_FAIL,
+     "FAIL  the webhook's caBundle is not Stowage's CA: the API server passes it over\n"},
+    {"a permission", forbidden, GOOD_METRICS, CHECK_FAIL,
+     "permissions of manifests/rbac.yaml are missing: create pods/eviction\n"
+     "      kubectl apply -f manifests/rbac.yaml\n"},
+    {"a kind", no_pools, GOOD_METRICS, CHECK_FAIL,
+     "FAIL  NodePool karpenter.sh/v1 is not served\n"
+     "      kubectl apply --server-side -f manifests/crds\n"},
+    {"a rival", karpenter, GOOD_METRICS, CHECK_FAIL,
+     "FAIL  another autoscaler works on the same nodes: Lease kube-system/karpenter-leader-election, "
+     "held by pod-1; Stowage only observes meanwhile\n"},
+    {"a rival of yesterday", dead_karpenter, GOOD_METRICS, CHECK_OK, "ok    no other autoscaler"},
+    {"a descheduler", descheduler, GOOD_METRICS, CHECK_WARN, "warn  CronJob ops/move moves pods too"},
+    {"one that rests", resting_descheduler, GOOD_METRICS, CHECK_OK, "ok    no Deployment or CronJob"},
+    {"workloads out of sight", blind_to_workloads, GOOD_METRICS, CHECK_UNKNOWN,
+     "?     whether a descheduler moves pods"},
+    {"never asked", put_all,
+     "leader_election_master_status{name=\"x\"} 1\n"
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n",
+     CHECK_WARN, "warn  the scheduler has not asked Stowage about any pod since it started\n"},
+    {"not the leader", put_all, "leader_election_master_status{name=\"x\"} 0\n", CHECK_UNKNOWN,
+     "?     the server at http://127.0.0.1:8090 stands by"},
+    {"bad questions", put_all,
+     "leader_election_master_status{name=\"x\"} 1\n"
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 3\n",
+     CHECK_WARN, "warn  3 of the scheduler's questions could not be read\n"},
+    {"sampling", put_all,
+     "leader_election_master_status{name=\"x\"} 1\nstowage_extender_sampled_total 2\n"
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 3\n",
+     CHECK_WARN, "warn  the scheduler offered a part of the nodes 2 times"},
+};
+
+static void test_each_trouble_is_told(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct bench b;
+        begin(&b, NOW);
+        rows[i].arrange(&b);
+        run(&b, rows[i].metrics);
+        enum check_level worst = CHECK_OK;
+        for (enum check_level l = CHECK_OK; l < CHECK_LEVEL_COUNT; l++)
+            worst = check_count(&b.report, l) != 0 ? l : worst;
+        if (worst != rows[i].worst || strstr(b.text.ptr, rows[i].line) == NULL)
+            fail_msg("%s: worst is %d, want %d and: %s\nbut:\n%s", rows[i].label, worst,
+                     rows[i].worst, rows[i].line, b.text.ptr);
+        end(&b);
+    }
+}
+
+static void test_certificates_end(void **state)
+{
+    (void)state;
+    static const struct {
+        span_ms ago;
+        const char *line;
+    } ages[] = {
+        {0, "ok    serving certificate until 2027-01-01\n"},
+        {CERTS_LEAF_LIFE - 30 * CERTS_DAY, "ok    serving certificate until 2026-01-31\n"},
+        {CERTS_LEAF_LIFE - 30 * CERTS_DAY + MS_MINUTE, "warn  serving certificate ends on 2026-01-30\n"},
+        {CERTS_LEAF_LIFE, "FAIL  serving certificate has ended on 2026-01-01\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(ages); i++) {
+        struct bench b;
+        begin(&b, NOW - ages[i].ago);
+        put_all(&b);
+        run(&b, GOOD_METRICS);
+        says(&b, ages[i].line);
+        end(&b);
+    }
+}
+
+static void test_nobody_answers(void **state)
+{
+    (void)state;
+    static const int statuses[] = {0, 401};
+    for (size_t i = 0; i < COUNT_OF(statuses); i++) {
+        struct bench b;
+        begin(&b, NOW);
+        b.api.status = statuses[i];
+        run(&b, "");
+        assert_false(b.answered);
+        assert_int_not_equal(b.err.kind, ERR_NONE);
+        end(&b);
+    }
+}
+
+static void test_another_account(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    b.options.account = "prod/pilot";
+    b.api.denied = "\"user\":\"system:serviceaccount:prod:pilot\",\"groups\":[\"system:serviceaccounts\","
+                   "\"system:serviceaccounts:prod\",\"system:authenticated\"]";
+    run(&b, GOOD_METRICS);
+    says(&b, "permissions of manifests/rbac.yaml are missing: get nodepools.karpenter.sh, "
+             "list nodepools.karpenter.sh, ");
+    end(&b);
+}
+
+/* ---- permissions ---- */
+
+static void test_the_list_covers_what_is_watched(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct permissions p;
+    struct options options;
+    struct err err;
+    bool help;
+    arena_init(&a, 0);
+    char *argv[] = {(char *)(uintptr_t)"--feature-gates=NodeOverlay=true"};
+    assert_true(options_read(&a, OPTION_SERVE, 1, argv, no_environment, &options, &help, &err));
+    permissions_shipped(&a, SPAN("stowage-system"), &p);
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        if (live_watches(&options, k) &&
+            (!permissions_have(&p, k, SPAN("list")) || !permissions_have(&p, k, SPAN("watch"))))
+            fail_msg("manifests/rbac.yaml does not let Stowage list and watch %s",
+                     kind_info(k)->plural);
+    assert_false(permissions_have(&p, KIND_SECRET, SPAN("list")));
+    assert_false(permissions_have(&p, KIND_LEASE, SPAN("list"))); /* only by name */
+    arena_release(&a);
+}
+
+static void test_rules_become_permissions(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct permissions p;
+    struct err err;
+    static const char yaml[] =
+        "kind: ServiceAccount\n---\nkind: ClusterRole\nrules:\n"
+        "- {apiGroups: [''], resources: [nodes, pods/eviction], verbs: [get, create]}\n---\n"
+        "kind: Role\nrules:\n"
+        "- {apiGroups: [coordination.k8s.io], resources: [leases], resourceNames: [x], verbs: [get]}\n";
+    static const char *const want[] = {"get nodes", "create nodes", "get pods/eviction",
+                                       "create pods/eviction",
+                                       "get leases.coordination.k8s.io x in own"};
+    arena_init(&a, 0);
+    assert_true(permissions_decode(&a, span_of(yaml), SPAN("own"), &p, &err));
+    assert_int_equal(p.count, COUNT_OF(want));
+    for (size_t i = 0; i < COUNT_OF(want); i++)
+        assert_string_equal(permission_text(&a, &p.items[i]).ptr, want[i]);
+    static const char *const bad[] = {"kind: Role\n",
+                                      "kind: Role\nrules: [{apiGroups: [''], resources: [pods]}]\n",
+                                      "kind: Role\nrules: [{apiGroups: [''], resources: [1], verbs: [get]}]\n",
+                                      "kind: [\n"};
+    for (size_t i = 0; i < COUNT_OF(bad); i++)
+        if (permissions_decode(&a, span_of(bad[i]), SPAN("own"), &p, &err))
+            fail_msg("taken: %s", bad[i]);
+    arena_release(&a);
+}
+
+/* ---- the scheduler's configuration ---- */
+
+#define HEAD "kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\nextenders:\n- "
+#define URL "urlPrefix: https://s:9443/scheduler, "
+#define VERBS "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 2, "
+#define CACHE "nodeCacheCapable: true, ignorable: true, "
+#define TLS "tlsConfig: {caFile: a, certFile: b, keyFile: c}"
+
+static const struct {
+    const char *text, *line;
+    enum check_level level;
+} files[] = {
+    {HEAD "{" URL VERBS CACHE "httpTimeout: 200ms, " TLS "}", "F calls Stowage at https://s:9443/scheduler\n", CHECK_OK},
+    {"kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\n", "F has no extender that is Stowage's\n", CHECK_FAIL},
+    {HEAD "{urlPrefix: https://other/x}", "F has no extender that is Stowage's\n", CHECK_FAIL},
+    {HEAD "{" URL "filterVerb: filter, preemptVerb: preempt, " CACHE "httpTimeout: 1s, " TLS "}", "extenders[0]: no prioritizeVerb, so that pods are spread", CHECK_WARN},
+    {HEAD "{" URL VERBS "bindVerb: bind, " CACHE "httpTimeout: 1s, " TLS "}", "bindVerb is set", CHECK_FAIL},
+    {HEAD "{" URL "filterVerb: sieve, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 2, " CACHE "httpTimeout: 1s, " TLS "}", "filterVerb is \"sieve\", which Stowage does not serve\n      set filterVerb: filter\n", CHECK_FAIL},
+    {HEAD "{" URL "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, " CACHE "httpTimeout: 1s, " TLS "}", "weight is not above 0", CHECK_FAIL},
+    {HEAD "{" URL VERBS "ignorable: true, httpTimeout: 1s, " TLS "}", "nodeCacheCapable is not true", CHECK_FAIL},
+    {HEAD "{" URL VERBS "nodeCacheCapable: true, ignorable: false, httpTimeout: 1s, " TLS "}", "ignorable is not true", CHECK_FAIL},
+    {HEAD "{" URL VERBS CACHE TLS "}", "httpTimeout is not set, which is 5s", CHECK_WARN},
+    {HEAD "{" URL VERBS CACHE "httpTimeout: 1001ms, " TLS "}", "httpTimeout is 1001ms; a Stowage that hangs", CHECK_WARN},
+    {HEAD "{" URL VERBS CACHE "httpTimeout: soon, " TLS "}", "httpTimeout \"soon\" is not a duration", CHECK_FAIL},
+    {HEAD "{urlPrefix: http://s:9443/scheduler, " VERBS CACHE "httpTimeout: 1s, " TLS "}", "is not https", CHECK_FAIL},
+    {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, tlsConfig: {caFile: a}}", "no client certificate", CHECK_FAIL},
+    {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, tlsConfig: {certData: b, keyData: c}}", "names no CA", CHECK_WARN},
+    {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, tlsConfig: {insecure: true, caFile: a, certFile: b, keyFile: c}}", "both insecure and a CA", CHECK_FAIL},
+    {HEAD "{" URL VERBS CACHE "managedResources: [{name: a/b}], httpTimeout: 1s, " TLS "}", "remove managedResources", CHECK_FAIL},
+    {"kind: KubeSchedulerConfiguration\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "kube-scheduler looks at a part of the nodes where there are 100 or more (percentageOfNodesToScore 0)", CHECK_WARN},
+    {"kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\nprofiles: [{schedulerName: x, percentageOfNodesToScore: 50}]\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "profile x looks at a part of the nodes", CHECK_WARN},
+    {"kind: KubeSchedulerConfiguration\nprofiles: [{percentageOfNodesToScore: 100}]\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "every node is offered", CHECK_OK},
+};
+
+static void test_scheduler_files(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(files); i++) {
+        struct arena a;
+        struct buf text = {0};
+        struct err err;
+        arena_init(&a, 0);
+        struct check_report r = {.a = &a};
+        assert_true(check_scheduler_file(&r, "F", span_of(files[i].text), &err));
+        check_text(&text, &r, 0);
+        uint32_t others = files[i].level == CHECK_OK ? r.count - check_count(&r, CHECK_OK)
+                                                     : check_count(&r, files[i].level) - 1;
+        if (strstr(text.ptr, files[i].line) == NULL || others != 0)
+            fail_msg("row %zu, want alone of its level: %s\nbut:\n%s", i, files[i].line, text.ptr);
+        buf_release(&text);
+        arena_release(&a);
+    }
+}
+
+static void test_what_ships_is_right(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct span text;
+    struct err err;
+    arena_init(&a, 0);
+    struct check_report r = {.a = &a};
+    assert_true(input_text(&a, SOURCE_DIR "/manifests/scheduler-configuration.yaml", &text, &err));
+    assert_true(check_scheduler_file(&r, "F", text, &err));
+    assert_int_equal(check_count(&r, CHECK_OK), r.count);
+    static const char *const no_files[] = {"", "kind: Pod\n", "a: [", "[]"};
+    for (size_t i = 0; i < COUNT_OF(no_files); i++)
+        if (check_scheduler_file(&r, "F", span_of(no_files[i]), &err))
+            fail_msg("taken: %s", no_files[i]);
+    arena_release(&a);
+}
+
+/* ---- how it is shown ---- */
+
+static void test_how_it_is_shown(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct buf text = {0};
+    arena_init(&a, 0);
+    struct check_report r = {.a = &a};
+    check_say(&r, CHECK_OK, "a", NULL, "good");
+    check_say(&r, CHECK_WARN, "b", "mend it so that it holds", "one two three four five");
+    check_say(&r, CHECK_FAIL, "c", NULL, "bad %d", 1);
+    check_say(&r, CHECK_FAIL, "c", NULL, "worse");
+    check_text(&text, &r, 20);
+    assert_string_equal(text.ptr, "ok    good\nwarn  one two three\n      four five\n"
+                                  "      mend it so\n      that it holds\nFAIL  bad 1\nFAIL  worse\n"
+                                  "2 problems, 1 warning\n");
+    buf_clear(&text);
+    struct json j = JSON_TO(&text);
+    check_json(&j, &r);
+    assert_string_equal(
+        text.ptr, "{\"checks\":[{\"check\":\"a\",\"level\":\"ok\",\"message\":\"good\"},"
+                  "{\"check\":\"b\",\"level\":\"warn\",\"message\":\"one two three four five\","
+                  "\"fix\":\"mend it so that it holds\"},"
+                  "{\"check\":\"c\",\"level\":\"fail\",\"message\":\"bad 1\"},"
+                  "{\"check\":\"c\",\"level\":\"fail\",\"message\":\"worse\"}],"
+                  "\"problems\":2,\"warnings\":1,\"unknown\":0}");
+    buf_release(&text);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_a_healthy_cluster),
+        cmocka_unit_test(test_before_it_runs),
+        cmocka_unit_test(test_each_trouble_is_told),
+        cmocka_unit_test(test_certificates_end),
+        cmocka_unit_test(test_nobody_answers),
+        cmocka_unit_test(test_another_account),
+        cmocka_unit_test(test_the_list_covers_what_is_watched),
+        cmocka_unit_test(test_rules_become_permissions),
+        cmocka_unit_test(test_scheduler_files),
+        cmocka_unit_test(test_what_ships_is_right),
+        cmocka_unit_test(test_how_it_is_shown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
