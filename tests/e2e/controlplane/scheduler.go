@@ -36,6 +36,31 @@ type Scheduler struct {
 
 	// Replicas above 1 are started with leader election among them; 0 is 1.
 	Replicas int
+
+	// Name is the part's. "": SchedulerPart, which is the cluster's own. Another is a scheduler beside
+	// it, with the leader election of its Config.
+	Name string
+
+	// Account is the service account as which it runs; nil: the cluster's scheduler.
+	Account *ServiceAccount
+}
+
+func (s Scheduler) name() string {
+	if s.Name == "" {
+		return SchedulerPart
+	}
+	return s.Name
+}
+
+// election are the flags for it, which win over the file. A single scheduler that is restarted need not
+// wait for a lease. One of several that cannot renew it in time ends for good; on a busy machine 10 s,
+// the default, are not always enough.
+func (s Scheduler) election() []string {
+	patience := []string{"--leader-elect-lease-duration=60s", "--leader-elect-renew-deadline=50s"}
+	if s.Name != "" {
+		return patience
+	}
+	return append(patience, "--leader-elect="+fmt.Sprint(s.Replicas > 1))
 }
 
 const plainScheduler = `apiVersion: kubescheduler.config.k8s.io/v1
@@ -47,55 +72,60 @@ kind: KubeSchedulerConfiguration
 // place.
 func (c *ControlPlane) StartScheduler(ctx context.Context, options Scheduler) ([]string, error) {
 	replicas := max(options.Replicas, 1)
-	config, differences, err := c.schedulerConfig(options)
+	config, differences, err := c.schedulerConfig(ctx, options)
 	if err != nil {
 		return nil, err
 	}
 	for i := range replicas {
-		name := SchedulerPart
+		name := options.name()
 		if i > 0 {
-			name = fmt.Sprintf("%s-%d", SchedulerPart, i+1)
+			name = fmt.Sprintf("%s-%d", name, i+1)
 		}
-		if err := c.startScheduler(ctx, name, config, replicas > 1); err != nil {
+		if err := c.startScheduler(ctx, name, config, options); err != nil {
 			return nil, err
 		}
 	}
 	return differences, nil
 }
 
-func (c *ControlPlane) startScheduler(ctx context.Context, name, config string, elect bool) error {
+func (c *ControlPlane) startScheduler(ctx context.Context, name, config string, options Scheduler) error {
 	port, err := c.Port()
 	if err != nil {
 		return err
 	}
-	// The flags win over the file. A single scheduler that is restarted need not wait for a lease. One
-	// of several that cannot renew it in time ends for good; on a busy machine 10 s, the default, are
-	// not always enough.
-	_, err = c.run(ctx, name, "kube-scheduler", []string{
+	kubeconfig, err := c.schedulerKubeconfig(ctx, options)
+	if err != nil {
+		return err
+	}
+	_, err = c.run(ctx, name, "kube-scheduler", append([]string{
 		"--config", config,
-		"--leader-elect=" + fmt.Sprint(elect),
-		"--leader-elect-lease-duration=60s",
-		"--leader-elect-renew-deadline=50s",
 		"--bind-address", "127.0.0.1",
 		"--secure-port", fmt.Sprint(port),
 		"--tls-cert-file", c.path("server.crt"),
 		"--tls-private-key-file", c.path("server.key"),
 		"--client-ca-file", c.path("ca.crt"),
 		"--authentication-skip-lookup",
-		"--authorization-kubeconfig", c.path(SchedulerPart + ".kubeconfig"),
-	}, c.Answers(fmt.Sprintf("https://127.0.0.1:%d/readyz", port)))
+		"--authorization-kubeconfig", kubeconfig,
+	}, options.election()...), c.Answers(fmt.Sprintf("https://127.0.0.1:%d/readyz", port)))
 	return err
 }
 
+func (c *ControlPlane) schedulerKubeconfig(ctx context.Context, options Scheduler) (string, error) {
+	if options.Account != nil {
+		return c.ServiceAccountKubeconfig(ctx, *options.Account)
+	}
+	return c.clientKubeconfig(options.name(), "system:kube-scheduler")
+}
+
 // schedulerConfig writes the configuration in use and returns its path.
-func (c *ControlPlane) schedulerConfig(options Scheduler) (path string, differences []string, err error) {
+func (c *ControlPlane) schedulerConfig(ctx context.Context, options Scheduler) (path string, differences []string, err error) {
 	text := []byte(plainScheduler)
 	if options.Config != "" {
 		if text, err = os.ReadFile(options.Config); err != nil {
 			return "", nil, err
 		}
 	}
-	kubeconfig, err := c.clientKubeconfig(SchedulerPart, "system:kube-scheduler")
+	kubeconfig, err := c.schedulerKubeconfig(ctx, options)
 	if err != nil {
 		return "", nil, err
 	}
@@ -103,7 +133,7 @@ func (c *ControlPlane) schedulerConfig(options Scheduler) (path string, differen
 	if err != nil {
 		return "", nil, fmt.Errorf("%s: %w", options.Config, err)
 	}
-	path = c.path("kube-scheduler.yaml")
+	path = c.path(options.name() + ".yaml")
 	return path, differences, writeFiles(map[string][]byte{path: text})
 }
 

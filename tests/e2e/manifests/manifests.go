@@ -127,6 +127,20 @@ func (s *Set) SchedulerConfig() (string, error) {
 	return "", errors.New("no KubeSchedulerConfiguration among the manifests")
 }
 
+// ConfigText is what a ConfigMap holds under a key: a file of what the Deployment beside it runs.
+func (s *Set) ConfigText(name, key string) (string, error) {
+	for _, o := range s.objects {
+		if o.GetKind() == "ConfigMap" && o.GetName() == name {
+			text, found, err := unstructured.NestedString(o.Object, "data", key)
+			if err != nil || !found {
+				return "", fmt.Errorf("%v: no data.%s", o, key)
+			}
+			return text, nil
+		}
+	}
+	return "", fmt.Errorf("no ConfigMap %s among the manifests", name)
+}
+
 // ServiceAccount is the account under which the Deployment runs its pods.
 func (s *Set) ServiceAccount() (namespace, name string, err error) {
 	for _, o := range s.objects {

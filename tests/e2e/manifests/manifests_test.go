@@ -84,6 +84,14 @@ func TestWhatTheManifestsSay(t *testing.T) {
 		pod.Spec.ServiceAccountName != "pilot" {
 		t.Errorf("a replica is %v, %v", pod, err)
 	}
+	if text, err := set.ConfigText("settings", "a"); err != nil || text != "b" {
+		t.Errorf("ConfigMap settings has %q, %v", text, err)
+	}
+	for _, row := range [][2]string{{"settings", "c"}, {"others", "a"}} {
+		if text, err := set.ConfigText(row[0], row[1]); err == nil {
+			t.Errorf("ConfigMap %s has %q", row, text)
+		}
+	}
 	path, err := set.SchedulerConfig()
 	if err != nil || filepath.Base(path) != "a.yaml" {
 		t.Errorf("scheduler configuration is in %q, %v", path, err)

@@ -3,6 +3,7 @@ package stowage
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 
@@ -28,6 +29,10 @@ type ClusterOptions struct {
 
 	// Scheduler's Config, Extender and ExtenderTLS are filled in.
 	Scheduler controlplane.Scheduler
+
+	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
+	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
+	SecondScheduler bool
 
 	// Say is told each step and each difference from what ships; nil: nobody is.
 	Say func(format string, args ...any)
@@ -104,6 +109,12 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 			return err
 		}
 	}
+	if options.SecondScheduler {
+		if err := c.startSecond(ctx, options, scheduler); err != nil {
+			return err
+		}
+		scheduler = controlplane.Scheduler{QPS: options.Scheduler.QPS}
+	}
 	differences, err = c.StartScheduler(ctx, scheduler)
 	if err != nil {
 		return err
@@ -114,6 +125,44 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		}
 	}
 	options.Say("kube-scheduler runs")
+	return nil
+}
+
+// SecondScheduler is the name of the scheduler in manifests/second-scheduler, of its service account,
+// ConfigMap and Lease.
+const SecondScheduler = "stowage-scheduler"
+
+// startSecond starts it as `like` but for its file and its account.
+func (c *Cluster) startSecond(ctx context.Context, options ClusterOptions, like controlplane.Scheduler) error {
+	ship, err := manifests.Load(filepath.Join(options.Manifests, "second-scheduler"))
+	if err != nil {
+		return err
+	}
+	local, differences := ship.Local("")
+	if err := local.Apply(ctx, c.Config()); err != nil {
+		return err
+	}
+	text, err := ship.ConfigText(SecondScheduler, "scheduler-configuration.yaml")
+	if err != nil {
+		return err
+	}
+	like.Config = filepath.Join(c.Dir(), "second-scheduler-as-shipped.yaml")
+	if err := os.WriteFile(like.Config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	like.Name = SecondScheduler
+	like.Account = &controlplane.ServiceAccount{}
+	if like.Account.Namespace, like.Account.Name, err = ship.ServiceAccount(); err != nil {
+		return err
+	}
+	more, err := c.StartScheduler(ctx, like)
+	if err != nil {
+		return err
+	}
+	for _, line := range append(differences, more...) {
+		options.Say("not as shipped: second-scheduler: %s", line)
+	}
+	options.Say("a second kube-scheduler runs")
 	return nil
 }
 
