@@ -15,8 +15,7 @@ double bound_lowest(struct arena *a, const struct bound_question *q)
     return greater(market_value(&k, &d, rates), least);
 }
 
-bool bound_values(struct arena *a, const struct bound_question *q, double *value_out,
-                  double *rate_out)
+bool bound_values(struct arena *a, const struct bound_question *q, double *value_out)
 {
     struct market k;
     double least;
@@ -27,8 +26,5 @@ bool bound_values(struct arena *a, const struct bound_question *q, double *value
     market_rates(&k, &d, rates);
     for (uint32_t i = 0; i < q->item_count; i++)
         value_out[i] = market_least(&k, rates, &q->items[i]);
-    memset(rate_out, 0, q->columns * sizeof(*rate_out));
-    for (uint32_t c = 0; c < k.columns; c++)
-        rate_out[k.column[c]] = d.common[c];
     return true;
 }

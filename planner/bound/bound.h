@@ -43,10 +43,8 @@ struct bound_question {
 double bound_lowest(struct arena *a, const struct bound_question *q);
 
 /* The prices behind that answer, for who looks for machines: what one of each item is worth at most
- * (0: no machine holds it), and what a unit of each column is worth if it were worth the same
- * everywhere, so that no machine for sale is a better bargain than 1. False, and nothing is written,
- * when there is nothing to divide a price over. */
-bool bound_values(struct arena *a, const struct bound_question *q, double *value_out,
-                  double *rate_out);
+ * (0: no machine holds it). False, and nothing is written, when there is nothing to divide a price
+ * over. */
+bool bound_values(struct arena *a, const struct bound_question *q, double *value_out);
 
 #endif

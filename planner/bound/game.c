@@ -171,7 +171,7 @@ static double *common_rates(const struct market *k)
 static struct division first_division(const struct market *k, const double *rates)
 {
     struct division d = {ARENA_ARRAY(k->arena, double, (size_t)k->machines * k->columns),
-                         ARENA_ARRAY(k->arena, double, k->machines), rates};
+                         ARENA_ARRAY(k->arena, double, k->machines)};
     for (uint32_t m = 0; m < k->machines; m++) {
         double *part = d.part + (size_t)m * k->columns;
         double value = 0;
@@ -242,7 +242,7 @@ static void game_init(struct game *g, const struct market *k, struct division fi
 {
     struct arena *a = k->arena;
     size_t cells = (size_t)k->machines * k->columns;
-    struct division cautious = {first.part, k->price, NULL}; /* none worth more than its price */
+    struct division cautious = {first.part, k->price}; /* none worth more than its price */
     *g = (struct game){.k = k, .now = first, .best_value = -INFINITY};
     g->best.part = ARENA_ARRAY(a, double, cells);
     g->best.worth = ARENA_ARRAY(a, double, k->machines);
@@ -325,7 +325,7 @@ static void game_play(struct game *g, int rounds)
     enum { LOOK = 10 }; /* rounds between looks at the mean of all rounds */
     const struct market *k = g->k;
     size_t cells = (size_t)k->machines * k->columns;
-    struct division mean = {ARENA_ARRAY(k->arena, double, cells), g->now.worth, NULL};
+    struct division mean = {ARENA_ARRAY(k->arena, double, cells), g->now.worth};
     for (int round = 1; round <= rounds; round++) {
         move_items(g);
         move_parts(g);
@@ -415,6 +415,5 @@ struct division game_divide(const struct market *k)
     game_init(&g, &small, first_division(&small, rates));
     double work = (double)g.first_pair[small.items] * (k->columns + 4);
     game_play(&g, (int)lesser(GAME_ROUNDS, GAME_WORK / work));
-    g.best.common = rates;
     return g.best;
 }

@@ -35,7 +35,6 @@ struct market {
 struct division {
     double *part;  /* a row a machine, sum 1 */
     double *worth; /* of a machine: its price, or more when it exists */
-    const double *common; /* of a column: what a unit would cost if all machines charged alike */
 };
 
 /* False when nothing is left to divide a price over: then *least_out is the answer. Else the answer

@@ -21,6 +21,20 @@ struct loaded {
     uint32_t lot, count;
 };
 
+uint64_t packer_steps(const struct packer *k)
+{
+    uint64_t looks = 0;
+    for (uint32_t i = 0; i < k->shop_count; i++)
+        looks += k->shops[i].fill.looks;
+    return looks / LOOKS;
+}
+
+static bool out_of_steps(const struct packer *k)
+{
+    const struct plan_options *o = k->options;
+    return k->t->asked + packer_steps(k) > k->limit || (o->stop != NULL && o->stop(o->user));
+}
+
 /* --- one pod --- */
 
 /* Whether the claim can be had for the product's price. */
@@ -126,6 +140,23 @@ static uint32_t load(struct packer *k, struct shop *shop, const struct product *
     return claim;
 }
 
+/* A claim that may still become something large counts as that against its pool's limits. So that all
+ * find room under them, it keeps only what counts no more than its part of what the limits leave, by
+ * value, or than what it is bought as. */
+static void trim(struct packer *k, const struct product *p, uint32_t claim, double part)
+{
+    struct trial *t = k->t;
+    const struct world *w = t->world;
+    const amount *budget = world_vector(w, t->budgets, p->option);
+    const amount *own = world_vector(w, w->types.capacity, p->type);
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        amount left = budget[c] == INT64_MAX ? INT64_MAX : budget[c] + t->claims[claim].charged[c];
+        amount fair = left == INT64_MAX ? left : (amount)((double)left * part);
+        k->most[c] = fair > own[c] ? fair : own[c];
+    }
+    trial_trim(t, claim, k->most);
+}
+
 /* What the machine cost beside the value on it is noted with all that lies there. */
 static void note_paid(struct shop *shop, const struct product *p)
 {
@@ -157,6 +188,14 @@ static uint64_t hardest_group(const struct stock *s, uint32_t *machines_out)
     return hardest < STOCK_CAPS ? UINT64_C(1) << hardest : 0;
 }
 
+static double value_left(const struct stock *s)
+{
+    double value = 0;
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        value += s->lots[i].value * (s->lots[i].count - s->lots[i].next);
+    return value;
+}
+
 /* Where many machines are needed anyway, for pods that do not bear one another, the rest is to be
  * spread over them: a machine that holds much more than its part of all value would leave others empty.
  * The price that no machine is to exceed; INFINITY: any may be bought. */
@@ -164,13 +203,8 @@ static double crowded(struct packer *k, struct shop *shop)
 {
     const struct stock *s = &shop->stock;
     uint32_t machines = 0;
-    double value = 0;
     shop->fill.seed = hardest_group(s, &machines);
-    if (shop->fill.seed == 0)
-        return INFINITY;
-    for (uint32_t i = 0; i < s->lot_count; i++)
-        value += s->lots[i].value * (s->lots[i].count - s->lots[i].next);
-    return k->crowd * value / machines;
+    return shop->fill.seed != 0 ? k->crowd * value_left(s) / machines : INFINITY;
 }
 
 /* A tree over the products: at node 1 the one that promises most, at node n the better of nodes 2n and
@@ -202,12 +236,12 @@ static uint32_t most_promising(const struct shop *shop, double price)
 
 /* The product that promises most now, at most at the price, or NO_PRODUCT. What was promised before
  * only gets less. */
-static uint32_t best_product(struct shop *shop, double price)
+static uint32_t best_product(const struct packer *k, struct shop *shop, double price)
 {
     const struct stock *s = &shop->stock;
     for (;;) {
         uint32_t best = most_promising(shop, price);
-        if (best == NO_PRODUCT || shop->fresh[best])
+        if (best == NO_PRODUCT || shop->fresh[best] || out_of_steps(k))
             return best;
         shop->fresh[best] = true;
         double value = fill_value(&shop->fill, &s->products[best]);
@@ -219,39 +253,27 @@ static uint32_t best_product(struct shop *shop, double price)
 
 /* --- one run --- */
 
-uint64_t packer_steps(const struct packer *k)
-{
-    uint64_t looks = 0;
-    for (uint32_t i = 0; i < k->shop_count; i++)
-        looks += k->shops[i].fill.looks;
-    return looks / LOOKS;
-}
-
-static bool out_of_steps(const struct packer *k)
-{
-    const struct plan_options *o = k->options;
-    return k->t->asked + packer_steps(k) > k->limit || (o->stop != NULL && o->stop(o->user));
-}
-
 /* Buys until nobody who is left can be put anywhere. False: cut short. */
 static bool buy_all(struct packer *k, struct shop *shop)
 {
     const struct stock *s = &shop->stock;
     for (;;) {
-        uint32_t best = best_product(shop, crowded(k, shop));
+        uint32_t best = best_product(k, shop, crowded(k, shop));
         if (best == NO_PRODUCT)
-            best = best_product(shop, INFINITY);
+            best = best_product(k, shop, INFINITY);
         if (best == NO_PRODUCT)
             return true;
         if (out_of_steps(k))
             return false;
         const struct product *p = &s->products[best];
+        double left = value_left(s);
         fill_begin(&shop->fill, p, NULL);
         uint32_t claim = load(k, shop, p, NO_CLAIM);
         if (claim == NO_CLAIM) {
             set_promise(shop, best, -1);
             continue;
         }
+        trim(k, p, claim, fmin(shop->fill.value / fmax(left, 1e-12), 1));
         note_paid(shop, p);
         ARENA_PUSH(s->arena, shop->bought, shop->bought_count, shop->bought_capacity,
                    ((struct bought){best, claim}));
@@ -325,7 +347,7 @@ static void restock(const struct packer *k, struct shop *shop)
     }
     for (uint32_t i = 0; i < s->product_count; i++) {
         bool known = k->run != 0 && shop->first[i] > 0;
-        set_promise(shop, i, known ? shop->first[i] * HOPE : s->products[i].bargain);
+        set_promise(shop, i, (known ? shop->first[i] : 1) * HOPE);
         shop->first[i] = -1;
         shop->fresh[i] = false;
     }
@@ -379,6 +401,7 @@ void packer_init(struct packer *k, struct arena *a, struct trial *t)
     uint32_t *left = ARENA_ARRAY(a, uint32_t, k->count);
     k->t = t;
     k->outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(t));
+    k->most = ARENA_ARRAY(a, amount, w->column_count);
     keep_on_nodes(k);
     for (uint32_t i = 0; i < k->count; i++)
         if (k->outcome[k->queue[i]] == OUTCOME_NOT_REACHED)

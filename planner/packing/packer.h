@@ -37,6 +37,7 @@ struct packer {
     uint8_t *outcome;
     uint64_t limit;        /* of the steps of this run */
     double crowd;          /* see crowded */
+    amount *most;          /* scratch, see trim */
 };
 
 /* The struct's first four members are set. `t` is a trial before its first pod, which is used up. */

@@ -8,9 +8,7 @@
 enum {
     REST_SUIT = BOUND_SUITS - 1, /* lots of the rarest constraints: nothing is known to take them */
     PRICED_CAPS = 12,            /* groups that have a column in the search for values */
-    MOST_ALIKE = 96,             /* products of the same suits */
 };
-static const double WORST_BARGAIN = 0.55; /* of the best of the same suits */
 
 struct cap_group {
     uint32_t group, most;
@@ -242,7 +240,7 @@ static void add_type(struct building *b, uint32_t option, uint32_t type,
                (b->rooms[same] != *room || s->products[same].suits != suits))
             same++;
         if (same == s->product_count)
-            add_product(b, (struct product){option, type, offer->price, suits, NULL, 0}, *room);
+            add_product(b, (struct product){option, type, offer->price, suits, NULL}, *room);
         else
             s->products[same].price = fmin(s->products[same].price, offer->price);
     }
@@ -265,7 +263,7 @@ static void add_products(struct building *b, const struct stock_source *from)
 
 /* --- values --- */
 
-static bool set_values(struct building *b, double *rates)
+static bool set_values(struct building *b)
 {
     struct stock *s = b->s;
     struct bound_machine *machines = ARENA_ARRAY(b->a, struct bound_machine, s->product_count);
@@ -284,7 +282,7 @@ static bool set_values(struct building *b, double *rates)
     if (!bound_values(b->a, &(struct bound_question){
                                 .machines = machines, .machine_count = s->product_count,
                                 .items = items, .item_count = s->lot_count, .columns = b->wide},
-                      values, rates))
+                      values))
         return false;
     for (uint32_t i = 0; i < s->lot_count; i++)
         s->lots[i].value = values[i];
@@ -332,49 +330,72 @@ static void finish_lots(struct building *b)
         s->lots[i].suit = suit[s->lots[i].class_id];
 }
 
-static int product_order(const void *x, const void *y, void *world)
+/* Cheapest first, and the roomiest of those that cost the same. */
+static int cheapest_order(const void *x, const void *y, void *stock)
 {
     const struct product *a = x, *b = y;
-    const struct types *t = &((const struct world *)world)->types;
-    if (a->suits != b->suits)
-        return a->suits < b->suits ? -1 : 1;
-    if (a->bargain != b->bargain)
-        return a->bargain > b->bargain ? -1 : 1;
+    const struct stock *s = stock;
     if (a->price != b->price)
         return a->price < b->price ? -1 : 1;
+    for (uint32_t c = 0; c < s->column_count; c++)
+        if (a->room[c] != b->room[c])
+            return a->room[c] > b->room[c] ? -1 : 1;
     if (a->option != b->option)
         return a->option < b->option ? -1 : 1;
-    return span_cmp(types_at(t, a->type)->name, types_at(t, b->type)->name);
+    const struct types *t = &s->world->types;
+    int order = span_cmp(types_at(t, a->type)->name, types_at(t, b->type)->name);
+    return order != 0 ? order : (a->suits > b->suits) - (a->suits < b->suits);
 }
 
-/* Drops what is no bargain beside others of the same suits. */
-static void finish_products(struct building *b, const double *rates)
+/* Whether the type is on sale wherever the other is, and no dearer there. */
+static bool undersells(const struct types *t, uint32_t type, uint32_t other)
+{
+    for (uint32_t i = t->first_offer[other]; i < t->first_offer[other + 1]; i++) {
+        const struct type_offer *theirs = &t->offers[i];
+        bool found = !theirs->launchable || theirs->reserved;
+        for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1] && !found; k++) {
+            const struct type_offer *ours = &t->offers[k];
+            found = ours->kind == theirs->kind && ours->launchable && !ours->reserved &&
+                    ours->price <= theirs->price;
+        }
+        if (!found)
+            return false;
+    }
+    return true;
+}
+
+/* Whether nobody needs `p`, which is not cheaper. */
+static bool makes_needless(const struct stock *s, const struct product *better,
+                           const struct product *p)
+{
+    if (better->option != p->option || (p->suits & ~better->suits) != 0)
+        return false;
+    for (uint32_t c = 0; c < s->column_count; c++)
+        if (better->room[c] < p->room[c])
+            return false;
+    return undersells(&s->world->types, better->type, p->type);
+}
+
+static void finish_products(struct building *b)
 {
     struct stock *s = b->s;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < s->product_count; i++)
+        s->products[i].room = in_columns(s, b->a, b->rooms[i]);
+    qsort_r(s->products, s->product_count, sizeof(*s->products), cheapest_order, s);
     for (uint32_t i = 0; i < s->product_count; i++) {
-        struct product *p = &s->products[i];
-        double value = 0;
-        for (uint32_t c = 0; c < b->wide; c++)
-            value += rates[c] * (double)b->rooms[i][c];
-        p->room = in_columns(s, b->a, b->rooms[i]);
-        p->bargain = value / fmax(p->price, 1e-9);
-    }
-    if (s->product_count != 0)
-        qsort_r(s->products, s->product_count, sizeof(*s->products), product_order, (void *)b->w);
-    uint32_t kept = 0, alike = 0;
-    double best = 0;
-    for (uint32_t i = 0; i < s->product_count; i++) {
-        struct product p = s->products[i];
-        if (i == 0 || p.suits != s->products[kept - 1].suits) {
-            alike = 0;
-            best = p.bargain;
-        }
-        if (alike++ < MOST_ALIKE && p.bargain >= WORST_BARGAIN * best) {
-            p.bargain = best > 0 ? p.bargain / best : 0;
-            s->products[kept++] = p;
-        }
+        bool needed = true;
+        for (uint32_t k = 0; k < kept && needed; k++)
+            needed = !makes_needless(s, &s->products[k], &s->products[i]);
+        if (needed)
+            s->products[kept++] = s->products[i];
     }
     s->product_count = kept;
+    for (uint32_t i = 0; i < kept / 2; i++) {
+        struct product swap = s->products[i];
+        s->products[i] = s->products[kept - 1 - i];
+        s->products[kept - 1 - i] = swap;
+    }
 }
 
 bool stock_build(struct stock *s, struct arena *a, struct trial *t,
@@ -389,10 +410,9 @@ bool stock_build(struct stock *s, struct arena *a, struct trial *t,
     set_suits(&b);
     set_caps(&b);
     add_products(&b, from);
-    double *rates = ARENA_ARRAY(b.a, double, b.wide);
-    if (s->product_count == 0 || !set_values(&b, rates))
+    if (s->product_count == 0 || !set_values(&b))
         return false;
     finish_lots(&b);
-    finish_products(&b, rates);
+    finish_products(&b);
     return true;
 }

@@ -30,7 +30,6 @@ struct product {
     double price;
     uint64_t suits;
     const double *room; /* by column of the stock */
-    double bargain;     /* about the value that it has room for, by its price */
 };
 
 struct stock {
@@ -40,7 +39,7 @@ struct stock {
     bool ignore_preferences;
     struct lot *lots; /* most valuable first */
     uint32_t lot_count;
-    struct product *products; /* best bargains first, those of every suit among them */
+    struct product *products; /* dearest first; none that another one makes needless */
     uint32_t product_count;
     uint32_t column_count;
     const uint32_t *columns;    /* of the world */

@@ -205,7 +205,7 @@ static void build_placements(struct solving *s)
     }
     for (uint32_t i = 0; i < t->step_count; i++) {
         const struct trial_step *step = &t->steps[i];
-        if (step->kind == TRIAL_NODE_GONE)
+        if (step->kind > TRIAL_OPENED)
             continue;
         const struct pod *pod = trial_pod(t, step->pod)->pod;
         if (step->kind == TRIAL_ON_NODE) {

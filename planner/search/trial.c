@@ -183,7 +183,7 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
     trial_add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
     trial_add_shared(t, &r->shared, &w->classes.items[class_id]);
     tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
-    trial_log(t, (struct trial_step){TRIAL_ON_NODE, pod, class_id, row, 0, NULL});
+    trial_log(t, (struct trial_step){.kind = TRIAL_ON_NODE, .pod = pod, .class_id = class_id, .target = row});
 }
 
 /* --- undo --- */
@@ -224,6 +224,9 @@ void trial_undo(struct trial *t, uint32_t mark)
             break;
         case TRIAL_OPENED:
             trial_undo_opened(t, &step);
+            break;
+        case TRIAL_TRIMMED:
+            trial_undo_trimmed(t, &step);
             break;
         }
     }

@@ -26,7 +26,10 @@ struct trial_claim {
     const uint64_t *held;         /* reservations; NULL: none */
 };
 
-enum trial_kind { TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, TRIAL_NODE_GONE, TRIAL_POD_GONE };
+enum trial_kind {
+    TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, /* a pod is placed */
+    TRIAL_TRIMMED, TRIAL_NODE_GONE, TRIAL_POD_GONE,
+};
 
 struct trial_step {
     enum trial_kind kind;
@@ -35,6 +38,8 @@ struct trial_step {
     uint32_t target; /* row or claim */
     uint32_t before; /* the claim's spec; of a node that goes, moved_count */
     const uint64_t *held; /* by the claim, before */
+    uint64_t *opened;     /* of a claim that was trimmed, before */
+    amount *charged;
 };
 
 struct trial_row { /* a row that differs from the world's */
@@ -144,6 +149,11 @@ enum opening {
 };
 enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
                         const struct attempt *try);
+
+/* The claim keeps only types that count no more against its pool's limits than `most` says, by column,
+ * and the limits get back what it might have become before. Without effect when the pool has no limits,
+ * when no type would be left, and when the number of types matters: minValues, reservations. */
+void trial_trim(struct trial *t, uint32_t claim, const amount *most);
 
 /* The types that hold what is on the claim, exactly; valid until the next call. */
 const uint64_t *trial_claim_types(struct trial *t, uint32_t claim);

@@ -74,7 +74,7 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     if (to < 0) /* a reservation may come free when another claim can do without it */
         return try->wavers || f.obstacle == RESERVATIONS_TAKEN ? ANSWER_NOT_NOW : ANSWER_NEVER;
 
-    struct trial_step step = {TRIAL_ON_CLAIM, pod, class_id, claim, c->spec, c->held};
+    struct trial_step step = {TRIAL_ON_CLAIM, pod, class_id, claim, c->spec, c->held, NULL, NULL};
     const struct spec *s = &t->specs.items[to];
     hold(t, c->held, f.held);
     c->held = f.held;
@@ -90,16 +90,12 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     return ANSWER_YES;
 }
 
-/* Drops the types that the pool's limits have no room for any more. */
-static void drop_beyond(const struct trial *t, uint32_t option, uint64_t *set)
+/* Drops the types that count more against a limited pool's limits than `most`. */
+static void drop_beyond(const struct trial *t, uint32_t option, const amount *most, uint64_t *set)
 {
     const struct world *w = t->world;
-    const amount *budget = world_vector(w, t->budgets, option);
-    if (vector_fits(w->options[option].largest, budget, w->column_count))
-        return;
-    for (BITS_EACH(type, set, w->types.words))
-        if (!vector_fits(world_vector(w, w->types.capacity, type), budget, w->column_count))
-            bits_drop(set, type);
+    for (uint32_t c = 0; c < w->column_count; c++)
+        room_drop(&w->options[option].by_capacity[c], w->types.words, most[c], set);
 }
 
 /* What a claim may cost the pool's limits: the most that it may still become. */
@@ -107,7 +103,6 @@ static amount *charge(struct trial *t, uint32_t option, const uint64_t *set)
 {
     const struct world *w = t->world;
     amount *most = trial_new_vector(t);
-    t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
     if (!w->options[option].limited)
         return most;
     for (uint32_t c = 0; c < w->column_count; c++) {
@@ -187,7 +182,7 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     if (t->nodes_left[option] <= 0)
         return OPEN_NODES;
     if (w->options[option].limited) {
-        drop_beyond(t, option, c.opened);
+        drop_beyond(t, option, world_vector(w, t->budgets, option), c.opened);
         if (!fitting_keep(w, s, c.opened, requests, &c.witness))
             return OPEN_LIMITS;
     }
@@ -203,13 +198,39 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
         c.types[i] = c.opened[i] & s->types[i];
     c.requests = trial_new_vector(t);
     c.headroom = trial_new_vector(t);
+    t->nodes_left[option] -= t->nodes_left[option] != INT64_MAX;
     c.charged = charge(t, option, c.types);
     set_headroom(w, &c, s);
     take_pod(t, &c, class_id, try);
     ARENA_PUSH(t->arena, t->claims, t->claim_count, t->claim_capacity, c);
     count_pod(t, t->claim_count - 1, class_id, 1);
-    trial_log(t, (struct trial_step){TRIAL_OPENED, pod, class_id, t->claim_count - 1, 0, NULL});
+    trial_log(t, (struct trial_step){.kind = TRIAL_OPENED, .pod = pod, .class_id = class_id,
+                                     .target = t->claim_count - 1});
     return OPEN_YES;
+}
+
+void trial_trim(struct trial *t, uint32_t claim, const amount *most)
+{
+    const struct world *w = t->world;
+    struct trial_claim *c = &t->claims[claim];
+    const struct spec *s = &t->specs.items[c->spec];
+    const struct option *o = &w->options[s->option];
+    if (!o->limited || o->least_count != 0 || w->types.reservation_count != 0)
+        return;
+    uint64_t *opened = trial_new_set(t);
+    memcpy(opened, trial_claim_types(t, claim), w->types.words * sizeof(*opened));
+    drop_beyond(t, s->option, most, opened);
+    if (bits_count(opened, w->types.words) == 0)
+        return;
+    trial_log(t, (struct trial_step){.kind = TRIAL_TRIMMED, .target = claim, .opened = c->opened,
+                                     .charged = c->charged});
+    c->opened = opened;
+    memcpy(c->types, opened, w->types.words * sizeof(*opened));
+    fitting_keep(w, s, c->types, c->requests, &c->witness);
+    set_headroom(w, c, s);
+    trial_move_vector(t->budgets + (size_t)s->option * w->column_count, c->charged, 1,
+                      w->column_count);
+    c->charged = charge(t, s->option, c->types);
 }
 
 const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
@@ -221,6 +242,29 @@ const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
 
 /* --- undo --- */
 
+/* The types that a claim has again. */
+static void restore_types(struct trial *t, struct trial_claim *c)
+{
+    const struct world *w = t->world;
+    const struct spec *s = &t->specs.items[c->spec];
+    for (uint32_t i = 0; i < w->types.words; i++)
+        c->types[i] = c->opened[i] & s->types[i];
+    fitting_keep(w, s, c->types, c->requests, &c->witness);
+    set_headroom(w, c, s);
+}
+
+void trial_undo_trimmed(struct trial *t, const struct trial_step *step)
+{
+    const struct world *w = t->world;
+    struct trial_claim *c = &t->claims[step->target];
+    amount *budget = t->budgets + (size_t)t->specs.items[c->spec].option * w->column_count;
+    trial_move_vector(budget, c->charged, 1, w->column_count);
+    trial_move_vector(budget, step->charged, -1, w->column_count);
+    c->charged = step->charged;
+    c->opened = step->opened;
+    restore_types(t, c);
+}
+
 void trial_undo_on_claim(struct trial *t, const struct trial_step *step)
 {
     const struct world *w = t->world;
@@ -229,14 +273,10 @@ void trial_undo_on_claim(struct trial *t, const struct trial_step *step)
     hold(t, c->held, step->held);
     c->held = step->held;
     c->spec = step->before;
-    const struct spec *s = &t->specs.items[c->spec];
     c->shared.count -= w->classes.items[step->class_id].shared_count;
     trial_move_vector(c->requests, trial_requests_beside(t, step->class_id, &c->shared), -1,
                       w->column_count);
-    for (uint32_t i = 0; i < w->types.words; i++)
-        c->types[i] = c->opened[i] & s->types[i];
-    fitting_keep(w, s, c->types, c->requests, &c->witness);
-    set_headroom(w, c, s);
+    restore_types(t, c);
     c->ports.count -= trial_port_count(t, step->class_id);
     c->pods--;
 }

@@ -210,9 +210,6 @@ void option_budget(struct option *o, const struct world *w, const amount *used, 
             itself[i] = i;
         o->by_capacity = room_build(a, o->types, w->types.words, itself, w->types.capacity,
                                     w->column_count);
-        o->largest = ARENA_ARRAY(a, amount, w->column_count);
-        for (uint32_t c = 0; c < w->column_count; c++)
-            o->largest[c] = o->by_capacity[c].count != 0 ? o->by_capacity[c].values[0] : 0;
     }
     for (uint32_t i = 0; i < o->pool->limits.count; i++) {
         const struct resource *limit = &o->pool->limits.items[i];

@@ -36,7 +36,6 @@ struct option {
     uint64_t *several;   /* types with more than one group */
     bool limited;
     struct room_column *by_capacity; /* of a limited pool: what a type counts against the limits */
-    amount *largest;                 /* the most that any of its types counts */
     amount *budget;      /* what the limits leave; INT64_MAX: no limit */
     amount nodes_left;   /* INT64_MAX: no limit */
 };

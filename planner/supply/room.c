@@ -58,20 +58,34 @@ struct room_column *room_build(struct arena *a, const uint64_t *types, uint32_t 
     return out;
 }
 
+/* How many of the values are `least` or more. */
+static uint32_t as_much(const struct room_column *c, amount least)
+{
+    uint32_t low = 0, high = c->count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (c->values[mid] >= least)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+void room_drop(const struct room_column *c, uint32_t words, amount most, uint64_t *set)
+{
+    uint32_t above = most < INT64_MAX ? as_much(c, most + 1) : 0;
+    for (uint32_t w = 0; above != 0 && w < words; w++)
+        set[w] &= ~c->sets[(size_t)(above - 1) * words + w];
+}
+
 void room_keep(const struct room_column *c, uint32_t columns, uint32_t words,
                const amount *requests, uint64_t *set)
 {
     for (uint32_t i = 0; i < columns; i++) {
-        uint32_t low = 0, high = c[i].count; /* how many values are enough */
-        if (high != 0 && c[i].values[high - 1] >= requests[i])
+        if (c[i].count != 0 && c[i].values[c[i].count - 1] >= requests[i])
             continue; /* everybody's is */
-        while (low < high) {
-            uint32_t mid = (low + high) / 2;
-            if (c[i].values[mid] >= requests[i])
-                low = mid + 1;
-            else
-                high = mid;
-        }
+        uint32_t low = as_much(&c[i], requests[i]);
         const uint64_t *enough = low != 0 ? c[i].sets + (size_t)(low - 1) * words : NULL;
         for (uint32_t w = 0; w < words; w++)
             set[w] &= enough != NULL ? enough[w] : 0;

@@ -22,6 +22,8 @@ struct room_column *room_build(struct arena *a, const uint64_t *types, uint32_t 
 /* Drops from `set` what has less than `requests`. */
 void room_keep(const struct room_column *c, uint32_t columns, uint32_t words,
                const amount *requests, uint64_t *set);
+/* Drops from `set` what has more than `most`. */
+void room_drop(const struct room_column *c, uint32_t words, amount most, uint64_t *set);
 /* The place in `values` of the greatest that a member of the set has; count when it is empty. */
 uint32_t room_greatest(const struct room_column *c, uint32_t words, const uint64_t *set);
 

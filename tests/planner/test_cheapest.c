@@ -191,10 +191,31 @@ static void weight_before_price(void **state)
     cluster_release(&c);
 }
 
+/* A claim counts against the limits what it may still become. Greedy's first claim may become the giant,
+ * so there is no room for a second; cheapest promises less and places all. */
+static void limits_by_what_is_bought(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, TYPES);
+    cluster_add(&c, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+                    "spec: {limits: {cpu: 64}, template: {spec: {requirements: []}}}\n");
+    add_pods(&c, "a", 16, "4", "4Gi", 0); /* each fills a lean node */
+    c.plan_options.search = SEARCH_GREEDY;
+    assert_true(cluster_plan(&c)->cost_after > 39);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->unschedulable_count, 0);
+    assert_true(fabs(p->cost_after - 16) < 1e-9);
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_worse), cmocka_unit_test(no_giants),
                                        cmocka_unit_test(priority_where_limits_bind),
-                                       cmocka_unit_test(weight_before_price)};
+                                       cmocka_unit_test(weight_before_price),
+                                       cmocka_unit_test(limits_by_what_is_bought)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,11 +130,40 @@ static void claims(void **state)
     assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
 }
 
+/* What a claim gives up of what it might become comes back to the limits, and goes again when undone. */
+static void trimmed(void **state)
+{
+    struct fixture *f = *state;
+    struct trial *t = &f->t;
+    uint32_t words = f->c.world->types.words;
+    assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
+    uint32_t types = bits_count(trial_claim_types(t, 0), words), mark = trial_mark(t);
+    amount most[16];
+    assert_true(f->c.world->column_count <= COUNT_OF(most));
+    for (uint32_t c = 0; c < COUNT_OF(most); c++)
+        most[c] = INT64_MAX;
+    most[0] = 2000;
+    trial_trim(t, 0, most);
+    assert_int_equal(bits_count(trial_claim_types(t, 0), words), 1); /* the small one */
+    assert_int_equal(t->budgets[0], 98000);
+    assert_int_equal(trial_place_on_claim(t, 0, 1, f->b, first_try(f, f->b)), ANSWER_NEVER);
+    trial_undo(t, mark);
+    assert_int_equal(bits_count(trial_claim_types(t, 0), words), types);
+    assert_int_equal(t->budgets[0], 84000);
+    assert_int_equal(trial_place_on_claim(t, 0, 1, f->b, first_try(f, f->b)), ANSWER_YES);
+    most[0] = 1; /* nothing would be left: it stays as it is */
+    trial_trim(t, 0, most);
+    assert_int_equal(t->budgets[0], 84000);
+    trial_undo(t, 0);
+    assert_int_equal(t->budgets[0], 100000);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(trimmed, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
