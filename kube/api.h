@@ -64,7 +64,8 @@ struct api_ops {
     /* What was not sent yet ends with ERR_CANCELLED; what was, ends as it ends. */
     void (*cancel)(struct api *api, uint64_t id);
     void (*cancel_acts)(struct api *api);
-    /* LIST, then WATCH, for ever: resumed, and listed again when it must be. Once a kind. */
+    /* LIST, then WATCH, for ever: resumed, and listed again when it must be. Once a kind. One that is
+     * optional and that the API server does not know is listed empty and asked for now and then. */
     void (*watch)(struct api *api, enum kind k, const struct api_sink *sink);
 };
 

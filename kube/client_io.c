@@ -280,6 +280,7 @@ struct client_load client_load(const struct client *c)
     for (int k = 0; k < KIND_STORED_COUNT; k++) {
         load.resumed[k] = atomic_load_explicit(&c->resumed[k], memory_order_relaxed);
         load.listed[k] = atomic_load_explicit(&c->listed[k], memory_order_relaxed);
+        load.absent[k] = atomic_load_explicit(&c->absent[k], memory_order_relaxed);
     }
     return load;
 }

@@ -62,6 +62,7 @@ struct client_load {
     uint32_t waiting, running;           /* requests */
     uint64_t resumed[KIND_STORED_COUNT]; /* watches begun again */
     uint64_t listed[KIND_STORED_COUNT];  /* LISTs completed */
+    bool absent[KIND_STORED_COUNT];      /* optional, and the API server does not know it */
     uint64_t bytes;                      /* received, decompressed */
 };
 struct client_load client_load(const struct client *c);

@@ -28,6 +28,7 @@ struct watch {
     mono_ms due;
     bool first_page;
     bool broken; /* the sink was told */
+    bool absent; /* the API server does not know the kind; the sink was told of an empty list */
     bool fresh;  /* the last connection went silent */
     bool opened_once;
     char version[VERSION_MAX];
@@ -71,6 +72,36 @@ static void tell_works(struct watch *w)
     const struct log *log = client_of(w)->policy.log;
     if (log != NULL)
         log_info(log, "api", "%s are watched again", kind_info(w->kind)->plural);
+}
+
+/* A kind whose definition is not installed has no objects: whoever waits for all kinds to be listed
+ * waits for no person to install it. */
+static void tell_absent(struct watch *w)
+{
+    struct client *c = client_of(w);
+    if (w->absent)
+        return;
+    w->absent = true;
+    w->sink.list_begin(w->sink.user, w->kind);
+    w->sink.list_end(w->sink.user, w->kind);
+    atomic_store_explicit(&c->absent[w->kind], true, memory_order_relaxed);
+    tell_works(w);
+    if (c->policy.log != NULL)
+        log_warn(c->policy.log, "api",
+                 "this cluster has no %s (%s): going on without, looking again now and then; their "
+                 "CustomResourceDefinition is in manifests/crds",
+                 kind_info(w->kind)->plural, kind_info(w->kind)->api_version);
+}
+
+static void tell_present(struct watch *w)
+{
+    struct client *c = client_of(w);
+    if (!w->absent)
+        return;
+    w->absent = false;
+    atomic_store_explicit(&c->absent[w->kind], false, memory_order_relaxed);
+    if (c->policy.log != NULL)
+        log_info(c->policy.log, "api", "this cluster has %s now", kind_info(w->kind)->plural);
 }
 
 /* Reading. */
@@ -118,6 +149,7 @@ static bool take_page(struct watch *w, const struct doc *doc)
     if (w->kind < KIND_STORED_COUNT)
         atomic_fetch_add_explicit(&client_of(w)->listed[w->kind], 1, memory_order_relaxed);
     tell_works(w);
+    tell_present(w);
     go_on(w, RESUME_WATCH, 0);
     return true;
 }
@@ -186,9 +218,12 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
     struct resume_step step = resume_after(&w->resume, end, random_unit(&c->random));
     if (step.credentials)
         auth_refresh(&c->auth, c->now, true);
-    if (step.broken)
+    bool absent = kind_info(w->kind)->optional && err->kind == ERR_NOT_FOUND;
+    if (absent)
+        tell_absent(w);
+    else if (step.broken)
         tell_broken(w, err, step.delay);
-    go_on(w, step.next, step.delay);
+    go_on(w, absent ? RESUME_LIST : step.next, step.delay);
 }
 
 static struct doc_parser *page_parser(struct client *c)

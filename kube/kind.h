@@ -23,7 +23,7 @@ enum kind {
     KIND_STATEFUL_SET,
     KIND_REPLICATION_CONTROLLER,
     KIND_NODE_OVERLAY, /* with the gate NodeOverlay only */
-    KIND_CAPACITY_BUFFER, /* this and the next two offline only, with the gate CapacityBuffer */
+    KIND_CAPACITY_BUFFER, /* this and the next two with the gate CapacityBuffer only */
     KIND_POD_TEMPLATE,
     KIND_DEPLOYMENT,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
@@ -46,6 +46,7 @@ struct kind_info {
     const char *plural;      /* "pods" */
     bool namespaced;
     const struct schema *schema; /* NULL: not decoded into a struct */
+    bool optional; /* of a definition that a cluster may lack: then there are none */
 };
 
 const struct kind_info *kind_info(enum kind k);

@@ -47,7 +47,7 @@ struct serve {
     _Atomic(bool) listening;
     bool told_serving;
     mono_ms gauges_due;
-    uint32_t requests_metric, leader_metric, resumed_metric;
+    uint32_t requests_metric, leader_metric, resumed_metric, absent_metric;
 };
 
 static const char *environment(const char *name)
@@ -157,6 +157,8 @@ static void read_gauges(struct serve *s, mono_ms now)
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         struct span label = span_of(kind_info(k)->name);
         metrics_set(s->metrics, s->resumed_metric, &label, (double)load.resumed[k]);
+        if (kind_info(k)->optional)
+            metrics_set(s->metrics, s->absent_metric, &label, load.absent[k]);
     }
 }
 
@@ -292,9 +294,15 @@ static void register_metrics(struct serve *s)
                                                .help = "Watches begun again, by kind",
                                                .type = METRIC_COUNTER,
                                                .labels = {"kind"}};
+    static const struct metric_info absent = {
+        .name = "stowage_kinds_missing",
+        .help = "1 while the cluster lacks the definition of a kind that a feature gate asks for",
+        .type = METRIC_GAUGE,
+        .labels = {"kind"}};
     s->requests_metric = metrics_register(s->metrics, &requests);
     s->leader_metric = metrics_register(s->metrics, &leader);
     s->resumed_metric = metrics_register(s->metrics, &resumed);
+    s->absent_metric = metrics_register(s->metrics, &absent);
 }
 
 static bool open_all(struct serve *s, struct err *err)

@@ -458,6 +458,53 @@ static void test_a_watch_that_is_not_allowed_says_so(void **state)
     end(&w);
 }
 
+/* Its definition is installed late, and taken away again. */
+static void absent_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    if (x->number == 3) {
+        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+    } else if (x->number == 4) {
+        http_begin(x);
+        http_send(x, EVENT("ADDED", "b", "6"));
+        http_end(x);
+    } else {
+        http_reply(x, 404, "Content-Type: text/plain\r\n", "404 page not found\n");
+    }
+}
+
+static void test_a_kind_that_the_cluster_lacks_is_empty(void **state)
+{
+    (void)state;
+    static const enum kind optional[] = {KIND_NODE_OVERLAY, KIND_CAPACITY_BUFFER};
+    for (size_t i = 0; i < COUNT_OF(optional); i++) {
+        struct world w;
+        begin(&w, absent_script, &quick);
+        watch(&w, optional[i]);
+        expect_seen(&w, "[ ] ");
+        assert_true(client_load(w.client).absent[optional[i]]);
+        until_seen(&w, "[ ] [ +a ] ");
+        assert_false(client_load(w.client).absent[optional[i]]);
+        expect_seen(&w, "[ ] [ +a ] +b [ ] ");
+        assert_true(client_load(w.client).absent[optional[i]]);
+        while (http_server_requests(w.server) < 9) /* and is asked for again */
+            client_poll(w.client, 1000);
+        expect_seen(&w, "[ ] [ +a ] +b [ ] ");
+        end(&w);
+    }
+}
+
+static void test_a_kind_that_has_to_be_there_is_not_empty(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, absent_script, &quick);
+    watch(&w, KIND_NODE_POOL);
+    until_seen(&w, "not-found not-found [ +a ] ");
+    assert_false(has_seen(&w, "[ ] "));
+    end(&w);
+}
+
 /* Requests. */
 
 static void echo_script(void *user, struct http_exchange *x)
@@ -948,6 +995,8 @@ int main(void)
         cmocka_unit_test(test_a_silent_stream_is_given_up),
         cmocka_unit_test(test_a_server_that_comes_back),
         cmocka_unit_test(test_a_watch_that_is_not_allowed_says_so),
+        cmocka_unit_test(test_a_kind_that_the_cluster_lacks_is_empty),
+        cmocka_unit_test(test_a_kind_that_has_to_be_there_is_not_empty),
         cmocka_unit_test(test_requests_arrive_as_they_should),
         cmocka_unit_test(test_429_with_retry_after_is_sent_again),
         cmocka_unit_test(test_answers_that_are_the_callers),
