@@ -18,9 +18,11 @@ import (
 )
 
 var resources = map[string]schema.GroupVersionResource{
-	"NodePool":      {Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
-	"NodeClaim":     {Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
-	"KWOKNodeClass": {Group: "karpenter.kwok.sh", Version: "v1alpha1", Resource: "kwoknodeclasses"},
+	"NodePool":       {Group: "karpenter.sh", Version: "v1", Resource: "nodepools"},
+	"NodeClaim":      {Group: "karpenter.sh", Version: "v1", Resource: "nodeclaims"},
+	"KWOKNodeClass":  {Group: "karpenter.kwok.sh", Version: "v1alpha1", Resource: "kwoknodeclasses"},
+	"NodeOverlay":    {Group: "karpenter.sh", Version: "v1alpha1", Resource: "nodeoverlays"},
+	"CapacityBuffer": {Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"},
 }
 
 func TestCreate(t *testing.T) {
@@ -54,6 +56,14 @@ func TestCreate(t *testing.T) {
 	for _, r := range nodeClaimRows {
 		try("claim/"+r.label, nodeClaimBase, `spec: {`+r.patch+`}`, r.want)
 	}
+	for _, r := range nodeOverlayRows {
+		try("overlay/"+r.label, nodeOverlayBase, `spec: {`+r.patch+`}`, r.want)
+	}
+	for _, r := range capacityBufferRows {
+		try("buffer/"+r.label, capacityBufferBase, `spec: {`+r.patch+`}`, r.want)
+	}
+	try("overlay/spec is required", nodeOverlayBase, `spec: null`, `spec: Required value`)
+	try("buffer/spec is required", capacityBufferBase, `spec: null`, `spec: Required value`)
 	try("claim/spec is required", nodeClaimBase, `spec: null`, `spec: Required value`)
 	try("class/spec is not required", kwokNodeClassBase, ``, ``)
 	for _, r := range patternRows {
@@ -74,7 +84,7 @@ func TestUpdate(t *testing.T) {
 			o.SetName(fmt.Sprintf("update-%d", i))
 			stored := mustCreate(t, client, o)
 			merge(t, stored.Object, r.after)
-			_, err := client.Resource(resources[stored.GetKind()]).Update(context.Background(), stored,
+			_, err := objects(client, stored).Update(context.Background(), stored,
 				metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 			judge(t, err, r.want)
 		})
@@ -84,7 +94,7 @@ func TestUpdate(t *testing.T) {
 func TestStatus(t *testing.T) {
 	client := dynamicClient(t)
 	stored := map[string]*unstructured.Unstructured{}
-	for _, base := range []string{nodePoolBase, nodeClaimBase, kwokNodeClassBase} {
+	for _, base := range []string{nodePoolBase, nodeClaimBase, kwokNodeClassBase, nodeOverlayBase, capacityBufferBase} {
 		stored[base] = mustCreate(t, client, object(t, base, `metadata: {name: status}`))
 	}
 	try := func(label, base, status, want string) {
@@ -92,7 +102,7 @@ func TestStatus(t *testing.T) {
 			o := stored[base].DeepCopy()
 			delete(o.Object, "status")
 			merge(t, o.Object, `status: {`+status+`}`)
-			_, err := client.Resource(resources[o.GetKind()]).UpdateStatus(context.Background(), o,
+			_, err := objects(client, o).UpdateStatus(context.Background(), o,
 				metav1.UpdateOptions{DryRun: []string{metav1.DryRunAll}})
 			judge(t, err, want)
 		})
@@ -105,6 +115,8 @@ func TestStatus(t *testing.T) {
 		try("pool condition/"+r.label, nodePoolBase, status, r.want)
 		try("claim condition/"+r.label, nodeClaimBase, status, r.claim)
 		try("class condition/"+r.label, kwokNodeClassBase, status, r.want)
+		try("overlay condition/"+r.label, nodeOverlayBase, status, r.want)
+		try("buffer condition/"+r.label, capacityBufferBase, status, r.want)
 	}
 }
 
@@ -169,6 +181,15 @@ spec:
   nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}
   requirements: []
 `},
+		{"overlay", nodeOverlayBase, ``, `
+spec: {requirements: []}
+`},
+		{"buffer", capacityBufferBase, ``, `
+spec:
+  provisioningStrategy: buffer.x-k8s.io/active-capacity
+  podTemplateRef: {name: t}
+  replicas: 1
+`},
 		// The status sent is dropped, and the default takes its place.
 		{"class", kwokNodeClassBase, `status: {conditions: [` + condition(`reason: Other`) + `]}`, `
 status:
@@ -180,7 +201,7 @@ status:
 			o := object(t, r.base, r.patch)
 			o.SetName(fmt.Sprintf("default-%d", i))
 			mustCreate(t, client, o)
-			got, err := client.Resource(resources[o.GetKind()]).Get(context.Background(), o.GetName(), metav1.GetOptions{})
+			got, err := objects(client, o).Get(context.Background(), o.GetName(), metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -216,9 +237,11 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	for kind, want := range map[string]string{
-		"NodePool":      "nodepools nodepool false [] [karpenter] nodepools/scale nodepools/status",
-		"NodeClaim":     "nodeclaims nodeclaim false [] [karpenter] nodeclaims/status",
-		"KWOKNodeClass": "kwoknodeclasses kwoknodeclass false [kwoknc kwokncs] [karpenter] kwoknodeclasses/status",
+		"NodePool":       "nodepools nodepool false [] [karpenter] nodepools/scale nodepools/status",
+		"NodeClaim":      "nodeclaims nodeclaim false [] [karpenter] nodeclaims/status",
+		"KWOKNodeClass":  "kwoknodeclasses kwoknodeclass false [kwoknc kwokncs] [karpenter] kwoknodeclasses/status",
+		"NodeOverlay":    "nodeoverlays nodeoverlay false [overlays] [karpenter] nodeoverlays/status",
+		"CapacityBuffer": "capacitybuffers capacitybuffer true [cb] [autoscaling] capacitybuffers/status",
 	} {
 		gvr := resources[kind]
 		list, err := client.ServerResourcesForGroupVersion(gvr.GroupVersion().String())
@@ -248,6 +271,11 @@ func TestColumns(t *testing.T) {
 	mustCreate(t, client, object(t, nodeClaimBase, `metadata: {name: columns, labels: {node.kubernetes.io/instance-type: c-1x,
 		karpenter.sh/capacity-type: spot, topology.kubernetes.io/zone: a, karpenter.sh/nodepool: general}}`))
 	mustCreate(t, client, object(t, kwokNodeClassBase, `metadata: {name: columns}`))
+	mustCreate(t, client, object(t, nodeOverlayBase, `{metadata: {name: columns}, spec: {weight: 5}}`))
+	mustCreate(t, client, object(t, capacityBufferBase, `metadata: {name: columns}`))
+	setStatus(t, client, "NodeOverlay", "columns", `conditions: [`+condition(``)+`]`)
+	setStatus(t, client, "CapacityBuffer", "columns", `replicas: 3, podTemplateRef: {name: t}, conditions: [`+
+		condition(`type: ReadyForProvisioning`)+`, `+condition(`{type: Provisioning, status: "False", reason: B}`)+`]`)
 	setStatus(t, client, "NodePool", "columns", `nodes: 2, resources: {cpu: "3", memory: 12Gi}, conditions: [`+condition(``)+`]`)
 	setStatus(t, client, "NodeClaim", "columns", `nodeName: node-1, providerID: "kwok://node-1", imageID: i, conditions: [`+
 		condition(``)+`, `+condition(`type: Drifted`)+`]`)
@@ -256,6 +284,9 @@ func TestColumns(t *testing.T) {
 		"NodePool":      "Name=columns NodeClass=default Nodes=2 Ready=True Age Weight*=10 CPU*=3 Memory*=12Gi",
 		"NodeClaim":     "Name=columns Type=c-1x Capacity=spot Zone=a Node=node-1 Ready=True Age ImageID*=i ID*=kwok://node-1 NodePool*=general NodeClass*=default Drifted*=True",
 		"KWOKNodeClass": "Name=columns Age",
+		"NodeOverlay":   "Name=columns Ready=True Age Weight*=5",
+		"CapacityBuffer": "Name=columns Strategy=buffer.x-k8s.io/active-capacity PodTemplate=t Replicas=3 " +
+			"ConditionsType=ReadyForProvisioning ConditionsStatus=True ConditionsReason=A Age", // a column shows the first
 	} {
 		if got := columns(t, kind, "columns"); got != want {
 			t.Errorf("%s: columns\n%s\nwant\n%s", kind, got, want)
@@ -299,7 +330,11 @@ func columns(t *testing.T, kind, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	body, err := client.Get().AbsPath("/apis", gvr.Group, gvr.Version, gvr.Resource, name).
+	path := []string{"/apis", gvr.Group, gvr.Version, gvr.Resource, name}
+	if kind == "CapacityBuffer" {
+		path = slices.Insert(path, 3, "namespaces", "default")
+	}
+	body, err := client.Get().AbsPath(path...).
 		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").DoRaw(context.Background())
 	if err != nil {
 		t.Fatal(err)

@@ -106,12 +106,21 @@ func unversioned(c *rest.Config) *rest.Config {
 	return c
 }
 
+// objects of the kind of o, in its namespace if it has one.
+func objects(client dynamic.Interface, o *unstructured.Unstructured) dynamic.ResourceInterface {
+	all := client.Resource(resources[o.GetKind()])
+	if o.GetNamespace() == "" {
+		return all
+	}
+	return all.Namespace(o.GetNamespace())
+}
+
 func create(client dynamic.Interface, o *unstructured.Unstructured, dryRun bool) (*unstructured.Unstructured, error) {
 	options := metav1.CreateOptions{}
 	if dryRun {
 		options.DryRun = []string{metav1.DryRunAll}
 	}
-	return client.Resource(resources[o.GetKind()]).Create(context.Background(), o, options)
+	return objects(client, o).Create(context.Background(), o, options)
 }
 
 func mustCreate(t *testing.T, client dynamic.Interface, o *unstructured.Unstructured) *unstructured.Unstructured {
@@ -125,13 +134,17 @@ func mustCreate(t *testing.T, client dynamic.Interface, o *unstructured.Unstruct
 
 func setStatus(t *testing.T, client dynamic.Interface, kind, name, status string) {
 	t.Helper()
-	objects := client.Resource(resources[kind])
-	stored, err := objects.Get(context.Background(), name, metav1.GetOptions{})
+	of := &unstructured.Unstructured{Object: map[string]any{"kind": kind}}
+	if kind == "CapacityBuffer" {
+		of.SetNamespace("default")
+	}
+	all := objects(client, of)
+	stored, err := all.Get(context.Background(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	merge(t, stored.Object, `status: {`+status+`}`)
-	if _, err := objects.UpdateStatus(context.Background(), stored, metav1.UpdateOptions{}); err != nil {
+	if _, err := all.UpdateStatus(context.Background(), stored, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -39,6 +39,18 @@ apiVersion: karpenter.kwok.sh/v1alpha1
 kind: KWOKNodeClass
 metadata: {name: row}
 `
+	nodeOverlayBase = `
+apiVersion: karpenter.sh/v1alpha1
+kind: NodeOverlay
+metadata: {name: row}
+spec: {requirements: []}
+`
+	capacityBufferBase = `
+apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityBuffer
+metadata: {name: row, namespace: default}
+spec: {podTemplateRef: {name: t}, replicas: 1}
+`
 )
 
 // The messages of CEL rules, word for word: people and tools match on them.
@@ -55,6 +67,12 @@ const (
 	staticWeight = `'weight' is not supported on static NodePools`
 	transition   = `Cannot transition NodePool between static (replicas set) and dynamic (replicas unset) provisioning modes`
 	immutable    = `spec is immutable`
+	notInEmpty   = `requirements with operator 'NotIn' must have a value defined`
+	oneInteger2  = `requirements operator 'Gt', 'Lt', 'Gte' or 'Lte' must have a single positive integer value`
+	twoPrices    = `cannot set both 'price' and 'priceAdjustment'`
+	fixed        = `invalid resource restricted`
+	templateSize = `If podTemplateRef is set, replicas or limits must also be set`
+	twoRefs      = `You must define either PodTemplateRef or ScalableRef, but not both`
 )
 
 // What stands under spec of a NodePool.
@@ -234,6 +252,81 @@ var nodeClaimRows = []row{
 	{"a request that is no quantity", `resources: {requests: {cpu: much}}`, `spec.resources.requests.cpu`},
 }
 
+// NodeOverlays, as patches of the spec.
+var nodeOverlayRows = []row{
+	{"the minimal overlay, which has no effect", ``, ``},
+	{"requirements are required", `requirements: null`, `spec.requirements: Required value`},
+	{"price", `price: "1.5"`, ``},
+	{"price and adjustment", `price: "1.5", priceAdjustment: "+10%"`, twoPrices},
+	{"price as a number", `price: 1.5`, `spec.price`},
+
+	{"weight 1", `weight: 1`, ``},
+	{"weight 10000", `weight: 10000`, ``},
+	{"weight 0", `weight: 0`, `spec.weight`},
+	{"weight 10001", `weight: 10001`, `spec.weight`},
+
+	{"a device", `capacity: {smarter-devices/fuse: 1}`, ``},
+	{"huge pages", `capacity: {hugepages-2Mi: 4Gi}`, ``},
+	{"a capacity that is no quantity", `capacity: {a.io/b: many}`, `spec.capacity.a.io/b`},
+	{"cpu", `capacity: {cpu: 1}`, fixed},
+	{"memory", `capacity: {memory: 1Gi}`, fixed},
+	{"ephemeral-storage", `capacity: {ephemeral-storage: 1Gi}`, fixed},
+	{"pods", `capacity: {pods: 10}`, fixed},
+	{"pods beside a device", `capacity: {a.io/b: 1, pods: 10}`, fixed},
+
+	{"key nodepool", requirement(`key: karpenter.sh/nodepool, operator: In, values: [a]`), ``},
+	{"key capacity-type", requirement(`key: karpenter.sh/capacity-type, operator: In, values: [spot]`), ``},
+	{"key of the domain", requirement(`key: karpenter.sh/foo, operator: Exists`), domain},
+	{"key of a subdomain", requirement(`key: sub.karpenter.sh/foo, operator: Exists`), domain},
+	{"key hostname", requirement(`key: kubernetes.io/hostname, operator: Exists`), hostnameKey},
+	{"key missing", requirement(`operator: Exists`), `requirements[0].key: Required value`},
+	{"key of 316", requirement(`key: ` + strings.Repeat("a", 316) + `, operator: Exists`), ``},
+	{"key of 317", requirement(`key: ` + strings.Repeat("a", 317) + `, operator: Exists`), `requirements[0].key`},
+	{"operator missing", requirement(`key: a`), `requirements[0].operator: Required value`},
+	{"operator in", requirement(`key: a, operator: in, values: [b]`), `requirements[0].operator`},
+	{"In with no values", requirement(`key: a, operator: In, values: []`), inEmpty},
+	{"In without values", requirement(`key: a, operator: In`), inEmpty},
+	{"NotIn", requirement(`key: a, operator: NotIn, values: [b]`), ``},
+	{"NotIn with no values", requirement(`key: a, operator: NotIn, values: []`), notInEmpty},
+	{"Gt 0", requirement(`key: a, operator: Gt, values: ["0"]`), ``},
+	{"Lte 7", requirement(`key: a, operator: Lte, values: ["7"]`), ``},
+	{"Gt with no values", requirement(`key: a, operator: Gt, values: []`), oneInteger2},
+	{"Gt without values", requirement(`key: a, operator: Gt`), oneInteger2},
+	{"Gt with two", requirement(`key: a, operator: Gt, values: ["1", "2"]`), oneInteger2},
+	{"Lt -1", requirement(`key: a, operator: Lt, values: ["-1"]`), oneInteger2},
+	{"Gte a", requirement(`key: a, operator: Gte, values: [a]`), oneInteger2},
+	{"Lte 1.5", requirement(`key: a, operator: Lte, values: ["1.5"]`), oneInteger2},
+	{"100 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 100) + `]`, ``},
+	{"101 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 101) + `]`, `requirements`},
+}
+
+// CapacityBuffers, as patches of the spec.
+var capacityBufferRows = []row{
+	{"a template and replicas", ``, ``},
+	{"a template and no replicas wanted", `replicas: 0`, ``},
+	{"a template and limits", `replicas: null, limits: {cpu: 3, memory: 1Gi}`, ``},
+	{"a template alone", `replicas: null`, templateSize},
+	{"a template and a share", `replicas: null, percentage: 10`, templateSize},
+	{"a workload", `podTemplateRef: null, replicas: null, scalableRef: {kind: Deployment, name: web}`, ``},
+	{"a workload of a group, and a share", `podTemplateRef: null, replicas: null, percentage: 20,
+		scalableRef: {apiGroup: apps, kind: Deployment, name: web}`, ``},
+	{"a workload of any kind", `podTemplateRef: null, scalableRef: {kind: Job, name: web}`, ``},
+	{"neither", `podTemplateRef: null`, ``},
+	{"both", `scalableRef: {kind: Deployment, name: web}`, twoRefs},
+	{"a template without a name", `podTemplateRef: {name: null}`, `spec.podTemplateRef.name: Required value`},
+	{"a template with an empty name", `podTemplateRef: {name: ""}`, `spec.podTemplateRef.name`},
+	{"a workload without a kind", `podTemplateRef: null, scalableRef: {name: web}`, `spec.scalableRef.kind: Required value`},
+	{"a workload without a name", `podTemplateRef: null, scalableRef: {kind: Deployment}`, `spec.scalableRef.name: Required value`},
+	{"a workload with an empty kind", `podTemplateRef: null, scalableRef: {kind: "", name: web}`, `spec.scalableRef.kind`},
+	{"a workload with an empty name", `podTemplateRef: null, scalableRef: {kind: Deployment, name: ""}`, `spec.scalableRef.name`},
+	{"replicas below zero", `replicas: -1`, `spec.replicas`},
+	{"a share of nothing", `percentage: 0`, ``},
+	{"a share below zero", `percentage: -1`, `spec.percentage`},
+	{"a share of more than all", `percentage: 250`, ``},
+	{"a limit that is no quantity", `limits: {cpu: many}`, `spec.limits.cpu`},
+	{"any strategy", `provisioningStrategy: example.com/own`, ``},
+}
+
 // Patterns, each by what it takes and what it refuses. path is the field in a refusal, patch has
 // the value in place of %s.
 var patternRows = []struct {
@@ -266,6 +359,14 @@ var patternRows = []struct {
 		qualifiedNames(), notQualifiedNames()},
 	{"claim requirement key", nodeClaimBase, `spec: {requirements: [{key: %s, operator: Exists}]}`, `requirements[0].key`,
 		qualifiedNames(), notQualifiedNames()},
+	{"overlay requirement key", nodeOverlayBase, `spec: {requirements: [{key: %s, operator: Exists}]}`, `requirements[0].key`,
+		qualifiedNames(), notQualifiedNames()},
+	{"overlay price", nodeOverlayBase, `spec: {price: %s}`, `spec.price`,
+		[]string{"43", "34.43", "0", "00.1"},
+		[]string{"+42", "-1", ".5", "42.", "42%", "3,14", "1e10", "0x42", " 42", ""}},
+	{"overlay adjustment", nodeOverlayBase, `spec: {priceAdjustment: %s}`, `spec.priceAdjustment`,
+		[]string{"+1%", "-1%", "-100%", "+100.102%", "+298%", "+43", "-43", "+34.43", "+.5", "+.5%", "-99.9%", "-0"},
+		[]string{"1%", "1", "1.3", "-101%", "-100.0%", "-200%", "-.5%", "-5.%", "+5.", ""}},
 	{"taint key", nodePoolBase, `spec: {template: {spec: {taints: [{key: %s, effect: NoSchedule}]}}}`, `taints[0].key`,
 		qualifiedNames(), notQualifiedNames()},
 }
@@ -316,6 +417,11 @@ var statusRows = []struct{ label, base, status, want string }{
 	{"claim allocatable odd", nodeClaimBase, `allocatable: {cpu: much}`, `status.allocatable.cpu`},
 	{"pool condition twice", nodePoolBase, `conditions: [` + condition(``) + `, ` + condition(``) + `]`, `Duplicate value`},
 	{"claim condition twice", nodeClaimBase, `conditions: [` + condition(``) + `, ` + condition(``) + `]`, `Duplicate value`},
+	{"overlay condition twice", nodeOverlayBase, `conditions: [` + condition(``) + `, ` + condition(``) + `]`, `Duplicate value`},
+	{"buffer condition twice", capacityBufferBase, `conditions: [` + condition(``) + `, ` + condition(``) + `]`, `Duplicate value`},
+	{"buffer status", capacityBufferBase, `replicas: 3, podTemplateRef: {name: t}, podTemplateGeneration: 4, provisioningStrategy: a`, ``},
+	{"buffer replicas odd", capacityBufferBase, `replicas: "3"`, `status.replicas`},
+	{"buffer template odd", capacityBufferBase, `podTemplateRef: {name: ""}`, `status.podTemplateRef.name`},
 	{"class condition twice", kwokNodeClassBase, `conditions: [` + condition(``) + `, ` + condition(``) + `]`, ``},
 }
 
