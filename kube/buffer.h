@@ -13,6 +13,13 @@ struct capacity_buffer {
     bool has_replicas, has_percentage;
     int32_t replicas, percentage;
     struct resources limits; /* none: no limit */
+    struct span strategy;    /* provisioningStrategy, never interpreted */
+    /* status */
+    struct conditions conditions;
+    bool has_status_replicas, has_template_generation;
+    int32_t status_replicas;
+    int64_t template_generation;
+    struct span status_template, status_strategy;
 };
 
 struct pod_template {

@@ -24,12 +24,32 @@ static const struct field spec_fields[] = {
     FIELD(struct capacity_buffer, percentage, FIELD_INT32, "percentage",
           FIELD_HAS(struct capacity_buffer, has_percentage)),
     FIELD(struct capacity_buffer, limits, FIELD_MAP, "limits", .schema = &resource_schema),
+    FIELD(struct capacity_buffer, strategy, FIELD_SPAN, "provisioningStrategy"),
 };
 static const struct schema spec_schema = SCHEMA(struct capacity_buffer, "spec", spec_fields);
+
+static const struct field status_template_fields[] = {
+    FIELD(struct capacity_buffer, status_template, FIELD_SPAN, "name"),
+};
+static const struct schema status_template =
+    SCHEMA(struct capacity_buffer, "podTemplateRef", status_template_fields);
+
+static const struct field status_fields[] = {
+    FIELD(struct capacity_buffer, conditions, FIELD_LIST, "conditions",
+          .schema = &condition_schema),
+    FIELD(struct capacity_buffer, status_replicas, FIELD_INT32, "replicas",
+          FIELD_HAS(struct capacity_buffer, has_status_replicas)),
+    FIELD(struct capacity_buffer, template_generation, FIELD_INT64, "podTemplateGeneration",
+          FIELD_HAS(struct capacity_buffer, has_template_generation)),
+    FIELD(struct capacity_buffer, status_strategy, FIELD_SPAN, "provisioningStrategy"),
+    {.name = "podTemplateRef", .kind = FIELD_OBJECT, .schema = &status_template},
+};
+static const struct schema status_schema = SCHEMA(struct capacity_buffer, "status", status_fields);
 
 static const struct field buffer_fields[] = {
     FIELD(struct capacity_buffer, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
 const struct schema capacity_buffer_schema =
     SCHEMA(struct capacity_buffer, "CapacityBuffer", buffer_fields);

@@ -8,8 +8,12 @@ static const struct span pool_dependents[] = {SPAN_INIT("ValidationSucceeded"),
                                               SPAN_INIT("NodeClassReady")};
 static const struct span claim_dependents[] = {SPAN_INIT("Launched"), SPAN_INIT("Registered"),
                                                SPAN_INIT("Initialized")};
-const struct condition_rules node_pool_conditions = {pool_dependents, COUNT_OF(pool_dependents)};
-const struct condition_rules node_claim_conditions = {claim_dependents, COUNT_OF(claim_dependents)};
+static const struct span overlay_dependents[] = {SPAN_INIT("ValidationSucceeded")};
+#define ROOT_OF(list) {.dependents = list, .dependent_count = COUNT_OF(list)}
+const struct condition_rules node_pool_conditions = ROOT_OF(pool_dependents);
+const struct condition_rules node_claim_conditions = ROOT_OF(claim_dependents);
+const struct condition_rules node_overlay_conditions = ROOT_OF(overlay_dependents);
+const struct condition_rules capacity_buffer_conditions = {.no_root = true};
 
 static bool is_dependent(const struct condition_rules *rules, struct span type)
 {
@@ -106,6 +110,8 @@ static const struct condition *newest_unhealthy(const struct condition_set *s, u
 static void put_root(struct condition_set *s)
 {
     bool any_false = false;
+    if (s->rules->no_root)
+        return;
     uint64_t told = 0;
     struct span text = {NULL, 0};
     for (const struct condition *c; (c = newest_unhealthy(s, &told)) != NULL;) {
@@ -162,7 +168,7 @@ struct condition_set condition_set_of(struct arena *a, const struct condition_ru
                               .now = now,
                               .deleting = meta->deleted != 0,
                               .list = before};
-    for (uint32_t i = 0; i <= rules->dependent_count; i++) {
+    for (uint32_t i = 0; i <= rules->dependent_count && !rules->no_root; i++) {
         struct condition missing = {
             .type = i < rules->dependent_count ? rules->dependents[i] : ready,
             .status = CONDITION_UNKNOWN,

@@ -14,9 +14,11 @@
 struct condition_rules {
     const struct span *dependents; /* of Ready */
     uint32_t dependent_count;
+    bool no_root; /* there is no Ready, and no dependents */
 };
 
-extern const struct condition_rules node_pool_conditions, node_claim_conditions;
+extern const struct condition_rules node_pool_conditions, node_claim_conditions,
+    node_overlay_conditions, capacity_buffer_conditions;
 
 struct condition_set {
     struct arena *arena;

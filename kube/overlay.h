@@ -12,6 +12,7 @@ struct node_overlay {
     bool has_capacity;
     struct resources capacity;
     int32_t weight; /* absent: 0 */
+    struct conditions conditions;
 };
 
 extern const struct schema node_overlay_schema;

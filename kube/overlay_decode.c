@@ -12,9 +12,15 @@ static const struct field spec_fields[] = {
 };
 static const struct schema spec_schema = SCHEMA(struct node_overlay, "spec", spec_fields);
 
+static const struct field status_fields[] = {
+    FIELD(struct node_overlay, conditions, FIELD_LIST, "conditions", .schema = &condition_schema),
+};
+static const struct schema status_schema = SCHEMA(struct node_overlay, "status", status_fields);
+
 static const struct field overlay_fields[] = {
     FIELD(struct node_overlay, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
 const struct schema node_overlay_schema =
     SCHEMA(struct node_overlay, "NodeOverlay", overlay_fields);

@@ -107,6 +107,7 @@ struct pod {
     bool gated;                /* spec.schedulingGates is not empty: never planned, not even all-unbound */
     bool ready, unready;       /* condition Ready is True; is False */
     bool has_grace;
+    bool is_virtual;           /* a CapacityBuffer's: made by the planner, never in the API */
     wall_ms start_time;
     struct resources requests; /* of the whole pod as spec provisioning 2.6 counts it, "pods" left out */
     struct host_ports ports;   /* of app containers */

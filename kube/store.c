@@ -10,6 +10,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "kube/workload.h"
+
 enum {
     FIRST_BITS = 3,
     CHUNK_ITEMS = 48,      /* mean number of objects a chunk at which the directory doubles */
@@ -41,6 +43,7 @@ struct garbage {
 };
 
 struct kind_shelf {
+    const struct schema *schema;
     struct store_chunk **chunks;
     uint32_t bits;
     uint32_t count;
@@ -300,7 +303,8 @@ static bool identity_of(struct doc_value object, struct identity *out)
 /* We write these with a lock on the version, and wait for the version of our last write. */
 static bool version_counts(enum kind k)
 {
-    return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL;
+    return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL ||
+           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
 
 /* True when the version is not newer than the one we have. A list may go back: it is what is there. */
@@ -328,7 +332,7 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
         held->list = k->list;
         return;
     }
-    const struct schema *schema = kind_info(kind)->schema;
+    const struct schema *schema = s->kinds[kind].schema;
     arena_clear(&s->scratch);
     void *object = arena_alloc(&s->scratch, schema->size);
     struct err err;
@@ -429,7 +433,7 @@ static uint32_t syms_alive(struct store *s, uint32_t limit)
         struct kind_shelf *k = &s->kinds[kind];
         for (uint32_t at = 0; at < 1u << k->bits; at++)
             for (uint32_t i = 0; i < k->chunks[at]->count; i++)
-                schema_syms(kind_info(kind)->schema, k->chunks[at]->items[i].object, mark, alive);
+                schema_syms(k->schema, k->chunks[at]->items[i].object, mark, alive);
     }
     for (uint32_t id = 1; id < limit; id++)
         count += alive[id];
@@ -447,12 +451,12 @@ static void syms_rebuild(struct store *s)
             for (uint32_t i = 0; i < c->count; i++) {
                 const void *old = c->items[i].object;
                 size_t size;
-                struct head *h = schema_pack(kind_info(kind)->schema, old, sizeof(*h), s->syms,
+                struct head *h = schema_pack(k->schema, old, sizeof(*h), s->syms,
                                              fresh, &size);
                 *h = *head_of(old);
                 h->born = s->sequence + 1;
                 h->size = (uint32_t)size;
-                h->digest = digest_of(kind_info(kind)->schema, (struct meta *)(h + 1));
+                h->digest = digest_of(k->schema, (struct meta *)(h + 1));
                 discard_object(s, k, old);
                 k->bytes += size;
                 c->items[i].object = h + 1;
@@ -583,6 +587,7 @@ struct store *store_new(const struct store_deriver *deriver)
     arena_init(&s->scratch, 64 << 10);
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
         struct kind_shelf *k = &s->kinds[kind];
+        k->schema = kind_info(kind)->schema;
         k->bits = FIRST_BITS;
         k->chunks = mem_array((size_t)1 << FIRST_BITS, sizeof(*k->chunks));
         for (uint32_t at = 0; at < 1u << FIRST_BITS; at++)
@@ -590,6 +595,15 @@ struct store *store_new(const struct store_deriver *deriver)
     }
     s->changed = true; /* an empty snapshot is one, too */
     return s;
+}
+
+void store_read_scale(struct store *s)
+{
+    static const enum kind scaled[] = {KIND_DEPLOYMENT, KIND_REPLICA_SET, KIND_STATEFUL_SET};
+    for (size_t i = 0; i < COUNT_OF(scaled); i++) {
+        assert(s->kinds[scaled[i]].count == 0);
+        s->kinds[scaled[i]].schema = &scalable_schema;
+    }
 }
 
 void store_free(struct store *s)

@@ -68,6 +68,10 @@ struct store;
 struct store *store_new(const struct store_deriver *deriver); /* NULL: nothing derived */
 void store_free(struct store *s);                             /* no reader may be left */
 
+/* What CapacityBuffers ask of workloads is read as well: replicas and pod template of Deployments,
+ * ReplicaSets and StatefulSets. Before their first object. */
+void store_read_scale(struct store *s);
+
 /* API thread. `object` is decoded into the store's own memory. Only watches feed the store: a reply to
  * a write of our own could come after the watch has told of the object's deletion. A version that does
  * not decode is set aside and the last one that did stays: a Node that vanished from our sight would

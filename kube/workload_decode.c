@@ -127,7 +127,7 @@ static const struct field scalable_spec_fields[] = {
 static const struct schema scalable_spec = SCHEMA(struct controller, "spec", scalable_spec_fields);
 
 static const struct field scalable_fields[] = {
-    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &scaled_meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &scalable_spec},
 };
 const struct schema scalable_schema = SCHEMA(struct controller, "workload", scalable_fields);

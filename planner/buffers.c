@@ -11,8 +11,6 @@ struct resolving {
     struct buffers out;
     const struct pod **pods;
     uint32_t pod_capacity;
-    struct buffer_fault *faults;
-    uint32_t fault_capacity;
 };
 
 static int by_name(const void *a, const void *b)
@@ -23,18 +21,13 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->name, y->name);
 }
 
-static void fault(struct resolving *r, const struct capacity_buffer *b, struct span why)
-{
-    struct buffer_fault f = {b, why};
-    ARENA_PUSH(r->a, r->faults, r->out.fault_count, r->fault_capacity, f);
-}
-
-static const struct pod *find_template(const struct resolving *r, const struct capacity_buffer *b)
+static const struct pod_template *find_template(const struct resolving *r,
+                                                const struct capacity_buffer *b)
 {
     for (size_t i = 0; i < r->in->pod_template_count; i++) {
         const struct pod_template *t = r->in->pod_templates[i];
         if (span_eq(t->meta.ns, b->meta.ns) && span_eq(t->meta.name, b->pod_template))
-            return &t->template;
+            return t;
     }
     return NULL;
 }
@@ -67,34 +60,43 @@ static const struct controller *find_workload(const struct resolving *r,
     return NULL;
 }
 
-/* The template, and what the workload is scaled to (0: no workload). NULL and a fault: none. */
-static const struct pod *find_pod(struct resolving *r, const struct capacity_buffer *b,
-                                  int64_t *scale_out)
+static const struct pod *fails(struct buffer_answer *x, enum buffer_state state, struct span why)
 {
+    x->state = state;
+    x->why = why;
+    return NULL;
+}
+
+/* The template, and what the workload is scaled to (0: no workload). NULL: it cannot be resolved. */
+static const struct pod *find_pod(struct resolving *r, struct buffer_answer *x, int64_t *scale_out)
+{
+    const struct capacity_buffer *b = x->buffer;
     bool known;
     *scale_out = 0;
     if (b->pod_template.len != 0) {
-        const struct pod *p = find_template(r, b);
-        if (p == NULL)
-            fault(r, b, arena_printf(r->a, "there is no PodTemplate %.*s",
-                                     SPAN_ARG(b->pod_template)));
-        return p;
+        const struct pod_template *t = find_template(r, b);
+        if (t == NULL)
+            return fails(x, BUFFER_NO_TEMPLATE,
+                         arena_printf(r->a, "there is no PodTemplate %.*s",
+                                      SPAN_ARG(b->pod_template)));
+        x->source = &t->meta;
+        return &t->template;
     }
-    if (!b->has_scalable) {
-        fault(r, b, SPAN("Neither podTemplateRef nor scalableRef is set"));
-        return NULL;
-    }
+    if (!b->has_scalable)
+        return fails(x, BUFFER_NO_REFERENCE, SPAN("Neither podTemplateRef nor scalableRef is set"));
     const struct controller *c = find_workload(r, b, &known);
-    if (c != NULL) {
-        *scale_out = c->has_replicas ? c->replicas : 1;
-        return c->template;
-    }
-    fault(r, b, known ? arena_printf(r->a, "there is no %.*s %.*s", SPAN_ARG(b->scalable_kind),
-                                     SPAN_ARG(b->scalable_name))
-                      : arena_printf(r->a, "scalableRef names %.*s, not a Deployment, ReplicaSet or "
-                                           "StatefulSet of apps",
-                                     SPAN_ARG(b->scalable_kind)));
-    return NULL;
+    if (c == NULL && known)
+        return fails(x, BUFFER_NO_WORKLOAD,
+                     arena_printf(r->a, "there is no %.*s %.*s", SPAN_ARG(b->scalable_kind),
+                                  SPAN_ARG(b->scalable_name)));
+    if (c == NULL)
+        return fails(x, BUFFER_FAILED,
+                     arena_printf(r->a, "scalableRef names %.*s, not a Deployment, ReplicaSet or "
+                                        "StatefulSet of apps",
+                                  SPAN_ARG(b->scalable_kind)));
+    x->source = &c->meta;
+    *scale_out = c->has_replicas ? c->replicas : 1;
+    return c->template;
 }
 
 /* How many pods the limits hold; -1: they say nothing about such pods. */
@@ -155,6 +157,7 @@ static void make_pods(struct resolving *r, const struct capacity_buffer *b, cons
             .annotations = annotations,
             .created = INT64_MAX, /* now, and last of its size */
         };
+        p->is_virtual = true;
         p->node = SYM_NONE;
         p->phase = POD_PENDING;
         p->unschedulable = true;
@@ -164,35 +167,48 @@ static void make_pods(struct resolving *r, const struct capacity_buffer *b, cons
     }
 }
 
-static void resolve(struct resolving *r, const struct capacity_buffer *b)
+static void resolve(struct resolving *r, struct buffer_answer *x)
 {
     int64_t scale;
-    const struct pod *from = find_pod(r, b, &scale);
-    int64_t count = from != NULL ? replicas(b, from, scale) : 0;
-    if (count > BUFFERS_PODS_MAX - (int64_t)r->out.count)
-        fault(r, b, arena_printf(r->a, "it asks for %lld pods; all buffers may have %d together",
-                                 (long long)count, BUFFERS_PODS_MAX));
-    else if (count != 0)
-        make_pods(r, b, from, count);
+    const struct pod *from = find_pod(r, x, &scale);
+    int64_t count = from != NULL ? replicas(x->buffer, from, scale) : 0;
+    if (count > BUFFERS_PODS_MAX - (int64_t)r->out.count) {
+        fails(x, BUFFER_FAILED,
+              arena_printf(r->a, "it asks for %lld pods; all buffers may have %d together",
+                           (long long)count, BUFFERS_PODS_MAX));
+        return;
+    }
+    x->replicas = count;
+    if (count != 0)
+        make_pods(r, x->buffer, from, count);
+}
+
+static bool are_given(const struct world_input *in, sym fake)
+{
+    bool given = false;
+    for (size_t i = 0; i < in->pod_count && !given; i++)
+        given = span_eq(annotations_get(in->pods[i]->meta.annotations, fake), SPAN("true"));
+    return given;
 }
 
 struct buffers buffers_resolve(struct arena *a, struct symtab *syms, const struct world_input *in)
 {
     struct resolving r = {.a = a, .syms = syms, .in = in};
-    sym fake = in->buffer_count != 0 ? sym_intern(syms, FAKE) : SYM_NONE;
-    bool given = in->buffer_count == 0;
-    for (size_t i = 0; i < in->pod_count && !given; i++)
-        given = span_eq(annotations_get(in->pods[i]->meta.annotations, fake), SPAN("true"));
-    if (given)
+    if (in->buffer_count == 0 ||
+        (in->options->buffer_pods_given && are_given(in, sym_intern(syms, FAKE))))
         return r.out;
     const struct capacity_buffer **order = ARENA_ARRAY(a, const struct capacity_buffer *,
                                                        in->buffer_count);
+    struct buffer_answer *answers = ARENA_ARRAY(a, struct buffer_answer, in->buffer_count);
     for (size_t i = 0; i < in->buffer_count; i++)
         order[i] = in->buffers[i];
     qsort(order, in->buffer_count, sizeof(*order), by_name);
-    for (size_t i = 0; i < in->buffer_count; i++)
-        resolve(&r, order[i]);
+    for (size_t i = 0; i < in->buffer_count; i++) {
+        answers[i].buffer = order[i];
+        resolve(&r, &answers[i]);
+    }
     r.out.pods = r.pods;
-    r.out.faults = r.faults;
+    r.out.answers = answers;
+    r.out.answer_count = (uint32_t)in->buffer_count;
     return r.out;
 }

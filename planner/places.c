@@ -54,14 +54,16 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         struct span target = arena_dup(&p->arena, plan->claims[i].name);
         for (uint32_t k = 0; k < plan->claims[i].pod_count; k++)
-            items[p->count++] = place_of(p, plan->claims[i].pods[k], target, true, now);
+            if (!plan->claims[i].pods[k]->is_virtual)
+                items[p->count++] = place_of(p, plan->claims[i].pods[k], target, true, now);
     }
     for (uint32_t i = 0; i < plan->node_count; i++) {
         bool on_claim;
         struct span target =
             row_target(p, world_node_at(plan->world, plan->nodes[i].row), &on_claim);
         for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
-            items[p->count++] = place_of(p, plan->nodes[i].pods[k], target, on_claim, now);
+            if (!plan->nodes[i].pods[k]->is_virtual)
+                items[p->count++] = place_of(p, plan->nodes[i].pods[k], target, on_claim, now);
     }
     if (p->count != 0)
         qsort(items, p->count, sizeof(*items), place_order);
@@ -130,9 +132,11 @@ struct span places_planned_text(struct arena *a, const struct world *w, const st
 {
     enum { NAMED = 64 };
     struct shape_count *shapes = ARENA_ARRAY(a, struct shape_count, c->pod_count);
+    uint32_t real = 0;
     for (uint32_t i = 0; i < c->pod_count; i++)
-        shapes[i] = (struct shape_count){pod_shape_hash(c->pods[i], w->syms), 1};
-    uint32_t n = sum_shapes(shapes, c->pod_count), rest = 0;
+        if (!c->pods[i]->is_virtual)
+            shapes[real++] = (struct shape_count){pod_shape_hash(c->pods[i], w->syms), 1};
+    uint32_t n = sum_shapes(shapes, real), rest = 0;
     struct buf b = {0};
     for (uint32_t i = 0; i < n; i++)
         if (i < NAMED)
@@ -257,7 +261,7 @@ struct places *places_rebuild(const struct world *w, wall_ms now)
     r.p->made = now;
     r.pods = ARENA_ARRAY(&r.scratch, struct unplaced, w->waiting_count);
     for (uint32_t i = 0; i < w->waiting_count; i++)
-        if (!w->waiting[i].bound)
+        if (!w->waiting[i].bound && !w->waiting[i].pod->is_virtual)
             r.pods[r.pod_count++] = (struct unplaced){
                 pod_shape_hash(w->waiting[i].pod, w->syms), &w->waiting[i], false};
     if (r.pod_count != 0)

@@ -1,5 +1,5 @@
-/* places: where pods that are not bound yet are meant to go. Published beside the snapshot; holds no
- * pointer into it, so it pins nothing.
+/* places: where pods that are not bound yet are meant to go, virtual ones excepted: nothing is held for
+ * them. Published beside the snapshot; holds no pointer into it, so it pins nothing.
  *
  * Rebuilt by one pure function from what is in the API when a new leader starts: NodeClaims carry
  * stowage.dev/planned (which pod shapes, how many). */

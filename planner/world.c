@@ -366,6 +366,16 @@ static void add_buffers(struct world *w, struct world_input *in)
     in->pod_count = count;
 }
 
+const struct buffers *world_buffers(const struct world *w)
+{
+    return &w->buffers;
+}
+
+const struct overlaid *world_overlaid(const struct world *w)
+{
+    return w->settings.node_overlay ? &w->overlaid : NULL;
+}
+
 struct world *world_build(const struct world_input *given)
 {
     struct world_input with_buffers = *given;

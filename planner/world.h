@@ -25,6 +25,7 @@ struct world_options {
     bool static_capacity;
     bool node_overlay;
     bool capacity_buffer;
+    bool buffer_pods_given;   /* offline: buffers' pods that are in the input stand for all buffers */
     bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */

@@ -41,6 +41,15 @@ static void grow(struct batch *b)
     b->seen_slots = count;
 }
 
+void batch_wake(struct batch *b, mono_ms now)
+{
+    b->last = now;
+    if (!b->open) {
+        b->open = true;
+        b->opened = now;
+    }
+}
+
 void batch_trigger(struct batch *b, struct span element, mono_ms now)
 {
     uint64_t hash = span_hash(element) | 1;
@@ -49,11 +58,7 @@ void batch_trigger(struct batch *b, struct span element, mono_ms now)
     if (!add(b->seen, b->seen_slots, hash))
         return;
     b->seen_count++;
-    b->last = now;
-    if (!b->open) {
-        b->open = true;
-        b->opened = now;
-    }
+    batch_wake(b, now);
 }
 
 mono_ms batch_due(const struct batch *b)

@@ -20,6 +20,8 @@ void batch_release(struct batch *b);
 void batch_trigger(struct batch *b, struct span element, mono_ms now);
 /* When the window ends; INT64_MAX: none is open. */
 mono_ms batch_due(const struct batch *b);
+/* A reason to plan that is no pod's: prolongs the window each time. */
+void batch_wake(struct batch *b, mono_ms now);
 void batch_close(struct batch *b); /* empty again, the same elements may trigger anew */
 
 #endif

@@ -27,6 +27,7 @@ const char *empty_verdict_text(enum empty_verdict v)
         [EMPTY_POD_DO_NOT_DISRUPT] = "pod has \"karpenter.sh/do-not-disrupt\" annotation",
         [EMPTY_POD_BUDGET] = "pdb prevents pod evictions",
         [EMPTY_HAS_PODS] = "pods run on it",
+        [EMPTY_BUFFERED] = "a CapacityBuffer keeps it",
         [EMPTY_NEVER] = "the pool has consolidation disabled",
         [EMPTY_NOT_CONSOLIDATABLE] = "consolidateAfter is not over",
     };
@@ -214,6 +215,8 @@ static enum empty_verdict judge(const struct pass *p, const struct node_view *n,
     /* Looking through the places costs more than all else: only for those that would go. */
     if (v == EMPTY_YES && n->row < 0)
         return EMPTY_LEAVING; /* the world does not know it yet */
+    if (v == EMPTY_YES && buffers_need(p, c->claim))
+        return EMPTY_BUFFERED;
     return v == EMPTY_YES && node_is_nominated(p, n) ? EMPTY_NOMINATED : v;
 }
 

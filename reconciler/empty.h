@@ -16,6 +16,7 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_POD_DO_NOT_DISRUPT,
                      EMPTY_POD_BUDGET, /* a PodDisruptionBudget holds a pod */
                      EMPTY_HAS_PODS,
+                     EMPTY_BUFFERED,           /* a CapacityBuffer's virtual pods are planned for it */
                      EMPTY_NEVER,              /* the pool's consolidateAfter is Never */
                      EMPTY_NOT_CONSOLIDATABLE, /* not long enough */
                      EMPTY_VERDICT_COUNT,

@@ -159,10 +159,14 @@ static struct span pods_text(struct arena *a, const struct plan_claim *c, const 
         struct span name;
         uint32_t count;
     } owners[OWNERS_TOLD];
-    uint32_t n = 0, others = 0;
+    uint32_t n = 0, others = 0, room = 0;
     struct buf out = {0};
     for (uint32_t i = 0; i < c->pod_count; i++) {
         const struct meta *m = &c->pods[i]->meta;
+        if (c->pods[i]->is_virtual) {
+            room++;
+            continue;
+        }
         struct span name = m->owners.count != 0 ? m->owners.items[0].name : m->name;
         uint32_t at = 0;
         if (m->owners.count != 0 && m->owners.items[0].kind == SYM_KIND_REPLICA_SET)
@@ -188,6 +192,9 @@ static struct span pods_text(struct arena *a, const struct plan_claim *c, const 
         buf_addf(&out, "%s%.*s ×%u", i != 0 ? ", " : "", SPAN_ARG(owners[i].name), owners[i].count);
     if (others != 0)
         buf_addf(&out, " and %u others", others);
+    if (room != 0)
+        buf_addf(&out, "%s%u virtual pod%s of CapacityBuffers", n != 0 ? " and " : "", room,
+                 room == 1 ? "" : "s");
     struct span text = arena_dup(a, buf_span(&out));
     buf_release(&out);
     return text;
@@ -272,6 +279,8 @@ static struct span min_values_relaxed(const struct plan_claim *c)
 
 static void nominate_pod(struct pass *p, const struct pod *pod, struct span claim, struct span node)
 {
+    if (pod->is_virtual)
+        return;
     struct span note = node.len != 0 && claim.len != 0
                            ? arena_printf(p->a, "Pod should schedule on: nodeclaim/%.*s, node/%.*s",
                                           SPAN_ARG(claim), SPAN_ARG(node))
@@ -317,6 +326,8 @@ static void buy(struct pass *p, const struct plan *plan, const struct plan_claim
 static void tell_plan(struct pass *p, const struct plan *plan)
 {
     struct reconciler *r = p->r;
+    const struct plan_unschedulable *first = NULL;
+    uint32_t unschedulable = 0;
     double added = 0;
     for (uint32_t i = 0; i < plan->claim_count; i++)
         added += isnan(plan->claims[i].price) ? 0 : plan->claims[i].price;
@@ -325,23 +336,28 @@ static void tell_plan(struct pass *p, const struct plan *plan)
              "%u pod%s wait%s; %u node%s to buy (+$%.3f/h)", plan->waiting,
              plan->waiting == 1 ? "" : "s", plan->waiting == 1 ? "s" : "", plan->claim_count,
              plan->claim_count == 1 ? "" : "s", added);
-    if (plan->unschedulable_count != 0 && plan->unschedulable_count != r->told_unschedulable) {
-        const struct plan_unschedulable *u = &plan->unschedulable[0];
+    for (uint32_t i = plan->unschedulable_count; i-- > 0;)
+        if (!plan->unschedulable[i].pod->is_virtual) {
+            first = &plan->unschedulable[i];
+            unschedulable++;
+        }
+    if (unschedulable != 0 && unschedulable != r->told_unschedulable) {
         tell(r,
              (struct decision){
                  .kind = DECISION_NO_PLACE, .subject = "wait", .warning = true, .per_hour = NAN},
-             "%u pod%s without a place; %.*s/%.*s: %.*s", plan->unschedulable_count,
-             plan->unschedulable_count == 1 ? "" : "s", SPAN_ARG(u->pod->meta.ns),
-             SPAN_ARG(u->pod->meta.name), SPAN_ARG(u->message));
+             "%u pod%s without a place; %.*s/%.*s: %.*s", unschedulable,
+             unschedulable == 1 ? "" : "s", SPAN_ARG(first->pod->meta.ns),
+             SPAN_ARG(first->pod->meta.name), SPAN_ARG(first->message));
     }
-    r->told_unschedulable = plan->unschedulable_count;
+    r->told_unschedulable = unschedulable;
 }
 
 static void tell_unschedulable(struct pass *p, const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
         const struct plan_unschedulable *u = &plan->unschedulable[i];
-        if (u->reason == UNSCHEDULABLE_RESERVED || u->reason == UNSCHEDULABLE_NOT_REACHED)
+        if (u->reason == UNSCHEDULABLE_RESERVED || u->reason == UNSCHEDULABLE_NOT_REACHED ||
+            u->pod->is_virtual) /* its buffer says so */
             continue;
         /* without any pool there is nothing to tell of single pods; Karpenter v1.15.0 sends none either */
         bool told = u->reason != UNSCHEDULABLE_NO_POOLS && !u->wanted;
@@ -386,6 +402,14 @@ static void nominate_claim(struct pass *p, const struct plan_claim *c)
         nominate_pod(p, c->pods[i], c->name, (struct span){0});
 }
 
+static bool has_real_pods(const struct plan_node *n)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < n->pod_count && !any; i++)
+        any = !n->pods[i]->is_virtual;
+    return any;
+}
+
 static void nominate_nodes(struct pass *p, const struct plan *plan)
 {
     span_ms window = 2 * p->r->config.options.batch_max;
@@ -395,6 +419,8 @@ static void nominate_nodes(struct pass *p, const struct plan *plan)
         const struct world_node *n = world_node_at(p->world, plan->nodes[i].row);
         struct span claim = n->claim != NULL ? n->claim->meta.name : (struct span){0};
         struct span node = n->node != NULL ? n->node->meta.name : (struct span){0};
+        if (!has_real_pods(&plan->nodes[i]))
+            continue;
         if (n->node != NULL)
             ((struct node_memo *)memos_at(&p->r->nodes, n->node->meta.uid))->nominated_until =
                 p->mono + window;
@@ -451,6 +477,7 @@ static void solve(struct pass *p)
     tell_closed(p, plan);
     if (plan->waiting != 0)
         carry_out(p, plan);
+    buffer_status_planned(p, plan);
     plan_free(plan);
 }
 

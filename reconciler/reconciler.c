@@ -29,6 +29,9 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->pools, sizeof(struct pool_memo), release_pool);
     memos_init(&r->asides, sizeof(struct memo), NULL);
     memos_init(&r->waiting, sizeof(struct waiting_memo), NULL);
+    memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
+    memos_init(&r->overlays, sizeof(struct memo), NULL);
+    arena_init(&r->buffered_arena, 0);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_config *config)
@@ -64,6 +67,11 @@ static void release_memory(struct reconciler *r)
     memos_release(&r->pools);
     memos_release(&r->asides);
     memos_release(&r->waiting);
+    memos_release(&r->buffers);
+    memos_release(&r->overlays);
+    arena_release(&r->buffered_arena);
+    r->buffered_count = 0;
+    r->buffers_planned = false;
     forget_expected(r);
 }
 
@@ -260,6 +268,8 @@ static void sweep(struct reconciler *r)
     memos_sweep(&r->pools);
     memos_sweep(&r->asides);
     memos_sweep(&r->waiting);
+    memos_sweep(&r->buffers);
+    memos_sweep(&r->overlays);
 }
 
 static void remember_snapshot(struct reconciler *r, struct snapshot *s)
@@ -283,6 +293,8 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     tell_asides(&p);
     pod_events_run(&p);
     pool_status_run(&p);
+    overlay_status_run(&p);
+    buffer_status_run(&p);
     lifecycle_run(&p);
     if (p.stopped.len == 0) {
         expiration_run(&p);

@@ -3,6 +3,7 @@
  * once a solve. */
 #include <stdlib.h>
 
+#include "planner/buffers.h"
 #include "planner/supply/effective_zone.h"
 #include "reconciler/stages.h"
 
@@ -107,7 +108,7 @@ void scheduling_begin(struct scheduling *s, struct pass *p)
     if (r->scheduling_id[0] != '\0')
         uncount(r, MEASURE_QUEUE_DEPTH, CONTROLLER, own_id(r), (struct span){0});
     decision_id(r, r->scheduling_id);
-    uint32_t pods = count_zones(p);
+    uint32_t pods = count_zones(p) + world_buffers(p->world)->count;
     count(r, MEASURE_QUEUE_DEPTH, pods, CONTROLLER, own_id(r), (struct span){0});
     count(r, MEASURE_UNSCHEDULABLE_PODS, 0, CONTROLLER, (struct span){0}, (struct span){0});
     count(r, MEASURE_UNFINISHED_WORK, 0, CONTROLLER, own_id(r), (struct span){0});
@@ -131,6 +132,8 @@ void scheduling_end(struct scheduling *s, const struct plan *plan)
     uncount(r, MEASURE_UNFINISHED_WORK, CONTROLLER, own_id(r), (struct span){0});
     for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
         enum unschedulable_reason why = plan->unschedulable[i].reason;
+        if (plan->unschedulable[i].pod->is_virtual)
+            continue;
         ignored += why == UNSCHEDULABLE_IGNORED;
         unschedulable += why != UNSCHEDULABLE_IGNORED && why != UNSCHEDULABLE_RESERVED &&
                          why != UNSCHEDULABLE_NOT_REACHED;

@@ -13,6 +13,16 @@ uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct r
 void pool_status_launched(struct pass *p, const struct node_claim *claim, bool ok,
                           struct span reason, struct span message);
 
+/* buffer_status.c: CapacityBuffers: what they are resolved to wakes the planner and is written into their
+ * status, and so is what the last plan did with their virtual pods. */
+void buffer_status_run(struct pass *p);
+void buffer_status_planned(struct pass *p, const struct plan *plan); /* claims have their names */
+/* Virtual pods are planned on the claim's node, or nobody knows yet whether they are. */
+bool buffers_need(const struct pass *p, const struct node_claim *c);
+
+/* overlay_status.c: conditions of NodeOverlays. */
+void overlay_status_run(struct pass *p);
+
 /* lifecycle.c: NodeClaims from their creation to a node that is initialised. */
 void lifecycle_run(struct pass *p);
 

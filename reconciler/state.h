@@ -72,6 +72,16 @@ struct pool_memo {
     bool told_blocked;  /* its budgets let nothing go */
 };
 
+struct buffer_memo { /* of a CapacityBuffer */
+    struct memo memo;
+    bool known;      /* the next one is set */
+    uint64_t answer; /* hash of what it was resolved to last */
+    mono_ms due;     /* plans again, though nothing changed */
+    /* of the last plan that had virtual pods of it */
+    bool planned;
+    uint32_t fitting, bought, failed;
+};
+
 struct waiting_memo { /* of a pod that waits */
     struct memo memo;
     mono_ms seen;
@@ -110,7 +120,7 @@ struct reconciler {
     struct arena arena;        /* of the pass */
     mono_ms mono;
     wall_ms wall;
-    struct memos claims, nodes, pods, pools, asides, waiting;
+    struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays;
     mono_ms swept, scanned, garbage_at;
     uint32_t garbage_rounds;
     struct gate garbage;
@@ -126,6 +136,10 @@ struct reconciler {
     bool guards_told;
     uint64_t decisions;
     uint32_t told_unschedulable;
+    struct arena buffered_arena;
+    struct span *buffered; /* NodeClaims that the last plan has virtual pods on, sorted */
+    uint32_t buffered_count;
+    bool buffers_planned; /* a plan has seen all buffers as they are now */
     char scheduling_id[16]; /* of the last solve; its series is shown */
     struct zone_told *zones;
     uint32_t zone_count, zone_slots;

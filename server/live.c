@@ -548,12 +548,12 @@ static bool read_spread(struct live *l, struct err *err)
            err_wrap(err, "--scheduler-config");
 }
 
-/* A kind behind a gate that is off may not even be known to the API server. */
+/* Nobody asks for kinds behind a gate that is off. */
 bool live_watches(const struct options *o, enum kind k)
 {
-    bool offline_only =
-        k == KIND_CAPACITY_BUFFER || k == KIND_POD_TEMPLATE || k == KIND_DEPLOYMENT;
-    return !offline_only && (k != KIND_NODE_OVERLAY || o->gates.node_overlay);
+    if (k == KIND_CAPACITY_BUFFER || k == KIND_POD_TEMPLATE || k == KIND_DEPLOYMENT)
+        return o->gates.capacity_buffer;
+    return k != KIND_NODE_OVERLAY || o->gates.node_overlay;
 }
 
 struct plan_options live_plan_options(const struct options *o)
@@ -570,10 +570,13 @@ static void open_reconciler(struct live *l)
     struct world_options world = {.reserved_capacity = o->gates.reserved_capacity,
                                   .static_capacity = o->gates.static_capacity,
                                   .node_overlay = o->gates.node_overlay,
+                                  .capacity_buffer = o->gates.capacity_buffer,
                                   .default_spread = &l->spread};
     l->derive = derive_new(l->provider, &world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
+    if (o->gates.capacity_buffer)
+        store_read_scale(l->store);
     share_init(&l->places, places_destroy);
     l->reconciler = reconciler_new(&(struct reconciler_config){
         .api = l->api,

@@ -62,6 +62,7 @@ static struct world *build_world(const struct input *o, const struct options *op
         .static_capacity = options->gates.static_capacity,
         .node_overlay = options->gates.node_overlay,
         .capacity_buffer = options->gates.capacity_buffer,
+        .buffer_pods_given = true,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
         .default_spread = &with->spread,

@@ -141,6 +141,8 @@ static void connect(struct sim_stowage *w)
     w->derive = derive_new(w->provider, &w->options.world);
     struct store_deriver deriver = derive_deriver(w->derive);
     w->store = store_new(&deriver);
+    if (w->options.world.capacity_buffer)
+        store_read_scale(w->store);
     share_init(&w->places, places_destroy);
 }
 

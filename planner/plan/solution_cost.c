@@ -23,11 +23,12 @@ static void warn_overlays(struct plan *p, const struct world *w)
 
 static void warn_buffers(struct plan *p, const struct world *w)
 {
-    for (uint32_t i = 0; i < w->buffers.fault_count; i++) {
-        const struct buffer_fault *f = &w->buffers.faults[i];
-        warn(p, arena_printf(&p->arena, "CapacityBuffer %.*s/%.*s has no pods: %.*s",
-                             SPAN_ARG(f->buffer->meta.ns), SPAN_ARG(f->buffer->meta.name),
-                             SPAN_ARG(f->why)));
+    for (uint32_t i = 0; i < w->buffers.answer_count; i++) {
+        const struct buffer_answer *x = &w->buffers.answers[i];
+        if (x->state != BUFFER_RESOLVED)
+            warn(p, arena_printf(&p->arena, "CapacityBuffer %.*s/%.*s has no pods: %.*s",
+                                 SPAN_ARG(x->buffer->meta.ns), SPAN_ARG(x->buffer->meta.name),
+                                 SPAN_ARG(x->why)));
     }
 }
 

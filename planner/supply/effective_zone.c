@@ -124,7 +124,8 @@ const struct zone_count *effective_zones(struct arena *a, const struct world *w,
     for (uint32_t i = 0; i < w->waiting_count; i++) {
         uint32_t id = w->waiting[i].class_id, at = 0;
         const struct pod_class *k = &w->classes.items[id];
-        if (w->waiting[i].bound || w->waiting[i].pod->phase != POD_PENDING || k->invalid.ptr != NULL)
+        if (w->waiting[i].bound || w->waiting[i].pod->is_virtual ||
+            w->waiting[i].pod->phase != POD_PENDING || k->invalid.ptr != NULL)
             continue;
         if (known[id].ptr == NULL)
             known[id] = zone_of(a, &t, k);

@@ -13,7 +13,7 @@ struct zone_count {
     uint32_t pods;
 };
 
-/* Unbound pods of the world that pass validation, by zone, sorted by its name. In `a`. */
+/* Unbound pods of the world (CapacityBuffers' left out) that pass validation, by zone, sorted by its name. In `a`. */
 const struct zone_count *effective_zones(struct arena *a, const struct world *w,
                                          uint32_t *count_out);
 

@@ -142,9 +142,10 @@ static void lay_down(struct applying *x, struct cover **at, uint32_t type,
     }
 }
 
-static void reject(struct applying *x, const struct node_overlay *o, struct span why)
+static void reject(struct applying *x, const struct node_overlay *o, struct span why,
+                   bool in_conflict)
 {
-    struct overlay_fault f = {o, why};
+    struct overlay_fault f = {o, why, in_conflict};
     ARENA_PUSH(x->a, x->faults, x->fault_count, x->fault_capacity, f);
 }
 
@@ -175,7 +176,7 @@ static void apply(struct applying *x, const struct node_overlay *o)
     struct label_rules rules = catalogue_rules(x->catalogue);
     struct err err = {.kind = ERR_NONE};
     if (!node_overlay_valid(o, &rules, x->syms, &err)) {
-        reject(x, o, arena_dup(x->a, span_of(err.msg)));
+        reject(x, o, arena_dup(x->a, span_of(err.msg)), false);
         return;
     }
     if (!node_overlay_prices(o) && o->capacity.count == 0)
@@ -186,7 +187,7 @@ static void apply(struct applying *x, const struct node_overlay *o)
     if (go_over(x, o, &asked, false))
         go_over(x, o, &asked, true);
     else
-        reject(x, o, SPAN("conflict with another overlay"));
+        reject(x, o, SPAN("conflict with another overlay"), true);
 }
 
 /* --- the new catalogue --- */

@@ -13,9 +13,12 @@
 #include "kube/node.h"
 #include "kube/overlay.h"
 
+struct world;
+
 struct overlay_fault {
     const struct node_overlay *overlay;
-    struct span why; /* one sentence */
+    struct span why;  /* one sentence */
+    bool in_conflict; /* with a heavier or equal one; else it is wrong in itself */
 };
 
 struct overlaid {
@@ -30,5 +33,7 @@ struct overlaid overlays_apply(struct arena *a, struct symtab *syms,
                                const struct catalogue *catalogue,
                                const struct node_overlay *const *overlays, size_t overlay_count,
                                const struct node_pool *const *pools, size_t pool_count);
+/* Those of the world; NULL without the gate. */
+const struct overlaid *world_overlaid(const struct world *w);
 
 #endif

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "planner/columns.h"
+#include "planner/places.h"
 
 #define BUFFER(name_, spec_)                                                                       \
     "---\napiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\nmetadata: {name: " name_ \
@@ -18,6 +19,9 @@
     "containers: [{name: c, resources: {requests: {" resources_ "}}}]}}\n"
 #define ONE_CPU TEMPLATE("cpu: 1")
 #define FROM_TEMPLATE "podTemplateRef: {name: t}"
+#define POOL                                                                                       \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: " \
+    "{spec: {nodeClassRef: {group: g, kind: k, name: c}}}}\n"
 #define FAKE                                                                                       \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: given, annotations: "                        \
     "{karpenter.sh/capacity-buffer-fake-pod: \"true\"}}\nspec: {containers: [{name: c}]}\n"
@@ -57,7 +61,7 @@ static void build(struct cluster *c, const char *objects)
     cluster_init(c);
     cluster_types_c0(c);
     cluster_add(c, objects);
-    c->options.capacity_buffer = true;
+    c->options.capacity_buffer = c->options.buffer_pods_given = true;
     cluster_plan_unchecked(c); /* the check knows only the pods given */
 }
 
@@ -70,11 +74,9 @@ static void how_many(void **state)
         const struct buffers *b = &c.world->buffers;
         if (b->count != rows[i].want)
             fail_msg("%s: %u pods, not %u", rows[i].label, b->count, rows[i].want);
-        if (b->fault_count != (rows[i].why != NULL) ||
-            (rows[i].why != NULL && !span_eq(b->faults[0].why, span_of(rows[i].why))))
-            fail_msg("%s: %u faults, %.*s", rows[i].label, b->fault_count,
-                     b->fault_count != 0 ? (int)b->faults[0].why.len : 0,
-                     b->fault_count != 0 ? b->faults[0].why.ptr : "");
+        struct span why = b->answer_count != 0 ? b->answers[0].why : (struct span){NULL, 0};
+        if (!span_eq(why, span_of(rows[i].why != NULL ? rows[i].why : "")))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(why));
         cluster_release(&c);
     }
 }
@@ -94,7 +96,38 @@ static void what_they_are(void **state)
     assert_int_equal(p->volumes.count, 0);
     assert_int_equal(p->meta.labels.count, 1);
     assert_true(pod_is_pending(p));
+    assert_true(p->is_virtual);
     assert_int_equal(c.plan->waiting, 1);
+    cluster_release(&c);
+}
+
+/* In a cluster anybody can write an annotation: it makes nothing of other people's buffers. */
+static void an_annotation_does_not_speak_for_all(void **state)
+{
+    (void)state;
+    struct cluster c;
+    build(&c, FAKE ONE_CPU BUFFER("b", FROM_TEMPLATE ", replicas: 2"));
+    c.options.buffer_pods_given = false;
+    cluster_plan_unchecked(&c);
+    assert_int_equal(c.world->buffers.count, 2);
+    cluster_release(&c);
+}
+
+/* Nobody keeps a place for a virtual pod. */
+static void no_places_are_kept(void **state)
+{
+    (void)state;
+    struct cluster c;
+    build(&c, POOL ONE_CPU BUFFER("b", FROM_TEMPLATE ", replicas: 2"));
+    assert_int_equal(c.plan->claim_count, 1);
+    assert_int_equal(c.plan->claims[0].pod_count, 2);
+    struct places *p = places_of_plan(c.plan, NULL, 0);
+    assert_int_equal(p->count, 0);
+    places_destroy(&p->shared);
+    struct arena a;
+    arena_init(&a, 0);
+    assert_int_equal(places_planned_text(&a, c.world, &c.plan->claims[0]).len, 0);
+    arena_release(&a);
     cluster_release(&c);
 }
 
@@ -132,7 +165,8 @@ static void shares(void **state)
                                     .replicas = cases[i].replicas};
         const struct controller *workloads[] = {&w};
         const struct capacity_buffer *buffers[] = {&b};
-        struct world_input in = {.deployments = workloads, .deployment_count = 1,
+        static const struct world_options options;
+        struct world_input in = {.options = &options, .deployments = workloads, .deployment_count = 1,
                                  .buffers = buffers, .buffer_count = 1};
         uint32_t got = buffers_resolve(&a, syms, &in).count;
         if (got != cases[i].want)
@@ -148,6 +182,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(how_many),
         cmocka_unit_test(what_they_are),
+        cmocka_unit_test(an_annotation_does_not_speak_for_all),
+        cmocka_unit_test(no_places_are_kept),
         cmocka_unit_test(nothing_without_the_gate),
         cmocka_unit_test(shares),
     };

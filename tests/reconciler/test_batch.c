@@ -39,6 +39,24 @@ static void windows(void **state)
     }
 }
 
+/* Scenario 225. */
+static void what_wakes_without_a_pod_prolongs_each_time(void **state)
+{
+    struct batch b;
+    (void)state;
+    batch_init(&b, IDLE, MAX);
+    batch_wake(&b, 0);
+    assert_int_equal(batch_due(&b), IDLE);
+    batch_wake(&b, 500);
+    assert_int_equal(batch_due(&b), 500 + IDLE);
+    batch_wake(&b, 900);
+    assert_int_equal(batch_due(&b), 900 + IDLE);
+    for (mono_ms at = 1000; at <= 9800; at += 800)
+        batch_wake(&b, at);
+    assert_int_equal(batch_due(&b), MAX);
+    batch_release(&b);
+}
+
 static void the_next_window_hears_the_same_pods(void **state)
 {
     struct batch b;
@@ -72,6 +90,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(windows),
+        cmocka_unit_test(what_wakes_without_a_pod_prolongs_each_time),
         cmocka_unit_test(the_next_window_hears_the_same_pods),
         cmocka_unit_test(many_pods),
     };

@@ -88,7 +88,7 @@ static struct catalogue_source *catalogue_of(const struct loop *l)
 
 void loop_start(struct loop *l)
 {
-    struct world_options world = {.reserved_capacity = true};
+    l->world.reserved_capacity = true;
     struct api_sink sink = {l, on_list_begin, on_list_end, on_event, on_state};
     l->starts++;
     l->died = 0;
@@ -98,9 +98,11 @@ void loop_start(struct loop *l)
                                                  .types = catalogue_of(l),
                                                  .in_stock = l->in_stock,
                                                  .user = l->in_stock_user});
-    l->derive = derive_new(l->provider, &world);
+    l->derive = derive_new(l->provider, &l->world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
+    if (l->world.capacity_buffer)
+        store_read_scale(l->store);
     share_init(&l->places, places_destroy);
     l->reconciler = reconciler_new(&(struct reconciler_config){
         .api = l->api,

@@ -1,0 +1,74 @@
+/* Conditions of NodeOverlays: whether each has the effect that its writer meant. The world has laid them
+ * over the catalogue already and knows those that it left out. */
+#include "base/json.h"
+#include "planner/supply/overlays.h"
+#include "reconciler/stages.h"
+
+static const struct span VALIDATED = SPAN_INIT("ValidationSucceeded");
+
+static const struct overlay_fault *find_fault(const struct overlaid *o,
+                                              const struct node_overlay *overlay)
+{
+    for (uint32_t i = 0; i < o->fault_count; i++)
+        if (span_eq(o->faults[i].overlay->meta.uid, overlay->meta.uid))
+            return &o->faults[i];
+    return NULL;
+}
+
+static void write_conditions(struct pass *p, const struct meta *meta, struct memo *memo,
+                             struct conditions list)
+{
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    json_put_object(&j, "metadata");
+    json_put_string(&j, "resourceVersion",
+                    arena_printf(p->a, "%llu", (unsigned long long)meta->resource_version));
+    json_object_end(&j);
+    json_put_object(&j, "status");
+    json_key(&j, SPAN("conditions"));
+    conditions_json(&j, p->a, list);
+    json_object_end(&j);
+    json_object_end(&j);
+    call_send(call_new(p->r, &memo->gate, NULL),
+              &(struct api_request){.verb = API_MERGE,
+                                    .kind = KIND_NODE_OVERLAY,
+                                    .name = meta->name,
+                                    .subresource = SPAN("status"),
+                                    .body = buf_span(&out)});
+    buf_release(&out);
+}
+
+static void keep_conditions(struct pass *p, const struct overlaid *laid,
+                            const struct node_overlay *o)
+{
+    struct memo *memo = memos_at(&p->r->overlays, o->meta.uid);
+    if (o->meta.deleted != 0)
+        return;
+    if (!gate_open(&memo->gate, o->meta.resource_version, p->mono)) {
+        if (memo->gate.retry_at > p->mono)
+            pass_wake(p, memo->gate.retry_at);
+        return;
+    }
+    const struct overlay_fault *fault = find_fault(laid, o);
+    struct condition_set s =
+        condition_set_of(p->a, &node_overlay_conditions, &o->meta, o->conditions, p->wall);
+    if (fault == NULL)
+        condition_set_true(&s, VALIDATED);
+    else
+        condition_set_put(&s, VALIDATED, CONDITION_FALSE,
+                          fault->in_conflict ? SPAN("Conflict") : SPAN("RuntimeValidation"),
+                          fault->why);
+    if (s.changed)
+        write_conditions(p, &o->meta, memo, s.list);
+}
+
+void overlay_status_run(struct pass *p)
+{
+    const struct overlaid *laid = world_overlaid(p->world);
+    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_NODE_OVERLAY);
+    if (laid == NULL)
+        return;
+    for (const struct node_overlay *o; (o = snapshot_next(&it)) != NULL;)
+        keep_conditions(p, laid, o);
+}
