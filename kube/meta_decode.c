@@ -188,8 +188,14 @@ const struct schema claim_meta_schema = SCHEMA(struct meta, "metadata", claim_me
 static const struct field plain_meta_fields[] = {META_IDENTITY};
 const struct schema plain_meta_schema = SCHEMA(struct meta, "metadata", plain_meta_fields);
 
+#define META_OWNERS FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &pod_owner_schema)
+
+static const struct field controller_meta_fields[] = {META_IDENTITY, META_OWNERS};
+const struct schema controller_meta_schema =
+    SCHEMA(struct meta, "metadata", controller_meta_fields);
+
 static const struct field scaled_meta_fields[] = {
-    META_IDENTITY, FIELD(struct meta, generation, FIELD_INT64, "generation")};
+    META_IDENTITY, META_OWNERS, FIELD(struct meta, generation, FIELD_INT64, "generation")};
 const struct schema scaled_meta_schema = SCHEMA(struct meta, "metadata", scaled_meta_fields);
 
 static bool is_bind_annotation(struct span key)

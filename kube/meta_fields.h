@@ -8,6 +8,7 @@ extern const struct schema pod_meta_schema;        /* meta without the uid of ow
 extern const struct schema claim_meta_schema;      /* meta with every annotation */
 extern const struct schema quiet_condition_schema; /* condition without its message */
 extern const struct schema plain_meta_schema;      /* identity, version and deletion alone */
+extern const struct schema controller_meta_schema; /* the same, and the owners without their uids */
 extern const struct schema scaled_meta_schema;     /* and the generation */
 extern const struct schema volume_claim_meta_schema; /* and whether the binding is complete */
 extern const struct schema node_term_schema;       /* struct node_term */

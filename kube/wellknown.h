@@ -43,6 +43,8 @@
     X(MIN_VALUES_RELAXED, "karpenter.sh/nodeclaim-min-values-relaxed")                             \
     X(PLANNED, "stowage.dev/planned")                                                              \
     X(CLAIM_UID, "stowage.dev/nodeclaim-uid")                                                      \
+    X(ON_DEMAND_BASE, "stowage.dev/on-demand-base")                                                \
+    X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     /* taint keys */                                                                               \
     X(UNREGISTERED, "karpenter.sh/unregistered")                                                   \

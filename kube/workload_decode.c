@@ -113,7 +113,7 @@ static const struct schema controller_spec =
     SCHEMA(struct controller, "spec", controller_spec_fields);
 
 static const struct field controller_fields[] = {
-    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &controller_meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &controller_spec},
 };
 const struct schema controller_schema = SCHEMA(struct controller, "controller", controller_fields);

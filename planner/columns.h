@@ -55,6 +55,7 @@ struct world {
     uint32_t resource_count; /* columns behind it count volumes by CSI driver; also in classes */
     struct volumes volumes;
     struct default_spread spread;
+    struct split split;
     struct classes classes;
     struct topology topology;
     struct types types; /* of the catalogue as NodeOverlays leave it */

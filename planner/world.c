@@ -398,12 +398,14 @@ struct world *world_build(const struct world_input *given)
                                                 .column_count = w->column_count,
                                                 .resource_count = w->resource_count,
                                                 .rules = &w->rules, .topology = &w->topology,
-                                                .volumes = &w->volumes, .spread = &w->spread});
+                                                .volumes = &w->volumes, .spread = &w->spread,
+                                                .split = &w->split});
     build_pools(w, in);
     overlay(w, in);
     types_build(&w->types, &w->arena, w->syms, &w->classes, w->overlaid.catalogue,
                 w->settings.reserved_capacity);
     world_build_rows(w, in);
+    split_build(&w->split, w, in);
     build_pods(w, in);
     index_waiting(w);
     build_daemons(w, in);

@@ -99,6 +99,13 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 /* Classes. -1: the pod's shape is not in this world (it came later). */
 int32_t world_class_of(const struct world *w, const struct pod *p);
 
+/* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has
+ * no node yet is to go to. NONE: either, also of a pod that came later. */
+enum split_side { SPLIT_NONE, SPLIT_ON_DEMAND, SPLIT_SPOT };
+enum split_side world_split_side(const struct world *w, const struct pod *p);
+/* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */
+bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row);
+
 /* Room. Vectors have world_resource_count entries. */
 uint32_t world_resource_count(const struct world *w);
 sym world_resource_name(const struct world *w, uint32_t column);

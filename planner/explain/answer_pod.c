@@ -221,6 +221,8 @@ static void answer_placed(struct placed *x, uint32_t at, struct explanation *out
     const struct pod_class *k = &w->classes.items[x->step.class_id];
     uint32_t attempt = attempt_taken(x);
     lines_add(&l, SPAN("asks for"), lines_requests(x->p, classes_requests(&w->classes, x->step.class_id)));
+    if (k->side != SPLIT_NONE)
+        lines_add_detail(&l, solution_split(x->p, x->step.class_id));
     add_dropped(&l, k->example, attempt);
     add_refused(&l, x, &w->classes.attempts[k->first_attempt + attempt]);
     add_company(&l, x);

@@ -36,6 +36,8 @@ void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32
 /* closed and closed_count. */
 void solution_closed(struct plan *p, struct trial *t);
 
+/* "split: it is to be on spot; its Deployment web wants …" Absent: its side is free. */
+struct span solution_split(struct plan *p, uint32_t class_id);
 /* What stops the class in one option: a sentence about the pod without its name; absent: nothing does. */
 struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id, uint32_t option);
 

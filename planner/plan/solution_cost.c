@@ -32,6 +32,12 @@ static void warn_buffers(struct plan *p, const struct world *w)
     }
 }
 
+static void warn_splits(struct plan *p, const struct world *w)
+{
+    for (uint32_t i = 0; i < w->split.warning_count; i++)
+        warn(p, w->split.warnings[i]);
+}
+
 static void warn_unpriced(struct plan *p, const struct trial *t)
 {
     enum { NAMED = 5 };
@@ -72,5 +78,6 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
     warn_overlays(p, w);
     warn_buffers(p, w);
+    warn_splits(p, w);
     warn_unpriced(p, t);
 }

@@ -42,7 +42,26 @@ static void stop_taint(struct plan *p, const struct option *o, struct stop *s)
                           SPAN_ARG(taint));
 }
 
-static void stop_requirement(struct plan *p, const struct option *o, struct stop *s)
+/* The split of its owner is what the pool does not go along with. */
+static void stop_split(struct plan *p, const struct option *o, const struct pod_class *k,
+                       const struct requirement *has, struct stop *s)
+{
+    const char *side = k->side == SPLIT_SPOT ? "spot" : "on-demand";
+    struct span split = split_text(&p->arena, &p->world->split.owners[k->split_owner]);
+    struct span pool = option_name(o);
+    s->sentence = has != NULL
+                      ? arena_printf(&p->arena, "is to be on %s: %.*s; pool %.*s has %.*s", side,
+                                     SPAN_ARG(split), SPAN_ARG(pool),
+                                     SPAN_ARG(words_requirement(p, has)))
+                      : arena_printf(&p->arena,
+                                     "is to be on %s: %.*s; no type of pool %.*s can be had there",
+                                     side, SPAN_ARG(split), SPAN_ARG(pool));
+    s->fix = arena_printf(&p->arena, "let pool %.*s buy %s, or change the annotations",
+                          SPAN_ARG(pool), side);
+}
+
+static void stop_requirement(struct plan *p, const struct option *o, const struct pod_class *k,
+                             struct stop *s)
 {
     const struct world *w = p->world;
     const struct signature *g = &w->classes.signatures[s->try->signature];
@@ -59,6 +78,10 @@ static void stop_requirement(struct plan *p, const struct option *o, struct stop
     const struct requirement *asked = requirements_get(&g->requirements, key);
     struct span wants = asked != NULL ? words_requirement(p, asked) : text;
     const struct requirement *has = requirements_get(&o->requirements, key);
+    if (key == SYM_CAPACITY_TYPE && k->side != SPLIT_NONE && has != NULL) {
+        stop_split(p, o, k, has, s);
+        return;
+    }
     if (undefined || has == NULL) {
         s->sentence = arena_printf(&p->arena, "asks for %.*s, a label that pool %.*s does not set",
                                    SPAN_ARG(wants), SPAN_ARG(pool));
@@ -94,7 +117,8 @@ static const struct requirement *hopeless(struct plan *p, const struct option *o
     return NULL;
 }
 
-static void stop_types(struct plan *p, const struct option *o, struct stop *s)
+static void stop_types(struct plan *p, const struct option *o, const struct pod_class *k,
+                       struct stop *s)
 {
     const struct signature *g = &p->world->classes.signatures[s->try->signature];
     struct span pool = option_name(o);
@@ -107,6 +131,10 @@ static void stop_types(struct plan *p, const struct option *o, struct stop *s)
         return;
     }
     const struct requirement *r = hopeless(p, o, g);
+    if (r != NULL && r->key == SYM_CAPACITY_TYPE && k->side != SPLIT_NONE) {
+        stop_split(p, o, k, NULL, s);
+        return;
+    }
     if (r != NULL)
         s->sentence = arena_printf(&p->arena, "asks for %.*s, which no type of pool %.*s has",
                                    SPAN_ARG(words_requirement(p, r)), SPAN_ARG(pool));
@@ -274,10 +302,10 @@ static struct stop stop_of(const struct group_question *q, uint32_t option)
         stop_taint(p, o, &s);
         break;
     case OPEN_REQUIREMENT:
-        stop_requirement(p, o, &s);
+        stop_requirement(p, o, k, &s);
         break;
     case OPEN_TYPES:
-        stop_types(p, o, &s);
+        stop_types(p, o, k, &s);
         break;
     case OPEN_RESOURCES:
         stop_resources(p, o, t, class_id, &s);
@@ -308,6 +336,16 @@ struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id,
     return stop_of(&q, option).sentence;
 }
 
+struct span solution_split(struct plan *p, uint32_t class_id)
+{
+    const struct pod_class *k = &p->world->classes.items[class_id];
+    if (k->side == SPLIT_NONE)
+        return (struct span){NULL, 0};
+    struct span why = split_text(&p->arena, &p->world->split.owners[k->split_owner]);
+    return arena_printf(&p->arena, "split: it is to be on %s; %.*s",
+                        k->side == SPLIT_SPOT ? "spot" : "on-demand", SPAN_ARG(why));
+}
+
 void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32_t pods,
                       enum outcome outcome, struct plan_unschedulable *out)
 {
@@ -315,7 +353,7 @@ void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32
     const struct pod_class *k = &w->classes.items[class_id];
     struct group_question q = {p, t, class_id, pods,
                                &w->classes.attempts[k->first_attempt + k->attempt_count - 1]};
-    struct span *details = ARENA_ARRAY(&p->arena, struct span, (size_t)w->option_count + 1);
+    struct span *details = ARENA_ARRAY(&p->arena, struct span, (size_t)w->option_count + 2);
     struct stop nearest = {.rule = OPEN_YES};
     for (uint32_t i = 0; i < w->option_count; i++) {
         struct stop s = stop_of(&q, i);
@@ -330,4 +368,6 @@ void solution_explain(struct plan *p, struct trial *t, uint32_t class_id, uint32
                                 SPAN_ARG(nearest.fix));
     out->details = details;
     out->detail_count = w->option_count + 1;
+    if (k->side != SPLIT_NONE)
+        details[out->detail_count++] = solution_split(p, class_id);
 }

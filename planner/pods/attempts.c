@@ -11,6 +11,7 @@ struct stance { /* what is still asked for; preferences heaviest first */
     const struct pod *pod;
     const struct volume_need *need;
     const uint32_t *where;
+    enum split_side side;
     uint32_t term; /* of required node affinity */
     const struct preferred_node_term **preferred;
     const struct preferred_pod_term **affinity, **anti;
@@ -63,6 +64,20 @@ static bool impossible(struct classes *c, const struct pod *p, const struct requ
            (liked != NULL && contradicts(c, all, liked->match_expressions));
 }
 
+/* Not among the strict ones: the scheduler knows nothing of it and counts the nodes of both sides. What
+ * is not spot is on-demand, nodes without the label included. */
+static void add_side(struct classes *c, struct requirements *r, enum split_side side)
+{
+    sym spot = SYM_SPOT;
+    struct expression e = {.key = SYM_CAPACITY_TYPE,
+                           .op = side == SPLIT_SPOT ? OP_IN : OP_NOT_IN,
+                           .values = {&spot, 1}};
+    if (side == SPLIT_NONE)
+        return;
+    struct requirement one = requirement_of(c->arena, c->syms, &e);
+    requirements_add(c->arena, r, &one, c->syms);
+}
+
 static uint32_t put_signature(struct classes *c, const struct stance *st)
 {
     const struct pod *p = st->pod;
@@ -76,6 +91,7 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
     shape_expressions(&s, liked != NULL ? liked->match_expressions : (struct expressions){0});
     shape_tolerations(&s, p->tolerations);
     shape_ports(&s, p->ports);
+    words_put(&s.words, st->side);
     bool is_new;
     uint32_t id = intern_put(&c->stated, &s.words, &is_new);
     if (!is_new)
@@ -91,6 +107,7 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
         struct requirements r = of_term(c, liked);
         requirements_add_all(c->arena, &g.requirements, &r, c->syms);
     }
+    add_side(c, &g.requirements, st->side);
     g.impossible = impossible(c, p, &g.requirements, term, liked);
     ARENA_PUSH(c->arena, c->signatures, c->signature_count, c->signature_capacity, g);
     return id;
@@ -260,10 +277,10 @@ static uint32_t push_chain(struct classes *c, struct stance *s)
 void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
                    struct pod_class *k)
 {
-    struct stance strict = {.pod = p, .need = need, .where = put_where(c, need)};
+    struct stance strict = {.pod = p, .need = need, .side = k->side, .where = put_where(c, need)};
     add_spreads(c, &strict, false);
     if (has_preferences(p)) {
-        struct stance s = {.pod = p, .need = need, .where = strict.where};
+        struct stance s = {.pod = p, .need = need, .side = k->side, .where = strict.where};
         add_preferences(c, &s);
         add_spreads(c, &s, true);
         k->first_attempt = push_chain(c, &s);

@@ -159,10 +159,27 @@ static void shape_volumes(struct shape *s, const struct volume_need *need)
     shape_text(s, need->error);
 }
 
-/* Two shapes that ask the same (a list in another order, say) become one class. */
-static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need)
+struct splitting { /* what a pod's owner adds to its shape */
+    enum split_side side;
+    uint32_t owner, surplus, keeps; /* see struct pod_class */
+};
+
+static void shape_split(struct shape *s, const struct splitting *x)
 {
-    struct pod_class k = {.devices = p->resource_claims != 0, .daemon = pod_is_daemon(p), .example = p,
+    words_put(&s->words, x->side);
+    if (x->side == SPLIT_NONE)
+        return;
+    words_put(&s->words, x->owner);
+    words_put(&s->words, x->surplus);
+}
+
+/* Two shapes that ask the same (a list in another order, say) become one class. */
+static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need,
+                            const struct splitting *split)
+{
+    struct pod_class k = {.side = split->side, .split_owner = split->owner,
+                          .surplus = split->surplus, .keeps = split->keeps,
+                          .devices = p->resource_claims != 0, .daemon = pod_is_daemon(p), .example = p,
                           .error = need->error, .unbound = need->unbound,
                           .unbound_count = need->unbound_count};
     uint32_t attempts = c->attempt_count;
@@ -187,6 +204,7 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
             words_put(&s.words, c->attempts[i].groups[g]);
     }
     shape_volumes(&s, need);
+    shape_split(&s, split);
     words_put(&s.words, k.ns);
     shape_labels(&s, k.labels);
     for (uint32_t i = 0; i < c->column_count; i++)
@@ -224,7 +242,7 @@ static void shape_seen(const struct classes *c, struct shape *s, const struct po
         }
 }
 
-uint32_t classes_put(struct classes *c, const struct pod *p)
+static uint32_t put(struct classes *c, const struct pod *p, const struct splitting *split)
 {
     struct pod room, *kept = NULL;
     const struct pod *stated = stated_pod(c, p, &room);
@@ -234,6 +252,7 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
     words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
     shape_pod(&s, stated);
     shape_volumes(&s, &need);
+    shape_split(&s, split);
     if (c->topology->any)
         shape_seen(c, &s, p, sym_intern(c->syms, p->meta.ns));
     bool is_new;
@@ -244,10 +263,32 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
             *kept = *stated;
             stated = kept;
         }
-        uint32_t id = classes_new(c, stated, &need), count = shape;
+        uint32_t id = classes_new(c, stated, &need, split), count = shape;
         ARENA_PUSH(c->arena, c->class_of_shape, count, c->shape_capacity, id);
     }
-    uint32_t id = c->class_of_shape[shape];
+    return c->class_of_shape[shape];
+}
+
+/* Who stands on the side of which there is too much comes back on the other. */
+static struct splitting splitting_of(const struct classes *c, const struct split_seat *seat)
+{
+    struct splitting x = {0};
+    if (seat == NULL || seat->asks == SPLIT_NONE)
+        return x;
+    x.side = seat->asks;
+    x.owner = seat->owner;
+    if (seat->asks != seat->side)
+        x.surplus = c->split->owners[seat->owner].over;
+    return x;
+}
+
+uint32_t classes_put(struct classes *c, const struct pod *p)
+{
+    const struct split_seat *seat = split_find(c->split, p);
+    struct splitting split = splitting_of(c, seat);
+    if (split.surplus != 0)
+        split.keeps = put(c, p, &(struct splitting){.side = seat->side, .owner = seat->owner});
+    uint32_t id = put(c, p, &split);
     c->items[id].pods++;
     return id;
 }
@@ -265,6 +306,8 @@ int32_t classes_find(const struct classes *c, const struct pod *p)
     words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
     shape_pod(&s, p);
     shape_volumes(&s, &(struct volume_need){0});
+    struct splitting split = splitting_of(c, split_find(c->split, p));
+    shape_split(&s, &split);
     if (c->topology->any)
         shape_seen(c, &s, p, sym_find(c->syms, p->meta.ns));
     int32_t shape = intern_find(&c->shapes, &s.words);

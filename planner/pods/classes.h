@@ -13,6 +13,7 @@
 #include "planner/pods/default_spread.h"
 #include "planner/intern.h"
 #include "planner/topology/topology.h"
+#include "planner/pods/split.h"
 #include "planner/pods/volumes.h"
 
 /* One statement of constraints: node selector and one required term, the heaviest preference left,
@@ -54,6 +55,11 @@ struct pod_class {
     uint32_t shared_count;
     const uint32_t *unbound; /* volumes, of several pods, whose zone is still open */
     uint32_t unbound_count;
+    enum split_side side;   /* of its owner's split, asked for in each attempt beside what it asks itself */
+    uint32_t split_owner;   /* number; of no account without a side */
+    uint32_t surplus;       /* its pods stand on the side that has so many too many: as many of them as
+                               that come back as this class, the others as `keeps` */
+    uint32_t keeps;         /* the same on the other side */
     sym ns;                 /* with topology rules about only */
     struct sym_pairs labels; /* those that some selector asks for */
     struct topology_ties ties;
@@ -70,6 +76,7 @@ struct classes {
     struct topology *topology;
     struct volumes *volumes;
     struct default_spread *spread;
+    const struct split *split;
 
     struct intern shapes;   /* as pods come; several may be one class */
     uint32_t *class_of_shape;

@@ -121,6 +121,21 @@ static void move_limits(struct trial *t, uint32_t row, int by)
     }
 }
 
+/* As which class a pod of a node that goes comes back. What its owner has too much of on one side is made
+ * up for, and no more. */
+static uint32_t moved_class(const struct trial *t, uint32_t class_id)
+{
+    const struct pod_class *all = t->world->classes.items, *k = &all[class_id];
+    uint32_t before = 0;
+    if (k->surplus == 0)
+        return class_id;
+    for (uint32_t i = 0; i < t->moved_count; i++) {
+        const struct pod_class *m = &all[t->moved[i].class_id];
+        before += m->surplus != 0 && m->split_owner == k->split_owner;
+    }
+    return before < k->surplus ? class_id : k->keeps;
+}
+
 void trial_remove_node(struct trial *t, uint32_t row)
 {
     const struct world *w = t->world;
@@ -132,7 +147,7 @@ void trial_remove_node(struct trial *t, uint32_t row)
     move_limits(t, row, 1);
     for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++) {
         const struct pod *p = w->bound[i];
-        struct waiting_pod x = {p, w->bound_class[i], true, world_blocks(w, p)};
+        struct waiting_pod x = {p, moved_class(t, w->bound_class[i]), true, world_blocks(w, p)};
         if (pod_is_reschedulable(p))
             ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
     }

@@ -531,9 +531,13 @@ static void test_selectors(void **state)
     struct controller c;
     for (size_t i = 0; i < COUNT_OF(kinds); i++) {
         decode_well(kinds[i],
-                    "metadata: {name: web-1}\nspec: {replicas: 3, template: {spec: {}}, selector: {\n"
+                    "metadata: {name: web-1, ownerReferences: [{apiVersion: apps/v1, kind: Deployment, "
+                    "name: web, uid: u, controller: true}]}\nspec: {replicas: 3, template: {spec: {}}, "
+                    "selector: {\n"
                     "  matchLabels: {app: web}, matchExpressions: [{key: tier, operator: Exists}]}}",
                     &c);
+        assert_true(c.meta.owners.count == 1 && c.meta.owners.items[0].controller);
+        expect_text(c.meta.owners.items[0].kind, "Deployment");
         assert_int_equal(c.selector.match_labels.count, 1);
         assert_int_equal(c.selector.match_expressions.items[0].op, OP_EXISTS);
     }

@@ -771,6 +771,58 @@ static void volumes(void **state)
     check_rows(objects, plan, rows, COUNT_OF(rows));
 }
 
+/* The newest of the four is z; of the three to be placed one is to be on spot. */
+static void split(void **state)
+{
+    (void)state;
+#define SHARE(percent_, set_)                                                                      \
+    ", ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: " set_ ", controller: true}], " \
+    "annotations: {stowage.dev/spot-percent: \"" percent_ "\"}"
+    static const char objects[] =
+        FREE_POOL
+        OBJECT("apps/v1", "ReplicaSet", "name: web-1, ownerReferences: [{apiVersion: apps/v1, kind: "
+               "Deployment, name: web, controller: true}]", "spec: {selector: {}}")
+        OBJECT("v1", "Node", "name: n1, labels: {" KIND ": spot}",
+               "spec: {}\nstatus: {allocatable: {cpu: 3, memory: 8Gi, pods: 10}}")
+        OBJECT("karpenter.sh/v1", "NodeClaim", "name: c1, labels: {karpenter.sh/nodepool: general}",
+               "spec: {requirements: [{key: " KIND ", operator: In, values: [on-demand]}]}\n"
+               "status: {allocatable: {cpu: 1, memory: 8Gi, pods: 10}}")
+        POD("name: b" SHARE("5", "web-1"), CPU("1"))
+        POD("name: a" SHARE("5", "web-1"), CPU("1"))
+        BOUND("name: c" SHARE("5", "web-1"), "n1", CPU("1"))
+        POD("name: z" SHARE("50", "web-1"), CPU("1"));
+    static const char plan[] =
+        PLAN(CLAIM("general-1", "", "small, large", "1", "1", "1", "default/z"),
+             "{name: c1, pods: [default/b]}, {name: n1, pods: [default/a]}", "", "0", "1");
+    static const struct row rows[] = {
+        {"one too many on spot", true, "{name: c1, pods: [default/b]}, {name: n1, pods: [default/a]}",
+         "{name: n1, pods: [default/a, default/b]}",
+         "Deployment default/web: 2 more of its pods are planned on spot, of 1 that are wanted there"},
+        {"one too many on-demand", false, "\"50\"", "\"75\"",
+         "Deployment default/web: 2 more of its pods are planned on on-demand, of 1 that are wanted there"},
+        {"a base", false, "stowage.dev/spot-percent: \"50\"",
+         "stowage.dev/spot-percent: \"100\", stowage.dev/on-demand-base: \"3\"",
+         "Deployment default/web: 1 more of its pods are planned on spot, of 0 that are wanted there"},
+        {"the node is another", false, "{" KIND ": spot}", "{}",
+         "Deployment default/web: 3 more of its pods are planned on on-demand, of 1 that are wanted there"},
+        {"one belongs to somebody else", false, "name: web-1, controller: true}], annotations",
+         "name: web-2, controller: true}], annotations",
+         "Deployment default/web: 1 more of its pods are planned on spot, of 0 that are wanted there"},
+        {"one sees to it itself", false, "spec: {" CPU("1") "}\n" PENDING,
+         "spec: {nodeSelector: {" KIND ": on-demand}, " CPU("1") "}\n" PENDING, ""},
+        {"what cannot be read asks for nothing", false, "\"50\"", "\"half\"", ""},
+        {"a claim that may be either", false, "values: [on-demand]}]}\nstatus",
+         "values: [on-demand, spot]}]}\nstatus",
+         "pod default/b is split by Deployment default/web, and c1 may be spot or on-demand\n"
+         "Deployment default/web: 2 more of its pods are planned on spot, of 1 that are wanted there"},
+        {"left out though there is room on its side", true,
+         ", {name: n1, pods: [default/a]}]\nunschedulable: [",
+         "]\nunschedulable: [{pod: default/a, reason: Unschedulable, message: m}",
+         "pod default/a is Unschedulable, and node n1 has room for it"},
+    };
+    check_rows(objects, plan, rows, COUNT_OF(rows));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -790,6 +842,7 @@ int main(void)
         cmocka_unit_test(anti_affinity),
         cmocka_unit_test(namespaces),
         cmocka_unit_test(volumes),
+        cmocka_unit_test(split),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

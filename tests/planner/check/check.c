@@ -51,6 +51,7 @@ static void check_all(struct check *k, struct span plan)
         return; /* what follows would be its consequence */
     check_rooms(k);
     check_limits(k);
+    check_split(k);
     check_cost(k);
     check_left_out(k);
     if (k->broken == 0)

@@ -22,6 +22,7 @@
  *     neighbour in spreading and affinity;
  *   - a `local` or `hostPath` volume that is pinned to a host does not pin its pod, as in Karpenter
  *     v1.15.0: the volume goes with the node;
+ *   - who of a split workload's pods goes to spot is the planner's to choose: the sums are checked;
  *   - a taint with an effect that no version of Kubernetes defines keeps nobody off. */
 #ifndef TESTS_PLANNER_CHECK_CHECK_H
 #define TESTS_PLANNER_CHECK_CHECK_H

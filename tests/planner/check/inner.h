@@ -176,6 +176,11 @@ bool neighbours_allow(struct check *k, const struct pod *p, const struct host *h
 bool binding_matters(struct check *k, const struct pod *p);
 bool pod_is_terminating(const struct pod *p);
 
+/* split.c */
+void check_split(struct check *k);
+/* The pod with what its owner's split asks of it, itself when nothing; NULL: it may have been either. */
+const struct pod *with_split(struct check *k, const struct pod *p);
+
 /* order.c */
 void check_order(struct check *k);
 

@@ -121,6 +121,9 @@ void check_left_out(struct check *k)
         const struct pod *p = with_default_spread(k, pod_named(k, u->pod));
         if (!span_eq(u->reason, SPAN("Unschedulable")) || !is_plain(p))
             continue;
+        p = with_split(k, p);
+        if (p == NULL)
+            continue;
         for (uint32_t h = 0; h < k->host_count; h++)
             if (node_takes(k, &k->hosts[h], p)) {
                 broken(k, "pod %.*s is Unschedulable, and node %.*s has room for it",
