@@ -54,27 +54,23 @@ bool extender_args_decode(struct extender_scratch *s, struct span body, struct e
 {
     arena_clear(&s->arena);
     const struct doc *doc;
-    return doc_parse_json(s->parser, body, &doc, err) &&
-           decode_borrow(&s->arena, doc_root(doc), &args_schema, out, err);
+    if (!doc_parse_json(s->parser, body, &doc, err) ||
+        !decode_borrow(&s->arena, doc_root(doc), &args_schema, out, err))
+        return false;
+    return doc_find(doc_root(doc), SPAN("Pod"), &out->pod_value) ||
+           err_set(err, ERR_INVALID, "Pod: is missing");
 }
 
-bool extender_subject(struct extender_scratch *s, const struct extender_view *v,
-                      const struct pod_identity *pod, struct subject *out)
+void extender_scratch_init(struct extender_scratch *s)
 {
-    if (v->snapshot == NULL || v->world == NULL)
-        return false;
-    out->pod = snapshot_find(v->snapshot, KIND_POD, pod->ns, pod->name);
-    if (out->pod == NULL || !span_eq(out->pod->meta.uid, pod->uid))
-        return false;
-    out->class_id = world_class_of(v->world, out->pod);
-    if (out->class_id < 0)
-        return false;
-    out->held = NULL;
-    if (v->places == NULL || v->places->count == 0)
-        return true;
-    const struct held *all =
-        v->held != NULL ? v->held : places_held(&s->arena, v->places, v->world);
-    out->held = held_without(&s->arena, all, v->places, v->world, pod->uid);
-    recent_hold(&s->recent, &s->arena, out->held, v->world, pod->uid, v->now);
-    return true;
+    *s = (struct extender_scratch){.parser = doc_parser_new()};
+    arena_init(&s->arena, 0);
+    arena_init(&s->desk.arena, 0);
+}
+
+void extender_scratch_release(struct extender_scratch *s)
+{
+    doc_parser_free(s->parser);
+    arena_release(&s->arena);
+    desk_release(&s->desk);
 }

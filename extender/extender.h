@@ -1,8 +1,16 @@
 /* extender: what kube-scheduler is told when it asks about a pod (filter, prioritize, preempt).
  *
- * Functions of the snapshot's world, the published places, the request's bytes and what was answered
- * a moment ago; the shell reads the body and sends what stands in `reply`. No opinion, that is all names, is the answer for
- * everything that is unknown or stale: a pod, node or plan that is not in sight never blocks.
+ * Functions of the snapshot's world, the published places, the ledger of what was answered a moment ago
+ * and the request's bytes; the shell reads the body and sends what stands in `reply`.
+ *
+ * A planned pod goes to its planned node when that is among the candidates. Any other pod, and a planned
+ * one whose node is not there yet, may use a node as far as it leaves the room that others hold there and
+ * what DaemonSet pods still to come need; a pod of higher priority need not leave a lower one's. A pod
+ * whose place keeps a group together (required affinity to its own kind) waits for it.
+ *
+ * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in
+ * sight, unless it is so new that no snapshot can have it (then its own words count), a node that is not
+ * in sight, a snapshot whose watch has been broken for 10 s.
  *
  * Every answer keeps to the rules of the wire (kubernetes-contracts 1.3–1.6): names are a subset of
  * those asked about, and what evicting pods cannot cure goes to FailedAndUnresolvableNodes. Reasons
@@ -11,49 +19,60 @@
 #define EXTENDER_EXTENDER_H
 
 #include "base/buf.h"
-#include "extender/recent.h"
-#include "kube/store.h"
-#include "planner/places.h"
+#include "extender/desk.h"
 
 struct extender_view {
     const struct snapshot *snapshot; /* NULL: no opinion (not leading, not synced) */
     const struct world *world;       /* of the snapshot; NULL: no opinion */
     const struct places *places;     /* may be NULL */
+    struct ledger *ledger;           /* shared by all who answer; NULL: no memory of answers */
     mono_ms now;
-    /* places_held of both, when the caller keeps it from request to request; NULL: made for each. */
-    const struct held *held;
+    wall_ms wall; /* tells which pods are new; 0: none is */
 };
 
-/* Kept per thread: parser buffers and an arena, emptied by each call. */
+/* Kept per thread: parser buffers, an arena that each call empties, and the desk. */
 struct extender_scratch {
     struct doc_parser *parser;
     struct arena arena;
-    struct recent recent;
+    struct desk desk;
 };
+void extender_scratch_init(struct extender_scratch *s);
+void extender_scratch_release(struct extender_scratch *s);
 
 /* How it was answered: the metric's label. */
 enum extender_answer {
     EXTENDER_NO_OPINION,
     EXTENDER_PLANNED, /* the planned node alone */
+    EXTENDER_REVISED, /* it has a place, and was let elsewhere, since its node is not among the candidates */
     EXTENDER_ROOM,    /* candidates less those whose room is held or that are about to go */
+    EXTENDER_WAITS,   /* it is to wait for its place: its group would be torn apart elsewhere */
     EXTENDER_REFUSED, /* no candidate left */
     EXTENDER_ANSWER_COUNT,
 };
 const char *extender_answer_name(enum extender_answer a); /* "no-opinion", "planned"… */
 
+struct extender_verdict {
+    enum extender_answer answer;
+    bool sampled; /* the scheduler seems to have offered a sample of its nodes only */
+    /* The planned node is there and ready, and a filter of the scheduler's own has refused it. */
+    bool astray;
+};
+
 /* ExtenderArgs → ExtenderFilterResult. False with ERR_INVALID: the body is not one, or carries Nodes
  * instead of NodeNames (nodeCacheCapable must be true). */
 bool extender_filter(struct extender_scratch *s, const struct extender_view *v, struct span body,
-                     struct buf *reply, enum extender_answer *answer_out, struct err *err);
+                     struct buf *reply, struct extender_verdict *verdict_out, struct err *err);
 
-/* ExtenderArgs → HostPriorityList: 0 to 10, fuller nodes higher, counting what is held there. */
+/* ExtenderArgs → HostPriorityList, 0 to 10: fuller nodes higher, counting what is held there, then those
+ * that are cheaper to keep, then those that live longer. A pod that states preferences of its own gets
+ * at most 2, so that they decide. */
 bool extender_prioritize(struct extender_scratch *s, const struct extender_view *v,
-                         struct span body, struct buf *reply, enum extender_answer *answer_out,
+                         struct span body, struct buf *reply, struct extender_verdict *verdict_out,
                          struct err *err);
 
 /* ExtenderPreemptionArgs → ExtenderPreemptionResult: the candidates less nodes about to go and nodes
- * where even without the victims the pod would take room that is held. */
+ * where even without the victims the pod would take room that equal or higher priority holds. */
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
-                      struct buf *reply, enum extender_answer *answer_out, struct err *err);
+                      struct buf *reply, struct extender_verdict *verdict_out, struct err *err);
 
 #endif

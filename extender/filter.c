@@ -1,129 +1,245 @@
 #include "base/json.h"
-#include "extender/args.h"
+#include "extender/subject.h"
 
-static const struct span HELD = SPAN_INIT("the node's room is held for planned pods");
-static const struct span LEAVING = SPAN_INIT("the node is about to be removed");
+/* Why a node is struck. */
+enum refusal { PASSES, HELD, DAEMONS, LEAVING, ITS_KIND, REFUSAL_COUNT };
+
+static const struct span texts[REFUSAL_COUNT] = {
+    [HELD] = SPAN_INIT("the node's room is held for planned pods"),
+    [DAEMONS] = SPAN_INIT("the node's room is held for DaemonSet pods"),
+    [LEAVING] = SPAN_INIT("the node is about to be removed"),
+    [ITS_KIND] = SPAN_INIT("the pod's group has its place on a node that is on its way"),
+};
 
 const char *extender_answer_name(enum extender_answer a)
 {
-    static const char *const names[] = {"no-opinion", "planned", "room", "refused"};
+    static const char *const names[] = {"no-opinion", "planned", "revised", "room", "waits",
+                                        "refused"};
     _Static_assert(COUNT_OF(names) == EXTENDER_ANSWER_COUNT, "a name for each answer");
     return names[a];
 }
 
-/* The row of the node that the plan wants for the pod, or -1. */
-static int32_t planned_row(const struct extender_view *v, struct span uid)
+struct question {
+    const struct extender_view *v;
+    const struct span *names;
+    uint32_t count;
+    struct subject subject;
+    const struct place *place; /* NULL: none */
+    int32_t planned;           /* row of its place, -1: not in sight */
+    int32_t *rows;             /* of the names; -1: not in sight */
+    uint8_t *refusals;         /* of the names */
+    uint32_t left;             /* names that pass */
+    bool sampled;
+};
+
+/* kube-scheduler stops looking when it has found max(100, N·p/100) nodes, from 100 nodes up; without a
+ * percentage it takes one between 5 and 50. */
+static bool looks_sampled(uint32_t nodes, uint32_t offered)
 {
-    const struct place *p = v->places != NULL ? places_find(v->places, uid) : NULL;
-    if (p == NULL)
-        return -1;
-    return p->on_claim ? world_find_claim(v->world, p->target)
-                       : world_find_node(v->world, p->target);
+    for (uint32_t percent = 1; nodes >= 100 && offered < nodes && percent < 100; percent++) {
+        uint32_t part = (uint32_t)((uint64_t)nodes * percent / 100);
+        if (offered == (part > 100 ? part : 100))
+            return true;
+    }
+    return false;
 }
 
-/* NULL: the pod may go there. The scheduler's own filters have passed the node, and they see more
- * than we do; the only things that we know better are what is held and what is about to go. */
-static const struct span *refusal(const struct extender_view *v, const struct subject *s,
-                                  int32_t row)
+static uint32_t nodes_there(const struct world *w)
 {
-    if (row < 0)
-        return NULL;
-    if (world_node_at(v->world, (uint32_t)row)->leaving)
-        return &LEAVING;
-    const amount *held = s->held != NULL ? held_at(s->held, (uint32_t)row) : NULL;
-    if (held == NULL)
-        return NULL;
-    return world_fits(v->world, s->class_id, (uint32_t)row, held) == FIT_RESOURCES ? &HELD : NULL;
+    uint32_t count = 0;
+    for (uint32_t row = 0; row < world_node_count(w); row++)
+        count += world_node_at(w, row)->node != NULL;
+    return count;
 }
 
-/* A name without a reason passes; no reasons: all do. */
-static void put_result(struct buf *reply, const struct span *names, uint32_t count,
-                       const struct span *const *reasons)
+static void find_place(struct question *q)
+{
+    const struct world *w = q->v->world;
+    q->place = q->v->places != NULL ? places_find(q->v->places, q->subject.pod->meta.uid) : NULL;
+    q->planned = -1;
+    if (q->place != NULL)
+        q->planned = q->place->on_claim ? world_find_claim(w, q->place->target)
+                                        : world_find_node(w, q->place->target);
+}
+
+/* The scheduler's own filters have passed the node, and they see more than we do, what it has bound a
+ * moment ago above all; the only things that we know better are what is held and what is about to go.
+ * Where nothing is held, a node that is full in our eyes is not full. */
+static enum refusal judge(const struct question *q, int32_t row)
+{
+    const struct world *w = q->v->world;
+    const struct subject *s = &q->subject;
+    bool placed;
+    if (row < 0 || s->daemon)
+        return PASSES;
+    if (world_node_at(w, (uint32_t)row)->leaving)
+        return LEAVING;
+    const amount *held = subject_leaves(s, (uint32_t)row, &placed);
+    if (world_has_room(w, s->requests, false, (uint32_t)row, held))
+        return PASSES;
+    if (placed)
+        return HELD;
+    return world_has_room(w, s->requests, true, (uint32_t)row, held) ? DAEMONS : PASSES;
+}
+
+static bool has_kin(const struct question *q)
+{
+    const struct world *w = q->v->world;
+    const struct pod *pod = q->subject.pod;
+    for (uint32_t row = 0; row < world_node_count(w); row++) {
+        const struct pod *const *there = world_node_pods(w, row);
+        for (uint32_t i = 0; i < world_node_at(w, row)->pod_count; i++)
+            if (span_eq(there[i]->meta.ns, pod->meta.ns) && subject_is_kin(pod, there[i]))
+                return true;
+    }
+    return false;
+}
+
+/* The first of a group that has to be together goes where there is room for all: to its place. */
+static bool must_wait(const struct question *q)
+{
+    bool there = q->planned >= 0 &&
+                 world_node_at(q->v->world, (uint32_t)q->planned)->stage == NODE_INITIALIZED;
+    return q->place != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
+}
+
+static void judge_all(struct question *q)
+{
+    bool wait = must_wait(q);
+    for (uint32_t i = 0; i < q->count; i++) {
+        q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
+        q->left += q->refusals[i] == PASSES;
+    }
+}
+
+static bool is_guarded(const struct question *q, uint32_t row)
+{
+    return held_places(q->subject.held, row) || world_daemons_come(q->v->world, row);
+}
+
+/* One name is where the pod goes; of several it is kept in mind on each where somebody has a place, since
+ * room that nobody means to use needs no guard. */
+static void book(struct extender_scratch *s, const struct question *q)
+{
+    const struct subject *subject = &q->subject;
+    const struct pod *pod = subject->pod;
+    uint64_t *nodes = ARENA_ARRAY(&s->arena, uint64_t, q->left);
+    struct booking b = {.uid = pod->meta.uid,
+                        .ns = pod->meta.ns,
+                        .name = pod->meta.name,
+                        .id = subject->id,
+                        .priority = pod->priority,
+                        .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
+                        .nodes = nodes};
+    memcpy(b.base, subject->requests, sizeof(b.base));
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
+            (q->left == 1 || is_guarded(q, (uint32_t)q->rows[i])))
+            nodes[b.node_count++] = span_hash(q->names[i]);
+    if (q->v->ledger != NULL)
+        ledger_book(q->v->ledger, &b, q->v->now);
+}
+
+/* The planned node alone, when it is among the names. */
+static bool take_place(struct question *q)
+{
+    if (q->planned < 0 || world_node_at(q->v->world, (uint32_t)q->planned)->leaving)
+        return false;
+    uint32_t at = 0;
+    while (at < q->count && q->rows[at] != q->planned)
+        at++;
+    if (at == q->count)
+        return false;
+    memset(q->refusals, HELD, q->count);
+    q->refusals[at] = PASSES;
+    q->left = 1;
+    return true;
+}
+
+static void note(const struct question *q, struct extender_verdict *out)
+{
+    const struct world_node *planned =
+        q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
+    out->sampled = q->sampled;
+    out->astray = planned != NULL && planned->stage == NODE_INITIALIZED && !planned->leaving &&
+                  !q->sampled && q->count != 0;
+    if (q->left != 0)
+        out->answer = q->place != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
+    else
+        out->answer = q->count != 0 && q->refusals[0] == ITS_KIND ? EXTENDER_WAITS : EXTENDER_REFUSED;
+}
+
+/* --- the reply --- */
+
+static void put_reasons(struct json *j, const struct question *q, bool resolvable)
+{
+    for (uint32_t i = 0; q->refusals != NULL && i < q->count; i++) {
+        enum refusal r = q->refusals[i];
+        /* Of a sample the next attempt sees other nodes; else nobody is to be preempted in vain. */
+        if (r == PASSES || resolvable != (r == HELD && q->sampled))
+            continue;
+        json_key(j, q->names[i]);
+        json_text(j, texts[r]);
+    }
+}
+
+/* Without refusals all names pass. `alone`: a name that does not pass has no reason, since it is not
+ * refused; the answer is that it goes to the other. */
+static void put_result(struct buf *reply, const struct question *q, bool alone)
 {
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
     json_key(&j, SPAN("Nodes"));
     json_null_value(&j);
     json_put_array(&j, "NodeNames");
-    for (uint32_t i = 0; i < count; i++)
-        if (reasons == NULL || reasons[i] == NULL)
-            json_text(&j, names[i]);
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->refusals == NULL || q->refusals[i] == PASSES)
+            json_text(&j, q->names[i]);
     json_array_end(&j);
     json_put_object(&j, "FailedNodes");
+    if (!alone)
+        put_reasons(&j, q, true);
     json_object_end(&j);
     json_put_object(&j, "FailedAndUnresolvableNodes");
-    for (uint32_t i = 0; reasons != NULL && i < count; i++)
-        if (reasons[i] != NULL) {
-            json_key(&j, names[i]);
-            json_text(&j, *reasons[i]);
-        }
+    if (!alone)
+        put_reasons(&j, q, false);
     json_object_end(&j);
     json_put_string(&j, "Error", SPAN(""));
     json_object_end(&j);
 }
 
-/* Of the nodes that pass and where others have places, only the fullest stays: so it is known where
- * the pod goes, and what it takes there counts before it is seen bound. */
-static void choose_one(struct extender_scratch *s, const struct extender_view *v,
-                       const struct subject *subject, const struct span *names, const int32_t *rows,
-                       const struct span **reasons, uint32_t count)
-{
-    uint32_t best = UINT32_MAX;
-    double fullest = -1;
-    if (subject->held == NULL)
-        return;
-    for (uint32_t i = 0; i < count; i++) {
-        if (reasons[i] != NULL || rows[i] < 0 || held_at(subject->held, (uint32_t)rows[i]) == NULL)
-            continue;
-        double fullness = extender_fullness(v, subject, (uint32_t)rows[i]);
-        uint32_t other = fullness > fullest ? best : i;
-        if (fullness > fullest) {
-            fullest = fullness;
-            best = i;
-        }
-        if (other != UINT32_MAX)
-            reasons[other] = &HELD;
-    }
-    if (best != UINT32_MAX)
-        recent_add(&s->recent, subject->pod->meta.uid, names[best], v->now);
-}
-
 bool extender_filter(struct extender_scratch *s, const struct extender_view *v, struct span body,
-                     struct buf *reply, enum extender_answer *answer_out, struct err *err)
+                     struct buf *reply, struct extender_verdict *verdict_out, struct err *err)
 {
     struct extender_args args;
+    *verdict_out = (struct extender_verdict){.answer = EXTENDER_NO_OPINION};
     if (!extender_args_decode(s, body, &args, err))
         return false;
     if (!args.has_node_names)
         return err_set(err, ERR_INVALID,
                        "the request has no NodeNames; set nodeCacheCapable: true for this extender "
                        "in the scheduler's configuration");
-    const struct span *names = args.node_names.items;
-    uint32_t count = args.node_names.count;
-    struct subject subject;
-    *answer_out = EXTENDER_NO_OPINION;
-    recent_forget(&s->recent, args.pod.uid, v->now);
-    if (!extender_subject(s, v, &args.pod, &subject)) {
-        put_result(reply, names, count, NULL);
+    struct question q = {.v = v, .names = args.node_names.items, .count = args.node_names.count};
+    if (v->ledger != NULL && args.pod.uid.len != 0) /* what it was told before has come to nothing */
+        ledger_forget(v->ledger, span_hash(args.pod.uid));
+    if (!subject_find(s, v, &args, &q.subject)) {
+        put_result(reply, &q, false);
         return true;
     }
-    int32_t planned = planned_row(v, args.pod.uid);
-    int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, count);
-    const struct span **reasons = ARENA_ARRAY(&s->arena, const struct span *, count);
-    for (uint32_t i = 0; i < count; i++) {
-        int32_t row = rows[i] = world_find_node(v->world, names[i]);
-        if (row >= 0 && row == planned && !world_node_at(v->world, (uint32_t)row)->leaving) {
-            put_result(reply, &names[i], 1, NULL);
-            *answer_out = EXTENDER_PLANNED;
-            return true;
-        }
-        reasons[i] = refusal(v, &subject, row);
+    q.rows = ARENA_ARRAY(&s->arena, int32_t, q.count);
+    q.refusals = ARENA_ARRAY(&s->arena, uint8_t, q.count);
+    for (uint32_t i = 0; i < q.count; i++)
+        q.rows[i] = world_find_node(v->world, q.names[i]);
+    find_place(&q);
+    bool placed = take_place(&q);
+    if (placed) {
+        verdict_out->answer = EXTENDER_PLANNED;
+    } else {
+        q.sampled = looks_sampled(nodes_there(v->world), q.count);
+        judge_all(&q);
+        note(&q, verdict_out);
     }
-    choose_one(s, v, &subject, names, rows, reasons, count);
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < count; i++)
-        left += reasons[i] == NULL;
-    put_result(reply, names, count, reasons);
-    *answer_out = left != 0 ? EXTENDER_ROOM : EXTENDER_REFUSED;
+    book(s, &q);
+    put_result(reply, &q, placed);
     return true;
 }

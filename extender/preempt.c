@@ -1,5 +1,5 @@
 #include "base/json.h"
-#include "extender/args.h"
+#include "extender/subject.h"
 
 static bool is_victim(const struct victims *c, struct span uid)
 {
@@ -13,8 +13,9 @@ static bool is_victim(const struct victims *c, struct span uid)
 static bool has_room(struct arena *a, const struct extender_view *v, const struct subject *s,
                      const struct victims *c, uint32_t row)
 {
-    const amount *held = s->held != NULL ? held_at(s->held, row) : NULL;
-    if (held == NULL)
+    bool placed;
+    const amount *held = subject_leaves(s, row, &placed);
+    if (!placed)
         return true; /* the scheduler has counted the rest */
     uint32_t columns = world_resource_count(v->world);
     amount *taken = ARENA_ARRAY(a, amount, columns);
@@ -22,11 +23,13 @@ static bool has_room(struct arena *a, const struct extender_view *v, const struc
         taken[column] = amount_add(held[column], world_requested(v->world, row)[column]);
     const struct pod *const *pods = world_node_pods(v->world, row);
     for (uint32_t i = 0; i < world_node_at(v->world, row)->pod_count; i++) {
-        int32_t id = is_victim(c, pods[i]->meta.uid) ? world_class_of(v->world, pods[i]) : -1;
-        for (uint32_t column = 0; id >= 0 && column < columns; column++)
-            taken[column] -= world_class_requests(v->world, id)[column];
+        if (!is_victim(c, pods[i]->meta.uid))
+            continue;
+        const amount *freed = world_pod_requests(v->world, a, pods[i]);
+        for (uint32_t column = 0; column < columns; column++)
+            taken[column] -= freed[column];
     }
-    const amount *asks = world_class_requests(v->world, s->class_id);
+    const amount *asks = s->requests;
     const amount *allocatable = world_allocatable(v->world, row);
     for (uint32_t column = 0; column < columns; column++)
         if (asks[column] > 0 && amount_add(asks[column], taken[column]) > allocatable[column])
@@ -50,9 +53,10 @@ static void put_candidate(struct json *j, const struct victims *c)
 }
 
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
-                      struct buf *reply, enum extender_answer *answer_out, struct err *err)
+                      struct buf *reply, struct extender_verdict *verdict_out, struct err *err)
 {
     struct extender_args args;
+    *verdict_out = (struct extender_verdict){.answer = EXTENDER_NO_OPINION};
     if (!extender_args_decode(s, body, &args, err))
         return false;
     if (!args.has_candidates)
@@ -60,7 +64,7 @@ bool extender_preempt(struct extender_scratch *s, const struct extender_view *v,
                        "the request has no NodeNameToMetaVictims; set nodeCacheCapable: true for "
                        "this extender in the scheduler's configuration");
     struct subject subject;
-    bool known = extender_subject(s, v, &args.pod, &subject);
+    bool known = subject_find(s, v, &args, &subject);
     uint32_t left = 0;
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
@@ -76,6 +80,7 @@ bool extender_preempt(struct extender_scratch *s, const struct extender_view *v,
     }
     json_object_end(&j);
     json_object_end(&j);
-    *answer_out = !known ? EXTENDER_NO_OPINION : left != 0 ? EXTENDER_ROOM : EXTENDER_REFUSED;
+    if (known)
+        verdict_out->answer = left != 0 ? EXTENDER_ROOM : EXTENDER_REFUSED;
     return true;
 }

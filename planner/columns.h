@@ -84,6 +84,8 @@ struct world {
 
     struct waiting_pod *waiting;
     uint32_t waiting_count;
+    const struct pod **nominated; /* by the scheduler to some node, and not bound */
+    uint32_t nominated_count, nominated_capacity;
     const struct disruption_budget **budgets; /* PodDisruptionBudgets */
     uint32_t budget_count;
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */

@@ -84,6 +84,19 @@ static enum fit best_attempt(const struct world *w, const struct pod_class *k, u
     return best;
 }
 
+bool world_has_room(const struct world *w, const amount *requests, bool daemon, uint32_t row,
+                    const amount *held)
+{
+    const amount *left = world_vector(w, w->left, row);
+    const amount *expected = world_vector(w, w->expected, row);
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        amount room = left[c] + (daemon ? expected[c] : 0) - (held != NULL ? held[c] : 0);
+        if (requests[c] > 0 && requests[c] > room)
+            return false;
+    }
+    return true;
+}
+
 enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held)
 {
     const struct pod_class *k = &w->classes.items[class_id];
@@ -94,13 +107,8 @@ enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const
     if (suits != FIT_YES)
         return suits;
     const amount *requests = classes_requests(&w->classes, (uint32_t)class_id);
-    const amount *left = world_vector(w, w->left, row);
-    const amount *expected = world_vector(w, w->expected, row);
-    for (uint32_t c = 0; c < w->column_count; c++) {
-        amount room = left[c] + (k->daemon ? expected[c] : 0) - (held != NULL ? held[c] : 0);
-        if (requests[c] > 0 && requests[c] > room)
-            return FIT_RESOURCES;
-    }
+    if (!world_has_room(w, requests, k->daemon, row, held))
+        return FIT_RESOURCES;
     struct host_ports there = {w->ports[row].items, w->ports[row].count};
     if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_strict].signature].ports,
                        there))

@@ -38,18 +38,4 @@ struct span places_planned_text(struct arena *a, const struct world *w, const st
 struct places *places_rebuild(const struct world *w, wall_ms now);
 uint64_t pod_shape_hash(const struct pod *p, const struct symtab *syms);
 
-/* A vector of room per world row held by places whose pod is not bound: what world_fits takes as
- * `held`; held_at is NULL when nothing is held on the row. Costs a look-up a place (0.1 ms for
- * 1,000): who asks for every request keeps it for as long as places and world stay. */
-struct held;
-struct held *places_held(struct arena *a, const struct places *p, const struct world *w);
-/* A copy that held_add may change, without what the place of pod `except` holds. Costs 16 bytes a
- * row; `all` must outlive it. */
-struct held *held_without(struct arena *a, const struct held *all, const struct places *p,
-                          const struct world *w, struct span except);
-const amount *held_at(const struct held *h, uint32_t row);
-/* Holds on the row what the pod needs, unless it is bound by now, or gone. */
-void held_add(struct arena *a, struct held *h, const struct world *w, uint32_t row,
-              struct span uid);
-
 #endif

@@ -261,6 +261,9 @@ static void build_pods(struct world *w, const struct world_input *in)
         const struct pod *p = in->pods[i];
         int32_t row = p->node == SYM_NONE ? -1 : row_of_sym[p->node] - 1;
         bool leaves = row >= 0 && w->nodes[row].leaving && pod_is_reschedulable(p);
+        if (p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 &&
+            !pod_is_terminal(p))
+            ARENA_PUSH(&w->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
         if (!leaves && !pod_waits(w, p))
             continue;
         if (p->node == SYM_NONE && pod_is_terminal(p))
@@ -454,6 +457,19 @@ int32_t world_find_node(const struct world *w, struct span node_name)
     return find_row(w, &w->by_node, node_name, false);
 }
 
+int32_t world_find_hash(const struct world *w, uint64_t hash)
+{
+    const struct row_index *x = &w->by_node;
+    for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask) {
+        struct row_slot slot = x->slots[at];
+        if (slot.row == 0)
+            return -1;
+        if (slot.tag == (uint32_t)(hash >> 32) &&
+            span_hash(w->nodes[slot.row - 1].node->meta.name) == hash)
+            return (int32_t)(slot.row - 1);
+    }
+}
+
 int32_t world_find_claim(const struct world *w, struct span claim_name)
 {
     return find_row(w, &w->by_claim, claim_name, true);
@@ -468,6 +484,17 @@ int32_t world_class_of(const struct world *w, const struct pod *p)
 {
     const struct waiting_pod *x = w->classes.count != 0 ? world_unbound(w, p->meta.uid) : NULL;
     return x != NULL ? (int32_t)x->class_id : classes_find(&w->classes, p);
+}
+
+const amount *world_pod_requests(const struct world *w, struct arena *a, const struct pod *p)
+{
+    const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, p->meta.uid) : NULL;
+    if (x != NULL)
+        return classes_requests(&w->classes, x->class_id);
+    amount *vector = ARENA_ARRAY(a, amount, w->column_count);
+    classes_add_vector(&w->classes, vector, p->requests);
+    vector[3] = amount_add(vector[3], 1);
+    return vector;
 }
 
 uint32_t world_resource_count(const struct world *w)
@@ -498,4 +525,9 @@ const amount *world_class_requests(const struct world *w, int32_t class_id)
 const amount *world_daemons_expected(const struct world *w, uint32_t row)
 {
     return world_vector(w, w->expected, row);
+}
+
+bool world_daemons_come(const struct world *w, uint32_t row)
+{
+    return world_daemons_expected(w, row)[3] != 0; /* pods */
 }

@@ -94,6 +94,7 @@ uint32_t world_node_count(const struct world *w);
 const struct world_node *world_node_at(const struct world *w, uint32_t row);
 int32_t world_find_node(const struct world *w, struct span node_name); /* by Node name; -1 */
 int32_t world_find_claim(const struct world *w, struct span claim_name);
+int32_t world_find_hash(const struct world *w, uint64_t node_name_hash); /* span_hash of a Node's name */
 const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 
 /* Classes. -1: the pod's shape is not in this world (it came later). */
@@ -112,8 +113,12 @@ sym world_resource_name(const struct world *w, uint32_t column);
 const amount *world_allocatable(const struct world *w, uint32_t row);
 const amount *world_requested(const struct world *w, uint32_t row); /* by bound pods */
 const amount *world_class_requests(const struct world *w, int32_t class_id);
+/* What a pod that stands in no class asks for too; volumes are counted only for those that do. The
+ * vector is the world's own, or in `a`. */
+const amount *world_pod_requests(const struct world *w, struct arena *a, const struct pod *p);
 /* Requests of DaemonSet pods that will come to the node and are not there yet. */
 const amount *world_daemons_expected(const struct world *w, uint32_t row);
+bool world_daemons_come(const struct world *w, uint32_t row); /* there are such */
 
 enum fit {
     FIT_YES,
@@ -131,5 +136,9 @@ const char *fit_name(enum fit f); /* "taint", "resources"… */
  * room that others own (NULL: none). The one implementation of this question: searches and the
  * extender ask it alike. */
 enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held);
+/* The part of it that only looks at room: what is bound and `held` leaves enough. Room for DaemonSet
+ * pods that are still to come is theirs alone (`daemon`). */
+bool world_has_room(const struct world *w, const amount *requests, bool daemon, uint32_t row,
+                    const amount *held);
 
 #endif

@@ -57,6 +57,7 @@ struct live {
     struct derive *derive;
     struct provider *provider;
     struct share places;
+    struct ledger *ledger; /* of what the extender answered; shared by all who answer */
     struct reconciler *reconciler;
     struct lease *lease;
     struct pod_label *label;
@@ -417,18 +418,18 @@ static bool sim_filter(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
     struct extender_view view = live_view(l, &l->sim_snapshots, &l->sim_places);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    return extender_filter(&l->sim_scratch, &view, args, reply, &answer, &err);
+    return extender_filter(&l->sim_scratch, &view, args, reply, &verdict, &err);
 }
 
 static bool sim_prioritize(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
     struct extender_view view = live_view(l, &l->sim_snapshots, &l->sim_places);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    return extender_prioritize(&l->sim_scratch, &view, args, reply, &answer, &err);
+    return extender_prioritize(&l->sim_scratch, &view, args, reply, &verdict, &err);
 }
 
 static bool load_files(struct live *l, struct err *err)
@@ -456,8 +457,7 @@ static bool open_memory(struct live *l, struct err *err)
     l->sim = sim_new(&(struct sim_options){
         .cluster = {.now = clock_wall(), .wake = wake_api, .user = l}});
     l->api = sim_client_new(sim_cluster(l->sim));
-    l->sim_scratch.parser = doc_parser_new();
-    arena_init(&l->sim_scratch.arena, 0);
+    extender_scratch_init(&l->sim_scratch);
     sim_set_extender(l->sim, &(struct sim_extender){
                                  .user = l, .filter = sim_filter, .prioritize = sim_prioritize});
     return l->options->files.count != 0 ? load_files(l, err) : sample_start(l->sim, err);
@@ -578,6 +578,7 @@ static void open_reconciler(struct live *l)
     if (o->gates.capacity_buffer)
         store_read_scale(l->store);
     share_init(&l->places, places_destroy);
+    l->ledger = ledger_new();
     l->reconciler = reconciler_new(&(struct reconciler_config){
         .api = l->api,
         .provider = l->provider,
@@ -699,10 +700,9 @@ void live_free(struct live *l)
         share_release(&l->places);
         derive_free(l->derive);
     }
-    if (l->sim_scratch.parser != NULL) {
-        doc_parser_free(l->sim_scratch.parser);
-        arena_release(&l->sim_scratch.arena);
-    }
+    if (l->sim_scratch.parser != NULL)
+        extender_scratch_release(&l->sim_scratch);
+    ledger_free(l->ledger);
     wake_release(&l->api_wake);
     wake_release(&l->deriver_wake);
     wake_release(&l->reconciler_wake);
@@ -721,6 +721,11 @@ struct share *live_places(struct live *l)
     return &l->places;
 }
 
+struct ledger *live_ledger(struct live *l)
+{
+    return l->ledger;
+}
+
 struct extender_view live_view(struct live *l, struct share_cache *snapshots,
                                struct share_cache *places)
 {
@@ -731,7 +736,9 @@ struct extender_view live_view(struct live *l, struct share_cache *snapshots,
         .snapshot = s,
         .world = derive_world(s),
         .places = (const struct places *)share_read(&l->places, places),
+        .ledger = l->ledger,
         .now = clock_mono(),
+        .wall = clock_wall(),
     };
 }
 

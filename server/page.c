@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/world.h"
+#include "planner/held.h"
 #include "server/html.h"
 #include "server/page_memory.h"
 
@@ -436,7 +436,7 @@ static double share_of(amount part, amount whole)
 /* Asked for by pods that are there; hatched: planned; dotted: kept for DaemonSets to come. */
 static void put_bar(struct render *r, uint32_t row, int column)
 {
-    const amount *held = r->held != NULL ? held_at(r->held, row) : NULL;
+    const amount *held = held_at(r->held, row);
     const amount *daemons = world_daemons_expected(r->v->world, row);
     amount there = world_allocatable(r->v->world, row)[column];
     amount asked = world_requested(r->v->world, row)[column];
@@ -627,8 +627,8 @@ void page_main(struct page *p, const struct page_view *v, struct buf *out)
     if (v->snapshot == NULL) {
         put(&r, "<p id=empty>The cluster has not been read yet.</p>");
     } else {
-        if (v->world != NULL && v->places != NULL)
-            r.held = places_held(&r.a, v->places, v->world);
+        if (v->world != NULL)
+            r.held = held_new(&r.a, v->world, v->snapshot, v->places);
         struct pods pods = collect_pods(&r);
         put_summary(&r, &pods);
         put_waiting(&r, &pods);

@@ -26,7 +26,7 @@ static const double ANSWER_BUCKETS[] = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
 struct extender_route {
     struct routes *routes;
     enum verb verb;
-    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds;
+    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled;
 };
 
 struct routes {
@@ -44,26 +44,16 @@ static void *scratch_make(void *user)
 {
     struct route_scratch *s = mem_new(sizeof(*s));
     s->routes = user;
-    s->extender.parser = doc_parser_new();
+    extender_scratch_init(&s->extender);
     s->webhook.parser = doc_parser_new();
-    arena_init(&s->extender.arena, 0);
     arena_init(&s->webhook.arena, 0);
-    arena_init(&s->held_arena, 0);
     return s;
 }
 
-/* Takes what was published last. What was made of the former goes; equal addresses are the same
- * object, since the caches have held it all the while. */
 static void read_newest(struct route_scratch *s)
 {
-    const struct routes_config *c = &s->routes->config;
-    const struct shared *snapshot = s->snapshots.mine, *places = s->places.mine;
-    share_read(c->snapshots, &s->snapshots);
-    share_read(c->places, &s->places);
-    if (s->snapshots.mine == snapshot && s->places.mine == places)
-        return;
-    s->held = NULL;
-    arena_clear(&s->held_arena);
+    share_read(s->routes->config.snapshots, &s->snapshots);
+    share_read(s->routes->config.places, &s->places);
 }
 
 /* An idle loop would pin the snapshot that it read last. */
@@ -77,11 +67,9 @@ static void scratch_drop(void *scratch)
     struct route_scratch *s = scratch;
     share_drop(&s->snapshots);
     share_drop(&s->places);
-    doc_parser_free(s->extender.parser);
+    extender_scratch_release(&s->extender);
     doc_parser_free(s->webhook.parser);
-    arena_release(&s->extender.arena);
     arena_release(&s->webhook.arena);
-    arena_release(&s->held_arena);
     free(s);
 }
 
@@ -91,7 +79,9 @@ struct extender_view route_view(struct route_scratch *s)
     struct extender_view v = {
         .snapshot = (const struct snapshot *)s->snapshots.mine,
         .places = (const struct places *)s->places.mine,
+        .ledger = s->routes->config.ledger,
         .now = clock_mono(),
+        .wall = clock_wall(),
     };
     if (v.snapshot != NULL)
         v.world = v.snapshot->derived;
@@ -103,8 +93,8 @@ struct extender_view route_view(struct route_scratch *s)
 /* --- the scheduler's questions --- */
 
 typedef bool extender_verb(struct extender_scratch *s, const struct extender_view *v,
-                           struct span body, struct buf *reply, enum extender_answer *answer_out,
-                           struct err *err);
+                           struct span body, struct buf *reply,
+                           struct extender_verdict *verdict_out, struct err *err);
 
 /* The filter's answer has a field for an error, which ends up in the scheduler's log; releases before
  * 1.31 take it for a format. The other verbs have none. */
@@ -125,14 +115,6 @@ static void refuse_call(struct http_reply *r, enum verb verb, const struct err *
     json_object_end(&j);
 }
 
-/* Asked for by every question, and the same until something is published. */
-static const struct held *held_of(struct route_scratch *s, const struct extender_view *v)
-{
-    if (s->held == NULL && v->world != NULL && v->places != NULL && v->places->count != 0)
-        s->held = places_held(&s->held_arena, v->places, v->world);
-    return s->held;
-}
-
 static void on_extender(void *user, void *scratch, const struct http_request *q,
                         struct http_reply *r)
 {
@@ -146,11 +128,12 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
         view = route_view(s);
     if (view.snapshot != NULL && !snapshot_synced(view.snapshot))
         view = (struct extender_view){.snapshot = NULL};
-    view.held = held_of(s, &view);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    if (functions[e->verb](&s->extender, &view, q->body, &r->body, &answer, &err)) {
-        metric_add(e->answers[answer], 1);
+    if (functions[e->verb](&s->extender, &view, q->body, &r->body, &verdict, &err)) {
+        metric_add(e->answers[verdict.answer], 1);
+        if (verdict.sampled)
+            metric_add(e->sampled, 1);
     } else {
         metric_add(e->errors, 1);
         refuse_call(r, e->verb, &err);
@@ -322,6 +305,12 @@ static void add_extender(struct routes *r)
         .buckets = ANSWER_BUCKETS,
         .bucket_count = COUNT_OF(ANSWER_BUCKETS)};
     struct metrics *m = r->config.metrics;
+    static const struct metric_info sampled = {
+        .name = "stowage_extender_sampled_total",
+        .help = "Questions in which kube-scheduler seems to have offered a sample of its nodes only",
+        .type = METRIC_COUNTER,
+        .labels = {"verb"}};
+    uint32_t sampled_id = metrics_register(m, &sampled);
     uint32_t requests_id = metrics_register(m, &requests);
     uint32_t seconds_id = metrics_register(m, &seconds);
     for (int v = 0; v < VERB_COUNT; v++) {
@@ -331,6 +320,7 @@ static void add_extender(struct routes *r)
         e->verb = (enum verb)v;
         e->errors = metrics_series(m, requests_id, labels);
         e->seconds = metrics_series(m, seconds_id, labels);
+        e->sampled = metrics_series(m, sampled_id, labels);
         for (int a = 0; a < EXTENDER_ANSWER_COUNT; a++) {
             labels[1] = span_of(extender_answer_name((enum extender_answer)a));
             e->answers[a] = metrics_series(m, requests_id, labels);

@@ -20,14 +20,13 @@
 struct route_scratch { /* one a loop */
     struct routes *routes;
     struct share_cache snapshots, places;
-    const struct held *held; /* of both, in `held_arena`; NULL: not made yet */
-    struct arena held_arena;
     struct extender_scratch extender;
     struct webhook_scratch webhook;
 };
 
 struct routes_config { /* everything is the caller's and outlives the routes */
     struct share *snapshots, *places;  /* of struct snapshot, struct places */
+    struct ledger *ledger;
     struct metrics *metrics;
     struct health *health;
     struct page *page;

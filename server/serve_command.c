@@ -245,6 +245,7 @@ static bool open_http(struct serve *s, struct err *err)
     s->routes = routes_new(&(struct routes_config){
         .snapshots = live_snapshots(s->live),
         .places = live_places(s->live),
+        .ledger = live_ledger(s->live),
         .metrics = s->metrics,
         .health = s->health,
         .page = s->page,

@@ -13,6 +13,7 @@ struct sim_stowage {
     struct derive *derive;
     struct store *store;
     struct share places;
+    struct ledger *ledger;
     struct reconciler *reconciler;
     struct extender_scratch scratch;
     struct share_cache snapshot_cache, places_cache;
@@ -100,25 +101,27 @@ static struct extender_view view_of(struct sim_stowage *w)
     return (struct extender_view){.snapshot = s,
                                   .world = derive_world(s),
                                   .places = sim_stowage_places(w),
-                                  .now = sim_now(w->sim)};
+                                  .ledger = w->ledger,
+                                  .now = sim_now(w->sim),
+                                  .wall = sim_now(w->sim)};
 }
 
 static bool filter(void *user, struct span args, struct buf *reply)
 {
     struct sim_stowage *w = user;
     struct extender_view view = view_of(w);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    return extender_filter(&w->scratch, &view, args, reply, &answer, &err);
+    return extender_filter(&w->scratch, &view, args, reply, &verdict, &err);
 }
 
 static bool prioritize(void *user, struct span args, struct buf *reply)
 {
     struct sim_stowage *w = user;
     struct extender_view view = view_of(w);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    return extender_prioritize(&w->scratch, &view, args, reply, &answer, &err);
+    return extender_prioritize(&w->scratch, &view, args, reply, &verdict, &err);
 }
 
 struct sim_extender sim_stowage_extender(struct sim_stowage *w)
@@ -170,8 +173,8 @@ struct sim_stowage *sim_stowage_new(struct sim *s, const struct sim_stowage_opti
     };
     w->reconciler = reconciler_new(&config);
     reconciler_lead(w->reconciler, true);
-    w->scratch.parser = doc_parser_new();
-    arena_init(&w->scratch.arena, 0);
+    extender_scratch_init(&w->scratch);
+    w->ledger = ledger_new();
     watch_all(w);
     sim_add_actor(s, (struct sim_actor){.user = w, .step = step});
     return w;
@@ -190,8 +193,8 @@ void sim_stowage_free(struct sim_stowage *w)
     share_release(&w->places);
     store_free(w->store);
     derive_free(w->derive);
-    doc_parser_free(w->scratch.parser);
-    arena_release(&w->scratch.arena);
+    extender_scratch_release(&w->scratch);
+    ledger_free(w->ledger);
     free(w);
 }
 

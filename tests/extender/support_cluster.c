@@ -31,7 +31,8 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
     struct arena a;
     arena_init(&a, 0);
     struct object_array pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE),
-                        claims = all_of(&a, s, KIND_NODE_CLAIM);
+                        claims = all_of(&a, s, KIND_NODE_CLAIM),
+                        daemons = all_of(&a, s, KIND_DAEMON_SET);
     struct world *w = world_build(&(struct world_input){
         .syms = syms,
         .options = &options,
@@ -42,6 +43,8 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
         .node_count = nodes.count,
         .claims = (const struct node_claim *const *)claims.items,
         .claim_count = claims.count,
+        .daemon_sets = (const struct daemon_set *const *)daemons.items,
+        .daemon_set_count = daemons.count,
     });
     arena_release(&a);
     return w;
@@ -57,8 +60,8 @@ void cluster_open(struct cluster *c, const char *yaml)
 {
     *c = (struct cluster){0};
     c->store = store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
-    c->scratch.parser = doc_parser_new();
-    arena_init(&c->scratch.arena, 0);
+    extender_scratch_init(&c->scratch);
+    c->ledger = ledger_new();
     struct doc_parser *parser = doc_parser_new();
     const struct doc *doc;
     struct err err = {0};
@@ -77,7 +80,8 @@ void cluster_open(struct cluster *c, const char *yaml)
     c->places = mem_new(sizeof(*c->places));
     arena_init(&c->places->arena, 0);
     c->view = (struct extender_view){
-        .snapshot = c->snapshot, .world = c->snapshot->derived, .places = c->places};
+        .snapshot = c->snapshot, .world = c->snapshot->derived, .places = c->places,
+        .ledger = c->ledger};
 }
 
 void cluster_close(struct cluster *c)
@@ -85,8 +89,8 @@ void cluster_close(struct cluster *c)
     places_destroy(&c->places->shared);
     shared_unref((struct shared *)(uintptr_t)&c->snapshot->shared);
     store_free(c->store);
-    doc_parser_free(c->scratch.parser);
-    arena_release(&c->scratch.arena);
+    extender_scratch_release(&c->scratch);
+    ledger_free(c->ledger);
 }
 
 static int by_uid(const void *a, const void *b)

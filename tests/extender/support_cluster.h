@@ -10,6 +10,7 @@ struct cluster {
     struct places *places;
     struct extender_view view;
     struct extender_scratch scratch;
+    struct ledger *ledger;
     struct symtab *catalogue_syms;
 };
 

@@ -13,6 +13,14 @@
     "metadata: {namespace: web, name: " name ", uid: uid-" name "}\n"                              \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: '" cpu "', memory: 1Gi}}}]\n" node \
     "status:\n  phase: Pending\n" more
+/* Has to be on one node with others of its kind. */
+#define GROUPED(name, group, node, more)                                                           \
+    "---\napiVersion: v1\nkind: Pod\n"                                                             \
+    "metadata: {namespace: web, name: " name ", uid: uid-" name ", labels: {app: " group "}}\n"    \
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: 10m}}}]\n"                        \
+    "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "                  \
+    "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: " group "}}}]}}\n" node \
+    "status:\n  phase: Pending\n" more
 #define WAITS "  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]\n"
 #define BOUND(node) "  nodeName: " node "\n"
 #define NODE(name, more)                                                                           \
@@ -39,6 +47,30 @@ static const char yaml[] =
     POD("second", "1", "", WAITS) POD("third", "1", "", WAITS)
     POD("done", "3", BOUND("n2"), "");
 
+/* And what single rules are about. */
+static const char more_yaml[] =
+    POD("urgent", "3", "  priority: 1000\n", WAITS)
+    NODE("n5", "") POD("nominated", "3", "", "  nominatedNodeName: n5\n")
+    NODE("n6", "  labels: {agents: here}\n") NODE("n7", "") POD("exact", "4", "", WAITS)
+    "---\napiVersion: apps/v1\nkind: DaemonSet\n"
+    "metadata: {namespace: web, name: agent, uid: uid-agent}\n"
+    "spec:\n  template:\n    spec:\n      nodeSelector: {agents: here}\n"
+    "      containers: [{name: c, resources: {requests: {cpu: 100m}}}]\n"
+    "---\napiVersion: v1\nkind: Pod\n"
+    "metadata: {namespace: web, name: agent-n6, uid: uid-agent-n6, ownerReferences: "
+    "[{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: uid-agent, controller: true}]}\n"
+    "spec:\n  nodeSelector: {agents: here}\n"
+    "  containers: [{name: c, resources: {requests: {cpu: 100m}}}]\nstatus: {phase: Pending}\n"
+    GROUPED("crew-1", "crew", "", WAITS) GROUPED("crew-2", "crew", "", WAITS)
+    GROUPED("band-1", "band", BOUND("n5"), "") GROUPED("band-2", "band", "", WAITS);
+
+static const char *objects(void)
+{
+    static char all[sizeof(yaml) + sizeof(more_yaml)];
+    snprintf(all, sizeof(all), "%s%s", yaml, more_yaml);
+    return all;
+}
+
 static const struct {
     const char *label;
     const char *places[2][2]; /* pod, target */
@@ -52,7 +84,7 @@ static const struct {
     {"also when the plan names the claim", {{"small", "claim/c4"}}, "small", NULL, "n1 n2 n4",
      "n4", "", EXTENDER_PLANNED},
     {"and elsewhere when that node is not offered", {{"small", "n2"}}, "small", NULL, "n1 n4",
-     "n1 n4", "", EXTENDER_ROOM},
+     "n1 n4", "", EXTENDER_REVISED},
     {"nobody's room is free for all", {{0}}, "large", NULL, "n1 n2 n4", "n1 n2 n4", "",
      EXTENDER_ROOM},
     {"held room is refused", {{"large", "n1"}}, "other", NULL, "n1 n2", "n2", "n1", EXTENDER_ROOM},
@@ -66,7 +98,21 @@ static const struct {
      EXTENDER_ROOM},
     {"a node about to go takes nobody", {{0}}, "small", NULL, "n1 n3", "n1", "n3", EXTENDER_ROOM},
     {"not even who was planned there", {{"small", "n3"}}, "small", NULL, "n1 n3", "n1", "n3",
+     EXTENDER_REVISED},
+    {"higher priority takes a lower one's place", {{"large", "n1"}}, "urgent", NULL, "n1", "n1", "",
      EXTENDER_ROOM},
+    {"lower priority takes nobody's", {{"urgent", "n1"}}, "large", NULL, "n1", "", "n1",
+     EXTENDER_REFUSED},
+    {"a nominated pod owns its room", {{0}}, "other", NULL, "n5 n1", "n1", "n5", EXTENDER_ROOM},
+    {"and may use it", {{0}}, "nominated", NULL, "n5", "n5", "", EXTENDER_ROOM},
+    {"room for DaemonSet pods to come is theirs", {{0}}, "exact", NULL, "n6 n7", "n7", "n6",
+     EXTENDER_ROOM},
+    {"they themselves go where they are sent", {{"exact", "n6"}}, "agent-n6", NULL, "n6 n3", "n6 n3",
+     "", EXTENDER_ROOM},
+    {"the first of a group waits for its node", {{"crew-1", "claim/soon"}}, "crew-1", NULL,
+     "n1 n2 n4", "", "n1 n2 n4", EXTENDER_WAITS},
+    {"the next follow those who stand", {{"band-2", "claim/soon"}}, "band-2", NULL, "n1 n4", "n1 n4",
+     "", EXTENDER_REVISED},
     {"a node that is not known is not refused", {{"large", "n1"}}, "other", NULL, "n1 new", "new",
      "n1", EXTENDER_ROOM},
     {"a pod that is not known may go anywhere", {{"large", "n1"}}, "stranger", NULL, "n1 n3",
@@ -127,14 +173,14 @@ static void test_filter(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
-        cluster_open(&c, yaml);
+        cluster_open(&c, objects());
         for (size_t p = 0; p < 2 && rows[i].places[p][0] != NULL; p++)
             cluster_place(&c, rows[i].places[p][0], rows[i].places[p][1]);
         struct buf body = {0}, reply = {0};
         put_args(&body, rows[i].pod, rows[i].uid, rows[i].names);
-        enum extender_answer answer;
+        struct extender_verdict verdict;
         struct err err;
-        if (!extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &answer, &err))
+        if (!extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err))
             fail_msg("%s: %s", rows[i].label, err.msg);
         json_t *root = parsed(&reply);
         char passed[128], refused[128];
@@ -143,8 +189,8 @@ static void test_filter(void **state)
         if (strcmp(passed, rows[i].want) != 0 || strcmp(refused, rows[i].refused) != 0)
             fail_msg("%s: got \"%s\", refused \"%s\"; want \"%s\", refused \"%s\"", rows[i].label,
                      passed, refused, rows[i].want, rows[i].refused);
-        if (answer != rows[i].answer)
-            fail_msg("%s: answered %s, want %s", rows[i].label, extender_answer_name(answer),
+        if (verdict.answer != rows[i].answer)
+            fail_msg("%s: answered %s, want %s", rows[i].label, extender_answer_name(verdict.answer),
                      extender_answer_name(rows[i].answer));
         assert_string_equal(json_string_value(json_object_get(root, "Error")), "");
         assert_true(json_is_null(json_object_get(root, "Nodes")));
@@ -161,9 +207,9 @@ static void ask_filter(struct cluster *c, const char *pod, const char *names, co
 {
     struct buf body = {0}, reply = {0};
     put_args(&body, pod, NULL, names);
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    if (!extender_filter(&c->scratch, &c->view, buf_span(&body), &reply, &answer, &err))
+    if (!extender_filter(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err))
         fail_msg("%s: %s", label, err.msg);
     json_t *root = parsed(&reply);
     char passed[128];
@@ -181,7 +227,7 @@ static void test_free_room_is_given_once(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, yaml);
+    cluster_open(&c, objects());
     cluster_place(&c, "large", "claim/c4");
     cluster_place(&c, "done", "n1"); /* bound: holds nothing */
     c.view.now = 1000;
@@ -190,20 +236,72 @@ static void test_free_room_is_given_once(void **state)
     ask_filter(&c, "second", "n1 n4", "n1", "elsewhere there is");
     ask_filter(&c, "large", "n4", "n4", "who has the place gets it");
     ask_filter(&c, "small", "n4", "n4", "the first itself may ask again");
-    c.view.now = 1000 + RECENT_MS;
+    c.view.now = 1000 + LEDGER_ONE_MS;
     ask_filter(&c, "second", "n4", "n4", "what was not seen bound by now is forgotten");
+    c.view.now += LEDGER_ONE_MS;
+    ask_filter(&c, "nobody", "n4", "n4", "a stranger has no opinion, but time goes on");
+    ask_filter(&c, "third", "n7", "n7", "and what is booked there");
+    c.view.now += LEDGER_ONE_MS;
+    ask_filter(&c, "third", "n7 n2", "n7 n2", "is all that stands");
+    assert_int_equal(ledger_count(c.ledger), 0);
     cluster_close(&c);
 }
 
-/* Among nodes where others have places one is chosen, the fullest; the rest is the scheduler's choice. */
-static void test_one_of_those_with_places(void **state)
+/* Where it is not known which of several nodes it will be, room is kept on all where others have places;
+ * not for long. */
+static void test_room_is_kept_on_all_it_may_take(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, yaml);
-    cluster_place(&c, "small", "n1");
-    cluster_place(&c, "second", "n2");
-    ask_filter(&c, "third", "n1 n2 n4", "n1 n4", "n1 is fuller than n2");
+    cluster_open(&c, objects());
+    cluster_place(&c, "small", "n1"); /* 2 CPUs are left there */
+    cluster_place(&c, "large", "n4"); /* 1 */
+    c.view.now = 1000;
+    ask_filter(&c, "third", "n1 n4 n7", "n1 n4 n7", "any of three");
+    ask_filter(&c, "second", "n1 n4 n7", "n1 n7", "n4 may be full by now");
+    assert_int_equal(ledger_count(c.ledger), 2);
+    c.view.now += LEDGER_MANY_MS + 100;
+    ask_filter(&c, "nobody", "n1", "n1", "time goes on");
+    ask_filter(&c, "second", "n4", "n4", "it went elsewhere");
+    cluster_close(&c);
+}
+
+/* A pod that no snapshot can have yet is judged by what the scheduler says of it. */
+static void test_new_pod_takes_no_place(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_place(&c, "large", "n4");
+    c.view.now = 1000;
+    static const struct {
+        const char *label, *made, *cpu, *want;
+    } told[] = {
+        {"a thief of this second", "2026-10-10T10:00:00Z", "2", "n2"},
+        {"one that leaves enough", "2026-10-10T10:00:00Z", "200m", "n4 n2"},
+        {"an old one: our snapshot is behind", "2026-10-10T09:59:00Z", "2", "n4 n2"},
+    };
+    assert_true(time_parse(SPAN("2026-10-10T10:00:03Z"), &c.view.wall));
+    for (size_t i = 0; i < COUNT_OF(told); i++) {
+        struct buf body = {0}, reply = {0};
+        buf_addf(&body,
+                 "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"thief\",\"uid\":\"t%u\","
+                 "\"creationTimestamp\":\"%s\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+                 "\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{}},"
+                 "\"NodeNames\":[\"n4\",\"n2\"]}",
+                 (unsigned)i, told[i].made, told[i].cpu);
+        struct extender_verdict verdict;
+        struct err err;
+        assert_true(extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
+        json_t *root = parsed(&reply);
+        char passed[128];
+        joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+        if (strcmp(passed, told[i].want) != 0)
+            fail_msg("%s: got \"%s\", want \"%s\"", told[i].label, passed, told[i].want);
+        json_decref(root);
+        buf_release(&body);
+        buf_release(&reply);
+    }
     cluster_close(&c);
 }
 
@@ -211,18 +309,18 @@ static void test_no_view_is_no_opinion(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, yaml);
+    cluster_open(&c, objects());
     struct buf body = {0}, reply = {0};
     put_args(&body, "small", NULL, "n1 n3");
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
     struct extender_view blind = {0};
-    assert_true(extender_filter(&c.scratch, &blind, buf_span(&body), &reply, &answer, &err));
-    assert_int_equal(answer, EXTENDER_NO_OPINION);
+    assert_true(extender_filter(&c.scratch, &blind, buf_span(&body), &reply, &verdict, &err));
+    assert_int_equal(verdict.answer, EXTENDER_NO_OPINION);
     assert_string_equal(reply.ptr, "{\"Nodes\":null,\"NodeNames\":[\"n1\",\"n3\"],\"FailedNodes\":{},"
                                    "\"FailedAndUnresolvableNodes\":{},\"Error\":\"\"}");
     buf_clear(&reply);
-    assert_true(extender_prioritize(&c.scratch, &blind, buf_span(&body), &reply, &answer, &err));
+    assert_true(extender_prioritize(&c.scratch, &blind, buf_span(&body), &reply, &verdict, &err));
     assert_string_equal(reply.ptr, "[]");
     buf_release(&body);
     buf_release(&reply);
@@ -244,12 +342,12 @@ static void test_what_is_not_a_request(void **state)
         {"{\"Pod\":{\"metadata\":{}},\"NodeNames\":[\"n1\",7]}", "NodeNames[1]: 7 is a number"},
     };
     struct cluster c;
-    cluster_open(&c, yaml);
+    cluster_open(&c, objects());
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct buf reply = {0};
-        enum extender_answer answer;
+        struct extender_verdict verdict;
         struct err err;
-        if (extender_filter(&c.scratch, &c.view, span_of(wrong[i].body), &reply, &answer, &err))
+        if (extender_filter(&c.scratch, &c.view, span_of(wrong[i].body), &reply, &verdict, &err))
             fail_msg("%s: accepted", wrong[i].body);
         if (!span_contains(span_of(err.msg), span_of(wrong[i].want)))
             fail_msg("%s: \"%s\" does not say \"%s\"", wrong[i].body, err.msg, wrong[i].want);
@@ -272,13 +370,13 @@ static void test_prioritize_packs(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, yaml);
+    cluster_open(&c, objects());
     cluster_place(&c, "large", "n4");
     struct buf body = {0}, reply = {0};
     put_args(&body, "small", NULL, "n1 n2 n3 n4 new");
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    assert_true(extender_prioritize(&c.scratch, &c.view, buf_span(&body), &reply, &answer, &err));
+    assert_true(extender_prioritize(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
     json_t *list = parsed(&reply);
     assert_true(score_of(list, "n4") > score_of(list, "n1")); /* held room counts as taken */
     assert_true(score_of(list, "n2") > score_of(list, "n1")); /* "done" stands there with 3 CPUs */
@@ -299,7 +397,7 @@ static void test_preempt_strikes_what_others_own(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, yaml);
+    cluster_open(&c, objects());
     cluster_place(&c, "large", "n1"); /* 3 of n1's 4 CPUs; evicting "running" leaves 1 */
     struct span body =
         SPAN("{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"uid-other\"}},"
@@ -309,16 +407,16 @@ static void test_preempt_strikes_what_others_own(void **state)
              "\"n3\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0},"
              "\"new\":{\"Pods\":[{\"UID\":\"y\"}],\"NumPDBViolations\":0}}}");
     struct buf reply = {0};
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err;
-    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &answer, &err));
+    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
     assert_string_equal(
         reply.ptr, "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],"
                    "\"NumPDBViolations\":1},\"new\":{\"Pods\":[{\"UID\":\"y\"}],"
                    "\"NumPDBViolations\":0}}}");
     buf_clear(&reply);
     struct extender_view blind = {0};
-    assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &answer, &err));
+    assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &verdict, &err));
     json_t *root = parsed(&reply);
     assert_int_equal(json_object_size(json_object_get(root, "NodeNameToMetaVictims")), 4);
     json_decref(root);
@@ -331,7 +429,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_filter),
         cmocka_unit_test(test_free_room_is_given_once),
-        cmocka_unit_test(test_one_of_those_with_places),
+        cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
+        cmocka_unit_test(test_new_pod_takes_no_place),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
         cmocka_unit_test(test_prioritize_packs),

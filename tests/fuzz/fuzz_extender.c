@@ -8,7 +8,8 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 typedef bool verb(struct extender_scratch *s, const struct extender_view *v, struct span body,
-                  struct buf *reply, enum extender_answer *answer_out, struct err *err);
+                  struct buf *reply, struct extender_verdict *verdict_out,
+                  struct err *err);
 
 /* Members of an object's member; of a value itself without a key. */
 static size_t members_of(struct doc_value v, struct span key)
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct extender_scratch scratch; /* for the life of the process */
     static struct doc_parser *requests, *replies;
     if (scratch.parser == NULL) {
-        scratch.parser = doc_parser_new();
+        extender_scratch_init(&scratch);
         requests = doc_parser_new();
         replies = doc_parser_new();
     }
@@ -42,13 +43,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct span body = {(const char *)data + 1, size - 1};
     struct extender_view blind = {0};
     struct buf reply = {0};
-    enum extender_answer answer;
+    struct extender_verdict verdict;
     struct err err = {.kind = ERR_NONE};
-    if (!verbs[which](&scratch, &blind, body, &reply, &answer, &err)) {
+    if (!verbs[which](&scratch, &blind, body, &reply, &verdict, &err)) {
         assert(err.kind == ERR_INVALID);
     } else {
         const struct doc *request, *answered;
-        assert(answer == EXTENDER_NO_OPINION);
+        assert(verdict.answer == EXTENDER_NO_OPINION);
         assert(doc_parse_json(requests, body, &request, &err));
         assert(doc_parse_json(replies, buf_span(&reply), &answered, &err));
         assert(members_of(doc_root(request), asked[which]) ==

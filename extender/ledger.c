@@ -1,0 +1,223 @@
+#include "extender/ledger.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+enum {
+    BUCKETS = 16384, /* over LEDGER_MAX, a power of two */
+    SWEEP_MS = 100,  /* how late a booking may be taken back: a twentieth of the shortest time */
+};
+
+struct entry { /* slots are numbered from 1 */
+    struct booking b; /* its texts and nodes stand in `block` */
+    void *block;      /* NULL: free */
+    uint32_t next;    /* in its bucket, or of the free slots */
+};
+
+struct ledger {
+    pthread_mutex_t lock;
+    _Atomic uint64_t version; /* changes so far, plus one: read without the lock to see that none came */
+    _Atomic mono_ms sweep_at;
+    struct entry *entries;
+    uint32_t used, free, count, nodes;
+    uint32_t buckets[BUCKETS];
+    uint64_t changes[LEDGER_CHANGES]; /* ids, by version */
+};
+
+struct ledger *ledger_new(void)
+{
+    struct ledger *l = mem_new(sizeof(*l));
+    pthread_mutex_init(&l->lock, NULL);
+    l->entries = mem_new(LEDGER_MAX * sizeof(*l->entries));
+    l->version = 1;
+    l->sweep_at = INT64_MAX;
+    return l;
+}
+
+void ledger_free(struct ledger *l)
+{
+    if (l == NULL)
+        return;
+    for (uint32_t i = 0; i < l->used; i++)
+        free(l->entries[i].block);
+    free(l->entries);
+    pthread_mutex_destroy(&l->lock);
+    free(l);
+}
+
+/* --- with the lock held --- */
+
+static void changed(struct ledger *l, uint64_t id)
+{
+    uint64_t version = atomic_load_explicit(&l->version, memory_order_relaxed);
+    l->changes[version % LEDGER_CHANGES] = id;
+    atomic_store_explicit(&l->version, version + 1, memory_order_release);
+}
+
+static uint32_t *link_of(struct ledger *l, uint64_t id)
+{
+    uint32_t *link = &l->buckets[id % BUCKETS];
+    while (*link != 0 && l->entries[*link - 1].b.id != id)
+        link = &l->entries[*link - 1].next;
+    return link;
+}
+
+static void take_back(struct ledger *l, uint32_t *link)
+{
+    uint32_t number = *link;
+    struct entry *e = &l->entries[number - 1];
+    changed(l, e->b.id);
+    *link = e->next;
+    l->nodes -= e->b.node_count;
+    l->count--;
+    free(e->block);
+    *e = (struct entry){.next = l->free};
+    l->free = number;
+}
+
+static void sweep(struct ledger *l, mono_ms now)
+{
+    for (uint32_t i = 0; i < l->used; i++)
+        if (l->entries[i].block != NULL && l->entries[i].b.until <= now)
+            take_back(l, link_of(l, l->entries[i].b.id));
+    atomic_store_explicit(&l->sweep_at, l->count != 0 ? now + SWEEP_MS : INT64_MAX,
+                          memory_order_relaxed);
+}
+
+static struct span keep_text(char **at, struct span text)
+{
+    struct span kept = {*at, text.len};
+    if (text.len != 0)
+        memcpy(*at, text.ptr, text.len);
+    *at += text.len;
+    return kept;
+}
+
+/* A copy in one block; nodes first, for their alignment. */
+static void *keep(struct booking *out, const struct booking *b)
+{
+    size_t nodes = b->node_count * sizeof(*b->nodes);
+    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + 1);
+    char *at = block + nodes;
+    memcpy(block, b->nodes, nodes);
+    *out = *b;
+    out->nodes = (const uint64_t *)(void *)block;
+    out->uid = keep_text(&at, b->uid);
+    out->ns = keep_text(&at, b->ns);
+    out->name = keep_text(&at, b->name);
+    return block;
+}
+
+static bool put(struct ledger *l, const struct booking *b, mono_ms now)
+{
+    if (l->count == LEDGER_MAX || b->node_count > LEDGER_NODES - l->nodes)
+        return false;
+    uint32_t number = l->free, *bucket = &l->buckets[b->id % BUCKETS];
+    if (number != 0)
+        l->free = l->entries[number - 1].next;
+    else
+        number = ++l->used;
+    struct entry *e = &l->entries[number - 1];
+    e->block = keep(&e->b, b);
+    e->b.until = now + (b->node_count == 1 ? LEDGER_ONE_MS : LEDGER_MANY_MS);
+    e->next = *bucket;
+    *bucket = number;
+    l->count++;
+    l->nodes += b->node_count;
+    if (atomic_load_explicit(&l->sweep_at, memory_order_relaxed) == INT64_MAX)
+        atomic_store_explicit(&l->sweep_at, now + SWEEP_MS, memory_order_relaxed);
+    changed(l, b->id);
+    return true;
+}
+
+static struct booking copy(struct arena *a, const struct booking *b)
+{
+    struct booking out = *b;
+    out.uid = arena_dup(a, b->uid);
+    out.ns = arena_dup(a, b->ns);
+    out.name = arena_dup(a, b->name);
+    uint64_t *nodes = ARENA_ARRAY(a, uint64_t, b->node_count);
+    memcpy(nodes, b->nodes, b->node_count * sizeof(*nodes));
+    out.nodes = nodes;
+    return out;
+}
+
+static void news_since(struct ledger *l, uint64_t since, uint64_t version, struct arena *a,
+                       struct ledger_news *out)
+{
+    uint32_t count = (uint32_t)(version - since);
+    uint64_t *ids = ARENA_ARRAY(a, uint64_t, count);
+    struct booking *bookings = ARENA_ARRAY(a, struct booking, count);
+    for (uint32_t i = 0; i < count; i++) {
+        ids[i] = l->changes[(since + i) % LEDGER_CHANGES];
+        uint32_t number = *link_of(l, ids[i]);
+        if (number != 0)
+            bookings[out->booking_count++] = copy(a, &l->entries[number - 1].b);
+    }
+    out->changed = ids;
+    out->changed_count = count;
+    out->bookings = bookings;
+}
+
+static void news_whole(struct ledger *l, struct arena *a, struct ledger_news *out)
+{
+    struct booking *bookings = ARENA_ARRAY(a, struct booking, l->count);
+    out->whole = true;
+    for (uint32_t i = 0; i < l->used; i++)
+        if (l->entries[i].block != NULL)
+            bookings[out->booking_count++] = copy(a, &l->entries[i].b);
+    out->bookings = bookings;
+}
+
+/* --- from outside --- */
+
+bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now)
+{
+    if (b->node_count == 0)
+        return true;
+    pthread_mutex_lock(&l->lock);
+    uint32_t *link = link_of(l, b->id);
+    if (*link != 0)
+        take_back(l, link);
+    bool booked = put(l, b, now);
+    pthread_mutex_unlock(&l->lock);
+    return booked;
+}
+
+void ledger_forget(struct ledger *l, uint64_t id)
+{
+    pthread_mutex_lock(&l->lock);
+    uint32_t *link = link_of(l, id);
+    if (*link != 0)
+        take_back(l, link);
+    pthread_mutex_unlock(&l->lock);
+}
+
+uint32_t ledger_count(struct ledger *l)
+{
+    pthread_mutex_lock(&l->lock);
+    uint32_t count = l->count;
+    pthread_mutex_unlock(&l->lock);
+    return count;
+}
+
+bool ledger_news(struct ledger *l, uint64_t *version, mono_ms now, struct arena *a,
+                 struct ledger_news *out)
+{
+    *out = (struct ledger_news){.whole = false};
+    bool late = atomic_load_explicit(&l->sweep_at, memory_order_relaxed) <= now;
+    if (!late && atomic_load_explicit(&l->version, memory_order_acquire) == *version)
+        return false;
+    pthread_mutex_lock(&l->lock);
+    if (late)
+        sweep(l, now);
+    uint64_t to = atomic_load_explicit(&l->version, memory_order_relaxed), since = *version;
+    if (since == 0 || to - since > LEDGER_CHANGES)
+        news_whole(l, a, out);
+    else
+        news_since(l, since, to, a, out);
+    pthread_mutex_unlock(&l->lock);
+    *version = to;
+    return out->whole || out->changed_count != 0;
+}

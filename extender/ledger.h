@@ -1,0 +1,60 @@
+/* ledger: which pods were let onto which nodes and are not seen bound there yet. kube-scheduler binds
+ * many pods in the time that the watch needs to tell of one: without a memory of the answers the same
+ * free room would be given away many times.
+ *
+ * The one mutable thing that HTTP threads share: one mutex, held for a look-up and a copy. A pod has at
+ * most one booking, the last. It is taken back when the pod is asked about again, when a snapshot shows
+ * it bound or gone, or when its time is up. Memory: at most LEDGER_MAX bookings of at most LEDGER_NODES
+ * nodes together; what would go beyond is not booked, which costs no more than having no memory of it.
+ *
+ * Threads keep a desk of their own (extender/desk.h) and fetch only what has changed. */
+#ifndef EXTENDER_LEDGER_H
+#define EXTENDER_LEDGER_H
+
+#include "base/arena.h"
+#include "base/units.h"
+#include "kube/resources.h"
+
+enum {
+    LEDGER_MAX = 10000,
+    LEDGER_NODES = 1000000,
+    LEDGER_ONE_MS = 10 * MS_SECOND, /* an answer of one node: the scheduler binds there, or asks again */
+    LEDGER_MANY_MS = 2 * MS_SECOND, /* of several: one of them, and room is kept on all */
+    LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
+    LEDGER_BASE = 4,                /* CPU, memory, ephemeral storage, pods: columns 0 to 3 of any world */
+};
+
+struct booking {
+    struct span uid, ns, name; /* of the pod */
+    uint64_t id;               /* span_hash of the uid */
+    int32_t priority;
+    amount base[LEDGER_BASE];  /* what it asks for, while no snapshot tells */
+    uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
+    const uint64_t *nodes;     /* span_hash of their names */
+    uint32_t node_count;
+    mono_ms until;             /* set by ledger_book */
+};
+
+struct ledger;
+struct ledger *ledger_new(void);
+void ledger_free(struct ledger *l); /* NULL is fine */
+
+/* Replaces what is booked for the pod; everything is copied. False: full. */
+bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
+void ledger_forget(struct ledger *l, uint64_t id);
+uint32_t ledger_count(struct ledger *l);
+
+/* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose
+ * booking came, went or was replaced; `bookings` those of them that stand, or all when `whole`. In `a`.
+ * Bookings whose time is up go first. False: nothing changed. */
+struct ledger_news {
+    bool whole;
+    const uint64_t *changed;
+    uint32_t changed_count;
+    const struct booking *bookings;
+    uint32_t booking_count;
+};
+bool ledger_news(struct ledger *l, uint64_t *version, mono_ms now, struct arena *a,
+                 struct ledger_news *out);
+
+#endif

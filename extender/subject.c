@@ -1,0 +1,91 @@
+#include "extender/subject.h"
+
+enum {
+    /* A pod that was made so long ago stands in every snapshot that is up to date. Generous, since the
+     * API server's clock is not ours and tells whole seconds. */
+    FRESH_MS = 5 * MS_SECOND,
+    /* A watch that is silent for so long hides more than the ledger can remember. */
+    STALE_MS = LEDGER_ONE_MS,
+};
+
+static bool is_stale(const struct extender_view *v)
+{
+    static const enum kind looked_at[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM};
+    for (size_t i = 0; i < COUNT_OF(looked_at); i++) {
+        mono_ms since = v->snapshot->state[looked_at[i]].broken_since;
+        if (since != 0 && v->now - since > STALE_MS)
+            return true;
+    }
+    return false;
+}
+
+static const struct pod *read_pod(struct extender_scratch *s, const struct extender_view *v,
+                                  const struct extender_args *args)
+{
+    struct pod *pod = ARENA_NEW(&s->arena, struct pod);
+    struct symtab *syms = symtab_new_local(v->snapshot->syms, &s->arena);
+    struct err err;
+    if (!decode_one(&s->arena, syms, args->pod_value, &pod_schema, pod, &err))
+        return NULL;
+    bool fresh = pod->meta.created != 0 && v->wall - pod->meta.created <= FRESH_MS;
+    return fresh && pod->node == SYM_NONE ? pod : NULL;
+}
+
+bool subject_find(struct extender_scratch *s, const struct extender_view *v,
+                  const struct extender_args *args, struct subject *out)
+{
+    *out = (struct subject){.id = span_hash(args->pod.uid)};
+    if (v->snapshot == NULL || v->world == NULL || args->pod.uid.len == 0 || is_stale(v))
+        return false;
+    out->pod = snapshot_find(v->snapshot, KIND_POD, args->pod.ns, args->pod.name);
+    if (out->pod == NULL || !span_eq(out->pod->meta.uid, args->pod.uid)) {
+        out->fresh = true;
+        out->pod = read_pod(s, v, args);
+    }
+    if (out->pod == NULL)
+        return false;
+    out->requests = world_pod_requests(v->world, &s->arena, out->pod);
+    out->daemon = pod_is_daemon(out->pod);
+    out->held = desk_open(&s->desk, v);
+    out->holds = held_any(out->held, out->id);
+    out->scratch = ARENA_ARRAY(&s->arena, amount, world_resource_count(v->world));
+    return true;
+}
+
+const amount *subject_leaves(const struct subject *s, uint32_t row, bool *placed_out)
+{
+    return held_against(s->held, row, s->id, s->pod->priority, s->holds, s->scratch, placed_out);
+}
+
+/* Of the pod's own namespace; a term that looks into others too is not about its kind. */
+static bool seeks(const struct pod_term *t, const struct pod *other)
+{
+    return t->namespaces.count == 0 && !t->has_namespace_selector && t->has_selector &&
+           label_selector_matches(&t->selector, other->meta.labels);
+}
+
+bool subject_is_kin(const struct pod *pod, const struct pod *other)
+{
+    const struct affinity *a = pod->affinity;
+    for (uint32_t i = 0; a != NULL && i < a->required_pod.count; i++)
+        if (seeks(&a->required_pod.items[i], pod) && seeks(&a->required_pod.items[i], other))
+            return true;
+    return false;
+}
+
+bool subject_seeks_its_kind(const struct subject *s)
+{
+    return subject_is_kin(s->pod, s->pod);
+}
+
+bool subject_prefers(const struct subject *s)
+{
+    const struct affinity *a = s->pod->affinity;
+    if (a != NULL && (a->preferred_node.count != 0 || a->preferred_pod.count != 0 ||
+                      a->preferred_anti.count != 0))
+        return true;
+    for (uint32_t i = 0; i < s->pod->spreads.count; i++)
+        if (!s->pod->spreads.items[i].hard)
+            return true;
+    return false;
+}

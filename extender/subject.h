@@ -1,0 +1,32 @@
+/* subject: the pod that is asked about, and what it has to leave on each node. */
+#ifndef EXTENDER_SUBJECT_H
+#define EXTENDER_SUBJECT_H
+
+#include "extender/args.h"
+
+struct subject {
+    const struct pod *pod; /* the snapshot's, or read from the request while no snapshot can have it */
+    bool fresh;            /* the latter */
+    uint64_t id;           /* span_hash of its uid */
+    const amount *requests;
+    bool daemon;
+    const struct held *held;
+    bool holds;            /* something is held for itself */
+    amount *scratch;
+};
+
+/* False: no opinion on it. */
+bool subject_find(struct extender_scratch *s, const struct extender_view *v,
+                  const struct extender_args *args, struct subject *out);
+
+/* What others hold on the row against it; NULL: nothing. Valid until the next call. *placed_out: some of
+ * it is a place or a nomination. */
+const amount *subject_leaves(const struct subject *s, uint32_t row, bool *placed_out);
+/* A hard affinity to its own kind: where the first goes, the others have to follow. */
+bool subject_seeks_its_kind(const struct subject *s);
+/* Whether the other pod, of the same namespace, is of the kind that `pod` seeks. */
+bool subject_is_kin(const struct pod *pod, const struct pod *other);
+/* It says itself which nodes it prefers. */
+bool subject_prefers(const struct subject *s);
+
+#endif

@@ -1,0 +1,208 @@
+#include "planner/held.h"
+
+#include "kube/store.h"
+#include "planner/columns.h"
+
+/* A pod on a row. Slots are numbered from 1, so that zeroed memory is no link. */
+struct hold {
+    struct holder x;
+    uint32_t row;
+    uint32_t next_on_row, next_in_bucket; /* of a free slot: the next free one */
+    bool put; /* by held_put */
+};
+
+struct held_row {
+    amount *total;
+    uint32_t first, count, places;
+    int32_t least_priority; /* of those that ever held here */
+};
+
+struct held {
+    struct arena *arena;
+    const struct world *w;
+    struct held_row *rows;
+    struct hold *slots;
+    uint32_t slot_count, slot_capacity, free;
+    uint32_t *buckets; /* by id */
+    uint32_t mask;
+};
+
+static struct hold *slot(const struct held *h, uint32_t number)
+{
+    return &h->slots[number - 1];
+}
+
+static uint32_t *bucket(const struct held *h, uint64_t id)
+{
+    return &h->buckets[(uint32_t)id & h->mask];
+}
+
+static bool holds_on(const struct held *h, uint64_t id, uint32_t row)
+{
+    for (uint32_t i = *bucket(h, id); i != 0; i = slot(h, i)->next_in_bucket)
+        if (slot(h, i)->x.id == id && slot(h, i)->row == row)
+            return true;
+    return false;
+}
+
+static uint32_t new_slot(struct held *h)
+{
+    if (h->free != 0) {
+        uint32_t number = h->free;
+        h->free = slot(h, number)->next_in_bucket;
+        return number;
+    }
+    ARENA_PUSH(h->arena, h->slots, h->slot_count, h->slot_capacity, (struct hold){.put = false});
+    return h->slot_count;
+}
+
+static void hold(struct held *h, uint32_t row, const struct holder *x, bool put)
+{
+    struct held_row *r = &h->rows[row];
+    if (holds_on(h, x->id, row))
+        return;
+    uint32_t number = new_slot(h), *in = bucket(h, x->id);
+    *slot(h, number) = (struct hold){*x, row, r->first, *in, put};
+    *in = r->first = number;
+    if (r->count == 0 || x->priority < r->least_priority)
+        r->least_priority = x->priority;
+    if (r->total == NULL)
+        r->total = ARENA_ARRAY(h->arena, amount, h->w->column_count);
+    for (uint32_t c = 0; c < h->w->column_count; c++)
+        r->total[c] = amount_add(r->total[c], x->requests[c]);
+    r->count++;
+    r->places += !put;
+}
+
+static void leave_row(struct held *h, uint32_t number)
+{
+    const struct hold *x = slot(h, number);
+    struct held_row *r = &h->rows[x->row];
+    uint32_t *link = &r->first;
+    while (*link != number)
+        link = &slot(h, *link)->next_on_row;
+    *link = x->next_on_row;
+    r->count--;
+    for (uint32_t c = 0; c < h->w->column_count; c++)
+        r->total[c] -= x->x.requests[c];
+}
+
+/* --- what stands from the start --- */
+
+/* The pod of a place that is neither bound nor gone, or NULL. */
+static const struct pod *waits(const struct world *w, const struct snapshot *s,
+                               const struct place *x)
+{
+    const struct waiting_pod *waiting = world_unbound(w, x->uid);
+    if (waiting != NULL)
+        return waiting->pod;
+    const struct pod *pod = s != NULL ? snapshot_find(s, KIND_POD, x->ns, x->pod) : NULL;
+    bool there = pod != NULL && span_eq(pod->meta.uid, x->uid) && pod->node == SYM_NONE &&
+                 pod->meta.deleted == 0 && !pod_is_terminal(pod);
+    return there ? pod : NULL;
+}
+
+static int32_t nominated_row(const struct world *w, const struct pod *pod)
+{
+    return pod->nominated_node != SYM_NONE
+               ? world_find_node(w, sym_text(w->syms, pod->nominated_node))
+               : -1;
+}
+
+static void hold_pod(struct held *h, uint32_t row, const struct pod *pod)
+{
+    const struct holder x = {span_hash(pod->meta.uid), pod->priority,
+                             world_pod_requests(h->w, h->arena, pod)};
+    hold(h, row, &x, false);
+}
+
+struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
+                      const struct places *p)
+{
+    struct held *h = ARENA_NEW(a, struct held);
+    uint32_t count = p != NULL ? p->count : 0;
+    h->arena = a;
+    h->w = w;
+    h->rows = ARENA_ARRAY(a, struct held_row, w->node_count);
+    for (h->mask = 255; h->mask < count; h->mask = h->mask * 2 + 1)
+        ;
+    h->buckets = ARENA_ARRAY(a, uint32_t, (size_t)h->mask + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct place *x = &p->items[i];
+        const struct pod *pod = waits(w, s, x);
+        if (pod == NULL || nominated_row(w, pod) >= 0)
+            continue;
+        int32_t row = x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+        if (row >= 0)
+            hold_pod(h, (uint32_t)row, pod);
+    }
+    for (uint32_t i = 0; i < w->nominated_count; i++) {
+        int32_t row = nominated_row(w, w->nominated[i]);
+        if (row >= 0)
+            hold_pod(h, (uint32_t)row, w->nominated[i]);
+    }
+    return h;
+}
+
+void held_put(struct held *h, uint32_t row, const struct holder *x)
+{
+    hold(h, row, x, true);
+}
+
+void held_drop(struct held *h, uint64_t id)
+{
+    for (uint32_t *link = bucket(h, id); *link != 0;) {
+        uint32_t number = *link;
+        struct hold *x = slot(h, number);
+        if (x->x.id != id || !x->put) {
+            link = &x->next_in_bucket;
+            continue;
+        }
+        *link = x->next_in_bucket;
+        leave_row(h, number);
+        x->next_in_bucket = h->free;
+        h->free = number;
+    }
+}
+
+/* --- what is asked --- */
+
+const amount *held_at(const struct held *h, uint32_t row)
+{
+    return h != NULL && h->rows[row].count != 0 ? h->rows[row].total : NULL;
+}
+
+bool held_any(const struct held *h, uint64_t id)
+{
+    for (uint32_t i = *bucket(h, id); i != 0; i = slot(h, i)->next_in_bucket)
+        if (slot(h, i)->x.id == id)
+            return true;
+    return false;
+}
+
+bool held_places(const struct held *h, uint32_t row)
+{
+    return h->rows[row].places != 0;
+}
+
+const amount *held_against(const struct held *h, uint32_t row, uint64_t id, int32_t priority,
+                           bool holds, amount *scratch, bool *placed_out)
+{
+    const struct held_row *r = &h->rows[row];
+    *placed_out = r->places != 0;
+    if (r->count == 0 || (!holds && r->least_priority >= priority))
+        return held_at(h, row);
+    bool any = false;
+    *placed_out = false;
+    memset(scratch, 0, h->w->column_count * sizeof(*scratch));
+    for (uint32_t i = r->first; i != 0; i = slot(h, i)->next_on_row) {
+        const struct hold *x = slot(h, i);
+        if (x->x.id == id || x->x.priority < priority)
+            continue;
+        any = true;
+        *placed_out |= !x->put;
+        for (uint32_t c = 0; c < h->w->column_count; c++)
+            scratch[c] = amount_add(scratch[c], x->x.requests[c]);
+    }
+    return any ? scratch : NULL;
+}

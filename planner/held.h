@@ -1,0 +1,43 @@
+/* held: the room of each row that is spoken for by pods which are not seen bound there yet: the places
+ * of a plan, the scheduler's nominations, and what the extender has just let onto a node.
+ *
+ * Everyone holds at his own priority: a pod has to leave what pods of its own and of higher priority
+ * hold, and never what it holds itself. A pod holds a row once, however often that is said.
+ *
+ * Made for one world, whose vectors it points to. Memory: 32 bytes a row, and some 80 bytes and at
+ * most one vector for each pod that holds. */
+#ifndef PLANNER_HELD_H
+#define PLANNER_HELD_H
+
+#include "planner/places.h"
+#include "planner/world.h"
+
+struct snapshot;
+struct held;
+
+struct holder {
+    uint64_t id; /* span_hash of the pod's uid */
+    int32_t priority;
+    const amount *requests; /* a vector of the world's columns */
+};
+
+/* What places (NULL: none) and nominations hold. A place holds while its pod is neither bound nor gone,
+ * which the snapshot says; without one (NULL) only pods that wait hold. A pod that the scheduler has
+ * nominated holds its room there, and no place. Costs a look-up a place: who asks often keeps it. */
+struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
+                      const struct places *p);
+/* One more, which held_drop takes back from every row; what was held from the start stays. */
+void held_put(struct held *h, uint32_t row, const struct holder *x);
+void held_drop(struct held *h, uint64_t id);
+
+/* All that is held on the row, NULL when nothing is. Valid until the next put or drop. */
+const amount *held_at(const struct held *h, uint32_t row);
+/* What a pod has to leave there. `holds`: held_any of it, asked once; scratch takes a vector. *placed_out:
+ * places or nominations are among it, which are what needs a guard: what was put is on its way there,
+ * and the scheduler counts it already. */
+const amount *held_against(const struct held *h, uint32_t row, uint64_t id, int32_t priority,
+                           bool holds, amount *scratch, bool *placed_out);
+bool held_any(const struct held *h, uint64_t id);
+bool held_places(const struct held *h, uint32_t row); /* some place or nomination is there */
+
+#endif
