@@ -17,10 +17,6 @@ struct bought {
     uint32_t claim;
 };
 
-struct loaded {
-    uint32_t lot, count;
-};
-
 uint64_t packer_steps(const struct packer *k)
 {
     uint64_t looks = 0;
@@ -135,7 +131,7 @@ static uint32_t load(struct packer *k, struct shop *shop, const struct product *
         }
         fill_commit(&shop->fill, lot, count, went);
         ARENA_PUSH(shop->stock.arena, shop->loaded, shop->loaded_count, shop->loaded_capacity,
-                   ((struct loaded){lot, went}));
+                   ((struct fill_step){lot, went}));
     }
     return claim;
 }
@@ -337,8 +333,11 @@ static void learn(struct stock *s)
 static void restock(const struct packer *k, struct shop *shop)
 {
     struct stock *s = &shop->stock;
-    if (k->run != 0)
+    if (k->run != 0) {
         learn(s);
+        stock_rank(s);
+    }
+    fill_restart(&shop->fill);
     for (uint32_t i = 0; i < s->lot_count; i++) {
         struct lot *l = &s->lots[i];
         l->paid = 0;

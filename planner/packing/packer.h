@@ -21,7 +21,7 @@ struct shop { /* options of one weight */
     bool *fresh;     /* by product: looked at since the last purchase */
     struct bought *bought;
     uint32_t bought_count, bought_capacity;
-    struct loaded *loaded; /* on the machine being bought */
+    struct fill_step *loaded; /* on the machine being bought */
     uint32_t loaded_count, loaded_capacity;
 };
 

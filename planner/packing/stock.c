@@ -304,7 +304,51 @@ static int lot_order(const void *x, const void *y)
     const struct lot *a = x, *b = y;
     if (a->value != b->value)
         return a->value > b->value ? -1 : 1;
-    return (a->suit > b->suit) - (a->suit < b->suit); /* `suit` holds its place in the queue here */
+    return (a->family > b->family) - (a->family < b->family); /* its place in the queue here */
+}
+
+static int rank_order(const void *x, const void *y, void *stock)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    const struct lot *lots = ((const struct stock *)stock)->lots;
+    if (lots[a].value != lots[b].value)
+        return lots[a].value > lots[b].value ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+void stock_rank(struct stock *s)
+{
+    for (uint32_t i = 0; i < s->family_count; i++)
+        qsort_r(s->order + s->families[i].first, s->families[i].count, sizeof(*s->order), rank_order,
+                s);
+}
+
+static void set_families(struct building *b)
+{
+    struct stock *s = b->s;
+    struct intern known;
+    intern_init(&known, b->a);
+    s->families = ARENA_ARRAY(b->a, struct family, s->lot_count);
+    s->order = ARENA_ARRAY(b->a, uint32_t, s->lot_count);
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        struct lot *l = &s->lots[i];
+        const amount *requests = classes_requests(&b->w->classes, l->class_id);
+        struct words words;
+        words_init(&words, b->a);
+        words_put(&words, l->suit);
+        for (uint32_t c = 0; c < s->column_count; c++)
+            words_put64(&words, (uint64_t)requests[s->columns[c]]);
+        l->family = intern_put(&known, &words, NULL);
+        s->families[l->family].count++;
+        s->families[l->family].suit = l->suit;
+        s->families[l->family].size = l->size;
+    }
+    s->family_count = known.count;
+    for (uint32_t i = 1; i < s->family_count; i++)
+        s->families[i].first = s->families[i - 1].first + s->families[i - 1].count;
+    uint32_t *next = ARENA_ARRAY(b->a, uint32_t, s->family_count);
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        s->order[s->families[s->lots[i].family].first + next[s->lots[i].family]++] = i;
 }
 
 static void finish_lots(struct building *b)
@@ -318,16 +362,12 @@ static void finish_lots(struct building *b)
                 break;
             }
     s->columns = columns;
-    uint32_t *suit = ARENA_ARRAY(b->a, uint32_t, b->w->classes.count);
     for (uint32_t i = 0; i < s->lot_count; i++) {
-        struct lot *l = &s->lots[i];
-        l->size = in_columns(s, b->a, classes_requests(&b->w->classes, l->class_id));
-        suit[l->class_id] = l->suit;
-        l->suit = i;
+        s->lots[i].size = in_columns(s, b->a, classes_requests(&b->w->classes, s->lots[i].class_id));
+        s->lots[i].family = i;
     }
     qsort(s->lots, s->lot_count, sizeof(*s->lots), lot_order);
-    for (uint32_t i = 0; i < s->lot_count; i++)
-        s->lots[i].suit = suit[s->lots[i].class_id];
+    set_families(b);
 }
 
 /* Cheapest first, and the roomiest of those that cost the same. */

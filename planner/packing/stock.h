@@ -18,11 +18,18 @@ struct lot {
     uint32_t class_id;
     const uint32_t *pods; /* the trial's numbers, in the queue's order */
     uint32_t count, next; /* pods before `next` have a place */
-    uint32_t suit;
+    uint32_t suit, family;
     uint64_t caps;      /* groups that limit how many of it are on a node */
     const double *size; /* by column of the stock */
     double value;       /* of one pod; 0: no product takes it */
     double paid;        /* for pods that were put on machines, by their values, summed up */
+};
+
+/* Lots of one size and suit. What fits is asked once for all of them, and the most valuable goes first. */
+struct family {
+    uint32_t first, count; /* its lots, in the stock's order */
+    uint32_t suit;
+    const double *size;
 };
 
 struct product {
@@ -37,8 +44,11 @@ struct stock {
     struct trial *trial; /* while it is built */
     const struct world *world;
     bool ignore_preferences;
-    struct lot *lots; /* most valuable first */
+    struct lot *lots;
     uint32_t lot_count;
+    struct family *families;
+    uint32_t family_count;
+    uint32_t *order; /* lots by family, see stock_rank */
     struct product *products; /* dearest first; none that another one makes needless */
     uint32_t product_count;
     uint32_t column_count;
@@ -56,6 +66,9 @@ struct stock_source {
 /* Takes its memory from `a`. False when there is nothing to buy for any of them. The same stock whatever the order of the input. */
 bool stock_build(struct stock *s, struct arena *a, struct trial *t,
                  const struct stock_source *from);
+
+/* Orders the lots of each family by value, after values have changed. */
+void stock_rank(struct stock *s);
 
 /* The attempts of a class, in the order of trying. */
 static inline const struct attempt *stock_attempts(const struct stock *s, uint32_t class_id,
