@@ -110,6 +110,9 @@ bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *sch
 void *schema_pack(const struct schema *schema, const void *object, size_t header,
                   const struct symtab *from, struct symtab *to, size_t *size_out);
 
+/* A deep copy in the arena; its symbols stay those of the object's table. */
+void *schema_copy(struct arena *a, const struct schema *schema, const void *object);
+
 /* Of the whole content, wherever it lies in memory: equal content of one table of symbols has equal
  * digests, other content has another one but once in 2^64. */
 uint64_t schema_digest(const struct schema *schema, const void *object);

@@ -144,14 +144,15 @@ static void pack_fields(struct packer *p, const struct schema *schema, const cha
     }
 }
 
+/* `a` NULL: a block of malloc. */
 static void *pack(struct packer p, const struct schema *schema, const void *object, bool relative,
-                  size_t *size_out)
+                  struct arena *a, size_t *size_out)
 {
     size_t header = p.structs;
     take(&p, schema->size);
     pack_fields(&p, schema, object, NULL);
     size_t size = p.structs + p.texts;
-    p.block = mem_new(size);
+    p.block = a != NULL ? arena_alloc(a, size) : mem_new(size);
     p.base = relative ? 0 : (uintptr_t)p.block;
     p.texts = p.structs;
     p.structs = header;
@@ -169,16 +170,22 @@ void *schema_pack(const struct schema *schema, const void *object, size_t header
     size_t size;
     assert(header % 8 == 0);
     struct packer p = {.structs = header, .from = from, .to = to};
-    void *block = pack(p, schema, object, false, &size);
+    void *block = pack(p, schema, object, false, NULL, &size);
     if (size_out != NULL)
         *size_out = size;
     return block;
 }
 
+void *schema_copy(struct arena *a, const struct schema *schema, const void *object)
+{
+    size_t size;
+    return pack((struct packer){0}, schema, object, false, a, &size);
+}
+
 uint64_t schema_digest(const struct schema *schema, const void *object)
 {
     size_t size;
-    char *block = pack((struct packer){0}, schema, object, true, &size);
+    char *block = pack((struct packer){0}, schema, object, true, NULL, &size);
     uint64_t digest = span_hash((struct span){block, size});
     free(block);
     return digest;

@@ -7,6 +7,7 @@
 #define PLANNER_COLUMNS_H
 
 #include "planner/buffers.h"
+#include "planner/part.h"
 #include "planner/supply/option.h"
 #include "planner/supply/overlays.h"
 #include "planner/world.h"
@@ -45,8 +46,20 @@ struct row_index {
     uint32_t mask;
 };
 
+/* The memory of a world that was built is PART_GROUND alone. One that was made by delta has parts of its
+ * own for what changed and shares the others (delta.c). */
+enum world_part {
+    PART_GROUND,
+    PART_SHAPES, /* classes */
+    PART_ROWS,   /* nodes, requested, left, ports, and lists of the rows that changed */
+    PART_PODS,   /* waiting, its index, members */
+    PART_COUNTS, /* numbers of topology groups */
+    PART_COUNT,
+};
+
 struct world {
-    struct arena arena;
+    struct part *parts[PART_COUNT];
+    struct arena *arena; /* PART_GROUND's; allocated from only while building */
     struct symtab *syms; /* a reference; written only while building */
     struct world_options settings;
     struct label_rules rules;
@@ -79,8 +92,6 @@ struct world {
     struct row_ports *ports;
     struct volume_numbers *shared; /* by row: volumes of several pods that it has attached; or NULL */
     struct row_index by_node, by_claim; /* only rows that have one */
-    const struct pod **bound;  /* by row */
-    uint32_t *bound_class;
 
     struct waiting_pod *waiting;
     uint32_t waiting_count;
@@ -90,6 +101,10 @@ struct world {
     uint32_t budget_count;
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
     uint32_t unbound_mask;
+    uint32_t *members;  /* by class: pods that stand, wait, or are a DaemonSet's */
+    const bool *asked;  /* by label key: profiles show it */
+    uint32_t asked_limit;
+    uint64_t *changed;  /* rows whose lists are in PART_ROWS; NULL: none */
 };
 
 struct sym_pairs world_row_labels(const struct world_node *n);
@@ -116,9 +131,20 @@ bool world_blocks(const struct world *w, const struct pod *p);
 /* The waiting pod with this uid that is not bound, or NULL. */
 const struct waiting_pod *world_unbound(const struct world *w, struct span uid);
 
+/* Pending: it is to be placed. */
+bool world_pod_waits(const struct world *w, const struct pod *p);
+int world_pod_order(const struct pod *a, const struct pod *b); /* by namespace and name */
+
+/* What follows from the pods on a row: `requested`, but for volumes, and `ports`; then `left`. */
+void world_row_sum(struct world *w, struct arena *a, uint32_t row);
+void world_row_left(struct world *w, uint32_t row);
+void world_index_waiting(struct world *w, struct arena *a);
+
 /* Steps of world_build, each in a file of its own: rows before the pods that stand on them, profiles
  * when every class is known, topology_finish last. */
 void world_build_rows(struct world *w, const struct world_input *in);
+void world_build_standing(struct world *w, const struct world_input *in,
+                          const int32_t *row_of_sym); /* row + 1 */
 void world_build_profiles(struct world *w);
 
 #endif

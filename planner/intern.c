@@ -44,6 +44,19 @@ void intern_init(struct intern *i, struct arena *a)
     i->slots = ARENA_ARRAY(a, uint32_t, i->slot_count);
 }
 
+void intern_copy(struct intern *i, struct arena *a)
+{
+    uint32_t *slots = ARENA_ARRAY(a, uint32_t, i->slot_count);
+    struct intern_item *items = ARENA_ARRAY(a, struct intern_item, (size_t)i->count + 1);
+    memcpy(slots, i->slots, i->slot_count * sizeof(*slots));
+    if (i->count != 0)
+        memcpy(items, i->items, i->count * sizeof(*items));
+    i->arena = a;
+    i->slots = slots;
+    i->items = items;
+    i->capacity = i->count + 1;
+}
+
 /* The slot of the content, or the free one where it belongs. */
 static uint32_t intern_slot(const struct intern *i, const struct words *w, uint64_t hash)
 {

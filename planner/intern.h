@@ -36,6 +36,9 @@ void words_put64(struct words *w, uint64_t word);
 void requirements_words(struct words *w, const struct requirements *r);
 
 void intern_init(struct intern *i, struct arena *a);
+/* Goes on in another arena, with tables of its own: what is put from now on the old one does not see. The
+ * words stay where they are. */
+void intern_copy(struct intern *i, struct arena *a);
 /* *new_out may be NULL. */
 uint32_t intern_put(struct intern *i, const struct words *w, bool *new_out);
 int32_t intern_find(const struct intern *i, const struct words *w); /* -1: unknown */

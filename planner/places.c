@@ -237,7 +237,7 @@ static void rebuild_claim(struct rebuild *r, const struct world_node *n)
         if (!parse_shape(item, &planned))
             continue;
         for (uint32_t i = 0; i < n->pod_count && planned.count != 0; i++)
-            planned.count -= pod_shape_hash(w->bound[n->first_pod + i], w->syms) == planned.shape;
+            planned.count -= pod_shape_hash(n->pods[i], w->syms) == planned.shape;
         for (uint32_t i = first_of_shape(r, planned.shape);
              planned.count != 0 && i < r->pod_count && r->pods[i].shape == planned.shape; i++) {
             struct unplaced *u = &r->pods[i];

@@ -130,9 +130,9 @@ static int row_order(const void *a, const void *b)
 
 static void collect_rows(struct world *w, const struct world_input *in)
 {
-    struct claim_index claims = claim_index_of(&w->arena, in);
-    bool *used = ARENA_ARRAY(&w->arena, bool, in->claim_count); /* by place in by_node */
-    w->nodes = ARENA_ARRAY(&w->arena, struct world_node, in->node_count + in->claim_count);
+    struct claim_index claims = claim_index_of(w->arena, in);
+    bool *used = ARENA_ARRAY(w->arena, bool, in->claim_count); /* by place in by_node */
+    w->nodes = ARENA_ARRAY(w->arena, struct world_node, in->node_count + in->claim_count);
     for (size_t i = 0; i < in->node_count; i++) {
         sym name = sym_intern(w->syms, in->nodes[i]->meta.name);
         const struct node_claim *claim = claim_of(&claims, in->nodes[i], name);
@@ -175,10 +175,10 @@ static void overlay_vector(const struct world *w, amount *vector, struct resourc
 
 static const struct requirements *launch_requirements(struct world *w, const struct node_claim *c)
 {
-    struct requirements *r = ARENA_NEW(&w->arena, struct requirements);
-    *r = requirements_of(&w->arena, w->syms, c->requirements);
-    struct requirements labels = requirements_of_labels(&w->arena, w->syms, c->meta.labels);
-    requirements_add_all(&w->arena, r, &labels, w->syms);
+    struct requirements *r = ARENA_NEW(w->arena, struct requirements);
+    *r = requirements_of(w->arena, w->syms, c->requirements);
+    struct requirements labels = requirements_of_labels(w->arena, w->syms, c->meta.labels);
+    requirements_add_all(w->arena, r, &labels, w->syms);
     return r;
 }
 
@@ -306,8 +306,8 @@ static void index_rows(struct world *w)
     uint32_t size = 16;
     while (size < w->node_count * 2)
         size *= 2;
-    w->by_node = (struct row_index){ARENA_ARRAY(&w->arena, struct row_slot, size), size - 1};
-    w->by_claim = (struct row_index){ARENA_ARRAY(&w->arena, struct row_slot, size), size - 1};
+    w->by_node = (struct row_index){ARENA_ARRAY(w->arena, struct row_slot, size), size - 1};
+    w->by_claim = (struct row_index){ARENA_ARRAY(w->arena, struct row_slot, size), size - 1};
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
         if (n->node != NULL)
@@ -321,13 +321,13 @@ void world_build_rows(struct world *w, const struct world_input *in)
 {
     collect_rows(w, in);
     size_t cells = (size_t)w->node_count * w->column_count;
-    w->allocatable = ARENA_ARRAY(&w->arena, amount, cells);
-    w->capacity = ARENA_ARRAY(&w->arena, amount, cells);
-    w->requested = ARENA_ARRAY(&w->arena, amount, cells);
-    w->expected = ARENA_ARRAY(&w->arena, amount, cells);
-    w->left = ARENA_ARRAY(&w->arena, amount, cells);
-    w->ports = ARENA_ARRAY(&w->arena, struct row_ports, w->node_count);
-    w->profile_of = ARENA_ARRAY(&w->arena, uint32_t, w->node_count);
+    w->allocatable = ARENA_ARRAY(w->arena, amount, cells);
+    w->capacity = ARENA_ARRAY(w->arena, amount, cells);
+    w->requested = ARENA_ARRAY(w->arena, amount, cells);
+    w->expected = ARENA_ARRAY(w->arena, amount, cells);
+    w->left = ARENA_ARRAY(w->arena, amount, cells);
+    w->ports = ARENA_ARRAY(w->arena, struct row_ports, w->node_count);
+    w->profile_of = ARENA_ARRAY(w->arena, uint32_t, w->node_count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         fill_room(w, row);
         const struct instance_type *it = row_type(w, &w->nodes[row]);
@@ -344,7 +344,7 @@ static struct taints row_taints(struct world *w, const struct world_node *n)
 {
     struct taints from = speaks_claim(n) ? n->claim->taints : n->node->taints;
     bool cordoned = n->node != NULL && n->node->unschedulable;
-    struct taint *kept = ARENA_ARRAY(&w->arena, struct taint, (size_t)from.count + 1);
+    struct taint *kept = ARENA_ARRAY(w->arena, struct taint, (size_t)from.count + 1);
     uint32_t count = 0;
     bool rebooting = n->claim != NULL && conditions_true(n->claim->conditions, SPAN("Rebooting"));
     bool coming = n->claim != NULL && (!is_initialized(n) || rebooting);
@@ -368,7 +368,7 @@ static struct taints row_taints(struct world *w, const struct world_node *n)
 /* Keys that some signature asks for; nobody sees the others. */
 static bool *asked_keys(struct world *w, uint32_t limit)
 {
-    bool *asked = ARENA_ARRAY(&w->arena, bool, limit);
+    bool *asked = ARENA_ARRAY(w->arena, bool, limit);
     for (uint32_t s = 0; s < w->classes.signature_count; s++) {
         const struct requirements *r = &w->classes.signatures[s].requirements;
         for (uint32_t i = 0; i < r->count; i++)
@@ -395,20 +395,20 @@ static struct requirements row_requirements(struct world *w, const struct world_
         has_host |= key == SYM_HOSTNAME && labels.items[i].value != SYM_EMPTY;
         if (key >= limit || !asked[key])
             continue;
-        struct requirement r = requirement_in(&w->arena, w->syms, key, labels.items[i].value);
-        requirements_add(&w->arena, &seen, &r, w->syms);
+        struct requirement r = requirement_in(w->arena, w->syms, key, labels.items[i].value);
+        requirements_add(w->arena, &seen, &r, w->syms);
     }
     if (asked[SYM_HOSTNAME] && !has_host) {
-        struct requirement r = requirement_in(&w->arena, w->syms, SYM_HOSTNAME,
+        struct requirement r = requirement_in(w->arena, w->syms, SYM_HOSTNAME,
                                               sym_intern(w->syms, n->name));
-        requirements_add(&w->arena, &seen, &r, w->syms);
+        requirements_add(w->arena, &seen, &r, w->syms);
     }
     if (n->stage == NODE_LAUNCHING) { /* its zone may be any of a few until it is launched */
         const struct requirements *r = launch_requirements(w, n->claim);
         for (uint32_t i = 0; i < r->count; i++)
             if (r->items[i].key < limit && asked[r->items[i].key] &&
                 requirements_get(&seen, r->items[i].key) == NULL)
-                requirements_add(&w->arena, &seen, &r->items[i], w->syms);
+                requirements_add(w->arena, &seen, &r->items[i], w->syms);
     }
     return seen;
 }
@@ -448,39 +448,40 @@ static void row_expected(struct world *w, uint32_t row, const amount *daemons)
     amount *expected = w->expected + at;
     memcpy(expected, daemons, w->column_count * sizeof(amount));
     for (uint32_t i = 0; i < n->pod_count; i++) {
-        uint32_t id = w->bound_class[n->first_pod + i];
+        uint32_t id = n->pod_classes[i];
         if (!w->classes.items[id].daemon)
             continue;
         const amount *there = classes_requests(&w->classes, id);
         for (uint32_t c = 0; c < w->column_count; c++)
             expected[c] -= there[c];
     }
-    for (uint32_t c = 0; c < w->column_count; c++) {
+    for (uint32_t c = 0; c < w->column_count; c++)
         if (expected[c] < 0) /* a DaemonSet pod that nobody expected makes no room */
             expected[c] = 0;
-        w->left[at + c] = w->allocatable[at + c] - w->requested[at + c] - expected[c];
-    }
+    world_row_left(w, row);
 }
 
 void world_build_profiles(struct world *w)
 {
     uint32_t limit = symtab_limit(w->syms), capacity = 0; /* once: others add to the table meanwhile */
     bool *asked = asked_keys(w, limit);
+    w->asked = asked;
+    w->asked_limit = limit;
     struct intern known;
-    intern_init(&known, &w->arena);
+    intern_init(&known, w->arena);
     for (uint32_t row = 0; row < w->node_count; row++) {
         struct profile p = {row_requirements(w, &w->nodes[row], asked, limit),
                             row_taints(w, &w->nodes[row])};
         struct words words;
-        words_init(&words, &w->arena);
+        words_init(&words, w->arena);
         profile_words(&words, &p);
         bool is_new;
         w->profile_of[row] = intern_put(&known, &words, &is_new);
         if (is_new)
-            ARENA_PUSH(&w->arena, w->profiles, w->profile_count, capacity, p);
+            ARENA_PUSH(w->arena, w->profiles, w->profile_count, capacity, p);
     }
     amount *daemons =
-        ARENA_ARRAY(&w->arena, amount, (size_t)w->profile_count * w->column_count);
+        ARENA_ARRAY(w->arena, amount, (size_t)w->profile_count * w->column_count);
     for (uint32_t p = 0; p < w->profile_count; p++)
         profile_daemons(w, p, daemons + (size_t)p * w->column_count);
     for (uint32_t row = 0; row < w->node_count; row++)

@@ -15,7 +15,7 @@ static void add_columns(struct world *w, struct resources r)
         for (uint32_t c = 0; c < w->column_count && !known; c++)
             known = w->columns[c] == name;
         if (!known)
-            ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity, name);
+            ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity, name);
     }
 }
 
@@ -35,7 +35,7 @@ static void build_columns(struct world *w, const struct world_input *in)
 {
     static const sym fixed[] = {SYM_CPU, SYM_MEMORY, SYM_EPHEMERAL_STORAGE, SYM_PODS};
     for (uint32_t i = 0; i < COUNT_OF(fixed); i++)
-        ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity, fixed[i]);
+        ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity, fixed[i]);
     for (size_t i = 0; i < in->pod_count; i++)
         add_columns(w, in->pods[i]->requests);
     for (size_t i = 0; i < in->daemon_set_count; i++)
@@ -45,7 +45,7 @@ static void build_columns(struct world *w, const struct world_input *in)
     sort_columns(w, (uint32_t)COUNT_OF(fixed));
     w->resource_count = w->column_count;
     for (uint32_t i = 0; i < w->volumes.driver_count; i++)
-        ARENA_PUSH(&w->arena, w->columns, w->column_count, w->column_capacity,
+        ARENA_PUSH(w->arena, w->columns, w->column_count, w->column_capacity,
                    w->volumes.drivers[i]);
 }
 
@@ -72,7 +72,7 @@ static struct live_daemons find_live_daemons(struct world *w, const struct world
     for (size_t i = 0; i < in->pod_count && in->daemon_set_count != 0; i++) {
         const struct pod *p = in->pods[i];
         if (daemon_owner(p) != NULL && !pod_is_terminal(p) && p->meta.deleted == 0)
-            ARENA_PUSH(&w->arena, l.items, l.count, l.capacity, p);
+            ARENA_PUSH(w->arena, l.items, l.count, l.capacity, p);
     }
     return l;
 }
@@ -98,11 +98,11 @@ static const struct pod *daemon_pod(struct world *w, const struct live_daemons *
     const struct pod *live = live_daemon(l, d);
     if (live == NULL)
         return &d->template;
-    struct pod *p = ARENA_NEW(&w->arena, struct pod);
+    struct pod *p = ARENA_NEW(w->arena, struct pod);
     *p = *live;
     p->meta.owners.count = 0; /* what a node will get is not there yet */
     if (d->template.affinity != NULL && d->template.affinity->has_required_node) {
-        struct affinity *a = ARENA_NEW(&w->arena, struct affinity);
+        struct affinity *a = ARENA_NEW(w->arena, struct affinity);
         if (live->affinity != NULL)
             *a = *live->affinity;
         a->has_required_node = true;
@@ -115,7 +115,7 @@ static const struct pod *daemon_pod(struct world *w, const struct live_daemons *
 static void build_daemons(struct world *w, const struct world_input *in)
 {
     struct live_daemons live = find_live_daemons(w, in);
-    w->daemons = ARENA_ARRAY(&w->arena, uint32_t, in->daemon_set_count);
+    w->daemons = ARENA_ARRAY(w->arena, uint32_t, in->daemon_set_count);
     for (size_t i = 0; i < in->daemon_set_count; i++) {
         const struct pod *p = daemon_pod(w, &live, in->daemon_sets[i]);
         if (p->resource_claims == 0)
@@ -149,95 +149,17 @@ bool world_blocks(const struct world *w, const struct pod *p)
     return matching > 1 || blocking;
 }
 
-static bool pod_waits(const struct world *w, const struct pod *p)
+bool world_pod_waits(const struct world *w, const struct pod *p)
 {
     if (p->node != SYM_NONE || p->meta.deleted != 0 || p->gated)
         return false;
     return pod_is_pending(p) || (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
 }
 
-static void stand_on(struct world *w, uint32_t row, uint32_t slot, const struct pod *p)
-{
-    uint32_t id = classes_put(&w->classes, p);
-    w->bound[slot] = p;
-    w->bound_class[slot] = id;
-    const amount *requests = classes_requests(&w->classes, id);
-    amount *requested = w->requested + (size_t)row * w->column_count;
-    for (uint32_t c = 0; c < w->column_count; c++)
-        requested[c] = amount_add(requested[c], requests[c]);
-    struct row_ports *ports = &w->ports[row];
-    for (uint32_t i = 0; i < p->ports.count; i++)
-        ARENA_PUSH(&w->arena, ports->items, ports->count, ports->capacity, p->ports.items[i]);
-}
-
-static int pod_order(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
-static bool pods_in_order(const struct pod *const *pods, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        if (pod_order(&pods[i - 1], &pods[i]) > 0)
-            return false;
-    return true;
-}
-
-/* A volume that several pods of the node use is attached once. */
-static void attach(struct world *w, uint32_t row)
-{
-    const struct world_node *n = &w->nodes[row];
-    struct volume_uses uses = volumes_in_use(&w->volumes, w->bound + n->first_pod, n->pod_count);
-    amount *requested = w->requested + (size_t)row * w->column_count;
-    for (uint32_t c = w->resource_count; c < w->column_count; c++)
-        requested[c] = 0;
-    for (uint32_t i = 0; i < uses.count; i++) {
-        const struct volume_use *u = &uses.items[i];
-        for (uint32_t c = w->resource_count; c < w->column_count; c++)
-            if (w->columns[c] == u->driver)
-                requested[c] = (amount)u->own + u->shared_count;
-        struct volume_numbers *shared = w->shared != NULL ? &w->shared[row] : NULL;
-        for (uint32_t k = 0; shared != NULL && k < u->shared_count; k++)
-            ARENA_PUSH(&w->arena, shared->items, shared->count, shared->capacity, u->shared[k]);
-    }
-}
-
-/* Bound pods stand together by row, by name within one, so that equal input gives an equal world. */
-static void build_bound(struct world *w, const struct world_input *in, const int32_t *row_of_sym)
-{
-    uint32_t total = 0;
-    for (uint32_t row = 0; row < w->node_count; row++) {
-        w->nodes[row].first_pod = total;
-        total += w->nodes[row].pod_count;
-        w->nodes[row].pod_count = 0;
-    }
-    if (w->volumes.shared_count != 0)
-        w->shared = ARENA_ARRAY(&w->arena, struct volume_numbers, w->node_count);
-    w->bound = ARENA_ARRAY(&w->arena, const struct pod *, total);
-    w->bound_class = ARENA_ARRAY(&w->arena, uint32_t, total);
-    for (size_t i = 0; i < in->pod_count; i++) {
-        const struct pod *p = in->pods[i];
-        int32_t row = p->node == SYM_NONE || pod_is_terminal(p) ? -1 : row_of_sym[p->node] - 1;
-        if (row >= 0)
-            w->bound[w->nodes[row].first_pod + w->nodes[row].pod_count++] = p;
-    }
-    for (uint32_t row = 0; row < w->node_count; row++) {
-        struct world_node *n = &w->nodes[row];
-        if (!pods_in_order(w->bound + n->first_pod, n->pod_count))
-            qsort(w->bound + n->first_pod, n->pod_count, sizeof(*w->bound), pod_order);
-        for (uint32_t i = 0; i < n->pod_count; i++)
-            stand_on(w, row, n->first_pod + i, w->bound[n->first_pod + i]);
-        if (w->column_count != w->resource_count)
-            attach(w, row);
-    }
-}
-
 static void keep_budgets(struct world *w, const struct world_input *in)
 {
     w->budget_count = (uint32_t)in->budget_count;
-    w->budgets = ARENA_ARRAY(&w->arena, const struct disruption_budget *, in->budget_count);
+    w->budgets = ARENA_ARRAY(w->arena, const struct disruption_budget *, in->budget_count);
     for (size_t i = 0; i < in->budget_count; i++)
         w->budgets[i] = in->budgets[i];
 }
@@ -245,26 +167,20 @@ static void keep_budgets(struct world *w, const struct world_input *in)
 static void build_pods(struct world *w, const struct world_input *in)
 {
     keep_budgets(w, in);
-    int32_t *row_of_sym = ARENA_ARRAY(&w->arena, int32_t, symtab_limit(w->syms)); /* row + 1 */
+    int32_t *row_of_sym = ARENA_ARRAY(w->arena, int32_t, symtab_limit(w->syms)); /* row + 1 */
     for (uint32_t row = 0; row < w->node_count; row++)
         if (w->nodes[row].name_sym != SYM_NONE)
             row_of_sym[w->nodes[row].name_sym] = (int32_t)row + 1;
-    w->waiting = ARENA_ARRAY(&w->arena, struct waiting_pod, in->pod_count);
-    for (size_t i = 0; i < in->pod_count; i++) {
-        const struct pod *p = in->pods[i];
-        if (p->node == SYM_NONE || pod_is_terminal(p) || row_of_sym[p->node] == 0)
-            continue;
-        w->nodes[row_of_sym[p->node] - 1].pod_count++;
-    }
-    build_bound(w, in, row_of_sym);
+    w->waiting = ARENA_ARRAY(w->arena, struct waiting_pod, in->pod_count);
+    world_build_standing(w, in, row_of_sym);
     for (size_t i = 0; i < in->pod_count; i++) {
         const struct pod *p = in->pods[i];
         int32_t row = p->node == SYM_NONE ? -1 : row_of_sym[p->node] - 1;
         bool leaves = row >= 0 && w->nodes[row].leaving && pod_is_reschedulable(p);
         if (p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 &&
             !pod_is_terminal(p))
-            ARENA_PUSH(&w->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
-        if (!leaves && !pod_waits(w, p))
+            ARENA_PUSH(w->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
+        if (!leaves && !world_pod_waits(w, p))
             continue;
         if (p->node == SYM_NONE && pod_is_terminal(p))
             continue;
@@ -274,12 +190,12 @@ static void build_pods(struct world *w, const struct world_input *in)
     }
 }
 
-static void index_waiting(struct world *w)
+void world_index_waiting(struct world *w, struct arena *a)
 {
     w->unbound_mask = 15;
     while (w->unbound_mask / 2 < w->waiting_count)
         w->unbound_mask = w->unbound_mask * 2 + 1;
-    w->unbound_slots = ARENA_ARRAY(&w->arena, uint32_t, (size_t)w->unbound_mask + 1);
+    w->unbound_slots = ARENA_ARRAY(a, uint32_t, (size_t)w->unbound_mask + 1);
     for (uint32_t i = 0; i < w->waiting_count; i++) {
         if (w->waiting[i].bound)
             continue;
@@ -301,6 +217,18 @@ const struct waiting_pod *world_unbound(const struct world *w, struct span uid)
     return NULL;
 }
 
+static void count_members(struct world *w)
+{
+    w->members = ARENA_ARRAY(w->arena, uint32_t, w->classes.count);
+    for (uint32_t row = 0; row < w->node_count; row++)
+        for (uint32_t i = 0; i < w->nodes[row].pod_count; i++)
+            w->members[w->nodes[row].pod_classes[i]]++;
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        w->members[w->waiting[i].class_id]++;
+    for (uint32_t i = 0; i < w->daemon_count; i++)
+        w->members[w->daemons[i]]++;
+}
+
 /* --- options --- */
 
 static int pool_name_order(const void *a, const void *b)
@@ -312,7 +240,7 @@ static int pool_name_order(const void *a, const void *b)
 static void build_pools(struct world *w, const struct world_input *in)
 {
     w->pool_count = (uint32_t)in->pool_count;
-    w->pools = ARENA_ARRAY(&w->arena, const struct node_pool *, in->pool_count);
+    w->pools = ARENA_ARRAY(w->arena, const struct node_pool *, in->pool_count);
     for (size_t i = 0; i < in->pool_count; i++)
         w->pools[i] = in->pools[i];
     if (w->pool_count != 0)
@@ -321,14 +249,14 @@ static void build_pools(struct world *w, const struct world_input *in)
 
 static void build_options(struct world *w)
 {
-    const struct node_pool **ready = ARENA_ARRAY(&w->arena, const struct node_pool *, w->pool_count);
+    const struct node_pool **ready = ARENA_ARRAY(w->arena, const struct node_pool *, w->pool_count);
     for (uint32_t i = 0; i < w->pool_count; i++)
         if (node_pool_ready(w->pools[i], w->settings.ready_when_unstated))
             ready[w->option_count++] = w->pools[i];
     if (w->option_count != 0)
         qsort(ready, w->option_count, sizeof(*ready), option_order);
-    w->options = ARENA_ARRAY(&w->arena, struct option, w->option_count);
-    amount *used = ARENA_ARRAY(&w->arena, amount, w->column_count);
+    w->options = ARENA_ARRAY(w->arena, struct option, w->option_count);
+    amount *used = ARENA_ARRAY(w->arena, amount, w->column_count);
     for (uint32_t i = 0; i < w->option_count; i++) {
         struct option *o = &w->options[i];
         option_build(o, w, ready[i]);
@@ -351,7 +279,7 @@ static void overlay(struct world *w, const struct world_input *in)
 {
     w->overlaid.catalogue = in->catalogue;
     if (w->settings.node_overlay && in->catalogue != NULL)
-        w->overlaid = overlays_apply(&w->arena, w->syms, in->catalogue, in->overlays,
+        w->overlaid = overlays_apply(w->arena, w->syms, in->catalogue, in->overlays,
                                      in->overlay_count, w->pools, w->pool_count);
 }
 
@@ -360,9 +288,9 @@ static void add_buffers(struct world *w, struct world_input *in)
 {
     if (!w->settings.capacity_buffer)
         return;
-    w->buffers = buffers_resolve(&w->arena, w->syms, in);
+    w->buffers = buffers_resolve(w->arena, w->syms, in);
     size_t count = in->pod_count + w->buffers.count;
-    const struct pod **pods = ARENA_ARRAY(&w->arena, const struct pod *, count);
+    const struct pod **pods = ARENA_ARRAY(w->arena, const struct pod *, count);
     for (size_t i = 0; i < count; i++)
         pods[i] = i < in->pod_count ? in->pods[i] : w->buffers.pods[i - in->pod_count];
     in->pods = pods;
@@ -385,18 +313,19 @@ struct world *world_build(const struct world_input *given)
     const struct world_input *in = &with_buffers;
     static const struct span domain = SPAN_INIT("karpenter.sh");
     struct world *w = mem_new(sizeof(*w));
-    arena_init(&w->arena, 64 << 10);
+    w->parts[PART_GROUND] = part_new(64 << 10, NULL);
+    w->arena = &w->parts[PART_GROUND]->arena;
     w->syms = symtab_ref(in->syms);
     w->settings = *in->options;
     w->rules = (struct label_rules){.domains = &domain, .domain_count = 1};
     if (in->catalogue != NULL)
         w->rules = catalogue_rules(in->catalogue);
     add_buffers(w, &with_buffers);
-    volumes_init(&w->volumes, &w->arena, in);
+    volumes_init(&w->volumes, w->arena, in);
     build_columns(w, in);
-    default_spread_init(&w->spread, &w->arena, in, w->settings.default_spread);
-    topology_init(&w->topology, &w->arena, w->syms, in, &w->spread);
-    classes_init(&w->classes, &(struct classes){.arena = &w->arena, .syms = w->syms,
+    default_spread_init(&w->spread, w->arena, in, w->settings.default_spread);
+    topology_init(&w->topology, w->arena, w->syms, in, &w->spread);
+    classes_init(&w->classes, &(struct classes){.arena = w->arena, .syms = w->syms,
                                                 .columns = w->columns,
                                                 .column_count = w->column_count,
                                                 .resource_count = w->resource_count,
@@ -405,16 +334,17 @@ struct world *world_build(const struct world_input *given)
                                                 .split = &w->split});
     build_pools(w, in);
     overlay(w, in);
-    types_build(&w->types, &w->arena, w->syms, &w->classes, w->overlaid.catalogue,
+    types_build(&w->types, w->arena, w->syms, &w->classes, w->overlaid.catalogue,
                 w->settings.reserved_capacity);
     world_build_rows(w, in);
     split_build(&w->split, w, in);
     build_pods(w, in);
-    index_waiting(w);
+    world_index_waiting(w, w->arena);
     build_daemons(w, in);
     build_options(w);
     world_build_profiles(w);
     topology_finish(&w->topology, w);
+    count_members(w);
     return w;
 }
 
@@ -423,7 +353,8 @@ void world_free(struct world *w)
     if (w == NULL)
         return;
     symtab_unref(w->syms);
-    arena_release(&w->arena);
+    for (size_t i = 0; i < PART_COUNT; i++)
+        part_leave(w->parts[i]);
     free(w);
 }
 
@@ -477,7 +408,7 @@ int32_t world_find_claim(const struct world *w, struct span claim_name)
 
 const struct pod *const *world_node_pods(const struct world *w, uint32_t row)
 {
-    return w->bound + w->nodes[row].first_pod;
+    return w->nodes[row].pods;
 }
 
 int32_t world_class_of(const struct world *w, const struct pod *p)

@@ -67,7 +67,29 @@ struct world_input {
 bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count);
 
 struct world *world_build(const struct world_input *in);
-void world_free(struct world *w);
+void world_free(struct world *w); /* NULL is fine */
+
+/* Pods that came and went. One that changed, or was bound, went as it was and came as it is. */
+struct world_change {
+    const struct pod *const *gone; /* the very objects that the world was made of */
+    const struct pod *const *come;
+    size_t gone_count, come_count;
+};
+
+/* The world after the change, in the time of the change (and of a copy of the columns that it touches)
+ * instead of that of the cluster; or NULL: build it anew. It plans exactly as a world that was built of the
+ * same objects.
+ *
+ * What only a build can take in: any other kind of object; pods of DaemonSets, pods with volumes, pods on a
+ * node that is leaving; a pod of a new shape that states rules about other pods, asks for a resource or a
+ * node label that nobody asked for before, or is in a new namespace while there are such rules; the last pod
+ * of a shape with rules, or of one that asks for an extended resource; default spreads, capacity buffers.
+ * And from time to time, when too many new shapes have come.
+ *
+ * The two worlds share memory: each may be freed first, by any thread. The objects that are gone are needed
+ * by the older world alone; of the others, and of what else the first of them was built from, each world
+ * needs what it would need if it had been built. */
+struct world *world_delta(const struct world *w, const struct world_change *change);
 
 enum node_stage {
     NODE_UNMANAGED,   /* no NodeClaim */
@@ -87,7 +109,9 @@ struct world_node {
     bool leaving;           /* spec plan-contract 1; its capacity is not used */
     int32_t pool;           /* index of its pool, -1: none */
     double price;           /* of its offering, NAN when unknown */
-    uint32_t first_pod, pod_count; /* pods bound and not terminal, DaemonSet pods included */
+    const struct pod *const *pods; /* bound and not terminal, DaemonSet pods included; by name */
+    const uint32_t *pod_classes;   /* theirs */
+    uint32_t pod_count;
 };
 
 uint32_t world_node_count(const struct world *w);

@@ -49,7 +49,7 @@ static uint32_t movable(const struct world *w, uint32_t row)
     const struct world_node *n = &w->nodes[row];
     uint32_t count = 0;
     for (uint32_t i = 0; i < n->pod_count; i++)
-        count += pod_is_reschedulable(w->bound[n->first_pod + i]);
+        count += pod_is_reschedulable(n->pods[i]);
     return count;
 }
 
@@ -82,7 +82,7 @@ void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explana
     add_room(&l, row);
     if (n->pod_count != 0)
         lines_addf(&l, "stand there", "%u: %.*s", n->pod_count,
-                   SPAN_ARG(lines_pods(p, w->bound + n->first_pod, n->pod_count)));
+                   SPAN_ARG(lines_pods(p, n->pods, n->pod_count)));
     if (planned != NULL)
         lines_addf(&l, "planned there", "%u: %.*s", planned->pod_count,
                    SPAN_ARG(lines_pods(p, planned->pods, planned->pod_count)));

@@ -226,8 +226,8 @@ static const struct pod *keeper(const struct group_question *q, uint32_t group)
     const struct world *w = q->p->world;
     for (uint32_t row = 0; row < w->node_count; row++)
         for (uint32_t i = 0; i < w->nodes[row].pod_count; i++)
-            if (keeps_off(w, w->bound_class[w->nodes[row].first_pod + i], group))
-                return w->bound[w->nodes[row].first_pod + i];
+            if (keeps_off(w, w->nodes[row].pod_classes[i], group))
+                return w->nodes[row].pods[i];
     for (uint32_t i = 0; i < q->t->step_count; i++)
         if (q->t->steps[i].kind <= TRIAL_OPENED && keeps_off(w, q->t->steps[i].class_id, group))
             return trial_pod(q->t, q->t->steps[i].pod)->pod;

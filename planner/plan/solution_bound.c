@@ -38,9 +38,9 @@ struct asked {
 /* --- what is asked --- */
 
 /* Pods that go when their node goes are no demand, but take room on it while it stays. */
-static bool moves(const struct world *w, uint32_t bound)
+static bool moves(const struct world *w, const struct world_node *n, uint32_t i)
 {
-    return !w->classes.items[w->bound_class[bound]].daemon && !pod_is_static(w->bound[bound]);
+    return !w->classes.items[n->pod_classes[i]].daemon && !pod_is_static(n->pods[i]);
 }
 
 /* All ways to state what the class asks for: with preferences as they are relaxed, and without. */
@@ -67,8 +67,9 @@ static void count_pods(struct asked *q)
     q->pods = ARENA_ARRAY(q->a, uint64_t, w->classes.count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++)
-            q->pods[w->bound_class[i]] += !trial_is_gone(q->t, row) && !is_kept(n) && moves(w, i);
+        for (uint32_t i = 0; i < n->pod_count; i++)
+            q->pods[n->pod_classes[i]] +=
+                !trial_is_gone(q->t, row) && !is_kept(n) && moves(w, n, i);
     }
     for (uint32_t i = 0; i < q->t->step_count; i++) {
         enum trial_kind kind = q->t->steps[i].kind;
@@ -313,9 +314,9 @@ static uint64_t row_suits(struct asked *q, uint32_t row)
     }
     uint64_t all = *suits;
     const struct world_node *n = &w->nodes[row];
-    for (uint32_t i = n->first_pod; !is_kept(n) && i < n->first_pod + n->pod_count; i++)
-        if (moves(w, i))
-            all |= UINT64_C(1) << q->suit[w->bound_class[i]];
+    for (uint32_t i = 0; !is_kept(n) && i < n->pod_count; i++)
+        if (moves(w, n, i))
+            all |= UINT64_C(1) << q->suit[n->pod_classes[i]];
     return all;
 }
 
@@ -328,9 +329,9 @@ static amount *row_room(struct asked *q, uint32_t row)
     amount *room = widened(q, world_vector(w, w->left, row), 0);
     for (uint32_t c = 0; c < w->resource_count; c++)
         room[c] = room[c] > 0 ? room[c] : 0;
-    for (uint32_t i = n->first_pod; !is_kept(n) && i < n->first_pod + n->pod_count; i++)
-        if (moves(w, i)) {
-            const amount *more = q->size[w->bound_class[i]];
+    for (uint32_t i = 0; !is_kept(n) && i < n->pod_count; i++)
+        if (moves(w, n, i)) {
+            const amount *more = q->size[n->pod_classes[i]];
             for (uint32_t c = 0; c < q->columns; c++)
                 room[c] = amount_add(room[c], more[c]);
         }

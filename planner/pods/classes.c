@@ -1,6 +1,7 @@
 /* Only a shape never seen before is looked at in detail. */
 #include "planner/pods/classes.h"
 
+#include "base/decode.h"
 #include "planner/pods/shape.h"
 
 void classes_init(struct classes *c, const struct classes *init)
@@ -11,6 +12,36 @@ void classes_init(struct classes *c, const struct classes *init)
     intern_init(&c->stated, c->arena);
     intern_init(&c->set_ids, c->arena);
 }
+
+#define COPY(a_, items_, count_, capacity_)                                                        \
+    do {                                                                                           \
+        void *copy_ = arena_array((a_), (size_t)(count_) + 1, sizeof(*(items_)));                  \
+        if ((count_) != 0)                                                                         \
+            memcpy(copy_, (items_), (count_) * sizeof(*(items_)));                                 \
+        (items_) = copy_;                                                                          \
+        (capacity_) = (count_) + 1;                                                                \
+    } while (0)
+
+void classes_copy(struct classes *c, struct arena *a)
+{
+    amount *requests = ARENA_ARRAY(a, amount, ((size_t)c->count + 1) * c->column_count);
+    if (c->count != 0)
+        memcpy(requests, c->requests, (size_t)c->count * c->column_count * sizeof(amount));
+    c->requests = requests;
+    c->requests_capacity = c->count + 1;
+    COPY(a, c->class_of_shape, c->shapes.count, c->shape_capacity);
+    COPY(a, c->items, c->count, c->capacity);
+    COPY(a, c->attempts, c->attempt_count, c->attempt_capacity);
+    COPY(a, c->signatures, c->signature_count, c->signature_capacity);
+    COPY(a, c->sets, c->set_count, c->set_capacity);
+    intern_copy(&c->shapes, a);
+    intern_copy(&c->merged, a);
+    intern_copy(&c->stated, a);
+    intern_copy(&c->set_ids, a);
+    c->arena = a;
+}
+
+#undef COPY
 
 int32_t classes_column(const struct classes *c, sym resource)
 {
@@ -244,7 +275,7 @@ static void shape_seen(const struct classes *c, struct shape *s, const struct po
 
 static uint32_t put(struct classes *c, const struct pod *p, const struct splitting *split)
 {
-    struct pod room, *kept = NULL;
+    struct pod room;
     const struct pod *stated = stated_pod(c, p, &room);
     struct volume_need need = volumes_of(c->volumes, p);
     struct shape s = {.texts = NULL};
@@ -258,12 +289,8 @@ static uint32_t put(struct classes *c, const struct pod *p, const struct splitti
     bool is_new;
     uint32_t shape = intern_put(&c->shapes, &s.words, &is_new);
     if (is_new) {
-        if (stated != p) {
-            kept = ARENA_NEW(c->arena, struct pod);
-            *kept = *stated;
-            stated = kept;
-        }
-        uint32_t id = classes_new(c, stated, &need, split), count = shape;
+        const struct pod *kept = schema_copy(c->arena, &pod_schema, stated);
+        uint32_t id = classes_new(c, kept, &need, split), count = shape;
         ARENA_PUSH(c->arena, c->class_of_shape, count, c->shape_capacity, id);
     }
     return c->class_of_shape[shape];
@@ -288,9 +315,7 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
     struct splitting split = splitting_of(c, seat);
     if (split.surplus != 0)
         split.keeps = put(c, p, &(struct splitting){.side = seat->side, .owner = seat->owner});
-    uint32_t id = put(c, p, &split);
-    c->items[id].pods++;
-    return id;
+    return put(c, p, &split);
 }
 
 int32_t classes_find(const struct classes *c, const struct pod *p)

@@ -46,7 +46,6 @@ struct pod_class {
     uint32_t first_attempt, attempt_count; /* preferences first */
     uint32_t first_strict, strict_count;   /* without preferences: --preference-policy Ignore, and
                                               what must hold at all */
-    uint32_t pods;                         /* in the world */
     bool devices;           /* has resource claims, which nothing is planned for */
     bool daemon;            /* DaemonSet pods: room held for DaemonSets is theirs */
     struct span invalid;    /* why validation leaves the pod out; absent: valid */
@@ -63,7 +62,7 @@ struct pod_class {
     sym ns;                 /* with topology rules about only */
     struct sym_pairs labels; /* those that some selector asks for */
     struct topology_ties ties;
-    const struct pod *example;
+    const struct pod *example; /* a copy: no pod outlives its class by it */
 };
 
 struct classes {
@@ -99,6 +98,8 @@ struct classes {
 
 /* Of *init, what has no count yet. */
 void classes_init(struct classes *c, const struct classes *init);
+/* Goes on in another arena, with arrays of its own. The old one must stay: what is in them points there. */
+void classes_copy(struct classes *c, struct arena *a);
 uint32_t classes_put(struct classes *c, const struct pod *p);
 int32_t classes_find(const struct classes *c, const struct pod *p); /* -1: shape unknown */
 

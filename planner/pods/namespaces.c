@@ -60,6 +60,11 @@ void namespaces_init(struct namespaces *n, struct arena *a, const struct world_i
         qsort(n->items, n->count, sizeof(*n->items), by_name);
 }
 
+bool namespaces_know(const struct namespaces *n, sym name)
+{
+    return known(n, n->count, name);
+}
+
 struct syms namespaces_matching(const struct namespaces *n, const struct label_selector *s)
 {
     struct syms out = {ARENA_ARRAY(n->arena, sym, n->count), 0};

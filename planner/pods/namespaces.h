@@ -24,6 +24,7 @@ struct namespaces {
  * table. */
 void namespaces_init(struct namespaces *n, struct arena *a, const struct world_input *in);
 
+bool namespaces_know(const struct namespaces *n, sym name);
 /* Names, sorted by id. The empty selector matches all. */
 struct syms namespaces_matching(const struct namespaces *n, const struct label_selector *s);
 /* `n` may be NULL when the term has no namespace selector. Sorted by id, unique. */

@@ -145,9 +145,9 @@ void trial_remove_node(struct trial *t, uint32_t row)
         return;
     touch_row(t, row)->gone = true;
     move_limits(t, row, 1);
-    for (uint32_t i = n->first_pod; i < n->first_pod + n->pod_count; i++) {
-        const struct pod *p = w->bound[i];
-        struct waiting_pod x = {p, moved_class(t, w->bound_class[i]), true, world_blocks(w, p)};
+    for (uint32_t i = 0; i < n->pod_count; i++) {
+        const struct pod *p = n->pods[i];
+        struct waiting_pod x = {p, moved_class(t, n->pod_classes[i]), true, world_blocks(w, p)};
         if (pod_is_reschedulable(p))
             ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
     }

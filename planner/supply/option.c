@@ -27,20 +27,20 @@ bool node_pool_ready(const struct node_pool *p, bool ready_when_unstated)
 
 static void require(struct option *o, struct world *w, sym key, sym value)
 {
-    struct requirement r = requirement_in(&w->arena, w->syms, key, value);
-    requirements_add(&w->arena, &o->requirements, &r, w->syms);
+    struct requirement r = requirement_in(w->arena, w->syms, key, value);
+    requirements_add(w->arena, &o->requirements, &r, w->syms);
 }
 
 static void option_template(struct option *o, struct world *w)
 {
     const struct node_pool *p = o->pool;
-    sym class_label = sym_intern(w->syms, node_class_label(&w->arena, &p->node_class));
+    sym class_label = sym_intern(w->syms, node_class_label(w->arena, &p->node_class));
     sym class_name = sym_intern(w->syms, p->node_class.name);
     sym pool_name = sym_intern(w->syms, p->meta.name);
 
-    o->requirements = requirements_of(&w->arena, w->syms, p->requirements);
-    struct requirements labels = requirements_of_labels(&w->arena, w->syms, p->labels);
-    requirements_add_all(&w->arena, &o->requirements, &labels, w->syms);
+    o->requirements = requirements_of(w->arena, w->syms, p->requirements);
+    struct requirements labels = requirements_of_labels(w->arena, w->syms, p->labels);
+    requirements_add_all(w->arena, &o->requirements, &labels, w->syms);
     require(o, w, SYM_NODEPOOL, pool_name);
     require(o, w, class_label, class_name);
     require(o, w, SYM_REGISTERED, SYM_TRUE);
@@ -51,11 +51,11 @@ static void option_template(struct option *o, struct world *w)
         struct least_values x = {o->requirements.items[i].key,
                                  (uint32_t)o->requirements.items[i].min_values};
         if (o->requirements.items[i].min_values > 0)
-            ARENA_PUSH(&w->arena, least, o->least_count, capacity, x);
+            ARENA_PUSH(w->arena, least, o->least_count, capacity, x);
     }
     o->least = least;
 
-    struct sym_pair *items = ARENA_ARRAY(&w->arena, struct sym_pair, (size_t)p->labels.count + 2);
+    struct sym_pair *items = ARENA_ARRAY(w->arena, struct sym_pair, (size_t)p->labels.count + 2);
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->labels.count; i++)
         if (p->labels.items[i].key != SYM_NODEPOOL && p->labels.items[i].key != class_label)
@@ -78,7 +78,7 @@ static void daemon_types(const struct option *o, const struct world *w, uint32_t
     const struct types *t = &w->types;
     memset(set_out, 0, t->words * sizeof(*set_out));
     const struct pod_class *k = &w->classes.items[class_id];
-    uint64_t *term = ARENA_ARRAY((struct arena *)&w->arena, uint64_t, t->words);
+    uint64_t *term = ARENA_ARRAY((struct arena *)w->arena, uint64_t, t->words);
     for (uint32_t i = 0; i < k->strict_count; i++) {
         const struct attempt *try = &w->classes.attempts[k->first_strict + i];
         const struct signature *s = &w->classes.signatures[try->signature];
@@ -110,7 +110,7 @@ static void add_ports(struct arena *a, struct host_ports *into, struct host_port
 static void option_daemons(struct option *o, struct world *w)
 {
     const struct types *t = &w->types;
-    struct arena *a = &w->arena;
+    struct arena *a = w->arena;
     uint64_t *sets = ARENA_ARRAY(a, uint64_t, (size_t)w->daemon_count * t->words);
     for (uint32_t d = 0; d < w->daemon_count; d++)
         daemon_types(o, w, w->daemons[d], sets + (size_t)d * t->words);
@@ -147,8 +147,8 @@ static void option_room(struct option *o, struct world *w)
 {
     const struct types *t = &w->types;
     size_t columns = w->column_count;
-    o->room = ARENA_ARRAY(&w->arena, amount, t->first_group[t->count] * columns);
-    o->several = ARENA_ARRAY(&w->arena, uint64_t, t->words);
+    o->room = ARENA_ARRAY(w->arena, amount, t->first_group[t->count] * columns);
+    o->several = ARENA_ARRAY(w->arena, uint64_t, t->words);
     for (BITS_EACH(type, o->types, t->words)) {
         const amount *overhead = o->daemons[o->daemon_of[type]].overhead;
         bool usable = false;
@@ -167,7 +167,7 @@ static void option_room(struct option *o, struct world *w)
         if (t->first_group[type + 1] - t->first_group[type] > 1)
             bits_add(o->several, type);
     }
-    o->by_room = room_build(&w->arena, o->types, t->words, t->first_group, o->room, w->column_count);
+    o->by_room = room_build(w->arena, o->types, t->words, t->first_group, o->room, w->column_count);
 }
 
 static bool type_offered(const struct instance_type *it, struct span pool)
@@ -183,8 +183,8 @@ void option_build(struct option *o, struct world *w, const struct node_pool *poo
     const struct types *t = &w->types;
     *o = (struct option){.pool = pool};
     option_template(o, w);
-    o->types = ARENA_ARRAY(&w->arena, uint64_t, t->words);
-    o->kinds = ARENA_ARRAY(&w->arena, uint64_t, t->kind_words);
+    o->types = ARENA_ARRAY(w->arena, uint64_t, t->words);
+    o->kinds = ARENA_ARRAY(w->arena, uint64_t, t->kind_words);
     for (uint32_t i = 0; i < t->count; i++)
         if (type_offered(types_at(t, i), pool->meta.name))
             bits_add(o->types, i);
@@ -198,13 +198,13 @@ void option_build(struct option *o, struct world *w, const struct node_pool *poo
 
 void option_budget(struct option *o, const struct world *w, const amount *used, amount nodes)
 {
-    o->budget = ARENA_ARRAY((struct arena *)&w->arena, amount, w->column_count);
+    o->budget = ARENA_ARRAY((struct arena *)w->arena, amount, w->column_count);
     for (uint32_t c = 0; c < w->column_count; c++)
         o->budget[c] = INT64_MAX;
     o->nodes_left = INT64_MAX;
     o->limited = o->pool->limits.count != 0;
     if (o->limited) {
-        struct arena *a = (struct arena *)&w->arena;
+        struct arena *a = (struct arena *)w->arena;
         uint32_t *itself = ARENA_ARRAY(a, uint32_t, (size_t)w->types.count + 1);
         for (uint32_t i = 0; i <= w->types.count; i++)
             itself[i] = i;

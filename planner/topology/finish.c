@@ -21,7 +21,7 @@ static void add_domain(struct world *w, struct topology_key *k, sym value, uint3
 {
     if (value >= k->limit) {
         uint32_t limit = symtab_limit(w->syms) > value ? symtab_limit(w->syms) : value + 1;
-        uint32_t *bigger = ARENA_ARRAY(&w->arena, uint32_t, limit);
+        uint32_t *bigger = ARENA_ARRAY(w->arena, uint32_t, limit);
         if (k->limit != 0)
             memcpy(bigger, k->index, k->limit * sizeof(uint32_t));
         k->index = bigger;
@@ -29,7 +29,7 @@ static void add_domain(struct world *w, struct topology_key *k, sym value, uint3
     }
     if (k->index[value] != 0)
         return;
-    ARENA_PUSH(&w->arena, k->domains, k->count, *capacity, value);
+    ARENA_PUSH(w->arena, k->domains, k->count, *capacity, value);
     k->index[value] = k->count;
 }
 
@@ -60,7 +60,7 @@ static sym row_value(struct world *w, uint32_t row, sym key, bool *open_out)
             return labels.items[i].value;
     if (w->nodes[row].stage != NODE_LAUNCHING)
         return SYM_NONE;
-    struct requirements r = requirements_of(&w->arena, w->syms, w->nodes[row].claim->requirements);
+    struct requirements r = requirements_of(w->arena, w->syms, w->nodes[row].claim->requirements);
     const struct requirement *asked = requirements_get(&r, key);
     if (asked != NULL && !asked->complement && asked->count == 1)
         return asked->values[0];
@@ -70,7 +70,7 @@ static sym row_value(struct world *w, uint32_t row, sym key, bool *open_out)
 
 static void sort_domains(struct world *w, struct topology_key *k)
 {
-    struct domain *sorted = ARENA_ARRAY(&w->arena, struct domain, k->count);
+    struct domain *sorted = ARENA_ARRAY(w->arena, struct domain, k->count);
     for (uint32_t d = 0; d < k->count; d++)
         sorted[d] = (struct domain){sym_text(w->syms, k->domains[d]), k->domains[d]};
     if (k->count != 0)
@@ -126,8 +126,8 @@ static bool is_flat(const struct world *w, const struct topology_key *k)
 static void finish_key(struct world *w, struct topology_key *k)
 {
     uint32_t capacity = 0;
-    sym *values = ARENA_ARRAY(&w->arena, sym, w->node_count);
-    k->of_row = ARENA_ARRAY(&w->arena, int32_t, w->node_count);
+    sym *values = ARENA_ARRAY(w->arena, sym, w->node_count);
+    k->of_row = ARENA_ARRAY(w->arena, int32_t, w->node_count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         bool open = false;
         values[row] = row_value(w, row, k->key, &open);
@@ -212,23 +212,24 @@ struct watch_index {
     uint32_t *group_of, *group_next; /* groups by watch, + 1 */
 };
 
-static struct watch_index index_watches(struct world *w)
+static struct watch_index *index_watches(struct world *w)
 {
     struct topology *t = &w->topology;
-    struct watch_index x = {.limit = symtab_limit(w->syms)};
-    x.first = ARENA_ARRAY(t->arena, uint32_t, x.limit);
-    x.next = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
+    struct watch_index *x = ARENA_NEW(t->arena, struct watch_index);
+    x->limit = symtab_limit(w->syms);
+    x->first = ARENA_ARRAY(t->arena, uint32_t, x->limit);
+    x->next = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
     for (uint32_t i = t->watch_count; i-- > 0;) {
         const struct sym_pairs labels = t->watches[i].selector.match_labels;
-        uint32_t *list = labels.count != 0 ? &x.first[labels.items[0].value] : &x.general;
-        x.next[i] = *list;
+        uint32_t *list = labels.count != 0 ? &x->first[labels.items[0].value] : &x->general;
+        x->next[i] = *list;
         *list = i + 1;
     }
-    x.group_of = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
-    x.group_next = ARENA_ARRAY(t->arena, uint32_t, t->group_count);
+    x->group_of = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
+    x->group_next = ARENA_ARRAY(t->arena, uint32_t, t->group_count);
     for (uint32_t i = t->group_count; i-- > 0;) {
-        x.group_next[i] = x.group_of[t->groups[i].watch];
-        x.group_of[t->groups[i].watch] = i + 1;
+        x->group_next[i] = x->group_of[t->groups[i].watch];
+        x->group_of[t->groups[i].watch] = i + 1;
     }
     return x;
 }
@@ -238,16 +239,16 @@ struct group_list {
     uint32_t count, capacity;
 };
 
-static void watched_by(struct world *w, const struct watch_index *x, uint32_t from,
+static void watched_by(const struct topology *t, struct arena *a, uint32_t from,
                        const struct pod_class *k, struct group_list *counted, struct group_list *off)
 {
-    struct topology *t = &w->topology;
+    const struct watch_index *x = t->index;
     for (uint32_t i = from; i != 0; i = x->next[i - 1]) {
         if (!topology_watched(&t->watches[i - 1], k))
             continue;
         for (uint32_t g = x->group_of[i - 1]; g != 0; g = x->group_next[g - 1]) {
             struct group_list *list = t->groups[g - 1].inverse ? off : counted;
-            ARENA_PUSH(t->arena, list->items, list->count, list->capacity, g - 1);
+            ARENA_PUSH(a, list->items, list->count, list->capacity, g - 1);
         }
     }
 }
@@ -270,13 +271,14 @@ static void sort_unique(struct group_list *list)
     list->count = n;
 }
 
-static void finish_ties(struct world *w, const struct watch_index *x, struct pod_class *k)
+static void finish_ties(const struct topology *t, struct arena *a, struct pod_class *k)
 {
+    const struct watch_index *x = t->index;
     struct group_list counted = {0}, off = {0};
-    watched_by(w, x, x->general, k, &counted, &off);
+    watched_by(t, a, x->general, k, &counted, &off);
     for (uint32_t i = 0; i < k->labels.count; i++)
         if (k->labels.items[i].value < x->limit)
-            watched_by(w, x, x->first[k->labels.items[i].value], k, &counted, &off);
+            watched_by(t, a, x->first[k->labels.items[i].value], k, &counted, &off);
     sort_unique(&counted);
     sort_unique(&off);
     k->ties.counted_by = counted.items;
@@ -294,20 +296,20 @@ static void add_keys(const struct topology *t, const uint32_t *groups, uint32_t 
 }
 
 /* Keys other than hostname in which a pod of the class, tried so, must have one definite domain. */
-static void finish_attempt(struct world *w, const struct pod_class *k, struct attempt *try)
+static void finish_attempt(const struct topology *t, struct arena *a, const struct pod_class *k,
+                           struct attempt *try)
 {
-    struct topology *t = &w->topology;
     uint32_t words = bits_words(t->key_count), count = 0;
-    uint64_t *keys = ARENA_ARRAY(t->arena, uint64_t, words);
+    uint64_t *keys = ARENA_ARRAY(a, uint64_t, words);
     add_keys(t, try->groups, try->group_count, keys);
     add_keys(t, k->ties.counted_by, k->ties.counted_by_count, keys);
     add_keys(t, k->ties.kept_off_by, k->ties.kept_off_by_count, keys);
     add_keys(t, k->ties.keeps_off, k->ties.keeps_off_count, keys);
-    uint32_t *list = ARENA_ARRAY(t->arena, uint32_t, bits_count(keys, words));
+    uint32_t *list = ARENA_ARRAY(a, uint32_t, bits_count(keys, words));
     for (BITS_EACH(key, keys, words)) { /* by name: numbers go by the order of the input */
         uint32_t at = count++;
-        struct span name = sym_text(w->syms, t->keys[key].key);
-        for (; at > 0 && span_cmp(name, sym_text(w->syms, t->keys[list[at - 1]].key)) < 0; at--)
+        struct span name = sym_text(t->syms, t->keys[key].key);
+        for (; at > 0 && span_cmp(name, sym_text(t->syms, t->keys[list[at - 1]].key)) < 0; at--)
             list[at] = list[at - 1];
         list[at] = key;
     }
@@ -319,28 +321,56 @@ static void finish_attempt(struct world *w, const struct pod_class *k, struct at
                     k->ties.keeps_off_count != 0;
 }
 
+void topology_tie(struct world *w, struct arena *a, struct pod_class *k)
+{
+    const struct topology *t = &w->topology;
+    if (t->index == NULL)
+        return;
+    finish_ties(t, a, k);
+    for (uint32_t i = 0; i < k->attempt_count; i++)
+        finish_attempt(t, a, k, &w->classes.attempts[k->first_attempt + i]);
+    for (uint32_t i = 0; i < k->strict_count; i++)
+        finish_attempt(t, a, k, &w->classes.attempts[k->first_strict + i]);
+}
+
 /* --- the numbers of bound pods --- */
 
-static void count_group(struct world *w, uint32_t group, uint32_t row)
+static void move_group(struct world *w, uint32_t group, uint32_t row, int by)
 {
     struct topology_group *g = &w->topology.groups[group];
     const struct topology_key *k = &w->topology.keys[g->key];
-    if (g->key == 0) {
-        pairs_add(&w->topology.hosts, group, row, 1);
-        g->total++;
-    } else if (k->of_row[row] >= 0) {
-        g->counts[k->of_row[row]]++;
-        g->total++;
-    }
+    if (g->key != 0 && k->of_row[row] < 0)
+        return;
+    if (g->key == 0)
+        pairs_add(&w->topology.hosts, group, row, by);
+    else
+        g->counts[k->of_row[row]] += (uint32_t)by;
+    g->total += (uint32_t)by;
 }
 
-static void count_pod(struct world *w, const struct pod_class *k, uint32_t row)
+void topology_move(struct world *w, const struct pod_class *k, uint32_t row, int by)
 {
     for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
         if (topology_counts_row(w, &w->topology.groups[k->ties.counted_by[i]], row))
-            count_group(w, k->ties.counted_by[i], row);
+            move_group(w, k->ties.counted_by[i], row, by);
     for (uint32_t i = 0; i < k->ties.keeps_off_count; i++)
-        count_group(w, k->ties.keeps_off[i], row);
+        move_group(w, k->ties.keeps_off[i], row, by);
+}
+
+void topology_copy_counts(struct world *w, struct arena *a)
+{
+    struct topology *t = &w->topology;
+    struct topology_group *groups = ARENA_ARRAY(a, struct topology_group, t->group_count);
+    for (uint32_t i = 0; i < t->group_count; i++) {
+        groups[i] = t->groups[i];
+        if (groups[i].counts == NULL)
+            continue;
+        uint32_t count = t->keys[groups[i].key].count;
+        groups[i].counts = ARENA_ARRAY(a, uint32_t, count);
+        memcpy(groups[i].counts, t->groups[i].counts, count * sizeof(uint32_t));
+    }
+    t->groups = groups;
+    pairs_copy(&t->hosts, a);
 }
 
 void topology_finish(struct topology *t, struct world *w)
@@ -353,20 +383,13 @@ void topology_finish(struct topology *t, struct world *w)
     }
     for (uint32_t i = 0; i < t->group_count; i++)
         finish_group(w, &t->groups[i]);
-    struct watch_index x = index_watches(w);
+    t->index = index_watches(w);
     for (uint32_t i = 0; i < w->classes.count; i++)
-        finish_ties(w, &x, &w->classes.items[i]);
-    for (uint32_t i = 0; i < w->classes.count; i++) {
-        struct pod_class *k = &w->classes.items[i];
-        for (uint32_t a = 0; a < k->attempt_count; a++)
-            finish_attempt(w, k, &w->classes.attempts[k->first_attempt + a]);
-        for (uint32_t a = 0; a < k->strict_count; a++)
-            finish_attempt(w, k, &w->classes.attempts[k->first_strict + a]);
-    }
+        topology_tie(w, t->arena, &w->classes.items[i]);
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
         for (uint32_t i = 0; i < n->pod_count; i++)
-            if (w->bound[n->first_pod + i]->meta.deleted == 0)
-                count_pod(w, &w->classes.items[w->bound_class[n->first_pod + i]], row);
+            if (n->pods[i]->meta.deleted == 0)
+                topology_move(w, &w->classes.items[n->pod_classes[i]], row, 1);
     }
 }

@@ -73,6 +73,14 @@ void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
         namespaces_init(&t->namespaces, a, in);
 }
 
+bool topology_rules(const struct pod *p)
+{
+    const struct affinity *a = p->affinity;
+    return p->spreads.count != 0 ||
+           (a != NULL && (a->required_pod.count | a->required_anti.count |
+                          a->preferred_pod.count | a->preferred_anti.count) != 0);
+}
+
 bool topology_sees(const struct topology *t, sym label_key)
 {
     return label_key < t->visible_limit && t->visible[label_key];

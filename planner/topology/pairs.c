@@ -6,6 +6,14 @@ void pairs_init(struct pairs *p, struct arena *a)
     p->slots = ARENA_ARRAY(a, struct pair_slot, p->mask + 1);
 }
 
+void pairs_copy(struct pairs *p, struct arena *a)
+{
+    struct pair_slot *slots = ARENA_ARRAY(a, struct pair_slot, (size_t)p->mask + 1);
+    memcpy(slots, p->slots, ((size_t)p->mask + 1) * sizeof(*slots));
+    p->arena = a;
+    p->slots = slots;
+}
+
 static struct pair_slot *slot_of(const struct pairs *p, uint64_t key)
 {
     uint32_t at = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & p->mask;

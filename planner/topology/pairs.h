@@ -16,6 +16,7 @@ struct pairs {
 };
 
 void pairs_init(struct pairs *p, struct arena *a);
+void pairs_copy(struct pairs *p, struct arena *a); /* goes on in another arena */
 int32_t pairs_get(const struct pairs *p, uint32_t group, uint32_t target);
 void pairs_add(struct pairs *p, uint32_t group, uint32_t target, int32_t by);
 

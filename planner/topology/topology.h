@@ -91,12 +91,16 @@ struct topology {
     bool *visible;        /* label keys, by sym below visible_limit, that some selector asks for */
     uint32_t visible_limit;
     bool any;             /* some pod has a rule of this kind */
+    const struct watch_index *index; /* by topology_finish; NULL: no groups */
 };
 
 /* Looks at every pod for the label keys that selectors ask for: to be done before the first put. */
 void topology_init(struct topology *t, struct arena *a, struct symtab *syms,
                    const struct world_input *in, struct default_spread *spread);
 bool topology_sees(const struct topology *t, sym label_key);
+
+/* The pod states rules of this kind. */
+bool topology_rules(const struct pod *p);
 
 /* Groups of a pod. The same rule gives the same number. */
 uint32_t topology_put_spread(struct topology *t, const struct pod *p, const struct spread *s);
@@ -107,6 +111,13 @@ uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct
 
 /* When all classes, options, rows and profiles are there: domains, ties and numbers. */
 void topology_finish(struct topology *t, struct world *w);
+
+/* The same for a class that comes later and has no group of its own. */
+void topology_tie(struct world *w, struct arena *a, struct pod_class *k);
+/* Numbers of its own, in the arena, for those that moves change. */
+void topology_copy_counts(struct world *w, struct arena *a);
+/* A bound pod of the class comes (by 1) or goes (by -1). */
+void topology_move(struct world *w, const struct pod_class *k, uint32_t row, int by);
 
 /* Whether pods of the class count for the watch. */
 bool topology_watched(const struct topology_watch *watch, const struct pod_class *k);

@@ -1,0 +1,255 @@
+/* A world made by delta plans exactly as one that was built of the same objects, and shares what did not
+ * change without holding on to it: random clusters whose pods come, are bound, move on and go.
+ *
+ * Every version of a pod is a block of its own, freed with the last world that may look at it: so that the
+ * address sanitizer sees who looks longer. */
+#include "support_random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "base/decode.h"
+#include "planner/columns.h"
+#include "planner/plan/plan_json.h"
+
+struct history { /* of one cluster */
+    struct cluster c;
+    struct draws d;
+    struct pod **pods; /* that are there */
+    size_t count, capacity;
+    struct pod *gone[8], *come[8]; /* of the step being made */
+    size_t gone_count, come_count;
+    struct pod **away; /* templates of pods that may come (again) */
+    size_t away_count;
+    struct world *world;
+    unsigned deltas, builds, serial;
+};
+
+static struct pod *version_of(const struct history *h, const struct pod *p)
+{
+    return schema_pack(&pod_schema, p, 0, h->c.syms, NULL, NULL);
+}
+
+static void history_start(struct history *h, uint64_t seed)
+{
+    struct random_cluster r;
+    *h = (struct history){.d = {.state = seed}};
+    random_cluster_make(&r, &h->d);
+    r.options.default_spread = NULL; /* a build is all there is then */
+    random_cluster_load(&r, 0, &h->c);
+    random_cluster_release(&r);
+    struct cluster_list *list = &h->c.kinds[KIND_POD];
+    h->capacity = list->count * 2 + 200;
+    h->pods = mem_array(h->capacity, sizeof(*h->pods));
+    h->away = mem_array(h->capacity, sizeof(*h->away));
+    for (size_t i = 0; i < list->count; i++)
+        if (draw(&h->d, 3) != 0)
+            h->pods[h->count++] = version_of(h, list->items[i]);
+        else
+            h->away[h->away_count++] = version_of(h, list->items[i]);
+}
+
+static struct world *built(struct history *h)
+{
+    struct world_input in = cluster_input(&h->c);
+    in.pods = (const struct pod *const *)h->pods;
+    in.pod_count = h->count;
+    return world_build(&in);
+}
+
+static void history_end(struct history *h)
+{
+    world_free(h->world);
+    for (size_t i = 0; i < h->count; i++)
+        free(h->pods[i]);
+    for (size_t i = 0; i < h->away_count; i++)
+        free(h->away[i]);
+    free(h->pods);
+    free(h->away);
+    cluster_release(&h->c);
+}
+
+/* --- what happens --- */
+
+static void come(struct history *h, struct pod *p)
+{
+    h->come[h->come_count++] = p;
+    h->pods[h->count++] = p;
+}
+
+/* Out of those that are there; but not one that came in this very step. */
+static struct pod *take(struct history *h)
+{
+    size_t old = h->count - h->come_count;
+    if (old == 0)
+        return NULL;
+    size_t at = draw(&h->d, (unsigned)old);
+    struct pod *p = h->pods[at];
+    h->pods[at] = h->pods[old - 1];
+    h->pods[old - 1] = h->pods[--h->count];
+    h->gone[h->gone_count++] = p;
+    return p;
+}
+
+static void arrive(struct history *h)
+{
+    if (h->away_count != 0 && h->count < h->capacity)
+        come(h, h->away[--h->away_count]);
+}
+
+static void vary(struct history *h, struct pod *p)
+{
+    if (p->requests.count != 0 && draw(&h->d, 2) != 0)
+        p->requests.items[0].value += 1 + draw(&h->d, 3);
+    if (draw(&h->d, 3) == 0)
+        p->tolerations.count = 0;
+}
+
+/* A further pod of a workload; now and then of a shape of its own. */
+static void scale_up(struct history *h)
+{
+    char text[64];
+    if (h->count == h->come_count || h->count == h->capacity)
+        return;
+    struct pod copy = *h->pods[draw(&h->d, (unsigned)(h->count - h->come_count))];
+    int n = snprintf(text, sizeof(text), "more-%u", h->serial++);
+    copy.meta.name = copy.meta.uid = (struct span){text, (size_t)n};
+    if (draw(&h->d, 3) != 0) {
+        copy.node = SYM_NONE;
+        copy.phase = POD_PENDING;
+        copy.unschedulable = true;
+    }
+    struct pod *p = version_of(h, &copy);
+    if (draw(&h->d, 4) == 0)
+        vary(h, p);
+    come(h, p);
+}
+
+static void leave(struct history *h)
+{
+    struct pod *p = take(h);
+    if (p != NULL && draw(&h->d, 2) != 0 && h->away_count < h->capacity)
+        h->away[h->away_count++] = version_of(h, p);
+}
+
+static void change(struct history *h)
+{
+    const struct cluster_list *nodes = &h->c.kinds[KIND_NODE];
+    struct pod *p = take(h);
+    if (p == NULL)
+        return;
+    struct pod *next = version_of(h, p);
+    switch (draw(&h->d, 4)) {
+    case 0:
+        next->meta.deleted = h->c.plan_options.now;
+        break;
+    case 1:
+        next->phase = POD_SUCCEEDED;
+        break;
+    default: /* the scheduler binds it */
+        if (nodes->count != 0 && next->node == SYM_NONE) {
+            const struct node *n = nodes->items[draw(&h->d, (unsigned)nodes->count)];
+            next->node = sym_intern(h->c.syms, n->meta.name);
+            next->unschedulable = false;
+        }
+    }
+    come(h, next);
+}
+
+static void draw_step(struct history *h)
+{
+    static void (*const happenings[])(struct history *) = {arrive, scale_up, scale_up,
+                                                           leave,  change,   change};
+    h->gone_count = h->come_count = 0;
+    for (unsigned i = 1 + draw(&h->d, 3); i > 0; i--)
+        happenings[draw(&h->d, COUNT_OF(happenings))](h);
+}
+
+/* --- what must hold --- */
+
+static struct buf planned(struct history *h, const struct world *w, enum search_kind search)
+{
+    struct buf b = {0};
+    struct json j = {.out = &b, .indent = 2};
+    struct plan_options options = h->c.plan_options;
+    options.removed_count = 0;
+    options.search = search;
+    struct plan *p = plan_solve(w, &options);
+    plan_json(&j, p, NULL, 0);
+    plan_free(p);
+    return b;
+}
+
+static void expect_same_plans(struct history *h, const struct world *w, uint64_t seed)
+{
+    struct world *whole = built(h);
+    for (int search = SEARCH_CHEAPEST; search <= SEARCH_GREEDY; search++) {
+        struct buf a = planned(h, w, (enum search_kind)search);
+        struct buf b = planned(h, whole, (enum search_kind)search);
+        bool same = span_eq(buf_span(&a), buf_span(&b));
+        if (!same)
+            fprintf(stderr, "by delta:\n%s\nbuilt:\n%s\n", a.ptr, b.ptr); /* cmocka cuts it */
+        buf_release(&a);
+        buf_release(&b);
+        if (!same)
+            fail_msg("seed %llu, delta %u: another plan than that of a world built anew",
+                     (unsigned long long)seed, h->deltas);
+    }
+    world_free(whole);
+}
+
+static void step(struct history *h, uint64_t seed)
+{
+    draw_step(h);
+    struct world_change c = {(const struct pod *const *)h->gone, (const struct pod *const *)h->come,
+                             h->gone_count, h->come_count};
+    struct buf before = planned(h, h->world, SEARCH_GREEDY);
+    struct world *next = world_delta(h->world, &c);
+    struct buf after = planned(h, h->world, SEARCH_GREEDY);
+    assert_true(span_eq(buf_span(&before), buf_span(&after))); /* the old one did not change */
+    buf_release(&before);
+    buf_release(&after);
+    if (next != NULL)
+        h->deltas++;
+    else
+        next = built(h);
+    world_free(h->world);
+    h->world = next;
+    for (size_t i = 0; i < h->gone_count; i++)
+        free(h->gone[i]);
+    expect_same_plans(h, h->world, seed);
+}
+
+static void plans_as_a_world_built_anew(void **state)
+{
+    (void)state;
+    enum { EVERY_DAY = 40, STEPS = 25 };
+    unsigned long long from = 1, to = EVERY_DAY;
+    unsigned deltas = 0;
+    const char *seeds = getenv("STOWAGE_SEEDS");
+    if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
+        fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
+    for (unsigned long long seed = from; seed <= to; seed++) {
+        struct history h;
+        history_start(&h, seed);
+        h.world = built(&h);
+        for (int i = 0; i < STEPS; i++)
+            step(&h, seed);
+        deltas += h.deltas;
+        history_end(&h);
+    }
+    print_message("%u of %llu changes by delta\n", deltas, (to - from + 1) * STEPS);
+    assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(plans_as_a_world_built_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
