@@ -66,6 +66,9 @@ struct world_input {
 /* Sets the list of one kind; false when the world reads none of it. The list is borrowed. */
 bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count);
 
+/* Whether a world made with the options looks at any object of the kind. */
+bool world_reads(const struct world_options *o, enum kind k);
+
 struct world *world_build(const struct world_input *in);
 void world_free(struct world *w); /* NULL is fine */
 

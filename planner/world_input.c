@@ -1,5 +1,5 @@
 /* What a world is made of, by kind. */
-#include "planner/world.h"
+#include "planner/pods/default_spread.h"
 
 bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count)
 {
@@ -31,5 +31,27 @@ bool world_input_take(struct world_input *in, enum kind k, const void *const *it
 #undef TAKE
     default:
         return false;
+    }
+}
+
+bool world_reads(const struct world_options *o, enum kind k)
+{
+    bool spreads = o->default_spread != NULL && o->default_spread->count != 0;
+    struct world_input ignored;
+    switch (k) {
+    case KIND_SERVICE:
+    case KIND_REPLICATION_CONTROLLER:
+        return spreads;
+    case KIND_REPLICA_SET:
+    case KIND_STATEFUL_SET:
+        return spreads || o->capacity_buffer;
+    case KIND_DEPLOYMENT:
+    case KIND_CAPACITY_BUFFER:
+    case KIND_POD_TEMPLATE:
+        return o->capacity_buffer;
+    case KIND_NODE_OVERLAY:
+        return o->node_overlay;
+    default:
+        return world_input_take(&ignored, k, NULL, 0);
     }
 }

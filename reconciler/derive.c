@@ -79,7 +79,7 @@ static void collect(const struct snapshot *s, enum kind k, struct lists *l)
         l->items[k][l->count[k]++] = o;
 }
 
-static struct world *make_world(struct derive *d, const struct shelf *shelf,
+static struct world *build_world(struct derive *d, const struct shelf *shelf,
                                 const struct snapshot *s, struct symtab *symtab)
 {
     static const struct catalogue none;
@@ -99,11 +99,11 @@ static struct world *make_world(struct derive *d, const struct shelf *shelf,
     return world;
 }
 
-static bool same_input(const struct snapshot *a, const struct snapshot *b)
+/* Pods apart, both have the same of what a world is made of. */
+static bool same_ground(const struct derive *d, const struct snapshot *a, const struct snapshot *b)
 {
-    struct world_input ignored;
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (world_input_take(&ignored, k, NULL, 0) && !snapshot_same(a, b, k))
+        if (k != KIND_POD && world_reads(&d->options, k) && !snapshot_same(a, b, k))
             return false;
     return a->syms == b->syms;
 }
@@ -116,17 +116,44 @@ static struct derived **find(struct derive *d, const void *world)
     return at;
 }
 
-/* The one of `previous`, with one more user, when a new one would be the same. */
-static struct derived *shared_with(struct derive *d, const struct snapshot *s,
+/* The one of `previous` when only pods can be different. */
+static struct derived *nearly_same(struct derive *d, const struct snapshot *s,
                                    const struct snapshot *previous, const struct shelf *shelf)
 {
-    if (previous == NULL || previous->derived == NULL || !same_input(s, previous))
+    if (previous == NULL || previous->derived == NULL || !same_ground(d, s, previous))
         return NULL;
     struct derived *x = *find(d, previous->derived);
-    if (x->shelf != shelf)
-        return NULL;
-    x->users++;
-    return x;
+    return x->shelf == shelf ? x : NULL;
+}
+
+/* The pods of `s` that `other` does not have. To be freed. */
+static const struct pod **pods_beside(const struct snapshot *s, const struct snapshot *other,
+                                      size_t *count_out)
+{
+    size_t count = 0, capacity = 64;
+    const struct pod **pods = mem_array(capacity, sizeof(*pods));
+    struct snapshot_iter it = snapshot_each(s, KIND_POD);
+    for (const void *p; (p = snapshot_next_changed(&it, other)) != NULL;) {
+        if (count == capacity)
+            pods = mem_grow(pods, capacity *= 2, sizeof(*pods));
+        pods[count++] = p;
+    }
+    *count_out = count;
+    return pods;
+}
+
+static struct world *next_world(const struct world *before, const struct snapshot *s,
+                                const struct snapshot *previous)
+{
+    struct world_change c;
+    const struct pod **gone = pods_beside(previous, s, &c.gone_count);
+    const struct pod **come = pods_beside(s, previous, &c.come_count);
+    c.gone = gone;
+    c.come = come;
+    struct world *w = world_delta(before, &c);
+    free(gone);
+    free(come);
+    return w;
 }
 
 static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
@@ -137,14 +164,21 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
         return NULL;
     pthread_mutex_lock(&d->lock);
     struct shelf *shelf = shelf_for(d, symtab);
-    struct derived *x = shared_with(d, s, previous, shelf);
-    if (x != NULL)
+    struct derived *x = nearly_same(d, s, previous, shelf);
+    bool same = x != NULL && snapshot_same(s, previous, KIND_POD);
+    if (same) {
+        x->users++;
         shelf_leave(shelf);
+    }
     pthread_mutex_unlock(&d->lock);
-    if (x != NULL)
+    if (same)
         return x->world;
+    /* `previous` keeps its world alive meanwhile. */
+    struct world *world = x != NULL ? next_world(x->world, s, previous) : NULL;
+    if (world == NULL)
+        world = build_world(d, shelf, s, symtab);
     x = mem_new(sizeof(*x));
-    x->world = make_world(d, shelf, s, symtab);
+    x->world = world;
     x->shelf = shelf;
     x->users = 1;
     pthread_mutex_lock(&d->lock);

@@ -246,10 +246,89 @@ static void plans_as_a_world_built_anew(void **state)
     assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
 }
 
+static void one_node(struct history *h)
+{
+    *h = (struct history){.serial = 0};
+    cluster_init(&h->c);
+    cluster_types_c1(&h->c, 50);
+    cluster_add(&h->c, "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}}");
+    cluster_add(&h->c, "{apiVersion: v1, kind: Node, metadata: {name: node-1}, "
+                       "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}");
+    h->world = built(h);
+}
+
+/* A pod comes, stands, and goes again, over and over: what the world takes does not grow. */
+static void memory_comes_back(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 1000 };
+    struct history h;
+    one_node(&h);
+    struct pod plain = {.phase = POD_PENDING, .unschedulable = true};
+    plain.meta.ns = SPAN("default");
+    plain.meta.name = plain.meta.uid = SPAN("visitor");
+    struct pod standing = plain;
+    standing.node = sym_intern(h.c.syms, SPAN("node-1"));
+    const struct pod *a = &plain, *b = &standing;
+    const struct world_change moves[] = {
+        {.come = &a, .come_count = 1},
+        {.gone = &a, .gone_count = 1, .come = &b, .come_count = 1},
+        {.gone = &b, .gone_count = 1},
+    };
+    size_t early = 0, late = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct world *next = world_delta(h.world, &moves[i % 3]);
+        assert_non_null(next);
+        world_free(h.world);
+        h.world = next;
+        size_t bytes = 0;
+        for (size_t part = 0; part < PART_COUNT; part++)
+            bytes += part_bytes(next->parts[part]);
+        if (i < 30)
+            early = bytes > early ? bytes : early;
+        late = bytes;
+    }
+    assert_true(late <= early);
+    history_end(&h);
+}
+
+/* New shapes are taken in until they are a burden; then a build is asked for. */
+static void too_many_shapes_ask_for_a_build(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    size_t ground = part_bytes(h.world->parts[PART_GROUND]);
+    amount cpu = 1;
+    for (;; cpu++) {
+        struct resource request = {.name = SYM_CPU, .value = cpu};
+        char uid[32];
+        struct pod shape = {.phase = POD_PENDING, .unschedulable = true};
+        shape.meta.ns = SPAN("default");
+        shape.meta.name = shape.meta.uid =
+            (struct span){uid, (size_t)snprintf(uid, sizeof(uid), "shape-%d", (int)cpu)};
+        shape.requests = (struct resources){&request, 1};
+        const struct pod *p = &shape;
+        struct world *next = world_delta(h.world, &(struct world_change){.come = &p, .come_count = 1});
+        if (next == NULL)
+            break;
+        struct world *back = world_delta(next, &(struct world_change){.gone = &p, .gone_count = 1});
+        assert_non_null(back);
+        world_free(next);
+        world_free(h.world);
+        h.world = back;
+        assert_true(part_bytes(back->parts[PART_SHAPES]) < ground);
+    }
+    assert_true(cpu > 3);
+    history_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_as_a_world_built_anew),
+        cmocka_unit_test(memory_comes_back),
+        cmocka_unit_test(too_many_shapes_ask_for_a_build),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,41 @@ static void test_other_types_make_another_world(void **state)
     give_back(second);
 }
 
+static void test_pods_change_the_world_they_are_in(void **state)
+{
+    struct fixture *f = *state;
+    static const char bound[] = "{\"nodeName\":\"n\"}";
+    list_all(f);
+    put(f, KIND_NODE, "n", "{}");
+    put(f, KIND_POD, "a", "{}");
+    put(f, KIND_REPLICA_SET, "web", "{}");
+    const struct snapshot *first = publish(f);
+    put(f, KIND_POD, "b", bound);
+    put(f, KIND_REPLICA_SET, "web-2", "{}"); /* no world without default spreads reads it */
+    const struct snapshot *second = publish(f);
+    assert_ptr_not_equal(derive_world(first), derive_world(second));
+    /* By delta: the columns that no pod touches are the same. */
+    assert_ptr_equal(world_allocatable(derive_world(first), 0),
+                     world_allocatable(derive_world(second), 0));
+    assert_int_equal(world_node_at(derive_world(first), 0)->pod_count, 0);
+    assert_int_equal(world_node_at(derive_world(second), 0)->pod_count, 1);
+    give_back(first); /* what the second shares with it stays */
+    put(f, KIND_POD, "a", bound);
+    const struct snapshot *third = publish(f);
+    share_reap(store_share(f->store));
+    assert_int_equal(world_node_at(derive_world(second), 0)->pod_count, 1);
+    assert_int_equal(world_node_at(derive_world(third), 0)->pod_count, 2);
+    assert_true(span_eq(world_node_pods(derive_world(third), 0)[0]->meta.name, SPAN("a")));
+    give_back(second);
+    put(f, KIND_NODE, "m", "{}"); /* not a matter of pods */
+    const struct snapshot *fourth = publish(f);
+    assert_ptr_not_equal(world_allocatable(derive_world(fourth), 0),
+                         world_allocatable(derive_world(third), 0));
+    assert_int_equal(world_node_count(derive_world(fourth)), 2);
+    give_back(third);
+    give_back(fourth);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -152,6 +187,7 @@ int main(void)
         TEST(test_no_world_of_a_part_of_the_cluster),
         TEST(test_what_no_world_reads_makes_none),
         TEST(test_other_types_make_another_world),
+        TEST(test_pods_change_the_world_they_are_in),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
