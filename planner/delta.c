@@ -296,10 +296,19 @@ static enum whereabouts where(const struct world *w, const struct pod *p, uint32
     return p->node == SYM_NONE && !pod_is_terminal(p) && world_pod_waits(w, p) ? WAITS : ELSEWHERE;
 }
 
+/* What a new node is expected to run may follow from it. */
+static bool of_daemon_set(const struct pod *p)
+{
+    for (uint32_t i = 0; i < p->meta.owners.count; i++)
+        if (p->meta.owners.items[i].kind == SYM_KIND_DAEMON_SET)
+            return true;
+    return false;
+}
+
 static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
-    if (p->volumes.count != 0 || pod_is_daemon(p))
+    if (p->volumes.count != 0 || of_daemon_set(p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:
@@ -376,7 +385,7 @@ static bool change_pods(struct delta *d, const struct world_change *c)
 
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
-    if (from->spread.rule_count != 0 || from->buffers.count + from->buffers.fault_count != 0)
+    if (from->spread.rule_count != 0 || from->buffers.count != 0)
         return NULL;
     struct delta d = {.from = from, .w = share(from)};
     arena_init(&d.scratch, 0);

@@ -323,11 +323,51 @@ static void too_many_shapes_ask_for_a_build(void **state)
     history_end(&h);
 }
 
+/* What only a build can take in exactly. */
+static void asks_for_a_build(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    struct spread zone = {.max_skew = 1, .topology_key = SYM_ZONE, .hard = true};
+    struct pod_term host = {.topology_key = SYM_HOSTNAME, .has_selector = true};
+    struct affinity apart = {.required_anti = {&host, 1}};
+    struct resource gpu = {sym_intern(h.c.syms, SPAN("example.com/gpu")), 1};
+    struct sym_pair disk = {sym_intern(h.c.syms, SPAN("disk")), sym_intern(h.c.syms, SPAN("ssd"))};
+    struct pod_volume data = {.claim = SPAN_INIT("data")};
+    struct owner agent = {.kind = SYM_KIND_DAEMON_SET, .name = SPAN("agent"), .controller = true};
+    struct pod plain = {.phase = POD_PENDING, .unschedulable = true};
+    plain.meta.ns = SPAN("default");
+    plain.meta.name = plain.meta.uid = SPAN("p");
+    struct pod pods[6];
+    for (size_t i = 0; i < COUNT_OF(pods); i++)
+        pods[i] = plain;
+    pods[0].spreads = (struct spreads){&zone, 1};
+    pods[1].affinity = &apart;
+    pods[2].requests = (struct resources){&gpu, 1};
+    pods[3].node_selector = (struct sym_pairs){&disk, 1};
+    pods[4].volumes = (struct pod_volumes){&data, 1};
+    pods[5].meta.owners.items = &agent;
+    pods[5].meta.owners.count = 1;
+    const struct pod *p = &plain;
+    struct world_change c = {.come = &p, .come_count = 1};
+    struct world *next = world_delta(h.world, &c);
+    assert_non_null(next);
+    world_free(next);
+    for (size_t i = 0; i < COUNT_OF(pods); i++) {
+        p = &pods[i];
+        if (world_delta(h.world, &c) != NULL)
+            fail_msg("pod %zu was taken in", i);
+    }
+    history_end(&h);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_as_a_world_built_anew),
         cmocka_unit_test(memory_comes_back),
+        cmocka_unit_test(asks_for_a_build),
         cmocka_unit_test(too_many_shapes_ask_for_a_build),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
