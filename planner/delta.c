@@ -28,6 +28,7 @@ static struct world *share(const struct world *from)
     w->classes.topology = &w->topology;
     w->classes.volumes = &w->volumes;
     w->classes.spread = &w->spread;
+    w->classes.split = &w->split;
     return w;
 }
 
@@ -308,7 +309,7 @@ static bool of_daemon_set(const struct pod *p)
 static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
-    if (p->volumes.count != 0 || of_daemon_set(p))
+    if (p->volumes.count != 0 || of_daemon_set(p) || split_concerns(&d->w->split, p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:

@@ -66,11 +66,11 @@ struct world_input {
 /* Sets the list of one kind; false when the world reads none of it. The list is borrowed. */
 bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count);
 
-/* Whether a world made with the options looks at any object of the kind. */
-bool world_reads(const struct world_options *o, enum kind k);
-
 struct world *world_build(const struct world_input *in);
 void world_free(struct world *w); /* NULL is fine */
+
+/* Whether other objects of the kind, and the same pods, could make another world. */
+bool world_reads(const struct world *w, enum kind k);
 
 /* Pods that came and went. One that changed, or was bound, went as it was and came as it is. */
 struct world_change {
@@ -86,7 +86,8 @@ struct world_change {
  * What only a build can take in: any other kind of object; pods of DaemonSets, pods with volumes, pods on a
  * node that is leaving; a pod of a new shape that states rules about other pods, asks for a resource or a
  * node label that nobody asked for before, or is in a new namespace while there are such rules; the last pod
- * of a shape with rules, or of one that asks for an extended resource; default spreads, capacity buffers.
+ * of a shape with rules, or of one that asks for an extended resource; a pod that asks for a split of spot and
+ * on-demand, or is in a namespace where some do; default spreads, capacity buffers.
  * And from time to time, when too many new shapes have come.
  *
  * The two worlds share memory: each may be freed first, by any thread. The objects that are gone are needed

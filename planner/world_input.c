@@ -1,5 +1,5 @@
 /* What a world is made of, by kind. */
-#include "planner/pods/default_spread.h"
+#include "planner/columns.h"
 
 bool world_input_take(struct world_input *in, enum kind k, const void *const *items, size_t count)
 {
@@ -34,17 +34,19 @@ bool world_input_take(struct world_input *in, enum kind k, const void *const *it
     }
 }
 
-bool world_reads(const struct world_options *o, enum kind k)
+bool world_reads(const struct world *w, enum kind k)
 {
-    bool spreads = o->default_spread != NULL && o->default_spread->count != 0;
+    const struct world_options *o = &w->settings;
+    bool spreads = w->spread.rule_count != 0;
     struct world_input ignored;
     switch (k) {
     case KIND_SERVICE:
     case KIND_REPLICATION_CONTROLLER:
         return spreads;
-    case KIND_REPLICA_SET:
     case KIND_STATEFUL_SET:
         return spreads || o->capacity_buffer;
+    case KIND_REPLICA_SET:
+        return spreads || o->capacity_buffer || w->split.owner_count != 0;
     case KIND_DEPLOYMENT:
     case KIND_CAPACITY_BUFFER:
     case KIND_POD_TEMPLATE:

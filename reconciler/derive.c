@@ -99,11 +99,11 @@ static struct world *build_world(struct derive *d, const struct shelf *shelf,
     return world;
 }
 
-/* Pods apart, both have the same of what a world is made of. */
-static bool same_ground(const struct derive *d, const struct snapshot *a, const struct snapshot *b)
+/* Pods apart, b has the same of what the world of a is made of. */
+static bool same_ground(const struct snapshot *a, const struct snapshot *b)
 {
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (k != KIND_POD && world_reads(&d->options, k) && !snapshot_same(a, b, k))
+        if (k != KIND_POD && world_reads(a->derived, k) && !snapshot_same(a, b, k))
             return false;
     return a->syms == b->syms;
 }
@@ -120,7 +120,7 @@ static struct derived **find(struct derive *d, const void *world)
 static struct derived *nearly_same(struct derive *d, const struct snapshot *s,
                                    const struct snapshot *previous, const struct shelf *shelf)
 {
-    if (previous == NULL || previous->derived == NULL || !same_ground(d, s, previous))
+    if (previous == NULL || previous->derived == NULL || !same_ground(previous, s))
         return NULL;
     struct derived *x = *find(d, previous->derived);
     return x->shelf == shelf ? x : NULL;

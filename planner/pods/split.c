@@ -345,7 +345,7 @@ const struct split_seat *split_look_up(const struct split *s, const struct pod *
 
 void split_build(struct split *s, struct world *w, const struct world_input *in)
 {
-    struct building b = {.s = s, .w = w, .arena = &w->arena};
+    struct building b = {.s = s, .w = w, .arena = w->arena};
     size_t first = 0;
     while (first < in->pod_count && !is_annotated(in->pods[first]))
         first++;
@@ -364,6 +364,14 @@ void split_build(struct split *s, struct world *w, const struct world_input *in)
         qsort(s->seats, s->seat_count, sizeof(*s->seats), seat_order);
     settle(&b);
     index_seats(&b);
+}
+
+bool split_concerns(const struct split *s, const struct pod *p)
+{
+    bool near = is_annotated(p);
+    for (uint32_t i = 0; i < s->owner_count && !near; i++)
+        near = span_eq(s->owners[i].ns, p->meta.ns);
+    return near;
 }
 
 /* --- what others ask --- */

@@ -57,6 +57,10 @@ static inline const struct split_seat *split_find(const struct split *s, const s
     return s->owner_count == 0 ? NULL : split_look_up(s, p);
 }
 
+/* The pod may change sides, its own or others', by coming or going: it asks for a split, or is in a namespace
+ * where somebody does. */
+bool split_concerns(const struct split *s, const struct pod *p);
+
 /* "its Deployment web wants 4 of 10 pods on spot (stowage.dev/on-demand-base: 2,
  * stowage.dev/spot-percent: 50)" */
 struct span split_text(struct arena *a, const struct split_owner *o);
