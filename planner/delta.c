@@ -309,7 +309,8 @@ static bool of_daemon_set(const struct pod *p)
 static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
-    if (p->volumes.count != 0 || of_daemon_set(p) || split_concerns(&d->w->split, p))
+    bool nominated = p->node == SYM_NONE && p->nominated_node != SYM_NONE;
+    if (p->volumes.count != 0 || nominated || of_daemon_set(p) || split_concerns(&d->w->split, p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:

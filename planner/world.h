@@ -84,7 +84,7 @@ struct world_change {
  * same objects.
  *
  * What only a build can take in: any other kind of object; pods of DaemonSets, pods with volumes, pods on a
- * node that is leaving; a pod of a new shape that states rules about other pods, asks for a resource or a
+ * node that is leaving or nominated to one; a pod of a new shape that states rules about other pods, asks for a resource or a
  * node label that nobody asked for before, or is in a new namespace while there are such rules; the last pod
  * of a shape with rules, or of one that asks for an extended resource; a pod that asks for a split of spot and
  * on-demand, or is in a namespace where some do; default spreads, capacity buffers.

@@ -339,7 +339,7 @@ static void asks_for_a_build(void **state)
     struct pod plain = {.phase = POD_PENDING, .unschedulable = true};
     plain.meta.ns = SPAN("default");
     plain.meta.name = plain.meta.uid = SPAN("p");
-    struct pod pods[6];
+    struct pod pods[7];
     for (size_t i = 0; i < COUNT_OF(pods); i++)
         pods[i] = plain;
     pods[0].spreads = (struct spreads){&zone, 1};
@@ -349,6 +349,7 @@ static void asks_for_a_build(void **state)
     pods[4].volumes = (struct pod_volumes){&data, 1};
     pods[5].meta.owners.items = &agent;
     pods[5].meta.owners.count = 1;
+    pods[6].nominated_node = gpu.name;
     const struct pod *p = &plain;
     struct world_change c = {.come = &p, .come_count = 1};
     struct world *next = world_delta(h.world, &c);
