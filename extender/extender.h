@@ -70,8 +70,9 @@ bool extender_prioritize(struct extender_scratch *s, const struct extender_view 
                          struct span body, struct buf *reply, struct extender_verdict *verdict_out,
                          struct err *err);
 
-/* ExtenderPreemptionArgs → ExtenderPreemptionResult: the candidates less nodes about to go and nodes
- * where even without the victims the pod would take room that equal or higher priority holds. */
+/* ExtenderPreemptionArgs → ExtenderPreemptionResult: the candidates less nodes about to go, nodes of the
+ * capacity type that its workload does not want it on, and nodes where even without the victims the
+ * pod would take room that equal or higher priority holds. */
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
                       struct buf *reply, struct extender_verdict *verdict_out, struct err *err);
 

@@ -2,12 +2,13 @@
 #include "extender/subject.h"
 
 /* Why a node is struck. */
-enum refusal { PASSES, HELD, DAEMONS, LEAVING, ITS_KIND, REFUSAL_COUNT };
+enum refusal { PASSES, HELD, DAEMONS, LEAVING, OTHER_SIDE, ITS_KIND, REFUSAL_COUNT };
 
 static const struct span texts[REFUSAL_COUNT] = {
     [HELD] = SPAN_INIT("the node's room is held for planned pods"),
     [DAEMONS] = SPAN_INIT("the node's room is held for DaemonSet pods"),
     [LEAVING] = SPAN_INIT("the node is about to be removed"),
+    [OTHER_SIDE] = SPAN_INIT("the pod's workload wants it on the other capacity type"),
     [ITS_KIND] = SPAN_INIT("the pod's group has its place on a node that is on its way"),
 };
 
@@ -60,6 +61,8 @@ static void find_place(struct question *q)
     if (q->place != NULL)
         q->planned = q->place->on_claim ? world_find_claim(w, q->place->target)
                                         : world_find_node(w, q->place->target);
+    if (q->planned >= 0 && world_split_refuses(w, q->subject.side, (uint32_t)q->planned))
+        q->planned = -1; /* its owner's pods have changed since */
 }
 
 /* The scheduler's own filters have passed the node, and they see more than we do, what it has bound a
@@ -74,6 +77,8 @@ static enum refusal judge(const struct question *q, int32_t row)
         return PASSES;
     if (world_node_at(w, (uint32_t)row)->leaving)
         return LEAVING;
+    if (world_split_refuses(w, s->side, (uint32_t)row))
+        return OTHER_SIDE;
     const amount *held = subject_leaves(s, (uint32_t)row, &placed);
     if (world_has_room(w, s->requests, false, (uint32_t)row, held))
         return PASSES;

@@ -73,6 +73,7 @@ bool extender_preempt(struct extender_scratch *s, const struct extender_view *v,
         const struct victims *c = &args.candidates.items[i];
         int32_t row = known ? world_find_node(v->world, c->node) : -1;
         if (row >= 0 && (world_node_at(v->world, (uint32_t)row)->leaving ||
+                         world_split_refuses(v->world, subject.side, (uint32_t)row) ||
                          !has_room(&s->arena, v, &subject, c, (uint32_t)row)))
             continue;
         put_candidate(&j, c);

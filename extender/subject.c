@@ -46,6 +46,7 @@ bool subject_find(struct extender_scratch *s, const struct extender_view *v,
         return false;
     out->requests = world_pod_requests(v->world, &s->arena, out->pod);
     out->daemon = pod_is_daemon(out->pod);
+    out->side = world_split_side(v->world, out->pod);
     out->held = desk_open(&s->desk, v);
     out->holds = held_any(out->held, out->id);
     out->scratch = ARENA_ARRAY(&s->arena, amount, world_resource_count(v->world));

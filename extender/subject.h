@@ -10,6 +10,7 @@ struct subject {
     uint64_t id;           /* span_hash of its uid */
     const amount *requests;
     bool daemon;
+    enum split_side side;  /* of its owner's split between spot and on-demand */
     const struct held *held;
     bool holds;            /* something is held for itself */
     amount *scratch;

@@ -242,7 +242,8 @@ static void rebuild_claim(struct rebuild *r, const struct world_node *n)
              planned.count != 0 && i < r->pod_count && r->pods[i].shape == planned.shape; i++) {
             struct unplaced *u = &r->pods[i];
             const amount *requests = classes_requests(&w->classes, u->x->class_id);
-            if (u->placed || !vector_fits(requests, left, w->column_count))
+            if (u->placed || !vector_fits(requests, left, w->column_count) ||
+                world_split_refuses(w, world_split_side(w, u->x->pod), row))
                 continue;
             for (uint32_t c = 0; c < w->column_count; c++)
                 left[c] -= requests[c];

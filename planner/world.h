@@ -29,6 +29,7 @@ struct world_options {
     bool ready_when_unstated; /* offline: a pool without a Ready condition is ready; live: it is not,
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
+    bool unsplit;             /* as a scheduler sees it: no pod is given a side by its owner's split */
     const struct default_spread_config *default_spread; /* --scheduler-config; NULL: none. Outlives the world */
 };
 
@@ -134,6 +135,8 @@ enum split_side { SPLIT_NONE, SPLIT_ON_DEMAND, SPLIT_SPOT };
 enum split_side world_split_side(const struct world *w, const struct pod *p);
 /* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row);
+/* Annotations that cannot be read: sentences with their fix, sorted. Returns how many. */
+uint32_t world_split_warnings(const struct world *w, const struct span **out);
 
 /* Room. Vectors have world_resource_count entries. */
 uint32_t world_resource_count(const struct world *w);

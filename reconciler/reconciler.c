@@ -237,24 +237,33 @@ static void run_guards(struct pass *p)
     }
 }
 
+/* Once, for as long as it stays so. */
+static void tell_aside(struct pass *p, struct span sentence)
+{
+    bool known = memos_find(&p->r->asides, sentence) != NULL;
+    memos_at(&p->r->asides, sentence);
+    if (!known)
+        tell(p->r,
+             (struct decision){.kind = DECISION_SET_ASIDE,
+                               .subject = "set aside",
+                               .warning = true,
+                               .per_hour = NAN},
+             "%.*s", SPAN_ARG(sentence));
+}
+
 static void tell_asides(struct pass *p)
 {
     const struct snapshot *s = p->snapshot;
+    const struct span *warnings;
     for (uint32_t i = 0; i < s->aside_count; i++) {
         const struct aside *x = &s->asides[i];
         struct meta m = {.name = x->name, .ns = x->ns};
         struct span name = kind_object_name(p->a, x->kind, &m);
-        struct span key = arena_printf(p->a, "%.*s: %.*s", SPAN_ARG(name), SPAN_ARG(x->reason));
-        bool known = memos_find(&p->r->asides, key) != NULL;
-        memos_at(&p->r->asides, key);
-        if (!known)
-            tell(p->r,
-                 (struct decision){.kind = DECISION_SET_ASIDE,
-                                   .subject = "set aside",
-                                   .warning = true,
-                                   .per_hour = NAN},
-                 "%.*s", SPAN_ARG(key));
+        tell_aside(p, arena_printf(p->a, "%.*s: %.*s", SPAN_ARG(name), SPAN_ARG(x->reason)));
     }
+    uint32_t count = p->world != NULL ? world_split_warnings(p->world, &warnings) : 0;
+    for (uint32_t i = 0; i < count; i++)
+        tell_aside(p, warnings[i]);
 }
 
 static void sweep(struct reconciler *r)

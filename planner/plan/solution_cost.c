@@ -34,8 +34,10 @@ static void warn_buffers(struct plan *p, const struct world *w)
 
 static void warn_splits(struct plan *p, const struct world *w)
 {
-    for (uint32_t i = 0; i < w->split.warning_count; i++)
-        warn(p, w->split.warnings[i]);
+    const struct span *warnings;
+    uint32_t count = world_split_warnings(w, &warnings);
+    for (uint32_t i = 0; i < count; i++)
+        warn(p, warnings[i]);
 }
 
 static void warn_unpriced(struct plan *p, const struct trial *t)

@@ -120,6 +120,49 @@ static void owner_words(struct words *out, struct arena *a, const struct split_o
     words_put64(out, span_hash(o->name));
 }
 
+/* --- the sides that constraints leave --- */
+
+enum { MAY_ON_DEMAND = 1, MAY_SPOT = 2, MAY_ALL = 3 };
+
+static uint32_t may_by_expression(const struct expression *e)
+{
+    bool on_demand = syms_has(e->values, SYM_ON_DEMAND) || syms_has(e->values, SYM_RESERVED);
+    bool spot = syms_has(e->values, SYM_SPOT);
+    switch (e->op) {
+    case OP_IN:
+        return (on_demand ? MAY_ON_DEMAND : 0) | (spot ? MAY_SPOT : 0);
+    case OP_NOT_IN: /* without on-demand there is reserved */
+        return (spot ? 0 : MAY_SPOT) |
+               (syms_has(e->values, SYM_ON_DEMAND) && syms_has(e->values, SYM_RESERVED)
+                    ? 0
+                    : MAY_ON_DEMAND);
+    case OP_DOES_NOT_EXIST:
+        return MAY_ON_DEMAND;
+    default:
+        return MAY_ALL;
+    }
+}
+
+static uint32_t may_by_expressions(struct expressions list)
+{
+    uint32_t may = MAY_ALL;
+    for (uint32_t i = 0; i < list.count; i++)
+        if (list.items[i].key == SYM_CAPACITY_TYPE)
+            may &= may_by_expression(&list.items[i]);
+    return may;
+}
+
+/* A claim that is not launched has no label yet; most say beforehand what they will be. */
+static enum split_side side_of_row(const struct world *w, uint32_t row)
+{
+    const struct world_node *n = &w->nodes[row];
+    sym kind = sym_pairs_get(world_row_labels(n), SYM_CAPACITY_TYPE);
+    uint32_t may = kind == SYM_SPOT ? MAY_SPOT : MAY_ON_DEMAND;
+    if (kind == SYM_NONE && n->stage == NODE_LAUNCHING)
+        may = may_by_expressions(n->claim->requirements);
+    return may == MAY_SPOT ? SPLIT_SPOT : SPLIT_ON_DEMAND;
+}
+
 /* --- who counts --- */
 
 static bool is_nobodys(const struct pod *p)
@@ -144,44 +187,6 @@ static bool stands(const struct world *w, const struct pod *p, int32_t *row_out)
     return p->meta.deleted == 0;
 }
 
-static enum split_side side_of_row(const struct world *w, uint32_t row)
-{
-    sym kind = sym_pairs_get(world_row_labels(&w->nodes[row]), SYM_CAPACITY_TYPE);
-    return kind == SYM_SPOT ? SPLIT_SPOT : SPLIT_ON_DEMAND;
-}
-
-/* --- what the pod's own constraints leave --- */
-
-enum { MAY_ON_DEMAND = 1, MAY_SPOT = 2, MAY_ALL = 3 };
-
-static uint32_t may_by_expression(const struct expression *e)
-{
-    bool on_demand = syms_has(e->values, SYM_ON_DEMAND) || syms_has(e->values, SYM_RESERVED);
-    bool spot = syms_has(e->values, SYM_SPOT);
-    switch (e->op) {
-    case OP_IN:
-        return (on_demand ? MAY_ON_DEMAND : 0) | (spot ? MAY_SPOT : 0);
-    case OP_NOT_IN: /* without on-demand there is reserved */
-        return (spot ? 0 : MAY_SPOT) |
-               (syms_has(e->values, SYM_ON_DEMAND) && syms_has(e->values, SYM_RESERVED)
-                    ? 0
-                    : MAY_ON_DEMAND);
-    case OP_DOES_NOT_EXIST:
-        return MAY_ON_DEMAND;
-    default:
-        return MAY_ALL;
-    }
-}
-
-static uint32_t may_by_term(const struct node_term *t)
-{
-    uint32_t may = MAY_ALL;
-    for (uint32_t i = 0; i < t->match_expressions.count; i++)
-        if (t->match_expressions.items[i].key == SYM_CAPACITY_TYPE)
-            may &= may_by_expression(&t->match_expressions.items[i]);
-    return may;
-}
-
 static uint32_t own_word(const struct pod *p)
 {
     sym wanted = sym_pairs_get(p->node_selector, SYM_CAPACITY_TYPE);
@@ -190,7 +195,7 @@ static uint32_t own_word(const struct pod *p)
         return may;
     uint32_t terms = 0;
     for (uint32_t i = 0; i < p->affinity->required_node.count; i++)
-        terms |= may_by_term(&p->affinity->required_node.items[i]);
+        terms |= may_by_expressions(p->affinity->required_node.items[i].match_expressions);
     return may & terms;
 }
 
@@ -347,6 +352,8 @@ void split_build(struct split *s, struct world *w, const struct world_input *in)
 {
     struct building b = {.s = s, .w = w, .arena = w->arena};
     size_t first = 0;
+    if (w->settings.unsplit)
+        return;
     while (first < in->pod_count && !is_annotated(in->pods[first]))
         first++;
     if (first == in->pod_count)
@@ -385,6 +392,12 @@ enum split_side world_split_side(const struct world *w, const struct pod *p)
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)
 {
     return side != SPLIT_NONE && side_of_row(w, row) != side;
+}
+
+uint32_t world_split_warnings(const struct world *w, const struct span **out)
+{
+    *out = w->split.warnings;
+    return w->split.warning_count;
 }
 
 struct span split_text(struct arena *a, const struct split_owner *o)

@@ -71,7 +71,7 @@ static void gather_waiting(struct view *v, const struct pod *const *pods, size_t
 static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
                     struct symtab *symtab)
 {
-    static const struct world_options options = {.all_unbound = true};
+    static const struct world_options options = {.all_unbound = true, .unsplit = true};
     static const struct catalogue no_types = {0};
     struct view *v = mem_new(sizeof *v);
     struct world_input in = {.syms = symtab, .options = &options, .catalogue = &no_types};

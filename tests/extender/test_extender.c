@@ -21,6 +21,13 @@
     "  affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "                  \
     "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: " group "}}}]}}\n" node \
     "status:\n  phase: Pending\n" more
+/* Of a Deployment of its own. */
+#define SPLIT(name, percent)                                                                       \
+    "---\napiVersion: v1\nkind: Pod\n"                                                             \
+    "metadata: {namespace: web, name: " name ", uid: uid-" name ", annotations: "                   \
+    "{stowage.dev/spot-percent: '" percent "'}}\n"                                                 \
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: 10m}}}]\n"                        \
+    "status:\n  phase: Pending\n"
 #define WAITS "  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]\n"
 #define BOUND(node) "  nodeName: " node "\n"
 #define NODE(name, more)                                                                           \
@@ -64,10 +71,15 @@ static const char more_yaml[] =
     GROUPED("crew-1", "crew", "", WAITS) GROUPED("crew-2", "crew", "", WAITS)
     GROUPED("band-1", "band", BOUND("n5"), "") GROUPED("band-2", "band", "", WAITS);
 
+/* n8 is a spot node; the others do not say what they are. */
+static const char split_yaml[] =
+    NODE("n8", "  labels: {karpenter.sh/capacity-type: spot}\n")
+    SPLIT("on-spot", "100") SPLIT("steady", "0");
+
 static const char *objects(void)
 {
-    static char all[sizeof(yaml) + sizeof(more_yaml)];
-    snprintf(all, sizeof(all), "%s%s", yaml, more_yaml);
+    static char all[sizeof(yaml) + sizeof(more_yaml) + sizeof(split_yaml)];
+    snprintf(all, sizeof(all), "%s%s%s", yaml, more_yaml, split_yaml);
     return all;
 }
 
@@ -113,6 +125,15 @@ static const struct {
      "n1 n2 n4", "", "n1 n2 n4", EXTENDER_WAITS},
     {"the next follow those who stand", {{"band-2", "claim/soon"}}, "band-2", NULL, "n1 n4", "n1 n4",
      "", EXTENDER_REVISED},
+    {"a pod that is to be on spot is kept off other nodes", {{0}}, "on-spot", NULL, "n1 n8 n2", "n8",
+     "n1 n2", EXTENDER_ROOM},
+    {"one that is to be on-demand goes where nothing says spot", {{0}}, "steady", NULL, "n1 n8", "n1",
+     "n8", EXTENDER_ROOM},
+    {"and waits when there is nothing else", {{0}}, "steady", NULL, "n8", "", "n8", EXTENDER_REFUSED},
+    {"a place on its side is its place", {{"on-spot", "n8"}}, "on-spot", NULL, "n1 n8", "n8", "",
+     EXTENDER_PLANNED},
+    {"one on the other is none any more", {{"steady", "n8"}}, "steady", NULL, "n1 n8", "n1", "n8",
+     EXTENDER_REVISED},
     {"a node that is not known is not refused", {{"large", "n1"}}, "other", NULL, "n1 new", "new",
      "n1", EXTENDER_ROOM},
     {"a pod that is not known may go anywhere", {{"large", "n1"}}, "stranger", NULL, "n1 n3",
@@ -219,6 +240,25 @@ static void ask_filter(struct cluster *c, const char *pod, const char *names, co
     json_decref(root);
     buf_release(&body);
     buf_release(&reply);
+}
+
+static void test_preempt_keeps_to_the_side(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    struct span body = SPAN(
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"on-spot\",\"uid\":\"uid-on-spot\"}},"
+        "\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
+        "\"n8\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0}}}");
+    struct buf reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
+    assert_string_equal(reply.ptr, "{\"NodeNameToMetaVictims\":{\"n8\":{\"Pods\":[{\"UID\":\"x\"}],"
+                                   "\"NumPDBViolations\":0}}}");
+    buf_release(&reply);
+    cluster_close(&c);
 }
 
 /* What was answered a moment ago counts before the watch tells of it: large (3 CPUs) has a place on
@@ -434,6 +474,7 @@ int main(void)
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
         cmocka_unit_test(test_prioritize_packs),
+        cmocka_unit_test(test_preempt_keeps_to_the_side),
         cmocka_unit_test(test_preempt_strikes_what_others_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

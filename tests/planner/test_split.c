@@ -10,6 +10,7 @@
 
 #include "planner/columns.h"
 #include "planner/explain/answer.h"
+#include "planner/places.h"
 
 #define CAPACITY "karpenter.sh/capacity-type"
 
@@ -486,6 +487,34 @@ static void nodes_of_the_other_side_are_refused(void **state)
     cluster_release(&c);
 }
 
+/* Pods of one shape on two sides: the claims do not say whose places they hold, but on which side. */
+static void a_new_leader_finds_the_sides_again(void **state)
+{
+    (void)state;
+    struct row r = {"", SPOT("50"), {NEW(2)}, 0, 0};
+    struct cluster c;
+    struct buf b = {0};
+    build(&c, &r, SEARCH_GREEDY, true);
+    unsigned long long shape = pod_shape_hash(c.kinds[KIND_POD].items[0], c.syms);
+    static const char *const kinds[] = {"spot", "on-demand"}; /* the spot claim is the older */
+    for (int i = 0; i < 2; i++)
+        buf_addf(&b,
+                 "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c-%s, "
+                 "creationTimestamp: \"2026-01-01T00:00:0%dZ\", annotations: {stowage.dev/planned: "
+                 "\"1x%016llx\"}}\nspec: {requirements: [{key: " CAPACITY ", operator: In, values: "
+                 "[%s]}]}\nstatus: {allocatable: {cpu: 4, memory: 4Gi, pods: 10}}\n",
+                 kinds[i], i, shape, kinds[i]);
+    cluster_add(&c, b.ptr);
+    buf_release(&b);
+    cluster_plan(&c);
+    struct places *p = places_rebuild(c.world, 0);
+    assert_int_equal(p->count, 2);
+    assert_true(span_eq(places_find(p, SPAN("u0"))->target, SPAN("c-on-demand")));
+    assert_true(span_eq(places_find(p, SPAN("u1"))->target, SPAN("c-spot")));
+    places_destroy(&p->shared);
+    cluster_release(&c);
+}
+
 static void without_annotations_nothing_is_kept(void **state)
 {
     (void)state;
@@ -512,6 +541,7 @@ int main(void)
         cmocka_unit_test(removed_pods_come_back_where_they_are_wanted),
         cmocka_unit_test(the_class_of_who_stands_is_found),
         cmocka_unit_test(nodes_of_the_other_side_are_refused),
+        cmocka_unit_test(a_new_leader_finds_the_sides_again),
         cmocka_unit_test(without_annotations_nothing_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
