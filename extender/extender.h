@@ -54,7 +54,8 @@ const char *extender_answer_name(enum extender_answer a); /* "no-opinion", "plan
 struct extender_verdict {
     enum extender_answer answer;
     bool sampled; /* the scheduler seems to have offered a sample of its nodes only */
-    /* The planned node is there and ready, and a filter of the scheduler's own has refused it. */
+    /* The planned node is there and ready, and a filter of the scheduler's own has refused it: noted in
+     * the ledger, for the planner to think again. */
     bool astray;
 };
 

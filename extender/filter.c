@@ -103,8 +103,8 @@ static bool has_kin(const struct question *q)
 /* The first of a group that has to be together goes where there is room for all: to its place. */
 static bool must_wait(const struct question *q)
 {
-    bool there = q->planned >= 0 &&
-                 world_node_at(q->v->world, (uint32_t)q->planned)->stage == NODE_INITIALIZED;
+    bool there =
+        q->planned >= 0 && world_node_usable(world_node_at(q->v->world, (uint32_t)q->planned));
     return q->place != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
 }
 
@@ -166,8 +166,11 @@ static void note(const struct question *q, struct extender_verdict *out)
     const struct world_node *planned =
         q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
     out->sampled = q->sampled;
-    out->astray = planned != NULL && planned->stage == NODE_INITIALIZED && !planned->leaving &&
-                  !q->sampled && q->count != 0;
+    out->astray =
+        planned != NULL && world_node_usable(planned) && !q->sampled && q->count != 0;
+    if (out->astray && q->v->ledger != NULL)
+        ledger_refused(q->v->ledger, q->subject.pod->meta.uid,
+                       span_hash(planned->node->meta.name), q->v->now);
     if (q->left != 0)
         out->answer = q->place != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
     else
@@ -224,6 +227,8 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         return err_set(err, ERR_INVALID,
                        "the request has no NodeNames; set nodeCacheCapable: true for this extender "
                        "in the scheduler's configuration");
+    if (v->ledger != NULL)
+        ledger_asked(v->ledger, v->now);
     struct question q = {.v = v, .names = args.node_names.items, .count = args.node_names.count};
     if (v->ledger != NULL && args.pod.uid.len != 0) /* what it was told before has come to nothing */
         ledger_forget(v->ledger, span_hash(args.pod.uid));

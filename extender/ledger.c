@@ -15,14 +15,22 @@ struct entry { /* slots are numbered from 1 */
     uint32_t next;    /* in its bucket, or of the free slots */
 };
 
+struct refused {
+    char uid[64];
+    uint64_t node;
+    mono_ms until;
+};
+
 struct ledger {
     pthread_mutex_t lock;
     _Atomic uint64_t version; /* changes so far, plus one: read without the lock to see that none came */
-    _Atomic mono_ms sweep_at;
+    _Atomic mono_ms sweep_at, asked;
     struct entry *entries;
     uint32_t used, free, count, nodes;
     uint32_t buckets[BUCKETS];
     uint64_t changes[LEDGER_CHANGES]; /* ids, by version */
+    struct refused refused[LEDGER_REFUSED]; /* a ring */
+    uint32_t next_refused;
 };
 
 struct ledger *ledger_new(void)
@@ -220,4 +228,50 @@ bool ledger_news(struct ledger *l, uint64_t *version, mono_ms now, struct arena 
     pthread_mutex_unlock(&l->lock);
     *version = to;
     return out->whole || out->changed_count != 0;
+}
+
+void ledger_asked(struct ledger *l, mono_ms now)
+{
+    atomic_store_explicit(&l->asked, now, memory_order_relaxed);
+}
+
+mono_ms ledger_last_asked(const struct ledger *l)
+{
+    return atomic_load_explicit(&l->asked, memory_order_relaxed);
+}
+
+void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms now)
+{
+    struct refused fresh = {.node = node, .until = now + LEDGER_REFUSED_MS};
+    if (uid.len == 0 || uid.len >= sizeof(fresh.uid))
+        return;
+    memcpy(fresh.uid, uid.ptr, uid.len);
+    pthread_mutex_lock(&l->lock);
+    uint32_t at = 0;
+    while (at < LEDGER_REFUSED &&
+           (l->refused[at].node != node || strcmp(l->refused[at].uid, fresh.uid) != 0))
+        at++;
+    if (at == LEDGER_REFUSED)
+        at = l->next_refused++ % LEDGER_REFUSED;
+    l->refused[at] = fresh;
+    pthread_mutex_unlock(&l->lock);
+}
+
+uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)
+{
+    uint32_t count = 0;
+    pthread_mutex_lock(&l->lock);
+    struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, l->count + LEDGER_REFUSED);
+    for (uint32_t i = 0; i < l->used; i++) {
+        const struct booking *b = &l->entries[i].b;
+        if (l->entries[i].block != NULL && b->node_count == 1 && b->until > now)
+            list[count++] = (struct sent_pod){arena_dup(a, b->uid), b->nodes[0], false};
+    }
+    for (uint32_t i = 0; i < LEDGER_REFUSED; i++)
+        if (l->refused[i].until > now)
+            list[count++] = (struct sent_pod){arena_dup(a, span_of(l->refused[i].uid)),
+                                              l->refused[i].node, true};
+    pthread_mutex_unlock(&l->lock);
+    *out = list;
+    return count;
 }

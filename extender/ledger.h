@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/units.h"
 #include "kube/resources.h"
+#include "planner/places.h"
 
 enum {
     LEDGER_MAX = 10000,
@@ -21,6 +22,8 @@ enum {
     LEDGER_ONE_MS = 10 * MS_SECOND, /* an answer of one node: the scheduler binds there, or asks again */
     LEDGER_MANY_MS = 2 * MS_SECOND, /* of several: one of them, and room is kept on all */
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
+    LEDGER_REFUSED = 256,           /* pods remembered as refused at their planned node, the newest */
+    LEDGER_REFUSED_MS = 60 * MS_SECOND, /* then the node may be tried again */
     LEDGER_BASE = 4,                /* CPU, memory, ephemeral storage, pods: columns 0 to 3 of any world */
 };
 
@@ -43,6 +46,14 @@ void ledger_free(struct ledger *l); /* NULL is fine */
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
 void ledger_forget(struct ledger *l, uint64_t id);
 uint32_t ledger_count(struct ledger *l);
+
+/* The pod's planned node was turned down by a filter of the scheduler's own. */
+void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms now);
+/* When a scheduler asked last; 0: never. Any thread. */
+void ledger_asked(struct ledger *l, mono_ms now);
+mono_ms ledger_last_asked(const struct ledger *l);
+/* For the planner: bookings of one node, then who was refused. In `a`. */
+uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out);
 
 /* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose
  * booking came, went or was replaced; `bookings` those of them that stand, or all when `whole`. In `a`.

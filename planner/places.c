@@ -75,6 +75,49 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
     return p;
 }
 
+/* Of a pod that was both, where it was sent counts: that came later. */
+static int sent_order(const void *a, const void *b)
+{
+    const struct sent_pod *x = a, *y = b;
+    int order = span_cmp(x->uid, y->uid);
+    return order != 0 ? order : (int)x->refused - (int)y->refused;
+}
+
+static int sent_uid_order(const void *a, const void *b)
+{
+    return span_cmp(((const struct sent_pod *)a)->uid, ((const struct sent_pod *)b)->uid);
+}
+
+struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
+                           const struct world *w)
+{
+    struct place *items;
+    struct places *out = places_new((p != NULL ? p->count : 0) + count, &items);
+    struct sent_pod *sorted = ARENA_ARRAY(&out->arena, struct sent_pod, count);
+    if (count != 0) {
+        memcpy(sorted, sent, count * sizeof(*sorted));
+        qsort(sorted, count, sizeof(*sorted), sent_order);
+    }
+    for (uint32_t i = 0; p != NULL && i < p->count; i++) {
+        struct sent_pod key = {.uid = p->items[i].uid};
+        if (count == 0 || bsearch(&key, sorted, count, sizeof(key), sent_uid_order) == NULL)
+            items[out->count++] = p->items[i];
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (sorted[i].refused || (i != 0 && span_eq(sorted[i].uid, sorted[i - 1].uid)))
+            continue;
+        const struct waiting_pod *x = world_unbound(w, sorted[i].uid);
+        int32_t row = world_find_hash(w, sorted[i].node);
+        bool on_claim;
+        if (x != NULL && row >= 0)
+            items[out->count++] = place_of(
+                out, x->pod, row_target(out, world_node_at(w, (uint32_t)row), &on_claim), false, 0);
+    }
+    if (out->count != 0)
+        qsort(items, out->count, sizeof(*items), place_order);
+    return out;
+}
+
 const struct place *places_find(const struct places *p, struct span uid)
 {
     uint32_t low = 0, high = p->count;

@@ -25,7 +25,20 @@ struct places {
     uint32_t count;
 };
 
+/* What the scheduler was told a moment ago, and no snapshot shows yet: the pod may go to this Node, and
+ * nowhere else; or, `refused`, the pod's planned Node was turned down by a filter of its own. */
+struct sent_pod {
+    struct span uid;
+    uint64_t node; /* span_hash of the Node's name */
+    bool refused;
+};
+
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
+/* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
+ * and one that was refused has none. Pods and Nodes that the world does not have are passed over. Borrows
+ * texts from `p`. */
+struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
+                           const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
 void places_destroy(struct shared *places); /* for share_init */
 

@@ -417,6 +417,12 @@ int32_t world_class_of(const struct world *w, const struct pod *p)
     return x != NULL ? (int32_t)x->class_id : classes_find(&w->classes, p);
 }
 
+int32_t world_waiting_class(const struct world *w, struct span uid)
+{
+    const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, uid) : NULL;
+    return x != NULL ? (int32_t)x->class_id : -1;
+}
+
 const amount *world_pod_requests(const struct world *w, struct arena *a, const struct pod *p)
 {
     const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, p->meta.uid) : NULL;

@@ -119,6 +119,12 @@ struct world_node {
     uint32_t pod_count;
 };
 
+/* Pods can be bound there: it stands (also without a NodeClaim) and stays. */
+static inline bool world_node_usable(const struct world_node *n)
+{
+    return (n->stage == NODE_UNMANAGED || n->stage == NODE_INITIALIZED) && !n->leaving;
+}
+
 uint32_t world_node_count(const struct world *w);
 const struct world_node *world_node_at(const struct world *w, uint32_t row);
 int32_t world_find_node(const struct world *w, struct span node_name); /* by Node name; -1 */
@@ -128,6 +134,7 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 
 /* Classes. -1: the pod's shape is not in this world (it came later). */
 int32_t world_class_of(const struct world *w, const struct pod *p);
+int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
 
 /* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has
  * no node yet is to go to. NONE: either, also of a pod that came later. */

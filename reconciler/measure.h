@@ -74,6 +74,12 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
       "No fleet for the planned pods is cheaper than this")                                        \
     X(HELD_BACK, "stowage_purchases_held_total", COUNTER, "reason", "", "",                        \
       "NodeClaims not created because of a cap or a limit")                                        \
+    X(DIVERGED, "stowage_divergences_total", COUNTER, "cause", "", "",                             \
+      "Planned pods that did not go where they were planned: ahead, refused, elsewhere, late")     \
+    X(BOUND_AS_PLANNED, "stowage_pods_bound_total", COUNTER, "where", "", "",                      \
+      "Pods with a place that were bound: planned, elsewhere")                                     \
+    X(SCHEDULER_SILENT, "stowage_scheduler_silent", GAUGE, "", "", "",                             \
+      "1 while pods wait and no scheduler asks the extender")                                      \
     X(OBSERVING, "stowage_observing", GAUGE, "", "", "", "1 while nothing may be written")         \
     X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, "reason", "", "",                       \
       "1 while the view of the cluster is partial")                                                \

@@ -3,6 +3,7 @@
  * disruption 13.5).
  *
  * Told by comparing two snapshots, so a restart is no event of its own. */
+#include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
 enum {
@@ -46,10 +47,14 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
     r->bound_at = p->mono;
     if (n == NULL)
         return;
-    r->bound_right +=
-        place->on_claim
-            ? n->claim >= 0 && span_eq(place->target, p->claims[n->claim].claim->meta.name)
-            : span_eq(place->target, n->node->meta.name);
+    bool right = place->on_claim
+                     ? n->claim >= 0 && span_eq(place->target, p->claims[n->claim].claim->meta.name)
+                     : span_eq(place->target, n->node->meta.name);
+    r->bound_right += right;
+    count(r, MEASURE_BOUND_AS_PLANNED, 1, right ? SPAN("planned") : SPAN("elsewhere"),
+          (struct span){0}, (struct span){0});
+    if (!right)
+        divergence_elsewhere(p, pod, place);
 }
 
 static void tell_bound(struct pass *p)

@@ -5,6 +5,7 @@
  * again every ten seconds, so a plan that could not be carried out is made anew. */
 #include <stdlib.h>
 
+#include "reconciler/divergence.h"
 #include "reconciler/claim_body.h"
 #include "reconciler/stages.h"
 
@@ -470,7 +471,8 @@ static void solve(struct pass *p)
     o.now = p->wall;
     o.stop = scheduling_tick;
     o.user = &scheduling;
-    o.places = p->r->places;
+    struct places *places = divergence_places(p, &o);
+    o.places = places;
     scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
     scheduling_end(&scheduling, plan);
@@ -479,6 +481,7 @@ static void solve(struct pass *p)
         carry_out(p, plan);
     buffer_status_planned(p, plan);
     plan_free(plan);
+    places_destroy(&places->shared);
 }
 
 static void tell_synced(struct pass *p, bool synced)

@@ -1,4 +1,5 @@
 /* The machine itself: inbox, leadership, and the order of the stages. */
+#include "reconciler/divergence.h"
 #include "reconciler/reconciler.h"
 
 #include <stdlib.h>
@@ -311,6 +312,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         empty_run(&p);
         termination_run(&p);
     }
+    divergence_run(&p);
     provision_run(&p);
     share_reap(r->config.places);
     remember_snapshot(r, s);

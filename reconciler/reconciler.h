@@ -30,6 +30,8 @@ struct reconciler_options {        /* zero: the default in brackets */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
 };
 
+struct sent_pod;
+
 struct reconciler_listener { /* any but wake may be NULL. Called on the reconciler's thread, except
                                 wake */
     void *user;
@@ -41,6 +43,10 @@ struct reconciler_listener { /* any but wake may be NULL. Called on the reconcil
     mono_ms (*leads_until)(void *user);
     /* A clock for the durations of metrics, decisions never see it; NULL: they are not measured. */
     uint64_t (*now_ns)(void *user);
+    /* What the extender has let where and no snapshot shows yet, and who was refused where he was
+     * planned (planner/places.h); in `a`. NULL: nobody knows. */
+    uint32_t (*sent)(void *user, mono_ms now, struct arena *a, const struct sent_pod **out);
+    mono_ms (*asked)(void *user); /* when the scheduler last asked the extender; 0: never */
 };
 
 struct reconciler_config {

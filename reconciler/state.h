@@ -86,6 +86,9 @@ struct waiting_memo { /* of a pod that waits */
     struct memo memo;
     mono_ms seen;
     bool decided; /* a plan has said something about it */
+    uint64_t refused_at; /* node (span_hash of its name) at which the scheduler refused it last */
+    mono_ms ready_since; /* its planned node; 0: is not */
+    bool late;           /* told */
 };
 
 struct zone_told { /* a series of the effective zones */
@@ -146,6 +149,8 @@ struct reconciler {
     uint32_t bound, bound_right; /* planned pods, since it was last told */
     mono_ms bound_at;
     mono_ms unsynced_since; /* 0: synced */
+    mono_ms waits_since;    /* pods that the scheduler does not ask about */
+    bool silent;            /* told */
 };
 
 /* ---- a pass ---- */

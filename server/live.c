@@ -420,7 +420,10 @@ static bool sim_filter(void *user, struct span args, struct buf *reply)
     struct extender_view view = live_view(l, &l->sim_snapshots, &l->sim_places);
     struct extender_verdict verdict;
     struct err err;
-    return extender_filter(&l->sim_scratch, &view, args, reply, &verdict, &err);
+    bool answered = extender_filter(&l->sim_scratch, &view, args, reply, &verdict, &err);
+    if (answered && verdict.astray)
+        live_astray(l);
+    return answered;
 }
 
 static bool sim_prioritize(void *user, struct span args, struct buf *reply)
@@ -564,6 +567,16 @@ struct plan_options live_plan_options(const struct options *o)
         .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
 }
 
+static uint32_t sent_pods(void *user, mono_ms now, struct arena *a, const struct sent_pod **out)
+{
+    return ledger_sent(((struct live *)user)->ledger, now, a, out);
+}
+
+static mono_ms last_asked(void *user)
+{
+    return ledger_last_asked(((struct live *)user)->ledger);
+}
+
 static void open_reconciler(struct live *l)
 {
     const struct options *o = l->options;
@@ -594,7 +607,9 @@ static void open_reconciler(struct live *l)
                      .decided = on_decided,
                      .measured = on_measured,
                      .leads_until = leads_until,
-                     .now_ns = now_ns},
+                     .now_ns = now_ns,
+                     .sent = sent_pods,
+                     .asked = last_asked},
     });
 }
 
@@ -719,6 +734,11 @@ struct share *live_snapshots(struct live *l)
 struct share *live_places(struct live *l)
 {
     return &l->places;
+}
+
+void live_astray(struct live *l)
+{
+    wake_reconciler(l);
 }
 
 struct ledger *live_ledger(struct live *l)

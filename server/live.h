@@ -43,6 +43,7 @@ struct plan_options live_plan_options(const struct options *o);
 struct share *live_snapshots(struct live *l);
 struct share *live_places(struct live *l);
 struct ledger *live_ledger(struct live *l);
+void live_astray(struct live *l); /* the ledger has something for the planner; any thread */
 /* What the extender may answer from, by the caller's own caches: no opinion unless we lead and every
  * kind is synced. */
 struct extender_view live_view(struct live *l, struct share_cache *snapshots,

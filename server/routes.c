@@ -134,6 +134,8 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
         metric_add(e->answers[verdict.answer], 1);
         if (verdict.sampled)
             metric_add(e->sampled, 1);
+        if (verdict.astray && c->astray != NULL)
+            c->astray(c->user);
     } else {
         metric_add(e->errors, 1);
         refuse_call(r, e->verb, &err);

@@ -34,6 +34,7 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     const struct plan_options *plan; /* policies by which /explain plans; NULL: the defaults */
     /* Whether plan and places are ours to speak of; false: no opinion. Called on the loops. */
     bool (*leading)(void *user);
+    void (*astray)(void *user); /* a planned pod was refused where it was planned: plan anew. On the loops */
     void *user;
 };
 

@@ -230,6 +230,11 @@ static bool open_certs(struct serve *s, struct err *err)
 
 /* --- listeners --- */
 
+static void astray(void *user)
+{
+    live_astray(((struct serve *)user)->live);
+}
+
 static bool leading(void *user)
 {
     return live_leading(((struct serve *)user)->live);
@@ -252,6 +257,7 @@ static bool open_http(struct serve *s, struct err *err)
         .rules = &s->rules,
         .plan = &s->plan,
         .leading = leading,
+        .astray = astray,
         .user = s,
     });
     const char *metrics = arena_printf(&s->arena, ":%lld", (long long)o->metrics_port).ptr;

@@ -91,6 +91,16 @@ static wall_ms step(void *user, wall_ms now)
     return store_due(w->store) < w->next ? store_due(w->store) : w->next;
 }
 
+static uint32_t sent_pods(void *user, mono_ms now, struct arena *a, const struct sent_pod **out)
+{
+    return ledger_sent(((struct sim_stowage *)user)->ledger, now, a, out);
+}
+
+static mono_ms last_asked(void *user)
+{
+    return ledger_last_asked(((struct sim_stowage *)user)->ledger);
+}
+
 /* ---- the extender ---- */
 
 static struct extender_view view_of(struct sim_stowage *w)
@@ -112,7 +122,9 @@ static bool filter(void *user, struct span args, struct buf *reply)
     struct extender_view view = view_of(w);
     struct extender_verdict verdict;
     struct err err;
-    return extender_filter(&w->scratch, &view, args, reply, &verdict, &err);
+    bool answered = extender_filter(&w->scratch, &view, args, reply, &verdict, &err);
+    w->woken |= answered && verdict.astray;
+    return answered;
 }
 
 static bool prioritize(void *user, struct span args, struct buf *reply)
@@ -162,6 +174,7 @@ struct sim_stowage *sim_stowage_new(struct sim *s, const struct sim_stowage_opti
     w->sim = s;
     w->options = *o;
     w->client = sim_client_new(sim_cluster(s));
+    w->ledger = ledger_new();
     connect(w);
     struct reconciler_config config = {
         .api = w->client,
@@ -169,12 +182,12 @@ struct sim_stowage *sim_stowage_new(struct sim *s, const struct sim_stowage_opti
         .snapshots = store_share(w->store),
         .places = &w->places,
         .options = o->reconciler,
-        .listener = {.user = w, .wake = on_wake, .decided = on_decided, .measured = on_measured},
+        .listener = {.user = w, .wake = on_wake, .decided = on_decided, .measured = on_measured,
+                     .sent = sent_pods, .asked = last_asked},
     };
     w->reconciler = reconciler_new(&config);
     reconciler_lead(w->reconciler, true);
     extender_scratch_init(&w->scratch);
-    w->ledger = ledger_new();
     watch_all(w);
     sim_add_actor(s, (struct sim_actor){.user = w, .step = step});
     return w;

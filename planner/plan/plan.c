@@ -233,6 +233,8 @@ static void start_trial(struct solving *s, struct arena *a, struct trial *t)
 {
     trial_init(t, a, s->w);
     t->best_effort = s->o->best_effort_min_values;
+    t->barred = s->o->barred;
+    t->barred_count = s->o->barred_count;
     t->fallback = s->o->reserved_mode == RESERVED_FALLBACK;
     for (uint32_t i = 0; i < s->o->credit_count; i++)
         trial_credit(t, s->o->credits[i].id, s->o->credits[i].count);

@@ -27,6 +27,11 @@ enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
 struct places;
 struct trial;
 
+/* A class is not tried on a row: the scheduler has turned it down there. */
+struct barred {
+    uint32_t class_id, row;
+};
+
 struct plan_options {
     enum search_kind search;
     uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, which always runs to its end; 0: the default */
@@ -44,6 +49,8 @@ struct plan_options {
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
      * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */
     const struct places *places;
+    const struct barred *barred;
+    uint32_t barred_count;
     /* asked every few hundred steps; true stops the search with what it has. NULL: never */
     bool (*stop)(void *user);
     void *user;

@@ -1,5 +1,7 @@
 #include "planner/search/trial_inner.h"
 
+#include "planner/plan/plan.h"
+
 uint64_t *trial_new_set(struct trial *t)
 {
     return ARENA_ARRAY(t->arena, uint64_t, t->world->types.words);
@@ -170,12 +172,20 @@ static const struct volume_numbers *shared_on(const struct trial *t, uint32_t ro
     return t->world->shared != NULL ? &t->world->shared[row] : &none;
 }
 
+static bool is_barred(const struct trial *t, uint32_t class_id, uint32_t row)
+{
+    for (uint32_t i = 0; i < t->barred_count; i++)
+        if (t->barred[i].row == row && t->barred[i].class_id == class_id)
+            return true;
+    return false;
+}
+
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try)
 {
     const struct world *w = t->world;
     t->asked++;
-    if (trial_is_gone(t, row) ||
+    if (trial_is_gone(t, row) || is_barred(t, class_id, row) ||
         !vector_fits(trial_requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
                      w->column_count))
         return ANSWER_NEVER;

@@ -50,6 +50,8 @@ struct trial_row { /* a row that differs from the world's */
     bool gone;
 };
 
+struct barred;
+
 struct trial {
     struct arena *arena;
     const struct world *world;
@@ -74,6 +76,8 @@ struct trial {
     bool best_effort;         /* new claims may have fewer different values than minValues asks */
     bool fallback;            /* who finds a reservation taken does without; else it waits */
     uint64_t asked;  /* questions answered so far: the steps of a plan */
+    const struct barred *barred; /* plan_options */
+    uint32_t barred_count;
 };
 
 void trial_init(struct trial *t, struct arena *a, const struct world *w);

@@ -306,6 +306,30 @@ static void test_room_is_kept_on_all_it_may_take(void **state)
     cluster_close(&c);
 }
 
+/* A planned node that is there and not offered was turned down by the scheduler: the planner hears of it,
+ * and where else the pod was let. */
+static void test_refused_where_it_was_planned(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_place(&c, "small", "n2");
+    c.view.now = 1000;
+    ask_filter(&c, "small", "n1", "n1", "another node");
+    ask_filter(&c, "large", "n4 n7", "n4 n7", "one without a place is not astray");
+    struct arena a;
+    arena_init(&a, 0);
+    const struct sent_pod *sent;
+    assert_int_equal(ledger_sent(c.ledger, 1000, &a, &sent), 2);
+    assert_true(!sent[0].refused && sent[0].node == span_hash(SPAN("n1")));
+    assert_true(sent[1].refused && sent[1].node == span_hash(SPAN("n2")));
+    assert_true(span_eq(sent[0].uid, SPAN("uid-small")) && span_eq(sent[1].uid, sent[0].uid));
+    assert_int_equal(ledger_sent(c.ledger, 1000 + LEDGER_REFUSED_MS, &a, &sent), 0);
+    assert_int_equal(ledger_last_asked(c.ledger), 1000);
+    arena_release(&a);
+    cluster_close(&c);
+}
+
 /* A pod that no snapshot can have yet is judged by what the scheduler says of it. */
 static void test_new_pod_takes_no_place(void **state)
 {
@@ -471,6 +495,7 @@ int main(void)
         cmocka_unit_test(test_free_room_is_given_once),
         cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
         cmocka_unit_test(test_new_pod_takes_no_place),
+        cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
         cmocka_unit_test(test_prioritize_packs),

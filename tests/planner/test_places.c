@@ -45,6 +45,41 @@ static void plan_to_places(void **state)
     cluster_release(&c);
 }
 
+/* What the scheduler did meanwhile comes before what was planned: b is on its way to n1, and c was turned
+ * down there. */
+static void a_plan_begins_with_what_was_sent(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("b", "1", "") POD("c", "400m", ""));
+    struct places *p = places_of_plan(cluster_plan(&c), NULL, 1000);
+    uint64_t n1 = span_hash(SPAN("n1"));
+    const struct sent_pod sent[] = {{SPAN("u-c"), n1, true},
+                                    {SPAN("u-b"), n1, true},
+                                    {SPAN("u-b"), n1, false},
+                                    {SPAN("u-gone"), n1, false},
+                                    {SPAN("u-a"), span_hash(SPAN("gone")), false}};
+    struct places *begin = places_with(p, sent, COUNT_OF(sent), c.world);
+    assert_int_equal(begin->count, 1);
+    assert_true(span_eq(begin->items[0].uid, SPAN("u-b")));
+    assert_true(span_eq(begin->items[0].target, SPAN("n1")));
+
+    const struct barred barred = {(uint32_t)world_waiting_class(c.world, SPAN("u-c")), 0};
+    c.plan_options.places = begin;
+    c.plan_options.barred = &barred;
+    c.plan_options.barred_count = 1;
+    const struct plan *plan = cluster_plan(&c);
+    assert_int_equal(plan->node_count, 1);
+    assert_int_equal(plan->nodes[0].pod_count, 1);
+    assert_true(span_eq(plan->nodes[0].pods[0]->meta.name, SPAN("b"))); /* a, larger, would come first */
+    assert_int_equal(plan->unschedulable_count, 0);
+    places_destroy(&begin->shared);
+    places_destroy(&p->shared);
+    cluster_release(&c);
+}
+
 /* A pod that was bound since holds nothing: it stands there. */
 static void bound_holds_nothing(void **state)
 {
@@ -203,7 +238,8 @@ static void odd_annotations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plan_to_places), cmocka_unit_test(bound_holds_nothing),
+        cmocka_unit_test(plan_to_places),
+        cmocka_unit_test(a_plan_begins_with_what_was_sent), cmocka_unit_test(bound_holds_nothing),
         cmocka_unit_test(fits),           cmocka_unit_test(rebuilt),
         cmocka_unit_test(odd_annotations), cmocka_unit_test(kept),
     };

@@ -73,6 +73,20 @@ static void on_measured(void *user, const struct measure *m)
         l->measured[m->id] = m->value;
 }
 
+static uint32_t sent_pods(void *user, mono_ms now, struct arena *a, const struct sent_pod **out)
+{
+    const struct loop *l = user;
+    (void)now;
+    (void)a;
+    *out = l->sent;
+    return l->sent_count;
+}
+
+static mono_ms asked(void *user)
+{
+    return ((const struct loop *)user)->asked;
+}
+
 /* ---- a Stowage ---- */
 
 static struct catalogue_source *catalogue_of(const struct loop *l)
@@ -110,7 +124,8 @@ void loop_start(struct loop *l)
         .snapshots = store_share(l->store),
         .places = &l->places,
         .options = l->options,
-        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns},
+        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns,
+                     .sent = sent_pods, .asked = l->hears ? asked : NULL},
     });
     reconciler_lead(l->reconciler, true);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)

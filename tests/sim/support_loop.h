@@ -5,6 +5,7 @@
 #define TESTS_SUPPORT_LOOP_H
 
 #include "cloud/kwok.h"
+#include "planner/places.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
 #include "tests/sim/support_sim.h"
@@ -19,6 +20,12 @@ struct loop {
     struct sim_faults faults; /* of each new client */
     span_ms restart_after;    /* a client that died is followed by a new Stowage after so long */
     uint32_t starts;
+    /* what the extender would know: who was sent where, or refused (NULL: nothing), and when it was
+     * asked last; a loop that `hears` nothing of it has no extender */
+    bool hears;
+    const struct sent_pod *sent;
+    uint32_t sent_count;
+    mono_ms asked;
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];
     char last[DECISION_COUNT][256];

@@ -1,0 +1,179 @@
+#include "reconciler/divergence.h"
+
+#include "planner/places.h"
+#include "planner/world.h"
+#include "reconciler/batch.h"
+#include "reconciler/stages.h"
+#include "reconciler/state.h"
+
+enum {
+    LATE_MS = 30 * MS_SECOND,   /* the scheduler tries again after 10 s at the latest */
+    SILENT_MS = 60 * MS_SECOND, /* as long without a question while pods wait */
+};
+
+static void diverged(struct pass *p, const char *cause)
+{
+    count(p->r, MEASURE_DIVERGED, 1, span_of(cause), (struct span){0}, (struct span){0});
+}
+
+static int32_t place_row(const struct pass *p, const struct place *place)
+{
+    return place->on_claim ? world_find_claim(p->world, place->target)
+                           : world_find_node(p->world, place->target);
+}
+
+static bool is_ready(const struct pass *p, int32_t row)
+{
+    return row >= 0 && world_node_usable(world_node_at(p->world, (uint32_t)row));
+}
+
+static uint32_t sent_pods(struct pass *p, const struct sent_pod **out)
+{
+    const struct reconciler_listener *l = &p->r->config.listener;
+    *out = NULL;
+    return l->sent != NULL ? l->sent(l->user, p->mono, p->a, out) : 0;
+}
+
+void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place)
+{
+    const struct sent_pod *sent;
+    uint32_t n = sent_pods(p, &sent);
+    for (uint32_t i = 0; i < n; i++)
+        if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
+            return; /* counted when it was refused */
+    diverged(p, is_ready(p, place_row(p, place)) ? "elsewhere" : "ahead");
+}
+
+static const struct pod *waiting_pod(const struct pass *p, const struct place *place)
+{
+    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
+    return pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE &&
+                   pod->meta.deleted == 0
+               ? pod
+               : NULL;
+}
+
+/* A pod that was refused is planned anew in this pass, once for each node that it was refused at. */
+static void look_at_refused(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    const struct sent_pod *sent;
+    uint32_t n = sent_pods(p, &sent);
+    for (uint32_t i = 0; i < n; i++) {
+        const struct place *place =
+            sent[i].refused && r->places != NULL ? places_find(r->places, sent[i].uid) : NULL;
+        int32_t row = place != NULL ? place_row(p, place) : -1;
+        const struct pod *pod = row >= 0 && row == world_find_hash(p->world, sent[i].node)
+                                    ? waiting_pod(p, place)
+                                    : NULL;
+        if (pod == NULL)
+            continue;
+        struct waiting_memo *m = (struct waiting_memo *)memos_at(&r->waiting, pod->meta.uid);
+        if (m->refused_at == sent[i].node)
+            continue;
+        m->refused_at = sent[i].node;
+        m->ready_since = 0; /* of its next place */
+        m->late = false;
+        r->batch_ready = true;
+        diverged(p, "refused");
+        tell(r,
+             (struct decision){.kind = DECISION_NO_PLACE,
+                               .subject = "refused",
+                               .warning = true,
+                               .per_hour = NAN,
+                               .about = {KIND_POD, pod->meta.ns, pod->meta.name, pod->meta.uid}},
+             "%.*s/%.*s  the scheduler turns down its planned node %.*s; planning it anew",
+             SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name), SPAN_ARG(place->target));
+    }
+}
+
+static void look_at_place(struct pass *p, const struct place *place)
+{
+    struct reconciler *r = p->r;
+    const struct pod *pod = is_ready(p, place_row(p, place)) ? waiting_pod(p, place) : NULL;
+    if (pod == NULL)
+        return;
+    struct waiting_memo *m = (struct waiting_memo *)memos_at(&r->waiting, pod->meta.uid);
+    if (m->ready_since == 0)
+        m->ready_since = p->mono;
+    if (m->late)
+        return;
+    if (p->mono - m->ready_since < LATE_MS) {
+        pass_wake(p, m->ready_since + LATE_MS);
+        return;
+    }
+    m->late = true;
+    diverged(p, "late");
+    tell(r,
+         (struct decision){.kind = DECISION_NO_PLACE,
+                           .subject = "late",
+                           .warning = true,
+                           .per_hour = NAN,
+                           .reason = SPAN("PlannedNodeUnused"),
+                           .about = {KIND_POD, pod->meta.ns, pod->meta.name, pod->meta.uid}},
+         "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s",
+         SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name), SPAN_ARG(place->target),
+         (int)(LATE_MS / MS_SECOND));
+}
+
+/* Pods wait, and nobody asks: of any of them that is said. */
+static void listen_for_scheduler(struct pass *p, const struct pod *waits)
+{
+    struct reconciler *r = p->r;
+    const struct reconciler_listener *l = &r->config.listener;
+    if (l->asked == NULL)
+        return;
+    mono_ms asked = l->asked(l->user);
+    if (waits == NULL || asked > r->waits_since)
+        r->waits_since = waits != NULL ? asked : p->mono;
+    bool silent = waits != NULL && p->mono - r->waits_since >= SILENT_MS;
+    if (waits != NULL && !silent)
+        pass_wake(p, r->waits_since + SILENT_MS);
+    if (silent == r->silent)
+        return;
+    r->silent = silent;
+    count(r, MEASURE_SCHEDULER_SILENT, silent, (struct span){0}, (struct span){0},
+          (struct span){0});
+    if (!silent)
+        return;
+    tell(r,
+         (struct decision){.kind = DECISION_GUARD,
+                           .subject = "silent",
+                           .warning = true,
+                           .per_hour = NAN,
+                           .reason = SPAN("SchedulerSilent"),
+                           .about = {KIND_POD, waits->meta.ns, waits->meta.name, waits->meta.uid}},
+         "%.*s/%.*s  waits, and no scheduler has asked the extender for %d s: is it in the "
+         "scheduler's configuration? `stowage check` says more",
+         SPAN_ARG(waits->meta.ns), SPAN_ARG(waits->meta.name), (int)(SILENT_MS / MS_SECOND));
+}
+
+void divergence_run(struct pass *p)
+{
+    const struct places *places = p->r->places;
+    look_at_refused(p);
+    const struct pod *waits = NULL;
+    for (uint32_t i = 0; places != NULL && i < places->count; i++) {
+        look_at_place(p, &places->items[i]);
+        /* Without a node that is ready nobody need be asked. */
+        if (waits == NULL && is_ready(p, place_row(p, &places->items[i])))
+            waits = waiting_pod(p, &places->items[i]);
+    }
+    listen_for_scheduler(p, waits);
+}
+
+struct places *divergence_places(struct pass *p, struct plan_options *o)
+{
+    const struct sent_pod *sent;
+    uint32_t n = sent_pods(p, &sent);
+    struct barred *barred = ARENA_ARRAY(p->a, struct barred, n);
+    o->barred_count = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        int32_t row = sent[i].refused ? world_find_hash(p->world, sent[i].node) : -1;
+        int32_t class_id = row >= 0 ? world_waiting_class(p->world, sent[i].uid) : -1;
+        if (class_id >= 0)
+            barred[o->barred_count++] = (struct barred){(uint32_t)class_id, (uint32_t)row};
+    }
+    o->barred = barred;
+    return places_with(p->r->places, sent, n, p->world);
+}

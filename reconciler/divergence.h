@@ -1,0 +1,27 @@
+/* divergence: where the scheduler does not do what was planned: found, counted by cause, and planned
+ * anew at once with what was learnt.
+ *
+ *   ahead    bound elsewhere, before its planned node was ready
+ *   refused  a filter of the scheduler's own has turned its planned node down: the plan does not try its
+ *            kind there again for a minute
+ *   elsewhere  bound elsewhere, for another reason
+ *   late     its planned node has been ready for 30 s, and it is not bound
+ *
+ * And when pods wait and nobody has asked us for 60 s, the scheduler does not know of us, or is dead. */
+#ifndef RECONCILER_DIVERGENCE_H
+#define RECONCILER_DIVERGENCE_H
+
+#include "planner/plan/plan.h"
+
+struct pass;
+struct node_view;
+struct place;
+struct pod;
+
+void divergence_run(struct pass *p);
+/* A pod with a place was bound, to a node of another name. */
+void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place);
+/* What a plan begins with, instead of the published places; free it with places_destroy. */
+struct places *divergence_places(struct pass *p, struct plan_options *o);
+
+#endif

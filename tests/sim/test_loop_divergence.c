@@ -1,0 +1,89 @@
+/* Where the scheduler does not do what was planned: told by cause, and planned anew. */
+
+#include <string.h>
+
+#include "tests/sim/support_loop.h"
+
+/* A pod that waits, in a cluster whose scheduler never comes. */
+static void begin(struct loop *l)
+{
+    const struct sim_options o = {.no_scheduler = true};
+    struct sim *s = new_sim_with(&o, node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+            "\"metadata\":{\"namespace\":\"default\",\"name\":\"web\",\"labels\":{\"app\":\"web\"}},"
+            "\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":{\"requests\":"
+            "{\"cpu\":\"1\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+            "\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"}]}}");
+    l->keeps = l->hears = true;
+    loop_begin(l, s);
+}
+
+static bool told(const struct loop *l, const char *text)
+{
+    return l->history.ptr != NULL && strstr(l->history.ptr, text) != NULL;
+}
+
+/* The first object's metadata member; static storage. */
+static const char *first(struct sim *s, enum kind k, const char *path)
+{
+    static char text[256];
+    json_t *all = objects_of(s, k);
+    json_t *item = json_array_get(all, 0);
+    assert_non_null(item);
+    snprintf(text, sizeof(text), "%.*s", SPAN_ARG(tree_string(item, path)));
+    json_decref(all);
+    return text;
+}
+
+static void nobody_asks(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = 1};
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE), 1);
+    assert_false(told(&l, "stowage_divergences_total"));
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_true(told(&l, "stowage_divergences_total cause=late 1\n"));
+    assert_false(told(&l, "stowage_scheduler_silent 1\n"));
+    run_for(l.sim, MS_MINUTE);
+    assert_true(told(&l, "stowage_scheduler_silent 1\n"));
+    assert_true(told(&l, "SchedulerSilent"));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1); /* told once */
+    assert_int_equal((int)l.measured[MEASURE_SCHEDULER_SILENT], 1);
+    l.asked = START; /* far ahead of the monotonic clock, which began at 0 */
+    run_for(l.sim, 10 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_SCHEDULER_SILENT], 0);
+    loop_end(&l);
+}
+
+/* The scheduler knows something that we do not: the pod gets another node, at once. */
+static void refused_is_planned_anew(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = 1};
+    char uid[64];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 1);
+    snprintf(uid, sizeof(uid), "%s", first(l.sim, KIND_POD, "metadata.uid"));
+    struct sent_pod refused = {span_of(uid),
+                               span_hash(span_of(first(l.sim, KIND_NODE, "metadata.name"))), true};
+    l.sent = &refused;
+    l.sent_count = 1;
+    run_for(l.sim, 11 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 2);
+    assert_true(told(&l, "stowage_divergences_total cause=refused 1\n"));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    loop_end(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nobody_asks),
+        cmocka_unit_test(refused_is_planned_anew),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
