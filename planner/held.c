@@ -8,7 +8,8 @@ struct hold {
     struct holder x;
     uint32_t row;
     uint32_t next_on_row, next_in_bucket; /* of a free slot: the next free one */
-    bool put; /* by held_put */
+    bool place; /* or a nomination: from the start */
+    bool put;   /* by held_put; it may be both */
 };
 
 struct held_row {
@@ -37,12 +38,12 @@ static uint32_t *bucket(const struct held *h, uint64_t id)
     return &h->buckets[(uint32_t)id & h->mask];
 }
 
-static bool holds_on(const struct held *h, uint64_t id, uint32_t row)
+static struct hold *find_hold(const struct held *h, uint64_t id, uint32_t row)
 {
     for (uint32_t i = *bucket(h, id); i != 0; i = slot(h, i)->next_in_bucket)
         if (slot(h, i)->x.id == id && slot(h, i)->row == row)
-            return true;
-    return false;
+            return slot(h, i);
+    return NULL;
 }
 
 static uint32_t new_slot(struct held *h)
@@ -59,10 +60,13 @@ static uint32_t new_slot(struct held *h)
 static void hold(struct held *h, uint32_t row, const struct holder *x, bool put)
 {
     struct held_row *r = &h->rows[row];
-    if (holds_on(h, x->id, row))
+    struct hold *there = find_hold(h, x->id, row);
+    if (there != NULL) {
+        there->put |= put;
         return;
+    }
     uint32_t number = new_slot(h), *in = bucket(h, x->id);
-    *slot(h, number) = (struct hold){*x, row, r->first, *in, put};
+    *slot(h, number) = (struct hold){*x, row, r->first, *in, !put, put};
     *in = r->first = number;
     if (r->count == 0 || x->priority < r->least_priority)
         r->least_priority = x->priority;
@@ -154,7 +158,10 @@ void held_drop(struct held *h, uint64_t id)
     for (uint32_t *link = bucket(h, id); *link != 0;) {
         uint32_t number = *link;
         struct hold *x = slot(h, number);
-        if (x->x.id != id || !x->put) {
+        bool its = x->x.id == id;
+        if (its)
+            x->put = false;
+        if (!its || x->place) {
             link = &x->next_in_bucket;
             continue;
         }
@@ -197,10 +204,10 @@ const amount *held_against(const struct held *h, uint32_t row, uint64_t id, int3
     memset(scratch, 0, h->w->column_count * sizeof(*scratch));
     for (uint32_t i = r->first; i != 0; i = slot(h, i)->next_on_row) {
         const struct hold *x = slot(h, i);
-        if (x->x.id == id || x->x.priority < priority)
+        if (x->x.id == id || (!x->put && x->x.priority < priority))
             continue;
         any = true;
-        *placed_out |= !x->put;
+        *placed_out |= x->place && x->x.priority >= priority;
         for (uint32_t c = 0; c < h->w->column_count; c++)
             scratch[c] = amount_add(scratch[c], x->x.requests[c]);
     }

@@ -1,8 +1,10 @@
 /* held: the room of each row that is spoken for by pods which are not seen bound there yet: the places
  * of a plan, the scheduler's nominations, and what the extender has just let onto a node.
  *
- * Everyone holds at his own priority: a pod has to leave what pods of its own and of higher priority
- * hold, and never what it holds itself. A pod holds a row once, however often that is said.
+ * Places and nominations are held at the priority of their pod: a pod has to leave those of its own and
+ * of higher priority, and never what it holds itself. Who was let onto a node stands there in all
+ * likelihood, and is in the way of everybody: only the scheduler can evict him. A pod holds a row once,
+ * however often that is said.
  *
  * Made for one world, whose vectors it points to. Memory: 32 bytes a row, and some 80 bytes and at
  * most one vector for each pod that holds. */

@@ -3,9 +3,16 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support_cluster.h"
+
+unsigned roll(struct dice *d, unsigned below)
+{
+    d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(d->state >> 33) % below;
+}
 
 struct object_array {
     const void **items;
@@ -74,14 +81,44 @@ void cluster_open(struct cluster *c, const char *yaml)
     if (err.kind != ERR_NONE)
         fail_msg("%s", err.msg);
     doc_parser_free(parser);
+    c->view.ledger = c->ledger;
+    cluster_publish(c);
+    cluster_unplan(c);
+}
+
+void cluster_tell(struct cluster *c, enum watch_event e, struct span json)
+{
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *doc;
+    struct doc_value version, kind;
+    struct err err;
+    if (!doc_parse_json(parser, json, &doc, &err))
+        fail_msg("%s", err.msg);
+    assert_true(doc_find(doc_root(doc), SPAN("apiVersion"), &version));
+    assert_true(doc_find(doc_root(doc), SPAN("kind"), &kind));
+    store_event(c->store, kind_find(doc_text(version), doc_text(kind)), e, doc_root(doc));
+    doc_parser_free(parser);
+}
+
+void cluster_publish(struct cluster *c)
+{
     store_publish(c->store, 0);
+    const struct snapshot *old = c->snapshot;
     c->snapshot = (const struct snapshot *)share_take(store_share(c->store));
+    if (old != NULL)
+        shared_unref((struct shared *)(uintptr_t)&old->shared);
     assert_int_equal(c->snapshot->aside_count, 0);
+    c->view.snapshot = c->snapshot;
+    c->view.world = c->snapshot->derived;
+}
+
+void cluster_unplan(struct cluster *c)
+{
+    if (c->places != NULL)
+        places_destroy(&c->places->shared);
     c->places = mem_new(sizeof(*c->places));
     arena_init(&c->places->arena, 0);
-    c->view = (struct extender_view){
-        .snapshot = c->snapshot, .world = c->snapshot->derived, .places = c->places,
-        .ledger = c->ledger};
+    c->view.places = c->places;
 }
 
 void cluster_close(struct cluster *c)
@@ -100,13 +137,20 @@ static int by_uid(const void *a, const void *b)
 
 void cluster_place(struct cluster *c, const char *pod, const char *target)
 {
+    char uid[64];
+    snprintf(uid, sizeof(uid), "uid-%s", pod);
+    cluster_place_uid(c, pod, uid, target);
+}
+
+void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, const char *target)
+{
     struct places *p = c->places;
     struct place *items = ARENA_ARRAY(&p->arena, struct place, p->count + 1);
     if (p->count != 0)
         memcpy(items, p->items, p->count * sizeof(*items));
     bool on_claim = span_has_prefix(span_of(target), SPAN("claim/"));
     items[p->count] = (struct place){
-        .uid = arena_printf(&p->arena, "uid-%s", pod),
+        .uid = arena_dup(&p->arena, span_of(uid)),
         .ns = SPAN("web"),
         .pod = arena_dup(&p->arena, span_of(pod)),
         .target = arena_dup(&p->arena, span_of(target + (on_claim ? strlen("claim/") : 0))),

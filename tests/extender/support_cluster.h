@@ -14,9 +14,20 @@ struct cluster {
     struct symtab *catalogue_syms;
 };
 
+/* Equal dice roll alike everywhere. */
+struct dice {
+    uint64_t state;
+};
+unsigned roll(struct dice *d, unsigned below); /* 0 to below - 1 */
+
 void cluster_open(struct cluster *c, const char *yaml);
 void cluster_close(struct cluster *c);
 /* "ns/pod → target"; a target that begins with "claim/" names a NodeClaim. UIDs are "uid-<pod>". */
 void cluster_place(struct cluster *c, const char *pod, const char *target);
+void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, const char *target);
+void cluster_unplan(struct cluster *c); /* takes all places away */
+/* What a watch tells of one object; the view has it after the next cluster_publish. */
+void cluster_tell(struct cluster *c, enum watch_event e, struct span json);
+void cluster_publish(struct cluster *c);
 
 #endif

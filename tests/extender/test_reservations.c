@@ -1,0 +1,611 @@
+/* Two schedulers load one cluster, each in its own order and with its own view of it, while pods come and
+ * go, the watch lags behind and plans are replaced: room that is held for a pod is never given to another.
+ *
+ * A model of the cluster keeps the truth. What the extender is to know of it is:
+ *   - what the snapshot shows, which is up to a second old;
+ *   - the places of the plan;
+ *   - what was answered, on nodes where anybody had a place, or where it was the only node.
+ * So nobody can blame it for a pod that went, unseen yet, where nobody had a place at that time; the model's
+ * plans therefore put no place on such a node. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "support_cluster.h"
+
+enum {
+    NODES = 4,
+    ROOM = 4000, /* millicores of a node */
+    PODS = 16,
+    SCHEDULERS = 2,
+    NONE = -1,
+    EVENTS = 16384,
+    LAG_MS = 1000, /* how old a snapshot may be: less than a booking of several nodes lasts */
+};
+
+#define NODE(name)                                                                                 \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name "}\n"                                \
+    "spec: {providerID: 'kwok://" name "'}\n"                                                      \
+    "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"                              \
+    "  conditions: [{type: Ready, status: 'True'}]\n"
+static const char nodes_yaml[] = NODE("n0") NODE("n1") NODE("n2") NODE("n3");
+
+struct model_pod {
+    unsigned life; /* each time it is created it is another */
+    bool there;
+    amount cpu;
+    int priority;
+    int node;  /* where its scheduler has put it */
+    int place; /* where the plan in force has it */
+    bool guarded; /* it was booked on its node when it was sent there */
+    /* Booked, and not put anywhere: the scheduler's attempt came to nothing. */
+    unsigned booked; /* a bit a node */
+    mono_ms booked_until;
+    /* What the snapshot shows. */
+    unsigned seen_life;
+    int seen_node;
+};
+
+struct event {
+    int pod;
+    unsigned life;
+    int node;
+    bool gone;
+    mono_ms at;
+};
+
+/* What a rule is broken by on purpose, to see that the model would notice. */
+enum sabotage { HONEST, NO_LEDGER, NO_PLACES, OTHERS_NAMES };
+
+struct model {
+    struct cluster c;
+    struct extender_scratch scratch[SCHEDULERS];
+    struct dice dice;
+    enum sabotage sabotage;
+    struct model_pod pods[PODS];
+    struct event events[EVENTS]; /* of the watch; those from `delivered` on are on their way */
+    unsigned event_count, delivered;
+    mono_ms now;
+    unsigned asked, planned, strayed, refused; /* how often what happened */
+    unsigned stolen, unasked;              /* rules broken */
+    char why[256];
+};
+
+static struct span node_name(int node)
+{
+    static const char names[NODES][3] = {"n0", "n1", "n2", "n3"};
+    return span_of(names[node]);
+}
+
+static void put_pod(struct buf *b, const struct model_pod *p, int number, unsigned life, int node)
+{
+    buf_addf(b,
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
+             "\"name\":\"p%d\",\"uid\":\"uid-p%d-%u\",\"creationTimestamp\":\"2026-10-10T10:00:00Z\"},"
+             "\"spec\":{\"priority\":%d,",
+             number, number, life, p->priority);
+    if (node != NONE)
+        buf_addf(b, "\"nodeName\":\"n%d\",", node);
+    buf_addf(b,
+             "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"%lldm\"}}}]},"
+             "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\","
+             "\"status\":\"False\",\"reason\":\"Unschedulable\"}]}}",
+             (long long)p->cpu);
+}
+
+/* Of threads as well, in which a test cannot fail. */
+static void must(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+/* --- what the watch tells --- */
+
+static void tell(struct model *m, int pod, bool gone)
+{
+    must(m->event_count < EVENTS);
+    m->events[m->event_count++] =
+        (struct event){pod, m->pods[pod].life, m->pods[pod].node, gone, m->now};
+}
+
+static void deliver(struct model *m, unsigned count)
+{
+    for (; count > 0 && m->delivered < m->event_count; count--) {
+        const struct event *e = &m->events[m->delivered++];
+        struct model_pod *p = &m->pods[e->pod];
+        struct buf b = {0};
+        put_pod(&b, p, e->pod, e->life, e->node);
+        cluster_tell(&m->c, e->gone ? WATCH_DELETE : WATCH_PUT, buf_span(&b));
+        buf_release(&b);
+        p->seen_life = e->gone ? 0 : e->life;
+        p->seen_node = e->node;
+    }
+    cluster_publish(&m->c);
+}
+
+static bool is_seen_waiting(const struct model_pod *p)
+{
+    return p->seen_life != 0 && p->seen_node == NONE;
+}
+
+static bool is_on_its_way(const struct model_pod *p)
+{
+    return p->there && p->node != NONE && (p->seen_life != p->life || p->seen_node == NONE);
+}
+
+/* --- pods come and go --- */
+
+static void create(struct model *m, int pod)
+{
+    static const amount sizes[] = {500, 1000, 1500, 2500};
+    struct model_pod *p = &m->pods[pod];
+    /* It keeps its shape for ever, so that what is on its way tells the truth of the older lives too. */
+    if (p->life == 0) {
+        p->cpu = sizes[roll(&m->dice, COUNT_OF(sizes))];
+        p->priority = roll(&m->dice, 4) == 0 ? 100 : 0;
+    }
+    p->life++;
+    p->there = true;
+    p->node = p->place = NONE;
+    p->booked = 0;
+    tell(m, pod, false);
+}
+
+static void delete(struct model *m, int pod)
+{
+    m->pods[pod].there = false;
+    m->pods[pod].booked = 0;
+    m->pods[pod].place = NONE;
+    tell(m, pod, true);
+}
+
+/* --- the plan --- */
+
+static amount filled(const struct model *m, int node)
+{
+    amount sum = 0;
+    for (int i = 0; i < PODS; i++) {
+        const struct model_pod *p = &m->pods[i];
+        if (p->there && (p->node == node || (p->node == NONE && p->place == node)))
+            sum += p->cpu;
+    }
+    return sum;
+}
+
+static bool may_plan(const struct model *m, int node)
+{
+    for (int i = 0; i < PODS; i++)
+        if (m->pods[i].node == node && is_on_its_way(&m->pods[i]) && !m->pods[i].guarded)
+            return false;
+    return true;
+}
+
+static void replan(struct model *m)
+{
+    for (int i = 0; i < PODS; i++)
+        m->pods[i].place = NONE;
+    cluster_unplan(&m->c);
+    for (int i = 0; i < PODS; i++) {
+        struct model_pod *p = &m->pods[i];
+        int node = (int)roll(&m->dice, NODES);
+        if (!is_seen_waiting(p) || p->seen_life != p->life || !p->there || p->node != NONE ||
+            !may_plan(m, node) || filled(m, node) + p->cpu > ROOM || roll(&m->dice, 4) == 0)
+            continue;
+        char name[16], uid[32], target[8];
+        snprintf(name, sizeof(name), "p%d", i);
+        snprintf(uid, sizeof(uid), "uid-p%d-%u", i, p->life);
+        snprintf(target, sizeof(target), "n%d", node);
+        cluster_place_uid(&m->c, name, uid, target);
+        p->place = node;
+    }
+}
+
+/* --- the schedulers --- */
+
+/* What the pod's scheduler knows: what it has bound itself, and of others' what the watch has told. */
+static amount known_use(const struct model *m, int node, unsigned scheduler)
+{
+    amount sum = 0;
+    for (unsigned i = 0; i < PODS; i++) {
+        const struct model_pod *p = &m->pods[i];
+        if (i % SCHEDULERS == scheduler ? p->there && p->node == node
+                                        : p->seen_life != 0 && p->seen_node == node)
+            sum += p->cpu;
+    }
+    return sum;
+}
+
+static unsigned offer(struct model *m, int pod)
+{
+    unsigned offered = 0;
+    for (int node = 0; node < NODES; node++)
+        if (known_use(m, node, (unsigned)pod % SCHEDULERS) + m->pods[pod].cpu <= ROOM &&
+            roll(&m->dice, 4) != 0)
+            offered |= 1u << node;
+    return offered;
+}
+
+static void put_question(struct buf *b, const struct model *m, int pod, unsigned offered)
+{
+    buf_add(b, SPAN("{\"Pod\":"));
+    put_pod(b, &m->pods[pod], pod, m->pods[pod].life, NONE);
+    buf_add(b, SPAN(",\"Nodes\":null,\"NodeNames\":["));
+    bool first = true;
+    for (int node = 0; node < NODES; node++)
+        if ((offered & 1u << node) != 0) {
+            buf_addf(b, "%s\"n%d\"", first ? "" : ",", node);
+            first = false;
+        }
+    buf_add(b, SPAN("]}"));
+}
+
+/* The nodes that the reply names, as bits; what was not asked about is a rule broken. */
+static unsigned named(struct model *m, const struct buf *reply, unsigned offered)
+{
+    json_t *root = json_loadb(reply->ptr, reply->len, JSON_REJECT_DUPLICATES, NULL);
+    must(root != NULL);
+    unsigned names = 0, refused = 0;
+    const char *key;
+    json_t *value, *list = json_object_get(root, "NodeNames");
+    for (size_t i = 0; i < json_array_size(list); i++)
+        for (int node = 0; node < NODES; node++)
+            if (strcmp(json_string_value(json_array_get(list, i)), node_name(node).ptr) == 0)
+                names |= 1u << node;
+    json_object_foreach(json_object_get(root, "FailedAndUnresolvableNodes"), key, value)
+        refused |= 1u << (key[1] - '0');
+    if (m->sabotage == OTHERS_NAMES)
+        names ^= roll(&m->dice, 100) == 0 ? 1 : 0;
+    m->unasked += (names & ~offered) != 0 || (refused & ~offered) != 0 || (refused & names) != 0 ||
+                  json_array_size(list) > NODES ||
+                  json_object_size(json_object_get(root, "FailedNodes")) != 0;
+    json_decref(root);
+    return names & offered;
+}
+
+/* Nodes on which somebody that the snapshot has waiting has a place. */
+static unsigned guarded(const struct model *m)
+{
+    unsigned nodes = 0;
+    for (int i = 0; i < PODS; i++)
+        if (m->pods[i].place != NONE && is_seen_waiting(&m->pods[i]))
+            nodes |= 1u << m->pods[i].place;
+    return nodes;
+}
+
+/* The rule. Where others have places, what stands there, what is kept for them and what was promised to
+ * others leave room for the pod. Its own place is its own. */
+static void judge(struct model *m, int pod, int node)
+{
+    const struct model_pod *p = &m->pods[pod];
+    amount bound = 0, places = 0, promised = 0;
+    for (int i = 0; i < PODS; i++) {
+        const struct model_pod *q = &m->pods[i];
+        if (!q->there)
+            continue;
+        bool counts = i != pod && q->node == NONE && q->priority >= p->priority;
+        if (q->node == node)
+            bound += q->cpu;
+        else if (counts && q->place == node)
+            places += q->cpu;
+        else if (counts && (q->booked & 1u << node) != 0 && q->booked_until > m->now)
+            promised += q->cpu;
+    }
+    if (places == 0 || bound + places + promised <= ROOM)
+        return;
+    m->stolen++;
+    snprintf(m->why, sizeof(m->why),
+             "p%d of %lld, priority %d, was put on n%d, where %lld is bound with it, %lld kept, %lld "
+             "promised", pod, (long long)p->cpu, p->priority, node, (long long)bound,
+             (long long)places, (long long)promised);
+}
+
+static struct buf ask(struct extender_scratch *s, const struct extender_view *v,
+                      const struct buf *body)
+{
+    struct buf reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    must(extender_filter(s, v, buf_span(body), &reply, &verdict, &err));
+    return reply;
+}
+
+/* The scheduler takes one of the names, or its attempt comes to nothing. */
+static void take(struct model *m, int pod, unsigned names, unsigned guard)
+{
+    struct model_pod *p = &m->pods[pod];
+    bool one = (names & (names - 1)) == 0;
+    unsigned booked = one ? names : names & guard;
+    m->asked++;
+    p->booked = 0;
+    m->refused += names == 0;
+    if (names == 0)
+        return;
+    if (roll(&m->dice, 8) == 0) {
+        p->booked = booked;
+        p->booked_until = m->now + (((booked & (booked - 1)) == 0) ? LEDGER_ONE_MS : LEDGER_MANY_MS);
+        return;
+    }
+    int node = (int)roll(&m->dice, NODES);
+    while ((names & 1u << node) == 0)
+        node = (node + 1) % NODES;
+    p->node = node;
+    p->guarded = (booked & 1u << node) != 0;
+    tell(m, pod, false);
+    if (p->place == node) {
+        m->planned++;
+        return;
+    }
+    m->strayed++;
+    judge(m, pod, node);
+}
+
+static void schedule(struct model *m, int pod)
+{
+    unsigned offered = offer(m, pod);
+    if (offered == 0)
+        return;
+    struct extender_view v = m->c.view;
+    v.now = m->now;
+    if (m->sabotage == NO_LEDGER)
+        v.ledger = NULL;
+    if (m->sabotage == NO_PLACES)
+        v.places = NULL;
+    struct buf body = {0};
+    put_question(&body, m, pod, offered);
+    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body);
+    take(m, pod, named(m, &reply, offered), guarded(m));
+    buf_release(&body);
+    buf_release(&reply);
+}
+
+/* --- a life --- */
+
+static void model_open(struct model *m, uint64_t seed, enum sabotage sabotage)
+{
+    memset(m, 0, sizeof(*m));
+    m->dice.state = seed;
+    m->sabotage = sabotage;
+    m->now = 1000;
+    cluster_open(&m->c, nodes_yaml);
+    assert_true(time_parse(SPAN("2026-10-10T10:00:01Z"), &m->c.view.wall));
+    for (int i = 0; i < SCHEDULERS; i++)
+        extender_scratch_init(&m->scratch[i]);
+    for (int i = 0; i < PODS; i++)
+        m->pods[i].node = m->pods[i].place = m->pods[i].seen_node = NONE;
+}
+
+static void step(struct model *m)
+{
+    int pod = (int)roll(&m->dice, PODS);
+    struct model_pod *p = &m->pods[pod];
+    unsigned what = roll(&m->dice, 16);
+    if (!p->there)
+        create(m, pod);
+    else if (p->node == NONE && what < 12)
+        schedule(m, pod);
+    else if (what == 12 || (p->node != NONE && what < 4))
+        delete(m, pod);
+    else if (what == 13)
+        replan(m);
+    else
+        deliver(m, roll(&m->dice, 6));
+    m->now += roll(&m->dice, 60);
+    while (m->delivered < m->event_count && m->now - m->events[m->delivered].at > LAG_MS)
+        deliver(m, 1);
+}
+
+/* Everybody is gone, and nobody has asked for a while: nothing is left. */
+static void come_to_rest(struct model *m)
+{
+    for (int i = 0; i < PODS; i++)
+        if (m->pods[i].there && roll(&m->dice, 2) == 0)
+            delete(m, i);
+    deliver(m, EVENTS);
+    m->now += LEDGER_ONE_MS + MS_SECOND;
+    for (int i = 0; i < SCHEDULERS; i++) {
+        struct extender_view v = m->c.view;
+        v.now = m->now;
+        desk_open(&m->scratch[i].desk, &v);
+    }
+    assert_int_equal(ledger_count(m->c.ledger), 0);
+}
+
+static void model_close(struct model *m)
+{
+    for (int i = 0; i < SCHEDULERS; i++)
+        extender_scratch_release(&m->scratch[i]);
+    cluster_close(&m->c);
+}
+
+struct tally {
+    unsigned asked, planned, strayed, refused, stolen, unasked;
+};
+
+static struct tally live(uint64_t seeds, enum sabotage sabotage)
+{
+    static struct model m;
+    struct tally t = {0};
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        model_open(&m, seed, sabotage);
+        for (unsigned i = 0; i < 400; i++)
+            step(&m);
+        come_to_rest(&m);
+        if (sabotage == HONEST && m.stolen + m.unasked != 0)
+            fail_msg("seed %u: %u names that were not asked about; %u times: %s", (unsigned)seed,
+                     m.unasked, m.stolen, m.why);
+        t.asked += m.asked;
+        t.planned += m.planned;
+        t.strayed += m.strayed;
+        t.refused += m.refused;
+        t.stolen += m.stolen;
+        t.unasked += m.unasked;
+        model_close(&m);
+    }
+    return t;
+}
+
+static void test_no_room_is_given_twice(void **state)
+{
+    (void)state;
+    struct tally t = live(100, HONEST);
+    print_message("%u asked, %u planned, %u strayed, %u refused\n", t.asked, t.planned, t.strayed, t.refused);
+    /* All that the model is about did happen. */
+    assert_true(t.planned > t.asked / 20);
+    assert_true(t.strayed > t.asked / 20);
+    assert_true(t.refused > t.asked / 20);
+}
+
+static void test_the_model_would_notice(void **state)
+{
+    (void)state;
+    assert_true(live(10, NO_LEDGER).stolen > 0);
+    assert_true(live(10, NO_PLACES).stolen > 0);
+    assert_true(live(10, OTHERS_NAMES).unasked > 0);
+}
+
+/* --- at the same time --- */
+
+enum { TURNS = 1500 };
+
+/* The model under one lock, which is not held while the extender is asked. No plan is replaced between
+ * a question and what becomes of the answer. */
+struct meeting {
+    struct model m;
+    pthread_mutex_t lock;
+    pthread_rwlock_t plan;
+    _Atomic int at_work;
+};
+
+struct scheduler {
+    struct meeting *meeting;
+    int number;
+    pthread_t thread;
+};
+
+static void ask_unlocked(struct meeting *x, int pod)
+{
+    struct model *m = &x->m;
+    unsigned offered = offer(m, pod);
+    if (offered == 0)
+        return;
+    struct buf body = {0};
+    put_question(&body, m, pod, offered);
+    struct extender_view v = m->c.view;
+    v.now = m->now;
+    if (m->sabotage == NO_LEDGER)
+        v.ledger = NULL;
+    shared_ref((struct shared *)(uintptr_t)&v.snapshot->shared);
+    pthread_mutex_unlock(&x->lock);
+    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body);
+    pthread_mutex_lock(&x->lock);
+    shared_unref((struct shared *)(uintptr_t)&v.snapshot->shared);
+    take(m, pod, named(m, &reply, offered), guarded(m));
+    buf_release(&body);
+    buf_release(&reply);
+}
+
+static void turn(struct meeting *x, int scheduler)
+{
+    int pod = (int)roll(&x->m.dice, PODS / SCHEDULERS) * SCHEDULERS + scheduler;
+    const struct model_pod *p = &x->m.pods[pod];
+    if (!p->there)
+        create(&x->m, pod);
+    else if (p->node != NONE || roll(&x->m.dice, 16) == 0)
+        delete(&x->m, pod);
+    else
+        ask_unlocked(x, pod);
+}
+
+static void *run_scheduler(void *user)
+{
+    struct scheduler *s = user;
+    struct meeting *x = s->meeting;
+    for (unsigned i = 0; i < TURNS; i++) {
+        bool plans = i % 16 == 0;
+        (plans ? pthread_rwlock_wrlock : pthread_rwlock_rdlock)(&x->plan);
+        pthread_mutex_lock(&x->lock);
+        if (plans) {
+            deliver(&x->m, EVENTS);
+            replan(&x->m);
+        } else {
+            turn(x, s->number);
+        }
+        pthread_mutex_unlock(&x->lock);
+        pthread_rwlock_unlock(&x->plan);
+    }
+    x->at_work--;
+    return NULL;
+}
+
+static void watch(struct meeting *x)
+{
+    while (x->at_work != 0) {
+        pthread_mutex_lock(&x->lock);
+        if (x->m.delivered < x->m.event_count)
+            deliver(&x->m, 1 + roll(&x->m.dice, 3));
+        pthread_mutex_unlock(&x->lock);
+        sched_yield();
+    }
+}
+
+static struct tally meet(uint64_t seed, enum sabotage sabotage)
+{
+    static struct meeting x;
+    struct scheduler schedulers[SCHEDULERS];
+    model_open(&x.m, seed, sabotage);
+    pthread_mutex_init(&x.lock, NULL);
+    pthread_rwlock_init(&x.plan, NULL);
+    x.at_work = SCHEDULERS;
+    for (int i = 0; i < SCHEDULERS; i++) {
+        schedulers[i] = (struct scheduler){.meeting = &x, .number = i};
+        must(pthread_create(&schedulers[i].thread, NULL, run_scheduler, &schedulers[i]) == 0);
+    }
+    watch(&x);
+    for (int i = 0; i < SCHEDULERS; i++)
+        pthread_join(schedulers[i].thread, NULL);
+    come_to_rest(&x.m);
+    struct tally t = {x.m.asked, x.m.planned, x.m.strayed, x.m.refused, x.m.stolen, x.m.unasked};
+    if (sabotage == HONEST && t.stolen + t.unasked != 0)
+        fail_msg("%u names that were not asked about; %u times: %s", t.unasked, t.stolen, x.m.why);
+    pthread_rwlock_destroy(&x.plan);
+    pthread_mutex_destroy(&x.lock);
+    model_close(&x.m);
+    return t;
+}
+
+static void test_not_at_the_same_time_either(void **state)
+{
+    (void)state;
+    struct tally t = {0};
+    for (uint64_t seed = 1; seed <= 4; seed++) {
+        struct tally one = meet(seed, HONEST);
+        t.asked += one.asked;
+        t.planned += one.planned;
+        t.strayed += one.strayed;
+        t.refused += one.refused;
+    }
+    print_message("%u asked, %u planned, %u strayed, %u refused\n", t.asked, t.planned, t.strayed, t.refused);
+    assert_true(t.planned > 0 && t.strayed > 0 && t.refused > 0);
+    unsigned stolen = 0;
+    for (uint64_t seed = 1; seed <= 4; seed++)
+        stolen += meet(seed, NO_LEDGER).stolen;
+    assert_true(stolen > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_not_at_the_same_time_either),
+        cmocka_unit_test(test_no_room_is_given_twice),
+        cmocka_unit_test(test_the_model_would_notice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
