@@ -1,3 +1,4 @@
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -142,8 +143,15 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static size_t in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return m.uordblks + m.hblkhd;
+}
+
 /* Solves again and again: decoded objects → plan, the world's building included. Without the lower
- * bound, which is about the plan and not of it: so the time says what a search costs. */
+ * bound, which is about the plan and not of it: so the time says what a search costs. heldBytes is what world
+ * and plan hold beside the objects. */
 static void measure(const struct input *o, const struct options *options,
                     const struct planned_with *with, const struct plan_options *plan_options,
                     int64_t decode_ns)
@@ -152,17 +160,20 @@ static void measure(const struct input *o, const struct options *options,
     struct plan_options alone = *plan_options;
     alone.no_bound = true;
     int64_t *times = mem_array(n, sizeof(*times));
+    size_t before = in_use(), held = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t start = mono_ns();
         struct world *w = build_world(o, options, with);
         struct plan *p = plan_solve(w, &alone);
         times[i] = mono_ns() - start;
+        held = in_use() - before;
         plan_free(p);
         world_free(w);
     }
     qsort(times, n, sizeof(*times), by_number);
-    fprintf(stderr, "{\"repeat\": %zu, \"solveMinNs\": %lld, \"solveMedianNs\": %lld, \"decodeNs\": %lld}\n",
-            n, (long long)times[0], (long long)times[n / 2], (long long)decode_ns);
+    fprintf(stderr, "{\"repeat\": %zu, \"solveMinNs\": %lld, \"solveMedianNs\": %lld, \"decodeNs\": %lld, "
+                    "\"heldBytes\": %zu}\n",
+            n, (long long)times[0], (long long)times[n / 2], (long long)decode_ns, held);
     free(times);
 }
 
