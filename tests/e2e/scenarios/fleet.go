@@ -23,6 +23,7 @@ import (
 
 const (
 	poolLabel   = "karpenter.sh/nodepool"
+	capacityKey = "karpenter.sh/capacity-type"
 	typeLabel   = "node.kubernetes.io/instance-type"
 	claimUID    = "stowage.dev/nodeclaim-uid"
 	plannedNote = "stowage.dev/planned"
@@ -45,7 +46,7 @@ func newFleet(c *stowage.Cluster) (*fleet, error) {
 	return &fleet{c, objects}, err
 }
 
-// pool is a NodePool of the tests: on-demand Linux machines, all of which may leave at once.
+// pool is a NodePool of the tests: Linux machines, all of which may leave at once.
 type pool struct {
 	name   string
 	arch   string
@@ -55,6 +56,7 @@ type pool struct {
 	zones  []string          // nil: all
 	taint  string            // key of a taint that keeps pods off; "": none
 	limit  string            // CPUs of all its machines; "": no limit
+	spot   bool              // spot machines, too
 }
 
 func (p pool) object() *unstructured.Unstructured {
@@ -65,10 +67,14 @@ func (p pool) object() *unstructured.Unstructured {
 		}
 		return map[string]any{"key": key, "operator": "In", "values": list}
 	}
+	capacity := []string{"on-demand"}
+	if p.spot {
+		capacity = append(capacity, "spot")
+	}
 	requirements := []any{
 		in("kubernetes.io/os", "linux"),
 		in("kubernetes.io/arch", p.arch),
-		in("karpenter.sh/capacity-type", "on-demand"),
+		in(capacityKey, capacity...),
 	}
 	if p.cpu != nil {
 		requirements = append(requirements, in("karpenter.kwok.sh/instance-cpu", p.cpu...))
