@@ -137,7 +137,8 @@ int32_t world_class_of(const struct world *w, const struct pod *p);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
 
 /* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has
- * no node yet is to go to. NONE: either, also of a pod that came later. */
+ * no node yet is to go to; of a pod that came later, the one of which its workload wants the next. NONE:
+ * either. */
 enum split_side { SPLIT_NONE, SPLIT_ON_DEMAND, SPLIT_SPOT };
 enum split_side world_split_side(const struct world *w, const struct pod *p);
 /* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */

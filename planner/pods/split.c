@@ -277,6 +277,7 @@ static void give_sides(struct split_owner *o, struct split_seat *seats, uint32_t
             lacks--;
         }
     o->over = lacks;
+    o->scarce = scarce;
     for (uint32_t i = 0; i < count; i++) {
         bool heals = lacks != 0 && !seats[i].free && seats[i].side != scarce;
         if (seats[i].asks != SPLIT_NONE)
@@ -383,10 +384,48 @@ bool split_concerns(const struct split *s, const struct pod *p)
 
 /* --- what others ask --- */
 
+/* "web-5c9f7" is one of Deployment web's, and none of Deployment web-api's is. */
+static bool is_set_of(struct span set, struct span deployment)
+{
+    struct span hash;
+    if (set.len <= deployment.len + 1 || !span_has_prefix(set, deployment) ||
+        set.ptr[deployment.len] != '-')
+        return false;
+    span_cut((struct span){set.ptr + deployment.len + 1, set.len - deployment.len - 1}, '-', &hash);
+    return hash.ptr == NULL;
+}
+
+/* Of a pod that is not among the seats, whose ReplicaSet may be as new as itself. */
+static const struct split_owner *owner_by_name(const struct world *w, const struct pod *p)
+{
+    const struct owner *c = controller_of(&p->meta);
+    for (uint32_t i = 0; c != NULL && i < w->split.owner_count; i++) {
+        const struct split_owner *o = &w->split.owners[i];
+        bool same = sym_find(w->syms, o->kind) == c->kind && span_eq(o->name, c->name);
+        bool above = c->kind == SYM_KIND_REPLICA_SET && span_eq(o->kind, SPAN("Deployment")) &&
+                     is_set_of(c->name, o->name);
+        if (o->active && span_eq(o->ns, p->meta.ns) && (same || above))
+            return o;
+    }
+    return NULL;
+}
+
+static enum split_side next_side(const struct split_owner *o)
+{
+    if (o->over != 0)
+        return o->scarce;
+    return spot_of(o, o->pods + 1) > spot_of(o, o->pods) ? SPLIT_SPOT : SPLIT_ON_DEMAND;
+}
+
 enum split_side world_split_side(const struct world *w, const struct pod *p)
 {
     const struct split_seat *x = split_find(&w->split, p);
-    return x != NULL && x->pod->node == SYM_NONE ? x->asks : SPLIT_NONE;
+    if (x != NULL)
+        return x->pod->node == SYM_NONE ? x->asks : SPLIT_NONE;
+    if (w->split.owner_count == 0 || p->node != SYM_NONE || is_nobodys(p) || own_word(p) != MAY_ALL)
+        return SPLIT_NONE;
+    const struct split_owner *o = owner_by_name(w, p);
+    return o != NULL ? next_side(o) : SPLIT_NONE;
 }
 
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)

@@ -427,6 +427,38 @@ static void put_service(struct random_cluster *r, struct draws *d)
     finish(&t);
 }
 
+/* --- splits --- */
+
+/* Some of the pods written so far get an owner, which is one of two, and its annotations. Last of all
+ * draws, so that clusters without a split stay as they were. */
+static void split_some(struct random_cluster *r, struct draws *d)
+{
+    static const char head[] = "---\napiVersion: v1\nkind: Pod\nmetadata: {";
+    if (!chance(d, 3))
+        return;
+    const char *notes[2];
+    for (int i = 0; i < 2; i++)
+        notes[i] = PICK(d, "stowage.dev/spot-percent: \"50\"",
+                        "stowage.dev/on-demand-base: \"1\", stowage.dev/spot-percent: \"70\"",
+                        "stowage.dev/on-demand-base: \"2\"", "stowage.dev/spot-percent: \"100\"",
+                        "stowage.dev/spot-percent: \"many\"");
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct span doc = r->docs[i];
+        if (!span_has_prefix(doc, span_of(head)) || span_contains(doc, SPAN("annotations:")) ||
+            chance(d, 3))
+            continue;
+        unsigned owner = draw(d, 2);
+        r->docs[i] = arena_printf(&r->arena,
+                                  "%sannotations: {%s}, ownerReferences: [{apiVersion: apps/v1, kind: "
+                                  "ReplicaSet, name: w-%u, controller: true}], %s",
+                                  head, notes[owner], owner, doc.ptr + sizeof(head) - 1);
+    }
+    struct doc_text t = document(r, d, "apps/v1", "ReplicaSet", "w-0");
+    PUT(&t, ", ownerReferences: [{apiVersion: apps/v1, kind: Deployment, name: w, controller: true}]}\n"
+            "spec: {selector: {}}\n");
+    finish(&t);
+}
+
 /* --- the whole --- */
 
 static const struct default_constraint default_constraints[] = {
@@ -465,6 +497,7 @@ void random_cluster_make(struct random_cluster *r, struct draws *d)
         put_node(r, d, i);
     for (unsigned i = 0, n = 1 + draw(d, 7); i < n; i++)
         put_workload(r, d, i);
+    split_some(r, d);
 }
 
 void random_cluster_release(struct random_cluster *r)

@@ -481,10 +481,43 @@ static void nodes_of_the_other_side_are_refused(void **state)
     assert_int_equal(world_split_side(c.world, pods[0]), SPLIT_ON_DEMAND);
     assert_int_equal(world_split_side(c.world, pods[1]), SPLIT_ON_DEMAND);
     assert_int_equal(world_split_side(c.world, pods[2]), SPLIT_NONE); /* its selector sees to it */
-    struct pod stranger = *pods[0];
-    stranger.meta.uid = SPAN("later");
-    assert_int_equal(world_split_side(c.world, &stranger), SPLIT_NONE);
     cluster_release(&c);
+}
+
+/* A pod that came later takes the next seat, as far as can be told by what it says of itself. */
+static void who_comes_later_has_the_next_side(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *set, *notes;
+        struct group known;
+        enum split_side want;
+    } later[] = {
+        {"web-1", SPOT("50"), NEW(3), SPLIT_SPOT},
+        {"web-1", SPOT("50"), NEW(4), SPLIT_ON_DEMAND},
+        {"web-new", SPOT("50"), NEW(3), SPLIT_SPOT}, /* a ReplicaSet that nobody has seen */
+        {"web-1", SPOT("50"), ON("spot", 4), SPLIT_ON_DEMAND},
+        {"web-1", SPOT("50"), ON("owned", 8), SPLIT_SPOT},
+        {"web-a-1", SPOT("50"), NEW(3), SPLIT_NONE}, /* of another Deployment */
+        {"webs-1", SPOT("50"), NEW(3), SPLIT_NONE},
+        {"web-1", SPOT("half"), NEW(3), SPLIT_NONE},
+        {"web-1", "", NEW(3), SPLIT_NONE},
+    };
+    for (size_t i = 0; i < COUNT_OF(later); i++) {
+        struct row r = {.notes = later[i].notes, .groups = {later[i].known}};
+        struct cluster c;
+        build(&c, &r, SEARCH_GREEDY, true);
+        cluster_plan(&c);
+        struct pod pod = *(const struct pod *)c.kinds[KIND_POD].items[0];
+        struct owner owner = pod.meta.owners.items[0];
+        owner.name = span_of(later[i].set);
+        pod.meta.owners.items = &owner;
+        pod.meta.name = SPAN("later");
+        pod.node = SYM_NONE;
+        if (world_split_side(c.world, &pod) != later[i].want)
+            fail_msg("row %zu: %d", i, world_split_side(c.world, &pod));
+        cluster_release(&c);
+    }
 }
 
 /* Pods of one shape on two sides: the claims do not say whose places they hold, but on which side. */
@@ -541,6 +574,7 @@ int main(void)
         cmocka_unit_test(removed_pods_come_back_where_they_are_wanted),
         cmocka_unit_test(the_class_of_who_stands_is_found),
         cmocka_unit_test(nodes_of_the_other_side_are_refused),
+        cmocka_unit_test(who_comes_later_has_the_next_side),
         cmocka_unit_test(a_new_leader_finds_the_sides_again),
         cmocka_unit_test(without_annotations_nothing_is_kept),
     };
