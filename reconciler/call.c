@@ -134,9 +134,10 @@ static struct called_machine dup_machine(struct arena *a, const struct machine *
     };
 }
 
-void call_begin(struct call *c, const char *method)
+void call_begin(struct call *c, const char *method, struct span pool)
 {
     c->method = method;
+    c->pool = arena_dup(&c->arena, pool);
 }
 
 void call_machine_done(void *user, const struct machine_result *result)
@@ -176,16 +177,32 @@ static void close_gate(struct call *c, mono_ms now)
     }
 }
 
+/* As Karpenter v1.15.0 sorts them. */
+static struct span error_name(enum err_kind k)
+{
+    switch (k) {
+    case ERR_CAPACITY:
+        return SPAN("InsufficientCapacityError");
+    case ERR_NOT_FOUND:
+        return SPAN("NodeClaimNotFoundError");
+    default:
+        return SPAN("unknown");
+    }
+}
+
 static void measure_method(struct reconciler *r, const struct call *c)
 {
+    static const struct span controller = SPAN_INIT("reconciler");
     struct span provider = span_of(r->config.provider->ops->name);
     if (c->method == NULL)
         return;
-    count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, SPAN("reconciler"),
+    count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, controller,
           span_of(c->method), provider);
-    if (c->err.kind != ERR_NONE && c->err.kind != ERR_NOT_FOUND && c->err.kind != ERR_CANCELLED)
-        count(r, MEASURE_CLOUD_ERRORS, 1, span_of(c->method), provider,
-              span_of(err_kind_name(c->err.kind)));
+    if (c->err.kind != ERR_NONE && c->err.kind != ERR_CANCELLED)
+        count_all(r, &(struct measure){.id = MEASURE_CLOUD_ERRORS,
+                                       .labels = {controller, span_of(c->method), provider,
+                                                  error_name(c->err.kind), c->pool},
+                                       .value = 1});
 }
 
 static void call_free(struct call *c)

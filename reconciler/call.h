@@ -37,6 +37,7 @@ struct call {
     bool last; /* a deletion, or the release of a finalizer: the object may be gone with it */
     struct memo *memo;  /* kept until `done` has returned; set by call_about */
     const char *method; /* of a provider's call, for metrics */
+    struct span pool;   /* and the NodePool that it is for; absent: none */
     mono_ms sent;
     uint64_t id; /* of a provider's operation, to cancel it */
     /* the answer */
@@ -55,9 +56,9 @@ struct call *call_new(struct reconciler *r, struct gate *gate, call_done *done);
 void call_about(struct call *c, struct memo *memo);
 /* Sends an act; `call` must not be touched any more until `done`. */
 void call_send(struct call *c, const struct api_request *request);
-/* For the provider's operations: gate closed, method counted; then `call_machine_done` with the
+/* For the provider's operations: gate closed, method counted, under the pool's name; then `call_machine_done` with the
  * call as user is what the operation calls. */
-void call_begin(struct call *c, const char *method);
+void call_begin(struct call *c, const char *method, struct span pool);
 void call_machine_done(void *user, const struct machine_result *result);
 
 /* Hands what came back to its `done`, oldest first. */

@@ -32,8 +32,16 @@ static void on_claim_looked_up(struct reconciler *r, struct call *c)
         return;
     struct call *next = call_new(r, NULL, on_orphan_removed);
     next->name = arena_dup(&next->arena, c->name);
-    call_begin(next, "Delete");
+    call_begin(next, "Delete", c->pool);
     next->id = provider->ops->remove(provider, c->text, c->uid, call_machine_done, next);
+}
+
+static struct span pool_of(const struct called_machine *m)
+{
+    for (uint32_t i = 0; i < m->labels.count; i++)
+        if (span_eq(m->labels.items[i].key, wellknown_text[SYM_NODEPOOL - 1]))
+            return m->labels.items[i].value;
+    return (struct span){NULL, 0};
 }
 
 static void look_up(struct reconciler *r, const struct called_machine *m)
@@ -42,6 +50,7 @@ static void look_up(struct reconciler *r, const struct called_machine *m)
     c->name = arena_dup(&c->arena, m->claim_name);
     c->uid = arena_dup(&c->arena, m->claim_uid);
     c->text = arena_dup(&c->arena, m->provider_id);
+    c->pool = arena_dup(&c->arena, pool_of(m));
     call_send(c, &(struct api_request){.verb = API_GET, .kind = KIND_NODE_CLAIM, .name = c->name});
 }
 
@@ -92,7 +101,7 @@ static void list_machines(struct pass *p)
     pass_wake(p, r->garbage_at);
     struct call *c = call_new(r, &r->garbage, on_listed);
     c->number = p->wall;
-    call_begin(c, "List");
+    call_begin(c, "List", (struct span){NULL, 0});
     c->id = provider->ops->list(provider, call_machine_done, c);
 }
 

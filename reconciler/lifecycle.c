@@ -162,7 +162,7 @@ static void launch(struct pass *p, const struct claim_view *c)
     call_about(call, &m->memo);
     call->name = arena_dup(&call->arena, c->claim->meta.name);
     call->uid = arena_dup(&call->arena, c->claim->meta.uid);
-    call_begin(call, "Create");
+    call_begin(call, "Create", claim_pool_name(p, c->claim));
     m->launch = call;
     call->id = provider->ops->create(provider, &order, call_machine_done, call);
 }

@@ -7,93 +7,104 @@
 
 enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
 
-/* id, name, type, label keys ("" for fewer), help */
+/* id, name, type, label keys, help */
 #define MEASURE_LIST(X)                                                                            \
-    X(CLAIMS_CREATED, "karpenter_nodeclaims_created_total", COUNTER, "reason", "nodepool",         \
-      "min_values_relaxed", "NodeClaims created")                                                  \
-    X(CLAIMS_TERMINATED, "karpenter_nodeclaims_terminated_total", COUNTER, "nodepool", "", "",     \
+    X(CLAIMS_CREATED, "karpenter_nodeclaims_created_total", COUNTER,                               \
+      L("reason", "nodepool", "min_values_relaxed"), "NodeClaims created")                         \
+    X(CLAIMS_TERMINATED, "karpenter_nodeclaims_terminated_total", COUNTER, L("nodepool"),          \
       "NodeClaims whose machine is gone and whose finalizer was released")                         \
-    X(CLAIMS_DISRUPTED, "karpenter_nodeclaims_disrupted_total", COUNTER, "reason", "nodepool",     \
-      "capacity_type", "NodeClaims deleted by Stowage, by reason")                                 \
+    X(CLAIMS_DISRUPTED, "karpenter_nodeclaims_disrupted_total", COUNTER,                           \
+      L("reason", "nodepool", "capacity_type"), "NodeClaims deleted by Stowage, by reason")        \
     X(CLAIM_TERMINATION, "karpenter_nodeclaims_termination_duration_seconds", HISTOGRAM,           \
-      "nodepool", "", "", "From a NodeClaim's deletion to its end")                                \
+      L("nodepool"), "From a NodeClaim's deletion to its end")                                     \
     X(INSTANCE_TERMINATION, "karpenter_nodeclaims_instance_termination_duration_seconds",          \
-      HISTOGRAM, "nodepool", "", "", "From asking for a machine's end to its end")                 \
-    X(NODES_CREATED, "karpenter_nodes_created_total", COUNTER, "nodepool", "", "",                 \
+      HISTOGRAM, L("nodepool"), "From asking for a machine's end to its end")                      \
+    X(NODES_CREATED, "karpenter_nodes_created_total", COUNTER, L("nodepool"),                      \
       "Nodes registered")                                                                          \
-    X(NODES_TERMINATED, "karpenter_nodes_terminated_total", COUNTER, "nodepool", "", "",           \
+    X(NODES_TERMINATED, "karpenter_nodes_terminated_total", COUNTER, L("nodepool"),                \
       "Nodes whose finalizer was released")                                                        \
-    X(NODES_DRAINED, "karpenter_nodes_drained_total", COUNTER, "nodepool", "", "",                 \
+    X(NODES_DRAINED, "karpenter_nodes_drained_total", COUNTER, L("nodepool"),                      \
       "Nodes from which every pod was moved away")                                                 \
-    X(NODE_TERMINATION, "karpenter_nodes_termination_duration_seconds", HISTOGRAM, "nodepool", "", \
-      "", "From a Node's deletion to its end")                                                     \
-    X(PODS_DRAINED, "karpenter_pods_drained_total", COUNTER, "reason", "", "",                     \
+    X(NODE_TERMINATION, "karpenter_nodes_termination_duration_seconds", HISTOGRAM,                 \
+      L("nodepool"), "From a Node's deletion to its end")                                          \
+    X(PODS_DRAINED, "karpenter_pods_drained_total", COUNTER, L("reason"),                          \
       "Pods evicted or deleted for a node to leave")                                               \
-    X(EVICTIONS, "karpenter_nodes_eviction_requests_total", COUNTER, "code", "", "",               \
+    X(EVICTIONS, "karpenter_nodes_eviction_requests_total", COUNTER, L("code"),                    \
       "Evictions asked for, by answer")                                                            \
     X(SCHEDULING_DURATION, "karpenter_scheduler_scheduling_duration_seconds", HISTOGRAM,           \
-      "controller", "", "", "Duration of one solve")                                               \
-    X(IGNORED_PODS, "karpenter_scheduler_ignored_pods_count", GAUGE, "", "", "",                   \
+      L("controller"), "Duration of one solve")                                                    \
+    X(IGNORED_PODS, "karpenter_scheduler_ignored_pods_count", GAUGE, NO_LABELS,                    \
       "Waiting pods that failed validation")                                                       \
-    X(UNSCHEDULABLE_PODS, "karpenter_scheduler_unschedulable_pods_count", GAUGE, "controller", "", \
-      "", "Waiting pods without a place in the last plan")                                         \
-    X(QUEUE_DEPTH, "karpenter_scheduler_queue_depth", GAUGE, "controller", "scheduling_id", "",    \
+    X(UNSCHEDULABLE_PODS, "karpenter_scheduler_unschedulable_pods_count", GAUGE,                   \
+      L("controller"), "Waiting pods without a place in the last plan")                            \
+    X(QUEUE_DEPTH, "karpenter_scheduler_queue_depth", GAUGE, L("controller", "scheduling_id"),     \
       "Pods of the last solve")                                                                    \
-    X(UNFINISHED_WORK, "karpenter_scheduler_unfinished_work_seconds", GAUGE, "controller",         \
-      "scheduling_id", "", "How long the solve under way has taken so far")                        \
+    X(UNFINISHED_WORK, "karpenter_scheduler_unfinished_work_seconds", GAUGE,                       \
+      L("controller", "scheduling_id"), "How long the solve under way has taken so far")           \
     X(EFFECTIVE_ZONES, "karpenter_scheduler_pending_pods_by_effective_zone_count", GAUGE,          \
-      "controller", "zone", "", "Pods of the last solve by the zone in which they have to end")    \
-    X(DECISION_DURATION, "karpenter_pods_scheduling_decision_duration_seconds", HISTOGRAM, "", "", \
-      "", "From a pod's being seen waiting to the first plan that has it")                         \
-    X(STATE_NODES, "karpenter_cluster_state_node_count", GAUGE, "", "", "",                        \
+      L("controller", "zone"), "Pods of the last solve by the zone in which they have to end")     \
+    X(DECISION_DURATION, "karpenter_pods_scheduling_decision_duration_seconds", HISTOGRAM,         \
+      NO_LABELS, "From a pod's being seen waiting to the first plan that has it")                  \
+    X(PODS_BOUND, "karpenter_pods_bound_duration_seconds", HISTOGRAM, L("dynamic_resources"),      \
+      "From a pod's creation to its being bound")                                                  \
+    X(PODS_UNBOUND, "karpenter_pods_unbound_time_seconds", GAUGE,                                  \
+      L("name", "namespace", "dynamic_resources"), "How old a pod is that is not bound")           \
+    X(PODS_PLANNED_BOUND, "karpenter_pods_provisioning_bound_duration_seconds", HISTOGRAM,         \
+      L("dynamic_resources"),                                                                      \
+      "From the first plan that has a place for a pod to its being bound")                         \
+    X(PODS_PLANNED_UNBOUND, "karpenter_pods_provisioning_unbound_time_seconds", GAUGE,             \
+      L("name", "namespace", "dynamic_resources"),                                                 \
+      "How long a pod has had a place in the plans and is not bound")                              \
+    X(STATE_NODES, "karpenter_cluster_state_node_count", GAUGE, NO_LABELS,                         \
       "Nodes and NodeClaims known")                                                                \
-    X(STATE_SYNCED, "karpenter_cluster_state_synced", GAUGE, "", "", "",                           \
+    X(STATE_SYNCED, "karpenter_cluster_state_synced", GAUGE, NO_LABELS,                            \
       "1 when every claim is launched and every kind was listed")                                  \
-    X(STATE_UNSYNCED, "karpenter_cluster_state_unsynced_time_seconds", GAUGE, "", "", "",          \
+    X(STATE_UNSYNCED, "karpenter_cluster_state_unsynced_time_seconds", GAUGE, NO_LABELS,           \
       "How long the state has not been synced")                                                    \
-    X(POOL_USAGE, "karpenter_nodepools_usage", GAUGE, "nodepool", "resource_type", "",             \
+    X(POOL_USAGE, "karpenter_nodepools_usage", GAUGE, L("nodepool", "resource_type"),              \
       "Capacity of a pool's nodes")                                                                \
-    X(POOL_LIMIT, "karpenter_nodepools_limit", GAUGE, "nodepool", "resource_type", "",             \
+    X(POOL_LIMIT, "karpenter_nodepools_limit", GAUGE, L("nodepool", "resource_type"),              \
       "Limit of a pool")                                                                           \
-    X(ALLOWED_DISRUPTIONS, "karpenter_nodepools_allowed_disruptions", GAUGE, "nodepool", "reason", \
-      "", "Nodes that the budgets let go at once")                                                 \
-    X(CONSUMING_BUDGETS, "karpenter_nodepools_nodes_consuming_budgets", GAUGE, "nodepool",         \
-      "reason", "", "Nodes that use the budgets up now")                                           \
-    X(ELIGIBLE_NODES, "karpenter_voluntary_disruption_eligible_nodes", GAUGE, "reason", "", "",    \
+    X(ALLOWED_DISRUPTIONS, "karpenter_nodepools_allowed_disruptions", GAUGE,                       \
+      L("nodepool", "reason"), "Nodes that the budgets let go at once")                            \
+    X(CONSUMING_BUDGETS, "karpenter_nodepools_nodes_consuming_budgets", GAUGE,                     \
+      L("nodepool", "reason"), "Nodes that use the budgets up now")                                \
+    X(ELIGIBLE_NODES, "karpenter_voluntary_disruption_eligible_nodes", GAUGE, L("reason"),         \
       "Nodes that could be disrupted")                                                             \
-    X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER, "decision", \
-      "reason", "consolidation_type", "Commands decided")                                          \
+    X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER,             \
+      L("decision", "reason", "consolidation_type"), "Commands decided")                           \
     X(FAILED_VALIDATIONS, "karpenter_voluntary_disruption_failed_validations_total", COUNTER,      \
-      "consolidation_type", "", "", "Nodes that left a command during its wait")                   \
-    X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM, "controller",         \
-      "method", "provider", "Duration of a provider's calls")                                      \
-    X(CLOUD_ERRORS, "karpenter_cloudprovider_errors_total", COUNTER, "method", "provider",         \
-      "error", "Provider's calls that failed")                                                     \
-    X(COST, "stowage_cluster_price_per_hour", GAUGE, "", "", "", "Price of all priced nodes")      \
-    X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, "", "", "",                         \
+      L("consolidation_type"), "Nodes that left a command during its wait")                        \
+    X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM,                       \
+      L("controller", "method", "provider"), "Duration of a provider's calls")                     \
+    X(CLOUD_ERRORS, "karpenter_cloudprovider_errors_total", COUNTER,                               \
+      L("controller", "method", "provider", "error", "nodepool"),                                  \
+      "Provider's calls that failed")                                                              \
+    X(COST, "stowage_cluster_price_per_hour", GAUGE, NO_LABELS, "Price of all priced nodes")       \
+    X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, NO_LABELS,                          \
       "No fleet for the planned pods is cheaper than this")                                        \
-    X(HELD_BACK, "stowage_purchases_held_total", COUNTER, "reason", "", "",                        \
+    X(HELD_BACK, "stowage_purchases_held_total", COUNTER, L("reason"),                             \
       "NodeClaims not created because of a cap or a limit")                                        \
-    X(DIVERGED, "stowage_divergences_total", COUNTER, "cause", "", "",                             \
+    X(DIVERGED, "stowage_divergences_total", COUNTER, L("cause"),                                  \
       "Planned pods that did not go where they were planned: ahead, refused, elsewhere, late")     \
-    X(BOUND_AS_PLANNED, "stowage_pods_bound_total", COUNTER, "where", "", "",                      \
+    X(BOUND_AS_PLANNED, "stowage_pods_bound_total", COUNTER, L("where"),                           \
       "Pods with a place that were bound: planned, elsewhere")                                     \
-    X(SCHEDULER_SILENT, "stowage_scheduler_silent", GAUGE, "", "", "",                             \
+    X(SCHEDULER_SILENT, "stowage_scheduler_silent", GAUGE, NO_LABELS,                              \
       "1 while pods wait and no scheduler asks the extender")                                      \
-    X(OBSERVING, "stowage_observing", GAUGE, "", "", "", "1 while nothing may be written")         \
-    X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, "reason", "", "",                       \
+    X(OBSERVING, "stowage_observing", GAUGE, NO_LABELS, "1 while nothing may be written")          \
+    X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, L("reason"),                            \
       "1 while the view of the cluster is partial")                                                \
-    X(PASS_DURATION, "stowage_reconcile_batch_to_claim_seconds", HISTOGRAM, "", "", "",            \
+    X(PASS_DURATION, "stowage_reconcile_batch_to_claim_seconds", HISTOGRAM, NO_LABELS,             \
       "From the end of the batch window to the NodeClaim's creation")
 
 enum measure_id {
-#define X(id, name, type, a, b, c, help) MEASURE_##id,
+#define X(id, name, type, labels, help) MEASURE_##id,
     MEASURE_LIST(X)
 #undef X
         MEASURE_ID_COUNT,
 };
 
-enum { MEASURE_LABELS_MAX = 3 };
+enum { MEASURE_LABELS_MAX = 5 };
 
 struct measure_info {
     const char *name, *help;

@@ -75,9 +75,10 @@ static void look_at(struct pass *p, const struct pod *now)
 {
     const struct snapshot *previous = p->r->previous;
     const struct pod *before = NULL;
+    pod_times_seen(p, now);
     if (pod_is_pending(now)) {
         batch_trigger(&p->r->batch, now->meta.uid, p->mono);
-        scheduling_seen(p, now);
+        pod_times_wake(p, now);
     }
     if (previous == NULL)
         return;
@@ -96,11 +97,14 @@ static void look_at(struct pass *p, const struct pod *now)
 static void scan_pods(struct pass *p)
 {
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
-    for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;)
+    for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
+        if (pod->node == SYM_NONE)
+            pod_times_seen(p, pod);
         if (pod_is_pending(pod)) {
             batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
-            scheduling_seen(p, pod);
+            pod_times_wake(p, pod);
         }
+    }
 }
 
 /* Pods of nodes that leave need a place elsewhere. */

@@ -29,7 +29,7 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->pods, sizeof(struct pod_memo), NULL);
     memos_init(&r->pools, sizeof(struct pool_memo), release_pool);
     memos_init(&r->asides, sizeof(struct memo), NULL);
-    memos_init(&r->waiting, sizeof(struct waiting_memo), NULL);
+    memos_init(&r->waiting, sizeof(struct waiting_memo), waiting_memo_release);
     memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
     memos_init(&r->overlays, sizeof(struct memo), NULL);
     arena_init(&r->buffered_arena, 0);
@@ -86,6 +86,7 @@ static void drop_previous(struct reconciler *r)
 void reconciler_free(struct reconciler *r)
 {
     calls_free(r);
+    r->config.listener.measured = NULL; /* nobody listens any more */
     release_memory(r);
     drop_previous(r);
     share_drop(&r->cache);

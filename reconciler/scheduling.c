@@ -67,36 +67,17 @@ static uint32_t count_zones(struct pass *p)
     return pods;
 }
 
-/* ---- first decisions ---- */
-
-void scheduling_seen(struct pass *p, const struct pod *pod)
-{
-    struct waiting_memo *m = memos_at(&p->r->waiting, pod->meta.uid);
-    if (m->seen == 0)
-        m->seen = p->mono;
-}
-
-static void decided(struct reconciler *r, const struct pod *pod)
-{
-    struct waiting_memo *m = memos_find(&r->waiting, pod->meta.uid);
-    if (m == NULL || m->decided)
-        return;
-    m->decided = true;
-    count(r, MEASURE_DECISION_DURATION, (double)(r->mono - m->seen) / MS_SECOND, (struct span){0},
-          (struct span){0}, (struct span){0});
-}
-
 static void decided_all(struct reconciler *r, const struct plan *plan)
 {
     for (uint32_t i = 0; i < plan->claim_count; i++)
         for (uint32_t k = 0; k < plan->claims[i].pod_count; k++)
-            decided(r, plan->claims[i].pods[k]);
+            pod_times_decided(r, plan->claims[i].pods[k], true);
     for (uint32_t i = 0; i < plan->node_count; i++)
         for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
-            decided(r, plan->nodes[i].pods[k]);
+            pod_times_decided(r, plan->nodes[i].pods[k], true);
     for (uint32_t i = 0; i < plan->unschedulable_count; i++)
         if (plan->unschedulable[i].reason != UNSCHEDULABLE_NOT_REACHED)
-            decided(r, plan->unschedulable[i].pod);
+            pod_times_decided(r, plan->unschedulable[i].pod, false);
 }
 
 /* ---- one solve ---- */

@@ -41,8 +41,12 @@ struct scheduling {
 void scheduling_begin(struct scheduling *s, struct pass *p);
 bool scheduling_tick(void *s); /* a plan's `stop`: measures, never stops */
 void scheduling_end(struct scheduling *s, const struct plan *plan);
-/* A pod that waits was seen: the first time counts. */
-void scheduling_seen(struct pass *p, const struct pod *pod);
+
+/* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */
+void pod_times_seen(struct pass *p, const struct pod *pod); /* it changed, or nobody looked for a while */
+void pod_times_wake(struct pass *p, const struct pod *pod); /* it waits for a plan: the first time counts */
+void pod_times_decided(struct reconciler *r, const struct pod *pod, bool placed); /* by a plan */
+void waiting_memo_release(struct memo *m);
 
 /* expiration.c */
 void expiration_run(struct pass *p);

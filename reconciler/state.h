@@ -82,13 +82,19 @@ struct buffer_memo { /* of a CapacityBuffer */
     uint32_t fitting, bought, failed;
 };
 
-struct waiting_memo { /* of a pod that waits */
+struct waiting_memo { /* of a pod that is not bound */
     struct memo memo;
-    mono_ms seen;
-    bool decided; /* a plan has said something about it */
+    mono_ms seen;      /* waiting for a plan; 0: not yet */
+    bool decided;      /* a plan has said something about it */
+    mono_ms placed;    /* the first plan that had a place for it, if all since did; 0: none */
+    bool bound;        /* it was, since */
     uint64_t refused_at; /* node (span_hash of its name) at which the scheduler refused it last */
     mono_ms ready_since; /* its planned node; 0: is not */
     bool late;           /* told */
+    bool devices;
+    bool has_gauge, has_placed_gauge; /* series of its own are shown */
+    char *ns, *name;                  /* under which; malloc'ed while has_gauge */
+    struct reconciler *reconciler;
 };
 
 struct zone_told { /* a series of the effective zones */
@@ -146,6 +152,7 @@ struct reconciler {
     char scheduling_id[16]; /* of the last solve; its series is shown */
     struct zone_told *zones;
     uint32_t zone_count, zone_slots;
+    uint32_t gauges; /* pods with a series of their own */
     uint32_t bound, bound_right; /* planned pods, since it was last told */
     mono_ms bound_at;
     mono_ms unsynced_since; /* 0: synced */
@@ -228,6 +235,7 @@ __attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct dec
 void decision_id(struct reconciler *r, char out[16]); /* a new one */
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2);
+void count_all(struct reconciler *r, const struct measure *m); /* of more than three labels */
 /* The series is no more. */
 void uncount(struct reconciler *r, enum measure_id id, struct span l0, struct span l1,
              struct span l2);

@@ -34,18 +34,20 @@ void tell(struct reconciler *r, struct decision d, const char *format, ...)
     r->config.listener.decided(r->config.listener.user, &d);
 }
 
+void count_all(struct reconciler *r, const struct measure *m)
+{
+    if (r->config.listener.measured != NULL)
+        r->config.listener.measured(r->config.listener.user, m);
+}
+
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2)
 {
-    struct measure m = {.id = id, .labels = {l0, l1, l2}, .value = value};
-    if (r->config.listener.measured != NULL)
-        r->config.listener.measured(r->config.listener.user, &m);
+    count_all(r, &(struct measure){.id = id, .labels = {l0, l1, l2}, .value = value});
 }
 
 void uncount(struct reconciler *r, enum measure_id id, struct span l0, struct span l1,
              struct span l2)
 {
-    struct measure m = {.id = id, .labels = {l0, l1, l2}, .gone = true};
-    if (r->config.listener.measured != NULL)
-        r->config.listener.measured(r->config.listener.user, &m);
+    count_all(r, &(struct measure){.id = id, .labels = {l0, l1, l2}, .gone = true});
 }

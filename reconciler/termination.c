@@ -184,7 +184,7 @@ static bool remove_machine(struct pass *p, const struct claim_view *c)
     call->name = arena_dup(&call->arena, c->claim->meta.name);
     call->uid = arena_dup(&call->arena, c->claim->meta.uid);
     call->text = arena_dup(&call->arena, claim_pool_name(p, c->claim));
-    call_begin(call, "Delete");
+    call_begin(call, "Delete", call->text);
     call->id =
         provider->ops->remove(provider, machine_id(c), c->claim->meta.uid, call_machine_done, call);
     return false;
@@ -327,7 +327,8 @@ static bool machine_is_gone(struct pass *p, const struct node_view *n)
     if (gate_open(&m->get, 0, p->mono)) {
         struct call *call = call_new(p->r, &m->get, on_got);
         call_about(call, &m->memo);
-        call_begin(call, "Get");
+        call_begin(call, "Get",
+                   pass_text(p, sym_pairs_get(n->node->meta.labels, SYM_NODEPOOL)));
         call->id = provider->ops->get(provider, n->node->provider_id, call_machine_done, call);
     }
     return false;

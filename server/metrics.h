@@ -12,7 +12,7 @@
 
 struct measure;
 
-enum { METRICS_LABELS_MAX = 3, METRICS_SERIES_MAX = 2000, METRICS_MAX = 128 };
+enum { METRICS_LABELS_MAX = 5, METRICS_SERIES_MAX = 2000, METRICS_MAX = 128 };
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
 struct metric_info { /* static storage */

@@ -108,6 +108,16 @@ static void test_measures(void **state)
     cost.gone = true;
     metrics_measure(m, &cost);
     says(m, "stowage_cluster_price_per_hour 1.25", false);
+    struct measure bound = {.id = MEASURE_PODS_BOUND, .labels = {SPAN("false")}, .value = 500};
+    metrics_measure(m, &bound); /* pods may wait for minutes */
+    says(m, "karpenter_pods_bound_duration_seconds_bucket{dynamic_resources=\"false\",le=\"450\"} 0\n"
+            "karpenter_pods_bound_duration_seconds_bucket{dynamic_resources=\"false\",le=\"600\"} 1\n", true);
+    struct measure error = {.id = MEASURE_CLOUD_ERRORS,
+                            .labels = {SPAN("c"), SPAN("m"), SPAN("p"), SPAN("e"), SPAN("n")},
+                            .value = 1};
+    metrics_measure(m, &error);
+    says(m, "karpenter_cloudprovider_errors_total{controller=\"c\",method=\"m\",provider=\"p\","
+            "error=\"e\",nodepool=\"n\"} 1\n", true);
     metrics_free(m);
 }
 

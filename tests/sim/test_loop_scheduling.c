@@ -95,6 +95,165 @@ static void each_pod_is_decided_on_once(void **state)
     loop_end(&l);
 }
 
+#define BOUND "karpenter_pods_bound_duration_seconds dynamic_resources="
+#define UNBOUND "karpenter_pods_unbound_time_seconds name="
+#define PLANNED_BOUND "karpenter_pods_provisioning_bound_duration_seconds dynamic_resources="
+#define PLANNED_UNBOUND "karpenter_pods_provisioning_unbound_time_seconds name="
+#define ONE_POD "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\"},\"spec\":{%s\"containers\":[{" \
+                "\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}]}}"
+
+static void pod(struct sim *s, const char *name, const char *more)
+{
+    char text[512];
+    snprintf(text, sizeof(text), ONE_POD, name, more);
+    do_request(s, API_CREATE, KIND_POD, "default", name, text, 201);
+}
+
+/* As a binding does; the API takes none, so the pod comes anew as it would be then. */
+static void pod_bind(struct sim *s, const char *name, const char *node)
+{
+    json_t *o = object_of(s, KIND_POD, "default", name);
+    tree_set(o, "spec.nodeName", json_string(node));
+    struct buf text = {0};
+    tree_put(&text, o);
+    buf_add_char(&text, '\0');
+    load(s, text.ptr);
+    buf_release(&text);
+    json_decref(o);
+}
+
+static void says(const struct loop *l, const char *format, const char *name)
+{
+    char line[256];
+    snprintf(line, sizeof(line), format, name);
+    told(l, line);
+}
+
+static bool sold_out;
+
+static bool unless_sold_out(void *user, struct span type, struct span zone, struct span capacity_type)
+{
+    (void)user;
+    (void)type;
+    (void)zone;
+    (void)capacity_type;
+    return !sold_out;
+}
+
+/* 197: how long a pod waited for a node, and how long since the plans have had a place for it all the
+ * time: a plan without one begins that anew. */
+static void pods_are_timed_until_they_are_bound(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .options = {.max_hourly_price = 0.001}}; /* nothing is bought */
+    struct sim *s = cluster("");
+    loop_begin(&l, s);
+    run_for(s, 10 * MS_SECOND);
+    pod(s, "web", "");
+    run_for(s, 30 * MS_SECOND);
+    says(&l, UNBOUND "%s namespace=default dynamic_resources=false 0\n", "web");
+    says(&l, PLANNED_UNBOUND "%s namespace=default dynamic_resources=false ", "web");
+    not_told(&l, PLANNED_UNBOUND "web namespace=default dynamic_resources=false gone\n");
+    do_request(s, API_DELETE, KIND_NODE_POOL, NULL, "general", NULL, 200);
+    run_for(s, 20 * MS_SECOND);
+    says(&l, PLANNED_UNBOUND "%s namespace=default dynamic_resources=false gone\n", "web");
+    load(s, pool_yaml("general", "", ""));
+    run_for(s, 20 * MS_SECOND);
+    not_told(&l, UNBOUND "web namespace=default dynamic_resources=false gone\n");
+    not_told(&l, "_bound_duration_seconds");
+    load(s, ready_node_yaml("n1", "4", "8Gi"));
+    run_for(s, 5 * MS_SECOND);
+    says(&l, UNBOUND "%s namespace=default dynamic_resources=false gone\n", "web");
+    assert_int_equal(times(&l, BOUND "false "), 1);
+    assert_int_equal(times(&l, PLANNED_BOUND "false "), 1);
+    const char *all = strstr(l.history.ptr, BOUND "false ") + strlen(BOUND "false ");
+    const char *since = strstr(l.history.ptr, PLANNED_BOUND "false ") + strlen(PLANNED_BOUND "false ");
+    assert_in_range((uintmax_t)strtod(all, NULL), 70, 72);
+    assert_in_range((uintmax_t)strtod(since, NULL), 5, 20);
+    l.history.len = 0;
+    l.history.ptr[0] = '\0';
+    run_for(s, MS_MINUTE); /* nothing is observed twice */
+    not_told(&l, "_bound_duration_seconds");
+    not_told(&l, UNBOUND);
+    loop_end(&l);
+}
+
+/* 230: pods with devices are told apart; what is deleted is shown no longer. */
+static void pods_with_devices_are_told_apart(void **state)
+{
+    (void)state;
+    static const char devices[] = "\"resourceClaims\":[{\"name\":\"gpu\",\"resourceClaimName\":\"g\"}],";
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    loop_begin(&l, s);
+    run_for(s, 5 * MS_SECOND);
+    pod(s, "gpu", devices);
+    pod(s, "gone", devices);
+    run_for(s, 30 * MS_SECOND);
+    says(&l, UNBOUND "%s namespace=default dynamic_resources=true ", "gpu");
+    says(&l, "event FailedScheduling %s: Failed to schedule pod, ", "gpu");
+    not_told(&l, PLANNED_UNBOUND "gpu");
+    do_request(s, API_DELETE, KIND_POD, "default", "gone", NULL, 200);
+    run_for(s, 30 * MS_SECOND);
+    says(&l, UNBOUND "%s namespace=default dynamic_resources=true gone\n", "gone");
+    not_told(&l, UNBOUND "gpu namespace=default dynamic_resources=true gone\n");
+    load(s, ready_node_yaml("n1", "4", "8Gi")); /* to which another scheduler binds it */
+    pod_bind(s, "gpu", "n1");
+    run_for(s, 2 * MS_SECOND);
+    told(&l, BOUND "true ");
+    says(&l, UNBOUND "%s namespace=default dynamic_resources=true gone\n", "gpu");
+    not_told(&l, PLANNED_BOUND);
+    loop_end(&l);
+}
+
+/* Errors of the provider say of which pool and of what kind. */
+static void errors_of_the_provider_are_sorted(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .in_stock = unless_sold_out};
+    struct sim *s = cluster("");
+    sold_out = true;
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    told(&l, "karpenter_cloudprovider_errors_total controller=reconciler method=Create provider=kwok "
+             "error=InsufficientCapacityError nodepool=general 1\n");
+    loop_end(&l);
+}
+
+/* Scenario 191: a node that a plan has put a pod on does not count as empty for twice the longest window,
+ * even when the pod is gone; only then its 15 s begin. */
+static void a_nomination_lasts_two_windows(void **state)
+{
+    (void)state;
+    static const struct {
+        span_ms batch_max, least;
+    } rows[] = {{0, 35 * MS_SECOND}, {30 * MS_SECOND, 75 * MS_SECOND}, {1 * MS_SECOND, 25 * MS_SECOND}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct loop l = {.keeps = true, .options = {.batch_max = rows[i].batch_max}};
+        struct sim *s = cluster("");
+        load(s, deployment_yaml("web", 1, "500m", ""));
+        loop_begin(&l, s);
+        run_for(s, 20 * MS_SECOND);
+        load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"other\",\"uid\":\"u-other\"},"
+                "\"spec\":{\"schedulerName\":\"other\",\"containers\":[{\"name\":\"c\"}]},\"status\":{\"phase\":"
+                "\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                "\"Unschedulable\"}]}}");
+        scale(s, "web", 0);
+        for (int k = 0; k < 600 && times(&l, "event Nominated other: Pod should schedule on: nodeclaim/") == 0; k++)
+            run_for(s, 50);
+        told(&l, "event Nominated other: Pod should schedule on: nodeclaim/");
+        wall_ms nominated = sim_now(s);
+        do_request(s, API_DELETE, KIND_POD, "default", "other", NULL, 200);
+        while (count_objects(s, KIND_NODE_CLAIM) != 0 && sim_now(s) < nominated + 2 * MS_MINUTE)
+            run_for(s, 100);
+        span_ms stayed = sim_now(s) - nominated;
+        if (stayed < rows[i].least || stayed > rows[i].least + 12 * MS_SECOND)
+            fail_msg("row %zu: it stayed %lld ms, not %lld", i, (long long)stayed, (long long)rows[i].least);
+        loop_end(&l);
+    }
+}
+
 static void events_say_what_becomes_of_pods(void **state)
 {
     (void)state;
@@ -223,6 +382,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_solve_shows_what_it_works_on),
         cmocka_unit_test(each_pod_is_decided_on_once),
+        cmocka_unit_test(pods_are_timed_until_they_are_bound),
+        cmocka_unit_test(pods_with_devices_are_told_apart),
+        cmocka_unit_test(errors_of_the_provider_are_sorted),
+        cmocka_unit_test(a_nomination_lasts_two_windows),
         cmocka_unit_test(events_say_what_becomes_of_pods),
         cmocka_unit_test(who_shuns_pools_is_left_in_peace),
         cmocka_unit_test(without_a_pool_no_pod_is_told),
