@@ -32,7 +32,6 @@ static bool read_number(struct span text, uint32_t most, uint32_t *out)
     return true;
 }
 
-/* Absent: fine. */
 static struct span fault_of(struct arena *a, const struct split_owner *o, const char *name,
                             struct span value, const char *fix)
 {
@@ -401,10 +400,12 @@ static const struct split_owner *owner_by_name(const struct world *w, const stru
     const struct owner *c = controller_of(&p->meta);
     for (uint32_t i = 0; c != NULL && i < w->split.owner_count; i++) {
         const struct split_owner *o = &w->split.owners[i];
-        bool same = sym_find(w->syms, o->kind) == c->kind && span_eq(o->name, c->name);
-        bool above = c->kind == SYM_KIND_REPLICA_SET && span_eq(o->kind, SPAN("Deployment")) &&
-                     is_set_of(c->name, o->name);
-        if (o->active && span_eq(o->ns, p->meta.ns) && (same || above))
+        if (!o->active || !span_eq(o->ns, p->meta.ns))
+            continue;
+        if (span_eq(o->name, c->name) && sym_find(w->syms, o->kind) == c->kind)
+            return o;
+        if (c->kind == SYM_KIND_REPLICA_SET && span_eq(o->kind, SPAN("Deployment")) &&
+            is_set_of(c->name, o->name))
             return o;
     }
     return NULL;
