@@ -26,7 +26,8 @@ static enum standing judge(const struct desk *d, const struct world *w, const st
     return STANDS;
 }
 
-static void enter(struct desk *d, const struct extender_view *v, const struct booking *b)
+static void enter(struct desk *d, const struct extender_view *v, const struct booking *b,
+                  struct arena *scratch)
 {
     const amount *requests;
     if (judge(d, v->world, b, &d->arena, &requests) == SETTLED) {
@@ -34,11 +35,13 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
         return;
     }
     const struct holder x = {b->id, b->priority, requests};
+    uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, b->node_count), count = 0;
     for (uint32_t i = 0; i < b->node_count; i++) {
         int32_t row = world_find_hash(v->world, b->nodes[i]);
         if (row >= 0)
-            held_put(d->held, (uint32_t)row, &x);
+            rows[count++] = (uint32_t)row;
     }
+    held_put(d->held, rows, count, &x);
 }
 
 static bool is_laid_for(const struct desk *d, const struct extender_view *v)
@@ -78,7 +81,7 @@ const struct held *desk_open(struct desk *d, const struct extender_view *v)
         for (uint32_t i = 0; i < news.changed_count; i++)
             held_drop(d->held, news.changed[i]);
         for (uint32_t i = 0; i < news.booking_count; i++)
-            enter(d, v, &news.bookings[i]);
+            enter(d, v, &news.bookings[i], &news_arena);
     }
     arena_release(&news_arena);
     return d->held;

@@ -60,11 +60,6 @@ static uint32_t new_slot(struct held *h)
 static void hold(struct held *h, uint32_t row, const struct holder *x, bool put)
 {
     struct held_row *r = &h->rows[row];
-    struct hold *there = find_hold(h, x->id, row);
-    if (there != NULL) {
-        there->put |= put;
-        return;
-    }
     uint32_t number = new_slot(h), *in = bucket(h, x->id);
     *slot(h, number) = (struct hold){*x, row, r->first, *in, !put, put};
     *in = r->first = number;
@@ -117,7 +112,8 @@ static void hold_pod(struct held *h, uint32_t row, const struct pod *pod)
 {
     const struct holder x = {span_hash(pod->meta.uid), pod->priority,
                              world_pod_requests(h->w, h->arena, pod)};
-    hold(h, row, &x, false);
+    if (find_hold(h, x.id, row) == NULL)
+        hold(h, row, &x, false);
 }
 
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
@@ -148,9 +144,17 @@ struct held *held_new(struct arena *a, const struct world *w, const struct snaps
     return h;
 }
 
-void held_put(struct held *h, uint32_t row, const struct holder *x)
+void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct holder *x)
 {
-    hold(h, row, x, true);
+    uint32_t number = *bucket(h, x->id);
+    while (number != 0 && slot(h, number)->x.id != x->id)
+        number = slot(h, number)->next_in_bucket;
+    uint32_t own = number != 0 ? slot(h, number)->row : UINT32_MAX; /* from the start, one at most */
+    for (uint32_t i = 0; i < count; i++)
+        if (rows[i] == own)
+            slot(h, number)->put = true;
+        else
+            hold(h, rows[i], x, true);
 }
 
 void held_drop(struct held *h, uint64_t id)

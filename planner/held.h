@@ -28,8 +28,9 @@ struct holder {
  * nominated holds its room there, and no place. Costs a look-up a place: who asks often keeps it. */
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
-/* One more, which held_drop takes back from every row; what was held from the start stays. */
-void held_put(struct held *h, uint32_t row, const struct holder *x);
+/* One more, on each of these rows once; held_drop takes it back, before which it is not put again. What
+ * was held from the start stays. */
+void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct holder *x);
 void held_drop(struct held *h, uint64_t id);
 
 /* All that is held on the row, NULL when nothing is. Valid until the next put or drop. */

@@ -1,0 +1,212 @@
+/* bench_extender: how long the extender takes to answer, by itself: from the bytes of a question to the
+ * bytes of the answer, filter and prioritize together, in a process without a listener.
+ *
+ *   bench_extender [NODES…]   (5000 15000)
+ *
+ * A cluster of so many nodes, two pods bound on each, places for as many waiting pods as a fifth of the
+ * nodes, and 200 bookings in the ledger. Asked about all nodes: for a planned pod, and for one that is not, so
+ * that every name is judged. Medians and the 99th of a hundred of 2,000 questions. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "extender/extender.h"
+
+enum { QUESTIONS = 2000 };
+
+struct objects {
+    const void **items;
+    size_t count, capacity;
+};
+
+static struct objects all_of(struct arena *a, const struct snapshot *s, enum kind kind)
+{
+    struct objects list = {0};
+    struct snapshot_iter it = snapshot_each(s, kind);
+    for (const void *object; (object = snapshot_next(&it)) != NULL;)
+        ARENA_PUSH(a, list.items, list.count, list.capacity, object);
+    return list;
+}
+
+static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
+                    struct symtab *syms)
+{
+    (void)user;
+    (void)previous;
+    static const struct catalogue nothing_to_buy;
+    static const struct world_options options;
+    struct arena a;
+    arena_init(&a, 0);
+    struct objects pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE);
+    struct world *w = world_build(&(struct world_input){
+        .syms = syms,
+        .options = &options,
+        .catalogue = &nothing_to_buy,
+        .pods = (const struct pod *const *)pods.items,
+        .pod_count = pods.count,
+        .nodes = (const struct node *const *)nodes.items,
+        .node_count = nodes.count,
+    });
+    arena_release(&a);
+    return w;
+}
+
+static void destroy(void *user, void *derived)
+{
+    (void)user;
+    world_free(derived);
+}
+
+static void put(struct store *s, struct doc_parser *parser, enum kind kind, const char *format,
+                unsigned number, unsigned node)
+{
+    char text[1024];
+    struct err err;
+    const struct doc *doc;
+    int n = snprintf(text, sizeof(text), format, number, number, node);
+    if (!doc_parse_json(parser, (struct span){text, (size_t)n}, &doc, &err)) {
+        fprintf(stderr, "bench_extender: %s\n", err.msg);
+        exit(1);
+    }
+    store_event(s, kind, WATCH_PUT, doc_root(doc));
+}
+
+static const char node_json[] =
+    "{\"metadata\":{\"name\":\"node-%05u\",\"uid\":\"node-%05u\",\"labels\":{\"kubernetes.io/os\":\"linux\"}},"
+    "\"status\":{\"allocatable\":{\"cpu\":\"16\",\"memory\":\"64Gi\",\"pods\":\"110\"}}}";
+static const char bound_json[] =
+    "{\"metadata\":{\"namespace\":\"web\",\"name\":\"bound-%06u\",\"uid\":\"bound-%06u\"},\"spec\":{"
+    "\"nodeName\":\"node-%05u\",\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{"
+    "\"cpu\":\"2\",\"memory\":\"4Gi\"}}}]},\"status\":{\"phase\":\"Running\"}}";
+static const char waiting_json[] =
+    "{\"metadata\":{\"namespace\":\"web\",\"name\":\"waiting-%06u\",\"uid\":\"waiting-%06u\"},\"spec\":{"
+    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"250m\",\"memory\":\"512Mi\"}}}]},"
+    "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
+    "\"reason\":\"Unschedulable\"}]}}";
+
+static int by_uid(const void *a, const void *b)
+{
+    return span_cmp(((const struct place *)a)->uid, ((const struct place *)b)->uid);
+}
+
+/* Every fifth node is planned for one waiting pod; pod 0 has none. */
+static struct places *make_places(unsigned nodes)
+{
+    struct places *p = mem_new(sizeof(*p));
+    arena_init(&p->arena, 0);
+    struct place *items = ARENA_ARRAY(&p->arena, struct place, nodes / 5);
+    for (unsigned i = 0; i < nodes / 5; i++) {
+        struct span pod = arena_printf(&p->arena, "waiting-%06u", i + 1);
+        items[p->count++] =
+            (struct place){.uid = pod, .ns = SPAN("web"), .pod = pod,
+                           .target = arena_printf(&p->arena, "node-%05u", i * 5)};
+    }
+    qsort(items, p->count, sizeof(*items), by_uid);
+    p->items = items;
+    return p;
+}
+
+static void put_question(struct buf *b, unsigned pod, unsigned nodes)
+{
+    buf_addf(b, "{\"Pod\":");
+    buf_addf(b, waiting_json, pod, pod);
+    buf_addf(b, ",\"Nodes\":null,\"NodeNames\":[");
+    for (unsigned i = 0; i < nodes; i++)
+        buf_addf(b, "%s\"node-%05u\"", i != 0 ? "," : "", i);
+    buf_addf(b, "]}");
+}
+
+static double now_us(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct bench {
+    struct extender_view view;
+    struct extender_scratch scratch;
+    struct buf reply;
+};
+
+static void ask(struct bench *b, const struct buf *question, bool filter)
+{
+    struct extender_verdict verdict;
+    struct err err;
+    buf_clear(&b->reply);
+    if (!(filter ? extender_filter : extender_prioritize)(&b->scratch, &b->view, buf_span(question),
+                                                          &b->reply, &verdict, &err)) {
+        fprintf(stderr, "bench_extender: %s\n", err.msg);
+        exit(1);
+    }
+}
+
+static void measure(struct bench *b, const char *what, unsigned pod, unsigned nodes, bool both)
+{
+    static double took[QUESTIONS];
+    struct buf question = {0};
+    put_question(&question, pod, nodes);
+    for (int i = 0; i < QUESTIONS; i++) {
+        b->view.now += 5; /* 200 questions a second */
+        double begin = now_us();
+        ask(b, &question, true);
+        if (both)
+            ask(b, &question, false);
+        took[i] = now_us() - begin;
+    }
+    qsort(took, QUESTIONS, sizeof(*took), by_size);
+    printf("extender  %6u names  %-34s median %7.1f us  p99 %7.1f us  %5.1f ns a name\n", nodes, what,
+           took[QUESTIONS / 2], took[QUESTIONS * 99 / 100], took[QUESTIONS / 2] * 1e3 / nodes);
+    buf_release(&question);
+}
+
+static void run(unsigned nodes)
+{
+    struct store *store =
+        store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
+    struct doc_parser *parser = doc_parser_new();
+    for (unsigned i = 0; i < nodes; i++) {
+        put(store, parser, KIND_NODE, node_json, i, 0);
+        put(store, parser, KIND_POD, bound_json, i * 2, i);
+        put(store, parser, KIND_POD, bound_json, i * 2 + 1, i);
+    }
+    for (unsigned i = 0; i <= nodes / 5; i++)
+        put(store, parser, KIND_POD, waiting_json, i, 0);
+    store_publish(store, 0);
+    struct places *places = make_places(nodes);
+    struct bench b = {.view = {.snapshot = (const struct snapshot *)share_take(store_share(store)),
+                               .places = places,
+                               .ledger = ledger_new(),
+                               .now = 1000}};
+    b.view.world = b.view.snapshot->derived;
+    extender_scratch_init(&b.scratch);
+    /* a planned pod that is sent to its node gets no second call: the scheduler has one node left */
+    measure(&b, "planned pod, filter", 1, nodes, false);
+    measure(&b, "not planned, filter", 0, nodes, false);
+    measure(&b, "not planned, filter and prioritize", 0, nodes, true);
+    extender_scratch_release(&b.scratch);
+    buf_release(&b.reply);
+    ledger_free(b.view.ledger);
+    places_destroy(&places->shared);
+    shared_unref((struct shared *)(uintptr_t)&b.view.snapshot->shared);
+    doc_parser_free(parser);
+    store_free(store);
+}
+
+int main(int argc, char **argv)
+{
+    static const unsigned standard[] = {5000, 15000};
+    if (argc < 2)
+        for (size_t i = 0; i < COUNT_OF(standard); i++)
+            run(standard[i]);
+    for (int i = 1; i < argc; i++)
+        run((unsigned)strtoul(argv[i], NULL, 10));
+    return 0;
+}
