@@ -218,7 +218,7 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
     struct resume_step step = resume_after(&w->resume, end, random_unit(&c->random));
     if (step.credentials)
         auth_refresh(&c->auth, c->now, true);
-    bool absent = kind_info(w->kind)->optional && err->kind == ERR_NOT_FOUND;
+    bool absent = kind_is_optional(w->kind) && err->kind == ERR_NOT_FOUND;
     if (absent)
         tell_absent(w);
     else if (step.broken)

@@ -30,9 +30,9 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_REPLICATION_CONTROLLER] = {"v1", "ReplicationController", "replicationcontrollers", true,
                                      &replication_controller_schema},
     [KIND_NODE_OVERLAY] = {"karpenter.sh/v1alpha1", "NodeOverlay", "nodeoverlays", false,
-                           &node_overlay_schema, true},
+                           &node_overlay_schema},
     [KIND_CAPACITY_BUFFER] = {"autoscaling.x-k8s.io/v1beta1", "CapacityBuffer", "capacitybuffers",
-                              true, &capacity_buffer_schema, true},
+                              true, &capacity_buffer_schema},
     [KIND_POD_TEMPLATE] = {"v1", "PodTemplate", "podtemplates", true, &pod_template_object_schema},
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
@@ -53,6 +53,11 @@ static const struct kind_info infos[KIND_COUNT] = {
 const struct kind_info *kind_info(enum kind k)
 {
     return &infos[k];
+}
+
+bool kind_is_optional(enum kind k)
+{
+    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
 
 enum kind kind_find(struct span api_version, struct span name)

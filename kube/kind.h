@@ -46,10 +46,11 @@ struct kind_info {
     const char *plural;      /* "pods" */
     bool namespaced;
     const struct schema *schema; /* NULL: not decoded into a struct */
-    bool optional; /* of a definition that a cluster may lack: then there are none */
 };
 
 const struct kind_info *kind_info(enum kind k);
+/* Its definition comes with a feature gate: a cluster may lack it, and then has no such objects. */
+bool kind_is_optional(enum kind k);
 enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
 /* For kubectl-like texts: "Pod web/api-0", "NodePool general". */
 struct span kind_object_name(struct arena *a, enum kind k, const struct meta *m);

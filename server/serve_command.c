@@ -157,7 +157,7 @@ static void read_gauges(struct serve *s, mono_ms now)
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         struct span label = span_of(kind_info(k)->name);
         metrics_set(s->metrics, s->resumed_metric, &label, (double)load.resumed[k]);
-        if (kind_info(k)->optional)
+        if (kind_is_optional(k))
             metrics_set(s->metrics, s->absent_metric, &label, load.absent[k]);
     }
 }

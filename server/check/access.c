@@ -133,7 +133,7 @@ static struct api_request look(enum kind k)
 static void tell_kind(struct check *c, enum kind k, const struct ask *a)
 {
     const struct kind_info *info = kind_info(k);
-    bool ours = info->optional || span_contains(span_of(info->api_version), SPAN("karpenter."));
+    bool ours = kind_is_optional(k) || span_contains(span_of(info->api_version), SPAN("karpenter."));
     if (a->err.kind == ERR_NOT_FOUND)
         check_say(c->report, CHECK_FAIL, "kinds",
                   ours ? "kubectl apply --server-side -f manifests/crds"
