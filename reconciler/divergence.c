@@ -44,15 +44,6 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
     diverged(p, is_ready(p, place_row(p, place)) ? "elsewhere" : "ahead");
 }
 
-static const struct pod *waiting_pod(const struct pass *p, const struct place *place)
-{
-    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
-    return pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE &&
-                   pod->meta.deleted == 0
-               ? pod
-               : NULL;
-}
-
 /* A pod that was refused is planned anew in this pass, once for each node that it was refused at. */
 static void look_at_refused(struct pass *p)
 {
@@ -64,7 +55,7 @@ static void look_at_refused(struct pass *p)
             sent[i].refused && r->places != NULL ? places_find(r->places, sent[i].uid) : NULL;
         int32_t row = place != NULL ? place_row(p, place) : -1;
         const struct pod *pod = row >= 0 && row == world_find_hash(p->world, sent[i].node)
-                                    ? waiting_pod(p, place)
+                                    ? place_pod(p, place)
                                     : NULL;
         if (pod == NULL)
             continue;
@@ -90,7 +81,7 @@ static void look_at_refused(struct pass *p)
 static void look_at_place(struct pass *p, const struct place *place)
 {
     struct reconciler *r = p->r;
-    const struct pod *pod = is_ready(p, place_row(p, place)) ? waiting_pod(p, place) : NULL;
+    const struct pod *pod = is_ready(p, place_row(p, place)) ? place_pod(p, place) : NULL;
     if (pod == NULL)
         return;
     struct waiting_memo *m = (struct waiting_memo *)memos_at(&r->waiting, pod->meta.uid);
@@ -157,7 +148,7 @@ void divergence_run(struct pass *p)
         look_at_place(p, &places->items[i]);
         /* Without a node that is ready nobody need be asked. */
         if (waits == NULL && is_ready(p, place_row(p, &places->items[i])))
-            waits = waiting_pod(p, &places->items[i]);
+            waits = place_pod(p, &places->items[i]);
     }
     listen_for_scheduler(p, waits);
 }

@@ -273,6 +273,47 @@ static void give_up(struct pass *p, const struct claim_view *c, const struct lif
         pool_status_launched(p, c->claim, false, launched->reason, launched->message);
 }
 
+/* The pod of a place is bound elsewhere for good, or gone. On a node that leaves it is still to come. */
+static bool is_settled(const struct pass *p, const struct place *place)
+{
+    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
+    if (pod == NULL || !span_eq(pod->meta.uid, place->uid))
+        return true;
+    int32_t row =
+        pod->node != SYM_NONE ? world_find_node(p->world, pass_text(p, pod->node)) : -1;
+    return row >= 0 && !world_node_at(p->world, (uint32_t)row)->leaving;
+}
+
+/* All for whom it was bought have found another place, or are gone. */
+static bool is_unneeded(const struct pass *p, const struct claim_view *c)
+{
+    const struct places *places = p->r->places;
+    bool any = false;
+    for (uint32_t i = 0; places != NULL && i < places->count; i++) {
+        const struct place *place = &places->items[i];
+        if (!place->on_claim || !span_eq(place->target, c->claim->meta.name))
+            continue;
+        if (!is_settled(p, place))
+            return false;
+        any = true;
+    }
+    return any && !buffers_need(p, c->claim);
+}
+
+/* True: the claim goes, before there is a machine. */
+static bool withdraw(struct pass *p, const struct claim_view *c)
+{
+    const struct claim_memo *m = c->memo;
+    const struct decision d = {.kind = DECISION_REMOVE,
+                               .subject = "withdraw",
+                               .per_hour = NAN,
+                               .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
+    if (m->launch != NULL || m->launched || !is_unneeded(p, c))
+        return false;
+    claim_delete(p, c, "unneeded", &d, "its pods went elsewhere before it was launched");
+    return true;
+}
+
 static void run_claim(struct pass *p, const struct claim_view *c)
 {
     struct claim_memo *m = c->memo;
@@ -303,6 +344,8 @@ static void run_claim(struct pass *p, const struct claim_view *c)
         give_up(p, c, &s);
         return;
     }
+    if (s.launch && !conditions_true(c->claim->conditions, SPAN("Launched")) && withdraw(p, c))
+        return;
     if (s.launch)
         launch(p, c);
     if (s.claim_patch.len != 0)

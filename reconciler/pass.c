@@ -164,11 +164,12 @@ const struct pod *const *node_pods(const struct pass *p, const struct node_view 
     return n->row >= 0 ? world_node_pods(p->world, (uint32_t)n->row) : NULL;
 }
 
-/* Whether the pod of a place still has to be bound. */
-static bool place_open(const struct pass *p, const struct place *place)
+const struct pod *place_pod(const struct pass *p, const struct place *place)
 {
     const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
-    return pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE;
+    bool waits = pod != NULL && span_eq(pod->meta.uid, place->uid) && pod->node == SYM_NONE &&
+                 pod->meta.deleted == 0;
+    return waits ? pod : NULL;
 }
 
 bool node_is_nominated(const struct pass *p, const struct node_view *n)
@@ -181,7 +182,7 @@ bool node_is_nominated(const struct pass *p, const struct node_view *n)
         const struct place *place = &places->items[i];
         bool here = place->on_claim ? c != NULL && span_eq(place->target, c->claim->meta.name)
                                     : span_eq(place->target, n->node->meta.name);
-        if (here && place_open(p, place))
+        if (here && place_pod(p, place) != NULL)
             return true;
     }
     return false;

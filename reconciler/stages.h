@@ -77,6 +77,9 @@ bool node_is_initialized(const struct node *n);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,
                                    uint32_t *count_out);
+struct place;
+/* The pod of a place that still has to be bound; NULL: it is bound, or gone. */
+const struct pod *place_pod(const struct pass *p, const struct place *place);
 /* A plan of the last 20 s, or the present one, has places for pods that are not bound on it. */
 bool node_is_nominated(const struct pass *p, const struct node_view *n);
 

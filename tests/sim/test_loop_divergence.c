@@ -79,11 +79,44 @@ static void refused_is_planned_anew(void **state)
     loop_end(&l);
 }
 
+static enum sim_fate no_machines(void *user, uint64_t number, const struct api_request *r,
+                                 struct sim_refusal *refusal)
+{
+    (void)user;
+    (void)number;
+    (void)refusal;
+    return r->verb == API_CREATE && r->kind == KIND_NODE ? SIM_REFUSE : SIM_PASS;
+}
+
+/* What is not launched yet and nobody needs any more goes before it costs anything. */
+static void an_unneeded_claim_is_withdrawn(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .faults = {.before = no_machines}};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    scale(s, "web", 1);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1); /* one pod still waits for it */
+    scale(s, "web", 0);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    assert_string_equal(strstr(l.last[DECISION_REMOVE], "its pods"),
+                        "its pods went elsewhere before it was launched");
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_asks),
         cmocka_unit_test(refused_is_planned_anew),
+        cmocka_unit_test(an_unneeded_claim_is_withdrawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
