@@ -227,7 +227,7 @@ static void step(struct history *h, uint64_t seed)
 static void plans_as_a_world_built_anew(void **state)
 {
     (void)state;
-    enum { EVERY_DAY = 40, STEPS = 25 };
+    enum { EVERY_DAY = 12, STEPS = 25 };
     unsigned long long from = 1, to = EVERY_DAY;
     unsigned deltas = 0;
     const char *seeds = getenv("STOWAGE_SEEDS");
