@@ -7,10 +7,11 @@
 enum { LOOKS = 64 }; /* lots looked at, that count as a step */
 static const double SAME = 1e-9;   /* prices that differ by less are equal, relative */
 static const double HOPE = 1.1;    /* what a product may promise more than in the run before */
-static const double LESSON = 0.5;  /* how much of what a run shows goes into the values */
+/* How much of what a run shows goes into the values: in the first round of runs, and later. */
+static const double LESSONS[] = {0.8, 0.5};
 static const double DEAREST = 2.5; /* the most that a run shows */
-static const double BULKS[] = {0.2, 0.6, 0, 0.2};
-static const double CROWDS[] = {1.5, 1.1, 3, 1.5};
+static const double BULKS[] = {0, 0.2, 0.6, 0.2}; /* by run of a round */
+static const double CROWDS[] = {1.5, 1.1, 1.5, 1.5};
 
 struct bought {
     uint32_t product;
@@ -73,15 +74,15 @@ static enum opening open_claim(struct packer *k, uint32_t option, uint32_t pod, 
 }
 
 /* Pods of the lot are to wait for a reservation: they are left to greedy. */
-static void leave_waiting(struct packer *k, struct lot *l)
+static void leave_waiting(struct packer *k, struct stock *s, struct lot *l)
 {
     for (uint32_t i = l->next; i < l->count; i++)
         k->outcome[l->pods[i]] = OUTCOME_RESERVED;
-    l->next = l->count;
+    stock_take(s, l, l->count - l->next);
 }
 
 /* Puts the lot's next pod on the claim, or opens it. */
-static bool put(struct packer *k, const struct shop *shop, const struct product *p, struct lot *l,
+static bool put(struct packer *k, struct shop *shop, const struct product *p, struct lot *l,
                 uint32_t *claim)
 {
     struct trial *t = k->t;
@@ -94,7 +95,7 @@ static bool put(struct packer *k, const struct shop *shop, const struct product 
         if (*claim == NO_CLAIM) {
             enum opening answer = open_claim(k, p->option, pod, l->class_id, &try[i]);
             if (answer == OPEN_RESERVED) {
-                leave_waiting(k, l);
+                leave_waiting(k, &shop->stock, l);
                 return false;
             }
             if (answer != OPEN_YES)
@@ -126,12 +127,14 @@ static uint32_t load(struct packer *k, struct shop *shop, const struct product *
         struct lot *l = &shop->stock.lots[lot];
         uint32_t went = 0;
         while (went < count && put(k, shop, p, l, &claim)) {
-            k->outcome[l->pods[l->next++]] = OUTCOME_PLACED;
+            k->outcome[l->pods[l->next]] = OUTCOME_PLACED;
+            stock_take(&shop->stock, l, 1);
             went++;
         }
         fill_commit(&shop->fill, lot, count, went);
-        ARENA_PUSH(shop->stock.arena, shop->loaded, shop->loaded_count, shop->loaded_capacity,
-                   ((struct fill_step){lot, went}));
+        if (went != 0)
+            ARENA_PUSH(shop->stock.arena, shop->loaded, shop->loaded_count, shop->loaded_capacity,
+                       ((struct fill_step){lot, went}));
     }
     return claim;
 }
@@ -166,15 +169,10 @@ static void note_paid(struct shop *shop, const struct product *p)
 /* The group of which most machines are needed, as a set, and how many; 0 when none limits anything. */
 static uint64_t hardest_group(const struct stock *s, uint32_t *machines_out)
 {
-    uint64_t left[STOCK_CAPS] = {0}, most = 1;
+    uint64_t most = 1;
     uint32_t hardest = STOCK_CAPS;
-    if (s->cap_count == 0)
-        return 0;
-    for (uint32_t i = 0; i < s->lot_count; i++)
-        for (uint64_t caps = s->lots[i].value > 0 ? s->lots[i].caps : 0; caps != 0; caps &= caps - 1)
-            left[__builtin_ctzll(caps)] += s->lots[i].count - s->lots[i].next;
     for (uint32_t c = 0; c < s->cap_count; c++) {
-        uint64_t machines = (left[c] + s->cap[c] - 1) / s->cap[c];
+        uint64_t machines = (s->in_cap[c] + s->cap[c] - 1) / s->cap[c];
         if (machines > most) {
             most = machines;
             hardest = c;
@@ -182,14 +180,6 @@ static uint64_t hardest_group(const struct stock *s, uint32_t *machines_out)
     }
     *machines_out = (uint32_t)most;
     return hardest < STOCK_CAPS ? UINT64_C(1) << hardest : 0;
-}
-
-static double value_left(const struct stock *s)
-{
-    double value = 0;
-    for (uint32_t i = 0; i < s->lot_count; i++)
-        value += s->lots[i].value * (s->lots[i].count - s->lots[i].next);
-    return value;
 }
 
 /* Where many machines are needed anyway, for pods that do not bear one another, the rest is to be
@@ -200,19 +190,21 @@ static double crowded(struct packer *k, struct shop *shop)
     const struct stock *s = &shop->stock;
     uint32_t machines = 0;
     shop->fill.seed = hardest_group(s, &machines);
-    return shop->fill.seed != 0 ? k->crowd * value_left(s) / machines : INFINITY;
+    return shop->fill.seed != 0 ? k->crowd * s->value_left / machines : INFINITY;
 }
 
 /* A tree over the products: at node 1 the one that promises most, at node n the better of nodes 2n and
- * 2n + 1, products from node `leaves` on. */
+ * 2n + 1, products from node `leaves` on. Of equals the dearest, as they come: fewer machines then. */
 static void set_promise(struct shop *shop, uint32_t product, double promise)
 {
     shop->promise[product] = promise;
     for (uint32_t n = (shop->leaves + product) / 2; n > 0; n /= 2) {
         uint32_t a = shop->tree[2 * (size_t)n], b = shop->tree[2 * (size_t)n + 1];
-        shop->tree[n] = b != NO_PRODUCT && (a == NO_PRODUCT || shop->promise[b] > shop->promise[a])
-                            ? b
-                            : a;
+        shop->tree[n] =
+            b != NO_PRODUCT &&
+                    (a == NO_PRODUCT || shop->promise[b] > shop->promise[a] * (1 + SAME))
+                ? b
+                : a;
     }
 }
 
@@ -249,12 +241,37 @@ static uint32_t best_product(const struct packer *k, struct shop *shop, double p
 
 /* --- one run --- */
 
+/* Whether there is plenty left of what lies on the machine just bought. Then another one like it is still
+ * the best, since all others promise no more than before. Where groups limit what is on a node, lots are
+ * small, and as much is plenty; else what is left at the end should still be of many sizes. */
+static bool can_repeat(const struct shop *shop)
+{
+    enum { PLENTY = 32 };
+    uint32_t plenty = shop->stock.cap_count != 0 ? 1 : PLENTY;
+    for (uint32_t i = 0; i < shop->loaded_count; i++) {
+        const struct lot *l = &shop->stock.lots[shop->loaded[i].lot];
+        uint32_t count = 0;
+        for (uint32_t n = i; n < shop->loaded_count; n++)
+            count += shop->loaded[n].lot == shop->loaded[i].lot ? shop->loaded[n].count : 0;
+        if ((uint64_t)count * plenty > l->count - l->next)
+            return false;
+    }
+    return shop->loaded_count != 0;
+}
+
 /* Buys until nobody who is left can be put anywhere. False: cut short. */
 static bool buy_all(struct packer *k, struct shop *shop)
 {
     const struct stock *s = &shop->stock;
+    uint32_t best = NO_PRODUCT;
+    shop->loaded_count = 0;
     for (;;) {
-        uint32_t best = best_product(k, shop, crowded(k, shop));
+        uint64_t seed = shop->fill.seed;
+        double price = crowded(k, shop);
+        bool again = best != NO_PRODUCT && seed == shop->fill.seed &&
+                     s->products[best].price <= price && can_repeat(shop);
+        if (!again)
+            best = best_product(k, shop, price);
         if (best == NO_PRODUCT)
             best = best_product(k, shop, INFINITY);
         if (best == NO_PRODUCT)
@@ -262,11 +279,14 @@ static bool buy_all(struct packer *k, struct shop *shop)
         if (out_of_steps(k))
             return false;
         const struct product *p = &s->products[best];
-        double left = value_left(s);
+        double left = s->value_left;
         fill_begin(&shop->fill, p, NULL);
+        if (again)
+            fill_follow(&shop->fill, shop->loaded, shop->loaded_count);
         uint32_t claim = load(k, shop, p, NO_CLAIM);
         if (claim == NO_CLAIM) {
             set_promise(shop, best, -1);
+            best = NO_PRODUCT;
             continue;
         }
         trim(k, p, claim, fmin(shop->fill.value / fmax(left, 1e-12), 1));
@@ -313,7 +333,7 @@ static void keep_on_nodes(struct packer *k)
 }
 
 /* Values by what the last run paid, its mean taken as right. */
-static void learn(struct stock *s)
+static void learn(struct stock *s, double lesson)
 {
     double paid = 0, value = 0;
     for (uint32_t i = 0; i < s->lot_count; i++) {
@@ -325,7 +345,7 @@ static void learn(struct stock *s)
     for (uint32_t i = 0; i < s->lot_count && paid > 0; i++) {
         struct lot *l = &s->lots[i];
         double ratio = l->paid / l->count * value / paid;
-        l->value *= 1 + LESSON * (ratio - 1);
+        l->value *= 1 + lesson * (ratio - 1);
     }
 }
 
@@ -334,7 +354,7 @@ static void restock(const struct packer *k, struct shop *shop)
 {
     struct stock *s = &shop->stock;
     if (k->run != 0) {
-        learn(s);
+        learn(s, LESSONS[k->run >= COUNT_OF(BULKS)]);
         stock_rank(s);
     }
     fill_restart(&shop->fill);
@@ -344,6 +364,7 @@ static void restock(const struct packer *k, struct shop *shop)
         for (l->next = 0; l->next < l->count && k->outcome[l->pods[l->next]] != OUTCOME_NOT_REACHED;)
             l->next++;
     }
+    stock_count(s);
     for (uint32_t i = 0; i < s->product_count; i++) {
         bool known = k->run != 0 && shop->first[i] > 0;
         set_promise(shop, i, (known ? shop->first[i] : 1) * HOPE);

@@ -316,6 +316,29 @@ static int rank_order(const void *x, const void *y, void *stock)
     return (a > b) - (a < b);
 }
 
+static void move_left(struct stock *s, const struct lot *l, int64_t count)
+{
+    if (l->value <= 0)
+        return;
+    s->value_left += l->value * (double)count;
+    for (uint64_t caps = l->caps; caps != 0; caps &= caps - 1)
+        s->in_cap[__builtin_ctzll(caps)] += (uint64_t)count;
+}
+
+void stock_take(struct stock *s, struct lot *l, uint32_t count)
+{
+    l->next += count;
+    move_left(s, l, -(int64_t)count);
+}
+
+void stock_count(struct stock *s)
+{
+    s->value_left = 0;
+    memset(s->in_cap, 0, sizeof(s->in_cap));
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        move_left(s, &s->lots[i], s->lots[i].count - s->lots[i].next);
+}
+
 void stock_rank(struct stock *s)
 {
     for (uint32_t i = 0; i < s->family_count; i++)

@@ -49,6 +49,8 @@ struct stock {
     struct family *families;
     uint32_t family_count;
     uint32_t *order; /* lots by family, see stock_rank */
+    double value_left;            /* of all pods that no product took yet */
+    uint64_t in_cap[STOCK_CAPS];  /* those of them who are of the group */
     struct product *products; /* dearest first; none that another one makes needless */
     uint32_t product_count;
     uint32_t column_count;
@@ -67,6 +69,10 @@ struct stock_source {
 bool stock_build(struct stock *s, struct arena *a, struct trial *t,
                  const struct stock_source *from);
 
+/* So many more pods of the lot have a place. */
+void stock_take(struct stock *s, struct lot *l, uint32_t count);
+/* What is left in all, after lots were filled up or values have changed. */
+void stock_count(struct stock *s);
 /* Orders the lots of each family by value, after values have changed. */
 void stock_rank(struct stock *s);
 

@@ -14,6 +14,7 @@ static const double SAME = 1e-9; /* prices that differ by less are equal, relati
 struct worth {
     double price;   /* of claims whose price is known */
     uint32_t unpriced;
+    uint32_t claims;
 };
 
 /* A claim that would not be made takes its pods with it. */
@@ -28,12 +29,9 @@ static void drop_claim(const struct trial *t, uint32_t claim, uint8_t *outcome)
 /* The least price of the types that hold it, where nothing but that decides. */
 static double plain_price(struct trial *t, uint32_t claim)
 {
-    const uint64_t *types = trial_claim_types(t, claim);
-    const double *prices = specs_prices(&t->specs, t->claims[claim].spec);
-    double least = INFINITY;
-    for (BITS_EACH(type, types, t->world->types.words))
-        if (prices[type] < least)
-            least = prices[type];
+    uint32_t spec = t->claims[claim].spec;
+    uint32_t type = specs_cheapest(&t->specs, spec, trial_claim_types(t, claim));
+    double least = specs_prices(&t->specs, spec)[type];
     return least < (double)INFINITY ? least : NAN;
 }
 
@@ -55,6 +53,7 @@ static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
             drop_claim(t, i, outcome);
             continue;
         }
+        w.claims++;
         if (isnan(price))
             w.unpriced++;
         else
@@ -141,17 +140,23 @@ static struct trial start(struct search *s)
     return t;
 }
 
+/* At equal prices fewer machines are less: each has its kubelet and its DaemonSet pods. */
+static bool costs_less(struct worth a, struct worth b)
+{
+    if (a.unpriced != b.unpriced)
+        return a.unpriced < b.unpriced;
+    if (fabs(a.price - b.price) > SAME * fabs(b.price))
+        return a.price < b.price;
+    return a.claims < b.claims;
+}
+
 static void keep_better(struct search *s, struct trial *t)
 {
     struct cheapest *c = s->c;
     struct worth w = judge(c, t, s->now);
     s->specs = t->specs;
     int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
-    bool cheaper = same_placed(c, s->now, s->outcome) &&
-                   (w.unpriced < s->worth.unpriced ||
-                    (w.unpriced == s->worth.unpriced &&
-                     w.price < s->worth.price - SAME * fabs(s->worth.price)));
-    if (more < 0 || (more == 0 && !cheaper))
+    if (more < 0 || (more == 0 && !(same_placed(c, s->now, s->outcome) && costs_less(w, s->worth))))
         return;
     *s->best = *t;
     memcpy(s->outcome, s->now, trial_pod_count(t));
@@ -181,13 +186,22 @@ static bool try_priority(struct search *s)
     return whole;
 }
 
-/* Who the packer did not place is left to greedy. */
-static bool try_packing(struct search *s, struct packer *k)
+enum run { RUN_WHOLE, RUN_LONG, RUN_CUT };
+
+static bool stopped(const struct plan_options *o)
+{
+    return o->stop != NULL && o->stop(o->user);
+}
+
+/* Who the packer did not place is left to greedy. A run that takes more than `limit` is ended so too. One
+ * that effort cuts short counts nothing: with more effort it would go on, and might end dearer. */
+static enum run try_packing(struct search *s, struct packer *k, uint64_t limit)
 {
     struct cheapest *c = s->c;
     struct trial t = start(s);
-    uint64_t before = packer_steps(k);
-    bool whole = packer_run(k, &t, s->effort - s->steps, s->now);
+    uint64_t before = packer_steps(k), left_over = s->effort - s->steps;
+    bool ended = packer_run(k, &t, limit < left_over ? limit : left_over, s->now);
+    bool whole = ended || (limit <= left_over && !stopped(c->options));
     if (whole) {
         uint32_t *left = ARENA_ARRAY(s->spare, uint32_t, c->count), count = 0;
         for (uint32_t i = 0; i < c->count; i++)
@@ -199,7 +213,7 @@ static bool try_packing(struct search *s, struct packer *k)
     s->specs = t.specs;
     if (whole)
         keep_better(s, &t);
-    return whole;
+    return !whole ? RUN_CUT : ended ? RUN_WHOLE : RUN_LONG;
 }
 
 static bool improve(struct search *s, const struct trial *greedy)
@@ -216,9 +230,14 @@ static bool improve(struct search *s, const struct trial *greedy)
     struct trial t = start(s);
     packer_init(&k, &c->plan->arena, &t);
     s->specs = t.specs;
-    for (uint32_t i = 0; i < RUNS; i++)
-        if (s->effort <= s->steps || !try_packing(s, &k))
+    uint64_t limit = DEFAULT_EFFORT > s->steps ? DEFAULT_EFFORT - s->steps : DEFAULT_EFFORT;
+    for (uint32_t i = 0; i < RUNS;) {
+        enum run run = s->effort > s->steps ? try_packing(s, &k, limit) : RUN_CUT;
+        if (run == RUN_CUT)
             return false;
+        i += run == RUN_WHOLE;
+        limit *= run == RUN_LONG ? 2 : 1;
+    }
     return true;
 }
 

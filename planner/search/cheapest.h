@@ -1,8 +1,8 @@
 /* cheapest: greedy's plan, made cheaper.
  *
  * Plans are compared in this order: pods placed, from the highest priority down; then, for the same
- * pods, price. The first is greedy's; another takes its place only when it is better, so at equal pods
- * and price greedy's stays, with the preferences that it keeps. Every plan is made by asking a trial,
+ * pods, price; then the number of machines. The first is greedy's; another takes its place only when it
+ * is better, so that what greedy keeps of preferences is given up only for that. Every plan is made by asking a trial,
  * as greedy does: no rule is broken for a price.
  *
  * Others that are tried:
@@ -10,7 +10,9 @@
  * - pods that greedy put on nodes stay there, and for the rest machines are bought one at a time, over
  *   and over with what was learned (packing/packer.h).
  *
- * Bounded by steps, never by the clock: questions to trials, and lots that were looked at. */
+ * Bounded by steps, never by the clock: questions to trials, and lots that were looked at. Which plans
+ * are tried, and in which order, does not depend on the bound: more effort tries more of them, and is
+ * never worse. */
 #ifndef PLANNER_SEARCH_CHEAPEST_H
 #define PLANNER_SEARCH_CHEAPEST_H
 

@@ -1,5 +1,7 @@
 #include "planner/search/narrow.h"
 
+#include <stdlib.h>
+
 static void spec_words(struct words *out, const struct spec *s, uint32_t daemon_words)
 {
     words_put(out, s->option);
@@ -243,6 +245,31 @@ const double *specs_prices(struct specs *s, uint32_t spec)
             x->prices[type] = types_price(&s->world->types, type, x->kinds);
     }
     return x->prices;
+}
+
+static int price_order(const void *x, const void *y, void *prices)
+{
+    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    const double *p = prices;
+    if (p[a] != p[b])
+        return p[a] < p[b] ? -1 : 1;
+    return (a > b) - (a < b);
+}
+
+uint32_t specs_cheapest(struct specs *s, uint32_t spec, const uint64_t *types)
+{
+    const double *prices = specs_prices(s, spec);
+    struct spec *x = &s->items[spec];
+    uint32_t words = s->world->types.words, count = bits_count(x->types, words), at = 0;
+    if (x->by_price == NULL) {
+        x->by_price = ARENA_ARRAY(s->arena, uint32_t, count);
+        for (BITS_EACH(type, x->types, words))
+            x->by_price[at++] = type;
+        qsort_r(x->by_price, count, sizeof(*x->by_price), price_order, (void *)prices);
+    }
+    for (at = 0; at + 1 < count && !bits_has(types, x->by_price[at]);)
+        at++;
+    return x->by_price[at];
 }
 
 /* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */

@@ -20,6 +20,7 @@ struct spec {
     uint64_t **domains;    /* by topology key; see specs_domains */
     int32_t *definite;     /* by topology key; see specs_definite */
     double *prices;        /* by type; see specs_prices */
+    uint32_t *by_price;    /* see specs_cheapest */
 };
 
 enum narrowing { /* what stops a step, in the order in which it is found */
@@ -62,6 +63,9 @@ const int32_t *specs_definite(struct specs *s, uint32_t spec);
 
 /* By type of the spec: its cheapest launchable offering; INFINITY: none. */
 const double *specs_prices(struct specs *s, uint32_t spec);
+
+/* Of a set of the spec's types, not empty, the cheapest; ties by number. */
+uint32_t specs_cheapest(struct specs *s, uint32_t spec, const uint64_t *types);
 
 /* Whether the type holds the requests in every offering that the spec admits. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,

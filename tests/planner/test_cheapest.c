@@ -82,8 +82,9 @@ static void never_worse(void **state)
         random_cluster_make(&r, &d);
         struct outcome_of greedy = plan_by(&r, SEARCH_GREEDY, 0);
         struct outcome_of little = plan_by(&r, SEARCH_CHEAPEST, 1);
+        struct outcome_of some = plan_by(&r, SEARCH_CHEAPEST, 40 + seed % 5 * 40);
         struct outcome_of all = plan_by(&r, SEARCH_CHEAPEST, 0);
-        if (!no_worse(&little, &greedy) || !no_worse(&all, &little))
+        if (!no_worse(&little, &greedy) || !no_worse(&some, &little) || !no_worse(&all, &some))
             fail_msg("seed %llu: greedy leaves out %u at %g, one step %u at %g, all steps %u at %g",
                      (unsigned long long)seed, greedy.out.count, greedy.cost, little.out.count,
                      little.cost, all.out.count, all.cost);
@@ -211,11 +212,63 @@ static void limits_by_what_is_bought(void **state)
     cluster_release(&c);
 }
 
+/* Three pods of 4 CPUs: three nodes, or one at three times the price. */
+static void fewer_nodes_at_the_same_price(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n"
+                    "- {name: a-third, resources: {cpu: 4, memory: 64Gi, pods: 110}, offerings: [{zone: z1, "
+                    "capacity: on-demand, price: 1.0}]}\n"
+                    "- {name: whole, resources: {cpu: 12, memory: 64Gi, pods: 110}, offerings: [{zone: z1, "
+                    "capacity: on-demand, price: 3.0}]}\n"
+                    "- {name: fat, resources: {cpu: 12, memory: 64Gi, pods: 110}, offerings: [{zone: z1, "
+                    "capacity: on-demand, price: 9.0}]}\n");
+    cluster_add(&c, POOL);
+    add_pods(&c, "a", 3, "3900m", "1Gi", 0);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 1);
+    assert_true(fabs(p->cost_after - 3) < 1e-9);
+    cluster_release(&c);
+}
+
+/* 5,000 pods of as many sizes: default effort ends before the packer's first run does. What it has bought by
+ * then counts, greedy places the rest; and with the effort for a whole run it is no dearer. */
+static void a_run_that_ends_early(void **state)
+{
+    (void)state;
+    double before = INFINITY;
+    for (uint64_t effort = 0; effort <= 2; effort++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, TYPES);
+        cluster_add(&c, POOL);
+        for (unsigned i = 0; i < 5000; i++) {
+            char name[32], cpu[32];
+            snprintf(name, sizeof(name), "a%u", i);
+            snprintf(cpu, sizeof(cpu), "%um", 100 + i % 1250);
+            add_pods(&c, name, 1, cpu, i % 4 < 2 ? "200Mi" : "6Gi", 0);
+        }
+        c.plan_options.search = effort == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST;
+        c.plan_options.effort = effort == 2 ? 900000 : 0;
+        const struct plan *p = cluster_plan_unchecked(&c);
+        assert_int_equal(p->unschedulable_count, 0);
+        assert_true(p->complete == (effort == 0));
+        assert_true(effort == 1 ? p->cost_after < 0.95 * before : p->cost_after <= before);
+        before = p->cost_after;
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_worse), cmocka_unit_test(no_giants),
                                        cmocka_unit_test(priority_where_limits_bind),
                                        cmocka_unit_test(weight_before_price),
-                                       cmocka_unit_test(limits_by_what_is_bought)};
+                                       cmocka_unit_test(limits_by_what_is_bought),
+                                       cmocka_unit_test(fewer_nodes_at_the_same_price),
+                                       cmocka_unit_test(a_run_that_ends_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
