@@ -5,7 +5,11 @@
  * One pass takes all waiting pods by priority and age. What it binds is held against the world that
  * the pass began with, so that a pass never overcommits. Differences from the real one: ties go by
  * node name instead of by chance; no preemption; a pod that needs a rule which the planner does not
- * have waits. */
+ * have waits.
+ *
+ * status.nominatedNodeName as Kubernetes 1.35 and 1.36 read it: the node is tried before all others and
+ * taken if it will do; what is nominated for a node has its room there against pods of the same or a
+ * lower priority; an attempt that fails empties the field. */
 #include "sim/standins/standin.h"
 
 #include <stdio.h>
@@ -104,6 +108,12 @@ struct reasons { /* why nodes were refused, counted */
     uint32_t count;
 };
 
+struct nominated { /* a waiting pod that has room on a row */
+    const struct pod *pod;
+    uint32_t row;
+    const amount *wanted;
+};
+
 struct pass {
     struct scheduler *scheduler;
     struct objects *objects;
@@ -114,6 +124,8 @@ struct pass {
     amount *held;          /* rows × columns: bound in this pass */
     struct span *verdicts; /* class → message, once no node suits: rows only fill up */
     uint32_t verdict_count;
+    struct nominated *nominated;
+    uint32_t nominated_count;
 };
 
 struct candidate {
@@ -168,6 +180,25 @@ static struct span message_of(struct arena *a, const struct reasons *r, uint32_t
 static amount *held_on(const struct pass *p, uint32_t row)
 {
     return p->held + (size_t)row * p->columns;
+}
+
+/* What others hold on the row against a pod: what was bound in this pass, and the room of those that are
+ * nominated there. */
+static const amount *held_against(const struct pass *p, const struct pod *pod, uint32_t row)
+{
+    amount *sum = NULL;
+    for (uint32_t i = 0; i < p->nominated_count; i++) {
+        const struct nominated *n = &p->nominated[i];
+        if (n->row != row || n->pod == pod || n->pod->priority < pod->priority)
+            continue;
+        if (sum == NULL) {
+            sum = ARENA_ARRAY(p->arena, amount, p->columns);
+            memcpy(sum, held_on(p, row), p->columns * sizeof(*sum));
+        }
+        for (uint32_t c = 0; c < p->columns; c++)
+            sum[c] = amount_add(sum[c], n->wanted[c]);
+    }
+    return sum != NULL ? sum : held_on(p, row);
 }
 
 static amount room(const struct pass *p, uint32_t row, uint32_t column)
@@ -239,14 +270,28 @@ static bool row_is_node(const struct pass *p, uint32_t row)
     return world_node_at(p->view->world, row)->node != NULL;
 }
 
-static struct candidates feasible(const struct pass *p, int32_t class_id, struct reasons *r)
+/* The row alone, if it would take the pod. */
+static struct candidates only(const struct pass *p, int32_t class_id, const struct pod *pod,
+                              int32_t row)
+{
+    struct candidates found = {.items = ARENA_ARRAY(p->arena, struct candidate, 1)};
+    if (row >= 0 && row_is_node(p, (uint32_t)row) &&
+        world_fits(p->view->world, class_id, (uint32_t)row,
+                   held_against(p, pod, (uint32_t)row)) == FIT_YES)
+        found.items[found.count++] = (struct candidate){.row = (uint32_t)row};
+    return found;
+}
+
+static struct candidates feasible(const struct pass *p, int32_t class_id, const struct pod *pod,
+                                  struct reasons *r)
 {
     struct candidates found = {.items = ARENA_ARRAY(p->arena, struct candidate, p->rows + 1)};
     const amount *wanted = world_class_requests(p->view->world, class_id);
     for (uint32_t row = 0; row < p->rows; row++) {
         if (!row_is_node(p, row))
             continue;
-        enum fit fit = world_fits(p->view->world, class_id, row, held_on(p, row));
+        enum fit fit =
+            world_fits(p->view->world, class_id, row, held_against(p, pod, row));
         if (fit == FIT_YES)
             found.items[found.count++] =
                 (struct candidate){.row = row, .score = fullness(p, wanted, row)};
@@ -390,6 +435,7 @@ static void report(struct objects *o, const json_t *pod, const char *reason, str
     char text[1024];
     snprintf(text, sizeof text, "%.*s", SPAN_ARG(message));
     json_t *fresh = json_deep_copy(pod);
+    tree_remove(fresh, "status.nominatedNodeName");
     tree_condition_set(fresh, "PodScheduled", "False", reason, text, o->now);
     registry_put_status(o, KIND_POD, pod, fresh);
 }
@@ -444,19 +490,44 @@ static void schedule_pinned(struct pass *p, const struct pod *waiting, const jso
     settle(p, pod, &c, wanted, &reasons, &why);
 }
 
+/* Bound or refused: either way its nomination is over. */
+static void forget_nomination(struct pass *p, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < p->nominated_count; i++)
+        if (p->nominated[i].pod == pod)
+            p->nominated[i--] = p->nominated[--p->nominated_count];
+}
+
+static bool took_nominated(struct pass *p, const struct pod *waiting, int32_t class_id,
+                           const json_t *pod)
+{
+    struct reasons reasons = {.count = 0};
+    struct span node = sym_text(p->syms, waiting->nominated_node);
+    if (waiting->nominated_node == SYM_NONE)
+        return false;
+    struct candidates c = only(p, class_id, waiting, world_find_node(p->view->world, node));
+    extend_filter(p, pod, &c, &reasons);
+    if (best(p, &c) == NULL)
+        return false;
+    bind(p, pod, world_class_requests(p->view->world, class_id), c.items[0].row);
+    return true;
+}
+
 static void schedule(struct pass *p, const struct pod *waiting, const json_t *pod)
 {
     struct reasons reasons = {.count = 0};
     int32_t class_id = world_class_of(p->view->world, waiting);
     if (class_id < 0)
         return; /* newer than the world; the next pass has it */
+    if (took_nominated(p, waiting, class_id, pod))
+        return;
     struct span *verdict = verdict_of(p, class_id), why;
-    if (verdict->len != 0) {
+    if (verdict->len != 0 && p->nominated_count == 0) {
         report(p->objects, pod, "Unschedulable", *verdict);
         return;
     }
-    struct candidates c = feasible(p, class_id, &reasons);
-    bool none = c.count == 0;
+    struct candidates c = feasible(p, class_id, waiting, &reasons);
+    bool none = c.count == 0 && p->nominated_count == 0;
     const amount *wanted = world_class_requests(p->view->world, class_id);
     if (!settle(p, pod, &c, wanted, &reasons, &why)) {
         if (none)
@@ -486,6 +557,20 @@ static void schedule_if_waiting(struct pass *p, const struct pod *waiting)
         schedule(p, waiting, pod);
 }
 
+static void gather_nominated(struct pass *p)
+{
+    p->nominated = ARENA_ARRAY(p->arena, struct nominated, p->view->waiting_count + 1);
+    for (uint32_t i = 0; i < p->view->waiting_count; i++) {
+        const struct pod *pod = p->view->waiting[i];
+        int32_t row = pod->nominated_node != SYM_NONE
+                          ? world_find_node(p->view->world, sym_text(p->syms, pod->nominated_node))
+                          : -1;
+        if (row >= 0)
+            p->nominated[p->nominated_count++] =
+                (struct nominated){pod, (uint32_t)row, requests_of(p, pod)};
+    }
+}
+
 static void run_pass(struct scheduler *s)
 {
     struct arena arena;
@@ -498,8 +583,11 @@ static void run_pass(struct scheduler *s)
                      .syms = snapshot->syms, .rows = world_node_count(v->world),
                      .columns = world_resource_count(v->world)};
     p.held = ARENA_ARRAY(&arena, amount, (size_t)p.rows * p.columns + 1);
-    for (uint32_t i = 0; i < v->waiting_count; i++)
+    gather_nominated(&p);
+    for (uint32_t i = 0; i < v->waiting_count; i++) {
         schedule_if_waiting(&p, v->waiting[i]);
+        forget_nomination(&p, v->waiting[i]);
+    }
     arena_release(&arena);
 }
 
