@@ -22,10 +22,19 @@ bool pod_is_terminal(const struct pod *p)
     return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
 }
 
+static bool is_refused(const struct pod *p)
+{
+    return p->unschedulable && p->node == SYM_NONE && !pod_is_daemon(p) && !pod_is_static(p);
+}
+
 bool pod_is_pending(const struct pod *p)
 {
-    return p->unschedulable && p->node == SYM_NONE && p->nominated_node == SYM_NONE &&
-           !pod_is_daemon(p) && !pod_is_static(p);
+    return is_refused(p) && p->nominated_node == SYM_NONE;
+}
+
+bool pod_is_nominated(const struct pod *p)
+{
+    return is_refused(p) && p->nominated_node != SYM_NONE;
 }
 
 static bool is_active(const struct pod *p)

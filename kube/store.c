@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "kube/pod.h"
 #include "kube/workload.h"
 
 enum {
@@ -63,6 +64,7 @@ struct store {
     uint64_t sequence; /* of the last snapshot */
     mono_ms published;
     bool changed;
+    bool pod_versions; /* store_keep_pod_versions */
     struct snapshot *begun; /* not shown yet */
     struct snapshot *oldest, *newest;
     struct garbage *garbage; /* a queue by sequence */
@@ -301,8 +303,10 @@ static bool identity_of(struct doc_value object, struct identity *out)
 }
 
 /* We write these with a lock on the version, and wait for the version of our last write. */
-static bool version_counts(enum kind k)
+static bool version_counts(const struct store *s, enum kind k, const void *object)
 {
+    if (k == KIND_POD)
+        return s->pod_versions && ((const struct pod *)object)->node == SYM_NONE;
     return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL ||
            k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
@@ -347,7 +351,8 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
                         .version = id->version,
                         .digest = digest_of(schema, object),
                         .list = k->list};
-    if (held != NULL && held->digest == head.digest && !version_counts(kind)) {
+    if (held != NULL && held->digest == head.digest &&
+        !version_counts(s, kind, object)) {
         held->version = id->version;
         held->list = k->list;
         return;
@@ -358,6 +363,11 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
     h->size = (uint32_t)size;
     shelf_put(s, k, h + 1);
     s->changed = true;
+}
+
+void store_keep_pod_versions(struct store *s)
+{
+    s->pod_versions = true;
 }
 
 void store_event(struct store *s, enum kind kind, enum watch_event e, struct doc_value object)

@@ -263,17 +263,49 @@ static uint32_t first_of_shape(const struct rebuild *r, uint64_t shape)
     return low;
 }
 
+struct seats { /* of one claim */
+    uint32_t row;
+    amount *left;
+    struct span target;
+    bool on_claim;
+};
+
+/* Gives waiting pods of the shape what is left of their places: first those that are nominated for the
+ * node, then those that are for none. */
+static void seat_shape(struct rebuild *r, const struct seats *on, struct shape_count *planned,
+                       bool nominated)
+{
+    const struct world *w = r->w;
+    sym node = nominated ? w->nodes[on->row].name_sym : SYM_NONE;
+    if (nominated && node == SYM_NONE)
+        return;
+    for (uint32_t i = first_of_shape(r, planned->shape);
+         planned->count != 0 && i < r->pod_count && r->pods[i].shape == planned->shape; i++) {
+        struct unplaced *u = &r->pods[i];
+        const amount *requests = classes_requests(&w->classes, u->x->class_id);
+        if (u->placed || u->x->pod->nominated_node != node ||
+            !vector_fits(requests, on->left, w->column_count) ||
+            world_split_refuses(w, world_split_side(w, u->x->pod), on->row))
+            continue;
+        for (uint32_t c = 0; c < w->column_count; c++)
+            on->left[c] -= requests[c];
+        r->items[r->p->count++] =
+            place_of(r->p, u->x->pod, on->target, on->on_claim, r->p->made);
+        u->placed = true;
+        planned->count--;
+    }
+}
+
 /* Of the pods that were planned here, those already bound take their share first; a pod that has no
  * room any more was overtaken and has lost its place. */
 static void rebuild_claim(struct rebuild *r, const struct world_node *n)
 {
     const struct world *w = r->w;
-    uint32_t row = (uint32_t)(n - w->nodes);
-    amount *left = ARENA_ARRAY(&r->scratch, amount, w->column_count);
-    memcpy(left, world_vector(w, w->left, row), w->column_count * sizeof(*left));
-    bool on_claim;
-    struct span target = row_target(r->p, n, &on_claim), item;
-    struct span rest = annotations_get(n->claim->meta.annotations, SYM_PLANNED);
+    struct seats on = {.row = (uint32_t)(n - w->nodes)};
+    on.target = row_target(r->p, n, &on.on_claim);
+    on.left = ARENA_ARRAY(&r->scratch, amount, w->column_count);
+    memcpy(on.left, world_vector(w, w->left, on.row), w->column_count * sizeof(*on.left));
+    struct span item, rest = annotations_get(n->claim->meta.annotations, SYM_PLANNED);
     while (rest.len != 0) {
         struct shape_count planned;
         item = span_cut(rest, ',', &rest);
@@ -281,19 +313,8 @@ static void rebuild_claim(struct rebuild *r, const struct world_node *n)
             continue;
         for (uint32_t i = 0; i < n->pod_count && planned.count != 0; i++)
             planned.count -= pod_shape_hash(n->pods[i], w->syms) == planned.shape;
-        for (uint32_t i = first_of_shape(r, planned.shape);
-             planned.count != 0 && i < r->pod_count && r->pods[i].shape == planned.shape; i++) {
-            struct unplaced *u = &r->pods[i];
-            const amount *requests = classes_requests(&w->classes, u->x->class_id);
-            if (u->placed || !vector_fits(requests, left, w->column_count) ||
-                world_split_refuses(w, world_split_side(w, u->x->pod), row))
-                continue;
-            for (uint32_t c = 0; c < w->column_count; c++)
-                left[c] -= requests[c];
-            r->items[r->p->count++] = place_of(r->p, u->x->pod, target, on_claim, r->p->made);
-            u->placed = true;
-            planned.count--;
-        }
+        seat_shape(r, &on, &planned, true);
+        seat_shape(r, &on, &planned, false);
     }
 }
 

@@ -153,7 +153,8 @@ bool world_pod_waits(const struct world *w, const struct pod *p)
 {
     if (p->node != SYM_NONE || p->meta.deleted != 0 || p->gated)
         return false;
-    return pod_is_pending(p) || (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
+    return pod_is_pending(p) || (w->settings.nominated_wait && pod_is_nominated(p)) ||
+           (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
 }
 
 static void keep_budgets(struct world *w, const struct world_input *in)

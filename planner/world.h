@@ -30,6 +30,8 @@ struct world_options {
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
     bool unsplit;             /* as a scheduler sees it: no pod is given a side by its owner's split */
+    bool nominated_wait;      /* --placement=nominate: pods with status.nominatedNodeName wait as others do;
+                                 plan_options says whose are planned */
     const struct default_spread_config *default_spread; /* --scheduler-config; NULL: none. Outlives the world */
 };
 

@@ -112,7 +112,7 @@ static void listen_for_scheduler(struct pass *p, const struct pod *waits)
 {
     struct reconciler *r = p->r;
     const struct reconciler_listener *l = &r->config.listener;
-    if (l->asked == NULL)
+    if (l->asked == NULL || r->config.options.nominate) /* then nobody is to ask */
         return;
     mono_ms asked = l->asked(l->user);
     if (waits == NULL || asked > r->waits_since)

@@ -470,6 +470,7 @@ static void solve(struct pass *p)
     struct scheduling scheduling;
     o.now = p->wall;
     o.stop = scheduling_tick;
+    o.own_nomination = scheduling_own_nomination;
     o.user = &scheduling;
     struct places *places = divergence_places(p, &o);
     o.places = places;

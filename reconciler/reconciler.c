@@ -33,6 +33,7 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
     memos_init(&r->overlays, sizeof(struct memo), NULL);
     arena_init(&r->buffered_arena, 0);
+    memos_init(&r->nominations, sizeof(struct nomination), NULL);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_config *config)
@@ -73,6 +74,7 @@ static void release_memory(struct reconciler *r)
     arena_release(&r->buffered_arena);
     r->buffered_count = 0;
     r->buffers_planned = false;
+    memos_release(&r->nominations);
     forget_expected(r);
 }
 
@@ -281,6 +283,7 @@ static void sweep(struct reconciler *r)
     memos_sweep(&r->waiting);
     memos_sweep(&r->buffers);
     memos_sweep(&r->overlays);
+    memos_sweep(&r->nominations);
 }
 
 static void remember_snapshot(struct reconciler *r, struct snapshot *s)
@@ -315,6 +318,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     }
     divergence_run(&p);
     provision_run(&p);
+    nominate_run(&p);
     share_reap(r->config.places);
     remember_snapshot(r, s);
     sweep(r);

@@ -27,6 +27,8 @@ struct reconciler_options {        /* zero: the default in brackets */
     uint32_t max_nodes_per_minute; /* --max-nodes-per-minute [no cap] */
     double max_hourly_price;       /* --max-hourly-price, of all priced nodes [no cap] */
     struct plan_options plan; /* search, effort, policies; `now` and `stop` are the reconciler's */
+    bool nominate; /* --placement=nominate: pods are nominated for their places; the worlds of the
+                      snapshots have nominated_wait */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
 };
 

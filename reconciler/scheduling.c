@@ -103,6 +103,11 @@ bool scheduling_tick(void *scheduling)
     return false;
 }
 
+bool scheduling_own_nomination(void *user, const struct pod *pod)
+{
+    return nominate_is_own(((const struct scheduling *)user)->p, pod);
+}
+
 void scheduling_end(struct scheduling *s, const struct plan *plan)
 {
     struct reconciler *r = s->p->r;

@@ -33,6 +33,11 @@ void pod_events_run(struct pass *p);
 /* provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
+/* nominate.c: with options.nominate, places become status.nominatedNodeName. */
+void nominate_run(struct pass *p);
+/* Whether what stands in the pod's status.nominatedNodeName is ours. */
+bool nominate_is_own(const struct pass *p, const struct pod *pod);
+
 /* scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
 struct scheduling {
     struct pass *p;
@@ -40,6 +45,7 @@ struct scheduling {
 };
 void scheduling_begin(struct scheduling *s, struct pass *p);
 bool scheduling_tick(void *s); /* a plan's `stop`: measures, never stops */
+bool scheduling_own_nomination(void *s, const struct pod *pod); /* a plan's `own_nomination` */
 void scheduling_end(struct scheduling *s, const struct plan *plan);
 
 /* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */

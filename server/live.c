@@ -461,8 +461,10 @@ static bool open_memory(struct live *l, struct err *err)
         .cluster = {.now = clock_wall(), .wake = wake_api, .user = l}});
     l->api = sim_client_new(sim_cluster(l->sim));
     extender_scratch_init(&l->sim_scratch);
-    sim_set_extender(l->sim, &(struct sim_extender){
-                                 .user = l, .filter = sim_filter, .prioritize = sim_prioritize});
+    if (l->options->placement == PLACEMENT_EXTENDER)
+        sim_set_extender(l->sim,
+                         &(struct sim_extender){
+                             .user = l, .filter = sim_filter, .prioritize = sim_prioritize});
     return l->options->files.count != 0 ? load_files(l, err) : sample_start(l->sim, err);
 }
 
@@ -584,12 +586,15 @@ static void open_reconciler(struct live *l)
                                   .static_capacity = o->gates.static_capacity,
                                   .node_overlay = o->gates.node_overlay,
                                   .capacity_buffer = o->gates.capacity_buffer,
+                                  .nominated_wait = o->placement == PLACEMENT_NOMINATE,
                                   .default_spread = &l->spread};
     l->derive = derive_new(l->provider, &world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
     if (o->gates.capacity_buffer)
         store_read_scale(l->store);
+    if (o->placement == PLACEMENT_NOMINATE)
+        store_keep_pod_versions(l->store);
     share_init(&l->places, places_destroy);
     l->ledger = ledger_new();
     l->reconciler = reconciler_new(&(struct reconciler_config){
@@ -601,6 +606,7 @@ static void open_reconciler(struct live *l)
                     .batch_max = o->batch_max,
                     .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
                     .max_hourly_price = o->max_hourly_price,
+                    .nominate = o->placement == PLACEMENT_NOMINATE,
                     .plan = live_plan_options(o)},
         .listener = {.user = l,
                      .wake = wake_reconciler,

@@ -70,6 +70,7 @@ enum { PREFERENCE_RESPECT, PREFERENCE_IGNORE };
 enum { MIN_VALUES_STRICT, MIN_VALUES_BEST_EFFORT };
 enum { RESERVED_OFFERING_AUTO, RESERVED_OFFERING_STRICT, RESERVED_OFFERING_FALLBACK };
 enum { REMOVE_FOR_CONSOLIDATION, REMOVE_FOR_DRIFT, REMOVE_FOR_REPAIR };
+enum { PLACEMENT_EXTENDER, PLACEMENT_NOMINATE };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
@@ -89,6 +90,7 @@ struct options {
     int64_t client_burst;
     const char *webhook_listen, *extender_listen, *page_listen;
     const char *kubeconfig, *context;
+    int placement;
     bool embedded;
     struct texts files;
     const char *lease_name, *lease_namespace;

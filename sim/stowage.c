@@ -158,6 +158,8 @@ static void connect(struct sim_stowage *w)
     w->store = store_new(&deriver);
     if (w->options.world.capacity_buffer)
         store_read_scale(w->store);
+    if (w->options.reconciler.nominate)
+        store_keep_pod_versions(w->store);
     share_init(&w->places, places_destroy);
 }
 

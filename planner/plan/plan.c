@@ -58,12 +58,20 @@ static bool stays(const struct solving *s, uint32_t index)
     return x->blocked || pod_do_not_disrupt(x->pod, s->o->now);
 }
 
+/* The scheduler makes room for it, or is about to bind it. */
+static bool is_with_scheduler(const struct solving *s, const struct pod *p)
+{
+    if (!s->w->settings.nominated_wait || !pod_is_nominated(p))
+        return false;
+    return s->o->own_nomination == NULL || !s->o->own_nomination(s->o->user, p);
+}
+
 static void admit(struct solving *s, uint32_t index)
 {
     const struct waiting_pod *x = trial_pod(&s->trial, index);
     const struct pod_class *k = &s->w->classes.items[x->class_id];
     struct plan_unschedulable why = {0};
-    if (stays(s, index))
+    if (stays(s, index) || is_with_scheduler(s, x->pod))
         return;
     s->p->waiting++;
     if (x->bound && x->pod->meta.deleted == 0)

@@ -51,6 +51,9 @@ struct plan_options {
     const struct places *places;
     const struct barred *barred;
     uint32_t barred_count;
+    /* Whether a pod's status.nominatedNodeName is of our own making, and so no reason to leave it to the
+     * scheduler. Asked where the world has nominated_wait; NULL: none is. */
+    bool (*own_nomination)(void *user, const struct pod *p);
     /* asked every few hundred steps; true stops the search with what it has. NULL: never */
     bool (*stop)(void *user);
     void *user;

@@ -85,7 +85,10 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
         }
     if (missing > told)
         buf_addf(&text, " and %u more", missing - told);
-    check_say(c->report, CHECK_FAIL, "permissions", "kubectl apply -f manifests/rbac.yaml",
+    check_say(c->report, CHECK_FAIL, "permissions",
+              c->options->placement == PLACEMENT_NOMINATE
+                  ? "kubectl apply -f manifests/rbac.yaml -f manifests/nominate/rbac.yaml"
+                  : "kubectl apply -f manifests/rbac.yaml",
               "%u of the %u permissions of manifests/rbac.yaml are missing: %s", missing, all->count,
               text.ptr);
     buf_release(&text);
@@ -94,7 +97,8 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
 static bool check_permissions(struct check *c, struct err *err)
 {
     struct span account = span_of(c->options->account);
-    permissions_shipped(c->report->a, c->ns, &c->permissions);
+    bool nominate = c->options->placement == PLACEMENT_NOMINATE;
+    permissions_shipped(c->report->a, c->ns, nominate, &c->permissions);
     uint32_t n = c->permissions.count, missing = 0, unasked = 0;
     struct ask *asks = check_asks(c, n);
     bool *allowed = ARENA_ARRAY(c->report->a, bool, n);

@@ -7,6 +7,8 @@
 
 extern const char rbac_yaml[];
 extern const size_t rbac_yaml_len;
+extern const char nominate_rbac_yaml[];
+extern const size_t nominate_rbac_yaml_len;
 
 enum { WORDS_MAX = 64 }; /* in one list of a rule */
 
@@ -86,7 +88,6 @@ bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struc
     const struct doc *d;
     size_t at = 0;
     bool ok = true;
-    *out = (struct permissions){0};
     *err = (struct err){0};
     while (ok && doc_parse_yaml(parser, yaml, &at, &d, err))
         ok = read_role(a, doc_root(d), ns, out, err);
@@ -94,10 +95,14 @@ bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struc
     return err->kind == ERR_NONE;
 }
 
-void permissions_shipped(struct arena *a, struct span ns, struct permissions *out)
+void permissions_shipped(struct arena *a, struct span ns, bool nominate, struct permissions *out)
 {
     struct err err;
+    *out = (struct permissions){0};
     bool ok = permissions_decode(a, (struct span){rbac_yaml, rbac_yaml_len}, ns, out, &err);
+    if (nominate)
+        ok &= permissions_decode(a, (struct span){nominate_rbac_yaml, nominate_rbac_yaml_len}, ns,
+                                 out, &err);
     assert(ok); /* a test reads it */
     (void)ok;
 }

@@ -19,11 +19,11 @@ struct permissions {
     uint32_t count, capacity;
 };
 
-/* The rules of all ClusterRoles and Roles in a YAML text, `ns` in the place of each Role's namespace. */
+/* Adds the rules of all ClusterRoles and Roles in a YAML text, `ns` in the place of each Role's namespace. */
 bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struct permissions *out,
                         struct err *err);
-/* Those of manifests/rbac.yaml. */
-void permissions_shipped(struct arena *a, struct span ns, struct permissions *out);
+/* Those of manifests/rbac.yaml and, if so placed, of manifests/nominate. */
+void permissions_shipped(struct arena *a, struct span ns, bool nominate, struct permissions *out);
 /* Whether they hold a verb on all objects of a kind. */
 bool permissions_have(const struct permissions *p, enum kind k, struct span verb);
 

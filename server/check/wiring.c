@@ -88,6 +88,11 @@ static void check_called(struct check *c)
 
 void check_wiring(struct check *c)
 {
+    if (c->options->placement == PLACEMENT_NOMINATE) {
+        check_say(c->report, CHECK_OK, "wiring", NULL,
+                  "the scheduler need not ask: pods are nominated for nodes (--placement=nominate)");
+        return;
+    }
     if (c->metrics.len == 0) {
         check_say(c->report, CHECK_UNKNOWN, "wiring",
                   "kubectl port-forward to the leader's port 8090, and ask again",

@@ -41,6 +41,8 @@ static const struct {
     {"do not disrupt", {.node = 1, .meta = {.annotations = {&stays, 1}}}, false, true, false},
 };
 
+enum { NOMINATED = 3 }; /* the row that is */
+
 static void test_predicates(void **state)
 {
     (void)state;
@@ -48,6 +50,8 @@ static void test_predicates(void **state)
         const struct pod *p = &rows[i].pod;
         if (pod_is_pending(p) != rows[i].pending)
             fail_msg("%s: pending, want %d", rows[i].label, rows[i].pending);
+        if (pod_is_nominated(p) != (i == NOMINATED))
+            fail_msg("%s: nominated, want %d", rows[i].label, i == NOMINATED);
         if (pod_is_reschedulable(p) != rows[i].reschedulable)
             fail_msg("%s: reschedulable, want %d", rows[i].label, rows[i].reschedulable);
         if (pod_is_evictable(p, START) != rows[i].evictable)

@@ -404,6 +404,25 @@ static void test_another_account(void **state)
     end(&b);
 }
 
+/* Another placement needs another permission, and no scheduler that asks. */
+static void test_nominating(void **state)
+{
+    (void)state;
+    static const char missing[] = "permissions of manifests/rbac.yaml are missing: patch pods/status\n";
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    b.api.denied = "\"verb\":\"patch\",\"resource\":\"pods\",\"subresource\":\"status\"";
+    run(&b, "");
+    assert_null(strstr(b.text.ptr, missing));
+    b.options.placement = PLACEMENT_NOMINATE;
+    run(&b, "");
+    says(&b, missing);
+    says(&b, "-f manifests/nominate/rbac.yaml\n");
+    says(&b, "ok    the scheduler need not ask: ");
+    end(&b);
+}
+
 /* ---- permissions ---- */
 
 static void test_the_list_covers_what_is_watched(void **state)
@@ -417,7 +436,7 @@ static void test_the_list_covers_what_is_watched(void **state)
     arena_init(&a, 0);
     char *argv[] = {(char *)(uintptr_t)"--feature-gates=NodeOverlay=true"};
     assert_true(options_read(&a, OPTION_SERVE, 1, argv, no_environment, &options, &help, &err));
-    permissions_shipped(&a, SPAN("stowage-system"), &p);
+    permissions_shipped(&a, SPAN("stowage-system"), false, &p);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         if (live_watches(&options, k) &&
             (!permissions_have(&p, k, SPAN("list")) || !permissions_have(&p, k, SPAN("watch"))))
@@ -443,6 +462,7 @@ static void test_rules_become_permissions(void **state)
                                        "create pods/eviction",
                                        "get leases.coordination.k8s.io x in own"};
     arena_init(&a, 0);
+    p = (struct permissions){0};
     assert_true(permissions_decode(&a, span_of(yaml), SPAN("own"), &p, &err));
     assert_int_equal(p.count, COUNT_OF(want));
     for (size_t i = 0; i < COUNT_OF(want); i++)
@@ -569,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_another_account),
+        cmocka_unit_test(test_nominating),
         cmocka_unit_test(test_the_list_covers_what_is_watched),
         cmocka_unit_test(test_rules_become_permissions),
         cmocka_unit_test(test_scheduler_files),

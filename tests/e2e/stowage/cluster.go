@@ -30,6 +30,10 @@ type ClusterOptions struct {
 	// Scheduler's Config, Extender and ExtenderTLS are filled in.
 	Scheduler controlplane.Scheduler
 
+	// Nominate has Stowage nominate pods for nodes instead of being asked: the cluster's scheduler stays
+	// as Kubernetes has it, and manifests/nominate is applied.
+	Nominate bool
+
 	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
 	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
 	SecondScheduler bool
@@ -88,6 +92,16 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 	if c.Account.Namespace, c.Account.Name, err = ship.ServiceAccount(); err != nil {
 		return err
 	}
+	if options.Nominate {
+		more, err := manifests.Load(filepath.Join(options.Manifests, "nominate"))
+		if err != nil {
+			return err
+		}
+		if err := more.Apply(ctx, c.Config()); err != nil {
+			return err
+		}
+		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--placement=nominate")
+	}
 	scheduler := options.Scheduler
 	if options.Stowage.Binary != "" {
 		options.Stowage.Account, options.Stowage.Addresses = c.Account, addresses
@@ -113,6 +127,8 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		if err := c.startSecond(ctx, options, scheduler); err != nil {
 			return err
 		}
+	}
+	if options.SecondScheduler || options.Nominate {
 		scheduler = controlplane.Scheduler{QPS: options.Scheduler.QPS}
 	}
 	differences, err = c.StartScheduler(ctx, scheduler)

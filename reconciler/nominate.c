@@ -1,0 +1,212 @@
+/* Where kube-scheduler cannot be told to ask us, a place becomes status.nominatedNodeName: the
+ * scheduler tries that node first and keeps the pod's room there from pods of the same or a lower
+ * priority (Kubernetes 1.30 to 1.36).
+ *
+ * It is written only while the field is empty, with the version of the pod that was seen, so that
+ * nobody's nomination is overwritten; and only for a node that would take the pod now, since a node that
+ * would not makes the attempt fail, and a failed attempt empties the field. Then it is written again.
+ *
+ * A nomination is ours when we wrote it or when it names the pod's place, which is how a new leader
+ * knows; it is taken back when the plan no longer says so. Any other is the scheduler's own, for which
+ * it makes room or is about to bind, and is let alone. */
+#include <stdio.h>
+
+#include "base/json.h"
+#include "reconciler/stages.h"
+
+enum {
+    AT_ONCE_MAX = 100, /* writes under way: the rest of the plan has to get through too */
+};
+
+/* ---- writing ---- */
+
+static void on_written(struct reconciler *r, struct call *c)
+{
+    (void)c;
+    r->nominating--;
+}
+
+/* `node` absent: empties the field. */
+static struct span patch(struct pass *p, const struct pod *pod, struct span node)
+{
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    json_put_object(&j, "metadata");
+    json_put_string(&j, "uid", pod->meta.uid);
+    json_put_string(&j, "resourceVersion",
+                    arena_printf(p->a, "%llu", (unsigned long long)pod->meta.resource_version));
+    json_object_end(&j);
+    json_put_object(&j, "status");
+    if (node.len != 0) {
+        json_put_string(&j, "nominatedNodeName", node);
+    } else {
+        json_key(&j, SPAN("nominatedNodeName"));
+        json_null_value(&j);
+    }
+    json_object_end(&j);
+    json_object_end(&j);
+    struct span body = arena_dup(p->a, buf_span(&out));
+    buf_release(&out);
+    return body;
+}
+
+static void write_nomination(struct pass *p, struct nomination *n, const struct pod *pod,
+                             struct span node)
+{
+    struct reconciler *r = p->r;
+    if (r->nominating >= AT_ONCE_MAX)
+        return; /* each that ends brings the next pass */
+    if (!gate_open(&n->memo.gate, pod->meta.resource_version, p->mono)) {
+        if (n->memo.gate.retry_at > p->mono)
+            pass_wake(p, n->memo.gate.retry_at);
+        return;
+    }
+    struct call *c = call_new(r, &n->memo.gate, on_written);
+    call_about(c, &n->memo);
+    r->nominating++;
+    call_send(c, &(struct api_request){.verb = API_MERGE,
+                                       .kind = KIND_POD,
+                                       .ns = pod->meta.ns,
+                                       .name = pod->meta.name,
+                                       .subresource = SPAN("status"),
+                                       .body = patch(p, pod, node)});
+    if (node.len != 0)
+        snprintf(n->node, sizeof(n->node), "%.*s", SPAN_ARG(node));
+}
+
+/* ---- places ---- */
+
+static const struct node *node_named(const struct pass *p, struct span name)
+{
+    return snapshot_find(p->snapshot, KIND_NODE, (struct span){0}, name);
+}
+
+/* The Node of a place; NULL while there is none. */
+static const struct node *node_of(const struct pass *p, const struct place *place)
+{
+    if (!place->on_claim)
+        return node_named(p, place->target);
+    const struct node_claim *c =
+        snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, place->target);
+    return c != NULL && c->node_name != SYM_NONE ? node_named(p, pass_text(p, c->node_name)) : NULL;
+}
+
+static bool is_ready(const struct node *n)
+{
+    const struct condition *c = conditions_find(n->conditions, SPAN("Ready"));
+    return c != NULL && c->status == CONDITION_TRUE && n->meta.deleted == 0 && !n->unschedulable;
+}
+
+/* Startup taints, those of a node about to go, and others'. That of a node which has only just become
+ * ready goes by itself: who waits for that comes after the scheduler's own attempt. */
+static bool keeps_off(const struct node *n, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < n->taints.count; i++) {
+        const struct taint *t = &n->taints.items[i];
+        bool hard = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
+        if (hard && t->key != SYM_NOT_READY && !taint_tolerated(t, pod->tolerations))
+            return true;
+    }
+    return false;
+}
+
+/* Devices are announced some time after the node has become ready. */
+static bool has_resources(const struct node *n, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < pod->requests.count; i++)
+        if (resources_get(n->allocatable, pod->requests.items[i].name) < pod->requests.items[i].value)
+            return false;
+    return true;
+}
+
+static bool is_usable(const struct pass *p, const struct node *n, const struct pod *pod)
+{
+    int32_t row = n != NULL ? world_find_node(p->world, n->meta.name) : -1;
+    return row >= 0 && !world_node_at(p->world, (uint32_t)row)->leaving && is_ready(n) &&
+           !keeps_off(n, pod) && has_resources(n, pod);
+}
+
+/* The pod of these names, unless it is another by now, or need not be placed any more. */
+static const struct pod *open_pod(const struct pass *p, struct span ns, struct span name,
+                                  struct span uid)
+{
+    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, ns, name);
+    bool open = pod != NULL && span_eq(pod->meta.uid, uid) && pod->node == SYM_NONE &&
+                pod->meta.deleted == 0 && !pod_is_terminal(pod);
+    return open ? pod : NULL;
+}
+
+static struct nomination *remember(struct pass *p, const struct pod *pod)
+{
+    struct nomination *n = memos_at(&p->r->nominations, pod->meta.uid);
+    snprintf(n->ns, sizeof(n->ns), "%.*s", SPAN_ARG(pod->meta.ns));
+    snprintf(n->pod, sizeof(n->pod), "%.*s", SPAN_ARG(pod->meta.name));
+    return n;
+}
+
+static void nominate(struct pass *p, const struct place *place)
+{
+    const struct pod *pod = open_pod(p, place->ns, place->pod, place->uid);
+    const struct node *node = pod != NULL ? node_of(p, place) : NULL;
+    if (node == NULL)
+        return;
+    if (pod->nominated_node == SYM_NONE) {
+        if (is_usable(p, node, pod))
+            write_nomination(p, remember(p, pod), pod, node->meta.name);
+    } else if (span_eq(pass_text(p, pod->nominated_node), node->meta.name)) {
+        struct nomination *n = remember(p, pod);
+        snprintf(n->node, sizeof(n->node), "%.*s", SPAN_ARG(node->meta.name));
+    }
+}
+
+/* ---- taking back ---- */
+
+static bool is_still_meant(const struct pass *p, const struct pod *pod, struct span node)
+{
+    const struct place *place =
+        p->r->places != NULL ? places_find(p->r->places, pod->meta.uid) : NULL;
+    const struct node *meant = place != NULL ? node_of(p, place) : NULL;
+    return meant != NULL && span_eq(meant->meta.name, node) && is_usable(p, meant, pod);
+}
+
+static void look_again(struct pass *p, struct nomination *n)
+{
+    const struct pod *pod = open_pod(p, span_of(n->ns), span_of(n->pod), n->memo.key);
+    if (pod == NULL)
+        return; /* the next sweep forgets it */
+    n->memo.seen = true;
+    if (!nominate_is_own(p, pod)) {
+        /* Emptied, or another's. What we have just written may not be seen yet. */
+        if (gate_open(&n->memo.gate, pod->meta.resource_version, p->mono))
+            n->node[0] = '\0';
+        return;
+    }
+    if (!is_still_meant(p, pod, span_of(n->node)))
+        write_nomination(p, n, pod, (struct span){0});
+}
+
+static void look_at_all_again(struct pass *p)
+{
+    const struct memos *all = &p->r->nominations;
+    for (uint32_t i = 0; i < all->slot_count; i++)
+        for (struct memo *m = all->slots[i]; m != NULL; m = m->next)
+            look_again(p, (struct nomination *)m);
+}
+
+bool nominate_is_own(const struct pass *p, const struct pod *pod)
+{
+    const struct nomination *n = memos_find(&p->r->nominations, pod->meta.uid);
+    return pod->nominated_node != SYM_NONE && n != NULL &&
+           span_eq(span_of(n->node), pass_text(p, pod->nominated_node));
+}
+
+void nominate_run(struct pass *p)
+{
+    const struct places *places = p->r->places;
+    if (!p->r->config.options.nominate)
+        return;
+    for (uint32_t i = 0; places != NULL && i < places->count; i++)
+        nominate(p, &places->items[i]);
+    look_at_all_again(p);
+}
