@@ -62,7 +62,8 @@ static void check_sampling(struct check *c)
         check_say(c->report, CHECK_OK, "sampling", NULL, "the scheduler offers every node");
 }
 
-static void check_called(struct check *c)
+/* True: the scheduler has asked something. */
+static bool check_called(struct check *c)
 {
     static const char requests[] = "stowage_extender_requests_total";
     double leads, asked, wrong;
@@ -84,6 +85,7 @@ static void check_called(struct check *c)
     if (wrong > 0)
         check_say(c->report, CHECK_WARN, "wiring", "is nodeCacheCapable true in its configuration?",
                   "%.0f of the scheduler's questions could not be read", wrong);
+    return asked > 0;
 }
 
 void check_wiring(struct check *c)
@@ -100,6 +102,6 @@ void check_wiring(struct check *c)
                   c->options->server);
         return;
     }
-    check_called(c);
-    check_sampling(c);
+    if (check_called(c))
+        check_sampling(c);
 }

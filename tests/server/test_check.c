@@ -199,7 +199,8 @@ static const char GOOD_METRICS[] =
     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 7\n"
     "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 5\n"
     "stowage_extender_requests_total{verb=\"prioritize\",answer=\"room\"} 4\n"
-    "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 0\n";
+    "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 0\n"
+    "stowage_extender_sampled_total{verb=\"filter\"} 0\n";
 
 /* ---- what is right ---- */
 
@@ -219,6 +220,7 @@ static void test_a_healthy_cluster(void **state)
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
     says(&b, "ok    the webhook's caBundle is Stowage's CA\n");
     says(&b, "ok    the scheduler asks Stowage: about 12 pods so far\n");
+    says(&b, "ok    the scheduler offers every node\n");
     says(&b, "ok    no other autoscaler holds a Lease (Karpenter, Cluster Autoscaler)\n");
     says(&b, "ok    no Deployment or CronJob is called a descheduler\n");
     says(&b, "nothing to mend\n");
@@ -320,7 +322,8 @@ static const struct {
      "?     whether a descheduler moves pods"},
     {"never asked", put_all,
      "leader_election_master_status{name=\"x\"} 1\n"
-     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n",
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n"
+     "stowage_extender_sampled_total{verb=\"filter\"} 0\n",
      CHECK_WARN, "warn  the scheduler has not asked Stowage about any pod since it started\n"},
     {"not the leader", put_all, "leader_election_master_status{name=\"x\"} 0\n", CHECK_UNKNOWN,
      "?     the server at http://127.0.0.1:8090 stands by"},
@@ -329,7 +332,7 @@ static const struct {
      "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 3\n",
      CHECK_WARN, "warn  3 of the scheduler's questions could not be read\n"},
     {"sampling", put_all,
-     "leader_election_master_status{name=\"x\"} 1\nstowage_extender_sampled_total 2\n"
+     "leader_election_master_status{name=\"x\"} 1\nstowage_extender_sampled_total{verb=\"filter\"} 2\n"
      "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 3\n",
      CHECK_WARN, "warn  the scheduler offered a part of the nodes 2 times"},
 };
