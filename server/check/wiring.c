@@ -3,6 +3,10 @@
 
 #include "server/check/check.h"
 
+#define HOW_TO_WIRE                                                                                \
+    "is the extender in its configuration? see manifests/README.md; --scheduler-config FILE looks " \
+    "it over"
+
 struct sample { /* one line of a metrics text: name{labels} value */
     struct span name, labels;
     double value;
@@ -66,11 +70,15 @@ static void check_sampling(struct check *c)
 static bool check_called(struct check *c)
 {
     static const char requests[] = "stowage_extender_requests_total";
-    double leads, asked, wrong;
+    double leads, asked, wrong, silent;
     metric_sum(c->metrics, "leader_election_master_status", "", &leads);
     metric_sum(c->metrics, requests, "verb=\"filter\"", &asked);
     metric_sum(c->metrics, requests, "answer=\"error\"", &wrong);
-    if (asked > 0)
+    metric_sum(c->metrics, "stowage_scheduler_silent", "", &silent);
+    if (silent > 0)
+        check_say(c->report, CHECK_WARN, "wiring", HOW_TO_WIRE,
+                  "the scheduler has not asked Stowage for a minute or more while planned pods waited");
+    else if (asked > 0)
         check_say(c->report, CHECK_OK, "wiring", NULL,
                   "the scheduler asks Stowage: about %.0f pods so far", asked);
     else if (leads == 0)
@@ -78,9 +86,7 @@ static bool check_called(struct check *c)
                   "the server at %s stands by; the scheduler asks the one that leads",
                   c->options->server);
     else
-        check_say(c->report, CHECK_WARN, "wiring",
-                  "is the extender in its configuration? see manifests/README.md; "
-                  "--scheduler-config FILE looks it over",
+        check_say(c->report, CHECK_WARN, "wiring", HOW_TO_WIRE,
                   "the scheduler has not asked Stowage about any pod since it started");
     if (wrong > 0)
         check_say(c->report, CHECK_WARN, "wiring", "is nodeCacheCapable true in its configuration?",

@@ -325,6 +325,10 @@ static const struct {
      "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n"
      "stowage_extender_sampled_total{verb=\"filter\"} 0\n",
      CHECK_WARN, "warn  the scheduler has not asked Stowage about any pod since it started\n"},
+    {"asked no more", put_all,
+     "leader_election_master_status{name=\"x\"} 1\nstowage_scheduler_silent 1\n"
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 9\n",
+     CHECK_WARN, "warn  the scheduler has not asked Stowage for a minute or more while planned pods"},
     {"not the leader", put_all, "leader_election_master_status{name=\"x\"} 0\n", CHECK_UNKNOWN,
      "?     the server at http://127.0.0.1:8090 stands by"},
     {"bad questions", put_all,
