@@ -73,6 +73,7 @@ struct model {
     struct event events[EVENTS]; /* of the watch; those from `delivered` on are on their way */
     unsigned event_count, delivered;
     mono_ms now;
+    wall_ms plans;
     unsigned asked, planned, strayed, refused; /* how often what happened */
     unsigned stolen, unasked;              /* rules broken */
     char why[256];
@@ -193,6 +194,7 @@ static void replan(struct model *m)
     for (int i = 0; i < PODS; i++)
         m->pods[i].place = NONE;
     cluster_unplan(&m->c);
+    m->c.places->made = ++m->plans; /* no two are made at the same time */
     for (int i = 0; i < PODS; i++) {
         struct model_pod *p = &m->pods[i];
         int node = (int)roll(&m->dice, NODES);
