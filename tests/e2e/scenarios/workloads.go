@@ -32,8 +32,7 @@ const unitPods = 200
 
 // unit is what one team runs: a bit of everything. Each of the units has a number, by which the names
 // differ and the host ports. All that it asks for can be had at once, of volumes as well once
-// createVolumes has made them. None must be on one node with its like: the first such pod that runs ahead
-// of its planned node, into free room elsewhere, can leave the others without room beside it for good.
+// createVolumes has made them.
 func unit(number int) []workload {
 	n := func(name string) string { return fmt.Sprintf("%s-%d", name, number) }
 	var all []workload
@@ -43,7 +42,7 @@ func unit(number int) []workload {
 	}
 	arm := map[string]string{core.LabelArchStable: "arm64"}
 
-	add(37, shape{name: "web", cpu: "250m", memory: "512Mi"})
+	add(31, shape{name: "web", cpu: "250m", memory: "512Mi"})
 	// What is preferred.
 	add(20, shape{name: "api", cpu: "500m", memory: "1Gi"}, prefersZone(zoneB), spread(hostKey, 1, n("api"), soft))
 	add(16, shape{name: "soft", cpu: "250m", memory: "1Gi"}, prefersApart(hostKey, n("soft")), spread(zoneKey, 1, n("soft"), soft))
@@ -55,6 +54,7 @@ func unit(number int) []workload {
 	add(12, shape{name: "arm", cpu: "1", memory: "2Gi", on: arm})
 	// Together and apart.
 	add(10, shape{name: "together", cpu: "500m", memory: "512Mi"}, near(zoneKey, n("together")))
+	add(6, shape{name: "crew", cpu: "400m", memory: "512Mi"}, near(hostKey, n("crew")))
 	add(5, shape{name: "apart", cpu: "600m", memory: "1Gi"}, apart(hostKey, n("apart")))
 	add(3, shape{name: "one-a-zone", cpu: "700m", memory: "2Gi"}, apart(zoneKey, n("one-a-zone")))
 	add(6, shape{name: "noisy", cpu: "1", memory: "1Gi"})
