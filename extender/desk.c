@@ -31,7 +31,7 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
 {
     const amount *requests;
     if (judge(d, v->world, b, &d->arena, &requests) == SETTLED) {
-        ledger_forget(v->ledger, b->id);
+        ledger_settle(v->ledger, b->id, v->now);
         return;
     }
     const struct holder x = {b->id, b->priority, requests};

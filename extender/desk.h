@@ -24,7 +24,7 @@ struct desk { /* zero: nothing laid out yet */
 };
 
 /* Brings the desk up to the view, whose world is there. A booking whose pod the snapshot shows bound, or
- * no longer has, is taken from the ledger. */
+ * no longer has, holds nothing here, and the ledger is told. */
 const struct held *desk_open(struct desk *d, const struct extender_view *v);
 void desk_release(struct desk *d);
 

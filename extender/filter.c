@@ -111,6 +111,7 @@ static bool must_wait(const struct question *q)
 static void judge_all(struct question *q)
 {
     bool wait = must_wait(q);
+    q->left = 0;
     for (uint32_t i = 0; i < q->count; i++) {
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
@@ -123,8 +124,9 @@ static bool is_guarded(const struct question *q, uint32_t row)
 }
 
 /* One name is where the pod goes; of several it is kept in mind on each where somebody has a place, since
- * room that nobody means to use needs no guard. */
-static void book(struct extender_scratch *s, const struct question *q)
+ * room that nobody means to use needs no guard. `anyway`: also when others have booked meanwhile, of whom
+ * the desk does not know; else false. */
+static bool book(struct extender_scratch *s, const struct question *q, bool anyway)
 {
     const struct subject *subject = &q->subject;
     const struct pod *pod = subject->pod;
@@ -141,8 +143,25 @@ static void book(struct extender_scratch *s, const struct question *q)
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
             (q->left == 1 || is_guarded(q, (uint32_t)q->rows[i])))
             nodes[b.node_count++] = span_hash(q->names[i]);
-    if (q->v->ledger != NULL)
-        ledger_book(q->v->ledger, &b, q->v->now);
+    if (q->v->ledger == NULL)
+        return true;
+    if (!anyway)
+        return ledger_book_if(q->v->ledger, &b, s->desk.version, q->v->now);
+    ledger_book(q->v->ledger, &b, q->v->now);
+    return true;
+}
+
+/* Two who judge at the same time would give the same room away: who books second looks again. With many
+ * who book all the time somebody has to give in. */
+static void choose(struct extender_scratch *s, struct question *q)
+{
+    enum { TRIES = 8 };
+    for (unsigned i = 1; i <= TRIES; i++) {
+        judge_all(q);
+        if (book(s, q, i == TRIES))
+            return;
+        q->subject.held = desk_open(&s->desk, q->v);
+    }
 }
 
 /* The planned node alone, when it is among the names. */
@@ -244,12 +263,12 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     bool placed = take_place(&q);
     if (placed) {
         verdict_out->answer = EXTENDER_PLANNED;
+        book(s, &q, true);
     } else {
         q.sampled = looks_sampled(nodes_there(v->world), q.count);
-        judge_all(&q);
+        choose(s, &q);
         note(&q, verdict_out);
     }
-    book(s, &q);
     put_result(reply, &q, placed);
     return true;
 }

@@ -180,17 +180,43 @@ static void news_whole(struct ledger *l, struct arena *a, struct ledger_news *ou
 
 /* --- from outside --- */
 
+static bool replace(struct ledger *l, const struct booking *b, mono_ms now)
+{
+    uint32_t *link = link_of(l, b->id);
+    if (*link != 0)
+        take_back(l, link);
+    return put(l, b, now);
+}
+
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now)
 {
     if (b->node_count == 0)
         return true;
     pthread_mutex_lock(&l->lock);
-    uint32_t *link = link_of(l, b->id);
-    if (*link != 0)
-        take_back(l, link);
-    bool booked = put(l, b, now);
+    bool booked = replace(l, b, now);
     pthread_mutex_unlock(&l->lock);
     return booked;
+}
+
+bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now)
+{
+    if (b->node_count == 0)
+        return true;
+    pthread_mutex_lock(&l->lock);
+    bool same = atomic_load_explicit(&l->version, memory_order_relaxed) == version;
+    if (same)
+        replace(l, b, now);
+    pthread_mutex_unlock(&l->lock);
+    return same;
+}
+
+void ledger_settle(struct ledger *l, uint64_t id, mono_ms now)
+{
+    pthread_mutex_lock(&l->lock);
+    uint32_t number = *link_of(l, id);
+    if (number != 0 && l->entries[number - 1].b.until > now + LEDGER_SETTLED_MS)
+        l->entries[number - 1].b.until = now + LEDGER_SETTLED_MS;
+    pthread_mutex_unlock(&l->lock);
 }
 
 void ledger_forget(struct ledger *l, uint64_t id)

@@ -21,6 +21,7 @@ enum {
     LEDGER_NODES = 1000000,
     LEDGER_ONE_MS = 10 * MS_SECOND, /* an answer of one node: the scheduler binds there, or asks again */
     LEDGER_MANY_MS = 2 * MS_SECOND, /* of several: one of them, and room is kept on all */
+    LEDGER_SETTLED_MS = 500,        /* much longer than an answer takes */
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
     LEDGER_REFUSED = 256,           /* pods remembered as refused at their planned node, the newest */
     LEDGER_REFUSED_MS = 60 * MS_SECOND, /* then the node may be tried again */
@@ -44,7 +45,13 @@ void ledger_free(struct ledger *l); /* NULL is fine */
 
 /* Replaces what is booked for the pod; everything is copied. False: full. */
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
+/* The same, unless something has changed since `version`: then false and nothing is booked, since who
+ * decides by old news may give away what another has just given away. True when full. */
+bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
 void ledger_forget(struct ledger *l, uint64_t id);
+/* A snapshot shows what was booked. It is kept for a little while yet, for threads that are in the middle
+ * of an answer from the snapshot before. */
+void ledger_settle(struct ledger *l, uint64_t id, mono_ms now);
 uint32_t ledger_count(struct ledger *l);
 
 /* The pod's planned node was turned down by a filter of the scheduler's own. */

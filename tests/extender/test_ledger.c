@@ -158,6 +158,26 @@ static void test_last_booking_counts(void **state)
     ledger_free(l);
 }
 
+/* Of two who have judged by the same news only the first may book. */
+static void test_second_looks_again(void **state)
+{
+    (void)state;
+    struct ledger *l = ledger_new();
+    struct learner x = {0};
+    const uint64_t node = 5;
+    const struct booking first = {.id = 1, .nodes = &node, .node_count = 1};
+    const struct booking second = {.id = 2, .nodes = &node, .node_count = 1};
+    learn(&x, l, 0);
+    assert_true(ledger_book_if(l, &first, x.version, 0));
+    assert_false(ledger_book_if(l, &second, x.version, 0));
+    assert_int_equal(ledger_count(l), 1);
+    learn(&x, l, 0);
+    assert_true(ledger_book_if(l, &second, x.version, 0));
+    learn(&x, l, 0);
+    assert_true(x.first_node[1] == node && x.first_node[2] == node);
+    ledger_free(l);
+}
+
 static void test_time_is_up(void **state)
 {
     (void)state;
@@ -282,12 +302,37 @@ static void test_desk_holds_until_it_is_seen(void **state)
         cluster_publish(&c);
         if (held_on(&c, "n1") != rows[i].held_after || held_on(&c, "n2") != rows[i].held_after)
             fail_msg("%s: %lld held then", rows[i].label, (long long)held_on(&c, "n1"));
-        c.view.now += SWEPT_WITHIN + (rows[i].held_after != 0 ? LEDGER_MANY_MS : 0);
+        c.view.now += SWEPT_WITHIN + (rows[i].held_after != 0 ? LEDGER_MANY_MS : LEDGER_SETTLED_MS);
         assert_int_equal(held_on(&c, "n1"), 0);
         if (ledger_count(c.ledger) != 0)
             fail_msg("%s: something is left in the ledger", rows[i].label);
         cluster_close(&c);
     }
+}
+
+/* One thread has seen the pod bound, another is still at work on the snapshot before. */
+static void test_old_snapshot_still_holds(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, NODE("n1") NODE("n2"));
+    cluster_tell(&c, WATCH_PUT, SPAN(THERE));
+    cluster_publish(&c);
+    c.view.now = 1000;
+    book_on(&c, "n1", "n1", c.snapshot->sequence);
+    struct extender_view old = c.view;
+    shared_ref((struct shared *)(uintptr_t)&old.snapshot->shared);
+    cluster_tell(&c, WATCH_PUT, SPAN(BOUND));
+    cluster_publish(&c);
+    assert_int_equal(held_on(&c, "n1"), 0);
+    struct desk slow = {.laid = false};
+    arena_init(&slow.arena, 0);
+    uint32_t row = (uint32_t)world_find_node(old.world, SPAN("n1"));
+    const amount *held = held_at(desk_open(&slow, &old), row);
+    assert_true(held != NULL && held[0] == 3000);
+    desk_release(&slow);
+    shared_unref((struct shared *)(uintptr_t)&old.snapshot->shared);
+    cluster_close(&c);
 }
 
 static void test_desk_follows_the_ledger(void **state)
@@ -323,10 +368,12 @@ int main(void)
         cmocka_unit_test(test_news_tell_what_stands),
         cmocka_unit_test(test_news_are_few_or_all),
         cmocka_unit_test(test_last_booking_counts),
+        cmocka_unit_test(test_second_looks_again),
         cmocka_unit_test(test_time_is_up),
         cmocka_unit_test(test_full_by_pods),
         cmocka_unit_test(test_full_by_nodes),
         cmocka_unit_test(test_desk_holds_until_it_is_seen),
+        cmocka_unit_test(test_old_snapshot_still_holds),
         cmocka_unit_test(test_desk_follows_the_ledger),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
