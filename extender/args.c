@@ -7,8 +7,14 @@ static const struct field meta_fields[] = {
 };
 static const struct schema pod_meta = SCHEMA(struct pod_identity, "metadata", meta_fields);
 
+static const struct field status_fields[] = {
+    FIELD(struct pod_identity, nominated, FIELD_SPAN, "nominatedNodeName"),
+};
+static const struct schema pod_status = SCHEMA(struct pod_identity, "status", status_fields);
+
 static const struct field pod_fields[] = {
     {.name = "metadata", .kind = FIELD_OBJECT, .schema = &pod_meta},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &pod_status},
 };
 static const struct schema pod_identity_schema = SCHEMA(struct pod_identity, "Pod", pod_fields);
 

@@ -1,5 +1,5 @@
 /* args: the scheduler's request, decoded. Extender types carry Go field names (no JSON tags); the Pod
- * inside is normal API JSON, of which only the identity is read while the snapshot has the pod. */
+ * inside is normal API JSON, of which only identity and nomination are read while the snapshot has the pod. */
 #ifndef EXTENDER_ARGS_H
 #define EXTENDER_ARGS_H
 
@@ -7,6 +7,7 @@
 
 struct pod_identity {
     struct span ns, name, uid;
+    struct span nominated; /* the node for which the scheduler has evicted others; empty: none */
 };
 
 struct victim {

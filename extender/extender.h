@@ -5,7 +5,8 @@
  *
  * A planned pod goes to its planned node when that is among the candidates. Any other pod, and a planned
  * one whose node is not there yet, may use a node as far as it leaves the room that others hold there and
- * what DaemonSet pods still to come need; a pod of higher priority need not leave a lower one's. A pod
+ * what DaemonSet pods still to come need; a pod of higher priority need not leave a lower one's, and none
+ * needs to on the node that the scheduler has freed for it. A pod
  * whose place keeps a group together (required affinity to its own kind) waits for it.
  *
  * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in

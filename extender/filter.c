@@ -27,6 +27,7 @@ struct question {
     struct subject subject;
     const struct place *place; /* NULL: none */
     int32_t planned;           /* row of its place, -1: not in sight */
+    int32_t nominated;         /* row that the scheduler has freed for it, -1: none */
     int32_t *rows;             /* of the names; -1: not in sight */
     uint8_t *refusals;         /* of the names */
     uint32_t left;             /* names that pass */
@@ -67,7 +68,8 @@ static void find_place(struct question *q)
 
 /* The scheduler's own filters have passed the node, and they see more than we do, what it has bound a
  * moment ago above all; the only things that we know better are what is held and what is about to go.
- * Where nothing is held, a node that is full in our eyes is not full. */
+ * Where nothing is held, a node that is full in our eyes is not full. Neither is one where somebody had to
+ * go for the pod, which was weighed then: refused, it would evict others elsewhere. */
 static enum refusal judge(const struct question *q, int32_t row)
 {
     const struct world *w = q->v->world;
@@ -79,6 +81,8 @@ static enum refusal judge(const struct question *q, int32_t row)
         return LEAVING;
     if (world_split_refuses(w, s->side, (uint32_t)row))
         return OTHER_SIDE;
+    if (row == q->nominated)
+        return PASSES;
     const amount *held = subject_leaves(s, (uint32_t)row, &placed);
     if (world_has_room(w, s->requests, false, (uint32_t)row, held))
         return PASSES;
@@ -260,6 +264,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     for (uint32_t i = 0; i < q.count; i++)
         q.rows[i] = world_find_node(v->world, q.names[i]);
     find_place(&q);
+    q.nominated = world_find_node(v->world, args.pod.nominated);
     bool placed = take_place(&q);
     if (placed) {
         verdict_out->answer = EXTENDER_PLANNED;
