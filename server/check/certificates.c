@@ -79,7 +79,7 @@ static void check_end(const struct found *f, struct span cert, const char *topic
     const char *day = time_text(f->a, end).ptr;
     if (end <= c->now)
         check_say(c->report, CHECK_FAIL, topic, fix, "%s has ended on %.10s", what, day);
-    else if (end - c->now < SOON_DAYS * 24 * MS_HOUR)
+    else if (end - c->now < (span_ms)SOON_DAYS * 24 * MS_HOUR)
         check_say(c->report, CHECK_WARN, topic, fix, "%s ends on %.10s", what, day);
     else
         check_say(c->report, CHECK_OK, topic, NULL, "%s until %.10s", what, day);
