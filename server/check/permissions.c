@@ -72,11 +72,13 @@ static bool read_role(struct arena *a, struct doc_value role, struct span ns,
     bool whole = span_eq(kind, SPAN("ClusterRole"));
     if (!whole && !span_eq(kind, SPAN("Role")))
         return true;
+    if (whole)
+        ns = (struct span){0};
     if (!doc_find(role, SPAN("rules"), &rules))
         return err_set(err, ERR_INVALID, "a %.*s has no rules", SPAN_ARG(kind));
     struct doc_iter it = doc_iter_of(rules);
     while (doc_next(&it))
-        if (!read_rule(a, it.value, whole ? (struct span){0} : ns, out, err))
+        if (!read_rule(a, it.value, ns, out, err))
             return false;
     return true;
 }
