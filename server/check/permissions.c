@@ -76,6 +76,8 @@ static bool read_role(struct arena *a, struct doc_value role, struct span ns,
         ns = (struct span){0};
     if (!doc_find(role, SPAN("rules"), &rules))
         return err_set(err, ERR_INVALID, "a %.*s has no rules", SPAN_ARG(kind));
+    if (whole)
+        ns = (struct span){0};
     struct doc_iter it = doc_iter_of(rules);
     while (doc_next(&it))
         if (!read_rule(a, it.value, ns, out, err))
