@@ -88,6 +88,8 @@ type ControlPlane struct {
 	ports ports
 	parts []part // in the order of their start
 
+	schedulers map[string]string // the part's name → URL of its port
+
 	restarts []restart
 }
 

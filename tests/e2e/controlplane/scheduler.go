@@ -3,12 +3,15 @@ package controlplane
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 
 	"stowage.dev/tests/e2e/manifests"
@@ -30,6 +33,9 @@ type Scheduler struct {
 
 	// ExtenderTimeout replaces each extender's httpTimeout. 0: as it stands.
 	ExtenderTimeout time.Duration
+
+	// NoExtenders leaves Config's extenders out.
+	NoExtenders bool
 
 	// QPS replaces clientConnection.qps, and twice of it .burst. 0: as they stand.
 	QPS float64
@@ -97,6 +103,13 @@ func (c *ControlPlane) startScheduler(ctx context.Context, name, config string, 
 	if err != nil {
 		return err
 	}
+	address := fmt.Sprintf("https://127.0.0.1:%d", port)
+	c.mu.Lock()
+	if c.schedulers == nil {
+		c.schedulers = map[string]string{}
+	}
+	c.schedulers[name] = address
+	c.mu.Unlock()
 	_, err = c.run(ctx, name, "kube-scheduler", append([]string{
 		"--config", config,
 		"--bind-address", "127.0.0.1",
@@ -106,8 +119,36 @@ func (c *ControlPlane) startScheduler(ctx context.Context, name, config string, 
 		"--client-ca-file", c.path("ca.crt"),
 		"--authentication-skip-lookup",
 		"--authorization-kubeconfig", kubeconfig,
-	}, options.election()...), c.Answers(fmt.Sprintf("https://127.0.0.1:%d/readyz", port)))
+	}, options.election()...), c.Answers(address+"/readyz"))
 	return err
+}
+
+// SchedulerMetrics asks a scheduler, by its part's name, for its metrics, as text.
+func (c *ControlPlane) SchedulerMetrics(ctx context.Context, name string) (string, error) {
+	c.mu.Lock()
+	address, ok := c.schedulers[name]
+	c.mu.Unlock()
+	if !ok {
+		return "", fmt.Errorf("there is no %s", name)
+	}
+	client, err := rest.HTTPClientFor(c.config)
+	if err != nil {
+		return "", err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/metrics", nil)
+	if err != nil {
+		return "", err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s/metrics: %s", address, response.Status)
+	}
+	return string(text), err
 }
 
 func (c *ControlPlane) schedulerKubeconfig(ctx context.Context, options Scheduler) (string, error) {
@@ -158,6 +199,9 @@ func patchScheduler(text []byte, kubeconfig string, options Scheduler) ([]byte, 
 		if err := unstructured.SetNestedField(after, value, "clientConnection", field); err != nil {
 			return nil, nil, err
 		}
+	}
+	if options.NoExtenders {
+		delete(after, "extenders")
 	}
 	extenders, _ := after["extenders"].([]any)
 	for i, extender := range extenders {

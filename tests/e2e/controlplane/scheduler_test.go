@@ -40,6 +40,10 @@ func TestSchedulerConfigIsTheFileButForAddressesAndPaths(t *testing.T) {
 			`clientConnection.kubeconfig: "/etc/kubernetes/scheduler.conf" -> "/k"`,
 			`extenders[0].httpTimeout: nothing -> "10s"`,
 		}},
+		{"extenders left out", extended, Scheduler{NoExtenders: true}, []string{
+			`clientConnection.kubeconfig: "/etc/kubernetes/scheduler.conf" -> "/k"`,
+			`extenders: [{"tlsConfig":{"caFile":"/etc/stowage/ca.crt","certFile":"/etc/stowage/tls.crt","keyFile":"/etc/stowage/tls.key","serverName":"stowage"},"urlPrefix":"https://10.1.2.3:9443/scheduler","weight":2}] -> nothing`,
+		}},
 		{"no extender", plainScheduler, Scheduler{Extender: "127.0.0.1:7"}, []string{
 			`clientConnection: nothing -> {"kubeconfig":"/k"}`,
 		}},

@@ -1,4 +1,4 @@
-// Command bench measures Stowage on a real control plane: see scenarios.BenchSync and BenchBatch.
+// Command bench measures Stowage on a real control plane: see scenarios.BenchSync and those beside it.
 package main
 
 import (
@@ -12,15 +12,25 @@ import (
 	"stowage.dev/tests/e2e/scenarios"
 )
 
+// saying is fmt.Printf with a newline.
+type saying = func(format string, args ...any)
+
 func main() {
+	var sizes scenarios.Sizes
 	binary := flag.String("stowage", "", "the stowage program, a release build (needed)")
+	flag.IntVar(&sizes.Nodes, "nodes", 0, "of scheduler (1000)")
+	flag.IntVar(&sizes.Pods, "pods", 0, "of scheduler (5000)")
+	flag.IntVar(&sizes.Refused, "refused", 0, "pods in scheduler's queue that wait for reserved room (5000)")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch ...")
+		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch|scheduler ...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	benches := map[string]func(context.Context, string, func(string, ...any)) error{
+	benches := map[string]func(context.Context, string, saying) error{
 		"sync": scenarios.BenchSync, "batch": scenarios.BenchBatch,
+		"scheduler": func(ctx context.Context, binary string, say saying) error {
+			return scenarios.BenchScheduler(ctx, binary, sizes, say)
+		},
 	}
 	for _, name := range flag.Args() {
 		if benches[name] == nil {

@@ -1,0 +1,336 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	core "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/manifests"
+	"stowage.dev/tests/e2e/stowage"
+)
+
+const (
+	heldKey = "scenarios.stowage.dev/held" // label of the nodes whose room others hold
+
+	// The scheduler binds 50 pods a second by default: no more of it would be seen.
+	benchQPS = 5000
+
+	benchLook = 500 * time.Millisecond
+	benchPace = 100 * time.Millisecond // of looks at the scheduler that is measured
+)
+
+// schedulerBench is a way to schedule the same pods.
+type schedulerBench struct {
+	name    string
+	config  string // of the scheduler; "": Kubernetes' own
+	asks    bool   // Stowage runs, and is asked
+	refused bool   // others wait that are refused for reserved room
+}
+
+// BenchScheduler measures what asking Stowage costs kube-scheduler: pods that come to nodes with room,
+// with Kubernetes' configuration, with ours less the extender, with ours, and with ours while others are in
+// the queue that are refused for reserved room. Each has a control plane of its own. The pods are all there
+// before the scheduler looks, so that it never waits for them.
+func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(format string, args ...any)) error {
+	defaults(&sizes.Nodes, 1000)
+	defaults(&sizes.Pods, 5000)
+	defaults(&sizes.Refused, 5000)
+	ship, err := manifests.Load(manifests.Folder())
+	if err != nil {
+		return err
+	}
+	ours, err := ship.SchedulerConfig()
+	if err != nil {
+		return err
+	}
+	say("scheduler   %d pods onto %d nodes", sizes.Pods, sizes.Nodes)
+	var baseline scheduled
+	for _, b := range []schedulerBench{
+		{name: "Kubernetes' configuration"},
+		{name: "ours without the extender", config: ours},
+		{name: "ours", asks: true},
+		{name: fmt.Sprintf("ours, %d others refused", sizes.Refused), asks: true, refused: true},
+	} {
+		got, err := b.run(ctx, binary, sizes, say)
+		if err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+		line := fmt.Sprintf("  %-26s algorithm %6.2f ms on average of %d attempts, %5.0f pods/s",
+			b.name, 1000*got.mean, got.attempts, got.rate)
+		switch {
+		case b.asks:
+			line += fmt.Sprintf("; %+.2f ms (goal: at most +1), %.2f of the pods/s (goal: 0.9)",
+				1000*(got.mean-baseline.mean), got.rate/baseline.rate)
+		case b.config != "":
+			baseline = got
+		}
+		say("%s", line)
+		if b.asks {
+			say("  %-26s filter, by answer: %s", "", got.answers)
+		}
+	}
+	return nil
+}
+
+func defaults(size *int, value int) {
+	if *size == 0 {
+		*size = value
+	}
+}
+
+// scheduled is how it went.
+type scheduled struct {
+	mean     float64 // seconds of the scheduling algorithm
+	attempts int
+	rate     float64 // pods bound in a second
+	answers  string  // of Stowage
+}
+
+func (b schedulerBench) run(ctx context.Context, binary string, sizes Sizes, say func(string, ...any)) (got scheduled, err error) {
+	options := stowage.ClusterOptions{
+		Manifests: manifests.Folder(),
+		Scheduler: controlplane.Scheduler{QPS: benchQPS, Config: b.config, NoExtenders: !b.asks},
+	}
+	if b.asks {
+		options.Stowage.Binary = binary
+	}
+	c, err := stowage.Up(ctx, options)
+	if err != nil {
+		return got, err
+	}
+	defer func() { end(c, err, say) }()
+	f, err := newFleet(c)
+	if err != nil {
+		return got, err
+	}
+	if err = f.createStatic(ctx, sizes.Nodes); err != nil {
+		return got, err
+	}
+	if b.refused {
+		if err = f.refuse(ctx, sizes); err != nil {
+			return got, err
+		}
+	}
+	return f.schedule(ctx, sizes.Pods)
+}
+
+// end ends a cluster; its logs stay if something went wrong.
+func end(c *stowage.Cluster, err error, say func(string, ...any)) {
+	if err == nil {
+		c.Stop()
+		return
+	}
+	c.Halt()
+	say("logs are in %s", filepath.Clean(c.Dir()))
+}
+
+// createStatic makes nodes that are nobody's, every other with the label of heldKey, and waits until all
+// are Ready.
+func (f *fleet) createStatic(ctx context.Context, count int) error {
+	room := core.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
+	err := each(count, func(i int) error {
+		labels := map[string]string{
+			core.LabelOSStable: "linux", core.LabelArchStable: "amd64", core.LabelHostname: nodeName(i), zoneKey: zones[i%len(zones)],
+		}
+		if i%2 == 1 {
+			labels[heldKey] = "yes"
+		}
+		_, err := f.Client().CoreV1().Nodes().Create(ctx, &core.Node{
+			ObjectMeta: meta.ObjectMeta{Name: nodeName(i), Labels: labels},
+			Status:     core.NodeStatus{Capacity: room, Allocatable: room},
+		}, meta.CreateOptions{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return eventually(ctx, benchLook, "nodes to be Ready", func(ctx context.Context) error {
+		list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{})
+		if err != nil {
+			return err
+		}
+		ready := 0
+		for i := range list.Items {
+			if isReady(&list.Items[i]) && len(list.Items[i].Spec.Taints) == 0 {
+				ready++
+			}
+		}
+		if ready < count {
+			return fmt.Errorf("%d of %d are", ready, count)
+		}
+		return nil
+	})
+}
+
+func isReady(node *core.Node) bool {
+	for _, c := range node.Status.Conditions {
+		if c.Type == core.NodeReady {
+			return c.Status == core.ConditionTrue
+		}
+	}
+	return false
+}
+
+// refuse has the room of every other node held, and pods wait that could go nowhere else. Who holds it are
+// pods of a scheduler that does not run, so that they keep their places on nodes that are there; who
+// waits has a place on a machine that takes an hour to come.
+func (f *fleet) refuse(ctx context.Context, sizes Sizes) error {
+	held := map[string]string{heldKey: "yes"}
+	if err := f.createPools(ctx, pool{name: "late", arch: "amd64", labels: held}); err != nil {
+		return err
+	}
+	if err := f.delayMachines(ctx, time.Hour); err != nil {
+		return err
+	}
+	holders := sizes.Nodes / 2
+	err := f.createPods(ctx, shape{name: "holder", cpu: "15500m", memory: "60Gi", on: held}, holders,
+		func(s *core.PodSpec) { s.SchedulerName = "nobody" })
+	if err != nil {
+		return err
+	}
+	patch := `{"status":{"conditions":[{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"bench"}]}}`
+	err = each(holders, func(i int) error {
+		_, err := f.Client().CoreV1().Pods("default").Patch(ctx, fmt.Sprintf("holder-%05d", i),
+			types.StrategicMergePatchType, []byte(patch), meta.PatchOptions{}, "status")
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if err = eventually(ctx, benchLook, "room to be held", f.hasPlaces("holder", holders, true)); err != nil {
+		return err
+	}
+	if err = f.createPods(ctx, shape{name: "refused", cpu: "1", memory: "1Gi", on: held}, sizes.Refused); err != nil {
+		return err
+	}
+	return eventually(ctx, benchLook, "pods to be refused", f.hasPlaces("refused", sizes.Refused, false))
+}
+
+// delayMachines has Nodes come so long after their launch.
+func (f *fleet) delayMachines(ctx context.Context, delay time.Duration) error {
+	patch := fmt.Sprintf(`{"spec":{"nodeRegistrationDelay":"%ds"}}`, int(delay.Seconds()))
+	_, err := f.objects.Resource(classResource).Patch(ctx, "default", types.MergePatchType, []byte(patch), meta.PatchOptions{})
+	return err
+}
+
+// createPods makes pods without an owner, named NAME-00000 and so on.
+func (f *fleet) createPods(ctx context.Context, s shape, count int, edits ...edit) error {
+	_, template := s.template(edits...)
+	return each(count, func(i int) error {
+		_, err := f.Client().CoreV1().Pods("default").Create(ctx, &core.Pod{
+			ObjectMeta: meta.ObjectMeta{Name: fmt.Sprintf("%s-%05d", s.name, i), Labels: template.Labels}, Spec: template.Spec,
+		}, meta.CreateOptions{})
+		return err
+	})
+}
+
+// hasPlaces is a check that so many pods of a name have places, on Nodes that are there or on others.
+func (f *fleet) hasPlaces(name string, count int, there bool) func(context.Context) error {
+	return func(ctx context.Context) error {
+		p, err := readPlan(ctx, f.Stowage.Page)
+		if err != nil {
+			return err
+		}
+		var on, elsewhere int
+		for _, n := range p.ExistingNodes {
+			on += named(n.Pods, name)
+		}
+		for _, c := range p.NodeClaims {
+			elsewhere += named(c.Pods, name)
+		}
+		if there && on < count || !there && elsewhere < count {
+			return fmt.Errorf("of %d pods %d have places on Nodes and %d on machines to come", count, on, elsewhere)
+		}
+		return nil
+	}
+}
+
+func named(pods []string, name string) int {
+	n := 0
+	for _, pod := range pods {
+		if strings.HasPrefix(pod, "default/"+name+"-") {
+			n++
+		}
+	}
+	return n
+}
+
+// attempts is what the scheduler says of itself.
+type attempts struct {
+	at             time.Time
+	bound          float64
+	seconds, count float64 // of the scheduling algorithm
+}
+
+func (f *fleet) attempts(ctx context.Context) (attempts, error) {
+	text, err := f.SchedulerMetrics(ctx, controlplane.SchedulerPart)
+	const algorithm = "scheduler_scheduling_algorithm_duration_seconds"
+	return attempts{
+		at: time.Now(), bound: sample(text, "scheduler_schedule_attempts_total", `result="scheduled"`),
+		seconds: sample(text, algorithm+"_sum"), count: sample(text, algorithm+"_count"),
+	}, err
+}
+
+// schedule has pods come while the scheduler looks away, and measures from the first that is bound to the
+// last.
+func (f *fleet) schedule(ctx context.Context, count int) (got scheduled, err error) {
+	scheduler := f.Part(controlplane.SchedulerPart)
+	before, err := f.attempts(ctx)
+	if err != nil {
+		return got, err
+	}
+	if err = scheduler.Pause(); err != nil {
+		return got, err
+	}
+	if err = f.createPods(ctx, shape{name: "comes", cpu: "250m", memory: "512Mi"}, count); err != nil {
+		return got, err
+	}
+	asked, err := f.said(ctx)
+	if err != nil {
+		return got, err
+	}
+	if err = scheduler.Continue(); err != nil {
+		return got, err
+	}
+	var first, last attempts
+	err = eventually(ctx, benchPace, "pods to be bound", func(ctx context.Context) error {
+		if last, err = f.attempts(ctx); err != nil {
+			return err
+		}
+		bound := int(last.bound - before.bound)
+		if first.at.IsZero() && bound > 0 {
+			first = last
+		}
+		if bound < count {
+			return fmt.Errorf("%d of %d are", bound, count)
+		}
+		return nil
+	})
+	if err != nil {
+		return got, err
+	}
+	answered, err := f.said(ctx)
+	got = scheduled{
+		mean:     (last.seconds - before.seconds) / (last.count - before.count),
+		attempts: int(last.count - before.count),
+		rate:     (last.bound - first.bound) / last.at.Sub(first.at).Seconds(),
+		answers:  answers(asked, answered),
+	}
+	return got, err
+}
+
+// said are Stowage's metrics; "" where none runs.
+func (f *fleet) said(ctx context.Context) (string, error) {
+	if f.Stowage == nil {
+		return "", nil
+	}
+	return metricsOf(ctx, f.Stowage.Metrics)
+}
