@@ -14,9 +14,12 @@ import (
 
 // Sizes of the measurements of placement; what is 0 is each measurement's own choice.
 type Sizes struct {
-	Nodes   int // that are there from the start
-	Pods    int // that come
-	Refused int // that wait while others come
+	Nodes   int           // that are there from the start
+	Pods    int           // that come
+	Refused int           // that wait while others come
+	Rate    float64       // pods that come, in each second
+	Seed    uint64        // of what comes when
+	Delay   time.Duration // from a launch to the Node
 }
 
 // sample is the sum of a metric's samples that have all those labels, each as key="value"; 0: there is none.

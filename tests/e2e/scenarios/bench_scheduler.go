@@ -80,8 +80,9 @@ func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(fo
 	return nil
 }
 
-func defaults(size *int, value int) {
-	if *size == 0 {
+func defaults[T comparable](size *T, value T) {
+	var unsaid T
+	if *size == unsaid {
 		*size = value
 	}
 }

@@ -19,10 +19,13 @@ func main() {
 	var sizes scenarios.Sizes
 	binary := flag.String("stowage", "", "the stowage program, a release build (needed)")
 	flag.IntVar(&sizes.Nodes, "nodes", 0, "of scheduler (1000)")
-	flag.IntVar(&sizes.Pods, "pods", 0, "of scheduler (5000)")
+	flag.IntVar(&sizes.Pods, "pods", 0, "of scheduler (5000), churn (10000)")
 	flag.IntVar(&sizes.Refused, "refused", 0, "pods in scheduler's queue that wait for reserved room (5000)")
+	flag.Float64Var(&sizes.Rate, "rate", 0, "pods that come in a second, of churn (20)")
+	flag.Uint64Var(&sizes.Seed, "seed", 0, "of what comes when, of churn")
+	flag.DurationVar(&sizes.Delay, "delay", 0, "from a launch to the Node, of churn (10s)")
 	flag.Usage = func() {
-		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch|scheduler ...")
+		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch|scheduler|churn ...")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -30,6 +33,9 @@ func main() {
 		"sync": scenarios.BenchSync, "batch": scenarios.BenchBatch,
 		"scheduler": func(ctx context.Context, binary string, say saying) error {
 			return scenarios.BenchScheduler(ctx, binary, sizes, say)
+		},
+		"churn": func(ctx context.Context, binary string, say saying) error {
+			return scenarios.BenchChurn(ctx, binary, sizes, say)
 		},
 	}
 	for _, name := range flag.Args() {
