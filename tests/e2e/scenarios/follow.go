@@ -122,7 +122,12 @@ func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	go func() {
 		defer events.Stop()
 		for event := range events.ResultChan() {
-			if pod, ok := event.Object.(*core.Pod); ok && event.Type != watch.Deleted {
+			pod, ok := event.Object.(*core.Pod)
+			switch {
+			case !ok:
+			case event.Type == watch.Deleted:
+				w.forget(pod.Namespace + "/" + pod.Name)
+			default:
 				w.see(ctx, pod)
 			}
 		}
@@ -135,6 +140,13 @@ func (w *follower) fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.errs = append(w.errs, err)
+}
+
+// forget is about a pod that is gone: it takes no room, and none is kept for it.
+func (w *follower) forget(pod string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.loading.asks, pod)
 }
 
 func (w *follower) see(ctx context.Context, pod *core.Pod) {

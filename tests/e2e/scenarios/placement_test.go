@@ -1,0 +1,291 @@
+package scenarios
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	apps "k8s.io/api/apps/v1"
+	core "k8s.io/api/core/v1"
+	scheduling "k8s.io/api/scheduling/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/stowage"
+)
+
+// A pod of which ten fill a machine of the pool "sixteen".
+const (
+	tenthCPU    = "1500m"
+	tenthMemory = "1Gi"
+	tenths      = 10
+)
+
+func tenth(name string) shape { return shape{name: name, cpu: tenthCPU, memory: tenthMemory} }
+
+// What is planned is kept for whom it was planned for, whatever comes between: others who would fit there,
+// others of higher priority, late DaemonSets, another plan, and a scheduler that starts anew. That
+// scheduling goes on without Stowage is TestWithoutStowage.
+func TestPlacement(t *testing.T) {
+	t.Parallel()
+	f := upWith(t, stowage.ClusterOptions{
+		Replicas: true,
+		ControlPlane: controlplane.Options{
+			// The test is the controller of DaemonSets: its pods come when the test says so.
+			Controllers: []string{"*", "-node-ipam-controller", "-daemonset-controller"},
+		},
+		Scheduler: controlplane.Scheduler{ExtenderTimeout: 10 * time.Second},
+		Stowage:   stowage.Options{Args: steadyLease},
+	})
+	ctx := t.Context()
+	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}}))
+	must(t, f.Wait(ctx, "the Service to lead to Stowage", f.Service.Leads(f.Stowage.Name())))
+	f.step(t, "a thief of the same second gets no planned room", f.refusesThief)
+	f.step(t, "room for DaemonSet pods waits for those that are late", f.awaitsDaemons)
+	f.step(t, "beside reservations nobody is evicted in vain", f.evictsForSomebody)
+	f.step(t, "the scheduler restarts with pods in flight", f.loadsOn)
+	f.step(t, "the plan is replaced with pods in flight", f.loadsAnew)
+}
+
+// bought returns a check that so many NodeClaims are there.
+func (f *fleet) bought(count int) func(context.Context) error {
+	return func(ctx context.Context) error {
+		claims, err := f.claims(ctx)
+		if err == nil && len(claims) < count {
+			err = fmt.Errorf("%d NodeClaims, %d are to be", len(claims), count)
+		}
+		return err
+	}
+}
+
+// following follows plan and binds until the step ends; the first call that it returns judges the binds.
+func (f *fleet) following(t *testing.T, ctx context.Context) (judge func() *loading) {
+	t.Helper()
+	following, stop := context.WithCancel(ctx)
+	w, err := f.follow(following, f.Stowage.Page)
+	must(t, err)
+	t.Cleanup(stop)
+	return func() *loading {
+		t.Helper()
+		stop()
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		for _, err := range w.errs {
+			t.Error(err)
+		}
+		for _, wrong := range w.loading.wrong {
+			t.Error(wrong)
+		}
+		t.Logf("%d pods bound, %d of them elsewhere than planned", len(w.loading.on), len(w.loading.strayed))
+		return w.loading
+	}
+}
+
+// on tells how many pods of a Deployment stand on each node.
+func (f *fleet) on(ctx context.Context, name string) (map[string]int, error) {
+	pods, err := f.pods(ctx, name)
+	nodes := map[string]int{}
+	for i := range pods {
+		nodes[pods[i].Spec.NodeName]++
+	}
+	return nodes, err
+}
+
+func (f *fleet) clear(t *testing.T, ctx context.Context, names ...string) {
+	t.Helper()
+	must(t, f.remove(ctx, names...))
+	must(t, f.Wait(ctx, "all nodes to leave", f.none))
+}
+
+// Pods of one shape, so that each thief fits into any place of an owner. The owners have been refused by
+// the scheduler and wait out its back-off when their nodes come; the thieves have not.
+func (f *fleet) refusesThief(t *testing.T, ctx context.Context) {
+	const nodes = 3
+	judge := f.following(t, ctx)
+	must(t, f.deploy(ctx, tenth("owner"), nodes*tenths))
+	must(t, f.Wait(ctx, "NodeClaims", f.bought(nodes)))
+	claims, err := f.claims(ctx)
+	must(t, err)
+	must(t, f.deploy(ctx, tenth("thief"), nodes*tenths))
+	must(t, f.Wait(ctx, "pods to run", f.running(2*nodes*tenths, "owner", "thief")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	judge()
+	thieves, err := f.on(ctx, "thief")
+	must(t, err)
+	for _, c := range claims {
+		if thieves[c.name] != 0 {
+			t.Errorf("%d thieves are on %s, which was bought for %d owners", thieves[c.name], c.name, tenths)
+		}
+	}
+	f.clear(t, ctx, "owner", "thief")
+}
+
+// late is a DaemonSet whose pod leaves no room for a tenth pod more on a machine that ten fill.
+var late = shape{name: "late", cpu: "700m", memory: "64Mi"}
+
+// runDaemons makes the DaemonSet's pods as its controller would, one for each machine.
+func (f *fleet) runDaemons(ctx context.Context, set *apps.DaemonSet) error {
+	machines, err := f.machines(ctx)
+	if err != nil {
+		return err
+	}
+	for _, node := range machines {
+		spec := set.Spec.Template.Spec.DeepCopy()
+		spec.Affinity = &core.Affinity{NodeAffinity: &core.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &core.NodeSelector{NodeSelectorTerms: []core.NodeSelectorTerm{{
+				MatchFields: []core.NodeSelectorRequirement{
+					{Key: meta.ObjectNameField, Operator: core.NodeSelectorOpIn, Values: []string{node.Name}}}}}}}}
+		_, err := f.Client().CoreV1().Pods("default").Create(ctx, &core.Pod{
+			ObjectMeta: meta.ObjectMeta{
+				GenerateName: set.Name + "-", Labels: set.Spec.Template.Labels,
+				OwnerReferences: []meta.OwnerReference{*meta.NewControllerRef(set, apps.SchemeGroupVersion.WithKind("DaemonSet"))},
+			},
+			Spec: *spec,
+		}, meta.CreateOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// The machines are full but for the room of the late pods, and others come who would fit there.
+func (f *fleet) awaitsDaemons(t *testing.T, ctx context.Context) {
+	const nodes = 2
+	must(t, f.daemons(ctx, late))
+	set, err := f.Client().AppsV1().DaemonSets("default").Get(ctx, late.name, meta.GetOptions{})
+	must(t, err)
+	must(t, f.deploy(ctx, tenth("owner"), nodes*tenths))
+	must(t, f.Wait(ctx, "pods to run", f.running(nodes*tenths, "owner")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	first, err := f.claims(ctx)
+	must(t, err)
+	if len(first) != nodes {
+		t.Errorf("%d NodeClaims for %d pods, of which %d fill one beside a DaemonSet's", len(first), nodes*tenths, tenths)
+	}
+	must(t, f.deploy(ctx, shape{name: "filler", cpu: "600m", memory: "64Mi"}, 2*nodes))
+	must(t, f.Wait(ctx, "the fillers to run", f.running(2*nodes, "filler")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	fillers, err := f.on(ctx, "filler")
+	must(t, err)
+	for _, c := range first {
+		if fillers[c.name] != 0 {
+			t.Errorf("%d fillers are in the room of a DaemonSet's pod on %s", fillers[c.name], c.name)
+		}
+	}
+	must(t, f.runDaemons(ctx, set))
+	all, err := f.claims(ctx)
+	must(t, err)
+	must(t, f.Wait(ctx, "the DaemonSet's pods to run", f.running(len(all), late.name)))
+	must(t, f.Client().AppsV1().DaemonSets("default").Delete(ctx, late.name, meta.DeleteOptions{}))
+	f.clear(t, ctx, "owner", "filler")
+	must(t, f.Wait(ctx, "end of the DaemonSet's pods", f.running(0, late.name)))
+}
+
+// evicted counts by node the pods that the scheduler has told to go, until the context ends.
+func (f *fleet) evicted(t *testing.T, ctx context.Context, name string) (counts func() map[string]int) {
+	t.Helper()
+	events, err := f.Client().CoreV1().Pods("default").Watch(ctx, meta.ListOptions{LabelSelector: "app=" + name})
+	must(t, err)
+	nodes := map[string]string{} // of pods
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for event := range events.ResultChan() {
+			pod, ok := event.Object.(*core.Pod)
+			if !ok || event.Type == watch.Added {
+				continue
+			}
+			for _, c := range pod.Status.Conditions {
+				if c.Type == core.DisruptionTarget && c.Reason == core.PodReasonPreemptionByScheduler {
+					nodes[pod.Name] = pod.Spec.NodeName
+				}
+			}
+		}
+	}()
+	return func() map[string]int {
+		events.Stop()
+		<-done
+		counts := map[string]int{}
+		for _, node := range nodes {
+			counts[node]++
+		}
+		return counts
+	}
+}
+
+func (f *fleet) createPriority(ctx context.Context, name string, policy core.PreemptionPolicy) error {
+	_, err := f.Client().SchedulingV1().PriorityClasses().Create(ctx, &scheduling.PriorityClass{
+		ObjectMeta: meta.ObjectMeta{Name: name}, Value: 1000, PreemptionPolicy: &policy}, meta.CreateOptions{})
+	return err
+}
+
+func hasPriority(class string) edit {
+	return func(s *core.PodSpec) { s.PriorityClassName = class }
+}
+
+// Urgent pods find full nodes, where they may evict others, and room that is kept for pods as urgent as
+// they are. Wherever somebody had to go, one of them stands.
+func (f *fleet) evictsForSomebody(t *testing.T, ctx context.Context) {
+	const nodes, urgents = 2, 8
+	must(t, f.createPriority(ctx, "urgent", core.PreemptLowerPriority))
+	must(t, f.createPriority(ctx, "patient", core.PreemptNever))
+	must(t, f.deploy(ctx, tenth("lowly"), nodes*tenths))
+	must(t, f.Wait(ctx, "pods to run", f.running(nodes*tenths, "lowly")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	full, err := f.claims(ctx)
+	must(t, err)
+	victims := f.evicted(t, ctx, "lowly")
+	// Who may not evict has places on new nodes; who may comes while those are on their way.
+	must(t, f.deploy(ctx, tenth("patient"), nodes*tenths, hasPriority("patient")))
+	must(t, f.Wait(ctx, "NodeClaims", f.bought(len(full)+nodes)))
+	must(t, f.deploy(ctx, tenth("urgent"), urgents, hasPriority("urgent")))
+	must(t, f.Wait(ctx, "pods to run", f.running(2*nodes*tenths+urgents, "lowly", "patient", "urgent")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	gone := victims()
+	came, err := f.on(ctx, "urgent")
+	must(t, err)
+	t.Logf("evicted on %v; the urgent stand on %v", gone, came)
+	for node, count := range gone {
+		if count > came[node] {
+			t.Errorf("%d pods had to go from %s, where %d urgent ones stand", count, node, came[node])
+		}
+	}
+	f.clear(t, ctx, "lowly", "patient", "urgent")
+}
+
+func (f *fleet) loadsOn(t *testing.T, ctx context.Context) {
+	const nodes = 4
+	judge := f.following(t, ctx)
+	must(t, f.deploy(ctx, tenth("owner"), nodes*tenths))
+	must(t, f.Wait(ctx, "NodeClaims", f.bought(nodes)))
+	f.Part(controlplane.SchedulerPart).Kill()
+	must(t, f.deploy(ctx, tenth("thief"), nodes*tenths))
+	must(t, f.Restart(ctx, controlplane.SchedulerPart))
+	must(t, f.Wait(ctx, "pods to run", f.running(2*nodes*tenths, "owner", "thief")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	judge()
+	if claims, err := f.claims(ctx); err != nil || len(claims) != 2*nodes {
+		t.Errorf("%d NodeClaims for %d pods, of which %d fill one (%v)", len(claims), 2*nodes*tenths, tenths, err)
+	}
+	f.clear(t, ctx, "owner", "thief")
+}
+
+// Of those who were planned some are gone, others have come.
+func (f *fleet) loadsAnew(t *testing.T, ctx context.Context) {
+	const nodes = 4
+	judge := f.following(t, ctx)
+	must(t, f.deploy(ctx, tenth("first"), nodes*tenths))
+	must(t, f.Wait(ctx, "NodeClaims", f.bought(nodes)))
+	must(t, f.scale(ctx, "first", nodes*tenths/2))
+	must(t, f.deploy(ctx, shape{name: "next", cpu: "3", memory: "2Gi"}, nodes*tenths/4))
+	must(t, f.Wait(ctx, "pods to run", func(ctx context.Context) error {
+		return errors.Join(f.running(nodes*tenths/2, "first")(ctx), f.running(nodes*tenths/4, "next")(ctx))
+	}))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	judge()
+	f.clear(t, ctx, "first", "next")
+}
