@@ -55,6 +55,7 @@ type pool struct {
 	labels map[string]string // of the machines
 	zones  []string          // nil: all
 	taint  string            // key of a taint that keeps pods off; "": none
+	starts string            // key of a taint that keeps them off until somebody takes it away; "": none
 	limit  string            // CPUs of all its machines; "": no limit
 	spot   bool              // spot machines, too
 }
@@ -95,6 +96,9 @@ func (p pool) object() *unstructured.Unstructured {
 	}
 	if p.taint != "" {
 		machine["taints"] = []any{map[string]any{"key": p.taint, "effect": "NoSchedule"}}
+	}
+	if p.starts != "" {
+		machine["startupTaints"] = []any{map[string]any{"key": p.starts, "effect": "NoSchedule"}}
 	}
 	spec := map[string]any{
 		"template": map[string]any{

@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
 	scheduling "k8s.io/api/scheduling/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 
@@ -27,7 +31,7 @@ const (
 func tenth(name string) shape { return shape{name: name, cpu: tenthCPU, memory: tenthMemory} }
 
 // What is planned is kept for whom it was planned for, whatever comes between: others who would fit there,
-// others of higher priority, late DaemonSets, another plan, and a scheduler that starts anew. That
+// others of higher priority, late DaemonSets, another plan, and the death of everybody who decides. That
 // scheduling goes on without Stowage is TestWithoutStowage.
 func TestPlacement(t *testing.T) {
 	t.Parallel()
@@ -41,13 +45,15 @@ func TestPlacement(t *testing.T) {
 		Stowage:   stowage.Options{Args: steadyLease},
 	})
 	ctx := t.Context()
-	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}}))
+	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}},
+		pool{name: slowPool, arch: "amd64", cpu: []string{"16"}, taint: slowKey, starts: startingKey}))
 	must(t, f.Wait(ctx, "the Service to lead to Stowage", f.Service.Leads(f.Stowage.Name())))
 	f.step(t, "a thief of the same second gets no planned room", f.refusesThief)
 	f.step(t, "room for DaemonSet pods waits for those that are late", f.awaitsDaemons)
 	f.step(t, "beside reservations nobody is evicted in vain", f.evictsForSomebody)
 	f.step(t, "the scheduler restarts with pods in flight", f.loadsOn)
 	f.step(t, "the plan is replaced with pods in flight", f.loadsAnew)
+	f.step(t, "the next leader keeps 500 places", f.inherits)
 }
 
 // bought returns a check that so many NodeClaims are there.
@@ -288,4 +294,161 @@ func (f *fleet) loadsAnew(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "machines", f.settled))
 	judge()
 	f.clear(t, ctx, "first", "next")
+}
+
+// Nodes of the slow pool take only pods that tolerate them, and those not before the test says so.
+const (
+	slowPool    = "slow"
+	slowKey     = "scenarios.stowage.dev/slow"
+	startingKey = "scenarios.stowage.dev/starting"
+	spareKey    = "scenarios.stowage.dev/spare"
+)
+
+// spare is a node that is nobody's but a pod's that names it.
+const spare = "spare"
+
+func (f *fleet) createSpare(ctx context.Context) error {
+	room := core.ResourceList{"cpu": resource.MustParse("8"), "memory": resource.MustParse("8Gi"), "pods": resource.MustParse("100")}
+	_, err := f.Client().CoreV1().Nodes().Create(ctx, &core.Node{
+		ObjectMeta: meta.ObjectMeta{Name: spare, Labels: map[string]string{hostKey: spare}},
+		Spec:       core.NodeSpec{Taints: []core.Taint{{Key: spareKey, Effect: core.TaintEffectNoSchedule}}},
+		Status:     core.NodeStatus{Capacity: room, Allocatable: room},
+	}, meta.CreateOptions{})
+	return err
+}
+
+// bindSpare makes pods that only the spare node takes, and waits until they are bound there.
+func (f *fleet) bindSpare(ctx context.Context, name string, count int) error {
+	s := shape{name: name, cpu: "100m", memory: "64Mi", on: map[string]string{hostKey: spare}}
+	if err := f.deploy(ctx, s, count, tolerates(spareKey)); err != nil {
+		return err
+	}
+	return f.Wait(ctx, "pods to be bound to the spare node", func(ctx context.Context) error {
+		nodes, err := f.on(ctx, name)
+		if err == nil && nodes[spare] != count {
+			err = fmt.Errorf("%d of %d are", nodes[spare], count)
+		}
+		return err
+	})
+}
+
+// byClass tells how many pods of each Deployment have their place on each node.
+func byClass(places map[string]string, shapes []shape) map[string]int {
+	counts := map[string]int{}
+	for pod, node := range places {
+		for _, s := range shapes {
+			if strings.HasPrefix(pod, "default/"+s.name+"-") {
+				counts[s.name+" on "+node]++
+			}
+		}
+	}
+	return counts
+}
+
+// keepsPlaces is a check that a page tells these places, and no NodeClaim beyond those there were.
+func (f *fleet) keepsPlaces(page string, want map[string]int, claims int, shapes []shape) func(context.Context) error {
+	return func(ctx context.Context) error {
+		p, err := readPlan(ctx, page)
+		if err != nil {
+			return err
+		}
+		if got := byClass(p.places(), shapes); !maps.Equal(got, want) {
+			return fmt.Errorf("places of %d classes and nodes, %d were: %v, they were %v", len(got), len(want), got, want)
+		}
+		all, err := f.claims(ctx)
+		if err == nil && len(all) != claims {
+			err = fmt.Errorf("%d NodeClaims, there were %d", len(all), claims)
+		}
+		return err
+	}
+}
+
+// Their nodes are there but not started, so that all stay in flight.
+func (f *fleet) inherits(t *testing.T, ctx context.Context) {
+	const each = 100
+	slow := map[string]string{poolLabel: slowPool}
+	five := []shape{
+		{name: "tiny", cpu: "100m", memory: "128Mi", on: slow}, {name: "fat", cpu: "250m", memory: "1Gi", on: slow},
+		{name: "web", cpu: "500m", memory: "512Mi", on: slow}, {name: "cruncher", cpu: "1", memory: "1Gi", on: slow},
+		{name: "database", cpu: "1500m", memory: "6Gi", on: slow},
+	}
+	count := each * len(five)
+	must(t, f.createSpare(ctx))
+	must(t, f.bindSpare(ctx, "before", 2))
+	must(t, f.Stowage.Pause())
+	for _, s := range five {
+		must(t, f.deploy(ctx, s, each, tolerates(slowKey)))
+	}
+	must(t, f.Wait(ctx, "pods to wait", f.waiting(count, names(five)...)))
+	must(t, f.Stowage.Continue())
+	var want map[string]int
+	must(t, f.Wait(ctx, "machines for all", func(ctx context.Context) error {
+		p, err := readPlan(ctx, f.Stowage.Page)
+		if err != nil {
+			return err
+		}
+		want = byClass(p.places(), five)
+		if sum := total(want); sum != count {
+			return fmt.Errorf("%d of %d pods have a place", sum, count)
+		}
+		return f.launched(ctx, want)
+	}))
+	claims, err := f.claims(ctx)
+	must(t, err)
+
+	lost := f.Stowage
+	lost.Kill()
+	f.Service.Remove(lost.Name())
+	must(t, f.bindSpare(ctx, "gap", 20))
+	options := f.Options
+	options.Name = "next"
+	options.Addresses, err = stowage.Reserve(f.ControlPlane)
+	must(t, err)
+	next, err := f.Launch(ctx, options)
+	must(t, err)
+	must(t, f.Wait(ctx, "the Service to lead to the next", f.Service.Leads(next.Name())))
+	must(t, f.Wait(ctx, "the next to keep all places", f.keepsPlaces(next.Page, want, len(claims), five)))
+
+	machines, err := f.machines(ctx)
+	must(t, err)
+	for _, node := range machines {
+		_, err = f.Kubectl(ctx, "", "taint", "nodes", node.Name, startingKey+"-")
+		must(t, err)
+	}
+	must(t, f.Wait(ctx, "pods to run", f.running(count, names(five)...)))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	all, err := f.claims(ctx)
+	must(t, err)
+	if len(all) != len(claims) {
+		t.Errorf("%d NodeClaims, the first leader had %d", len(all), len(claims))
+	}
+}
+
+func total(counts map[string]int) int {
+	sum := 0
+	for _, n := range counts {
+		sum += n
+	}
+	return sum
+}
+
+// launched says which place is on a node that is not registered.
+func (f *fleet) launched(ctx context.Context, places map[string]int) error {
+	machines, err := f.machines(ctx)
+	if err != nil {
+		return err
+	}
+	var nodes []string
+	for i := range machines {
+		// Before it is registered its taints are not what they are to be.
+		if machines[i].Labels["karpenter.sh/registered"] == "true" {
+			nodes = append(nodes, machines[i].Name)
+		}
+	}
+	for _, place := range slices.Sorted(maps.Keys(places)) {
+		if _, node, _ := strings.Cut(place, " on "); !slices.Contains(nodes, node) {
+			return fmt.Errorf("no registered machine for %s", place)
+		}
+	}
+	return nil
 }
