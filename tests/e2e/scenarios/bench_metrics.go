@@ -68,6 +68,17 @@ func answers(before, after string) string {
 		"planned", "revised", "room", "waits", "refused", "no-opinion", "error")
 }
 
+// answerTime is how long Stowage took for an answer between two looks at its metrics, on average.
+func answerTime(before, after, verb string) time.Duration {
+	const name = "stowage_extender_duration_seconds"
+	label := fmt.Sprintf("verb=%q", verb)
+	grown := func(end string) float64 { return sample(after, name+end, label) - sample(before, name+end, label) }
+	if grown("_count") == 0 {
+		return 0
+	}
+	return time.Duration(grown("_sum") / grown("_count") * float64(time.Second))
+}
+
 // metricsOf asks a Stowage for its metrics.
 func metricsOf(ctx context.Context, address string) (string, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)

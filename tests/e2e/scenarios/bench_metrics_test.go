@@ -1,6 +1,9 @@
 package scenarios
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestSample(t *testing.T) {
 	const text = "# HELP bound_total Pods\n# TYPE bound_total counter\n" +
@@ -38,6 +41,14 @@ func TestAnswers(t *testing.T) {
 	const text = "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 2\n" +
 		"stowage_extender_requests_total{verb=\"prioritize\",answer=\"room\"} 5\n"
 	if got := answers("", text); got != "room 2" {
+		t.Error(got)
+	}
+	const first = "stowage_extender_duration_seconds_sum{verb=\"filter\"} 1\nstowage_extender_duration_seconds_count{verb=\"filter\"} 10\n"
+	const later = "stowage_extender_duration_seconds_sum{verb=\"filter\"} 3\nstowage_extender_duration_seconds_count{verb=\"filter\"} 14\n"
+	if got := answerTime(first, later, "filter"); got != 500*time.Millisecond {
+		t.Error(got)
+	}
+	if got := answerTime(first, first, "filter"); got != 0 {
 		t.Error(got)
 	}
 }

@@ -74,7 +74,8 @@ func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(fo
 		}
 		say("%s", line)
 		if b.asks {
-			say("  %-26s filter, by answer: %s", "", got.answers)
+			say("  %-26s Stowage took %d us for filter, %d us for prioritize; filter, by answer: %s", "",
+				got.filter.Microseconds(), got.prioritize.Microseconds(), got.answers)
 		}
 	}
 	return nil
@@ -92,7 +93,10 @@ type scheduled struct {
 	mean     float64 // seconds of the scheduling algorithm
 	attempts int
 	rate     float64 // pods bound in a second
-	answers  string  // of Stowage
+
+	// Of Stowage.
+	filter, prioritize time.Duration
+	answers            string
 }
 
 func (b schedulerBench) run(ctx context.Context, binary string, sizes Sizes, say func(string, ...any)) (got scheduled, err error) {
@@ -323,7 +327,8 @@ func (f *fleet) schedule(ctx context.Context, count int) (got scheduled, err err
 		mean:     (last.seconds - before.seconds) / (last.count - before.count),
 		attempts: int(last.count - before.count),
 		rate:     (last.bound - first.bound) / last.at.Sub(first.at).Seconds(),
-		answers:  answers(asked, answered),
+		filter:   answerTime(asked, answered, "filter"), prioritize: answerTime(asked, answered, "prioritize"),
+		answers: answers(asked, answered),
 	}
 	return got, err
 }
