@@ -124,6 +124,7 @@ type churned struct {
 	priceHours float64
 	causes     string // of divergences
 	answers    string
+	passed     int           // questions that the scheduler did not await an answer to
 	slip       time.Duration // by how much the latest arrival or departure was late
 }
 
@@ -143,7 +144,8 @@ func (c churned) print(name string, say func(string, ...any)) {
 	say("    from pending to bound, %d pods: p50 %.0f ms, p99 %.0f ms; %d went before they were bound",
 		len(c.pended), milli(c.quantile(50)), milli(c.quantile(99)), c.unbound)
 	say("    %.0f nodes bought, %.3f price-hours; divergences: %s", c.bought, c.priceHours, c.causes)
-	say("    filter, by answer: %s; arrivals and departures at most %.1f s late", c.answers, c.slip.Seconds())
+	say("    filter, by answer: %s; the scheduler went on without one %d times", c.answers, c.passed)
+	say("    arrivals and departures at most %.1f s late", c.slip.Seconds())
 	if c.slip > churnSlip {
 		say("    too late to be compared: this machine has too much else to do, or RATE is too high for it")
 	}
@@ -186,6 +188,9 @@ func churn(ctx context.Context, binary string, sizes Sizes, with bool, all []vis
 		return got, err
 	}
 	w.sum(&got)
+	if got.passed, err = f.passedOver(); err != nil {
+		return got, err
+	}
 	return got, f.tally(ctx, w, &got)
 }
 

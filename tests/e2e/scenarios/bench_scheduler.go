@@ -1,8 +1,10 @@
 package scenarios
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -76,6 +78,8 @@ func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(fo
 		if b.asks {
 			say("  %-26s Stowage took %d us for filter, %d us for prioritize; filter, by answer: %s", "",
 				got.filter.Microseconds(), got.prioritize.Microseconds(), got.answers)
+			say("  %-26s the scheduler went on without an answer %d times; %d of the others were bound, and count",
+				"", got.passed, got.strayed)
 		}
 	}
 	return nil
@@ -93,6 +97,8 @@ type scheduled struct {
 	mean     float64 // seconds of the scheduling algorithm
 	attempts int
 	rate     float64 // pods bound in a second
+	strayed  int     // of the others: bound
+	passed   int     // questions that the scheduler did not await an answer to
 
 	// Of Stowage.
 	filter, prioritize time.Duration
@@ -124,7 +130,23 @@ func (b schedulerBench) run(ctx context.Context, binary string, sizes Sizes, say
 			return got, err
 		}
 	}
-	return f.schedule(ctx, sizes.Pods)
+	if got, err = f.schedule(ctx, sizes.Pods); err != nil || !b.refused {
+		return got, err
+	}
+	got.strayed, err = f.strayed(ctx)
+	return got, err
+}
+
+// strayed is how many of the pods that wait for reserved room were bound all the same.
+func (f *fleet) strayed(ctx context.Context) (int, error) {
+	pods, err := f.pods(ctx, "refused")
+	strayed := 0
+	for i := range pods {
+		if pods[i].Spec.NodeName != "" {
+			strayed++
+		}
+	}
+	return strayed, err
 }
 
 // end ends a cluster; its logs stay if something went wrong.
@@ -323,7 +345,12 @@ func (f *fleet) schedule(ctx context.Context, count int) (got scheduled, err err
 		return got, err
 	}
 	answered, err := f.said(ctx)
+	if err != nil {
+		return got, err
+	}
+	passed, err := f.passedOver()
 	got = scheduled{
+		passed:   passed,
 		mean:     (last.seconds - before.seconds) / (last.count - before.count),
 		attempts: int(last.count - before.count),
 		rate:     (last.bound - first.bound) / last.at.Sub(first.at).Seconds(),
@@ -331,6 +358,13 @@ func (f *fleet) schedule(ctx context.Context, count int) (got scheduled, err err
 		answers: answers(asked, answered),
 	}
 	return got, err
+}
+
+// passedOver is how many questions the scheduler did not await an answer to, for which it has no metric.
+// What it does then nobody has judged: one pod may take the room of another.
+func (f *fleet) passedOver() (int, error) {
+	log, err := os.ReadFile(f.Part(controlplane.SchedulerPart).Log())
+	return bytes.Count(log, []byte(`"Skipping extender as it returned error`)), err
 }
 
 // said are Stowage's metrics; "" where none runs.
