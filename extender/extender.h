@@ -3,11 +3,11 @@
  * Functions of the snapshot's world, the published places, the ledger of what was answered a moment ago
  * and the request's bytes; the shell reads the body and sends what stands in `reply`.
  *
- * A planned pod goes to its planned node when that is among the candidates. Any other pod, and a planned
- * one whose node is not there yet, may use a node as far as it leaves the room that others hold there and
- * what DaemonSet pods still to come need; a pod of higher priority need not leave a lower one's, and none
- * needs to on the node that the scheduler has freed for it. A pod
- * whose place keeps a group together (required affinity to its own kind) waits for it.
+ * A planned pod goes to its planned node when that is among the candidates, and else to one other node, so
+ * that the next plan knows where it is. Any pod may use a node that it has no place on as far as it leaves
+ * the room that others hold there and what DaemonSet pods still to come need; a pod of higher priority need
+ * not leave a lower one's, and none needs to on the node that the scheduler has freed for it. A pod whose
+ * place keeps a group together (required affinity to its own kind) waits for it.
  *
  * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in
  * sight, unless it is so new that no snapshot can have it (then its own words count), a node that is not

@@ -2,7 +2,7 @@
 #include "extender/subject.h"
 
 /* Why a node is struck. */
-enum refusal { PASSES, HELD, DAEMONS, LEAVING, OTHER_SIDE, ITS_KIND, REFUSAL_COUNT };
+enum refusal { PASSES, HELD, DAEMONS, LEAVING, OTHER_SIDE, ITS_KIND, NOT_CHOSEN, REFUSAL_COUNT };
 
 static const struct span texts[REFUSAL_COUNT] = {
     [HELD] = SPAN_INIT("the node's room is held for planned pods"),
@@ -112,6 +112,29 @@ static bool must_wait(const struct question *q)
     return q->place != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
 }
 
+/* A pod that has a place and may not wait for it gets one other, the fullest that it fits into: so the next
+ * plan knows where it is, and promises that room to nobody else. */
+static void choose_one(struct question *q)
+{
+    uint32_t best = q->count;
+    double fullest = -1;
+    for (uint32_t i = 0; i < q->count; i++) {
+        if (q->refusals[i] != PASSES || q->rows[i] < 0)
+            continue;
+        double full = subject_fullness(q->v, &q->subject, (uint32_t)q->rows[i]);
+        if (full <= fullest)
+            continue;
+        fullest = full;
+        best = i;
+    }
+    if (best == q->count)
+        return; /* only nodes that are not in sight */
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->refusals[i] == PASSES && i != best)
+            q->refusals[i] = NOT_CHOSEN;
+    q->left = 1;
+}
+
 static void judge_all(struct question *q)
 {
     bool wait = must_wait(q);
@@ -120,6 +143,8 @@ static void judge_all(struct question *q)
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
     }
+    if (q->place != NULL && q->left > 1)
+        choose_one(q);
 }
 
 static bool is_guarded(const struct question *q, uint32_t row)
@@ -207,7 +232,7 @@ static void put_reasons(struct json *j, const struct question *q, bool resolvabl
     for (uint32_t i = 0; q->refusals != NULL && i < q->count; i++) {
         enum refusal r = q->refusals[i];
         /* Of a sample the next attempt sees other nodes; else nobody is to be preempted in vain. */
-        if (r == PASSES || resolvable != (r == HELD && q->sampled))
+        if (r == PASSES || r == NOT_CHOSEN || resolvable != (r == HELD && q->sampled))
             continue;
         json_key(j, q->names[i]);
         json_text(j, texts[r]);

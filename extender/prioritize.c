@@ -16,23 +16,6 @@ enum {
 };
 static const span_ms LONG_LIFE_MS = 24 * MS_HOUR; /* beyond a day one life is as good as another */
 
-static double fullness(const struct extender_view *v, const struct subject *s, uint32_t row)
-{
-    const amount *allocatable = world_allocatable(v->world, row);
-    const amount *requested = world_requested(v->world, row);
-    const amount *held = held_at(s->held, row);
-    double sum = 0;
-    for (uint32_t column = 0; column < 2; column++) { /* CPU, memory */
-        if (allocatable[column] <= 0)
-            return 0;
-        double used = (double)requested[column] + (double)s->requests[column] +
-                      (held != NULL ? (double)held[column] : 0);
-        double share = used / (double)allocatable[column];
-        sum += share < 1 ? share : 1;
-    }
-    return sum / 2;
-}
-
 /* Of its CPU; NAN when it is not known. */
 static double price(const struct extender_view *v, uint32_t row)
 {
@@ -55,7 +38,7 @@ static double score(const struct extender_view *v, const struct subject *s, uint
 {
     double own = price(v, row);
     double cheap = isnan(own) ? 0 : own <= cheapest ? 1 : cheapest / own;
-    return FULLNESS * fullness(v, s, row) + PRICE * cheap + LIFE * life(v, row);
+    return FULLNESS * subject_fullness(v, s, row) + PRICE * cheap + LIFE * life(v, row);
 }
 
 static void put_scores(const struct extender_view *v, const struct subject *s,

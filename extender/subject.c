@@ -90,3 +90,20 @@ bool subject_prefers(const struct subject *s)
             return true;
     return false;
 }
+
+double subject_fullness(const struct extender_view *v, const struct subject *s, uint32_t row)
+{
+    const amount *allocatable = world_allocatable(v->world, row);
+    const amount *requested = world_requested(v->world, row);
+    const amount *held = held_at(s->held, row);
+    double sum = 0;
+    for (uint32_t column = 0; column < 2; column++) { /* CPU, memory */
+        if (allocatable[column] <= 0)
+            return 0;
+        double used = (double)requested[column] + (double)s->requests[column] +
+                      (held != NULL ? (double)held[column] : 0);
+        double share = used / (double)allocatable[column];
+        sum += share < 1 ? share : 1;
+    }
+    return sum / 2;
+}
