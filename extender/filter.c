@@ -1,7 +1,7 @@
 #include "base/json.h"
 #include "extender/subject.h"
 
-/* Why a node is struck. */
+/* Why a node is struck. One that is not chosen is not refused: the pod goes to another. */
 enum refusal { PASSES, HELD, DAEMONS, LEAVING, OTHER_SIDE, ITS_KIND, NOT_CHOSEN, REFUSAL_COUNT };
 
 static const struct span texts[REFUSAL_COUNT] = {
@@ -203,7 +203,7 @@ static bool take_place(struct question *q)
         at++;
     if (at == q->count)
         return false;
-    memset(q->refusals, HELD, q->count);
+    memset(q->refusals, NOT_CHOSEN, q->count);
     q->refusals[at] = PASSES;
     q->left = 1;
     return true;
@@ -239,9 +239,8 @@ static void put_reasons(struct json *j, const struct question *q, bool resolvabl
     }
 }
 
-/* Without refusals all names pass. `alone`: a name that does not pass has no reason, since it is not
- * refused; the answer is that it goes to the other. */
-static void put_result(struct buf *reply, const struct question *q, bool alone)
+/* Without refusals all names pass. */
+static void put_result(struct buf *reply, const struct question *q)
 {
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
@@ -253,12 +252,10 @@ static void put_result(struct buf *reply, const struct question *q, bool alone)
             json_text(&j, q->names[i]);
     json_array_end(&j);
     json_put_object(&j, "FailedNodes");
-    if (!alone)
-        put_reasons(&j, q, true);
+    put_reasons(&j, q, true);
     json_object_end(&j);
     json_put_object(&j, "FailedAndUnresolvableNodes");
-    if (!alone)
-        put_reasons(&j, q, false);
+    put_reasons(&j, q, false);
     json_object_end(&j);
     json_put_string(&j, "Error", SPAN(""));
     json_object_end(&j);
@@ -281,7 +278,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     if (v->ledger != NULL && args.pod.uid.len != 0) /* what it was told before has come to nothing */
         ledger_forget(v->ledger, span_hash(args.pod.uid));
     if (!subject_find(s, v, &args, &q.subject)) {
-        put_result(reply, &q, false);
+        put_result(reply, &q);
         return true;
     }
     q.rows = ARENA_ARRAY(&s->arena, int32_t, q.count);
@@ -290,8 +287,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         q.rows[i] = world_find_node(v->world, q.names[i]);
     find_place(&q);
     q.nominated = world_find_node(v->world, args.pod.nominated);
-    bool placed = take_place(&q);
-    if (placed) {
+    if (take_place(&q)) {
         verdict_out->answer = EXTENDER_PLANNED;
         book(s, &q, true);
     } else {
@@ -299,6 +295,6 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         choose(s, &q);
         note(&q, verdict_out);
     }
-    put_result(reply, &q, placed);
+    put_result(reply, &q);
     return true;
 }

@@ -13,6 +13,7 @@ struct entry { /* slots are numbered from 1 */
     struct booking b; /* its texts and nodes stand in `block` */
     void *block;      /* NULL: free */
     uint32_t next;    /* in its bucket, or of the free slots */
+    uint64_t since;   /* the change by which it came */
 };
 
 struct refused {
@@ -135,6 +136,7 @@ static bool put(struct ledger *l, const struct booking *b, mono_ms now)
     l->nodes += b->node_count;
     if (atomic_load_explicit(&l->sweep_at, memory_order_relaxed) == INT64_MAX)
         atomic_store_explicit(&l->sweep_at, now + SWEEP_MS, memory_order_relaxed);
+    e->since = atomic_load_explicit(&l->version, memory_order_relaxed);
     changed(l, b->id);
     return true;
 }
@@ -160,7 +162,7 @@ static void news_since(struct ledger *l, uint64_t since, uint64_t version, struc
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = l->changes[(since + i) % LEDGER_CHANGES];
         uint32_t number = *link_of(l, ids[i]);
-        if (number != 0)
+        if (number != 0 && l->entries[number - 1].since == since + i) /* once, however often it changed */
             bookings[out->booking_count++] = copy(a, &l->entries[number - 1].b);
     }
     out->changed = ids;

@@ -131,6 +131,30 @@ static void test_news_are_few_or_all(void **state)
     }
 }
 
+/* Whoever looks away while a booking is replaced twice hears of it once: who put it twice would hold twice. */
+static void test_news_tell_each_booking_once(void **state)
+{
+    (void)state;
+    struct ledger *l = ledger_new();
+    struct arena a;
+    struct ledger_news news;
+    uint64_t version = 0;
+    const uint64_t nodes[] = {5, 6};
+    arena_init(&a, 0);
+    assert_true(ledger_news(l, &version, 0, &a, &news));
+    assert_true(book(l, 1, nodes, 2, 0));
+    ledger_forget(l, 1);
+    assert_true(book(l, 1, nodes, 2, 0));
+    assert_true(book(l, 1, nodes + 1, 1, 0));
+    assert_true(ledger_news(l, &version, 0, &a, &news));
+    assert_false(news.whole);
+    assert_int_equal(news.booking_count, 1);
+    assert_int_equal(news.bookings[0].node_count, 1);
+    assert_int_equal(news.bookings[0].nodes[0], 6);
+    arena_release(&a);
+    ledger_free(l);
+}
+
 /* --- what is booked, and for how long --- */
 
 static void test_last_booking_counts(void **state)
@@ -367,6 +391,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_news_tell_what_stands),
         cmocka_unit_test(test_news_are_few_or_all),
+        cmocka_unit_test(test_news_tell_each_booking_once),
         cmocka_unit_test(test_last_booking_counts),
         cmocka_unit_test(test_second_looks_again),
         cmocka_unit_test(test_time_is_up),
