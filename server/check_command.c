@@ -10,18 +10,12 @@
 #include "server/fetch.h"
 #include "server/input.h"
 #include "server/plan_command.h"
-#include "server/yaml_text.h"
 
 enum {
     ANSWER_MS = 10 * MS_SECOND,   /* for one request */
     PATIENCE_MS = 30 * MS_SECOND, /* for all of them: a person waits */
     ROUND_MS = 500,
 };
-
-static const char *environment(const char *name)
-{
-    return getenv(name);
-}
 
 struct waiter {
     struct client *client;
@@ -86,8 +80,7 @@ static bool check_file(struct check_report *r, const struct options *o, struct e
 
 static bool print(const struct check_report *r, const struct options *o, struct err *err)
 {
-    struct buf text = {0}, yaml = {0};
-    bool ok = true;
+    struct buf text = {0};
     if (o->output == OUTPUT_TABLE) {
         check_text(&text, r, terminal_width());
     } else {
@@ -95,15 +88,7 @@ static bool print(const struct check_report *r, const struct options *o, struct 
         check_json(&j, r);
         buf_add_char(&text, '\n');
     }
-    if (o->output == OUTPUT_YAML)
-        ok = yaml_text(&yaml, buf_span(&text), err);
-    struct span shown = buf_span(o->output == OUTPUT_YAML ? &yaml : &text);
-    if (ok)
-        ok = (fwrite(shown.ptr, 1, shown.len, stdout) == shown.len && fflush(stdout) == 0) ||
-             err_set(err, ERR_INTERNAL, "standard output cannot be written");
-    buf_release(&text);
-    buf_release(&yaml);
-    return ok;
+    return command_print(&text, o->output == OUTPUT_YAML, err);
 }
 
 static int check(struct arena *a, int argc, char *const *argv, struct err *err)
@@ -111,7 +96,7 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
     struct options options;
     struct check_report report = {.a = a};
     bool help;
-    if (!options_read(a, OPTION_CHECK, argc, argv, environment, &options, &help, err))
+    if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
     if (help) {
         struct buf text = {0};

@@ -3,9 +3,20 @@
 #ifndef SERVER_COMMAND_H
 #define SERVER_COMMAND_H
 
+#include "base/buf.h"
+#include "base/err.h"
+
 int command_serve(int argc, char *const *argv);
 int command_plan(int argc, char *const *argv);
 int command_explain(int argc, char *const *argv);
 int command_check(int argc, char *const *argv);
+
+/* For those commands: the environment as options_read asks for it; columns of the terminal, 0 when standard
+ * output is none. */
+const char *command_environment(const char *name);
+uint32_t terminal_width(void);
+/* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for.
+ * Releases the text. */
+bool command_print(struct buf *text, bool as_yaml, struct err *err);
 
 #endif

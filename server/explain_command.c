@@ -6,17 +6,10 @@
 #include "server/explain.h"
 #include "server/fetch.h"
 #include "server/plan_command.h"
-#include "server/yaml_text.h"
-
-static const char *environment(const char *name)
-{
-    return getenv(name);
-}
 
 static bool print(const struct explanation *e, const struct options *options, struct err *err)
 {
-    struct buf text = {0}, yaml = {0};
-    bool ok = true;
+    struct buf text = {0};
     if (options->output == OUTPUT_TABLE) {
         explanation_text(&text, e, terminal_width());
     } else {
@@ -24,15 +17,7 @@ static bool print(const struct explanation *e, const struct options *options, st
         explanation_json(&j, e);
         buf_add_char(&text, '\n');
     }
-    if (options->output == OUTPUT_YAML)
-        ok = yaml_text(&yaml, buf_span(&text), err);
-    struct span shown = buf_span(options->output == OUTPUT_YAML ? &yaml : &text);
-    if (ok)
-        ok = (fwrite(shown.ptr, 1, shown.len, stdout) == shown.len && fflush(stdout) == 0) ||
-             err_set(err, ERR_INTERNAL, "standard output cannot be written");
-    buf_release(&text);
-    buf_release(&yaml);
-    return ok;
+    return command_print(&text, options->output == OUTPUT_YAML, err);
 }
 
 /* --- from files --- */
@@ -138,7 +123,7 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     int words = 0;
     while (words < argc && words < 2 && argv[words][0] != '-')
         words++;
-    if (!help && !options_read(a, GROUP, argc - words, argv + words, environment, &options, &help, err))
+    if (!help && !options_read(a, GROUP, argc - words, argv + words, command_environment, &options, &help, err))
         return 2;
     if (help) {
         struct buf text = {0};

@@ -1,9 +1,7 @@
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cloud/catalogue.h"
 #include "planner/plan/plan_json.h"
@@ -11,26 +9,12 @@
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/plan_command.h"
-#include "server/yaml_text.h"
 
 static int64_t mono_ns(void)
 {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
-static const char *environment(const char *name)
-{
-    return getenv(name);
-}
-
-uint32_t terminal_width(void)
-{
-    struct winsize size;
-    if (isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
-        return size.ws_col;
-    return 0;
 }
 
 static bool load_catalogue(struct input *o, const char *path, struct catalogue *out,
@@ -111,8 +95,7 @@ enum { PLAN_TEXT_MAX = 2047 * 1024 * 1024 };
 static bool print_plan(const struct plan *p, const struct input *o,
                        const struct options *options, struct err *err)
 {
-    struct buf text = {.max = PLAN_TEXT_MAX}, yaml = {.max = PLAN_TEXT_MAX};
-    bool ok = true;
+    struct buf text = {.max = PLAN_TEXT_MAX};
     if (options->output == OUTPUT_TABLE) {
         plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
                                                           .verbose = options->verbose});
@@ -120,21 +103,8 @@ static bool print_plan(const struct plan *p, const struct input *o,
         struct json j = {.out = &text, .indent = 2};
         plan_json(&j, p, o->warnings, o->warning_count);
         buf_add_char(&text, '\n');
-        if (options->output == OUTPUT_YAML) {
-            ok = yaml_text(&yaml, buf_span(&text), err);
-            buf_clear(&text);
-            buf_add(&text, buf_span(&yaml));
-        }
     }
-    if (text.overflow)
-        ok = err_set(err, ERR_INTERNAL, "the plan's text is larger than %d MiB",
-                     PLAN_TEXT_MAX / 1024 / 1024);
-    if (ok)
-        ok = (fwrite(text.ptr, 1, text.len, stdout) == text.len && fflush(stdout) == 0) ||
-             err_set(err, ERR_INTERNAL, "standard output cannot be written");
-    buf_release(&text);
-    buf_release(&yaml);
-    return ok;
+    return command_print(&text, options->output == OUTPUT_YAML, err);
 }
 
 static int by_number(const void *a, const void *b)
@@ -275,7 +245,7 @@ int command_plan(int argc, char *const *argv)
     struct options options;
     bool help;
     int status = 2;
-    if (!options_read(&a, OPTION_PLAN, argc, argv, environment, &options, &help, &err)) {
+    if (!options_read(&a, OPTION_PLAN, argc, argv, command_environment, &options, &help, &err)) {
         ;
     } else if (help) {
         struct buf text = {0};

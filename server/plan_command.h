@@ -22,7 +22,5 @@ struct plan_reading {
  * planned; *err has the closing line. `out` stays where it is: the world points into it. */
 bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
                struct err *err);
-/* Columns of the terminal; 0: standard output is none. */
-uint32_t terminal_width(void);
 
 #endif

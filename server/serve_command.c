@@ -50,11 +50,6 @@ struct serve {
     uint32_t requests_metric, leader_metric, resumed_metric, absent_metric;
 };
 
-static const char *environment(const char *name)
-{
-    return getenv(name);
-}
-
 /* --- log --- */
 
 static void write_line(void *user, enum log_level level, struct span line)
@@ -358,7 +353,7 @@ static void close_all(struct serve *s)
 
 static void say_hello(struct serve *s, int argc, char *const *argv)
 {
-    struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, argc, argv, environment);
+    struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, argc, argv, command_environment);
     if (unused.len != 0)
         log_info(&s->log, "options", "%.*s: Karpenter's, without a meaning here", SPAN_ARG(unused));
     int port = http_server_port(s->http, HTTP_PAGE);
@@ -424,7 +419,7 @@ int command_serve(int argc, char *const *argv)
     struct err err = {0};
     bool help;
     int status = 2;
-    if (!options_read(&s->arena, OPTION_SERVE, argc, argv, environment, &s->options, &help, &err)) {
+    if (!options_read(&s->arena, OPTION_SERVE, argc, argv, command_environment, &s->options, &help, &err)) {
         ;
     } else if (help) {
         struct buf text = {0};

@@ -224,11 +224,6 @@ const uint32_t *tally_counts(const struct tally *t, uint32_t group)
     return counts_of(t, group);
 }
 
-uint32_t tally_host_count(const struct tally *t, uint32_t group, uint32_t target)
-{
-    return (uint32_t)host_count(t, group, target);
-}
-
 uint32_t tally_total(const struct tally *t, uint32_t group)
 {
     return t->totals[group];

@@ -51,9 +51,8 @@ struct tally_load {
 struct tally_load tally_load(const struct tally *t, const struct pod_class *k, const struct attempt *try,
                     uint32_t key, uint32_t domain);
 /* What one group says by itself, for those who have to explain it. Numbers by domain of a group whose
- * key is not hostname; on one target of a hostname group; in all. */
+ * key is not hostname; in all. */
 const uint32_t *tally_counts(const struct tally *t, uint32_t group);
-uint32_t tally_host_count(const struct tally *t, uint32_t group, uint32_t target);
 uint32_t tally_total(const struct tally *t, uint32_t group);
 /* Whether pods of the class count for it. */
 bool tally_counts_class(const struct pod_class *k, uint32_t group);
