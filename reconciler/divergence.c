@@ -27,18 +27,17 @@ static bool is_ready(const struct pass *p, int32_t row)
     return row >= 0 && world_node_usable(world_node_at(p->world, (uint32_t)row));
 }
 
-static uint32_t sent_pods(struct pass *p, const struct sent_pod **out)
+void divergence_ask(struct pass *p)
 {
     const struct reconciler_listener *l = &p->r->config.listener;
-    *out = NULL;
-    return l->sent != NULL ? l->sent(l->user, p->mono, p->a, out) : 0;
+    if (l->sent != NULL)
+        p->sent_count = l->sent(l->user, p->mono, p->a, &p->sent);
 }
 
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place)
 {
-    const struct sent_pod *sent;
-    uint32_t n = sent_pods(p, &sent);
-    for (uint32_t i = 0; i < n; i++)
+    const struct sent_pod *sent = p->sent;
+    for (uint32_t i = 0; i < p->sent_count; i++)
         if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
             return; /* counted when it was refused */
     diverged(p, is_ready(p, place_row(p, place)) ? "elsewhere" : "ahead");
@@ -48,9 +47,8 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
 static void look_at_refused(struct pass *p)
 {
     struct reconciler *r = p->r;
-    const struct sent_pod *sent;
-    uint32_t n = sent_pods(p, &sent);
-    for (uint32_t i = 0; i < n; i++) {
+    const struct sent_pod *sent = p->sent;
+    for (uint32_t i = 0; i < p->sent_count; i++) {
         const struct place *place =
             sent[i].refused && r->places != NULL ? places_find(r->places, sent[i].uid) : NULL;
         int32_t row = place != NULL ? place_row(p, place) : -1;
@@ -155,16 +153,16 @@ void divergence_run(struct pass *p)
 
 struct places *divergence_places(struct pass *p, struct plan_options *o)
 {
-    const struct sent_pod *sent;
-    uint32_t n = sent_pods(p, &sent);
-    struct barred *barred = ARENA_ARRAY(p->a, struct barred, n);
+    divergence_ask(p); /* pods were let onto nodes since the pass began */
+    const struct sent_pod *sent = p->sent;
+    struct barred *barred = ARENA_ARRAY(p->a, struct barred, p->sent_count);
     o->barred_count = 0;
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < p->sent_count; i++) {
         int32_t row = sent[i].refused ? world_find_hash(p->world, sent[i].node) : -1;
         int32_t class_id = row >= 0 ? world_waiting_class(p->world, sent[i].uid) : -1;
         if (class_id >= 0)
             barred[o->barred_count++] = (struct barred){(uint32_t)class_id, (uint32_t)row};
     }
     o->barred = barred;
-    return places_with(p->r->places, sent, n, p->world);
+    return places_with(p->r->places, sent, p->sent_count, p->world);
 }

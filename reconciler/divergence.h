@@ -18,6 +18,8 @@ struct node_view;
 struct place;
 struct pod;
 
+/* Fills the pass's `sent`, once as it begins. */
+void divergence_ask(struct pass *p);
 void divergence_run(struct pass *p);
 /* A pod with a place was bound, to a node of another name. */
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place);

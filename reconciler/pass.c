@@ -2,6 +2,7 @@
  * rows of the world. Sorted by name, so that equal snapshots give equal decisions. */
 #include <stdlib.h>
 
+#include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
 struct index { /* of provider ids: slot → 1 + position, chained by open addressing */
@@ -125,6 +126,7 @@ void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
     collect_claims(p);
     collect_nodes(p);
     match(p);
+    divergence_ask(p);
 }
 
 const struct node_pool *pass_pool(const struct pass *p, struct span name)

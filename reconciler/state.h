@@ -194,6 +194,8 @@ struct pool_view {
     struct resources usage;
 };
 
+struct sent_pod;
+
 struct pass {
     struct reconciler *r;
     struct arena *a;
@@ -207,6 +209,8 @@ struct pass {
     struct pool_view *pools;
     uint32_t claim_count, node_count, pool_count;
     struct span stopped; /* why nothing may be removed; absent: it may */
+    const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
+    uint32_t sent_count;
 };
 
 void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s);
