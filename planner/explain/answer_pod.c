@@ -122,8 +122,9 @@ static uint32_t attempt_taken(const struct placed *x)
     return 0;
 }
 
-/* What the search dropped in its first `count` steps of relaxation, in Karpenter v1.15.0's order. */
-static void add_dropped(struct lines *l, const struct pod *pod, uint32_t count)
+/* What the search dropped in its first `count` steps of relaxation, in Karpenter v1.15.0's order; a term
+ * that it came back to has the others dropped. */
+static void add_dropped(struct lines *l, const struct pod *pod, uint32_t count, bool soft_tolerated)
 {
     const struct affinity *a = pod->affinity;
     uint32_t terms = a != NULL && a->has_required_node && a->required_node.count != 0
@@ -140,7 +141,7 @@ static void add_dropped(struct lines *l, const struct pod *pod, uint32_t count)
         {"preferred pod anti-affinity terms", a != NULL ? a->preferred_anti.count : 0},
         {"preferred node affinity terms", a != NULL ? a->preferred_node.count : 0},
         {"topology spreads with ScheduleAnyway", soft},
-        {"PreferNoSchedule taints, now tolerated", 1},
+        {"PreferNoSchedule taints, now tolerated", soft_tolerated},
     };
     for (size_t i = 0; i < COUNT_OF(kinds) && count != 0; i++) {
         uint32_t dropped = count < kinds[i].all ? count : kinds[i].all;
@@ -220,11 +221,12 @@ static void answer_placed(struct placed *x, uint32_t at, struct explanation *out
     trial_undo(x->t, at);
     const struct pod_class *k = &w->classes.items[x->step.class_id];
     uint32_t attempt = attempt_taken(x);
+    const struct attempt *try = &w->classes.attempts[k->first_attempt + attempt];
     lines_add(&l, SPAN("asks for"), lines_requests(x->p, classes_requests(&w->classes, x->step.class_id)));
     if (k->side != SPLIT_NONE)
         lines_add_detail(&l, solution_split(x->p, x->step.class_id));
-    add_dropped(&l, k->example, attempt);
-    add_refused(&l, x, &w->classes.attempts[k->first_attempt + attempt]);
+    add_dropped(&l, k->example, attempt, try->soft);
+    add_refused(&l, x, try);
     add_company(&l, x);
     lines_end(&l, true,
               arena_printf(&x->p->arena, "%.*s has a place: %.*s.", SPAN_ARG(name_of(x->p, x->pod)),

@@ -91,7 +91,7 @@ static bool put(struct packer *k, struct shop *shop, const struct product *p, st
     for (uint32_t i = 0; i < count; i++) {
         uint32_t mark = trial_mark(t);
         if (try[i].soft && !t->world->soft_taints)
-            break;
+            continue;
         if (*claim == NO_CLAIM) {
             enum opening answer = open_claim(k, p->option, pod, l->class_id, &try[i]);
             if (answer == OPEN_RESERVED) {

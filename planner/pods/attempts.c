@@ -1,7 +1,8 @@
-/* The ways to state a pod's constraints, each weaker than the one before. Upstream relaxes a pod one
- * step at a time, first that applies: a required node affinity term that is not the last; the
- * heaviest preferred pod affinity, then anti-affinity, then node affinity; a spread constraint with
- * ScheduleAnyway; last, PreferNoSchedule taints are tolerated. */
+/* The ways to state a pod's constraints. Upstream relaxes a pod one step at a time, first that applies: a
+ * required node affinity term that is not the last; the heaviest preferred pod affinity, then
+ * anti-affinity, then node affinity; a spread constraint with ScheduleAnyway; last, PreferNoSchedule
+ * taints are tolerated. There it gives up, though any required term would do: the terms that it gave up
+ * while something else was still asked for come once more, with nothing but them. */
 #include "planner/pods/classes.h"
 #include "planner/pods/shape.h"
 
@@ -264,13 +265,24 @@ static bool has_preferences(const struct pod *p)
                          a->preferred_anti.count) != 0;
 }
 
-static uint32_t push_chain(struct classes *c, struct stance *s)
+/* Required terms that were only tried with what `s` does not ask for any more. */
+static void push_earlier_terms(struct classes *c, const struct stance *s, bool soft)
+{
+    struct stance earlier = *s;
+    for (earlier.term = 0; earlier.term < s->term; earlier.term++)
+        push_attempt(c, &earlier, soft);
+}
+
+static uint32_t push_chain(struct classes *c, struct stance *s, bool preferring)
 {
     uint32_t first = c->attempt_count;
     do
         push_attempt(c, s, false);
     while (relax(s));
     push_attempt(c, s, true);
+    if (preferring)
+        push_earlier_terms(c, s, false);
+    push_earlier_terms(c, s, true);
     return first;
 }
 
@@ -283,10 +295,10 @@ void classes_state(struct classes *c, const struct pod *p, const struct volume_n
         struct stance s = {.pod = p, .need = need, .side = k->side, .where = strict.where};
         add_preferences(c, &s);
         add_spreads(c, &s, true);
-        k->first_attempt = push_chain(c, &s);
+        k->first_attempt = push_chain(c, &s, true);
         k->attempt_count = c->attempt_count - k->first_attempt;
     }
-    k->first_strict = push_chain(c, &strict);
+    k->first_strict = push_chain(c, &strict, false);
     k->strict_count = c->attempt_count - k->first_strict;
     if (k->attempt_count == 0) {
         k->first_attempt = k->first_strict;

@@ -283,7 +283,7 @@ static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
         const struct attempt *try = &attempts[i];
         struct progress *p = &g->progress[first + i];
         if (try->soft && !g->w->soft_taints)
-            break;
+            continue;
         find_allowed(g, k, try);
         if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id))
             return OUTCOME_PLACED;
