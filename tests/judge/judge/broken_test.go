@@ -281,6 +281,40 @@ func TestMissedOnAPlannedNode(t *testing.T) {
 	}
 }
 
+// A place that is there only if the cloud puts another planned node elsewhere, or gives it the same label, is nobody's
+// fault to miss: q has to be beside p, which its spread over nodes or racks allows only while there is no other.
+func TestMissedByLuck(t *testing.T) {
+	up := []any{map[string]any{"pod": "d/q", "reason": "NoFit"}}
+	racks := strings.Replace(pools, "values: [on-demand]}", "values: [on-demand]}, {key: example.com/rack, operator: In, values: [r1, r2]}", 1)
+	in := func(key string, values ...string) map[string]any {
+		return map[string]any{"key": key, "operator": "In", "values": values}
+	}
+	large := in(cluster.InstanceType, "a.large")
+	inA := "nodeSelector: {topology.kubernetes.io/zone: za}"
+	overHosts := strings.Replace(spreadZone, "topology.kubernetes.io/zone", cluster.Hostname, 1)
+	overRacks := strings.Replace(spreadZone, "topology.kubernetes.io/zone", "example.com/rack", 1)
+	beside := strings.NewReplacer("topology.kubernetes.io/zone", cluster.Hostname, "name: q", "app: x").Replace(nearQ)
+	for _, c := range []struct {
+		label, pools, spread string
+		first, other         []any // requirements
+		price                float64
+		missed               int
+	}{
+		{"the other node is in another zone", pools, overHosts, []any{in(cluster.Zone, "za"), large}, []any{in(cluster.Zone, "zb"), large}, .41, 1},
+		{"it may be in the same", pools, overHosts, []any{in(cluster.Zone, "za"), large}, []any{in(cluster.Zone, "za", "zb"), large}, .40, 0},
+		{"it is in the same rack", racks, overRacks, []any{in(cluster.Zone, "za"), in("example.com/rack", "r1"), large}, []any{in(cluster.Zone, "za"), in("example.com/rack", "r1"), large}, .40, 1},
+		{"it may be in another rack", racks, overRacks, []any{in(cluster.Zone, "za"), in("example.com/rack", "r1"), large}, []any{in(cluster.Zone, "za"), in("example.com/rack", "r1", "r2"), large}, .40, 0},
+	} {
+		objects := c.pools + pod("p", "1", inA, c.spread, beside) + pod("q", "1", inA, c.spread, beside) + strings.Replace(pod("r", "1"), "app: x", "app: z", 1)
+		r := judged(t, objects, plan(claims{
+			with(claim("first", "a.large", "za", .40, "p"), "requirements", c.first),
+			with(claim("other", "a.large", "za", c.price, "r"), "requirements", c.other)}, nil, "unschedulable", up), Options{All: true})
+		if len(r.Missed) != c.missed || !r.Valid() {
+			t.Errorf("%s: missed %+v: %v", c.label, r.Missed, r.Faults())
+		}
+	}
+}
+
 // The order of the pods matters to the scheduler, not to the verdict.
 func TestOrderIsFound(t *testing.T) {
 	o := Options{All: true}

@@ -73,7 +73,9 @@ func Judge(c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, o Options) (*Rep
 	}
 	r.overfull(env, w)
 	lap("validity")
-	r.Missed = missed(env, w, c, cat, p)
+	if r.Missed, err = certain(missed(env, w, c, cat, p), c, cat, p, o); err != nil {
+		return nil, err
+	}
 	lap("missed")
 	r.Cost = cost(w, c, cat, p)
 	if b := r.Cost.PlanLowerBound; b != nil && r.Cost.PlanAfter != nil && *b > *r.Cost.PlanAfter*(1+1e-9) {

@@ -3,6 +3,7 @@ package judge
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 
@@ -55,6 +56,33 @@ func missed(env *real, w *world, c *cluster.Cluster, cat *cluster.Catalogue, p *
 		}
 	}
 	return out
+}
+
+// draws are the worlds in which a missed pod must have a place.
+const draws = 8
+
+// certain drops those who have a place only as the dice fell. A planned node may become any of its types, in any zone
+// and with any label that its claim leaves open, and by that it can let a pod in elsewhere (it is no domain of the pod's
+// spread, say) or keep it out: no plan can promise such a place.
+func certain(list []Missed, c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, o Options) ([]Missed, error) {
+	for seed := range uint64(draws) {
+		if len(list) == 0 {
+			break
+		}
+		r := &Report{}
+		w := build(c, cat, p, Options{All: o.All, Random: true, Seed: seed}, r)
+		env, err := validity(w, r.account(w, p), r)
+		if err != nil {
+			return nil, err
+		}
+		still := map[string]bool{}
+		for _, m := range missed(env, w, c, cat, p) {
+			still[m.Pod] = true
+		}
+		env.stop()
+		list = slices.DeleteFunc(list, func(m Missed) bool { return !still[m.Pod] })
+	}
+	return list, nil
 }
 
 func shapeOf(p *v1.Pod) string {

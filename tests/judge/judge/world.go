@@ -236,7 +236,8 @@ func (w *world) addPlanned(c *cluster.Cluster, cat *cluster.Catalogue, p *Plan, 
 		pick := choose(got, o.Random, rng)
 		w.planned[pc.Name] = pick
 		w.promised[pc.Name] = promise{pc, pool, got}
-		w.nodes = append(w.nodes, claimNode(pc.Name, pc.NodePool, pc.Requirements, pc.Labels, pc.Taints, pick))
+		labels := settled(pc, o.Random, rng)
+		w.nodes = append(w.nodes, claimNode(pc.Name, pc.NodePool, pc.Requirements, labels, pc.Taints, pick))
 	}
 }
 
@@ -350,6 +351,25 @@ func choose(got []buyable, random bool, rng *rand.Rand) chosen {
 		}
 	}
 	return chosen{best.Type, cluster.Cheapest(best.Offerings)}
+}
+
+// settled are the claim's labels and, for a requirement that leaves a label several values, one of them: the launched
+// claim gets it as a label, and its node with it.
+func settled(pc *PlannedClaim, random bool, rng *rand.Rand) map[string]string {
+	l := map[string]string{}
+	for _, q := range pc.Requirements {
+		if q.Operator != "In" || len(q.Values) < 2 {
+			continue
+		}
+		l[cluster.NormalKey(q.Key)] = q.Values[0]
+		if random {
+			l[cluster.NormalKey(q.Key)] = q.Values[rng.IntN(len(q.Values))]
+		}
+	}
+	for k, v := range pc.Labels {
+		l[k] = v
+	}
+	return l
 }
 
 // claimNode is the Node that registers for a claim.
