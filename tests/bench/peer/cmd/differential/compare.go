@@ -38,13 +38,13 @@ func (c *cluster) read() (err error) {
 	return err
 }
 
-// compare lets both plan the objects and writes down where they differ.
-func (c *cluster) compare(o *outcome, objects []client.Object) error {
+// compare lets both plan the objects, Karpenter up to `most` times, and writes down where they differ.
+func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
 	ours, err := c.stowage(o, objects)
 	if err != nil {
 		return err
 	}
-	r, err := c.runs(o, objects, ours)
+	r, err := c.runs(o, objects, ours, most)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *cluster) compare(o *outcome, objects []client.Object) error {
 		if ours, err = c.stowage(o, objects); err != nil {
 			return err
 		}
-		if r, err = c.runs(o, objects, ours); err != nil {
+		if r, err = c.runs(o, objects, ours, most); err != nil {
 			return err
 		}
 	}
@@ -69,9 +69,9 @@ func (c *cluster) compare(o *outcome, objects []client.Object) error {
 }
 
 // runs lets Karpenter plan as often as it takes to call a difference one.
-func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan) (*spread, error) {
+func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan, most int) (*spread, error) {
 	r := &spread{ours: ours}
-	for run := range firstRuns + moreRuns {
+	for run := range most {
 		if run >= firstRuns && len(r.differences()) == 0 {
 			break
 		}

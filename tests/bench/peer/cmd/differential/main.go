@@ -3,7 +3,8 @@
 // For each seed Karpenter plans five times with its input shuffled (its plan depends on the order of maps and on
 // an unstable sort). Ours must lie within the range of those plans, or be better: no more new nodes, no higher
 // price of them, no pod left out that no run of Karpenter leaves out, and the reason one that Karpenter gives.
-// A difference that remains after twenty more runs is printed, with what a person needs to follow it.
+// A difference that remains after twenty more runs is printed, with what a person needs to follow it; one of price alone
+// after three hundred, which show how far luck moves the price.
 //
 // Where the two differ on purpose there is a rule in listed.go and a paragraph in docs/differences.md.
 //
@@ -30,7 +31,8 @@ import (
 
 const (
 	firstRuns = 5
-	moreRuns  = 20 // before a difference is believed
+	moreRuns  = 20  // before a difference is believed
+	manyRuns  = 300 // before one of price alone is
 )
 
 // clock is that of every generated cluster.
@@ -130,18 +132,37 @@ func (d *differential) one(o *outcome) {
 	if o.err = c.read(); o.err != nil {
 		return
 	}
-	if o.err = c.compare(o, c.input.Objects); o.err != nil || len(o.differences) == 0 {
-		return
+	if o.err = c.compare(o, c.input.Objects, firstRuns+moreRuns); o.err == nil {
+		o.err = c.explainByList(o)
 	}
-	// Is it what is listed? Then, without the pods that a rule names, there is none.
-	rest, names := withoutListed(c.input.Objects, !slices.ContainsFunc(o.differences, aboutPod))
-	if len(names) == 0 {
-		return
+	if o.err == nil && len(o.differences) > 0 && !slices.ContainsFunc(o.differences, aboutPod) {
+		o.err = c.compare(o, c.input.Objects, manyRuns)
 	}
-	again := &outcome{}
-	if o.err = c.compare(again, rest); o.err == nil && len(again.differences) == 0 {
+}
+
+// explainByList takes the differences back if they are what is listed: without the pods that a rule names there are none.
+// Rules about the price come second, for what remains once no pod fares worse.
+func (c *cluster) explainByList(o *outcome) error {
+	left := o.differences
+	var names []string
+	for _, onlyPrice := range []bool{false, true} {
+		if len(left) == 0 || onlyPrice && slices.ContainsFunc(left, aboutPod) {
+			break
+		}
+		rest, rules := withoutListed(c.input.Objects, onlyPrice)
+		if len(rules) == len(names) {
+			continue
+		}
+		again := &outcome{}
+		if err := c.compare(again, rest, firstRuns+moreRuns); err != nil {
+			return err
+		}
+		left, names = again.differences, rules
+	}
+	if len(left) == 0 {
 		o.listed, o.differences = names, nil
 	}
+	return nil
 }
 
 func (d *differential) print(o *outcome) int {

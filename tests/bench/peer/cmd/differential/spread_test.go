@@ -27,6 +27,18 @@ func plan(nodes []float64, pods []string, out ...string) *karpenter.Plan {
 	return p
 }
 
+// many runs, of which each second one costs `most`, the others 1.
+func many(most float64) (runs []*karpenter.Plan) {
+	for i := range manyRuns {
+		cost := []float64{1}
+		if i%2 == 1 {
+			cost[0] = most
+		}
+		runs = append(runs, plan(cost, []string{"p q"}))
+	}
+	return runs
+}
+
 // What is worse than all runs is found, what is within their range or better is not.
 func TestDifferences(t *testing.T) {
 	one := plan([]float64{1}, []string{"p q"})
@@ -42,6 +54,10 @@ func TestDifferences(t *testing.T) {
 		{"better than all", one, []*karpenter.Plan{two, two}, ""},
 		{"more nodes", two, []*karpenter.Plan{plan([]float64{2}, []string{"p q"})}, "new nodes: ours 2"},
 		{"dearer", plan([]float64{1.01}, []string{"p q"}), []*karpenter.Plan{one, two, one}[:1], "price: ours 1.0100"},
+		{"dearer than many that agree", plan([]float64{1.01}, []string{"p q"}), many(1), "price: ours 1.0100"},
+		{"dearer by luck", plan([]float64{1.12}, []string{"p q"}), many(1.1), ""},
+		{"dearer than luck can be", plan([]float64{1.13}, []string{"p q"}), many(1.1), "price: ours 1.1300"},
+		{"too few runs to speak of luck", plan([]float64{1.12}, []string{"p q"}), many(1.1)[1:], "price: ours 1.1200"},
 		{"a pod left out", plan([]float64{1}, []string{"p"}, "q Unschedulable"), []*karpenter.Plan{one}, "pod q: ours: left out"},
 		{"left out by one run too", plan([]float64{1}, []string{"p"}, "q Unschedulable"),
 			[]*karpenter.Plan{one, plan([]float64{1}, []string{"p"}, "q Unschedulable")}, ""},
