@@ -129,7 +129,7 @@ struct held *held_new(struct arena *a, const struct world *w, const struct snaps
     h->buckets = ARENA_ARRAY(a, uint32_t, (size_t)h->mask + 1);
     for (uint32_t i = 0; i < count; i++) {
         const struct place *x = &p->items[i];
-        const struct pod *pod = waits(w, s, x);
+        const struct pod *pod = x->lapsed ? NULL : waits(w, s, x);
         if (pod == NULL || nominated_row(w, pod) >= 0)
             continue;
         int32_t row = x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);

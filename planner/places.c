@@ -69,8 +69,28 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
         qsort(items, p->count, sizeof(*items), place_order);
     for (uint32_t i = 0; previous != NULL && i < p->count; i++) {
         const struct place *old = places_find(previous, items[i].uid);
-        if (old != NULL && span_eq(old->target, items[i].target))
-            items[i].since = old->since;
+        if (old == NULL || !span_eq(old->target, items[i].target))
+            continue;
+        items[i].since = old->since;
+        items[i].lapsed = old->lapsed;
+    }
+    return p;
+}
+
+struct places *places_lapse(const struct places *from, const bool *lapsed, wall_ms now)
+{
+    struct place *items;
+    struct places *p = places_new(from->count, &items);
+    p->snapshot = from->snapshot;
+    p->made = now;
+    p->count = from->count;
+    for (uint32_t i = 0; i < p->count; i++) {
+        items[i] = from->items[i];
+        items[i].uid = arena_dup(&p->arena, items[i].uid);
+        items[i].ns = arena_dup(&p->arena, items[i].ns);
+        items[i].pod = arena_dup(&p->arena, items[i].pod);
+        items[i].target = arena_dup(&p->arena, items[i].target);
+        items[i].lapsed |= lapsed[i];
     }
     return p;
 }

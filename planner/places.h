@@ -14,6 +14,8 @@ struct place {
     struct span target;         /* Node name, or NodeClaim name while the Node is not there */
     bool on_claim;              /* target names a NodeClaim */
     wall_ms since;              /* planned at */
+    bool lapsed;                /* nobody has taken the pod up there in time: it stays planned there, but
+                                   the room is not kept from others any more */
 };
 
 struct places {
@@ -34,6 +36,8 @@ struct sent_pod {
 };
 
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
+/* A copy, of which also those have lapsed whose flag is set. */
+struct places *places_lapse(const struct places *p, const bool *lapsed, wall_ms now);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
  * and one that was refused has none. Pods and Nodes that the world does not have are passed over. Borrows
  * texts from `p`. */

@@ -9,6 +9,7 @@
 enum {
     LATE_MS = 30 * MS_SECOND,   /* the scheduler tries again after 10 s at the latest */
     SILENT_MS = 60 * MS_SECOND, /* as long without a question while pods wait */
+    LAPSE_MS = 10 * MS_MINUTE,  /* a scheduler tries each pod of its own again after 5 at the latest */
 };
 
 static void diverged(struct pass *p, const char *cause)
@@ -76,15 +77,10 @@ static void look_at_refused(struct pass *p)
     }
 }
 
-static void look_at_place(struct pass *p, const struct place *place)
+static void look_whether_late(struct pass *p, const struct place *place, const struct pod *pod,
+                              struct waiting_memo *m)
 {
     struct reconciler *r = p->r;
-    const struct pod *pod = is_ready(p, place_row(p, place)) ? place_pod(p, place) : NULL;
-    if (pod == NULL)
-        return;
-    struct waiting_memo *m = (struct waiting_memo *)memos_at(&r->waiting, pod->meta.uid);
-    if (m->ready_since == 0)
-        m->ready_since = p->mono;
     if (m->late)
         return;
     if (p->mono - m->ready_since < LATE_MS) {
@@ -103,6 +99,51 @@ static void look_at_place(struct pass *p, const struct place *place)
          "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s",
          SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name), SPAN_ARG(place->target),
          (int)(LATE_MS / MS_SECOND));
+}
+
+/* True when its time is up in this pass. */
+static bool look_at_place(struct pass *p, const struct place *place)
+{
+    int32_t row = place_row(p, place);
+    const struct pod *pod = is_ready(p, row) ? place_pod(p, place) : NULL;
+    if (pod == NULL)
+        return false;
+    struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, pod->meta.uid);
+    uint64_t node = span_hash(world_node_at(p->world, (uint32_t)row)->node->meta.name);
+    if (m->ready_since == 0 || m->ready_node != node)
+        m->ready_since = p->mono;
+    m->ready_node = node;
+    look_whether_late(p, place, pod, m);
+    if (place->lapsed)
+        return false;
+    if (p->mono - m->ready_since >= LAPSE_MS)
+        return true;
+    pass_wake(p, m->ready_since + LAPSE_MS);
+    return false;
+}
+
+static void publish_lapsed(struct pass *p, const bool *lapsed)
+{
+    struct reconciler *r = p->r;
+    const struct place *first = NULL;
+    uint32_t count_of = 0;
+    for (uint32_t i = r->places->count; i-- > 0;) {
+        count_of += lapsed[i];
+        first = lapsed[i] ? &r->places->items[i] : first;
+    }
+    if (first == NULL)
+        return;
+    tell(r,
+         (struct decision){.kind = DECISION_NO_PLACE,
+                           .subject = "lapsed",
+                           .warning = true,
+                           .per_hour = NAN,
+                           .about = {KIND_POD, first->ns, first->pod, first->uid}},
+         "%u planned pod%s not bound, %d min after the node was ready: others may have the room now; "
+         "%.*s/%.*s on %.*s",
+         count_of, count_of == 1 ? " is" : "s are", (int)(LAPSE_MS / MS_MINUTE), SPAN_ARG(first->ns),
+         SPAN_ARG(first->pod), SPAN_ARG(first->target));
+    reconciler_publish(r, places_lapse(r->places, lapsed, p->wall));
 }
 
 /* Pods wait, and nobody asks: of any of them that is said. */
@@ -142,13 +183,16 @@ void divergence_run(struct pass *p)
     const struct places *places = p->r->places;
     look_at_refused(p);
     const struct pod *waits = NULL;
+    bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
     for (uint32_t i = 0; places != NULL && i < places->count; i++) {
-        look_at_place(p, &places->items[i]);
+        lapsed[i] = look_at_place(p, &places->items[i]);
         /* Without a node that is ready nobody need be asked. */
         if (waits == NULL && is_ready(p, place_row(p, &places->items[i])))
             waits = place_pod(p, &places->items[i]);
     }
     listen_for_scheduler(p, waits);
+    if (places != NULL)
+        publish_lapsed(p, lapsed);
 }
 
 struct places *divergence_places(struct pass *p, struct plan_options *o)

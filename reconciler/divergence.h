@@ -7,6 +7,10 @@
  *   elsewhere  bound elsewhere, for another reason
  *   late     its planned node has been ready for 30 s, and it is not bound
  *
+ * Ten minutes after the node was ready the place lapses (planner/places.h): whoever has not taken the pod up
+ * by then will hardly do it, as when its schedulerName is nobody's, and its room is kept from others no
+ * longer.
+ *
  * And when pods wait and nobody has asked us for 60 s, the scheduler does not know of us, or is dead. */
 #ifndef RECONCILER_DIVERGENCE_H
 #define RECONCILER_DIVERGENCE_H

@@ -90,6 +90,7 @@ struct waiting_memo { /* of a pod that is not bound */
     bool bound;        /* it was, since */
     uint64_t refused_at; /* node (span_hash of its name) at which the scheduler refused it last */
     mono_ms ready_since; /* its planned node; 0: is not */
+    uint64_t ready_node; /* that one (span_hash of its name) */
     bool late;           /* told */
     bool devices;
     bool has_gauge, has_placed_gauge; /* series of its own are shown */

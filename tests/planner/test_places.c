@@ -45,6 +45,33 @@ static void plan_to_places(void **state)
     cluster_release(&c);
 }
 
+/* Until it is planned elsewhere. */
+static void a_place_stays_lapsed(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("b", "1", ""));
+    struct places *p = places_of_plan(cluster_plan(&c), NULL, 1000);
+    const bool both[] = {true, true};
+    struct places *lapsed = places_lapse(p, both, 2000);
+    places_destroy(&p->shared); /* nothing is borrowed from it */
+    assert_int_equal(lapsed->count, 2);
+    assert_int_equal(lapsed->made, 2000);
+    assert_true(span_eq(places_find(lapsed, SPAN("u-b"))->target, SPAN("default-1")));
+    assert_int_equal(places_find(lapsed, SPAN("u-a"))->since, 1000);
+    assert_true(places_find(lapsed, SPAN("u-a"))->lapsed);
+
+    ((struct place *)(uintptr_t)places_find(lapsed, SPAN("u-b")))->target = SPAN("n0");
+    struct places *later = places_of_plan(c.plan, lapsed, 5000);
+    assert_true(places_find(later, SPAN("u-a"))->lapsed);
+    assert_false(places_find(later, SPAN("u-b"))->lapsed);
+    places_destroy(&later->shared);
+    places_destroy(&lapsed->shared);
+    cluster_release(&c);
+}
+
 /* What the scheduler did meanwhile comes before what was planned: b is on its way to n1, and c was turned
  * down there. */
 static void a_plan_begins_with_what_was_sent(void **state)
@@ -239,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_to_places),
+        cmocka_unit_test(a_place_stays_lapsed),
         cmocka_unit_test(a_plan_begins_with_what_was_sent), cmocka_unit_test(bound_holds_nothing),
         cmocka_unit_test(fits),           cmocka_unit_test(rebuilt),
         cmocka_unit_test(odd_annotations), cmocka_unit_test(kept),

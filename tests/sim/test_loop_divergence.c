@@ -58,6 +58,36 @@ static void nobody_asks(void **state)
     loop_end(&l);
 }
 
+static bool has_lapsed(struct loop *l)
+{
+    struct places *p = (struct places *)share_take(&l->places);
+    assert_non_null(p);
+    assert_int_equal(p->count, 1);
+    bool lapsed = p->items[0].lapsed;
+    shared_unref(&p->shared);
+    return lapsed;
+}
+
+/* Ten minutes after its node is ready the place is held no longer. The plan stays as it was: nothing more is
+ * bought for the pod, and nothing removed. */
+static void nobody_comes(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    begin(&l);
+    run_for(l.sim, 10 * MS_MINUTE);
+    assert_false(has_lapsed(&l));
+    run_for(l.sim, 30 * MS_SECOND);
+    assert_true(has_lapsed(&l));
+    assert_non_null(strstr(l.last[DECISION_NO_PLACE], "1 planned pod is not bound, 10 min after"));
+    uint32_t told = l.decided[DECISION_NO_PLACE];
+    run_for(l.sim, 15 * MS_MINUTE);
+    assert_true(has_lapsed(&l));
+    assert_int_equal(l.decided[DECISION_NO_PLACE], told);
+    assert_int_equal(count_objects(l.sim, KIND_NODE), 1);
+    loop_end(&l);
+}
+
 /* The scheduler knows something that we do not: the pod gets another node, at once. */
 static void refused_is_planned_anew(void **state)
 {
@@ -115,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_asks),
+        cmocka_unit_test(nobody_comes),
         cmocka_unit_test(refused_is_planned_anew),
         cmocka_unit_test(an_unneeded_claim_is_withdrawn),
     };

@@ -150,6 +150,38 @@ static void pods_become_nodes_and_leave(void **state)
     end(&t);
 }
 
+/* ---- a pod that no scheduler takes up ---- */
+
+static const char orphan[] =
+    "apiVersion: v1\nkind: Pod\nmetadata: {namespace: default, name: orphan}\n"
+    "spec: {schedulerName: nobody, containers: [{name: c, image: i, resources: {requests: {cpu: 2500m}}}]}\n"
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n";
+
+/* It gets a node, whose room is kept for it, and not for ever. */
+static void what_nobody_takes_up_is_held_for_a_while(void **state)
+{
+    (void)state;
+    struct world_of_test t = {.sim = new_sim(objects)};
+    char node[64];
+    start_stowage(&t, NULL);
+    load(t.sim, orphan);
+    run_for(t.sim, MS_MINUTE);
+    json_t *nodes = objects_of(t.sim, KIND_NODE);
+    assert_int_equal(json_array_size(nodes), 1);
+    snprintf(node, sizeof(node), "%.*s",
+             SPAN_ARG(tree_string(json_array_get(nodes, 0), "metadata.name")));
+    json_decref(nodes);
+    load(t.sim, deployment_yaml("early", 1, "2500m", ""));
+    run_for(t.sim, MS_MINUTE);
+    assert_int_equal(count_pods(t.sim, "early", node), 0);
+    assert_int_equal(count_pods(t.sim, "early", ""), 0); /* on a node of its own */
+    run_for(t.sim, 10 * MS_MINUTE);
+    load(t.sim, deployment_yaml("later", 1, "2500m", ""));
+    run_for(t.sim, 2 * MS_SECOND);
+    assert_int_equal(count_pods(t.sim, "later", node), 1);
+    end(&t);
+}
+
 /* ---- death at every write ---- */
 
 struct death {
@@ -246,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sample_is_served),
         cmocka_unit_test(pods_become_nodes_and_leave),
+        cmocka_unit_test(what_nobody_takes_up_is_held_for_a_while),
         cmocka_unit_test(deaths_on_the_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
