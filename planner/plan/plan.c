@@ -259,18 +259,19 @@ static void lift_moving(struct solving *s, struct trial *t)
     }
 }
 
-/* Another trial as the first was before the search: equal pods are seated equally. */
-static void start_again(void *user, struct arena *a, struct trial *t)
+/* Another trial as the first was before the search: equal pods are seated equally, but for the unseated. */
+static void start_again(void *user, struct arena *a, const uint64_t *unseated, struct trial *t)
 {
     struct solving *s = user;
     start_trial(s, a, t);
     lift_moving(s, t);
     if (s->o->places == NULL)
         return;
-    uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count);
-    memcpy(queue, s->admitted, s->admitted_count * sizeof(*queue));
-    greedy_seat(t, s->o->places, queue, s->admitted_count,
-                ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+    uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count), count = 0;
+    for (uint32_t i = 0; i < s->admitted_count; i++)
+        if (unseated == NULL || !bits_has(unseated, s->admitted[i]))
+            queue[count++] = s->admitted[i];
+    greedy_seat(t, s->o->places, queue, count, ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
 }
 
 static void seat(struct solving *s)
@@ -278,7 +279,6 @@ static void seat(struct solving *s)
     uint32_t *admitted = ARENA_ARRAY(&s->p->arena, uint32_t, s->queued);
     memcpy(admitted, s->queue, s->queued * sizeof(*admitted));
     s->admitted = admitted;
-    s->admitted_count = s->queued;
     s->queued = greedy_seat(&s->trial, s->o->places, s->queue, s->queued, s->outcome);
 }
 
@@ -287,10 +287,13 @@ static void search(struct solving *s)
     struct plan *p = s->p;
     greedy_order(&s->trial, &p->arena, s->queue, s->queued);
     lift_moving(s, &s->trial);
+    s->admitted = s->queue;
+    s->admitted_count = s->queued;
     if (s->o->places != NULL && s->queued != 0)
         seat(s);
     struct cheapest c = {.plan = p, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
-                         .count = s->queued, .start = start_again, .user = s};
+                         .count = s->queued, .admitted = s->admitted,
+                         .admitted_count = s->admitted_count, .start = start_again, .user = s};
     if (s->o->search == SEARCH_CHEAPEST) {
         p->complete = cheapest_run(&c, &s->trial, s->outcome);
         p->steps = c.steps;

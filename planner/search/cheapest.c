@@ -4,8 +4,10 @@
 #include <stdlib.h>
 
 #include "planner/packing/packer.h"
+#include "planner/search/whole.h"
 
 enum { RUNS = 24 }; /* of the packer */
+enum { WHOLES = 16 }; /* groups that are tried whole */
 static const uint64_t DEFAULT_EFFORT = 400000;
 static const double SAME = 1e-9; /* prices that differ by less are equal, relative */
 
@@ -124,6 +126,10 @@ struct search {
     struct worth worth;
     const uint8_t *seated; /* outcomes before the first pod of the queue */
     uint8_t *now;          /* outcomes of the plan being made */
+    struct whole wholes[WHOLES]; /* seated first */
+    uint32_t whole_count;
+    uint64_t *unseated; /* those of them who had places from before; NULL: no wholes */
+    bool torn;          /* in the trial that was started last some whole found no node */
     struct arena *arena, *spare; /* of the best, if it is not greedy's; for the next */
     struct specs specs;    /* what claims may become is the same in every trial: worked out once */
     uint64_t steps;        /* beyond greedy's */
@@ -133,10 +139,17 @@ struct search {
 static struct trial start(struct search *s)
 {
     struct trial t;
+    struct whole_rules rules = {s->c->options->ignore_preferences, s->c->closed};
     arena_clear(s->spare);
-    s->c->start(s->c->user, s->spare, &t);
+    s->c->start(s->c->user, s->spare, s->unseated, &t);
     t.specs = s->specs;
     memcpy(s->now, s->seated, trial_pod_count(&t));
+    s->torn = false;
+    for (uint32_t i = 0; i < s->whole_count; i++) {
+        s->torn |= !whole_seat(&t, &s->wholes[i], &rules);
+        for (uint32_t p = 0; p < s->wholes[i].count; p++)
+            s->now[s->wholes[i].pods[p]] = OUTCOME_PLACED;
+    }
     return t;
 }
 
@@ -150,20 +163,21 @@ static bool costs_less(struct worth a, struct worth b)
     return a.claims < b.claims;
 }
 
-static void keep_better(struct search *s, struct trial *t)
+static bool keep_better(struct search *s, struct trial *t)
 {
     struct cheapest *c = s->c;
     struct worth w = judge(c, t, s->now);
     s->specs = t->specs;
     int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
     if (more < 0 || (more == 0 && !(same_placed(c, s->now, s->outcome) && costs_less(w, s->worth))))
-        return;
+        return false;
     *s->best = *t;
     memcpy(s->outcome, s->now, trial_pod_count(t));
     s->worth = w;
     struct arena *swap = s->arena;
     s->arena = s->spare;
     s->spare = swap;
+    return true;
 }
 
 static bool all_placed(const struct cheapest *c, const uint8_t *outcome)
@@ -174,17 +188,76 @@ static bool all_placed(const struct cheapest *c, const uint8_t *outcome)
     return true;
 }
 
-static bool try_priority(struct search *s)
+/* Greedy places who has no place yet, the highest priority first. */
+static bool place_rest(struct search *s, struct trial *t)
 {
     struct cheapest *c = s->c;
+    uint32_t *left = ARENA_ARRAY(s->spare, uint32_t, c->count), count = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (s->now[s->ranking[i]] != OUTCOME_PLACED)
+            left[count++] = s->ranking[i];
+    return greedy_run(t, c->options, c->closed, left, count, s->now);
+}
+
+/* *better_out: whether it is the best plan now. False when cut short. */
+static bool try_priority(struct search *s, bool *better_out)
+{
     struct trial t = start(s);
-    bool whole = greedy_run(&t, c->options, c->closed, s->ranking, c->count, s->now);
+    bool whole = place_rest(s, &t);
     s->steps += t.asked;
     s->specs = t.specs;
-    if (whole)
-        keep_better(s, &t);
+    *better_out = whole && keep_better(s, &t);
     return whole;
 }
+
+/* --- groups that are torn --- */
+
+static void mark_unseated(struct search *s, const struct whole *x, bool unseated)
+{
+    for (uint32_t i = 0; i < x->count; i++) {
+        if (unseated && s->seated[x->pods[i]] == OUTCOME_PLACED)
+            bits_add(s->unseated, x->pods[i]);
+        else
+            bits_drop(s->unseated, x->pods[i]);
+    }
+}
+
+/* Whether beside the wholes there are all of this one find a node too; then it is one of them. */
+static void add_whole(struct search *s, const struct whole *x)
+{
+    s->wholes[s->whole_count++] = *x;
+    mark_unseated(s, x, true);
+    struct trial t = start(s);
+    s->steps += t.asked;
+    s->specs = t.specs;
+    if (s->torn) {
+        s->whole_count--;
+        mark_unseated(s, x, false);
+    }
+}
+
+static bool try_wholes(struct search *s)
+{
+    struct cheapest *c = s->c;
+    struct arena *a = &c->plan->arena;
+    struct whole found[WHOLES];
+    struct whole_question q = {c->admitted, c->admitted_count, s->outcome};
+    uint32_t count = whole_torn(s->best, a, &q, found, WHOLES);
+    bool better = false, whole = true;
+    if (count != 0)
+        s->unseated = ARENA_ARRAY(a, uint64_t, bits_words(trial_pod_count(s->best)));
+    for (uint32_t i = 0; i < count; i++)
+        add_whole(s, &found[i]);
+    if (s->whole_count != 0)
+        whole = try_priority(s, &better);
+    if (!better) {
+        s->whole_count = 0;
+        s->unseated = NULL;
+    }
+    return whole;
+}
+
+/* --- packing --- */
 
 enum run { RUN_WHOLE, RUN_LONG, RUN_CUT };
 
@@ -202,13 +275,8 @@ static enum run try_packing(struct search *s, struct packer *k, uint64_t limit)
     uint64_t before = packer_steps(k), left_over = s->effort - s->steps;
     bool ended = packer_run(k, &t, limit < left_over ? limit : left_over, s->now);
     bool whole = ended || (limit <= left_over && !stopped(c->options));
-    if (whole) {
-        uint32_t *left = ARENA_ARRAY(s->spare, uint32_t, c->count), count = 0;
-        for (uint32_t i = 0; i < c->count; i++)
-            if (s->now[s->ranking[i]] != OUTCOME_PLACED)
-                left[count++] = s->ranking[i];
-        whole = greedy_run(&t, c->options, c->closed, left, count, s->now);
-    }
+    if (whole)
+        whole = place_rest(s, &t);
     s->steps += t.asked + packer_steps(k) - before;
     s->specs = t.specs;
     if (whole)
@@ -221,9 +289,10 @@ static bool improve(struct search *s, const struct trial *greedy)
     struct cheapest *c = s->c;
     if (s->effort <= s->steps)
         return false;
-    if (!all_placed(c, s->outcome) && !try_priority(s))
+    bool better;
+    if (!all_placed(c, s->outcome) && (!try_priority(s, &better) || !try_wholes(s)))
         return false;
-    if (greedy->claim_count == 0)
+    if (greedy->claim_count == 0 && s->best->claim_count == 0)
         return true;
     struct packer k = {.options = c->options, .queue = c->queue, .count = c->count,
                        .greedy = greedy};

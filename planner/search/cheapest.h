@@ -7,6 +7,8 @@
  *
  * Others that are tried:
  * - greedy's order with the highest priority first, when greedy has left pods out;
+ * - groups of which it has left some out, seated whole first (search/whole.h): if that places more, it
+ *   holds for all plans that follow;
  * - pods that greedy put on nodes stay there, and for the rest machines are bought one at a time, over
  *   and over with what was learned (packing/packer.h).
  *
@@ -24,8 +26,11 @@ struct cheapest {
     const uint64_t *closed; /* see greedy_run */
     const uint32_t *queue;  /* numbers of the trial's pods, in greedy's order */
     uint32_t count;
-    /* A new trial, in an arena of its own, as greedy's was before its first pod of the queue. */
-    void (*start)(void *user, struct arena *a, struct trial *out);
+    const uint32_t *admitted; /* the queue, and those who have places from before; in the same order */
+    uint32_t admitted_count;
+    /* A new trial, in an arena of its own, as greedy's was before its first pod of the queue; without those
+     * of the set `unseated`, by number, who had a place from before (NULL: all have theirs). */
+    void (*start)(void *user, struct arena *a, const uint64_t *unseated, struct trial *out);
     void *user;
     uint64_t steps; /* of all plans that were tried */
 };

@@ -10,6 +10,8 @@
 
 #include <cmocka.h>
 
+#include "planner/places.h"
+
 enum { SEEDS = 150 };
 
 /* Pods without a place, highest priority first. */
@@ -262,6 +264,96 @@ static void a_run_that_ends_early(void **state)
     }
 }
 
+/* --- groups that must be on one node --- */
+
+static void add_node(struct cluster *c, const char *name, const char *cpu)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s}\nspec: {}\n"
+             "status: {allocatable: {cpu: %s, memory: 64Gi, pods: 110}}\n", name, cpu);
+    cluster_add(c, text);
+}
+
+/* Pods of an app that must be where others of it are; `on` (NULL: none) has the first one bound. */
+static void add_group(struct cluster *c, const char *app, unsigned count, const char *cpu, const char *on)
+{
+    for (unsigned i = 0; i < count; i++) {
+        char text[768];
+        snprintf(text, sizeof(text),
+                 "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s-%u, uid: u-%s-%u, labels: {app: %s}}\n"
+                 "spec: {%s%s%s affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
+                 "[{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: %s}}}]}}, "
+                 "containers: [{name: c, resources: {requests: {cpu: %s, memory: 1Gi}}}]}\nstatus: "
+                 "{conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n",
+                 app, i, app, i, app, i == 0 && on != NULL ? "nodeName: " : "",
+                 i == 0 && on != NULL ? on : "", i == 0 && on != NULL ? "," : "", app, cpu);
+        cluster_add(c, text);
+    }
+}
+
+/* First fit would put the first where it alone fits, and leave the others out for good. */
+static void a_node_for_the_whole_group(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *large; /* CPUs of a second node; NULL: none */
+        unsigned count;
+        const char *bound, *kept; /* node on which the first is, or on which it has a place */
+        const char *summary;
+    } rows[] = {
+        {"a new one", NULL, 3, NULL, NULL, "default-1 lean/2: g-0 g-1 g-2\n"},
+        {"one that stands", "3500m", 3, NULL, NULL, "node n2: g-0 g-1 g-2\n"},
+        {"not one that is too small too", "2500m", 3, NULL, NULL, "default-1 lean/2: g-0 g-1 g-2\n"},
+        {"a place from before does not tear it", NULL, 3, NULL, "n1", "default-1 lean/2: g-0 g-1 g-2\n"},
+        {"one that is bound has decided", NULL, 3, "n1", NULL, "g-1 Unschedulable\ng-2 Unschedulable\n"},
+        {"none is large enough", NULL, 5, NULL, NULL,
+         "node n1: g-0\ng-1 Unschedulable\ng-2 Unschedulable\ng-3 Unschedulable\ng-4 Unschedulable\n"},
+        {"all fit anyway", NULL, 1, NULL, NULL, "node n1: g-0\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, TYPES);
+        cluster_add(&c, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: "
+                        "{limits: {cpu: 12}, template: {spec: {requirements: []}}}\n");
+        add_node(&c, "n1", "1500m");
+        if (rows[i].large != NULL)
+            add_node(&c, "n2", rows[i].large);
+        add_group(&c, "g", rows[i].count, "1", rows[i].bound);
+        struct place place = {.uid = SPAN("u-g-0"), .target = SPAN("n1")};
+        struct places places = {.items = &place, .count = 1};
+        c.plan_options.places = rows[i].kept != NULL ? &places : NULL;
+        c.plan_options.search = SEARCH_CHEAPEST;
+        cluster_plan(&c);
+        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
+}
+
+/* Two groups, and what is packed around them is still packed well. */
+static void groups_beside_a_crowd(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, TYPES);
+    cluster_add(&c, POOL);
+    add_node(&c, "n1", "1500m");
+    add_node(&c, "n2", "1500m");
+    add_group(&c, "g", 3, "1300m", NULL);
+    add_group(&c, "h", 2, "1200m", NULL);
+    add_pods(&c, "thin", 8, "1", "2Gi", 0);
+    add_pods(&c, "thick", 8, "1", "8Gi", 0);
+    c.plan_options.search = SEARCH_GREEDY;
+    assert_int_equal(cluster_plan(&c)->unschedulable_count, 3);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->unschedulable_count, 0);
+    assert_true(p->cost_after < 8);
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_worse), cmocka_unit_test(no_giants),
@@ -269,6 +361,8 @@ int main(void)
                                        cmocka_unit_test(weight_before_price),
                                        cmocka_unit_test(limits_by_what_is_bought),
                                        cmocka_unit_test(fewer_nodes_at_the_same_price),
-                                       cmocka_unit_test(a_run_that_ends_early)};
+                                       cmocka_unit_test(a_run_that_ends_early),
+                                       cmocka_unit_test(a_node_for_the_whole_group),
+                                       cmocka_unit_test(groups_beside_a_crowd)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
