@@ -38,7 +38,7 @@ struct certs {
     struct span body;    /* to be written */
 
     enum stage stage;
-    bool busy, may_announce, stopped, registered;
+    bool busy, may_announce, registered;
     mono_ms now, due;
     wall_ms wall;
     span_ms pause;
@@ -150,7 +150,7 @@ static void try_again(struct certs *c, const struct err *why)
     if (c->pause == 0)
         c->pause = RETRY_FIRST_MS;
     wait_longer(c);
-    if (c->stopped || strcmp(err.msg, c->last.msg) == 0)
+    if (strcmp(err.msg, c->last.msg) == 0)
         return;
     c->last = err;
     if (c->config.listener.trouble != NULL)
@@ -394,7 +394,7 @@ mono_ms certs_step(struct certs *c, mono_ms now, wall_ms wall)
     c->now = now;
     c->wall = wall;
     bool waits = c->stage == STAGE_READ_WEBHOOK && !c->may_announce;
-    if (c->busy || c->stopped || waits)
+    if (c->busy || waits)
         return INT64_MAX;
     if (now < c->due)
         return c->due;
@@ -407,9 +407,4 @@ mono_ms certs_step(struct certs *c, mono_ms now, wall_ms wall)
 void certs_serving(struct certs *c)
 {
     c->may_announce = true;
-}
-
-void certs_stop(struct certs *c)
-{
-    c->stopped = true;
 }

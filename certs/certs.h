@@ -49,8 +49,6 @@ bool certs_idle(const struct certs *c);
 mono_ms certs_step(struct certs *c, mono_ms now, wall_ms wall);
 /* We listen with the last set that `changed` told: from now on the API server may be told of it. */
 void certs_serving(struct certs *c);
-/* Nothing more is sent: the process is about to end. */
-void certs_stop(struct certs *c);
 
 /* The ValidatingWebhookConfiguration of manifests/webhooks.yaml as JSON. `ca` may be absent. */
 struct span certs_webhook_configuration(struct arena *a, struct span ns, struct span webhook_url,

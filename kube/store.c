@@ -19,11 +19,10 @@ enum {
     SYMS_REBUILD_MIN = 8192, /* below this a table is not worth rebuilding */
 };
 
-struct head { /* before every packed object; all but size and born are the writer's own */
+struct head { /* before every packed object; all but born is the writer's own */
     _Alignas(max_align_t) uint64_t born; /* first sequence that can see it */
     uint64_t version; /* the newest seen; that in the object may be older, of the same content */
     uint64_t digest;  /* of the content but for the version */
-    uint32_t size;    /* of the block: no object has 4 GiB */
     uint32_t list;    /* the LIST that saw it last */
 };
 
@@ -51,7 +50,6 @@ struct kind_shelf {
     uint32_t list; /* number of the LIST under way or last done */
     bool listing;
     uint32_t count_before;
-    size_t bytes;
     struct kind_state state;
 };
 
@@ -125,10 +123,9 @@ static void collect(struct store *s)
         free(s->garbage[s->garbage_at++].block);
 }
 
-static void discard_object(struct store *s, struct kind_shelf *k, const void *object)
+static void discard_object(struct store *s, const void *object)
 {
     struct head *h = head_of(object);
-    k->bytes -= h->size;
     discard(s, h, h->born);
 }
 
@@ -207,9 +204,8 @@ static void shelf_put(struct store *s, struct kind_shelf *k, const void *object)
     uint32_t at = chunk_of(hash, k->bits);
     struct store_chunk *c = chunk_own(s, k, at);
     struct item *held = (struct item *)(uintptr_t)chunk_find(c, hash, m->ns, m->name);
-    k->bytes += head_of(object)->size;
     if (held != NULL) {
-        discard_object(s, k, held->object);
+        discard_object(s, held->object);
         held->object = object;
         return;
     }
@@ -232,7 +228,7 @@ static const void *shelf_find(const struct kind_shelf *k, struct span ns, struct
 static void shelf_remove(struct store *s, struct kind_shelf *k, uint32_t at, uint32_t i)
 {
     struct store_chunk *c = chunk_own(s, k, at);
-    discard_object(s, k, c->items[i].object);
+    discard_object(s, c->items[i].object);
     c->count--;
     memmove(&c->items[i], &c->items[i + 1], (c->count - i) * sizeof(c->items[0]));
     k->count--;
@@ -357,10 +353,8 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
         held->list = k->list;
         return;
     }
-    size_t size;
-    struct head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, &size);
+    struct head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, NULL);
     *h = head;
-    h->size = (uint32_t)size;
     shelf_put(s, k, h + 1);
     s->changed = true;
 }
@@ -460,15 +454,12 @@ static void syms_rebuild(struct store *s)
             struct store_chunk *c = chunk_own(s, k, at);
             for (uint32_t i = 0; i < c->count; i++) {
                 const void *old = c->items[i].object;
-                size_t size;
-                struct head *h = schema_pack(k->schema, old, sizeof(*h), s->syms,
-                                             fresh, &size);
+                struct head *h =
+                    schema_pack(k->schema, old, sizeof(*h), s->syms, fresh, NULL);
                 *h = *head_of(old);
                 h->born = s->sequence + 1;
-                h->size = (uint32_t)size;
                 h->digest = digest_of(k->schema, (struct meta *)(h + 1));
-                discard_object(s, k, old);
-                k->bytes += size;
+                discard_object(s, old);
                 c->items[i].object = h + 1;
             }
         }
@@ -639,11 +630,6 @@ void store_free(struct store *s)
     symtab_unref(s->syms);
     arena_release(&s->scratch);
     free(s);
-}
-
-size_t store_bytes(const struct store *s, enum kind k)
-{
-    return s->kinds[k].bytes;
 }
 
 const struct symtab *store_syms(const struct store *s)

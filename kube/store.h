@@ -112,7 +112,6 @@ const void *snapshot_next(struct snapshot_iter *it); /* NULL at the end; order b
  * is all that changed since, and some that did not. For an iterator of its own. */
 const void *snapshot_next_changed(struct snapshot_iter *it, const struct snapshot *before);
 bool snapshot_synced(const struct snapshot *s); /* all stored kinds */
-size_t store_bytes(const struct store *s, enum kind k); /* held by the newest objects of a kind */
 const struct symtab *store_syms(const struct store *s); /* the newest table; API thread */
 
 #endif

@@ -30,8 +30,6 @@ enum decision_kind {
     DECISION_COUNT,
 };
 
-const char *decision_kind_name(enum decision_kind k); /* "plan", "no-place"…; static storage */
-
 struct decision_object {
     enum kind kind; /* KIND_NONE: none */
     struct span ns, name, uid;

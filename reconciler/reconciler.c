@@ -125,11 +125,6 @@ void reconciler_observe(struct reconciler *r, struct span reason)
     wake(r);
 }
 
-bool reconciler_idle(const struct reconciler *r)
-{
-    return r->calls_under_way == 0;
-}
-
 /* ---- leading and observing ---- */
 
 void reconciler_publish(struct reconciler *r, struct places *places)

@@ -65,8 +65,8 @@ struct reconciler;
 
 struct reconciler *
 reconciler_new(const struct reconciler_config *config); /* copied; does not lead yet */
-/* Nothing may be under way any more: the API client is gone, or reconciler_idle. The provider stays
- * the caller's, and is freed after the reconciler. */
+/* Nothing may be under way any more: the API client is gone. The provider stays the caller's, and is
+ * freed after the reconciler. */
 void reconciler_free(struct reconciler *r);
 
 /* One step. Returns when to call again at the latest; `wake` may ask for it sooner, and so does
@@ -78,7 +78,5 @@ mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall);
 void reconciler_lead(struct reconciler *r, bool leading);
 /* A reason (a sentence, copied): nothing is written until it is taken back with an absent span. */
 void reconciler_observe(struct reconciler *r, struct span reason);
-
-bool reconciler_idle(const struct reconciler *r); /* no request and no provider call is under way */
 
 #endif

@@ -227,8 +227,3 @@ const struct places *sim_stowage_places(struct sim_stowage *w)
 {
     return (const struct places *)share_read(&w->places, &w->places_cache);
 }
-
-bool sim_stowage_idle(const struct sim_stowage *w)
-{
-    return reconciler_idle(w->reconciler);
-}

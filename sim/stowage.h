@@ -39,6 +39,5 @@ struct sim_extender sim_stowage_extender(struct sim_stowage *w);
 /* The newest of each, valid until the next step; NULL before the first. */
 const struct snapshot *sim_stowage_snapshot(struct sim_stowage *w);
 const struct places *sim_stowage_places(struct sim_stowage *w);
-bool sim_stowage_idle(const struct sim_stowage *w); /* no request and no provider call is under way */
 
 #endif

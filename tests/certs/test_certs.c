@@ -441,19 +441,6 @@ static void test_refused(void **state)
     process_free(p);
 }
 
-static void test_stop(void **state)
-{
-    struct fake *f = *state;
-    struct process *p = process_new(f, plain);
-    certs_step(p->certs, 0, WALL);
-    certs_stop(p->certs);
-    assert_false(certs_idle(p->certs));
-    answer(f, &f->calls[0]);
-    assert_int_equal(certs_step(p->certs, 1, WALL), INT64_MAX);
-    assert_int_equal(f->call_count, 0);
-    process_free(p);
-}
-
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -469,7 +456,6 @@ int main(void)
         ROW(test_register),
         ROW(test_files_win),
         ROW(test_refused),
-        ROW(test_stop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
