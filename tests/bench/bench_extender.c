@@ -12,51 +12,9 @@
 #include <time.h>
 
 #include "extender/extender.h"
+#include "tests/planner/support_snapshot.h"
 
 enum { QUESTIONS = 2000 };
-
-struct objects {
-    const void **items;
-    size_t count, capacity;
-};
-
-static struct objects all_of(struct arena *a, const struct snapshot *s, enum kind kind)
-{
-    struct objects list = {0};
-    struct snapshot_iter it = snapshot_each(s, kind);
-    for (const void *object; (object = snapshot_next(&it)) != NULL;)
-        ARENA_PUSH(a, list.items, list.count, list.capacity, object);
-    return list;
-}
-
-static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
-                    struct symtab *syms)
-{
-    (void)user;
-    (void)previous;
-    static const struct catalogue nothing_to_buy;
-    static const struct world_options options;
-    struct arena a;
-    arena_init(&a, 0);
-    struct objects pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE);
-    struct world *w = world_build(&(struct world_input){
-        .syms = syms,
-        .options = &options,
-        .catalogue = &nothing_to_buy,
-        .pods = (const struct pod *const *)pods.items,
-        .pod_count = pods.count,
-        .nodes = (const struct node *const *)nodes.items,
-        .node_count = nodes.count,
-    });
-    arena_release(&a);
-    return w;
-}
-
-static void destroy(void *user, void *derived)
-{
-    (void)user;
-    world_free(derived);
-}
 
 static void put(struct store *s, struct doc_parser *parser, enum kind kind, const char *format,
                 unsigned number, unsigned node)
@@ -169,8 +127,7 @@ static void measure(struct bench *b, const char *what, unsigned pod, unsigned no
 
 static void run(unsigned nodes)
 {
-    struct store *store =
-        store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
+    struct store *store = snapshot_store_new();
     struct doc_parser *parser = doc_parser_new();
     for (unsigned i = 0; i < nodes; i++) {
         put(store, parser, KIND_NODE, node_json, i, 0);

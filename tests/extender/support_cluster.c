@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "support_cluster.h"
+#include "tests/planner/support_snapshot.h"
 
 unsigned roll(struct dice *d, unsigned below)
 {
@@ -14,73 +15,15 @@ unsigned roll(struct dice *d, unsigned below)
     return (unsigned)(d->state >> 33) % below;
 }
 
-struct object_array {
-    const void **items;
-    size_t count, capacity;
-};
-
-static struct object_array all_of(struct arena *a, const struct snapshot *s, enum kind kind)
-{
-    struct object_array list = {0};
-    struct snapshot_iter it = snapshot_each(s, kind);
-    for (const void *object; (object = snapshot_next(&it)) != NULL;)
-        ARENA_PUSH(a, list.items, list.count, list.capacity, object);
-    return list;
-}
-
-static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
-                    struct symtab *syms)
-{
-    (void)user;
-    (void)previous;
-    static const struct catalogue nothing_to_buy;
-    static const struct world_options options;
-    struct arena a;
-    arena_init(&a, 0);
-    struct object_array pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE),
-                        claims = all_of(&a, s, KIND_NODE_CLAIM),
-                        daemons = all_of(&a, s, KIND_DAEMON_SET);
-    struct world *w = world_build(&(struct world_input){
-        .syms = syms,
-        .options = &options,
-        .catalogue = &nothing_to_buy,
-        .pods = (const struct pod *const *)pods.items,
-        .pod_count = pods.count,
-        .nodes = (const struct node *const *)nodes.items,
-        .node_count = nodes.count,
-        .claims = (const struct node_claim *const *)claims.items,
-        .claim_count = claims.count,
-        .daemon_sets = (const struct daemon_set *const *)daemons.items,
-        .daemon_set_count = daemons.count,
-    });
-    arena_release(&a);
-    return w;
-}
-
-static void destroy(void *user, void *derived)
-{
-    (void)user;
-    world_free(derived);
-}
-
 void cluster_open(struct cluster *c, const char *yaml)
 {
     *c = (struct cluster){0};
-    c->store = store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
+    struct err err;
+    c->store = snapshot_store_new();
     extender_scratch_init(&c->scratch);
     c->ledger = ledger_new();
-    struct doc_parser *parser = doc_parser_new();
-    const struct doc *doc;
-    struct err err = {0};
-    for (size_t at = 0; doc_parse_yaml(parser, span_of(yaml), &at, &doc, &err);) {
-        struct doc_value root = doc_root(doc), version, kind;
-        assert_true(doc_find(root, SPAN("apiVersion"), &version));
-        assert_true(doc_find(root, SPAN("kind"), &kind));
-        store_event(c->store, kind_find(doc_text(version), doc_text(kind)), WATCH_PUT, root);
-    }
-    if (err.kind != ERR_NONE)
+    if (!snapshot_store_put(c->store, yaml, &err))
         fail_msg("%s", err.msg);
-    doc_parser_free(parser);
     c->view.ledger = c->ledger;
     cluster_publish(c);
     cluster_unplan(c);
@@ -88,16 +31,9 @@ void cluster_open(struct cluster *c, const char *yaml)
 
 void cluster_tell(struct cluster *c, enum watch_event e, struct span json)
 {
-    struct doc_parser *parser = doc_parser_new();
-    const struct doc *doc;
-    struct doc_value version, kind;
     struct err err;
-    if (!doc_parse_json(parser, json, &doc, &err))
+    if (!snapshot_store_tell(c->store, e, json, &err))
         fail_msg("%s", err.msg);
-    assert_true(doc_find(doc_root(doc), SPAN("apiVersion"), &version));
-    assert_true(doc_find(doc_root(doc), SPAN("kind"), &kind));
-    store_event(c->store, kind_find(doc_text(version), doc_text(kind)), e, doc_root(doc));
-    doc_parser_free(parser);
 }
 
 void cluster_publish(struct cluster *c)

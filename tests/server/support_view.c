@@ -6,67 +6,13 @@
 #include <stdlib.h>
 
 #include "support_view.h"
-
-struct objects {
-    const void **items;
-    size_t count, capacity;
-};
-
-static struct objects all_of(struct arena *a, const struct snapshot *s, enum kind kind)
-{
-    struct objects list = {NULL, 0, 0};
-    struct snapshot_iter it = snapshot_each(s, kind);
-    for (const void *object; (object = snapshot_next(&it)) != NULL;)
-        ARENA_PUSH(a, list.items, list.count, list.capacity, object);
-    return list;
-}
-
-static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
-                    struct symtab *syms)
-{
-    (void)user;
-    (void)previous;
-    static const struct catalogue nothing_to_buy;
-    static const struct world_options options;
-    struct arena a;
-    arena_init(&a, 0);
-    struct objects pods = all_of(&a, s, KIND_POD), nodes = all_of(&a, s, KIND_NODE);
-    struct objects claims = all_of(&a, s, KIND_NODE_CLAIM);
-    struct world *w = world_build(&(struct world_input){
-        .syms = syms,
-        .options = &options,
-        .catalogue = &nothing_to_buy,
-        .pods = (const struct pod *const *)pods.items,
-        .pod_count = pods.count,
-        .nodes = (const struct node *const *)nodes.items,
-        .node_count = nodes.count,
-        .claims = (const struct node_claim *const *)claims.items,
-        .claim_count = claims.count,
-    });
-    arena_release(&a);
-    return w;
-}
-
-static void destroy(void *user, void *derived)
-{
-    (void)user;
-    world_free(derived);
-}
+#include "tests/planner/support_snapshot.h"
 
 static void put(struct view *v, const char *yaml)
 {
-    struct doc_parser *parser = doc_parser_new();
-    const struct doc *doc;
-    struct err err = {0};
-    for (size_t at = 0; doc_parse_yaml(parser, span_of(yaml), &at, &doc, &err);) {
-        struct doc_value root = doc_root(doc), version, kind;
-        assert_true(doc_find(root, SPAN("apiVersion"), &version));
-        assert_true(doc_find(root, SPAN("kind"), &kind));
-        store_event(v->store, kind_find(doc_text(version), doc_text(kind)), WATCH_PUT, root);
-    }
-    if (err.kind != ERR_NONE)
+    struct err err;
+    if (!snapshot_store_put(v->store, yaml, &err))
         fail_msg("%s", err.msg);
-    doc_parser_free(parser);
 }
 
 static void load(struct view *v, const char *yaml)
@@ -117,8 +63,7 @@ struct places *view_read_places(const char *text)
 
 void view_open(struct view *v, const char *yaml, const char *places)
 {
-    *v = (struct view){.store = store_new(
-                           &(struct store_deriver){.derive = derive, .destroy = destroy})};
+    *v = (struct view){.store = snapshot_store_new()};
     load(v, yaml);
     store_publish(v->store, 0);
     v->snapshot = (const struct snapshot *)share_take(store_share(v->store));

@@ -3,21 +3,12 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include "server/command.h"
 #include "server/explain.h"
-
-enum { ARGS_MAX = 6 };
-
-struct outcome {
-    int status;
-    char text[4096]; /* of both streams */
-};
+#include "support_command.h"
 
 static const char OBJECTS[] =
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
@@ -30,38 +21,8 @@ static const char OBJECTS[] =
     "spec: {containers: [{name: c, resources: {requests: {cpu: 2000}}}]}\n"
     "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n";
 
-/* Runs the command with both streams in a file; {} among the arguments is the file of objects. */
-static struct outcome run(const char *const *args)
-{
-    char path[] = "/tmp/stowage-explain-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *in = fdopen(fd, "w"), *out = tmpfile();
-    fputs(OBJECTS, in);
-    fclose(in);
-    char *argv[ARGS_MAX];
-    int argc = 0;
-    for (; argc < ARGS_MAX && args[argc] != NULL; argc++)
-        argv[argc] = strcmp(args[argc], "{}") == 0 ? path : (char *)(uintptr_t)args[argc];
-    fflush(NULL);
-    int kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
-    dup2(fileno(out), STDOUT_FILENO);
-    dup2(fileno(out), STDERR_FILENO);
-    struct outcome o = {.status = command_explain(argc, argv)};
-    fflush(NULL);
-    dup2(kept[0], STDOUT_FILENO);
-    dup2(kept[1], STDERR_FILENO);
-    close(kept[0]);
-    close(kept[1]);
-    rewind(out);
-    o.text[fread(o.text, 1, sizeof(o.text) - 1, out)] = '\0';
-    fclose(out);
-    unlink(path);
-    return o;
-}
-
 static const struct {
-    const char *args[ARGS_MAX];
+    const char *args[COMMAND_ARGS_MAX];
     int status;
     const char *begins;
 } rows[] = {
@@ -88,7 +49,7 @@ static void answers(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct outcome o = run(rows[i].args);
+        struct outcome o = run_command(command_explain, OBJECTS, rows[i].args);
         if (o.status != rows[i].status || strncmp(o.text, rows[i].begins, strlen(rows[i].begins)) != 0)
             fail_msg("%s %s: status %d, %s", rows[i].args[0], rows[i].args[1], o.status, o.text);
     }

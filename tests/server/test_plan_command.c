@@ -4,48 +4,22 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "base/arena.h"
 #include "server/command.h"
+#include "support_command.h"
 
-enum { ARGS_MAX = 6 };
+enum { ARGS_MAX = COMMAND_ARGS_MAX - 2 };
 
-struct outcome {
-    int status;
-    char text[2048]; /* of both streams */
-};
-
-/* Runs the command over the objects with both streams in a file. */
+/* `plan` over the objects. */
 static struct outcome run(const char *objects, const char *const *args)
 {
-    char path[] = "/tmp/stowage-plan-XXXXXX";
-    int fd = mkstemp(path);
-    assert_true(fd >= 0);
-    FILE *in = fdopen(fd, "w"), *out = tmpfile();
-    fputs(objects, in);
-    fclose(in);
-    char *argv[ARGS_MAX + 2] = {(char *)(uintptr_t)"-f", path};
-    int argc = 2;
+    const char *all[COMMAND_ARGS_MAX] = {"-f", "{}"};
     for (int i = 0; i < ARGS_MAX && args[i] != NULL; i++)
-        argv[argc++] = (char *)(uintptr_t)args[i];
-    fflush(NULL);
-    int kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)};
-    dup2(fileno(out), STDOUT_FILENO);
-    dup2(fileno(out), STDERR_FILENO);
-    struct outcome o = {.status = command_plan(argc, argv)};
-    fflush(NULL);
-    dup2(kept[0], STDOUT_FILENO);
-    dup2(kept[1], STDERR_FILENO);
-    close(kept[0]);
-    close(kept[1]);
-    rewind(out);
-    o.text[fread(o.text, 1, sizeof(o.text) - 1, out)] = '\0';
-    fclose(out);
-    unlink(path);
-    return o;
+        all[2 + i] = args[i];
+    return run_command(command_plan, objects, all);
 }
 
 #define NODE "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
