@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kube/resources.h"
+#include "sim/stowage.h"
 
 static const char *format(const char *text, ...) __attribute__((format(printf, 1, 2)));
 
@@ -47,6 +48,20 @@ void run_for(struct sim *s, span_ms d)
     struct err err;
     if (!sim_run_until(s, sim_now(s) + d, &err))
         fail_msg("%s", err.msg);
+}
+
+struct sim_stowage *start_asked(struct sim *s, const struct sim_stowage_options *o)
+{
+    struct sim_stowage *w = sim_stowage_new(s, o);
+    struct sim_extender e = sim_stowage_extender(w);
+    sim_set_extender(s, &e);
+    return w;
+}
+
+void stop_asked(struct sim *s, struct sim_stowage *w)
+{
+    sim_set_extender(s, NULL);
+    sim_stowage_free(w);
 }
 
 void do_request(struct sim *s, enum api_verb verb, enum kind k, const char *ns, const char *name,
@@ -125,6 +140,23 @@ const char *why_pending(struct sim *s)
     }
     json_decref(pods);
     return message;
+}
+
+const char *general_yaml(const char *consolidate_after, const char *cpu)
+{
+    return format("apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n"
+                  "---\n"
+                  "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
+                  "spec:\n"
+                  "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: %s, budgets: "
+                  "[{nodes: '100%%'}]}\n"
+                  "  template:\n"
+                  "    spec:\n"
+                  "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
+                  "      requirements:\n"
+                  "      - {key: kubernetes.io/os, operator: In, values: [linux]}\n"
+                  "      - {key: karpenter.kwok.sh/instance-cpu, operator: In, values: ['%s']}\n",
+                  consolidate_after, cpu);
 }
 
 const char *node_yaml(const char *name, const char *cpu, const char *memory)

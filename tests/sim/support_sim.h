@@ -20,6 +20,12 @@ struct sim *new_sim_with(const struct sim_options *o, const char *yaml);
 void load(struct sim *s, const char *yaml);
 void run_for(struct sim *s, span_ms d);
 
+struct sim_stowage;
+struct sim_stowage_options;
+/* A Stowage that the scheduler asks, until it is stopped. */
+struct sim_stowage *start_asked(struct sim *s, const struct sim_stowage_options *o);
+void stop_asked(struct sim *s, struct sim_stowage *w);
+
 /* A request at once, as kubectl would; asserts the status. */
 void do_request(struct sim *s, enum api_verb verb, enum kind k, const char *ns, const char *name,
                 const char *body, int status);
@@ -33,6 +39,9 @@ size_t count_pods(struct sim *s, const char *app, const char *node);
 /* The message of the first unbound pod's PodScheduled condition, "" when none. Static storage. */
 const char *why_pending(struct sim *s);
 
+/* A node class, and a NodePool "general" of kwok's Linux machines of so many CPUs that gives empty ones back
+ * after so long. */
+const char *general_yaml(const char *consolidate_after, const char *cpu);
 const char *node_yaml(const char *name, const char *cpu, const char *memory);
 const char *ready_node_yaml(const char *name, const char *cpu, const char *memory);
 const char *deployment_yaml(const char *name, int replicas, const char *cpu, const char *more_spec);

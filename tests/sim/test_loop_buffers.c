@@ -16,18 +16,24 @@
 #define FROM_WEB "\"scalableRef\":{\"apiGroup\":\"apps\",\"kind\":\"Deployment\",\"name\":\"web\"}"
 #define STRATEGY "\"provisioningStrategy\":\"buffer.x-k8s.io/active-capacity\""
 
-static struct sim *cluster(void)
+#define ROOM_FOR_TWO BUFFER(FROM_TEMPLATE ",\"replicas\":2")
+#define OBJECTS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static struct sim *cluster(const char *const *objects)
 {
     struct sim *s = new_sim(node_class_yaml());
     load(s, pool_yaml("general", "", ""));
+    for (; *objects != NULL; objects++)
+        load(s, *objects);
     return s;
 }
 
-static void begin(struct loop *l, struct sim *s)
+/* A cluster with these objects, and a Stowage that knows of buffers in it. */
+static struct sim *begin(struct loop *l, const char *const *objects)
 {
-    l->keeps = true;
-    l->world.capacity_buffer = true;
-    loop_begin(l, s);
+    *l = (struct loop){.keeps = true, .world = {.capacity_buffer = true}};
+    loop_begin(l, cluster(objects));
+    return l->sim;
 }
 
 /* "True FitsExistingCapacity: All 2 …", "" without the condition. Static storage. */
@@ -84,11 +90,8 @@ static uint32_t plans(const struct loop *l)
 static void room_is_bought_and_kept(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2," STRATEGY));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(TEMPLATE, BUFFER(FROM_TEMPLATE ",\"replicas\":2," STRATEGY)));
     until(s, "Provisioning", "False RequiresNewCapacity: 2/2 virtual pods required new capacity, 0 failed");
     until(s, "Provisioning", "True FitsExistingCapacity: All 2 virtual pods fit on existing capacity");
     assert_string_equal(condition(s, "ReadyForProvisioning"),
@@ -114,11 +117,8 @@ static void room_is_bought_and_kept(void **state)
 static void without_the_buffer_the_node_leaves(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2"));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(TEMPLATE, ROOM_FOR_TWO));
     run_for(s, 95 * MS_SECOND);
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     uint32_t before = plans(&l);
@@ -135,11 +135,8 @@ static void without_the_buffer_the_node_leaves(void **state)
 static void a_new_leader_keeps_the_room(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2"));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(TEMPLATE, ROOM_FOR_TWO));
     run_for(s, 2 * MS_MINUTE);
     for (int i = 0; i < 3; i++) {
         loop_stop(&l);
@@ -157,11 +154,8 @@ static void a_new_leader_keeps_the_room(void **state)
 static void pods_take_the_room(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2"));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(TEMPLATE, ROOM_FOR_TWO));
     run_for(s, 95 * MS_SECOND); /* between two of its plans */
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     load(s, deployment_yaml("web", 2, "1", "")); /* of the node's 3.9 CPUs 1.9 are left */
@@ -180,12 +174,10 @@ static void pods_take_the_room(void **state)
 static void a_share_follows_the_workload(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, deployment_yaml("web", 4, "100m", ""));
-    load(s, deployment_yaml("other", 1, "100m", ""));
-    load(s, BUFFER(FROM_WEB ",\"percentage\":50"));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(deployment_yaml("web", 4, "100m", ""),
+                                      deployment_yaml("other", 1, "100m", ""),
+                                      BUFFER(FROM_WEB ",\"percentage\":50")));
     run_for(s, 95 * MS_SECOND);
     assert_int_equal(number(s, "status.replicas"), 2);
     assert_int_equal(number(s, "status.podTemplateGeneration"), -1);
@@ -217,11 +209,8 @@ static void what_cannot_be_resolved_says_so(void **state)
          "False ResolutionFailed: scalableRef names Job, not a Deployment, ReplicaSet or StatefulSet of apps"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct loop l = {0};
-        struct sim *s = cluster();
-        load(s, TEMPLATE);
-        load(s, rows[i].buffer);
-        begin(&l, s);
+        struct loop l;
+        struct sim *s = begin(&l, OBJECTS(TEMPLATE, rows[i].buffer));
         until(s, "ReadyForProvisioning", rows[i].ready);
         until(s, "Provisioning", "False NotReadyForProvisioning: Buffer is not ReadyForProvisioning");
         run_for(s, 2 * MS_SECOND);
@@ -234,12 +223,11 @@ static void what_cannot_be_resolved_says_so(void **state)
 static void a_template_that_comes_later_is_found(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2"));
-    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"name\":\"t\",\"namespace\":"
-            "\"elsewhere\"},\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}");
-    begin(&l, s);
+    struct loop l;
+    static const char elsewhere[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"name\":\"t\",\"namespace\":"
+        "\"elsewhere\"},\"template\":{\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}";
+    struct sim *s = begin(&l, OBJECTS(ROOM_FOR_TWO, elsewhere));
     until(s, "ReadyForProvisioning", "False PodTemplateNotFound: there is no PodTemplate t");
     load(s, TEMPLATE);
     run_for(s, 3 * MS_SECOND);
@@ -252,11 +240,8 @@ static void a_template_that_comes_later_is_found(void **state)
 static void nothing_wanted_is_nothing_done(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":0"));
-    begin(&l, s);
+    struct loop l;
+    struct sim *s = begin(&l, OBJECTS(TEMPLATE, BUFFER(FROM_TEMPLATE ",\"replicas\":0")));
     until(s, "Provisioning", "False BufferEmpty: Buffer has zero desired replicas");
     run_for(s, MS_MINUTE);
     assert_int_equal(number(s, "status.replicas"), 0);
@@ -268,12 +253,11 @@ static void nothing_wanted_is_nothing_done(void **state)
 static void what_has_no_place_is_told_on_the_buffer(void **state)
 {
     (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster();
-    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"name\":\"t\"},\"template\":{"
-            "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"5000\"}}}]}}}");
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":3"));
-    begin(&l, s);
+    struct loop l;
+    static const char too_large[] =
+        "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"name\":\"t\"},\"template\":{"
+        "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"5000\"}}}]}}}";
+    struct sim *s = begin(&l, OBJECTS(too_large, BUFFER(FROM_TEMPLATE ",\"replicas\":3")));
     until(s, "Provisioning", "False RequiresNewCapacity: 0/3 virtual pods required new capacity, 3 failed");
     assert_null(strstr(l.history.ptr, "event FailedScheduling"));
     assert_non_null(strstr(l.history.ptr, "unschedulable_pods_count controller=provisioner 0"));
@@ -286,9 +270,7 @@ static void without_the_gate_buffers_are_left_alone(void **state)
 {
     (void)state;
     struct loop l = {.keeps = true};
-    struct sim *s = cluster();
-    load(s, TEMPLATE);
-    load(s, BUFFER(FROM_TEMPLATE ",\"replicas\":2"));
+    struct sim *s = cluster(OBJECTS(TEMPLATE, ROOM_FOR_TWO));
     loop_begin(&l, s);
     run_for(s, MS_MINUTE);
     assert_string_equal(condition(s, "ReadyForProvisioning"), "");

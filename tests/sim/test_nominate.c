@@ -9,20 +9,6 @@
 
 enum { SCHEDULE_MS = 10 * MS_SECOND, SOON_MS = 500, PODS = 6 };
 
-static const char objects[] =
-    "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n"
-    "---\n"
-    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
-    "spec:\n"
-    "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 30s, budgets: [{nodes: '100%'}]}\n"
-    "  template:\n"
-    "    spec:\n"
-    "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
-    "      requirements:\n"
-    "      - {key: kubernetes.io/os, operator: In, values: [linux]}\n"
-    "      - {key: kubernetes.io/arch, operator: In, values: [amd64]}\n"
-    "      - {key: karpenter.kwok.sh/instance-cpu, operator: In, values: ['4']}\n";
-
 struct life {
     struct sim *sim;
     struct sim_stowage *stowage;
@@ -40,7 +26,7 @@ static void begin(struct life *l, bool nominate)
 {
     const struct sim_options o = {.cluster = {.apply_delay = 2, .reply_delay = 2, .watch_delay = 5},
                                   .delays = {.schedule = SCHEDULE_MS}};
-    l->sim = new_sim_with(&o, objects);
+    l->sim = new_sim_with(&o, general_yaml("30s", "4"));
     start(l, nominate);
 }
 

@@ -7,19 +7,6 @@
 #include "sim/stowage.h"
 #include "tests/sim/support_sim.h"
 
-static const char objects[] =
-    "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n"
-    "---\n"
-    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
-    "spec:\n"
-    "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5s, budgets: [{nodes: '100%'}]}\n"
-    "  template:\n"
-    "    spec:\n"
-    "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
-    "      requirements:\n"
-    "      - {key: kubernetes.io/os, operator: In, values: [linux]}\n"
-    "      - {key: karpenter.kwok.sh/instance-cpu, operator: In, values: ['1']}\n";
-
 enum { BASE = 2, PERCENT = 50, SETTLE_MS = 5 * MS_MINUTE };
 
 static const char *split_yaml(const char *name, int replicas, const char *image)
@@ -110,17 +97,13 @@ static struct sim_stowage *start(struct sim **s_out, enum search_kind search)
     const struct sim_options o = {.cluster = {.apply_delay = 2, .reply_delay = 2, .watch_delay = 5}};
     const struct sim_stowage_options with = {
         .reconciler = {.batch_idle = 200, .batch_max = 2000, .plan = {.search = search}}};
-    *s_out = new_sim_with(&o, objects);
-    struct sim_stowage *w = sim_stowage_new(*s_out, &with);
-    struct sim_extender e = sim_stowage_extender(w);
-    sim_set_extender(*s_out, &e);
-    return w;
+    *s_out = new_sim_with(&o, general_yaml("5s", "1"));
+    return start_asked(*s_out, &with);
 }
 
 static void end(struct sim *s, struct sim_stowage *w)
 {
-    sim_set_extender(s, NULL);
-    sim_stowage_free(w);
+    stop_asked(s, w);
     sim_free(s);
 }
 
@@ -180,7 +163,7 @@ static void what_cannot_be_read_is_told_once(void **state)
     (void)state;
     int told = 0;
     const struct sim_stowage_options o = {.decided = count_asides, .user = &told};
-    struct sim *s = new_sim(objects);
+    struct sim *s = new_sim(general_yaml("5s", "1"));
     struct sim_stowage *w = sim_stowage_new(s, &o);
     load(s, split_yaml("web", 3, "first"));
     do_request(s, API_MERGE, KIND_DEPLOYMENT, "default", "web",

@@ -9,19 +9,6 @@
 #include "sim/sample.h"
 #include "sim/stowage.h"
 
-static const char objects[] =
-    "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n"
-    "---\n"
-    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
-    "spec:\n"
-    "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 5s, budgets: [{nodes: '100%'}]}\n"
-    "  template:\n"
-    "    spec:\n"
-    "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
-    "      requirements:\n"
-    "      - {key: kubernetes.io/os, operator: In, values: [linux]}\n"
-    "      - {key: karpenter.kwok.sh/instance-cpu, operator: In, values: ['4']}\n";
-
 static const struct {
     const char *name, *cpu;
     int replicas;
@@ -37,16 +24,13 @@ struct world_of_test {
 static void start_stowage(struct world_of_test *t, const struct sim_faults *faults)
 {
     const struct sim_stowage_options o = {.reconciler = {.batch_idle = 200, .batch_max = 2000}};
-    t->stowage = sim_stowage_new(t->sim, &o);
+    t->stowage = start_asked(t->sim, &o);
     sim_client_set_faults(sim_stowage_client(t->stowage), faults);
-    struct sim_extender e = sim_stowage_extender(t->stowage);
-    sim_set_extender(t->sim, &e);
 }
 
 static void stop_stowage(struct world_of_test *t)
 {
-    sim_set_extender(t->sim, NULL);
-    sim_stowage_free(t->stowage);
+    stop_asked(t->sim, t->stowage);
     t->stowage = NULL;
 }
 
@@ -127,7 +111,7 @@ static void run_with_a_death(struct world_of_test *t, bool (*done)(void *), cons
 static void begin(struct world_of_test *t, const struct sim_faults *faults)
 {
     const struct sim_options o = {.cluster = {.apply_delay = 2, .reply_delay = 2, .watch_delay = 5}};
-    t->sim = new_sim_with(&o, objects);
+    t->sim = new_sim_with(&o, general_yaml("5s", "4"));
     start_stowage(t, faults);
     scale_all(t->sim, true);
 }
@@ -161,7 +145,7 @@ static const char orphan[] =
 static void what_nobody_takes_up_is_held_for_a_while(void **state)
 {
     (void)state;
-    struct world_of_test t = {.sim = new_sim(objects)};
+    struct world_of_test t = {.sim = new_sim(general_yaml("5s", "4"))};
     char node[64];
     start_stowage(&t, NULL);
     load(t.sim, orphan);
@@ -226,7 +210,6 @@ static bool live_and_die(struct death d, uint32_t *nodes)
     scale_all(t.sim, false);
     run_with_a_death(&t, all_gone, label);
     assert_int_equal(sim_cluster_count(sim_cluster(t.sim), KIND_NODE_CLAIM), 0);
-    if (getenv("V")) { printf("%s died %d now %lld writes %llu\n", label, t.died, (long long)(sim_now(t.sim) - START), (unsigned long long)sim_client_writes(sim_stowage_client(t.stowage))); fflush(stdout);}
     end(&t);
     return t.died;
 }
