@@ -13,8 +13,10 @@
 #include <stdlib.h>
 
 #include "planner/places.h"
+#include "planner/search/measure.h"
 
 enum { STOP_EVERY = 256 };
+enum { MOST_LOOKS = 1 << 20, LOOKS_PER_STEP = 64 }; /* at what stands, for those who found no place */
 static const uint32_t GONE = UINT32_MAX; /* no enumerator: those are ints */
 
 struct bitset { /* grows */
@@ -325,6 +327,54 @@ static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *
     return true;
 }
 
+/* --- who found no place --- */
+
+static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod, uint32_t class_id)
+{
+    const struct pod_class *k = &g->w->classes.items[class_id];
+    for (uint32_t i = 0; i < k->strict_count && m->looks < MOST_LOOKS; i++) {
+        const struct attempt *try = &g->w->classes.attempts[k->first_strict + i];
+        struct progress *p = &g->progress[k->first_strict + i];
+        if ((try->soft && !g->w->soft_taints) || !measure_standing(m, try))
+            continue;
+        find_allowed(g, k, try);
+        if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id))
+            return true;
+    }
+    return false;
+}
+
+/* Nothing is bought any more, so spreads may be measured from what stands, which Karpenter does not do.
+ * Refusals from before do not hold then. */
+static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_t *outcome_out)
+{
+    struct measure m;
+    uint32_t before;
+    measure_init(&m, g->t);
+    g->progress = ARENA_ARRAY(g->t->arena, struct progress, g->w->classes.attempt_count);
+    uint64_t *versions = ARENA_ARRAY(g->t->arena, uint64_t, g->w->classes.count);
+    do {
+        before = count;
+        count = 0;
+        for (uint32_t i = 0; i < before; i++) {
+            uint32_t class_id = trial_pod(g->t, queue[i])->class_id;
+            const struct pod_class *k = &g->w->classes.items[class_id];
+            uint64_t version = class_version(g, &g->w->classes.attempts[k->first_strict],
+                                             k->strict_count);
+            bool known = g->closed == NULL && versions[class_id] == version;
+            if (outcome_out[queue[i]] == OUTCOME_NO_PLACE && !known &&
+                place_as_it_stands(g, &m, queue[i], class_id)) {
+                outcome_out[queue[i]] = OUTCOME_PLACED;
+                continue;
+            }
+            versions[class_id] = version;
+            queue[count++] = queue[i];
+        }
+    } while (count != 0 && count < before);
+    measure_end(&m);
+    g->t->asked += m.looks / LOOKS_PER_STEP;
+}
+
 bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
                 const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
 {
@@ -349,6 +399,8 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *c
         if (!run_round(&g, o, left, &count, outcome_out))
             return false;
     } while (count != 0 && count < before);
+    if (count != 0 && w->topology.group_count != 0 && o->search == SEARCH_CHEAPEST)
+        place_rest(&g, left, count, outcome_out);
     return true;
 }
 

@@ -19,7 +19,8 @@ enum outcome {
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out);
 
-/* `queue` are numbers of the trial's pods, in order; outcome_out has one a number. Claims that the trial
+/* With SEARCH_CHEAPEST those who find no place so come once more, measured as in search/measure.h.
+ * `queue` are numbers of the trial's pods, in order; outcome_out has one a number. Claims that the trial
  * has already are there to be filled. Pods of removed nodes do not go to rows of the set `closed` (NULL:
  * none). Returns false when stopped before the end. */
 bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,

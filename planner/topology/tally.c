@@ -104,6 +104,11 @@ static bool counts_class(const struct pod_class *k, uint32_t g)
     return false;
 }
 
+static uint32_t floor_of(const struct tally *t, uint32_t g)
+{
+    return t->floors != NULL && t->floors[g] != 0 ? t->floors[g] - 1 : 0;
+}
+
 static enum answer host_group(const struct tally *t, const struct pod_class *k, uint32_t g,
                                     uint32_t target)
 {
@@ -111,7 +116,9 @@ static enum answer host_group(const struct tally *t, const struct pod_class *k, 
     int32_t there = host_count(t, g, target);
     switch (x->kind) {
     case TOPOLOGY_SPREAD: /* a node can always be bought, so the least number is taken to be 0 */
-        return there + counts_class(k, g) <= x->max_skew ? ANSWER_YES : ANSWER_NEVER;
+        if (there + counts_class(k, g) - (int64_t)floor_of(t, g) <= x->max_skew)
+            return ANSWER_YES;
+        return t->floors != NULL ? ANSWER_NOT_NOW : ANSWER_NEVER;
     case TOPOLOGY_AFFINITY: /* the first of its kind may go anywhere */
         return there > 0 || (t->totals[g] == 0 && counts_class(k, g)) ? ANSWER_YES : ANSWER_NOT_NOW;
     case TOPOLOGY_ANTI_AFFINITY:
@@ -154,6 +161,8 @@ static uint32_t spread_least(const struct tally *t, uint32_t g, const struct req
     const uint32_t *counts = counts_of(t, g);
     bool own = t->world->topology.filters[x->filter].by_affinity;
     uint32_t least = UINT32_MAX, found = 0;
+    if (floor_of(t, g) != 0)
+        return floor_of(t, g);
     for (BITS_EACH(d, x->domains, key_at(t, x->key)->words)) {
         if (own && !pod_domain(t, asked, x->key, d))
             continue;
@@ -215,6 +224,26 @@ bool tally_domains(const struct tally *t, const struct pod_class *k, const struc
         if (group_at(t, k->ties.kept_off_by[i])->key == key)
             cut_domains(t, k, try, k->ties.kept_off_by[i], out);
     return free;
+}
+
+/* --- measured otherwise --- */
+
+uint32_t tally_on_host(const struct tally *t, uint32_t group, uint32_t target)
+{
+    return (uint32_t)host_count(t, group, target);
+}
+
+void tally_measure(struct tally *t, uint32_t group, uint32_t least)
+{
+    if (t->floors == NULL)
+        t->floors = ARENA_ARRAY(t->arena, uint32_t, t->world->topology.group_count);
+    t->floors[group] = least + 1;
+}
+
+void tally_measure_end(struct tally *t)
+{
+    if (t->floors != NULL)
+        memset(t->floors, 0, t->world->topology.group_count * sizeof(*t->floors));
 }
 
 /* --- one group by itself --- */

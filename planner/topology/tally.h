@@ -14,6 +14,7 @@ struct tally {
     uint32_t **counts; /* by group; NULL: as in the world */
     uint32_t *totals, *moved;
     struct pairs hosts; /* differences to the world's */
+    uint32_t *floors;   /* by group, + 1; NULL, 0: none; see tally_measure */
 };
 
 void tally_init(struct tally *t, struct arena *a, const struct world *w);
@@ -62,6 +63,14 @@ void tally_group_domains(const struct tally *t, const struct pod_class *k,
 /* The domains whose numbers a spread compares for the attempt. */
 void tally_spread_domains(const struct tally *t, const struct attempt *try, uint32_t group,
                           uint64_t *out);
+/* Pods of the group on a row or claim; of a group whose key is hostname. */
+uint32_t tally_on_host(const struct tally *t, uint32_t group, uint32_t target);
+
+/* A spread is measured from this number, not from the least over all domains (over hostname: 0). What is
+ * refused so may be welcome later. */
+void tally_measure(struct tally *t, uint32_t group, uint32_t least);
+/* All are measured as ever. */
+void tally_measure_end(struct tally *t);
 /* Changes with every move that could change an answer to the attempt. */
 uint64_t tally_version(const struct tally *t, const struct attempt *try);
 

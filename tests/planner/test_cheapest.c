@@ -354,6 +354,84 @@ static void groups_beside_a_crowd(void **state)
     cluster_release(&c);
 }
 
+/* --- spreads that leave somebody out --- */
+
+#define SPREAD(key_, skew_, more_)                                                                 \
+    "topologySpreadConstraints: [{topologyKey: " key_ ", maxSkew: " skew_ ", whenUnsatisfiable: "  \
+    "DoNotSchedule, labelSelector: {matchLabels: {app: a}}" more_ "}]"
+#define ZONE "topology.kubernetes.io/zone"
+#define NEAR(key_, app_)                                                                           \
+    ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "   \
+    key_ ", labelSelector: {matchLabels: {app: " app_ "}}}]}}"
+#define HOST "kubernetes.io/hostname"
+#define IN_Z1 ", nodeSelector: {" ZONE ": z1}"
+
+static void add_zonal_node(struct cluster *c, const char *name, const char *zone, const char *cpu)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {" ZONE
+             ": %s, " HOST ": %s}}\nspec: {}\nstatus: {allocatable: {cpu: %s, memory: 64Gi, pods: 110}}\n",
+             name, zone, name, cpu);
+    cluster_add(c, text);
+}
+
+static void add_ruled_pod(struct cluster *c, const char *name, const char *app, const char *cpu,
+                          const char *rules)
+{
+    char text[1024];
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\n"
+             "spec: {%s, containers: [{name: c, resources: {requests: {cpu: %s, memory: 1Gi}}}]}\nstatus: "
+             "{conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n",
+             name, app, rules, cpu);
+    cluster_add(c, text);
+}
+
+/* Domains in which no node stands count for a plan as long as something may be bought there, but not for
+ * the scheduler: who would be left out by them alone is not. */
+static void spread_over_what_stands(void **state)
+{
+    (void)state;
+    static const char beside[] = SPREAD(ZONE, "1", "") NEAR(ZONE, "other");
+    static const char one_node[] = SPREAD(HOST, "2", "") IN_Z1 NEAR(HOST, "a");
+    static const struct {
+        const char *label, *rules;
+        const char *other; /* zone of another node, full but for a little; NULL: none */
+        const char *big;   /* rules of a pod that needs a new node; NULL: none */
+        const char *summary;
+    } rows[] = {
+        {"no node in the other zone", beside, NULL, NULL, "node n1: a-0 a-1 a-2\n"},
+        {"one there", beside, "z2", NULL, "node n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
+        {"one may come there", beside, NULL, "priority: 1",
+         "default-1 lean/1: big\nnode n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
+        {"one comes elsewhere", beside, NULL, "priority: 1" IN_Z1, "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n"},
+        {"fewer zones than are asked for", SPREAD(ZONE, "1", ", minDomains: 2") NEAR(ZONE, "other"), NULL, NULL,
+         "node n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
+        {"no other node that the pod selects", one_node, "z2", NULL, "node n1: a-0 a-1 a-2\n"},
+        {"one", one_node, "z1", NULL, "node n1: a-0 a-1\na-2 Unschedulable\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                        "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
+                        "on-demand, price: 1.0}]}\n");
+        cluster_add(&c, POOL);
+        add_zonal_node(&c, "n1", "z1", "3500m");
+        add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
+        if (rows[i].other != NULL)
+            add_zonal_node(&c, "n2", rows[i].other, "100m");
+        if (rows[i].big != NULL)
+            add_ruled_pod(&c, "big", "big", "3500m", rows[i].big);
+        for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
+            add_ruled_pod(&c, *name, "a", "1", rows[i].rules);
+        c.plan_options.search = SEARCH_CHEAPEST;
+        cluster_plan(&c);
+        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_worse), cmocka_unit_test(no_giants),
@@ -363,6 +441,7 @@ int main(void)
                                        cmocka_unit_test(fewer_nodes_at_the_same_price),
                                        cmocka_unit_test(a_run_that_ends_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
-                                       cmocka_unit_test(groups_beside_a_crowd)};
+                                       cmocka_unit_test(groups_beside_a_crowd),
+                                       cmocka_unit_test(spread_over_what_stands)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
