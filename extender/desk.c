@@ -1,12 +1,14 @@
 #include "extender/desk.h"
 
+#include <stdlib.h>
+
 #include "extender/extender.h"
 
 /* Drops and puts use up memory until the next snapshot, which a cluster at rest may not have for hours:
  * then the desk is laid out anew. Some 10,000 bookings take as much. */
 enum { DESK_BYTES = 4 << 20 }; /* beyond what it took when it was laid out */
 
-enum standing { STANDS, SETTLED };
+enum standing { STANDS, BOUND, GONE };
 
 /* Whether the pod of a booking still has to come, and what it asks for. */
 static enum standing judge(const struct desk *d, const struct world *w, const struct booking *b,
@@ -15,23 +17,68 @@ static enum standing judge(const struct desk *d, const struct world *w, const st
     const struct pod *pod = snapshot_find(d->snapshot, KIND_POD, b->ns, b->name);
     if (pod != NULL && span_eq(pod->meta.uid, b->uid)) {
         *requests_out = world_pod_requests(w, a, pod);
-        return pod->node != SYM_NONE || pod->meta.deleted != 0 || pod_is_terminal(pod) ? SETTLED
-                                                                                       : STANDS;
+        if (pod->meta.deleted != 0 || pod_is_terminal(pod))
+            return GONE;
+        return pod->node != SYM_NONE ? BOUND : STANDS;
     }
     if (b->seen != 0 && b->seen <= d->snapshot->sequence)
-        return SETTLED; /* it was there, and is gone */
+        return GONE; /* it was there */
     amount *base = ARENA_ARRAY(a, amount, world_resource_count(w));
     memcpy(base, b->base, sizeof(b->base));
     *requests_out = base;
     return STANDS;
 }
 
+static struct seat *find_seat(const struct desk *d, struct span uid)
+{
+    const struct place *place = d->places != NULL ? places_find(d->places, uid) : NULL;
+    return place != NULL ? &d->seats[place - d->places->items] : NULL;
+}
+
+static void move(struct desk *d, const struct seat *s, int32_t to)
+{
+    if (s->row >= 0)
+        held_move(d->held, span_hash(s->pod->uid), (uint32_t)s->row, to);
+}
+
+static void exchange(struct desk *d, struct seat *a, struct seat *b)
+{
+    const struct seat was = *a;
+    move(d, a, b->row);
+    move(d, b, was.row);
+    a->place = b->place;
+    a->row = b->row;
+    b->place = was.place;
+    b->row = was.row;
+    d->of[a->place - d->places->items] = a;
+    d->of[b->place - d->places->items] = b;
+}
+
+/* The pod has the place that was published for another, and whose seat that was has its own; unless the
+ * places are others by now. True: so it is to stay until they tell it, even when the pod is seen bound. */
+static bool enter_trade(struct desk *d, const struct world *w, const struct booking *b)
+{
+    int32_t row = b->instead.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
+    struct seat *own = row >= 0 ? find_seat(d, b->uid) : NULL;
+    const struct place *place = own != NULL ? places_find(d->places, b->instead) : NULL;
+    if (place == NULL || place_row(w, place) != row)
+        return false;
+    struct seat *other = d->of[place - d->places->items];
+    if (other != own)
+        exchange(d, own, other);
+    ARENA_PUSH(&d->arena, d->traders, d->trader_count, d->trader_capacity, b->id);
+    return true;
+}
+
 static void enter(struct desk *d, const struct extender_view *v, const struct booking *b,
                   struct arena *scratch)
 {
     const amount *requests;
-    if (judge(d, v->world, b, &d->arena, &requests) == SETTLED) {
-        ledger_settle(v->ledger, b->id, v->now);
+    enum standing standing = judge(d, v->world, b, &d->arena, &requests);
+    bool traded = standing != GONE && enter_trade(d, v->world, b);
+    if (standing != STANDS) {
+        if (!traded)
+            ledger_settle(v->ledger, b->id, v->now);
         return;
     }
     const struct holder x = {b->id, b->priority, requests};
@@ -53,6 +100,35 @@ static bool is_laid_for(const struct desk *d, const struct extender_view *v)
                           d->place_count == p->count));
 }
 
+static int mate_order(const void *a, const void *b)
+{
+    const struct seat *x = *(const struct seat *const *)a, *y = *(const struct seat *const *)b;
+    if (x->class_id != y->class_id)
+        return x->class_id < y->class_id ? -1 : 1;
+    return (x > y) - (x < y);
+}
+
+static void seat_all(struct desk *d, const struct world *w)
+{
+    const struct places *p = d->places;
+    uint32_t count = p != NULL ? p->count : 0;
+    d->seats = ARENA_ARRAY(&d->arena, struct seat, count);
+    d->of = ARENA_ARRAY(&d->arena, struct seat *, count);
+    d->mates = ARENA_ARRAY(&d->arena, struct seat *, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct place *place = &p->items[i];
+        d->seats[i] = (struct seat){.pod = place,
+                                    .place = place,
+                                    .row = place_row(w, place),
+                                    .class_id = world_waiting_class(w, place->uid)};
+        d->of[i] = d->mates[i] = &d->seats[i];
+    }
+    if (count != 0)
+        qsort(d->mates, count, sizeof(struct seat *), mate_order);
+    d->traders = NULL;
+    d->trader_count = d->trader_capacity = 0;
+}
+
 static void lay_out(struct desk *d, const struct extender_view *v)
 {
     arena_clear(&d->arena);
@@ -60,31 +136,81 @@ static void lay_out(struct desk *d, const struct extender_view *v)
     d->snapshot = v->snapshot;
     d->sequence = v->snapshot->sequence;
     d->places = v->places;
-    if (v->places != NULL) {
-        d->planned_on = v->places->snapshot;
-        d->made = v->places->made;
-        d->place_count = v->places->count;
-    }
+    d->planned_on = v->places != NULL ? v->places->snapshot : 0;
+    d->made = v->places != NULL ? v->places->made : 0;
+    d->place_count = v->places != NULL ? v->places->count : 0;
     d->held = held_new(&d->arena, v->world, v->snapshot, v->places);
+    seat_all(d, v->world);
     d->bytes = d->arena.total;
     d->version = 0;
+}
+
+static bool has_traded(const struct desk *d, uint64_t id)
+{
+    for (uint32_t i = 0; i < d->trader_count; i++)
+        if (d->traders[i] == id)
+            return true;
+    return false;
+}
+
+/* False: it cannot be entered into what stands. */
+static bool fits_in(const struct desk *d, const struct ledger_news *news, uint64_t version)
+{
+    if (news->whole)
+        return version == 0;
+    for (uint32_t i = 0; i < news->changed_count; i++)
+        if (has_traded(d, news->changed[i]))
+            return false;
+    return true;
+}
+
+static bool take_news(struct desk *d, const struct extender_view *v)
+{
+    struct arena a;
+    struct ledger_news news;
+    uint64_t version = d->version;
+    arena_init(&a, 0);
+    bool any = v->ledger != NULL && ledger_news(v->ledger, &d->version, v->now, &a, &news);
+    bool fits = !any || fits_in(d, &news, version);
+    for (uint32_t i = 0; any && fits && i < news.changed_count; i++)
+        held_drop(d->held, news.changed[i]);
+    for (uint32_t i = 0; any && fits && i < news.booking_count; i++)
+        enter(d, v, &news.bookings[i], &a);
+    arena_release(&a);
+    return fits;
 }
 
 const struct held *desk_open(struct desk *d, const struct extender_view *v)
 {
     if (!is_laid_for(d, v) || d->arena.total - d->bytes > DESK_BYTES)
         lay_out(d, v);
-    struct arena news_arena;
-    struct ledger_news news;
-    arena_init(&news_arena, 0);
-    if (v->ledger != NULL && ledger_news(v->ledger, &d->version, v->now, &news_arena, &news)) {
-        for (uint32_t i = 0; i < news.changed_count; i++)
-            held_drop(d->held, news.changed[i]);
-        for (uint32_t i = 0; i < news.booking_count; i++)
-            enter(d, v, &news.bookings[i], &news_arena);
+    if (!take_news(d, v)) {
+        lay_out(d, v);
+        take_news(d, v); /* into an empty desk all fits */
     }
-    arena_release(&news_arena);
     return d->held;
+}
+
+const struct seat *desk_seat(const struct desk *d, struct span uid)
+{
+    return find_seat(d, uid);
+}
+
+struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out)
+{
+    uint32_t low = 0, high = d->place_count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (d->mates[mid]->class_id < class_id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    uint32_t end = low;
+    while (end < d->place_count && d->mates[end]->class_id == class_id)
+        end++;
+    *count_out = end - low;
+    return d->mates + low;
 }
 
 void desk_release(struct desk *d)

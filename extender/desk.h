@@ -1,5 +1,10 @@
-/* desk: what one thread answers from: the room that is held, for the snapshot, places and ledger it saw
- * last. Made anew for a new snapshot or new places; in between only the ledger's news are entered. */
+/* desk: what one thread answers from: the room that is held, and whose place is whose, for the snapshot,
+ * places and ledger it saw last. Made anew for a new snapshot or new places; in between only the ledger's
+ * news are entered.
+ *
+ * Places of equal pods (of one class of the world) are as good as each other. The scheduler takes pods in
+ * its own order, and in that order a spread, say, may allow a pod only the place of another: then it takes
+ * that one, and the other gets its place. The ledger tells of it until the published places do. */
 #ifndef EXTENDER_DESK_H
 #define EXTENDER_DESK_H
 
@@ -8,6 +13,12 @@
 #include "planner/held.h"
 
 struct extender_view;
+
+struct seat { /* who has which place by now: the pod of one published place, the target of another */
+    const struct place *pod, *place;
+    int32_t row;      /* of the place; -1: not in sight */
+    int32_t class_id; /* of the pod; -1: it does not wait any more */
+};
 
 struct desk { /* zero: nothing laid out yet */
     struct arena arena; /* of `held`; emptied with it */
@@ -21,11 +32,20 @@ struct desk { /* zero: nothing laid out yet */
     uint32_t place_count;
     struct held *held;
     uint64_t version; /* of the ledger */
+    struct seat *seats;  /* in the order of the places */
+    struct seat **of;    /* whose seat each place is by now */
+    struct seat **mates; /* the same, by class */
+    uint64_t *traders;   /* ids of the pods by whose booking seats were exchanged */
+    uint32_t trader_count, trader_capacity;
 };
 
 /* Brings the desk up to the view, whose world is there. A booking whose pod the snapshot shows bound, or
  * no longer has, holds nothing here, and the ledger is told. */
 const struct held *desk_open(struct desk *d, const struct extender_view *v);
+/* Of an open desk. NULL: the pod has no place. */
+const struct seat *desk_seat(const struct desk *d, struct span uid);
+/* The seats of the class, of pods that have been let onto a node included. */
+struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out);
 void desk_release(struct desk *d);
 
 #endif

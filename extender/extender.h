@@ -3,8 +3,8 @@
  * Functions of the snapshot's world, the published places, the ledger of what was answered a moment ago
  * and the request's bytes; the shell reads the body and sends what stands in `reply`.
  *
- * A planned pod goes to its planned node when that is among the candidates, and else to one other node, so
- * that the next plan knows where it is. Any pod may use a node that it has no place on as far as it leaves
+ * A planned pod goes to its planned node when that is among the candidates, else to that of an equal pod
+ * (extender/desk.h), and else to one other node, so that the next plan knows where it is. Any pod may use a node that it has no place on as far as it leaves
  * the room that others hold there and what DaemonSet pods still to come need; a pod of higher priority need
  * not leave a lower one's, and none needs to on the node that the scheduler has freed for it. A place is held
  * until its pod is bound or gone, another plan has it elsewhere, or it has lapsed (planner/places.h): then
@@ -46,6 +46,7 @@ void extender_scratch_release(struct extender_scratch *s);
 enum extender_answer {
     EXTENDER_NO_OPINION,
     EXTENDER_PLANNED, /* the planned node alone */
+    EXTENDER_TRADED,  /* the place of an equal pod alone, since its own is not among the candidates */
     EXTENDER_REVISED, /* it has a place, and was let elsewhere, since its node is not among the candidates */
     EXTENDER_ROOM,    /* candidates less those whose room is held or that are about to go */
     EXTENDER_WAITS,   /* it is to wait for its place: its group would be torn apart elsewhere */
@@ -57,8 +58,8 @@ const char *extender_answer_name(enum extender_answer a); /* "no-opinion", "plan
 struct extender_verdict {
     enum extender_answer answer;
     bool sampled; /* the scheduler seems to have offered a sample of its nodes only */
-    /* The planned node is there and ready, and a filter of the scheduler's own has refused it: noted in
-     * the ledger, for the planner to think again. */
+    /* The ledger has something for the planner: its planned node is there and ready, and a filter of the
+     * scheduler's own has refused it; or another pod's place is its own now. */
     bool astray;
 };
 

@@ -14,8 +14,8 @@ static const struct span texts[REFUSAL_COUNT] = {
 
 const char *extender_answer_name(enum extender_answer a)
 {
-    static const char *const names[] = {"no-opinion", "planned", "revised", "room", "waits",
-                                        "refused"};
+    static const char *const names[] = {"no-opinion", "planned", "traded", "revised", "room",
+                                        "waits",      "refused"};
     _Static_assert(COUNT_OF(names) == EXTENDER_ANSWER_COUNT, "a name for each answer");
     return names[a];
 }
@@ -25,8 +25,9 @@ struct question {
     const struct span *names;
     uint32_t count;
     struct subject subject;
-    const struct place *place; /* NULL: none */
-    int32_t planned;           /* row of its place, -1: not in sight */
+    const struct seat *seat;   /* its place; NULL: none */
+    int32_t planned;           /* row of it, -1: not in sight */
+    struct span instead;       /* uid of the pod for which its place was published */
     int32_t nominated;         /* row that the scheduler has freed for it, -1: none */
     int32_t *rows;             /* of the names; -1: not in sight */
     uint8_t *refusals;         /* of the names */
@@ -54,14 +55,11 @@ static uint32_t nodes_there(const struct world *w)
     return count;
 }
 
-static void find_place(struct question *q)
+static void find_place(struct question *q, const struct desk *d)
 {
     const struct world *w = q->v->world;
-    q->place = q->v->places != NULL ? places_find(q->v->places, q->subject.pod->meta.uid) : NULL;
-    q->planned = -1;
-    if (q->place != NULL)
-        q->planned = q->place->on_claim ? world_find_claim(w, q->place->target)
-                                        : world_find_node(w, q->place->target);
+    q->seat = desk_seat(d, q->subject.pod->meta.uid);
+    q->planned = q->seat != NULL ? q->seat->row : -1;
     if (q->planned >= 0 && world_split_refuses(w, q->subject.side, (uint32_t)q->planned))
         q->planned = -1; /* its owner's pods have changed since */
 }
@@ -109,7 +107,7 @@ static bool must_wait(const struct question *q)
 {
     bool there =
         q->planned >= 0 && world_node_usable(world_node_at(q->v->world, (uint32_t)q->planned));
-    return q->place != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
+    return q->seat != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
 }
 
 /* A pod that has a place and may not wait for it gets one other, the fullest that it fits into: so the next
@@ -143,7 +141,7 @@ static void judge_all(struct question *q)
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
     }
-    if (q->place != NULL && q->left > 1)
+    if (q->seat != NULL && q->left > 1)
         choose_one(q);
 }
 
@@ -166,7 +164,8 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .id = subject->id,
                         .priority = pod->priority,
                         .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
-                        .nodes = nodes};
+                        .nodes = nodes,
+                        .instead = q->instead};
     memcpy(b.base, subject->requests, sizeof(b.base));
     for (uint32_t i = 0; i < q->count; i++)
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
@@ -180,35 +179,98 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
     return true;
 }
 
-/* Two who judge at the same time would give the same room away: who books second looks again. With many
- * who book all the time somebody has to give in. */
-static void choose(struct extender_scratch *s, struct question *q)
+/* Whether what was published for another may be had. Threads that look at other snapshots do not see the same
+ * trades: some of that room may be another's by now. */
+static bool is_free(const struct question *q, const struct seat *s)
 {
-    enum { TRIES = 8 };
-    for (unsigned i = 1; i <= TRIES; i++) {
-        judge_all(q);
-        if (book(s, q, i == TRIES))
-            return;
-        q->subject.held = desk_open(&s->desk, q->v);
-    }
+    const struct subject *subject = &q->subject;
+    const struct world *w = q->v->world;
+    uint32_t row = (uint32_t)s->row;
+    const amount *held = held_at(subject->held, row);
+    if (held == NULL || !held_from_start(subject->held, span_hash(s->pod->uid), row))
+        return false;
+    for (uint32_t c = 0; c < world_resource_count(w); c++)
+        subject->scratch[c] = held[c] - subject->requests[c]; /* as much as the seat holds: pods are equal */
+    return world_has_room(w, subject->requests, true, row, subject->scratch);
 }
 
-/* The planned node alone, when it is among the names. */
-static bool take_place(struct question *q)
+static bool take(struct question *q, const struct seat *s)
 {
-    if (q->planned < 0 || world_node_at(q->v->world, (uint32_t)q->planned)->leaving)
-        return false;
     uint32_t at = 0;
-    while (at < q->count && q->rows[at] != q->planned)
+    while (at < q->count && q->rows[at] != s->row)
         at++;
-    if (at == q->count)
+    bool own = span_eq(s->place->uid, q->subject.pod->meta.uid);
+    if (at == q->count || (!own && !is_free(q, s)))
         return false;
+    if (!own)
+        q->instead = s->place->uid;
     memset(q->refusals, NOT_CHOSEN, q->count);
     q->refusals[at] = PASSES;
     q->left = 1;
     return true;
 }
 
+static bool may_go(const struct question *q, int32_t row)
+{
+    return row >= 0 && !world_node_at(q->v->world, (uint32_t)row)->leaving;
+}
+
+/* The planned node alone, when it is among the names. */
+static bool take_place(struct question *q)
+{
+    return may_go(q, q->planned) && take(q, q->seat);
+}
+
+/* The place of an equal pod that still waits for it: that one gets this one's. */
+static bool trade_places(struct extender_scratch *s, struct question *q)
+{
+    uint32_t count = 0;
+    if (q->seat == NULL || q->seat->class_id < 0)
+        return false;
+    struct seat *const *mates = desk_mates(&s->desk, q->seat->class_id, &count);
+    if (count < 2)
+        return false;
+    bool *offered = ARENA_ARRAY(&s->arena, bool, world_node_count(q->v->world));
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->rows[i] >= 0)
+            offered[q->rows[i]] = true;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct seat *m = mates[i];
+        if (m != q->seat && may_go(q, m->row) && offered[m->row] && take(q, m))
+            return true;
+    }
+    return false;
+}
+
+static enum extender_answer choose(struct extender_scratch *s, struct question *q)
+{
+    q->instead = (struct span){0};
+    find_place(q, &s->desk);
+    if (take_place(q))
+        return EXTENDER_PLANNED;
+    if (trade_places(s, q))
+        return EXTENDER_TRADED;
+    q->sampled = looks_sampled(nodes_there(q->v->world), q->count);
+    judge_all(q);
+    if (q->left != 0)
+        return q->seat != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
+    return q->count != 0 && q->refusals[0] == ITS_KIND ? EXTENDER_WAITS : EXTENDER_REFUSED;
+}
+
+/* Two who judge at the same time would give the same room away: who books second looks again. With many
+ * who book all the time somebody has to give in. */
+static enum extender_answer choose_and_book(struct extender_scratch *s, struct question *q)
+{
+    enum { TRIES = 8 };
+    for (unsigned i = 1;; i++) {
+        enum extender_answer answer = choose(s, q);
+        if (book(s, q, i == TRIES))
+            return answer;
+        q->subject.held = desk_open(&s->desk, q->v);
+    }
+}
+
+/* It does not go to its place. */
 static void note(const struct question *q, struct extender_verdict *out)
 {
     const struct world_node *planned =
@@ -219,10 +281,6 @@ static void note(const struct question *q, struct extender_verdict *out)
     if (out->astray && q->v->ledger != NULL)
         ledger_refused(q->v->ledger, q->subject.pod->meta.uid,
                        span_hash(planned->node->meta.name), q->v->now);
-    if (q->left != 0)
-        out->answer = q->place != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
-    else
-        out->answer = q->count != 0 && q->refusals[0] == ITS_KIND ? EXTENDER_WAITS : EXTENDER_REFUSED;
 }
 
 /* --- the reply --- */
@@ -285,16 +343,12 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     q.refusals = ARENA_ARRAY(&s->arena, uint8_t, q.count);
     for (uint32_t i = 0; i < q.count; i++)
         q.rows[i] = world_find_node(v->world, q.names[i]);
-    find_place(&q);
     q.nominated = world_find_node(v->world, args.pod.nominated);
-    if (take_place(&q)) {
-        verdict_out->answer = EXTENDER_PLANNED;
-        book(s, &q, true);
-    } else {
-        q.sampled = looks_sampled(nodes_there(v->world), q.count);
-        choose(s, &q);
+    verdict_out->answer = choose_and_book(s, &q);
+    if (q.instead.len != 0)
+        verdict_out->astray = true;
+    else if (verdict_out->answer != EXTENDER_PLANNED)
         note(&q, verdict_out);
-    }
     put_result(reply, &q);
     return true;
 }

@@ -13,7 +13,6 @@ struct entry { /* slots are numbered from 1 */
     struct booking b; /* its texts and nodes stand in `block` */
     void *block;      /* NULL: free */
     uint32_t next;    /* in its bucket, or of the free slots */
-    uint64_t since;   /* the change by which it came */
 };
 
 struct refused {
@@ -107,7 +106,7 @@ static struct span keep_text(char **at, struct span text)
 static void *keep(struct booking *out, const struct booking *b)
 {
     size_t nodes = b->node_count * sizeof(*b->nodes);
-    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + 1);
+    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + b->instead.len + 1);
     char *at = block + nodes;
     memcpy(block, b->nodes, nodes);
     *out = *b;
@@ -115,6 +114,7 @@ static void *keep(struct booking *out, const struct booking *b)
     out->uid = keep_text(&at, b->uid);
     out->ns = keep_text(&at, b->ns);
     out->name = keep_text(&at, b->name);
+    out->instead = keep_text(&at, b->instead);
     return block;
 }
 
@@ -136,7 +136,7 @@ static bool put(struct ledger *l, const struct booking *b, mono_ms now)
     l->nodes += b->node_count;
     if (atomic_load_explicit(&l->sweep_at, memory_order_relaxed) == INT64_MAX)
         atomic_store_explicit(&l->sweep_at, now + SWEEP_MS, memory_order_relaxed);
-    e->since = atomic_load_explicit(&l->version, memory_order_relaxed);
+    e->b.since = atomic_load_explicit(&l->version, memory_order_relaxed);
     changed(l, b->id);
     return true;
 }
@@ -147,6 +147,7 @@ static struct booking copy(struct arena *a, const struct booking *b)
     out.uid = arena_dup(a, b->uid);
     out.ns = arena_dup(a, b->ns);
     out.name = arena_dup(a, b->name);
+    out.instead = arena_dup(a, b->instead);
     uint64_t *nodes = ARENA_ARRAY(a, uint64_t, b->node_count);
     memcpy(nodes, b->nodes, b->node_count * sizeof(*nodes));
     out.nodes = nodes;
@@ -162,7 +163,7 @@ static void news_since(struct ledger *l, uint64_t since, uint64_t version, struc
     for (uint32_t i = 0; i < count; i++) {
         ids[i] = l->changes[(since + i) % LEDGER_CHANGES];
         uint32_t number = *link_of(l, ids[i]);
-        if (number != 0 && l->entries[number - 1].since == since + i) /* once, however often it changed */
+        if (number != 0 && l->entries[number - 1].b.since == since + i) /* once, however often it changed */
             bookings[out->booking_count++] = copy(a, &l->entries[number - 1].b);
     }
     out->changed = ids;
@@ -178,6 +179,21 @@ static void news_whole(struct ledger *l, struct arena *a, struct ledger_news *ou
         if (l->entries[i].block != NULL)
             bookings[out->booking_count++] = copy(a, &l->entries[i].b);
     out->bookings = bookings;
+}
+
+/* --- without it --- */
+
+static int since_order(const void *a, const void *b)
+{
+    const struct booking *x = a, *y = b;
+    return (x->since > y->since) - (x->since < y->since);
+}
+
+static void put_in_order(const struct ledger_news *news)
+{
+    if (news->whole && news->booking_count != 0) /* else they are */
+        qsort((struct booking *)(uintptr_t)news->bookings, news->booking_count,
+              sizeof(*news->bookings), since_order);
 }
 
 /* --- from outside --- */
@@ -254,6 +270,7 @@ bool ledger_news(struct ledger *l, uint64_t *version, mono_ms now, struct arena 
     else
         news_since(l, since, to, a, out);
     pthread_mutex_unlock(&l->lock);
+    put_in_order(out);
     *version = to;
     return out->whole || out->changed_count != 0;
 }
@@ -287,19 +304,25 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
 
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)
 {
+    struct ledger_news all = {.whole = true};
+    struct refused *refused = ARENA_ARRAY(a, struct refused, LEDGER_REFUSED);
     uint32_t count = 0;
     pthread_mutex_lock(&l->lock);
-    struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, l->count + LEDGER_REFUSED);
-    for (uint32_t i = 0; i < l->used; i++) {
-        const struct booking *b = &l->entries[i].b;
-        if (l->entries[i].block != NULL && b->node_count == 1 && b->until > now)
-            list[count++] = (struct sent_pod){arena_dup(a, b->uid), b->nodes[0], false};
+    news_whole(l, a, &all);
+    memcpy(refused, l->refused, sizeof(l->refused));
+    pthread_mutex_unlock(&l->lock);
+    put_in_order(&all);
+    struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, all.booking_count + LEDGER_REFUSED);
+    for (uint32_t i = 0; i < all.booking_count; i++) {
+        const struct booking *b = &all.bookings[i];
+        if (b->node_count == 1 && b->until > now)
+            list[count++] =
+                (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead};
     }
     for (uint32_t i = 0; i < LEDGER_REFUSED; i++)
-        if (l->refused[i].until > now)
-            list[count++] = (struct sent_pod){arena_dup(a, span_of(l->refused[i].uid)),
-                                              l->refused[i].node, true};
-    pthread_mutex_unlock(&l->lock);
+        if (refused[i].until > now)
+            list[count++] = (struct sent_pod){
+                .uid = span_of(refused[i].uid), .node = refused[i].node, .refused = true};
     *out = list;
     return count;
 }

@@ -36,7 +36,9 @@ struct booking {
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
-    mono_ms until;             /* set by ledger_book */
+    struct span instead;       /* of the one node: uid of the pod for which that place was published */
+    mono_ms until;             /* set by ledger_book, as the next */
+    uint64_t since;            /* grows with each booking */
 };
 
 struct ledger;
@@ -59,12 +61,12 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);
-/* For the planner: bookings of one node, then who was refused. In `a`. */
+/* For the planner: bookings of one node, the oldest first, then who was refused. In `a`. */
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out);
 
 /* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose
- * booking came, went or was replaced; `bookings` those of them that stand, or all when `whole`. In `a`.
- * Bookings whose time is up go first. False: nothing changed. */
+ * booking came, went or was replaced; `bookings` those of them that stand, or all when `whole`; the oldest
+ * first. In `a`. Bookings whose time is up go first. False: nothing changed. */
 struct ledger_news {
     bool whole;
     const uint64_t *changed;

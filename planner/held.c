@@ -82,6 +82,7 @@ static void leave_row(struct held *h, uint32_t number)
         link = &slot(h, *link)->next_on_row;
     *link = x->next_on_row;
     r->count--;
+    r->places -= x->place;
     for (uint32_t c = 0; c < h->w->column_count; c++)
         r->total[c] -= x->x.requests[c];
 }
@@ -132,7 +133,7 @@ struct held *held_new(struct arena *a, const struct world *w, const struct snaps
         const struct pod *pod = x->lapsed ? NULL : waits(w, s, x);
         if (pod == NULL || nominated_row(w, pod) >= 0)
             continue;
-        int32_t row = x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+        int32_t row = place_row(w, x);
         if (row >= 0)
             hold_pod(h, (uint32_t)row, pod);
     }
@@ -157,22 +158,52 @@ void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct
             hold(h, rows[i], x, true);
 }
 
+/* The slot that the link names is free. */
+static void end(struct held *h, uint32_t *link)
+{
+    uint32_t number = *link;
+    struct hold *x = slot(h, number);
+    *link = x->next_in_bucket;
+    leave_row(h, number);
+    x->next_in_bucket = h->free;
+    h->free = number;
+}
+
 void held_drop(struct held *h, uint64_t id)
 {
     for (uint32_t *link = bucket(h, id); *link != 0;) {
-        uint32_t number = *link;
-        struct hold *x = slot(h, number);
+        struct hold *x = slot(h, *link);
         bool its = x->x.id == id;
         if (its)
             x->put = false;
-        if (!its || x->place) {
+        if (its && !x->place)
+            end(h, link);
+        else
             link = &x->next_in_bucket;
-            continue;
-        }
-        *link = x->next_in_bucket;
-        leave_row(h, number);
-        x->next_in_bucket = h->free;
-        h->free = number;
+    }
+}
+
+bool held_from_start(const struct held *h, uint64_t id, uint32_t row)
+{
+    const struct hold *x = find_hold(h, id, row);
+    return x != NULL && x->place && !x->put;
+}
+
+void held_move(struct held *h, uint64_t id, uint32_t from, int32_t to)
+{
+    if (!held_from_start(h, id, from))
+        return;
+    uint32_t *link = bucket(h, id);
+    while (slot(h, *link)->x.id != id || slot(h, *link)->row != from)
+        link = &slot(h, *link)->next_in_bucket;
+    const struct holder x = slot(h, *link)->x;
+    end(h, link);
+    struct hold *there = to >= 0 ? find_hold(h, id, (uint32_t)to) : NULL;
+    if (there != NULL && !there->place) { /* it was put there before */
+        there->place = true;
+        h->rows[to].places++;
+    } else if (to >= 0 && there == NULL) {
+        hold(h, (uint32_t)to, &x, false);
     }
 }
 

@@ -29,9 +29,14 @@ struct holder {
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
 /* One more, on each of these rows once; held_drop takes it back, before which it is not put again. What
- * was held from the start stays. */
+ * was held from the start stays, unless it is moved. */
 void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct holder *x);
 void held_drop(struct held *h, uint64_t id);
+
+/* Whether it holds the row from the start, and was not put there since. */
+bool held_from_start(const struct held *h, uint64_t id, uint32_t row);
+/* What is held so is held elsewhere from now on; to -1: nowhere. Nothing happens without it. */
+void held_move(struct held *h, uint64_t id, uint32_t from, int32_t to);
 
 /* All that is held on the row, NULL when nothing is. Valid until the next put or drop. */
 const amount *held_at(const struct held *h, uint32_t row);

@@ -77,21 +77,30 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
     return p;
 }
 
-struct places *places_lapse(const struct places *from, const bool *lapsed, wall_ms now)
+/* Of another time, so that nobody takes it for the other. */
+static struct places *places_copy(const struct places *from, struct place **items_out)
 {
-    struct place *items;
-    struct places *p = places_new(from->count, &items);
+    struct places *p = places_new(from->count, items_out);
     p->snapshot = from->snapshot;
-    p->made = now;
+    p->made = from->made + 1;
     p->count = from->count;
     for (uint32_t i = 0; i < p->count; i++) {
-        items[i] = from->items[i];
-        items[i].uid = arena_dup(&p->arena, items[i].uid);
-        items[i].ns = arena_dup(&p->arena, items[i].ns);
-        items[i].pod = arena_dup(&p->arena, items[i].pod);
-        items[i].target = arena_dup(&p->arena, items[i].target);
-        items[i].lapsed |= lapsed[i];
+        struct place *x = &(*items_out)[i];
+        *x = from->items[i];
+        x->uid = arena_dup(&p->arena, x->uid);
+        x->ns = arena_dup(&p->arena, x->ns);
+        x->pod = arena_dup(&p->arena, x->pod);
+        x->target = arena_dup(&p->arena, x->target);
     }
+    return p;
+}
+
+struct places *places_lapse(const struct places *from, const bool *lapsed)
+{
+    struct place *items;
+    struct places *p = places_copy(from, &items);
+    for (uint32_t i = 0; i < p->count; i++)
+        items[i].lapsed |= lapsed[i];
     return p;
 }
 
@@ -103,9 +112,28 @@ static int sent_order(const void *a, const void *b)
     return order != 0 ? order : (int)x->refused - (int)y->refused;
 }
 
-static int sent_uid_order(const void *a, const void *b)
+int32_t place_row(const struct world *w, const struct place *x)
 {
-    return span_cmp(((const struct sent_pod *)a)->uid, ((const struct sent_pod *)b)->uid);
+    return x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+}
+
+/* Whether the place is past: its pod was sent somewhere, or turned down right there. */
+static bool overtaken(const struct world *w, const struct place *x, const struct sent_pod *sorted,
+                      uint32_t count)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (span_cmp(sorted[mid].uid, x->uid) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    int32_t row = place_row(w, x);
+    for (; low < count && span_eq(sorted[low].uid, x->uid); low++)
+        if (!sorted[low].refused || (row >= 0 && world_find_hash(w, sorted[low].node) == row))
+            return true;
+    return false;
 }
 
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
@@ -118,23 +146,56 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
         memcpy(sorted, sent, count * sizeof(*sorted));
         qsort(sorted, count, sizeof(*sorted), sent_order);
     }
-    for (uint32_t i = 0; p != NULL && i < p->count; i++) {
-        struct sent_pod key = {.uid = p->items[i].uid};
-        if (count == 0 || bsearch(&key, sorted, count, sizeof(key), sent_uid_order) == NULL)
+    for (uint32_t i = 0; p != NULL && i < p->count; i++)
+        if (!overtaken(w, &p->items[i], sorted, count))
             items[out->count++] = p->items[i];
-    }
     for (uint32_t i = 0; i < count; i++) {
         if (sorted[i].refused || (i != 0 && span_eq(sorted[i].uid, sorted[i - 1].uid)))
             continue;
         const struct waiting_pod *x = world_unbound(w, sorted[i].uid);
         int32_t row = world_find_hash(w, sorted[i].node);
         bool on_claim;
-        if (x != NULL && row >= 0)
-            items[out->count++] = place_of(
-                out, x->pod, row_target(out, world_node_at(w, (uint32_t)row), &on_claim), false, 0);
+        if (x == NULL || row < 0)
+            continue;
+        items[out->count] = place_of(
+            out, x->pod, row_target(out, world_node_at(w, (uint32_t)row), &on_claim), false, 0);
+        items[out->count++].sent = out->any_sent = true;
     }
     if (out->count != 0)
         qsort(items, out->count, sizeof(*items), place_order);
+    return out;
+}
+
+struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
+                             const struct world *w)
+{
+    struct places *out = NULL;
+    struct place *items = NULL;
+    uint32_t *had = NULL, *has = NULL; /* by place who has it; by pod which he has */
+    for (uint32_t i = 0; p != NULL && i < count; i++) {
+        const struct place *pod = sent[i].instead.len != 0 ? places_find(p, sent[i].uid) : NULL;
+        const struct place *place = pod != NULL ? places_find(p, sent[i].instead) : NULL;
+        int32_t row = place != NULL ? place_row(w, place) : -1;
+        if (row < 0 || world_find_hash(w, sent[i].node) != row)
+            continue;
+        if (out == NULL) {
+            out = places_copy(p, &items);
+            had = ARENA_ARRAY(&out->arena, uint32_t, p->count);
+            has = ARENA_ARRAY(&out->arena, uint32_t, p->count);
+            for (uint32_t k = 0; k < p->count; k++)
+                had[k] = has[k] = k;
+        }
+        uint32_t a = (uint32_t)(pod - p->items), wanted = (uint32_t)(place - p->items);
+        uint32_t b = had[wanted], left = has[a];
+        has[a] = wanted;
+        has[b] = left;
+        had[wanted] = a;
+        had[left] = b;
+    }
+    for (uint32_t k = 0; out != NULL && k < p->count; k++) {
+        items[k].target = arena_dup(&out->arena, p->items[has[k]].target);
+        items[k].on_claim = p->items[has[k]].on_claim;
+    }
     return out;
 }
 

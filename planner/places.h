@@ -13,6 +13,7 @@ struct place {
     struct span uid, ns, pod;   /* of the Pod */
     struct span target;         /* Node name, or NodeClaim name while the Node is not there */
     bool on_claim;              /* target names a NodeClaim */
+    bool sent;                  /* the scheduler was told to bind it there: of places_with only */
     wall_ms since;              /* planned at */
     bool lapsed;                /* nobody has taken the pod up there in time: it stays planned there, but
                                    the room is not kept from others any more */
@@ -25,25 +26,32 @@ struct places {
     wall_ms made;
     const struct place *items;  /* sorted by uid */
     uint32_t count;
+    bool any_sent;
 };
 
 /* What the scheduler was told a moment ago, and no snapshot shows yet: the pod may go to this Node, and
  * nowhere else; or, `refused`, the pod's planned Node was turned down by a filter of its own. */
 struct sent_pod {
     struct span uid;
-    uint64_t node; /* span_hash of the Node's name */
+    uint64_t node;       /* span_hash of the Node's name */
+    struct span instead; /* uid of the equal pod whose place there it takes; absent: of none */
     bool refused;
 };
 
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
 /* A copy, of which also those have lapsed whose flag is set. */
-struct places *places_lapse(const struct places *p, const bool *lapsed, wall_ms now);
+struct places *places_lapse(const struct places *p, const bool *lapsed);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
- * and one that was refused has none. Pods and Nodes that the world does not have are passed over. Borrows
- * texts from `p`. */
+ * and one that was refused where it has its place has none. Pods and Nodes that the world does not have
+ * are passed over. Borrows texts from `p`. */
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
                            const struct world *w);
+/* Equal pods trade places: who was sent to the place of another gets it, and whoever has it by then gets
+ * what he had. NULL: nobody has. */
+struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
+                             const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
+int32_t place_row(const struct world *w, const struct place *x); /* -1: its target is not in sight */
 void places_destroy(struct shared *places); /* for share_init */
 
 /* The value of stowage.dev/planned for a new claim: pod shapes and counts, e.g.

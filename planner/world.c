@@ -424,6 +424,12 @@ int32_t world_waiting_class(const struct world *w, struct span uid)
     return x != NULL ? (int32_t)x->class_id : -1;
 }
 
+const struct pod *world_waiting_pod(const struct world *w, struct span uid)
+{
+    const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, uid) : NULL;
+    return x != NULL ? x->pod : NULL;
+}
+
 const amount *world_pod_requests(const struct world *w, struct arena *a, const struct pod *p)
 {
     const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, p->meta.uid) : NULL;

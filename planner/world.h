@@ -137,6 +137,7 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 /* Classes. -1: the pod's shape is not in this world (it came later). */
 int32_t world_class_of(const struct world *w, const struct pod *p);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
+const struct pod *world_waiting_pod(const struct world *w, struct span uid); /* NULL: as before */
 
 /* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has
  * no node yet is to go to; of a pod that came later, the one of which its workload wants the next. NONE:

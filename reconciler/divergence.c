@@ -1,5 +1,6 @@
 #include "reconciler/divergence.h"
 
+#include "planner/held.h"
 #include "planner/places.h"
 #include "planner/world.h"
 #include "reconciler/batch.h"
@@ -17,12 +18,6 @@ static void diverged(struct pass *p, const char *cause)
     count(p->r, MEASURE_DIVERGED, 1, span_of(cause), (struct span){0}, (struct span){0});
 }
 
-static int32_t place_row(const struct pass *p, const struct place *place)
-{
-    return place->on_claim ? world_find_claim(p->world, place->target)
-                           : world_find_node(p->world, place->target);
-}
-
 static bool is_ready(const struct pass *p, int32_t row)
 {
     return row >= 0 && world_node_usable(world_node_at(p->world, (uint32_t)row));
@@ -33,6 +28,9 @@ void divergence_ask(struct pass *p)
     const struct reconciler_listener *l = &p->r->config.listener;
     if (l->sent != NULL)
         p->sent_count = l->sent(l->user, p->mono, p->a, &p->sent);
+    struct places *traded = places_traded(p->r->places, p->sent, p->sent_count, p->world);
+    if (traded != NULL)
+        reconciler_publish(p->r, traded);
 }
 
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place)
@@ -41,7 +39,7 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
     for (uint32_t i = 0; i < p->sent_count; i++)
         if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
             return; /* counted when it was refused */
-    diverged(p, is_ready(p, place_row(p, place)) ? "elsewhere" : "ahead");
+    diverged(p, is_ready(p, place_row(p->world, place)) ? "elsewhere" : "ahead");
 }
 
 /* A pod that was refused is planned anew in this pass, once for each node that it was refused at. */
@@ -52,7 +50,7 @@ static void look_at_refused(struct pass *p)
     for (uint32_t i = 0; i < p->sent_count; i++) {
         const struct place *place =
             sent[i].refused && r->places != NULL ? places_find(r->places, sent[i].uid) : NULL;
-        int32_t row = place != NULL ? place_row(p, place) : -1;
+        int32_t row = place != NULL ? place_row(p->world, place) : -1;
         const struct pod *pod = row >= 0 && row == world_find_hash(p->world, sent[i].node)
                                     ? place_pod(p, place)
                                     : NULL;
@@ -77,49 +75,51 @@ static void look_at_refused(struct pass *p)
     }
 }
 
-static void look_whether_late(struct pass *p, const struct place *place, const struct pod *pod,
-                              struct waiting_memo *m)
-{
-    struct reconciler *r = p->r;
-    if (m->late)
-        return;
-    if (p->mono - m->ready_since < LATE_MS) {
-        pass_wake(p, m->ready_since + LATE_MS);
-        return;
-    }
-    m->late = true;
-    diverged(p, "late");
-    tell(r,
-         (struct decision){.kind = DECISION_NO_PLACE,
-                           .subject = "late",
-                           .warning = true,
-                           .per_hour = NAN,
-                           .reason = SPAN("PlannedNodeUnused"),
-                           .about = {KIND_POD, pod->meta.ns, pod->meta.name, pod->meta.uid}},
-         "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s",
-         SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name), SPAN_ARG(place->target),
-         (int)(LATE_MS / MS_SECOND));
-}
+enum time { IN_TIME, LATE, LAPSED }; /* what a place becomes in this pass */
 
-/* True when its time is up in this pass. */
-static bool look_at_place(struct pass *p, const struct place *place)
+static enum time look_at_place(struct pass *p, const struct place *place)
 {
-    int32_t row = place_row(p, place);
+    int32_t row = place_row(p->world, place);
     const struct pod *pod = is_ready(p, row) ? place_pod(p, place) : NULL;
     if (pod == NULL)
-        return false;
+        return IN_TIME;
     struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, pod->meta.uid);
     uint64_t node = span_hash(world_node_at(p->world, (uint32_t)row)->node->meta.name);
     if (m->ready_since == 0 || m->ready_node != node)
         m->ready_since = p->mono;
     m->ready_node = node;
-    look_whether_late(p, place, pod, m);
+    bool late = p->mono - m->ready_since >= LATE_MS, news = late && !m->late;
+    m->late |= late;
+    if (!late)
+        pass_wake(p, m->ready_since + LATE_MS);
     if (place->lapsed)
-        return false;
+        return IN_TIME;
     if (p->mono - m->ready_since >= LAPSE_MS)
-        return true;
+        return LAPSED;
     pass_wake(p, m->ready_since + LAPSE_MS);
-    return false;
+    return news ? LATE : IN_TIME;
+}
+
+/* One line and one Event, however many they are: a scheduler that is slow is so with all. */
+static void tell_late(struct pass *p, const struct place *first, uint32_t count_of)
+{
+    if (first == NULL)
+        return;
+    struct buf others = {0};
+    if (count_of > 1)
+        buf_addf(&others, "; so it is with %u more", count_of - 1);
+    count(p->r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
+    tell(p->r,
+         (struct decision){.kind = DECISION_NO_PLACE,
+                           .subject = "late",
+                           .warning = true,
+                           .per_hour = NAN,
+                           .reason = SPAN("PlannedNodeUnused"),
+                           .about = {KIND_POD, first->ns, first->pod, first->uid}},
+         "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s%.*s",
+         SPAN_ARG(first->ns), SPAN_ARG(first->pod), SPAN_ARG(first->target),
+         (int)(LATE_MS / MS_SECOND), SPAN_ARG(buf_span(&others)));
+    buf_release(&others);
 }
 
 static void publish_lapsed(struct pass *p, const bool *lapsed)
@@ -143,7 +143,7 @@ static void publish_lapsed(struct pass *p, const bool *lapsed)
          "%.*s/%.*s on %.*s",
          count_of, count_of == 1 ? " is" : "s are", (int)(LAPSE_MS / MS_MINUTE), SPAN_ARG(first->ns),
          SPAN_ARG(first->pod), SPAN_ARG(first->target));
-    reconciler_publish(r, places_lapse(r->places, lapsed, p->wall));
+    reconciler_publish(r, places_lapse(r->places, lapsed));
 }
 
 /* Pods wait, and nobody asks: of any of them that is said. */
@@ -184,12 +184,18 @@ void divergence_run(struct pass *p)
     look_at_refused(p);
     const struct pod *waits = NULL;
     bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
+    const struct place *late = NULL;
+    uint32_t late_count = 0;
     for (uint32_t i = 0; places != NULL && i < places->count; i++) {
-        lapsed[i] = look_at_place(p, &places->items[i]);
+        enum time time = look_at_place(p, &places->items[i]);
+        lapsed[i] = time == LAPSED;
+        if (time == LATE && late_count++ == 0)
+            late = &places->items[i];
         /* Without a node that is ready nobody need be asked. */
-        if (waits == NULL && is_ready(p, place_row(p, &places->items[i])))
+        if (waits == NULL && is_ready(p, place_row(p->world, &places->items[i])))
             waits = place_pod(p, &places->items[i]);
     }
+    tell_late(p, late, late_count);
     listen_for_scheduler(p, waits);
     if (places != NULL)
         publish_lapsed(p, lapsed);
@@ -209,4 +215,38 @@ struct places *divergence_places(struct pass *p, struct plan_options *o)
     }
     o->barred = barred;
     return places_with(p->r->places, sent, p->sent_count, p->world);
+}
+
+/* As the places have it, or as they will have it once the trade is seen. */
+static bool is_foreseen(const struct world *w, const struct places *places,
+                        const struct sent_pod *sent, int32_t row)
+{
+    const struct place *own = places_find(places, sent->uid);
+    const struct place *other =
+        sent->instead.len != 0 ? places_find(places, sent->instead) : NULL;
+    return (own != NULL && place_row(w, own) == row) ||
+           (other != NULL && place_row(w, other) == row);
+}
+
+bool divergence_overtakes(struct pass *p, const struct places *places)
+{
+    const struct world *w = p->world;
+    struct held *held = NULL;
+    divergence_ask(p);
+    for (uint32_t i = 0; i < p->sent_count; i++) {
+        const struct sent_pod *sent = &p->sent[i];
+        int32_t row = sent->refused ? -1 : world_find_hash(w, sent->node);
+        const struct pod *pod = row >= 0 ? world_waiting_pod(w, sent->uid) : NULL;
+        if (pod == NULL || is_foreseen(w, places, sent, row))
+            continue;
+        if (held == NULL)
+            held = held_new(p->a, w, NULL, places);
+        const struct holder x = {span_hash(sent->uid), pod->priority,
+                                 world_pod_requests(w, p->a, pod)};
+        const uint32_t at = (uint32_t)row;
+        if (!world_has_room(w, x.requests, true, at, held_at(held, at)))
+            return true;
+        held_put(held, &at, 1, &x);
+    }
+    return false;
 }

@@ -22,12 +22,16 @@ struct node_view;
 struct place;
 struct pod;
 
-/* Fills the pass's `sent`, once as it begins. */
+/* Fills the pass's `sent`, as it begins and again where a plan takes time; trades of places that it tells of
+ * are published. */
 void divergence_ask(struct pass *p);
 void divergence_run(struct pass *p);
 /* A pod with a place was bound, to a node of another name. */
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place);
 /* What a plan begins with, instead of the published places; free it with places_destroy. */
 struct places *divergence_places(struct pass *p, struct plan_options *o);
+/* Whether, while these places were planned, pods were let onto nodes that have no room for them beside the
+ * places: then they would be promised in vain. */
+bool divergence_overtakes(struct pass *p, const struct places *places);
 
 #endif

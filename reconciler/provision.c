@@ -14,6 +14,7 @@ enum {
     MINUTE_MS = MS_MINUTE,
     NAMES_TRIED = 100,
     OWNERS_TOLD = 3,
+    OVERTAKEN_MAX = 3, /* in a row: pods that wait for a node are not to wait for the scheduler to rest */
 };
 
 /* ---- claims that were created and not seen yet ---- */
@@ -433,16 +434,31 @@ static void nominate_nodes(struct pass *p, const struct plan *plan)
     }
 }
 
+/* False: it was overtaken, and is to be made again. */
+static bool publish(struct pass *p, struct plan *plan)
+{
+    struct reconciler *r = p->r;
+    name_claims(p, plan);
+    struct places *places = places_of_plan(plan, r->places, p->wall);
+    places->snapshot = p->snapshot->sequence;
+    if (r->overtaken < OVERTAKEN_MAX && divergence_overtakes(p, places)) {
+        r->overtaken++;
+        places_destroy(&places->shared);
+        r->batch_ready = true;
+        pass_wake(p, p->mono);
+        return false;
+    }
+    r->overtaken = 0;
+    reconciler_publish(r, places);
+    return true;
+}
+
 static void carry_out(struct pass *p, struct plan *plan)
 {
     struct reconciler *r = p->r;
     struct purse purse = {.per_hour = price_of_cluster(p)};
     const struct plan_claim **bought = ARENA_ARRAY(p->a, const struct plan_claim *, plan->claim_count);
     uint32_t bought_count = 0;
-    name_claims(p, plan);
-    struct places *places = places_of_plan(plan, r->places, p->wall);
-    places->snapshot = p->snapshot->sequence;
-    reconciler_publish(r, places);
     tell_plan(p, plan);
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct plan_claim *c = &plan->claims[i];
@@ -477,10 +493,12 @@ static void solve(struct pass *p)
     scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
     scheduling_end(&scheduling, plan);
-    tell_closed(p, plan);
-    if (plan->waiting != 0)
-        carry_out(p, plan);
-    buffer_status_planned(p, plan);
+    if (plan->waiting == 0 || publish(p, plan)) {
+        tell_closed(p, plan);
+        if (plan->waiting != 0)
+            carry_out(p, plan);
+        buffer_status_planned(p, plan);
+    }
     plan_free(plan);
     places_destroy(&places->shared);
 }

@@ -142,6 +142,7 @@ struct reconciler {
     struct gate garbage;
     struct batch batch;
     bool batch_ready; /* the window is over, the gate was not open */
+    unsigned overtaken; /* plans in a row that were not carried out */
     mono_ms batch_ended;
     struct expected *expected;
     struct places *places; /* the published ones; kept by the share */

@@ -411,33 +411,52 @@ static bool seat(struct trial *t, const struct place *place, uint32_t pod)
     const struct world *w = t->world;
     uint32_t class_id = trial_pod(t, pod)->class_id;
     const struct pod_class *k = &w->classes.items[class_id];
-    int32_t row = place->on_claim ? world_find_claim(w, place->target)
-                                  : world_find_node(w, place->target);
-    if (row < 0 || trial_is_gone(t, (uint32_t)row))
+    const struct attempt *attempts = &w->classes.attempts[k->first_attempt];
+    int32_t row = place_row(w, place);
+    if (row < 0)
         return false;
-    for (uint32_t i = 0; i < k->attempt_count; i++) {
-        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
-        if (trial_ask_row(t, (uint32_t)row, class_id, try) == ANSWER_YES &&
-            world_suits(w, try, w->profile_of[row], NULL) == FIT_YES) {
-            trial_place_on_node(t, (uint32_t)row, pod, class_id, try);
+    for (uint32_t i = 0; i < k->attempt_count; i++)
+        if (trial_ask_row(t, (uint32_t)row, class_id, &attempts[i]) == ANSWER_YES &&
+            world_suits(w, &attempts[i], w->profile_of[row], NULL) == FIT_YES) {
+            trial_place_on_node(t, (uint32_t)row, pod, class_id, &attempts[i]);
             return true;
         }
-    }
-    return false;
+    if (!place->sent || !trial_row_holds(t, (uint32_t)row, class_id, attempts))
+        return false;
+    trial_place_on_node(t, (uint32_t)row, pod, class_id, attempts); /* the scheduler has decided */
+    return true;
 }
 
-uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
-                     uint32_t count, uint8_t *outcome_out)
+static uint32_t seat_some(struct trial *t, const struct places *places, bool sent, uint32_t *queue,
+                          uint32_t count, uint8_t *outcome_out)
 {
     uint32_t left = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct place *place = places_find(places, trial_pod(t, queue[i])->pod->meta.uid);
-        if (place != NULL && seat(t, place, queue[i]))
+        if (place != NULL && (place->sent || !sent) && seat(t, place, queue[i]))
             outcome_out[queue[i]] = OUTCOME_PLACED;
         else
             queue[left++] = queue[i];
     }
     return left;
+}
+
+/* Those who were sent come first, they are as good as there. The others go round until nobody more can sit:
+ * some of a spread fit only after others. A bar is for who seeks a place: who has one there was not turned
+ * down himself. */
+uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
+                     uint32_t count, uint8_t *outcome_out)
+{
+    uint32_t barred = t->barred_count, before;
+    t->barred_count = 0;
+    if (places->any_sent)
+        count = seat_some(t, places, true, queue, count, outcome_out);
+    do {
+        before = count;
+        count = seat_some(t, places, false, queue, count, outcome_out);
+    } while (count != 0 && count < before);
+    t->barred_count = barred;
+    return count;
 }
 
 /* --- the queue --- */

@@ -14,8 +14,9 @@ enum outcome {
     OUTCOME_RESERVED,   /* waits for reserved capacity */
 };
 
-/* Gives those of the queue who have a place on a row, and still fit there, that place. Returns how many
- * of the queue are left, in their order; the places of the others are outcomes. */
+/* Gives those of the queue who have a place on a row, and still fit there, that place; who was sent there
+ * has only to have room. Returns how many of the queue are left, in their order; the places of the others
+ * are outcomes. */
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out);
 

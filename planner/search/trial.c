@@ -180,20 +180,26 @@ static bool is_barred(const struct trial *t, uint32_t class_id, uint32_t row)
     return false;
 }
 
+bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
+{
+    const struct world *w = t->world;
+    if (trial_is_gone(t, row) ||
+        !vector_fits(trial_requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
+                     w->column_count))
+        return false;
+    uint32_t at = t->row_at[row];
+    struct host_ports there = {w->ports[row].items, w->ports[row].count};
+    if (at != 0)
+        there = t->rows[at - 1].ports;
+    return !ports_conflict(w->classes.signatures[try->signature].ports, there);
+}
+
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try)
 {
     const struct world *w = t->world;
     t->asked++;
-    if (trial_is_gone(t, row) || is_barred(t, class_id, row) ||
-        !vector_fits(trial_requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
-                     w->column_count))
-        return ANSWER_NEVER;
-    uint32_t at = t->row_at[row];
-    struct host_ports there = {w->ports[row].items, w->ports[row].count};
-    if (at != 0)
-        there = t->rows[at - 1].ports;
-    if (ports_conflict(w->classes.signatures[try->signature].ports, there))
+    if (is_barred(t, class_id, row) || !trial_row_holds(t, row, class_id, try))
         return ANSWER_NEVER;
     return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row, NULL)
                      : ANSWER_YES;

@@ -128,6 +128,8 @@ void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 /* Room, host ports and topology of a row; whether the signature suits the node is world_suits. */
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try);
+/* The row is there, and has room and ports for it. */
+bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try);
 void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,
                          const struct attempt *try);
 

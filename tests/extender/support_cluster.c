@@ -50,11 +50,16 @@ void cluster_publish(struct cluster *c)
 
 void cluster_unplan(struct cluster *c)
 {
+    struct places *none = mem_new(sizeof(*none));
+    arena_init(&none->arena, 0);
+    cluster_replan(c, none);
+}
+
+void cluster_replan(struct cluster *c, struct places *instead)
+{
     if (c->places != NULL)
         places_destroy(&c->places->shared);
-    c->places = mem_new(sizeof(*c->places));
-    arena_init(&c->places->arena, 0);
-    c->view.places = c->places;
+    c->view.places = c->places = instead;
 }
 
 void cluster_close(struct cluster *c)
@@ -103,7 +108,7 @@ void cluster_lapse(struct cluster *c, const char *pod)
     bool *lapsed = ARENA_ARRAY(&old->arena, bool, old->count);
     for (uint32_t i = 0; i < old->count; i++)
         lapsed[i] = span_eq(old->items[i].pod, span_of(pod));
-    c->places = places_lapse(old, lapsed, old->made + 1);
+    c->places = places_lapse(old, lapsed);
     c->view.places = c->places;
     places_destroy(&old->shared);
 }

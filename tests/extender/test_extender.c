@@ -343,6 +343,56 @@ static void test_room_is_kept_on_all_it_may_take(void **state)
     cluster_close(&c);
 }
 
+/* Equal pods trade places: small is planned for n1, second for n2, and the scheduler offers small what is
+ * second's; there is no more room on n2. */
+static void test_equal_pods_trade_places(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_place(&c, "small", "n1");
+    cluster_place(&c, "second", "n2");
+    cluster_place(&c, "exact", "n7"); /* the whole of it */
+    c.view.now = 1000;
+    ask_filter(&c, "small", "n4 n2", "n2", "what is second's is as good");
+    ask_filter(&c, "second", "n1 n2 n4", "n1", "and second has small's place now");
+    ask_filter(&c, "small", "n1 n4", "n1", "what small got came to nothing: second has its place again");
+    ask_filter(&c, "second", "n1 n2", "n2", "which it takes");
+    ask_filter(&c, "small", "n7", "", "the place of a pod that is not equal is none for it");
+    ask_filter(&c, "second", "n1 n4", "n1", "traded the other way round");
+    ask_filter(&c, "third", "n2", "", "who has no place gets none by that");
+    cluster_close(&c);
+}
+
+/* Until the published places tell it, also when it is seen bound. */
+static void test_trade_outlasts_the_bind(void **state)
+{
+    (void)state;
+    struct cluster c;
+    const struct sent_pod *sent;
+    cluster_open(&c, objects());
+    cluster_place(&c, "small", "n1");
+    cluster_place(&c, "second", "n2");
+    c.view.now = 1000;
+    ask_filter(&c, "small", "n2", "n2", "small takes second's");
+    cluster_tell(&c, WATCH_PUT,
+                 SPAN("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
+                      "\"name\":\"small\",\"uid\":\"uid-small\"},\"spec\":{\"nodeName\":\"n2\",\"containers\":"
+                      "[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}}]}}"));
+    cluster_publish(&c);
+    ask_filter(&c, "other", "n1", "", "n1 is second's by now, which leaves it too little");
+    ask_filter(&c, "second", "n1 n2", "n1", "and second goes there");
+    uint32_t count = ledger_sent(c.ledger, c.view.now, &c.scratch.arena, &sent);
+    struct places *traded = places_traded(c.places, sent, count, c.view.world);
+    assert_non_null(traded);
+    assert_true(span_eq(places_find(traded, SPAN("uid-small"))->target, SPAN("n2")));
+    assert_true(span_eq(places_find(traded, SPAN("uid-second"))->target, SPAN("n1")));
+    assert_null(places_traded(traded, sent, count, c.view.world)); /* that is all */
+    cluster_replan(&c, traded);
+    ask_filter(&c, "second", "n1 n2", "n1", "as the places have it now");
+    cluster_close(&c);
+}
+
 /* A planned node that is there and not offered was turned down by the scheduler: the planner hears of it,
  * and where else the pod was let. */
 static void test_refused_where_it_was_planned(void **state)
@@ -550,6 +600,8 @@ int main(void)
         cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
         cmocka_unit_test(test_lapsed_place_is_not_held),
         cmocka_unit_test(test_new_pod_takes_no_place),
+        cmocka_unit_test(test_equal_pods_trade_places),
+        cmocka_unit_test(test_trade_outlasts_the_bind),
         cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),

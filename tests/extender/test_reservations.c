@@ -43,7 +43,8 @@ struct model_pod {
     amount cpu;
     int priority;
     int node;  /* where its scheduler has put it */
-    int place; /* where the plan in force has it */
+    int place; /* where the plan in force has it, after trades */
+    bool roams;   /* since this plan it was let onto the place of an equal pod */
     bool guarded; /* it was booked on its node when it was sent there */
     /* Booked, and not put anywhere: the scheduler's attempt came to nothing. */
     unsigned booked; /* a bit a node */
@@ -51,6 +52,11 @@ struct model_pod {
     /* What the snapshot shows. */
     unsigned seen_life;
     int seen_node;
+};
+
+struct planned {
+    unsigned life;
+    int node;
 };
 
 struct event {
@@ -72,9 +78,10 @@ struct model {
     struct model_pod pods[PODS];
     struct event events[EVENTS]; /* of the watch; those from `delivered` on are on their way */
     unsigned event_count, delivered;
+    struct planned plan[PODS]; /* what was published */
     mono_ms now;
     wall_ms plans;
-    unsigned asked, planned, strayed, refused; /* how often what happened */
+    unsigned asked, planned, traded, strayed, refused; /* how often what happened */
     unsigned stolen, unasked;              /* rules broken */
     char why[256];
 };
@@ -108,6 +115,50 @@ static void must(bool ok)
         abort();
 }
 
+/* --- who has which place --- */
+
+static bool read_uid(struct span uid, int *pod, unsigned *life)
+{
+    return uid.len != 0 && sscanf(uid.ptr, "uid-p%d-%u", pod, life) == 2;
+}
+
+/* Who was let onto the place of an equal pod has it, as long as the booking stands and the plan is in force,
+ * and whoever had it has his. The ledger alone knows whose it was. */
+static void settle_places(struct model *m)
+{
+    struct planned now[PODS];
+    struct arena a;
+    const struct sent_pod *sent;
+    int had[PODS], has[PODS]; /* by place who has it; by pod whose he has */
+    for (int i = 0; i < PODS; i++)
+        had[i] = has[i] = i;
+    arena_init(&a, 0);
+    for (uint32_t n = ledger_sent(m->c.ledger, m->now, &a, &sent), i = 0; i < n; i++) {
+        int pod, other;
+        unsigned life, others_life;
+        if (!read_uid(sent[i].instead, &other, &others_life) || !read_uid(sent[i].uid, &pod, &life))
+            continue;
+        int node = 0;
+        while (span_hash(node_name(node)) != sent[i].node)
+            node++;
+        if (m->pods[pod].seen_life != life || m->plan[pod].life != life ||
+            m->plan[other].life != others_life || m->plan[other].node != node)
+            continue;
+        int before = had[other], left = has[pod];
+        has[pod] = other;
+        has[before] = left;
+        had[other] = pod;
+        had[left] = before;
+    }
+    arena_release(&a);
+    for (int i = 0; i < PODS; i++)
+        now[i] = (struct planned){m->plan[i].life, m->plan[has[i]].node};
+    for (int i = 0; i < PODS; i++) {
+        struct model_pod *p = &m->pods[i];
+        p->place = p->there && now[i].life == p->life ? now[i].node : NONE;
+    }
+}
+
 /* --- what the watch tells --- */
 
 static void tell(struct model *m, int pod, bool gone)
@@ -130,6 +181,7 @@ static void deliver(struct model *m, unsigned count)
         p->seen_node = e->node;
     }
     cluster_publish(&m->c);
+    settle_places(m);
 }
 
 static bool is_seen_waiting(const struct model_pod *p)
@@ -156,6 +208,7 @@ static void create(struct model *m, int pod)
     p->life++;
     p->there = true;
     p->node = p->place = NONE;
+    p->roams = false;
     p->booked = 0;
     tell(m, pod, false);
 }
@@ -164,7 +217,7 @@ static void delete(struct model *m, int pod)
 {
     m->pods[pod].there = false;
     m->pods[pod].booked = 0;
-    m->pods[pod].place = NONE;
+    settle_places(m);
     tell(m, pod, true);
 }
 
@@ -191,8 +244,11 @@ static bool may_plan(const struct model *m, int node)
 
 static void replan(struct model *m)
 {
-    for (int i = 0; i < PODS; i++)
+    for (int i = 0; i < PODS; i++) {
         m->pods[i].place = NONE;
+        m->pods[i].roams = false;
+        m->plan[i] = (struct planned){0, NONE};
+    }
     cluster_unplan(&m->c);
     m->c.places->made = ++m->plans; /* no two are made at the same time */
     for (int i = 0; i < PODS; i++) {
@@ -207,7 +263,33 @@ static void replan(struct model *m)
         snprintf(target, sizeof(target), "n%d", node);
         cluster_place_uid(&m->c, name, uid, target);
         p->place = node;
+        m->plan[i] = (struct planned){p->life, node};
     }
+    settle_places(m);
+}
+
+/* What was traded is published. */
+static void publish_trades(struct model *m)
+{
+    struct arena a;
+    const struct sent_pod *sent;
+    arena_init(&a, 0);
+    uint32_t count = ledger_sent(m->c.ledger, m->now, &a, &sent);
+    struct places *traded = places_traded(m->c.places, sent, count, m->c.view.world);
+    if (traded != NULL) {
+        cluster_replan(&m->c, traded);
+        traded->made = ++m->plans;
+        for (int i = 0; i < PODS; i++)
+            if (m->plan[i].node != NONE) {
+                char uid[32];
+                snprintf(uid, sizeof(uid), "uid-p%d-%u", i, m->plan[i].life);
+                const struct place *place = places_find(traded, span_of(uid));
+                must(place != NULL);
+                m->plan[i].node = place->target.ptr[1] - '0';
+            }
+        settle_places(m);
+    }
+    arena_release(&a);
 }
 
 /* --- the schedulers --- */
@@ -283,7 +365,8 @@ static unsigned guarded(const struct model *m)
 }
 
 /* The rule. Where others have places, what stands there, what is kept for them and what was promised to
- * others leave room for the pod. Its own place is its own. */
+ * others leave room for the pod. Its own place is its own. Who was let onto the place of another has given his
+ * away: should nothing come of it, his room may be gone when that one has found another too. */
 static void judge(struct model *m, int pod, int node)
 {
     const struct model_pod *p = &m->pods[pod];
@@ -295,7 +378,7 @@ static void judge(struct model *m, int pod, int node)
         bool counts = i != pod && q->node == NONE && q->priority >= p->priority;
         if (q->node == node)
             bound += q->cpu;
-        else if (counts && q->place == node)
+        else if (counts && q->place == node && !(q->roams && m->plan[i].node == node))
             places += q->cpu;
         else if (counts && (q->booked & 1u << node) != 0 && q->booked_until > m->now)
             promised += q->cpu;
@@ -310,19 +393,24 @@ static void judge(struct model *m, int pod, int node)
 }
 
 static struct buf ask(struct extender_scratch *s, const struct extender_view *v,
-                      const struct buf *body)
+                      const struct buf *body, enum extender_answer *answer_out)
 {
     struct buf reply = {0};
     struct extender_verdict verdict;
     struct err err;
     must(extender_filter(s, v, buf_span(body), &reply, &verdict, &err));
+    *answer_out = verdict.answer;
     return reply;
 }
 
 /* The scheduler takes one of the names, or its attempt comes to nothing. */
-static void take(struct model *m, int pod, unsigned names, unsigned guard)
+static void take(struct model *m, int pod, unsigned names, unsigned guard,
+                 enum extender_answer answer)
 {
     struct model_pod *p = &m->pods[pod];
+    settle_places(m);
+    m->traded += answer == EXTENDER_TRADED;
+    p->roams |= answer == EXTENDER_TRADED;
     bool one = (names & (names - 1)) == 0;
     unsigned booked = one ? names : names & guard;
     m->asked++;
@@ -362,8 +450,9 @@ static void schedule(struct model *m, int pod)
         v.places = NULL;
     struct buf body = {0};
     put_question(&body, m, pod, offered);
-    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body);
-    take(m, pod, named(m, &reply, offered), guarded(m));
+    enum extender_answer answer;
+    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body, &answer);
+    take(m, pod, named(m, &reply, offered), guarded(m), answer);
     buf_release(&body);
     buf_release(&reply);
 }
@@ -381,7 +470,7 @@ static void model_open(struct model *m, uint64_t seed, enum sabotage sabotage)
     for (int i = 0; i < SCHEDULERS; i++)
         extender_scratch_init(&m->scratch[i]);
     for (int i = 0; i < PODS; i++)
-        m->pods[i].node = m->pods[i].place = m->pods[i].seen_node = NONE;
+        m->pods[i].node = m->pods[i].place = m->pods[i].seen_node = m->plan[i].node = NONE;
 }
 
 static void step(struct model *m)
@@ -397,9 +486,12 @@ static void step(struct model *m)
         delete(m, pod);
     else if (what == 13)
         replan(m);
+    else if (what == 14)
+        publish_trades(m);
     else
         deliver(m, roll(&m->dice, 6));
     m->now += roll(&m->dice, 60);
+    settle_places(m);
     while (m->delivered < m->event_count && m->now - m->events[m->delivered].at > LAG_MS)
         deliver(m, 1);
 }
@@ -428,7 +520,7 @@ static void model_close(struct model *m)
 }
 
 struct tally {
-    unsigned asked, planned, strayed, refused, stolen, unasked;
+    unsigned asked, planned, traded, strayed, refused, stolen, unasked;
 };
 
 static struct tally live(uint64_t seeds, enum sabotage sabotage)
@@ -445,6 +537,7 @@ static struct tally live(uint64_t seeds, enum sabotage sabotage)
                      m.unasked, m.stolen, m.why);
         t.asked += m.asked;
         t.planned += m.planned;
+        t.traded += m.traded;
         t.strayed += m.strayed;
         t.refused += m.refused;
         t.stolen += m.stolen;
@@ -458,9 +551,11 @@ static void test_no_room_is_given_twice(void **state)
 {
     (void)state;
     struct tally t = live(100, HONEST);
-    print_message("%u asked, %u planned, %u strayed, %u refused\n", t.asked, t.planned, t.strayed, t.refused);
+    print_message("%u asked, %u planned, %u traded, %u strayed, %u refused\n", t.asked, t.planned,
+                  t.traded, t.strayed, t.refused);
     /* All that the model is about did happen. */
     assert_true(t.planned > t.asked / 20);
+    assert_true(t.traded > 0);
     assert_true(t.strayed > t.asked / 20);
     assert_true(t.refused > t.asked / 20);
 }
@@ -506,10 +601,11 @@ static void ask_unlocked(struct meeting *x, int pod)
         v.ledger = NULL;
     shared_ref((struct shared *)(uintptr_t)&v.snapshot->shared);
     pthread_mutex_unlock(&x->lock);
-    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body);
+    enum extender_answer answer;
+    struct buf reply = ask(&m->scratch[pod % SCHEDULERS], &v, &body, &answer);
     pthread_mutex_lock(&x->lock);
     shared_unref((struct shared *)(uintptr_t)&v.snapshot->shared);
-    take(m, pod, named(m, &reply, offered), guarded(m));
+    take(m, pod, named(m, &reply, offered), guarded(m), answer);
     buf_release(&body);
     buf_release(&reply);
 }
@@ -574,7 +670,8 @@ static struct tally meet(uint64_t seed, enum sabotage sabotage)
     for (int i = 0; i < SCHEDULERS; i++)
         pthread_join(schedulers[i].thread, NULL);
     come_to_rest(&x.m);
-    struct tally t = {x.m.asked, x.m.planned, x.m.strayed, x.m.refused, x.m.stolen, x.m.unasked};
+    struct tally t = {x.m.asked,   x.m.planned, x.m.traded, x.m.strayed,
+                      x.m.refused, x.m.stolen,  x.m.unasked};
     if (sabotage == HONEST && t.stolen + t.unasked != 0)
         fail_msg("%u names that were not asked about; %u times: %s", t.unasked, t.stolen, x.m.why);
     pthread_rwlock_destroy(&x.plan);
@@ -591,11 +688,13 @@ static void test_not_at_the_same_time_either(void **state)
         struct tally one = meet(seed, HONEST);
         t.asked += one.asked;
         t.planned += one.planned;
+        t.traded += one.traded;
         t.strayed += one.strayed;
         t.refused += one.refused;
     }
-    print_message("%u asked, %u planned, %u strayed, %u refused\n", t.asked, t.planned, t.strayed, t.refused);
-    assert_true(t.planned > 0 && t.strayed > 0 && t.refused > 0);
+    print_message("%u asked, %u planned, %u traded, %u strayed, %u refused\n", t.asked, t.planned,
+                  t.traded, t.strayed, t.refused);
+    assert_true(t.planned > 0 && t.traded > 0 && t.strayed > 0 && t.refused > 0);
     unsigned stolen = 0;
     for (uint64_t seed = 1; seed <= 4; seed++)
         stolen += meet(seed, NO_LEDGER).stolen;

@@ -98,8 +98,11 @@ static void refused_is_planned_anew(void **state)
     run_for(l.sim, 25 * MS_SECOND);
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 1);
     snprintf(uid, sizeof(uid), "%s", first(l.sim, KIND_POD, "metadata.uid"));
-    struct sent_pod refused = {span_of(uid),
-                               span_hash(span_of(first(l.sim, KIND_NODE, "metadata.name"))), true};
+    struct sent_pod refused = {
+        .uid = span_of(uid),
+        .node = span_hash(span_of(first(l.sim, KIND_NODE, "metadata.name"))),
+        .refused = true,
+    };
     l.sent = &refused;
     l.sent_count = 1;
     run_for(l.sim, 11 * MS_SECOND);

@@ -95,21 +95,31 @@ func TestLoading(t *testing.T) {
 		meant          map[string]string
 		binds          []bind
 		strayed, wrong int
+		equal          bool // the pods are of one template
 	}{
 		{"as planned", map[string]string{"p": "n", "q": "n", "r": "m"},
-			[]bind{{"p", "n"}, {"q", "n"}, {"r", "m"}}, 0, 0},
-		{"into room that nobody has", map[string]string{"p": "n", "r": "m"}, []bind{{"p", "n"}, {"r", "n"}}, 1, 0},
+			[]bind{{"p", "n"}, {"q", "n"}, {"r", "m"}}, 0, 0, false},
+		{"into room that nobody has", map[string]string{"p": "n", "r": "m"}, []bind{{"p", "n"}, {"r", "n"}}, 1, 0, false},
 		{"into the room of one who comes later", map[string]string{"p": "n", "q": "n", "r": "m"},
-			[]bind{{"r", "n"}, {"p", "n"}}, 1, 1},
+			[]bind{{"r", "n"}, {"p", "n"}}, 1, 1, false},
 		{"into the room of one who went elsewhere", map[string]string{"p": "n", "q": "n", "r": "m"},
-			[]bind{{"q", "m"}, {"r", "n"}, {"p", "n"}}, 2, 0},
-		{"never planned, in free room", map[string]string{"p": "n"}, []bind{{"r", "n"}}, 1, 0},
+			[]bind{{"q", "m"}, {"r", "n"}, {"p", "n"}}, 2, 0, false},
+		{"never planned, in free room", map[string]string{"p": "n"}, []bind{{"r", "n"}}, 1, 0, false},
+		{"one into the place of another", map[string]string{"p": "n", "q": "n", "r": "m"},
+			[]bind{{"r", "n"}, {"p", "m"}, {"q", "n"}}, 2, 1, false},
+		{"which is as good as its own", map[string]string{"p": "n", "q": "n", "r": "m"},
+			[]bind{{"r", "n"}, {"p", "m"}, {"q", "n"}}, 0, 0, true},
+		{"but not when that one has gone there", map[string]string{"p": "n", "q": "n", "r": "m"},
+			[]bind{{"p", "n"}, {"q", "n"}, {"r", "n"}}, 1, 1, true},
 	} {
 		l := newLoading()
 		l.room["n"], l.room["m"] = cpu("2"), cpu("2")
 		for _, pod := range []string{"p", "q", "r"} {
 			l.asks[pod] = cpu("1")
 			l.meant[pod] = row.meant[pod]
+			if row.equal {
+				l.of[pod] = "template"
+			}
 		}
 		for _, b := range row.binds {
 			l.bind(b.pod, b.node)

@@ -49,10 +49,12 @@ func (p plan) places() map[string]string {
 }
 
 // loading checks, bind by bind, that a pod goes to its planned node, or takes room that no other pod
-// was planned for. It knows nothing of time: what counts is the order of binds.
+// was planned for. Pods of one template are equal: where one goes to the place of another, that one has its
+// place. It knows nothing of time: what counts is the order of binds.
 type loading struct {
 	meant   map[string]string            // pod → the node it was last planned to
 	asks    map[string]core.ResourceList // pod → its requests
+	of      map[string]string            // pod → its template
 	on      map[string]string            // pod → the node it is bound to
 	room    map[string]core.ResourceList // node → allocatable
 	strayed []string                     // pods that were bound elsewhere than planned
@@ -60,13 +62,16 @@ type loading struct {
 }
 
 func newLoading() *loading {
-	return &loading{meant: map[string]string{}, asks: map[string]core.ResourceList{},
+	return &loading{meant: map[string]string{}, asks: map[string]core.ResourceList{}, of: map[string]string{},
 		on: map[string]string{}, room: map[string]core.ResourceList{}}
 }
 
 // bind tells of a pod that was bound to a node whose room is known.
 func (l *loading) bind(pod, node string) {
 	l.on[pod] = node
+	if l.meant[pod] != node {
+		l.trade(pod, node)
+	}
 	if l.meant[pod] == node {
 		return
 	}
@@ -87,6 +92,19 @@ func (l *loading) bind(pod, node string) {
 		if needed.Cmp(room) > 0 {
 			l.wrong = append(l.wrong, fmt.Sprintf("%s was planned for %q and bound to %s, where %s of %s is taken or planned for others, and %s is allocatable",
 				pod, l.meant[pod], node, needed.String(), name, room.String()))
+		}
+	}
+}
+
+// trade gives the pod the place on the node of an equal one that still waits, and that one its own.
+func (l *loading) trade(pod, node string) {
+	if l.of[pod] == "" || l.meant[pod] == "" {
+		return
+	}
+	for other, meant := range l.meant {
+		if meant == node && l.of[other] == l.of[pod] && l.on[other] == "" && l.asks[other] != nil {
+			l.meant[pod], l.meant[other] = node, l.meant[pod]
+			return
 		}
 	}
 }
@@ -166,6 +184,9 @@ func (w *follower) see(ctx context.Context, pod *core.Pod) {
 	}
 	owner := meta.GetControllerOf(pod)
 	daemon := owner != nil && owner.Kind == "DaemonSet"
+	if owner != nil {
+		w.loading.of[name] = string(owner.UID)
+	}
 	switch {
 	case node == "" || w.loading.on[name] != "":
 	case daemon: // its place is nobody's plan but the node's own
