@@ -564,7 +564,7 @@ bool live_watches(const struct options *o, enum kind k)
 struct plan_options live_plan_options(const struct options *o)
 {
     return (struct plan_options){
-        .search = o->search == SEARCH_IS_CHEAPEST ? SEARCH_CHEAPEST : SEARCH_GREEDY,
+        .search = o->search == SEARCH_IS_GREEDY ? SEARCH_GREEDY : SEARCH_CHEAPEST,
         .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
         .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
 }

@@ -116,11 +116,9 @@ static const struct option table[] = {
 
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
      .fallback = "table", AT(output), .group = OPTION_PRINT, .help = "form of the answer"},
-    /* A fleet that is packed tight needs every pod on its planned node; until the extender sees to that
-     * for pods whose node is not there yet, a server leaves itself Karpenter's slack. */
-    {.name = "search", .type = OPTION_CHOICE, .choices = "auto|cheapest|greedy", .fallback = "auto",
+    {.name = "search", .type = OPTION_CHOICE, .choices = "cheapest|greedy", .fallback = "cheapest",
      AT(search), .group = OPTION_BOTH,
-     .help = "greedy has Karpenter's outcome; auto: plan takes cheapest, serve greedy"},
+     .help = "greedy has Karpenter's outcome; cheapest is never dearer"},
     {.name = "effort", .type = OPTION_INT, .max = INT64_MAX, .fallback = "0", AT(effort),
      .group = OPTION_PLAN, .help = "steps that the search may take; 0: the default"},
     {.name = "max-instance-types", .type = OPTION_INT, .min = 1, .max = 100000, .fallback = "600",

@@ -74,7 +74,7 @@ enum { PLACEMENT_EXTENDER, PLACEMENT_NOMINATE };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
-enum search_choice { SEARCH_AUTO, SEARCH_IS_CHEAPEST, SEARCH_IS_GREEDY };
+enum search_choice { SEARCH_IS_CHEAPEST, SEARCH_IS_GREEDY };
 
 struct options {
     /* planner and reconciler */
