@@ -100,16 +100,23 @@ static enum time look_at_place(struct pass *p, const struct place *place)
     return news ? LATE : IN_TIME;
 }
 
-/* One line and one Event, however many they are: a scheduler that is slow is so with all. */
+/* One line and one Event, however many they are: a scheduler that is slow is so with all. Those of the next
+ * while are told with the next. */
 static void tell_late(struct pass *p, const struct place *first, uint32_t count_of)
 {
+    struct reconciler *r = p->r;
     if (first == NULL)
         return;
+    count(r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
+    r->late += count_of;
+    if (r->late_told != 0 && p->mono - r->late_told < LATE_MS)
+        return;
     struct buf others = {0};
-    if (count_of > 1)
-        buf_addf(&others, "; so it is with %u more", count_of - 1);
-    count(p->r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
-    tell(p->r,
+    if (r->late > 1)
+        buf_addf(&others, "; so it is with %u more", r->late - 1);
+    r->late_told = p->mono;
+    r->late = 0;
+    tell(r,
          (struct decision){.kind = DECISION_NO_PLACE,
                            .subject = "late",
                            .warning = true,

@@ -142,6 +142,8 @@ struct reconciler {
     struct gate garbage;
     struct batch batch;
     bool batch_ready; /* the window is over, the gate was not open */
+    uint32_t late;      /* pods that are late, not told yet */
+    mono_ms late_told;
     unsigned overtaken; /* plans in a row that were not carried out */
     mono_ms batch_ended;
     struct expected *expected;
