@@ -47,6 +47,17 @@ static bool looks_sampled(uint32_t nodes, uint32_t offered)
     return false;
 }
 
+/* A Node that we do not see yet, though the scheduler does, stands for its claim where providers give both one
+ * name: the room that its claim's pods have there is theirs from the first moment. */
+static int32_t row_of(const struct world *w, struct span name)
+{
+    int32_t row = world_find_node(w, name);
+    if (row >= 0)
+        return row;
+    row = world_find_claim(w, name);
+    return row >= 0 && world_node_at(w, (uint32_t)row)->node == NULL ? row : -1;
+}
+
 static uint32_t nodes_there(const struct world *w)
 {
     uint32_t count = 0;
@@ -342,7 +353,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     q.rows = ARENA_ARRAY(&s->arena, int32_t, q.count);
     q.refusals = ARENA_ARRAY(&s->arena, uint8_t, q.count);
     for (uint32_t i = 0; i < q.count; i++)
-        q.rows[i] = world_find_node(v->world, q.names[i]);
+        q.rows[i] = row_of(v->world, q.names[i]);
     q.nominated = world_find_node(v->world, args.pod.nominated);
     verdict_out->answer = choose_and_book(s, &q);
     if (q.instead.len != 0)

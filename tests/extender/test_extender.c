@@ -38,7 +38,8 @@
     "  capacity: {cpu: '4', memory: 16Gi, pods: '110'}\n"                                          \
     "  conditions: [{type: Ready, status: 'True'}]\n"
 
-/* n1 has 1 of 4 CPUs in use, n2 is empty, n3 is about to go, n4 was bought for claim c4. */
+/* n1 has 1 of 4 CPUs in use, n2 is empty, n3 is about to go, n4 was bought for claim c4, c9 has no
+ * Node yet. */
 static const char yaml[] =
     NODE("n1", "") NODE("n2", "")
     NODE("n3", "  deletionTimestamp: '2026-10-10T10:00:00Z'\n  finalizers: [karpenter.sh/termination]\n")
@@ -49,6 +50,12 @@ static const char yaml[] =
     "spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, "
     "requirements: []}\n"
     "status: {nodeName: n4, providerID: 'kwok://n4', capacity: {cpu: '4', memory: 16Gi, pods: '110'}, "
+    "allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\n"
+    "metadata: {name: c9, uid: uid-c9, labels: {karpenter.sh/nodepool: p}}\n"
+    "spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, "
+    "requirements: []}\n"
+    "status: {providerID: 'kwok://c9', capacity: {cpu: '4', memory: 16Gi, pods: '110'}, "
     "allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
     POD("running", "1", BOUND("n1"), "")
     POD("small", "1", "", WAITS) POD("large", "3", "", WAITS) POD("other", "3", "", WAITS)
@@ -135,6 +142,10 @@ static const struct {
      EXTENDER_PLANNED},
     {"one on the other is none any more", {{"steady", "n8"}}, "steady", NULL, "n1 n8", "n1", "n8",
      EXTENDER_REVISED},
+    {"a Node that is not seen yet is its claim's", {{"large", "claim/c9"}}, "other", NULL, "n1 c9", "n1",
+     "c9", EXTENDER_ROOM},
+    {"where who has a place goes", {{"large", "claim/c9"}}, "large", NULL, "n1 c9", "c9", "",
+     EXTENDER_PLANNED},
     {"a node that is not known is not refused", {{"large", "n1"}}, "other", NULL, "n1 new", "new",
      "n1", EXTENDER_ROOM},
     {"a pod that is not known may go anywhere", {{"large", "n1"}}, "stranger", NULL, "n1 n3",
