@@ -54,6 +54,7 @@ void fill_begin(struct fill *f, const struct product *p, const amount *requests)
     f->full = 0;
     f->value = 0;
     f->script_count = 0;
+    f->took_count = 0;
     open_families(f, p->suits);
 }
 
@@ -100,6 +101,9 @@ static void take(struct fill *f, uint32_t lot, uint32_t count)
     }
     here(f, lot)->taken += count;
     f->value += count * l->value;
+    if (count != 0)
+        ARENA_PUSH(f->stock->arena, f->took, f->took_count, f->took_capacity,
+                   ((struct fill_step){lot, count}));
 }
 
 /* At most `count` of the lot, as far as they are there and its groups let them. */
@@ -214,6 +218,53 @@ void fill_commit(struct fill *f, uint32_t lot, uint32_t proposed, uint32_t went)
     f->script_count = 0; /* not like the one before */
 }
 
+/* --- better than one after the other --- */
+
+struct swap { /* one of what was taken goes, and another comes */
+    uint32_t at, lot; /* of `took`; UINT32_MAX: none */
+    double gain;
+};
+
+static bool fits_without(const struct fill *f, const double *size, const double *gone)
+{
+    for (uint32_t c = 0; c < f->stock->column_count; c++)
+        if (size[c] > f->left[c] + gone[c])
+            return false;
+    return true;
+}
+
+/* Groups that limit pods on a node are left alone. */
+static void look_for_swap(struct fill *f, uint32_t at, uint64_t suits, struct swap *best)
+{
+    const struct stock *s = f->stock;
+    const struct lot *gone = &s->lots[f->took[at].lot];
+    if (gone->caps != 0 || f->took[at].count == 0)
+        return;
+    f->looks += s->family_count / 2; /* most are seen through at once */
+    for (uint32_t i = 0; i < s->family_count; i++) {
+        const struct family *x = &s->families[i];
+        if (!(suits >> x->suit & 1) || f->start[i] == x->count || !fits_without(f, x->size, gone->size))
+            continue;
+        uint32_t lot = first_lot(f, i, 0);
+        if (lot == UINT32_MAX || s->lots[lot].caps != 0 || s->lots[lot].value - gone->value <= best->gain)
+            continue;
+        *best = (struct swap){at, lot, s->lots[lot].value - gone->value};
+    }
+}
+
+static void make_swap(struct fill *f, const struct swap *x)
+{
+    struct fill_step *step = &f->took[x->at];
+    const struct lot *gone = &f->stock->lots[step->lot];
+    for (uint32_t c = 0; c < f->stock->column_count; c++)
+        set_left(f, c, f->left[c] + gone->size[c]);
+    here(f, step->lot)->taken--;
+    f->at[gone->family] = f->start[gone->family]; /* it can be had again */
+    f->value -= gone->value;
+    step->count--;
+    take(f, x->lot, 1);
+}
+
 double fill_value(struct fill *f, const struct product *p)
 {
     uint32_t lot, count;
@@ -221,4 +272,19 @@ double fill_value(struct fill *f, const struct product *p)
     while (fill_next(f, &lot, &count))
         continue;
     return f->value;
+}
+
+void fill_improve(struct fill *f, const struct product *p)
+{
+    enum { MOST_SWAPS = 8, MOST_TAKEN = 16, MOST_FAMILIES = 256 };
+    if (f->stock->family_count > MOST_FAMILIES) /* of so many sizes one fits nearly always */
+        return;
+    for (uint32_t n = 0; n < MOST_SWAPS && f->took_count <= MOST_TAKEN; n++) {
+        struct swap best = {UINT32_MAX, 0, f->value * 1e-6};
+        for (uint32_t i = 0; i < f->took_count; i++)
+            look_for_swap(f, i, p->suits, &best);
+        if (best.at == UINT32_MAX)
+            break;
+        make_swap(f, &best);
+    }
 }

@@ -1,7 +1,8 @@
 /* fill: what to put on one machine of a product, so that little of its price is wasted.
  *
  * Lots come one after the other, each time the one that brings most value for the share that it takes
- * of what is left; so what is scarce on the machine goes to those who can do nothing with the rest. It
+ * of what is left; so what is scarce on the machine goes to those who can do nothing with the rest. On a
+ * machine of a few pods the last ones waste much so: then one may give way to a better one. It
  * changes nothing: who asks takes what is proposed from the stock, or does not.
  *
  * It looks at families, not at lots, and goes over a family's lots from the most valuable on as they
@@ -36,6 +37,8 @@ struct fill {
     uint64_t seed;            /* the first pod is of this group, if one of it fits; 0: any */
     const struct fill_step *script; /* proposed first, as far as it can be had; see fill_follow */
     uint32_t script_count, script_at;
+    struct fill_step *took;   /* by this machine, in the order of taking */
+    uint32_t took_count, took_capacity;
     double value;
     uint64_t looks;           /* at families and lots, ever */
 };
@@ -54,7 +57,9 @@ bool fill_next(struct fill *f, uint32_t *lot_out, uint32_t *count_out);
 /* Of the last lot proposed so many went on, and no more of it are to be proposed if that is fewer:
  * lots[].next has moved by as much. */
 void fill_commit(struct fill *f, uint32_t lot, uint32_t proposed, uint32_t went);
-/* The value that the machine would hold. */
+/* The value that the machine would hold; `took` says with what. */
 double fill_value(struct fill *f, const struct product *p);
+/* After fill_value: one pod at a time goes for a more valuable one, as long as there is one that fits. */
+void fill_improve(struct fill *f, const struct product *p);
 
 #endif

@@ -222,18 +222,31 @@ static uint32_t most_promising(const struct shop *shop, double price)
     return best;
 }
 
+/* What the product promises now. Only one that may be bought next is worth filling with care. */
+static void look_at(struct shop *shop, uint32_t product, double price)
+{
+    const struct product *p = &shop->stock.products[product];
+    double value = fill_value(&shop->fill, p);
+    set_promise(shop, product, value / fmax(p->price, 1e-9));
+    uint32_t best = most_promising(shop, price);
+    shop->planned = NO_PRODUCT;
+    if (best == NO_PRODUCT || shop->promise[product] * HOPE < shop->promise[best])
+        return;
+    fill_improve(&shop->fill, p);
+    set_promise(shop, product, shop->fill.value / fmax(p->price, 1e-9));
+    shop->planned = product;
+}
+
 /* The product that promises most now, at most at the price, or NO_PRODUCT. What was promised before
  * only gets less. */
 static uint32_t best_product(const struct packer *k, struct shop *shop, double price)
 {
-    const struct stock *s = &shop->stock;
     for (;;) {
         uint32_t best = most_promising(shop, price);
         if (best == NO_PRODUCT || shop->fresh[best] || out_of_steps(k))
             return best;
         shop->fresh[best] = true;
-        double value = fill_value(&shop->fill, &s->products[best]);
-        set_promise(shop, best, value / fmax(s->products[best].price, 1e-9));
+        look_at(shop, best, price);
         if (shop->first[best] < 0)
             shop->first[best] = shop->promise[best];
     }
@@ -259,6 +272,22 @@ static bool can_repeat(const struct shop *shop)
     return shop->loaded_count != 0;
 }
 
+/* What to load on a machine of the product: what it was looked at with last, if that was just now. */
+static void plan_load(struct shop *shop, uint32_t product)
+{
+    struct fill *f = &shop->fill;
+    if (shop->planned != product) {
+        fill_value(f, &shop->stock.products[product]);
+        fill_improve(f, &shop->stock.products[product]);
+    }
+    shop->planned = NO_PRODUCT;
+    shop->loaded_count = 0;
+    for (uint32_t i = 0; i < f->took_count; i++)
+        if (f->took[i].count != 0)
+            ARENA_PUSH(shop->stock.arena, shop->loaded, shop->loaded_count, shop->loaded_capacity,
+                       f->took[i]);
+}
+
 /* Buys until nobody who is left can be put anywhere. False: cut short. */
 static bool buy_all(struct packer *k, struct shop *shop)
 {
@@ -280,9 +309,10 @@ static bool buy_all(struct packer *k, struct shop *shop)
             return false;
         const struct product *p = &s->products[best];
         double left = s->value_left;
+        if (!again)
+            plan_load(shop, best);
         fill_begin(&shop->fill, p, NULL);
-        if (again)
-            fill_follow(&shop->fill, shop->loaded, shop->loaded_count);
+        fill_follow(&shop->fill, shop->loaded, shop->loaded_count);
         uint32_t claim = load(k, shop, p, NO_CLAIM);
         if (claim == NO_CLAIM) {
             set_promise(shop, best, -1);
@@ -372,6 +402,7 @@ static void restock(const struct packer *k, struct shop *shop)
         shop->fresh[i] = false;
     }
     shop->bought_count = 0;
+    shop->planned = NO_PRODUCT;
 }
 
 bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outcome_out)

@@ -19,6 +19,7 @@ struct shop { /* options of one weight */
     uint32_t *tree;  /* see set_promise */
     uint32_t leaves;
     bool *fresh;     /* by product: looked at since the last purchase */
+    uint32_t planned; /* product that `fill` was filled for last, with care; or none */
     struct bought *bought;
     uint32_t bought_count, bought_capacity;
     struct fill_step *loaded; /* on the machine being bought */

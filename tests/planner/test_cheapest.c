@@ -236,6 +236,33 @@ static void fewer_nodes_at_the_same_price(void **state)
     cluster_release(&c);
 }
 
+/* Pods that fill fourteen machines to the last tenth of a CPU, if one finds out how. Machines of a few pods
+ * each are filled well only when one pod may give way to another: one after the other takes sixteen. */
+static void few_pods_on_a_machine(void **state)
+{
+    (void)state;
+    static const uint8_t tenths[] = {
+        35, 24, 21, 34, 24, 22, 22, 26, 32, 30, 25, 25, 28, 27, 25, 29, 29, 22, 31, 21, 28,
+        30, 20, 30, 26, 22, 32, 34, 19, 27, 31, 30, 19, 26, 35, 19, 33, 27, 20, 24, 27, 29,
+    };
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: only, resources: {cpu: 8, memory: 64Gi, pods: 110}, "
+                    "offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n");
+    cluster_add(&c, POOL);
+    for (size_t i = 0; i < COUNT_OF(tenths); i++) {
+        char name[32], cpu[32];
+        snprintf(name, sizeof(name), "a%zu", i);
+        snprintf(cpu, sizeof(cpu), "%u00m", tenths[i]);
+        add_pods(&c, name, 1, cpu, "1Gi", 0);
+    }
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->unschedulable_count, 0);
+    assert_in_range(p->claim_count, 14, 15);
+    cluster_release(&c);
+}
+
 /* 5,000 pods of as many sizes: default effort ends before the packer's first run does. What it has bought by
  * then counts, greedy places the rest; and with the effort for a whole run it is no dearer. */
 static void a_run_that_ends_early(void **state)
@@ -439,6 +466,7 @@ int main(void)
                                        cmocka_unit_test(weight_before_price),
                                        cmocka_unit_test(limits_by_what_is_bought),
                                        cmocka_unit_test(fewer_nodes_at_the_same_price),
+                                       cmocka_unit_test(few_pods_on_a_machine),
                                        cmocka_unit_test(a_run_that_ends_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
                                        cmocka_unit_test(groups_beside_a_crowd),
