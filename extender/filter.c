@@ -9,7 +9,7 @@ static const struct span texts[REFUSAL_COUNT] = {
     [DAEMONS] = SPAN_INIT("the node's room is held for DaemonSet pods"),
     [LEAVING] = SPAN_INIT("the node is about to be removed"),
     [OTHER_SIDE] = SPAN_INIT("the pod's workload wants it on the other capacity type"),
-    [ITS_KIND] = SPAN_INIT("the pod's group has its place on a node that is on its way"),
+    [ITS_KIND] = SPAN_INIT("the pod's group has its place elsewhere"),
 };
 
 const char *extender_answer_name(enum extender_answer a)
@@ -45,17 +45,6 @@ static bool looks_sampled(uint32_t nodes, uint32_t offered)
             return true;
     }
     return false;
-}
-
-/* A Node that we do not see yet, though the scheduler does, stands for its claim where providers give both one
- * name: the room that its claim's pods have there is theirs from the first moment. */
-static int32_t row_of(const struct world *w, struct span name)
-{
-    int32_t row = world_find_node(w, name);
-    if (row >= 0)
-        return row;
-    row = world_find_claim(w, name);
-    return row >= 0 && world_node_at(w, (uint32_t)row)->node == NULL ? row : -1;
 }
 
 static uint32_t nodes_there(const struct world *w)
@@ -113,12 +102,11 @@ static bool has_kin(const struct question *q)
     return false;
 }
 
-/* The first of a group that has to be together goes where there is room for all: to its place. */
+/* The first of a group that has to be together goes where there is room for all: to its place, or where the
+ * next plan has one for all, should the scheduler refuse it there. */
 static bool must_wait(const struct question *q)
 {
-    bool there =
-        q->planned >= 0 && world_node_usable(world_node_at(q->v->world, (uint32_t)q->planned));
-    return q->seat != NULL && !there && subject_seeks_its_kind(&q->subject) && !has_kin(q);
+    return q->seat != NULL && subject_seeks_its_kind(&q->subject) && !has_kin(q);
 }
 
 /* A pod that has a place and may not wait for it gets one other, the fullest that it fits into: so the next
@@ -210,10 +198,9 @@ static bool take(struct question *q, const struct seat *s)
     uint32_t at = 0;
     while (at < q->count && q->rows[at] != s->row)
         at++;
-    bool own = span_eq(s->place->uid, q->subject.pod->meta.uid);
-    if (at == q->count || (!own && !is_free(q, s)))
+    if (at == q->count)
         return false;
-    if (!own)
+    if (!span_eq(s->place->uid, q->subject.pod->meta.uid))
         q->instead = s->place->uid;
     memset(q->refusals, NOT_CHOSEN, q->count);
     q->refusals[at] = PASSES;
@@ -229,7 +216,8 @@ static bool may_go(const struct question *q, int32_t row)
 /* The planned node alone, when it is among the names. */
 static bool take_place(struct question *q)
 {
-    return may_go(q, q->planned) && take(q, q->seat);
+    return may_go(q, q->planned) && (q->seat->place == q->seat->pod || is_free(q, q->seat)) &&
+           take(q, q->seat);
 }
 
 /* The place of an equal pod that still waits for it: that one gets this one's. */
@@ -247,8 +235,8 @@ static bool trade_places(struct extender_scratch *s, struct question *q)
             offered[q->rows[i]] = true;
     for (uint32_t i = 0; i < count; i++) {
         const struct seat *m = mates[i];
-        if (m != q->seat && may_go(q, m->row) && offered[m->row] && take(q, m))
-            return true;
+        if (m != q->seat && may_go(q, m->row) && offered[m->row] && is_free(q, m))
+            return take(q, m);
     }
     return false;
 }
@@ -353,7 +341,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     q.rows = ARENA_ARRAY(&s->arena, int32_t, q.count);
     q.refusals = ARENA_ARRAY(&s->arena, uint8_t, q.count);
     for (uint32_t i = 0; i < q.count; i++)
-        q.rows[i] = row_of(v->world, q.names[i]);
+        q.rows[i] = world_find_hash(v->world, span_hash(q.names[i]));
     q.nominated = world_find_node(v->world, args.pod.nominated);
     verdict_out->answer = choose_and_book(s, &q);
     if (q.instead.len != 0)

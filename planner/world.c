@@ -389,17 +389,26 @@ int32_t world_find_node(const struct world *w, struct span node_name)
     return find_row(w, &w->by_node, node_name, false);
 }
 
-int32_t world_find_hash(const struct world *w, uint64_t hash)
+static int32_t find_hashed(const struct world *w, const struct row_index *x, uint64_t hash, bool claim)
 {
-    const struct row_index *x = &w->by_node;
     for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask) {
         struct row_slot slot = x->slots[at];
         if (slot.row == 0)
             return -1;
+        const struct world_node *n = &w->nodes[slot.row - 1];
         if (slot.tag == (uint32_t)(hash >> 32) &&
-            span_hash(w->nodes[slot.row - 1].node->meta.name) == hash)
+            span_hash(claim ? n->claim->meta.name : n->node->meta.name) == hash)
             return (int32_t)(slot.row - 1);
     }
+}
+
+int32_t world_find_hash(const struct world *w, uint64_t hash)
+{
+    int32_t row = find_hashed(w, &w->by_node, hash, false);
+    if (row >= 0)
+        return row;
+    row = find_hashed(w, &w->by_claim, hash, true);
+    return row >= 0 && w->nodes[row].node == NULL ? row : -1;
 }
 
 int32_t world_find_claim(const struct world *w, struct span claim_name)

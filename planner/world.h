@@ -131,7 +131,9 @@ uint32_t world_node_count(const struct world *w);
 const struct world_node *world_node_at(const struct world *w, uint32_t row);
 int32_t world_find_node(const struct world *w, struct span node_name); /* by Node name; -1 */
 int32_t world_find_claim(const struct world *w, struct span claim_name);
-int32_t world_find_hash(const struct world *w, uint64_t node_name_hash); /* span_hash of a Node's name */
+/* By span_hash of a Node's name. One that is not seen yet is its claim's row where the provider gives both one
+ * name: a scheduler may be ahead of us, and the room that the claim's pods have there is theirs at once. */
+int32_t world_find_hash(const struct world *w, uint64_t node_name_hash);
 const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 
 /* Classes. -1: the pod's shape is not in this world (it came later). */

@@ -131,6 +131,8 @@ static const struct {
      "", EXTENDER_ROOM},
     {"the first of a group waits for its node", {{"crew-1", "claim/soon"}}, "crew-1", NULL,
      "n1 n2 n4", "", "n1 n2 n4", EXTENDER_WAITS},
+    {"also when the scheduler turns down that node: one for all is planned anew", {{"crew-1", "n2"}}, "crew-1",
+     NULL, "n1 n4", "", "n1 n4", EXTENDER_WAITS},
     {"the next follow those who stand", {{"band-2", "claim/soon"}}, "band-2", NULL, "n1 n4", "n1", "",
      EXTENDER_REVISED},
     {"a pod that is to be on spot is kept off other nodes", {{0}}, "on-spot", NULL, "n1 n8 n2", "n8",
@@ -332,6 +334,20 @@ static void test_free_room_is_given_once(void **state)
     c.view.now += LEDGER_ONE_MS;
     ask_filter(&c, "third", "n7 n2", "n7 n2", "is all that stands");
     assert_int_equal(ledger_count(c.ledger), 0);
+    cluster_close(&c);
+}
+
+/* Not even when the Node is so new that only its claim is seen: large leaves room for one on c9. */
+static void test_room_of_a_new_node_is_given_once(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_place(&c, "large", "claim/c9");
+    c.view.now = 1000;
+    ask_filter(&c, "small", "c9", "c9", "the first takes what is free");
+    ask_filter(&c, "second", "c9", "", "nothing is left for the second");
+    ask_filter(&c, "large", "c9", "c9", "who has the place gets it");
     cluster_close(&c);
 }
 
@@ -611,6 +627,7 @@ int main(void)
         cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
         cmocka_unit_test(test_lapsed_place_is_not_held),
         cmocka_unit_test(test_new_pod_takes_no_place),
+        cmocka_unit_test(test_room_of_a_new_node_is_given_once),
         cmocka_unit_test(test_equal_pods_trade_places),
         cmocka_unit_test(test_trade_outlasts_the_bind),
         cmocka_unit_test(test_refused_where_it_was_planned),
