@@ -75,9 +75,10 @@ static void on_measured(void *user, const struct measure *m)
 
 static uint32_t sent_pods(void *user, mono_ms now, struct arena *a, const struct sent_pod **out)
 {
-    const struct loop *l = user;
-    (void)now;
+    struct loop *l = user;
     (void)a;
+    if (l->before_sent != NULL)
+        l->before_sent(l, now);
     *out = l->sent;
     return l->sent_count;
 }

@@ -25,6 +25,7 @@ struct loop {
     bool hears;
     const struct sent_pod *sent;
     uint32_t sent_count;
+    void (*before_sent)(struct loop *l, mono_ms now); /* each time the reconciler wants to know; may be NULL */
     mono_ms asked;
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];

@@ -112,6 +112,59 @@ static void refused_is_planned_anew(void **state)
     loop_end(&l);
 }
 
+/* --- while a plan is made --- */
+
+static struct sent_pod overtaker;
+static mono_ms instant;
+static unsigned times; /* the reconciler has asked in this instant: as a pass begins, before a plan, after it */
+
+static void tell_after_the_plan(struct loop *l, mono_ms now)
+{
+    times = now == instant ? times + 1 : 1;
+    instant = now;
+    if (times == 3) {
+        l->sent = &overtaker;
+        l->sent_count = 1;
+    }
+}
+
+static void add_pod(struct sim *s, const char *name)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"default\",\"name\":\"%s\","
+             "\"uid\":\"uid-%s\"},\"spec\":{\"containers\":[{\"name\":\"c\",\"image\":\"i\",\"resources\":"
+             "{\"requests\":{\"cpu\":\"700m\"}}}]},\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":"
+             "\"PodScheduled\",\"status\":\"False\",\"reason\":\"Unschedulable\"}]}}",
+             name, name);
+    load(s, text);
+}
+
+/* The node has room for one of two. The plan gives it to the first, while the second is let onto it: the plan
+ * is not carried out, the next knows. */
+static void an_overtaken_plan_is_made_again(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = 1};
+    char node[64], meant[128];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    snprintf(node, sizeof(node), "%s", first(l.sim, KIND_NODE, "metadata.name"));
+    add_pod(l.sim, "first");
+    add_pod(l.sim, "second");
+    overtaker = (struct sent_pod){.uid = SPAN("uid-second"), .node = span_hash(span_of(node))};
+    l.before_sent = tell_after_the_plan;
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_non_null(l.sent);
+    snprintf(meant, sizeof(meant), "event Nominated first: Pod should schedule on: nodeclaim/%s", node);
+    assert_false(told(&l, meant));
+    assert_true(told(&l, "event Nominated first: Pod should schedule on: nodeclaim/"));
+    snprintf(meant, sizeof(meant), "event Nominated second: Pod should schedule on: nodeclaim/%s", node);
+    assert_true(told(&l, meant));
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 2);
+    loop_end(&l);
+}
+
 static enum sim_fate no_machines(void *user, uint64_t number, const struct api_request *r,
                                  struct sim_refusal *refusal)
 {
@@ -150,6 +203,7 @@ int main(void)
         cmocka_unit_test(nobody_asks),
         cmocka_unit_test(nobody_comes),
         cmocka_unit_test(refused_is_planned_anew),
+        cmocka_unit_test(an_overtaken_plan_is_made_again),
         cmocka_unit_test(an_unneeded_claim_is_withdrawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
