@@ -54,18 +54,37 @@ static void exchange(struct desk *d, struct seat *a, struct seat *b)
     d->of[b->place - d->places->items] = b;
 }
 
-/* The pod has the place that was published for another, and whose seat that was has its own; unless the
- * places are others by now. True: so it is to stay until they tell it, even when the pod is seen bound. */
+/* Whose seat a trade was about: the place that was published for the pod named, or, when other places were
+ * published since, that of any equal pod there which has not gone anywhere yet. NULL: nobody's. */
+static struct seat *trade_partner(const struct desk *d, const struct world *w,
+                                  const struct booking *b, const struct seat *own, int32_t row)
+{
+    const struct place *place = places_find(d->places, b->instead);
+    if (place != NULL && place_row(w, place) == row)
+        return d->of[place - d->places->items];
+    int32_t class_id = own->class_id;
+    if (class_id < 0 && place != NULL)
+        class_id = d->seats[place - d->places->items].class_id;
+    uint32_t count;
+    struct seat *const *mates = desk_mates(d, class_id, &count);
+    for (uint32_t i = 0; class_id >= 0 && i < count; i++)
+        if (mates[i]->row == row &&
+            held_from_start(d->held, span_hash(mates[i]->pod->uid), (uint32_t)row))
+            return mates[i];
+    return NULL;
+}
+
+/* The pod has the place of an equal one for its own, and that one has its; unless the published places say so
+ * already. True: so it is to stay until they do, even when the pod is seen bound. */
 static bool enter_trade(struct desk *d, const struct world *w, const struct booking *b)
 {
     int32_t row = b->instead.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
     struct seat *own = row >= 0 ? find_seat(d, b->uid) : NULL;
-    const struct place *place = own != NULL ? places_find(d->places, b->instead) : NULL;
-    if (place == NULL || place_row(w, place) != row)
+    struct seat *other =
+        own != NULL && own->row != row ? trade_partner(d, w, b, own, row) : NULL;
+    if (other == NULL)
         return false;
-    struct seat *other = d->of[place - d->places->items];
-    if (other != own)
-        exchange(d, own, other);
+    exchange(d, own, other);
     ARENA_PUSH(&d->arena, d->traders, d->trader_count, d->trader_capacity, b->id);
     return true;
 }

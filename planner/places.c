@@ -166,36 +166,80 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
     return out;
 }
 
+struct trading {
+    const struct places *p;
+    const struct world *w;
+    const struct sent_pod *sent;
+    uint32_t count;
+    uint32_t *had, *has; /* by place who has it; by pod whose he has */
+};
+
+static bool has_gone(const struct trading *t, const struct place *pod)
+{
+    for (uint32_t i = 0; i < t->count; i++)
+        if (!t->sent[i].refused && span_eq(t->sent[i].uid, pod->uid))
+            return true;
+    return false;
+}
+
+/* The place that a pod was sent to: the one that was published for the pod named, or, when other places were
+ * published since, that of any equal pod there which has not gone anywhere yet. p->count: none. */
+static uint32_t wanted_place(const struct trading *t, const struct sent_pod *x, int32_t row)
+{
+    const struct places *p = t->p;
+    const struct place *named = places_find(p, x->instead);
+    if (named != NULL && place_row(t->w, named) == row)
+        return (uint32_t)(named - p->items);
+    int32_t class_id = world_waiting_class(t->w, x->uid);
+    if (class_id < 0)
+        class_id = world_waiting_class(t->w, x->instead);
+    uint32_t i = 0;
+    while (i < p->count &&
+           (class_id < 0 || place_row(t->w, &p->items[i]) != row ||
+            world_waiting_class(t->w, p->items[t->had[i]].uid) != class_id ||
+            has_gone(t, &p->items[t->had[i]])))
+        i++;
+    return i;
+}
+
 struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
                              const struct world *w)
 {
-    struct places *out = NULL;
-    struct place *items = NULL;
-    uint32_t *had = NULL, *has = NULL; /* by place who has it; by pod which he has */
+    struct arena a;
+    struct trading t = {.p = p, .w = w, .sent = sent, .count = count};
+    bool any = false;
+    arena_init(&a, 0);
     for (uint32_t i = 0; p != NULL && i < count; i++) {
         const struct place *pod = sent[i].instead.len != 0 ? places_find(p, sent[i].uid) : NULL;
-        const struct place *place = pod != NULL ? places_find(p, sent[i].instead) : NULL;
-        int32_t row = place != NULL ? place_row(w, place) : -1;
-        if (row < 0 || world_find_hash(w, sent[i].node) != row)
+        int32_t row = pod != NULL ? world_find_hash(w, sent[i].node) : -1;
+        if (row < 0)
             continue;
-        if (out == NULL) {
-            out = places_copy(p, &items);
-            had = ARENA_ARRAY(&out->arena, uint32_t, p->count);
-            has = ARENA_ARRAY(&out->arena, uint32_t, p->count);
+        if (t.had == NULL) {
+            t.had = ARENA_ARRAY(&a, uint32_t, p->count);
+            t.has = ARENA_ARRAY(&a, uint32_t, p->count);
             for (uint32_t k = 0; k < p->count; k++)
-                had[k] = has[k] = k;
+                t.had[k] = t.has[k] = k;
         }
-        uint32_t a = (uint32_t)(pod - p->items), wanted = (uint32_t)(place - p->items);
-        uint32_t b = had[wanted], left = has[a];
-        has[a] = wanted;
-        has[b] = left;
-        had[wanted] = a;
-        had[left] = b;
+        uint32_t own = (uint32_t)(pod - p->items), left = t.has[own];
+        if (place_row(w, &p->items[left]) == row)
+            continue;
+        uint32_t wanted = wanted_place(&t, &sent[i], row);
+        if (wanted == p->count)
+            continue;
+        uint32_t other = t.had[wanted];
+        t.has[own] = wanted;
+        t.has[other] = left;
+        t.had[wanted] = own;
+        t.had[left] = other;
+        any = true;
     }
-    for (uint32_t k = 0; out != NULL && k < p->count; k++) {
-        items[k].target = arena_dup(&out->arena, p->items[has[k]].target);
-        items[k].on_claim = p->items[has[k]].on_claim;
+    struct place *items;
+    struct places *out = any ? places_copy(p, &items) : NULL;
+    for (uint32_t k = 0; any && k < p->count; k++) {
+        items[k].target = arena_dup(&out->arena, p->items[t.has[k]].target);
+        items[k].on_claim = p->items[t.has[k]].on_claim;
     }
+    arena_release(&a);
     return out;
 }
 

@@ -420,6 +420,38 @@ static void test_trade_outlasts_the_bind(void **state)
     cluster_close(&c);
 }
 
+/* Also when the places that it was made on are no more: of two trades the first is published alone, and what
+ * third took was small's place before. */
+static void test_trade_outlasts_other_places(void **state)
+{
+    (void)state;
+    struct cluster c;
+    const struct sent_pod *sent;
+    cluster_open(&c, objects());
+    cluster_place(&c, "small", "n1");
+    cluster_place(&c, "second", "n2");
+    cluster_place(&c, "third", "n4");
+    c.view.now = 1000;
+    ask_filter(&c, "small", "n2", "n2", "small takes second's");
+    uint32_t count = ledger_sent(c.ledger, c.view.now, &c.scratch.arena, &sent);
+    struct places *first = places_traded(c.places, sent, count, c.view.world);
+    ask_filter(&c, "third", "n1", "n1", "third takes what is second's by now");
+    cluster_replan(&c, first);
+    ask_filter(&c, "second", "n1 n4", "n4", "and second has third's");
+    struct arena a;
+    arena_init(&a, 0);
+    count = ledger_sent(c.ledger, c.view.now, &a, &sent);
+    struct places *all = places_traded(first, sent, count, c.view.world);
+    assert_non_null(all);
+    assert_true(span_eq(places_find(all, SPAN("uid-small"))->target, SPAN("n2")));
+    assert_true(span_eq(places_find(all, SPAN("uid-second"))->target, SPAN("n4")));
+    assert_true(span_eq(places_find(all, SPAN("uid-third"))->target, SPAN("n1")));
+    assert_null(places_traded(all, sent, count, c.view.world));
+    arena_release(&a);
+    cluster_replan(&c, all);
+    cluster_close(&c);
+}
+
 /* A planned node that is there and not offered was turned down by the scheduler: the planner hears of it,
  * and where else the pod was let. */
 static void test_refused_where_it_was_planned(void **state)
@@ -630,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_room_of_a_new_node_is_given_once),
         cmocka_unit_test(test_equal_pods_trade_places),
         cmocka_unit_test(test_trade_outlasts_the_bind),
+        cmocka_unit_test(test_trade_outlasts_other_places),
         cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
