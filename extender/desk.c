@@ -54,34 +54,25 @@ static void exchange(struct desk *d, struct seat *a, struct seat *b)
     d->of[b->place - d->places->items] = b;
 }
 
-/* Whose seat a trade was about: the place that was published for the pod named, or, when other places were
- * published since, that of any equal pod there which has not gone anywhere yet. NULL: nobody's. */
+/* Whose seat a trade was about: that of the pod named, or, when that one has another by now since what led to
+ * it came to nothing, of whoever has the place that was published for the other. NULL: nobody's. */
 static struct seat *trade_partner(const struct desk *d, const struct world *w,
-                                  const struct booking *b, const struct seat *own, int32_t row)
+                                  const struct booking *b, int32_t row)
 {
-    const struct place *place = places_find(d->places, b->instead);
-    if (place != NULL && place_row(w, place) == row)
-        return d->of[place - d->places->items];
-    int32_t class_id = own->class_id;
-    if (class_id < 0 && place != NULL)
-        class_id = d->seats[place - d->places->items].class_id;
-    uint32_t count;
-    struct seat *const *mates = desk_mates(d, class_id, &count);
-    for (uint32_t i = 0; class_id >= 0 && i < count; i++)
-        if (mates[i]->row == row &&
-            held_from_start(d->held, span_hash(mates[i]->pod->uid), (uint32_t)row))
-            return mates[i];
-    return NULL;
+    struct seat *pod = b->instead.len != 0 ? find_seat(d, b->instead) : NULL;
+    if (pod != NULL && pod->row == row)
+        return pod;
+    const struct place *place = places_find(d->places, b->published);
+    return place != NULL && place_row(w, place) == row ? d->of[place - d->places->items] : NULL;
 }
 
 /* The pod has the place of an equal one for its own, and that one has its; unless the published places say so
  * already. True: so it is to stay until they do, even when the pod is seen bound. */
 static bool enter_trade(struct desk *d, const struct world *w, const struct booking *b)
 {
-    int32_t row = b->instead.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
+    int32_t row = b->published.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
     struct seat *own = row >= 0 ? find_seat(d, b->uid) : NULL;
-    struct seat *other =
-        own != NULL && own->row != row ? trade_partner(d, w, b, own, row) : NULL;
+    struct seat *other = own != NULL && own->row != row ? trade_partner(d, w, b, row) : NULL;
     if (other == NULL)
         return false;
     exchange(d, own, other);

@@ -27,7 +27,7 @@ struct question {
     struct subject subject;
     const struct seat *seat;   /* its place; NULL: none */
     int32_t planned;           /* row of it, -1: not in sight */
-    struct span instead;       /* uid of the pod for which its place was published */
+    struct span instead, published; /* of the place that it takes, as a booking has it */
     int32_t nominated;         /* row that the scheduler has freed for it, -1: none */
     int32_t *rows;             /* of the names; -1: not in sight */
     uint8_t *refusals;         /* of the names */
@@ -164,7 +164,8 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .priority = pod->priority,
                         .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
                         .nodes = nodes,
-                        .instead = q->instead};
+                        .instead = q->instead,
+                        .published = q->published};
     memcpy(b.base, subject->requests, sizeof(b.base));
     for (uint32_t i = 0; i < q->count; i++)
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
@@ -200,8 +201,10 @@ static bool take(struct question *q, const struct seat *s)
         at++;
     if (at == q->count)
         return false;
-    if (!span_eq(s->place->uid, q->subject.pod->meta.uid))
-        q->instead = s->place->uid;
+    if (s != q->seat)
+        q->instead = s->pod->uid;
+    if (s != q->seat || s->place != s->pod)
+        q->published = s->place->uid;
     memset(q->refusals, NOT_CHOSEN, q->count);
     q->refusals[at] = PASSES;
     q->left = 1;
@@ -220,11 +223,12 @@ static bool take_place(struct question *q)
            take(q, q->seat);
 }
 
-/* The place of an equal pod that still waits for it: that one gets this one's. */
+/* The place of an equal pod that still waits for it: that one gets this one's. Not for whom somebody had to go:
+ * it would have been in vain. */
 static bool trade_places(struct extender_scratch *s, struct question *q)
 {
     uint32_t count = 0;
-    if (q->seat == NULL || q->seat->class_id < 0)
+    if (q->seat == NULL || q->seat->class_id < 0 || q->nominated >= 0)
         return false;
     struct seat *const *mates = desk_mates(&s->desk, q->seat->class_id, &count);
     if (count < 2)
@@ -243,7 +247,7 @@ static bool trade_places(struct extender_scratch *s, struct question *q)
 
 static enum extender_answer choose(struct extender_scratch *s, struct question *q)
 {
-    q->instead = (struct span){0};
+    q->instead = q->published = (struct span){0};
     find_place(q, &s->desk);
     if (take_place(q))
         return EXTENDER_PLANNED;
@@ -344,7 +348,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         q.rows[i] = world_find_hash(v->world, span_hash(q.names[i]));
     q.nominated = world_find_node(v->world, args.pod.nominated);
     verdict_out->answer = choose_and_book(s, &q);
-    if (q.instead.len != 0)
+    if (q.published.len != 0)
         verdict_out->astray = true;
     else if (verdict_out->answer != EXTENDER_PLANNED)
         note(&q, verdict_out);

@@ -106,7 +106,8 @@ static struct span keep_text(char **at, struct span text)
 static void *keep(struct booking *out, const struct booking *b)
 {
     size_t nodes = b->node_count * sizeof(*b->nodes);
-    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + b->instead.len + 1);
+    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + b->instead.len +
+                          b->published.len + 1);
     char *at = block + nodes;
     memcpy(block, b->nodes, nodes);
     *out = *b;
@@ -115,6 +116,7 @@ static void *keep(struct booking *out, const struct booking *b)
     out->ns = keep_text(&at, b->ns);
     out->name = keep_text(&at, b->name);
     out->instead = keep_text(&at, b->instead);
+    out->published = keep_text(&at, b->published);
     return block;
 }
 
@@ -148,6 +150,7 @@ static struct booking copy(struct arena *a, const struct booking *b)
     out.ns = arena_dup(a, b->ns);
     out.name = arena_dup(a, b->name);
     out.instead = arena_dup(a, b->instead);
+    out.published = arena_dup(a, b->published);
     uint64_t *nodes = ARENA_ARRAY(a, uint64_t, b->node_count);
     memcpy(nodes, b->nodes, b->node_count * sizeof(*nodes));
     out.nodes = nodes;
@@ -317,7 +320,8 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
         const struct booking *b = &all.bookings[i];
         if (b->node_count == 1 && b->until > now)
             list[count++] =
-                (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead};
+                (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead,
+                                  .published = b->published};
     }
     for (uint32_t i = 0; i < LEDGER_REFUSED; i++)
         if (refused[i].until > now)

@@ -36,7 +36,9 @@ struct booking {
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
-    struct span instead;       /* of the one node: uid of the pod for which that place was published */
+    /* Of the one node, when the place there was another's: uids of the pod that had it and of the one for
+     * which it was published, which may have traded before. The former is absent when it is its own by then. */
+    struct span instead, published;
     mono_ms until;             /* set by ledger_book, as the next */
     uint64_t since;            /* grows with each booking */
 };

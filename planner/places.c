@@ -169,48 +169,35 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
 struct trading {
     const struct places *p;
     const struct world *w;
-    const struct sent_pod *sent;
-    uint32_t count;
     uint32_t *had, *has; /* by place who has it; by pod whose he has */
 };
 
-static bool has_gone(const struct trading *t, const struct place *pod)
+static int32_t row_of(const struct trading *t, uint32_t pod)
 {
-    for (uint32_t i = 0; i < t->count; i++)
-        if (!t->sent[i].refused && span_eq(t->sent[i].uid, pod->uid))
-            return true;
-    return false;
+    return place_row(t->w, &t->p->items[t->has[pod]]);
 }
 
-/* The place that a pod was sent to: the one that was published for the pod named, or, when other places were
- * published since, that of any equal pod there which has not gone anywhere yet. p->count: none. */
+/* The place that a pod was sent to: that of the pod named, or, when that one has another by now since what led
+ * to it came to nothing, the one that was published for the other. p->count: none. */
 static uint32_t wanted_place(const struct trading *t, const struct sent_pod *x, int32_t row)
 {
-    const struct places *p = t->p;
-    const struct place *named = places_find(p, x->instead);
-    if (named != NULL && place_row(t->w, named) == row)
-        return (uint32_t)(named - p->items);
-    int32_t class_id = world_waiting_class(t->w, x->uid);
-    if (class_id < 0)
-        class_id = world_waiting_class(t->w, x->instead);
-    uint32_t i = 0;
-    while (i < p->count &&
-           (class_id < 0 || place_row(t->w, &p->items[i]) != row ||
-            world_waiting_class(t->w, p->items[t->had[i]].uid) != class_id ||
-            has_gone(t, &p->items[t->had[i]])))
-        i++;
-    return i;
+    const struct place *pod = x->instead.len != 0 ? places_find(t->p, x->instead) : NULL;
+    if (pod != NULL && row_of(t, (uint32_t)(pod - t->p->items)) == row)
+        return t->has[pod - t->p->items];
+    const struct place *place = places_find(t->p, x->published);
+    return place != NULL && place_row(t->w, place) == row ? (uint32_t)(place - t->p->items)
+                                                          : t->p->count;
 }
 
 struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
                              const struct world *w)
 {
     struct arena a;
-    struct trading t = {.p = p, .w = w, .sent = sent, .count = count};
+    struct trading t = {.p = p, .w = w};
     bool any = false;
     arena_init(&a, 0);
     for (uint32_t i = 0; p != NULL && i < count; i++) {
-        const struct place *pod = sent[i].instead.len != 0 ? places_find(p, sent[i].uid) : NULL;
+        const struct place *pod = sent[i].published.len != 0 ? places_find(p, sent[i].uid) : NULL;
         int32_t row = pod != NULL ? world_find_hash(w, sent[i].node) : -1;
         if (row < 0)
             continue;
@@ -221,7 +208,7 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
                 t.had[k] = t.has[k] = k;
         }
         uint32_t own = (uint32_t)(pod - p->items), left = t.has[own];
-        if (place_row(w, &p->items[left]) == row)
+        if (row_of(&t, own) == row)
             continue;
         uint32_t wanted = wanted_place(&t, &sent[i], row);
         if (wanted == p->count)

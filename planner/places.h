@@ -34,7 +34,8 @@ struct places {
 struct sent_pod {
     struct span uid;
     uint64_t node;       /* span_hash of the Node's name */
-    struct span instead; /* uid of the equal pod whose place there it takes; absent: of none */
+    struct span instead; /* uid of the equal pod whose place there it took */
+    struct span published; /* of the one for which that was published; absent: it has its own */
     bool refused;
 };
 

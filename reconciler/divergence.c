@@ -231,8 +231,11 @@ static bool is_foreseen(const struct world *w, const struct places *places,
     const struct place *own = places_find(places, sent->uid);
     const struct place *other =
         sent->instead.len != 0 ? places_find(places, sent->instead) : NULL;
+    const struct place *published =
+        sent->published.len != 0 ? places_find(places, sent->published) : NULL;
     return (own != NULL && place_row(w, own) == row) ||
-           (other != NULL && place_row(w, other) == row);
+           (other != NULL && place_row(w, other) == row) ||
+           (published != NULL && place_row(w, published) == row);
 }
 
 bool divergence_overtakes(struct pass *p, const struct places *places)

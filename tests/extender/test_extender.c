@@ -292,6 +292,29 @@ static void ask_filter(struct cluster *c, const char *pod, const char *names, co
     buf_release(&reply);
 }
 
+/* As ask_filter, of a pod that the scheduler has nominated for a node. */
+static void ask_freed(struct cluster *c, const char *pod, const char *node, const char *name,
+                      const char *want, const char *label)
+{
+    struct buf body = {0}, reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    buf_addf(&body,
+             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\"},"
+             "\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNames\":[\"%s\"]}",
+             pod, pod, node, name);
+    if (!extender_filter(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err))
+        fail_msg("%s: %s", label, err.msg);
+    json_t *root = parsed(&reply);
+    char passed[128];
+    joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+    if (strcmp(passed, want) != 0)
+        fail_msg("%s: got \"%s\", want \"%s\"", label, passed, want);
+    json_decref(root);
+    buf_release(&body);
+    buf_release(&reply);
+}
+
 static void test_preempt_keeps_to_the_side(void **state)
 {
     (void)state;
@@ -381,6 +404,7 @@ static void test_equal_pods_trade_places(void **state)
     cluster_place(&c, "second", "n2");
     cluster_place(&c, "exact", "n7"); /* the whole of it */
     c.view.now = 1000;
+    ask_freed(&c, "small", "n4", "n2", "", "for whom somebody has to go on n4 waits for that");
     ask_filter(&c, "small", "n4 n2", "n2", "what is second's is as good");
     ask_filter(&c, "second", "n1 n2 n4", "n1", "and second has small's place now");
     ask_filter(&c, "small", "n1 n4", "n1", "what small got came to nothing: second has its place again");

@@ -134,20 +134,23 @@ static void settle_places(struct model *m)
         had[i] = has[i] = i;
     arena_init(&a, 0);
     for (uint32_t n = ledger_sent(m->c.ledger, m->now, &a, &sent), i = 0; i < n; i++) {
-        int pod, other;
-        unsigned life, others_life;
-        if (!read_uid(sent[i].instead, &other, &others_life) || !read_uid(sent[i].uid, &pod, &life))
+        int pod, other = 0, owner = 0;
+        unsigned life, others_life = 0, owners_life = 0;
+        if (!read_uid(sent[i].published, &owner, &owners_life) || !read_uid(sent[i].uid, &pod, &life) ||
+            m->pods[pod].seen_life != life || m->plan[pod].life != life)
             continue;
         int node = 0;
         while (span_hash(node_name(node)) != sent[i].node)
             node++;
-        if (m->pods[pod].seen_life != life || m->plan[pod].life != life ||
-            m->plan[other].life != others_life || m->plan[other].node != node)
+        bool its = read_uid(sent[i].instead, &other, &others_life) &&
+                   m->plan[other].life == others_life && m->plan[has[other]].node == node;
+        if (m->plan[has[pod]].node == node ||
+            (!its && (m->plan[owner].life != owners_life || m->plan[owner].node != node)))
             continue;
-        int before = had[other], left = has[pod];
-        has[pod] = other;
+        int wanted = its ? has[other] : owner, before = had[wanted], left = has[pod];
+        has[pod] = wanted;
         has[before] = left;
-        had[other] = pod;
+        had[wanted] = pod;
         had[left] = before;
     }
     arena_release(&a);

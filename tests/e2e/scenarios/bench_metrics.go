@@ -65,7 +65,7 @@ func counts(before, after, name, label string, values ...string) string {
 // answers are how Stowage answered the scheduler's questions between two looks at its metrics.
 func answers(before, after string) string {
 	return counts(before, after, "stowage_extender_requests_total", `verb="filter",answer`,
-		"planned", "revised", "room", "waits", "refused", "no-opinion", "error")
+		"planned", "traded", "revised", "room", "waits", "refused", "no-opinion", "error")
 }
 
 // answerTime is how long Stowage took for an answer between two looks at its metrics, on average.

@@ -144,9 +144,16 @@ func deeds(p *proxy.Proxy) []proxy.Write {
 func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowage) {
 	t.Helper()
 	const count = 30
-	const metric = `stowage_extender_requests_total{verb="filter",answer="planned"}`
-	before, err := gauge(ctx, leader.Metrics, metric)
-	must(t, err)
+	told := func() float64 {
+		var sum float64
+		for _, answer := range []string{"planned", "traded"} {
+			count, err := gauge(ctx, leader.Metrics, `stowage_extender_requests_total{verb="filter",answer="`+answer+`"}`)
+			must(t, err)
+			sum += count
+		}
+		return sum
+	}
+	before := told()
 	skipped := f.skipped(t)
 	following, stop := context.WithCancel(ctx)
 	defer stop()
@@ -155,8 +162,7 @@ func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowag
 	must(t, f.deploy(ctx, shape{name: "guided", cpu: "1500m", memory: "1Gi"}, count))
 	must(t, f.Wait(ctx, "pods to run", f.running(count, "guided")))
 	must(t, f.Wait(ctx, "machines", f.settled))
-	after, err := gauge(ctx, leader.Metrics, metric)
-	must(t, err)
+	after := told()
 	stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
