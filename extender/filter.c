@@ -223,6 +223,15 @@ static bool take_place(struct question *q)
            take(q, q->seat);
 }
 
+/* Pods that the planner sees no difference between are equal only if one workload owns them: nobody waits longer
+ * so that another's pods do not. */
+static bool is_equal(const struct question *q, const struct seat *s)
+{
+    const struct pod *other =
+        snapshot_find(q->v->snapshot, KIND_POD, s->pod->ns, s->pod->pod);
+    return other != NULL && subject_is_sibling(&q->subject, other);
+}
+
 /* The place of an equal pod that still waits for it: that one gets this one's. Not for whom somebody had to go:
  * it would have been in vain. */
 static bool trade_places(struct extender_scratch *s, struct question *q)
@@ -239,7 +248,8 @@ static bool trade_places(struct extender_scratch *s, struct question *q)
             offered[q->rows[i]] = true;
     for (uint32_t i = 0; i < count; i++) {
         const struct seat *m = mates[i];
-        if (m != q->seat && may_go(q, m->row) && offered[m->row] && is_free(q, m))
+        if (m != q->seat && may_go(q, m->row) && offered[m->row] && is_free(q, m) &&
+            is_equal(q, m))
             return take(q, m);
     }
     return false;

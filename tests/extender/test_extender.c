@@ -9,11 +9,13 @@
 
 #include "support_cluster.h"
 
-#define POD(name, cpu, node, more)                                                                 \
+#define OWNED(owner, name, cpu, node, more)                                                        \
     "---\napiVersion: v1\nkind: Pod\n"                                                             \
-    "metadata: {namespace: web, name: " name ", uid: uid-" name "}\n"                              \
+    "metadata: {namespace: web, name: " name ", uid: uid-" name ", ownerReferences: "               \
+    "[{apiVersion: apps/v1, kind: ReplicaSet, name: " owner ", uid: uid-" owner ", controller: true}]}\n" \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: '" cpu "', memory: 1Gi}}}]\n" node \
     "status:\n  phase: Pending\n" more
+#define POD(name, cpu, node, more) OWNED("set", name, cpu, node, more)
 /* Has to be on one node with others of its kind. */
 #define GROUPED(name, group, node, more)                                                           \
     "---\napiVersion: v1\nkind: Pod\n"                                                             \
@@ -51,12 +53,6 @@ static const char yaml[] =
     "requirements: []}\n"
     "status: {nodeName: n4, providerID: 'kwok://n4', capacity: {cpu: '4', memory: 16Gi, pods: '110'}, "
     "allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
-    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\n"
-    "metadata: {name: c9, uid: uid-c9, labels: {karpenter.sh/nodepool: p}}\n"
-    "spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, "
-    "requirements: []}\n"
-    "status: {providerID: 'kwok://c9', capacity: {cpu: '4', memory: 16Gi, pods: '110'}, "
-    "allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
     POD("running", "1", BOUND("n1"), "")
     POD("small", "1", "", WAITS) POD("large", "3", "", WAITS) POD("other", "3", "", WAITS)
     POD("second", "1", "", WAITS) POD("third", "1", "", WAITS)
@@ -81,6 +77,13 @@ static const char more_yaml[] =
 
 /* n8 is a spot node; the others do not say what they are. */
 static const char split_yaml[] =
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\n"
+    "metadata: {name: c9, uid: uid-c9, labels: {karpenter.sh/nodepool: p}}\n"
+    "spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, "
+    "requirements: []}\n"
+    "status: {providerID: 'kwok://c9', capacity: {cpu: '4', memory: 16Gi, pods: '110'}, "
+    "allocatable: {cpu: '4', memory: 16Gi, pods: '110'}}\n"
+    OWNED("thieves", "thief", "1", "", WAITS)
     NODE("n8", "  labels: {karpenter.sh/capacity-type: spot}\n")
     SPLIT("on-spot", "100") SPLIT("steady", "0");
 
@@ -405,6 +408,8 @@ static void test_equal_pods_trade_places(void **state)
     cluster_place(&c, "exact", "n7"); /* the whole of it */
     c.view.now = 1000;
     ask_freed(&c, "small", "n4", "n2", "", "for whom somebody has to go on n4 waits for that");
+    cluster_place(&c, "thief", "n4");
+    ask_filter(&c, "thief", "n2", "", "another's pod is not equal, whatever it asks for");
     ask_filter(&c, "small", "n4 n2", "n2", "what is second's is as good");
     ask_filter(&c, "second", "n1 n2 n4", "n1", "and second has small's place now");
     ask_filter(&c, "small", "n1 n4", "n1", "what small got came to nothing: second has its place again");

@@ -96,7 +96,9 @@ static void put_pod(struct buf *b, const struct model_pod *p, int number, unsign
 {
     buf_addf(b,
              "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
-             "\"name\":\"p%d\",\"uid\":\"uid-p%d-%u\",\"creationTimestamp\":\"2026-10-10T10:00:00Z\"},"
+             "\"name\":\"p%d\",\"uid\":\"uid-p%d-%u\",\"creationTimestamp\":\"2026-10-10T10:00:00Z\","
+             "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"set\","
+             "\"uid\":\"uid-set\",\"controller\":true}]},"
              "\"spec\":{\"priority\":%d,",
              number, number, life, p->priority);
     if (node != NONE)
