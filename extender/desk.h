@@ -2,9 +2,10 @@
  * places and ledger it saw last. Made anew for a new snapshot or new places; in between only the ledger's
  * news are entered.
  *
- * Places of equal pods (of one class of the world) are as good as each other. The scheduler takes pods in
- * its own order, and in that order a spread, say, may allow a pod only the place of another: then it takes
- * that one, and the other gets its place. The ledger tells of it until the published places do. */
+ * Places of equal pods, of one class of the world and one workload, are as good as each other. The scheduler
+ * takes pods in its own order, and in that order a spread, say, may allow a pod only the place of another:
+ * then it takes that one, and the other gets its place. The ledger tells of it until the published places
+ * do. */
 #ifndef EXTENDER_DESK_H
 #define EXTENDER_DESK_H
 

@@ -47,8 +47,8 @@ struct places *places_lapse(const struct places *p, const bool *lapsed);
  * are passed over. Borrows texts from `p`. */
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
                            const struct world *w);
-/* Equal pods trade places: who was sent to the place of another gets it, and whoever has it by then gets
- * what he had. NULL: nobody has. */
+/* Equal pods of a workload trade places: who was sent to the place of another gets it, and whoever has it by
+ * then gets what he had. NULL: nobody has. */
 struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
                              const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
