@@ -29,7 +29,7 @@ static enum standing judge(const struct desk *d, const struct world *w, const st
     return STANDS;
 }
 
-static struct seat *find_seat(const struct desk *d, struct span uid)
+struct seat *desk_seat(const struct desk *d, struct span uid)
 {
     const struct place *place = d->places != NULL ? places_find(d->places, uid) : NULL;
     return place != NULL ? &d->seats[place - d->places->items] : NULL;
@@ -59,7 +59,7 @@ static void exchange(struct desk *d, struct seat *a, struct seat *b)
 static struct seat *trade_partner(const struct desk *d, const struct world *w,
                                   const struct booking *b, int32_t row)
 {
-    struct seat *pod = b->instead.len != 0 ? find_seat(d, b->instead) : NULL;
+    struct seat *pod = b->instead.len != 0 ? desk_seat(d, b->instead) : NULL;
     if (pod != NULL && pod->row == row)
         return pod;
     const struct place *place = places_find(d->places, b->published);
@@ -71,7 +71,7 @@ static struct seat *trade_partner(const struct desk *d, const struct world *w,
 static bool enter_trade(struct desk *d, const struct world *w, const struct booking *b)
 {
     int32_t row = b->published.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
-    struct seat *own = row >= 0 ? find_seat(d, b->uid) : NULL;
+    struct seat *own = row >= 0 ? desk_seat(d, b->uid) : NULL;
     struct seat *other = own != NULL && own->row != row ? trade_partner(d, w, b, row) : NULL;
     if (other == NULL)
         return false;
@@ -199,11 +199,6 @@ const struct held *desk_open(struct desk *d, const struct extender_view *v)
         take_news(d, v); /* into an empty desk all fits */
     }
     return d->held;
-}
-
-const struct seat *desk_seat(const struct desk *d, struct span uid)
-{
-    return find_seat(d, uid);
 }
 
 struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out)

@@ -44,7 +44,7 @@ struct desk { /* zero: nothing laid out yet */
  * no longer has, holds nothing here, and the ledger is told. */
 const struct held *desk_open(struct desk *d, const struct extender_view *v);
 /* Of an open desk. NULL: the pod has no place. */
-const struct seat *desk_seat(const struct desk *d, struct span uid);
+struct seat *desk_seat(const struct desk *d, struct span uid);
 /* The seats of the class, of pods that have been let onto a node included. */
 struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out);
 void desk_release(struct desk *d);

@@ -4,12 +4,13 @@
  * and the request's bytes; the shell reads the body and sends what stands in `reply`.
  *
  * A planned pod goes to its planned node when that is among the candidates, else to that of an equal pod
- * (extender/desk.h), and else to one other node, so that the next plan knows where it is. Any pod may use a node that it has no place on as far as it leaves
- * the room that others hold there and what DaemonSet pods still to come need; a pod of higher priority need
- * not leave a lower one's, and none needs to on the node that the scheduler has freed for it. A place is held
- * until its pod is bound or gone, another plan has it elsewhere, or it has lapsed (planner/places.h): then
- * others may have the room, and the pod still goes there if it comes. A pod whose place keeps a group together
- * (required affinity to its own kind) waits for it.
+ * (extender/desk.h), and else to one other node, so that the next plan knows where it is. Any pod may use a
+ * node that it has no place on as far as it leaves the room that others hold there and what DaemonSet pods
+ * still to come need; a pod of higher priority need not leave a lower one's, and none needs to on the node
+ * that the scheduler has freed for it. A place is held until its pod is bound or gone, another plan has it
+ * elsewhere, or it has lapsed (planner/places.h): then others may have the room, and the pod still goes there
+ * if it comes. The first pod of a group that has to be together (required affinity to its own kind) waits for
+ * its place, and for another for all of them should the scheduler refuse it there.
  *
  * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in
  * sight, unless it is so new that no snapshot can have it (then its own words count), a node that is not

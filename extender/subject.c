@@ -74,21 +74,6 @@ bool subject_is_kin(const struct pod *pod, const struct pod *other)
     return false;
 }
 
-static const struct owner *controller_of(const struct pod *pod)
-{
-    for (uint32_t i = 0; i < pod->meta.owners.count; i++)
-        if (pod->meta.owners.items[i].controller)
-            return &pod->meta.owners.items[i];
-    return NULL;
-}
-
-bool subject_is_sibling(const struct subject *s, const struct pod *other)
-{
-    const struct owner *its = controller_of(s->pod), *others = controller_of(other);
-    return its != NULL && others != NULL && its->kind == others->kind &&
-           span_eq(its->name, others->name) && span_eq(s->pod->meta.ns, other->meta.ns);
-}
-
 bool subject_seeks_its_kind(const struct subject *s)
 {
     return subject_is_kin(s->pod, s->pod);

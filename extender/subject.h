@@ -27,8 +27,6 @@ const amount *subject_leaves(const struct subject *s, uint32_t row, bool *placed
 bool subject_seeks_its_kind(const struct subject *s);
 /* Whether the other pod, of the same namespace, is of the kind that `pod` seeks. */
 bool subject_is_kin(const struct pod *pod, const struct pod *other);
-/* Of the same controller. */
-bool subject_is_sibling(const struct subject *s, const struct pod *other);
 /* How full the node would be with it, 0 to 1: the mean of CPU and memory, held room counted as taken. */
 double subject_fullness(const struct extender_view *v, const struct subject *s, uint32_t row);
 /* It says itself which nodes it prefers. */

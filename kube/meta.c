@@ -38,6 +38,14 @@ bool meta_owned_by(const struct meta *m, sym api_version, sym kind)
     return false;
 }
 
+const struct owner *meta_controller(const struct meta *m)
+{
+    for (uint32_t i = 0; i < m->owners.count; i++)
+        if (m->owners.items[i].controller)
+            return &m->owners.items[i];
+    return NULL;
+}
+
 static bool expression_matches(const struct expression *e, struct sym_pairs labels)
 {
     sym value = sym_pairs_get(labels, e->key);

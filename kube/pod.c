@@ -12,6 +12,13 @@ bool pod_is_daemon(const struct pod *p)
     return meta_owned_by(&p->meta, SYM_API_APPS_V1, SYM_KIND_DAEMON_SET);
 }
 
+bool pod_same_controller(const struct pod *a, const struct pod *b)
+{
+    const struct owner *x = meta_controller(&a->meta), *y = meta_controller(&b->meta);
+    return x != NULL && y != NULL && x->kind == y->kind && span_eq(x->name, y->name) &&
+           span_eq(a->meta.ns, b->meta.ns);
+}
+
 bool pod_is_static(const struct pod *p)
 {
     return meta_owned_by(&p->meta, SYM_API_V1, SYM_KIND_NODE);

@@ -125,6 +125,8 @@ struct resources pod_requests(struct arena *a, const struct pod *p);
 
 /* Predicates of spec provisioning 1.1, 1.3 and disruption 0.4; `now` for durations of do-not-disrupt. */
 bool pod_is_daemon(const struct pod *p);
+/* Of one workload: both have a controller, and it is the same object. */
+bool pod_same_controller(const struct pod *a, const struct pod *b);
 bool pod_is_static(const struct pod *p);      /* owned by a Node */
 bool pod_is_terminal(const struct pod *p);    /* Succeeded or Failed */
 bool pod_is_pending(const struct pod *p);     /* provisionable: all five rules of 1.1 */

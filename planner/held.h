@@ -24,8 +24,9 @@ struct holder {
 };
 
 /* What places (NULL: none) and nominations hold. A place holds until it has lapsed, and while its pod is
- * neither bound nor gone, which the snapshot says; without one (NULL) only pods that wait hold. A pod that the scheduler has
- * nominated holds its room there, and no place. Costs a look-up a place: who asks often keeps it. */
+ * neither bound nor gone, which the snapshot says; without one (NULL) only pods that wait hold. A pod that
+ * the scheduler has nominated holds its room there, and no place. Costs a look-up a place: who asks often
+ * keeps it. */
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
 /* One more, on each of these rows once; held_drop takes it back, before which it is not put again. What

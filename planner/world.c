@@ -59,11 +59,8 @@ struct live_daemons {
 
 static const struct owner *daemon_owner(const struct pod *p)
 {
-    for (uint32_t i = 0; i < p->meta.owners.count; i++)
-        if (p->meta.owners.items[i].controller &&
-            p->meta.owners.items[i].kind == SYM_KIND_DAEMON_SET)
-            return &p->meta.owners.items[i];
-    return NULL;
+    const struct owner *controller = meta_controller(&p->meta);
+    return controller != NULL && controller->kind == SYM_KIND_DAEMON_SET ? controller : NULL;
 }
 
 static struct live_daemons find_live_daemons(struct world *w, const struct world_input *in)

@@ -170,10 +170,8 @@ static bool same_group(const struct waiting *a, const struct waiting *b)
 
 static struct span owner_of(const struct pod *p)
 {
-    for (uint32_t i = 0; i < p->meta.owners.count; i++)
-        if (p->meta.owners.items[i].controller)
-            return p->meta.owners.items[i].name;
-    return p->meta.name;
+    const struct owner *controller = meta_controller(&p->meta);
+    return controller != NULL ? controller->name : p->meta.name;
 }
 
 static void put_why_waiting(struct render *r, const struct pod *p)

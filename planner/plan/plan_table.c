@@ -236,21 +236,6 @@ struct reason_group { /* pods with equal reason and sentence */
     struct reason_group *next; /* of the same hash */
 };
 
-static const struct owner *controller(const struct pod *p)
-{
-    for (uint32_t i = 0; i < p->meta.owners.count; i++)
-        if (p->meta.owners.items[i].controller)
-            return &p->meta.owners.items[i];
-    return NULL;
-}
-
-static bool same_owner(const struct pod *x, const struct pod *y)
-{
-    const struct owner *a = controller(x), *b = controller(y);
-    return a != NULL && b != NULL && a->kind == b->kind && span_eq(a->name, b->name) &&
-           span_eq(x->meta.ns, y->meta.ns);
-}
-
 static uint32_t group_reasons(struct arena *a, const struct plan *p, struct reason_group **out)
 {
     enum { SLOTS = 1024 };
@@ -269,7 +254,7 @@ static uint32_t group_reasons(struct arena *a, const struct plan *p, struct reas
             *slot = g;
         }
         g->pods++;
-        g->one_owner &= same_owner(g->first->pod, u->pod);
+        g->one_owner &= pod_same_controller(g->first->pod, u->pod);
     }
     *out = groups;
     return n;
@@ -281,7 +266,7 @@ static void put_subject(struct buf *b, const struct plan *p, const struct reason
     buf_addf(b, "%.*s/%.*s", SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name));
     if (g->pods == 1)
         return;
-    const struct owner *o = g->one_owner ? controller(pod) : NULL;
+    const struct owner *o = g->one_owner ? meta_controller(&pod->meta) : NULL;
     buf_addf(b, " and %u more", g->pods - 1);
     if (o != NULL)
         buf_addf(b, " of %.*s %.*s/%.*s", SPAN_ARG(sym_text(p->syms, o->kind)),

@@ -54,14 +54,6 @@ struct sources {
     const struct controller *set;         /* ReplicaSet or StatefulSet */
 };
 
-static const struct owner *controller_of(const struct pod *p)
-{
-    for (uint32_t i = 0; i < p->meta.owners.count; i++)
-        if (p->meta.owners.items[i].controller)
-            return &p->meta.owners.items[i];
-    return NULL;
-}
-
 static const struct controller *find(struct object_index *x, const struct pod *p,
                                      const struct owner *o)
 {
@@ -88,7 +80,7 @@ static struct sources sources_of(struct default_spread *d, const struct pod *p)
     s.end = s.first;
     while (s.end < d->service_count && span_eq(d->services[s.end]->meta.ns, p->meta.ns))
         s.end++;
-    const struct owner *o = controller_of(p);
+    const struct owner *o = meta_controller(&p->meta);
     if (o == NULL)
         return s;
     if (o->api_version == SYM_API_V1 && o->kind == SYM_KIND_REPLICATION_CONTROLLER)

@@ -62,14 +62,6 @@ static void read_annotations(struct arena *a, struct split_owner *o, const struc
 
 /* --- who owns a pod --- */
 
-static const struct owner *controller_of(const struct meta *m)
-{
-    for (uint32_t i = 0; i < m->owners.count; i++)
-        if (m->owners.items[i].controller)
-            return &m->owners.items[i];
-    return NULL;
-}
-
 struct building {
     struct split *s;
     struct world *w;
@@ -86,7 +78,7 @@ static void owner_of_set(struct building *b, const struct pod *p, struct split_o
 {
     const struct controller *set = object_index_at(
         &b->replica_sets, object_index_find(&b->replica_sets, p->meta.ns, o->name));
-    const struct owner *up = set != NULL ? controller_of(&set->meta) : NULL;
+    const struct owner *up = set != NULL ? meta_controller(&set->meta) : NULL;
     struct span hash = sym_text(b->w->syms, sym_pairs_get(p->meta.labels, b->hash_label));
     if (up != NULL) {
         o->kind = sym_text(b->w->syms, up->kind);
@@ -100,7 +92,7 @@ static void owner_of_set(struct building *b, const struct pod *p, struct split_o
 
 static struct split_owner owner_of(struct building *b, const struct pod *p)
 {
-    const struct owner *c = controller_of(&p->meta);
+    const struct owner *c = meta_controller(&p->meta);
     struct split_owner o = {.kind = SPAN("Pod"), .ns = p->meta.ns, .name = p->meta.name};
     if (c == NULL)
         return o;
@@ -397,7 +389,7 @@ static bool is_set_of(struct span set, struct span deployment)
 /* Of a pod that is not among the seats, whose ReplicaSet may be as new as itself. */
 static const struct split_owner *owner_by_name(const struct world *w, const struct pod *p)
 {
-    const struct owner *c = controller_of(&p->meta);
+    const struct owner *c = meta_controller(&p->meta);
     for (uint32_t i = 0; c != NULL && i < w->split.owner_count; i++) {
         const struct split_owner *o = &w->split.owners[i];
         if (!o->active || !span_eq(o->ns, p->meta.ns))

@@ -276,14 +276,13 @@ static void test_freed_room_is_used(void **state)
     cluster_close(&c);
 }
 
-static void ask_filter(struct cluster *c, const char *pod, const char *names, const char *want,
-                       const char *label)
+/* Which names of the question pass; takes the body. */
+static void expect_passed(struct cluster *c, struct buf *body, const char *want, const char *label)
 {
-    struct buf body = {0}, reply = {0};
-    put_args(&body, pod, NULL, names);
+    struct buf reply = {0};
     struct extender_verdict verdict;
     struct err err;
-    if (!extender_filter(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err))
+    if (!extender_filter(&c->scratch, &c->view, buf_span(body), &reply, &verdict, &err))
         fail_msg("%s: %s", label, err.msg);
     json_t *root = parsed(&reply);
     char passed[128];
@@ -291,31 +290,28 @@ static void ask_filter(struct cluster *c, const char *pod, const char *names, co
     if (strcmp(passed, want) != 0)
         fail_msg("%s: got \"%s\", want \"%s\"", label, passed, want);
     json_decref(root);
-    buf_release(&body);
+    buf_release(body);
     buf_release(&reply);
 }
 
-/* As ask_filter, of a pod that the scheduler has nominated for a node. */
+static void ask_filter(struct cluster *c, const char *pod, const char *names, const char *want,
+                       const char *label)
+{
+    struct buf body = {0};
+    put_args(&body, pod, NULL, names);
+    expect_passed(c, &body, want, label);
+}
+
+/* Of a pod that the scheduler has nominated for a node. */
 static void ask_freed(struct cluster *c, const char *pod, const char *node, const char *name,
                       const char *want, const char *label)
 {
-    struct buf body = {0}, reply = {0};
-    struct extender_verdict verdict;
-    struct err err;
+    struct buf body = {0};
     buf_addf(&body,
              "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\"},"
              "\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNames\":[\"%s\"]}",
              pod, pod, node, name);
-    if (!extender_filter(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err))
-        fail_msg("%s: %s", label, err.msg);
-    json_t *root = parsed(&reply);
-    char passed[128];
-    joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
-    if (strcmp(passed, want) != 0)
-        fail_msg("%s: got \"%s\", want \"%s\"", label, passed, want);
-    json_decref(root);
-    buf_release(&body);
-    buf_release(&reply);
+    expect_passed(c, &body, want, label);
 }
 
 static void test_preempt_keeps_to_the_side(void **state)
@@ -396,17 +392,41 @@ static void test_room_is_kept_on_all_it_may_take(void **state)
     cluster_close(&c);
 }
 
-/* Equal pods trade places: small is planned for n1, second for n2, and the scheduler offers small what is
- * second's; there is no more room on n2. */
+/* --- equal pods trade places --- */
+
+/* Small is planned for n1, second for n2, where there is no more room. */
+static void open_traders(struct cluster *c)
+{
+    cluster_open(c, objects());
+    cluster_place(c, "small", "n1");
+    cluster_place(c, "second", "n2");
+    c->view.now = 1000;
+}
+
+/* As the reconciler publishes it; NULL: nothing was traded that the places do not say. */
+static struct places *traded(const struct cluster *c)
+{
+    struct arena a;
+    const struct sent_pod *sent;
+    arena_init(&a, 0);
+    uint32_t count = ledger_sent(c->ledger, c->view.now, &a, &sent);
+    struct places *p = places_traded(c->places, sent, count, c->view.world);
+    arena_release(&a);
+    return p;
+}
+
+static void expect_place(const struct cluster *c, const char *uid, const char *node)
+{
+    assert_true(span_eq(places_find(c->places, span_of(uid))->target, span_of(node)));
+}
+
+/* The scheduler offers small what is second's. */
 static void test_equal_pods_trade_places(void **state)
 {
     (void)state;
     struct cluster c;
-    cluster_open(&c, objects());
-    cluster_place(&c, "small", "n1");
-    cluster_place(&c, "second", "n2");
+    open_traders(&c);
     cluster_place(&c, "exact", "n7"); /* the whole of it */
-    c.view.now = 1000;
     ask_freed(&c, "small", "n4", "n2", "", "for whom somebody has to go on n4 waits for that");
     cluster_place(&c, "thief", "n4");
     ask_filter(&c, "thief", "n2", "", "another's pod is not equal, whatever it asks for");
@@ -425,11 +445,7 @@ static void test_trade_outlasts_the_bind(void **state)
 {
     (void)state;
     struct cluster c;
-    const struct sent_pod *sent;
-    cluster_open(&c, objects());
-    cluster_place(&c, "small", "n1");
-    cluster_place(&c, "second", "n2");
-    c.view.now = 1000;
+    open_traders(&c);
     ask_filter(&c, "small", "n2", "n2", "small takes second's");
     cluster_tell(&c, WATCH_PUT,
                  SPAN("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
@@ -438,13 +454,10 @@ static void test_trade_outlasts_the_bind(void **state)
     cluster_publish(&c);
     ask_filter(&c, "other", "n1", "", "n1 is second's by now, which leaves it too little");
     ask_filter(&c, "second", "n1 n2", "n1", "and second goes there");
-    uint32_t count = ledger_sent(c.ledger, c.view.now, &c.scratch.arena, &sent);
-    struct places *traded = places_traded(c.places, sent, count, c.view.world);
-    assert_non_null(traded);
-    assert_true(span_eq(places_find(traded, SPAN("uid-small"))->target, SPAN("n2")));
-    assert_true(span_eq(places_find(traded, SPAN("uid-second"))->target, SPAN("n1")));
-    assert_null(places_traded(traded, sent, count, c.view.world)); /* that is all */
-    cluster_replan(&c, traded);
+    cluster_replan(&c, traded(&c));
+    expect_place(&c, "uid-small", "n2");
+    expect_place(&c, "uid-second", "n1");
+    assert_null(traded(&c)); /* that is all */
     ask_filter(&c, "second", "n1 n2", "n1", "as the places have it now");
     cluster_close(&c);
 }
@@ -455,29 +468,18 @@ static void test_trade_outlasts_other_places(void **state)
 {
     (void)state;
     struct cluster c;
-    const struct sent_pod *sent;
-    cluster_open(&c, objects());
-    cluster_place(&c, "small", "n1");
-    cluster_place(&c, "second", "n2");
+    open_traders(&c);
     cluster_place(&c, "third", "n4");
-    c.view.now = 1000;
     ask_filter(&c, "small", "n2", "n2", "small takes second's");
-    uint32_t count = ledger_sent(c.ledger, c.view.now, &c.scratch.arena, &sent);
-    struct places *first = places_traded(c.places, sent, count, c.view.world);
+    struct places *first = traded(&c);
     ask_filter(&c, "third", "n1", "n1", "third takes what is second's by now");
     cluster_replan(&c, first);
     ask_filter(&c, "second", "n1 n4", "n4", "and second has third's");
-    struct arena a;
-    arena_init(&a, 0);
-    count = ledger_sent(c.ledger, c.view.now, &a, &sent);
-    struct places *all = places_traded(first, sent, count, c.view.world);
-    assert_non_null(all);
-    assert_true(span_eq(places_find(all, SPAN("uid-small"))->target, SPAN("n2")));
-    assert_true(span_eq(places_find(all, SPAN("uid-second"))->target, SPAN("n4")));
-    assert_true(span_eq(places_find(all, SPAN("uid-third"))->target, SPAN("n1")));
-    assert_null(places_traded(all, sent, count, c.view.world));
-    arena_release(&a);
-    cluster_replan(&c, all);
+    cluster_replan(&c, traded(&c));
+    expect_place(&c, "uid-small", "n2");
+    expect_place(&c, "uid-second", "n4");
+    expect_place(&c, "uid-third", "n1");
+    assert_null(traded(&c));
     cluster_close(&c);
 }
 
