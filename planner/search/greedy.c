@@ -344,14 +344,11 @@ static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod
     return false;
 }
 
-/* Nothing is bought any more, so spreads may be measured from what stands, which Karpenter does not do.
- * Refusals from before do not hold then. */
-static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_t *outcome_out)
+/* Rounds over those who found no place, who come to stand first in the queue again. */
+static uint32_t place_standing(struct greedy *g, struct measure *m, uint32_t *queue, uint32_t count,
+                               uint8_t *outcome_out)
 {
-    struct measure m;
     uint32_t before;
-    measure_init(&m, g->t);
-    g->progress = ARENA_ARRAY(g->t->arena, struct progress, g->w->classes.attempt_count);
     uint64_t *versions = ARENA_ARRAY(g->t->arena, uint64_t, g->w->classes.count);
     do {
         before = count;
@@ -363,7 +360,7 @@ static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_
                                              k->strict_count);
             bool known = g->closed == NULL && versions[class_id] == version;
             if (outcome_out[queue[i]] == OUTCOME_NO_PLACE && !known &&
-                place_as_it_stands(g, &m, queue[i], class_id)) {
+                place_as_it_stands(g, m, queue[i], class_id)) {
                 outcome_out[queue[i]] = OUTCOME_PLACED;
                 continue;
             }
@@ -371,6 +368,39 @@ static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_
             queue[count++] = queue[i];
         }
     } while (count != 0 && count < before);
+    return count;
+}
+
+/* Whether some claim has another label for it. */
+static bool settle_labels(struct greedy *g, struct measure *m, const uint32_t *queue, uint32_t count)
+{
+    bool some = false;
+    uint64_t *seen = ARENA_ARRAY(g->t->arena, uint64_t, bits_words(g->w->classes.count));
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t class_id = trial_pod(g->t, queue[i])->class_id;
+        const struct pod_class *k = &g->w->classes.items[class_id];
+        if (bits_has(seen, class_id))
+            continue;
+        bits_add(seen, class_id);
+        for (uint32_t n = 0; n < k->strict_count && m->looks < MOST_LOOKS; n++)
+            some |= measure_settle(m, &g->w->classes.attempts[k->first_strict + n]);
+    }
+    return some;
+}
+
+/* Nothing is bought any more, so spreads may be measured from what stands, which Karpenter does not do.
+ * Refusals from before do not hold then. Labels that claims leave open come last: who finds no place while
+ * a claim may be in any domain may find one when it is in a certain one. */
+static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_t *outcome_out)
+{
+    struct measure m;
+    measure_init(&m, g->t);
+    g->progress = ARENA_ARRAY(g->t->arena, struct progress, g->w->classes.attempt_count);
+    count = place_standing(g, &m, queue, count, outcome_out);
+    uint32_t mark = trial_mark(g->t);
+    if (settle_labels(g, &m, queue, count) &&
+        place_standing(g, &m, queue, count, outcome_out) == count)
+        trial_undo(g->t, mark);
     measure_end(&m);
     g->t->asked += m.looks / LOOKS_PER_STEP;
 }

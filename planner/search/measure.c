@@ -111,6 +111,39 @@ bool measure_standing(struct measure *m, const struct attempt *try)
     return other;
 }
 
+/* Each claim that some of the spread's domains are open to goes to the one with the most pods. */
+static bool settle_claims(struct measure *m, const struct attempt *try, uint32_t group)
+{
+    struct trial *t = m->t;
+    uint32_t key = t->world->topology.groups[group].key;
+    const uint32_t *counts = tally_counts(&t->tally, group);
+    uint64_t *of = m->of[key];
+    bool some = false;
+    m->looks += t->claim_count;
+    tally_spread_domains(&t->tally, try, group, of);
+    for (uint32_t c = 0; c < t->claim_count; c++) {
+        const uint64_t *may = specs_domains(&t->specs, t->claims[c].spec, key);
+        int32_t best = -1;
+        for (BITS_EACH(d, of, t->world->topology.keys[key].words))
+            if (bits_has(may, d) && (best < 0 || counts[d] > counts[best]))
+                best = (int32_t)d;
+        if (best >= 0 && admits_claim(m, group, c))
+            some |= trial_settle(t, c, key, (uint32_t)best);
+    }
+    return some;
+}
+
+bool measure_settle(struct measure *m, const struct attempt *try)
+{
+    bool some = false;
+    for (uint32_t i = 0; i < try->group_count; i++) {
+        const struct topology_group *g = &m->t->world->topology.groups[try->groups[i]];
+        if (g->kind == TOPOLOGY_SPREAD && g->key != 0)
+            some |= settle_claims(m, try, try->groups[i]);
+    }
+    return some;
+}
+
 void measure_end(struct measure *m)
 {
     tally_measure_end(&m->t->tally);

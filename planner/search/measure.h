@@ -21,6 +21,9 @@ void measure_init(struct measure *m, struct trial *t);
 /* The attempt's spreads are measured so until something moves; those of others as ever. False when it has
  * none, or measures them no other way. */
 bool measure_standing(struct measure *m, const struct attempt *try);
+/* Claims that leave the label of such a spread open get the value with the most pods that it counts, where
+ * that is the plan's to choose: then they stand in one domain, not in any. False when none does. */
+bool measure_settle(struct measure *m, const struct attempt *try);
 /* As ever again. */
 void measure_end(struct measure *m);
 

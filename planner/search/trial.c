@@ -259,6 +259,9 @@ void trial_undo(struct trial *t, uint32_t mark)
         case TRIAL_TRIMMED:
             trial_undo_trimmed(t, &step);
             break;
+        case TRIAL_SETTLED:
+            trial_undo_settled(t, &step);
+            break;
         }
     }
 }

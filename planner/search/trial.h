@@ -28,7 +28,7 @@ struct trial_claim {
 
 enum trial_kind {
     TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, /* a pod is placed */
-    TRIAL_TRIMMED, TRIAL_NODE_GONE, TRIAL_POD_GONE,
+    TRIAL_TRIMMED, TRIAL_SETTLED, TRIAL_NODE_GONE, TRIAL_POD_GONE,
 };
 
 struct trial_step {
@@ -160,6 +160,11 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
  * and the limits get back what it might have become before. Without effect when the pool has no limits,
  * when no type would be left, and when the number of types matters: minValues, reservations. */
 void trial_trim(struct trial *t, uint32_t claim, const amount *most);
+
+/* The claim gets one definite domain of those that it leaves open in a topology key. Only where that is the
+ * plan's to choose and costs nothing: the label is a custom one, which the NodeClaim is created with, no type
+ * and no offering goes, and no minValues have to be counted. */
+bool trial_settle(struct trial *t, uint32_t claim, uint32_t key, uint32_t domain);
 
 /* The types that hold what is on the claim, exactly; valid until the next call. */
 const uint64_t *trial_claim_types(struct trial *t, uint32_t claim);

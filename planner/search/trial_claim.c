@@ -233,6 +233,28 @@ void trial_trim(struct trial *t, uint32_t claim, const amount *most)
     c->charged = charge(t, s->option, c->types);
 }
 
+bool trial_settle(struct trial *t, uint32_t claim, uint32_t key, uint32_t domain)
+{
+    const struct world *w = t->world;
+    struct trial_claim *c = &t->claims[claim];
+    uint32_t from = c->spec;
+    if (syms_has(w->rules.well_known, w->topology.keys[key].key) ||
+        specs_definite(&t->specs, from)[key] != DOMAIN_OPEN ||
+        !bits_has(specs_domains(&t->specs, from, key), domain) ||
+        w->options[t->specs.items[from].option].least_count != 0)
+        return false;
+    int32_t to = specs_settle(&t->specs, from, key, domain);
+    if (to < 0)
+        return false;
+    const struct spec *s = &t->specs.items[to], *was = &t->specs.items[from];
+    if (memcmp(s->types, was->types, w->types.words * sizeof(*s->types)) != 0 ||
+        memcmp(s->kinds, was->kinds, w->types.kind_words * sizeof(*s->kinds)) != 0)
+        return false;
+    trial_log(t, (struct trial_step){.kind = TRIAL_SETTLED, .target = claim, .before = from});
+    c->spec = (uint32_t)to;
+    return true;
+}
+
 const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
 {
     struct trial_claim *c = &t->claims[claim];
@@ -263,6 +285,11 @@ void trial_undo_trimmed(struct trial *t, const struct trial_step *step)
     c->charged = step->charged;
     c->opened = step->opened;
     restore_types(t, c);
+}
+
+void trial_undo_settled(struct trial *t, const struct trial_step *step)
+{
+    t->claims[step->target].spec = step->before;
 }
 
 void trial_undo_on_claim(struct trial *t, const struct trial_step *step)

@@ -20,5 +20,6 @@ uint32_t trial_port_count(const struct trial *t, uint32_t class_id);
 void trial_undo_on_claim(struct trial *t, const struct trial_step *step);
 void trial_undo_opened(struct trial *t, const struct trial_step *step);
 void trial_undo_trimmed(struct trial *t, const struct trial_step *step);
+void trial_undo_settled(struct trial *t, const struct trial_step *step);
 
 #endif

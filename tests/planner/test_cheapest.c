@@ -393,12 +393,13 @@ static void groups_beside_a_crowd(void **state)
 #define HOST "kubernetes.io/hostname"
 #define IN_Z1 ", nodeSelector: {" ZONE ": z1}"
 
-static void add_zonal_node(struct cluster *c, const char *name, const char *zone, const char *cpu)
+static void add_node_with(struct cluster *c, const char *name, const char *key, const char *value,
+                          const char *cpu)
 {
     char text[512];
-    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {" ZONE
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s, labels: {%s"
              ": %s, " HOST ": %s}}\nspec: {}\nstatus: {allocatable: {cpu: %s, memory: 64Gi, pods: 110}}\n",
-             name, zone, name, cpu);
+             name, key, value, name, cpu);
     cluster_add(c, text);
 }
 
@@ -443,10 +444,10 @@ static void spread_over_what_stands(void **state)
                         "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
                         "on-demand, price: 1.0}]}\n");
         cluster_add(&c, POOL);
-        add_zonal_node(&c, "n1", "z1", "3500m");
+        add_node_with(&c, "n1", ZONE, "z1", "3500m");
         add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
         if (rows[i].other != NULL)
-            add_zonal_node(&c, "n2", rows[i].other, "100m");
+            add_node_with(&c, "n2", ZONE, rows[i].other, "100m");
         if (rows[i].big != NULL)
             add_ruled_pod(&c, "big", "big", "3500m", rows[i].big);
         for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
@@ -455,6 +456,63 @@ static void spread_over_what_stands(void **state)
         cluster_plan(&c);
         if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
             fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
+}
+
+#define RACK "example.com/rack"
+#define IN_RACK(rack_) ", nodeSelector: {" RACK ": " rack_ "}"
+
+static sym rack_with(const struct cluster *c, const char *pod)
+{
+    sym key = sym_find(c->syms, SPAN(RACK));
+    for (uint32_t i = 0; i < c->plan->claim_count; i++)
+        for (uint32_t k = 0; k < c->plan->claims[i].pod_count; k++)
+            if (span_eq(c->plan->claims[i].pods[k]->meta.name, span_of(pod)))
+                return sym_pairs_get(c->plan->claims[i].labels, key);
+    return SYM_NONE;
+}
+
+/* A custom label that a claim leaves open is written by the plan: the scheduler will see one value, not any.
+ * So a claim is in the way of a spread only where it will be, and where is chosen so that it is not. */
+static void labels_that_claims_leave_open(void **state)
+{
+    (void)state;
+    static const char together[] = SPREAD(RACK, "1", "") NEAR(HOST, "a");
+    static const char beside[] = SPREAD(RACK, "1", "") NEAR(HOST, "other");
+    static const struct {
+        const char *label, *rules, *big; /* rules of a pod on another new node */
+        const char *node;                /* rack of a node with the pod "other"; NULL: none */
+        const char *summary, *rack;      /* of big's node */
+    } rows[] = {
+        {"together", together, "priority: 1", NULL, "default-1 lean/1: big\ndefault-2 lean/1: a-0 a-1 a-2\n", "r1"},
+        {"another in a rack of its own", together, "priority: 1" IN_RACK("r2"), NULL,
+         "default-1 lean/1: big\ndefault-2 lean/1: a-0\na-1 Unschedulable\na-2 Unschedulable\n", "r2"},
+        {"where their rack is given", beside, "priority: 1", "r2",
+         "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n", "r2"},
+        {"in a rack that nobody buys", beside, "priority: 1", "r4",
+         "default-1 lean/1: big\nnode n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n", "r1"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                        "offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n"
+                        "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: "
+                        "{spec: {requirements: [{key: " RACK ", operator: In, values: [r1, r2, r3]}]}}}\n");
+        if (rows[i].node != NULL) {
+            add_node_with(&c, "n1", RACK, rows[i].node, "3500m");
+            add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
+        }
+        add_ruled_pod(&c, "big", "big", "3500m", rows[i].big);
+        for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
+            add_ruled_pod(&c, *name, "a", "1", rows[i].rules);
+        c.plan_options.search = SEARCH_CHEAPEST;
+        cluster_plan(&c);
+        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        if (!span_eq(sym_text(c.plan->syms, rack_with(&c, "big")), span_of(rows[i].rack)))
+            fail_msg("%s: big's node is elsewhere", rows[i].label);
         cluster_release(&c);
     }
 }
@@ -470,6 +528,7 @@ int main(void)
                                        cmocka_unit_test(a_run_that_ends_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
                                        cmocka_unit_test(groups_beside_a_crowd),
-                                       cmocka_unit_test(spread_over_what_stands)};
+                                       cmocka_unit_test(spread_over_what_stands),
+                                       cmocka_unit_test(labels_that_claims_leave_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

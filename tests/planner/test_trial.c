@@ -12,7 +12,7 @@
 
 static const char FLEET[] =
     "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {limits: {cpu: "
-    "100, nodes: 10}, template: {spec: {requirements: []}}}\n"
+    "100, nodes: 10}, template: {spec: {requirements: [{key: rack, operator: In, values: [r1, r2]}]}}}\n"
     "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nspec: {}\nstatus: {allocatable: {cpu: 2, "
     "memory: 4Gi, pods: 10}}\n"
     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: bound}\nspec: {nodeName: n1, containers: [{name: "
@@ -22,7 +22,13 @@ static const char FLEET[] =
     "[{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {nodeSelector: {"
     "topology.kubernetes.io/zone: test-zone-1}, containers: [{name: c, resources: {requests: {cpu: "
-    "1}}}]}\nstatus: {conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n";
+    "1}}}]}\nstatus: {conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2}\nspec: {}\nstatus: {allocatable: {cpu: 1, memory: "
+    "1Gi, pods: 10}}\n"
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: racked, labels: {app: x}}\nspec: {nodeName: n2, containers: "
+    "[{name: c}], topologySpreadConstraints: [{topologyKey: rack, maxSkew: 1, whenUnsatisfiable: DoNotSchedule, "
+    "labelSelector: {matchLabels: {app: x}}}, {topologyKey: topology.kubernetes.io/zone, maxSkew: 1, "
+    "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]}\n";
 
 struct fixture {
     struct cluster c;
@@ -158,12 +164,44 @@ static void trimmed(void **state)
     assert_int_equal(t->budgets[0], 100000);
 }
 
+static uint32_t key_named(const struct topology *t, const struct symtab *syms, const char *name)
+{
+    for (uint32_t k = 1; k < t->key_count; k++)
+        if (span_eq(sym_text(syms, t->keys[k].key), span_of(name)))
+            return k;
+    fail_msg("no topology key %s", name);
+    return 0;
+}
+
+/* A custom label is the plan's to choose, a zone is the provider's. */
+static void settled(void **state)
+{
+    struct fixture *f = *state;
+    struct trial *t = &f->t;
+    const struct topology *y = &f->c.world->topology;
+    uint32_t rack = key_named(y, f->c.world->syms, "rack");
+    uint32_t zone = key_named(y, f->c.world->syms, "topology.kubernetes.io/zone");
+    assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
+    uint32_t types = bits_count(trial_claim_types(t, 0), f->c.world->types.words), mark = trial_mark(t);
+    assert_int_equal(specs_definite(&t->specs, t->claims[0].spec)[rack], DOMAIN_OPEN);
+    assert_false(trial_settle(t, 0, zone, 0));
+    assert_int_equal(trial_mark(t), mark);
+    assert_true(trial_settle(t, 0, rack, 1));
+    assert_int_equal(specs_definite(&t->specs, t->claims[0].spec)[rack], 1);
+    assert_int_equal(bits_count(trial_claim_types(t, 0), f->c.world->types.words), types);
+    assert_false(trial_settle(t, 0, rack, 0)); /* it is settled */
+    trial_undo(t, mark);
+    assert_int_equal(specs_definite(&t->specs, t->claims[0].spec)[rack], DOMAIN_OPEN);
+    assert_true(trial_settle(t, 0, rack, 0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims, set_up, tear_down),
         cmocka_unit_test_setup_teardown(trimmed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(settled, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
