@@ -329,29 +329,6 @@ static void claim_requirements(struct plan *p, const struct spec *s, const struc
 
 /* --- labels --- */
 
-/* The value that the node will carry for an open requirement: upstream takes any, we the least, so
- * that equal input gives an equal plan. */
-static sym label_value(struct plan *p, const struct requirement *r)
-{
-    sym best = SYM_NONE;
-    if (!r->complement) {
-        for (uint32_t i = 0; i < r->count; i++)
-            if (best == SYM_NONE ||
-                span_cmp(sym_text(p->syms, r->values[i]), sym_text(p->syms, best)) < 0)
-                best = r->values[i];
-        return best;
-    }
-    int64_t from = r->has_gte && r->gte > 0 ? r->gte : 0;
-    for (int64_t k = 0; k <= (int64_t)r->count; k++) { /* one more than are excluded */
-        if (r->has_lte && from > r->lte - k)
-            break;
-        sym value = sym_intern(p->syms, arena_printf(&p->arena, "%lld", (long long)from + k));
-        if (requirement_has(r, value, p->syms))
-            return value;
-    }
-    return SYM_NONE;
-}
-
 static void sort_labels(const struct symtab *syms, struct sym_pair *items, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -377,7 +354,7 @@ static void claim_labels(struct plan *p, const struct option *o, const struct sp
         if (syms_has(well_known, r->key) || r->key == SYM_HOSTNAME || r->key == SYM_REGISTERED ||
             r->key == SYM_INITIALIZED || sym_pairs_get(o->labels, r->key) != SYM_NONE)
             continue;
-        sym value = label_value(p, r);
+        sym value = option_label(&p->arena, p->syms, r);
         if (value != SYM_NONE)
             items[n++] = (struct sym_pair){r->key, value};
     }

@@ -260,7 +260,7 @@ static int32_t settle(struct fitting *f, uint32_t spec, uint32_t at)
         open[i] &= may[i];
     if (possible == 0)
         return optional ? settle(f, spec, at + 1) : -1;
-    if (possible == 1)
+    if (possible == 1 && !specs_unbounded(&t->specs, spec, key))
         return bits_count(open, words) != 0 ? settle(f, spec, at + 1) : -1;
     while (bits_count(open, words) != 0) {
         uint32_t d = best_domain(f, spec, key, open);

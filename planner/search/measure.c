@@ -45,10 +45,12 @@ static uint32_t least_on_host(struct measure *m, uint32_t group)
     return least;
 }
 
-/* Domains in which nodes may, and in which nodes surely do stand. */
-static void find_standing(struct measure *m, uint32_t group, uint32_t key)
+/* Domains in which nodes may, and in which nodes surely do stand. False when one may come to stand in a
+ * domain that is not known yet. */
+static bool find_standing(struct measure *m, uint32_t group, uint32_t key)
 {
     struct trial *t = m->t;
+    bool known = true;
     const struct topology_key *k = &t->world->topology.keys[key];
     uint64_t *may = m->may[key], *sure = m->sure[key];
     memset(may, 0, k->words * sizeof(*may));
@@ -66,12 +68,14 @@ static void find_standing(struct measure *m, uint32_t group, uint32_t key)
         if (!admits_claim(m, group, c))
             continue;
         const uint64_t *domains = specs_domains(&t->specs, t->claims[c].spec, key);
-        bool definite = bits_count(domains, k->words) == 1;
+        bool definite = specs_definite(&t->specs, t->claims[c].spec)[key] >= 0;
+        known &= definite || !specs_unbounded(&t->specs, t->claims[c].spec, key);
         for (uint32_t i = 0; i < k->words; i++)
             (definite ? sure : may)[i] |= domains[i];
     }
     for (uint32_t i = 0; i < k->words; i++)
         may[i] |= sure[i];
+    return known;
 }
 
 static uint32_t least_in_domain(struct measure *m, const struct attempt *try, uint32_t group)
@@ -81,7 +85,8 @@ static uint32_t least_in_domain(struct measure *m, const struct attempt *try, ui
     const uint32_t *counts = tally_counts(&t->tally, group);
     uint32_t words = t->world->topology.keys[g->key].words, least = UINT32_MAX, sure = 0;
     uint64_t *of = m->of[g->key];
-    find_standing(m, group, g->key);
+    if (!find_standing(m, group, g->key))
+        return 0;
     tally_spread_domains(&t->tally, try, group, of);
     for (BITS_EACH(d, of, words)) {
         sure += bits_has(m->sure[g->key], d);

@@ -219,6 +219,13 @@ const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key)
     return x->domains[key];
 }
 
+bool specs_unbounded(const struct specs *s, uint32_t spec, uint32_t key)
+{
+    const struct topology_key *k = &s->world->topology.keys[key];
+    const struct requirement *asked = requirements_get(&s->items[spec].requirements, k->key);
+    return !k->given && asked != NULL && asked->complement;
+}
+
 const int32_t *specs_definite(struct specs *s, uint32_t spec)
 {
     const struct topology *t = &s->world->topology;
@@ -227,7 +234,8 @@ const int32_t *specs_definite(struct specs *s, uint32_t spec)
         for (uint32_t key = 1; key < t->key_count; key++) {
             const uint64_t *may = specs_domains(s, spec, key);
             uint32_t n = bits_count(may, t->keys[key].words);
-            out[key] = n == 1   ? (int32_t)bits_next(may, t->keys[key].words, 0)
+            bool one = n == 1 && !specs_unbounded(s, spec, key);
+            out[key] = one      ? (int32_t)bits_next(may, t->keys[key].words, 0)
                        : n == 0 ? DOMAIN_NONE
                                 : DOMAIN_OPEN;
         }

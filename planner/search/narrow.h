@@ -56,8 +56,10 @@ int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set);
 int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain);
 /* The domains of a topology key in which a node of the spec may turn out to be. */
 const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key);
+/* The label may get a value that is no domain yet: the NodeClaim says which, and any but a few will do. */
+bool specs_unbounded(const struct specs *s, uint32_t spec, uint32_t key);
 
-/* By topology key the one domain in which its nodes will be; DOMAIN_OPEN when there are several,
+/* By topology key the one domain in which its nodes will be; DOMAIN_OPEN when there may be several,
  * DOMAIN_NONE when the label will not be there. */
 const int32_t *specs_definite(struct specs *s, uint32_t spec);
 

@@ -40,11 +40,26 @@ static void add_values(struct world *w, struct topology_key *k, const struct req
         add_domain(w, k, r->values[v], capacity);
 }
 
+/* Of a pool that leaves a custom label open without naming values, where its nodes will be if nobody asks
+ * for another value. */
+static void add_unnamed(struct world *w, struct topology_key *k, const struct requirement *r,
+                        uint32_t *capacity)
+{
+    if (r == NULL || !r->complement || k->given || syms_has(w->rules.well_known, k->key))
+        return;
+    sym value = option_label(w->arena, w->syms, r);
+    if (value != SYM_NONE)
+        add_domain(w, k, value, capacity);
+}
+
 /* What can be bought: by the pools, by offerings, by types. */
 static void add_bought(struct world *w, struct topology_key *k, uint32_t *capacity)
 {
-    for (uint32_t o = 0; o < w->option_count; o++)
-        add_values(w, k, requirements_get(&w->options[o].requirements, k->key), capacity);
+    for (uint32_t o = 0; o < w->option_count; o++) {
+        const struct requirement *r = requirements_get(&w->options[o].requirements, k->key);
+        add_values(w, k, r, capacity);
+        add_unnamed(w, k, r, capacity);
+    }
     for (uint32_t i = 0; i < w->types.kind_count; i++)
         add_values(w, k, requirements_get(w->types.kinds[i], k->key), capacity);
     for (uint32_t f = 0; f < w->types.facet_count; f++)
@@ -123,6 +138,17 @@ static bool is_flat(const struct world *w, const struct topology_key *k)
     return k->count <= MOST_DOMAINS;
 }
 
+static bool is_given(const struct world *w, const struct topology_key *k)
+{
+    for (uint32_t i = 0; i < w->types.kind_count; i++)
+        if (requirements_get(w->types.kinds[i], k->key) != NULL)
+            return true;
+    for (uint32_t f = 0; f < w->types.facet_count; f++)
+        if (w->types.facets[f].key == k->key)
+            return true;
+    return false;
+}
+
 static void finish_key(struct world *w, struct topology_key *k)
 {
     uint32_t capacity = 0;
@@ -135,6 +161,7 @@ static void finish_key(struct world *w, struct topology_key *k)
         if (values[row] != SYM_NONE)
             add_domain(w, k, values[row], &capacity);
     }
+    k->given = is_given(w, k);
     add_bought(w, k, &capacity);
     sort_domains(w, k);
     for (uint32_t row = 0; row < w->node_count; row++)

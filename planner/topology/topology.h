@@ -63,6 +63,7 @@ struct topology_key {
     uint32_t *index; /* by sym, + 1; 0: no domain */
     uint32_t limit;  /* of index */
     int32_t *of_row; /* domain, DOMAIN_NONE or DOMAIN_OPEN (a claim not launched yet) */
+    bool given;      /* types or offerings say the value; else it is a label of the NodeClaim */
     bool flat;       /* every type has one least price, in whatever domain it is bought */
 };
 

@@ -461,6 +461,7 @@ static void spread_over_what_stands(void **state)
 }
 
 #define RACK "example.com/rack"
+#define THREE "operator: In, values: [r1, r2, r3]"
 #define IN_RACK(rack_) ", nodeSelector: {" RACK ": " rack_ "}"
 
 static sym rack_with(const struct cluster *c, const char *pod)
@@ -483,23 +484,32 @@ static void labels_that_claims_leave_open(void **state)
     static const struct {
         const char *label, *rules, *big; /* rules of a pod on another new node */
         const char *node;                /* rack of a node with the pod "other"; NULL: none */
+        const char *pool;                /* what it says of racks */
         const char *summary, *rack;      /* of big's node */
     } rows[] = {
-        {"together", together, "priority: 1", NULL, "default-1 lean/1: big\ndefault-2 lean/1: a-0 a-1 a-2\n", "r1"},
-        {"another in a rack of its own", together, "priority: 1" IN_RACK("r2"), NULL,
+        {"together", together, "priority: 1", NULL, THREE, "default-1 lean/1: big\ndefault-2 lean/1: a-0 a-1 a-2\n", "r1"},
+        {"another in a rack of its own", together, "priority: 1" IN_RACK("r2"), NULL, THREE,
          "default-1 lean/1: big\ndefault-2 lean/1: a-0\na-1 Unschedulable\na-2 Unschedulable\n", "r2"},
-        {"where their rack is given", beside, "priority: 1", "r2",
+        {"where their rack is given", beside, "priority: 1", "r2", THREE,
          "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n", "r2"},
-        {"in a rack that nobody buys", beside, "priority: 1", "r4",
+        {"in a rack that nobody buys", beside, "priority: 1", "r4", THREE,
          "default-1 lean/1: big\nnode n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n", "r1"},
+        {"any rack", beside, "priority: 1", "r4", "operator: Exists",
+         "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n", "r4"},
+        {"any rack but theirs", beside, "priority: 1", "r4", "operator: NotIn, values: [r4]",
+         "default-1 lean/1: big\nnode n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n", "0"},
+        {"with somebody in any rack", "priority: 0" NEAR(RACK, "other"), "priority: 1" NEAR(RACK, "other"), "r4",
+         "operator: Exists", "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n", "r4"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
+        char pool[256];
+        snprintf(pool, sizeof(pool), "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\n"
+                 "spec: {template: {spec: {requirements: [{key: " RACK ", %s}]}}}\n", rows[i].pool);
         cluster_init(&c);
         cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
-                        "offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n"
-                        "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {template: "
-                        "{spec: {requirements: [{key: " RACK ", operator: In, values: [r1, r2, r3]}]}}}\n");
+                        "offerings: [{zone: z1, capacity: on-demand, price: 1.0}]}\n");
+        cluster_add(&c, pool);
         if (rows[i].node != NULL) {
             add_node_with(&c, "n1", RACK, rows[i].node, "3500m");
             add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
