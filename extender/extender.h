@@ -12,6 +12,9 @@
  * if it comes. The first pod of a group that has to be together (required affinity to its own kind) waits for
  * its place, and for another for all of them should the scheduler refuse it there.
  *
+ * A pod without a place that may go to many nodes is told the best of each zone (extender/score.h), so that
+ * kube-scheduler need not score a thousand; one that says itself which it prefers is told all.
+ *
  * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in
  * sight, unless it is so new that no snapshot can have it (then its own words count), a node that is not
  * in sight, a snapshot whose watch has been broken for 10 s.
@@ -49,7 +52,7 @@ enum extender_answer {
     EXTENDER_PLANNED, /* the planned node alone */
     EXTENDER_TRADED,  /* the place of an equal pod alone, since its own is not among the candidates */
     EXTENDER_REVISED, /* it has a place, and was let elsewhere, since its node is not among the candidates */
-    EXTENDER_ROOM,    /* candidates less those whose room is held or that are about to go */
+    EXTENDER_ROOM,    /* of the candidates less those whose room is held or that are about to go */
     EXTENDER_WAITS,   /* it is to wait for its place: its group would be torn apart elsewhere */
     EXTENDER_REFUSED, /* no candidate left */
     EXTENDER_ANSWER_COUNT,

@@ -1,5 +1,7 @@
+#include <math.h>
+
 #include "base/json.h"
-#include "extender/subject.h"
+#include "extender/score.h"
 
 /* Why a node is struck. One that is not chosen is not refused: the pod goes to another. */
 enum refusal { PASSES, HELD, DAEMONS, LEAVING, OTHER_SIDE, ITS_KIND, NOT_CHOSEN, REFUSAL_COUNT };
@@ -132,7 +134,24 @@ static void choose_one(struct question *q)
     q->left = 1;
 }
 
-static void judge_all(struct question *q)
+/* A pod that may go to many nodes is told the best of them. Not when it has preferences of its own, which the
+ * scheduler alone weighs. Names that are not in sight stay. */
+static void choose_some(struct extender_scratch *s, struct question *q)
+{
+    int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, q->count);
+    double *scores = ARENA_ARRAY(&s->arena, double, q->count);
+    for (uint32_t i = 0; i < q->count; i++)
+        rows[i] = q->refusals[i] == PASSES ? q->rows[i] : -1;
+    score_all(q->v, &q->subject, rows, q->count, scores);
+    score_shortlist(q->v, &q->subject, rows, q->count, scores);
+    for (uint32_t i = 0; i < q->count; i++)
+        if (rows[i] >= 0 && isnan(scores[i])) {
+            q->refusals[i] = NOT_CHOSEN;
+            q->left--;
+        }
+}
+
+static void judge_all(struct extender_scratch *s, struct question *q)
 {
     bool wait = must_wait(q);
     q->left = 0;
@@ -142,6 +161,8 @@ static void judge_all(struct question *q)
     }
     if (q->seat != NULL && q->left > 1)
         choose_one(q);
+    else if (q->left > SHORTLIST && q->nominated < 0 && !subject_prefers(&q->subject))
+        choose_some(s, q);
 }
 
 static bool is_guarded(const struct question *q, uint32_t row)
@@ -264,7 +285,7 @@ static enum extender_answer choose(struct extender_scratch *s, struct question *
     if (trade_places(s, q))
         return EXTENDER_TRADED;
     q->sampled = looks_sampled(nodes_there(q->v->world), q->count);
-    judge_all(q);
+    judge_all(s, q);
     if (q->left != 0)
         return q->seat != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
     return q->count != 0 && q->refusals[0] == ITS_KIND ? EXTENDER_WAITS : EXTENDER_REFUSED;

@@ -139,6 +139,20 @@ static void check_entry(struct entry *e)
     check_tls(e);
 }
 
+/* The scheduler asks ignorable extenders last, in their order. What another refuses of the one node that is
+ * planned, or of the few that are best, leaves the pod without any. */
+static void check_last(struct entry *e, struct doc_iter rest)
+{
+    while (doc_next(&rest))
+        if (is_true(rest.value, "ignorable") && text_of(rest.value, "filterVerb").len != 0) {
+            struct span url = text_of(rest.value, "urlPrefix");
+            say(e, CHECK_WARN, "move Stowage's entry to the end of extenders",
+                "%.*s may refuse the nodes that Stowage has chosen: it is asked after it",
+                SPAN_ARG(url));
+            return;
+        }
+}
+
 static void check_extenders(struct check_report *r, const char *path, struct doc_value root)
 {
     struct doc_value list;
@@ -149,6 +163,7 @@ static void check_extenders(struct check_report *r, const char *path, struct doc
             if (is_ours(it.value)) {
                 e.value = it.value;
                 check_entry(&e);
+                check_last(&e, it);
                 if (e.wrong == 0)
                     check_say(r, CHECK_OK, TOPIC, NULL, "%s calls Stowage at %.*s", path,
                               SPAN_ARG(text_of(it.value, "urlPrefix")));

@@ -5,7 +5,8 @@
  *
  * A cluster of so many nodes, two pods bound on each, places for as many waiting pods as a fifth of the
  * nodes, and 200 bookings in the ledger. Asked about all nodes: for a planned pod, and for one that is not, so
- * that every name is judged. Medians and the 99th of a hundred of 2,000 questions. */
+ * that every name is judged; prioritize is asked about every name too, as for a pod that prefers nodes. Medians
+ * and the 99th of a hundred of 2,000 questions. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
