@@ -196,7 +196,7 @@ static struct span spread_fix(const struct group_question *q, uint32_t option, u
 static struct span selector_of(const struct group_question *q, uint32_t group)
 {
     const struct topology *t = &q->p->world->topology;
-    return words_selector(q->p, &t->watches[group_at(q, group)->watch], class_of(q)->ns);
+    return words_watch(q->p, t, group_at(q, group)->watch, class_of(q)->ns);
 }
 
 /* Domains with at least one pod that counts. */
@@ -407,8 +407,7 @@ static bool refuses_alone(struct refusal *r)
     const struct group_question *q = r->q;
     const struct topology_group *x = group_at(q, r->group);
     if (x->key == 0) {
-        bool first = tally_total(&q->t->tally, r->group) == 0 &&
-                     tally_counts_class(class_of(q), r->group);
+        bool first = tally_is_first(&q->t->tally, class_of(q), r->group);
         if (x->kind != TOPOLOGY_AFFINITY || first)
             return false; /* a new node has no pods to mind */
         refuse_affinity(r);

@@ -60,21 +60,34 @@ static void put_namespaces(struct buf *b, const struct plan *p, struct syms list
         buf_addf(b, "that are not there");
 }
 
-struct span words_selector(struct plan *p, const struct topology_watch *w, sym ns)
+static void put_selector(struct buf *b, struct plan *p, const struct topology_watch *w, sym ns)
 {
-    struct buf b = {0};
     const struct label_selector *s = &w->selector;
     const char *and = " with ";
     for (uint32_t i = 0; i < s->match_labels.count; i++, and = " and ")
-        buf_addf(&b, "%s%.*s=%.*s", and, SPAN_ARG(sym_text(p->syms, s->match_labels.items[i].key)),
+        buf_addf(b, "%s%.*s=%.*s", and, SPAN_ARG(sym_text(p->syms, s->match_labels.items[i].key)),
                  SPAN_ARG(sym_text(p->syms, s->match_labels.items[i].value)));
     for (uint32_t i = 0; i < s->match_expressions.count; i++, and = " and ") {
-        buf_addf(&b, "%s", and);
-        put_expression(&b, p, &s->match_expressions.items[i]);
+        buf_addf(b, "%s", and);
+        put_expression(b, p, &s->match_expressions.items[i]);
     }
     if (w->nobody)
-        buf_addf(&b, " of a selector that is not there");
-    put_namespaces(&b, p, w->namespaces, ns);
+        buf_addf(b, " of a selector that is not there");
+    put_namespaces(b, p, w->namespaces, ns);
+}
+
+struct span words_watch(struct plan *p, const struct topology *t, uint32_t watch, sym ns)
+{
+    struct buf b = {0};
+    const struct topology_watch *w = &t->watches[watch];
+    if (w->part_count == 0)
+        put_selector(&b, p, w, ns);
+    for (uint32_t i = 0; i < w->part_count; i++) { /* in order, so that equal watches are neighbours */
+        if (i != 0 && w->parts[i].watch == w->parts[i - 1].watch)
+            continue;
+        buf_addf(&b, "%s", i != 0 ? " and" : "");
+        put_selector(&b, p, &t->watches[w->parts[i].watch], ns);
+    }
     return words_take(p, &b);
 }
 

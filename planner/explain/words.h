@@ -11,8 +11,8 @@ struct span words_amount(struct plan *p, uint32_t column, amount value); /* "200
 struct span words_requirement(struct plan *p, const struct requirement *r);
 struct span words_taint(struct plan *p, const struct taint *t);
 /* What follows "a pod": " with app=web", " with app in (a, b) and !canary in namespace x"; nothing when it
- * is any. `ns` is the namespace that goes without saying. */
-struct span words_selector(struct plan *p, const struct topology_watch *w, sym ns);
+ * is any; of several terms " with app=a and with tier=b". `ns` is the namespace that goes without saying. */
+struct span words_watch(struct plan *p, const struct topology *t, uint32_t watch, sym ns);
 /* "a, b and c"; "none" of an empty set. */
 struct span words_domains(struct plan *p, const struct topology_key *k, const uint64_t *set);
 /* "a 3, b 1": numbers by domain of the set. */

@@ -133,10 +133,12 @@ static void put_groups(struct classes *c, const struct stance *s, struct attempt
     for (uint32_t i = 0; i < s->need->unbound_count; i++)
         ARENA_PUSH(c->arena, list, count, capacity,
                    topology_put_volume(t, s->need->unbound[i]));
-    for (uint32_t i = 0; a != NULL && i < a->required_pod.count; i++)
-        ARENA_PUSH(c->arena, list, count, capacity,
-                   topology_put_term(t, s->pod, &a->required_pod.items[i], TOPOLOGY_AFFINITY,
-                                     false));
+    uint32_t required = a != NULL ? a->required_pod.count : 0;
+    uint32_t *near = ARENA_ARRAY(c->arena, uint32_t, required);
+    if (required != 0)
+        topology_put_affinity(t, s->pod, &a->required_pod, near);
+    for (uint32_t i = 0; i < required; i++)
+        ARENA_PUSH(c->arena, list, count, capacity, near[i]);
     for (uint32_t i = 0; a != NULL && i < a->required_anti.count; i++)
         ARENA_PUSH(c->arena, list, count, capacity,
                    topology_put_term(t, s->pod, &a->required_anti.items[i],

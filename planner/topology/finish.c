@@ -271,7 +271,7 @@ static void watched_by(const struct topology *t, struct arena *a, uint32_t from,
 {
     const struct watch_index *x = t->index;
     for (uint32_t i = from; i != 0; i = x->next[i - 1]) {
-        if (!topology_watched(&t->watches[i - 1], k))
+        if (!topology_watched(t, i - 1, k))
             continue;
         for (uint32_t g = x->group_of[i - 1]; g != 0; g = x->group_next[g - 1]) {
             struct group_list *list = t->groups[g - 1].inverse ? off : counted;

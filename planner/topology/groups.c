@@ -2,6 +2,7 @@
 #include "planner/pods/classes.h"
 #include "planner/pods/shape.h"
 
+#include <stdlib.h>
 
 /* --- label keys that selectors ask for --- */
 
@@ -145,6 +146,10 @@ static uint32_t put_watch(struct topology *t, const struct topology_watch *watch
         words_put(&s.words, watch->namespaces.items[i]);
     shape_labels(&s, watch->selector.match_labels);
     shape_expressions(&s, watch->selector.match_expressions);
+    for (uint32_t i = 0; i < watch->part_count; i++) {
+        words_put(&s.words, watch->parts[i].watch);
+        words_put(&s.words, watch->parts[i].key);
+    }
     bool is_new;
     uint32_t id = intern_put(&t->watch_ids, &s.words, &is_new);
     if (is_new)
@@ -167,8 +172,12 @@ static bool uses_volume(const struct pod_class *k, uint32_t volume)
     return false;
 }
 
-bool topology_watched(const struct topology_watch *watch, const struct pod_class *k)
+bool topology_watched(const struct topology *t, uint32_t watch_id, const struct pod_class *k)
 {
+    const struct topology_watch *watch = &t->watches[watch_id];
+    for (uint32_t i = 0; i < watch->part_count; i++)
+        if (!topology_watched(t, watch->parts[i].watch, k))
+            return false;
     if (watch->volume != 0)
         return uses_volume(k, watch->volume - 1);
     if (watch->nobody || !syms_has(watch->namespaces, k->ns))
@@ -206,19 +215,72 @@ static uint32_t put_group(struct topology *t, const struct topology_group *g)
     return id;
 }
 
-uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
-                           enum topology_kind kind, bool inverse)
+static struct topology_part put_part(struct topology *t, const struct pod *p,
+                                     const struct pod_term *term)
 {
     struct topology_watch watch = {.nobody = !term->has_selector};
     watch.namespaces = namespaces_of_term(&t->namespaces, t->arena, term,
                                           sym_intern(t->syms, p->meta.ns));
     watch.selector = merged_selector(t, p, &term->selector, term->match_label_keys,
                                      term->mismatch_label_keys);
+    uint32_t key = put_key(t, term->topology_key);
+    return (struct topology_part){put_watch(t, &watch), key};
+}
+
+uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
+                           enum topology_kind kind, bool inverse)
+{
+    struct topology_part part = put_part(t, p, term);
     struct topology_group g = {.kind = kind, .inverse = inverse,
                                .optional = kind == TOPOLOGY_ANTI_AFFINITY,
-                               .key = put_key(t, term->topology_key),
-                               .watch = put_watch(t, &watch)};
+                               .key = part.key, .watch = part.watch};
     return put_group(t, &g);
+}
+
+static int part_order(const void *a, const void *b)
+{
+    const struct topology_part *x = a, *y = b;
+    if (x->watch != y->watch)
+        return x->watch < y->watch ? -1 : 1;
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+/* Each part once, in order: so that the same terms make the same watch. */
+static uint32_t put_all_parts(struct topology *t, const struct topology_part *parts, uint32_t count)
+{
+    struct topology_part *sorted = ARENA_ARRAY(t->arena, struct topology_part, count);
+    uint32_t n = 0;
+    memcpy(sorted, parts, count * sizeof(*sorted));
+    qsort(sorted, count, sizeof(*sorted), part_order);
+    for (uint32_t i = 0; i < count; i++)
+        if (i == 0 || part_order(&sorted[i], &sorted[i - 1]) != 0)
+            sorted[n++] = sorted[i];
+    struct topology_watch watch = t->watches[sorted[0].watch];
+    watch.parts = sorted;
+    watch.part_count = n;
+    return n == 1 ? sorted[0].watch : put_watch(t, &watch);
+}
+
+void topology_put_affinity(struct topology *t, const struct pod *p, const struct pod_terms *terms,
+                           uint32_t *groups_out)
+{
+    if (terms->count == 1)
+        groups_out[0] = topology_put_term(t, p, &terms->items[0], TOPOLOGY_AFFINITY, false);
+    if (terms->count <= 1)
+        return;
+    struct topology_part *parts = ARENA_ARRAY(t->arena, struct topology_part, terms->count);
+    uint32_t *with = ARENA_ARRAY(t->arena, uint32_t, terms->count);
+    for (uint32_t i = 0; i < terms->count; i++)
+        parts[i] = put_part(t, p, &terms->items[i]);
+    uint32_t watch = put_all_parts(t, parts, terms->count);
+    for (uint32_t i = 0; i < terms->count; i++) {
+        struct topology_group g = {.kind = TOPOLOGY_AFFINITY, .key = parts[i].key, .watch = watch};
+        with[i] = groups_out[i] = put_group(t, &g);
+    }
+    for (uint32_t i = 0; t->watches[watch].part_count != 0 && i < terms->count; i++) {
+        t->groups[with[i]].with = with;
+        t->groups[with[i]].with_count = terms->count;
+    }
 }
 
 uint32_t topology_put_volume(struct topology *t, uint32_t volume)

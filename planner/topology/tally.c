@@ -109,6 +109,15 @@ static uint32_t floor_of(const struct tally *t, uint32_t g)
     return t->floors != NULL && t->floors[g] != 0 ? t->floors[g] - 1 : 0;
 }
 
+bool tally_is_first(const struct tally *t, const struct pod_class *k, uint32_t g)
+{
+    const struct topology_group *x = group_at(t, g);
+    bool nobody = t->totals[g] == 0;
+    for (uint32_t i = 0; nobody && i < x->with_count; i++)
+        nobody = t->totals[x->with[i]] == 0;
+    return nobody && counts_class(k, g);
+}
+
 static enum answer host_group(const struct tally *t, const struct pod_class *k, uint32_t g,
                                     uint32_t target)
 {
@@ -119,8 +128,8 @@ static enum answer host_group(const struct tally *t, const struct pod_class *k, 
         if (there + counts_class(k, g) - (int64_t)floor_of(t, g) <= x->max_skew)
             return ANSWER_YES;
         return t->floors != NULL ? ANSWER_NOT_NOW : ANSWER_NEVER;
-    case TOPOLOGY_AFFINITY: /* the first of its kind may go anywhere */
-        return there > 0 || (t->totals[g] == 0 && counts_class(k, g)) ? ANSWER_YES : ANSWER_NOT_NOW;
+    case TOPOLOGY_AFFINITY:
+        return there > 0 || tally_is_first(t, k, g) ? ANSWER_YES : ANSWER_NOT_NOW;
     case TOPOLOGY_ANTI_AFFINITY:
         break;
     }
@@ -183,7 +192,7 @@ static bool group_allows(const struct tally *t, const struct pod_class *k, uint3
                (int64_t)counts[domain] + counts_class(k, g) - least <= x->max_skew;
     case TOPOLOGY_AFFINITY:
         return pod_domain(t, asked, x->key, domain) &&
-               (counts[domain] > 0 || (t->totals[g] == 0 && counts_class(k, g)));
+               (counts[domain] > 0 || tally_is_first(t, k, g));
     case TOPOLOGY_ANTI_AFFINITY:
         break;
     }

@@ -57,6 +57,9 @@ const uint32_t *tally_counts(const struct tally *t, uint32_t group);
 uint32_t tally_total(const struct tally *t, uint32_t group);
 /* Whether pods of the class count for it. */
 bool tally_counts_class(const struct pod_class *k, uint32_t group);
+/* Of affinity: pods of the class want to be with their own kind, and there is none anywhere, by none of the
+ * terms that were stated together. The first may go anywhere. */
+bool tally_is_first(const struct tally *t, const struct pod_class *k, uint32_t group);
 /* The domains of its key, not hostname, that it leaves the attempt. */
 void tally_group_domains(const struct tally *t, const struct pod_class *k,
                          const struct attempt *try, uint32_t group, uint64_t *out);

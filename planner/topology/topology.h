@@ -25,11 +25,19 @@ struct world;
 
 enum topology_kind { TOPOLOGY_SPREAD, TOPOLOGY_AFFINITY, TOPOLOGY_ANTI_AFFINITY };
 
+struct topology_part {
+    uint32_t watch, key;
+};
+
 struct topology_watch {
     bool nobody;     /* no selector at all */
     uint32_t volume; /* + 1: those that use it, and no others; 0: by selector */
     struct syms namespaces;
     struct label_selector selector;
+    /* Of several required affinity terms of one pod, a part each: those whom every part's watch means, and
+     * no others. Namespaces and selector are the first part's then. */
+    const struct topology_part *parts;
+    uint32_t part_count;
 };
 
 /* Which nodes count for a spread constraint. */
@@ -47,6 +55,8 @@ struct topology_group {
     bool optional; /* a node without the key will do */
     uint32_t key, watch, filter; /* filter of spread only */
     int32_t max_skew, min_domains;
+    const uint32_t *with; /* groups of all parts of its watch, itself included */
+    uint32_t with_count;
     /* by topology_finish; keys other than hostname: */
     uint32_t *counts;  /* bound pods by domain */
     uint64_t *domains; /* spread: those that count for the least number */
@@ -109,6 +119,10 @@ uint32_t topology_put_spread(struct topology *t, const struct pod *p, const stru
 uint32_t topology_put_volume(struct topology *t, uint32_t volume);
 uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct pod_term *term,
                            enum topology_kind kind, bool inverse);
+/* Required affinity, a group a term. As kube-scheduler's InterPodAffinity has it, a pod counts for any of the
+ * terms only if all of them mean it. */
+void topology_put_affinity(struct topology *t, const struct pod *p, const struct pod_terms *terms,
+                           uint32_t *groups_out);
 
 /* When all classes, options, rows and profiles are there: domains, ties and numbers. */
 void topology_finish(struct topology *t, struct world *w);
@@ -121,7 +135,7 @@ void topology_copy_counts(struct world *w, struct arena *a);
 void topology_move(struct world *w, const struct pod_class *k, uint32_t row, int by);
 
 /* Whether pods of the class count for the watch. */
-bool topology_watched(const struct topology_watch *watch, const struct pod_class *k);
+bool topology_watched(const struct topology *t, uint32_t watch, const struct pod_class *k);
 /* The domain of a value, or DOMAIN_NONE. */
 int32_t topology_domain(const struct topology_key *k, sym value);
 /* Whether pods on such a node count for the group; `undefined`: keys it may leave open. */

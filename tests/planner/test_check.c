@@ -645,6 +645,31 @@ static void affinity(void **state)
     check_rows(objects, plan, rows, COUNT_OF(rows));
 }
 
+/* Who counts for one of several terms is meant by all. */
+static void affinity_of_several_terms(void **state)
+{
+    (void)state;
+    static const char objects[] =
+        FREE_POOL NODE("n1", "", "z1", "4")
+        BOUND("name: w0, labels: {app: web, tier: front}", "n1", CPU("1"))
+        POD("name: w1, labels: {app: new}",
+            "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " ZONE
+            ", labelSelector: {matchLabels: {app: web}}}, {topologyKey: " ZONE
+            ", labelSelector: {matchLabels: {tier: front}}}]}}, " CPU("1"));
+    static const char plan[] =
+        PLAN(ONE("general-1", "z1", "default/w1"), "", "", "0", "1");
+    static const char refused[] =
+        "general-1: pod default/w1 cannot be bound at its turn: pod affinity over " ZONE;
+    static const struct row rows[] = {
+        {"two pods, each meant by one", false, "metadata: {name: w0, labels: {app: web, tier: front}}",
+         "metadata: {name: w0, labels: {app: web}}\nspec: {nodeName: n1, " CPU("1") "}\nstatus: {phase: Running}\n"
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: w3, labels: {tier: front}}", refused},
+        {"it is the first, but not meant by both", false,
+         "metadata: {name: w0, labels: {app: web, tier: front}}", "metadata: {name: w0}", refused},
+    };
+    check_rows(objects, plan, rows, COUNT_OF(rows));
+}
+
 /* The first may start anywhere; the others follow it. */
 static void affinity_to_itself(void **state)
 {
@@ -838,7 +863,7 @@ int main(void)
         cmocka_unit_test(order),
         cmocka_unit_test(default_spreading),
         cmocka_unit_test(affinity),
-        cmocka_unit_test(affinity_to_itself),
+        cmocka_unit_test(affinity_to_itself), cmocka_unit_test(affinity_of_several_terms),
         cmocka_unit_test(anti_affinity),
         cmocka_unit_test(namespaces),
         cmocka_unit_test(volumes),

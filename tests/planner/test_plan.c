@@ -357,6 +357,95 @@ static void claim_contents(void **state)
     cluster_release(&c);
 }
 
+/* --- several required affinity terms --- */
+
+#define RACK "example.com/rack"
+#define HOST "kubernetes.io/hostname"
+#define NEAR(key_, label_) "{topologyKey: " key_ ", labelSelector: {matchLabels: {" label_ "}}}"
+#define TERMS_NODE(name_, labels_, cpu_)                                                           \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {" HOST ": " name_ labels_ \
+    "}}\nspec: {}\nstatus: {allocatable: {cpu: " cpu_ ", memory: 8Gi, pods: 10}}\n"
+#define TERMS_POD(name_, labels_, rest_, terms_)                                                   \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {" labels_ "}}\nspec: {" rest_ \
+    ASKS("cpu: 1") ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [" \
+    terms_ "]}}}\n" PENDING
+
+/* As kube-scheduler has it: a pod counts for any term only if all terms mean it, and the first of those who
+ * want to be together may go anywhere only while nobody counts by any term. */
+static void affinity_terms(void **state)
+{
+    (void)state;
+    static const char zone_host[] = TERMS_POD("x", "app: x", "", NEAR(ZONE, "app: a") ", " NEAR(HOST, "tier: b"));
+    static const char own_zone[] = TERMS_POD("x", "app: a, tier: b", "", NEAR(ZONE, "app: a") ", " NEAR(ZONE, "tier: b"));
+    static const char zone_rack[] = TERMS_POD("x", "app: a", "", NEAR(ZONE, "app: a") ", " NEAR(RACK, "app: a"));
+    static const char two_zones[] = TERMS_NODE("n1", ", " ZONE ": z1", "200m") TERMS_NODE("n2", ", " ZONE ": z2", "1500m")
+        TERMS_NODE("n3", ", " ZONE ": z1", "1500m");
+    static const char one_of_rack[] = TERMS_NODE("n1", ", " ZONE ": z1", "200m")
+        TERMS_NODE("n2", ", " ZONE ": z1, " RACK ": r1", "1500m");
+    static const struct {
+        const char *label, *nodes, *bound, *pods, *summary;
+    } rows[] = {
+        {"each term means another pod", two_zones,
+         BOUND("a", "n3", TINY, ", labels: {app: a}", "") BOUND("b", "n3", TINY, ", labels: {tier: b}", ""), zone_host,
+         "x Unschedulable\n"},
+        {"both mean one", two_zones, BOUND("ab", "n3", TINY, ", labels: {app: a, tier: b}", ""), zone_host,
+         "node n3: x\n"},
+        {"whom one term means is elsewhere", two_zones,
+         BOUND("ab", "n1", TINY, ", labels: {app: a, tier: b}", "") BOUND("a", "n2", TINY, ", labels: {app: a}", "")
+         BOUND("b", "n2", TINY, ", labels: {tier: b}", ""), own_zone, "node n3: x\n"},
+        {"the first, beside others whom one term means", two_zones,
+         BOUND("a", "n1", TINY, ", labels: {app: a}", "") BOUND("b", "n1", TINY, ", labels: {tier: b}", ""), own_zone,
+         "node n2: x\n"},
+        {"the second follows the first", two_zones, "",
+         TERMS_POD("x", "app: a, tier: b", "", NEAR(ZONE, "app: a") ", " NEAR(HOST, "tier: b"))
+         TERMS_POD("z", "app: a, tier: b", "", NEAR(HOST, "tier: b") ", " NEAR(ZONE, "app: a")),
+         "node n2: x\nz Unschedulable\n"},
+        {"it is itself not meant by all", two_zones, "",
+         TERMS_POD("x", "app: a", "", NEAR(ZONE, "app: a") ", " NEAR(ZONE, "tier: b")), "x Unschedulable\n"},
+        {"not the first where one key counts nobody", one_of_rack, BOUND("a", "n1", TINY, ", labels: {app: a}", ""),
+         zone_rack, "x Unschedulable\n"},
+        {"the first by both keys", one_of_rack, "", zone_rack, "node n2: x\n"},
+        {"one term twice", two_zones, BOUND("a", "n1", TINY, ", labels: {app: a}", ""),
+         TERMS_POD("x", "app: x", "", NEAR(ZONE, "app: a") ", " NEAR(ZONE, "app: a")), "node n3: x\n"},
+        {"a preferred one is by itself", two_zones,
+         BOUND("a", "n2", TINY, ", labels: {app: a}", "") BOUND("b", "n1", TINY, ", labels: {tier: b}", ""),
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec: {" ASKS("cpu: 1") ", affinity: {podAffinity: "
+         "{requiredDuringSchedulingIgnoredDuringExecution: [" NEAR(ZONE, "app: a") "], "
+         "preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: " NEAR(ZONE, "tier: b")
+         "}]}}}\n" PENDING, "node n2: x\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_types_c0(&c);
+        cluster_add(&c, POOL("none", REQUIRE(E_IN(ARCH, "s390x"))));
+        cluster_add(&c, rows[i].nodes);
+        if (rows[i].bound[0] != '\0')
+            cluster_add(&c, rows[i].bound);
+        cluster_add(&c, rows[i].pods);
+        cluster_plan(&c);
+        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
+}
+
+/* The reason names every term; with a pool that could buy. */
+static void affinity_terms_explained(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, PLAIN_POOL);
+    cluster_add(&c, TERMS_POD("x", "app: x", "", NEAR(ZONE, "app: a") ", " NEAR(ZONE, "tier: b")));
+    cluster_plan(&c);
+    const struct plan_unschedulable *u = cluster_failed(&c, "x");
+    if (!span_contains(u->message, SPAN("a pod with app=a and with tier=b is (same " ZONE ")")))
+        fail_msg("%.*s", SPAN_ARG(u->message));
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +454,7 @@ int main(void)
         cmocka_unit_test(limits),           cmocka_unit_test(daemons),
         cmocka_unit_test(nodes),            cmocka_unit_test(topology), cmocka_unit_test(not_supported),
         cmocka_unit_test(offerings),        cmocka_unit_test(claim_contents),
+        cmocka_unit_test(affinity_terms),   cmocka_unit_test(affinity_terms_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
