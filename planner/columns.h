@@ -36,11 +36,12 @@ struct volume_numbers {
 };
 
 struct row_slot {
-    uint32_t tag; /* upper half of the name's hash */
-    uint32_t row; /* plus one; 0: free */
+    uint64_t hash; /* of the name */
+    uint32_t row;  /* plus one; 0: free */
 };
 
-/* Rows by name, open addressing, at most half full: the extender looks up a thousand names a request. */
+/* Rows by name, open addressing, at most half full: the extender looks up thousands of names a request, and is
+ * not to touch a node for each. */
 struct row_index {
     struct row_slot *slots;
     uint32_t mask;

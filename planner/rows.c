@@ -298,7 +298,7 @@ static void index_row(struct row_index *x, struct span name, uint32_t row)
     uint32_t at = (uint32_t)hash & x->mask;
     while (x->slots[at].row != 0)
         at = (at + 1) & x->mask;
-    x->slots[at] = (struct row_slot){(uint32_t)(hash >> 32), row + 1};
+    x->slots[at] = (struct row_slot){hash, row + 1};
 }
 
 static void index_rows(struct world *w)

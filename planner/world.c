@@ -366,51 +366,32 @@ const struct world_node *world_node_at(const struct world *w, uint32_t row)
     return &w->nodes[row];
 }
 
-static int32_t find_row(const struct world *w, const struct row_index *x, struct span name,
-                        bool claim)
+static int32_t find_row(const struct row_index *x, uint64_t hash)
 {
-    uint64_t hash = span_hash(name);
-    for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask) {
-        struct row_slot slot = x->slots[at];
-        if (slot.row == 0)
-            return -1;
-        const struct world_node *n = &w->nodes[slot.row - 1];
-        if (slot.tag == (uint32_t)(hash >> 32) &&
-            span_eq(claim ? n->claim->meta.name : n->node->meta.name, name))
-            return (int32_t)(slot.row - 1);
-    }
+    for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask)
+        if (x->slots[at].row == 0 || x->slots[at].hash == hash)
+            return (int32_t)x->slots[at].row - 1;
 }
 
 int32_t world_find_node(const struct world *w, struct span node_name)
 {
-    return find_row(w, &w->by_node, node_name, false);
-}
-
-static int32_t find_hashed(const struct world *w, const struct row_index *x, uint64_t hash, bool claim)
-{
-    for (uint32_t at = (uint32_t)hash & x->mask;; at = (at + 1) & x->mask) {
-        struct row_slot slot = x->slots[at];
-        if (slot.row == 0)
-            return -1;
-        const struct world_node *n = &w->nodes[slot.row - 1];
-        if (slot.tag == (uint32_t)(hash >> 32) &&
-            span_hash(claim ? n->claim->meta.name : n->node->meta.name) == hash)
-            return (int32_t)(slot.row - 1);
-    }
+    int32_t row = find_row(&w->by_node, span_hash(node_name));
+    return row >= 0 && span_eq(w->nodes[row].node->meta.name, node_name) ? row : -1;
 }
 
 int32_t world_find_hash(const struct world *w, uint64_t hash)
 {
-    int32_t row = find_hashed(w, &w->by_node, hash, false);
+    int32_t row = find_row(&w->by_node, hash);
     if (row >= 0)
         return row;
-    row = find_hashed(w, &w->by_claim, hash, true);
+    row = find_row(&w->by_claim, hash);
     return row >= 0 && w->nodes[row].node == NULL ? row : -1;
 }
 
 int32_t world_find_claim(const struct world *w, struct span claim_name)
 {
-    return find_row(w, &w->by_claim, claim_name, true);
+    int32_t row = find_row(&w->by_claim, span_hash(claim_name));
+    return row >= 0 && span_eq(w->nodes[row].claim->meta.name, claim_name) ? row : -1;
 }
 
 const struct pod *const *world_node_pods(const struct world *w, uint32_t row)
