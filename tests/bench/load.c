@@ -1,6 +1,7 @@
-/* load PORT PATH BODY-FILE SECONDS CONNECTIONS: asks the server on 127.0.0.1 the same again and again,
- * over TLS and HTTP/1.1, each connection a thread that waits for its answer before it asks again, as
- * kube-scheduler does. The server's certificate is not checked.
+/* load PORT PATH BODY-FILE SECONDS CONNECTIONS [RATE]: asks the server on 127.0.0.1 the same again and
+ * again, over TLS and HTTP/1.1, each connection a thread that waits for its answer before it asks again, as
+ * kube-scheduler does. The server's certificate is not checked. With a RATE each connection asks so often in a
+ * second, on time: an answer that is late makes the next ones count as late, too.
  *
  * Prints "REQUESTS-A-SECOND P50 P99 BYTES", times in microseconds, BYTES of the last answer's body.
  * The first tenth of the time warms up and does not count. */
@@ -25,7 +26,7 @@ struct load { /* shared by all threads, read only */
     uint16_t port;
     const char *request;
     size_t request_length;
-    double warm_until, until;
+    double warm_until, until, every; /* every: seconds between questions, 0: at once */
     SSL_CTX *tls;
 };
 
@@ -94,18 +95,27 @@ static size_t read_answer(SSL *ssl)
     return body;
 }
 
+static void wait_until(double then)
+{
+    double left = then - now();
+    struct timespec t = {.tv_sec = (time_t)left, .tv_nsec = (long)((left - (double)(time_t)left) * 1e9)};
+    if (left > 0)
+        nanosleep(&t, NULL);
+}
+
 static void *ask(void *user)
 {
     struct asker *a = user;
     SSL *ssl = connect_to(a->load);
     for (double begin = now(); begin < a->load->until;) {
+        wait_until(begin);
         if (SSL_write(ssl, a->load->request, (int)a->load->request_length) <= 0)
             give_up("cannot write");
         a->body = read_answer(ssl);
         double end = now();
         if (begin >= a->load->warm_until && a->count < SAMPLES_MAX)
             a->micros[a->count++] = (float)((end - begin) * 1e6);
-        begin = end;
+        begin = a->load->every > 0 ? begin + a->load->every : end;
     }
     close(SSL_get_fd(ssl));
     SSL_free(ssl);
@@ -159,14 +169,15 @@ static void report(struct asker *askers, size_t count, double seconds)
 
 int main(int argc, char **argv)
 {
-    if (argc != 6) {
-        fprintf(stderr, "usage: load PORT PATH BODY-FILE SECONDS CONNECTIONS\n");
+    if (argc < 6 || argc > 7) {
+        fprintf(stderr, "usage: load PORT PATH BODY-FILE SECONDS CONNECTIONS [RATE]\n");
         return 2;
     }
     signal(SIGPIPE, SIG_IGN);
     double seconds = atof(argv[4]);
     size_t connections = strtoul(argv[5], NULL, 10);
-    struct load l = {.port = (uint16_t)strtoul(argv[1], NULL, 10)};
+    struct load l = {.port = (uint16_t)strtoul(argv[1], NULL, 10),
+                     .every = argc == 7 ? 1 / atof(argv[6]) : 0};
     l.request = make_request(argv[2], argv[3], &l.request_length);
     l.tls = SSL_CTX_new(TLS_client_method());
     struct asker *askers = calloc(connections, sizeof(*askers));
