@@ -48,6 +48,7 @@ type Size struct{ Pods, Nodes, Types int }
 var Profiles = map[string]func(*G){
 	"tiny": tiny, "plain": plain, "constraints": constraints, "topology": topology,
 	"volumes": volumes, "existing": existing, "packing": packing, "huge": huge,
+	"terms": terms,
 }
 
 // G is one cluster in the making.

@@ -310,6 +310,49 @@ func topology(g *G) {
 	}
 }
 
+// terms: pods that name whom they must be near by several affinity terms at once, and a label that pools leave open.
+// Karpenter takes each term by itself, so that it is no profile of the differential test.
+func terms(g *G) {
+	g.base(10+g.IntN(20), false)
+	const rack = "example.com/rack"
+	open := pick(g, in(rack, "r1", "r2", "r3"), in(rack, "r1", "r2", "r3"), cluster.Requirement{Key: rack, Operator: "Exists"})
+	g.pool("default", in(cluster.Arch, "amd64"), open)
+	if g.chance(40) {
+		g.pool("other", in(cluster.Arch, "amd64"), in(cluster.Zone, "zone-c"), in(rack, "r3"))
+	}
+	nodes := g.fleet(1 + g.IntN(6))
+	g.daemons(g.IntN(2), nodes)
+	apps := 3 + g.IntN(8)
+	key := func() string { return pick(g, cluster.Zone, cluster.Zone, cluster.Hostname, rack) }
+	for i := 0; i < apps; i++ {
+		name, tier := fmt.Sprintf("term-%d", i), pick(g, "front", "back")
+		s := spec(g.request())
+		if g.chance(60) {
+			near := []v1.PodAffinityTerm{term(key(), pick(g, name, name, fmt.Sprintf("term-%d", g.IntN(apps))))}
+			for n := g.IntN(3); n > 0; n-- {
+				t := term(key(), "")
+				t.LabelSelector.MatchLabels = map[string]string{"tier": pick(g, tier, tier, "front", "back")}
+				near = append(near, t)
+			}
+			s.Affinity = &v1.Affinity{PodAffinity: &v1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: near}}
+		}
+		if g.chance(40) {
+			s.TopologySpreadConstraints = []v1.TopologySpreadConstraint{spread(key(), name, int32(1+g.IntN(3)))}
+		}
+		n := 1 + g.IntN(6)
+		w := g.work("ReplicaSet", pick(g, "shop", "shop", "data"), name, s, n)
+		if g.chance(80) {
+			w.labels["tier"] = tier
+		}
+		if g.chance(40) && s.Affinity == nil {
+			g.bind(w, 1+g.IntN(2), nodes)
+		}
+		for j := 0; j < n; j++ {
+			g.pod(w, j, "")
+		}
+	}
+}
+
 const driver = "ebs.csi.example.com"
 
 func (g *G) storageClass(name, provisioner string, mode storagev1.VolumeBindingMode, zones ...string) {

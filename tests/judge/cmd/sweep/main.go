@@ -51,7 +51,7 @@ func main() {
 	flag.StringVar(&s.dir, "dir", "", "where clusters and plans are kept")
 	flag.BoolVar(&s.runs, "runs", false, "also let a scheduler run each plan, free and guided (slow)")
 	flag.IntVar(&s.faults, "faults", 5, "faults printed for each plan")
-	profiles := flag.String("profiles", "tiny,plain,constraints,topology,volumes,existing,packing", "which")
+	profiles := flag.String("profiles", "tiny,plain,constraints,topology,terms,volumes,existing,packing", "which")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
 	flag.Parse()
 	s.flags = flag.Args()
