@@ -329,6 +329,23 @@ static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *
 
 /* --- who found no place --- */
 
+/* A new claim stands, too: it goes if others who were placed as it stood could not stay. */
+static bool on_claim_beside(struct greedy *g, struct measure *m, const struct attempt *try,
+                            uint32_t pod, uint32_t class_id)
+{
+    uint32_t mark = trial_mark(g->t);
+    for (uint32_t i = 0; i < g->w->option_count; i++) {
+        if (trial_open(g->t, i, pod, class_id, try) != OPEN_YES)
+            continue;
+        if (measure_holds(m)) {
+            bucket_add(g, g->t->claim_count - 1, 1);
+            return true;
+        }
+        trial_undo(g->t, mark);
+    }
+    return false;
+}
+
 static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod, uint32_t class_id)
 {
     const struct pod_class *k = &g->w->classes.items[class_id];
@@ -338,8 +355,11 @@ static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod
         if ((try->soft && !g->w->soft_taints) || !measure_standing(m, try))
             continue;
         find_allowed(g, k, try);
-        if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id))
+        if (on_node(g, p, try, pod, class_id) || on_claim(g, p, try, pod, class_id) ||
+            on_claim_beside(g, m, try, pod, class_id)) {
+            measure_rely(m, try);
             return true;
+        }
     }
     return false;
 }
@@ -388,7 +408,7 @@ static bool settle_labels(struct greedy *g, struct measure *m, const uint32_t *q
     return some;
 }
 
-/* Nothing is bought any more, so spreads may be measured from what stands, which Karpenter does not do.
+/* Spreads may be measured from what stands when it is known what will, which Karpenter does not do.
  * Refusals from before do not hold then. Labels that claims leave open come last: who finds no place while
  * a claim may be in any domain may find one when it is in a certain one. */
 static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_t *outcome_out)

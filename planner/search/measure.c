@@ -4,6 +4,7 @@ void measure_init(struct measure *m, struct trial *t)
 {
     const struct world *w = t->world;
     *m = (struct measure){.t = t};
+    m->least = ARENA_ARRAY(t->arena, uint32_t, w->topology.group_count);
     m->admits = ARENA_ARRAY(t->arena, uint8_t, w->profile_count);
     uint64_t ***sets[] = {&m->may, &m->sure, &m->of};
     for (size_t i = 0; i < COUNT_OF(sets); i++) {
@@ -96,6 +97,14 @@ static uint32_t least_in_domain(struct measure *m, const struct attempt *try, ui
     return (int64_t)sure < g->min_domains ? 0 : least;
 }
 
+/* UINT32_MAX: no node that counts stands. */
+static uint32_t least_standing(struct measure *m, const struct attempt *try, uint32_t group)
+{
+    memset(m->admits, 0, m->t->world->profile_count);
+    return m->t->world->topology.groups[group].key == 0 ? least_on_host(m, group)
+                                                        : least_in_domain(m, try, group);
+}
+
 bool measure_standing(struct measure *m, const struct attempt *try)
 {
     struct trial *t = m->t;
@@ -103,17 +112,42 @@ bool measure_standing(struct measure *m, const struct attempt *try)
     tally_measure_end(&t->tally);
     for (uint32_t i = 0; i < try->group_count; i++) {
         uint32_t group = try->groups[i];
-        const struct topology_group *g = &t->world->topology.groups[group];
-        if (g->kind != TOPOLOGY_SPREAD)
+        m->least[group] = 0;
+        if (t->world->topology.groups[group].kind != TOPOLOGY_SPREAD)
             continue;
-        memset(m->admits, 0, t->world->profile_count);
-        uint32_t least = g->key == 0 ? least_on_host(m, group) : least_in_domain(m, try, group);
+        uint32_t least = least_standing(m, try, group);
         if (least == 0 || least == UINT32_MAX)
             continue;
         tally_measure(&t->tally, group, least);
+        m->least[group] = least;
         other = true;
     }
     return other;
+}
+
+static void rely(struct measure *m, struct relied r)
+{
+    for (uint32_t i = 0; i < m->relied_count; i++)
+        if (m->relied[i].group == r.group) {
+            m->relied[i].least = r.least > m->relied[i].least ? r.least : m->relied[i].least;
+            return;
+        }
+    ARENA_PUSH(m->t->arena, m->relied, m->relied_count, m->relied_capacity, r);
+}
+
+void measure_rely(struct measure *m, const struct attempt *try)
+{
+    for (uint32_t i = 0; i < try->group_count; i++)
+        if (m->least[try->groups[i]] != 0)
+            rely(m, (struct relied){try->groups[i], m->least[try->groups[i]], try});
+}
+
+bool measure_holds(struct measure *m)
+{
+    for (uint32_t i = 0; i < m->relied_count; i++)
+        if (least_standing(m, m->relied[i].try, m->relied[i].group) < m->relied[i].least)
+            return false;
+    return true;
 }
 
 /* Each claim that some of the spread's domains are open to goes to the one with the most pods. */

@@ -387,9 +387,10 @@ static void groups_beside_a_crowd(void **state)
     "topologySpreadConstraints: [{topologyKey: " key_ ", maxSkew: " skew_ ", whenUnsatisfiable: "  \
     "DoNotSchedule, labelSelector: {matchLabels: {app: a}}" more_ "}]"
 #define ZONE "topology.kubernetes.io/zone"
-#define NEAR(key_, app_)                                                                           \
-    ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "   \
-    key_ ", labelSelector: {matchLabels: {app: " app_ "}}}]}}"
+#define TERM(kind_, key_, app_)                                                                    \
+    kind_ ": {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: " key_                \
+    ", labelSelector: {matchLabels: {app: " app_ "}}}]}"
+#define NEAR(key_, app_) ", affinity: {" TERM("podAffinity", key_, app_) "}"
 #define HOST "kubernetes.io/hostname"
 #define IN_Z1 ", nodeSelector: {" ZONE ": z1}"
 
@@ -420,6 +421,9 @@ static void spread_over_what_stands(void **state)
 {
     (void)state;
     static const char beside[] = SPREAD(ZONE, "1", "") NEAR(ZONE, "other");
+    /* as beside, and each on a node of its own */
+    static const char alone[] = SPREAD(ZONE, "1", "") ", affinity: {" TERM("podAffinity", ZONE, "other") ", "
+        TERM("podAntiAffinity", HOST, "a") "}";
     static const char one_node[] = SPREAD(HOST, "2", "") IN_Z1 NEAR(HOST, "a");
     static const struct {
         const char *label, *rules;
@@ -432,6 +436,9 @@ static void spread_over_what_stands(void **state)
         {"one may come there", beside, NULL, "priority: 1",
          "default-1 lean/1: big\nnode n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
         {"one comes elsewhere", beside, NULL, "priority: 1" IN_Z1, "default-1 lean/1: big\nnode n1: a-0 a-1 a-2\n"},
+        {"on new nodes in the zone", alone, NULL, NULL, "default-1 lean/1: a-1\ndefault-2 lean/1: a-2\nnode n1: a-0\n"},
+        {"not while a node stands in another", alone, "z2", NULL,
+         "node n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
         {"fewer zones than are asked for", SPREAD(ZONE, "1", ", minDomains: 2") NEAR(ZONE, "other"), NULL, NULL,
          "node n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
         {"no other node that the pod selects", one_node, "z2", NULL, "node n1: a-0 a-1 a-2\n"},
@@ -458,6 +465,34 @@ static void spread_over_what_stands(void **state)
             fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
         cluster_release(&c);
     }
+}
+
+/* a-2 has its place because no other node stands in z1, b-1 would have one on a new node there. */
+static void nobody_is_unseated(void **state)
+{
+    (void)state;
+    static const char together[] = SPREAD(HOST, "2", "") IN_Z1 NEAR(HOST, "a");
+    static const char alone[] =
+        "topologySpreadConstraints: [{topologyKey: " ZONE ", maxSkew: 1, whenUnsatisfiable: DoNotSchedule, "
+        "labelSelector: {matchLabels: {app: b}}}], affinity: {" TERM("podAffinity", ZONE, "other") ", "
+        TERM("podAntiAffinity", HOST, "b") "}";
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                    "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
+                    "on-demand, price: 1.0}]}\n");
+    cluster_add(&c, POOL);
+    add_node_with(&c, "n1", ZONE, "z1", "3800m");
+    add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
+    for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
+        add_ruled_pod(&c, *name, "a", "1", together);
+    add_ruled_pod(&c, "b-0", "b", "200m", alone);
+    add_ruled_pod(&c, "b-1", "b", "200m", alone);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    cluster_plan(&c);
+    if (!span_eq(cluster_summary(&c), SPAN("node n1: a-0 a-1 b-0 a-2\nb-1 Unschedulable\n")))
+        fail_msg("%.*s", SPAN_ARG(cluster_summary(&c)));
+    cluster_release(&c);
 }
 
 #define RACK "example.com/rack"
@@ -539,6 +574,7 @@ int main(void)
                                        cmocka_unit_test(a_node_for_the_whole_group),
                                        cmocka_unit_test(groups_beside_a_crowd),
                                        cmocka_unit_test(spread_over_what_stands),
+                                       cmocka_unit_test(nobody_is_unseated),
                                        cmocka_unit_test(labels_that_claims_leave_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
