@@ -67,7 +67,8 @@ static struct seat *trade_partner(const struct desk *d, const struct world *w,
 }
 
 /* The pod has the place of an equal one for its own, and that one has its; unless the published places say so
- * already. True: so it is to stay until they do, even when the pod is seen bound. */
+ * already. True: so it is to stay until they do, even when the pod is seen bound or gone: who answers from the
+ * snapshot before does not see that, and room that nobody seems to have a place in may have been given away. */
 static bool enter_trade(struct desk *d, const struct world *w, const struct booking *b)
 {
     int32_t row = b->published.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
@@ -85,7 +86,7 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
 {
     const amount *requests;
     enum standing standing = judge(d, v->world, b, &d->arena, &requests);
-    bool traded = standing != GONE && enter_trade(d, v->world, b);
+    bool traded = enter_trade(d, v->world, b);
     if (standing != STANDS) {
         if (!traded)
             ledger_settle(v->ledger, b->id, v->now);

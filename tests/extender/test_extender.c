@@ -462,6 +462,22 @@ static void test_trade_outlasts_the_bind(void **state)
     cluster_close(&c);
 }
 
+/* Also when who made it is gone: what it had before is free by then, and second keeps that. */
+static void test_trade_outlasts_the_pod(void **state)
+{
+    (void)state;
+    struct cluster c;
+    open_traders(&c);
+    ask_filter(&c, "small", "n2", "n2", "small takes second's");
+    cluster_tell(&c, WATCH_DELETE,
+                 SPAN("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
+                      "\"name\":\"small\",\"uid\":\"uid-small\"}}"));
+    cluster_publish(&c);
+    ask_filter(&c, "other", "n1", "", "n1 is second's, which leaves it too little");
+    ask_filter(&c, "second", "n1 n2", "n1", "and second goes there");
+    cluster_close(&c);
+}
+
 /* Also when the places that it was made on are no more: of two trades the first is published alone, and what
  * third took was small's place before. */
 static void test_trade_outlasts_other_places(void **state)
@@ -693,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_room_of_a_new_node_is_given_once),
         cmocka_unit_test(test_equal_pods_trade_places),
         cmocka_unit_test(test_trade_outlasts_the_bind),
+        cmocka_unit_test(test_trade_outlasts_the_pod),
         cmocka_unit_test(test_trade_outlasts_other_places),
         cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_no_view_is_no_opinion),
