@@ -250,7 +250,8 @@ static bool is_equal(const struct question *q, const struct seat *s)
 {
     const struct pod *other =
         snapshot_find(q->v->snapshot, KIND_POD, s->pod->ns, s->pod->pod);
-    return other != NULL && pod_same_controller(q->subject.pod, other);
+    return other != NULL && other->priority == q->subject.pod->priority &&
+           pod_same_controller(q->subject.pod, other);
 }
 
 /* The place of an equal pod that still waits for it: that one gets this one's. Not for whom somebody had to go:
