@@ -10,12 +10,19 @@ enum { DESK_BYTES = 4 << 20 }; /* beyond what it took when it was laid out */
 
 enum standing { STANDS, BOUND, GONE };
 
+/* NULL: the snapshot does not have it. */
+static const struct pod *snapshot_pod(const struct desk *d, const struct booking *b)
+{
+    const struct pod *pod = snapshot_find(d->snapshot, KIND_POD, b->ns, b->name);
+    return pod != NULL && span_eq(pod->meta.uid, b->uid) ? pod : NULL;
+}
+
 /* Whether the pod of a booking still has to come, and what it asks for. */
 static enum standing judge(const struct desk *d, const struct world *w, const struct booking *b,
                            struct arena *a, const amount **requests_out)
 {
-    const struct pod *pod = snapshot_find(d->snapshot, KIND_POD, b->ns, b->name);
-    if (pod != NULL && span_eq(pod->meta.uid, b->uid)) {
+    const struct pod *pod = snapshot_pod(d, b);
+    if (pod != NULL) {
         *requests_out = world_pod_requests(w, a, pod);
         if (pod->meta.deleted != 0 || pod_is_terminal(pod))
             return GONE;
@@ -92,6 +99,10 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
             ledger_settle(v->ledger, b->id, v->now);
         return;
     }
+    if (b->workload != 0)
+        ARENA_PUSH(&d->arena, d->sent, d->sent_count, d->sent_capacity,
+                   ((struct split_sent){.id = b->id, .workload = b->workload, .side = b->side,
+                                        .pod = snapshot_pod(d, b)}));
     const struct holder x = {b->id, b->priority, requests};
     uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, b->node_count), count = 0;
     for (uint32_t i = 0; i < b->node_count; i++) {
@@ -136,6 +147,8 @@ static void seat_all(struct desk *d, const struct world *w)
     }
     if (count != 0)
         qsort(d->mates, count, sizeof(struct seat *), mate_order);
+    d->sent = NULL;
+    d->sent_count = d->sent_capacity = 0;
     d->traders = NULL;
     d->trader_count = d->trader_capacity = 0;
 }
@@ -154,6 +167,14 @@ static void lay_out(struct desk *d, const struct extender_view *v)
     seat_all(d, v->world);
     d->bytes = d->arena.total;
     d->version = 0;
+}
+
+static void drop(struct desk *d, uint64_t id)
+{
+    held_drop(d->held, id);
+    for (uint32_t i = 0; i < d->sent_count; i++)
+        if (d->sent[i].id == id)
+            d->sent[i--] = d->sent[--d->sent_count];
 }
 
 static bool has_traded(const struct desk *d, uint64_t id)
@@ -184,7 +205,7 @@ static bool take_news(struct desk *d, const struct extender_view *v)
     bool any = v->ledger != NULL && ledger_news(v->ledger, &d->version, v->now, &a, &news);
     bool fits = !any || fits_in(d, &news, version);
     for (uint32_t i = 0; any && fits && i < news.changed_count; i++)
-        held_drop(d->held, news.changed[i]);
+        drop(d, news.changed[i]);
     for (uint32_t i = 0; any && fits && i < news.booking_count; i++)
         enter(d, v, &news.bookings[i], &a);
     arena_release(&a);

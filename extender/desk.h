@@ -38,6 +38,8 @@ struct desk { /* zero: nothing laid out yet */
     struct seat **mates; /* the same, by class */
     uint64_t *traders;   /* ids of the pods by whose booking seats were exchanged */
     uint32_t trader_count, trader_capacity;
+    struct split_sent *sent; /* pods of split workloads that have a booking and still have to come */
+    uint32_t sent_count, sent_capacity;
 };
 
 /* Brings the desk up to the view, whose world is there. A booking whose pod the snapshot shows bound, or

@@ -185,6 +185,8 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .priority = pod->priority,
                         .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
                         .nodes = nodes,
+                        .workload = q->left != 0 ? subject->workload : 0,
+                        .side = subject->side,
                         .instead = q->instead,
                         .published = q->published};
     memcpy(b.base, subject->requests, sizeof(b.base));
@@ -192,6 +194,7 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
             (q->left == 1 || is_guarded(q, (uint32_t)q->rows[i])))
             nodes[b.node_count++] = span_hash(q->names[i]);
+    b.alone = q->left == 1 && b.node_count == 1;
     if (q->v->ledger == NULL)
         return true;
     if (!anyway)
@@ -301,7 +304,7 @@ static enum extender_answer choose_and_book(struct extender_scratch *s, struct q
         enum extender_answer answer = choose(s, q);
         if (book(s, q, i == TRIES))
             return answer;
-        q->subject.held = desk_open(&s->desk, q->v);
+        subject_look(s, q->v, &q->subject);
     }
 }
 

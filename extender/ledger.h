@@ -15,6 +15,7 @@
 #include "base/units.h"
 #include "kube/resources.h"
 #include "planner/places.h"
+#include "planner/world.h"
 
 enum {
     LEDGER_MAX = 10000,
@@ -34,9 +35,14 @@ struct booking {
     int32_t priority;
     amount base[LEDGER_BASE];  /* what it asks for, while no snapshot tells */
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
+    bool alone;                /* its answer was one name: there it goes */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
-    /* Of the one node, when the place there was another's: uids of the pod that had it and of the one for
+    /* Of a workload that is split between spot and on-demand (world_split_workload): the side on which all names
+     * of the answer are. 0: of none. */
+    uint64_t workload;
+    enum split_side side;
+    /* Of the only node, when the place there was another's: uids of the pod that had it and of the one for
      * which it was published, which may have traded before. The former is absent when it is its own by then. */
     struct span instead, published;
     mono_ms until;             /* set by ledger_book, as the next */
@@ -47,7 +53,8 @@ struct ledger;
 struct ledger *ledger_new(void);
 void ledger_free(struct ledger *l); /* NULL is fine */
 
-/* Replaces what is booked for the pod; everything is copied. False: full. */
+/* Replaces what is booked for the pod; everything is copied. Without nodes and workload there is nothing to book.
+ * False: full. */
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
 /* The same, unless something has changed since `version`: then false and nothing is booked, since who
  * decides by old news may give away what another has just given away. True when full. */
@@ -63,7 +70,7 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);
-/* For the planner: bookings of one node, the oldest first, then who was refused. In `a`. */
+/* For the planner: who was told one name, the oldest first, then who was refused. In `a`. */
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out);
 
 /* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose

@@ -31,6 +31,14 @@ static const struct pod *read_pod(struct extender_scratch *s, const struct exten
     return fresh && pod->node == SYM_NONE ? pod : NULL;
 }
 
+void subject_look(struct extender_scratch *s, const struct extender_view *v, struct subject *x)
+{
+    x->held = desk_open(&s->desk, v);
+    x->holds = held_any(x->held, x->id);
+    x->side = world_split_side(v->world, x->pod, &s->arena, s->desk.sent, s->desk.sent_count);
+    x->workload = x->side != SPLIT_NONE ? world_split_workload(v->world, x->pod) : 0;
+}
+
 bool subject_find(struct extender_scratch *s, const struct extender_view *v,
                   const struct extender_args *args, struct subject *out)
 {
@@ -46,9 +54,7 @@ bool subject_find(struct extender_scratch *s, const struct extender_view *v,
         return false;
     out->requests = world_pod_requests(v->world, &s->arena, out->pod);
     out->daemon = pod_is_daemon(out->pod);
-    out->side = world_split_side(v->world, out->pod);
-    out->held = desk_open(&s->desk, v);
-    out->holds = held_any(out->held, out->id);
+    subject_look(s, v, out);
     out->scratch = ARENA_ARRAY(&s->arena, amount, world_resource_count(v->world));
     return true;
 }

@@ -11,6 +11,7 @@ struct subject {
     const amount *requests;
     bool daemon;
     enum split_side side;  /* of its owner's split between spot and on-demand */
+    uint64_t workload;     /* that one; 0: its side is not for us to choose */
     const struct held *held;
     bool holds;            /* something is held for itself */
     amount *scratch;
@@ -19,6 +20,9 @@ struct subject {
 /* False: no opinion on it. */
 bool subject_find(struct extender_scratch *s, const struct extender_view *v,
                   const struct extender_args *args, struct subject *out);
+
+/* Again at what is held and who was sent where, which others have changed. */
+void subject_look(struct extender_scratch *s, const struct extender_view *v, struct subject *x);
 
 /* What others hold on the row against it; NULL: nothing. Valid until the next call. *placed_out: some of
  * it is a place or a nomination. */

@@ -142,10 +142,19 @@ int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it d
 const struct pod *world_waiting_pod(const struct world *w, struct span uid); /* NULL: as before */
 
 /* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has
- * no node yet is to go to; of a pod that came later, the one of which its workload wants the next. NONE:
- * either. */
+ * no node yet is to go to; of a pod that came later, the one of which its workload wants the next. Who was sent
+ * somewhere meanwhile counts there. NONE: either. `a` is scratch. */
 enum split_side { SPLIT_NONE, SPLIT_ON_DEMAND, SPLIT_SPOT };
-enum split_side world_split_side(const struct world *w, const struct pod *p);
+struct split_sent { /* a pod that was let onto one side, and is not seen there yet */
+    uint64_t id; /* span_hash of its uid */
+    uint64_t workload;
+    enum split_side side;
+    const struct pod *pod; /* of the world; NULL: it is not in it */
+};
+enum split_side world_split_side(const struct world *w, const struct pod *p, struct arena *a,
+                                 const struct split_sent *sent, uint32_t sent_count);
+/* Tells one workload that splits from another; 0: the pod is of none. */
+uint64_t world_split_workload(const struct world *w, const struct pod *p);
 /* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row);
 /* Annotations that cannot be read: sentences with their fix, sorted. Returns how many. */

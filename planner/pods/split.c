@@ -298,6 +298,7 @@ static void settle(struct building *b)
         if (!o->active)
             continue;
         give_sides(o, s->seats + first, end - first);
+        o->first = kept;
         memmove(s->seats + kept, s->seats + first, (end - first) * sizeof(*s->seats));
         kept += end - first;
     }
@@ -410,15 +411,72 @@ static enum split_side next_side(const struct split_owner *o)
     return spot_of(o, o->pods + 1) > spot_of(o, o->pods) ? SPLIT_SPOT : SPLIT_ON_DEMAND;
 }
 
-enum split_side world_split_side(const struct world *w, const struct pod *p)
+/* Whose side is still to be chosen; NULL: nobody's pod, or its side is known. */
+static const struct split_owner *owner_of_free(const struct world *w, const struct pod *p,
+                                               const struct split_seat *x)
+{
+    if (x != NULL)
+        return x->free && x->pod->node == SYM_NONE ? &w->split.owners[x->owner] : NULL;
+    if (w->split.owner_count == 0 || p->node != SYM_NONE || is_nobodys(p) || own_word(p) != MAY_ALL)
+        return NULL;
+    return owner_by_name(w, p);
+}
+
+static uint64_t workload_of(const struct split_owner *o)
+{
+    const uint64_t names[] = {span_hash(o->kind), span_hash(o->ns), span_hash(o->name)};
+    uint64_t id = span_hash((struct span){(const char *)names, sizeof(names)});
+    return id != 0 ? id : 1;
+}
+
+uint64_t world_split_workload(const struct world *w, const struct pod *p)
+{
+    const struct split_owner *o = owner_of_free(w, p, split_find(&w->split, p));
+    return o != NULL ? workload_of(o) : 0;
+}
+
+/* The sides once more, with the others who were sent where they were sent. */
+static enum split_side side_beside(const struct world *w, const struct split_owner *o,
+                                   const struct pod *p, struct arena *a,
+                                   const struct split_sent *sent, uint32_t sent_count)
 {
     const struct split_seat *x = split_find(&w->split, p);
-    if (x != NULL)
-        return x->pod->node == SYM_NONE ? x->asks : SPLIT_NONE;
-    if (w->split.owner_count == 0 || p->node != SYM_NONE || is_nobodys(p) || own_word(p) != MAY_ALL)
-        return SPLIT_NONE;
-    const struct split_owner *o = owner_by_name(w, p);
-    return o != NULL ? next_side(o) : SPLIT_NONE;
+    struct split_owner owner = *o;
+    const struct split_seat *first = &w->split.seats[o->first];
+    struct split_seat *seats = ARENA_ARRAY(a, struct split_seat, o->pods + sent_count + 1);
+    uint32_t count = o->pods, own = x != NULL ? (uint32_t)(x - first) : UINT32_MAX;
+    uint64_t workload = workload_of(o), id = span_hash(p->meta.uid);
+    memcpy(seats, first, count * sizeof(*seats));
+    for (uint32_t i = 0; i < sent_count; i++) {
+        if (sent[i].workload != workload || sent[i].id == id)
+            continue;
+        const struct split_seat *known = sent[i].pod != NULL ? split_find(&w->split, sent[i].pod) : NULL;
+        if (known == NULL)
+            seats[count++].side = sent[i].side;
+        else if (known->free) {
+            seats[known - first].free = false;
+            seats[known - first].side = sent[i].side;
+        }
+    }
+    if (own == UINT32_MAX) {
+        own = count++;
+        seats[own].free = true;
+    }
+    give_sides(&owner, seats, count);
+    return seats[own].side;
+}
+
+enum split_side world_split_side(const struct world *w, const struct pod *p, struct arena *a,
+                                 const struct split_sent *sent, uint32_t sent_count)
+{
+    const struct split_seat *x = split_find(&w->split, p);
+    const struct split_owner *o = owner_of_free(w, p, x);
+    if (o == NULL)
+        return x != NULL && x->pod->node == SYM_NONE ? x->asks : SPLIT_NONE;
+    for (uint32_t i = 0; i < sent_count; i++)
+        if (sent[i].workload == workload_of(o))
+            return side_beside(w, o, p, a, sent, sent_count);
+    return x != NULL ? x->asks : next_side(o);
 }
 
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)

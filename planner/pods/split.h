@@ -24,6 +24,7 @@ struct split_owner {
     struct span kind, ns, name;
     bool has_base, has_percent;
     uint32_t base, percent;
+    uint32_t first;      /* of its seats */
     uint32_t pods, spot; /* how many there are, how many of them ought to be on spot */
     uint32_t over;       /* how many there are too many on one side when all have found their place */
     enum split_side scarce; /* the other; of no account without some over */

@@ -31,6 +31,12 @@
     "{stowage.dev/spot-percent: '" percent "'}}\n"                                                 \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: 10m}}}]\n"                        \
     "status:\n  phase: Pending\n"
+/* Of a workload half of whose pods are to be on spot. */
+#define HALF_OWNER                                                                                 \
+    "\"annotations\":{\"stowage.dev/spot-percent\":\"50\"},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\"," \
+    "\"kind\":\"ReplicaSet\",\"name\":\"halves\",\"uid\":\"uid-halves\",\"controller\":true}]"
+#define HALF_SPEC                                                                                  \
+    "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"10m\"}}}]}"
 #define WAITS "  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]\n"
 #define BOUND(node) "  nodeName: " node "\n"
 #define NODE(name, more)                                                                           \
@@ -582,6 +588,39 @@ static void test_new_pod_takes_no_place(void **state)
     cluster_close(&c);
 }
 
+static void ask_half(struct cluster *c, const char *name, const char *want, const char *label)
+{
+    struct buf body = {0};
+    buf_addf(&body,
+             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\","
+             "\"creationTimestamp\":\"2026-10-10T10:00:01Z\"," HALF_OWNER "}," HALF_SPEC ",\"status\":{}},"
+             "\"NodeNames\":[\"n2\",\"n8\"]}",
+             name, name);
+    expect_passed(c, &body, want, label);
+}
+
+/* Of pods that come in one instant each has a side of its own, though no snapshot has any of them. */
+static void test_new_pods_are_split(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_tell(&c, WATCH_PUT,
+                 SPAN("{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"namespace\":\"web\","
+                      "\"name\":\"half-0\",\"uid\":\"uid-half-0\"," HALF_OWNER "}," HALF_SPEC ","
+                      "\"status\":{\"phase\":\"Pending\"}}"));
+    cluster_publish(&c);
+    c.view.now = 1000;
+    assert_true(time_parse(SPAN("2026-10-10T10:00:02Z"), &c.view.wall));
+    ask_half(&c, "half-1", "n8", "of two one is on spot");
+    ask_half(&c, "half-2", "n2", "of three one is");
+    ask_half(&c, "half-3", "n8", "of four two are");
+    ask_half(&c, "half-1", "n8", "who is asked about again is not counted twice");
+    c.view.now += LEDGER_ONE_MS + 100;
+    ask_half(&c, "half-2", "n8", "who was not heard of again is not there");
+    cluster_close(&c);
+}
+
 static void test_no_view_is_no_opinion(void **state)
 {
     (void)state;
@@ -716,6 +755,7 @@ int main(void)
         cmocka_unit_test(test_trade_outlasts_the_pod),
         cmocka_unit_test(test_trade_outlasts_other_places),
         cmocka_unit_test(test_refused_where_it_was_planned),
+        cmocka_unit_test(test_new_pods_are_split),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
         cmocka_unit_test(test_prioritize_packs),

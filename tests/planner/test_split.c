@@ -455,6 +455,11 @@ static void the_class_of_who_stands_is_found(void **state)
     cluster_release(&c);
 }
 
+static enum split_side side_of(const struct cluster *c, const struct pod *p)
+{
+    return world_split_side(c->world, p, NULL, NULL, 0);
+}
+
 static void nodes_of_the_other_side_are_refused(void **state)
 {
     (void)state;
@@ -478,9 +483,9 @@ static void nodes_of_the_other_side_are_refused(void **state)
         assert_int_equal(world_split_refuses(c.world, asked[i].side, (uint32_t)row), asked[i].refused);
     }
     const struct pod *const *pods = (const struct pod *const *)c.kinds[KIND_POD].items;
-    assert_int_equal(world_split_side(c.world, pods[0]), SPLIT_ON_DEMAND);
-    assert_int_equal(world_split_side(c.world, pods[1]), SPLIT_ON_DEMAND);
-    assert_int_equal(world_split_side(c.world, pods[2]), SPLIT_NONE); /* its selector sees to it */
+    assert_int_equal(side_of(&c, pods[0]), SPLIT_ON_DEMAND);
+    assert_int_equal(side_of(&c, pods[1]), SPLIT_ON_DEMAND);
+    assert_int_equal(side_of(&c, pods[2]), SPLIT_NONE); /* its selector sees to it */
     cluster_release(&c);
 }
 
@@ -514,10 +519,66 @@ static void who_comes_later_has_the_next_side(void **state)
         pod.meta.owners.items = &owner;
         pod.meta.name = SPAN("later");
         pod.node = SYM_NONE;
-        if (world_split_side(c.world, &pod) != later[i].want)
-            fail_msg("row %zu: %d", i, world_split_side(c.world, &pod));
+        if (side_of(&c, &pod) != later[i].want)
+            fail_msg("row %zu: %d", i, side_of(&c, &pod));
         cluster_release(&c);
     }
+}
+
+/* Who was sent somewhere counts there, whatever the world still means to do with him. */
+#define NOBODY {-1, SPLIT_NONE}
+static void who_was_sent_counts_where_he_went(void **state)
+{
+    (void)state;
+    enum { LATER = 4, ELSE = 5 }; /* pods that are not in the world: of the workload, of another */
+    static const struct {
+        const char *label;
+        struct {
+            int pod;
+            enum split_side side;
+        } sent[2];
+        int asked;
+        enum split_side want;
+    } cases[] = {
+        {"as the world has it", {NOBODY, NOBODY}, 3, SPLIT_SPOT},
+        {"where he was to go", {{1, SPLIT_SPOT}, NOBODY}, 3, SPLIT_SPOT},
+        {"the youngest makes up for him", {{0, SPLIT_SPOT}, NOBODY}, 3, SPLIT_ON_DEMAND},
+        {"not an older one", {{0, SPLIT_SPOT}, NOBODY}, 1, SPLIT_SPOT},
+        {"two on the wrong sides", {{0, SPLIT_SPOT}, {1, SPLIT_ON_DEMAND}}, 3, SPLIT_SPOT},
+        {"the fifth", {NOBODY, NOBODY}, LATER, SPLIT_ON_DEMAND},
+        {"the sixth", {{LATER + 2, SPLIT_ON_DEMAND}, NOBODY}, LATER, SPLIT_SPOT},
+        {"the fifth, asked about again", {{LATER, SPLIT_ON_DEMAND}, NOBODY}, LATER, SPLIT_ON_DEMAND},
+        {"of another workload", {{ELSE, SPLIT_ON_DEMAND}, NOBODY}, LATER, SPLIT_ON_DEMAND},
+    };
+    struct row r = {.notes = SPOT("50"), .groups = {NEW(4)}};
+    struct cluster c;
+    build(&c, &r, SEARCH_GREEDY, true);
+    cluster_plan(&c);
+    const struct pod *const *pods = (const struct pod *const *)c.kinds[KIND_POD].items;
+    struct pod later = *pods[0];
+    later.meta.name = later.meta.uid = SPAN("later");
+    uint64_t workload = world_split_workload(c.world, pods[0]);
+    assert_true(workload != 0 && workload == world_split_workload(c.world, &later));
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct split_sent sent[2];
+        struct arena a;
+        uint32_t count = 0;
+        arena_init(&a, 0);
+        for (size_t k = 0; k < COUNT_OF(sent) && cases[i].sent[k].pod >= 0; k++) {
+            int n = cases[i].sent[k].pod;
+            sent[count++] = (struct split_sent){
+                .id = n < LATER ? span_hash(pods[n]->meta.uid) : n == LATER ? span_hash(later.meta.uid) : 1,
+                .workload = n == ELSE ? workload + 1 : workload,
+                .side = cases[i].sent[k].side,
+                .pod = n < LATER ? pods[n] : NULL};
+        }
+        const struct pod *asked = cases[i].asked < LATER ? pods[cases[i].asked] : &later;
+        enum split_side side = world_split_side(c.world, asked, &a, sent, count);
+        if (side != cases[i].want)
+            fail_msg("%s: %d", cases[i].label, side);
+        arena_release(&a);
+    }
+    cluster_release(&c);
 }
 
 /* Pods of one shape on two sides: the claims do not say whose places they hold, but on which side. */
@@ -575,6 +636,7 @@ int main(void)
         cmocka_unit_test(the_class_of_who_stands_is_found),
         cmocka_unit_test(nodes_of_the_other_side_are_refused),
         cmocka_unit_test(who_comes_later_has_the_next_side),
+        cmocka_unit_test(who_was_sent_counts_where_he_went),
         cmocka_unit_test(a_new_leader_finds_the_sides_again),
         cmocka_unit_test(without_annotations_nothing_is_kept),
     };
