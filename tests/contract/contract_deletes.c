@@ -59,6 +59,17 @@ static void preconditions(struct contract *c)
     CHECK_STATUS(c, contract_get(c, KIND_NODE_CLAIM, name), 404);
 }
 
+/* The garbage collector knows dependents by its own watch only. A claim of nobody, which it removes as soon
+ * as it sees it, comes after all that were made before. */
+static bool collector_is_up_to_date(struct contract *c)
+{
+    static const char of_nobody[] =
+        ",\"ownerReferences\":[{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\","
+        "\"name\":\"contract-nobody\",\"uid\":\"00000000-0000-4000-8000-000000000000\"}]";
+    return contract_create(c, KIND_NODE_CLAIM, contract_claim("contract-stray", of_nobody, "")).status == 201 &&
+           contract_wait_gone(c, KIND_NODE_CLAIM, "contract-stray");
+}
+
 /* A NodeClaim owned by a NodeClass, as NodeClaims are by NodePools. */
 static bool make_family(struct contract *c, const char *owner, const char *child)
 {
@@ -68,7 +79,8 @@ static bool make_family(struct contract *c, const char *owner, const char *child
                       "\"KWOKNodeClass\",\"name\":\"%s\",\"uid\":\"%.*s\",\"blockOwnerDeletion\":true}]",
                       owner, SPAN_ARG(tree_string(a.body, "metadata.uid")));
     return a.status == 201 &&
-           contract_create(c, KIND_NODE_CLAIM, contract_claim(child, refs, "")).status == 201;
+           contract_create(c, KIND_NODE_CLAIM, contract_claim(child, refs, "")).status == 201 &&
+           collector_is_up_to_date(c);
 }
 
 static void owner_takes_dependents(struct contract *c)

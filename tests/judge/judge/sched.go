@@ -186,6 +186,8 @@ func (r *real) bind(ns, name, node string) error {
 	return r.client.Tracker().Update(gvr, p, ns)
 }
 
+const awaitMost = 10 * time.Second // informers need a few milliseconds, but the machine may be busy
+
 // provision plays the external provisioner: a CSI volume in the zone of the selected node.
 func (r *real) provision(pvc *v1.PersistentVolumeClaim, node string) {
 	n, err := r.inf.Core().V1().Nodes().Lister().Get(node)
@@ -208,6 +210,18 @@ func (r *real) provision(pvc *v1.PersistentVolumeClaim, node string) {
 	}
 	if r.client.Tracker().Add(pv) == nil {
 		r.complete(pvc.Namespace, pvc.Name, pv.Name)
+		r.await(func() bool {
+			_, err := r.inf.Core().V1().PersistentVolumes().Lister().Get(pv.Name)
+			c, err2 := r.inf.Core().V1().PersistentVolumeClaims().Lister().PersistentVolumeClaims(pvc.Namespace).Get(pvc.Name)
+			return err == nil && err2 == nil && c.Spec.VolumeName != ""
+		})
+	}
+}
+
+// await waits until the scheduler's informers show what was written: who asks it next is to be judged by that.
+func (r *real) await(seen func() bool) {
+	for deadline := time.Now().Add(awaitMost); !seen() && time.Now().Before(deadline) && r.ctx.Err() == nil; {
+		time.Sleep(time.Millisecond)
 	}
 }
 
