@@ -51,3 +51,11 @@ bool offering_launchable(const struct offering *o, const struct symtab *syms)
     bool reserved = kind == NULL || requirement_has(kind, SYM_RESERVED, syms);
     return !reserved || o->reservation_capacity > 0;
 }
+
+bool instance_type_offered(const struct instance_type *t, struct span pool)
+{
+    for (uint32_t i = 0; i < t->node_pools.count; i++)
+        if (span_eq(t->node_pools.items[i], pool))
+            return true;
+    return t->node_pools.count == 0;
+}

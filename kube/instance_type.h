@@ -53,6 +53,7 @@ static inline struct label_rules catalogue_rules(const struct catalogue *c)
 /* Allocatable of an offering, its overrides applied. */
 struct resources offering_allocatable(struct arena *a, const struct instance_type *t,
                                       const struct offering *o, const struct symtab *syms);
+bool instance_type_offered(const struct instance_type *t, struct span pool); /* to that pool */
 bool offering_launchable(const struct offering *o, const struct symtab *syms); /* api 7.2 */
 /* Fills allocatable. */
 void instance_type_finish(struct arena *a, struct instance_type *t, const struct symtab *syms);

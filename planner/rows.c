@@ -241,10 +241,7 @@ static const struct instance_type *row_type(const struct world *w, const struct 
     }
     for (; low < w->types.count && span_eq(types_at(&w->types, low)->name, name); low++) {
         const struct instance_type *it = types_at(&w->types, low);
-        bool offered = it->node_pools.count == 0;
-        for (uint32_t i = 0; i < it->node_pools.count && !offered; i++)
-            offered = span_eq(it->node_pools.items[i], pool);
-        if (offered)
+        if (instance_type_offered(it, pool))
             return it;
     }
     return NULL;

@@ -1,5 +1,6 @@
 /* What is written into the NodeClaim (spec provisioning 5.1, 5.2; plan-contract 4 and 6). */
 #include "planner/plan/solution.h"
+#include "planner/supply/pool_template.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -327,41 +328,6 @@ static void claim_requirements(struct plan *p, const struct spec *s, const struc
         set_requirement(&p->arena, &out->requirements, l->capacity);
 }
 
-/* --- labels --- */
-
-static void sort_labels(const struct symtab *syms, struct sym_pair *items, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++)
-        for (uint32_t k = i; k > 0 && span_cmp(sym_text(syms, items[k].key),
-                                               sym_text(syms, items[k - 1].key)) < 0;
-             k--) {
-            struct sym_pair swap = items[k];
-            items[k] = items[k - 1];
-            items[k - 1] = swap;
-        }
-}
-
-static void claim_labels(struct plan *p, const struct option *o, const struct spec *s,
-                         struct plan_claim *out)
-{
-    struct syms well_known = p->world->rules.well_known;
-    struct sym_pair *items = ARENA_ARRAY(&p->arena, struct sym_pair,
-                                         (size_t)o->labels.count + s->requirements.count);
-    uint32_t n = o->labels.count;
-    memcpy(items, o->labels.items, n * sizeof(*items));
-    for (uint32_t i = 0; i < s->requirements.count; i++) {
-        const struct requirement *r = &s->requirements.items[i];
-        if (syms_has(well_known, r->key) || r->key == SYM_HOSTNAME || r->key == SYM_REGISTERED ||
-            r->key == SYM_INITIALIZED || sym_pairs_get(o->labels, r->key) != SYM_NONE)
-            continue;
-        sym value = option_label(&p->arena, p->syms, r);
-        if (value != SYM_NONE)
-            items[n++] = (struct sym_pair){r->key, value};
-    }
-    sort_labels(p->syms, items, n);
-    out->labels = (struct sym_pairs){items, n};
-}
-
 /* Pods' requests and what the DaemonSets of every type listed ask at least (5.1). */
 static struct resources claim_requests(struct plan *p, const struct trial *t, uint32_t claim,
                                        const struct listing *l)
@@ -432,7 +398,8 @@ bool solution_claim(struct plan *p, struct trial *t, struct solution_lists *list
     if (c->held != NULL)
         claim_reservations(p, t, c->held, out);
     claim_least(option, c, out);
-    claim_labels(p, option, s, out);
+    out->labels = pool_node_labels(&p->arena, p->syms, p->world->rules.well_known, option->labels,
+                                   &s->requirements);
     claim_annotations(p, c->relaxed, out);
     out->requests = claim_requests(p, t, claim, l);
     return true;

@@ -1,4 +1,5 @@
 #include "planner/columns.h"
+#include "planner/supply/pool_template.h"
 
 struct span option_name(const struct option *o)
 {
@@ -16,13 +17,7 @@ int option_order(const void *a, const void *b)
 
 bool node_pool_ready(const struct node_pool *p, bool ready_when_unstated)
 {
-    if (p->has_replicas || p->meta.deleted != 0)
-        return false;
-    const struct condition *ready = conditions_find(p->conditions, SPAN("Ready"));
-    if (ready == NULL)
-        return ready_when_unstated;
-    return ready->status == CONDITION_TRUE &&
-           (ready_when_unstated || ready->observed_generation == p->meta.generation);
+    return !p->has_replicas && pool_is_usable(p, ready_when_unstated);
 }
 
 sym option_label(struct arena *a, struct symtab *syms, const struct requirement *r)
@@ -55,15 +50,7 @@ static void require(struct option *o, struct world *w, sym key, sym value)
 static void option_template(struct option *o, struct world *w)
 {
     const struct node_pool *p = o->pool;
-    sym class_label = sym_intern(w->syms, node_class_label(w->arena, &p->node_class));
-    sym class_name = sym_intern(w->syms, p->node_class.name);
-    sym pool_name = sym_intern(w->syms, p->meta.name);
-
-    o->requirements = requirements_of(w->arena, w->syms, p->requirements);
-    struct requirements labels = requirements_of_labels(w->arena, w->syms, p->labels);
-    requirements_add_all(w->arena, &o->requirements, &labels, w->syms);
-    require(o, w, SYM_NODEPOOL, pool_name);
-    require(o, w, class_label, class_name);
+    o->requirements = pool_requirements(w->arena, w->syms, p);
     require(o, w, SYM_REGISTERED, SYM_TRUE);
     require(o, w, SYM_INITIALIZED, SYM_TRUE);
     uint32_t capacity = 0;
@@ -76,15 +63,7 @@ static void option_template(struct option *o, struct world *w)
     }
     o->least = least;
 
-    struct sym_pair *items = ARENA_ARRAY(w->arena, struct sym_pair, (size_t)p->labels.count + 2);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < p->labels.count; i++)
-        if (p->labels.items[i].key != SYM_NODEPOOL && p->labels.items[i].key != class_label)
-            items[n++] = p->labels.items[i];
-    items[n++] = (struct sym_pair){SYM_NODEPOOL, pool_name};
-    items[n++] = (struct sym_pair){class_label, class_name};
-    o->labels = (struct sym_pairs){items, n};
-
+    o->labels = pool_labels(w->arena, w->syms, p);
     o->taints = p->taints;
     for (uint32_t i = 0; i < p->taints.count; i++)
         o->soft_taints |= p->taints.items[i].effect == TAINT_PREFER_NO_SCHEDULE;
@@ -191,14 +170,6 @@ static void option_room(struct option *o, struct world *w)
     o->by_room = room_build(w->arena, o->types, t->words, t->first_group, o->room, w->column_count);
 }
 
-static bool type_offered(const struct instance_type *it, struct span pool)
-{
-    for (uint32_t i = 0; i < it->node_pools.count; i++)
-        if (span_eq(it->node_pools.items[i], pool))
-            return true;
-    return it->node_pools.count == 0;
-}
-
 void option_build(struct option *o, struct world *w, const struct node_pool *pool)
 {
     const struct types *t = &w->types;
@@ -207,7 +178,7 @@ void option_build(struct option *o, struct world *w, const struct node_pool *poo
     o->types = ARENA_ARRAY(w->arena, uint64_t, t->words);
     o->kinds = ARENA_ARRAY(w->arena, uint64_t, t->kind_words);
     for (uint32_t i = 0; i < t->count; i++)
-        if (type_offered(types_at(t, i), pool->meta.name))
+        if (instance_type_offered(types_at(t, i), pool->meta.name))
             bits_add(o->types, i);
     for (uint32_t i = 0; i < o->requirements.count; i++)
         types_cut(t, o->types, &o->requirements.items[i], w->syms);
