@@ -6,6 +6,8 @@
  * - create writes the Node only while that claim exists and is not deleting: the claim is read
  * again just before. remove deletes the Node of that claim and no other's, list tells whose each
  * one is.
+ * - A claim that lists no instance types (no `In` on them) may become any that its pool is offered;
+ *   Karpenter's provider refuses it, and takes the values of any operator as the list.
  * - A node's capacity is its type's, not the claim's requests. No compatible offering is
  *   ERR_CAPACITY. Equal prices go by the type's name, then the order of its offerings.
  * - An offering that is out of stock (tests say so) is not offered for three minutes.

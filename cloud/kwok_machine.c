@@ -23,10 +23,11 @@ static struct expressions translate(struct arena *a, struct expressions from,
     return out;
 }
 
+/* The list of types that the claim names; NULL: it leaves the type open, as a static pool's does. */
 static const struct expression *instance_types(const struct expressions *list)
 {
     for (uint32_t i = 0; i < list->count; i++)
-        if (list->items[i].key == SYM_INSTANCE_TYPE)
+        if (list->items[i].key == SYM_INSTANCE_TYPE && list->items[i].op == OP_IN)
             return &list->items[i];
     return NULL;
 }
@@ -45,14 +46,13 @@ bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct s
 {
     struct expressions list = translate(a, claim->requirements, claim_syms, syms);
     const struct expression *names = instance_types(&list);
+    struct span pool = sym_text(claim_syms, sym_pairs_get(claim->meta.labels, SYM_NODEPOOL));
     bool known = false;
     struct kwok_choice best = {0};
-    if (names == NULL)
-        return err_set(err, ERR_INVALID, "instance type requirement not found");
     struct requirements wanted = requirements_of(a, syms, list);
     for (uint32_t i = 0; i < types->count; i++) {
         const struct instance_type *t = &types->items[i];
-        if (!syms_has(names->values, t->name_sym))
+        if (names != NULL ? !syms_has(names->values, t->name_sym) : !instance_type_offered(t, pool))
             continue;
         known = true;
         if (!requirements_intersect(&t->requirements, &wanted, syms, NULL))
@@ -73,8 +73,11 @@ bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct s
     if (!known)
         return err_set(err, ERR_INVALID, "instance type not found");
     if (best.type == NULL)
-        return err_set(err, ERR_CAPACITY, "no offering of the claim's %u instance types can be had",
-                       names->values.count);
+        return names != NULL
+                   ? err_set(err, ERR_CAPACITY,
+                             "no offering of the claim's %u instance types can be had",
+                             names->values.count)
+                   : err_set(err, ERR_CAPACITY, "no offering that the claim admits can be had");
     *out = best;
     return true;
 }

@@ -13,8 +13,9 @@ struct kwok_choice {
 
 /* The cheapest offering that a claim admits, without those that `sold_out` (may be NULL) tells.
  * Equal prices: the type that comes first by name, then the first of its offerings. `claim_syms` is
- * the table of the claim, `types` and `syms` the catalogue's (syms may be written to). ERR_INVALID:
- * the claim names no instance type or only unknown ones; ERR_CAPACITY: none fits. */
+ * the table of the claim, `types` and `syms` the catalogue's (syms may be written to). A claim that
+ * lists no instance types may become any that its pool is offered. ERR_INVALID: it lists only unknown
+ * ones; ERR_CAPACITY: none fits. */
 bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct symtab *claim_syms,
                  const struct catalogue *types, struct symtab *syms,
                  bool (*sold_out)(void *user, const struct kwok_choice *c), void *user,
