@@ -22,12 +22,12 @@ static uint64_t pods_hash(struct arena *a, const struct plan_claim *c)
     return span_hash((struct span){(const char *)uids, c->pod_count * sizeof(*uids)});
 }
 
-struct span claim_name(struct arena *a, const struct plan_claim *c, uint32_t ordinal)
+/* <pool>-<8 letters>; a pool's name that leaves no room for an ordinal is cut. */
+static struct span name_of(struct arena *a, const struct node_pool *p, uint64_t v)
 {
     static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
     char hash[HASH_LETTERS + 1];
-    uint64_t v = pods_hash(a, c);
-    struct span pool = c->pool->meta.name;
+    struct span pool = p->meta.name;
     size_t room = NAME_MAX_BYTES - HASH_LETTERS - 1 - ORDINAL_ROOM;
     for (int i = 0; i < HASH_LETTERS; i++, v /= sizeof(letters) - 1)
         hash[i] = letters[v % (sizeof(letters) - 1)];
@@ -36,9 +36,19 @@ struct span claim_name(struct arena *a, const struct plan_claim *c, uint32_t ord
         pool.len = room;
     while (pool.len != 0 && (pool.ptr[pool.len - 1] == '.' || pool.ptr[pool.len - 1] == '-'))
         pool.len--;
-    if (ordinal == 0)
-        return arena_printf(a, "%.*s-%s", SPAN_ARG(pool), hash);
-    return arena_printf(a, "%.*s-%s-%u", SPAN_ARG(pool), hash, ordinal % 100);
+    return arena_printf(a, "%.*s-%s", SPAN_ARG(pool), hash);
+}
+
+struct span claim_name(struct arena *a, const struct plan_claim *c, uint32_t ordinal)
+{
+    struct span name = name_of(a, c->pool, pods_hash(a, c));
+    return ordinal == 0 ? name : arena_printf(a, "%.*s-%u", SPAN_ARG(name), ordinal % 100);
+}
+
+struct span claim_name_fixed(struct arena *a, const struct node_pool *pool, uint32_t ordinal)
+{
+    struct span text = arena_printf(a, "%.*s/%u", SPAN_ARG(pool->meta.uid), ordinal);
+    return name_of(a, pool, span_hash(text));
 }
 
 static void put_metadata(struct json *j, struct arena *a, const struct plan_claim *c,
@@ -66,7 +76,8 @@ static void put_metadata(struct json *j, struct arena *a, const struct plan_clai
     }
     json_put_string(j, "karpenter.sh/nodepool-hash", span_of(hash));
     json_put_string(j, "karpenter.sh/nodepool-hash-version", SPAN(NODE_POOL_HASH_VERSION));
-    json_put_string(j, "stowage.dev/planned", extra->planned);
+    if (extra->planned.ptr != NULL)
+        json_put_string(j, "stowage.dev/planned", extra->planned);
     json_put_string(j, "stowage.dev/decision", extra->decision);
     json_object_end(j);
     json_put_array(j, "finalizers");
@@ -153,7 +164,8 @@ static void put_spec(struct json *j, struct arena *a, const struct plan_claim *c
     json_put_string(j, "name", pool->node_class.name);
     json_object_end(j);
     put_requirements(j, a, c, syms);
-    put_requests(j, c->requests, syms);
+    if (c->requests.count != 0)
+        put_requests(j, c->requests, syms);
     put_taints(j, "taints", pool->taints, syms);
     put_taints(j, "startupTaints", pool->startup_taints, syms);
     /* Absent would be defaulted to 720h. */

@@ -7,55 +7,14 @@
 
 #include "reconciler/divergence.h"
 #include "reconciler/claim_body.h"
+#include "reconciler/purchase.h"
 #include "reconciler/stages.h"
 
 enum {
-    EXPECTED_MS = 15 * MS_SECOND, /* then the API is asked whether the claim is there */
-    MINUTE_MS = MS_MINUTE,
     NAMES_TRIED = 100,
     OWNERS_TOLD = 3,
     OVERTAKEN_MAX = 3, /* in a row: pods that wait for a node are not to wait for the scheduler to rest */
 };
-
-/* ---- claims that were created and not seen yet ---- */
-
-static void on_looked_up(struct reconciler *r, struct call *c)
-{
-    if (c->err.kind != ERR_NOT_FOUND)
-        return;
-    for (struct expected *e = r->expected; e != NULL; e = e->next)
-        if (span_eq(span_of(e->name), c->name))
-            e->gone = true;
-}
-
-static void look_up(struct pass *p, struct expected *e)
-{
-    struct call *c = call_new(p->r, &e->gate, on_looked_up);
-    c->name = arena_dup(&c->arena, span_of(e->name));
-    e->ask_at = p->mono + EXPECTED_MS;
-    call_send(c, &(struct api_request){.verb = API_GET, .kind = KIND_NODE_CLAIM, .name = c->name});
-}
-
-/* True while one is missing. */
-static bool check_expected(struct pass *p)
-{
-    for (struct expected **at = &p->r->expected; *at != NULL;) {
-        struct expected *e = *at;
-        bool seen =
-            snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, span_of(e->name)) != NULL;
-        if ((seen || e->gone) && e->gate.under_way == 0) {
-            *at = e->next;
-            free(e);
-            continue;
-        }
-        if (e->answered && p->mono >= e->ask_at && gate_open(&e->gate, 0, p->mono))
-            look_up(p, e);
-        if (e->answered && e->gate.under_way == 0)
-            pass_wake(p, e->ask_at);
-        at = &e->next;
-    }
-    return p->r->expected != NULL;
-}
 
 static bool check_launched(const struct pass *p)
 {
@@ -63,92 +22,6 @@ static bool check_launched(const struct pass *p)
         if (p->claims[i].managed && p->claims[i].claim->meta.deleted == 0 &&
             p->claims[i].claim->provider_id.len == 0)
             return false;
-    return true;
-}
-
-/* ---- what bounds buying ---- */
-
-static void forget_purchases(struct reconciler *r)
-{
-    uint32_t old = 0;
-    while (old < r->bought_count && r->mono - r->bought[old] >= MINUTE_MS)
-        old++;
-    if (old != 0)
-        memmove(r->bought, r->bought + old, (r->bought_count - old) * sizeof(*r->bought));
-    r->bought_count -= old;
-}
-
-static void remember_purchase(struct reconciler *r)
-{
-    if (r->bought_count == r->bought_slots) {
-        r->bought_slots = r->bought_slots != 0 ? r->bought_slots * 2 : 64;
-        r->bought = mem_grow(r->bought, r->bought_slots, sizeof(*r->bought));
-    }
-    r->bought[r->bought_count++] = r->mono;
-}
-
-struct purse {       /* of one plan's purchases */
-    double per_hour; /* of the cluster, with what was bought */
-    uint32_t held_minute, held_price;
-};
-
-static double price_of_cluster(const struct pass *p)
-{
-    double sum = 0;
-    for (uint32_t i = 0; i < world_node_count(p->world); i++) {
-        double price = world_node_at(p->world, i)->price;
-        sum += isnan(price) ? 0 : price;
-    }
-    return sum;
-}
-
-/* usage > limit, strictly, before the claim is there (spec api 4.3): the planner does the gating.
- */
-static bool limit_exceeded(const struct pass *p, const struct plan_claim *c, sym *name_out)
-{
-    struct resources usage;
-    pool_usage(p, c->pool, &usage);
-    for (uint32_t i = 0; i < c->pool->limits.count; i++) {
-        *name_out = c->pool->limits.items[i].name;
-        if (resources_get(usage, *name_out) > c->pool->limits.items[i].value)
-            return true;
-    }
-    return false;
-}
-
-static bool may_buy(struct pass *p, const struct plan_claim *c, struct purse *purse)
-{
-    const struct reconciler_options *o = &p->r->config.options;
-    struct decision d = {.kind = DECISION_HOLD,
-                         .subject = "hold",
-                         .warning = true,
-                         .per_hour = c->price,
-                         .about = object_of(KIND_NODE_POOL, &c->pool->meta)};
-    sym name;
-    if (limit_exceeded(p, c, &name)) {
-        tell(p->r, d, "NodePool %.*s: resource usage exceeds limit (resource-name=%.*s)",
-             SPAN_ARG(c->pool->meta.name), SPAN_ARG(pass_text(p, name)));
-        count(p->r, MEASURE_HELD_BACK, 1, SPAN("limit"), (struct span){0}, (struct span){0});
-        return false;
-    }
-    if (o->max_nodes_per_minute != 0 && p->r->bought_count >= o->max_nodes_per_minute) {
-        pass_wake(p, p->r->bought[0] + MINUTE_MS);
-        if (purse->held_minute++ == 0)
-            tell(p->r, d, "%u nodes were bought within a minute, as --max-nodes-per-minute allows",
-                 p->r->bought_count);
-        count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_nodes_per_minute"), (struct span){0},
-              (struct span){0});
-        return false;
-    }
-    if (o->max_hourly_price > 0 && !isnan(c->price) &&
-        purse->per_hour + c->price > o->max_hourly_price) {
-        if (purse->held_price++ == 0)
-            tell(p->r, d, "another node would cost $%.3f/h in all, above --max-hourly-price",
-                 purse->per_hour + c->price);
-        count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_hourly_price"), (struct span){0},
-              (struct span){0});
-        return false;
-    }
     return true;
 }
 
@@ -228,57 +101,6 @@ static void name_claims(const struct pass *p, struct plan *plan)
     plan->claims = claims;
 }
 
-static struct expected *find_expected(struct reconciler *r, struct span name)
-{
-    struct expected *e = r->expected;
-    while (e != NULL && !span_eq(span_of(e->name), name))
-        e = e->next;
-    return e;
-}
-
-/* 409: our own earlier write, not seen yet. A lost reply: it may be there; the look-up will tell.
- */
-static void on_created(struct reconciler *r, struct call *c)
-{
-    struct expected *e = find_expected(r, c->name);
-    bool created = c->err.kind == ERR_NONE || c->status == 409;
-    if (e != NULL) {
-        bool lost = c->status == 0 && c->err.kind != ERR_CANCELLED;
-        e->answered = true;
-        e->gone = !created && !lost;
-        e->ask_at = lost ? r->mono : r->mono + EXPECTED_MS;
-        e->gate = (struct gate){0};
-    }
-    if (c->err.kind == ERR_NONE) {
-        count(r, MEASURE_CLAIMS_CREATED, 1, SPAN("provisioned"), c->text, c->ns);
-        count(r, MEASURE_PASS_DURATION, (double)(r->mono - c->number) / MS_SECOND, (struct span){0},
-              (struct span){0}, (struct span){0});
-    } else if (!created && c->err.kind != ERR_CANCELLED) {
-        tell(r,
-             (struct decision){
-                 .kind = DECISION_FAIL, .subject = "buy", .warning = true, .per_hour = NAN},
-             "%.*s: could not be created: %s", SPAN_ARG(c->name), c->err.msg);
-    }
-}
-
-static void expect(struct reconciler *r, struct span name, struct call *c)
-{
-    struct expected *e = mem_new(sizeof(*e));
-    memcpy(e->name, name.ptr, name.len < sizeof(e->name) ? name.len : sizeof(e->name) - 1);
-    e->next = r->expected;
-    r->expected = e;
-    c->gate = &e->gate;
-    c->gate->under_way++;
-}
-
-static struct span min_values_relaxed(const struct plan_claim *c)
-{
-    for (uint32_t i = 0; i < c->annotations.count; i++)
-        if (span_eq(c->annotations.items[i].key, wellknown_text[SYM_MIN_VALUES_RELAXED - 1]))
-            return c->annotations.items[i].value;
-    return SPAN("false");
-}
-
 static void nominate_pod(struct pass *p, const struct pod *pod, struct span claim, struct span node)
 {
     if (pod->is_virtual)
@@ -301,26 +123,11 @@ static void nominate_pod(struct pass *p, const struct pod *pod, struct span clai
 
 static void buy(struct pass *p, const struct plan *plan, const struct plan_claim *c)
 {
-    struct reconciler *r = p->r;
-    struct decision d = {.kind = DECISION_BUY, .subject = "buy", .per_hour = c->price};
-    struct call *call = call_new(r, NULL, on_created);
-    struct claim_extra extra = {.name = c->name, .planned = places_planned_text(p->a, p->world, c)};
-    expect(r, c->name, call);
-    remember_purchase(r);
-    decision_id(r, d.id);
-    extra.decision = span_of(d.id);
-    call->name = arena_dup(&call->arena, c->name);
-    call->text = arena_dup(&call->arena, c->pool->meta.name);
-    call->ns = arena_dup(&call->arena, min_values_relaxed(c));
-    call->number = r->batch_ended;
-    d.about =
-        (struct decision_object){KIND_NODE_CLAIM, (struct span){0}, c->name, (struct span){0}};
-    tell(r, d, "%.*s  %.*s%s  for %.*s", SPAN_ARG(c->name),
-         SPAN_ARG(c->type_count != 0 ? c->types[0]->name : SPAN("any type")),
-         c->type_count > 1 ? " or another" : "", SPAN_ARG(pods_text(p->a, c, plan->syms)));
-    call_send(call, &(struct api_request){.verb = API_CREATE,
-                                          .kind = KIND_NODE_CLAIM,
-                                          .body = claim_body(p->a, c, plan->syms, &extra)});
+    purchase_send(p, &(struct purchase){.claim = c,
+                                        .syms = plan->syms,
+                                        .planned = places_planned_text(p->a, p->world, c),
+                                        .for_whom = pods_text(p->a, c, plan->syms),
+                                        .asked = p->r->batch_ended});
 }
 
 /* ---- carrying a plan out ---- */
@@ -456,15 +263,14 @@ static bool publish(struct pass *p, struct plan *plan)
 static void carry_out(struct pass *p, struct plan *plan)
 {
     struct reconciler *r = p->r;
-    struct purse purse = {.per_hour = price_of_cluster(p)};
+    struct purse purse = purse_open(p);
     const struct plan_claim **bought = ARENA_ARRAY(p->a, const struct plan_claim *, plan->claim_count);
     uint32_t bought_count = 0;
     tell_plan(p, plan);
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct plan_claim *c = &plan->claims[i];
-        if (!may_buy(p, c, &purse))
+        if (!purse_take(p, c, &purse))
             continue;
-        purse.per_hour += isnan(c->price) ? 0 : c->price;
         buy(p, plan, c);
         bought[bought_count++] = c;
     }
@@ -521,8 +327,7 @@ static void tell_synced(struct pass *p, bool synced)
 void provision_run(struct pass *p)
 {
     struct reconciler *r = p->r;
-    forget_purchases(r);
-    bool seen = !check_expected(p);
+    bool seen = !purchases_unseen(p);
     bool synced = check_launched(p) && seen;
     tell_synced(p, synced);
     if (batch_due(&r->batch) <= p->mono) {

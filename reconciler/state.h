@@ -70,6 +70,9 @@ struct pool_memo {
     struct span faults; /* malloc'ed when not empty */
     mono_ms written;    /* status, last */
     bool told_blocked;  /* its budgets let nothing go */
+    /* with replicas */
+    struct gate buying; /* paces claims that could not be created, or may not be */
+    uint64_t told_fixed; /* what was said last of their number: hash of the sentence; 0: nothing */
 };
 
 struct buffer_memo { /* of a CapacityBuffer */
@@ -113,6 +116,7 @@ struct expected { /* a NodeClaim that we created and that no snapshot has shown 
     struct gate gate;
     mono_ms ask_at;      /* when the API is asked whether it is there */
     bool answered, gone; /* the create has come back; there is no such claim */
+    uint64_t pool;       /* that it is of: span_hash of its uid */
     char name[64];
 };
 

@@ -49,6 +49,22 @@ static void long_pool_names_are_cut(void **state)
     objects_clear();
 }
 
+/* Of a pool with replicas: the count alone says which comes next. */
+static void names_of_replicas(void **state)
+{
+    (void)state;
+    objects_begin();
+    struct arena *m = objects_arena();
+    const struct node_pool *p = pool_of(pool_yaml);
+    const struct node_pool *other = pool_of("metadata: {name: general, uid: another}\nspec: {template: "
+                                            "{spec: {nodeClassRef: {group: g, kind: k, name: m}}}}\n");
+    assert_true(span_eq(claim_name_fixed(m, p, 1), claim_name_fixed(m, p, 1)));
+    assert_false(span_eq(claim_name_fixed(m, p, 0), claim_name_fixed(m, p, 1)));
+    assert_false(span_eq(claim_name_fixed(m, p, 0), claim_name_fixed(m, other, 0)));
+    assert_int_equal(claim_name_fixed(m, p, 4711).len, strlen("general-") + 8);
+    objects_clear();
+}
+
 static void body_has(const char *body, const char *part)
 {
     if (strstr(body, part) == NULL)
@@ -84,6 +100,12 @@ static void bodies(void **state)
     body_has(body, "\"taints\":[{\"key\":\"team\",\"value\":\"a\",\"effect\":\"NoSchedule\"}]");
     body_has(body, "\"expireAfter\":\"Never\"");
     body_has(body, "\"terminationGracePeriod\":\"5m0s\"");
+    /* nothing is planned for it */
+    c.requests = (struct resources){0};
+    extra.planned = (struct span){0};
+    body = arena_cstr(a, claim_body(a, &c, t, &extra));
+    assert_null(strstr(body, "stowage.dev/planned"));
+    assert_null(strstr(body, "\"resources\""));
     objects_clear();
 }
 
@@ -92,6 +114,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(names),
         cmocka_unit_test(long_pool_names_are_cut),
+        cmocka_unit_test(names_of_replicas),
         cmocka_unit_test(bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
