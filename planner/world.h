@@ -22,7 +22,6 @@ struct default_spread_config;
 
 struct world_options {
     bool reserved_capacity;   /* feature gates that change what the world holds */
-    bool static_capacity;
     bool node_overlay;
     bool capacity_buffer;
     bool buffer_pods_given;   /* offline: buffers' pods that are in the input stand for all buffers */

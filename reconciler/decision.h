@@ -11,7 +11,7 @@
 
 enum decision_kind {
     DECISION_NONE,
-    DECISION_PLAN,      /* pods wait, this is what will be bought */
+    DECISION_PLAN,      /* pods wait, or a pool has not its replicas: what will be done */
     DECISION_BUY,       /* a NodeClaim is created */
     DECISION_HOLD,      /* not bought: a cap, a limit */
     DECISION_PLACE,     /* a pod has a planned node */

@@ -312,6 +312,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         termination_run(&p);
     }
     divergence_run(&p);
+    static_pools_run(&p);
     provision_run(&p);
     nominate_run(&p);
     share_reap(r->config.places);

@@ -29,6 +29,7 @@ struct reconciler_options {        /* zero: the default in brackets */
     struct plan_options plan; /* search, effort, policies; `now` and `stop` are the reconciler's */
     bool nominate; /* --placement=nominate: pods are nominated for their places; the worlds of the
                       snapshots have nominated_wait */
+    bool static_capacity; /* feature gate: pools with replicas have so many nodes, else no new ones */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
 };
 

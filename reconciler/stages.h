@@ -30,6 +30,9 @@ void lifecycle_run(struct pass *p);
  * that wait open the batch. */
 void pod_events_run(struct pass *p);
 
+/* static_pools.c: NodePools with replicas have that many nodes. Before plans are made: pods may go there. */
+void static_pools_run(struct pass *p);
+
 /* provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 

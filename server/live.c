@@ -583,7 +583,6 @@ static void open_reconciler(struct live *l)
 {
     const struct options *o = l->options;
     struct world_options world = {.reserved_capacity = o->gates.reserved_capacity,
-                                  .static_capacity = o->gates.static_capacity,
                                   .node_overlay = o->gates.node_overlay,
                                   .capacity_buffer = o->gates.capacity_buffer,
                                   .nominated_wait = o->placement == PLACEMENT_NOMINATE,
@@ -607,6 +606,7 @@ static void open_reconciler(struct live *l)
                     .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
                     .max_hourly_price = o->max_hourly_price,
                     .nominate = o->placement == PLACEMENT_NOMINATE,
+                    .static_capacity = o->gates.static_capacity,
                     .plan = live_plan_options(o)},
         .listener = {.user = l,
                      .wake = wake_reconciler,

@@ -44,7 +44,6 @@ static struct world *build_world(const struct input *o, const struct options *op
 {
     struct world_options world_options = {
         .reserved_capacity = options->gates.reserved_capacity,
-        .static_capacity = options->gates.static_capacity,
         .node_overlay = options->gates.node_overlay,
         .capacity_buffer = options->gates.capacity_buffer,
         .buffer_pods_given = true,
