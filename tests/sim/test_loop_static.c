@@ -432,6 +432,40 @@ static void many_leave_at_once_whatever_the_budgets_say(void **state)
     loop_end(&l);
 }
 
+/* Passes go on while what they have sent is not to be seen yet. */
+static void pass_often(struct sim *s, int tenths)
+{
+    char body[128];
+    for (int i = 0; i < tenths; i++) {
+        snprintf(body, sizeof(body), "{\"metadata\":{\"labels\":{\"example.com/turn\":\"%d\"}}}", i);
+        do_request(s, API_MERGE, KIND_NAMESPACE, NULL, "default", body, 200);
+        run_for(s, 100);
+    }
+}
+
+static void what_is_on_its_way_counts(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct census c;
+    struct sim_options slow = {.cluster = {.apply_delay = 300, .reply_delay = 700, .watch_delay = 500}};
+    struct sim *s = new_sim_with(&slow, node_class_yaml());
+    add_pool(s, "", 4);
+    begin(&l, s);
+    watch_claims(&c, s);
+    pass_often(s, 600);
+    expect_fleet(s, 4);
+    assert_int_equal(l.decided[DECISION_BUY], 4);
+    set_replicas(s, 2);
+    pass_often(s, 600);
+    expect_fleet(s, 2);
+    assert_int_equal(l.decided[DECISION_REMOVE], 2);
+    assert_int_equal(l.decided[DECISION_BUY], 4);
+    assert_int_equal(json_object_size(c.uids), 4);
+    json_decref(c.uids);
+    loop_end(&l);
+}
+
 /* ---- beside the rest ---- */
 
 static void its_nodes_take_pods_and_none_is_bought_for_them(void **state)
@@ -583,6 +617,7 @@ int main(void)
         cmocka_unit_test(a_pool_that_goes_while_claims_are_made_changes_nothing),
         cmocka_unit_test(who_can_be_spared_goes_first),
         cmocka_unit_test(many_leave_at_once_whatever_the_budgets_say),
+        cmocka_unit_test(what_is_on_its_way_counts),
         cmocka_unit_test(its_nodes_take_pods_and_none_is_bought_for_them),
         cmocka_unit_test(empty_nodes_of_it_stay),
         cmocka_unit_test(a_node_that_is_taken_away_is_replaced),
