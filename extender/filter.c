@@ -194,7 +194,6 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
             (q->left == 1 || is_guarded(q, (uint32_t)q->rows[i])))
             nodes[b.node_count++] = span_hash(q->names[i]);
-    b.alone = q->left == 1 && b.node_count == 1;
     if (q->v->ledger == NULL)
         return true;
     if (!anyway)

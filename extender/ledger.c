@@ -131,7 +131,7 @@ static bool put(struct ledger *l, const struct booking *b, mono_ms now)
         number = ++l->used;
     struct entry *e = &l->entries[number - 1];
     e->block = keep(&e->b, b);
-    e->b.until = now + (b->alone ? LEDGER_ONE_MS : LEDGER_MANY_MS);
+    e->b.until = now + (b->node_count == 1 ? LEDGER_ONE_MS : LEDGER_MANY_MS);
     e->next = *bucket;
     *bucket = number;
     l->count++;
@@ -318,7 +318,7 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
     struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, all.booking_count + LEDGER_REFUSED);
     for (uint32_t i = 0; i < all.booking_count; i++) {
         const struct booking *b = &all.bookings[i];
-        if (b->alone && b->until > now)
+        if (b->node_count == 1 && b->until > now)
             list[count++] =
                 (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead,
                                   .published = b->published};

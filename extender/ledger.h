@@ -20,7 +20,9 @@
 enum {
     LEDGER_MAX = 10000,
     LEDGER_NODES = 1000000,
-    LEDGER_ONE_MS = 10 * MS_SECOND, /* an answer of one node: the scheduler binds there, or asks again */
+    /* An answer of one node: the scheduler binds there, or asks again. So it is likely of several with one among
+     * them on which somebody has a place: what is held counts as taken, and the fullest is best. */
+    LEDGER_ONE_MS = 10 * MS_SECOND,
     LEDGER_MANY_MS = 2 * MS_SECOND, /* of several: one of them, and room is kept on all */
     LEDGER_SETTLED_MS = 500,        /* much longer than an answer takes */
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
@@ -35,7 +37,6 @@ struct booking {
     int32_t priority;
     amount base[LEDGER_BASE];  /* what it asks for, while no snapshot tells */
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
-    bool alone;                /* its answer was one name: there it goes */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
     /* Of a workload that is split between spot and on-demand (world_split_workload): the side on which all names
@@ -70,7 +71,7 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);
-/* For the planner: who was told one name, the oldest first, then who was refused. In `a`. */
+/* For the planner: bookings of one node, the oldest first, then who was refused. In `a`. */
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out);
 
 /* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose

@@ -14,7 +14,7 @@ enum { SWEPT_WITHIN = 100 /* ms after its time is up a booking is gone */ };
 static bool book(struct ledger *l, uint64_t id, const uint64_t *nodes, uint32_t count, mono_ms now)
 {
     const struct booking b = {.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"), .id = id,
-                              .alone = count == 1, .nodes = nodes, .node_count = count};
+                              .nodes = nodes, .node_count = count};
     return ledger_book(l, &b, now);
 }
 
@@ -223,26 +223,6 @@ static void test_time_is_up(void **state)
     }
 }
 
-/* Of several names one may be guarded: it is kept there, but that is not where it goes. */
-static void test_only_one_name_says_where_it_goes(void **state)
-{
-    (void)state;
-    struct arena a;
-    const struct sent_pod *sent;
-    struct ledger *l = ledger_new();
-    const uint64_t node = 5;
-    struct booking b = {.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"), .id = 1,
-                        .nodes = &node, .node_count = 1};
-    arena_init(&a, 0);
-    assert_true(ledger_book(l, &b, 0));
-    assert_int_equal(ledger_sent(l, 1, &a, &sent), 0);
-    b.alone = true;
-    assert_true(ledger_book(l, &b, 0));
-    assert_int_equal(ledger_sent(l, 1, &a, &sent), 1);
-    arena_release(&a);
-    ledger_free(l);
-}
-
 static void test_full_by_pods(void **state)
 {
     (void)state;
@@ -307,7 +287,6 @@ static void book_on(struct cluster *c, const char *first, const char *second, ui
     const uint64_t nodes[] = {span_hash(span_of(first)), span_hash(span_of(second))};
     const struct booking b = {.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"),
                               .id = span_hash(SPAN("u")), .base = {500}, .seen = seen,
-                              .alone = strcmp(first, second) == 0,
                               .nodes = nodes, .node_count = strcmp(first, second) == 0 ? 1 : 2};
     assert_true(ledger_book(c->ledger, &b, c->view.now));
 }
@@ -416,7 +395,6 @@ int main(void)
         cmocka_unit_test(test_last_booking_counts),
         cmocka_unit_test(test_second_looks_again),
         cmocka_unit_test(test_time_is_up),
-        cmocka_unit_test(test_only_one_name_says_where_it_goes),
         cmocka_unit_test(test_full_by_pods),
         cmocka_unit_test(test_full_by_nodes),
         cmocka_unit_test(test_desk_holds_until_it_is_seen),
