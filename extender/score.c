@@ -67,7 +67,7 @@ static struct zone *zone_of(struct zone *zones, uint32_t *count, const struct wo
             return &zones[i];
     if (*count == ZONES)
         return &zones[ZONES - 1];
-    zones[*count] = (struct zone){.name = name};
+    zones[*count].name = name;
     return &zones[(*count)++];
 }
 
@@ -93,7 +93,7 @@ static bool is_shunned(const struct world_node *n, const struct pod *pod)
 void score_shortlist(const struct extender_view *v, const struct subject *s, const int32_t *rows,
                      uint32_t count, double *scores)
 {
-    struct zone zones[ZONES];
+    struct zone zones[ZONES] = {{0}};
     uint32_t zone_count = 0;
     sym key = sym_find(v->snapshot->syms, SPAN("topology.kubernetes.io/zone"));
     for (uint32_t i = 0; i < count; i++) {
