@@ -41,8 +41,9 @@ func names(shapes []shape) []string {
 // restart of its API server.
 func TestLife(t *testing.T) {
 	t.Parallel()
-	// Its Lease is one that it keeps on a busy machine: while it does not lead there is no plan.
-	f := up(t, "--lease-duration=300s", "--lease-renew-deadline=240s")
+	// Its Lease is one that it keeps on a busy machine: while it does not lead there is no plan. So is the
+	// batch's window: the first plan is to be of all 500 pods, and it takes a while to make them.
+	f := up(t, "--lease-duration=300s", "--lease-renew-deadline=240s", "--batch-idle-duration=3s")
 	f.step(t, "500 pods of 10 shapes go where they were planned", f.grows)
 	f.step(t, "without pods no node stays", f.shrinks)
 	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
