@@ -20,27 +20,6 @@ bool node_pool_ready(const struct node_pool *p, bool ready_when_unstated)
     return !p->has_replicas && pool_is_usable(p, ready_when_unstated);
 }
 
-sym option_label(struct arena *a, struct symtab *syms, const struct requirement *r)
-{
-    sym best = SYM_NONE;
-    if (!r->complement) {
-        for (uint32_t i = 0; i < r->count; i++)
-            if (best == SYM_NONE ||
-                span_cmp(sym_text(syms, r->values[i]), sym_text(syms, best)) < 0)
-                best = r->values[i];
-        return best;
-    }
-    int64_t from = r->has_gte && r->gte > 0 ? r->gte : 0;
-    for (int64_t k = 0; k <= (int64_t)r->count; k++) { /* one more than are excluded */
-        if (r->has_lte && from > r->lte - k)
-            break;
-        sym value = sym_intern(syms, arena_printf(a, "%lld", (long long)from + k));
-        if (requirement_has(r, value, syms))
-            return value;
-    }
-    return SYM_NONE;
-}
-
 static void require(struct option *o, struct world *w, sym key, sym value)
 {
     struct requirement r = requirement_in(w->arena, w->syms, key, value);

@@ -47,9 +47,6 @@ void option_build(struct option *o, struct world *w, const struct node_pool *poo
 /* Limits less what the pool's standing nodes have: `used` is a vector, `nodes` their number. */
 void option_budget(struct option *o, const struct world *w, const amount *used, amount nodes);
 
-/* The value that a NodeClaim and its node get for a custom label that a requirement leaves open: Karpenter
- * v1.15.0 takes any, we the least, so that equal input gives an equal plan. SYM_NONE: there is none. */
-sym option_label(struct arena *a, struct symtab *syms, const struct requirement *r);
 struct span option_name(const struct option *o);
 /* Weight descending, then name descending (spec provisioning 1.6). For qsort over pointers. */
 int option_order(const void *a, const void *b);

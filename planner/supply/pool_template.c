@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "planner/supply/option.h"
-
 static sym class_label(struct arena *a, struct symtab *syms, const struct node_pool *p)
 {
     return sym_intern(syms, node_class_label(a, &p->node_class));
@@ -43,6 +41,27 @@ struct sym_pairs pool_labels(struct arena *a, struct symtab *syms, const struct 
     return (struct sym_pairs){items, n};
 }
 
+sym pool_label_value(struct arena *a, struct symtab *syms, const struct requirement *r)
+{
+    sym best = SYM_NONE;
+    if (!r->complement) {
+        for (uint32_t i = 0; i < r->count; i++)
+            if (best == SYM_NONE ||
+                span_cmp(sym_text(syms, r->values[i]), sym_text(syms, best)) < 0)
+                best = r->values[i];
+        return best;
+    }
+    int64_t from = r->has_gte && r->gte > 0 ? r->gte : 0;
+    for (int64_t k = 0; k <= (int64_t)r->count; k++) { /* one more than are excluded */
+        if (r->has_lte && from > r->lte - k)
+            break;
+        sym value = sym_intern(syms, arena_printf(a, "%lld", (long long)from + k));
+        if (requirement_has(r, value, syms))
+            return value;
+    }
+    return SYM_NONE;
+}
+
 static void sort_labels(const struct symtab *syms, struct sym_pair *items, uint32_t count)
 {
     for (uint32_t i = 1; i < count; i++)
@@ -66,7 +85,7 @@ struct sym_pairs pool_node_labels(struct arena *a, struct symtab *syms, struct s
         if (syms_has(well_known, key) || key == SYM_HOSTNAME || key == SYM_REGISTERED ||
             key == SYM_INITIALIZED || sym_pairs_get(labels, key) != SYM_NONE)
             continue;
-        sym value = option_label(a, syms, &r->items[i]);
+        sym value = pool_label_value(a, syms, &r->items[i]);
         if (value != SYM_NONE)
             items[n++] = (struct sym_pair){key, value};
     }

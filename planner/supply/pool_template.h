@@ -11,7 +11,10 @@
 struct requirements pool_requirements(struct arena *a, struct symtab *syms, const struct node_pool *p);
 struct sym_pairs pool_labels(struct arena *a, struct symtab *syms, const struct node_pool *p);
 
-/* The labels, and those custom ones that the requirements decide or leave open (option_label); sorted
+/* The value that a NodeClaim and its node get for a custom label that a requirement leaves open: Karpenter
+ * v1.15.0 takes any, we the least, so that equal input gives an equal plan. SYM_NONE: there is none. */
+sym pool_label_value(struct arena *a, struct symtab *syms, const struct requirement *r);
+/* The labels, and those custom ones that the requirements decide or leave open (pool_label_value); sorted
  * by key's text. */
 struct sym_pairs pool_node_labels(struct arena *a, struct symtab *syms, struct syms well_known,
                                   struct sym_pairs labels, const struct requirements *r);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "planner/supply/pool_template.h"
+
 /* --- domains --- */
 
 struct domain { /* while they are put in order */
@@ -47,7 +49,7 @@ static void add_unnamed(struct world *w, struct topology_key *k, const struct re
 {
     if (r == NULL || !r->complement || k->given || syms_has(w->rules.well_known, k->key))
         return;
-    sym value = option_label(w->arena, w->syms, r);
+    sym value = pool_label_value(w->arena, w->syms, r);
     if (value != SYM_NONE)
         add_domain(w, k, value, capacity);
 }

@@ -415,6 +415,25 @@ static void add_ruled_pod(struct cluster *c, const char *name, const char *app, 
     cluster_add(c, text);
 }
 
+/* Two zones to buy in; n1, with so many CPUs, stands in z1, and "other" on it. */
+static void open_beside_other(struct cluster *c, const char *cpu)
+{
+    cluster_init(c);
+    cluster_add(c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
+                   "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
+                   "on-demand, price: 1.0}]}\n");
+    cluster_add(c, POOL);
+    add_node_with(c, "n1", ZONE, "z1", cpu);
+    add_ruled_pod(c, "other", "other", "100m", "nodeName: n1");
+}
+
+static void add_three(struct cluster *c, const char *rules)
+{
+    static const char *const names[] = {"a-0", "a-1", "a-2"};
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        add_ruled_pod(c, names[i], "a", "1", rules);
+}
+
 /* Domains in which no node stands count for a plan as long as something may be bought there, but not for
  * the scheduler: who would be left out by them alone is not. */
 static void spread_over_what_stands(void **state)
@@ -446,19 +465,12 @@ static void spread_over_what_stands(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
-        cluster_init(&c);
-        cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
-                        "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
-                        "on-demand, price: 1.0}]}\n");
-        cluster_add(&c, POOL);
-        add_node_with(&c, "n1", ZONE, "z1", "3500m");
-        add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
+        open_beside_other(&c, "3500m");
         if (rows[i].other != NULL)
             add_node_with(&c, "n2", ZONE, rows[i].other, "100m");
         if (rows[i].big != NULL)
             add_ruled_pod(&c, "big", "big", "3500m", rows[i].big);
-        for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
-            add_ruled_pod(&c, *name, "a", "1", rows[i].rules);
+        add_three(&c, rows[i].rules);
         c.plan_options.search = SEARCH_CHEAPEST;
         cluster_plan(&c);
         if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
@@ -477,15 +489,8 @@ static void nobody_is_unseated(void **state)
         "labelSelector: {matchLabels: {app: b}}}], affinity: {" TERM("podAffinity", ZONE, "other") ", "
         TERM("podAntiAffinity", HOST, "b") "}";
     struct cluster c;
-    cluster_init(&c);
-    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: lean, resources: {cpu: 4, memory: 8Gi, pods: 110}, "
-                    "offerings: [{zone: z1, capacity: on-demand, price: 1.0}, {zone: z2, capacity: "
-                    "on-demand, price: 1.0}]}\n");
-    cluster_add(&c, POOL);
-    add_node_with(&c, "n1", ZONE, "z1", "3800m");
-    add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
-    for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
-        add_ruled_pod(&c, *name, "a", "1", together);
+    open_beside_other(&c, "3800m");
+    add_three(&c, together);
     add_ruled_pod(&c, "b-0", "b", "200m", alone);
     add_ruled_pod(&c, "b-1", "b", "200m", alone);
     c.plan_options.search = SEARCH_CHEAPEST;
@@ -550,8 +555,7 @@ static void labels_that_claims_leave_open(void **state)
             add_ruled_pod(&c, "other", "other", "100m", "nodeName: n1");
         }
         add_ruled_pod(&c, "big", "big", "3500m", rows[i].big);
-        for (const char *const *name = (const char *const[]){"a-0", "a-1", "a-2", NULL}; *name != NULL; name++)
-            add_ruled_pod(&c, *name, "a", "1", rows[i].rules);
+        add_three(&c, rows[i].rules);
         c.plan_options.search = SEARCH_CHEAPEST;
         cluster_plan(&c);
         if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
