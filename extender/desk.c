@@ -96,7 +96,7 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
     bool traded = enter_trade(d, v->world, b);
     if (standing != STANDS) {
         if (!traded)
-            ledger_settle(v->ledger, b->id, v->now);
+            ledger_settle(v->ledger, b->id, standing == BOUND, v->now);
         return;
     }
     if (b->workload != 0)

@@ -185,6 +185,7 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .priority = pod->priority,
                         .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
                         .nodes = nodes,
+                        .volumes = subject_awaits_volumes(q->v->snapshot, pod),
                         .workload = q->left != 0 ? subject->workload : 0,
                         .side = subject->side,
                         .instead = q->instead,

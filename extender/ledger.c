@@ -12,6 +12,7 @@ enum {
 struct entry { /* slots are numbered from 1 */
     struct booking b; /* its texts and nodes stand in `block` */
     void *block;      /* NULL: free */
+    mono_ms settled;  /* 0: nobody has seen it bound or gone */
     uint32_t next;    /* in its bucket, or of the free slots */
 };
 
@@ -27,6 +28,7 @@ struct ledger {
     _Atomic mono_ms sweep_at, asked;
     struct entry *entries;
     uint32_t used, free, count, nodes;
+    mono_ms binding; /* how long the last one took */
     uint32_t buckets[BUCKETS];
     uint64_t changes[LEDGER_CHANGES]; /* ids, by version */
     struct refused refused[LEDGER_REFUSED]; /* a ring */
@@ -84,10 +86,21 @@ static void take_back(struct ledger *l, uint32_t *link)
     l->free = number;
 }
 
+static bool is_over(const struct ledger *l, const struct entry *e, mono_ms now)
+{
+    if (e->settled != 0)
+        return now >= e->settled + LEDGER_SETTLED_MS;
+    bool one = e->b.node_count == 1;
+    mono_ms least = one ? LEDGER_ONE_MS : LEDGER_MANY_MS;
+    mono_ms time = one && e->b.volumes ? LEDGER_BINDING_MS : LEDGER_BINDINGS * l->binding;
+    time = time > least ? time : least;
+    return now >= e->b.made + (time < LEDGER_BINDING_MS ? time : LEDGER_BINDING_MS);
+}
+
 static void sweep(struct ledger *l, mono_ms now)
 {
     for (uint32_t i = 0; i < l->used; i++)
-        if (l->entries[i].block != NULL && l->entries[i].b.until <= now)
+        if (l->entries[i].block != NULL && is_over(l, &l->entries[i], now))
             take_back(l, link_of(l, l->entries[i].b.id));
     atomic_store_explicit(&l->sweep_at, l->count != 0 ? now + SWEEP_MS : INT64_MAX,
                           memory_order_relaxed);
@@ -131,7 +144,7 @@ static bool put(struct ledger *l, const struct booking *b, mono_ms now)
         number = ++l->used;
     struct entry *e = &l->entries[number - 1];
     e->block = keep(&e->b, b);
-    e->b.until = now + (b->node_count == 1 ? LEDGER_ONE_MS : LEDGER_MANY_MS);
+    e->b.made = now;
     e->next = *bucket;
     *bucket = number;
     l->count++;
@@ -231,12 +244,16 @@ bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version,
     return same;
 }
 
-void ledger_settle(struct ledger *l, uint64_t id, mono_ms now)
+void ledger_settle(struct ledger *l, uint64_t id, bool bound, mono_ms now)
 {
     pthread_mutex_lock(&l->lock);
     uint32_t number = *link_of(l, id);
-    if (number != 0 && l->entries[number - 1].b.until > now + LEDGER_SETTLED_MS)
-        l->entries[number - 1].b.until = now + LEDGER_SETTLED_MS;
+    struct entry *e = number != 0 ? &l->entries[number - 1] : NULL;
+    if (e != NULL && e->settled == 0) {
+        e->settled = now;
+        if (bound && !e->b.volumes)
+            l->binding = now - e->b.made;
+    }
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -311,6 +328,7 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
     struct refused *refused = ARENA_ARRAY(a, struct refused, LEDGER_REFUSED);
     uint32_t count = 0;
     pthread_mutex_lock(&l->lock);
+    sweep(l, now);
     news_whole(l, a, &all);
     memcpy(refused, l->refused, sizeof(l->refused));
     pthread_mutex_unlock(&l->lock);
@@ -318,7 +336,7 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
     struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, all.booking_count + LEDGER_REFUSED);
     for (uint32_t i = 0; i < all.booking_count; i++) {
         const struct booking *b = &all.bookings[i];
-        if (b->node_count == 1 && b->until > now)
+        if (b->node_count == 1)
             list[count++] =
                 (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead,
                                   .published = b->published};

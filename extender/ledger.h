@@ -4,7 +4,8 @@
  *
  * The one mutable thing that HTTP threads share: one mutex, held for a look-up and a copy. A pod has at
  * most one booking, the last. It is taken back when the pod is asked about again, when a snapshot shows
- * it bound or gone, or when its time is up. Memory: at most LEDGER_MAX bookings of at most LEDGER_NODES
+ * it bound or gone, or when its time is up: seconds, unless bindings take longer, since what the scheduler has
+ * not bound yet it still counts as there. Memory: at most LEDGER_MAX bookings of at most LEDGER_NODES
  * nodes together; what would go beyond is not booked, which costs no more than having no memory of it.
  *
  * Threads keep a desk of their own (extender/desk.h) and fetch only what has changed. */
@@ -24,6 +25,13 @@ enum {
      * them on which somebody has a place: what is held counts as taken, and the fullest is best. */
     LEDGER_ONE_MS = 10 * MS_SECOND,
     LEDGER_MANY_MS = 2 * MS_SECOND, /* of several: one of them, and room is kept on all */
+    /* Either is extended to as many times the last binding as seen from here. kube-scheduler's writes are limited,
+     * to 50 a second unless it is told otherwise, and it answers faster than that: they queue, each a little longer
+     * than the one before. */
+    LEDGER_BINDINGS = 3,
+    /* At most so long. An answer of one node always when the pod's volumes are bound first: kube-scheduler gives
+     * them as long (VolumeBinding's bindTimeoutSeconds), and asks again when that fails. */
+    LEDGER_BINDING_MS = 600 * MS_SECOND,
     LEDGER_SETTLED_MS = 500,        /* much longer than an answer takes */
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
     LEDGER_REFUSED = 256,           /* pods remembered as refused at their planned node, the newest */
@@ -39,6 +47,7 @@ struct booking {
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
+    bool volumes;              /* some of its volumes still have to be bound */
     /* Of a workload that is split between spot and on-demand (world_split_workload): the side on which all names
      * of the answer are. 0: of none. */
     uint64_t workload;
@@ -46,7 +55,7 @@ struct booking {
     /* Of the only node, when the place there was another's: uids of the pod that had it and of the one for
      * which it was published, which may have traded before. The former is absent when it is its own by then. */
     struct span instead, published;
-    mono_ms until;             /* set by ledger_book, as the next */
+    mono_ms made;              /* set by ledger_book, as the next */
     uint64_t since;            /* grows with each booking */
 };
 
@@ -61,9 +70,9 @@ bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
  * decides by old news may give away what another has just given away. True when full. */
 bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
 void ledger_forget(struct ledger *l, uint64_t id);
-/* A snapshot shows what was booked. It is kept for a little while yet, for threads that are in the middle
- * of an answer from the snapshot before. */
-void ledger_settle(struct ledger *l, uint64_t id, mono_ms now);
+/* A snapshot shows what was booked: the pod is bound, or else gone. It is kept for a little while yet, for threads
+ * that are in the middle of an answer from the snapshot before. */
+void ledger_settle(struct ledger *l, uint64_t id, bool bound, mono_ms now);
 uint32_t ledger_count(struct ledger *l);
 
 /* The pod's planned node was turned down by a filter of the scheduler's own. */

@@ -85,6 +85,17 @@ bool subject_seeks_its_kind(const struct subject *s)
     return subject_is_kin(s->pod, s->pod);
 }
 
+bool subject_awaits_volumes(const struct snapshot *snapshot, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < pod->volumes.count; i++) {
+        const struct volume_claim *c =
+            snapshot_find(snapshot, KIND_VOLUME_CLAIM, pod->meta.ns, pod->volumes.items[i].claim);
+        if (c == NULL || !volume_claim_is_bound(c))
+            return true;
+    }
+    return false;
+}
+
 bool subject_prefers(const struct subject *s)
 {
     const struct affinity *a = s->pod->affinity;

@@ -33,6 +33,8 @@ bool subject_seeks_its_kind(const struct subject *s);
 bool subject_is_kin(const struct pod *pod, const struct pod *other);
 /* How full the node would be with it, 0 to 1: the mean of CPU and memory, held room counted as taken. */
 double subject_fullness(const struct extender_view *v, const struct subject *s, uint32_t row);
+/* Some of its volumes still have to be bound, which the scheduler waits for before it binds the pod. */
+bool subject_awaits_volumes(const struct snapshot *snapshot, const struct pod *pod);
 /* It says itself which nodes it prefers. */
 bool subject_prefers(const struct subject *s);
 

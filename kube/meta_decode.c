@@ -198,15 +198,16 @@ static const struct field scaled_meta_fields[] = {
     META_IDENTITY, META_OWNERS, FIELD(struct meta, generation, FIELD_INT64, "generation")};
 const struct schema scaled_meta_schema = SCHEMA(struct meta, "metadata", scaled_meta_fields);
 
-static bool is_bind_annotation(struct span key)
+static bool is_binding_annotation(struct span key)
 {
-    return span_eq(key, SPAN("pv.kubernetes.io/bind-completed"));
+    return span_eq(key, SPAN("pv.kubernetes.io/bind-completed")) ||
+           span_eq(key, SPAN("volume.kubernetes.io/selected-node"));
 }
 
 static const struct field volume_claim_meta_fields[] = {
     META_IDENTITY,
     FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,
-          .keep = is_bind_annotation),
+          .keep = is_binding_annotation),
 };
 const struct schema volume_claim_meta_schema =
     SCHEMA(struct meta, "metadata", volume_claim_meta_fields);

@@ -4,3 +4,8 @@ bool volume_claim_is_bound(const struct volume_claim *c)
 {
     return annotations_get(c->meta.annotations, SYM_BIND_COMPLETED).ptr != NULL;
 }
+
+struct span volume_claim_selected_node(const struct volume_claim *c)
+{
+    return annotations_get(c->meta.annotations, SYM_SELECTED_NODE);
+}

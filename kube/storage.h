@@ -7,7 +7,7 @@
 
 /* v1 PersistentVolumeClaim. */
 struct volume_claim {
-    struct meta meta;        /* one annotation: pv.kubernetes.io/bind-completed */
+    struct meta meta;        /* annotations: pv.kubernetes.io/bind-completed, volume.kubernetes.io/selected-node */
     struct span volume;      /* spec.volumeName; empty: unbound */
     sym storage_class;       /* spec.storageClassName; SYM_NONE or SYM_EMPTY: none */
     bool lost;               /* status.phase is Lost */
@@ -58,6 +58,8 @@ struct csi_node {
 };
 
 bool volume_claim_is_bound(const struct volume_claim *c); /* the binding is complete, not just begun */
+/* The Node for which the scheduler has the volume made; absent: it has chosen none yet. */
+struct span volume_claim_selected_node(const struct volume_claim *c);
 
 extern const struct schema volume_claim_schema, volume_schema, storage_class_schema,
     csi_node_schema;

@@ -46,6 +46,7 @@
     X(ON_DEMAND_BASE, "stowage.dev/on-demand-base")                                                \
     X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
+    X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     /* taint keys */                                                                               \
     X(UNREGISTERED, "karpenter.sh/unregistered")                                                   \
     X(DISRUPTED, "karpenter.sh/disrupted")                                                         \

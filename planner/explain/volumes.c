@@ -20,6 +20,11 @@ static const struct volume_facts *facts_at(const struct world *w, const struct p
 /* Of one alternative, as short as it can be said: most are a zone. */
 static void put_place(struct buf *b, struct plan *p, const struct requirements *r)
 {
+    const struct requirement *host = requirements_get(r, SYM_HOSTNAME);
+    if (host != NULL && !host->complement && host->count != 0) {
+        buf_addf(b, "node %.*s", SPAN_ARG(sym_text(p->syms, host->values[0])));
+        return;
+    }
     const struct requirement *zone = requirements_get(r, SYM_ZONE);
     if (r->count == 1 && zone != NULL && !zone->complement && zone->count != 0) {
         for (uint32_t i = 0; i < zone->count; i++)
@@ -94,6 +99,22 @@ struct told {
     struct span *sentence, *fix;
 };
 
+/* It is on one Node, or is being made for one, and that one does not take the pod. */
+static bool tell_node(struct plan *p, const struct volume_facts *f, struct span claim, struct told out)
+{
+    if (f->alternatives.count != 1 ||
+        requirements_get(&f->alternatives.items[0], SYM_HOSTNAME) == NULL)
+        return false;
+    struct span place = place_of(p, f);
+    *out.sentence =
+        arena_printf(&p->arena, "has volume claim %.*s %s %.*s, which does not take it", SPAN_ARG(claim),
+                     f->unbound ? "that is being made for" : "on", SPAN_ARG(place));
+    *out.fix = arena_printf(&p->arena, "make room on %.*s%s", SPAN_ARG(place),
+                            f->unbound ? ", or take annotation volume.kubernetes.io/selected-node off the claim"
+                                       : "");
+    return true;
+}
+
 /* One volume is where the pool, or the pod itself, does not go. */
 static bool tell_one(struct plan *p, const struct spec *s, uint32_t class_id, struct told out)
 {
@@ -106,6 +127,8 @@ static bool tell_one(struct plan *p, const struct spec *s, uint32_t class_id, st
         if (f == NULL || can_be_at(w, &s->requirements, f))
             continue;
         struct span place = place_of(p, f), claim = pod->volumes.items[i].claim;
+        if (tell_node(p, f, claim, out))
+            return true;
         const struct requirement *only = elsewhere(w, &s->requirements, f);
         struct span to = only != NULL ? words_requirement(p, only) : SPAN("other nodes");
         bool pools = !can_be_at(w, &o->requirements, f);

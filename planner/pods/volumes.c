@@ -66,6 +66,24 @@ static uint32_t driver_rank(const struct volumes *v, sym driver)
 
 /* --- claims --- */
 
+static struct expressions selected_node(struct volumes *v, const struct volume_claim *claim)
+{
+    static const struct span everywhere = {NULL, 0};
+    struct span name = volume_claim_selected_node(claim);
+    int32_t at = name.len != 0 ? object_index_find(&v->nodes, everywhere, name) : -1;
+    if (at < 0)
+        return (struct expressions){NULL, 0};
+    const struct node *node = object_index_at(&v->nodes, at);
+    sym hostname = sym_pairs_get(node->meta.labels, SYM_HOSTNAME);
+    if (hostname == SYM_NONE || hostname == SYM_EMPTY)
+        hostname = sym_intern(v->syms, name); /* as the world takes it */
+    struct expression *e = ARENA_NEW(v->arena, struct expression);
+    sym *value = ARENA_NEW(v->arena, sym);
+    *value = hostname;
+    *e = (struct expression){.key = SYM_HOSTNAME, .op = OP_IN, .values = {value, 1}};
+    return (struct expressions){e, 1};
+}
+
 static struct volume_chain chain_of(struct volumes *v, const struct volume_claim *claim)
 {
     static const struct span everywhere = {NULL, 0};
@@ -79,6 +97,7 @@ static struct volume_chain chain_of(struct volumes *v, const struct volume_claim
             c.driver = sym_intern(v->syms, csi_name(SPAN("kubernetes.io/aws-ebs")));
         return c;
     }
+    c.selected = selected_node(v, claim);
     struct span name = sym_text(v->syms, claim->storage_class);
     if (name.len != 0)
         c.class_ =
@@ -185,6 +204,7 @@ void volumes_init(struct volumes *v, struct arena *a, const struct world_input *
     find_limited(v, in);
     if (in->volume_claim_count == 0)
         return;
+    object_index_init(&v->nodes, a, (const void *const *)in->nodes, in->node_count);
     count_users(v, in);
     number_shared(v);
 }

@@ -7,7 +7,9 @@
  * - Where: a list of alternatives, each a set of requirements on the node (never on the pod: spread counts
  *   the pod's own constraints only). One of them must hold. A volume allows one alternative for each term
  *   of its PersistentVolume's node affinity, or of its StorageClass's allowedTopologies while it is
- *   unbound; the volumes of a pod are combined, each with each, what cannot be true at once left out. If
+ *   unbound; one that is being made for a Node (volume.kubernetes.io/selected-node, which kube-scheduler
+ *   refuses to pass over) allows that one alone, as long as it is there, whose end its provisioner sees, too.
+ *   The volumes of a pod are combined, each with each, what cannot be true at once left out. If
  *   nothing can, all combinations stay: no node will ever suit, and the refusal says why.
  * - How many: distinct claims. A claim that several pods use counts once a node, so it has a number of its
  *   own; all others are just counted. Drivers that nobody limits are left out.
@@ -60,7 +62,7 @@ struct volume_facts;
 struct volumes {
     struct arena *arena;
     struct symtab *syms;
-    struct object_index claims, volumes, classes, csi_nodes;
+    struct object_index claims, volumes, classes, csi_nodes, nodes;
     struct syms unsupported_drivers, unsupported_topology_keys;
     struct volume_facts *facts; /* by claim */
     struct intern stated;       /* terms of volumes and classes, as alternatives */

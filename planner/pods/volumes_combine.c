@@ -31,7 +31,9 @@ static struct expressions without_hostname(struct volumes *v, struct expressions
 static uint32_t term_count(const struct volume_chain *c)
 {
     uint32_t count = 0;
-    if (c->volume != NULL && c->volume->has_affinity)
+    if (c->selected.count != 0)
+        count = 1;
+    else if (c->volume != NULL && c->volume->has_affinity)
         count = c->volume->affinity.count;
     else if (c->class_ != NULL)
         count = c->class_->topologies.count;
@@ -40,6 +42,8 @@ static uint32_t term_count(const struct volume_chain *c)
 
 static struct expressions term(const struct volume_chain *c, uint32_t i)
 {
+    if (c->selected.count != 0)
+        return c->selected;
     return c->volume != NULL ? c->volume->affinity.items[i].match_expressions
                              : c->class_->topologies.items[i].expressions;
 }

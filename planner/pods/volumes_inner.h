@@ -22,6 +22,7 @@ struct volume_chain {
     const struct volume_claim *claim;
     const struct volume *volume;        /* named by the claim */
     const struct storage_class *class_; /* of an unbound claim */
+    struct expressions selected;        /* the Node for which that one's volume is being made; none: empty */
     sym driver;                         /* that attaches it; SYM_NONE: none we know */
 };
 

@@ -369,6 +369,41 @@ static void test_free_room_is_given_once(void **state)
     cluster_close(&c);
 }
 
+/* kube-scheduler binds a pod's volumes first, which takes as long as it takes: all the while the pod has its
+ * room. What else it has not bound it may have given up. */
+static void test_room_is_kept_while_volumes_are_bound(void **state)
+{
+    (void)state;
+    static const char claims[] =
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\n"
+        "metadata: {namespace: web, name: made}\nspec: {storageClassName: slow}\n"
+        "---\napiVersion: v1\nkind: PersistentVolumeClaim\n"
+        "metadata: {namespace: web, name: bound, annotations: {pv.kubernetes.io/bind-completed: 'yes'}}\n"
+        "spec: {volumeName: v}\n";
+    static const struct {
+        const char *claim;
+        bool kept;
+    } cases[] = {{"made", true}, {"not-there-yet", true}, {"bound", false}};
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char all[sizeof(yaml) + sizeof(claims) + 512];
+        snprintf(all, sizeof(all), "%s%s" POD("keeper", "3",
+                 "  volumes: [{name: d, persistentVolumeClaim: {claimName: %s}}]\n", WAITS),
+                 yaml, claims, cases[i].claim);
+        struct cluster c;
+        cluster_open(&c, all);
+        cluster_place(&c, "keeper", "n4");
+        c.view.now = 1000;
+        ask_filter(&c, "keeper", "n1 n4", "n4", "it goes to its place");
+        cluster_unplan(&c); /* it seems to wait: another plan has it elsewhere */
+        cluster_place(&c, "small", "n4");
+        c.view.now += LEDGER_ONE_MS + 100;
+        ask_filter(&c, "other", "n4", cases[i].kept ? "" : "n4", cases[i].claim);
+        c.view.now += LEDGER_BINDING_MS;
+        ask_filter(&c, "other", "n4", "n4", "not for ever");
+        cluster_close(&c);
+    }
+}
+
 /* Not even when the Node is so new that only its claim is seen: large leaves room for one on c9. */
 static void test_room_of_a_new_node_is_given_once(void **state)
 {
@@ -749,6 +784,7 @@ int main(void)
         cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
         cmocka_unit_test(test_lapsed_place_is_not_held),
         cmocka_unit_test(test_new_pod_takes_no_place),
+        cmocka_unit_test(test_room_is_kept_while_volumes_are_bound),
         cmocka_unit_test(test_room_of_a_new_node_is_given_once),
         cmocka_unit_test(test_equal_pods_trade_places),
         cmocka_unit_test(test_trade_outlasts_the_bind),

@@ -223,6 +223,54 @@ static void test_time_is_up(void **state)
     }
 }
 
+/* Kept while the scheduler may still be about to bind it. */
+static void test_time_grows_with_that_of_bindings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label;
+        mono_ms binding; /* of another pod before; 0: it is gone instead */
+        bool volumes;    /* whether the pods' volumes are bound first: of the other, and of this one */
+        bool own_volumes;
+        uint32_t nodes;
+        mono_ms lasts;
+    } rows[] = {
+        {"bindings are quick", 200, false, false, 1, LEDGER_ONE_MS},
+        {"quick, of several nodes", 200, false, false, 2, LEDGER_MANY_MS},
+        {"bindings queue", 5000, false, false, 1, LEDGER_BINDINGS * 5000},
+        {"they queue, of several nodes", 5000, false, false, 2, LEDGER_BINDINGS * 5000},
+        {"one that is gone was not bound", 0, false, false, 2, LEDGER_MANY_MS},
+        {"one that waited for its volumes says nothing of others", 5000, true, false, 2,
+         LEDGER_MANY_MS},
+        {"its own volumes come first", 200, false, true, 1, LEDGER_BINDING_MS},
+        {"its volumes do, too, wherever it goes", 200, false, true, 2, LEDGER_MANY_MS},
+        {"not for ever", LEDGER_BINDING_MS, false, false, 1, LEDGER_BINDING_MS},
+    };
+    const uint64_t nodes[] = {5, 6};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct ledger *l = ledger_new();
+        struct learner x = {0};
+        mono_ms now = 1000;
+        struct booking b = {.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"), .id = 2,
+                            .nodes = nodes, .node_count = 1, .volumes = rows[i].volumes};
+        assert_true(ledger_book(l, &b, now));
+        now += rows[i].binding;
+        ledger_settle(l, 2, rows[i].binding != 0, now);
+        ledger_settle(l, 2, true, now + 400); /* by another thread */
+        b.id = 1;
+        b.node_count = rows[i].nodes;
+        b.volumes = rows[i].own_volumes;
+        assert_true(ledger_book(l, &b, now));
+        learn(&x, l, now + rows[i].lasts - 1);
+        if (x.first_node[1] != 5)
+            fail_msg("%s: forgotten too soon", rows[i].label);
+        learn(&x, l, now + rows[i].lasts + SWEPT_WITHIN);
+        if (x.first_node[1] != 0)
+            fail_msg("%s: kept too long", rows[i].label);
+        ledger_free(l);
+    }
+}
+
 static void test_full_by_pods(void **state)
 {
     (void)state;
@@ -395,6 +443,7 @@ int main(void)
         cmocka_unit_test(test_last_booking_counts),
         cmocka_unit_test(test_second_looks_again),
         cmocka_unit_test(test_time_is_up),
+        cmocka_unit_test(test_time_grows_with_that_of_bindings),
         cmocka_unit_test(test_full_by_pods),
         cmocka_unit_test(test_full_by_nodes),
         cmocka_unit_test(test_desk_holds_until_it_is_seen),

@@ -415,14 +415,15 @@ static void test_storage(void **state)
     struct volume_claim c;
     decode_well(KIND_VOLUME_CLAIM,
                 "metadata: {name: data-db-0, namespace: shop, labels: {app: db}, annotations: {\n"
-                "  pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n1}}\n"
+                "  pv.kubernetes.io/bind-completed: 'yes', volume.kubernetes.io/selected-node: n1, a: b}}\n"
                 "spec: {storageClassName: fast, volumeName: pvc-1, accessModes: [ReadWriteOnce]}\n"
                 "status: {phase: Bound, capacity: {storage: 8Gi}}",
                 &c);
     expect_span(c.volume, "pvc-1");
     expect_text(c.storage_class, "fast");
     assert_true(volume_claim_is_bound(&c) && !c.lost);
-    assert_int_equal(c.meta.annotations.count, 1); /* the others are nobody's business */
+    expect_span(volume_claim_selected_node(&c), "n1");
+    assert_int_equal(c.meta.annotations.count, 2); /* the others are nobody's business */
     assert_int_equal(c.meta.labels.count, 0);
     decode_well(KIND_VOLUME_CLAIM, "metadata: {name: x, annotations: {pv.kubernetes.io/bind-completed: ''}}\n"
                                    "status: {phase: Lost}", &c);

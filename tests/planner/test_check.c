@@ -774,6 +774,11 @@ static void volumes(void **state)
         {"the class binds at once", false, "WaitForFirstConsumer", "Immediate",
          "n1: pod default/e does not reach the volume of claim u3\n"
          "general-2: pod default/b does not reach the volume of claim u1"},
+        {"its volume is made there", false, "{name: u3}",
+         "{name: u3, annotations: {volume.kubernetes.io/selected-node: n1}}", ""},
+        {"its volume is made on another node", false, "{name: u1}",
+         "{name: u1, annotations: {volume.kubernetes.io/selected-node: n1}}",
+         "general-2: the volume of claim u1, which pod default/b waits for, is made elsewhere"},
         {"a claim that is not there", false, "{name: u3}", "{name: u4}",
          "pod default/e: volume claim u3 cannot be used"},
         {"the node has no slot left", false, "allocatable: {count: 2}", "allocatable: {count: 0}",

@@ -49,6 +49,13 @@
     "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " name_               \
     ", annotations: {pv.kubernetes.io/bind-completed: \"yes\"}}\n"                                \
     "spec: {storageClassName: s, volumeName: " volume_ "}\n"
+#define WAITING_CLASS                                                                              \
+    "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: s}\n"               \
+    "provisioner: csi.example.com\nvolumeBindingMode: WaitForFirstConsumer\n"
+#define MADE_FOR(name_, node_)                                                                     \
+    "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " name_                     \
+    ", annotations: {volume.kubernetes.io/selected-node: " node_ "}}\n"                            \
+    "spec: {storageClassName: s}\n"
 #define VOLUME(name_, zone_)                                                                       \
     "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " name_ "}\n"                   \
     "spec: {csi: {driver: csi.example.com, volumeHandle: " name_                                   \
@@ -269,6 +276,13 @@ static void volumes(void **state)
          SMALL_TYPES("9") "- {name: u, resources: {cpu: 8, memory: 8Gi, pods: 10}, offerings: [{zone: a, capacity: spot, price: 1}]}\n"
          PLAIN_POOL CLAIM("data", "v") VOLUME("v", "a")
          POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {cpu: 5}}}], " USES(USE("data")) "}\n" PENDING},
+        {"a volume that is being made for a node without room",
+         PLAIN_POOL NODE("n1", "test-zone-1", NEVER) WAITING_CLASS MADE_FOR("data", "n1")
+         POD("a", "", USES(USE("data"))),
+         "has volume claim data that is being made for node n1, which does not take it. Fix: make room on node n1, or "
+         "take annotation volume.kubernetes.io/selected-node off the claim", NULL,
+         PLAIN_POOL NODE("n1", "test-zone-1", NEVER) WAITING_CLASS MADE_FOR("data", "''")
+         POD("a", "", USES(USE("data")))},
         {"two volumes apart",
          PLAIN_POOL CLAIM("data", "v") VOLUME("v", "test-zone-2") CLAIM("logs", "u") VOLUME("u", "test-zone-1")
          POD("a", "", USES(USE("data") ", " USE("logs"))),

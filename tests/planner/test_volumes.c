@@ -24,6 +24,12 @@
 #define GONE ", deletionTimestamp: '2026-11-20T12:00:00Z'"
 #define BOUND(name_, volume_) CLAIM(name_, DONE, "volumeName: " volume_, "phase: Bound")
 #define WAITS(name_, class_) CLAIM(name_, "", "storageClassName: " class_, "phase: Pending")
+#define MADE_FOR(name_, node_)                                                                      \
+    CLAIM(name_, ", annotations: {volume.kubernetes.io/selected-node: " node_ "}",                 \
+          "storageClassName: fast", "phase: Pending")
+#define NODE(name_)                                                                                \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_                                    \
+    ", labels: {kubernetes.io/hostname: host-" name_ "}}\n"
 #define PV(name_, spec_)                                                                           \
     "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: " name_ "}\nspec: {" spec_ "}\n"
 #define CSI "csi: {driver: csi.example.com}"
@@ -282,6 +288,18 @@ static void test_alternatives(void **state)
         {"a volume that asks nothing changes nothing",
          POD("p", VOLUME("a") ", " VOLUME("b")) BOUND("a", "v") BOUND("b", "w") PV("v", CSI)
              PV("w", CSI ", " AFFINITY(TERM(Z("z1")))),
+         ZONE " In [z1]"},
+        {"a volume that is being made for a node",
+         POD("p", VOLUME("a")) MADE_FOR("a", "n1") CLASS("fast", LATE ALLOWED(LABELS(VALUES(ZONE, "z1")))) NODE("n1"),
+         " with a hostname"},
+        {"the node is gone: its provisioner gives up, too",
+         POD("p", VOLUME("a")) MADE_FOR("a", "n2") CLASS("fast", LATE ALLOWED(LABELS(VALUES(ZONE, "z1")))) NODE("n1"),
+         ZONE " In [z1]"},
+        {"it has been made: the volume says where it is",
+         POD("p", VOLUME("a"))
+             CLAIM("a", ", annotations: {pv.kubernetes.io/bind-completed: 'yes', "
+                        "volume.kubernetes.io/selected-node: n1}", "volumeName: v", "phase: Bound")
+             PV("v", CSI ", " AFFINITY(TERM(Z("z1")))) NODE("n1"),
          ZONE " In [z1]"},
         {"the same twice is tried once",
          POD("p", VOLUME("a") ", " VOLUME("b")) BOUND("a", "v") BOUND("b", "w")

@@ -73,6 +73,18 @@ static bool taken_as_it_is(struct check *k, const struct pod *p, const struct vo
     return p->node != SYM_NONE && volume_of(k, c) == NULL && (s == NULL || !s->waits);
 }
 
+/* Its volume is being made for a Node that is there, and not this one. */
+static bool made_elsewhere(const struct check *k, const struct host *h, const struct pod *p,
+                           const struct volume_claim *c)
+{
+    struct span selected = volume_claim_selected_node(c);
+    bool there = false;
+    for (size_t i = 0; selected.len != 0 && i < COUNT(k, KIND_NODE); i++)
+        there |= span_eq(AT(k, KIND_NODE, struct node, i)->meta.name, selected);
+    return there && c->volume.len == 0 && p->node == SYM_NONE &&
+           (h->node == NULL || !span_eq(h->node->meta.name, selected));
+}
+
 static bool pod_reaches(struct check *k, const struct host *h, const struct pod *p)
 {
     for (uint32_t i = 0; i < p->volumes.count; i++) {
@@ -81,6 +93,9 @@ static bool pod_reaches(struct check *k, const struct host *h, const struct pod 
             return p->node != SYM_NONE ||
                    broken(k, "pod %.*s: volume claim %.*s cannot be used", SPAN_ARG(pod_name(k, p)),
                           SPAN_ARG(p->volumes.items[i].claim));
+        if (made_elsewhere(k, h, p, c))
+            return broken(k, "%.*s: the volume of claim %.*s, which pod %.*s waits for, is made elsewhere",
+                          SPAN_ARG(h->name), SPAN_ARG(c->meta.name), SPAN_ARG(pod_name(k, p)));
         for (uint32_t n = 0; n < h->outcome_count && !taken_as_it_is(k, p, c); n++)
             if (!claim_reaches(k, c, &h->outcomes[n].labels))
                 return broken(k, "%.*s: pod %.*s does not reach the volume of claim %.*s",
