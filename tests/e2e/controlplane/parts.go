@@ -79,6 +79,8 @@ func (c *ControlPlane) startControllerManager(ctx context.Context, options Optio
 		// The default of 20 a second would make a Deployment of 500 pods take half a minute.
 		"--kube-api-qps", "500",
 		"--kube-api-burst", "1000",
+		// kwok speaks for all nodes, on a machine that does much else: one that is silent for less has nothing.
+		"--node-monitor-grace-period", "5m",
 	}
 	// Without this account no pod can be created, so its controller is what "ready" means.
 	_, err = c.run(ctx, ControllerManager, "kube-controller-manager",
