@@ -22,6 +22,11 @@ struct refused {
     mono_ms until;
 };
 
+struct leaver { /* a pod that may be evicted */
+    uint64_t id;
+    mono_ms until;
+};
+
 struct ledger {
     pthread_mutex_t lock;
     _Atomic uint64_t version; /* changes so far, plus one: read without the lock to see that none came */
@@ -33,6 +38,7 @@ struct ledger {
     uint64_t changes[LEDGER_CHANGES]; /* ids, by version */
     struct refused refused[LEDGER_REFUSED]; /* a ring */
     uint32_t next_refused;
+    struct leaver victims[LEDGER_VICTIMS];
 };
 
 struct ledger *ledger_new(void)
@@ -320,6 +326,28 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
         at = l->next_refused++ % LEDGER_REFUSED;
     l->refused[at] = fresh;
     pthread_mutex_unlock(&l->lock);
+}
+
+void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now)
+{
+    pthread_mutex_lock(&l->lock);
+    for (uint32_t i = 0; i < count; i++) {
+        struct leaver *x = &l->victims[ids[i] % LEDGER_VICTIMS];
+        if (x->id != ids[i] || x->until <= now)
+            *x = (struct leaver){ids[i], now + LEDGER_VICTIM_MS};
+    }
+    pthread_mutex_unlock(&l->lock);
+}
+
+bool ledger_are_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now)
+{
+    uint32_t i = 0;
+    pthread_mutex_lock(&l->lock);
+    while (i < count && l->victims[ids[i] % LEDGER_VICTIMS].id == ids[i] &&
+           l->victims[ids[i] % LEDGER_VICTIMS].until > now)
+        i++;
+    pthread_mutex_unlock(&l->lock);
+    return i == count;
 }
 
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)

@@ -36,6 +36,8 @@ enum {
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
     LEDGER_REFUSED = 256,           /* pods remembered as refused at their planned node, the newest */
     LEDGER_REFUSED_MS = 60 * MS_SECOND, /* then the node may be tried again */
+    LEDGER_VICTIMS = 4096,          /* slots, by id: the newest of those that share one is remembered */
+    LEDGER_VICTIM_MS = 10 * MS_SECOND, /* longer than a scheduler that is not behind takes to evict them */
     LEDGER_BASE = 4,                /* CPU, memory, ephemeral storage, pods: columns 0 to 3 of any world */
 };
 
@@ -77,6 +79,11 @@ uint32_t ledger_count(struct ledger *l);
 
 /* The pod's planned node was turned down by a filter of the scheduler's own. */
 void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms now);
+/* Pods that the scheduler may evict by an answer of ours: it does so some time after its attempt has ended. An answer
+ * with them again does not make the time longer. */
+void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now);
+/* Whether each of them was such a one a moment ago. */
+bool ledger_are_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now);
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);

@@ -52,6 +52,60 @@ static void put_candidate(struct json *j, const struct victims *c)
     json_object_end(j);
 }
 
+/* On the node that it has been nominated for somebody had to go for the pod, which was weighed then, and our snapshot
+ * may still show some there whom the scheduler knows to be gone. */
+static bool may_have(struct arena *a, const struct extender_view *v, const struct subject *s,
+                     const struct victims *c, int32_t row, int32_t nominated)
+{
+    return row < 0 || (!world_node_at(v->world, (uint32_t)row)->leaving &&
+                       !world_split_refuses(v->world, s->side, (uint32_t)row) &&
+                       (row == nominated || has_room(a, v, s, c, (uint32_t)row)));
+}
+
+static const uint64_t *victim_ids(struct arena *a, const struct victims *c)
+{
+    uint64_t *ids = ARENA_ARRAY(a, uint64_t, c->pods.count);
+    for (uint32_t i = 0; i < c->pods.count; i++)
+        ids[i] = span_hash(c->pods.items[i].uid);
+    return ids;
+}
+
+/* The scheduler counts equal pods that it has nominated for a node as if they stood there, and their victims until
+ * they are gone. So a pod whose own room is free already may not fit for a moment, is asked for more victims, and
+ * may find that one on another node is less than all those on their way on its own. While nobody but those would have
+ * to go from its own node, nobody has to from another. */
+static void keep_to_own(struct arena *a, const struct extender_view *v, const struct extender_args *args,
+                        bool *kept)
+{
+    for (uint32_t own = 0; own < args->candidates.count; own++) {
+        const struct victims *c = &args->candidates.items[own];
+        if (!kept[own] || !span_eq(c->node, args->pod.nominated) ||
+            !ledger_are_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now))
+            continue;
+        for (uint32_t i = 0; i < args->candidates.count; i++)
+            kept[i] = i == own;
+        return;
+    }
+}
+
+static void weigh(struct arena *a, const struct extender_view *v, const struct subject *s,
+                  const struct extender_args *args, bool *kept)
+{
+    int32_t nominated = world_find_node(v->world, args->pod.nominated);
+    for (uint32_t i = 0; i < args->candidates.count; i++) {
+        const struct victims *c = &args->candidates.items[i];
+        kept[i] = may_have(a, v, s, c, world_find_node(v->world, c->node), nominated);
+    }
+    if (v->ledger == NULL)
+        return;
+    keep_to_own(a, v, args, kept);
+    for (uint32_t i = 0; i < args->candidates.count; i++) {
+        const struct victims *c = &args->candidates.items[i];
+        if (kept[i])
+            ledger_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now);
+    }
+}
+
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
                       struct buf *reply, struct extender_verdict *verdict_out, struct err *err)
 {
@@ -65,18 +119,18 @@ bool extender_preempt(struct extender_scratch *s, const struct extender_view *v,
                        "this extender in the scheduler's configuration");
     struct subject subject;
     bool known = subject_find(s, v, &args, &subject);
+    bool *kept = ARENA_ARRAY(&s->arena, bool, args.candidates.count);
+    memset(kept, true, args.candidates.count);
+    if (known)
+        weigh(&s->arena, v, &subject, &args, kept);
     uint32_t left = 0;
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
     json_put_object(&j, "NodeNameToMetaVictims");
     for (uint32_t i = 0; i < args.candidates.count; i++) {
-        const struct victims *c = &args.candidates.items[i];
-        int32_t row = known ? world_find_node(v->world, c->node) : -1;
-        if (row >= 0 && (world_node_at(v->world, (uint32_t)row)->leaving ||
-                         world_split_refuses(v->world, subject.side, (uint32_t)row) ||
-                         !has_room(&s->arena, v, &subject, c, (uint32_t)row)))
+        if (!kept[i])
             continue;
-        put_candidate(&j, c);
+        put_candidate(&j, &args.candidates.items[i]);
         left++;
     }
     json_object_end(&j);

@@ -775,6 +775,64 @@ static void test_preempt_strikes_what_others_own(void **state)
     cluster_close(&c);
 }
 
+#define CANDIDATE(node, victim)                                                                    \
+    "\"" node "\":{\"Pods\":[{\"UID\":\"uid-" victim "\"}],\"NumPDBViolations\":0}"
+
+static void expect_preempt(struct cluster *c, const char *pod, const char *nominated,
+                           const char *candidates, const char *want, const char *label)
+{
+    struct buf body = {0}, reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    char all[512];
+    buf_addf(&body,
+             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\"},"
+             "\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNameToMetaVictims\":{%s}}",
+             pod, pod, nominated, candidates);
+    assert_true(extender_preempt(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err));
+    snprintf(all, sizeof(all), "{\"NodeNameToMetaVictims\":{%s}}", want);
+    buf_add_char(&reply, '\0');
+    if (strcmp(reply.ptr, all) != 0)
+        fail_msg("%s: got %s, want %s", label, reply.ptr, all);
+    buf_release(&body);
+    buf_release(&reply);
+}
+
+/* The scheduler asks again for a pod that it has nominated while others that it has nominated for the same node wait
+ * for their victims to go. */
+static void test_nobody_goes_while_others_are_going(void **state)
+{
+    (void)state;
+    static const char both[] = CANDIDATE("n1", "running") "," CANDIDATE("n5", "band-1");
+    static const char n1[] = CANDIDATE("n1", "running"), n5[] = CANDIDATE("n5", "band-1");
+    struct cluster c;
+    cluster_open(&c, objects());
+    c.view.now = 1000;
+    expect_preempt(&c, "urgent", "n5", both, both, "nobody is going from its node");
+    c.view.now += LEDGER_VICTIM_MS;
+    expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
+    c.view.now += LEDGER_VICTIM_MS - 1;
+    expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
+    expect_preempt(&c, "urgent", "n5", both, both, "not for whom room is to be on n5");
+    expect_preempt(&c, "urgent", "", both, both, "nor for whom there is to be none yet");
+    expect_preempt(&c, "urgent", "n1", n5, n5, "nor for whom there cannot be any on n1");
+    c.view.now++;
+    expect_preempt(&c, "urgent", "n1", both, both, "he has not gone");
+    cluster_close(&c);
+}
+
+/* n5 has room for one pod of 3 CPUs, which is nominated. */
+static void test_preempt_keeps_the_freed_node(void **state)
+{
+    (void)state;
+    static const char n5[] = CANDIDATE("n5", "band-1");
+    struct cluster c;
+    cluster_open(&c, objects());
+    expect_preempt(&c, "other", "", n5, "", "room that another has freed");
+    expect_preempt(&c, "other", "n5", n5, n5, "room that others and this one have freed");
+    cluster_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -797,6 +855,8 @@ int main(void)
         cmocka_unit_test(test_prioritize_packs),
         cmocka_unit_test(test_preempt_keeps_to_the_side),
         cmocka_unit_test(test_preempt_strikes_what_others_own),
+        cmocka_unit_test(test_nobody_goes_while_others_are_going),
+        cmocka_unit_test(test_preempt_keeps_the_freed_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

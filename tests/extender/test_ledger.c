@@ -434,6 +434,32 @@ static void test_desk_follows_the_ledger(void **state)
     cluster_close(&c);
 }
 
+static bool is_one(struct ledger *l, uint64_t id, mono_ms now)
+{
+    return ledger_are_victims(l, &id, 1, now);
+}
+
+static void test_victims_are_remembered_for_a_while(void **state)
+{
+    (void)state;
+    static const uint64_t first[] = {1, 2}, second[] = {2, 3, 4}, other = 2 + LEDGER_VICTIMS;
+    struct ledger *l = ledger_new();
+    assert_false(is_one(l, 1, 1000));
+    ledger_victims(l, first, 2, 1000);
+    assert_true(ledger_are_victims(l, first, 2, 1000));
+    assert_false(ledger_are_victims(l, second, 3, 1000)); /* not all of them */
+    ledger_victims(l, second, 3, 1500);
+    assert_true(ledger_are_victims(l, second, 3, 999 + LEDGER_VICTIM_MS));
+    assert_false(is_one(l, 2, 1000 + LEDGER_VICTIM_MS)); /* as if it had not been told again */
+    assert_true(is_one(l, 3, 1000 + LEDGER_VICTIM_MS));
+    ledger_victims(l, second, 1, 1000 + LEDGER_VICTIM_MS);
+    assert_true(is_one(l, 2, 999 + 2 * LEDGER_VICTIM_MS));
+    ledger_victims(l, &other, 1, 1000 + LEDGER_VICTIM_MS); /* of the same slot */
+    assert_true(is_one(l, other, 1000 + LEDGER_VICTIM_MS));
+    assert_false(is_one(l, 2, 1000 + LEDGER_VICTIM_MS));
+    ledger_free(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -449,6 +475,7 @@ int main(void)
         cmocka_unit_test(test_desk_holds_until_it_is_seen),
         cmocka_unit_test(test_old_snapshot_still_holds),
         cmocka_unit_test(test_desk_follows_the_ledger),
+        cmocka_unit_test(test_victims_are_remembered_for_a_while),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
