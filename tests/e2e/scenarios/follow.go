@@ -9,12 +9,14 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing"
 	"time"
 
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/informers"
+	"k8s.io/client-go/tools/cache"
 	resources "k8s.io/component-helpers/resource"
 )
 
@@ -113,6 +115,7 @@ func (l *loading) trade(pod, node string) {
 type follower struct {
 	f    *fleet
 	page string
+	stop context.CancelFunc
 
 	mu      sync.Mutex
 	loading *loading
@@ -120,44 +123,81 @@ type follower struct {
 	errs    []error
 }
 
-// follow starts to follow the plan on Stowage's page and the binds of namespace default, until the
-// context ends. The pods that wait must be there already; those that are bound already are not judged.
-func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
-	w := &follower{f: f, page: page, loading: newLoading()}
-	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
-	if err != nil {
-		return nil, err
-	}
-	for i := range list.Items {
-		pod := &list.Items[i]
-		w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
-		w.see(ctx, pod)
-	}
-	events, err := f.Client().CoreV1().Pods("default").Watch(ctx, meta.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		return nil, err
-	}
-	go func() {
-		defer events.Stop()
-		for event := range events.ResultChan() {
-			pod, ok := event.Object.(*core.Pod)
-			switch {
-			case !ok:
-			case event.Type == watch.Deleted:
-				w.forget(pod.Namespace + "/" + pod.Name)
-			default:
-				w.see(ctx, pod)
+// follow starts to follow the plan on Stowage's page and the binds of namespace default, until it is ended or the
+// test is. The pods that wait must be there already; those that are bound already are not judged.
+func (f *fleet) follow(t *testing.T, ctx context.Context, page string) (*follower, error) {
+	ctx, stop := context.WithCancel(ctx)
+	t.Cleanup(stop)
+	w := &follower{f: f, page: page, stop: stop, loading: newLoading()}
+	// An informer: a bare watch ends without a word when the API server takes its reader for too slow.
+	factory := informers.NewSharedInformerFactoryWithOptions(f.Client(), 0, informers.WithNamespace("default"))
+	heard, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(object any, first bool) {
+			pod := object.(*core.Pod)
+			if first {
+				w.knows(pod)
 			}
-		}
-	}()
+			w.see(ctx, pod)
+		},
+		UpdateFunc: func(_, object any) { w.see(ctx, object.(*core.Pod)) },
+		DeleteFunc: func(object any) {
+			name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
+			if err != nil {
+				w.fail(ctx, err)
+			}
+			w.forget(name)
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	factory.Start(ctx.Done())
+	if !cache.WaitForCacheSync(ctx.Done(), heard.HasSynced) {
+		return nil, ctx.Err()
+	}
 	go w.poll(ctx)
 	return w, nil
 }
 
-func (w *follower) fail(err error) {
+// end waits until it has seen what is bound by now, and ends it.
+func (w *follower) end(t *testing.T, ctx context.Context) {
+	t.Helper()
+	list, err := w.f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
+	must(t, err)
+	must(t, w.f.Wait(ctx, "the follower", func(context.Context) error { return w.behind(list.Items) }))
+	w.stop()
+}
+
+// behind names a pod of whose bind it has not heard.
+func (w *follower) behind(pods []core.Pod) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.errs = append(w.errs, err)
+	if len(w.errs) > 0 {
+		return nil // it will not hear of all
+	}
+	for i := range pods {
+		name, node := pods[i].Namespace+"/"+pods[i].Name, pods[i].Spec.NodeName
+		if node != "" && w.loading.on[name] == "" {
+			return fmt.Errorf("it has not heard that %s is bound to %s", name, node)
+		}
+	}
+	return nil
+}
+
+// fail notes what went wrong, unless it did because nobody follows any more.
+func (w *follower) fail(ctx context.Context, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if ctx.Err() == nil {
+		w.errs = append(w.errs, err)
+	}
+}
+
+// knows tells of a pod that was there before.
+func (w *follower) knows(pod *core.Pod) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
 }
 
 // forget is about a pod that is gone: it takes no room, and none is kept for it.
@@ -171,7 +211,7 @@ func (w *follower) see(ctx context.Context, pod *core.Pod) {
 	name, node := pod.Namespace+"/"+pod.Name, pod.Spec.NodeName
 	if node != "" {
 		if err := w.learn(ctx, node); err != nil {
-			w.fail(err)
+			w.fail(ctx, err)
 			return
 		}
 	}
@@ -226,9 +266,7 @@ func (w *follower) poll(ctx context.Context) {
 		}
 		p, err := readPlan(ctx, w.page)
 		if err != nil {
-			if ctx.Err() == nil {
-				w.fail(err)
-			}
+			w.fail(ctx, err)
 			return
 		}
 		w.mu.Lock()

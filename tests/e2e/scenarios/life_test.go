@@ -64,16 +64,14 @@ func (f *fleet) grows(t *testing.T, ctx context.Context) {
 		must(t, f.deploy(ctx, s, each))
 	}
 	must(t, f.Wait(ctx, "pods to wait", f.waiting(count, all...)))
-	following, stop := context.WithCancel(ctx)
-	defer stop()
 	must(t, f.Stowage.Continue())
 	begin := time.Now()
-	w, err := f.follow(following, f.Stowage.Page)
+	w, err := f.follow(t, ctx, f.Stowage.Page)
 	must(t, err)
 	must(t, f.Wait(ctx, "all pods to run", f.running(count, all...)))
 	took := time.Since(begin)
 	must(t, f.Wait(ctx, "machines", f.settled))
-	stop()
+	w.end(t, ctx)
 
 	claims, err := f.claims(ctx)
 	must(t, err)

@@ -70,13 +70,11 @@ func (f *fleet) bought(count int) func(context.Context) error {
 // following follows plan and binds until the step ends; the first call that it returns judges the binds.
 func (f *fleet) following(t *testing.T, ctx context.Context) (judge func() *loading) {
 	t.Helper()
-	following, stop := context.WithCancel(ctx)
-	w, err := f.follow(following, f.Stowage.Page)
+	w, err := f.follow(t, ctx, f.Stowage.Page)
 	must(t, err)
-	t.Cleanup(stop)
 	return func() *loading {
 		t.Helper()
-		stop()
+		w.end(t, ctx)
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, err := range w.errs {

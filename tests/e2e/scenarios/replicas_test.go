@@ -155,15 +155,13 @@ func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowag
 	}
 	before := told()
 	skipped := f.skipped(t)
-	following, stop := context.WithCancel(ctx)
-	defer stop()
-	w, err := f.follow(following, leader.Page)
+	w, err := f.follow(t, ctx, leader.Page)
 	must(t, err)
 	must(t, f.deploy(ctx, shape{name: "guided", cpu: "1500m", memory: "1Gi"}, count))
 	must(t, f.Wait(ctx, "pods to run", f.running(count, "guided")))
 	must(t, f.Wait(ctx, "machines", f.settled))
 	after := told()
-	stop()
+	w.end(t, ctx)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	skipped = f.skipped(t) - skipped
