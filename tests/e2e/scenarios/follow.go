@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"testing"
 	"time"
 
 	core "k8s.io/api/core/v1"
@@ -123,11 +122,10 @@ type follower struct {
 	errs    []error
 }
 
-// follow starts to follow the plan on Stowage's page and the binds of namespace default, until it is ended or the
-// test is. The pods that wait must be there already; those that are bound already are not judged.
-func (f *fleet) follow(t *testing.T, ctx context.Context, page string) (*follower, error) {
+// follow starts to follow the plan on Stowage's page and the binds of namespace default, until it or
+// the context is ended. The pods that wait must be there already; those that are bound already are not judged.
+func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	ctx, stop := context.WithCancel(ctx)
-	t.Cleanup(stop)
 	w := &follower{f: f, page: page, stop: stop, loading: newLoading()}
 	// An informer: a bare watch ends without a word when the API server takes its reader for too slow.
 	factory := informers.NewSharedInformerFactoryWithOptions(f.Client(), 0, informers.WithNamespace("default"))
@@ -160,12 +158,13 @@ func (f *fleet) follow(t *testing.T, ctx context.Context, page string) (*followe
 }
 
 // end waits until it has seen what is bound by now, and ends it.
-func (w *follower) end(t *testing.T, ctx context.Context) {
-	t.Helper()
+func (w *follower) end(ctx context.Context) error {
+	defer w.stop()
 	list, err := w.f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
-	must(t, err)
-	must(t, w.f.Wait(ctx, "the follower", func(context.Context) error { return w.behind(list.Items) }))
-	w.stop()
+	if err != nil {
+		return err
+	}
+	return w.f.Wait(ctx, "the follower", func(context.Context) error { return w.behind(list.Items) })
 }
 
 // behind names a pod of whose bind it has not heard.

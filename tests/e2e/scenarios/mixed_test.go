@@ -83,14 +83,14 @@ func (f *fleet) mixes(t *testing.T, ctx context.Context, c *census, units int) {
 		}
 	}
 	must(t, f.Wait(ctx, "pods to wait", c.wait(units*unitPods)))
-	w, err := f.follow(t, ctx, f.Stowage.Page)
+	w, err := f.follow(ctx, f.Stowage.Page)
 	must(t, err)
 	begin := time.Now()
 	must(t, f.Stowage.Continue())
 	must(t, f.Wait(ctx, "all pods to be bound", c.bound(count)))
 	took := time.Since(begin)
 	must(t, f.Wait(ctx, "machines", f.settled))
-	w.end(t, ctx)
+	must(t, w.end(ctx))
 	all, err := f.claims(ctx)
 	must(t, err)
 	w.share(t, units*unitPods, len(all), took)

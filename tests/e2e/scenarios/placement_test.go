@@ -70,11 +70,11 @@ func (f *fleet) bought(count int) func(context.Context) error {
 // following follows plan and binds until the step ends; the first call that it returns judges the binds.
 func (f *fleet) following(t *testing.T, ctx context.Context) (judge func() *loading) {
 	t.Helper()
-	w, err := f.follow(t, ctx, f.Stowage.Page)
+	w, err := f.follow(ctx, f.Stowage.Page)
 	must(t, err)
 	return func() *loading {
 		t.Helper()
-		w.end(t, ctx)
+		must(t, w.end(ctx))
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		for _, err := range w.errs {

@@ -155,13 +155,13 @@ func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowag
 	}
 	before := told()
 	skipped := f.skipped(t)
-	w, err := f.follow(t, ctx, leader.Page)
+	w, err := f.follow(ctx, leader.Page)
 	must(t, err)
 	must(t, f.deploy(ctx, shape{name: "guided", cpu: "1500m", memory: "1Gi"}, count))
 	must(t, f.Wait(ctx, "pods to run", f.running(count, "guided")))
 	must(t, f.Wait(ctx, "machines", f.settled))
 	after := told()
-	w.end(t, ctx)
+	must(t, w.end(ctx))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	skipped = f.skipped(t) - skipped
