@@ -339,15 +339,13 @@ void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_
     pthread_mutex_unlock(&l->lock);
 }
 
-bool ledger_are_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now)
+mono_ms ledger_victim_until(struct ledger *l, uint64_t id, mono_ms now)
 {
-    uint32_t i = 0;
     pthread_mutex_lock(&l->lock);
-    while (i < count && l->victims[ids[i] % LEDGER_VICTIMS].id == ids[i] &&
-           l->victims[ids[i] % LEDGER_VICTIMS].until > now)
-        i++;
+    const struct leaver *x = &l->victims[id % LEDGER_VICTIMS];
+    mono_ms until = x->id == id && x->until > now ? x->until : 0;
     pthread_mutex_unlock(&l->lock);
-    return i == count;
+    return until;
 }
 
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)

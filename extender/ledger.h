@@ -82,8 +82,8 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
 /* Pods that the scheduler may evict by an answer of ours: it does so some time after its attempt has ended. An answer
  * with them again does not make the time longer. */
 void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now);
-/* Whether each of them was such a one a moment ago. */
-bool ledger_are_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now);
+/* Until when the pod is remembered as one, the sooner the earlier it was told; 0: it is none. */
+mono_ms ledger_victim_until(struct ledger *l, uint64_t id, mono_ms now);
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);

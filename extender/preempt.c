@@ -70,22 +70,76 @@ static const uint64_t *victim_ids(struct arena *a, const struct victims *c)
     return ids;
 }
 
+/* When it was told to go, later being greater; 0: it was not, of late. */
+static mono_ms told(const struct extender_view *v, const struct victims *c, uint32_t at)
+{
+    return ledger_victim_until(v->ledger, span_hash(c->pods.items[at].uid), v->now);
+}
+
+static bool all_told(const struct extender_view *v, const struct victims *c)
+{
+    uint32_t i = 0;
+    while (i < c->pods.count && told(v, c, i) != 0)
+        i++;
+    return i == c->pods.count;
+}
+
 /* The scheduler counts equal pods that it has nominated for a node as if they stood there, and their victims until
  * they are gone. So a pod whose own room is free already may not fit for a moment, is asked for more victims, and
  * may find that one on another node is less than all those on their way on its own. While nobody but those would have
- * to go from its own node, nobody has to from another. */
-static void keep_to_own(struct arena *a, const struct extender_view *v, const struct extender_args *args,
-                        bool *kept)
+ * to go from its own node, nobody has to from another. One of them is told again, since the scheduler wants a
+ * victim: with several it would not notice if all had gone before the last was told (put_own_last). */
+static void keep_to_own(const struct extender_view *v, const struct extender_args *args, bool *kept)
 {
     for (uint32_t own = 0; own < args->candidates.count; own++) {
-        const struct victims *c = &args->candidates.items[own];
-        if (!kept[own] || !span_eq(c->node, args->pod.nominated) ||
-            !ledger_are_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now))
+        struct victims *c = &args->candidates.items[own];
+        if (!kept[own] || c->pods.count == 0 || !span_eq(c->node, args->pod.nominated) ||
+            !all_told(v, c))
             continue;
         for (uint32_t i = 0; i < args->candidates.count; i++)
             kept[i] = i == own;
+        c->pods.count = 1;
         return;
     }
+}
+
+static const struct pod *find_victim(const struct world *w, int32_t row, struct span uid)
+{
+    const struct pod *const *pods = world_node_pods(w, (uint32_t)row);
+    for (uint32_t i = 0; i < world_node_at(w, (uint32_t)row)->pod_count; i++)
+        if (span_eq(pods[i]->meta.uid, uid))
+            return pods[i];
+    return NULL;
+}
+
+/* The scheduler takes the first victim for the one of highest priority. */
+static bool may_be_first(const struct world *w, int32_t row, struct span uid, struct span instead_of)
+{
+    const struct pod *pod = find_victim(w, row, uid), *first = find_victim(w, row, instead_of);
+    return pod != NULL && first != NULL && pod->priority == first->priority;
+}
+
+/* The scheduler tells the last victim to go when all others have been told, and until then does not take the pod up
+ * again, whoever goes: when the last is one that is gone by then, for another pod's sake, and its own has gone in
+ * the meantime, nothing wakes the pod any more. So its own is the last: who was not told before, else who was told
+ * last, for a pod that may have gone elsewhere. */
+static void put_own_last(const struct extender_view *v, const struct victims *c, int32_t row)
+{
+    uint32_t count = c->pods.count, own = 0;
+    struct victim *x = c->pods.items;
+    mono_ms latest = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        mono_ms at = told(v, c, i) != 0 ? told(v, c, i) : INT64_MAX;
+        if (at < latest)
+            continue;
+        latest = at;
+        own = i;
+    }
+    if (row < 0 || count < 2 || (own == 0 && !may_be_first(v->world, row, x[1].uid, x[0].uid)))
+        return;
+    const struct victim last = x[own];
+    memmove(&x[own], &x[own + 1], (count - 1 - own) * sizeof(*x));
+    x[count - 1] = last;
 }
 
 static void weigh(struct arena *a, const struct extender_view *v, const struct subject *s,
@@ -98,11 +152,13 @@ static void weigh(struct arena *a, const struct extender_view *v, const struct s
     }
     if (v->ledger == NULL)
         return;
-    keep_to_own(a, v, args, kept);
+    keep_to_own(v, args, kept);
     for (uint32_t i = 0; i < args->candidates.count; i++) {
         const struct victims *c = &args->candidates.items[i];
-        if (kept[i])
-            ledger_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now);
+        if (!kept[i])
+            continue;
+        put_own_last(v, c, world_find_node(v->world, c->node));
+        ledger_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now);
     }
 }
 

@@ -833,6 +833,45 @@ static void test_preempt_keeps_the_freed_node(void **state)
     cluster_close(&c);
 }
 
+#define VICTIM(name) "{\"UID\":\"uid-" name "\"}"
+#define ON_N1(victims) "\"n1\":{\"Pods\":[" victims "],\"NumPDBViolations\":0}"
+
+/* The scheduler waits for the last of the victims. */
+static void test_who_is_going_is_not_the_last(void **state)
+{
+    (void)state;
+    static const char b[] = ON_N1(VICTIM("b"));
+    static const struct {
+        const char *label, *asked, *want;
+    } lists[] = {
+        {"nobody else is", ON_N1(VICTIM("b")), ON_N1(VICTIM("b"))},
+        {"the last is", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("b") "," VICTIM("a"))},
+        {"another is", ON_N1(VICTIM("b") "," VICTIM("a")), ON_N1(VICTIM("b") "," VICTIM("a"))},
+        {"the one of highest priority stays first", ON_N1(VICTIM("vip") "," VICTIM("b")),
+         ON_N1(VICTIM("vip") "," VICTIM("b"))},
+        {"and the next goes last", ON_N1(VICTIM("vip") "," VICTIM("a") "," VICTIM("b")),
+         ON_N1(VICTIM("vip") "," VICTIM("b") "," VICTIM("a"))},
+    };
+    struct cluster c;
+    cluster_open(&c, NODE("n1", "") POD("a", "1", BOUND("n1"), "") POD("b", "1", BOUND("n1"), "")
+                         POD("vip", "1", BOUND("n1") "  priority: 7\n", "") POD("first", "1", "", WAITS)
+                             POD("next", "1", "", WAITS));
+    for (size_t i = 0; i < COUNT_OF(lists); i++) {
+        c.view.now += 2 * LEDGER_VICTIM_MS;
+        expect_preempt(&c, "first", "", b, b, lists[i].label);
+        expect_preempt(&c, "next", "", lists[i].asked, lists[i].want, lists[i].label);
+    }
+    expect_preempt(&c, "next", "n1", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("a")),
+                   "one is told again when all are");
+    c.view.now += 2 * LEDGER_VICTIM_MS;
+    expect_preempt(&c, "first", "", b, b, "one goes");
+    c.view.now++;
+    expect_preempt(&c, "first", "", ON_N1(VICTIM("a")), ON_N1(VICTIM("a")), "another may go");
+    expect_preempt(&c, "next", "", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("b") "," VICTIM("a")),
+                   "who was told later goes later");
+    cluster_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -857,6 +896,7 @@ int main(void)
         cmocka_unit_test(test_preempt_strikes_what_others_own),
         cmocka_unit_test(test_nobody_goes_while_others_are_going),
         cmocka_unit_test(test_preempt_keeps_the_freed_node),
+        cmocka_unit_test(test_who_is_going_is_not_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,29 +434,24 @@ static void test_desk_follows_the_ledger(void **state)
     cluster_close(&c);
 }
 
-static bool is_one(struct ledger *l, uint64_t id, mono_ms now)
-{
-    return ledger_are_victims(l, &id, 1, now);
-}
-
 static void test_victims_are_remembered_for_a_while(void **state)
 {
     (void)state;
-    static const uint64_t first[] = {1, 2}, second[] = {2, 3, 4}, other = 2 + LEDGER_VICTIMS;
+    enum { OVER = 1000 + LEDGER_VICTIM_MS };
+    static const uint64_t first[] = {1, 2}, second[] = {2, 3}, other = 2 + LEDGER_VICTIMS;
     struct ledger *l = ledger_new();
-    assert_false(is_one(l, 1, 1000));
+    assert_int_equal(ledger_victim_until(l, 1, 1000), 0);
     ledger_victims(l, first, 2, 1000);
-    assert_true(ledger_are_victims(l, first, 2, 1000));
-    assert_false(ledger_are_victims(l, second, 3, 1000)); /* not all of them */
-    ledger_victims(l, second, 3, 1500);
-    assert_true(ledger_are_victims(l, second, 3, 999 + LEDGER_VICTIM_MS));
-    assert_false(is_one(l, 2, 1000 + LEDGER_VICTIM_MS)); /* as if it had not been told again */
-    assert_true(is_one(l, 3, 1000 + LEDGER_VICTIM_MS));
-    ledger_victims(l, second, 1, 1000 + LEDGER_VICTIM_MS);
-    assert_true(is_one(l, 2, 999 + 2 * LEDGER_VICTIM_MS));
-    ledger_victims(l, &other, 1, 1000 + LEDGER_VICTIM_MS); /* of the same slot */
-    assert_true(is_one(l, other, 1000 + LEDGER_VICTIM_MS));
-    assert_false(is_one(l, 2, 1000 + LEDGER_VICTIM_MS));
+    ledger_victims(l, second, 2, 1500);
+    assert_int_equal(ledger_victim_until(l, 1, OVER - 1), OVER);
+    assert_int_equal(ledger_victim_until(l, 2, OVER - 1), OVER); /* as if it had not been told again */
+    assert_int_equal(ledger_victim_until(l, 2, OVER), 0);
+    assert_int_equal(ledger_victim_until(l, 3, OVER), OVER + 500);
+    ledger_victims(l, second, 1, OVER);
+    assert_int_equal(ledger_victim_until(l, 2, OVER), OVER + LEDGER_VICTIM_MS);
+    ledger_victims(l, &other, 1, OVER); /* of the same slot */
+    assert_int_equal(ledger_victim_until(l, other, OVER), OVER + LEDGER_VICTIM_MS);
+    assert_int_equal(ledger_victim_until(l, 2, OVER), 0);
     ledger_free(l);
 }
 
