@@ -23,4 +23,9 @@ static inline wall_ms clock_wall(void)
     return clock_read(CLOCK_REALTIME);
 }
 
+static inline mono_ms earlier(mono_ms a, mono_ms b)
+{
+    return a < b ? a : b;
+}
+
 #endif

@@ -12,43 +12,26 @@
 #include "cloud/kwok.h"
 #include "kube/events.h"
 #include "kube/kubeconfig_io.h"
-#include "kube/lease.h"
-#include "kube/rivals.h"
 #include "planner/pods/default_spread.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
 #include "server/clock.h"
 #include "server/input.h"
-#include "server/pod_label.h"
+#include "server/standing.h"
+#include "server/wake.h"
 #include "sim/sample.h"
 #include "sim/sim.h"
 
 enum {
-    TROUBLE_MS = 5 * MS_SECOND, /* how long requests fail before a person is told */
     ACTS_END_MS = 1000,    /* how long a stopping leader waits for its own writes to be answered */
     ROUND_MS = 1000,       /* the API thread's longest sleep: bounds how late a stop is seen */
     HAND_BACK_MS = 2000,   /* how long a stopping leader waits for its Lease to be released */
-};
-
-static const struct span UNKNOWN_RIVALS =
-    SPAN_INIT("whether another autoscaler is at work is not known yet");
-
-struct wake { /* a flag that one thread sleeps on */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_set;
-};
-
-struct trouble { /* requests of a kind that go on failing */
-    mono_ms since; /* 0: the last one went well */
-    bool told;
 };
 
 struct live {
     struct live_config config;
     const struct options *options;
     struct arena arena; /* texts of the configuration, for as long as we live */
-    struct arena standing; /* of `observing` */
     struct client_config cluster;
     struct client *client;
     struct sim *sim;
@@ -59,19 +42,14 @@ struct live {
     struct share places;
     struct ledger *ledger; /* of what the extender answered; shared by all who answer */
     struct reconciler *reconciler;
-    struct lease *lease;
-    struct pod_label *label;
-    struct rivals *rivals;
-    struct trouble lease_trouble, rivals_trouble;
+    struct standing *standing;
     struct events *events;
     struct span own_namespace, identity;
-    enum rivals_verdict rivals_said;
-    struct span observing; /* why nothing is written; absent: it is */
 
     pthread_t api_thread, deriver_thread, reconciler_thread;
     struct wake api_wake, deriver_wake, reconciler_wake;
     _Atomic(struct snapshot *) begun, derived; /* API thread to deriver and back; NULL: none */
-    _Atomic(bool) leading, stop_deciding, stop_deriving, stop_serving;
+    _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
     _Atomic(mono_ms) api_beat, reconciler_beat;
 
     struct default_spread_config spread; /* --scheduler-config */
@@ -80,47 +58,7 @@ struct live {
     struct extender_scratch sim_scratch;
 };
 
-static mono_ms earlier(mono_ms a, mono_ms b)
-{
-    return a < b ? a : b;
-}
-
 /* --- waking --- */
-
-static void wake_init(struct wake *w)
-{
-    pthread_condattr_t attributes;
-    pthread_condattr_init(&attributes);
-    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->changed, &attributes);
-    pthread_condattr_destroy(&attributes);
-    w->is_set = false;
-}
-
-static void wake_release(struct wake *w)
-{
-    pthread_cond_destroy(&w->changed);
-    pthread_mutex_destroy(&w->lock);
-}
-
-static void wake_up(struct wake *w)
-{
-    pthread_mutex_lock(&w->lock);
-    w->is_set = true;
-    pthread_cond_signal(&w->changed);
-    pthread_mutex_unlock(&w->lock);
-}
-
-static void wake_wait(struct wake *w, mono_ms until)
-{
-    struct timespec t = {.tv_sec = until / MS_SECOND, .tv_nsec = until % MS_SECOND * 1000000};
-    pthread_mutex_lock(&w->lock);
-    while (!w->is_set && pthread_cond_timedwait(&w->changed, &w->lock, &t) == 0)
-        ;
-    w->is_set = false;
-    pthread_mutex_unlock(&w->lock);
-}
 
 static void wake_api(void *user)
 {
@@ -169,113 +107,31 @@ static void on_measured(void *user, const struct measure *m)
 
 static mono_ms leads_until(void *user)
 {
-    struct live *l = user;
-    if (l->lease != NULL)
-        return lease_leads_until(l->lease);
-    return atomic_load(&l->leading) ? INT64_MAX : 0;
+    return standing_leads_until(((struct live *)user)->standing);
 }
 
-/* --- leadership --- */
+/* --- may we act --- */
 
 static void tell_standing(struct live *l)
 {
     if (l->config.standing != NULL)
-        l->config.standing(l->config.user, atomic_load(&l->leading), l->observing);
+        l->config.standing(l->config.user, standing_leads(l->standing), standing_observes(l->standing));
 }
 
-static void observe(struct live *l, struct span reason)
-{
-    arena_clear(&l->standing);
-    l->observing = arena_dup(&l->standing, reason);
-    reconciler_observe(l->reconciler, reason);
-    tell_standing(l);
-}
-
-static void on_lease(void *user, bool leading, struct span holder)
+static void on_leads(void *user, bool leading)
 {
     struct live *l = user;
-    atomic_store(&l->leading, leading);
     reconciler_lead(l->reconciler, leading);
-    pod_label_want(l->label, leading);
     tell_standing(l);
-    if (leading)
-        log_info(l->config.log, "leader", "this replica leads");
-    else
-        log_info(l->config.log, "leader", "%s%.*s", holder.len != 0 ? "the leader is " : "nobody leads",
-                 SPAN_ARG(holder));
     wake_reconciler(l);
 }
 
-static void tell_trouble(struct live *l, struct trouble *t, const char *subject,
-                         const struct err *err, mono_ms now)
+static void on_observes(void *user, struct span reason)
 {
-    bool fails = err->kind != ERR_NONE && err->kind != ERR_CONFLICT; /* a conflict: another was first */
-    if (!fails) {
-        if (t->told)
-            log_info(l->config.log, "leader", "%s: works again", subject);
-        *t = (struct trouble){0};
-        return;
-    }
-    t->since = t->since != 0 ? t->since : now;
-    if (t->told || now - t->since < TROUBLE_MS)
-        return;
-    t->told = true;
-    log_warn(l->config.log, "leader", "%s, so that nothing is decided: %s", subject, err->msg);
-}
-
-static mono_ms watch_lease(struct live *l, mono_ms now)
-{
-    if (l->lease == NULL)
-        return INT64_MAX;
-    mono_ms next = lease_step(l->lease, now, clock_wall());
-    tell_trouble(l, &l->lease_trouble, "our own Lease cannot be read or written",
-                 lease_error(l->lease), now);
-    return earlier(next, pod_label_step(l->label, now));
-}
-
-/* People look for Events of the Lease when they wonder why nobody acts. */
-static void record_rival(struct live *l, struct span reason, mono_ms now)
-{
-    const char *ns = l->options->lease_namespace;
-    struct event_note note = {
-        .about = {.kind = KIND_LEASE,
-                  .ns = ns != NULL && ns[0] != '\0' ? span_of(ns) : l->own_namespace,
-                  .name = span_of(l->options->lease_name)},
-        .warning = true,
-        .reason = SPAN("OnlyObserving"),
-        .note = reason,
-    };
-    events_record(l->events, &note, now, clock_wall());
-}
-
-static mono_ms watch_rivals(struct live *l, mono_ms now)
-{
-    if (l->rivals == NULL)
-        return INT64_MAX;
-    mono_ms next = rivals_step(l->rivals, now);
-    tell_trouble(l, &l->rivals_trouble,
-                 "the Leases of other autoscalers cannot be listed (--coexist does without)",
-                 rivals_error(l->rivals), now);
-    enum rivals_verdict verdict = rivals_verdict(l->rivals);
-    if (verdict == l->rivals_said)
-        return next;
-    l->rivals_said = verdict;
-    struct arena a;
-    arena_init(&a, 0);
-    struct span reason = {NULL, 0};
-    if (verdict == RIVALS_LIVE)
-        reason = arena_printf(&a,
-                              "another autoscaler is at work (Lease %.*s); stop it, or start "
-                              "Stowage with --coexist",
-                              SPAN_ARG(rivals_text(l->rivals)));
-    if (verdict == RIVALS_LIVE)
-        record_rival(l, reason, now);
-    else if (verdict == RIVALS_UNKNOWN)
-        reason = UNKNOWN_RIVALS;
-    observe(l, reason);
-    arena_release(&a);
+    struct live *l = user;
+    reconciler_observe(l->reconciler, reason);
+    tell_standing(l);
     wake_reconciler(l);
-    return next;
 }
 
 /* --- the API thread --- */
@@ -315,8 +171,7 @@ static void publish(struct live *l, mono_ms now)
 static mono_ms api_round(struct live *l, mono_ms now)
 {
     mono_ms next = now + ROUND_MS;
-    next = earlier(next, watch_lease(l, now));
-    next = earlier(next, watch_rivals(l, now));
+    next = earlier(next, standing_step(l->standing, now));
     next = earlier(next, events_step(l->events, now));
     if (l->config.round != NULL)
         next = earlier(next, l->config.round(l->config.user, now, clock_wall()));
@@ -334,7 +189,7 @@ static bool is_busy(struct live *l)
 /* Who leads next should find our last writes done, so that they end before the Lease goes back. */
 static void hand_back(struct live *l)
 {
-    if (l->lease == NULL)
+    if (standing_released(l->standing))
         return;
     mono_ms now = clock_mono(), limit = now + HAND_BACK_MS;
     l->api->ops->cancel_acts(l->api);
@@ -342,9 +197,9 @@ static void hand_back(struct live *l)
         poll_cluster(l, now + 50);
         now = clock_mono();
     } while (is_busy(l) && now < limit - HAND_BACK_MS + ACTS_END_MS);
-    lease_release(l->lease);
-    for (; now < limit && !lease_released(l->lease); now = clock_mono())
-        poll_cluster(l, earlier(watch_lease(l, now), now + 50));
+    standing_release(l->standing);
+    for (; now < limit && !standing_released(l->standing); now = clock_mono())
+        poll_cluster(l, earlier(standing_step(l->standing, now), now + 50));
 }
 
 static void *api_main(void *user)
@@ -501,26 +356,6 @@ static struct span own_identity(struct arena *a)
     return arena_printf(a, "%s_%ld_%016llx", host, (long)getpid(), (unsigned long long)id);
 }
 
-static bool open_lease(struct live *l, struct err *err)
-{
-    const struct options *o = l->options;
-    const char *ns = o->lease_namespace != NULL && o->lease_namespace[0] != '\0' ? o->lease_namespace
-                                                                                : NULL;
-    struct lease_config config = {
-        .ns = ns != NULL ? span_of(ns) : l->own_namespace,
-        .name = span_of(o->lease_name),
-        .identity = l->identity,
-        .duration = o->lease_duration,
-        .renew_deadline = o->lease_renew,
-        .retry = o->lease_retry,
-        .seed = span_hash(l->identity),
-    };
-    const char *pod = o->pod_name != NULL ? o->pod_name : "";
-    l->label = pod_label_new(l->api, l->own_namespace, span_of(pod), l->config.log);
-    struct lease_listener listener = {.user = l, .changed = on_lease};
-    return lease_new(&config, l->api, &listener, &l->lease, err);
-}
-
 /* --- putting it together --- */
 
 static bool open_provider(struct live *l, struct err *err)
@@ -625,7 +460,6 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
     l->config = *config;
     l->options = config->options;
     arena_init(&l->arena, 0);
-    arena_init(&l->standing, 0);
     wake_init(&l->api_wake);
     wake_init(&l->deriver_wake);
     wake_init(&l->reconciler_wake);
@@ -644,19 +478,20 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
     l->events = events_new(&(struct events_config){.controller = SPAN("stowage"),
                                                    .instance = l->identity},
                            l->api);
-    bool elects = !embedded && !l->options->disable_leader_election;
-    if (elects && !open_lease(l, err)) {
+    const struct standing_config standing = {.options = l->options,
+                                             .log = l->config.log,
+                                             .api = l->api,
+                                             .events = l->events,
+                                             .own_namespace = l->own_namespace,
+                                             .identity = l->identity,
+                                             .user = l,
+                                             .leads = on_leads,
+                                             .observes = on_observes};
+    if (!standing_new(&standing, &l->standing, err)) {
         live_free(l);
         return false;
     }
-    if (!embedded && !l->options->coexist) {
-        l->rivals = rivals_new(l->api, rivals_known, RIVALS_KNOWN, l->identity);
-        observe(l, UNKNOWN_RIVALS);
-    }
-    if (!elects) {
-        atomic_store(&l->leading, true);
-        reconciler_lead(l->reconciler, true);
-    }
+    standing_begin(l->standing);
     struct api_sink sink = {.user = l,
                             .list_begin = sink_begin,
                             .list_end = sink_end,
@@ -709,11 +544,7 @@ void live_free(struct live *l)
         reconciler_free(l->reconciler);
     if (l->provider != NULL)
         l->provider->ops->free(l->provider);
-    if (l->lease != NULL)
-        lease_free(l->lease);
-    pod_label_free(l->label);
-    if (l->rivals != NULL)
-        rivals_free(l->rivals);
+    standing_free(l->standing);
     if (l->events != NULL)
         events_free(l->events);
     if (l->store != NULL) {
@@ -727,7 +558,6 @@ void live_free(struct live *l)
     wake_release(&l->api_wake);
     wake_release(&l->deriver_wake);
     wake_release(&l->reconciler_wake);
-    arena_release(&l->standing);
     arena_release(&l->arena);
     free(l);
 }
@@ -756,7 +586,7 @@ struct extender_view live_view(struct live *l, struct share_cache *snapshots,
                                struct share_cache *places)
 {
     const struct snapshot *s = (const struct snapshot *)share_read(store_share(l->store), snapshots);
-    if (s == NULL || !atomic_load(&l->leading) || !snapshot_synced(s))
+    if (s == NULL || !standing_leads(l->standing) || !snapshot_synced(s))
         return (struct extender_view){0};
     return (struct extender_view){
         .snapshot = s,
@@ -770,7 +600,7 @@ struct extender_view live_view(struct live *l, struct share_cache *snapshots,
 
 bool live_leading(const struct live *l)
 {
-    return atomic_load(&l->leading);
+    return standing_leads(l->standing);
 }
 
 mono_ms live_api_beat(const void *live)
