@@ -365,7 +365,7 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
         if (b->node_count == 1)
             list[count++] =
                 (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead,
-                                  .published = b->published};
+                                  .published = b->published, .volumes = b->volumes};
     }
     for (uint32_t i = 0; i < LEDGER_REFUSED; i++)
         if (refused[i].until > now)

@@ -37,6 +37,7 @@ struct sent_pod {
     struct span instead; /* uid of the equal pod whose place there it took */
     struct span published; /* of the one for which that was published; absent: it has its own */
     bool refused;
+    bool volumes; /* are bound first, which takes as long as it takes */
 };
 
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);

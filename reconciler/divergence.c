@@ -75,6 +75,19 @@ static void look_at_refused(struct pass *p)
     }
 }
 
+/* The scheduler binds their volumes on these nodes, which takes as long as it takes: they are not late. */
+static void excuse_those_with_volumes(struct pass *p)
+{
+    for (uint32_t i = 0; i < p->sent_count; i++) {
+        const struct sent_pod *sent = &p->sent[i];
+        struct waiting_memo *m = sent->volumes && !sent->refused
+                                     ? (struct waiting_memo *)memos_find(&p->r->waiting, sent->uid)
+                                     : NULL;
+        if (m != NULL && m->ready_node == sent->node)
+            m->ready_since = p->mono;
+    }
+}
+
 enum time { IN_TIME, LATE, LAPSED }; /* what a place becomes in this pass */
 
 static enum time look_at_place(struct pass *p, const struct place *place)
@@ -189,6 +202,7 @@ void divergence_run(struct pass *p)
 {
     const struct places *places = p->r->places;
     look_at_refused(p);
+    excuse_those_with_volumes(p);
     const struct pod *waits = NULL;
     bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
     const struct place *late = NULL;

@@ -58,6 +58,33 @@ static void nobody_asks(void **state)
     loop_end(&l);
 }
 
+/* The scheduler has its volumes bound on the planned node: it is not late, whatever that takes. */
+static void its_volumes_come_first(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char uid[64];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    snprintf(uid, sizeof(uid), "%s", first(l.sim, KIND_POD, "metadata.uid"));
+    struct sent_pod sent = {
+        .uid = span_of(uid),
+        .node = span_hash(span_of(first(l.sim, KIND_NODE, "metadata.name"))),
+        .volumes = true,
+    };
+    l.sent = &sent;
+    l.sent_count = 1;
+    run_for(l.sim, 11 * MS_MINUTE);
+    assert_false(told(&l, "stowage_divergences_total"));
+    assert_int_equal(l.decided[DECISION_NO_PLACE], 0);
+    sent.volumes = false;
+    run_for(l.sim, 25 * MS_SECOND);
+    assert_false(told(&l, "stowage_divergences_total"));
+    run_for(l.sim, 10 * MS_SECOND);
+    assert_true(told(&l, "stowage_divergences_total cause=late 1\n"));
+    loop_end(&l);
+}
+
 static bool has_lapsed(struct loop *l)
 {
     struct places *p = (struct places *)share_take(&l->places);
@@ -201,6 +228,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nobody_asks),
+        cmocka_unit_test(its_volumes_come_first),
         cmocka_unit_test(nobody_comes),
         cmocka_unit_test(refused_is_planned_anew),
         cmocka_unit_test(an_overtaken_plan_is_made_again),
