@@ -83,7 +83,6 @@ static uint32_t least_in_domain(struct measure *m, const struct attempt *try, ui
 {
     const struct trial *t = m->t;
     const struct topology_group *g = &t->world->topology.groups[group];
-    const uint32_t *counts = tally_counts(&t->tally, group);
     uint32_t words = t->world->topology.keys[g->key].words, least = UINT32_MAX, sure = 0;
     uint64_t *of = m->of[g->key];
     if (!find_standing(m, group, g->key))
@@ -91,8 +90,9 @@ static uint32_t least_in_domain(struct measure *m, const struct attempt *try, ui
     tally_spread_domains(&t->tally, try, group, of);
     for (BITS_EACH(d, of, words)) {
         sure += bits_has(m->sure[g->key], d);
-        if (bits_has(m->may[g->key], d) && counts[d] < least)
-            least = counts[d];
+        uint32_t number = tally_sure(&t->tally, group, d);
+        if (bits_has(m->may[g->key], d) && number < least)
+            least = number;
     }
     return (int64_t)sure < g->min_domains ? 0 : least;
 }

@@ -201,6 +201,33 @@ bool topology_admits(const struct world *w, const struct topology_group *g,
     return labels_meet(w, f, labels, undefined) && taints_meet(f, taints);
 }
 
+static bool surely_meets(const struct requirement *label, const struct requirement *asked,
+                         const struct symtab *syms)
+{
+    if (label == NULL || label->complement)
+        return false;
+    for (uint32_t i = 0; i < label->count; i++)
+        if (!requirement_has(asked, label->values[i], syms))
+            return false;
+    return true;
+}
+
+bool topology_surely_admits(const struct world *w, const struct topology_group *g,
+                            const struct requirements *labels)
+{
+    const struct topology_filter *f = &w->topology.filters[g->filter];
+    for (uint32_t i = 0; i < f->term_count; i++) {
+        uint32_t met = 0;
+        while (met < f->terms[i].count &&
+               surely_meets(requirements_get(labels, f->terms[i].items[met].key), &f->terms[i].items[met],
+                            w->syms))
+            met++;
+        if (met == f->terms[i].count)
+            return true;
+    }
+    return !f->by_affinity;
+}
+
 bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row)
 {
     const struct profile *p = &w->profiles[w->profile_of[row]];

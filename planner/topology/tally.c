@@ -5,6 +5,7 @@ void tally_init(struct tally *t, struct arena *a, const struct world *w)
     uint32_t groups = w->topology.group_count;
     *t = (struct tally){.arena = a, .world = w};
     t->counts = ARENA_ARRAY(a, uint32_t *, groups);
+    t->unsure = ARENA_ARRAY(a, uint32_t *, groups);
     t->totals = ARENA_ARRAY(a, uint32_t, groups);
     t->moved = ARENA_ARRAY(a, uint32_t, groups);
     for (uint32_t g = 0; g < groups; g++)
@@ -73,13 +74,26 @@ void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, in
         move_on_row(t, k->ties.keeps_off[i], row, by);
 }
 
+static void move_unsure(struct tally *t, uint32_t g, uint32_t domain, int by)
+{
+    if (t->unsure[g] == NULL)
+        t->unsure[g] = ARENA_ARRAY(t->arena, uint32_t, key_at(t, group_at(t, g)->key)->count);
+    t->unsure[g][domain] += (uint32_t)by;
+}
+
 static void move_on_claim(struct tally *t, uint32_t g, const struct tally_claim *c, int by)
 {
     uint32_t key = group_at(t, g)->key;
-    if (key == 0)
+    if (key == 0) {
         move_host(t, g, c->target, by);
-    else if (c->domain_of[key] >= 0)
-        move_domain(t, g, (uint32_t)c->domain_of[key], by);
+        return;
+    }
+    if (c->domain_of[key] < 0)
+        return;
+    move_domain(t, g, (uint32_t)c->domain_of[key], by);
+    if (group_at(t, g)->kind == TOPOLOGY_SPREAD &&
+        !topology_surely_admits(t->world, group_at(t, g), c->requirements))
+        move_unsure(t, g, (uint32_t)c->domain_of[key], by);
 }
 
 void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
@@ -162,34 +176,54 @@ static bool pod_domain(const struct tally *t, const struct requirement *asked, u
            requirement_has(asked, key_at(t, key)->domains[domain], t->world->syms);
 }
 
-/* The least number over the domains that count. With nodeAffinityPolicy Ignore all do, also those
- * where the pod cannot go: so the scheduler sees it. */
-static uint32_t spread_least(const struct tally *t, uint32_t g, const struct requirement *asked)
+uint32_t tally_sure(const struct tally *t, uint32_t g, uint32_t domain)
+{
+    return counts_of(t, g)[domain] - (t->unsure[g] != NULL ? t->unsure[g][domain] : 0);
+}
+
+/* The least sure number, and where that is; the least of all others. A domain is never measured by itself: its
+ * pods count for both or for neither. */
+struct least {
+    uint32_t number, domain, other;
+};
+
+static uint32_t least_for(const struct least *l, uint32_t domain)
+{
+    return l->domain == domain ? l->other : l->number;
+}
+
+/* Over the domains that count. With nodeAffinityPolicy Ignore all do, also those where the pod cannot go: so the
+ * scheduler sees it. */
+static struct least spread_least(const struct tally *t, uint32_t g, const struct requirement *asked)
 {
     const struct topology_group *x = group_at(t, g);
-    const uint32_t *counts = counts_of(t, g);
     bool own = t->world->topology.filters[x->filter].by_affinity;
-    uint32_t least = UINT32_MAX, found = 0;
-    if (floor_of(t, g) != 0)
-        return floor_of(t, g);
-    for (BITS_EACH(d, x->domains, key_at(t, x->key)->words)) {
+    struct least least = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    uint32_t found = 0, floor = floor_of(t, g);
+    for (BITS_EACH(d, x->domains, floor == 0 ? key_at(t, x->key)->words : 0)) {
         if (own && !pod_domain(t, asked, x->key, d))
             continue;
         found++;
-        least = counts[d] < least ? counts[d] : least;
+        uint32_t number = tally_sure(t, g, d);
+        if (number < least.number)
+            least = (struct least){number, d, least.number};
+        else if (number < least.other)
+            least.other = number;
     }
-    return (int64_t)found < x->min_domains ? 0 : least;
+    if (floor != 0 || (int64_t)found < x->min_domains)
+        return (struct least){floor, UINT32_MAX, floor};
+    return least;
 }
 
 static bool group_allows(const struct tally *t, const struct pod_class *k, uint32_t g,
-                         const struct requirement *asked, uint32_t least, uint32_t domain)
+                         const struct requirement *asked, const struct least *least, uint32_t domain)
 {
     const struct topology_group *x = group_at(t, g);
     const uint32_t *counts = counts_of(t, g);
     switch (x->kind) {
     case TOPOLOGY_SPREAD:
         return bits_has(x->domains, domain) && pod_domain(t, asked, x->key, domain) &&
-               (int64_t)counts[domain] + counts_class(k, g) - least <= x->max_skew;
+               (int64_t)counts[domain] + counts_class(k, g) - least_for(least, domain) <= x->max_skew;
     case TOPOLOGY_AFFINITY:
         return pod_domain(t, asked, x->key, domain) &&
                (counts[domain] > 0 || tally_is_first(t, k, g));
@@ -206,9 +240,11 @@ static void cut_domains(const struct tally *t, const struct pod_class *k,
     const struct signature *s = &t->world->classes.signatures[try->signature];
     const struct topology_key *key = key_at(t, x->key);
     const struct requirement *asked = requirements_get(&s->strict, key->key);
-    uint32_t least = x->kind == TOPOLOGY_SPREAD ? spread_least(t, g, asked) : 0;
+    struct least least = {0};
+    if (x->kind == TOPOLOGY_SPREAD)
+        least = spread_least(t, g, asked);
     for (BITS_EACH(d, out, key->words))
-        if (!group_allows(t, k, g, asked, least, d))
+        if (!group_allows(t, k, g, asked, &least, d))
             bits_drop(out, d);
 }
 
@@ -303,8 +339,10 @@ static enum answer row_group(const struct tally *t, const struct pod_class *k,
     bool keeps_off = x->kind == TOPOLOGY_ANTI_AFFINITY;
     if (d < 0) /* a node without the label is in nobody's way */
         return x->optional && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
-    uint32_t least = x->kind == TOPOLOGY_SPREAD ? spread_least(t, g, asked) : 0;
-    if (group_allows(t, k, g, asked, least, (uint32_t)d))
+    struct least least = {0};
+    if (x->kind == TOPOLOGY_SPREAD)
+        least = spread_least(t, g, asked);
+    if (group_allows(t, k, g, asked, &least, (uint32_t)d))
         return ANSWER_YES;
     return keeps_off ? ANSWER_NEVER : ANSWER_NOT_NOW;
 }

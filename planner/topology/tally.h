@@ -12,6 +12,9 @@ struct tally {
     struct arena *arena;
     const struct world *world;
     uint32_t **counts; /* by group; NULL: as in the world */
+    /* Of those, pods of which it is not sure: on claims that may become a node on which they do not count. They are
+     * in the way in their domain, and no others may rely on them. By group; NULL: none. */
+    uint32_t **unsure;
     uint32_t *totals, *moved;
     struct pairs hosts; /* differences to the world's */
     uint32_t *floors;   /* by group, + 1; NULL, 0: none; see tally_measure */
@@ -54,6 +57,7 @@ struct tally_load tally_load(const struct tally *t, const struct pod_class *k, c
 /* What one group says by itself, for those who have to explain it. Numbers by domain of a group whose
  * key is not hostname; in all. */
 const uint32_t *tally_counts(const struct tally *t, uint32_t group);
+uint32_t tally_sure(const struct tally *t, uint32_t group, uint32_t domain); /* less those of which it is not */
 uint32_t tally_total(const struct tally *t, uint32_t group);
 /* Whether pods of the class count for it. */
 bool tally_counts_class(const struct pod_class *k, uint32_t group);

@@ -142,6 +142,10 @@ int32_t topology_domain(const struct topology_key *k, sym value);
 bool topology_admits(const struct world *w, const struct topology_group *g,
                      const struct requirements *labels, struct taints taints,
                      struct syms undefined);
+/* Whether they do whatever comes of it: a machine that may be bought on demand or spot may turn out either. Types
+ * are not looked at, so that it may say no too often. */
+bool topology_surely_admits(const struct world *w, const struct topology_group *g,
+                            const struct requirements *labels);
 bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row);
 
 #endif

@@ -276,6 +276,37 @@ static void topology(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
+#define OF_X(name_, cpu_, spec_)                                                                   \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {app: x}}\n"              \
+    "spec: {" ASKS("cpu: " cpu_) ", " spec_ "}\n" PENDING
+
+/* The node of "a", in z1, may be bought on demand or spot, and only on demand it counts for b's spread. So b may not
+ * rely on it: three pods in three zones, not two in one. */
+static void who_may_count_is_not_relied_on(void **state)
+{
+    (void)state;
+    static const char objects[] =
+        "kind: InstanceTypes\nitems:\n- {name: only, resources: {cpu: 4, memory: 8Gi, pods: 110}, offerings: ["
+        "{zone: z1, capacity: spot, price: 1.0}, {zone: z1, capacity: on-demand, price: 2.0}, "
+        "{zone: z2, capacity: on-demand, price: 2.0}, {zone: z3, capacity: on-demand, price: 2.0}]}\n"
+        PLAIN_POOL
+        POD_WITH("other", "cpu: 3500m", SELECT(CAPACITY ": on-demand, " ZONE ": z1"))
+        OF_X("a", "1900m", SELECT(ZONE ": z1")) OF_X("spot", "1850m", SELECT(CAPACITY ": spot"))
+        OF_X("b-0", "1800m", SELECT(CAPACITY ": on-demand") SPREAD(ZONE, "DoNotSchedule"))
+        OF_X("b-1", "1800m", SELECT(CAPACITY ": on-demand") SPREAD(ZONE, "DoNotSchedule"))
+        OF_X("b-2", "1800m", SELECT(CAPACITY ": on-demand") SPREAD(ZONE, "DoNotSchedule"));
+    static const enum search_kind searches[] = {SEARCH_GREEDY, SEARCH_CHEAPEST};
+    for (size_t i = 0; i < COUNT_OF(searches); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, objects);
+        c.plan_options.search = searches[i];
+        cluster_plan(&c); /* checked: whatever a's node turns out to be */
+        assert_int_equal(c.plan->unschedulable_count, 0);
+        cluster_release(&c);
+    }
+}
+
 static void not_supported(void **state)
 {
     (void)state;
@@ -453,6 +484,7 @@ int main(void)
         cmocka_unit_test(requirements),     cmocka_unit_test(packing),
         cmocka_unit_test(limits),           cmocka_unit_test(daemons),
         cmocka_unit_test(nodes),            cmocka_unit_test(topology), cmocka_unit_test(not_supported),
+        cmocka_unit_test(who_may_count_is_not_relied_on),
         cmocka_unit_test(offerings),        cmocka_unit_test(claim_contents),
         cmocka_unit_test(affinity_terms),   cmocka_unit_test(affinity_terms_explained),
     };
