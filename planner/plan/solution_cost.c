@@ -64,6 +64,13 @@ static void warn_unpriced(struct plan *p, const struct trial *t)
     buf_release(&b);
 }
 
+/* Bound and cost are sums of the same prices in another order, which may differ in their last digits. */
+static double bound_below(double cost, double bound)
+{
+    const double rounding = 1e-9;
+    return bound > cost && bound <= cost * (1 + rounding) ? cost : bound;
+}
+
 void solution_cost(struct plan *p, struct trial *t, bool no_bound)
 {
     const struct world *w = t->world;
@@ -77,7 +84,8 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
             p->cost_after += w->nodes[row].price;
     for (uint32_t i = 0; i < p->claim_count; i++)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
-    p->lower_bound = no_bound || isnan(p->cost_after) ? NAN : solution_bound(t);
+    p->lower_bound = no_bound || isnan(p->cost_after) ? NAN
+                                                        : bound_below(p->cost_after, solution_bound(t));
     warn_overlays(p, w);
     warn_buffers(p, w);
     warn_splits(p, w);
