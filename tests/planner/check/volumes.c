@@ -159,15 +159,17 @@ static const struct csi_node *csi_node_of(const struct check *k, const struct ho
     return NULL;
 }
 
-/* What the CSINode publishes, and of drivers that it does not the type's figures. */
+/* What the CSINode publishes, and of drivers that it does not the type's figures; not of a node that nobody
+ * manages, whatever its labels say. */
 static bool limits_hold(struct check *k, const struct host *h, const struct outcome *o)
 {
+    bool typed = o->type != NULL && (h->claim != NULL || h->planned != NULL);
     const struct csi_node *csi = csi_node_of(k, h);
     for (uint32_t i = 0; csi != NULL && i < csi->drivers.count; i++)
         if (csi->drivers.items[i].has_limit &&
             !attaches(k, h, csi->drivers.items[i].name, csi->drivers.items[i].limit))
             return false;
-    for (uint32_t i = 0; o->type != NULL && i < o->type->volume_limit_count; i++) {
+    for (uint32_t i = 0; typed && i < o->type->volume_limit_count; i++) {
         sym driver = o->type->volume_limits[i].driver;
         bool published = false;
         for (uint32_t n = 0; csi != NULL && n < csi->drivers.count; n++)
