@@ -14,8 +14,9 @@ import (
 	core "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/informers"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
+	toolswatch "k8s.io/client-go/tools/watch"
 	resources "k8s.io/component-helpers/resource"
 )
 
@@ -127,32 +128,38 @@ type follower struct {
 func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &follower{f: f, page: page, stop: stop, loading: newLoading()}
-	// An informer: a bare watch ends without a word when the API server takes its reader for too slow.
-	factory := informers.NewSharedInformerFactoryWithOptions(f.Client(), 0, informers.WithNamespace("default"))
-	heard, err := factory.Core().V1().Pods().Informer().AddEventHandler(cache.ResourceEventHandlerDetailedFuncs{
-		AddFunc: func(object any, first bool) {
-			pod := object.(*core.Pod)
-			if first {
-				w.knows(pod)
-			}
-			w.see(ctx, pod)
-		},
-		UpdateFunc: func(_, object any) { w.see(ctx, object.(*core.Pod)) },
-		DeleteFunc: func(object any) {
-			name, err := cache.DeletionHandlingMetaNamespaceKeyFunc(object)
-			if err != nil {
-				w.fail(ctx, err)
-			}
-			w.forget(name)
-		},
-	})
+	pods := f.Client().CoreV1().Pods("default")
+	list, err := pods.List(ctx, meta.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
-	factory.Start(ctx.Done())
-	if !cache.WaitForCacheSync(ctx.Done(), heard.HasSynced) {
-		return nil, ctx.Err()
+	for i := range list.Items {
+		pod := &list.Items[i]
+		w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
+		w.see(ctx, pod)
 	}
+	// A bare watch ends without a word when the API server takes its reader for too slow, and an informer tells of
+	// what happens to one pod at a time: that another has gone before may come later.
+	events, err := toolswatch.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options meta.ListOptions) (watch.Interface, error) {
+			return pods.Watch(ctx, options)
+		}})
+	if err != nil {
+		return nil, err
+	}
+	go func() {
+		for event := range events.ResultChan() {
+			pod, ok := event.Object.(*core.Pod)
+			switch {
+			case !ok:
+				w.fail(ctx, fmt.Errorf("the watch of pods: %v", event.Object))
+			case event.Type == watch.Deleted:
+				w.forget(pod.Namespace + "/" + pod.Name)
+			default:
+				w.see(ctx, pod)
+			}
+		}
+	}()
 	go w.poll(ctx)
 	return w, nil
 }
@@ -190,13 +197,6 @@ func (w *follower) fail(ctx context.Context, err error) {
 	if ctx.Err() == nil {
 		w.errs = append(w.errs, err)
 	}
-}
-
-// knows tells of a pod that was there before.
-func (w *follower) knows(pod *core.Pod) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
 }
 
 // forget is about a pod that is gone: it takes no room, and none is kept for it.
