@@ -5,7 +5,8 @@
  *   refused  a filter of the scheduler's own has turned its planned node down: the plan does not try its
  *            kind there again for a minute
  *   elsewhere  bound elsewhere, for another reason
- *   late     its planned node has been ready for 30 s, and it is not bound
+ *   late     its planned node has been ready for 30 s, and it is not bound; not while the scheduler has its
+ *            volumes bound there, which takes as long as it takes: nor does its place lapse then
  *
  * Ten minutes after the node was ready the place lapses (planner/places.h): whoever has not taken the pod up
  * by then will hardly do it, as when its schedulerName is nobody's, and its room is kept from others no

@@ -128,8 +128,7 @@ type follower struct {
 func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	ctx, stop := context.WithCancel(ctx)
 	w := &follower{f: f, page: page, stop: stop, loading: newLoading()}
-	pods := f.Client().CoreV1().Pods("default")
-	list, err := pods.List(ctx, meta.ListOptions{})
+	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -138,12 +137,7 @@ func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 		w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
 		w.see(ctx, pod)
 	}
-	// A bare watch ends without a word when the API server takes its reader for too slow, and an informer tells of
-	// what happens to one pod at a time: that another has gone before may come later.
-	events, err := toolswatch.NewRetryWatcherWithContext(ctx, list.ResourceVersion, &cache.ListWatch{
-		WatchFuncWithContext: func(ctx context.Context, options meta.ListOptions) (watch.Interface, error) {
-			return pods.Watch(ctx, options)
-		}})
+	events, err := f.podEvents(ctx, list.ResourceVersion, "")
 	if err != nil {
 		return nil, err
 	}
@@ -162,6 +156,17 @@ func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	}()
 	go w.poll(ctx)
 	return w, nil
+}
+
+// podEvents are all that happens to pods of namespace default after the version, in order. A bare watch ends without a
+// word when the API server takes its reader for too slow, and an informer tells of what happens to one pod at a time:
+// that another has gone before may come later.
+func (f *fleet) podEvents(ctx context.Context, version, selector string) (watch.Interface, error) {
+	return toolswatch.NewRetryWatcherWithContext(ctx, version, &cache.ListWatch{
+		WatchFuncWithContext: func(ctx context.Context, options meta.ListOptions) (watch.Interface, error) {
+			options.LabelSelector = selector
+			return f.Client().CoreV1().Pods("default").Watch(ctx, options)
+		}})
 }
 
 // end waits until it has seen what is bound by now, and ends it.

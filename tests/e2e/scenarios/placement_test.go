@@ -192,7 +192,10 @@ func (f *fleet) awaitsDaemons(t *testing.T, ctx context.Context) {
 // evicted counts by node the pods that the scheduler has told to go, until the context ends.
 func (f *fleet) evicted(t *testing.T, ctx context.Context, name string) (counts func() map[string]int) {
 	t.Helper()
-	events, err := f.Client().CoreV1().Pods("default").Watch(ctx, meta.ListOptions{LabelSelector: "app=" + name})
+	selector := "app=" + name
+	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{LabelSelector: selector})
+	must(t, err)
+	events, err := f.podEvents(ctx, list.ResourceVersion, selector)
 	must(t, err)
 	nodes := map[string]string{} // of pods
 	done := make(chan struct{})
