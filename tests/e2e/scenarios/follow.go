@@ -213,7 +213,9 @@ func (w *follower) forget(pod string) {
 
 func (w *follower) see(ctx context.Context, pod *core.Pod) {
 	name, node := pod.Namespace+"/"+pod.Name, pod.Spec.NodeName
-	if node != "" {
+	daemon := ofDaemonSet(pod)
+	// A node that nobody else needs leaves with its daemons, maybe before their binds are heard of.
+	if node != "" && !daemon {
 		if err := w.learn(ctx, node); err != nil {
 			w.fail(ctx, err)
 			return
@@ -226,9 +228,7 @@ func (w *follower) see(ctx context.Context, pod *core.Pod) {
 		asks[core.ResourcePods] = *resource.NewQuantity(1, resource.DecimalSI)
 		w.loading.asks[name] = asks
 	}
-	owner := meta.GetControllerOf(pod)
-	daemon := owner != nil && owner.Kind == "DaemonSet"
-	if owner != nil {
+	if owner := meta.GetControllerOf(pod); owner != nil {
 		w.loading.of[name] = string(owner.UID)
 	}
 	switch {
