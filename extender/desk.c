@@ -1,7 +1,5 @@
 #include "extender/desk.h"
 
-#include <stdlib.h>
-
 #include "extender/extender.h"
 
 /* Drops and puts use up memory until the next snapshot, which a cluster at rest may not have for hours:
@@ -122,31 +120,40 @@ static bool is_laid_for(const struct desk *d, const struct extender_view *v)
                           d->place_count == p->count));
 }
 
-static int mate_order(const void *a, const void *b)
+/* Seats in the order of the places, class by class. */
+static void seat_mates(struct desk *d)
 {
-    const struct seat *x = *(const struct seat *const *)a, *y = *(const struct seat *const *)b;
-    if (x->class_id != y->class_id)
-        return x->class_id < y->class_id ? -1 : 1;
-    return (x > y) - (x < y);
+    d->class_count = 0;
+    for (uint32_t i = 0; i < d->place_count; i++)
+        if (d->seats[i].class_id >= (int32_t)d->class_count)
+            d->class_count = (uint32_t)d->seats[i].class_id + 1;
+    uint32_t *next = ARENA_ARRAY(&d->arena, uint32_t, (size_t)d->class_count + 2);
+    d->mates = ARENA_ARRAY(&d->arena, struct seat *, d->place_count);
+    d->mates_of = next;
+    for (uint32_t i = 0; i < d->place_count; i++)
+        if (d->seats[i].class_id >= 0)
+            next[d->seats[i].class_id + 2]++;
+    for (uint32_t c = 2; c < d->class_count + 2; c++)
+        next[c] += next[c - 1];
+    for (uint32_t i = 0; i < d->place_count; i++)
+        if (d->seats[i].class_id >= 0)
+            d->mates[next[d->seats[i].class_id + 1]++] = &d->seats[i];
 }
 
-static void seat_all(struct desk *d, const struct world *w)
+static void seat_all(struct desk *d)
 {
-    const struct places *p = d->places;
-    uint32_t count = p != NULL ? p->count : 0;
-    d->seats = ARENA_ARRAY(&d->arena, struct seat, count);
-    d->of = ARENA_ARRAY(&d->arena, struct seat *, count);
-    d->mates = ARENA_ARRAY(&d->arena, struct seat *, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct place *place = &p->items[i];
+    const struct place_sight *sights = held_sights(d->held);
+    d->seats = ARENA_ARRAY(&d->arena, struct seat, d->place_count);
+    d->of = ARENA_ARRAY(&d->arena, struct seat *, d->place_count);
+    for (uint32_t i = 0; i < d->place_count; i++) {
+        const struct place *place = &d->places->items[i];
         d->seats[i] = (struct seat){.pod = place,
                                     .place = place,
-                                    .row = place_row(w, place),
-                                    .class_id = world_waiting_class(w, place->uid)};
-        d->of[i] = d->mates[i] = &d->seats[i];
+                                    .row = sights[i].row,
+                                    .class_id = sights[i].class_id};
+        d->of[i] = &d->seats[i];
     }
-    if (count != 0)
-        qsort(d->mates, count, sizeof(struct seat *), mate_order);
+    seat_mates(d);
     d->sent = NULL;
     d->sent_count = d->sent_capacity = 0;
     d->traders = NULL;
@@ -164,7 +171,7 @@ static void lay_out(struct desk *d, const struct extender_view *v)
     d->made = v->places != NULL ? v->places->made : 0;
     d->place_count = v->places != NULL ? v->places->count : 0;
     d->held = held_new(&d->arena, v->world, v->snapshot, v->places);
-    seat_all(d, v->world);
+    seat_all(d);
     d->bytes = d->arena.total;
     d->version = 0;
 }
@@ -225,19 +232,10 @@ const struct held *desk_open(struct desk *d, const struct extender_view *v)
 
 struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out)
 {
-    uint32_t low = 0, high = d->place_count;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (d->mates[mid]->class_id < class_id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    uint32_t end = low;
-    while (end < d->place_count && d->mates[end]->class_id == class_id)
-        end++;
-    *count_out = end - low;
-    return d->mates + low;
+    bool any = class_id >= 0 && class_id < (int32_t)d->class_count;
+    uint32_t begin = any ? d->mates_of[class_id] : 0;
+    *count_out = any ? d->mates_of[class_id + 1] - begin : 0;
+    return d->mates + begin;
 }
 
 void desk_release(struct desk *d)

@@ -35,7 +35,9 @@ struct desk { /* zero: nothing laid out yet */
     uint64_t version; /* of the ledger */
     struct seat *seats;  /* in the order of the places */
     struct seat **of;    /* whose seat each place is by now */
-    struct seat **mates; /* the same, by class */
+    struct seat **mates; /* the seats, by class */
+    uint32_t *mates_of;  /* where those of a class begin; of the one after the last, too */
+    uint32_t class_count;
     uint64_t *traders;   /* ids of the pods by whose booking seats were exchanged */
     uint32_t trader_count, trader_capacity;
     struct split_sent *sent; /* pods of split workloads that have a booking and still have to come */

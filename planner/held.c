@@ -21,6 +21,7 @@ struct held_row {
 struct held {
     struct arena *arena;
     const struct world *w;
+    const struct place_sight *sights;
     struct held_row *rows;
     struct hold *slots;
     uint32_t slot_count, slot_capacity, free;
@@ -90,12 +91,11 @@ static void leave_row(struct held *h, uint32_t number)
 /* --- what stands from the start --- */
 
 /* The pod of a place that is neither bound nor gone, or NULL. */
-static const struct pod *waits(const struct world *w, const struct snapshot *s,
-                               const struct place *x)
+static const struct pod *waits(const struct snapshot *s, const struct place *x,
+                               const struct place_sight *sight)
 {
-    const struct waiting_pod *waiting = world_unbound(w, x->uid);
-    if (waiting != NULL)
-        return waiting->pod;
+    if (sight->pod != NULL)
+        return sight->pod;
     const struct pod *pod = s != NULL ? snapshot_find(s, KIND_POD, x->ns, x->pod) : NULL;
     bool there = pod != NULL && span_eq(pod->meta.uid, x->uid) && pod->node == SYM_NONE &&
                  pod->meta.deleted == 0 && !pod_is_terminal(pod);
@@ -109,12 +109,32 @@ static int32_t nominated_row(const struct world *w, const struct pod *pod)
                : -1;
 }
 
-static void hold_pod(struct held *h, uint32_t row, const struct pod *pod)
+static void hold_from_start(struct held *h, uint32_t row, const struct holder *x)
 {
+    if (find_hold(h, x->id, row) == NULL)
+        hold(h, row, x, false);
+}
+
+static void hold_nominated(struct held *h, const struct pod *pod)
+{
+    int32_t row = nominated_row(h->w, pod);
     const struct holder x = {span_hash(pod->meta.uid), pod->priority,
                              world_pod_requests(h->w, h->arena, pod)};
-    if (find_hold(h, x.id, row) == NULL)
-        hold(h, row, &x, false);
+    if (row >= 0)
+        hold_from_start(h, (uint32_t)row, &x);
+}
+
+static void hold_place(struct held *h, const struct snapshot *s, const struct place *x,
+                       const struct place_sight *sight)
+{
+    const struct pod *pod = x->lapsed || sight->row < 0 ? NULL : waits(s, x, sight);
+    if (pod == NULL || nominated_row(h->w, pod) >= 0)
+        return;
+    const struct holder holder = {
+        sight->id, pod->priority,
+        sight->class_id >= 0 ? classes_requests(&h->w->classes, (uint32_t)sight->class_id)
+                             : world_pod_requests(h->w, h->arena, pod)};
+    hold_from_start(h, (uint32_t)sight->row, &holder);
 }
 
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
@@ -128,21 +148,17 @@ struct held *held_new(struct arena *a, const struct world *w, const struct snaps
     for (h->mask = 255; h->mask < count; h->mask = h->mask * 2 + 1)
         ;
     h->buckets = ARENA_ARRAY(a, uint32_t, (size_t)h->mask + 1);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct place *x = &p->items[i];
-        const struct pod *pod = x->lapsed ? NULL : waits(w, s, x);
-        if (pod == NULL || nominated_row(w, pod) >= 0)
-            continue;
-        int32_t row = place_row(w, x);
-        if (row >= 0)
-            hold_pod(h, (uint32_t)row, pod);
-    }
-    for (uint32_t i = 0; i < w->nominated_count; i++) {
-        int32_t row = nominated_row(w, w->nominated[i]);
-        if (row >= 0)
-            hold_pod(h, (uint32_t)row, w->nominated[i]);
-    }
+    h->sights = p != NULL ? places_sights(a, w, p) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        hold_place(h, s, &p->items[i], &h->sights[i]);
+    for (uint32_t i = 0; i < w->nominated_count; i++)
+        hold_nominated(h, w->nominated[i]);
     return h;
+}
+
+const struct place_sight *held_sights(const struct held *h)
+{
+    return h->sights;
 }
 
 void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct holder *x)

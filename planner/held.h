@@ -29,6 +29,8 @@ struct holder {
  * keeps it. */
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
+/* Of each place that it was made of. */
+const struct place_sight *held_sights(const struct held *h);
 /* One more, on each of these rows once; held_drop takes it back, before which it is not put again. What
  * was held from the start stays, unless it is moved. */
 void held_put(struct held *h, const uint32_t *rows, uint32_t count, const struct holder *x);

@@ -117,6 +117,20 @@ int32_t place_row(const struct world *w, const struct place *x)
     return x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
 }
 
+const struct place_sight *places_sights(struct arena *a, const struct world *w,
+                                        const struct places *p)
+{
+    struct place_sight *out = ARENA_ARRAY(a, struct place_sight, p->count);
+    for (uint32_t i = 0; i < p->count; i++) {
+        const struct waiting_pod *x = world_unbound(w, p->items[i].uid);
+        out[i] = (struct place_sight){.id = span_hash(p->items[i].uid),
+                                      .pod = x != NULL ? x->pod : NULL,
+                                      .class_id = x != NULL ? (int32_t)x->class_id : -1,
+                                      .row = place_row(w, &p->items[i])};
+    }
+    return out;
+}
+
 /* Whether the place is past: its pod was sent somewhere, or turned down right there. */
 static bool overtaken(const struct world *w, const struct place *x, const struct sent_pod *sorted,
                       uint32_t count)

@@ -29,6 +29,13 @@ struct places {
     bool any_sent;
 };
 
+struct place_sight { /* a place as a world sees it */
+    uint64_t id;           /* span_hash of the pod's uid */
+    const struct pod *pod; /* NULL: the world has no such pod that waits */
+    int32_t class_id;      /* of the pod; -1: likewise */
+    int32_t row;           /* of the target; -1: not in sight */
+};
+
 /* What the scheduler was told a moment ago, and no snapshot shows yet: the pod may go to this Node, and
  * nowhere else; or, `refused`, the pod's planned Node was turned down by a filter of its own. */
 struct sent_pod {
@@ -54,6 +61,9 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
                              const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
 int32_t place_row(const struct world *w, const struct place *x); /* -1: its target is not in sight */
+/* Of each item. */
+const struct place_sight *places_sights(struct arena *a, const struct world *w,
+                                        const struct places *p);
 void places_destroy(struct shared *places); /* for share_init */
 
 /* The value of stowage.dev/planned for a new claim: pod shapes and counts, e.g.
