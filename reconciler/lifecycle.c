@@ -326,6 +326,7 @@ static void run_claim(struct pass *p, const struct claim_view *c)
         .labels_written = m->labels_written,
         .launch_error = m->launch_failed ? &m->error : NULL,
         .pod_event = m->pod_event,
+        .blind_until = p->r->blind_until,
         .syms = p->syms,
         .now = p->wall,
     };

@@ -226,6 +226,8 @@ static void run_guards(struct pass *p)
         call_send(c, &(struct api_request){.verb = API_LIST, .kind = KIND_NODE});
     }
     r->guards_told = v != GUARDS_CLEAR;
+    if (r->guards_told)
+        r->blind_until = p->wall;
     if (r->guards_told != was) {
         struct decision d = {
             .kind = DECISION_GUARD, .subject = "guard", .warning = r->guards_told, .per_hour = NAN};

@@ -157,6 +157,7 @@ struct reconciler {
     struct guards guards;
     struct gate relist;
     bool guards_told;
+    wall_ms blind_until; /* the last pass in which nothing might be removed; 0: none */
     uint64_t decisions;
     uint32_t told_unschedulable;
     struct arena buffered_arena;

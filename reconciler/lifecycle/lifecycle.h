@@ -24,6 +24,7 @@ struct lifecycle_facts {
     bool labels_written;                  /* the machine's are on the claim */
     const struct err *launch_error;       /* of the last create, or NULL */
     wall_ms pod_event;                    /* 0: none that is not written */
+    wall_ms blind_until; /* until then our view of the cluster was partial; 0: never */
     struct symtab *syms;
     wall_ms now;
 };

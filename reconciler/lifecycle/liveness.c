@@ -1,11 +1,13 @@
 /* What does not become a node in time is given up (spec disruption 12.5). Time counts from the last
- * change of the condition, normally the claim's creation. */
+ * change of the condition, normally the claim's creation, and anew from the moment at which we see the
+ * whole cluster again: what did not show itself to a blind one may be there. */
 #include "reconciler/lifecycle/lifecycle.h"
 
-static wall_ms since(const struct lifecycle_step *s, struct span type)
+static wall_ms since(const struct lifecycle_facts *f, const struct lifecycle_step *s, struct span type)
 {
     const struct condition *c = conditions_find(s->conditions.list, type);
-    return c != NULL ? c->transition : s->conditions.created;
+    wall_ms at = c != NULL ? c->transition : s->conditions.created;
+    return at > f->blind_until ? at : f->blind_until;
 }
 
 static bool over(const struct lifecycle_facts *f, struct lifecycle_step *s, wall_ms at)
@@ -23,8 +25,8 @@ void lifecycle_liveness(const struct lifecycle_facts *f, struct lifecycle_step *
     if (s->end != LIFECYCLE_GOES_ON || lifecycle_status(s, registered) == CONDITION_TRUE)
         return;
     if (lifecycle_status(s, launched) != CONDITION_TRUE &&
-        over(f, s, since(s, launched) + LAUNCH_TIMEOUT_MS))
+        over(f, s, since(f, s, launched) + LAUNCH_TIMEOUT_MS))
         s->end = LIFECYCLE_LAUNCH_TIMEOUT;
-    else if (over(f, s, since(s, registered) + REGISTRATION_TIMEOUT_MS))
+    else if (over(f, s, since(f, s, registered) + REGISTRATION_TIMEOUT_MS))
         s->end = LIFECYCLE_REGISTRATION_TIMEOUT;
 }

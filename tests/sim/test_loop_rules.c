@@ -501,55 +501,6 @@ static void an_observer_writes_nothing(void **state)
     loop_end(&l);
 }
 
-static void a_broken_watch_stops_removals_not_purchases(void **state)
-{
-    (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster("", "");
-    load(s, deployment_yaml("web", 2, "500m", ""));
-    loop_begin(&l, s);
-    run_for(s, 40 * MS_SECOND);
-    sim_client_break_watch(l.api, KIND_NAMESPACE, sim_now(s) + 5 * MS_MINUTE, false);
-    run_for(s, 70 * MS_SECOND);
-    scale(s, "web", 0);
-    load(s, deployment_yaml("big", 1, "7", ""));
-    run_for(s, 2 * MS_MINUTE);
-    assert_int_equal(count_bound(s, "big"), 1);
-    assert_int_equal(count_objects(s, KIND_NODE), 2);
-    assert_true(l.measured[MEASURE_REMOVALS_STOPPED] >= 0);
-    run_for(s, 4 * MS_MINUTE);
-    assert_int_equal(count_objects(s, KIND_NODE), 1);
-    loop_end(&l);
-}
-
-static void a_list_that_lost_many_nodes_is_not_believed_at_once(void **state)
-{
-    (void)state;
-    struct loop l = {0};
-    struct sim *s = cluster("", "");
-    for (int i = 0; i < 8; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "own-%d", i);
-        load(s, ready_node_yaml(name, "1", "1Gi"));
-    }
-    load(s, deployment_yaml("web", 2, "3", ""));
-    loop_begin(&l, s);
-    run_for(s, 30 * MS_SECOND);
-    sim_client_break_watch(l.api, KIND_NODE, sim_now(s) + 10 * MS_SECOND, true);
-    for (int i = 0; i < 8; i++) {
-        char name[8];
-        snprintf(name, sizeof(name), "own-%d", i);
-        do_request(s, API_DELETE, KIND_NODE, NULL, name, NULL, 200);
-    }
-    scale(s, "web", 0);
-    run_for(s, 11 * MS_SECOND);
-    assert_true(l.decided[DECISION_GUARD] >= 1);
-    run_for(s, MS_MINUTE); /* the second list agrees */
-    assert_string_equal(l.last[DECISION_GUARD], "nodes may be removed again");
-    assert_int_equal(count_objects(s, KIND_NODE), 0);
-    loop_end(&l);
-}
-
 static void a_new_leader_knows_the_places(void **state)
 {
     (void)state;
@@ -619,8 +570,6 @@ int main(void)
         cmocka_unit_test(a_node_whose_claim_is_gone_is_removed),
         cmocka_unit_test(a_claim_expires),
         cmocka_unit_test(an_observer_writes_nothing),
-        cmocka_unit_test(a_broken_watch_stops_removals_not_purchases),
-        cmocka_unit_test(a_list_that_lost_many_nodes_is_not_believed_at_once),
         cmocka_unit_test(a_new_leader_knows_the_places),
         cmocka_unit_test(a_taint_of_an_earlier_leader_is_taken_off),
     };
