@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "support_cluster.h"
-#include "tests/planner/support_snapshot.h"
 
 unsigned roll(struct dice *d, unsigned below)
 {
@@ -19,7 +18,9 @@ void cluster_open(struct cluster *c, const char *yaml)
 {
     *c = (struct cluster){0};
     struct err err;
-    c->store = snapshot_store_new();
+    arena_init(&c->shop.arena, 0);
+    c->shop.types = catalogue_builtin();
+    c->store = snapshot_store_for(&c->shop);
     extender_scratch_init(&c->scratch);
     c->ledger = ledger_new();
     if (!snapshot_store_put(c->store, yaml, &err))
@@ -67,6 +68,8 @@ void cluster_close(struct cluster *c)
     places_destroy(&c->places->shared);
     shared_unref((struct shared *)(uintptr_t)&c->snapshot->shared);
     store_free(c->store);
+    catalogue_source_free(c->shop.types);
+    arena_release(&c->shop.arena);
     extender_scratch_release(&c->scratch);
     ledger_free(c->ledger);
 }

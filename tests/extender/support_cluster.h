@@ -3,6 +3,7 @@
 #define TESTS_EXTENDER_SUPPORT_CLUSTER_H
 
 #include "extender/extender.h"
+#include "tests/planner/support_snapshot.h"
 
 struct cluster {
     struct store *store;
@@ -11,7 +12,7 @@ struct cluster {
     struct extender_view view;
     struct extender_scratch scratch;
     struct ledger *ledger;
-    struct symtab *catalogue_syms;
+    struct snapshot_shop shop; /* kwok's types */
 };
 
 /* Equal dice roll alike everywhere. */

@@ -7,15 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "support_cluster.h"
+#include "support_ask.h"
 
-#define OWNED(owner, name, cpu, node, more)                                                        \
-    "---\napiVersion: v1\nkind: Pod\n"                                                             \
-    "metadata: {namespace: web, name: " name ", uid: uid-" name ", ownerReferences: "               \
-    "[{apiVersion: apps/v1, kind: ReplicaSet, name: " owner ", uid: uid-" owner ", controller: true}]}\n" \
-    "spec:\n  containers: [{name: c, resources: {requests: {cpu: '" cpu "', memory: 1Gi}}}]\n" node \
-    "status:\n  phase: Pending\n" more
-#define POD(name, cpu, node, more) OWNED("set", name, cpu, node, more)
 /* Has to be on one node with others of its kind. */
 #define GROUPED(name, group, node, more)                                                           \
     "---\napiVersion: v1\nkind: Pod\n"                                                             \
@@ -37,14 +30,6 @@
     "\"kind\":\"ReplicaSet\",\"name\":\"halves\",\"uid\":\"uid-halves\",\"controller\":true}]"
 #define HALF_SPEC                                                                                  \
     "\"spec\":{\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"10m\"}}}]}"
-#define WAITS "  conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]\n"
-#define BOUND(node) "  nodeName: " node "\n"
-#define NODE(name, more)                                                                           \
-    "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: " name "\n" more                          \
-    "spec: {providerID: 'kwok://" name "'}\n"                                                      \
-    "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"                              \
-    "  capacity: {cpu: '4', memory: 16Gi, pods: '110'}\n"                                          \
-    "  conditions: [{type: Ready, status: 'True'}]\n"
 
 /* n1 has 1 of 4 CPUs in use, n2 is empty, n3 is about to go, n4 was bought for claim c4, c9 has no
  * Node yet. */
@@ -170,52 +155,6 @@ static const struct {
     {"no candidates, no answer", {{0}}, "small", NULL, "", "", "", EXTENDER_REFUSED},
 };
 
-static void put_names(struct buf *b, const char *names)
-{
-    struct span rest = span_of(names);
-    for (bool first = true; rest.len != 0; first = false) {
-        struct span name = span_cut(rest, ' ', &rest);
-        buf_addf(b, "%s\"%.*s\"", first ? "" : ",", SPAN_ARG(name));
-    }
-}
-
-static void put_args(struct buf *b, const char *pod, const char *uid, const char *names)
-{
-    char derived[64];
-    snprintf(derived, sizeof(derived), "uid-%s", pod);
-    buf_addf(b,
-             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s\"},"
-             "\"spec\":{\"containers\":[]},\"status\":{}},\"Nodes\":null,\"NodeNames\":[",
-             pod, uid != NULL ? uid : derived);
-    put_names(b, names);
-    buf_add(b, SPAN("]}"));
-}
-
-static json_t *parsed(const struct buf *reply)
-{
-    json_error_t error;
-    json_t *root = json_loadb(reply->ptr, reply->len, JSON_REJECT_DUPLICATES, &error);
-    if (root == NULL)
-        fail_msg("%s: %s", error.text, reply->ptr);
-    return root;
-}
-
-/* Names of an array, or keys of an object, joined by spaces. */
-static void joined(json_t *from, char *out, size_t size)
-{
-    size_t at = 0;
-    out[0] = '\0';
-    if (json_is_array(from)) {
-        for (size_t i = 0; i < json_array_size(from); i++)
-            at += (size_t)snprintf(out + at, size - at, "%s%s", at != 0 ? " " : "",
-                                   json_string_value(json_array_get(from, i)));
-        return;
-    }
-    for (void *it = json_object_iter(from); it != NULL; it = json_object_iter_next(from, it))
-        at += (size_t)snprintf(out + at, size - at, "%s%s", at != 0 ? " " : "",
-                               json_object_iter_key(it));
-}
-
 static void test_filter(void **state)
 {
     (void)state;
@@ -225,15 +164,15 @@ static void test_filter(void **state)
         for (size_t p = 0; p < 2 && rows[i].places[p][0] != NULL; p++)
             cluster_place(&c, rows[i].places[p][0], rows[i].places[p][1]);
         struct buf body = {0}, reply = {0};
-        put_args(&body, rows[i].pod, rows[i].uid, rows[i].names);
+        ask_put_args(&body, rows[i].pod, rows[i].uid, rows[i].names);
         struct extender_verdict verdict;
         struct err err;
         if (!extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err))
             fail_msg("%s: %s", rows[i].label, err.msg);
-        json_t *root = parsed(&reply);
+        json_t *root = ask_parsed(&reply);
         char passed[128], refused[128];
-        joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
-        joined(json_object_get(root, "FailedAndUnresolvableNodes"), refused, sizeof(refused));
+        ask_joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+        ask_joined(json_object_get(root, "FailedAndUnresolvableNodes"), refused, sizeof(refused));
         if (strcmp(passed, rows[i].want) != 0 || strcmp(refused, rows[i].refused) != 0)
             fail_msg("%s: got \"%s\", refused \"%s\"; want \"%s\", refused \"%s\"", rows[i].label,
                      passed, refused, rows[i].want, rows[i].refused);
@@ -275,7 +214,7 @@ static void test_freed_room_is_used(void **state)
         struct extender_verdict verdict;
         struct err err;
         assert_true(extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
-        json_t *root = parsed(&reply);
+        json_t *root = ask_parsed(&reply);
         char *names = json_dumps(json_object_get(root, "NodeNames"), JSON_COMPACT);
         assert_string_equal(names, told[i].want);
         free(names);
@@ -294,9 +233,9 @@ static void expect_passed(struct cluster *c, struct buf *body, const char *want,
     struct err err;
     if (!extender_filter(&c->scratch, &c->view, buf_span(body), &reply, &verdict, &err))
         fail_msg("%s: %s", label, err.msg);
-    json_t *root = parsed(&reply);
+    json_t *root = ask_parsed(&reply);
     char passed[128];
-    joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+    ask_joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
     if (strcmp(passed, want) != 0)
         fail_msg("%s: got \"%s\", want \"%s\"", label, passed, want);
     json_decref(root);
@@ -308,7 +247,7 @@ static void ask_filter(struct cluster *c, const char *pod, const char *names, co
                        const char *label)
 {
     struct buf body = {0};
-    put_args(&body, pod, NULL, names);
+    ask_put_args(&body, pod, NULL, names);
     expect_passed(c, &body, want, label);
 }
 
@@ -611,9 +550,9 @@ static void test_new_pod_takes_no_place(void **state)
         struct extender_verdict verdict;
         struct err err;
         assert_true(extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
-        json_t *root = parsed(&reply);
+        json_t *root = ask_parsed(&reply);
         char passed[128];
-        joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+        ask_joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
         if (strcmp(passed, told[i].want) != 0)
             fail_msg("%s: got \"%s\", want \"%s\"", told[i].label, passed, told[i].want);
         json_decref(root);
@@ -662,7 +601,7 @@ static void test_no_view_is_no_opinion(void **state)
     struct cluster c;
     cluster_open(&c, objects());
     struct buf body = {0}, reply = {0};
-    put_args(&body, "small", NULL, "n1 n3");
+    ask_put_args(&body, "small", NULL, "n1 n3");
     struct extender_verdict verdict;
     struct err err;
     struct extender_view blind = {0};
@@ -707,43 +646,6 @@ static void test_what_is_not_a_request(void **state)
     cluster_close(&c);
 }
 
-static int64_t score_of(json_t *list, const char *node)
-{
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_t *entry = json_array_get(list, i);
-        if (strcmp(json_string_value(json_object_get(entry, "Host")), node) == 0)
-            return json_integer_value(json_object_get(entry, "Score"));
-    }
-    return -1;
-}
-
-static void test_prioritize_packs(void **state)
-{
-    (void)state;
-    struct cluster c;
-    cluster_open(&c, objects());
-    cluster_place(&c, "large", "n4");
-    struct buf body = {0}, reply = {0};
-    put_args(&body, "small", NULL, "n1 n2 n3 n4 new");
-    struct extender_verdict verdict;
-    struct err err;
-    assert_true(extender_prioritize(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
-    json_t *list = parsed(&reply);
-    assert_true(score_of(list, "n4") > score_of(list, "n1")); /* held room counts as taken */
-    assert_true(score_of(list, "n2") > score_of(list, "n1")); /* "done" stands there with 3 CPUs */
-    assert_true(score_of(list, "n1") > 0);
-    assert_int_equal(score_of(list, "n3"), -1);
-    assert_int_equal(score_of(list, "new"), -1);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        json_int_t score = json_integer_value(json_object_get(json_array_get(list, i), "Score"));
-        assert_true(score >= 0 && score <= 10);
-    }
-    json_decref(list);
-    buf_release(&body);
-    buf_release(&reply);
-    cluster_close(&c);
-}
-
 static void test_preempt_strikes_what_others_own(void **state)
 {
     (void)state;
@@ -768,7 +670,7 @@ static void test_preempt_strikes_what_others_own(void **state)
     buf_clear(&reply);
     struct extender_view blind = {0};
     assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &verdict, &err));
-    json_t *root = parsed(&reply);
+    json_t *root = ask_parsed(&reply);
     assert_int_equal(json_object_size(json_object_get(root, "NodeNameToMetaVictims")), 4);
     json_decref(root);
     buf_release(&reply);
@@ -891,7 +793,6 @@ int main(void)
         cmocka_unit_test(test_new_pods_are_split),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
-        cmocka_unit_test(test_prioritize_packs),
         cmocka_unit_test(test_preempt_keeps_to_the_side),
         cmocka_unit_test(test_preempt_strikes_what_others_own),
         cmocka_unit_test(test_nobody_goes_while_others_are_going),

@@ -17,11 +17,13 @@ static struct objects all_of(struct arena *a, const struct snapshot *s, enum kin
 static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
                     struct symtab *syms)
 {
-    (void)user;
     (void)previous;
-    static const struct catalogue nothing_to_buy;
     static const struct world_options options;
-    struct world_input in = {.syms = syms, .options = &options, .catalogue = &nothing_to_buy};
+    struct snapshot_shop *shop = user;
+    struct catalogue catalogue = {0};
+    if (shop != NULL)
+        catalogue_build(shop->types, &shop->arena, syms, &catalogue);
+    struct world_input in = {.syms = syms, .options = &options, .catalogue = &catalogue};
     struct arena a;
     arena_init(&a, 0);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
@@ -41,7 +43,13 @@ static void destroy(void *user, void *derived)
 
 struct store *snapshot_store_new(void)
 {
-    return store_new(&(struct store_deriver){.derive = derive, .destroy = destroy});
+    return snapshot_store_for(NULL);
+}
+
+struct store *snapshot_store_for(struct snapshot_shop *shop)
+{
+    return store_new(
+        &(struct store_deriver){.user = shop, .derive = derive, .destroy = destroy});
 }
 
 static bool tell(struct store *s, enum watch_event e, struct doc_value object, struct err *err)
