@@ -81,7 +81,7 @@ bool extender_prioritize(struct extender_scratch *s, const struct extender_view 
 
 /* ExtenderPreemptionArgs → ExtenderPreemptionResult: the candidates less nodes about to go, nodes of the
  * capacity type that its workload does not want it on, and nodes where even without the victims the
- * pod would take room that equal or higher priority holds. While all who would have to go from the node that the
+ * pod would take room that equal or higher priority holds, or that a DaemonSet's pod of such still needs. While all who would have to go from the node that the
  * pod is nominated for were let be evicted a moment ago, that node alone: nobody else has to. */
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
                       struct buf *reply, struct extender_verdict *verdict_out, struct err *err);

@@ -9,18 +9,17 @@ static bool is_victim(const struct victims *c, struct span uid)
     return false;
 }
 
-/* Room with the victims gone, less what is held, is enough for the pod. */
-static bool has_room(struct arena *a, const struct extender_view *v, const struct subject *s,
-                     const struct victims *c, uint32_t row)
+/* What has to be left on the row with the victims gone: to those who stand there, and to those who hold room or
+ * whose DaemonSet sends them there, of equal or higher priority. */
+static const amount *taken_without(struct arena *a, const struct extender_view *v,
+                                   const struct victims *c, uint32_t row, const amount *held,
+                                   const amount *daemons)
 {
-    bool placed;
-    const amount *held = subject_leaves(s, row, &placed);
-    if (!placed)
-        return true; /* the scheduler has counted the rest */
     uint32_t columns = world_resource_count(v->world);
     amount *taken = ARENA_ARRAY(a, amount, columns);
     for (uint32_t column = 0; column < columns; column++)
-        taken[column] = amount_add(held[column], world_requested(v->world, row)[column]);
+        taken[column] = amount_add(amount_add(held != NULL ? held[column] : 0, daemons[column]),
+                                   world_requested(v->world, row)[column]);
     const struct pod *const *pods = world_node_pods(v->world, row);
     for (uint32_t i = 0; i < world_node_at(v->world, row)->pod_count; i++) {
         if (!is_victim(c, pods[i]->meta.uid))
@@ -29,9 +28,23 @@ static bool has_room(struct arena *a, const struct extender_view *v, const struc
         for (uint32_t column = 0; column < columns; column++)
             taken[column] -= freed[column];
     }
-    const amount *asks = s->requests;
+    return taken;
+}
+
+/* Room with the victims gone, less what is held, is enough for the pod. A DaemonSet's pod does not leave its
+ * own room to itself. */
+static bool has_room(struct arena *a, const struct extender_view *v, const struct subject *s,
+                     const struct victims *c, uint32_t row)
+{
+    bool placed;
+    const amount *held = subject_leaves(s, row, &placed);
+    const amount *daemons =
+        world_daemons_from(v->world, a, row, s->daemon ? INT32_MAX : s->pod->priority);
+    if (!placed && daemons[3] == 0) /* pods */
+        return true; /* the scheduler has counted the rest */
+    const amount *asks = s->requests, *taken = taken_without(a, v, c, row, held, daemons);
     const amount *allocatable = world_allocatable(v->world, row);
-    for (uint32_t column = 0; column < columns; column++)
+    for (uint32_t column = 0; column < world_resource_count(v->world); column++)
         if (asks[column] > 0 && amount_add(asks[column], taken[column]) > allocatable[column])
             return false;
     return true;

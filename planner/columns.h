@@ -76,6 +76,7 @@ struct world {
     struct overlaid overlaid;
     struct buffers buffers; /* whose pods are among those waiting */
     uint32_t *daemons; /* classes of the DaemonSets' pods */
+    int32_t *daemon_priorities;
     uint32_t daemon_count;
 
     struct option *options; /* in the order of trying */

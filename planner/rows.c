@@ -421,32 +421,37 @@ static void profile_words(struct words *out, const struct profile *p)
     }
 }
 
+static bool daemon_goes(const struct world *w, uint32_t daemon, uint32_t profile)
+{
+    const struct pod_class *k = &w->classes.items[w->daemons[daemon]];
+    for (uint32_t i = 0; i < k->strict_count; i++) {
+        struct attempt try = w->classes.attempts[k->first_strict + i];
+        try.soft = true;
+        if (world_suits(w, &try, profile, NULL) == FIT_YES)
+            return true;
+    }
+    return false;
+}
+
 /* Requests of the DaemonSets whose pods go to nodes of this profile (2.8). */
-static void profile_daemons(const struct world *w, uint32_t profile, amount *sum)
+static void profile_daemons(const struct world *w, uint32_t profile, int32_t from, amount *sum)
 {
     for (uint32_t d = 0; d < w->daemon_count; d++) {
-        const struct pod_class *k = &w->classes.items[w->daemons[d]];
-        bool goes = false;
-        for (uint32_t i = 0; i < k->strict_count && !goes; i++) {
-            struct attempt try = w->classes.attempts[k->first_strict + i];
-            try.soft = true;
-            goes = world_suits(w, &try, profile, NULL) == FIT_YES;
-        }
+        if (w->daemon_priorities[d] < from || !daemon_goes(w, d, profile))
+            continue;
         const amount *more = classes_requests(&w->classes, w->daemons[d]);
-        for (uint32_t c = 0; goes && c < w->column_count; c++)
+        for (uint32_t c = 0; c < w->column_count; c++)
             sum[c] = amount_add(sum[c], more[c]);
     }
 }
 
-static void row_expected(struct world *w, uint32_t row, const amount *daemons)
+/* Less those that are there. */
+static void row_expected(const struct world *w, uint32_t row, int32_t from, amount *expected)
 {
     const struct world_node *n = &w->nodes[row];
-    size_t at = (size_t)row * w->column_count;
-    amount *expected = w->expected + at;
-    memcpy(expected, daemons, w->column_count * sizeof(amount));
     for (uint32_t i = 0; i < n->pod_count; i++) {
         uint32_t id = n->pod_classes[i];
-        if (!w->classes.items[id].daemon)
+        if (!w->classes.items[id].daemon || n->pods[i]->priority < from)
             continue;
         const amount *there = classes_requests(&w->classes, id);
         for (uint32_t c = 0; c < w->column_count; c++)
@@ -455,7 +460,16 @@ static void row_expected(struct world *w, uint32_t row, const amount *daemons)
     for (uint32_t c = 0; c < w->column_count; c++)
         if (expected[c] < 0) /* a DaemonSet pod that nobody expected makes no room */
             expected[c] = 0;
-    world_row_left(w, row);
+}
+
+const amount *world_daemons_from(const struct world *w, struct arena *a, uint32_t row, int32_t priority)
+{
+    amount *expected = ARENA_ARRAY(a, amount, w->column_count);
+    if (!world_daemons_come(w, row))
+        return expected;
+    profile_daemons(w, w->profile_of[row], priority, expected);
+    row_expected(w, row, priority, expected);
+    return expected;
 }
 
 void world_build_profiles(struct world *w)
@@ -480,7 +494,12 @@ void world_build_profiles(struct world *w)
     amount *daemons =
         ARENA_ARRAY(w->arena, amount, (size_t)w->profile_count * w->column_count);
     for (uint32_t p = 0; p < w->profile_count; p++)
-        profile_daemons(w, p, daemons + (size_t)p * w->column_count);
-    for (uint32_t row = 0; row < w->node_count; row++)
-        row_expected(w, row, daemons + (size_t)w->profile_of[row] * w->column_count);
+        profile_daemons(w, p, INT32_MIN, daemons + (size_t)p * w->column_count);
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        amount *expected = w->expected + (size_t)row * w->column_count;
+        memcpy(expected, daemons + (size_t)w->profile_of[row] * w->column_count,
+               w->column_count * sizeof(amount));
+        row_expected(w, row, INT32_MIN, expected);
+        world_row_left(w, row);
+    }
 }

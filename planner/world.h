@@ -171,6 +171,9 @@ const amount *world_pod_requests(const struct world *w, struct arena *a, const s
 /* Requests of DaemonSet pods that will come to the node and are not there yet. */
 const amount *world_daemons_expected(const struct world *w, uint32_t row);
 bool world_daemons_come(const struct world *w, uint32_t row); /* there are such */
+/* Those of at least the priority, which is that of the DaemonSet's newest pod, or else what its template says as a
+ * number. In `a`. */
+const amount *world_daemons_from(const struct world *w, struct arena *a, uint32_t row, int32_t priority);
 
 enum fit {
     FIT_YES,
