@@ -69,20 +69,25 @@ static void path_of(const struct decode_place *at, struct path *p)
 static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+static void tell(struct decode *d, struct doc_value v, decode_mistake *listener, struct span text)
+{
+    struct path path = {.len = 0};
+    path_of(d->place, &path);
+    listener(d->user, doc_line(v), (struct span){path.text, path.len}, text);
+}
+
 static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
 {
     d->mistakes++;
     if (d->mistake == NULL)
         return;
-    struct path path = {.len = 0};
-    path_of(d->place, &path);
     char text[sizeof(((struct err *)NULL)->msg)];
     va_list args;
     va_start(args, format);
     int n = vsnprintf(text, sizeof(text), format, args);
     va_end(args);
     size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
-    d->mistake(d->user, doc_line(v), (struct span){path.text, path.len}, (struct span){text, len});
+    tell(d, v, d->mistake, (struct span){text, len});
 }
 
 /* What a person would recognise the value by: "ten", 12, true, a list. */
@@ -212,6 +217,8 @@ static void decode_by_function(struct decode *d, struct doc_value v, const struc
     struct err err = {.kind = ERR_NONE};
     if (!f->scalar(d, v, out, &err))
         mistake(d, v, "%s", err.msg);
+    else if (err.kind != ERR_NONE && d->invalid != NULL)
+        tell(d, v, d->invalid, span_of(err.msg));
 }
 
 /* ---- lists and maps: { T *items; uint32_t count; } whatever T is ---- */

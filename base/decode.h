@@ -41,7 +41,8 @@ struct spans {
     uint32_t count;
 };
 
-/* Converts one scalar value, never null. Returns false with err set (its text completes `field: …`). The
+/* Converts one scalar value, never null. Returns false with err set (its text completes `field: …`); true
+ * with err set when the value reads, but no API server would admit it. The
  * output holds no pointer of its own, since schema_pack copies it as it is. In a FIELD_MAP the key of the
  * same pair is filled in before: the scalar may look at it. */
 typedef bool decode_scalar(struct decode *d, struct doc_value v, void *out, struct err *err);
@@ -89,6 +90,7 @@ struct decode {
     bool borrows;          /* texts stay the doc's: good until the parser's next use */
     struct symtab *syms;   /* may be NULL when the schema has no sym */
     decode_mistake *mistake; /* may be NULL */
+    decode_mistake *invalid; /* may be NULL: hears of values that read and that no API server admits */
     void *user;
     uint32_t mistakes;     /* counted here */
     const struct decode_place *place; /* private: where we are */

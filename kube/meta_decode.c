@@ -10,7 +10,7 @@ bool decode_refuse(struct doc_value v, const char *what, struct err *err)
     return err_set(err, ERR_INVALID, "\"%.*s\" is not %s", SPAN_ARG(doc_text(v)), what);
 }
 
-static bool decode_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
+static bool decode_signed_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
 {
     amount *value = out;
     const struct resource *r = (const void *)((const char *)out - offsetof(struct resource, value));
@@ -27,12 +27,29 @@ static bool decode_quantity(struct decode *d, struct doc_value v, void *out, str
     return false;
 }
 
+/* Of what a pod asks for or a node has the API server admits no negative amount. */
+static bool decode_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    if (!decode_signed_quantity(d, v, out, err))
+        return false;
+    if (*(const amount *)out < 0)
+        err_set(err, ERR_INVALID, "\"%.*s\" must not be negative", SPAN_ARG(doc_text(v)));
+    return true;
+}
+
 /* The value's scale hangs on the key, which stands in the struct before the value is read. */
 static const struct field resource_fields[] = {
     FIELD(struct resource, name, FIELD_SYM, "name"),
     FIELD(struct resource, value, FIELD_SCALAR, "value", .scalar = decode_quantity),
 };
 const struct schema resource_schema = SCHEMA(struct resource, "quantity", resource_fields);
+
+static const struct field signed_resource_fields[] = {
+    FIELD(struct resource, name, FIELD_SYM, "name"),
+    FIELD(struct resource, value, FIELD_SCALAR, "value", .scalar = decode_signed_quantity),
+};
+const struct schema signed_resource_schema =
+    SCHEMA(struct resource, "quantity", signed_resource_fields);
 
 bool decode_time(struct decode *d, struct doc_value v, void *out, struct err *err)
 {

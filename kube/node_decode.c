@@ -265,7 +265,8 @@ static const struct schema disruption_schema =
 static const struct field pool_spec_fields[] = {
     {.name = "template", .kind = FIELD_OBJECT, .schema = &template_schema},
     {.name = "disruption", .kind = FIELD_OBJECT, .schema = &disruption_schema},
-    FIELD(struct node_pool_wire, pool.limits, FIELD_MAP, "limits", .schema = &resource_schema),
+    FIELD(struct node_pool_wire, pool.limits, FIELD_MAP, "limits",
+          .schema = &signed_resource_schema),
     FIELD(struct node_pool_wire, pool.weight, FIELD_INT32, "weight"),
     FIELD(struct node_pool_wire, pool.replicas, FIELD_INT64, "replicas",
           FIELD_HAS(struct node_pool_wire, pool.has_replicas)),

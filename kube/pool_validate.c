@@ -121,6 +121,20 @@ static void check_length(struct check *c, const char *path, span_ms length)
               SPAN("the duration is longer than the 2562047h that the API can hold"));
 }
 
+/* A limit below nothing is never met; the schema admits it, and who wrote it meant something else. */
+static void check_limits(struct check *c, struct resources limits)
+{
+    for (uint32_t i = 0; i < limits.count; i++) {
+        struct span name = sym_text(c->syms, limits.items[i].name);
+        bool dotted = span_contains(name, SPAN("."));
+        if (limits.items[i].value < 0)
+            fault(c,
+                  arena_printf(c->arena, "spec.limits%s%.*s%s", dotted ? "[" : ".", SPAN_ARG(name),
+                               dotted ? "]" : ""),
+                  SPAN("must not be negative"));
+    }
+}
+
 struct pool_faults pool_validate(struct arena *a, const struct node_pool *p,
                                  const struct label_rules *rules, struct symtab *syms)
 {
@@ -134,6 +148,7 @@ struct pool_faults pool_validate(struct arena *a, const struct node_pool *p,
     check_length(&c, "spec.template.spec.expireAfter", p->expire_after);
     check_length(&c, "spec.template.spec.terminationGracePeriod", p->grace);
     check_length(&c, "spec.disruption.consolidateAfter", p->consolidate_after);
+    check_limits(&c, p->limits);
     return c.found;
 }
 

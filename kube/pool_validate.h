@@ -12,7 +12,7 @@ struct pool_fault {
     struct span text; /* one sentence without a full stop */
 };
 
-struct pool_faults { /* in the order of the checks: labels, taints, requirements, durations */
+struct pool_faults { /* in the order of the checks: labels, taints, requirements, durations, limits */
     struct pool_fault *items;
     uint32_t count;
 };

@@ -44,6 +44,8 @@ static inline amount amount_add(amount a, amount b)
     return __builtin_add_overflow(a, b, &sum) ? (a < 0 ? INT64_MIN : INT64_MAX) : sum;
 }
 
-extern const struct schema resource_schema; /* for FIELD_MAP into struct resources */
+/* For FIELD_MAP into struct resources. A negative amount is told to decode's `invalid`; not with the second,
+ * which is for a NodePool's limits: their schema admits it, and pool_validate finds it. */
+extern const struct schema resource_schema, signed_resource_schema;
 
 #endif

@@ -47,6 +47,7 @@ struct place_in_file {
     const char *file;
     const char *kind;
     struct span ns, name;
+    bool invalid; /* set: the object reads, and no API server admits it */
 };
 
 static void put_where(struct buf *b, const struct place_in_file *at, uint32_t line)
@@ -71,6 +72,17 @@ static void add_mistake(void *user, uint32_t line, struct span path, struct span
 static void add_warning(struct input *o, struct span text)
 {
     ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, text);
+}
+
+static void add_invalid(void *user, uint32_t line, struct span path, struct span text)
+{
+    struct place_in_file *at = user;
+    struct buf b = {0};
+    put_where(&b, at, line);
+    buf_addf(&b, "%.*s: %.*s; the object is set aside", SPAN_ARG(path), SPAN_ARG(text));
+    add_warning(at->o, arena_dup(&at->o->arena, buf_span(&b)));
+    buf_release(&b);
+    at->invalid = true;
 }
 
 /* --- objects --- */
@@ -145,11 +157,14 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
         return;
     }
     struct decode d = {
-        .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .user = &at};
+        .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .invalid = add_invalid,
+        .user = &at};
     const struct schema *schema = schema_of(kind);
     void *object = arena_alloc(&o->arena, schema->size);
     decode_value(&d, v, schema, object);
     complete_identity(o, info, object);
+    if (at.invalid)
+        return;
     struct input_list *list = &o->kinds[kind];
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
 }

@@ -143,6 +143,18 @@ static void test_requirements(void **state)
     }
 }
 
+static void test_limits(void **state)
+{
+    (void)state;
+    struct resource fine[] = {{SYM_CPU, 0}, {s("nodes"), 3}};
+    struct node_pool p = {.limits = {fine, 2}};
+    expect("none at all is a limit", &p, NULL, NULL);
+    fine[1].value = -1;
+    expect("below nothing", &p, "spec.limits.nodes", "must not be negative");
+    fine[1].name = s("example.com/gpu");
+    expect("a key with dots", &p, "spec.limits[example.com/gpu]", "must not be negative");
+}
+
 static void test_together(void **state)
 {
     (void)state;
@@ -194,7 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_taints),
         cmocka_unit_test(test_requirements), cmocka_unit_test(test_together),
-        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_warnings),     cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -1,0 +1,98 @@
+/* What files of objects may hold, as `stowage plan` reads them: what is refused, what is set aside, and
+ * in which words. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/arena.h"
+#include "server/command.h"
+#include "support_command.h"
+
+static struct outcome plan(const char *objects)
+{
+    static const char *const args[COMMAND_ARGS_MAX] = {"-f", "{}", "--all-unbound"};
+    return run_command(command_plan, objects, args);
+}
+
+static void expect_text(const char *label, const struct outcome *o, const char *want)
+{
+    if (strstr(o->text, want) == NULL)
+        fail_msg("%s: no \"%s\" in: status %d, %s", label, want, o->status, o->text);
+}
+
+#define POOL_TEMPLATE                                                                              \
+    "template: {spec: {requirements: [], nodeClassRef: "                                           \
+    "{group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}"
+#define POOL                                                                                       \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec:\n"         \
+    "  " POOL_TEMPLATE "\n"
+#define POD(name, resources)                                                                       \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: shop}\nspec:\n"         \
+    "  containers:\n  - name: c\n    resources: " resources "\n"
+
+/* --- amounts below nothing --- */
+
+static void negative_amounts_are_set_aside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *object, *want;
+    } rows[] = {
+        {"request", POD("neg", "{requests: {cpu: -5}}"),
+         ":14: Pod shop/neg: spec.containers[0].resources.requests.cpu: \"-5\" must not be negative; "
+         "the object is set aside"},
+        {"limit", POD("neg", "{limits: {memory: -1Gi}}"),
+         "Pod shop/neg: spec.containers[0].resources.limits.memory: \"-1Gi\" must not be negative"},
+        {"overhead",
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: neg, namespace: shop}\n"
+         "spec: {overhead: {cpu: -1}}\n",
+         "Pod shop/neg: spec.overhead.cpu: \"-1\" must not be negative"},
+        {"node",
+         "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: -1}}\n",
+         "Node n1: status.allocatable.cpu: \"-1\" must not be negative"},
+        {"daemon",
+         "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d, namespace: kube-system}\n"
+         "spec: {template: {spec: {containers: [{name: c, resources: {requests: {cpu: -1}}}]}}}\n",
+         "DaemonSet kube-system/d: spec.template.spec.containers[0].resources.requests.cpu: \"-1\" must "
+         "not be negative"},
+        {"pool",
+         "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\n"
+         "spec: {limits: {cpu: -1}, " POOL_TEMPLATE "}\n",
+         "NodePool odd: spec.limits.cpu: must not be negative; the pool is set aside"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char objects[2048];
+        snprintf(objects, sizeof(objects), "%s%s%s", POOL, rows[i].object,
+                 POD("fine", "{requests: {cpu: 2}}"));
+        struct outcome o = plan(objects);
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", rows[i].label, o.status, o.text);
+        expect_text(rows[i].label, &o, "warning: ");
+        expect_text(rows[i].label, &o, rows[i].want);
+        expect_text(rows[i].label, &o, "\n1 pod waits: 1 needs 1 new node.\n");
+    }
+}
+
+/* A pod that gives room away would let three pods of 2 CPUs stand on 4. */
+static void no_room_comes_from_a_negative_request(void **state)
+{
+    (void)state;
+    struct outcome o = plan(POOL POD("neg", "{requests: {cpu: -5}}") POD("a", "{requests: {cpu: 2}}")
+                                POD("b", "{requests: {cpu: 2}}") POD("c", "{requests: {cpu: 2}}"));
+    assert_int_equal(o.status, 0);
+    expect_text("the three alone", &o, "\n3 pods wait: 3 need 1 new node.\n");
+    expect_text("the three alone", &o, "  6/7.9 ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(negative_amounts_are_set_aside),
+        cmocka_unit_test(no_room_comes_from_a_negative_request),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
