@@ -131,31 +131,68 @@ static const struct schema *schema_of(enum kind k)
     return scalable ? &scalable_schema : kind_info(k)->schema;
 }
 
+struct type_meta {
+    struct span api_version, kind; /* of the document; empty: missing */
+};
+
+/* False when one of both is no text: that has been told. */
+static bool read_type(struct place_in_file *at, struct doc_value v, struct type_meta *out)
+{
+    static const struct field fields[] = {
+        FIELD(struct type_meta, api_version, FIELD_SPAN, "apiVersion"),
+        FIELD(struct type_meta, kind, FIELD_SPAN, "kind"),
+    };
+    static const struct schema schema = SCHEMA(struct type_meta, "Kubernetes object", fields);
+    struct decode d = {.arena = &at->o->arena, .borrows = true, .mistake = add_mistake, .user = at};
+    if (doc_type(v) == DOC_OBJECT)
+        return decode_value(&d, v, &schema, out);
+    const char *also = doc_type(v) == DOC_ARRAY ? "; put the objects into the items of a List" : "";
+    add_mistake(at, doc_line(v), (struct span){NULL, 0},
+                arena_printf(&at->o->arena, "%s is not a Kubernetes object%s",
+                             doc_type_name(doc_type(v)), also));
+    return false;
+}
+
+static void type_missing(struct place_in_file *at, struct doc_value v, const struct type_meta *t)
+{
+    const char *what = t->api_version.len != 0 ? "kind is"
+                       : t->kind.len != 0      ? "apiVersion is"
+                                               : "apiVersion and kind are";
+    add_mistake(at, doc_line(v), (struct span){NULL, 0},
+                arena_printf(&at->o->arena, "not a Kubernetes object: %s missing", what));
+}
+
+/* Not there, null or empty; a value of another type is left for decode to tell. */
+static bool is_missing(struct doc_value object, struct span key)
+{
+    struct doc_value v;
+    return !doc_find(object, key, &v) || doc_type(v) == DOC_NULL ||
+           (doc_type(v) == DOC_STRING && doc_text(v).len == 0);
+}
+
 static void read_object(struct input *o, const char *file, struct doc_value v,
-                        struct span api_version, struct span kind_name)
+                        const struct type_meta *type)
 {
     struct place_in_file at = {.o = o, .file = file};
-    if (doc_type(v) != DOC_OBJECT || kind_name.len == 0 || api_version.len == 0) {
-        add_mistake(&at, doc_line(v), (struct span){NULL, 0},
-                    SPAN("not a Kubernetes object: apiVersion and kind are missing"));
+    if (type->kind.len == 0 || type->api_version.len == 0) {
+        type_missing(&at, v, type);
         return;
     }
-    enum kind kind = kind_find(api_version, kind_name);
+    enum kind kind = kind_find(type->api_version, type->kind);
     if (kind >= KIND_STORED_COUNT) {
-        pass_over(o, kind_name);
+        pass_over(o, type->kind);
         return;
     }
     const struct kind_info *info = kind_info(kind);
     struct doc_value meta;
-    bool has_meta = doc_find(v, SPAN("metadata"), &meta);
-    at.kind = info->name;
-    at.ns = has_meta ? doc_text_at(meta, SPAN("namespace")) : at.ns;
-    at.name = has_meta ? doc_text_at(meta, SPAN("name")) : at.name;
-    if (at.name.len == 0) {
-        at.kind = NULL;
+    bool has_meta = doc_find(v, SPAN("metadata"), &meta) && doc_type(meta) == DOC_OBJECT;
+    if (has_meta ? is_missing(meta, SPAN("name")) : is_missing(v, SPAN("metadata"))) {
         add_mistake(&at, doc_line(v), SPAN("metadata.name"), SPAN("missing"));
         return;
     }
+    at.ns = has_meta ? doc_text_at(meta, SPAN("namespace")) : at.ns;
+    at.name = has_meta ? doc_text_at(meta, SPAN("name")) : at.name;
+    at.kind = at.name.len != 0 ? info->name : NULL;
     struct decode d = {
         .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .invalid = add_invalid,
         .user = &at};
@@ -169,22 +206,52 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
 }
 
+/* A List by its name, unless it is an object of a kind that happens to end so. */
+static bool is_list(struct doc_value root, struct span kind)
+{
+    struct doc_value meta, items;
+    if (!span_has_suffix(kind, SPAN("List")))
+        return false;
+    return doc_find(root, SPAN("items"), &items) || !doc_find(root, SPAN("metadata"), &meta) ||
+           is_missing(meta, SPAN("name"));
+}
+
+static void read_list(struct input *o, const char *file, struct doc_value root,
+                      const struct type_meta *list)
+{
+    struct place_in_file at = {.o = o, .file = file};
+    struct doc_value items;
+    if (!doc_find(root, SPAN("items"), &items)) {
+        add_mistake(&at, doc_line(root), SPAN("items"),
+                    arena_printf(&o->arena, "missing; a %.*s needs them", SPAN_ARG(list->kind)));
+    } else if (doc_type(items) != DOC_ARRAY && doc_type(items) != DOC_NULL) {
+        add_mistake(&at, doc_line(items), SPAN("items"),
+                    arena_printf(&o->arena, "%s is not a list", doc_type_name(doc_type(items))));
+    } else {
+        struct span item_kind = {list->kind.ptr, list->kind.len - strlen("List")}; /* PodList: Pod */
+        for (struct doc_iter it = doc_iter_of(items); doc_next(&it);) {
+            struct type_meta own = {0};
+            if (!read_type(&at, it.value, &own))
+                continue;
+            if (own.api_version.len == 0)
+                own.api_version = list->api_version;
+            if (own.kind.len == 0)
+                own.kind = item_kind;
+            read_object(o, file, it.value, &own);
+        }
+    }
+}
+
 static void read_document(struct input *o, const char *file, struct doc_value root)
 {
-    struct span api_version = doc_text_at(root, SPAN("apiVersion"));
-    struct span kind = doc_text_at(root, SPAN("kind"));
-    struct doc_value items;
-    if (!span_has_suffix(kind, SPAN("List")) || !doc_find(root, SPAN("items"), &items)) {
-        read_object(o, file, root, api_version, kind);
+    struct place_in_file at = {.o = o, .file = file};
+    struct type_meta type = {0};
+    if (!read_type(&at, root, &type))
         return;
-    }
-    struct span item_kind = {kind.ptr, kind.len - strlen("List")}; /* of a PodList: Pod */
-    for (struct doc_iter it = doc_iter_of(items); doc_next(&it);) {
-        struct span own_kind = doc_text_at(it.value, SPAN("kind"));
-        struct span own_version = doc_text_at(it.value, SPAN("apiVersion"));
-        read_object(o, file, it.value, own_version.len != 0 ? own_version : api_version,
-                    own_kind.len != 0 ? own_kind : item_kind);
-    }
+    if (is_list(root, type.kind))
+        read_list(o, file, root, &type);
+    else
+        read_object(o, file, root, &type);
 }
 
 static bool looks_like_json(struct span text)

@@ -88,11 +88,67 @@ static void no_room_comes_from_a_negative_request(void **state)
     expect_text("the three alone", &o, "  6/7.9 ");
 }
 
+/* --- what is no object --- */
+
+static void what_is_no_object_says_why(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *objects, *want;
+    } rows[] = {
+        {"{\"kind\": \"List\", \"apiVersion\": \"v1\",\n \"items\": \"x\"}", ":2: items: a string is not a list\n"},
+        {"apiVersion: v1\nkind: List\nitmes: []\n", ":1: items: missing; a List needs them\n"},
+        {"apiVersion: v1\nkind: PodList\n", ":1: items: missing; a PodList needs them\n"},
+        {"apiVersion: v1\nkind: List\nitems: {a: {apiVersion: v1, kind: Node, metadata: {name: n}}}\n",
+         ":3: items: an object is not a list\n"},
+        {"apiVersion: v1\nkind: List\nitems: [x]\n", ":3: a string is not a Kubernetes object\n"},
+        {"[{\"apiVersion\": \"v1\", \"kind\": \"Node\", \"metadata\": {\"name\": \"n\"}}]",
+         ":1: a list is not a Kubernetes object; put the objects into the items of a List\n"},
+        {"a: 1\n", ":1: not a Kubernetes object: apiVersion and kind are missing\n"},
+        {"kind: Pod\nmetadata: {name: a}\n", ":1: not a Kubernetes object: apiVersion is missing\n"},
+        {"apiVersion: v1\nmetadata: {name: a}\n", ":1: not a Kubernetes object: kind is missing\n"},
+        {"apiVersion: v1\nkind: [Pod]\n", ":2: kind: a list is not a string\n"},
+        {"apiVersion: 1\nkind: Pod\n", ":1: apiVersion: 1 is a number, not a string; put it in quotes\n"},
+        {"apiVersion: v1\nkind: Pod\n", ":1: metadata.name: missing\n"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {namespace: a}\n", ":1: metadata.name: missing\n"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: ''}\n", ":1: metadata.name: missing\n"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: x\n", ":3: metadata: \"x\" is not an object\n"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: [a]}\n", ":3: metadata.name: a list is not a string\n"},
+        {"apiVersion: v1\nkind: Pod\nmetadata: {name: 7}\n",
+         ":3: metadata.name: 7 is a number, not a string; put it in quotes\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan(rows[i].objects);
+        if (o.status != 2)
+            fail_msg("%s: status %d, %s", rows[i].objects, o.status, o.text);
+        expect_text(rows[i].objects, &o, rows[i].want);
+        expect_text(rows[i].objects, &o, "1 mistake in 1 of 1 file; nothing planned\n");
+    }
+}
+
+static void lists_are_taken(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "apiVersion: v1\nkind: List\nitems: null\n",
+        "apiVersion: v1\nkind: List\nitems: []\n",
+        "apiVersion: v1\nkind: NodeList\nitems: [{metadata: {name: n1}}]\n",
+        "apiVersion: example.com/v1\nkind: AllowList\nmetadata: {name: a}\nspec: {}\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan(rows[i]);
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", rows[i], o.status, o.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negative_amounts_are_set_aside),
         cmocka_unit_test(no_room_comes_from_a_negative_request),
+        cmocka_unit_test(what_is_no_object_says_why),
+        cmocka_unit_test(lists_are_taken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
