@@ -16,6 +16,11 @@ bool node_is_ready(const struct node *n)
     return conditions_true(n->conditions, SPAN("Ready"));
 }
 
+bool node_is_initialized(const struct node *n)
+{
+    return sym_pairs_get(n->meta.labels, SYM_INITIALIZED) == SYM_TRUE;
+}
+
 bool taint_is_ephemeral(const struct taint *t, const struct symtab *syms)
 {
     switch (t->key) {

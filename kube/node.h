@@ -108,6 +108,7 @@ void node_pool_hash(const struct node_pool *p, const struct symtab *syms, char o
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 
 bool node_is_ready(const struct node *n);
+bool node_is_initialized(const struct node *n); /* by Karpenter's label */
 /* Known ephemeral taints (spec provisioning 2.4). */
 bool taint_is_ephemeral(const struct taint *t, const struct symtab *syms);
 

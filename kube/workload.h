@@ -16,7 +16,8 @@ struct disruption_budget { /* policy/v1 PodDisruptionBudget */
     struct label_selector selector;
     struct span max_unavailable, min_available; /* IntOrString as text; absent: not set */
     bool evict_unhealthy;                       /* unhealthyPodEvictionPolicy AlwaysAllow */
-    int32_t disruptions_allowed;
+    /* status: how many more may be evicted, and of how many pods how many must and do stand ready */
+    int32_t disruptions_allowed, expected, desired, healthy;
 };
 
 struct ns { /* Namespace */

@@ -54,6 +54,9 @@ static const struct schema budget_spec =
 
 static const struct field budget_status_fields[] = {
     FIELD(struct disruption_budget, disruptions_allowed, FIELD_INT32, "disruptionsAllowed"),
+    FIELD(struct disruption_budget, expected, FIELD_INT32, "expectedPods"),
+    FIELD(struct disruption_budget, desired, FIELD_INT32, "desiredHealthy"),
+    FIELD(struct disruption_budget, healthy, FIELD_INT32, "currentHealthy"),
 };
 static const struct schema budget_status =
     SCHEMA(struct disruption_budget, "status", budget_status_fields);

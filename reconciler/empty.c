@@ -14,105 +14,6 @@
 static const struct span REASON = SPAN_INIT("Empty");
 static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
 
-const char *empty_verdict_text(enum empty_verdict v)
-{
-    static const char *const texts[EMPTY_VERDICT_COUNT] = {
-        [EMPTY_YES] = "nothing runs on it",
-        [EMPTY_UNMANAGED] = "no dynamic NodePool of ours owns it",
-        [EMPTY_REBOOTING] = "node is rebooting",
-        [EMPTY_LEAVING] = "node is deleting or marked for deletion",
-        [EMPTY_NOT_INITIALIZED] = "node isn't initialized",
-        [EMPTY_NOMINATED] = "node is nominated for a pending pod",
-        [EMPTY_DO_NOT_DISRUPT] = "disruption is blocked through the annotation",
-        [EMPTY_POD_DO_NOT_DISRUPT] = "pod has \"karpenter.sh/do-not-disrupt\" annotation",
-        [EMPTY_POD_BUDGET] = "pdb prevents pod evictions",
-        [EMPTY_HAS_PODS] = "pods run on it",
-        [EMPTY_BUFFERED] = "a CapacityBuffer keeps it",
-        [EMPTY_NEVER] = "the pool has consolidation disabled",
-        [EMPTY_NOT_CONSOLIDATABLE] = "consolidateAfter is not over",
-    };
-    return v < EMPTY_VERDICT_COUNT ? texts[v] : "";
-}
-
-/* ---- the judgement ---- */
-
-static bool budget_matches(const struct disruption_budget *b, const struct pod *p)
-{
-    return b->has_selector && span_eq(b->meta.ns, p->meta.ns) &&
-           label_selector_matches(&b->selector, p->meta.labels);
-}
-
-static bool budgets_hold(const struct empty_facts *f, const struct pod *p)
-{
-    const struct disruption_budget *match = NULL;
-    if (!pod_is_evictable(p, f->now))
-        return false;
-    for (uint32_t i = 0; i < f->budget_count; i++) {
-        if (!budget_matches(f->budgets[i], p))
-            continue;
-        if (match != NULL)
-            return true; /* the eviction API refuses two */
-        match = f->budgets[i];
-    }
-    return match != NULL && !(match->evict_unhealthy && p->unready) &&
-           match->disruptions_allowed <= 0;
-}
-
-static enum empty_verdict judge_pods(const struct empty_facts *f, const struct pod **pod_out)
-{
-    for (uint32_t i = 0; i < f->pod_count; i++) {
-        *pod_out = f->pods[i];
-        if (f->pods[i]->meta.deleted == 0 && pod_do_not_disrupt(f->pods[i], f->now))
-            return EMPTY_POD_DO_NOT_DISRUPT;
-    }
-    for (uint32_t i = 0; i < f->pod_count; i++) {
-        *pod_out = f->pods[i];
-        if (budgets_hold(f, f->pods[i]))
-            return EMPTY_POD_BUDGET;
-    }
-    for (uint32_t i = 0; i < f->pod_count; i++) {
-        *pod_out = f->pods[i];
-        if (pod_is_reschedulable(f->pods[i]))
-            return EMPTY_HAS_PODS;
-    }
-    *pod_out = NULL;
-    return EMPTY_YES;
-}
-
-static enum empty_verdict judge_node(const struct empty_facts *f)
-{
-    if (f->claim == NULL || f->pool == NULL || f->pool->has_replicas)
-        return EMPTY_UNMANAGED;
-    if (conditions_true(f->claim->conditions, SPAN("Rebooting")))
-        return EMPTY_REBOOTING;
-    if (f->claim->meta.deleted != 0 || f->node->meta.deleted != 0 ||
-        conditions_true(f->claim->conditions, SPAN("InstanceTerminating")))
-        return EMPTY_LEAVING;
-    if (!node_is_initialized(f->node))
-        return EMPTY_NOT_INITIALIZED;
-    if (f->nominated)
-        return EMPTY_NOMINATED;
-    if (span_eq(annotations_get(f->node->meta.annotations, SYM_DO_NOT_DISRUPT), SPAN("true")))
-        return EMPTY_DO_NOT_DISRUPT;
-    return EMPTY_YES;
-}
-
-enum empty_verdict empty_judge(const struct empty_facts *f, const struct pod **pod_out)
-{
-    const struct pod *pod = NULL;
-    enum empty_verdict v = judge_node(f);
-    if (v == EMPTY_YES)
-        v = judge_pods(f, &pod);
-    if (pod_out != NULL)
-        *pod_out = pod;
-    if (v != EMPTY_YES)
-        return v;
-    if (!f->pool->has_consolidate_after)
-        return EMPTY_NEVER;
-    return conditions_true(f->claim->conditions, SPAN("Consolidatable")) ? EMPTY_YES
-                                                                         : EMPTY_NOT_CONSOLIDATABLE;
-}
-
 /* ---- budgets ---- */
 
 struct allowance { /* of one pool */
@@ -200,8 +101,8 @@ static struct budgets_view collect_budgets(const struct pass *p)
     return v;
 }
 
-static enum empty_verdict judge(const struct pass *p, const struct node_view *n,
-                                struct budgets_view budgets, const struct pod **pod_out)
+static struct empty_answer judge(const struct pass *p, const struct node_view *n,
+                                 struct budgets_view budgets)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct empty_facts f = {.node = n->node,
@@ -211,28 +112,34 @@ static enum empty_verdict judge(const struct pass *p, const struct node_view *n,
                             .budget_count = budgets.count,
                             .now = p->wall};
     f.pods = node_pods(p, n, &f.pod_count);
-    enum empty_verdict v = empty_judge(&f, pod_out);
+    struct empty_answer x = empty_judge(&f);
+    if (x.verdict != EMPTY_YES || c == NULL)
+        return x;
     /* Looking through the places costs more than all else: only for those that would go. */
-    if (v == EMPTY_YES && n->row < 0)
-        return EMPTY_LEAVING; /* the world does not know it yet */
-    if (v == EMPTY_YES && buffers_need(p, c->claim))
-        return EMPTY_BUFFERED;
-    return v == EMPTY_YES && node_is_nominated(p, n) ? EMPTY_NOMINATED : v;
+    if (n->row < 0)
+        x.verdict = EMPTY_LEAVING; /* the world does not know it yet */
+    else if (buffers_need(p, c->claim))
+        x.verdict = EMPTY_BUFFERED;
+    else if (node_is_nominated(p, n))
+        x.verdict = EMPTY_NOMINATED;
+    return x;
 }
 
 /* ---- a command's steps ---- */
 
-static void give_back(struct pass *p, struct node_view *n, enum empty_verdict v)
+static void give_back(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
     n->memo->command = false;
     n->memo->validate_at = 0;
+    struct span why = empty_sentence(p->a, x);
+    n->memo->told = span_hash(why);
     count(p->r, MEASURE_FAILED_VALIDATIONS, 1, SPAN("empty"), (struct span){0}, (struct span){0});
     tell(p->r,
          (struct decision){.kind = DECISION_KEEP,
                            .subject = "keep",
                            .per_hour = NAN,
                            .about = object_of(KIND_NODE, &n->node->meta)},
-         "%.*s  stays: %s", SPAN_ARG(n->node->meta.name), empty_verdict_text(v));
+         "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
 }
 
 static bool is_open(struct pass *p, const struct gate *g, const struct meta *m)
@@ -297,8 +204,8 @@ static void delete_claim(struct pass *p, const struct node_view *n)
         count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, SPAN("delete"), SPAN("empty"), SPAN("empty"));
 }
 
-/* The next step of a node that is decided; `v` is today's judgement. */
-static void go_on(struct pass *p, struct node_view *n, enum empty_verdict v)
+/* The next step of a node that is decided; `x` is today's judgement. */
+static void go_on(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
     const struct claim_view *c = &p->claims[n->claim];
     if (!node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE)) {
@@ -306,8 +213,8 @@ static void go_on(struct pass *p, struct node_view *n, enum empty_verdict v)
             node_patch_taint(p, n, true, false);
         return;
     }
-    if (v != EMPTY_YES)
-        give_back(p, n, v);
+    if (x->verdict != EMPTY_YES)
+        give_back(p, n, x);
     else if (!conditions_true(c->claim->conditions, DISRUPTION_REASON))
         write_reason(p, c, true);
     else
@@ -327,26 +234,33 @@ static void clean_up(struct pass *p, struct node_view *n)
         write_reason(p, c, false);
 }
 
-/* Why a node stays, once for each answer: what somebody put there to keep it, or the pool's own
- * rule. */
-static void tell_verdict(struct pass *p, struct node_view *n, enum empty_verdict v,
-                         const struct pod *pod)
+/* What the node shows by itself needs no words. */
+static bool is_plain(enum empty_verdict v)
 {
-    bool blocked =
-        v == EMPTY_DO_NOT_DISRUPT || v == EMPTY_POD_DO_NOT_DISRUPT || v == EMPTY_POD_BUDGET;
-    struct decision d = {.kind = DECISION_KEEP,
-                         .per_hour = NAN,
-                         .reason = blocked ? SPAN("DisruptionBlocked") : SPAN("Unconsolidatable"),
-                         .about = object_of(KIND_NODE, &n->node->meta)};
-    if (n->memo->told == (uint32_t)v)
+    return v == EMPTY_YES || v == EMPTY_UNMANAGED || v == EMPTY_LEAVING || v == EMPTY_HAS_PODS;
+}
+
+/* Why a node stays, once for each answer; an answer without words takes back what was said before. An
+ * Event only of what somebody put there to keep it, or of the pool's own rule. */
+static void tell_answer(struct pass *p, struct node_view *n, const struct empty_answer *x)
+{
+    bool blocked = x->verdict == EMPTY_DO_NOT_DISRUPT || x->verdict == EMPTY_POD_DO_NOT_DISRUPT ||
+                   x->verdict == EMPTY_POD_BUDGET || x->verdict == EMPTY_POD_BUDGETS;
+    struct span why = is_plain(x->verdict) ? (struct span){0} : empty_sentence(p->a, x);
+    uint64_t hash = why.len != 0 ? span_hash(why) : 0;
+    struct decision d = {
+        .kind = DECISION_KEEP, .per_hour = NAN, .about = object_of(KIND_NODE, &n->node->meta)};
+    if (n->memo->told == hash)
         return;
-    n->memo->told = (uint32_t)v;
-    if (!blocked && v != EMPTY_NEVER)
+    n->memo->told = hash;
+    if (why.len == 0) {
+        tell_no_more(p->r, d);
         return;
-    d.note = pod != NULL ? arena_printf(p->a, "%s (Pod=%.*s/%.*s)", empty_verdict_text(v),
-                                        SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name))
-                         : span_of(empty_verdict_text(v));
-    tell(p->r, d, "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(d.note));
+    }
+    if (blocked || x->verdict == EMPTY_NEVER)
+        d.reason = blocked ? SPAN("DisruptionBlocked") : SPAN("Unconsolidatable");
+    d.note = why;
+    tell(p->r, d, "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
 }
 
 /* True when the node may be decided on now. */
@@ -382,7 +296,7 @@ static void decide(struct pass *p, struct candidate *list, uint32_t count_of,
         }
         a->left--;
         n->memo->command = true;
-        go_on(p, n, EMPTY_YES);
+        go_on(p, n, &(struct empty_answer){.verdict = EMPTY_YES});
     }
 }
 
@@ -394,16 +308,15 @@ void empty_run(struct pass *p)
     uint32_t ready_count = 0, pools = 0, eligible = 0;
     for (uint32_t i = 0; i < p->node_count; i++) {
         struct node_view *n = &p->nodes[i];
-        const struct pod *pod = NULL;
-        enum empty_verdict v = judge(p, n, budgets, &pod);
-        tell_verdict(p, n, v, pod);
-        eligible += v == EMPTY_YES;
-        if (n->memo->command && v == EMPTY_LEAVING) {
+        struct empty_answer x = judge(p, n, budgets);
+        tell_answer(p, n, &x);
+        eligible += x.verdict == EMPTY_YES;
+        if (n->memo->command && x.verdict == EMPTY_LEAVING) {
             n->memo->command = false; /* done: termination goes on from here */
             n->memo->validate_at = 0;
         } else if (n->memo->command && n->claim >= 0) {
-            go_on(p, n, v);
-        } else if (has_waited(p, n, v)) {
+            go_on(p, n, &x);
+        } else if (has_waited(p, n, x.verdict)) {
             ready[ready_count++] = (struct candidate){n, price_of(p, n)};
         } else {
             clean_up(p, n);

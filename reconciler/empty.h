@@ -14,14 +14,14 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_NOMINATED,      /* pods are planned for it */
                      EMPTY_DO_NOT_DISRUPT, /* annotation of the node */
                      EMPTY_POD_DO_NOT_DISRUPT,
-                     EMPTY_POD_BUDGET, /* a PodDisruptionBudget holds a pod */
+                     EMPTY_POD_BUDGET,  /* a PodDisruptionBudget holds a pod */
+                     EMPTY_POD_BUDGETS, /* two select a pod, so that it cannot be evicted */
                      EMPTY_HAS_PODS,
                      EMPTY_BUFFERED,           /* a CapacityBuffer's virtual pods are planned for it */
                      EMPTY_NEVER,              /* the pool's consolidateAfter is Never */
                      EMPTY_NOT_CONSOLIDATABLE, /* not long enough */
                      EMPTY_VERDICT_COUNT,
 };
-const char *empty_verdict_text(enum empty_verdict v); /* completes "stays: …" */
 
 struct empty_facts {
     const struct node *node;
@@ -35,7 +35,14 @@ struct empty_facts {
     wall_ms now;
 };
 
-/* *pod_out (may be NULL): which pod is in the way, if one is. */
-enum empty_verdict empty_judge(const struct empty_facts *f, const struct pod **pod_out);
+struct empty_answer {
+    enum empty_verdict verdict;
+    const struct pod *pod;                          /* the one in the way, or NULL */
+    const struct disruption_budget *budget, *other; /* that hold it, or NULL */
+};
+
+struct empty_answer empty_judge(const struct empty_facts *f);
+/* Completes "stays: …": on the page, in the log and in the answer of explain. Of `a`, or static. */
+struct span empty_sentence(struct arena *a, const struct empty_answer *x);
 
 #endif

@@ -148,11 +148,6 @@ bool node_has_taint(const struct node *n, sym key, enum taint_effect effect)
     return false;
 }
 
-bool node_is_initialized(const struct node *n)
-{
-    return sym_pairs_get(n->meta.labels, SYM_INITIALIZED) == SYM_TRUE;
-}
-
 bool node_counts(const struct pass *p, const struct node_view *n)
 {
     return n->claim >= 0 && node_is_initialized(n->node) &&

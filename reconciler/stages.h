@@ -82,7 +82,6 @@ void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted,
 /* An initialised node of ours that may count for budgets: not being terminated. */
 bool node_counts(const struct pass *p, const struct node_view *n);
 bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
-bool node_is_initialized(const struct node *n);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,
                                    uint32_t *count_out);

@@ -47,7 +47,7 @@ struct node_memo {
     /* emptiness */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
     bool command;        /* decided: taint, mark, delete */
-    uint32_t told;       /* enum empty_verdict last told */
+    uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
     mono_ms drain_began; /* 0: not yet */
     bool drained;
@@ -251,6 +251,8 @@ void reconciler_publish(struct reconciler *r, struct places *places);
 
 __attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct decision d,
                                                 const char *format, ...);
+/* What was told last of d.about holds no more, and nothing is to be said instead. */
+void tell_no_more(struct reconciler *r, struct decision d);
 void decision_id(struct reconciler *r, char out[16]); /* a new one */
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2);

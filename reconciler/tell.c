@@ -34,6 +34,15 @@ void tell(struct reconciler *r, struct decision d, const char *format, ...)
     r->config.listener.decided(r->config.listener.user, &d);
 }
 
+void tell_no_more(struct reconciler *r, struct decision d)
+{
+    if (r->config.listener.decided == NULL)
+        return;
+    d.at = r->wall;
+    decision_id(r, d.id);
+    r->config.listener.decided(r->config.listener.user, &d);
+}
+
 void count_all(struct reconciler *r, const struct measure *m)
 {
     if (r->config.listener.measured != NULL)

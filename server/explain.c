@@ -118,14 +118,8 @@ static struct span keeps(struct plan *p, const struct explain_objects *all, uint
         if (sym_find(p->syms, all->pools[i]->meta.name) ==
             sym_pairs_get(n->claim->meta.labels, SYM_NODEPOOL))
             facts.pool = all->pools[i];
-    const struct pod *pod = NULL;
-    enum empty_verdict v = empty_judge(&facts, &pod);
-    if (v == EMPTY_YES)
-        return (struct span){0};
-    struct span text = span_of(empty_verdict_text(v));
-    return pod == NULL ? text
-                       : arena_printf(&p->arena, "%.*s (%.*s/%.*s)", SPAN_ARG(text),
-                                      SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name));
+    struct empty_answer x = empty_judge(&facts);
+    return x.verdict == EMPTY_YES ? (struct span){0} : empty_sentence(&p->arena, &x);
 }
 
 static int32_t row_named(const struct world *w, struct span name)

@@ -101,13 +101,24 @@ static void keep_reason(struct page_memory *m, const struct decision *d)
     r->len = put(&at, d->sentence).len;
 }
 
+static void forget_reason(struct page_memory *m, const struct decision *d)
+{
+    struct reason *r = find(m, key_of(d->about.kind, d->about.ns, d->about.name), false);
+    if (r == NULL)
+        return;
+    free(r->text);
+    *r = (struct reason){0};
+}
+
 void page_memory_add(struct page_memory *m, const struct decision *d)
 {
     pthread_mutex_lock(&m->lock);
     if (d->subject != NULL)
         keep_entry(&m->ring[m->count++ % PAGE_DECISIONS], d);
-    if (d->about.kind != KIND_NONE && d->about.name.len != 0)
+    if (d->about.kind != KIND_NONE && d->about.name.len != 0 && d->sentence.len != 0)
         keep_reason(m, d);
+    else if (d->about.kind != KIND_NONE)
+        forget_reason(m, d);
     pthread_mutex_unlock(&m->lock);
     atomic_fetch_add(&m->version, 1);
 }

@@ -92,16 +92,69 @@ static void verdicts(void **state)
             .budget_count = budget != NULL,
             .now = NOW,
         };
-        enum empty_verdict got = empty_judge(&f, NULL);
-        if (got != rows[r].want)
-            fail_msg("%s: \"%s\", not \"%s\"", rows[r].label, empty_verdict_text(got),
-                     empty_verdict_text(rows[r].want));
+        struct empty_answer got = empty_judge(&f);
+        if (got.verdict != rows[r].want)
+            fail_msg("%s: \"%.*s\", verdict %d, not %d", rows[r].label,
+                     SPAN_ARG(empty_sentence(objects_arena(), &got)), got.verdict, rows[r].want);
+        objects_clear();
+    }
+}
+
+#define WEB_POD(more) "metadata: {name: web-1, namespace: shop, uid: a, labels: {app: web}" more "}\n"
+#define BUDGET(name, status)                                                                       \
+    "metadata: {name: " name ", namespace: shop, uid: " name "}\n"                                 \
+    "spec: {selector: {matchLabels: {app: web}}}\nstatus: {" status "}\n"
+
+static const struct {
+    const char *label, *pod;
+    const char *budgets[2];
+    const char *want;
+} said[] = {
+    {"nothing in the way", NULL, {0}, "nothing runs on it"},
+    {"the pod's annotation", WEB_POD(", annotations: {karpenter.sh/do-not-disrupt: 'true'}"), {0},
+     "pod shop/web-1 has annotation karpenter.sh/do-not-disrupt"},
+    {"a budget, and how many it keeps", WEB_POD(""),
+     {BUDGET("web", "disruptionsAllowed: 0, expectedPods: 2, desiredHealthy: 2, currentHealthy: 2")},
+     "PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)"},
+    {"a budget of pods that are not well", WEB_POD(""),
+     {BUDGET("web", "disruptionsAllowed: 0, expectedPods: 3, desiredHealthy: 1, currentHealthy: 1")},
+     "PodDisruptionBudget shop/web allows no eviction (1 of 3 must stay, 1 is ready)"},
+    {"a budget that nobody has looked at", WEB_POD(""), {BUDGET("web", "")},
+     "PodDisruptionBudget shop/web allows no eviction"},
+    {"two budgets, however much they allow", WEB_POD(""),
+     {BUDGET("web", "disruptionsAllowed: 1"), BUDGET("all", "disruptionsAllowed: 1")},
+     "PodDisruptionBudgets shop/web and shop/all both select pod shop/web-1, which eviction does not "
+     "support"},
+};
+
+static void what_is_said(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(said); r++) {
+        objects_begin();
+        const struct pod *pod = said[r].pod != NULL ? pod_of(said[r].pod) : NULL;
+        const struct disruption_budget *budgets[2];
+        uint32_t count = 0;
+        for (; count < 2 && said[r].budgets[count] != NULL; count++)
+            budgets[count] = budget_of(said[r].budgets[count]);
+        struct empty_facts f = {.node = node_of(PLAIN_NODE),
+                                .claim = claim_of(PLAIN_CLAIM),
+                                .pool = pool_of(PLAIN_POOL),
+                                .pods = &pod,
+                                .pod_count = pod != NULL,
+                                .budgets = budgets,
+                                .budget_count = count,
+                                .now = NOW};
+        struct empty_answer x = empty_judge(&f);
+        struct span got = empty_sentence(objects_arena(), &x);
+        if (!span_eq(got, span_of(said[r].want)))
+            fail_msg("%s: \"%.*s\"", said[r].label, SPAN_ARG(got));
         objects_clear();
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(what_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

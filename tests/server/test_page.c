@@ -131,6 +131,32 @@ static void test_decisions(void **state)
     view_close(&v);
 }
 
+/* Why a node stays is shown for as long as it holds. */
+static void test_a_reason_that_holds_no_more(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    const struct decision keep = {.kind = DECISION_KEEP,
+                                  .about = {KIND_NODE, {NULL, 0}, SPAN("n1"), {NULL, 0}}};
+    view_open(&v, CLUSTER, "");
+    decide(p, keep, "n1  stays: PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)");
+    struct buf html = render(p, &v);
+    expect(&html, "<small>  stays: PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)<", true);
+    buf_release(&html);
+    decide(p, keep, "n1  stays: it is rebooting");
+    html = render(p, &v);
+    expect(&html, "PodDisruptionBudget", false);
+    expect(&html, "stays: it is rebooting", true);
+    buf_release(&html);
+    decide(p, keep, "");
+    html = render(p, &v);
+    expect(&html, "stays:", false);
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
 /* Reasons of more objects than are remembered: old ones give way, none is wrong. */
 static void test_reasons_are_bounded(void **state)
 {
@@ -199,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_a_reason_that_holds_no_more),
         cmocka_unit_test(test_reasons_are_bounded),
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_amounts),

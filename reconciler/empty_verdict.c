@@ -1,0 +1,127 @@
+/* The judgement, and how it is said. */
+#include "reconciler/empty.h"
+
+static bool budget_matches(const struct disruption_budget *b, const struct pod *p)
+{
+    return b->has_selector && span_eq(b->meta.ns, p->meta.ns) &&
+           label_selector_matches(&b->selector, p->meta.labels);
+}
+
+static bool budgets_hold(const struct empty_facts *f, const struct pod *p, struct empty_answer *out)
+{
+    const struct disruption_budget *match = NULL;
+    if (!pod_is_evictable(p, f->now))
+        return false;
+    for (uint32_t i = 0; i < f->budget_count; i++) {
+        if (!budget_matches(f->budgets[i], p))
+            continue;
+        if (match != NULL) { /* the eviction API refuses two */
+            *out = (struct empty_answer){EMPTY_POD_BUDGETS, p, match, f->budgets[i]};
+            return true;
+        }
+        match = f->budgets[i];
+    }
+    if (match == NULL || (match->evict_unhealthy && p->unready) || match->disruptions_allowed > 0)
+        return false;
+    *out = (struct empty_answer){EMPTY_POD_BUDGET, p, match, NULL};
+    return true;
+}
+
+static struct empty_answer judge_pods(const struct empty_facts *f)
+{
+    struct empty_answer x = {EMPTY_YES, NULL, NULL, NULL};
+    for (uint32_t i = 0; i < f->pod_count; i++)
+        if (f->pods[i]->meta.deleted == 0 && pod_do_not_disrupt(f->pods[i], f->now))
+            return (struct empty_answer){EMPTY_POD_DO_NOT_DISRUPT, f->pods[i], NULL, NULL};
+    for (uint32_t i = 0; i < f->pod_count; i++)
+        if (budgets_hold(f, f->pods[i], &x))
+            return x;
+    for (uint32_t i = 0; i < f->pod_count; i++)
+        if (pod_is_reschedulable(f->pods[i]))
+            return (struct empty_answer){EMPTY_HAS_PODS, f->pods[i], NULL, NULL};
+    return x;
+}
+
+static enum empty_verdict judge_node(const struct empty_facts *f)
+{
+    if (f->claim == NULL || f->pool == NULL || f->pool->has_replicas)
+        return EMPTY_UNMANAGED;
+    if (conditions_true(f->claim->conditions, SPAN("Rebooting")))
+        return EMPTY_REBOOTING;
+    if (f->claim->meta.deleted != 0 || f->node->meta.deleted != 0 ||
+        conditions_true(f->claim->conditions, SPAN("InstanceTerminating")))
+        return EMPTY_LEAVING;
+    if (!node_is_initialized(f->node))
+        return EMPTY_NOT_INITIALIZED;
+    if (f->nominated)
+        return EMPTY_NOMINATED;
+    if (span_eq(annotations_get(f->node->meta.annotations, SYM_DO_NOT_DISRUPT), SPAN("true")))
+        return EMPTY_DO_NOT_DISRUPT;
+    return EMPTY_YES;
+}
+
+struct empty_answer empty_judge(const struct empty_facts *f)
+{
+    struct empty_answer x = {judge_node(f), NULL, NULL, NULL};
+    if (x.verdict == EMPTY_YES)
+        x = judge_pods(f);
+    if (x.verdict == EMPTY_YES && !f->pool->has_consolidate_after)
+        x.verdict = EMPTY_NEVER;
+    if (x.verdict == EMPTY_YES && !conditions_true(f->claim->conditions, SPAN("Consolidatable")))
+        x.verdict = EMPTY_NOT_CONSOLIDATABLE;
+    return x;
+}
+
+static const char *plain_sentence(enum empty_verdict v)
+{
+    static const char *const texts[EMPTY_VERDICT_COUNT] = {
+        [EMPTY_YES] = "nothing runs on it",
+        [EMPTY_UNMANAGED] = "no dynamic NodePool of ours owns it",
+        [EMPTY_REBOOTING] = "it is rebooting",
+        [EMPTY_LEAVING] = "it is leaving already",
+        [EMPTY_NOT_INITIALIZED] = "it is not ready yet",
+        [EMPTY_NOMINATED] = "a waiting pod is planned for it",
+        [EMPTY_DO_NOT_DISRUPT] = "it has annotation karpenter.sh/do-not-disrupt",
+        [EMPTY_POD_DO_NOT_DISRUPT] = "has annotation karpenter.sh/do-not-disrupt",
+        [EMPTY_POD_BUDGET] = "allows no eviction",
+        [EMPTY_POD_BUDGETS] = "which eviction does not support",
+        [EMPTY_HAS_PODS] = "pods run on it",
+        [EMPTY_BUFFERED] = "a CapacityBuffer keeps it",
+        [EMPTY_NEVER] = "consolidateAfter of its NodePool is Never",
+        [EMPTY_NOT_CONSOLIDATABLE] = "consolidateAfter of its NodePool is not over",
+    };
+    return v < EMPTY_VERDICT_COUNT ? texts[v] : "";
+}
+
+/* " (2 of 2 must stay)", with how many are ready when not all are; "" before anybody has counted. */
+static struct span count_of(struct arena *a, const struct disruption_budget *b)
+{
+    if (b == NULL || b->expected == 0)
+        return SPAN("");
+    if (b->healthy >= b->expected)
+        return arena_printf(a, " (%d of %d must stay)", b->desired, b->expected);
+    return arena_printf(a, " (%d of %d must stay, %d %s ready)", b->desired, b->expected, b->healthy,
+                        b->healthy == 1 ? "is" : "are");
+}
+
+static struct span full_name(struct arena *a, const struct meta *m)
+{
+    return arena_printf(a, "%.*s/%.*s", SPAN_ARG(m->ns), SPAN_ARG(m->name));
+}
+
+struct span empty_sentence(struct arena *a, const struct empty_answer *x)
+{
+    const char *text = plain_sentence(x->verdict);
+    struct span pod = x->pod != NULL ? full_name(a, &x->pod->meta) : SPAN("");
+    struct span budget = x->budget != NULL ? full_name(a, &x->budget->meta) : SPAN("");
+    struct span other = x->other != NULL ? full_name(a, &x->other->meta) : SPAN("");
+    if (x->verdict == EMPTY_POD_DO_NOT_DISRUPT)
+        return arena_printf(a, "pod %.*s %s", SPAN_ARG(pod), text);
+    if (x->verdict == EMPTY_POD_BUDGET)
+        return arena_printf(a, "PodDisruptionBudget %.*s %s%.*s", SPAN_ARG(budget), text,
+                            SPAN_ARG(count_of(a, x->budget)));
+    if (x->verdict == EMPTY_POD_BUDGETS)
+        return arena_printf(a, "PodDisruptionBudgets %.*s and %.*s both select pod %.*s, %s",
+                            SPAN_ARG(budget), SPAN_ARG(other), SPAN_ARG(pod), text);
+    return span_of(text);
+}
