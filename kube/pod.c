@@ -49,6 +49,12 @@ static bool is_active(const struct pod *p)
     return !pod_is_terminal(p) && p->meta.deleted == 0;
 }
 
+bool pod_is_unseen(const struct pod *p)
+{
+    return is_active(p) && p->node == SYM_NONE && p->nominated_node == SYM_NONE && !p->gated &&
+           !p->unschedulable && !pod_is_daemon(p) && !pod_is_static(p);
+}
+
 bool pod_is_reschedulable(const struct pod *p)
 {
     bool comes_back =

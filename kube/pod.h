@@ -131,6 +131,8 @@ bool pod_is_static(const struct pod *p);      /* owned by a Node */
 bool pod_is_terminal(const struct pod *p);    /* Succeeded or Failed */
 bool pod_is_pending(const struct pod *p);     /* provisionable: all five rules of 1.1 */
 bool pod_is_nominated(const struct pod *p);   /* would be, were status.nominatedNodeName empty */
+/* Has no node, and nobody says yet that none takes it: the scheduler has not looked. */
+bool pod_is_unseen(const struct pod *p);
 bool pod_is_reschedulable(const struct pod *p);
 bool pod_is_evictable(const struct pod *p, wall_ms now);
 bool pod_do_not_disrupt(const struct pod *p, wall_ms now);

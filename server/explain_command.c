@@ -36,6 +36,25 @@ static struct explain_objects objects_of(const struct input *o)
     };
 }
 
+static bool is_unseen(const struct explain_objects *all, const struct explain_question *q)
+{
+    struct span ns = q->ns.len != 0 ? q->ns : SPAN("default");
+    for (size_t i = 0; q->kind == KIND_POD && i < all->pod_count; i++)
+        if (span_eq(all->pods[i]->meta.name, q->name) && span_eq(all->pods[i]->meta.ns, ns))
+            return pod_is_unseen(all->pods[i]);
+    return false;
+}
+
+/* Files may hold a pod that no scheduler will ever look at: what then can be asked. */
+static void add_remedy(struct arena *a, struct explanation *e)
+{
+    struct answer_line *lines = ARENA_ARRAY(a, struct answer_line, (size_t)e->line_count + 1);
+    if (e->line_count != 0)
+        memcpy(lines, e->lines, e->line_count * sizeof(*lines));
+    lines[e->line_count++] = (struct answer_line){SPAN("Fix"), SPAN("--all-unbound plans it.")};
+    e->lines = lines;
+}
+
 static int explain_files(const struct explain_question *q, const struct options *options,
                          struct err *err)
 {
@@ -48,8 +67,12 @@ static int explain_files(const struct explain_question *q, const struct options 
         struct plan *p = plan_solve(r.world, &r.options);
         struct explain_objects all = objects_of(&o);
         struct explanation e;
-        if (explain_answer(p, &all, q, r.options.now, &e, err) && print(&e, options, err))
-            status = e.has_place ? 0 : 1;
+        if (explain_answer(p, &all, q, r.options.now, &e, err)) {
+            if (!options->all_unbound && is_unseen(&all, q))
+                add_remedy(&o.arena, &e);
+            if (print(&e, options, err))
+                status = e.has_place ? 0 : 1;
+        }
         plan_free(p);
         world_free(r.world);
     }

@@ -7,8 +7,6 @@
 #include <sys/stat.h>
 
 #include "kube/file_io.h"
-#include "kube/node.h"
-#include "kube/pool_validate.h"
 #include "kube/workload.h"
 
 /* --- files --- */
@@ -69,7 +67,7 @@ static void add_mistake(void *user, uint32_t line, struct span path, struct span
     buf_addf(b, "%.*s\n", SPAN_ARG(text));
 }
 
-static void add_warning(struct input *o, struct span text)
+void input_warn(struct input *o, struct span text)
 {
     ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, text);
 }
@@ -80,7 +78,7 @@ static void add_invalid(void *user, uint32_t line, struct span path, struct span
     struct buf b = {0};
     put_where(&b, at, line);
     buf_addf(&b, "%.*s: %.*s; the object is set aside", SPAN_ARG(path), SPAN_ARG(text));
-    add_warning(at->o, arena_dup(&at->o->arena, buf_span(&b)));
+    input_warn(at->o, arena_dup(&at->o->arena, buf_span(&b)));
     buf_release(&b);
     at->invalid = true;
 }
@@ -419,79 +417,4 @@ bool input_read(struct input *o, const struct texts *paths, const char *skip, st
     return err_set(err, ERR_INVALID, "%u mistake%s in %u of %u file%s; nothing planned",
                    o->mistakes, o->mistakes == 1 ? "" : "s", o->bad_files, o->files,
                    o->files == 1 ? "" : "s");
-}
-
-static int by_identity(const void *a, const void *b)
-{
-    const struct meta *x = *(const void *const *)a, *y = *(const void *const *)b;
-    int order = span_cmp(x->ns, y->ns);
-    return order != 0 ? order : span_cmp(x->name, y->name);
-}
-
-static void drop_doubles(struct input *o, enum kind kind)
-{
-    struct input_list *list = &o->kinds[kind];
-    if (list->count == 0)
-        return;
-    qsort(list->items, list->count, sizeof(list->items[0]), by_identity);
-    size_t kept = 1;
-    for (size_t i = 1; i < list->count; i++) {
-        if (by_identity(&list->items[i], &list->items[kept - 1]) != 0) {
-            list->items[kept++] = list->items[i];
-            continue;
-        }
-        struct span name = kind_object_name(&o->arena, kind, list->items[i]);
-        add_warning(o, arena_printf(&o->arena, "%.*s: given twice; one of them is used",
-                                    SPAN_ARG(name)));
-    }
-    list->count = kept;
-}
-
-static void check_pools(struct input *o, const struct label_rules *rules)
-{
-    struct input_list *list = &o->kinds[KIND_NODE_POOL];
-    size_t kept = 0;
-    for (size_t i = 0; i < list->count; i++) {
-        const struct node_pool *pool = list->items[i];
-        struct pool_faults found = pool_validate(&o->arena, pool, rules, o->syms);
-        for (size_t f = 0; f < found.count; f++)
-            add_warning(o, arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s; the pool is set aside",
-                                        SPAN_ARG(pool->meta.name), SPAN_ARG(found.items[f].path),
-                                        SPAN_ARG(found.items[f].text)));
-        if (found.count == 0)
-            list->items[kept++] = pool;
-    }
-    list->count = kept;
-}
-
-void input_gates(struct input *o, const struct gates *gates)
-{
-    const struct {
-        enum kind kind;
-        const char *gate;
-        bool on;
-    } gated[] = {{KIND_NODE_OVERLAY, "NodeOverlay", gates->node_overlay},
-                 {KIND_CAPACITY_BUFFER, "CapacityBuffer", gates->capacity_buffer}};
-    for (size_t i = 0; i < COUNT_OF(gated); i++) {
-        size_t count = o->kinds[gated[i].kind].count;
-        if (gated[i].on || count == 0)
-            continue;
-        add_warning(o, arena_printf(&o->arena,
-                                    "%zu %s%s without effect: the gate is off; "
-                                    "--feature-gates %s=true turns it on",
-                                    count, kind_info(gated[i].kind)->name, count == 1 ? "" : "s",
-                                    gated[i].gate));
-        o->kinds[gated[i].kind].count = 0;
-    }
-}
-
-void input_check(struct input *o, const struct label_rules *rules)
-{
-    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
-        drop_doubles(o, kind);
-    check_pools(o, rules);
-    if (o->passed_over != 0)
-        add_warning(o, arena_printf(&o->arena, "%u object%s of other kinds passed over (%.*s)",
-                                    o->passed_over, o->passed_over == 1 ? "" : "s",
-                                    SPAN_ARG(o->passed_over_kinds)));
 }

@@ -37,10 +37,13 @@ void input_release(struct input *o);
  * when nothing may be planned: mistake_lines say why, and *err has the closing line. */
 bool input_read(struct input *o, const struct texts *paths, const char *skip, struct err *err);
 
-/* Sets invalid NodePools aside, and objects that are there twice. */
 /* Sets aside what a gate that is off leaves without effect, with a warning for each kind. */
 void input_gates(struct input *o, const struct gates *gates);
+/* Sets invalid NodePools aside, and objects that are there twice; warns of what no plan reads. */
 void input_check(struct input *o, const struct label_rules *rules);
+/* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
+struct span input_unseen(struct input *o);
+void input_warn(struct input *o, struct span text); /* the text outlives the input */
 
 /* A file's bytes, or standard input's for "-". */
 bool input_text(struct arena *a, const char *path, struct span *out, struct err *err);

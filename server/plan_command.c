@@ -91,14 +91,18 @@ static bool find_removed(const struct world *w, const struct texts *names, struc
 /* 20,000 pods on 4,000 claims of 400 types each are 200 MiB; beyond this something is wrong. */
 enum { PLAN_TEXT_MAX = 2047 * 1024 * 1024 };
 
-static bool print_plan(const struct plan *p, const struct input *o,
-                       const struct options *options, struct err *err)
+static bool print_plan(const struct plan *p, struct input *o, const struct options *options,
+                       struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
+    struct span unseen = options->all_unbound ? (struct span){NULL, 0} : input_unseen(o);
     if (options->output == OUTPUT_TABLE) {
         plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
-                                                          .verbose = options->verbose});
+                                                          .verbose = options->verbose,
+                                                          .left_out = unseen});
     } else {
+        if (unseen.len != 0)
+            input_warn(o, unseen);
         struct json j = {.out = &text, .indent = 2};
         plan_json(&j, p, o->warnings, o->warning_count);
         buf_add_char(&text, '\n');

@@ -381,11 +381,12 @@ static void put_verbose(struct buf *out, struct arena *a, const struct plan *p, 
 }
 
 static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint32_t width,
-                    bool verbose)
+                    const struct plan_table_options *o)
 {
     struct buf line = {0};
+    struct span idle = o->left_out.len != 0 ? o->left_out : SPAN("Nothing waits");
     if (p->waiting == 0) {
-        buf_addf(&line, "Nothing waits. $%.3f/h", p->cost_before);
+        buf_addf(&line, "%.*s. $%.3f/h", SPAN_ARG(idle), p->cost_before);
         if (!isnan(p->lower_bound) && p->lower_bound > 0)
             buf_addf(&line, ", within %.1f %% of the cheapest possible", gap_percent(p));
         buf_add_char(&line, '.');
@@ -393,18 +394,20 @@ static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint
         return;
     }
     put_answer(&line, p);
+    if (o->left_out.len != 0)
+        buf_addf(&line, " %.*s.", SPAN_ARG(o->left_out));
     put_wrapped(out, take(a, &line), width, 0);
     if (p->claim_count != 0)
         put_buy(out, a, p, width);
     if (p->node_count != 0)
         put_use(out, a, p, width);
     if (p->unschedulable_count != 0)
-        put_no_place(out, a, p, width, verbose);
+        put_no_place(out, a, p, width, o->verbose);
     buf_add_char(out, '\n');
     line = (struct buf){0};
     put_cost(&line, p);
     put_wrapped(out, take(a, &line), width, 0);
-    if (verbose)
+    if (o->verbose)
         put_verbose(out, a, p, width);
 }
 
@@ -412,7 +415,7 @@ void plan_table(struct buf *out, const struct plan *p, const struct plan_table_o
 {
     struct arena a;
     arena_init(&a, 0);
-    put_all(out, &a, p, o->width != 0 ? o->width : 80, o->verbose);
+    put_all(out, &a, p, o->width != 0 ? o->width : 80, o);
     for (uint32_t i = 0; i < p->warning_count; i++) {
         buf_addf(out, "warning: ");
         put_wrapped(out, p->warnings[i], o->width != 0 ? o->width - 9 : 71, 0);

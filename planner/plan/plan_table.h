@@ -8,6 +8,7 @@
 struct plan_table_options {
     uint32_t width; /* columns; 0: 80 */
     bool verbose;   /* also runner-up types, steps and the chain of each reason */
+    struct span left_out; /* a sentence, without its full stop, about pods that were not asked about; or absent */
 };
 
 void plan_table(struct buf *out, const struct plan *p, const struct plan_table_options *o);

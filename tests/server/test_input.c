@@ -18,6 +18,12 @@ static struct outcome plan(const char *objects)
     return run_command(command_plan, objects, args);
 }
 
+static struct outcome plan_seen(const char *objects)
+{
+    static const char *const args[COMMAND_ARGS_MAX] = {"-f", "{}"};
+    return run_command(command_plan, objects, args);
+}
+
 static void expect_text(const char *label, const struct outcome *o, const char *want)
 {
     if (strstr(o->text, want) == NULL)
@@ -142,6 +148,58 @@ static void lists_are_taken(void **state)
     }
 }
 
+/* --- what is not planned --- */
+
+#define SEEN "status: {conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+
+static void pods_that_no_scheduler_saw_are_told(void **state)
+{
+    (void)state;
+    static const char one[] = "1 pod without a node was not planned: no scheduler has looked at it; "
+                              "--all-unbound plans it";
+    char flat[4096];
+    struct outcome o = plan_seen(POOL POD("a", "{}"));
+    assert_int_equal(o.status, 0);
+    assert_null(strstr(o.text, "Nothing waits"));
+    snprintf(flat, sizeof(flat), "%s", o.text);
+    for (char *c = flat; (c = strchr(c, '\n')) != NULL;) /* however it is wrapped */
+        *c = ' ';
+    if (strstr(flat, one) == NULL)
+        fail_msg("%s", flat);
+    o = run_command(command_plan, POOL POD("a", "{}"),
+                    (const char *const[COMMAND_ARGS_MAX]){"-f", "{}", "-o", "json"});
+    expect_text("in warnings, too", &o, one);
+    o = plan_seen(POOL POD("a", "{}") POD("b", "{}") POD("c", "{}") SEEN);
+    expect_text("beside one that waits", &o, "1 pod waits: 1 needs 1 new node. 2 pods without a node");
+    o = plan(POOL POD("a", "{}"));
+    assert_null(strstr(o.text, "all-unbound"));
+    o = plan_seen(POOL POD("a", "{}") "  schedulingGates: [{name: g}]\n");
+    expect_text("a gated one waits for somebody else", &o, "Nothing waits.");
+    o = run_command(command_explain, POOL POD("a", "{}"),
+                    (const char *const[COMMAND_ARGS_MAX]){"pod", "shop/a", "-f", "{}"});
+    expect_text("explain", &o, "Fix  --all-unbound plans it.");
+}
+
+#define DEPLOYMENT                                                                                 \
+    "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\n"         \
+    "spec: {selector: {}, template: {}}\n"
+#define OWNED_POD                                                                                  \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: web-5f6d8-x, namespace: shop,\n"             \
+    "  ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5f6d8, uid: u, "        \
+    "controller: true}]}\n"
+
+static void workloads_without_pods_are_told(void **state)
+{
+    (void)state;
+    struct outcome o = plan(DEPLOYMENT);
+    expect_text("alone", &o, "warning: 1 Deployment has no pods in the input; only pods are planned\n");
+    o = plan(DEPLOYMENT OWNED_POD);
+    assert_null(strstr(o.text, "only pods"));
+    o = plan(POD("a", "{}") "---\napiVersion: apps/v1\nkind: StatefulSet\n"
+                            "metadata: {name: db, namespace: shop}\nspec: {replicas: 0}\n");
+    assert_null(strstr(o.text, "only pods"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -149,6 +207,8 @@ int main(void)
         cmocka_unit_test(no_room_comes_from_a_negative_request),
         cmocka_unit_test(what_is_no_object_says_why),
         cmocka_unit_test(lists_are_taken),
+        cmocka_unit_test(pods_that_no_scheduler_saw_are_told),
+        cmocka_unit_test(workloads_without_pods_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
