@@ -36,14 +36,16 @@ static uint32_t least_on_host(struct measure *m, uint32_t group)
 {
     const struct trial *t = m->t;
     uint32_t rows = t->world->node_count, least = UINT32_MAX;
+    int64_t found = 0;
     for (uint32_t i = 0; i < rows + t->claim_count && least != 0; i++) {
         m->looks++;
         if (!(i < rows ? admits_row(m, group, i) : admits_claim(m, group, i - rows)))
             continue;
         uint32_t there = tally_on_host(&t->tally, group, i);
+        found++;
         least = there < least ? there : least;
     }
-    return least;
+    return found < t->world->topology.groups[group].min_domains ? 0 : least;
 }
 
 /* Domains in which nodes may, and in which nodes surely do stand. False when one may come to stand in a

@@ -462,6 +462,8 @@ static void spread_over_what_stands(void **state)
          "node n1: a-0\na-1 Unschedulable\na-2 Unschedulable\n"},
         {"no other node that the pod selects", one_node, "z2", NULL, "node n1: a-0 a-1 a-2\n"},
         {"one", one_node, "z1", NULL, "node n1: a-0 a-1\na-2 Unschedulable\n"},
+        {"fewer nodes than are asked for", SPREAD(HOST, "2", ", minDomains: 2") IN_Z1 NEAR(HOST, "a"), NULL, NULL,
+         "node n1: a-0 a-1\na-2 Unschedulable\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
