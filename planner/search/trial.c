@@ -180,18 +180,24 @@ static bool is_barred(const struct trial *t, uint32_t class_id, uint32_t row)
     return false;
 }
 
+const amount *trial_requests(struct trial *t, uint32_t row, uint32_t class_id)
+{
+    return trial_requests_beside(t, class_id, shared_on(t, row));
+}
+
+struct host_ports trial_ports(const struct trial *t, uint32_t row)
+{
+    const struct row_ports *there = &t->world->ports[row];
+    uint32_t at = t->row_at[row];
+    return at != 0 ? t->rows[at - 1].ports : (struct host_ports){there->items, there->count};
+}
+
 bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
 {
     const struct world *w = t->world;
-    if (trial_is_gone(t, row) ||
-        !vector_fits(trial_requests_beside(t, class_id, shared_on(t, row)), trial_left(t, row),
-                     w->column_count))
-        return false;
-    uint32_t at = t->row_at[row];
-    struct host_ports there = {w->ports[row].items, w->ports[row].count};
-    if (at != 0)
-        there = t->rows[at - 1].ports;
-    return !ports_conflict(w->classes.signatures[try->signature].ports, there);
+    return !trial_is_gone(t, row) &&
+           vector_fits(trial_requests(t, row, class_id), trial_left(t, row), w->column_count) &&
+           !ports_conflict(w->classes.signatures[try->signature].ports, trial_ports(t, row));
 }
 
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,

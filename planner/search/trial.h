@@ -125,6 +125,10 @@ static inline const struct waiting_pod *trial_pod(const struct trial *t, uint32_
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 
+/* What a pod of the class asks of the row, beside the shared volumes that it has attached; valid until the
+ * next call. Host ports that are taken there. */
+const amount *trial_requests(struct trial *t, uint32_t row, uint32_t class_id);
+struct host_ports trial_ports(const struct trial *t, uint32_t row);
 /* Room, host ports and topology of a row; whether the signature suits the node is world_suits. */
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try);
