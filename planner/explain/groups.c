@@ -481,8 +481,8 @@ static void refuse_together(const struct group_question *q, uint32_t option, con
     *fix_out = SPAN("make one of them a preferred one");
 }
 
-void groups_refuse_option(const struct group_question *q, uint32_t option, struct span *sentence_out,
-                          struct span *fix_out)
+uint32_t groups_refuse_option(const struct group_question *q, uint32_t option,
+                              struct span *sentence_out, struct span *fix_out)
 {
     uint32_t count;
     uint32_t *groups = sorted_groups(q, &count);
@@ -490,7 +490,20 @@ void groups_refuse_option(const struct group_question *q, uint32_t option, struc
         struct refusal r = {.q = q, .option = option, .group = groups[i],
                             .sentence = sentence_out, .fix = fix_out};
         if (refuses_alone(&r))
-            return;
+            return groups[i];
     }
     refuse_together(q, option, groups, count, sentence_out, fix_out);
+    return GROUPS_TOGETHER;
+}
+
+bool groups_nowhere(const struct group_question *q, uint32_t option, uint32_t group,
+                    struct span *sentence_out, struct span *fix_out)
+{
+    struct refusal r = {.q = q, .option = option, .group = group,
+                        .sentence = sentence_out, .fix = fix_out};
+    if (group_at(q, group)->kind != TOPOLOGY_AFFINITY || tally_total(&q->t->tally, group) != 0 ||
+        tally_is_first(&q->t->tally, class_of(q), group))
+        return false;
+    refuse_affinity(&r);
+    return true;
 }

@@ -12,10 +12,15 @@ struct group_question {
     const struct attempt *try;
 };
 
+enum { GROUPS_TOGETHER = UINT32_MAX };
+
 /* Why a new node of the option will not do, though types, limits and, by themselves, volumes would
- * allow it: the first group that leaves nothing by itself, else that they leave nothing together. */
-void groups_refuse_option(const struct group_question *q, uint32_t option, struct span *sentence_out,
-                          struct span *fix_out);
+ * allow it: the first group that leaves nothing by itself, which is returned, else GROUPS_TOGETHER. */
+uint32_t groups_refuse_option(const struct group_question *q, uint32_t option,
+                              struct span *sentence_out, struct span *fix_out);
+/* Whether the group is an affinity to pods that are nowhere, which no node of any option can meet. */
+bool groups_nowhere(const struct group_question *q, uint32_t option, uint32_t group,
+                    struct span *sentence_out, struct span *fix_out);
 /* "its spread over topology.kubernetes.io/zone (maxSkew 1: a 3, b 1)" */
 struct span groups_name(const struct group_question *q, uint32_t group);
 /* By topology key the domains in which the option can buy room for the attempt: within limits, where its

@@ -1,7 +1,5 @@
 #include "planner/explain/words.h"
 
-#include "planner/plan/solution.h"
-
 struct span words_take(struct plan *p, struct buf *b)
 {
     struct span text = arena_dup(&p->arena, buf_span(b));
@@ -11,8 +9,20 @@ struct span words_take(struct plan *p, struct buf *b)
 
 struct span words_amount(struct plan *p, uint32_t column, amount value)
 {
+    const struct world *w = p->world;
+    struct span name = sym_text(w->syms, w->columns[column]);
+    if (w->columns[column] == SYM_CPU) /* "255.9", not "255900m" */
+        return arena_printf(&p->arena, "%.15g %s", (double)value / 1000,
+                            value == 1000 ? "CPU" : "CPUs");
+    if (column >= w->resource_count)
+        return arena_printf(&p->arena, "%lld volume%s of %.*s", (long long)value,
+                            value == 1 ? "" : "s", SPAN_ARG(name));
     struct buf b = {0};
-    solution_amount(&b, p->world, column, value);
+    quantity_put(&b, name, value);
+    if (w->columns[column] == SYM_PODS)
+        buf_addf(&b, value == 1 ? " pod" : " pods");
+    else
+        buf_addf(&b, " %s%.*s", w->columns[column] == SYM_MEMORY ? "of " : "", SPAN_ARG(name));
     return words_take(p, &b);
 }
 

@@ -7,7 +7,8 @@
 
 enum { WORDS_LISTED = 6 }; /* of a list; then "and N more" */
 
-struct span words_amount(struct plan *p, uint32_t column, amount value); /* "200 CPUs" */
+/* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
+struct span words_amount(struct plan *p, uint32_t column, amount value);
 struct span words_requirement(struct plan *p, const struct requirement *r);
 struct span words_taint(struct plan *p, const struct taint *t);
 /* What follows "a pod": " with app=web", " with app in (a, b) and !canary in namespace x"; nothing when it

@@ -38,10 +38,7 @@ void solution_closed(struct plan *p, struct trial *t);
 
 /* "split: it is to be on spot; its Deployment web wants …" Absent: its side is free. */
 struct span solution_split(struct plan *p, uint32_t class_id);
-/* What stops the class in one option: a sentence about the pod without its name; absent: nothing does. */
+/* What keeps the class out of one option: a sentence about the pod without its name; absent: nothing. */
 struct span solution_refusal(struct plan *p, struct trial *t, uint32_t class_id, uint32_t option);
-
-/* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
-void solution_amount(struct buf *out, const struct world *w, uint32_t column, amount value);
 
 #endif

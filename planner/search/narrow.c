@@ -88,9 +88,8 @@ static uint64_t *bits_copy(struct arena *a, const uint64_t *set, uint32_t words)
     return copy;
 }
 
-/* The spec with these requirements added, known or new. */
-static int32_t narrow_by(struct specs *s, uint32_t from, const struct requirements *asked,
-                         struct host_ports ports)
+int32_t specs_narrow_by(struct specs *s, uint32_t from, const struct requirements *asked,
+                        struct host_ports ports)
 {
     const struct world *w = s->world;
     struct spec x = s->items[from];
@@ -132,7 +131,7 @@ static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *
         return -1 - NARROW_REQUIREMENT;
     if (g->requirements.count == 0 && g->ports.count == 0)
         return (int32_t)from;
-    return narrow_by(s, from, &g->requirements, g->ports);
+    return specs_narrow_by(s, from, &g->requirements, g->ports);
 }
 
 static struct narrow_step *step_slot(const struct specs *s, uint64_t key)
@@ -163,9 +162,20 @@ static void remember(struct specs *s, uint64_t key, int32_t to)
     s->step_count++;
 }
 
+static uint64_t attempt_key(uint32_t spec, const struct attempt *try)
+{
+    return ((uint64_t)spec << 32 | (uint64_t)try->signature << 1 | try->soft) + 1;
+}
+
+void specs_suppose(struct specs *s, uint32_t spec, const struct attempt *try, int32_t to)
+{
+    specs_narrow(s, spec, try); /* so that there is a slot */
+    step_slot(s, attempt_key(spec, try))->to = to;
+}
+
 int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try)
 {
-    uint64_t key = ((uint64_t)spec << 32 | (uint64_t)try->signature << 1 | try->soft) + 1;
+    uint64_t key = attempt_key(spec, try);
     struct narrow_step *step = step_slot(s, key);
     if (step->key == key)
         return step->to;
@@ -185,7 +195,7 @@ int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set)
     int32_t to = -1 - NARROW_REQUIREMENT;
     if (requirements_compatible(&s->items[spec].requirements, asked, w->rules.well_known, w->syms,
                                 NULL, NULL))
-        to = narrow_by(s, spec, asked, (struct host_ports){0});
+        to = specs_narrow_by(s, spec, asked, (struct host_ports){0});
     remember(s, key, to);
     return to;
 }
@@ -199,7 +209,7 @@ int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t doma
         return step->to;
     struct requirement r = {.key = k->key, .count = 1, .values = &k->domains[domain]};
     struct requirements asked = {&r, 1};
-    int32_t to = narrow_by(s, spec, &asked, (struct host_ports){0});
+    int32_t to = specs_narrow_by(s, spec, &asked, (struct host_ports){0});
     remember(s, id, to);
     return to;
 }

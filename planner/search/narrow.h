@@ -49,6 +49,13 @@ struct specs {
 void specs_init(struct specs *s, struct arena *a, const struct world *w);
 /* The spec after the attempt, or -1 - enum narrowing. */
 int32_t specs_narrow(struct specs *s, uint32_t spec, const struct attempt *try);
+/* From now on specs_narrow gives `to`, which is of another question: "what if". Whoever supposes puts
+ * back what it gave before. */
+void specs_suppose(struct specs *s, uint32_t spec, const struct attempt *try, int32_t to);
+/* The spec with these requirements added, which go along with it, less DaemonSets that want the ports;
+ * or -1 - NARROW_TYPES. */
+int32_t specs_narrow_by(struct specs *s, uint32_t spec, const struct requirements *asked,
+                        struct host_ports ports);
 
 /* The spec whose nodes meet a set of classes.sets too, or -1 - enum narrowing. */
 int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set);

@@ -194,7 +194,9 @@ static void pools(void **state)
          "  limits   10 CPUs left before this plan\n"
          "  nodes    none\n"
          "  refuses  default/a and 1 more: it asks for 200 CPUs; the largest type that\n"
-         "           pool default may buy has 15.9 CPUs for pods\n"
+         "           pool default may buy has 15.9 CPUs for pods; it also finds only 10\n"
+         "           CPUs left within the limits of pool default, and every type that\n"
+         "           would hold it has more\n"
          "  refuses  default/c: it asks for disk In [ssd], a label that pool default does\n"
          "           not set\n"},
         {"is being deleted", POOL("default, deletionTimestamp: \"2026-01-01T00:00:00Z\"", ANY), "nodepool/default", "", false, 

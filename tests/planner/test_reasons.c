@@ -303,11 +303,112 @@ static void volumes(void **state)
     CHECK_ROWS(rows);
 }
 
+#define ANY_POOL(name_, spec_, template_)                                                          \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name_ "}\n"              \
+    "spec: {" spec_ "template: {spec: {" template_ "}}}\n"
+#define IN(key_, value_) "requirements: [{key: " key_ ", operator: In, values: [" value_ "]}]"
+#define GENERAL ANY_POOL("general", "", IN("node.kubernetes.io/instance-type", "small-instance-type"))
+#define KEPT "taints: [{key: gpu, value: full, effect: NoSchedule}]"
+#define TOLERATES "tolerations: [{key: gpu, operator: Exists}]"
+#define ASKING(amounts_, more_)                                                                    \
+    POD_META("a", "") "spec: {containers: [{name: c, resources: {requests: {" amounts_ "}}}]"        \
+    more_ "}\n" PENDING
+#define GPU_POOL ANY_POOL("gpu", "", IN("team", "ml") ", " KEPT)
+#define NONE_LEFT ANY_POOL("default", "limits: {cpu: 0}, ", "requirements: []")
+
+/* The nearest of several pools is named, and all of the fixes together give the pod a place. */
+static void nearest(void **state)
+{
+    (void)state;
+    static const struct reason_row rows[] = {
+        {"a pool by name, whose taint is not tolerated",
+         GENERAL GPU_POOL POD("a", "", "nodeSelector: {karpenter.sh/nodepool: gpu}"),
+         "does not tolerate taint gpu=full:NoSchedule of pool gpu. Fix: tolerate gpu=full:NoSchedule, or take the taint "
+         "from the pool",
+         "pool general: it asks for karpenter.sh/nodepool In [gpu]; pool general has karpenter.sh/nodepool In [general]",
+         GENERAL GPU_POOL POD("a", "", "nodeSelector: {karpenter.sh/nodepool: gpu}, " TOLERATES)},
+        {"a label that only the tainted pool has",
+         GENERAL GPU_POOL POD("a", "", "nodeSelector: {team: ml}"),
+         "does not tolerate taint gpu=full:NoSchedule of pool gpu. Fix: tolerate gpu=full:NoSchedule, or take the taint "
+         "from the pool",
+         "pool general: it asks for team In [ml], a label that pool general does not set",
+         GENERAL GPU_POOL POD("a", "", "nodeSelector: {team: ml}, " TOLERATES)},
+        {"a device that only the tainted pool buys",
+         GENERAL ANY_POOL("gpu", "", IN("node.kubernetes.io/instance-type", "gpu-vendor-instance-type") ", " KEPT)
+         ANY_POOL("arm", "", IN("kubernetes.io/arch", "arm64") ", " KEPT) ASKING("fake.com/vendor-a: 1", ", nodeSelector: {kubernetes.io/arch: amd64}"),
+         "does not tolerate taint gpu=full:NoSchedule of pool gpu. Fix: tolerate gpu=full:NoSchedule, or take the taint "
+         "from the pool", NULL,
+         GENERAL ANY_POOL("gpu", "", IN("node.kubernetes.io/instance-type", "gpu-vendor-instance-type") ", " KEPT)
+         ASKING("fake.com/vendor-a: 1", ", nodeSelector: {kubernetes.io/arch: amd64}, " TOLERATES)},
+        {"the pool asked for by name is not there",
+         GENERAL POD("a", "", "nodeSelector: {karpenter.sh/nodepool: gpu}"),
+         "asks for karpenter.sh/nodepool In [gpu]; pool general has karpenter.sh/nodepool In [general]. Fix: ask for pool "
+         "general, or leave the pool open", NULL, GENERAL POD("a", "", "priority: 0")},
+        {"a zone in which nothing is sold",
+         POOL_IN("test-zone-1") POD("a", "", "nodeSelector: {" ZONE ": test-zone-9}"),
+         "asks for topology.kubernetes.io/zone In [test-zone-9]; pool default has topology.kubernetes.io/zone In "
+         "[test-zone-1]. Fix: ask for what pool default has", NULL,
+         POOL_IN("test-zone-1") POD("a", "", "nodeSelector: {" ZONE ": test-zone-1}")},
+        {"limits, and pods that are nowhere",
+         NONE_LEFT POD("a", "", NEAR("podAffinity", ZONE, "none")),
+         "finds only 0 CPUs left within the limits of pool default, and every type that would hold it has more; it also "
+         "must be where a pod with app=none is (same topology.kubernetes.io/zone), and no such pod has a place. Fix: "
+         "raise spec.limits.cpu of pool default; and run a pod with app=none, or make the affinity a preferred one", NULL,
+         PLAIN_POOL POD("a", "", LIKE_NEAR("podAffinity", ZONE, "none"))},
+        {"two limits",
+         ANY_POOL("default", "limits: {cpu: 0, memory: 1Gi}, ", "requirements: []") POD("a", "", "priority: 0"),
+         "finds only 0 CPUs left within the limits of pool default, and every type that would hold it has more; it also "
+         "finds only 1Gi of memory left within the limits of pool default, and every type that would hold it has more. "
+         "Fix: raise spec.limits.cpu of pool default; and raise spec.limits.memory of pool default", NULL,
+         ANY_POOL("default", "limits: {cpu: 2, memory: 2Gi}, ", "requirements: []") POD("a", "", "priority: 0")},
+        {"too large, and pods that are nowhere",
+         ANY_POOL("default", "", IN("size", "small")) ASKING("cpu: 6", ", " NEAR("podAffinity", HOST, "none")),
+         "asks for 6 CPUs; the largest type that pool default may buy has 3.9 CPUs for pods; it also must be where a "
+         "pod with app=none is (same kubernetes.io/hostname), and no such pod has a place. Fix: let pool default buy a "
+         "type with 6 CPUs or more; and run a pod with app=none, or make the affinity a preferred one", NULL,
+         PLAIN_POOL ASKING("cpu: 6", ", " LIKE_NEAR("podAffinity", HOST, "none"))},
+        {"two taints, and a zone in which it does not buy",
+         ANY_POOL("gpu", "", IN(ZONE, "test-zone-1") ", taints: [{key: gpu, effect: NoSchedule}, {key: x, effect: NoExecute}]")
+         POD("a", "", "nodeSelector: {" ZONE ": test-zone-2}"),
+         "does not tolerate taints gpu:NoSchedule and x:NoExecute of pool gpu; it also asks for "
+         "topology.kubernetes.io/zone In [test-zone-2]; pool gpu has topology.kubernetes.io/zone In [test-zone-1]. Fix: "
+         "tolerate gpu:NoSchedule and x:NoExecute, or take the taints from the pool; and let pool gpu allow "
+         "topology.kubernetes.io/zone In [test-zone-2], or ask for what it has", NULL,
+         ANY_POOL("gpu", "", IN(ZONE, "test-zone-1, test-zone-2") ", taints: [{key: gpu, effect: NoSchedule}, {key: x, effect: NoExecute}]")
+         POD("a", "", "nodeSelector: {" ZONE ": test-zone-2}, tolerations: [{key: gpu, operator: Exists}, {key: x, operator: Exists}]")},
+        {"a volume elsewhere, and pods that are nowhere",
+         POOL_IN("test-zone-1") CLAIM("data", "v") VOLUME("v", "test-zone-2")
+         POD("a", "", USES(USE("data")) ", " NEAR("podAffinity", HOST, "none")),
+         "has volume claim data in test-zone-2; pool default has topology.kubernetes.io/zone In [test-zone-1]; it also "
+         "must be where a pod with app=none is (same kubernetes.io/hostname), and no such pod has a place. Fix: let pool "
+         "default buy in test-zone-2; and run a pod with app=none, or make the affinity a preferred one", NULL,
+         POOL_IN("test-zone-1, test-zone-2") CLAIM("data", "v") VOLUME("v", "test-zone-2")
+         POD("a", "", USES(USE("data")) ", " LIKE_NEAR("podAffinity", HOST, "none"))},
+    };
+    CHECK_ROWS(rows);
+}
+
+/* What was supposed for the sake of an answer is forgotten: what comes after is planned as before. */
+static void supposed(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, NONE_LEFT GPU_POOL POD("a", "", "nodeSelector: {team: ml}") POD("b", "", "priority: 0"));
+    const struct plan *p = cluster_plan(&c);
+    assert_int_equal(p->claim_count, 0);
+    assert_non_null(cluster_failed(&c, "a"));
+    const struct plan_unschedulable *b = cluster_failed(&c, "b");
+    assert_true(span_eq(b->details[0], SPAN("pool gpu: it does not tolerate taint gpu=full:NoSchedule of pool gpu")));
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spread), cmocka_unit_test(affinity), cmocka_unit_test(anti_affinity),
-        cmocka_unit_test(volumes),
+        cmocka_unit_test(volumes), cmocka_unit_test(nearest), cmocka_unit_test(supposed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
