@@ -4,7 +4,8 @@
  * and the request's bytes; the shell reads the body and sends what stands in `reply`.
  *
  * A planned pod goes to its planned node when that is among the candidates, else to that of an equal pod
- * (extender/desk.h), and else to one other node, so that the next plan knows where it is. Any pod may use a
+ * (extender/desk.h), and else to one other node, so that the next plan knows where it is; one that says itself which
+ * nodes it prefers to any that is free, which kube-scheduler weighs. Any pod may use a
  * node that it has no place on as far as it leaves the room that others hold there and what DaemonSet pods
  * still to come need; a pod of higher priority need not leave a lower one's, and none needs to on the node
  * that the scheduler has freed for it. A place is held until its pod is bound or gone, another plan has it

@@ -111,21 +111,23 @@ static bool must_wait(const struct question *q)
     return q->seat != NULL && subject_seeks_its_kind(&q->subject) && !has_kin(q);
 }
 
-/* A pod that has a place and may not wait for it gets one other, the fullest that it fits into: so the next
- * plan knows where it is, and promises that room to nobody else. */
-static void choose_one(struct question *q)
+/* Rows of the names that pass, -1 for the others, and the scores of them. */
+static double *score_passing(struct extender_scratch *s, const struct question *q, int32_t *rows)
 {
-    uint32_t best = q->count;
-    double fullest = -1;
-    for (uint32_t i = 0; i < q->count; i++) {
-        if (q->refusals[i] != PASSES || q->rows[i] < 0)
-            continue;
-        double full = subject_fullness(q->v, &q->subject, (uint32_t)q->rows[i]);
-        if (full <= fullest)
-            continue;
-        fullest = full;
-        best = i;
-    }
+    double *scores = ARENA_ARRAY(&s->arena, double, q->count);
+    for (uint32_t i = 0; i < q->count; i++)
+        rows[i] = q->refusals[i] == PASSES ? q->rows[i] : -1;
+    score_all(q->v, &q->subject, rows, q->count, scores);
+    return scores;
+}
+
+/* A pod that has a place and may not wait for it gets one other, the best that it fits into: so the next plan
+ * knows where it is, and promises that room to nobody else. */
+static void choose_one(struct extender_scratch *s, struct question *q)
+{
+    int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, q->count);
+    const double *scores = score_passing(s, q, rows);
+    uint32_t best = score_best(q->v, &q->subject, rows, q->count, scores);
     if (best == q->count)
         return; /* only nodes that are not in sight */
     for (uint32_t i = 0; i < q->count; i++)
@@ -134,15 +136,11 @@ static void choose_one(struct question *q)
     q->left = 1;
 }
 
-/* A pod that may go to many nodes is told the best of them. Not when it has preferences of its own, which the
- * scheduler alone weighs. Names that are not in sight stay. */
+/* A pod that may go to many nodes is told the best of them. Names that are not in sight stay. */
 static void choose_some(struct extender_scratch *s, struct question *q)
 {
     int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, q->count);
-    double *scores = ARENA_ARRAY(&s->arena, double, q->count);
-    for (uint32_t i = 0; i < q->count; i++)
-        rows[i] = q->refusals[i] == PASSES ? q->rows[i] : -1;
-    score_all(q->v, &q->subject, rows, q->count, scores);
+    double *scores = score_passing(s, q, rows);
     score_shortlist(q->v, &q->subject, rows, q->count, scores);
     for (uint32_t i = 0; i < q->count; i++)
         if (rows[i] >= 0 && isnan(scores[i])) {
@@ -159,9 +157,11 @@ static void judge_all(struct extender_scratch *s, struct question *q)
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
     }
+    if (subject_prefers(&q->subject))
+        return; /* its preferences the scheduler alone weighs */
     if (q->seat != NULL && q->left > 1)
-        choose_one(q);
-    else if (q->left > SHORTLIST && q->nominated < 0 && !subject_prefers(&q->subject))
+        choose_one(s, q);
+    else if (q->left > SHORTLIST && q->nominated < 0)
         choose_some(s, q);
 }
 

@@ -45,8 +45,6 @@ void score_all(const struct extender_view *v, const struct subject *s, const int
     }
 }
 
-/* --- the shortlist --- */
-
 struct entry {
     double score;
     uint32_t at;
@@ -90,6 +88,29 @@ static bool is_shunned(const struct world_node *n, const struct pod *pod)
     return false;
 }
 
+/* Behind all others when it is for want of them. */
+static double rank(const struct extender_view *v, const struct subject *s, int32_t row, double score)
+{
+    return score - (is_shunned(world_node_at(v->world, (uint32_t)row), s->pod) ? SCORE_MAX : 0);
+}
+
+uint32_t score_best(const struct extender_view *v, const struct subject *s, const int32_t *rows,
+                    uint32_t count, const double *scores)
+{
+    uint32_t best = count;
+    double highest = -INFINITY;
+    for (uint32_t i = 0; i < count; i++) {
+        double own = isnan(scores[i]) ? -INFINITY : rank(v, s, rows[i], scores[i]);
+        if (own <= highest)
+            continue;
+        highest = own;
+        best = i;
+    }
+    return best;
+}
+
+/* --- the shortlist --- */
+
 void score_shortlist(const struct extender_view *v, const struct subject *s, const int32_t *rows,
                      uint32_t count, double *scores)
 {
@@ -100,8 +121,7 @@ void score_shortlist(const struct extender_view *v, const struct subject *s, con
         if (isnan(scores[i]))
             continue;
         const struct world_node *n = world_node_at(v->world, (uint32_t)rows[i]);
-        double score = scores[i] - (is_shunned(n, s->pod) ? SCORE_MAX : 0);
-        enlist(zone_of(zones, &zone_count, n, key), score, i);
+        enlist(zone_of(zones, &zone_count, n, key), rank(v, s, rows[i], scores[i]), i);
         scores[i] = NAN;
     }
     for (uint32_t z = 0; z < zone_count; z++)

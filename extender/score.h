@@ -21,8 +21,13 @@ enum {
 void score_all(const struct extender_view *v, const struct subject *s, const int32_t *rows,
                uint32_t count, double *scores_out);
 
-/* Keeps the best SHORTLIST scores of every zone, and makes the others NAN. Of equal ones the earlier stay. Nodes
- * with a PreferNoSchedule taint that the pod does not tolerate are for want of others. */
+/* Index of the best score, count when all are NAN. Of equal ones the earlier. Nodes with a PreferNoSchedule taint
+ * that the pod does not tolerate are for want of others. */
+uint32_t score_best(const struct extender_view *v, const struct subject *s, const int32_t *rows,
+                    uint32_t count, const double *scores);
+
+/* Keeps the best SHORTLIST scores of every zone, and makes the others NAN. Of equal ones the earlier stay, and
+ * what is to be avoided is, as above. */
 void score_shortlist(const struct extender_view *v, const struct subject *s, const int32_t *rows,
                      uint32_t count, double *scores);
 

@@ -51,10 +51,48 @@ static void test_preempting_leaves_daemons_their_room(void **state)
     }
 }
 
+/* A pod that prefers disk=ssd, and one that does not say what it prefers. */
+static const char revised_yaml[] =
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: shunned, labels: {disk: hdd}}\n"
+    "spec: {providerID: 'kwok://shunned', taints: [{key: old, effect: PreferNoSchedule}]}\n"
+    "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"
+    "  conditions: [{type: Ready, status: 'True'}]\n"
+    NODE("liked", "  labels: {disk: ssd}\n") NODE("full", "") NODE("target", "")
+    POD("much", "2", BOUND("shunned"), "") POD("some", "2", BOUND("full"), "")
+    POD("plain", "1", "", WAITS) POD("tolerant", "1", "  tolerations: [{key: old, operator: Exists}]\n", WAITS)
+    POD("picky", "1", "  affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+        "[{weight: 100, preference: {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}}]}}\n", WAITS);
+
+static void test_revised_by_the_pods_own_constraints_first(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *pod, *names, *want;
+    } rows[] = {
+        {"who prefers nodes is told all that are free", "picky", "shunned full liked", "shunned full liked"},
+        {"who does not, the fullest", "plain", "liked full", "full"},
+        {"which is not one to be avoided", "plain", "shunned liked", "liked"},
+        {"unless there is no other", "plain", "shunned new", "shunned"},
+        {"or it does not mind", "tolerant", "liked shunned", "shunned"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        struct answer got;
+        cluster_open(&c, revised_yaml);
+        cluster_place(&c, rows[i].pod, "target");
+        ask_filter_answer(&c, rows[i].pod, rows[i].names, &got);
+        if (strcmp(got.passed, rows[i].want) != 0)
+            fail_msg("%s: got \"%s\", want \"%s\"", rows[i].label, got.passed, rows[i].want);
+        assert_int_equal(got.verdict.answer, EXTENDER_REVISED);
+        cluster_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preempting_leaves_daemons_their_room),
+        cmocka_unit_test(test_revised_by_the_pods_own_constraints_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
