@@ -38,23 +38,22 @@ struct question {
 };
 
 /* kube-scheduler stops looking when it has found max(100, N·p/100) nodes, from 100 nodes up; without a
- * percentage it takes one between 5 and 50. */
-static bool looks_sampled(uint32_t nodes, uint32_t offered)
+ * percentage it takes one between 5 and 50. Other numbers come of its own filters: but now and then of those too
+ * as many are left. */
+static bool looks_sampled(const struct world *w, uint32_t offered)
 {
-    for (uint32_t percent = 1; nodes >= 100 && offered < nodes && percent < 100; percent++) {
+    enum { ALWAYS = 100 };
+    uint32_t nodes = 0;
+    if (offered < ALWAYS)
+        return false;
+    for (uint32_t row = 0; row < world_node_count(w); row++)
+        nodes += world_node_at(w, row)->node != NULL;
+    for (uint32_t percent = 1; offered < nodes && percent < 100; percent++) {
         uint32_t part = (uint32_t)((uint64_t)nodes * percent / 100);
-        if (offered == (part > 100 ? part : 100))
+        if (offered == (part > ALWAYS ? part : ALWAYS))
             return true;
     }
     return false;
-}
-
-static uint32_t nodes_there(const struct world *w)
-{
-    uint32_t count = 0;
-    for (uint32_t row = 0; row < world_node_count(w); row++)
-        count += world_node_at(w, row)->node != NULL;
-    return count;
 }
 
 static void find_place(struct question *q, const struct desk *d)
@@ -288,7 +287,6 @@ static enum extender_answer choose(struct extender_scratch *s, struct question *
         return EXTENDER_PLANNED;
     if (trade_places(s, q))
         return EXTENDER_TRADED;
-    q->sampled = looks_sampled(nodes_there(q->v->world), q->count);
     judge_all(s, q);
     if (q->left != 0)
         return q->seat != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
@@ -313,7 +311,6 @@ static void note(const struct question *q, struct extender_verdict *out)
 {
     const struct world_node *planned =
         q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
-    out->sampled = q->sampled;
     out->astray =
         planned != NULL && world_node_usable(planned) && !q->sampled && q->count != 0;
     if (out->astray && q->v->ledger != NULL)
@@ -323,12 +320,18 @@ static void note(const struct question *q, struct extender_verdict *out)
 
 /* --- the reply --- */
 
+/* What others go first for. Of a sample the next attempt sees other nodes, else nobody is to be preempted in
+ * vain: what is refused so cannot be had by evicting. */
+static bool is_held(enum refusal r)
+{
+    return r == HELD || r == DAEMONS;
+}
+
 static void put_reasons(struct json *j, const struct question *q, bool resolvable)
 {
     for (uint32_t i = 0; q->refusals != NULL && i < q->count; i++) {
         enum refusal r = q->refusals[i];
-        /* Of a sample the next attempt sees other nodes; else nobody is to be preempted in vain. */
-        if (r == PASSES || r == NOT_CHOSEN || resolvable != (r == HELD && q->sampled))
+        if (r == PASSES || r == NOT_CHOSEN || resolvable != (is_held(r) && q->sampled))
             continue;
         json_key(j, q->names[i]);
         json_text(j, texts[r]);
@@ -382,6 +385,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     for (uint32_t i = 0; i < q.count; i++)
         q.rows[i] = world_find_hash(v->world, span_hash(q.names[i]));
     q.nominated = world_find_node(v->world, args.pod.nominated);
+    verdict_out->sampled = q.sampled = looks_sampled(v->world, q.count);
     verdict_out->answer = choose_and_book(s, &q);
     if (q.published.len != 0)
         verdict_out->astray = true;
