@@ -45,7 +45,8 @@ static struct span running_metrics(struct arena *a, const struct options *o)
     return text;
 }
 
-static bool check_cluster(struct check_report *r, const struct options *o, struct err *err)
+static bool check_cluster(struct check_report *r, const struct options *o, bool every_node,
+                          struct err *err)
 {
     struct client_config config;
     struct waiter w = {.until = clock_mono() + PATIENCE_MS};
@@ -60,7 +61,8 @@ static bool check_cluster(struct check_report *r, const struct options *o, struc
                       .ns = span_of(o->own_namespace),
                       .address = config.server,
                       .now = clock_wall(),
-                      .metrics = running_metrics(r->a, o)};
+                      .metrics = running_metrics(r->a, o),
+                      .every_node = every_node};
     if (c.ns.len == 0)
         c.ns = SPAN("stowage-system");
     bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
@@ -68,13 +70,14 @@ static bool check_cluster(struct check_report *r, const struct options *o, struc
     return ok;
 }
 
-static bool check_file(struct check_report *r, const struct options *o, struct err *err)
+static bool check_file(struct check_report *r, const struct options *o, bool *every_node_out,
+                       struct err *err)
 {
     struct span text;
     const char *path = o->scheduler_file;
     if (path == NULL || path[0] == '\0')
         return true;
-    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, err)) ||
+    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, every_node_out, err)) ||
            err_wrap(err, "--scheduler-config");
 }
 
@@ -95,7 +98,7 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
     struct check_report report = {.a = a};
-    bool help;
+    bool help, every_node = false;
     if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
     if (help) {
@@ -105,8 +108,8 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
         buf_release(&text);
         return 0;
     }
-    if (!check_file(&report, &options, err) || !check_cluster(&report, &options, err) ||
-        !print(&report, &options, err))
+    if (!check_file(&report, &options, &every_node, err) ||
+        !check_cluster(&report, &options, every_node, err) || !print(&report, &options, err))
         return 2;
     return check_count(&report, CHECK_FAIL) != 0;
 }

@@ -18,6 +18,7 @@ struct check {
     struct span address; /* of the API server, for messages */
     wall_ms now;
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
+    bool every_node;     /* the scheduler's configuration was given, and says that it offers every node */
     /* found on the way */
     bool runs;           /* somebody leads */
     struct permissions permissions;

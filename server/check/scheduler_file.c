@@ -180,7 +180,8 @@ static int64_t percentage(struct doc_value value, int64_t otherwise)
     return doc_int64_at(value, SPAN("percentageOfNodesToScore"), otherwise);
 }
 
-static void check_sampling(struct check_report *r, struct doc_value root)
+/* True: every profile looks at all. */
+static bool check_sampling(struct check_report *r, struct doc_value root)
 {
     struct doc_value profiles;
     int64_t whole = percentage(root, 0);
@@ -208,10 +209,11 @@ static void check_sampling(struct check_report *r, struct doc_value root)
     else if (wrong == 0)
         check_say(r, CHECK_OK, "sampling", NULL,
                   "every node is offered (percentageOfNodesToScore 100)");
+    return wrong == 0 && (profile_count != 0 || whole >= 100);
 }
 
 bool check_scheduler_file(struct check_report *r, const char *path, struct span text,
-                          struct err *err)
+                          bool *every_node_out, struct err *err)
 {
     struct doc_parser *parser = doc_parser_new();
     const struct doc *d;
@@ -224,7 +226,7 @@ bool check_scheduler_file(struct check_report *r, const char *path, struct span 
         ok = err_set(err, ERR_INVALID, "is not a KubeSchedulerConfiguration");
     if (ok) {
         check_extenders(r, path, doc_root(d));
-        check_sampling(r, doc_root(d));
+        *every_node_out = check_sampling(r, doc_root(d));
     } else {
         err_wrap(err, "%s", path);
     }

@@ -202,6 +202,40 @@ static void test_extender(void **state)
     says(f, 200, "process_resident_memory_bytes ");
 }
 
+static void ask_for(struct fixture *f, unsigned names)
+{
+    struct buf body = {0};
+    buf_add(&body, SPAN("{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"web\",\"uid\":\"uid-p\"}},"
+                        "\"Nodes\":null,\"NodeNames\":["));
+    for (unsigned i = 0; i < names; i++)
+        buf_addf(&body, "%s\"m%u\"", i != 0 ? "," : "", i);
+    buf_add(&body, SPAN("]}"));
+    buf_add_char(&body, '\0');
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", body.ptr);
+    buf_release(&body);
+}
+
+/* kube-scheduler offers 100 of 102 nodes unless it is told to offer all. */
+static void test_samples_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct buf yaml = {0};
+    for (unsigned i = 0; i < 100; i++)
+        buf_addf(&yaml, "%sapiVersion: v1\nkind: Node\nmetadata: {name: m%u}\n"
+                        "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n",
+                 i != 0 ? "---\n" : "", i);
+    buf_add_char(&yaml, '\0');
+    view_put(&f->view, yaml.ptr);
+    f->hooks.tick(f->scratch);
+    ask_for(f, 99);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_sampled_total{verb=\"filter\"} 0\n");
+    ask_for(f, 100);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_sampled_total{verb=\"filter\"} 1\n");
+    buf_release(&yaml);
+}
+
 /* What the scheduler cannot have meant it reads in its own log. */
 static void test_extender_errors(void **state)
 {
@@ -316,6 +350,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(test_explain),
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
+        ROW(test_samples_are_counted),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_page), ROW(test_live),
     };
