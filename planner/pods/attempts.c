@@ -175,10 +175,30 @@ static uint32_t *put_where(struct classes *c, const struct volume_need *need)
     return list;
 }
 
+static uint32_t soft_spreads(const struct stance *s)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < s->spread_count; i++)
+        count += !s->spreads[i]->hard;
+    return count;
+}
+
+static uint32_t preferences(const struct pod *p)
+{
+    const struct affinity *a = p->affinity;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->spreads.count; i++)
+        count += !p->spreads.items[i].hard;
+    return a == NULL ? count
+                     : count + a->preferred_node.count + a->preferred_pod.count + a->preferred_anti.count;
+}
+
 static void push_attempt(struct classes *c, const struct stance *s, bool soft)
 {
+    uint32_t asked = s->affinity_count + s->anti_count + s->preferred_count + soft_spreads(s);
     struct attempt try = {.signature = put_signature(c, s), .soft = soft, .where = s->where,
-                          .where_count = s->need->alternative_count};
+                          .where_count = s->need->alternative_count,
+                          .given_up = preferences(s->pod) - asked + soft};
     put_groups(c, s, &try);
     ARENA_PUSH(c->arena, c->attempts, c->attempt_count, c->attempt_capacity, try);
 }
@@ -257,16 +277,6 @@ static void add_spreads(struct classes *c, struct stance *s, bool soft_too)
             s->spreads[s->spread_count++] = &s->pod->spreads.items[i];
 }
 
-static bool has_preferences(const struct pod *p)
-{
-    const struct affinity *a = p->affinity;
-    for (uint32_t i = 0; i < p->spreads.count; i++)
-        if (!p->spreads.items[i].hard)
-            return true;
-    return a != NULL && (a->preferred_node.count | a->preferred_pod.count |
-                         a->preferred_anti.count) != 0;
-}
-
 /* Required terms that were only tried with what `s` does not ask for any more. */
 static void push_earlier_terms(struct classes *c, const struct stance *s, bool soft)
 {
@@ -293,7 +303,7 @@ void classes_state(struct classes *c, const struct pod *p, const struct volume_n
 {
     struct stance strict = {.pod = p, .need = need, .side = k->side, .where = put_where(c, need)};
     add_spreads(c, &strict, false);
-    if (has_preferences(p)) {
+    if (preferences(p) != 0) {
         struct stance s = {.pod = p, .need = need, .side = k->side, .where = strict.where};
         add_preferences(c, &s);
         add_spreads(c, &s, true);

@@ -230,6 +230,7 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
     words_put(&s.words, (uint32_t)k.devices << 2 | (uint32_t)k.daemon << 1 | (k.invalid.ptr != NULL));
     for (uint32_t i = attempts; i < c->attempt_count; i++) {
         words_put(&s.words, c->attempts[i].signature);
+        words_put(&s.words, c->attempts[i].given_up);
         words_put(&s.words, c->attempts[i].group_count);
         for (uint32_t g = 0; g < c->attempts[i].group_count; g++)
             words_put(&s.words, c->attempts[i].groups[g]);

@@ -31,6 +31,7 @@ struct attempt { /* one way to try a class */
     bool soft; /* tolerates every PreferNoSchedule taint: the last step of relaxation */
     bool tied;   /* groups bind it, or look at its pods */
     bool wavers; /* what refuses it now may take it later: spread, affinity */
+    uint32_t given_up; /* how many of the pod's preferences it does not ask for; 1 more when soft */
     uint32_t group_count, key_count, where_count;
     const uint32_t *groups; /* that it is bound by */
     const uint32_t *keys;   /* topology keys in which it must have one definite domain */

@@ -16,6 +16,7 @@ static const double SAME = 1e-9; /* prices that differ by less are equal, relati
 struct worth {
     double price;   /* of claims whose price is known */
     uint32_t unpriced;
+    uint64_t given_up; /* preferences of those who are placed */
     uint32_t claims;
 };
 
@@ -35,6 +36,15 @@ static double plain_price(struct trial *t, uint32_t claim)
     uint32_t type = specs_cheapest(&t->specs, spec, trial_claim_types(t, claim));
     double least = specs_prices(&t->specs, spec)[type];
     return least < (double)INFINITY ? least : NAN;
+}
+
+static uint64_t given_up(const struct trial *t, const uint8_t *outcome)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < t->step_count; i++)
+        if (t->steps[i].kind <= TRIAL_OPENED && outcome[t->steps[i].pod] == OUTCOME_PLACED)
+            sum += t->steps[i].given_up;
+    return sum;
 }
 
 static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
@@ -62,6 +72,7 @@ static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
             w.price += price;
     }
     arena_release(&page.arena);
+    w.given_up = given_up(t, outcome);
     return w;
 }
 
@@ -153,13 +164,15 @@ static struct trial start(struct search *s)
     return t;
 }
 
-/* At equal prices fewer machines are less: each has its kubelet and its DaemonSet pods. */
-static bool costs_less(struct worth a, struct worth b)
+/* Last, fewer machines are better: each has its kubelet and its DaemonSet pods. */
+static bool is_better(struct worth a, struct worth b)
 {
     if (a.unpriced != b.unpriced)
         return a.unpriced < b.unpriced;
     if (fabs(a.price - b.price) > SAME * fabs(b.price))
         return a.price < b.price;
+    if (a.given_up != b.given_up)
+        return a.given_up < b.given_up;
     return a.claims < b.claims;
 }
 
@@ -169,7 +182,7 @@ static bool keep_better(struct search *s, struct trial *t)
     struct worth w = judge(c, t, s->now);
     s->specs = t->specs;
     int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
-    if (more < 0 || (more == 0 && !(same_placed(c, s->now, s->outcome) && costs_less(w, s->worth))))
+    if (more < 0 || (more == 0 && !(same_placed(c, s->now, s->outcome) && is_better(w, s->worth))))
         return false;
     *s->best = *t;
     memcpy(s->outcome, s->now, trial_pod_count(t));

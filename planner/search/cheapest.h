@@ -1,9 +1,9 @@
 /* cheapest: greedy's plan, made cheaper.
  *
  * Plans are compared in this order: pods placed, from the highest priority down; then, for the same
- * pods, price; then the number of machines. The first is greedy's; another takes its place only when it
- * is better, so that what greedy keeps of preferences is given up only for that. Every plan is made by asking a trial,
- * as greedy does: no rule is broken for a price.
+ * pods, price; then how many of their preferences are given up; then the number of machines. The first is
+ * greedy's; another takes its place only when it is better. Every plan is made by asking a trial, as greedy
+ * does: no rule is broken for a price.
  *
  * Others that are tried:
  * - greedy's order with the highest priority first, when greedy has left pods out;

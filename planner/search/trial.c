@@ -220,7 +220,8 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
     trial_add_ports(t, &r->ports, &r->port_capacity, w->classes.signatures[try->signature].ports);
     trial_add_shared(t, &r->shared, &w->classes.items[class_id]);
     tally_move_row(&t->tally, &w->classes.items[class_id], row, 1);
-    trial_log(t, (struct trial_step){.kind = TRIAL_ON_NODE, .pod = pod, .class_id = class_id, .target = row});
+    trial_log(t, (struct trial_step){.kind = TRIAL_ON_NODE, .pod = pod, .class_id = class_id, .target = row,
+                                     .given_up = try->given_up});
 }
 
 /* --- undo --- */

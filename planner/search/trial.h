@@ -37,6 +37,7 @@ struct trial_step {
     uint32_t class_id;
     uint32_t target; /* row or claim */
     uint32_t before; /* the claim's spec; of a node that goes, moved_count */
+    uint32_t given_up; /* preferences of the pod that was placed, see struct attempt */
     const uint64_t *held; /* by the claim, before */
     uint64_t *opened;     /* of a claim that was trimmed, before */
     amount *charged;

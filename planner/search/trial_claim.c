@@ -74,7 +74,8 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     if (to < 0) /* a reservation may come free when another claim can do without it */
         return try->wavers || f.obstacle == RESERVATIONS_TAKEN ? ANSWER_NOT_NOW : ANSWER_NEVER;
 
-    struct trial_step step = {TRIAL_ON_CLAIM, pod, class_id, claim, c->spec, c->held, NULL, NULL};
+    struct trial_step step = {.kind = TRIAL_ON_CLAIM, .pod = pod, .class_id = class_id, .target = claim,
+                              .before = c->spec, .given_up = try->given_up, .held = c->held};
     const struct spec *s = &t->specs.items[to];
     hold(t, c->held, f.held);
     c->held = f.held;
@@ -205,7 +206,7 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     ARENA_PUSH(t->arena, t->claims, t->claim_count, t->claim_capacity, c);
     count_pod(t, t->claim_count - 1, class_id, 1);
     trial_log(t, (struct trial_step){.kind = TRIAL_OPENED, .pod = pod, .class_id = class_id,
-                                     .target = t->claim_count - 1});
+                                     .target = t->claim_count - 1, .given_up = try->given_up});
     return OPEN_YES;
 }
 

@@ -1,5 +1,6 @@
 /* Cheapest beside greedy: never fewer pods of the highest priority at which they differ, at equal pods
- * never dearer. Whether its plans obey the rules is test_valid's. */
+ * never dearer, at equal prices never fewer preferences kept. Whether its plans obey the rules is
+ * test_valid's. */
 #include "support_random.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@
 #include <cmocka.h>
 
 #include "planner/places.h"
+#include "planner/search/trial.h"
 
 enum { SEEDS = 150 };
 
@@ -48,10 +50,25 @@ static int compare(const struct left_out *a, const struct left_out *b)
     return 0;
 }
 
+/* Preferences that pods with a place have given up. */
+static uint64_t given_up(const struct plan *p)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < p->trial->step_count; i++) {
+        const struct trial_step *step = &p->trial->steps[i];
+        bool placed = step->kind <= TRIAL_OPENED;
+        for (uint32_t u = 0; placed && u < p->unschedulable_count; u++)
+            placed = p->unschedulable[u].pod != trial_pod(p->trial, step->pod)->pod;
+        sum += placed ? step->given_up : 0;
+    }
+    return sum;
+}
+
 struct outcome_of {
-    struct left_out out;
     double cost;
+    uint64_t given_up;
     uint64_t steps;
+    struct left_out out;
     bool complete;
 };
 
@@ -63,7 +80,7 @@ static struct outcome_of plan_by(const struct random_cluster *r, enum search_kin
     c.plan_options.search = search;
     c.plan_options.effort = effort;
     const struct plan *p = cluster_plan_unchecked(&c);
-    struct outcome_of o = {left_out(p), p->cost_after, p->steps, p->complete};
+    struct outcome_of o = {p->cost_after, given_up(p), p->steps, left_out(p), p->complete};
     cluster_release(&c);
     return o;
 }
@@ -71,34 +88,52 @@ static struct outcome_of plan_by(const struct random_cluster *r, enum search_kin
 static bool no_worse(const struct outcome_of *a, const struct outcome_of *b)
 {
     int order = compare(&a->out, &b->out);
-    return order < 0 || (order == 0 && (isnan(b->cost) || a->cost <= b->cost * (1 + 1e-9)));
+    if (order != 0 || isnan(b->cost))
+        return order <= 0;
+    if (fabs(a->cost - b->cost) > 1e-9 * b->cost)
+        return a->cost < b->cost;
+    return a->given_up <= b->given_up;
+}
+
+static void fail_seed(uint64_t seed, const struct outcome_of *of, size_t count)
+{
+    struct buf text = {.max = 4096};
+    for (size_t i = 0; i < count; i++)
+        buf_addf(&text, "; %u, %g, %llu", of[i].out.count, of[i].cost, (unsigned long long)of[i].given_up);
+    fail_msg("seed %llu: pods left out, price, preferences given up by greedy, by one step, some, all%.*s",
+             (unsigned long long)seed, (int)text.len, text.ptr);
+}
+
+/* One cluster; counts what it shows. */
+static void one_never_worse(uint64_t seed, unsigned *cheaper, unsigned *more, unsigned *preferring)
+{
+    struct random_cluster r;
+    struct draws d = {.state = seed};
+    random_cluster_make(&r, &d);
+    struct outcome_of of[] = {plan_by(&r, SEARCH_GREEDY, 0), plan_by(&r, SEARCH_CHEAPEST, 1),
+                              plan_by(&r, SEARCH_CHEAPEST, 40 + seed % 5 * 40), plan_by(&r, SEARCH_CHEAPEST, 0)};
+    const struct outcome_of *greedy = &of[0], *all = &of[3];
+    for (size_t i = 1; i < COUNT_OF(of); i++)
+        if (!no_worse(&of[i], &of[i - 1]))
+            fail_seed(seed, of, COUNT_OF(of));
+    if (!greedy->complete || !all->complete || all->steps < greedy->steps)
+        fail_msg("seed %llu: %llu steps, of greedy %llu", (unsigned long long)seed,
+                 (unsigned long long)all->steps, (unsigned long long)greedy->steps);
+    *cheaper += all->cost < greedy->cost * (1 - 1e-9);
+    *more += compare(&all->out, &greedy->out) < 0;
+    *preferring += greedy->given_up != 0;
+    random_cluster_release(&r);
 }
 
 static void never_worse(void **state)
 {
     (void)state;
-    unsigned cheaper = 0, more = 0;
-    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
-        struct random_cluster r;
-        struct draws d = {.state = seed};
-        random_cluster_make(&r, &d);
-        struct outcome_of greedy = plan_by(&r, SEARCH_GREEDY, 0);
-        struct outcome_of little = plan_by(&r, SEARCH_CHEAPEST, 1);
-        struct outcome_of some = plan_by(&r, SEARCH_CHEAPEST, 40 + seed % 5 * 40);
-        struct outcome_of all = plan_by(&r, SEARCH_CHEAPEST, 0);
-        if (!no_worse(&little, &greedy) || !no_worse(&some, &little) || !no_worse(&all, &some))
-            fail_msg("seed %llu: greedy leaves out %u at %g, one step %u at %g, all steps %u at %g",
-                     (unsigned long long)seed, greedy.out.count, greedy.cost, little.out.count,
-                     little.cost, all.out.count, all.cost);
-        if (!greedy.complete || !all.complete || all.steps < greedy.steps)
-            fail_msg("seed %llu: %llu steps, of greedy %llu", (unsigned long long)seed,
-                     (unsigned long long)all.steps, (unsigned long long)greedy.steps);
-        cheaper += all.cost < greedy.cost * (1 - 1e-9);
-        more += compare(&all.out, &greedy.out) < 0;
-        random_cluster_release(&r);
-    }
-    print_message("cheaper in %u, more pods in %u of %d\n", cheaper, more, SEEDS);
-    assert_true(cheaper > SEEDS / 20); /* else this would prove nothing */
+    unsigned cheaper = 0, more = 0, preferring = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++)
+        one_never_worse(seed, &cheaper, &more, &preferring);
+    print_message("cheaper in %u, more pods in %u, preferences given up by greedy in %u\n", cheaper, more,
+                  preferring);
+    assert_true(cheaper > SEEDS / 20 && preferring > SEEDS / 20); /* else this would prove nothing */
 }
 
 /* --- by hand --- */
@@ -128,6 +163,17 @@ static void add_pods(struct cluster *c, const char *name, unsigned count, const 
                  name, i, priority, cpu, memory);
         cluster_add(c, text);
     }
+}
+
+static void add_ruled_pod(struct cluster *c, const char *name, const char *app, const char *cpu,
+                          const char *rules)
+{
+    char text[1024];
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\n"
+             "spec: {%s, containers: [{name: c, resources: {requests: {cpu: %s, memory: 1Gi}}}]}\nstatus: "
+             "{conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n",
+             name, app, rules, cpu);
+    cluster_add(c, text);
 }
 
 /* Greedy lets one claim grow until only the giant holds it; four small machines cost a fifth. */
@@ -234,6 +280,53 @@ static void fewer_nodes_at_the_same_price(void **state)
     assert_int_equal(p->claim_count, 1);
     assert_true(fabs(p->cost_after - 3) < 1e-9);
     cluster_release(&c);
+}
+
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+#define TOLERANT "tolerations: [{operator: Exists}]"
+
+/* Two pods, each half of a machine: of the same price, or all but. */
+static void preferences_at_the_same_price(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *rules;
+        const char *whole; /* its price; a half costs 1.1 */
+        bool one;          /* is bought */
+    } rows[] = {
+        {"none", TOLERANT, "2.2", true},
+        {"a node of its own", TOLERANT ", affinity: {podAntiAffinity: {" PREFERRED ": [{weight: 1, podAffinityTerm: {topologyKey: "
+         "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}}]}}", "2.2", false},
+        {"a zone of its own", TOLERANT ", topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+         "whenUnsatisfiable: ScheduleAnyway, labelSelector: {matchLabels: {app: a}}}]", "2.2", false},
+        {"a type", TOLERANT ", affinity: {nodeAffinity: {" PREFERRED ": [{weight: 1, preference: {matchExpressions: [{key: "
+         "node.kubernetes.io/instance-type, operator: In, values: [half]}]}}]}}", "2.2", false},
+        {"no taint", "priority: 0", "2.2", false},
+        {"the price comes first", "priority: 0", "2.199", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        char text[1024];
+        cluster_init(&c);
+        snprintf(text, sizeof(text), "kind: InstanceTypes\nitems:\n"
+                 "- {name: half, nodePools: [small], resources: {cpu: 2, memory: 8Gi, pods: 110}, offerings: "
+                 "[{zone: z1, capacity: on-demand, price: 1.1}, {zone: z2, capacity: on-demand, price: 1.1}]}\n"
+                 "- {name: whole, nodePools: [big], resources: {cpu: 4, memory: 16Gi, pods: 110}, offerings: "
+                 "[{zone: z1, capacity: on-demand, price: %s}]}\n", rows[i].whole);
+        cluster_add(&c, text);
+        cluster_add(&c, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: small}\nspec: {template: "
+                        "{spec: {requirements: []}}}\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: "
+                        "{name: big}\nspec: {template: {spec: {requirements: [], taints: [{key: dear, effect: "
+                        "PreferNoSchedule}]}}}\n");
+        add_ruled_pod(&c, "a-0", "a", "1500m", rows[i].rules);
+        add_ruled_pod(&c, "a-1", "a", "1500m", rows[i].rules);
+        c.plan_options.search = SEARCH_CHEAPEST;
+        cluster_plan(&c);
+        const char *want = rows[i].one ? "big-1 whole/1: a-0 a-1\n" : "small-1 half/1: a-0\nsmall-2 half/1: a-1\n";
+        if (!span_eq(cluster_summary(&c), span_of(want)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
+        cluster_release(&c);
+    }
 }
 
 /* Pods that fill fourteen machines to the last tenth of a CPU, if one finds out how. Machines of a few pods
@@ -404,17 +497,6 @@ static void add_node_with(struct cluster *c, const char *name, const char *key, 
     cluster_add(c, text);
 }
 
-static void add_ruled_pod(struct cluster *c, const char *name, const char *app, const char *cpu,
-                          const char *rules)
-{
-    char text[1024];
-    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {app: %s}}\n"
-             "spec: {%s, containers: [{name: c, resources: {requests: {cpu: %s, memory: 1Gi}}}]}\nstatus: "
-             "{conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n",
-             name, app, rules, cpu);
-    cluster_add(c, text);
-}
-
 /* Two zones to buy in; n1, with so many CPUs, stands in z1, and "other" on it. */
 static void open_beside_other(struct cluster *c, const char *cpu)
 {
@@ -575,6 +657,7 @@ int main(void)
                                        cmocka_unit_test(weight_before_price),
                                        cmocka_unit_test(limits_by_what_is_bought),
                                        cmocka_unit_test(fewer_nodes_at_the_same_price),
+                                       cmocka_unit_test(preferences_at_the_same_price),
                                        cmocka_unit_test(few_pods_on_a_machine),
                                        cmocka_unit_test(a_run_that_ends_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
