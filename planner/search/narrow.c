@@ -113,6 +113,7 @@ int32_t specs_narrow_by(struct specs *s, uint32_t from, const struct requirement
         x.domains = NULL;
         x.definite = NULL;
         x.prices = NULL;
+        x.by_price = NULL;
         spec_finish(s, &x);
         ARENA_PUSH(s->arena, s->items, s->count, s->capacity, x);
     }
