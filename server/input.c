@@ -200,6 +200,11 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     complete_identity(o, info, object);
     if (at.invalid)
         return;
+    struct err err = {0};
+    if (o->taken != NULL && o->mistakes == 0 && !o->taken(o->user, kind, v, &err)) {
+        add_mistake(&at, doc_line(v), (struct span){NULL, 0}, span_of(err.msg));
+        return;
+    }
     struct input_list *list = &o->kinds[kind];
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
 }
@@ -386,7 +391,7 @@ static void read_directory(struct input *o, struct doc_parser *p, const char *pa
 
 void input_init(struct input *o)
 {
-    *o = (struct input){.syms = kube_symtab_new()};
+    *o = (struct input){.syms = kube_symtab_new(), .undone = "planned"};
     arena_init(&o->arena, 64 << 10);
 }
 
@@ -413,8 +418,8 @@ bool input_read(struct input *o, const struct texts *paths, const char *skip, st
     if (o->mistakes == 0)
         return true;
     if (o->files == 0)
-        return err_set(err, ERR_INVALID, "no file was read; nothing planned");
-    return err_set(err, ERR_INVALID, "%u mistake%s in %u of %u file%s; nothing planned",
+        return err_set(err, ERR_INVALID, "no file was read; nothing %s", o->undone);
+    return err_set(err, ERR_INVALID, "%u mistake%s in %u of %u file%s; nothing %s",
                    o->mistakes, o->mistakes == 1 ? "" : "s", o->bad_files, o->files,
-                   o->files == 1 ? "" : "s");
+                   o->files == 1 ? "" : "s", o->undone);
 }

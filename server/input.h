@@ -28,6 +28,11 @@ struct input {
     struct span passed_over_kinds; /* "ConfigMap, Role", at most a handful */
     uint32_t files, bad_files, mistakes;
     struct buf mistake_lines; /* one a line */
+    const char *undone;       /* what is not done after a mistake: "planned" */
+    /* Hears of every object that is used, as long as there is no mistake, with its text; NULL: nobody.
+     * False, with err set, is a mistake. */
+    bool (*taken)(void *user, enum kind kind, struct doc_value object, struct err *err);
+    void *user;
 };
 
 void input_init(struct input *o);
@@ -39,8 +44,10 @@ bool input_read(struct input *o, const struct texts *paths, const char *skip, st
 
 /* Sets aside what a gate that is off leaves without effect, with a warning for each kind. */
 void input_gates(struct input *o, const struct gates *gates);
-/* Sets invalid NodePools aside, and objects that are there twice; warns of what no plan reads. */
-void input_check(struct input *o, const struct label_rules *rules);
+/* Sets aside objects that are there twice, and warns of kinds that were passed over. */
+void input_check(struct input *o);
+/* Sets invalid NodePools aside, and warns of workloads that no plan reads. */
+void input_check_plan(struct input *o, const struct label_rules *rules);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
 void input_warn(struct input *o, struct span text); /* the text outlives the input */

@@ -159,12 +159,16 @@ void input_gates(struct input *o, const struct gates *gates)
     }
 }
 
-void input_check(struct input *o, const struct label_rules *rules)
+void input_check_plan(struct input *o, const struct label_rules *rules)
+{
+    check_pools(o, rules);
+    warn_of_workloads(o);
+}
+
+void input_check(struct input *o)
 {
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
         drop_doubles(o, kind);
-    check_pools(o, rules);
-    warn_of_workloads(o);
     if (o->passed_over != 0)
         input_warn(o, arena_printf(&o->arena, "%u object%s of other kinds passed over (%.*s)",
                                     o->passed_over, o->passed_over == 1 ? "" : "s",

@@ -16,6 +16,7 @@
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
 #include "server/clock.h"
+#include "server/embedded.h"
 #include "server/input.h"
 #include "server/standing.h"
 #include "server/wake.h"
@@ -290,26 +291,6 @@ static bool sim_prioritize(void *user, struct span args, struct buf *reply)
     return extender_prioritize(&l->sim_scratch, &view, args, reply, &verdict, &err);
 }
 
-static bool load_files(struct live *l, struct err *err)
-{
-    struct arena a;
-    arena_init(&a, 0);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < l->options->files.count; i++) {
-        const char *path = l->options->files.items[i];
-        struct span text;
-        uint32_t passed_over = 0;
-        ok = input_text(&a, path, &text, err) &&
-             (sim_cluster_load(sim_cluster(l->sim), text, &passed_over, err) ||
-              err_wrap(err, "%s", path));
-        if (ok && passed_over != 0)
-            log_warn(l->config.log, "load", "%s: %u objects of other kinds passed over", path,
-                     passed_over);
-    }
-    arena_release(&a);
-    return ok;
-}
-
 static bool open_memory(struct live *l, struct err *err)
 {
     l->sim = sim_new(&(struct sim_options){
@@ -320,7 +301,9 @@ static bool open_memory(struct live *l, struct err *err)
         sim_set_extender(l->sim,
                          &(struct sim_extender){
                              .user = l, .filter = sim_filter, .prioritize = sim_prioritize});
-    return l->options->files.count != 0 ? load_files(l, err) : sample_start(l->sim, err);
+    return l->options->files.count != 0
+               ? embedded_load(sim_cluster(l->sim), l->options, l->config.log, err)
+               : sample_start(l->sim, err);
 }
 
 /* --- a real cluster --- */

@@ -213,7 +213,8 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     }
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
     input_gates(o, &options->gates);
-    input_check(o, &rules);
+    input_check(o);
+    input_check_plan(o, &rules);
     out->decode_ns = mono_ns() - start;
     for (size_t i = 0; i < o->warning_count; i++)
         fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));

@@ -92,6 +92,10 @@ struct sim_answer sim_cluster_do(struct sim_cluster *c, struct arena *a, const s
 bool sim_cluster_load(struct sim_cluster *c, struct span text, uint32_t *passed_over_out,
                       struct err *err);
 
+/* Puts one object of a kind into the cluster as it is, in the same way; it has a name. What is there
+ * already stays, but for a Namespace. */
+bool sim_cluster_add(struct sim_cluster *c, enum kind k, struct doc_value object, struct err *err);
+
 uint32_t sim_cluster_count(const struct sim_cluster *c, enum kind k);
 /* Those whose member at `path` ("status.phase", see sim/tree.h) is this string. */
 uint32_t sim_cluster_count_of(const struct sim_cluster *c, enum kind k, const char *path,

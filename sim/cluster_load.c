@@ -9,17 +9,10 @@ static void ensure_namespace(struct sim_cluster *c, struct span ns)
 }
 
 /* Takes the object. */
-static bool load_object(struct sim_cluster *c, json_t *object, uint32_t *passed_over, struct err *err)
+static bool put_object(struct sim_cluster *c, enum kind k, json_t *object, struct err *err)
 {
-    enum kind k = kind_find(tree_string(object, "apiVersion"), tree_string(object, "kind"));
-    struct span name = tree_string(object, "metadata.name");
     char key[OBJECTS_KEY_MAX];
-    if (k == KIND_NONE) {
-        ++*passed_over;
-        json_decref(object);
-        return true;
-    }
-    if (name.len == 0 || !objects_key_of(key, k, object)) {
+    if (tree_string(object, "metadata.name").len == 0 || !objects_key_of(key, k, object)) {
         json_decref(object);
         return err_set(err, ERR_INVALID, "a %s has no metadata.name", kind_info(k)->name);
     }
@@ -30,6 +23,35 @@ static bool load_object(struct sim_cluster *c, json_t *object, uint32_t *passed_
     }
     registry_import(&c->objects, k, object);
     return true;
+}
+
+/* Takes the object. */
+static bool load_object(struct sim_cluster *c, json_t *object, uint32_t *passed_over, struct err *err)
+{
+    enum kind k = kind_find(tree_string(object, "apiVersion"), tree_string(object, "kind"));
+    if (k != KIND_NONE)
+        return put_object(c, k, object, err);
+    ++*passed_over;
+    json_decref(object);
+    return true;
+}
+
+bool sim_cluster_add(struct sim_cluster *c, enum kind k, struct doc_value object, struct err *err)
+{
+    const struct kind_info *info = kind_info(k);
+    json_t *root = tree_of_doc(object);
+    struct span ns = tree_string(root, "metadata.namespace"), name = tree_string(root, "metadata.name");
+    if (!info->namespaced)
+        ns = (struct span){NULL, 0};
+    else if (ns.len == 0)
+        ns = SPAN("default");
+    if (k != KIND_NAMESPACE && objects_find(&c->objects, k, ns, name) != NULL) {
+        json_decref(root);
+        return true;
+    }
+    tree_set(root, "apiVersion", json_string(info->api_version)); /* an item of a PodList has none */
+    tree_set(root, "kind", json_string(info->name));
+    return put_object(c, k, root, err);
 }
 
 static bool load_tree(struct sim_cluster *c, const json_t *root, uint32_t *passed_over,
