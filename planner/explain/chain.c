@@ -282,6 +282,8 @@ bool chain_nearer(const struct chain *x, const struct chain *y)
 struct span chain_sentence(struct plan *p, const struct chain *c)
 {
     struct buf b = {0};
+    if (c->count == 1)
+        return c->stops[0].sentence;
     for (uint32_t i = 0; i < c->count; i++)
         buf_addf(&b, "%s%.*s", i == 0 ? "" : "; it also ", SPAN_ARG(c->stops[i].sentence));
     return c->count != 0 ? words_take(p, &b) : (struct span){0};
@@ -289,9 +291,11 @@ struct span chain_sentence(struct plan *p, const struct chain *c)
 
 struct span chain_fix(const struct group_question *q, uint32_t option, const struct chain *c)
 {
+    struct group_question about = *q;
     struct buf b = {0};
+    about.try = c->try;
     for (uint32_t i = 0; i < c->count; i++)
         buf_addf(&b, "%s%.*s", i == 0 ? "" : "; and ",
-                 SPAN_ARG(stop_fix(q, option, &c->stops[i])));
+                 SPAN_ARG(stop_fix(&about, option, &c->stops[i])));
     return c->count != 0 ? words_take(q->p, &b) : (struct span){0};
 }

@@ -19,25 +19,30 @@ static struct span pool_name(const struct group_question *q, uint32_t option)
 
 /* --- taints and labels --- */
 
-void stop_taints(const struct group_question *q, uint32_t option, struct stop *out)
+/* "gpu=yes:NoSchedule and x:NoExecute": what is not tolerated; returns how many. */
+static uint32_t untolerated(const struct group_question *q, uint32_t option, struct span *names_out)
 {
     struct taints taints = option_at(q, option)->taints;
-    struct plan *p = q->p;
     struct buf b = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < taints.count; i++) {
         struct taints one = {&taints.items[i], 1};
         if (world_untolerated(signature_of(q), q->try->soft, one) != NULL)
             buf_addf(&b, "%s%.*s", count++ != 0 ? " and " : "",
-                     SPAN_ARG(words_taint(p, &taints.items[i])));
+                     SPAN_ARG(words_taint(q->p, &taints.items[i])));
     }
-    struct span names = words_take(p, &b);
-    const char *s = count == 1 ? "" : "s";
+    *names_out = words_take(q->p, &b);
+    return count;
+}
+
+void stop_taints(const struct group_question *q, uint32_t option, struct stop *out)
+{
+    struct span names;
+    uint32_t count = untolerated(q, option, &names);
     *out = (struct stop){.rule = OPEN_TAINT};
-    out->sentence = arena_printf(&p->arena, "does not tolerate taint%s %.*s of pool %.*s", s,
-                                 SPAN_ARG(names), SPAN_ARG(pool_name(q, option)));
-    out->fix = arena_printf(&p->arena, "tolerate %.*s, or take the taint%s from the pool",
-                            SPAN_ARG(names), s);
+    out->sentence = arena_printf(&q->p->arena, "does not tolerate taint%s %.*s of pool %.*s",
+                                 count == 1 ? "" : "s", SPAN_ARG(names),
+                                 SPAN_ARG(pool_name(q, option)));
 }
 
 /* The split of its owner is what the pool does not go along with. */
@@ -91,8 +96,6 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
     if (has == NULL) {
         out->sentence = arena_printf(&p->arena, "asks for %.*s, a label that pool %.*s does not set",
                                      SPAN_ARG(wants), SPAN_ARG(pool));
-        out->fix = arena_printf(&p->arena, "add %.*s to the labels or requirements of pool %.*s",
-                                SPAN_ARG(sym_text(p->syms, asked->key)), SPAN_ARG(pool));
         return;
     }
     if (is_split(q, asked)) {
@@ -101,12 +104,6 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
     }
     out->sentence = arena_printf(&p->arena, "asks for %.*s; pool %.*s has %.*s", SPAN_ARG(wants),
                                  SPAN_ARG(pool), SPAN_ARG(words_requirement(p, has)));
-    if (asked->key == SYM_NODEPOOL) /* a pool does not change its name */
-        out->fix = arena_printf(&p->arena, "ask for pool %.*s, or leave the pool open",
-                                SPAN_ARG(pool));
-    else
-        out->fix = arena_printf(&p->arena, "let pool %.*s allow %.*s, or ask for what it has",
-                                SPAN_ARG(pool), SPAN_ARG(wants));
 }
 
 /* --- types --- */
@@ -133,13 +130,33 @@ static bool is_sold(const struct group_question *q, const struct option *o,
     return bits_count(set, t->words) != 0;
 }
 
+static struct span fix_requirement(const struct group_question *q, uint32_t option,
+                                   const struct requirement *asked)
+{
+    struct plan *p = q->p;
+    const struct option *o = option_at(q, option);
+    struct span pool = option_name(o);
+    if (requirements_get(&o->requirements, asked->key) == NULL)
+        return arena_printf(&p->arena, "add %.*s to the labels or requirements of pool %.*s",
+                            SPAN_ARG(sym_text(p->syms, asked->key)), SPAN_ARG(pool));
+    if (asked->key == SYM_NODEPOOL) /* a pool does not change its name */
+        return arena_printf(&p->arena, "ask for pool %.*s, or leave the pool open", SPAN_ARG(pool));
+    if (!is_sold(q, o, asked))
+        return arena_printf(&p->arena, "ask for what pool %.*s has", SPAN_ARG(pool));
+    return arena_printf(&p->arena, "let pool %.*s allow %.*s, or ask for what it has", SPAN_ARG(pool),
+                        SPAN_ARG(words_requirement(p, asked)));
+}
+
 struct span stop_fix(const struct group_question *q, uint32_t option, const struct stop *s)
 {
-    const struct option *o = option_at(q, option);
-    if (s->rule != OPEN_REQUIREMENT || s->asked == NULL || s->asked->key == SYM_NODEPOOL ||
-        requirements_get(&o->requirements, s->asked->key) == NULL || is_sold(q, o, s->asked))
+    if (s->fix.len != 0)
         return s->fix;
-    return arena_printf(&q->p->arena, "ask for what pool %.*s has", SPAN_ARG(option_name(o)));
+    if (s->rule == OPEN_REQUIREMENT)
+        return fix_requirement(q, option, s->asked);
+    struct span names;
+    uint32_t count = untolerated(q, option, &names);
+    return arena_printf(&q->p->arena, "tolerate %.*s, or take the taint%s from the pool",
+                        SPAN_ARG(names), count == 1 ? "" : "s");
 }
 
 /* The first requirement that no type meets by itself; NULL: they fail together. */

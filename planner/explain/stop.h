@@ -10,7 +10,7 @@ struct stop {
     uint32_t column;                 /* of limits */
     uint32_t group;                  /* of topology; GROUPS_TOGETHER: all of them */
     struct span sentence;            /* "asks for 200 CPUs; the largest type …" */
-    struct span fix;                 /* "let pool general buy a larger type"; see stop_fix */
+    struct span fix; /* "let pool general buy a larger type"; of taints and most labels: stop_fix */
 };
 
 /* Some of the option's taints the attempt does not tolerate. */
@@ -23,7 +23,7 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
 /* Any rule that comes after these. `asked`: what is asked of labels. */
 void stop_opening(const struct group_question *q, uint32_t option, enum opening rule,
                   const struct requirements *asked, struct stop *out);
-/* What helps against it; that something can be bought with it has been looked up. */
+/* What helps against it. q->try is the attempt that was asked about. */
 struct span stop_fix(const struct group_question *q, uint32_t option, const struct stop *s);
 /* An affinity to pods that are nowhere stops it in every pool; false: the group is no such one. */
 bool stop_nowhere(const struct group_question *q, uint32_t option, uint32_t group, struct stop *out);
