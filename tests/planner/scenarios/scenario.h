@@ -9,7 +9,7 @@ struct scenario {
     const char *id;   /* "119", or of a table's rows "119a", "119b"… */
     const char *title;
     const char *cheapest; /* why the cheapest search may do something else; NULL */
-    const char *differs; /* where Karpenter itself does something else, and why; NULL */
+    const char *differs; /* where Karpenter itself does something else: a heading of docs/differences.md; NULL */
     const json_t *body;  /* the row laid over the entry: objects add up, all else is replaced */
 };
 

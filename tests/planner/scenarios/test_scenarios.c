@@ -16,7 +16,7 @@
 
 #define FOLDER TESTS_DIR "/planner/scenarios"
 
-enum { GAPS_MAX = 1024 * 1024 };
+enum { GAPS_MAX = 1024 * 1024, DOC_MAX = 1024 * 1024 };
 
 /* --- running one --- */
 
@@ -117,6 +117,39 @@ static void test_gaps(void **state)
     }
 }
 
+/* --- differences from Karpenter: each is argued --- */
+
+/* Quotation marks around a heading are for the differential test. */
+static bool has_heading(struct span text, const char *heading)
+{
+    struct span line, plain = span_of(heading), quoted = span_of(format_text("\"%s\"", heading));
+    while (text.len != 0) {
+        line = span_cut(text, '\n', &text);
+        if (!span_has_prefix(line, SPAN("### ")))
+            continue;
+        line.ptr += 4;
+        line.len -= 4;
+        if (span_eq(line, plain) || span_eq(line, quoted))
+            return true;
+    }
+    return false;
+}
+
+static void test_differences(void **state)
+{
+    const struct scenarios *all = *state;
+    struct span text;
+    struct err err;
+    assert_true(file_load(json_arena(), TESTS_DIR "/../docs/differences.md", DOC_MAX, &text, &err));
+    for (size_t i = 0; i < all->count; i++) {
+        const struct scenario *s = &all->items[i];
+        if (s->differs != NULL && !has_heading(text, s->differs))
+            fail_msg("%s, scenario %s: docs/differences.md has no \"### %s\"", s->file, s->id, s->differs);
+    }
+    assert_false(has_heading(text, "a zone settled"));
+    assert_false(has_heading(text, "Bounds on"));
+}
+
 /* STOWAGE_GAPS names a file that gets a line for each scenario that fails: the list anew. */
 static void note_gap(const char *id, const char *gap, struct span why)
 {
@@ -201,8 +234,9 @@ int main(void)
     json_memory(&book);
     scenarios_read(&all, FOLDER, false);
     scenarios_read(&wrong, FOLDER, true);
-    const struct CMUnitTest gaps[] = {cmocka_unit_test_prestate(test_gaps, &all)};
-    int failed = cmocka_run_group_tests(gaps, NULL, NULL);
+    const struct CMUnitTest records[] = {cmocka_unit_test_prestate(test_gaps, &all),
+                                         cmocka_unit_test_prestate(test_differences, &all)};
+    int failed = cmocka_run_group_tests(records, NULL, NULL);
     failed += run_all(&all, "scenarios", test_scenario);
     failed += run_all(&wrong, "wrong", test_wrong);
     arena_release(&book);
