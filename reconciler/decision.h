@@ -47,6 +47,7 @@ struct decision { /* spans live during the callback */
     struct decision_object about; /* what the Event regards */
     struct span reason;           /* of the Event, CamelCase (spec api 11.2); absent: no Event */
     struct span note;             /* of the Event; absent: the sentence */
+    struct span dedupe; /* what else tells two Events of one reason and object apart; or absent */
     double per_hour;              /* what it adds to (or saves of) the price, NAN: does not apply */
 };
 

@@ -82,3 +82,34 @@ wall_ms drain_due(const struct pod *p, wall_ms deadline, wall_ms now)
     }
     return due;
 }
+
+wall_ms claim_deadline(const struct node_claim *c)
+{
+    wall_ms t = 0;
+    struct span text = annotations_get(c->meta.annotations, SYM_TERMINATION_TIMESTAMP);
+    return text.len != 0 && time_parse(text, &t) ? t : 0;
+}
+
+struct empty_answer drain_judge(struct arena *a, const struct drain *d,
+                                const struct disruption_budget *const *budgets,
+                                uint32_t budget_count, wall_ms now)
+{
+    const struct pod **turn = ARENA_ARRAY(a, const struct pod *, d->count);
+    struct empty_facts f = {
+        .pods = turn, .budgets = budgets, .budget_count = budget_count, .now = now};
+    for (uint32_t i = 0; i < d->count; i++)
+        if (d->pods[i].act == DRAIN_EVICT || d->pods[i].act == DRAIN_BLOCKED)
+            turn[f.pod_count++] = d->pods[i].pod;
+    return empty_judge_pods(&f);
+}
+
+struct span drain_sentence(struct arena *a, const struct drain *d, const struct empty_answer *holds)
+{
+    if (d->waiting == 0)
+        return (struct span){0};
+    struct span who = d->waiting == 1 ? SPAN("1 pod waits to be evicted")
+                                      : arena_printf(a, "%u pods wait to be evicted", d->waiting);
+    if (holds->verdict == EMPTY_HAS_PODS || holds->verdict == EMPTY_YES)
+        return who;
+    return arena_printf(a, "%.*s: %.*s", SPAN_ARG(who), SPAN_ARG(empty_sentence(a, holds)));
+}

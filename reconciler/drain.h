@@ -3,7 +3,7 @@
 #ifndef RECONCILER_DRAIN_H
 #define RECONCILER_DRAIN_H
 
-#include "kube/pod.h"
+#include "reconciler/empty.h"
 
 enum drain_act {
     DRAIN_LEAVE,   /* neither evicted nor waited for */
@@ -30,6 +30,14 @@ struct drain {
  * makes due is deleted whatever its tier. */
 struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t count,
                         wall_ms deadline, wall_ms now);
+/* When terminationGracePeriod ends, by the claim's annotation; 0: never. */
+wall_ms claim_deadline(const struct node_claim *c);
+/* What keeps the pods of this turn from being evicted; EMPTY_HAS_PODS or EMPTY_YES: nothing does. */
+struct empty_answer drain_judge(struct arena *a, const struct drain *d,
+                                const struct disruption_budget *const *budgets,
+                                uint32_t budget_count, wall_ms now);
+/* "2 pods wait to be evicted: PodDisruptionBudget …"; absent: none does. */
+struct span drain_sentence(struct arena *a, const struct drain *d, const struct empty_answer *holds);
 /* When time alone changes the answer for a pod; 0: never. */
 wall_ms drain_due(const struct pod *p, wall_ms deadline, wall_ms now);
 

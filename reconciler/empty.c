@@ -84,32 +84,14 @@ static double price_of(const struct pass *p, const struct node_view *n)
     return isnan(price) ? 0 : price;
 }
 
-struct budgets_view {
-    const struct disruption_budget **items;
-    uint32_t count;
-};
-
-static struct budgets_view collect_budgets(const struct pass *p)
-{
-    struct budgets_view v = {ARENA_ARRAY(p->a, const struct disruption_budget *,
-                                         p->snapshot->state[KIND_DISRUPTION_BUDGET].count),
-                             0};
-    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_DISRUPTION_BUDGET);
-    for (const void *b; v.count < p->snapshot->state[KIND_DISRUPTION_BUDGET].count &&
-                        (b = snapshot_next(&it)) != NULL;)
-        v.items[v.count++] = b;
-    return v;
-}
-
-static struct empty_answer judge(const struct pass *p, const struct node_view *n,
-                                 struct budgets_view budgets)
+static struct empty_answer judge(const struct pass *p, const struct node_view *n)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct empty_facts f = {.node = n->node,
                             .claim = c != NULL && c->managed ? c->claim : NULL,
                             .pool = c != NULL ? c->pool : NULL,
-                            .budgets = budgets.items,
-                            .budget_count = budgets.count,
+                            .budgets = p->budgets,
+                            .budget_count = p->budget_count,
                             .now = p->wall};
     f.pods = node_pods(p, n, &f.pod_count);
     struct empty_answer x = empty_judge(&f);
@@ -250,7 +232,7 @@ static void tell_answer(struct pass *p, struct node_view *n, const struct empty_
     uint64_t hash = why.len != 0 ? span_hash(why) : 0;
     struct decision d = {
         .kind = DECISION_KEEP, .per_hour = NAN, .about = object_of(KIND_NODE, &n->node->meta)};
-    if (n->memo->told == hash)
+    if (n->memo->told == hash || n->node->meta.deleted != 0) /* then its drain speaks */
         return;
     n->memo->told = hash;
     if (why.len == 0) {
@@ -302,13 +284,12 @@ static void decide(struct pass *p, struct candidate *list, uint32_t count_of,
 
 void empty_run(struct pass *p)
 {
-    struct budgets_view budgets = collect_budgets(p);
     struct candidate *ready = ARENA_ARRAY(p->a, struct candidate, p->node_count);
     struct allowance *allowances = ARENA_ARRAY(p->a, struct allowance, p->pool_count);
     uint32_t ready_count = 0, pools = 0, eligible = 0;
     for (uint32_t i = 0; i < p->node_count; i++) {
         struct node_view *n = &p->nodes[i];
-        struct empty_answer x = judge(p, n, budgets);
+        struct empty_answer x = judge(p, n);
         tell_answer(p, n, &x);
         eligible += x.verdict == EMPTY_YES;
         if (n->memo->command && x.verdict == EMPTY_LEAVING) {

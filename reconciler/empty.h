@@ -42,6 +42,8 @@ struct empty_answer {
 };
 
 struct empty_answer empty_judge(const struct empty_facts *f);
+/* Of the pods alone: only `pods`, `budgets` and `now` are read. */
+struct empty_answer empty_judge_pods(const struct empty_facts *f);
 /* Completes "stays: …": on the page, in the log and in the answer of explain. Of `a`, or static. */
 struct span empty_sentence(struct arena *a, const struct empty_answer *x);
 

@@ -27,7 +27,7 @@ static bool budgets_hold(const struct empty_facts *f, const struct pod *p, struc
     return true;
 }
 
-static struct empty_answer judge_pods(const struct empty_facts *f)
+struct empty_answer empty_judge_pods(const struct empty_facts *f)
 {
     struct empty_answer x = {EMPTY_YES, NULL, NULL, NULL};
     for (uint32_t i = 0; i < f->pod_count; i++)
@@ -64,7 +64,7 @@ struct empty_answer empty_judge(const struct empty_facts *f)
 {
     struct empty_answer x = {judge_node(f), NULL, NULL, NULL};
     if (x.verdict == EMPTY_YES)
-        x = judge_pods(f);
+        x = empty_judge_pods(f);
     if (x.verdict == EMPTY_YES && !f->pool->has_consolidate_after)
         x.verdict = EMPTY_NEVER;
     if (x.verdict == EMPTY_YES && !conditions_true(f->claim->conditions, SPAN("Consolidatable")))

@@ -35,6 +35,8 @@ static void on_evicted(struct reconciler *r, struct call *c)
         d.warning = true;
         d.reason = SPAN("FailedDraining");
         d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->node, c->node_uid};
+        d.dedupe = c->uid;
+        ((struct node_memo *)memos_at(&r->nodes, c->node_uid))->told = 1; /* not what the drain says */
         tell(r, d, "Failed to drain node, %s (Pod=%.*s/%.*s)",
              c->status == 429 ? "evicting pod violates a PDB"
                               : "eviction does not support multiple PDBs",
@@ -115,6 +117,39 @@ static void force(struct pass *p, const struct node_view *n, const struct drain_
                                        (long long)d->grace, SPAN_ARG(m->uid))});
 }
 
+/* Each new one that holds the drain is told by an Event and in the log, and so is its beginning; how many
+ * pods still wait is for the page. */
+static void tell_waiting(struct pass *p, const struct node_view *n, const struct drain *d)
+{
+    struct empty_answer x = drain_judge(p->a, d, p->budgets, p->budget_count, p->wall);
+    struct span why = drain_sentence(p->a, d, &x), name = n->node->meta.name;
+    const struct meta *by = x.budget != NULL                       ? &x.budget->meta
+                            : x.verdict == EMPTY_POD_DO_NOT_DISRUPT ? &x.pod->meta
+                                                                    : NULL;
+    uint64_t held = by != NULL ? span_hash(by->uid) : 1, told = why.len != 0 ? span_hash(why) : 0;
+    struct decision dec = {.kind = DECISION_DRAIN,
+                           .warning = true,
+                           .per_hour = NAN,
+                           .about = object_of(KIND_NODE, &n->node->meta)};
+    if (told == n->memo->told)
+        return;
+    n->memo->told = told;
+    if (why.len == 0) {
+        tell_no_more(p->r, dec);
+        return;
+    }
+    if (n->memo->held == 0 || (by != NULL && held != n->memo->held)) {
+        n->memo->held = held;
+        dec.subject = by != NULL ? "drain" : NULL;
+        dec.reason = SPAN("FailedDraining");
+        dec.note = arena_printf(p->a, "Failed to drain node, %u pods are waiting to be evicted%s%.*s",
+                                d->waiting, by != NULL ? "; " : "",
+                                SPAN_ARG(by != NULL ? empty_sentence(p->a, &x) : SPAN("")));
+        dec.dedupe = by != NULL ? by->uid : (struct span){0};
+    }
+    tell(p->r, dec, "%.*s  %.*s", SPAN_ARG(name), SPAN_ARG(why));
+}
+
 /* True when nothing is waited for. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c)
 {
@@ -141,5 +176,6 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
             force(p, n, &d.pods[i], reason_of(c));
         }
     }
+    tell_waiting(p, n, &d);
     return d.waiting == 0;
 }

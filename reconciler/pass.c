@@ -89,6 +89,16 @@ static void collect_nodes(struct pass *p)
     }
 }
 
+static void collect_disruption_budgets(struct pass *p)
+{
+    uint32_t count = p->snapshot->state[KIND_DISRUPTION_BUDGET].count;
+    const struct disruption_budget **list = ARENA_ARRAY(p->a, const struct disruption_budget *, count);
+    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_DISRUPTION_BUDGET);
+    for (const void *b; p->budget_count < count && (b = snapshot_next(&it)) != NULL;)
+        list[p->budget_count++] = b;
+    p->budgets = list;
+}
+
 static void match(struct pass *p)
 {
     struct index x = index_new(p->a, p->claim_count);
@@ -125,6 +135,7 @@ void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
     collect_pools(p);
     collect_claims(p);
     collect_nodes(p);
+    collect_disruption_budgets(p);
     match(p);
     divergence_ask(p);
 }

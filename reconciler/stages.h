@@ -65,8 +65,6 @@ void garbage_run(struct pass *p);
 void empty_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
-/* When terminationGracePeriod ends, by the claim's annotation; 0: never. */
-wall_ms claim_deadline(const struct node_claim *c);
 /* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
 

@@ -7,6 +7,7 @@
 
 #include "kube/condition_set.h"
 #include "kube/store.h"
+#include "kube/workload.h"
 #include "planner/places.h"
 #include "reconciler/batch.h"
 #include "reconciler/call.h"
@@ -50,6 +51,7 @@ struct node_memo {
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
     mono_ms drain_began; /* 0: not yet */
+    uint64_t held;       /* hash of what holds the drain, told last; 0: nothing has been told */
     bool drained;
 };
 
@@ -217,6 +219,8 @@ struct pass {
     struct node_view *nodes;
     struct pool_view *pools;
     uint32_t claim_count, node_count, pool_count;
+    const struct disruption_budget *const *budgets;
+    uint32_t budget_count;
     struct span stopped; /* why nothing may be removed; absent: it may */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "reconciler/drain.h"
 #include "reconciler/stages.h"
 
 enum {
@@ -191,13 +192,6 @@ static bool remove_machine(struct pass *p, const struct claim_view *c)
 }
 
 /* ---- the claim's finalizer ---- */
-
-wall_ms claim_deadline(const struct node_claim *c)
-{
-    wall_ms t = 0;
-    struct span text = annotations_get(c->meta.annotations, SYM_TERMINATION_TIMESTAMP);
-    return text.len != 0 && time_parse(text, &t) ? t : 0;
-}
 
 static bool keep_deadline(struct pass *p, const struct claim_view *c)
 {

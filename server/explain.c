@@ -1,7 +1,7 @@
 #include "server/explain.h"
 
 #include "base/doc.h"
-#include "reconciler/empty.h"
+#include "reconciler/drain.h"
 #include "server/clock.h"
 
 /* --- the question --- */
@@ -99,11 +99,26 @@ static bool is_planned_on(const struct plan *p, uint32_t row)
     return false;
 }
 
+/* Who is still waited for, of a node that leaves; absent: nobody. */
+static struct span waits_for(struct plan *p, const struct explain_objects *all, uint32_t row,
+                             wall_ms now)
+{
+    const struct world_node *n = world_node_at(p->world, row);
+    wall_ms deadline = n->claim != NULL ? claim_deadline(n->claim) : 0;
+    struct drain d =
+        drain_pick(&p->arena, world_node_pods(p->world, row), n->pod_count, deadline, now);
+    struct empty_answer x =
+        drain_judge(&p->arena, &d, all->budgets, (uint32_t)all->budget_count, now);
+    return drain_sentence(&p->arena, &d, &x);
+}
+
 /* Why it is not removed, by the rules that remove nodes today; absent: nothing keeps it. */
 static struct span keeps(struct plan *p, const struct explain_objects *all, uint32_t row,
                          wall_ms now)
 {
     const struct world_node *n = world_node_at(p->world, row);
+    if (n->leaving)
+        return waits_for(p, all, row, now);
     if (n->node == NULL)
         return SPAN("it is on its way, no Node has come of it yet");
     struct empty_facts facts = {.node = n->node,

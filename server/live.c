@@ -94,6 +94,7 @@ static void on_decided(void *user, const struct decision *d)
         .warning = d->warning,
         .reason = d->reason,
         .note = d->note.len != 0 ? d->note : d->sentence,
+        .dedupe = d->dedupe,
     };
     if (events_record(l->events, &note, clock_mono(), clock_wall()))
         wake_api(l);

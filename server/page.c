@@ -491,11 +491,7 @@ static void put_node_state(struct render *r, const struct world_node *n)
                                          [NODE_LAUNCHING] = "launching",
                                          [NODE_REGISTERED] = "starting",
                                          [NODE_INITIALIZED] = "ready"};
-    if (n->leaving) {
-        put(r, "<strong>leaving</strong>");
-        return;
-    }
-    put(r, stages[n->stage]);
+    put(r, n->leaving ? "<strong>leaving</strong>" : stages[n->stage]);
     enum kind k = n->node != NULL ? KIND_NODE : KIND_NODE_CLAIM;
     struct span why = page_memory_reason(r->page->memory, &r->a, k, (struct span){NULL, 0},
                                          meta_of(n)->name);

@@ -23,7 +23,8 @@ struct explanation {
 
 /* Any pod that the world was built from. */
 void answer_pod(struct plan *p, const struct pod *pod, struct explanation *out);
-/* `keeps`: why it is not removed, as the reconciler would say; absent: nothing keeps it. */
+/* `keeps`: why it is not removed, or, of one that leaves, who is still waited for, as the reconciler would
+ * say; absent: nothing keeps it. */
 void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explanation *out);
 void answer_pool(struct plan *p, const struct node_pool *pool, struct explanation *out);
 

@@ -70,7 +70,9 @@ void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explana
     const struct plan_node *planned = planned_on(p, row);
     struct lines l = {.p = p};
     struct span sentence;
-    if (trial_is_gone(p->trial, row))
+    if (n->leaving && keeps.len != 0)
+        sentence = arena_printf(&p->arena, "%.*s is leaving: %.*s.", SPAN_ARG(n->name), SPAN_ARG(keeps));
+    else if (trial_is_gone(p->trial, row))
         sentence = arena_printf(&p->arena, "%.*s is leaving: its pods are planned elsewhere.",
                                 SPAN_ARG(n->name));
     else if (keeps.len != 0)

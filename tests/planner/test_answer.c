@@ -166,8 +166,13 @@ static void nodes(void **state)
          "               $0.8295/h\n"
          "  free         4 CPUs and 8Gi of memory, with what is planned\n"
          "  removing it  would save $0.8295/h ($606 a month) and move 0 pods\n"},
-        {"leaving", NODE("n1, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "4", "x: z", ""), "node/n1", "x", true, 
+        {"leaving", NODE("n1, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "4", "x: z", ""), "node/n1", "", true, 
          "n1 is leaving: its pods are planned elsewhere.\n"
+         "\n"
+         "  it is  without a NodeClaim\n"},
+        {"leaving, and held", NODE("n1, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "4", "x: z", ""), "node/n1",
+         "1 pod waits to be evicted", true, 
+         "n1 is leaving: 1 pod waits to be evicted.\n"
          "\n"
          "  it is  without a NodeClaim\n"},
     };

@@ -97,8 +97,52 @@ static void picks(void **state)
     }
 }
 
+#define KEPT(name) "metadata: {name: " name ", namespace: d, uid: u-" name                                  \
+                   ", annotations: {karpenter.sh/do-not-disrupt: 'true'}}\nspec: {nodeName: m}\n"
+#define KEPT_DAEMON                                                                                         \
+    "metadata: {name: ds, namespace: d, uid: u-ds, annotations: {karpenter.sh/do-not-disrupt: 'true'}, "    \
+    "ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: o, uid: o}]}\nspec: {nodeName: m}\n"
+#define BUDGET "metadata: {name: b, namespace: d, uid: b}\nspec: {selector: {}}\nstatus: {disruptionsAllowed: 0}\n"
+
+static const struct {
+    const char *label;
+    const char *pods[3];
+    const char *budget, *want;
+} said[] = {
+    {"no pods", {0}, NULL, ""},
+    {"on their way", {POD("a", ""), POD("b", "")}, NULL, "2 pods wait to be evicted"},
+    {"one that is ending", {ENDING("a", NOW_TEXT, "")}, BUDGET, "1 pod waits to be evicted"},
+    {"held by its annotation", {POD("a", ""), KEPT("b")}, NULL,
+     "2 pods wait to be evicted: pod d/b has annotation karpenter.sh/do-not-disrupt"},
+    {"held by a budget", {POD("a", "")}, BUDGET,
+     "1 pod waits to be evicted: PodDisruptionBudget d/b allows no eviction"},
+    {"held when its turn comes", {POD("a", ""), KEPT_DAEMON}, NULL,
+     "2 pods wait to be evicted"},
+};
+
+static void what_is_said(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(said); r++) {
+        const struct pod *pods[3];
+        uint32_t count = 0;
+        objects_begin();
+        for (; count < 3 && said[r].pods[count] != NULL; count++)
+            pods[count] = pod_of(said[r].pods[count]);
+        const struct disruption_budget *budget =
+            said[r].budget != NULL ? budget_of(said[r].budget) : NULL;
+        struct arena *a = objects_arena();
+        struct drain d = drain_pick(a, pods, count, 0, NOW);
+        struct empty_answer x = drain_judge(a, &d, &budget, budget != NULL, NOW);
+        struct span got = drain_sentence(a, &d, &x);
+        if (!span_eq(got, span_of(said[r].want)))
+            fail_msg("%s: \"%.*s\"", said[r].label, SPAN_ARG(got));
+        objects_clear();
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(picks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(picks), cmocka_unit_test(what_is_said)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,6 +14,9 @@ static const char OBJECTS[] =
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}}}\n---\n"
     "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n3, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nstatus: {allocatable: {cpu: 0}}\n---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: held, namespace: web, annotations: {karpenter.sh/do-not-disrupt: \"true\"}}\n"
+    "spec: {nodeName: n3}\n---\n"
     "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: web}\n"
     "spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n"
     "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n---\n"
@@ -29,6 +32,8 @@ static const struct {
     {{"pod", "web/api-0", "-f", "{}"}, 0, "web/api-0 has a place: node n1, which exists.\n\n  asks for  2 CPUs\n"},
     {{"pod", "render-0", "-f", "{}"}, 1, "default/render-0 has no place: it asks for 2000 CPUs; "},
     {{"node", "n1", "-f", "{}"}, 0, "n1 stays: no dynamic NodePool of ours owns it.\n"},
+    {{"node", "n3", "-f", "{}"}, 0,
+     "n3 is leaving: 1 pod waits to be evicted: pod web/held has annotation\nkarpenter.sh/do-not-disrupt.\n"},
     {{"nodepool", "general", "-f", "{}"}, 0, "general can buy, but refuses 1 pod that waits.\n\n  types    72 of 144 left "},
     {{"pod", "web/api-0", "-f", "{}", "-o", "json"}, 0, "{\n  \"hasPlace\": true,\n  \"sentence\": \"web/api-0 has a place: "},
     {{"pod", "render-0", "-f", "{}", "-o", "yaml"}, 1, "hasPlace: false\n"},

@@ -157,6 +157,25 @@ static void test_a_reason_that_holds_no_more(void **state)
     view_close(&v);
 }
 
+static void test_a_node_that_leaves_says_for_whom_it_waits(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v,
+              "apiVersion: v1\nkind: Node\nmetadata: {name: n1, deletionTimestamp: '2026-01-01T00:00:00Z'}\n"
+              "status: {allocatable: {cpu: 4}}\n",
+              "");
+    decide(p,
+           (struct decision){.kind = DECISION_DRAIN, .about = {KIND_NODE, {NULL, 0}, SPAN("n1"), {NULL, 0}}},
+           "n1  1 pod waits to be evicted");
+    struct buf html = render(p, &v);
+    expect(&html, "<strong>leaving</strong><br><small>  1 pod waits to be evicted<", true);
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
 /* Reasons of more objects than are remembered: old ones give way, none is wrong. */
 static void test_reasons_are_bounded(void **state)
 {
@@ -226,6 +245,7 @@ int main(void)
         cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_a_reason_that_holds_no_more),
+        cmocka_unit_test(test_a_node_that_leaves_says_for_whom_it_waits),
         cmocka_unit_test(test_reasons_are_bounded),
         cmocka_unit_test(test_size),
         cmocka_unit_test(test_amounts),
