@@ -1,6 +1,6 @@
 #include "kube/client_url.h"
 
-#define FIELD_MANAGER "stowage"
+#include "kube/meta.h"
 
 static bool is_unreserved(char c)
 {

@@ -39,7 +39,10 @@ struct meta {
     struct annotations annotations;
     struct syms finalizers;
     struct owners owners;
+    bool wrote_status; /* of a Pod: something in its status is our own word, and nobody's since (managedFields) */
 };
+
+#define FIELD_MANAGER "stowage" /* under which we write */
 
 enum taint_effect {
     TAINT_NONE,

@@ -195,7 +195,22 @@ static const struct schema pod_owner_schema = {
 static const struct field meta_fields[] = {META_FIELDS(owner_schema, is_read_annotation)};
 const struct schema meta_schema = SCHEMA(struct meta, "metadata", meta_fields);
 
-static const struct field pod_meta_fields[] = {META_FIELDS(pod_owner_schema, is_read_annotation)};
+/* The API server keeps, by writer, which fields are as he wrote them, and drops who has none left. */
+static bool decode_writers(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    (void)err;
+    struct doc_iter it = doc_iter_of(v);
+    while (doc_next(&it))
+        *(bool *)out |= span_eq(doc_text_at(it.value, SPAN("manager")), SPAN(FIELD_MANAGER)) &&
+                        span_eq(doc_text_at(it.value, SPAN("subresource")), SPAN("status"));
+    return true;
+}
+
+static const struct field pod_meta_fields[] = {
+    META_FIELDS(pod_owner_schema, is_read_annotation),
+    FIELD(struct meta, wrote_status, FIELD_SCALAR, "managedFields", .scalar = decode_writers),
+};
 const struct schema pod_meta_schema = SCHEMA(struct meta, "metadata", pod_meta_fields);
 
 /* All annotations of a NodeClaim reach its Node, also those that we never read. */
@@ -263,6 +278,23 @@ const struct schema condition_schema = SCHEMA(struct condition, "condition", con
 static const struct field quiet_condition_fields[] = {CONDITION_FIELDS};
 const struct schema quiet_condition_schema =
     SCHEMA(struct condition, "condition", quiet_condition_fields);
+
+/* The message of a Pod's is read, but no fault of it makes the Pod one. */
+static bool decode_said(struct decode *d, struct doc_value v, void *out, struct err *err)
+{
+    (void)d;
+    (void)err;
+    if (doc_type(v) == DOC_STRING)
+        *(struct span *)out = doc_text(v);
+    return true;
+}
+
+static const struct field pod_condition_fields[] = {
+    CONDITION_FIELDS,
+    FIELD(struct condition, message, FIELD_SCALAR, "message", .scalar = decode_said),
+};
+const struct schema pod_condition_schema =
+    SCHEMA(struct condition, "condition", pod_condition_fields);
 
 /* Read by a table of its own, because op_text comes with the operator and is no member. */
 static const struct field expression_wire_fields[] = {

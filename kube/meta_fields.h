@@ -7,6 +7,7 @@
 extern const struct schema pod_meta_schema;        /* meta without the uid of owners */
 extern const struct schema claim_meta_schema;      /* meta with every annotation */
 extern const struct schema quiet_condition_schema; /* condition without its message */
+extern const struct schema pod_condition_schema; /* its message lives as long as the text */
 extern const struct schema plain_meta_schema;      /* identity, version and deletion alone */
 extern const struct schema controller_meta_schema; /* the same, and the owners without their uids */
 extern const struct schema scaled_meta_schema;     /* and the generation */

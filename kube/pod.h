@@ -107,6 +107,8 @@ struct pod {
     bool gated;                /* spec.schedulingGates is not empty: never planned, not even all-unbound */
     bool ready, unready;       /* condition Ready is True; is False */
     bool has_grace;
+    uint32_t verdict;          /* hash of what the scheduler says of an unschedulable one, 0: nothing. Its words
+                                  change when it tries again after the nodes have changed, the times do not */
     bool is_virtual;           /* a CapacityBuffer's: made by the planner, never in the API */
     wall_ms start_time;
     struct resources requests; /* of the whole pod as spec provisioning 2.6 counts it, "pods" left out */

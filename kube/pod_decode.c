@@ -221,7 +221,7 @@ static const struct field status_fields[] = {
     FIELD(struct pod_wire, pod.phase, FIELD_SCALAR, "phase", .scalar = decode_phase),
     FIELD(struct pod_wire, pod.nominated_node, FIELD_SYM, "nominatedNodeName"),
     FIELD(struct pod_wire, pod.start_time, FIELD_SCALAR, "startTime", .scalar = decode_time),
-    FIELD(struct pod_wire, conditions, FIELD_LIST, "conditions", .schema = &quiet_condition_schema),
+    FIELD(struct pod_wire, conditions, FIELD_LIST, "conditions", .schema = &pod_condition_schema),
     FIELD(struct pod_wire, statuses, FIELD_LIST, "containerStatuses",
           .schema = &container_status_schema),
     FIELD(struct pod_wire, init_statuses, FIELD_LIST, "initContainerStatuses",
@@ -272,8 +272,10 @@ static void take_conditions(struct pod *p, struct conditions list)
 {
     for (uint32_t i = 0; i < list.count; i++) {
         const struct condition *c = &list.items[i];
-        p->unschedulable |=
-            span_eq(c->type, SPAN("PodScheduled")) && span_eq(c->reason, SPAN("Unschedulable"));
+        if (span_eq(c->type, SPAN("PodScheduled")) && span_eq(c->reason, SPAN("Unschedulable"))) {
+            p->unschedulable = true;
+            p->verdict = (uint32_t)span_hash(c->message) | 1;
+        }
         if (!span_eq(c->type, SPAN("Ready")))
             continue;
         p->ready = c->status == CONDITION_TRUE;

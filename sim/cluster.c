@@ -175,7 +175,9 @@ static void apply(struct sim_cluster *c, struct pending *p)
     p->due = c->objects.now + c->options.reply_delay;
     if (!pass_before(p, number))
         return;
+    c->objects.writer = FIELD_MANAGER;
     registry_do(&c->objects, &p->request, &p->reply);
+    c->objects.writer = NULL;
     if (number == 0 || f->after == NULL)
         return;
     enum sim_fate fate = f->after(f->user, number, &p->request);

@@ -32,6 +32,7 @@ struct objects {
     uint64_t kind_versions[KIND_COUNT]; /* of the last change in each kind */
     json_t *kinds[KIND_COUNT]; /* key → object, oldest first */
     json_t *alive;     /* uid → true */
+    const char *writer; /* field manager of the request under way; NULL: somebody else's than our clients' */
     json_t *applied;   /* what server-side apply remembers: "kind key" → last intent */
     struct change_log logs[KIND_STORED_COUNT];
 };

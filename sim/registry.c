@@ -387,6 +387,8 @@ bool registry_store(struct objects *o, enum kind k, const json_t *old, json_t *f
     }
     bool main = subresource.len == 0;
     fresh = main ? merge_main(k, old, fresh) : merge_status(k, old, fresh);
+    if (k == KIND_POD && !main)
+        registry_keep_writer(o, old, fresh);
     if (main ? !may_change(k, old, fresh, out) : !conditions_valid(k, fresh, out)) {
         json_decref(fresh);
         return false;

@@ -36,6 +36,8 @@ bool registry_store(struct objects *o, enum kind k, const json_t *old, json_t *f
                     struct span subresource, struct reply *out);
 bool registry_create(struct objects *o, const struct api_request *r, json_t *object /* taken */,
                      struct reply *out);
+/* metadata.managedFields after a write of a Pod's status, in so far as somebody reads it: who nominated it. */
+void registry_keep_writer(const struct objects *o, const json_t *old, json_t *fresh);
 bool registry_apply(struct objects *o, const struct api_request *r, json_t *body /* taken */,
                     struct reply *out);
 /* options: DeleteOptions or NULL. */

@@ -141,6 +141,18 @@ static bool create_by(struct objects *o, const struct api_request *r, const json
     return true;
 }
 
+void registry_keep_writer(const struct objects *o, const json_t *old, json_t *fresh)
+{
+    struct span now = tree_string(fresh, "status.nominatedNodeName");
+    if (span_eq(now, tree_string(old, "status.nominatedNodeName")))
+        return;
+    tree_remove(fresh, "metadata.managedFields");
+    if (now.len != 0 && o->writer != NULL)
+        tree_set(fresh, "metadata.managedFields",
+                 json_pack("[{s:s, s:s, s:s}]", "manager", o->writer, "operation", "Update",
+                           "subresource", "status"));
+}
+
 bool registry_apply(struct objects *o, const struct api_request *r, json_t *body, struct reply *out)
 {
     char key[OBJECTS_KEY_MAX], named[OBJECTS_KEY_MAX + 64];

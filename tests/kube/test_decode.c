@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -115,6 +116,39 @@ static void test_web_pod(void **state)
     assert_true(p.ready && !p.unready && !p.unschedulable && !p.gated);
     assert_true(p.has_grace && p.grace_seconds == 30);
     assert_null(p.affinity);
+    assert_false(p.meta.wrote_status);
+}
+
+/* Whose status it is, by the API server's word; and what the scheduler says of it. */
+static void test_writers_and_verdict(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *fields;
+        bool ours;
+    } rows[] = {
+        {"[]", false},
+        {"null", false},
+        {"[{manager: stowage, operation: Update, time: '2026-11-20T12:00:00Z'}]", false},
+        {"[{manager: kube-scheduler, subresource: status}]", false},
+        {"[{manager: kube-scheduler, subresource: status}, {manager: stowage, operation: Update, fieldsV1: "
+         "{'f:status': {'f:nominatedNodeName': {}}}, subresource: status}]", true},
+    };
+    uint32_t verdicts[3] = {0};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[512];
+        struct pod p;
+        snprintf(text, sizeof(text),
+                 "{apiVersion: v1, kind: Pod, metadata: {name: a, managedFields: %s}, status: {conditions: "
+                 "[{type: PodScheduled, status: 'False', reason: Unschedulable, message: '0/%zu nodes'}]}}",
+                 rows[i].fields, i / 2);
+        decode_well(KIND_POD, text, &p);
+        assert_int_equal(p.meta.wrote_status, rows[i].ours);
+        assert_int_not_equal(p.verdict, 0);
+        assert_true(i % 2 == 0 || verdicts[i / 2] == p.verdict);
+        verdicts[i / 2] = p.verdict;
+    }
+    assert_int_not_equal(verdicts[0], verdicts[1]);
 }
 
 static void test_memory_of_a_pod(void **state)
@@ -628,7 +662,8 @@ static int teardown(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_web_pod),       cmocka_unit_test(test_memory_of_a_pod),
+        cmocka_unit_test(test_web_pod),
+        cmocka_unit_test(test_writers_and_verdict),       cmocka_unit_test(test_memory_of_a_pod),
         cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
         cmocka_unit_test(test_node),          cmocka_unit_test(test_claim),
         cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
