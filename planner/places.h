@@ -15,8 +15,8 @@ struct place {
     bool on_claim;              /* target names a NodeClaim */
     bool sent;                  /* the scheduler was told to bind it there: of places_with only */
     wall_ms since;              /* planned at */
-    bool lapsed;                /* nobody has taken the pod up there in time: it stays planned there, but
-                                   the room is not kept from others any more */
+    bool lapsed;                /* nobody has taken the pod up there in time: the room is not kept from
+                                   others any more, and the next plan is made without the pod */
 };
 
 struct places {

@@ -11,6 +11,11 @@ enum {
     LATE_MS = 30 * MS_SECOND,   /* the scheduler tries again after 10 s at the latest */
     SILENT_MS = 60 * MS_SECOND, /* as long without a question while pods wait */
     LAPSE_MS = 10 * MS_MINUTE,  /* a scheduler tries each pod of its own again after 5 at the latest */
+    AGAIN_MS = 10 * MS_SECOND,  /* the longest that a scheduler waits between two tries, when nodes have changed */
+    QUEUE_MAX = 1000,           /* more may still be in its queue after LATE_MS */
+    REFUSALS_MAX = 3,           /* then it is put off; and so it is when its place lapses */
+    PAUSE_MS = 10 * MS_MINUTE,  /* the first time, twice as long each time that follows */
+    PAUSE_DOUBLINGS = 4,
 };
 
 static void diverged(struct pass *p, const char *cause)
@@ -23,27 +28,165 @@ static bool is_ready(const struct pass *p, int32_t row)
     return row >= 0 && world_node_usable(world_node_at(p->world, (uint32_t)row));
 }
 
+/* ---- what the scheduler is known to have done ---- */
+
+/* Those that we know by ourselves to be refused, behind those of the extender. */
+static void add_barred(struct pass *p)
+{
+    const struct memos *all = &p->r->waiting;
+    if (p->r->barred <= p->mono)
+        return;
+    struct sent_pod *sent = ARENA_ARRAY(p->a, struct sent_pod, p->sent_count + all->count);
+    if (p->sent_count != 0)
+        memcpy(sent, p->sent, p->sent_count * sizeof(*sent));
+    for (uint32_t i = 0; i < all->slot_count; i++)
+        for (const struct memo *m = all->slots[i]; m != NULL; m = m->next) {
+            const struct waiting_memo *w = (const struct waiting_memo *)m;
+            if (w->barred > p->mono)
+                sent[p->sent_count++] =
+                    (struct sent_pod){.uid = m->key, .node = w->refused_at, .refused = true};
+        }
+    p->sent = sent;
+}
+
 void divergence_ask(struct pass *p)
 {
     const struct reconciler_listener *l = &p->r->config.listener;
+    p->sent_count = 0;
     if (l->sent != NULL)
         p->sent_count = l->sent(l->user, p->mono, p->a, &p->sent);
+    add_barred(p);
     struct places *traded = places_traded(p->r->places, p->sent, p->sent_count, p->world);
     if (traded != NULL)
         reconciler_publish(p->r, traded);
 }
 
-void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place)
+void divergence_heard(struct pass *p, const struct pod *pod)
+{
+    if (pod->node != SYM_NONE || pod->verdict == 0)
+        return;
+    struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, pod->meta.uid);
+    if (m->verdict != 0 && m->verdict != pod->verdict) {
+        if (m->ready_since == 0 || m->tried < m->ready_since)
+            m->tried = p->mono; /* the first time since its planned node is ready */
+        if (m->untried)
+            m->put_off = 0;
+    }
+    m->verdict = pod->verdict;
+}
+
+/* ---- telling, now and then, for however many ---- */
+
+/* What to append to a sentence about the first of `count_of`; absent: it is not told yet, those are told with
+ * the next. */
+static struct span with_others(struct pass *p, struct told *t, uint32_t count_of)
+{
+    t->others += count_of;
+    if (t->at != 0 && p->mono - t->at < LATE_MS)
+        return (struct span){0};
+    uint32_t others = t->others - 1;
+    *t = (struct told){.at = p->mono};
+    return others != 0 ? arena_printf(p->a, "; so it is with %u more", others) : SPAN("");
+}
+
+static struct decision about_pod(const char *subject, struct span reason, struct span ns,
+                                 struct span pod, struct span uid)
+{
+    return (struct decision){.kind = DECISION_NO_PLACE,
+                             .subject = subject,
+                             .warning = true,
+                             .per_hour = NAN,
+                             .reason = reason,
+                             .about = {KIND_POD, ns, pod, uid}};
+}
+
+/* ---- bound elsewhere ---- */
+
+void divergence_taken(struct pass *p, const struct node_view *n)
+{
+    if (n != NULL && n->row >= 0)
+        ARENA_PUSH(p->a, p->taken, p->taken_count, p->taken_capacity, (uint32_t)n->row);
+}
+
+void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place,
+                          const struct node_view *n)
 {
     const struct sent_pod *sent = p->sent;
+    divergence_taken(p, n);
     for (uint32_t i = 0; i < p->sent_count; i++)
         if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
             return; /* counted when it was refused */
-    diverged(p, is_ready(p, place_row(p->world, place)) ? "elsewhere" : "ahead");
+    bool ready = is_ready(p, place_row(p->world, place));
+    diverged(p, ready ? "elsewhere" : "ahead");
+    if (!ready || p->strayed_count++ != 0)
+        return;
+    p->strayed = pod;
+    p->strayed_from = arena_dup(p->a, place->target);
+    p->strayed_to = n->node->meta.name;
 }
 
-/* A pod that was refused is planned anew in this pass, once for each node that it was refused at. */
-static void look_at_refused(struct pass *p)
+static void tell_strayed(struct pass *p)
+{
+    struct span others = p->strayed_count != 0
+                             ? with_others(p, &p->r->elsewhere, p->strayed_count)
+                             : (struct span){0};
+    if (others.ptr == NULL)
+        return;
+    const struct meta *m = &p->strayed->meta;
+    tell(p->r, about_pod("elsewhere", SPAN("BoundElsewhere"), m->ns, m->name, m->uid),
+         "%.*s/%.*s  was bound to %.*s, though its planned node %.*s was ready%.*s", SPAN_ARG(m->ns),
+         SPAN_ARG(m->name), SPAN_ARG(p->strayed_to), SPAN_ARG(p->strayed_from), SPAN_ARG(others));
+}
+
+/* Who has lost the room that was kept for him is planned anew in this pass. */
+static void look_at_taken(struct pass *p)
+{
+    const struct places *places = p->r->places;
+    if (p->taken_count == 0 || places == NULL || places->count == 0)
+        return;
+    struct held *held = held_new(p->a, p->world, p->snapshot, places);
+    for (uint32_t i = 0; i < p->taken_count && !p->r->batch_ready; i++) {
+        const amount *kept = held_at(held, p->taken[i]);
+        p->r->batch_ready =
+            kept != NULL && !world_has_room(p->world, kept, false, p->taken[i], NULL);
+    }
+}
+
+/* ---- refused ---- */
+
+struct refusals { /* of a pass */
+    struct span ns, pod, uid, target; /* of the first */
+    bool put_off;
+    uint32_t count;
+};
+
+/* Not tried again too soon what has come to nothing too often. */
+static void put_off(struct pass *p, struct waiting_memo *m, bool untried)
+{
+    uint32_t doublings = m->pauses < PAUSE_DOUBLINGS ? m->pauses : PAUSE_DOUBLINGS;
+    m->pauses++;
+    m->ready_since = 0;
+    m->untried = untried;
+    m->put_off = p->mono + ((span_ms)PAUSE_MS << doublings);
+}
+
+/* Planned anew in this pass. */
+static void refuse(struct pass *p, struct refusals *all, const struct place *place,
+                   struct waiting_memo *m, uint64_t node)
+{
+    m->refused_at = node;
+    m->barred = 0;
+    m->ready_since = 0; /* of its next place */
+    if (++m->refusals >= REFUSALS_MAX)
+        put_off(p, m, false);
+    p->r->batch_ready = true;
+    if (all->count++ == 0)
+        *all = (struct refusals){place->ns, place->pod, place->uid, place->target,
+                                 m->refusals >= REFUSALS_MAX, 1};
+}
+
+/* By the extender's word, once for each node that it was refused at. */
+static void look_at_refused(struct pass *p, struct refusals *all)
 {
     struct reconciler *r = p->r;
     const struct sent_pod *sent = p->sent;
@@ -57,89 +200,108 @@ static void look_at_refused(struct pass *p)
         if (pod == NULL)
             continue;
         struct waiting_memo *m = (struct waiting_memo *)memos_at(&r->waiting, pod->meta.uid);
-        if (m->refused_at == sent[i].node)
-            continue;
-        m->refused_at = sent[i].node;
-        m->ready_since = 0; /* of its next place */
-        m->late = false;
-        r->batch_ready = true;
-        diverged(p, "refused");
-        tell(r,
-             (struct decision){.kind = DECISION_NO_PLACE,
-                               .subject = "refused",
-                               .warning = true,
-                               .per_hour = NAN,
-                               .about = {KIND_POD, pod->meta.ns, pod->meta.name, pod->meta.uid}},
-             "%.*s/%.*s  the scheduler turns down its planned node %.*s; planning it anew",
-             SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name), SPAN_ARG(place->target));
+        if (m->refused_at != sent[i].node)
+            refuse(p, all, place, m, sent[i].node);
     }
 }
 
-/* The scheduler binds their volumes on these nodes, which takes as long as it takes: they are not late. */
-static void excuse_those_with_volumes(struct pass *p)
+static void tell_refused(struct pass *p, const struct refusals *all)
+{
+    if (all->count == 0)
+        return;
+    count(p->r, MEASURE_DIVERGED, all->count, SPAN("refused"), (struct span){0}, (struct span){0});
+    struct span others = with_others(p, &p->r->refused, all->count);
+    if (others.ptr != NULL)
+        tell(p->r, about_pod("refused", SPAN("PlannedNodeRefused"), all->ns, all->pod, all->uid),
+             "%.*s/%.*s  the scheduler turns down its planned node %.*s; %s%.*s", SPAN_ARG(all->ns),
+             SPAN_ARG(all->pod), SPAN_ARG(all->target),
+             all->put_off ? "nothing is planned for it for a while" : "planning it anew",
+             SPAN_ARG(others));
+}
+
+struct span divergence_put_off(const struct pass *p, const struct pod *pod)
+{
+    const struct waiting_memo *m = memos_find(&p->r->waiting, pod->meta.uid);
+    if (m == NULL || m->put_off <= p->mono)
+        return (struct span){0};
+    return m->untried
+               ? SPAN("is not planned for a while, since its planned node was ready for ten minutes and "
+                      "nobody took the pod up there. Fix: see that its scheduler runs")
+               : SPAN("is not planned for a while, since the scheduler has turned down each node that was "
+                      "planned for it. Fix: its own events say what it misses there");
+}
+
+/* ---- late ---- */
+
+/* The scheduler has it on its way to that node, or binds its volumes there, which takes as long as it takes. */
+static void excuse_those_sent(struct pass *p)
 {
     for (uint32_t i = 0; i < p->sent_count; i++) {
         const struct sent_pod *sent = &p->sent[i];
-        struct waiting_memo *m = sent->volumes && !sent->refused
-                                     ? (struct waiting_memo *)memos_find(&p->r->waiting, sent->uid)
-                                     : NULL;
-        if (m != NULL && m->ready_node == sent->node)
+        struct waiting_memo *m =
+            !sent->refused ? (struct waiting_memo *)memos_find(&p->r->waiting, sent->uid) : NULL;
+        if (m == NULL || m->ready_node != sent->node)
+            continue;
+        m->tried = 0;
+        if (sent->volumes)
             m->ready_since = p->mono;
     }
 }
 
-enum time { IN_TIME, LATE, LAPSED }; /* what a place becomes in this pass */
+enum time { IN_TIME, LATE, TURNED_DOWN, LAPSED }; /* what a place becomes in this pass */
 
-static enum time look_at_place(struct pass *p, const struct place *place)
+/* Tried while the node was ready, and again since, without a word to the extender: no node passed the
+ * scheduler's own filters, this one included. */
+static bool is_turned_down(struct pass *p, const struct waiting_memo *m)
 {
-    int32_t row = place_row(p->world, place);
-    const struct pod *pod = is_ready(p, row) ? place_pod(p, place) : NULL;
-    if (pod == NULL)
-        return IN_TIME;
+    if (m->tried < m->ready_since || p->r->queue > QUEUE_MAX)
+        return false;
+    pass_wake(p, m->tried + AGAIN_MS);
+    return p->mono - m->tried >= AGAIN_MS;
+}
+
+static enum time look_at_place(struct pass *p, const struct place *place, const struct pod *pod)
+{
     struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, pod->meta.uid);
+    int32_t row = place_row(p->world, place);
     uint64_t node = span_hash(world_node_at(p->world, (uint32_t)row)->node->meta.name);
-    if (m->ready_since == 0 || m->ready_node != node)
+    if (m->ready_since == 0 || m->ready_node != node) {
         m->ready_since = p->mono;
+        m->late = false;
+    }
     m->ready_node = node;
-    bool late = p->mono - m->ready_since >= LATE_MS, news = late && !m->late;
-    m->late |= late;
-    if (!late)
-        pass_wake(p, m->ready_since + LATE_MS);
     if (place->lapsed)
         return IN_TIME;
     if (p->mono - m->ready_since >= LAPSE_MS)
         return LAPSED;
-    pass_wake(p, m->ready_since + LAPSE_MS);
+    bool late = p->mono - m->ready_since >= LATE_MS, news = late && !m->late;
+    pass_wake(p, m->ready_since + (late ? (span_ms)LAPSE_MS : (span_ms)LATE_MS));
+    if (late && is_turned_down(p, m))
+        return TURNED_DOWN;
+    m->late |= late;
     return news ? LATE : IN_TIME;
 }
 
-/* One line and one Event, however many they are: a scheduler that is slow is so with all. Those of the next
- * while are told with the next. */
+static void turn_down(struct pass *p, struct refusals *all, const struct place *place)
+{
+    struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, place->uid);
+    refuse(p, all, place, m, m->ready_node);
+    m->barred = p->mono + LAPSE_MS;
+    p->r->barred = m->barred;
+}
+
+/* A scheduler that is slow is so with all. */
 static void tell_late(struct pass *p, const struct place *first, uint32_t count_of)
 {
-    struct reconciler *r = p->r;
     if (first == NULL)
         return;
-    count(r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
-    r->late += count_of;
-    if (r->late_told != 0 && p->mono - r->late_told < LATE_MS)
-        return;
-    struct buf others = {0};
-    if (r->late > 1)
-        buf_addf(&others, "; so it is with %u more", r->late - 1);
-    r->late_told = p->mono;
-    r->late = 0;
-    tell(r,
-         (struct decision){.kind = DECISION_NO_PLACE,
-                           .subject = "late",
-                           .warning = true,
-                           .per_hour = NAN,
-                           .reason = SPAN("PlannedNodeUnused"),
-                           .about = {KIND_POD, first->ns, first->pod, first->uid}},
-         "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s%.*s",
-         SPAN_ARG(first->ns), SPAN_ARG(first->pod), SPAN_ARG(first->target),
-         (int)(LATE_MS / MS_SECOND), SPAN_ARG(buf_span(&others)));
-    buf_release(&others);
+    count(p->r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
+    struct span others = with_others(p, &p->r->late, count_of);
+    if (others.ptr != NULL)
+        tell(p->r, about_pod("late", SPAN("PlannedNodeUnused"), first->ns, first->pod, first->uid),
+             "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s%.*s",
+             SPAN_ARG(first->ns), SPAN_ARG(first->pod), SPAN_ARG(first->target),
+             (int)(LATE_MS / MS_SECOND), SPAN_ARG(others));
 }
 
 static void publish_lapsed(struct pass *p, const bool *lapsed)
@@ -148,21 +310,21 @@ static void publish_lapsed(struct pass *p, const bool *lapsed)
     const struct place *first = NULL;
     uint32_t count_of = 0;
     for (uint32_t i = r->places->count; i-- > 0;) {
-        count_of += lapsed[i];
-        first = lapsed[i] ? &r->places->items[i] : first;
+        if (!lapsed[i])
+            continue;
+        first = &r->places->items[i];
+        put_off(p, (struct waiting_memo *)memos_at(&r->waiting, first->uid), true);
+        count_of++;
     }
     if (first == NULL)
         return;
-    tell(r,
-         (struct decision){.kind = DECISION_NO_PLACE,
-                           .subject = "lapsed",
-                           .warning = true,
-                           .per_hour = NAN,
-                           .about = {KIND_POD, first->ns, first->pod, first->uid}},
-         "%u planned pod%s not bound, %d min after the node was ready: others may have the room now; "
-         "%.*s/%.*s on %.*s",
-         count_of, count_of == 1 ? " is" : "s are", (int)(LAPSE_MS / MS_MINUTE), SPAN_ARG(first->ns),
-         SPAN_ARG(first->pod), SPAN_ARG(first->target));
+    r->batch_ready = true;
+    tell(r, about_pod("lapsed", (struct span){0}, first->ns, first->pod, first->uid),
+         "%u planned pod%s not bound, %d min after the node was ready: nothing is planned for %s for a "
+         "while; %.*s/%.*s on %.*s",
+         count_of, count_of == 1 ? " is" : "s are", (int)(LAPSE_MS / MS_MINUTE),
+         count_of == 1 ? "it" : "them", SPAN_ARG(first->ns), SPAN_ARG(first->pod),
+         SPAN_ARG(first->target));
     reconciler_publish(r, places_lapse(r->places, lapsed));
 }
 
@@ -198,28 +360,44 @@ static void listen_for_scheduler(struct pass *p, const struct pod *waits)
          SPAN_ARG(waits->meta.ns), SPAN_ARG(waits->meta.name), (int)(SILENT_MS / MS_SECOND));
 }
 
-void divergence_run(struct pass *p)
+static void look_at_places(struct pass *p, struct refusals *refused)
 {
     const struct places *places = p->r->places;
-    look_at_refused(p);
-    excuse_those_with_volumes(p);
     const struct pod *waits = NULL;
-    bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
     const struct place *late = NULL;
-    uint32_t late_count = 0;
+    uint32_t late_count = 0, queue = 0;
+    bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
     for (uint32_t i = 0; places != NULL && i < places->count; i++) {
-        enum time time = look_at_place(p, &places->items[i]);
+        const struct place *place = &places->items[i];
+        /* Of a node that is not ready nobody need be asked. */
+        const struct pod *pod = is_ready(p, place_row(p->world, place)) ? place_pod(p, place) : NULL;
+        if (pod == NULL)
+            continue;
+        waits = waits != NULL ? waits : pod;
+        queue++;
+        enum time time = look_at_place(p, place, pod);
         lapsed[i] = time == LAPSED;
+        if (time == TURNED_DOWN)
+            turn_down(p, refused, place);
         if (time == LATE && late_count++ == 0)
-            late = &places->items[i];
-        /* Without a node that is ready nobody need be asked. */
-        if (waits == NULL && is_ready(p, place_row(p->world, &places->items[i])))
-            waits = place_pod(p, &places->items[i]);
+            late = place;
     }
+    p->r->queue = queue;
     tell_late(p, late, late_count);
     listen_for_scheduler(p, waits);
     if (places != NULL)
         publish_lapsed(p, lapsed);
+}
+
+void divergence_run(struct pass *p)
+{
+    struct refusals refused = {.count = 0};
+    look_at_refused(p, &refused);
+    excuse_those_sent(p);
+    look_at_places(p, &refused);
+    tell_refused(p, &refused);
+    tell_strayed(p);
+    look_at_taken(p);
 }
 
 struct places *divergence_places(struct pass *p, struct plan_options *o)

@@ -41,8 +41,10 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
 {
     struct reconciler *r = p->r;
     const struct place *place = r->places != NULL ? places_find(r->places, pod->meta.uid) : NULL;
-    if (place == NULL)
+    if (place == NULL) {
+        divergence_taken(p, n);
         return;
+    }
     r->bound++;
     r->bound_at = p->mono;
     if (n == NULL)
@@ -54,7 +56,7 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
     count(r, MEASURE_BOUND_AS_PLANNED, 1, right ? SPAN("planned") : SPAN("elsewhere"),
           (struct span){0}, (struct span){0});
     if (!right)
-        divergence_elsewhere(p, pod, place);
+        divergence_elsewhere(p, pod, place, n);
 }
 
 static void tell_bound(struct pass *p)
@@ -76,6 +78,7 @@ static void look_at(struct pass *p, const struct pod *now)
     const struct snapshot *previous = p->r->previous;
     const struct pod *before = NULL;
     pod_times_seen(p, now);
+    divergence_heard(p, now);
     if (pod_is_pending(now)) {
         batch_trigger(&p->r->batch, now->meta.uid, p->mono);
         pod_times_wake(p, now);

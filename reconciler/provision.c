@@ -293,6 +293,7 @@ static void solve(struct pass *p)
     o.now = p->wall;
     o.stop = scheduling_tick;
     o.own_nomination = scheduling_own_nomination;
+    o.put_off = scheduling_put_off;
     o.user = &scheduling;
     struct places *places = divergence_places(p, &o);
     o.places = places;

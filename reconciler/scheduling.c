@@ -5,6 +5,7 @@
 
 #include "planner/buffers.h"
 #include "planner/supply/effective_zone.h"
+#include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
 static const struct span CONTROLLER = SPAN_INIT("provisioner");
@@ -106,6 +107,11 @@ bool scheduling_tick(void *scheduling)
 bool scheduling_own_nomination(void *user, const struct pod *pod)
 {
     return nominate_is_own(((const struct scheduling *)user)->p, pod);
+}
+
+struct span scheduling_put_off(void *user, const struct pod *pod)
+{
+    return divergence_put_off(((const struct scheduling *)user)->p, pod);
 }
 
 void scheduling_end(struct scheduling *s, const struct plan *plan)

@@ -49,6 +49,7 @@ struct scheduling {
 void scheduling_begin(struct scheduling *s, struct pass *p);
 bool scheduling_tick(void *s); /* a plan's `stop`: measures, never stops */
 bool scheduling_own_nomination(void *s, const struct pod *pod); /* a plan's `own_nomination` */
+struct span scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `put_off` */
 void scheduling_end(struct scheduling *s, const struct plan *plan);
 
 /* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */
@@ -86,7 +87,8 @@ const struct pod *const *node_pods(const struct pass *p, const struct node_view 
 struct place;
 /* The pod of a place that still has to be bound; NULL: it is bound, or gone. */
 const struct pod *place_pod(const struct pass *p, const struct place *place);
-/* A plan of the last 20 s, or the present one, has places for pods that are not bound on it. */
+/* A plan of the last 20 s, or the present one, has places for pods that are not bound on it; such as have
+ * lapsed do not count. */
 bool node_is_nominated(const struct pass *p, const struct node_view *n);
 
 #endif

@@ -94,9 +94,15 @@ struct waiting_memo { /* of a pod that is not bound */
     mono_ms placed;    /* the first plan that had a place for it, if all since did; 0: none */
     bool bound;        /* it was, since */
     uint64_t refused_at; /* node (span_hash of its name) at which the scheduler refused it last */
+    mono_ms barred;      /* until then the plan takes that for refused; 0: as long as the extender says so */
     mono_ms ready_since; /* its planned node; 0: is not */
     uint64_t ready_node; /* that one (span_hash of its name) */
     bool late;           /* told */
+    uint32_t verdict;    /* what the scheduler said last (kube/pod.h) */
+    mono_ms tried;       /* when it was first seen to say something new since ready_since; 0: not yet */
+    uint32_t refusals, pauses;
+    mono_ms put_off;     /* nothing is planned for it before */
+    bool untried;        /* or until the scheduler tries it */
     bool devices;
     bool has_gauge, has_placed_gauge; /* series of its own are shown */
     char *ns, *name;                  /* under which; malloc'ed while has_gauge */
@@ -120,6 +126,11 @@ struct expected { /* a NodeClaim that we created and that no snapshot has shown 
     bool answered, gone; /* the create has come back; there is no such claim */
     uint64_t pool;       /* that it is of: span_hash of its uid */
     char name[64];
+};
+
+struct told { /* of what may happen to many at once, and is told only now and then */
+    mono_ms at;
+    uint32_t others; /* not told yet */
 };
 
 struct reconciler {
@@ -148,8 +159,9 @@ struct reconciler {
     struct gate garbage;
     struct batch batch;
     bool batch_ready; /* the window is over, the gate was not open */
-    uint32_t late;      /* pods that are late, not told yet */
-    mono_ms late_told;
+    struct told late, refused, elsewhere;
+    mono_ms barred;     /* the last bar of waiting_memo ends */
+    uint32_t queue;     /* pods with a place on a node that is ready, in the last pass */
     unsigned overtaken; /* plans in a row that were not carried out */
     mono_ms batch_ended;
     struct expected *expected;
@@ -224,6 +236,12 @@ struct pass {
     struct span stopped; /* why nothing may be removed; absent: it may */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;
+    /* bound elsewhere than planned: the first of them, and how many */
+    const struct pod *strayed;
+    struct span strayed_from, strayed_to;
+    uint32_t strayed_count;
+    uint32_t *taken; /* rows on which pods were bound that have no place there */
+    uint32_t taken_count, taken_capacity;
 };
 
 void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s);

@@ -66,6 +66,12 @@ static bool is_with_scheduler(const struct solving *s, const struct pod *p)
     return s->o->own_nomination == NULL || !s->o->own_nomination(s->o->user, p);
 }
 
+static struct span put_off(const struct solving *s, const struct waiting_pod *x)
+{
+    return !x->bound && s->o->put_off != NULL ? s->o->put_off(s->o->user, x->pod)
+                                              : (struct span){0};
+}
+
 static void admit(struct solving *s, uint32_t index)
 {
     const struct waiting_pod *x = trial_pod(&s->trial, index);
@@ -76,7 +82,12 @@ static void admit(struct solving *s, uint32_t index)
     s->p->waiting++;
     if (x->bound && x->pod->meta.deleted == 0)
         s->moving[s->moving_count++] = index;
-    if (!x->bound && k->invalid.ptr != NULL) {
+    struct span later = put_off(s, x);
+    if (later.len != 0) {
+        why.reason = UNSCHEDULABLE;
+        why.message = later;
+        fail(s, why, x->pod);
+    } else if (!x->bound && k->invalid.ptr != NULL) {
         why.reason = UNSCHEDULABLE_IGNORED;
         why.wanted = class_shuns_pools(k);
         why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));

@@ -54,6 +54,9 @@ struct plan_options {
     /* Whether a pod's status.nominatedNodeName is of our own making, and so no reason to leave it to the
      * scheduler. Asked where the world has nominated_wait; NULL: none is. */
     bool (*own_nomination)(void *user, const struct pod *p);
+    /* Why nothing is planned for a pod that is not bound, as the message of an unschedulable one and as long
+     * as the plan lives; absent: it is planned. NULL: all are. */
+    struct span (*put_off)(void *user, const struct pod *p);
     /* asked every few hundred steps; true stops the search with what it has. NULL: never */
     bool (*stop)(void *user);
     void *user;

@@ -1,5 +1,6 @@
 /* Where the scheduler does not do what was planned: told by cause, and planned anew. */
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/support_loop.h"
@@ -85,33 +86,108 @@ static void its_volumes_come_first(void **state)
     loop_end(&l);
 }
 
-static bool has_lapsed(struct loop *l)
+static size_t places(struct loop *l)
 {
     struct places *p = (struct places *)share_take(&l->places);
-    assert_non_null(p);
-    assert_int_equal(p->count, 1);
-    bool lapsed = p->items[0].lapsed;
-    shared_unref(&p->shared);
-    return lapsed;
+    size_t count = p != NULL ? p->count : 0;
+    if (p != NULL)
+        shared_unref(&p->shared);
+    return count;
 }
 
-/* Ten minutes after its node is ready the place is held no longer. The plan stays as it was: nothing more is
- * bought for the pod, and nothing removed. */
+/* Ten minutes after its node is ready the pod has no place any more, and the node leaves as any empty one. It
+ * is tried again later, and later each time. */
 static void nobody_comes(void **state)
 {
     (void)state;
     struct loop l = {.asked = START};
     begin(&l);
     run_for(l.sim, 10 * MS_MINUTE);
-    assert_false(has_lapsed(&l));
-    run_for(l.sim, 30 * MS_SECOND);
-    assert_true(has_lapsed(&l));
-    assert_non_null(strstr(l.last[DECISION_NO_PLACE], "1 planned pod is not bound, 10 min after"));
-    uint32_t told = l.decided[DECISION_NO_PLACE];
-    run_for(l.sim, 15 * MS_MINUTE);
-    assert_true(has_lapsed(&l));
-    assert_int_equal(l.decided[DECISION_NO_PLACE], told);
+    assert_int_equal(places(&l), 1);
     assert_int_equal(count_objects(l.sim, KIND_NODE), 1);
+    run_for(l.sim, 30 * MS_SECOND);
+    assert_int_equal(places(&l), 0);
+    assert_true(told(&l, "event FailedScheduling web: Failed to schedule pod, is not planned for a while, "
+                         "since its planned node was ready for ten minutes and nobody took the pod up there"));
+    run_for(l.sim, MS_MINUTE);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
+    run_for(l.sim, 8 * MS_MINUTE);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1);
+    run_for(l.sim, MS_MINUTE);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 2);
+    run_for(l.sim, 24 * 60 * MS_MINUTE);
+    assert_in_range((int)l.measured[MEASURE_CLAIMS_CREATED], 6, 14);
+    assert_in_range((int)l.measured[MEASURE_DIVERGED], 6, 14); /* late, each time */
+    loop_end(&l);
+}
+
+/* The scheduler's words about the first pod; it has tried it then. */
+static void say(struct sim *s, const char *message)
+{
+    char body[512], name[64];
+    snprintf(name, sizeof(name), "%s", first(s, KIND_POD, "metadata.name"));
+    snprintf(body, sizeof(body),
+             "{\"status\":{\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+             "\"Unschedulable\",\"message\":\"%s\"}]}}",
+             message);
+    struct arena a;
+    arena_init(&a, 0);
+    const struct api_request r = {.verb = API_MERGE,
+                                  .kind = KIND_POD,
+                                  .ns = SPAN("default"),
+                                  .name = span_of(name),
+                                  .subresource = SPAN("status"),
+                                  .body = span_of(body)};
+    assert_int_equal(sim_cluster_do(sim_cluster(s), &a, &r).status, 200);
+    arena_release(&a);
+}
+
+/* Whoever it was that did not come: as soon as the pod is tried again it is planned again. */
+static void tried_at_last(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    begin(&l);
+    run_for(l.sim, 12 * MS_MINUTE);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
+    say(l.sim, "0/1 nodes are available: 1 node(s) had something.");
+    run_for(l.sim, 5 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 1);
+    loop_end(&l);
+}
+
+/* No node passes the scheduler's own filters, so the extender is not even asked: that shows only in what the
+ * scheduler says. Three nodes are tried, the ones before leave as empty; then nothing is bought for a while. */
+static void turned_down_unasked(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char node[64], text[64];
+    begin(&l);
+    say(l.sim, "no nodes available to schedule pods");
+    run_for(l.sim, 15 * MS_SECOND);
+    snprintf(node, sizeof(node), "%s", first(l.sim, KIND_NODE, "metadata.name"));
+    say(l.sim, "0/1 nodes are available: 1 node(s) had something.");
+    run_for(l.sim, 10 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1); /* it may still come */
+    run_for(l.sim, 15 * MS_SECOND);
+    assert_true(told(&l, "stowage_divergences_total cause=refused 1\n"));
+    assert_true(told(&l, "event PlannedNodeRefused web: default/web  the scheduler turns down its planned node"));
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 2);
+    run_for(l.sim, 45 * MS_SECOND);
+    assert_int_equal(count_objects(l.sim, KIND_NODE), 1);
+    assert_string_not_equal(first(l.sim, KIND_NODE, "metadata.name"), node);
+    for (int i = 0; i < 60; i++) {
+        snprintf(text, sizeof(text), "0/%d nodes are available", i);
+        say(l.sim, text);
+        run_for(l.sim, 9 * MS_SECOND);
+    }
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 3);
+    assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
+    assert_true(told(&l, "event FailedScheduling web: Failed to schedule pod, is not planned for a while, "
+                         "since the scheduler has turned down each node that was planned for it"));
+    run_for(l.sim, 5 * MS_MINUTE); /* and begins anew later */
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 4);
     loop_end(&l);
 }
 
@@ -136,6 +212,89 @@ static void refused_is_planned_anew(void **state)
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 2);
     assert_true(told(&l, "stowage_divergences_total cause=refused 1\n"));
     assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    loop_end(&l);
+}
+
+/* --- bound elsewhere --- */
+
+static enum sim_fate no_machines(void *user, uint64_t number, const struct api_request *r,
+                                 struct sim_refusal *refusal)
+{
+    (void)user;
+    (void)number;
+    (void)refusal;
+    return r->verb == API_CREATE && r->kind == KIND_NODE ? SIM_REFUSE : SIM_PASS;
+}
+
+static void bind(struct sim *s, const char *pod, const char *node)
+{
+    json_t *object = object_of(s, KIND_POD, "default", pod);
+    assert_non_null(object);
+    tree_set(object, "spec.nodeName", json_string(node));
+    tree_remove(object, "spec.schedulingGates");
+    char *text = json_dumps(object, 0);
+    load(s, text);
+    free(text);
+    json_decref(object);
+}
+
+static void bound_elsewhere(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char text[256];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    snprintf(text, sizeof(text),
+             "event BoundElsewhere web: default/web  was bound to other, though its planned node %s was ready\n",
+             first(l.sim, KIND_NODE, "metadata.name"));
+    load(l.sim, ready_node_yaml("other", "4", "8Gi"));
+    run_for(l.sim, MS_SECOND);
+    bind(l.sim, "web", "other");
+    run_for(l.sim, MS_SECOND);
+    assert_true(told(&l, "stowage_divergences_total cause=elsewhere 1\n"));
+    assert_true(told(&l, "stowage_pods_bound_total where=elsewhere 1\n"));
+    assert_true(told(&l, text));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    loop_end(&l);
+}
+
+/* It found room before its node was ready: nothing is wrong. */
+static void bound_ahead(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START, .faults = {.before = no_machines}};
+    begin(&l);
+    run_for(l.sim, 10 * MS_SECOND);
+    assert_int_equal(places(&l), 1);
+    load(l.sim, ready_node_yaml("other", "4", "8Gi"));
+    run_for(l.sim, MS_SECOND);
+    bind(l.sim, "web", "other");
+    run_for(l.sim, MS_SECOND);
+    assert_true(told(&l, "stowage_divergences_total cause=ahead 1\n"));
+    assert_false(told(&l, "BoundElsewhere"));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 1);
+    loop_end(&l);
+}
+
+/* A thief is bound into the room that is kept for another: who has lost it is planned anew at once, not when the
+ * pods that wait are looked through again. */
+static void robbed_is_planned_anew(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    char node[64];
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    snprintf(node, sizeof(node), "%s", first(l.sim, KIND_NODE, "metadata.name"));
+    load(l.sim, "apiVersion: v1\nkind: Pod\nmetadata: {name: thief, namespace: default}\n"
+                "spec: {schedulingGates: [{name: a/later}], containers: [{name: c, image: i, resources: "
+                "{requests: {cpu: '1'}}}]}\n");
+    run_for(l.sim, 12 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1);
+    bind(l.sim, "thief", node);
+    run_for(l.sim, 500);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 2);
     loop_end(&l);
 }
 
@@ -192,15 +351,6 @@ static void an_overtaken_plan_is_made_again(void **state)
     loop_end(&l);
 }
 
-static enum sim_fate no_machines(void *user, uint64_t number, const struct api_request *r,
-                                 struct sim_refusal *refusal)
-{
-    (void)user;
-    (void)number;
-    (void)refusal;
-    return r->verb == API_CREATE && r->kind == KIND_NODE ? SIM_REFUSE : SIM_PASS;
-}
-
 /* What is not launched yet and nobody needs any more goes before it costs anything. */
 static void an_unneeded_claim_is_withdrawn(void **state)
 {
@@ -230,7 +380,12 @@ int main(void)
         cmocka_unit_test(nobody_asks),
         cmocka_unit_test(its_volumes_come_first),
         cmocka_unit_test(nobody_comes),
+        cmocka_unit_test(tried_at_last),
+        cmocka_unit_test(turned_down_unasked),
         cmocka_unit_test(refused_is_planned_anew),
+        cmocka_unit_test(bound_elsewhere),
+        cmocka_unit_test(bound_ahead),
+        cmocka_unit_test(robbed_is_planned_anew),
         cmocka_unit_test(an_overtaken_plan_is_made_again),
         cmocka_unit_test(an_unneeded_claim_is_withdrawn),
     };

@@ -145,7 +145,7 @@ static const char orphan[] =
 static void what_nobody_takes_up_is_held_for_a_while(void **state)
 {
     (void)state;
-    struct world_of_test t = {.sim = new_sim(general_yaml("5s", "4"))};
+    struct world_of_test t = {.sim = new_sim(general_yaml("1h", "4"))};
     char node[64];
     start_stowage(&t, NULL);
     load(t.sim, orphan);
