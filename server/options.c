@@ -1,9 +1,6 @@
-#include "server/options.h"
+#include "server/option_value.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-
-#include "kube/meta.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
 #define LATER "of disruption, which this version does not plan: refused"
@@ -109,7 +106,8 @@ static const struct option table[] = {
     {.name = "pod-name", .env = "POD_NAME", .type = OPTION_TEXT, AT(pod_name),
      .group = OPTION_SERVE, .help = "own Pod, to be labelled while leading"},
     {.name = "log-level", .env = "LOG_LEVEL", .type = OPTION_CHOICE,
-     .choices = "error|warn|info|debug", .fallback = "info", AT(log_level), .group = OPTION_SERVE,
+     .choices = "error|warn|info|debug", .fallback = "info", .may_be_empty = true, AT(log_level),
+     .group = OPTION_SERVE,
      .help = "least important line that is written"},
     {.name = "log-format", .type = OPTION_CHOICE, .choices = "auto|text|json", .fallback = "auto",
      AT(log_format), .group = OPTION_SERVE, .help = "auto: text on a terminal, JSON elsewhere"},
@@ -183,244 +181,28 @@ static const struct option table[] = {
      AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
 };
 
-static const struct {
-    const char *name;
-    size_t offset;
-} gate_table[] = {
-    {"NodeRepair", offsetof(struct gates, node_repair)},
-    {"ReservedCapacity", offsetof(struct gates, reserved_capacity)},
-    {"SpotToSpotConsolidation", offsetof(struct gates, spot_to_spot)},
-    {"NodeOverlay", offsetof(struct gates, node_overlay)},
-    {"StaticCapacity", offsetof(struct gates, static_capacity)},
-    {"CapacityBuffer", offsetof(struct gates, capacity_buffer)},
-    {"TerminateFirstDrift", offsetof(struct gates, terminate_first_drift)},
-    {"TerminateFirstRepair", offsetof(struct gates, terminate_first_repair)},
-    {"PodDeletionCostManagement", offsetof(struct gates, pod_deletion_cost)},
-};
-
-/* --- words --- */
-
-enum { MAX_WORD = 40 }; /* letters of a word that are compared */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edits from one word to the other: a letter added, dropped or changed, two neighbours swapped. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = least(strlen(a), MAX_WORD), m = least(strlen(b), MAX_WORD);
-    size_t d[MAX_WORD + 1][MAX_WORD + 1];
-    for (size_t i = 0; i <= n; i++)
-        d[i][0] = i;
-    for (size_t j = 0; j <= m; j++)
-        d[0][j] = j;
-    for (size_t i = 1; i <= n; i++)
-        for (size_t j = 1; j <= m; j++) {
-            size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            d[i][j] = least(change, least(d[i - 1][j], d[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[n][m];
-}
-
-const char *nearest_word(const char *given, const char *const *words, size_t count)
-{
-    const char *best = NULL;
-    size_t far = strlen(given) / 3 + 1; /* further than this is another word */
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(given, words[i]);
-        if (d <= far && (best == NULL || d < distance(given, best)))
-            best = words[i];
-    }
-    return best;
-}
-
-/* --- values --- */
-
-static bool parse_bool(const char *text, bool *out)
-{
-    if (strcmp(text, "true") != 0 && strcmp(text, "false") != 0)
-        return false;
-    *out = text[0] == 't';
-    return true;
-}
-
-static struct span trimmed(struct span s)
-{
-    while (s.len != 0 && s.ptr[0] == ' ')
-        s = (struct span){s.ptr + 1, s.len - 1};
-    while (s.len != 0 && s.ptr[s.len - 1] == ' ')
-        s.len--;
-    return s;
-}
-
-static bool parse_gates(const char *text, struct gates *out, struct err *err)
-{
-    for (struct span rest = span_of(text); rest.len != 0;) {
-        struct span value;
-        struct span pair = trimmed(span_cut(rest, ',', &rest));
-        struct span key = span_cut(pair, '=', &value);
-        bool on = span_eq(value, SPAN("true"));
-        if (!on && !span_eq(value, SPAN("false")))
-            return err_set(err, ERR_INVALID, "\"%.*s\" is not Name=true or Name=false",
-                           SPAN_ARG(pair));
-        for (size_t i = 0; i < COUNT_OF(gate_table); i++)
-            if (span_eq(key, span_of(gate_table[i].name)))
-                memcpy((char *)out + gate_table[i].offset, &on, sizeof(on));
-    }
-    return true;
-}
-
-static bool parse_choice(const char *text, const char *choices, int *out)
-{
-    struct span rest = span_of(choices);
-    for (int i = 0; rest.ptr != NULL; i++)
-        if (span_eq(span_cut(rest, '|', &rest), span_of(text))) {
-            *out = i;
-            return true;
-        }
-    return false;
-}
-
-/* "a, b or c" of "a|b|c" */
-static const char *choices_text(struct arena *a, const char *choices)
-{
-    struct buf b = {0};
-    struct span rest = span_of(choices);
-    for (bool first = true; rest.ptr != NULL; first = false) {
-        struct span word = span_cut(rest, '|', &rest);
-        if (!first)
-            buf_add(&b, rest.ptr != NULL ? SPAN(", ") : SPAN(" or "));
-        buf_add(&b, word);
-    }
-    const char *text = arena_cstr(a, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
-static bool parse_number(const char *text, double *out)
-{
-    char *end;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out >= 0 && *out <= 1e15;
-}
-
-static void add_text(struct arena *a, struct texts *list, const char *text)
-{
-    const char **grown = ARENA_ARRAY(a, const char *, list->count + 1);
-    if (list->count != 0)
-        memcpy(grown, list->items, list->count * sizeof(*grown));
-    grown[list->count] = arena_cstr(a, span_of(text));
-    *list = (struct texts){grown, list->count + 1};
-}
-
-static bool parse_names(struct arena *a, const char *text, struct texts *out, struct err *err)
-{
-    for (struct span rest = span_of(text); rest.ptr != NULL;) {
-        struct span name = trimmed(span_cut(rest, ',', &rest));
-        if (name.len == 0)
-            return err_set(err, ERR_INVALID, "\"%s\" has an empty name", text);
-        add_text(a, out, arena_cstr(a, name));
-    }
-    return true;
-}
-
-static void add_count(struct arena *a, struct counts *list, struct named_count entry)
-{
-    for (uint32_t i = 0; i < list->count; i++)
-        if (strcmp(list->items[i].name, entry.name) == 0) {
-            list->items[i].count = entry.count;
-            return;
-        }
-    struct named_count *grown = ARENA_ARRAY(a, struct named_count, list->count + 1);
-    if (list->count != 0)
-        memcpy(grown, list->items, list->count * sizeof(*grown));
-    grown[list->count] = entry;
-    *list = (struct counts){grown, list->count + 1};
-}
-
-static bool parse_counts(struct arena *a, const char *text, struct counts *out, struct err *err)
-{
-    for (struct span rest = span_of(text); rest.ptr != NULL;) {
-        struct span value;
-        struct span pair = trimmed(span_cut(rest, ',', &rest));
-        struct named_count entry = {.name = arena_cstr(a, span_cut(pair, '=', &value))};
-        if (entry.name[0] == '\0' || !span_int64(value, &entry.count) || entry.count < 0)
-            return err_set(err, ERR_INVALID, "\"%.*s\" is not NAME=N with N of 0 or more",
-                           SPAN_ARG(pair));
-        add_count(a, out, entry);
-    }
-    return true;
-}
-
-/* `shown` is how the person named it: --threads or STOWAGE_THREADS. */
-static bool set_value(struct arena *a, const struct option *o, const char *shown, const char *text,
-                      struct options *out, struct err *err)
-{
-    void *at = (char *)out + o->offset;
-    int64_t number;
-    switch (o->type) {
-    case OPTION_BOOL:
-        return parse_bool(text, at) ||
-               err_set(err, ERR_INVALID, "%s: \"%s\" is neither true nor false", shown, text);
-    case OPTION_INT:
-        if (!span_int64(span_of(text), &number))
-            return err_set(err, ERR_INVALID, "%s: \"%s\" is not an integer", shown, text);
-        if (number < o->min || number > o->max)
-            return err_set(err, ERR_INVALID, "%s: %s is not between %lld and %lld", shown, text,
-                           (long long)o->min, (long long)o->max);
-        memcpy(at, &number, sizeof(number));
-        return true;
-    case OPTION_NUMBER:
-        return parse_number(text, at) ||
-               err_set(err, ERR_INVALID, "%s: \"%s\" is not a number of 0 or more", shown, text);
-    case OPTION_TEXT:
-        *(const char **)at = arena_cstr(a, span_of(text));
-        return true;
-    case OPTION_TEXTS:
-        add_text(a, at, text);
-        return true;
-    case OPTION_DURATION:
-        return (duration_parse(span_of(text), at) && *(span_ms *)at >= 0) ||
-               err_set(err, ERR_INVALID, "%s: \"%s\" is not a duration like 10s or 1m30s", shown,
-                       text);
-    case OPTION_CHOICE:
-        return parse_choice(text, o->choices, at) ||
-               err_set(err, ERR_INVALID, "%s: \"%s\" is not %s", shown, text,
-                       choices_text(a, o->choices));
-    case OPTION_GATES:
-        return parse_gates(text, at, err) || err_wrap(err, "%s", shown);
-    case OPTION_NAMES:
-        return parse_names(a, text, at, err) || err_wrap(err, "%s", shown);
-    case OPTION_COUNTS:
-        return parse_counts(a, text, at, err) || err_wrap(err, "%s", shown);
-    }
-    return err_set(err, ERR_INTERNAL, "%s has no type", shown);
-}
-
 /* --- where values come from --- */
 
-static const char *own_env_name(struct arena *a, const struct option *o)
+static const char *own_env_name(struct arena *a, const char *flag)
 {
-    struct span name = arena_printf(a, "STOWAGE_%s", o->name);
+    struct span name = arena_printf(a, "STOWAGE_%s", flag);
     char *at = (char *)(uintptr_t)name.ptr;
     for (; *at != '\0'; at++)
         *at = *at == '-' ? '_' : (char)(*at >= 'a' && *at <= 'z' ? *at - 'a' + 'A' : *at);
     return name.ptr;
 }
 
+/* The weakest first, and all of them: a value that does not parse is a mistake also where another wins. */
 static bool read_environment(struct arena *a, const struct option *o,
                              const char *(*getenv_fn)(const char *), struct options *out,
                              struct err *err)
 {
-    const char *names[] = {own_env_name(a, o), o->env};
+    const char *names[] = {o->env, o->alias != NULL ? own_env_name(a, o->alias) : NULL,
+                           own_env_name(a, o->name)};
     for (size_t i = 0; i < COUNT_OF(names); i++) {
         const char *text = names[i] != NULL ? getenv_fn(names[i]) : NULL;
-        if (text != NULL && text[0] != '\0')
-            return set_value(a, o, names[i], text, out, err);
+        if (text != NULL && text[0] != '\0' && !option_set(a, o, names[i], text, out, err))
+            return false;
     }
     return true;
 }
@@ -447,7 +229,7 @@ static bool unknown_flag(enum option_group group, const char *flag, struct span 
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if ((table[i].group & group) != 0 && !table[i].without_meaning)
             words[count++] = table[i].name;
-    char given[MAX_WORD + 1];
+    char given[64];
     snprintf(given, sizeof(given), "%.*s", SPAN_ARG(name));
     const char *near = nearest_word(given, words, count);
     const struct option *o = near != NULL ? find_option(group, span_of(near)) : NULL;
@@ -500,7 +282,7 @@ bool options_read(struct arena *a, enum option_group group, int argc, char *cons
     struct given g;
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if (table[i].fallback != NULL &&
-            !set_value(a, &table[i], table[i].name, table[i].fallback, out, err))
+            !option_set(a, &table[i], table[i].name, table[i].fallback, out, err))
             return false;
     for (int at = 0; at < argc;) { /* first of all: a bad value must not hide the help */
         if (!next_flag(a, group, argc, argv, &at, &g, err))
@@ -515,7 +297,7 @@ bool options_read(struct arena *a, enum option_group group, int argc, char *cons
             return false;
     for (int at = 0; at < argc;)
         if (!next_flag(a, group, argc, argv, &at, &g, err) ||
-            !set_value(a, g.option, g.shown, g.value, out, err))
+            !option_set(a, g.option, g.shown, g.value, out, err))
             return false;
     return true;
 }
@@ -528,7 +310,7 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
         const struct option *o = &table[i];
         if (!o->without_meaning || (o->group & group) == 0)
             continue;
-        bool is_given = getenv_fn(own_env_name(a, o)) != NULL || getenv_fn(o->env) != NULL;
+        bool is_given = getenv_fn(own_env_name(a, o->name)) != NULL || getenv_fn(o->env) != NULL;
         struct given g;
         struct err err;
         for (int at = 0; at < argc && !is_given;)

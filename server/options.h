@@ -1,6 +1,7 @@
 /* options: every flag of the program in one table: its name, environment names, type, default and
  * one line of help. A flag wins over its STOWAGE_ environment variable, that over Karpenter's name,
- * that over the default. A value that does not parse is fatal wherever it comes from: exit 2. */
+ * that over the default. A value that does not parse is fatal wherever it comes from, also where another
+ * wins: exit 2. */
 #ifndef SERVER_OPTIONS_H
 #define SERVER_OPTIONS_H
 
@@ -17,7 +18,7 @@ enum option_type {
     OPTION_TEXTS,    /* struct texts: may be given again */
     OPTION_DURATION, /* span_ms, Go syntax */
     OPTION_CHOICE,   /* int: index into `choices`, words separated by "|" */
-    OPTION_GATES,    /* struct gates: A=true,B=false */
+    OPTION_GATES,    /* struct gates: A=true,B=false; those not named have their defaults */
     OPTION_NAMES,    /* struct texts: a,b; may be given again */
     OPTION_COUNTS,   /* struct counts: a=1,b=2; may be given again, the last of one name counts */
 };
@@ -62,6 +63,7 @@ struct option {
     enum option_group group;
     int64_t min, max;     /* OPTION_INT */
     const char *choices;
+    bool may_be_empty;    /* an empty value is the default */
     const char *help;
     bool without_meaning; /* accepted for Karpenter's sake, named in one log line when set */
 };
@@ -80,6 +82,7 @@ struct options {
     /* planner and reconciler */
     int preference_policy, min_values_policy;
     struct gates gates;
+    struct texts unknown_gates; /* names that no gate has */
     const char *instance_types;
     const char *scheduler_config; /* a document itself, no file's name; NULL or empty: none */
     bool ignore_dra_requests, legacy_node_repair;
@@ -141,6 +144,9 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
 /* The first flag given that asks for the planning of disruption, which this version does not have; NULL:
  * none is. */
 const char *options_disruption(const struct options *o);
+
+/* The warning about a name that no gate has; Karpenter passes it over, and so do we. */
+const char *option_unknown_gate(struct arena *a, const char *name);
 
 void options_help(struct buf *out, enum option_group group, const char *command);
 

@@ -212,6 +212,8 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         return false;
     }
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
+    for (uint32_t i = 0; i < options->unknown_gates.count; i++)
+        input_warn(o, span_of(option_unknown_gate(&o->arena, options->unknown_gates.items[i])));
     input_gates(o, &options->gates);
     input_check(o);
     input_check_plan(o, &rules);

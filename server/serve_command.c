@@ -356,6 +356,9 @@ static void say_hello(struct serve *s, int argc, char *const *argv)
     struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, argc, argv, command_environment);
     if (unused.len != 0)
         log_info(&s->log, "options", "%.*s: Karpenter's, without a meaning here", SPAN_ARG(unused));
+    for (uint32_t i = 0; i < s->options.unknown_gates.count; i++)
+        log_warn(&s->log, "options", "%s",
+                 option_unknown_gate(&s->arena, s->options.unknown_gates.items[i]));
     int port = http_server_port(s->http, HTTP_PAGE);
     if (port != 0)
         log_info(&s->log, "serve", "the page is at http://%s:%d/",

@@ -58,6 +58,12 @@ static const struct {
      "STOWAGE_THREADS: \"many\" is not an integer"},
     {"Karpenter's environment is as strict", OPTION_SERVE, {0}, {"METRICS_PORT", "http"},
      "METRICS_PORT: \"http\" is not an integer"},
+    {"also where ours wins", OPTION_SERVE, {0}, {"METRICS_PORT", "x", "STOWAGE_METRICS_PORT", "0"},
+     "METRICS_PORT: \"x\" is not an integer"},
+    {"an empty choice", OPTION_SERVE, {"--preference-policy="}, {0},
+     "--preference-policy: \"\" is not Respect or Ignore"},
+    {"a gate's value", OPTION_SERVE, {"--feature-gates=NodeRepair=yes"}, {0},
+     "--feature-gates: \"NodeRepair=yes\" is not Name=true or Name=false"},
     {"a malformed gate", OPTION_SERVE, {"--feature-gates=NodeRepair"}, {0},
      "--feature-gates: \"NodeRepair\" is not Name=true or Name=false"},
     {"a count without a number", OPTION_PLAN, {"--credit-reservation=r-1=2,r-2"}, {0},
@@ -125,6 +131,13 @@ static void test_flag_over_ours_over_karpenters(void **state)
     environment = (const char *[]){"METRICS_PORT", "1", NULL};
     assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
     assert_int_equal(o.metrics_port, 1);
+    environment = (const char *[]){"INSTANCE_TYPES_FILE_PATH", "a", "STOWAGE_INSTANCE_TYPES_FILE_PATH", "b",
+                                   NULL}; /* its flag has two names */
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_string_equal(o.instance_types, "b");
+    environment = NULL;
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){"--log-level=", NULL}, &o, &err));
+    assert_int_equal(o.log_level, 2); /* info */
     arena_release(&a);
 }
 
@@ -156,6 +169,54 @@ static void test_forms_of_a_flag(void **state)
     const char *alias[] = {"--instance-types-file-path", "t.json", NULL};
     assert_true(read_args(&a, OPTION_SERVE, alias, &o, &err));
     assert_string_equal(o.instance_types, "t.json");
+    arena_release(&a);
+}
+
+static void test_gates_are_read_as_karpenter_reads_them(void **state)
+{
+    (void)state;
+    static const char *const on[] = {"StaticCapacity = true", "StaticCapacity= true",
+                                     "StaticCapacity=True",   "StaticCapacity=1",
+                                     ",StaticCapacity =T,",   " StaticCapacity=t"};
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    for (size_t i = 0; i < COUNT_OF(on); i++) {
+        if (!read_args(&a, OPTION_PLAN, (const char *[]){"--feature-gates", on[i], NULL}, &o, &err))
+            fail_msg("%s: %s", on[i], err.msg);
+        assert_true(o.gates.static_capacity);
+    }
+    const char *off[] = {"--feature-gates=ReservedCapacity=F", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, off, &o, &err));
+    assert_false(o.gates.reserved_capacity);
+    environment = (const char *[]){"FEATURE_GATES", "NodeOverlay=true,ReservedCapacity=false", NULL};
+    const char *flag[] = {"--feature-gates=StaticCapacity=true", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, flag, &o, &err));
+    assert_true(o.gates.static_capacity);
+    assert_false(o.gates.node_overlay); /* the flag alone counts */
+    assert_true(o.gates.reserved_capacity);
+    arena_release(&a);
+}
+
+static void test_mistyped_gates_are_told(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    const char *args[] = {"--feature-gates=NodeOverlays=true,Drift=true,NodeOverlay=true", NULL};
+    assert_true(read_args(&a, OPTION_PLAN, args, &o, &err));
+    assert_int_equal(o.unknown_gates.count, 2);
+    assert_string_equal(option_unknown_gate(&a, o.unknown_gates.items[0]),
+                        "no feature gate \"NodeOverlays\"; did you mean NodeOverlay?");
+    assert_string_equal(option_unknown_gate(&a, o.unknown_gates.items[1]),
+                        "no feature gate \"Drift\": it changes nothing");
+    assert_true(read_args(&a, OPTION_PLAN, (const char *[]){NULL}, &o, &err));
+    assert_int_equal(o.unknown_gates.count, 0);
     arena_release(&a);
 }
 
@@ -198,6 +259,8 @@ int main(void)
         cmocka_unit_test(test_defaults_are_karpenters),
         cmocka_unit_test(test_flag_over_ours_over_karpenters),
         cmocka_unit_test(test_forms_of_a_flag),
+        cmocka_unit_test(test_gates_are_read_as_karpenter_reads_them),
+        cmocka_unit_test(test_mistyped_gates_are_told),
         cmocka_unit_test(test_counts_by_name),
         cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
     };

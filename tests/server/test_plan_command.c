@@ -86,6 +86,15 @@ static void gates_that_are_off_are_told(void **state)
     assert_non_null(strstr(with.text, "NodeOverlay o has no effect: spec.price: \"cheap\" is not a price"));
 }
 
+static void mistyped_gates_are_told(void **state)
+{
+    (void)state;
+    struct outcome o = run(NODE, (const char *const[ARGS_MAX]){"--feature-gates=NodeOverlays=true"});
+    assert_int_equal(o.status, 0);
+    assert_non_null(
+        strstr(o.text, "warning: no feature gate \"NodeOverlays\"; did you mean NodeOverlay?\n"));
+}
+
 #define BUFFER                                                                                     \
     "---\napiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\n"                         \
     "metadata: {name: spare, namespace: web}\n"                                                    \
@@ -121,6 +130,7 @@ int main(void)
         cmocka_unit_test(taken),
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
+        cmocka_unit_test(mistyped_gates_are_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
