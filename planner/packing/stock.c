@@ -180,7 +180,7 @@ static void set_caps(struct building *b)
 
 struct offered { /* by an option: suits that may go there */
     uint64_t *types, *kinds;
-    amount **room; /* by type group, wide, made when needed */
+    amount **room; /* by row of the option, wide, made when needed */
 };
 
 static void offer_suit(struct building *b, uint32_t option, uint32_t suit, struct offered *out)
@@ -228,11 +228,11 @@ static void add_type(struct building *b, uint32_t option, uint32_t type,
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
         const struct type_offer *offer = &t->offers[k];
         uint64_t suits = offered->types[type] & offered->kinds[offer->kind];
-        const amount *plain = world_vector(b->w, o->room, offer->group);
+        const amount *plain = world_vector(b->w, o->room, o->row_of[k]);
         if (!offer->launchable || offer->reserved || !bits_has(o->kinds, offer->kind) ||
             suits == 0 || plain[0] < 0)
             continue;
-        amount **room = &offered->room[offer->group];
+        amount **room = &offered->room[o->row_of[k]];
         if (*room == NULL)
             *room = widened(b, plain);
         uint32_t same = first;
@@ -253,7 +253,7 @@ static void add_products(struct building *b, const struct stock_source *from)
         const struct option *o = &b->w->options[i];
         struct offered offered = {ARENA_ARRAY(b->a, uint64_t, t->count),
                                   ARENA_ARRAY(b->a, uint64_t, t->kind_count),
-                                  ARENA_ARRAY(b->a, amount *, t->first_group[t->count])};
+                                  ARENA_ARRAY(b->a, amount *, o->first_row[t->count])};
         for (uint32_t suit = 0; suit < b->suit_count; suit++)
             offer_suit(b, i, suit, &offered);
         for (BITS_EACH(type, o->types, t->words))

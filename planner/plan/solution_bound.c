@@ -228,7 +228,7 @@ static void add_machine(struct asked *q, struct bound_machine m)
 struct offered { /* by an option: who may go there */
     uint64_t *types; /* suits, by type */
     uint64_t *kinds; /* suits, by kind of offering */
-    amount **room;   /* by type group, made when needed */
+    amount **room;   /* by row of the option, made when needed */
 };
 
 static void offer_suit(struct asked *q, uint32_t option, uint32_t suit, struct offered *out)
@@ -257,11 +257,11 @@ static void add_type(struct asked *q, const struct option *o, uint32_t type,
     uint32_t first = q->machine_count;
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
         const struct type_offer *offer = &t->offers[k];
-        if (!offer->launchable || !bits_has(o->kinds, offer->kind))
+        if (!trial_launchable(q->t, offer) || !bits_has(o->kinds, offer->kind))
             continue;
-        amount **room = &offered->room[offer->group];
+        amount **room = &offered->room[o->row_of[k]];
         if (*room == NULL)
-            *room = widened(q, world_vector(q->w, o->room, offer->group), 1);
+            *room = widened(q, world_vector(q->w, o->room, o->row_of[k]), 1);
         struct bound_machine m = {.room = *room,
                                   .price = offer->price,
                                   .suits = (offered->types[type] & offered->kinds[offer->kind]) |
@@ -284,7 +284,7 @@ static void add_options(struct asked *q)
         const struct option *o = &q->w->options[i];
         struct offered offered = {ARENA_ARRAY(q->a, uint64_t, t->count),
                                   ARENA_ARRAY(q->a, uint64_t, t->kind_count),
-                                  ARENA_ARRAY(q->a, amount *, t->first_group[t->count])};
+                                  ARENA_ARRAY(q->a, amount *, o->first_row[t->count])};
         for (uint32_t suit = 0; suit < q->suit_count; suit++)
             offer_suit(q, i, suit, &offered);
         for (BITS_EACH(type, o->types, t->words))

@@ -55,6 +55,7 @@ struct price_list {
     uint32_t *order; /* types, cheapest first, ties by name */
     uint32_t count;
     uint64_t *sold;  /* those that can be launched */
+    const uint64_t *kinds; /* of offerings that were looked at */
 };
 
 /* What claims of one spec with equal types have in common: it is worked out once. */
@@ -65,7 +66,7 @@ struct listing {
     double price;
     struct requirement names;    /* the types' */
     struct requirement capacity; /* capacity types that can be launched; no values: none can */
-    const amount *overhead;      /* of DaemonSets, the least of any type */
+    const amount *overhead;      /* of DaemonSets, the least of any type and offering */
 };
 
 void solution_lists_init(struct solution_lists *l, struct plan *p, const struct trial *t)
@@ -125,6 +126,7 @@ static struct price_list *list_prices(struct plan *p, const struct trial *t, con
 {
     const struct types *y = &t->world->types;
     struct price_list *l = ARENA_NEW(&p->arena, struct price_list);
+    l->kinds = kinds;
     struct priced *sorted = ARENA_ARRAY(&p->arena, struct priced, bits_count(set, y->words));
     l->price = ARENA_ARRAY(&p->arena, double, y->count);
     l->order = ARENA_ARRAY(&p->arena, uint32_t, y->count);
@@ -197,17 +199,39 @@ static struct requirement launchable_capacity(struct plan *p, const struct trial
                       : (struct requirement){.key = SYM_CAPACITY_TYPE};
 }
 
-static const amount *least_overhead(struct plan *p, const struct trial *t, const struct spec *s,
-                                    const struct listing *l)
+/* Offerings that the claim still admits when its capacity type is one of those that can be launched. */
+static uint64_t *listed_kinds(struct plan *p, const struct trial *t, const struct listing *l,
+                              const uint64_t *kinds)
+{
+    const struct types *y = &t->world->types;
+    uint64_t *out = ARENA_ARRAY(&p->arena, uint64_t, y->kind_words);
+    for (BITS_EACH(kind, kinds, y->kind_words)) {
+        const struct requirement *r = requirements_get(y->kinds[kind], SYM_CAPACITY_TYPE);
+        if (l->capacity.count == 0 || r == NULL || requirement_intersects(&l->capacity, r, p->syms))
+            bits_add(out, kind);
+    }
+    return out;
+}
+
+static const amount *least_overhead(struct plan *p, const struct trial *t, const struct option *o,
+                                    const struct listing *l, const uint64_t *kinds)
 {
     const struct world *w = t->world;
-    const struct option *o = &w->options[s->option];
+    const struct types *y = &w->types;
+    if (o->daemon_count == 1)
+        return o->daemons[0].overhead;
     amount *least = ARENA_ARRAY(&p->arena, amount, w->column_count);
-    for (uint32_t i = 0; i < l->count; i++) {
-        const amount *here = o->daemons[o->daemon_of[l->indexes[i]]].overhead;
-        for (uint32_t c = 0; c < w->column_count; c++)
-            least[c] = i == 0 || here[c] < least[c] ? here[c] : least[c];
-    }
+    uint32_t last = UINT32_MAX; /* neighbours mostly get the same DaemonSets */
+    for (uint32_t i = 0; i < l->count; i++)
+        for (uint32_t k = y->first_offer[l->indexes[i]]; k < y->first_offer[l->indexes[i] + 1]; k++) {
+            uint32_t here = o->daemon_of[o->row_of[k]];
+            if (!bits_has(kinds, y->offers[k].kind) || here == last)
+                continue;
+            for (uint32_t c = 0; c < w->column_count; c++)
+                if (last == UINT32_MAX || o->daemons[here].overhead[c] < least[c])
+                    least[c] = o->daemons[here].overhead[c];
+            last = here;
+        }
     return least;
 }
 
@@ -238,7 +262,8 @@ static struct listing list_types(struct plan *p, struct solution_lists *lists, c
             names[l.names.count++] = name;
     }
     l.capacity = launchable_capacity(p, t, s, &l);
-    l.overhead = least_overhead(p, t, s, &l);
+    l.overhead = least_overhead(p, t, &t->world->options[s->option], &l,
+                                listed_kinds(p, t, &l, prices->kinds));
     return l;
 }
 
@@ -328,7 +353,7 @@ static void claim_requirements(struct plan *p, const struct spec *s, const struc
         set_requirement(&p->arena, &out->requirements, l->capacity);
 }
 
-/* Pods' requests and what the DaemonSets of every type listed ask at least (5.1). */
+/* Pods' requests and what DaemonSets ask at least of what the claim may become (5.1). */
 static struct resources claim_requests(struct plan *p, const struct trial *t, uint32_t claim,
                                        const struct listing *l)
 {

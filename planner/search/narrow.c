@@ -18,6 +18,24 @@ static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *
     return false;
 }
 
+/* Of a type that has several rooms by its offerings the least counts. */
+static void most_of_several(const struct world *w, struct spec *x, uint32_t type)
+{
+    const struct types *t = &w->types;
+    const struct option *o = &w->options[x->option];
+    for (uint32_t c = 0; c < w->column_count; c++) {
+        amount least = INT64_MAX;
+        for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
+            if (!bits_has(x->kinds, t->offers[k].kind))
+                continue;
+            amount here = world_vector(w, o->room, o->row_of[k])[c];
+            least = here < least ? here : least;
+        }
+        if (least != INT64_MAX && least > x->most[c])
+            x->most[c] = least;
+    }
+}
+
 /* What follows from the set of types. */
 static void spec_finish(struct specs *s, struct spec *x)
 {
@@ -25,10 +43,17 @@ static void spec_finish(struct specs *s, struct spec *x)
     const struct types *t = &w->types;
     const struct option *o = &w->options[x->option];
     x->most = ARENA_ARRAY(s->arena, amount, w->column_count);
+    uint64_t *plain = ARENA_ARRAY(s->arena, uint64_t, t->words);
+    for (uint32_t i = 0; i < t->words; i++)
+        plain[i] = x->types[i] & ~o->several[i];
     for (uint32_t c = 0; c < w->column_count; c++) {
-        uint32_t at = room_greatest(&o->by_room[c], t->words, x->types);
+        uint32_t at = room_greatest(&o->by_room[c], t->words, plain);
         x->most[c] = at < o->by_room[c].count ? o->by_room[c].values[at] : -1;
     }
+    for (uint32_t i = 0; i < t->words; i++)
+        plain[i] = x->types[i] & o->several[i];
+    for (BITS_EACH(type, plain, t->words))
+        most_of_several(w, x, type);
     if (t->reservation_count != 0)
         for (BITS_EACH(type, x->types, t->words))
             x->reserved |= type_reserved(t, type, x->kinds);
@@ -56,16 +81,20 @@ void specs_init(struct specs *s, struct arena *a, const struct world *w)
 
 /* --- one step --- */
 
-static void cut_by_ports(struct specs *s, struct spec *x, struct host_ports ports)
+/* Drops the types on which a host port is taken in every offering; one of which it is taken in some holds
+ * nothing as long as the claim may become one of these (spec_type_holds). */
+static void cut_by_ports(const struct world *w, struct spec *x)
 {
-    const struct types *t = &s->world->types;
-    const struct option *o = &s->world->options[x->option];
-    for (uint32_t d = 0; d < o->daemon_count; d++)
-        if (ports_conflict(ports, o->daemons[d].ports))
-            bits_add(x->daemons_out, d);
-    for (BITS_EACH(type, x->types, t->words))
-        if (bits_has(x->daemons_out, o->daemon_of[type]))
+    const struct types *t = &w->types;
+    const struct option *o = &w->options[x->option];
+    for (BITS_EACH(type, x->types, t->words)) {
+        bool free = false;
+        for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1] && !free; k++)
+            free = bits_has(x->kinds, t->offers[k].kind) &&
+                   !bits_has(x->daemons_out, o->daemon_of[o->row_of[k]]);
+        if (!free)
             bits_drop(x->types, type);
+    }
 }
 
 /* Only keys that the signature has touched can have cost a type its place. */
@@ -78,6 +107,8 @@ static void cut_by_requirements(struct specs *s, struct spec *x, const struct re
                   s->world->syms);
     types_kinds(t, x->kinds, &x->requirements, s->world->syms);
     types_cut_kinds(t, x->types, x->kinds);
+    if (bits_count(x->daemons_out, bits_words(s->world->options[x->option].daemon_count)) != 0)
+        cut_by_ports(s->world, x);
 }
 
 static uint64_t *bits_copy(struct arena *a, const uint64_t *set, uint32_t words)
@@ -100,8 +131,9 @@ int32_t specs_narrow_by(struct specs *s, uint32_t from, const struct requirement
     uint32_t daemon_words = bits_words(w->options[x.option].daemon_count);
     x.daemons_out = bits_copy(s->arena, x.daemons_out, daemon_words);
     x.types = bits_copy(s->arena, x.types, w->types.words);
-    if (ports.count != 0)
-        cut_by_ports(s, &x, ports);
+    for (uint32_t d = 0; ports.count != 0 && d < w->options[x.option].daemon_count; d++)
+        if (ports_conflict(ports, w->options[x.option].daemons[d].ports))
+            bits_add(x.daemons_out, d);
     struct words words;
     words_init(&words, s->arena);
     spec_words(&words, &x, daemon_words);
@@ -296,13 +328,13 @@ bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
                      const amount *requests)
 {
     const struct types *t = &w->types;
-    const amount *room = w->options[s->option].room;
-    uint32_t first = t->first_group[type], groups = t->first_group[type + 1] - first;
-    if (groups == 1)
-        return vector_fits(requests, world_vector(w, room, first), w->column_count);
+    const struct option *o = &w->options[s->option];
+    if (!bits_has(o->several, type))
+        return vector_fits(requests, world_vector(w, o->room, o->first_row[type]), w->column_count);
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
         if (bits_has(s->kinds, t->offers[k].kind) &&
-            !vector_fits(requests, world_vector(w, room, t->offers[k].group), w->column_count))
+            (bits_has(s->daemons_out, o->daemon_of[o->row_of[k]]) ||
+             !vector_fits(requests, world_vector(w, o->room, o->row_of[k]), w->column_count)))
             return false;
     return true;
 }

@@ -76,7 +76,7 @@ const double *specs_prices(struct specs *s, uint32_t spec);
 /* Of a set of the spec's types, not empty, the cheapest; ties by number. */
 uint32_t specs_cheapest(struct specs *s, uint32_t spec, const uint64_t *types);
 
-/* Whether the type holds the requests in every offering that the spec admits. */
+/* Whether the type holds the requests, and has the host ports free, in every offering that the spec admits. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
                      const amount *requests);
 

@@ -7,7 +7,7 @@
 #include "planner/supply/room.h"
 #include "planner/supply/types.h"
 
-/* DaemonSet pods that every node of some types gets (spec provisioning 2.8). */
+/* DaemonSet pods that come to every node of some rows (spec provisioning 2.8). */
 struct daemon_group {
     amount *overhead;
     struct host_ports ports;
@@ -26,14 +26,16 @@ struct option {
     bool soft_taints; /* some are PreferNoSchedule */
     const struct least_values *least; /* its pool's minValues */
     uint32_t least_count;
-    uint64_t *types;  /* those left by `requirements` alone, with room for their DaemonSet pods */
+    uint64_t *types;  /* those left by `requirements` alone, with room for DaemonSet pods */
     uint64_t *kinds;  /* of offerings */
     struct daemon_group *daemons;
     uint32_t daemon_count;
-    uint32_t *daemon_of; /* a type's group */
-    amount *room;        /* a row a type group: allocatable less DaemonSets; negative when unusable */
+    uint32_t *first_row; /* by type, count + 1: a row for every room that its offerings have */
+    uint32_t *row_of;    /* by offering (types.offers) of `types` and `kinds` */
+    uint32_t *daemon_of; /* by row: its group of DaemonSets */
+    amount *room;        /* by row: allocatable less DaemonSets; negative when unusable */
     struct room_column *by_room; /* a column each */
-    uint64_t *several;   /* types with more than one group */
+    uint64_t *several;   /* types with more than one row */
     bool limited;
     struct room_column *by_capacity; /* of a limited pool: what a type counts against the limits */
     amount *budget;      /* what the limits leave; INT64_MAX: no limit */

@@ -162,6 +162,7 @@ static void put_daemon(struct random_cluster *r, struct draws *d, unsigned i)
         chance(d, 6) ? ", ports: [{containerPort: 80, hostPort: 80}]" : "", 1 + draw(d, 20),
         PICK(d, "", ", nodeSelector: {size: small}", ", tolerations: [{operator: Exists}]",
              ", nodeSelector: {" ZONE_KEY ": test-zone-2}",
+             ", nodeSelector: {karpenter.sh/capacity-type: spot}",
              ", affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "
              "{nodeSelectorTerms: [{matchExpressions: [{key: tier, operator: In, values: [t0]}]}, "
              "{matchExpressions: [{key: kubernetes.io/arch, operator: NotIn, values: [amd64]}]}]}}}"));

@@ -359,6 +359,16 @@ static void left_out(void **state)
          ""},
     };
     check_rows(objects, plan, rows, COUNT_OF(rows));
+    static const char zonal[] =
+        FREE_POOL OBJECT("apps/v1", "DaemonSet", "name: d", "spec: {selector: {}, template: {spec: {"
+                         CPU("100m") ", nodeSelector: {" ZONE ": z2}}}}")
+        POD("name: a", "nodeSelector: {" ZONE ": z2}, " CPU("4"));
+    static const struct row zonal_rows[] = {
+        {"the DaemonSet is in another zone", false, "nodeSelector: {" ZONE ": z2}, containers",
+         "nodeSelector: {" ZONE ": z1}, containers",
+         "pod default/a is Unschedulable, and NodePool general has a type for it"},
+    };
+    check_rows(zonal, plan, zonal_rows, COUNT_OF(zonal_rows));
 }
 
 static void no_pools(void **state)

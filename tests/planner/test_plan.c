@@ -206,6 +206,18 @@ static void limits(void **state)
     check_rows(rows, COUNT_OF(rows));
 }
 
+#define SMALL_POOL POOL("default", REQUIRE(E_IN(TYPE, "small-instance-type")))
+#define ZONAL_DAEMON DAEMON("d", "cpu: 1", ", nodeSelector: {" ZONE ": test-zone-1}")
+#define SELECT_ZONE_2 ", nodeSelector: {" ZONE ": test-zone-2}"
+#define IN_TWO_ZONES AFFINITY(TERM(E_IN(ZONE, "test-zone-1, test-zone-2")))
+#define PORT_8080 "ports: [{containerPort: 80, hostPort: 8080}]"
+#define PORT_DAEMON                                                                                \
+    "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {selector: {}, template: " \
+    "{spec: {containers: [{name: c, " PORT_8080 "}], nodeSelector: {" ZONE ": test-zone-1}}}}\n"
+#define PORT_POD(zone_)                                                                            \
+    POD_HEAD("a") "spec: {containers: [{name: c, " PORT_8080 "}], nodeSelector: {" ZONE ": " zone_ \
+    "}}\n" PENDING
+
 static void daemons(void **state)
 {
     (void)state;
@@ -216,6 +228,14 @@ static void daemons(void **state)
         {"91 too large", PLAIN_POOL DAEMON("d", "cpu: 10000", "") POD("a", TINY), "a Unschedulable\n", 0},
         {"94 second term", PLAIN_POOL DAEMON("d", "cpu: 2, memory: 2Gi", ", " AFFINITY(TERM(E_IN("node", "invalid")) ", " TERM(E_IN(ARCH, "amd64")))) POD("a", "cpu: 1, memory: 1Gi"), "default-1 default-instance-type/4: a\n", 0},
         {"95 per type", PLAIN_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {size: small}") DAEMON("e", "cpu: 10", ", nodeSelector: {size: large}") POD("a", "cpu: 1, memory: 1Gi"), "default-1 default-instance-type/4: a\n", 0},
+        {"of another zone", SMALL_POOL ZONAL_DAEMON POD_WITH("a", "cpu: 1500m", SELECT(ZONE ": test-zone-2")), "default-1 small-instance-type/1: a\n", 0},
+        {"of its zone", SMALL_POOL ZONAL_DAEMON POD_WITH("a", "cpu: 1500m", SELECT(ZONE ": test-zone-1")), "a Unschedulable\n", 0},
+        {"of one of its zones", SMALL_POOL ZONAL_DAEMON POD_WITH("a", "cpu: 800m", IN_TWO_ZONES) POD_WITH("b", "cpu: 800m", IN_TWO_ZONES), "default-1 small-instance-type/1: a\ndefault-2 small-instance-type/1: b\n", 0},
+        {"of each of its zones, not of both at once", SMALL_POOL ZONAL_DAEMON DAEMON("e", "cpu: 1", SELECT_ZONE_2) POD_WITH("a", "cpu: 500m", IN_TWO_ZONES), "default-1 small-instance-type/1: a\n", 0},
+        {"of a zone that a later pod rules out", SMALL_POOL ZONAL_DAEMON POD("a", "cpu: 800m") POD_WITH("b", "cpu: 700m", SELECT(ZONE ": test-zone-2")), "default-1 small-instance-type/1: a b\n", 0},
+        {"of the other capacity type", SMALL_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {" CAPACITY ": spot}") POD_WITH("a", "cpu: 1500m", SELECT(CAPACITY ": on-demand")), "default-1 small-instance-type/1: a\n", 0},
+        {"host port of a daemon of another zone", SMALL_POOL PORT_DAEMON PORT_POD("test-zone-2"), "default-1 small-instance-type/1: a\n", 0},
+        {"host port of a daemon of its zone", SMALL_POOL PORT_DAEMON PORT_POD("test-zone-1"), "a Unschedulable\n", 0},
         {"96 host port of a daemon", PLAIN_POOL "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {selector: {}, template: {spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 8080}]}]}}}\n" POD_HEAD("a") "spec: {containers: [{name: c, ports: [{containerPort: 80, hostPort: 8080}]}]}\n" PENDING, "a Unschedulable\n", 0},
         {"98 selects initialized and registered", PLAIN_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {karpenter.sh/initialized: \"true\"}") DAEMON("e", "cpu: 1", ", nodeSelector: {karpenter.sh/registered: \"true\"}") POD("a", "cpu: 2"), "default-1 arm-instance-type/1: a\n", 0},
         {"99 daemon bound already", PLAIN_POOL NODE("n1", "", "") DAEMON("d", "cpu: 1", "") "---\napiVersion: v1\nkind: Pod\nmetadata: {name: d-1, ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u, controller: true}]}\nspec: {nodeName: n1, " ASKS("cpu: 1") "}\nstatus: {phase: Running}\n" POD("a", "cpu: 2900m"), "node n1: a\n", 0},

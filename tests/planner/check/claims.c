@@ -289,98 +289,6 @@ static void check_taints(struct check *k, const struct written_claim *c,
         broken(k, "claim %.*s: the taints are not the NodePool's", SPAN_ARG(c->name));
 }
 
-/* --- requests --- */
-
-/* A well-known label that neither pool nor type says anything about may take any value that the
- * DaemonSet asks for. */
-static void leave_open(struct check *k, const struct pod *d, struct mays *labels)
-{
-    struct syms known = k->c->catalogue.well_known;
-    for (uint32_t w = 0; w < known.count; w++) {
-        struct syms values = {0};
-        uint32_t capacity = 0;
-        bool said = false;
-        for (uint32_t i = 0; i < labels->count; i++)
-            said |= labels->items[i].key == known.items[w];
-        if (said)
-            continue;
-        for (uint32_t i = 0; i < d->node_selector.count; i++)
-            ARENA_PUSH(&k->arena, values.items, values.count, capacity,
-                       d->node_selector.items[i].value);
-        for (uint32_t t = 0; d->affinity != NULL && t < d->affinity->required_node.count; t++)
-            tell_apart(k, d->affinity->required_node.items[t].match_expressions, known.items[w],
-                       &values, &capacity);
-        may_put(k, labels, known.items[w])->values = values;
-    }
-}
-
-/* Whether pods of the DaemonSet may come to nodes of the type: by the pool and the type alone, as
- * Karpenter v1.15.0 counts it, whatever else the claim asks for. */
-static bool daemon_may_come(struct check *k, const struct pod *d, const struct node_pool *pool,
-                            const struct instance_type *t)
-{
-    struct mays labels = {0};
-    struct span class_key = node_class_label(&k->arena, &pool->node_class);
-    for (uint32_t i = 0; i < pool->requirements.count; i++) {
-        const struct expression *e = &pool->requirements.items[i];
-        sym key = requirement_key(k->syms, e->key);
-        struct syms left = {ARENA_ARRAY(&k->arena, sym, e->values.count), 0};
-        for (uint32_t v = 0; v < e->values.count; v++)
-            if (values_allowed(k, pool->requirements, key, e->values.items[v]))
-                left.items[left.count++] = e->values.items[v];
-        if (e->op == OP_IN)
-            may_put(k, &labels, key)->values = left;
-    }
-    for (uint32_t i = 0; i < t->requirements.count; i++) {
-        const struct requirement *r = &t->requirements.items[i];
-        struct syms left = {ARENA_ARRAY(&k->arena, sym, r->count), 0};
-        for (uint32_t v = 0; v < r->count; v++)
-            if (values_allowed(k, pool->requirements, r->key, r->values[v]))
-                left.items[left.count++] = r->values[v];
-        if (!r->complement)
-            may_put(k, &labels, r->key)->values = left;
-    }
-    for (uint32_t i = 0; i < pool->labels.count; i++)
-        may_set(k, &labels, requirement_key(k->syms, pool->labels.items[i].key),
-                pool->labels.items[i].value);
-    may_set(k, &labels, SYM_NODEPOOL, sym_intern(k->syms, pool->meta.name));
-    may_set(k, &labels, sym_intern(k->syms, class_key), sym_intern(k->syms, pool->node_class.name));
-    may_set(k, &labels, SYM_REGISTERED, SYM_TRUE);
-    may_set(k, &labels, SYM_INITIALIZED, SYM_TRUE);
-    leave_open(k, d, &labels);
-    return not_tolerated(d, pool->taints) == NULL && selects(k, d, &labels, true);
-}
-
-static void check_requests(struct check *k, const struct written_claim *c, const struct host *h)
-{
-    struct resources least = {0}, want = {0};
-    for (uint32_t i = 0; i < c->types.count; i++) {
-        struct resources sum = {0};
-        for (size_t d = 0; d < COUNT(k, KIND_DAEMON_SET); d++) {
-            const struct pod *p = daemon_of(k, AT(k, KIND_DAEMON_SET, struct daemon_set, d));
-            if (p->resource_claims == 0 &&
-                daemon_may_come(k, p, h->pool, type_named(k, c->types.items[i], c->pool)))
-                add_requests(k, &sum, p);
-        }
-        if (i == 0)
-            least = sum;
-        for (uint32_t r = 0; r < least.count; r++)
-            if (resources_get(sum, least.items[r].name) < least.items[r].value)
-                least.items[r].value = resources_get(sum, least.items[r].name);
-    }
-    resources_add(&k->arena, &want, least);
-    for (uint32_t i = 0; i < h->pods.count; i++)
-        add_requests(k, &want, h->pods.items[i]);
-    bool same = true;
-    for (uint32_t i = 0; i < want.count; i++)
-        same &= resources_get(c->requests, want.items[i].name) == want.items[i].value;
-    for (uint32_t i = 0; i < c->requests.count; i++)
-        same &= resources_get(want, c->requests.items[i].name) == c->requests.items[i].value;
-    if (!same)
-        broken(k, "claim %.*s: requests are not those of its pods and DaemonSets",
-               SPAN_ARG(c->name));
-}
-
 /* --- what it may become --- */
 
 static void labels_from(struct check *k, struct mays *out, const struct requirements *from,
@@ -449,6 +357,33 @@ static void find_outcomes(struct check *k, struct host *h)
             broken(k, "claim %.*s: type %.*s has no offering that the requirements admit",
                    SPAN_ARG(c->name), SPAN_ARG(t->name));
     }
+}
+
+/* --- requests --- */
+
+/* The least that comes to what the claim may become. */
+static void check_requests(struct check *k, const struct written_claim *c, const struct host *h)
+{
+    struct resources least = {0}, want = {0};
+    for (uint32_t i = 0; i < h->outcome_count; i++) {
+        struct resources sum = daemons_to_come(k, h, &h->outcomes[i]);
+        if (i == 0)
+            least = sum;
+        for (uint32_t r = 0; r < least.count; r++)
+            if (resources_get(sum, least.items[r].name) < least.items[r].value)
+                least.items[r].value = resources_get(sum, least.items[r].name);
+    }
+    resources_add(&k->arena, &want, least);
+    for (uint32_t i = 0; i < h->pods.count; i++)
+        add_requests(k, &want, h->pods.items[i]);
+    bool same = true;
+    for (uint32_t i = 0; i < want.count; i++)
+        same &= resources_get(c->requests, want.items[i].name) == want.items[i].value;
+    for (uint32_t i = 0; i < c->requests.count; i++)
+        same &= resources_get(want, c->requests.items[i].name) == c->requests.items[i].value;
+    if (!same && h->outcome_count != 0)
+        broken(k, "claim %.*s: requests are not those of its pods and DaemonSets",
+               SPAN_ARG(c->name));
 }
 
 /* --- all --- */
@@ -523,8 +458,8 @@ void check_claims(struct check *k)
         check_labels(k, h->planned, h->pool);
         check_taints(k, h->planned, h->pool);
         check_prices(k, h->planned);
-        check_requests(k, h->planned, h);
         find_outcomes(k, h);
+        check_requests(k, h->planned, h);
     }
     check_reservations(k);
 }

@@ -1,7 +1,7 @@
 /* Who is told Unschedulable must have no place. Where a reservation, spreading, affinity, volumes, ports, limits or
  * minValues may be the reason nothing is asked; a pod without any of these must be refused by every
- * standing node as the plan leaves it, and by every type of every such NodePool, beside all DaemonSets: as in
- * Karpenter, a type that is sold in several zones gets the DaemonSet pods of each. */
+ * standing node as the plan leaves it, and by every type of every such NodePool, beside the DaemonSet pods that
+ * come there. */
 #include "inner.h"
 
 static bool is_plain(const struct pod *p)
@@ -58,11 +58,10 @@ static bool node_takes(struct check *k, const struct host *h, const struct pod *
 
 /* --- a machine of its own --- */
 
-static bool holds_alone(struct check *k, const struct outcome *o, const struct pod *p)
+static bool holds_alone(struct check *k, const struct host *h, const struct outcome *o,
+                        const struct pod *p)
 {
-    struct resources used = {0};
-    for (size_t i = 0; i < COUNT(k, KIND_DAEMON_SET); i++)
-        add_requests(k, &used, daemon_of(k, AT(k, KIND_DAEMON_SET, struct daemon_set, i)));
+    struct resources used = daemons_to_come(k, h, o);
     add_requests(k, &used, p);
     for (uint32_t i = 0; i < used.count; i++)
         if (used.items[i].value > resources_get(o->room, used.items[i].name))
@@ -92,7 +91,7 @@ static bool type_takes(struct check *k, struct host *h, const struct instance_ty
         const struct outcome *o = &h->outcomes[n];
         if (!selects(k, p, &o->labels, false))
             continue;
-        if (o->offering->reservation_capacity != 0 || !holds_alone(k, o, p))
+        if (o->offering->reservation_capacity != 0 || !holds_alone(k, h, o, p))
             return false;
         some = true;
     }
