@@ -146,7 +146,8 @@ static void tell_plan(struct pass *p, const struct plan *plan)
              plan->waiting == 1 ? "" : "s", plan->waiting == 1 ? "s" : "", plan->claim_count,
              plan->claim_count == 1 ? "" : "s", added);
     for (uint32_t i = plan->unschedulable_count; i-- > 0;)
-        if (!plan->unschedulable[i].pod->is_virtual) {
+        if (!plan->unschedulable[i].pod->is_virtual &&
+            plan->unschedulable[i].reason != UNSCHEDULABLE_RESERVED) {
             first = &plan->unschedulable[i];
             unschedulable++;
         }

@@ -377,6 +377,48 @@ static void a_failed_launch_is_told_to_those_who_wait(void **state)
     loop_end(&l);
 }
 
+#define OFFER(how, more)                                                                              \
+    "{\"price\":0.1,\"available\":true,\"requirements\":[{\"key\":\"topology.kubernetes.io/zone\",\"operator\":" \
+    "\"In\",\"values\":[\"test-zone-a\"]},{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":[\"" \
+    how "\"]}" more "}"
+static const char one_reserved[] =
+    "{\"reservationIDLabel\":\"example.com/reservation\",\"instanceTypes\":[{\"name\":\"small\",\"architecture\":"
+    "\"amd64\",\"operatingSystems\":[\"linux\"],\"resources\":{\"cpu\":\"4\",\"memory\":\"8Gi\",\"pods\":\"10\"},"
+    "\"offerings\":[" OFFER("on-demand", "]") "," OFFER("reserved", ",{\"key\":\"example.com/reservation\",\"operator\":"
+    "\"In\",\"values\":[\"r\"]}],\"reservationCapacity\":1") "]}]}";
+
+/* 4.11: of two pods that need a node each one has the reservation. The other waits for what becomes of that, and
+ * nothing is said of it: it is not without a place. */
+static void who_waits_for_a_reservation_is_left_in_peace(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .catalogue = one_reserved};
+    struct sim *s = new_sim(node_class_yaml());
+    char id[32], line[1024];
+    load(s, "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"general\"},"
+            "\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"karpenter.kwok.sh\",\"kind\":"
+            "\"KWOKNodeClass\",\"name\":\"default\"},\"requirements\":[{\"key\":\"kubernetes.io/os\","
+            "\"operator\":\"Exists\"}]}}}}");
+    load(s, deployment_yaml("web", 2, "3", ""));
+    loop_begin(&l, s);
+    for (int i = 0; i < 600 && count_objects(s, KIND_NODE_CLAIM) == 0; i++)
+        run_for(s, 50);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    id_after(&l, DEPTH, id);
+    snprintf(line, sizeof(line),
+             DEPTH "%s 2\nkarpenter_scheduler_ignored_pods_count 0\n"
+             "karpenter_scheduler_unschedulable_pods_count controller=provisioner 0\n",
+             id);
+    told(&l, line);
+    run_for(s, 2 * MS_MINUTE); /* a pass that knows how it went takes the other */
+    assert_int_equal(count_bound(s, "web"), 2);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    not_told(&l, "event FailedScheduling");
+    not_told(&l, "karpenter_scheduler_unschedulable_pods_count controller=provisioner 1\n");
+    assert_int_equal(l.decided[DECISION_NO_PLACE], 0);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_nomination_lasts_two_windows),
         cmocka_unit_test(events_say_what_becomes_of_pods),
         cmocka_unit_test(who_shuns_pools_is_left_in_peace),
+        cmocka_unit_test(who_waits_for_a_reservation_is_left_in_peace),
         cmocka_unit_test(without_a_pool_no_pod_is_told),
         cmocka_unit_test(a_pool_that_can_buy_nothing_says_so),
         cmocka_unit_test(a_failed_launch_is_told_to_those_who_wait),
