@@ -143,15 +143,29 @@ static int32_t row_named(const struct world *w, struct span name)
     return row >= 0 ? row : world_find_claim(w, name);
 }
 
+static void explain_node(struct plan *p, const struct explain_objects *all, uint32_t row,
+                         const struct plan_options *o, struct explanation *out)
+{
+    struct plan_options removal = *o;
+    struct plan *without = NULL;
+    removal.removed = &row;
+    removal.removed_count = 1;
+    if (o->removed_count == 0 && answer_may_remove(p, row))
+        without = plan_solve(p->world, &removal);
+    answer_node(p, row, keeps(p, all, row, o->now), without, out);
+    if (without != NULL)
+        plan_free(without);
+}
+
 /* --- the answer --- */
 
 bool explain_answer(struct plan *p, const struct explain_objects *all,
-                    const struct explain_question *q, wall_ms now, struct explanation *out,
-                    struct err *err)
+                    const struct explain_question *q, const struct plan_options *o,
+                    struct explanation *out, struct err *err)
 {
     int32_t row = q->kind == KIND_NODE ? row_named(p->world, q->name) : -1;
     if (row >= 0) {
-        answer_node(p, (uint32_t)row, keeps(p, all, (uint32_t)row, now), out);
+        explain_node(p, all, (uint32_t)row, o, out);
         return true;
     }
     for (size_t i = 0; q->kind == KIND_POD && i < all->pod_count; i++)
@@ -213,7 +227,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     struct plan *p = plan_solve(live->world, &o);
     struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);
     struct explanation e;
-    bool ok = explain_answer(p, &all, q, live->now, &e, err);
+    bool ok = explain_answer(p, &all, q, &o, &e, err);
     if (ok) {
         struct json j = JSON_TO(out);
         explanation_json(&j, &e);

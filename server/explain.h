@@ -25,10 +25,10 @@ struct explain_objects { /* by which names are found */
 };
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
 
-/* False: there is no such object; *err names the nearest. */
+/* `o` made the plan. False: there is no such object; *err names the nearest. */
 bool explain_answer(struct plan *p, const struct explain_objects *all,
-                    const struct explain_question *q, wall_ms now, struct explanation *out,
-                    struct err *err);
+                    const struct explain_question *q, const struct plan_options *o,
+                    struct explanation *out, struct err *err);
 
 struct explain_live {
     const struct snapshot *snapshot;

@@ -67,7 +67,7 @@ static int explain_files(const struct explain_question *q, const struct options 
         struct plan *p = plan_solve(r.world, &r.options);
         struct explain_objects all = objects_of(&o);
         struct explanation e;
-        if (explain_answer(p, &all, q, r.options.now, &e, err)) {
+        if (explain_answer(p, &all, q, &r.options, &e, err)) {
             if (!options->all_unbound && is_unseen(&all, q))
                 add_remedy(&o.arena, &e);
             if (print(&e, options, err))

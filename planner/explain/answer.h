@@ -24,8 +24,12 @@ struct explanation {
 /* Any pod that the world was built from. */
 void answer_pod(struct plan *p, const struct pod *pod, struct explanation *out);
 /* `keeps`: why it is not removed, or, of one that leaves, who is still waited for, as the reconciler would
- * say; absent: nothing keeps it. */
-void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explanation *out);
+ * say; absent: nothing keeps it. `without`: the same plan but for plan_options.removed, this node; NULL:
+ * what removing it would save is not told. */
+void answer_node(struct plan *p, uint32_t row, struct span keeps, const struct plan *without,
+                 struct explanation *out);
+/* Whether to ask for `without`: the node is ours, has a price and is not leaving. */
+bool answer_may_remove(const struct plan *p, uint32_t row);
 void answer_pool(struct plan *p, const struct node_pool *pool, struct explanation *out);
 
 /* No line wider than `width` (0: 80) unless one word is. */

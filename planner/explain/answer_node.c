@@ -53,17 +53,59 @@ static uint32_t movable(const struct world *w, uint32_t row)
     return count;
 }
 
-static void add_removal(struct lines *l, uint32_t row)
+static bool was_reached(const struct plan *p)
 {
-    const struct world *w = l->p->world;
-    double price = w->nodes[row].price;
-    uint32_t pods = movable(w, row);
-    if (!trial_is_gone(l->p->trial, row) && w->nodes[row].claim != NULL && !isnan(price))
-        lines_addf(l, "removing it", "would save $%.4f/h ($%.0f a month) and move %u pod%s", price,
-                   price * HOURS_A_MONTH, pods, pods == 1 ? "" : "s");
+    for (uint32_t i = 0; i < p->unschedulable_count; i++)
+        if (p->unschedulable[i].reason == UNSCHEDULABLE_NOT_REACHED)
+            return false;
+    return true;
 }
 
-void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explanation *out)
+static void put_savings(struct buf *b, double saved, uint32_t pods, uint32_t planned)
+{
+    if (isnan(saved))
+        buf_addf(b, "would save what is not known, since some price is not");
+    else if (fabs(saved) < 0.00005)
+        buf_addf(b, "would save nothing");
+    else
+        buf_addf(b, "would %s $%.4f/h ($%.0f a month)", saved > 0 ? "save" : "cost", fabs(saved),
+                 fabs(saved) * HOURS_A_MONTH);
+    buf_addf(b, " and move %u pod%s", pods, pods == 1 ? "" : "s");
+    if (planned != 0)
+        buf_addf(b, ", %u of which %s only planned there", planned, planned == 1 ? "is" : "are");
+}
+
+/* What `plan --remove` would come to, against the plan that keeps the node. */
+static void add_removal(struct lines *l, uint32_t row, const struct plan *without)
+{
+    const struct plan *p = l->p, *q = without;
+    const struct plan_node *planned = planned_on(p, row);
+    uint32_t there = planned != NULL ? planned->pod_count : 0;
+    struct buf b = {0};
+    if (q == NULL || !was_reached(q))
+        return;
+    if (q->unschedulable_count > p->unschedulable_count) {
+        uint32_t lost = q->unschedulable_count - p->unschedulable_count;
+        lines_addf(l, "removing it", "would leave %u pod%s without a place", lost,
+                   lost == 1 ? "" : "s");
+        return;
+    }
+    put_savings(&b, p->cost_after - q->cost_after, movable(p->world, row) + there, there);
+    if (q->claim_count > p->claim_count) {
+        uint32_t more = q->claim_count - p->claim_count;
+        buf_addf(&b, "; %u new node%s would be bought for that", more, more == 1 ? "" : "s");
+    }
+    lines_add(l, SPAN("removing it"), words_take(l->p, &b));
+}
+
+bool answer_may_remove(const struct plan *p, uint32_t row)
+{
+    const struct world_node *n = &p->world->nodes[row];
+    return !trial_is_gone(p->trial, row) && n->claim != NULL && !isnan(n->price);
+}
+
+void answer_node(struct plan *p, uint32_t row, struct span keeps, const struct plan *without,
+                 struct explanation *out)
 {
     const struct world *w = p->world;
     const struct world_node *n = &w->nodes[row];
@@ -88,6 +130,6 @@ void answer_node(struct plan *p, uint32_t row, struct span keeps, struct explana
     if (planned != NULL)
         lines_addf(&l, "planned there", "%u: %.*s", planned->pod_count,
                    SPAN_ARG(lines_pods(p, planned->pods, planned->pod_count)));
-    add_removal(&l, row);
+    add_removal(&l, row, without);
     lines_end(&l, true, sentence, out);
 }

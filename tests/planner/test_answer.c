@@ -45,6 +45,19 @@ static const void *find(const struct cluster *c, enum kind k, struct span name)
     return NULL;
 }
 
+static void answer_about_node(struct cluster *c, uint32_t row, const char *keeps, struct explanation *e)
+{
+    struct plan_options removal = c->plan_options;
+    struct plan *without = NULL;
+    removal.removed = &row;
+    removal.removed_count = 1;
+    if (answer_may_remove(c->plan, row))
+        without = plan_solve(c->world, &removal);
+    answer_node(c->plan, row, span_of(keeps), without, e);
+    if (without != NULL)
+        plan_free(without);
+}
+
 static void check_row(const struct answer_row *row)
 {
     struct cluster c;
@@ -58,7 +71,7 @@ static void check_row(const struct answer_row *row)
     if (span_eq(kind, SPAN("pod")))
         answer_pod(c.plan, find(&c, KIND_POD, name), &e);
     else if (span_eq(kind, SPAN("node")))
-        answer_node(c.plan, (uint32_t)world_find_node(c.world, name), span_of(row->keeps), &e);
+        answer_about_node(&c, (uint32_t)world_find_node(c.world, name), row->keeps, &e);
     else
         answer_pool(c.plan, find(&c, KIND_NODE_POOL, name), &e);
     explanation_text(&text, &e, 0);
@@ -142,6 +155,22 @@ static void pods(void **state)
     CHECK_ROWS(rows);
 }
 
+#define OURS(name_, id_)                                                                           \
+    NODE(name_, "4",                                                                               \
+         "karpenter.sh/nodepool: default, karpenter.sh/registered: \"true\", "                     \
+         "karpenter.sh/initialized: \"true\", node.kubernetes.io/instance-type: "                  \
+         "default-instance-type, topology.kubernetes.io/zone: test-zone-1, "                       \
+         "karpenter.sh/capacity-type: spot",                                                       \
+         "providerID: " id_)                                                                       \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c-" id_                   \
+    ", labels: {karpenter.sh/nodepool: default}}\nspec: {}\nstatus: {providerID: " id_ "}\n"
+#define OURS_LINE                                                                                  \
+    "  it is        ready, default-instance-type, spot, test-zone-1, of pool default,\n"           \
+    "               $0.8295/h\n"
+#define OURS_WIDE_LINE                                                                             \
+    "  it is          ready, default-instance-type, spot, test-zone-1, of pool\n"                  \
+    "                 default, $0.8295/h\n"
+
 static void nodes(void **state)
 {
     (void)state;
@@ -154,18 +183,36 @@ static void nodes(void **state)
          "  free           1 CPU and 8Gi of memory, with what is planned\n"
          "  stand there    1: default/b\n"
          "  planned there  1: default/a\n"},
-        {"ours and empty",
-         POOL("default", ANY) NODE("n1", "4", "karpenter.sh/nodepool: default, karpenter.sh/registered: \"true\", karpenter.sh/initialized: "
-         "\"true\", node.kubernetes.io/instance-type: default-instance-type, topology.kubernetes.io/zone: test-zone-1, "
-         "karpenter.sh/capacity-type: spot", "providerID: x")
-         "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c1, labels: {karpenter.sh/nodepool: default}}\nspec: {}\n"
-         "status: {providerID: x}\n", "node/n1", "", true, 
+        {"ours and empty", POOL("default", ANY) OURS("n1", "x"), "node/n1", "", true,
          "n1 can be removed: nothing runs on it.\n"
          "\n"
          "  it is        ready, default-instance-type, spot, test-zone-1, of pool default,\n"
          "               $0.8295/h\n"
          "  free         4 CPUs and 8Gi of memory, with what is planned\n"
          "  removing it  would save $0.8295/h ($606 a month) and move 0 pods\n"},
+        {"ours and too large", POOL("default", ANY) OURS("n1", "x") BOUND("b", "1", "n1"), "node/n1", "pods run on it", true,
+         "n1 stays: pods run on it.\n"
+         "\n"
+         OURS_LINE
+         "  free         3 CPUs and 8Gi of memory, with what is planned\n"
+         "  stand there  1: default/b\n"
+         "  removing it  would save $0.4147/h ($303 a month) and move 1 pod; 1 new node\n"
+         "               would be bought for that\n"},
+        {"ours and planned for, as large as what would be bought", POOL("default", ANY) OURS("n1", "x") POD("a", "3", ""), "node/n1", "1 pod is planned there", true,
+         "n1 stays: 1 pod is planned there.\n"
+         "\n"
+         OURS_WIDE_LINE
+         "  free           1 CPU and 8Gi of memory, with what is planned\n"
+         "  planned there  1: default/a\n"
+         "  removing it    would save nothing and move 1 pod, 1 of which is only planned\n"
+         "                 there; 1 new node would be bought for that\n"},
+        {"ours, beside one that is full", POOL("default", "limits: {cpu: 4}, " ANY) OURS("n1", "x") BOUND("b", "4", "n1"), "node/n1", "pods run on it", true,
+         "n1 stays: pods run on it.\n"
+         "\n"
+         OURS_LINE
+         "  free         0 CPUs and 8Gi of memory, with what is planned\n"
+         "  stand there  1: default/b\n"
+         "  removing it  would leave 1 pod without a place\n"},
         {"leaving", NODE("n1, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "4", "x: z", ""), "node/n1", "", true, 
          "n1 is leaving: its pods are planned elsewhere.\n"
          "\n"
