@@ -2,6 +2,7 @@
 #ifndef SERVER_CLOCK_H
 #define SERVER_CLOCK_H
 
+#include <stdbool.h>
 #include <time.h>
 
 #include "base/units.h"
@@ -21,6 +22,12 @@ static inline mono_ms clock_mono(void)
 static inline wall_ms clock_wall(void)
 {
     return clock_read(CLOCK_REALTIME);
+}
+
+/* Whether *until, a mono_ms, is over: what a search that is to end in time asks. */
+static inline bool clock_is_past(void *until)
+{
+    return clock_mono() >= *(const mono_ms *)until;
 }
 
 static inline mono_ms earlier(mono_ms a, mono_ms b)

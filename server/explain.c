@@ -183,11 +183,6 @@ bool explain_answer(struct plan *p, const struct explain_objects *all,
 
 /* --- live --- */
 
-static bool is_late(void *user)
-{
-    return clock_mono() >= *(const mono_ms *)user;
-}
-
 static const struct place *place_of(const struct explain_live *live, const struct explain_question *q)
 {
     if (q->kind != KIND_POD || live->places == NULL)
@@ -222,7 +217,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     o.places = live->places;
     o.now = live->now;
     o.no_bound = true; /* nobody asks for its price */
-    o.stop = is_late;
+    o.stop = clock_is_past;
     o.user = &until;
     struct plan *p = plan_solve(live->world, &o);
     struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);

@@ -64,7 +64,7 @@ static int explain_files(const struct explain_question *q, const struct options 
     input_init(&o);
     if (plan_read(&o, options, &r, err)) {
         r.options.no_bound = true; /* nobody asks for its price */
-        struct plan *p = plan_solve(r.world, &r.options);
+        struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
         struct explain_objects all = objects_of(&o);
         struct explanation e;
         if (explain_answer(p, &all, q, &r.options, &e, err)) {

@@ -119,6 +119,8 @@ static const struct option table[] = {
      .help = "greedy has Karpenter's outcome; cheapest is never dearer"},
     {.name = "effort", .type = OPTION_INT, .max = INT64_MAX, .fallback = "0", AT(effort),
      .group = OPTION_PLAN, .help = "steps that the search may take; 0: the default"},
+    {.name = "time-budget", .type = OPTION_DURATION, .fallback = "0s", AT(time_budget),
+     .group = OPTION_PLAN, .help = "stops the search after this long, with what it has by then; 0s: never"},
     {.name = "max-instance-types", .type = OPTION_INT, .min = 1, .max = 100000, .fallback = "600",
      AT(max_instance_types), .group = OPTION_PLAN, .help = "longest list of types of a claim"},
     {.name = "now", .type = OPTION_TEXT, AT(now), .group = OPTION_PLAN,

@@ -119,6 +119,7 @@ struct options {
     struct texts remove;
     int remove_for;
     int64_t effort, repeat, max_instance_types;
+    span_ms time_budget;
     const char *now;
     bool all_unbound, verbose;
     const char *server; /* explain, check: base URL of the page's listener */

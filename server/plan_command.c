@@ -122,22 +122,32 @@ static size_t in_use(void)
     return m.uordblks + m.hblkhd;
 }
 
+struct plan *plan_in_time(const struct world *w, const struct plan_options *o, span_ms time_budget)
+{
+    struct plan_options timed = *o;
+    mono_ms until = clock_mono() + time_budget;
+    if (time_budget != 0) {
+        timed.stop = clock_is_past;
+        timed.user = &until;
+    }
+    return plan_solve(w, &timed);
+}
+
 /* Solves again and again: decoded objects → plan, the world's building included. Without the lower
  * bound, which is about the plan and not of it: so the time says what a search costs. heldBytes is what world
  * and plan hold beside the objects. */
 static void measure(const struct input *o, const struct options *options,
-                    const struct planned_with *with, const struct plan_options *plan_options,
-                    int64_t decode_ns)
+                    const struct plan_reading *r)
 {
     size_t n = (size_t)options->repeat;
-    struct plan_options alone = *plan_options;
+    struct plan_options alone = r->options;
     alone.no_bound = true;
     int64_t *times = mem_array(n, sizeof(*times));
     size_t before = in_use(), held = 0;
     for (size_t i = 0; i < n; i++) {
         int64_t start = mono_ns();
-        struct world *w = build_world(o, options, with);
-        struct plan *p = plan_solve(w, &alone);
+        struct world *w = build_world(o, options, &r->with);
+        struct plan *p = plan_in_time(w, &alone, r->time_budget);
         times[i] = mono_ns() - start;
         held = in_use() - before;
         plan_free(p);
@@ -146,7 +156,7 @@ static void measure(const struct input *o, const struct options *options,
     qsort(times, n, sizeof(*times), by_number);
     fprintf(stderr, "{\"repeat\": %zu, \"solveMinNs\": %lld, \"solveMedianNs\": %lld, \"decodeNs\": %lld, "
                     "\"heldBytes\": %zu}\n",
-            n, (long long)times[0], (long long)times[n / 2], (long long)decode_ns, held);
+            n, (long long)times[0], (long long)times[n / 2], (long long)r->decode_ns, held);
     free(times);
 }
 
@@ -203,6 +213,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
 {
     if (!may_plan(options, err) || !plan_options_of(o, options, &out->options, err))
         return false;
+    out->time_budget = options->time_budget;
     int64_t start = mono_ns();
     if (!load_spread(o, options->scheduler_config, &out->with.spread, err) ||
         !load_catalogue(o, options->instance_types, &out->with.catalogue, err))
@@ -232,14 +243,14 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     struct plan_reading r;
     if (!plan_read(o, options, &r, err))
         return 2;
-    struct plan *p = plan_solve(r.world, &r.options);
+    struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
     int status = p->unschedulable_count != 0;
     if (!print_plan(p, o, options, err))
         status = 2;
     plan_free(p);
     world_free(r.world);
     if (status != 2 && options->repeat > 0)
-        measure(o, options, &r.with, &r.options, r.decode_ns);
+        measure(o, options, &r);
     return status;
 }
 

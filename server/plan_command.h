@@ -14,6 +14,7 @@ struct planned_with { /* what is read before the first object */
 struct plan_reading {
     struct planned_with with;
     struct plan_options options;
+    span_ms time_budget; /* 0: none */
     struct world *world; /* world_free */
     int64_t decode_ns;
 };
@@ -22,5 +23,8 @@ struct plan_reading {
  * planned; *err has the closing line. `out` stays where it is: the world points into it. */
 bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
                struct err *err);
+
+/* plan_solve as `plan` does it: the search is stopped when the time is over, counted from here. */
+struct plan *plan_in_time(const struct world *w, const struct plan_options *o, span_ms time_budget);
 
 #endif

@@ -387,6 +387,46 @@ static void a_run_that_ends_early(void **state)
     }
 }
 
+/* --- stopped --- */
+
+static bool after_so_many(void *user)
+{
+    uint32_t *left = user;
+    return *left == 0 || --*left == 0;
+}
+
+/* Whenever it is stopped: who had no turn is told so, nobody else; and once greedy's plan is there it only
+ * gets better. */
+static void stopped_early(void **state)
+{
+    (void)state;
+    double before = INFINITY;
+    bool complete = false, cut = false;
+    for (uint32_t calls = 1; !complete; calls = calls < 4 ? calls + 1 : calls * 2) {
+        struct cluster c;
+        uint32_t left = calls;
+        cluster_init(&c);
+        cluster_add(&c, TYPES);
+        cluster_add(&c, POOL);
+        add_pods(&c, "thin", 150, "1", "2Gi", 0);
+        add_pods(&c, "thick", 150, "1", "8Gi", 0);
+        c.plan_options.search = SEARCH_CHEAPEST;
+        c.plan_options.stop = after_so_many;
+        c.plan_options.user = &left;
+        const struct plan *p = cluster_plan(&c);
+        for (uint32_t i = 0; i < p->unschedulable_count; i++)
+            assert_int_equal(p->unschedulable[i].reason, UNSCHEDULABLE_NOT_REACHED);
+        complete = p->complete;
+        cut |= !complete && p->unschedulable_count == 0; /* while it looked for something cheaper */
+        assert_int_equal(p->unschedulable_count, calls == 1 ? 300 : calls == 2 ? 300 - 256 : 0);
+        assert_true(p->unschedulable_count != 0 || p->cost_after <= before);
+        before = p->unschedulable_count != 0 ? before : p->cost_after;
+        cluster_release(&c);
+    }
+    assert_true(cut);
+    assert_true(fabs(before - 300 / 8.0 * 2.6) < 1); /* half lean, half fat */
+}
+
 /* --- groups that must be on one node --- */
 
 static void add_node(struct cluster *c, const char *name, const char *cpu)
@@ -663,6 +703,7 @@ int main(void)
                                        cmocka_unit_test(preferences_at_the_same_price),
                                        cmocka_unit_test(few_pods_on_a_machine),
                                        cmocka_unit_test(a_run_that_ends_early),
+                                       cmocka_unit_test(stopped_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
                                        cmocka_unit_test(groups_beside_a_crowd),
                                        cmocka_unit_test(spread_over_what_stands),

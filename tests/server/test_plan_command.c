@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "server/command.h"
 #include "support_command.h"
 
@@ -123,6 +124,26 @@ static void buffers_too(void **state)
     assert_null(strstr(there.text, "capacity-buffer-spare-3"));
 }
 
+/* So many pods, no two alike: nobody plans them in a millisecond. */
+static void within_its_time(void **state)
+{
+    (void)state;
+    enum { PODS = 5000 };
+    static const char *const once[ARGS_MAX] = {"--time-budget=1ms", "-o", "json"};
+    struct buf objects = {0};
+    buf_addf(&objects, "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: p}\n"
+                       "spec: {limits: {cpu: 1}, template: {spec: {requirements: []}}}\n");
+    for (int i = 0; i < PODS; i++)
+        buf_addf(&objects, "---\nkind: Pod\napiVersion: v1\nmetadata: {name: p%d}\nspec: {containers: "
+                           "[{name: c, resources: {requests: {cpu: %dm, memory: 1Gi}}}]}\nstatus: {conditions: "
+                           "[{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n", i, 2000 + i);
+    buf_add_char(&objects, '\0');
+    struct outcome o = run(objects.ptr, once);
+    assert_int_equal(o.status, 1);
+    assert_non_null(strstr(o.text, "\"reason\": \"NotReached\""));
+    buf_release(&objects);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -131,6 +152,7 @@ int main(void)
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),
+        cmocka_unit_test(within_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
