@@ -76,7 +76,7 @@ static enum refusal judge(const struct question *q, int32_t row)
     bool placed;
     if (row < 0 || s->daemon)
         return PASSES;
-    if (world_node_at(w, (uint32_t)row)->leaving)
+    if (world_node_at(w, (uint32_t)row)->going)
         return LEAVING;
     if (world_split_refuses(w, s->side, (uint32_t)row))
         return OTHER_SIDE;
@@ -236,7 +236,7 @@ static bool take(struct question *q, const struct seat *s)
 
 static bool may_go(const struct question *q, int32_t row)
 {
-    return row >= 0 && !world_node_at(q->v->world, (uint32_t)row)->leaving;
+    return row >= 0 && !world_node_at(q->v->world, (uint32_t)row)->going;
 }
 
 /* The planned node alone, when it is among the names. */

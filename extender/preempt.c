@@ -70,7 +70,7 @@ static void put_candidate(struct json *j, const struct victims *c)
 static bool may_have(struct arena *a, const struct extender_view *v, const struct subject *s,
                      const struct victims *c, int32_t row, int32_t nominated)
 {
-    return row < 0 || (!world_node_at(v->world, (uint32_t)row)->leaving &&
+    return row < 0 || (!world_node_at(v->world, (uint32_t)row)->going &&
                        !world_split_refuses(v->world, s->side, (uint32_t)row) &&
                        (row == nominated || has_room(a, v, s, c, (uint32_t)row)));
 }

@@ -38,7 +38,7 @@ void score_all(const struct extender_view *v, const struct subject *s, const int
     }
     for (uint32_t i = 0; i < count; i++) {
         double own = scores_out[i], cheap = isnan(own) ? 0 : own <= cheapest ? 1 : cheapest / own;
-        bool stays = rows[i] >= 0 && !world_node_at(v->world, (uint32_t)rows[i])->leaving;
+        bool stays = rows[i] >= 0 && !world_node_at(v->world, (uint32_t)rows[i])->going;
         scores_out[i] = stays ? FULLNESS * subject_fullness(v, s, (uint32_t)rows[i]) +
                                     PRICE * cheap + LIFE * life(v, (uint32_t)rows[i])
                               : NAN;

@@ -95,6 +95,18 @@ struct sym_pairs world_row_labels(const struct world_node *n)
     return speaks_claim(n) ? n->claim->meta.labels : n->node->meta.labels;
 }
 
+static bool is_going(const struct world_node *n)
+{
+    if (n->claim != NULL && conditions_true(n->claim->conditions, SPAN("DisruptionReason")))
+        return true;
+    if (n->node == NULL)
+        return false;
+    for (uint32_t i = 0; i < n->node->taints.count; i++)
+        if (n->node->taints.items[i].key == SYM_DISRUPTED)
+            return true;
+    return n->node->meta.deleted != 0;
+}
+
 static struct world_node row_of(const struct node *node, const struct node_claim *claim, sym name)
 {
     struct world_node n = {.node = node, .claim = claim, .name_sym = name, .pool = -1,
@@ -116,6 +128,7 @@ static struct world_node row_of(const struct node *node, const struct node_claim
                     conditions_true(claim->conditions, SPAN("InstanceTerminating"));
     else
         n.leaving = node->meta.deleted != 0;
+    n.going = n.leaving || is_going(&n);
     return n;
 }
 

@@ -113,6 +113,9 @@ struct world_node {
     const struct node_claim *claim; /* or NULL */
     enum node_stage stage;
     bool leaving;           /* spec plan-contract 1; its capacity is not used */
+    /* Or is meant to: its Node is being deleted or carries karpenter.sh/disrupted, or its claim says why it is
+     * disrupted. A plan may still count on it, since that can be taken back; nobody new is let onto it. */
+    bool going;
     int32_t pool;           /* index of its pool, -1: none */
     double price;           /* of its offering, NAN when unknown */
     const struct pod *const *pods; /* bound and not terminal, DaemonSet pods included; by name */

@@ -88,11 +88,52 @@ static void test_revised_by_the_pods_own_constraints_first(void **state)
     }
 }
 
+/* Nodes of a pool that stand, in every state that says that they are about to go, and one in none. */
+#define POOL_LABELS                                                                                \
+    "labels: {karpenter.sh/nodepool: p, karpenter.sh/registered: 'true', karpenter.sh/initialized: 'true'}\n"
+#define POOL_NODE(name, meta, spec, status)                                                        \
+    "---\napiVersion: v1\nkind: Node\nmetadata:\n  name: " name "\n" meta "  " POOL_LABELS          \
+    "spec: {providerID: 'kwok://" name "'" spec "}\n"                                              \
+    "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"                              \
+    "  conditions: [{type: Ready, status: 'True'}]\n"                                             \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c-" name ", uid: uid-c-" name \
+    ", labels: {karpenter.sh/nodepool: p}}\nspec: {requirements: []}\n"                            \
+    "status: {nodeName: " name ", providerID: 'kwok://" name "'" status "}\n"
+static const char going_yaml[] =
+    POOL_NODE("stays", "", "", "") POOL_NODE("undecided", "", "",
+        ", conditions: [{type: DisruptionReason, status: 'False', reason: Empty}]")
+    POOL_NODE("deleted", "  deletionTimestamp: '2026-10-10T10:00:00Z'\n  finalizers: [karpenter.sh/termination]\n",
+              "", "")
+    POOL_NODE("tainted", "", ", taints: [{key: karpenter.sh/disrupted, effect: NoSchedule}]", "")
+    POOL_NODE("reasoned", "", "", ", conditions: [{type: DisruptionReason, status: 'True', reason: Empty}]")
+    POD("tolerant", "1", "  tolerations: [{operator: Exists}]\n", WAITS) POD("victim", "1", BOUND("stays"), "");
+
+static void test_nobody_new_comes_onto_a_node_about_to_go(void **state)
+{
+    (void)state;
+    static const char all[] = "deleted reasoned stays tainted undecided";
+    struct cluster c;
+    struct answer got;
+    char left[128];
+    cluster_open(&c, going_yaml);
+    ask_filter_answer(&c, "tolerant", all, &got);
+    assert_string_equal(got.passed, "stays undecided");
+    assert_string_equal(got.unresolvable, "deleted reasoned tainted");
+    ask_preempt_left(&c, "tolerant", "deleted:a reasoned:b stays:victim tainted:c", left, sizeof(left));
+    assert_string_equal(left, "stays");
+    cluster_place(&c, "tolerant", "tainted");
+    ask_filter_answer(&c, "tolerant", all, &got);
+    assert_int_equal(got.verdict.answer, EXTENDER_REVISED);
+    assert_true(got.verdict.astray); /* so that it is planned elsewhere */
+    cluster_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preempting_leaves_daemons_their_room),
         cmocka_unit_test(test_revised_by_the_pods_own_constraints_first),
+        cmocka_unit_test(test_nobody_new_comes_onto_a_node_about_to_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
