@@ -70,7 +70,7 @@ struct event {
 };
 
 /* What a rule is broken by on purpose, to see that the model would notice. */
-enum sabotage { HONEST, NO_LEDGER, NO_PLACES, OTHERS_NAMES };
+enum sabotage { HONEST, NO_LEDGER, NO_PLACES, OTHERS_NAMES, MADE_UP_NAMES };
 
 /* A scheduler has one at a time. It is put, answered from what was known when it was put, and what was
  * answered is taken; meanwhile all may change, but the plan. */
@@ -355,6 +355,15 @@ static void put_args(struct buf *b, const struct model *m, int pod, unsigned off
     buf_add(b, SPAN("]}"));
 }
 
+/* Of a name that no node has it is one that is never offered. */
+static unsigned bit_of(const char *name)
+{
+    int node = 0;
+    while (node < NODES && strcmp(name, node_name(node).ptr) != 0)
+        node++;
+    return 1u << node;
+}
+
 /* The nodes that the reply names, as bits; what was not asked about is a rule broken. */
 static unsigned named(struct model *m, const struct buf *reply, unsigned offered)
 {
@@ -363,12 +372,12 @@ static unsigned named(struct model *m, const struct buf *reply, unsigned offered
     unsigned names = 0, refused = 0;
     const char *key;
     json_t *value, *list = json_object_get(root, "NodeNames");
+    if (m->sabotage == MADE_UP_NAMES && roll(&m->dice, 100) == 0)
+        json_array_append_new(list, json_string("n0x"));
     for (size_t i = 0; i < json_array_size(list); i++)
-        for (int node = 0; node < NODES; node++)
-            if (strcmp(json_string_value(json_array_get(list, i)), node_name(node).ptr) == 0)
-                names |= 1u << node;
+        names |= bit_of(json_string_value(json_array_get(list, i)));
     json_object_foreach(json_object_get(root, "FailedAndUnresolvableNodes"), key, value)
-        refused |= 1u << (key[1] - '0');
+        refused |= bit_of(key);
     if (m->sabotage == OTHERS_NAMES)
         names ^= roll(&m->dice, 100) == 0 ? 1 : 0;
     m->unasked += (names & ~offered) != 0 || (refused & ~offered) != 0 || (refused & names) != 0 ||
@@ -651,6 +660,7 @@ static void test_the_model_would_notice(void **state)
     assert_true(live(10, NO_LEDGER).stolen > 0);
     assert_true(live(10, NO_PLACES).stolen > 0);
     assert_true(live(10, OTHERS_NAMES).unasked > 0);
+    assert_true(live(10, MADE_UP_NAMES).unasked > 0);
 }
 
 /* --- at the same time --- */
