@@ -5,6 +5,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <cmocka.h>
@@ -70,17 +71,39 @@ static struct requirements parse_set(const char *text)
     return s;
 }
 
+/* minValues makes no intersection empty; the larger one is carried. */
+static void check_intersection(const char *of_x, int x_min, const char *of_y, int y_min,
+                               const char *want)
+{
+    struct requirement x = parse(of_x), y = parse(of_y);
+    char all[64], carried[32] = "";
+    int min = x_min > y_min ? x_min : y_min;
+    x.min_values = x_min;
+    y.min_values = y_min;
+    if (min != 0)
+        snprintf(carried, sizeof(carried), " minValues %d", min);
+    snprintf(all, sizeof(all), "%s%s", want, carried);
+    struct requirement got = requirement_and(&arena, &x, &y, syms);
+    if (strcmp(text_of(&got), all) != 0)
+        fail_msg("%s (%d) AND %s (%d): got \"%s\", want \"%s\"", of_x, x_min, of_y, y_min,
+                 text_of(&got), all);
+    bool meets = requirement_op(&got) != OP_DOES_NOT_EXIST;
+    if (requirement_intersects(&x, &y, syms) != meets)
+        fail_msg("%s meets %s: want %d", of_x, of_y, meets);
+}
+
 /* provisioning 3.4, the table: cell [row][column] is row AND column. */
 static void test_intersection_table(void **state)
 {
     (void)state;
-    enum { SIZE = 12 };
-    static const char *const head[SIZE] = {"Exists",  "DoesNotExist", "In A",   "In A B",
-                                           "NotIn A", "In 1",         "In 1 9", "NotIn 1 2",
-                                           "Gt 1",    "Gt 9",         "Lt 1",   "Lt 9"};
+    enum { SIZE = 14, MOST = 3 };
+    static const char *const head[SIZE] = {"Exists", "DoesNotExist", "In A",  "In B", "In A B",
+                                           "NotIn A", "In 1",        "In 9",  "In 1 9", "NotIn 1 2",
+                                           "Gt 1",   "Gt 9",         "Lt 1",  "Lt 9"};
 #define E_ "k Exists"
 #define D_ "k DoesNotExist"
 #define A_ "k In [A]"
+#define B_ "k In [B]"
 #define AB "k In [A B]"
 #define NA "k NotIn [A]"
 #define I1 "k In [1]"
@@ -96,30 +119,25 @@ static void test_intersection_table(void **state)
 #define NA12 "k NotIn [1 2 A]"
 #define G1L9 "k Exists >=2 <=8"
     static const char *const want[SIZE][SIZE] = {
-        {E_, D_, A_, AB, NA, I1, I19, N12, G1, G9, L1, L9},
-        {D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_},
-        {A_, D_, A_, A_, D_, D_, D_, A_, D_, D_, D_, D_},
-        {AB, D_, A_, AB, "k In [B]", D_, D_, AB, D_, D_, D_, D_},
-        {NA, D_, D_, "k In [B]", NA, I1, I19, NA12, G1, G9, L1, L9},
-        {I1, D_, D_, D_, I1, I1, I1, D_, D_, D_, D_, I1},
-        {I19, D_, D_, D_, I19, I1, I19, I9, I9, D_, D_, I1},
-        {N12, D_, A_, AB, NA12, D_, I9, N12, N2G, G9, L1, N12L},
-        {G1, D_, D_, D_, G1, D_, I9, N2G, G1, G9, D_, G1L9},
-        {G9, D_, D_, D_, G9, D_, D_, G9, G9, G9, D_, D_},
-        {L1, D_, D_, D_, L1, D_, D_, L1, D_, D_, L1, L1},
-        {L9, D_, D_, D_, L9, I1, I1, N12L, G1L9, D_, L1, L9},
+        {E_, D_, A_, B_, AB, NA, I1, I9, I19, N12, G1, G9, L1, L9},
+        {D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_, D_},
+        {A_, D_, A_, D_, A_, D_, D_, D_, D_, A_, D_, D_, D_, D_},
+        {B_, D_, D_, B_, B_, B_, D_, D_, D_, B_, D_, D_, D_, D_},
+        {AB, D_, A_, B_, AB, B_, D_, D_, D_, AB, D_, D_, D_, D_},
+        {NA, D_, D_, B_, B_, NA, I1, I9, I19, NA12, G1, G9, L1, L9},
+        {I1, D_, D_, D_, D_, I1, I1, D_, I1, D_, D_, D_, D_, I1},
+        {I9, D_, D_, D_, D_, I9, D_, I9, I9, I9, I9, D_, D_, D_},
+        {I19, D_, D_, D_, D_, I19, I1, I9, I19, I9, I9, D_, D_, I1},
+        {N12, D_, A_, B_, AB, NA12, D_, I9, I9, N12, N2G, G9, L1, N12L},
+        {G1, D_, D_, D_, D_, G1, D_, I9, I9, N2G, G1, G9, D_, G1L9},
+        {G9, D_, D_, D_, D_, G9, D_, D_, D_, G9, G9, G9, D_, D_},
+        {L1, D_, D_, D_, D_, L1, D_, D_, D_, L1, D_, D_, L1, L1},
+        {L9, D_, D_, D_, D_, L9, I1, D_, I1, N12L, G1L9, D_, L1, L9},
     };
-    for (size_t i = 0; i < SIZE; i++) {
-        for (size_t j = 0; j < SIZE; j++) {
-            struct requirement x = parse(head[i]), y = parse(head[j]);
-            struct requirement got = requirement_and(&arena, &x, &y, syms);
-            if (strcmp(text_of(&got), want[i][j]) != 0)
-                fail_msg("%s AND %s: got \"%s\", want \"%s\"", head[i], head[j], text_of(&got),
-                         want[i][j]);
-            bool meets = requirement_op(&got) != OP_DOES_NOT_EXIST;
-            if (requirement_intersects(&x, &y, syms) != meets)
-                fail_msg("%s meets %s: want %d", head[i], head[j], meets);
-        }
+    for (int n = 0; n < SIZE * SIZE * MOST * MOST; n++) { /* with minValues of each, and without */
+        int i = n / SIZE % SIZE, j = n % SIZE;
+        int of_x = n / (SIZE * SIZE) % MOST, of_y = n / (SIZE * SIZE * MOST);
+        check_intersection(head[i], of_x, head[j], of_y, want[i][j]);
     }
 }
 
