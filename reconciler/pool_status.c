@@ -110,7 +110,9 @@ static void put_class_ready(struct pass *p, const struct pool_view *v, struct co
         class != NULL ? conditions_find(class->conditions, SPAN("Ready")) : NULL;
     if (class == NULL)
         condition_set_put(s, CLASS_READY, CONDITION_FALSE, SPAN("NodeClassNotFound"),
-                          SPAN("NodeClass not found on cluster"));
+                          arena_printf(p->a, "NodeClass not found on cluster: there is no %.*s %.*s",
+                                       SPAN_ARG(v->pool->node_class.kind),
+                                       SPAN_ARG(v->pool->node_class.name)));
     else if (class->meta.deleted != 0)
         condition_set_put(s, CLASS_READY, CONDITION_FALSE, SPAN("NodeClassTerminating"),
                           SPAN("NodeClass is Terminating"));

@@ -2,11 +2,49 @@
 
 #include <stdio.h>
 
+#include "base/json.h"
+#include "kube/node.h"
 #include "server/input.h"
 
 static bool add(void *user, enum kind kind, struct doc_value object, struct err *err)
 {
     return sim_cluster_add(user, kind, object, err);
+}
+
+static bool is_kwoks(const struct node_class_ref *ref)
+{
+    return ref->name.len != 0 && span_eq(ref->kind, SPAN("KWOKNodeClass")) &&
+           span_eq(ref->group, SPAN("karpenter.kwok.sh"));
+}
+
+/* `plan` needs no node classes, so files may be without: what a pool refers to is made. */
+static void add_classes(struct sim_cluster *c, const struct input *in, const struct log *log)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    const struct input_list *pools = &in->kinds[KIND_NODE_POOL];
+    for (size_t i = 0; i < pools->count; i++) {
+        const struct node_class_ref *ref = &((const struct node_pool *)pools->items[i])->node_class;
+        struct span none = {NULL, 0};
+        struct err err;
+        if (!is_kwoks(ref) || sim_cluster_get(c, &a, KIND_KWOK_NODE_CLASS, none, ref->name).len != 0)
+            continue;
+        struct buf b = {0};
+        struct json j = JSON_TO(&b);
+        json_object_begin(&j);
+        json_put_string(&j, "apiVersion", SPAN("karpenter.kwok.sh/v1alpha1"));
+        json_put_string(&j, "kind", SPAN("KWOKNodeClass"));
+        json_put_object(&j, "metadata");
+        json_put_string(&j, "name", ref->name);
+        json_object_end(&j);
+        json_object_end(&j);
+        if (sim_cluster_load(c, buf_span(&b), NULL, &err))
+            log_info(log, "load", "KWOKNodeClass %.*s is not in the files: made, for NodePool %.*s",
+                     SPAN_ARG(ref->name),
+                     SPAN_ARG(((const struct node_pool *)pools->items[i])->meta.name));
+        buf_release(&b);
+    }
+    arena_release(&a);
 }
 
 bool embedded_load(struct sim_cluster *c, const struct options *o, const struct log *log,
@@ -23,6 +61,7 @@ bool embedded_load(struct sim_cluster *c, const struct options *o, const struct 
     } else {
         input_gates(&in, &o->gates);
         input_check(&in);
+        add_classes(c, &in, log);
         for (size_t i = 0; i < in.warning_count; i++)
             log_warn(log, "load", "%.*s", SPAN_ARG(in.warnings[i]));
     }

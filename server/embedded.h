@@ -7,7 +7,8 @@
 #include "sim/cluster.h"
 
 /* Reads as `plan` reads: a mistake goes to standard error with its file and line, and *err has the closing
- * line; what is set aside or passed over goes to the log, and is not in the cluster. */
+ * line; what is set aside or passed over goes to the log, and is not in the cluster. A KWOKNodeClass that
+ * a NodePool refers to and the files lack is made. */
 bool embedded_load(struct sim_cluster *c, const struct options *o, const struct log *log,
                    struct err *err);
 

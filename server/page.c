@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "planner/explain/pools.h"
 #include "planner/held.h"
 #include "server/html.h"
 #include "server/page_memory.h"
@@ -366,9 +367,10 @@ static void put_pool_state(struct render *r, const struct node_pool *p)
         html_text(r->out, valid->message);
     } else if (ready == NULL || ready->status != CONDITION_TRUE) {
         put(r, "<strong>not ready</strong>");
-        if (ready != NULL && ready->message.len != 0) {
+        struct span why = pool_not_ready(p);
+        if (why.len != 0) {
             put(r, ": ");
-            html_text(r->out, ready->message);
+            html_text(r->out, why);
         }
     } else
         put(r, "ready");

@@ -1,4 +1,5 @@
 #include "planner/explain/lines.h"
+#include "planner/explain/pools.h"
 
 #include <math.h>
 
@@ -8,15 +9,6 @@ static const struct option *option_of(const struct world *w, const struct node_p
         if (w->options[i].pool == pool)
             return &w->options[i];
     return NULL;
-}
-
-static const char *why_closed(const struct node_pool *pool)
-{
-    if (pool->meta.deleted != 0)
-        return "it is being deleted";
-    if (pool->has_replicas)
-        return "it is static: spec.replicas says how many nodes it has";
-    return "it is not ready; its conditions say why";
 }
 
 static void add_limits(struct lines *l, const struct option *o)
@@ -127,7 +119,8 @@ void answer_pool(struct plan *p, const struct node_pool *pool, struct explanatio
     if (o == NULL) {
         add_nodes(&l, pool);
         lines_end(&l, false,
-                  arena_printf(&p->arena, "%.*s buys nothing: %s.", SPAN_ARG(name), why_closed(pool)),
+                  arena_printf(&p->arena, "%.*s buys nothing: it %.*s.", SPAN_ARG(name),
+                               SPAN_ARG(pool_obstacle(&p->arena, pool))),
                   out);
         return;
     }

@@ -1,5 +1,6 @@
 #include "planner/plan/plan.h"
 
+#include "planner/explain/pools.h"
 #include "planner/search/cheapest.h"
 
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct solving {
     struct plan *p;
     const struct world *w;
     const struct plan_options *o;
+    struct span closed; /* what is said of a pod while no pool is open */
     struct trial trial;
     uint32_t *moving; /* bound pods that are to stand elsewhere */
     uint32_t moving_count;
@@ -94,8 +96,7 @@ static void admit(struct solving *s, uint32_t index)
         fail(s, why, x->pod);
     } else if (s->w->option_count == 0) {
         why.reason = UNSCHEDULABLE_NO_POOLS;
-        why.message = SPAN("has no NodePool to go to: none is ready, dynamic and not being "
-                           "deleted. Fix: add a NodePool, or look at the conditions of those there");
+        why.message = s->closed;
         fail(s, why, x->pod);
     } else if (k->error.ptr != NULL) {
         why.reason = UNSCHEDULABLE;
@@ -322,6 +323,8 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     p->syms = symtab_new_local(w->syms, &p->arena);
     struct solving s = {.p = p, .w = w, .o = o};
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
+    if (w->option_count == 0)
+        s.closed = pools_closed(&p->arena, w);
     start_trial(&s, &p->arena, &s.trial);
     uint32_t pods = trial_pod_count(&s.trial);
     s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);

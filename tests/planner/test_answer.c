@@ -12,6 +12,11 @@
 #define POOL(name_, spec_)                                                                         \
     "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name_ "}\n"              \
     "spec: {" spec_ "}\n"
+#define LOST_POOL(name_)                                                                           \
+    POOL(name_, "template: {spec: {requirements: []}}")                                            \
+    "status: {conditions: [{type: NodeClassReady, status: 'False', message: 'NodeClass not found on "   \
+    "cluster: there is no KWOKNodeClass default'}, {type: Ready, status: 'False', message: "        \
+    "NodeClassReady=False}]}\n"
 #define ANY "template: {spec: {requirements: []}}"
 #define POD_SPEC(name_, cpu_, spec_)                                                               \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", labels: {app: web}}\n"            \
@@ -146,10 +151,18 @@ static void pods(void **state)
         {"gated", POOL("default", ANY) POD("a", "1", ", schedulingGates: [{name: g}]"), "pod/a", "", false, 
          "default/a is not planned: its scheduling gates are not open yet.\n"},
         {"no pool", POD("a", "1", ""), "pod/a", "", false, 
-         "default/a has no place: it has no NodePool to go to: none is ready, dynamic and\n"
-         "not being deleted.\n"
+         "default/a has no place: it has no NodePool to go to: there is none.\n"
          "\n"
-         "  Fix     add a NodePool, or look at the conditions of those there.\n"
+         "  Fix     add a NodePool.\n"
+         "  reason  NoNodePools\n"},
+        {"no pool that is ready",
+         POOL("one", "replicas: 1, template: {spec: {requirements: []}}") LOST_POOL("two") POD("a", "1", ""),
+         "pod/a", "", false,
+         "default/a has no place: it has no NodePool to go to: one is static:\n"
+         "spec.replicas says how many nodes it has; two is not ready: NodeClass not found\n"
+         "on cluster: there is no KWOKNodeClass default.\n"
+         "\n"
+         "  Fix     see to that, or add another NodePool.\n"
          "  reason  NoNodePools\n"},
     };
     CHECK_ROWS(rows);

@@ -112,11 +112,34 @@ static void objects_reach_the_cluster(void **state)
     release(&l);
 }
 
+#define POOL_OF(name, kind, class)                                                                 \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name "}\n"                 \
+    "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: "   \
+    kind ", name: " class "}}}}\n"
+#define CLASS(name, delay)                                                                         \
+    "---\napiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: " name      \
+    "}\nspec: {nodeRegistrationDelay: " delay "}\n"
+
+static void classes_that_pools_refer_to_are_made(void **state)
+{
+    (void)state;
+    struct loaded l = load(POOL_OF("a", "KWOKNodeClass", "default") POOL_OF("b", "KWOKNodeClass", "default")
+                               POOL_OF("c", "KWOKNodeClass", "own") CLASS("own", "7s")
+                                   POOL_OF("d", "OtherNodeClass", "other"));
+    const struct sim_cluster *c = sim_cluster(l.sim);
+    assert_int_equal(sim_cluster_count(c, KIND_KWOK_NODE_CLASS), 2);
+    assert_int_equal(sim_cluster_count_of(c, KIND_KWOK_NODE_CLASS, "spec.nodeRegistrationDelay", "7s"), 1);
+    assert_non_null(strstr(l.log.ptr, "KWOKNodeClass default is not in the files: made, for NodePool a"));
+    assert_null(strstr(l.log.ptr, "for NodePool b"));
+    release(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(mistakes_are_told_as_plan_tells_them),
         cmocka_unit_test(objects_reach_the_cluster),
+        cmocka_unit_test(classes_that_pools_refer_to_are_made),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

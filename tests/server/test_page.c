@@ -36,7 +36,10 @@ static const char CLUSTER[] =
     "spec: {limits: {cpu: 10}, weight: 7, template: {spec: {nodeClassRef: "
     "{group: g, kind: K, name: c}, requirements: []}}}\n"
     "status: {resources: {cpu: 4}, conditions: [{type: ValidationSucceeded, status: \"False\", "
-    "message: \"spec.weight: <no>\"}]}\n";
+    "message: \"spec.weight: <no>\"}]}\n---\n"
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: lost}\n"
+    "status: {conditions: [{type: NodeClassReady, status: \"False\", message: there is no K c}, "
+    "{type: Ready, status: \"False\", message: NodeClassReady=False}]}\n";
 
 static void expect(const struct buf *html, const char *text, bool want)
 {
@@ -84,6 +87,7 @@ static void test_cluster(void **state)
         {"what is asked for", "<b>1 of 4</b> CPUs asked for, 25 %"},
         {"limits", "4 of 10 cpu"},
         {"a pool set aside", "<strong>set aside</strong>: spec.weight: &lt;no&gt;"},
+        {"a pool without its class", "<strong>not ready</strong>: there is no K c"},
         {"a node", "<tr id=\"node/n1\">"},
         {"planned room", "1 of 4, 2 planned<svg"},
         {"its bar", "<rect class=planned x=\"25.0\" width=\"50.0\""},

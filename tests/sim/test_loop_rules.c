@@ -135,7 +135,8 @@ static void a_pool_without_its_class_is_not_used(void **state)
     run_for(s, 20 * MS_SECOND);
     json_t *pool = first_of(s, KIND_NODE_POOL);
     assert_string_equal(condition_text(pool, "NodeClassReady"),
-                        "False NodeClassNotFound NodeClass not found on cluster");
+                        "False NodeClassNotFound NodeClass not found on cluster: there is no "
+                        "KWOKNodeClass default");
     assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
     json_decref(pool);
     load(s, node_class_yaml());
