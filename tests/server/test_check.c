@@ -408,12 +408,11 @@ static void test_another_account(void **state)
     b.api.denied = "\"user\":\"system:serviceaccount:prod:pilot\",\"groups\":[\"system:serviceaccounts\","
                    "\"system:serviceaccounts:prod\",\"system:authenticated\"]";
     run(&b, GOOD_METRICS);
-    says(&b, "permissions of manifests/rbac.yaml are missing: get nodepools.karpenter.sh, "
-             "list nodepools.karpenter.sh, ");
+    says(&b, "permissions of manifests/rbac.yaml are missing: list nodepools.karpenter.sh, "
+             "watch nodepools.karpenter.sh, ");
     end(&b);
 }
 
-/* Another placement needs another permission, and no scheduler that asks. */
 /* The number of names seems to say so by chance: the scheduler's configuration knows better. */
 static void test_no_sample_where_every_node_is_offered(void **state)
 {
@@ -430,6 +429,7 @@ static void test_no_sample_where_every_node_is_offered(void **state)
     end(&b);
 }
 
+/* Another placement needs another permission, and no scheduler that asks. */
 static void test_nominating(void **state)
 {
     (void)state;
