@@ -23,7 +23,7 @@ enum {
     TRIES_MAX = 12,
     RATE_ALL = 20, /* a second, over all reasons: an API server keeps each Event for an hour */
     BURST_ALL = 200,
-    RATE_BUSY = 5, /* reasons that come for every pod (spec api 11.2) */
+    RATE_BUSY = 5, /* reasons that come for every pod (spec api 11.2) or node */
     BURST_BUSY = 10,
     NAME_MAX_LEN = 253,
     SHORT_MAX = 128, /* reason, action, reporting instance */
@@ -41,6 +41,7 @@ static const struct rule {
     {"NoCompatibleInstanceTypes", MS_MINUTE, KIND_NODE_POOL, false},
     {"InsufficientCapacityError", WINDOW_MS, KIND_POD, true},
     {"DisruptionBlocked", MS_MINUTE, KIND_NODE_POOL, false},
+    {"DisruptionBlocked", WINDOW_MS, KIND_NONE, true},
     {"Unconsolidatable", 15 * MS_MINUTE, KIND_NONE, false},
     {"NodeRepairBlocked", 15 * MS_MINUTE, KIND_NONE, false},
     {"RebootObserved", 30 * MS_MINUTE, KIND_NONE, false},

@@ -41,8 +41,8 @@ struct decision { /* spans live during the callback */
     wall_ms at;
     const char *subject; /* word of the log line: plan, buy, ready, remove, "set aside"…; NULL: not
                             logged */
-    struct span sentence;         /* of the log line; begins with the object's name. Absent: what was
-                                     said of `about` before holds no more */
+    struct span sentence;         /* of the log line; begins with the object's name; or absent */
+    bool takes_back;              /* what was said of `about` before holds no more */
     bool warning;                 /* a person may want to act */
     struct decision_object about; /* what the Event regards */
     struct span reason;           /* of the Event, CamelCase (spec api 11.2); absent: no Event */

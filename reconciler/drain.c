@@ -109,7 +109,7 @@ struct span drain_sentence(struct arena *a, const struct drain *d, const struct 
         return (struct span){0};
     struct span who = d->waiting == 1 ? SPAN("1 pod waits to be evicted")
                                       : arena_printf(a, "%u pods wait to be evicted", d->waiting);
-    if (holds->verdict == EMPTY_HAS_PODS || holds->verdict == EMPTY_YES)
+    if (holds->verdict == EMPTY_YES)
         return who;
     return arena_printf(a, "%.*s: %.*s", SPAN_ARG(who), SPAN_ARG(empty_sentence(a, holds)));
 }

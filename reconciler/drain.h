@@ -32,7 +32,7 @@ struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t
                         wall_ms deadline, wall_ms now);
 /* When terminationGracePeriod ends, by the claim's annotation; 0: never. */
 wall_ms claim_deadline(const struct node_claim *c);
-/* What keeps the pods of this turn from being evicted; EMPTY_HAS_PODS or EMPTY_YES: nothing does. */
+/* What keeps the pods of this turn from being evicted; EMPTY_YES: nothing does. */
 struct empty_answer drain_judge(struct arena *a, const struct drain *d,
                                 const struct disruption_budget *const *budgets,
                                 uint32_t budget_count, wall_ms now);

@@ -11,6 +11,8 @@
 #include "kube/budget.h"
 #include "reconciler/stages.h"
 
+enum { LOOK_MS = 10 * MS_SECOND }; /* as often as Karpenter looks: what goes sooner is not told */
+
 static const struct span REASON = SPAN_INIT("Empty");
 static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
 
@@ -84,22 +86,31 @@ static double price_of(const struct pass *p, const struct node_view *n)
     return isnan(price) ? 0 : price;
 }
 
+static bool is_nominated_lately(const struct pass *p, const struct node_view *n,
+                                const struct claim_view *c)
+{
+    return n->memo->nominated_until > p->mono || (c != NULL && c->memo->nominated_until > p->mono);
+}
+
 static struct empty_answer judge(const struct pass *p, const struct node_view *n)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct empty_facts f = {.node = n->node,
                             .claim = c != NULL && c->managed ? c->claim : NULL,
                             .pool = c != NULL ? c->pool : NULL,
+                            .nominated = is_nominated_lately(p, n, c),
                             .budgets = p->budgets,
                             .budget_count = p->budget_count,
                             .now = p->wall};
+    if (c != NULL)
+        f.pool_name = claim_pool_name(p, c->claim);
     f.pods = node_pods(p, n, &f.pod_count);
     struct empty_answer x = empty_judge(&f);
     if (x.verdict != EMPTY_YES || c == NULL)
         return x;
     /* Looking through the places costs more than all else: only for those that would go. */
     if (n->row < 0)
-        x.verdict = EMPTY_LEAVING; /* the world does not know it yet */
+        x.verdict = EMPTY_UNSEEN;
     else if (buffers_need(p, c->claim))
         x.verdict = EMPTY_BUFFERED;
     else if (node_is_nominated(p, n))
@@ -222,27 +233,68 @@ static bool is_plain(enum empty_verdict v)
     return v == EMPTY_YES || v == EMPTY_UNMANAGED || v == EMPTY_LEAVING || v == EMPTY_HAS_PODS;
 }
 
-/* Why a node stays, once for each answer; an answer without words takes back what was said before. An
- * Event only of what somebody put there to keep it, or of the pool's own rule. */
+/* Why a node stays, once for each answer; an answer without words takes back what was said before. */
 static void tell_answer(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
-    bool blocked = x->verdict == EMPTY_DO_NOT_DISRUPT || x->verdict == EMPTY_POD_DO_NOT_DISRUPT ||
-                   x->verdict == EMPTY_POD_BUDGET || x->verdict == EMPTY_POD_BUDGETS;
     struct span why = is_plain(x->verdict) ? (struct span){0} : empty_sentence(p->a, x);
     uint64_t hash = why.len != 0 ? span_hash(why) : 0;
-    struct decision d = {
-        .kind = DECISION_KEEP, .per_hour = NAN, .about = object_of(KIND_NODE, &n->node->meta)};
+    struct decision d = {.kind = DECISION_KEEP,
+                         .per_hour = NAN,
+                         .about = object_of(KIND_NODE, &n->node->meta),
+                         .takes_back = why.len == 0};
     if (n->memo->told == hash || n->node->meta.deleted != 0) /* then its drain speaks */
         return;
     n->memo->told = hash;
-    if (why.len == 0) {
-        tell_no_more(p->r, d);
-        return;
+    if (why.len == 0)
+        tell_silently(p->r, d);
+    else
+        tell(p->r, d, "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
+}
+
+/* True once, when the note has been the same for a while. */
+static bool has_stood(struct pass *p, struct standing_note *s, struct span note)
+{
+    uint64_t hash = note.len != 0 ? span_hash(note) : 0;
+    if (s->hash != hash)
+        *s = (struct standing_note){.hash = hash, .due = p->mono + LOOK_MS};
+    if (s->hash == 0 || s->due == 0)
+        return false;
+    if (p->mono < s->due) {
+        pass_wake(p, s->due);
+        return false;
     }
-    if (blocked || x->verdict == EMPTY_NEVER)
-        d.reason = blocked ? SPAN("DisruptionBlocked") : SPAN("Unconsolidatable");
-    d.note = why;
-    tell(p->r, d, "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
+    s->due = 0;
+    return true;
+}
+
+/* The Events of what blocks a node. Of one that is being removed by us, none: it is no candidate any more. */
+static void tell_blocked(struct pass *p, struct node_view *n, const struct empty_answer *x)
+{
+    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+    bool ours = n->memo->command || (c != NULL && c->memo->deleted_by_us);
+    struct decision d = {.kind = DECISION_KEEP,
+                         .per_hour = NAN,
+                         .reason = x->verdict == EMPTY_NEVER ? SPAN("Unconsolidatable")
+                                                             : SPAN("DisruptionBlocked"),
+                         .note = ours ? (struct span){0} : empty_event(p->a, x),
+                         .about = object_of(KIND_NODE, &n->node->meta)};
+    if (!has_stood(p, &n->memo->blocked, d.note) || c == NULL)
+        return;
+    tell_silently(p->r, d);
+    d.about = object_of(KIND_NODE_CLAIM, &c->claim->meta);
+    tell_silently(p->r, d);
+}
+
+static void tell_without_node(struct pass *p, const struct claim_view *c)
+{
+    struct decision d = {.kind = DECISION_KEEP,
+                         .per_hour = NAN,
+                         .reason = SPAN("DisruptionBlocked"),
+                         .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
+    if (c->managed && c->nodes == 0 && !c->memo->deleted_by_us)
+        d.note = SPAN("Nodeclaim does not have an associated node");
+    if (has_stood(p, &c->memo->blocked, d.note))
+        tell_silently(p->r, d);
 }
 
 /* True when the node may be decided on now. */
@@ -291,6 +343,7 @@ void empty_run(struct pass *p)
         struct node_view *n = &p->nodes[i];
         struct empty_answer x = judge(p, n);
         tell_answer(p, n, &x);
+        tell_blocked(p, n, &x);
         eligible += x.verdict == EMPTY_YES;
         if (n->memo->command && x.verdict == EMPTY_LEAVING) {
             n->memo->command = false; /* done: termination goes on from here */
@@ -305,6 +358,8 @@ void empty_run(struct pass *p)
     }
     count(p->r, MEASURE_ELIGIBLE_NODES, eligible, SPAN("empty"), (struct span){0},
           (struct span){0});
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        tell_without_node(p, &p->claims[i]);
     for (uint32_t i = 0; i < p->pool_count; i++)
         if (p->pools[i].managed)
             allowances[pools++] = allowance_of(p, p->pools[i].pool);

@@ -36,11 +36,11 @@ static void on_evicted(struct reconciler *r, struct call *c)
         d.reason = SPAN("FailedDraining");
         d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->node, c->node_uid};
         d.dedupe = c->uid;
-        ((struct node_memo *)memos_at(&r->nodes, c->node_uid))->told = 1; /* not what the drain says */
-        tell(r, d, "Failed to drain node, %s (Pod=%.*s/%.*s)",
-             c->status == 429 ? "evicting pod violates a PDB"
-                              : "eviction does not support multiple PDBs",
-             SPAN_ARG(c->ns), SPAN_ARG(c->name));
+        d.note = arena_printf(&c->arena, "Failed to drain node, %s (Pod=%.*s/%.*s)",
+                              c->status == 429 ? "evicting pod violates a PDB"
+                                               : "eviction does not support multiple PDBs",
+                              SPAN_ARG(c->ns), SPAN_ARG(c->name));
+        tell_silently(r, d);
     }
 }
 
@@ -135,7 +135,8 @@ static void tell_waiting(struct pass *p, const struct node_view *n, const struct
         return;
     n->memo->told = told;
     if (why.len == 0) {
-        tell_no_more(p->r, dec);
+        dec.takes_back = true;
+        tell_silently(p->r, dec);
         return;
     }
     if (n->memo->held == 0 || (by != NULL && held != n->memo->held)) {

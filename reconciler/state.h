@@ -20,6 +20,11 @@ enum { OBSERVE_MAX = 512 };
 
 /* ---- memory ---- */
 
+struct standing_note { /* an Event that is told when it has been true for a while */
+    uint64_t hash; /* of its note; 0: none */
+    mono_ms due;   /* 0: told */
+};
+
 struct claim_memo {
     struct memo memo;
     /* launch */
@@ -38,6 +43,7 @@ struct claim_memo {
     mono_ms remove_began; /* 0: not yet */
     bool unlisted;        /* the provider's last list had no such machine */
     bool gone_told, deleted_by_us;
+    struct standing_note blocked; /* while it has no Node */
 };
 
 struct node_memo {
@@ -48,6 +54,7 @@ struct node_memo {
     /* emptiness */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
     bool command;        /* decided: taint, mark, delete */
+    struct standing_note blocked;
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
     mono_ms drain_began; /* 0: not yet */
@@ -273,8 +280,8 @@ void reconciler_publish(struct reconciler *r, struct places *places);
 
 __attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct decision d,
                                                 const char *format, ...);
-/* What was told last of d.about holds no more, and nothing is to be said instead. */
-void tell_no_more(struct reconciler *r, struct decision d);
+/* An Event alone, or that what was told last of d.about holds no more (d.takes_back). */
+void tell_silently(struct reconciler *r, struct decision d);
 void decision_id(struct reconciler *r, char out[16]); /* a new one */
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2);

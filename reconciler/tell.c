@@ -34,7 +34,7 @@ void tell(struct reconciler *r, struct decision d, const char *format, ...)
     r->config.listener.decided(r->config.listener.user, &d);
 }
 
-void tell_no_more(struct reconciler *r, struct decision d)
+void tell_silently(struct reconciler *r, struct decision d)
 {
     if (r->config.listener.decided == NULL)
         return;

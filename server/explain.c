@@ -133,6 +133,8 @@ static struct span keeps(struct plan *p, const struct explain_objects *all, uint
         if (sym_find(p->syms, all->pools[i]->meta.name) ==
             sym_pairs_get(n->claim->meta.labels, SYM_NODEPOOL))
             facts.pool = all->pools[i];
+    if (n->claim != NULL)
+        facts.pool_name = sym_text(p->syms, sym_pairs_get(n->claim->meta.labels, SYM_NODEPOOL));
     struct empty_answer x = empty_judge(&facts);
     return x.verdict == EMPTY_YES ? (struct span){0} : empty_sentence(&p->arena, &x);
 }

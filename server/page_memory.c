@@ -117,7 +117,7 @@ void page_memory_add(struct page_memory *m, const struct decision *d)
         keep_entry(&m->ring[m->count++ % PAGE_DECISIONS], d);
     if (d->about.kind != KIND_NONE && d->about.name.len != 0 && d->sentence.len != 0)
         keep_reason(m, d);
-    else if (d->about.kind != KIND_NONE)
+    else if (d->takes_back)
         forget_reason(m, d);
     pthread_mutex_unlock(&m->lock);
     atomic_fetch_add(&m->version, 1);

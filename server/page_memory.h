@@ -12,7 +12,7 @@ struct page_memory;
 struct page_memory *page_memory_new(void);
 void page_memory_free(struct page_memory *m);
 
-/* A decision without a sentence takes back the reason of the object that it is about. */
+/* A decision that takes_back ends the reason of the object that it is about. */
 void page_memory_add(struct page_memory *m, const struct decision *d);
 void page_memory_standing(struct page_memory *m, struct span text);
 uint64_t page_memory_version(const struct page_memory *m);

@@ -10,6 +10,7 @@
     "metadata: {name: p, uid: p}\nspec: {disruption: {consolidateAfter: " after "}, template: "    \
     "{spec: {nodeClassRef: {group: g, kind: k, name: m}}}}\n"
 #define PLAIN_NODE NODE("")
+#define REGISTERED_NODE "metadata: {name: m, uid: m, labels: {karpenter.sh/registered: 'true'}}\n"
 #define PLAIN_CLAIM CLAIM(CONSOLIDATABLE, "")
 #define PLAIN_POOL POOL("0s")
 
@@ -21,16 +22,18 @@ static const struct {
 } rows[] = {
     {"no pods", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL, NULL, NULL, false, EMPTY_YES},
     {"no claim", PLAIN_NODE, NULL, PLAIN_POOL, NULL, NULL, false, EMPTY_UNMANAGED},
-    {"no pool", PLAIN_NODE, PLAIN_CLAIM, NULL, NULL, NULL, false, EMPTY_UNMANAGED},
+    {"no pool", PLAIN_NODE, PLAIN_CLAIM, NULL, NULL, NULL, false, EMPTY_NO_POOL},
     {"a static pool", PLAIN_NODE, PLAIN_CLAIM,
      "metadata: {name: p, uid: p}\nspec: {replicas: 1, template: {spec: {nodeClassRef: {group: g, "
      "kind: k, name: m}}}}\n",
-     NULL, NULL, false, EMPTY_UNMANAGED},
+     NULL, NULL, false, EMPTY_STATIC},
     {"deleted already", PLAIN_NODE,
      CLAIM(CONSOLIDATABLE, ", deletionTimestamp: '" NOW_TEXT "'"), PLAIN_POOL, NULL, NULL, false,
      EMPTY_LEAVING},
-    {"not initialised", "metadata: {name: m, uid: m}\n", PLAIN_CLAIM, PLAIN_POOL, NULL, NULL,
-     false, EMPTY_NOT_INITIALIZED},
+    {"not registered", "metadata: {name: m, uid: m}\n", PLAIN_CLAIM, PLAIN_POOL, NULL, NULL,
+     false, EMPTY_NOT_REGISTERED},
+    {"not initialised", REGISTERED_NODE, PLAIN_CLAIM, PLAIN_POOL, NULL, NULL, false,
+     EMPTY_NOT_INITIALIZED},
     {"nominated", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL, NULL, NULL, true, EMPTY_NOMINATED},
     {"do-not-disrupt", NODE(", annotations: {karpenter.sh/do-not-disrupt: 'true'}"), PLAIN_CLAIM,
      PLAIN_POOL, NULL, NULL, false, EMPTY_DO_NOT_DISRUPT},
@@ -85,6 +88,7 @@ static void verdicts(void **state)
             .node = node_of(rows[r].node),
             .claim = rows[r].claim != NULL ? claim_of(rows[r].claim) : NULL,
             .pool = rows[r].pool != NULL ? pool_of(rows[r].pool) : NULL,
+            .pool_name = SPAN("p"),
             .nominated = rows[r].nominated,
             .pods = &pod,
             .pod_count = pod != NULL,
@@ -127,6 +131,81 @@ static const struct {
      "support"},
 };
 
+/* The checks that keep a node from being a candidate, in Karpenter v1.15.0's order, and what it says of each
+ * on Node and NodeClaim. Each row also fails the checks after it. */
+#define KEPT_POD WEB_POD(", annotations: {karpenter.sh/do-not-disrupt: 'true'}")
+#define DELETED ", deletionTimestamp: '" NOW_TEXT "'"
+#define KEPT ", annotations: {karpenter.sh/do-not-disrupt: 'true'}"
+#define CLOSED BUDGET("web", "disruptionsAllowed: 0")
+
+static const struct {
+    const char *label, *node, *claim, *pool, *pool_name;
+    bool nominated;
+    const char *pod, *budgets[2], *want; /* NULL: no Event */
+} blocked[] = {
+    {"2 not ours", NODE(KEPT), NULL, NULL, "", true, KEPT_POD, {CLOSED}, NULL},
+    {"4 rebooting", NODE(KEPT), CLAIM("{type: Rebooting, status: 'True', reason: R}", DELETED), NULL, "", true,
+     KEPT_POD, {CLOSED}, "Node is rebooting"},
+    {"5 the claim is deleted", "metadata: {name: m, uid: m}\n", CLAIM("", DELETED), NULL, "", true, KEPT_POD,
+     {CLOSED}, "Node is deleting or marked for deletion"},
+    {"5 the Node is deleted", "metadata: {name: m, uid: m" DELETED "}\n", PLAIN_CLAIM, NULL, "", true, KEPT_POD,
+     {CLOSED}, "Node is deleting or marked for deletion"},
+    {"6 not registered", "metadata: {name: m, uid: m" KEPT "}\n", PLAIN_CLAIM, NULL, "", true, KEPT_POD, {CLOSED},
+     "Node isn't initialized nor registered"},
+    {"6 not initialised", REGISTERED_NODE, PLAIN_CLAIM, NULL, "", true, KEPT_POD, {CLOSED},
+     "Node isn't initialized"},
+    {"7 nominated", NODE(KEPT), PLAIN_CLAIM, NULL, "", true, KEPT_POD, {CLOSED},
+     "Node is nominated for a pending pod"},
+    {"8 its annotation", NODE(KEPT), PLAIN_CLAIM, NULL, "", false, KEPT_POD, {CLOSED},
+     "Disruption is blocked through the \"karpenter.sh/do-not-disrupt\" annotation"},
+    {"9 no label", PLAIN_NODE, PLAIN_CLAIM, NULL, "", false, KEPT_POD, {CLOSED},
+     "Node doesn't have required label (label=karpenter.sh/nodepool)"},
+    {"10 no pool", PLAIN_NODE, PLAIN_CLAIM, NULL, "gone", false, KEPT_POD, {CLOSED},
+     "NodePool not found (NodePool=gone)"},
+    {"11 a pod's annotation", PLAIN_NODE, PLAIN_CLAIM, POOL("Never"), "p", false, KEPT_POD, {CLOSED},
+     "Pod has \"karpenter.sh/do-not-disrupt\" annotation (Pod=shop/web-1)"},
+    {"12 a budget", PLAIN_NODE, PLAIN_CLAIM, POOL("Never"), "p", false, WEB_POD(""), {CLOSED},
+     "Pdb prevents pod evictions (PodDisruptionBudget=[shop/web])"},
+    {"12 two budgets", PLAIN_NODE, PLAIN_CLAIM, POOL("Never"), "p", false, WEB_POD(""),
+     {CLOSED, BUDGET("all", "disruptionsAllowed: 9")},
+     "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[shop/web shop/all])"},
+    {"consolidation is off", PLAIN_NODE, PLAIN_CLAIM, POOL("Never"), "p", false, NULL, {0},
+     "NodePool \"p\" has consolidation disabled"},
+    {"a candidate", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL, "p", false, NULL, {0}, NULL},
+    {"only too early", PLAIN_NODE, CLAIM("", ""), PLAIN_POOL, "p", false, NULL, {0}, NULL},
+    {"only in use", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL, "p", false, WEB_POD(""), {0}, NULL},
+};
+
+static void what_an_event_says(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(blocked); r++) {
+        objects_begin();
+        const struct pod *pod = blocked[r].pod != NULL ? pod_of(blocked[r].pod) : NULL;
+        const struct disruption_budget *budgets[2];
+        uint32_t count = 0;
+        for (; count < 2 && blocked[r].budgets[count] != NULL; count++)
+            budgets[count] = budget_of(blocked[r].budgets[count]);
+        struct empty_facts f = {
+            .node = node_of(blocked[r].node),
+            .claim = blocked[r].claim != NULL ? claim_of(blocked[r].claim) : NULL,
+            .pool = blocked[r].pool != NULL ? pool_of(blocked[r].pool) : NULL,
+            .pool_name = span_of(blocked[r].pool_name),
+            .nominated = blocked[r].nominated,
+            .pods = &pod,
+            .pod_count = pod != NULL,
+            .budgets = budgets,
+            .budget_count = count,
+            .now = NOW,
+        };
+        struct empty_answer x = empty_judge(&f);
+        struct span got = empty_event(objects_arena(), &x);
+        if (!span_eq(got, span_of(blocked[r].want)))
+            fail_msg("%s: \"%.*s\"", blocked[r].label, SPAN_ARG(got));
+        objects_clear();
+    }
+}
+
 static void what_is_said(void **state)
 {
     (void)state;
@@ -155,6 +234,7 @@ static void what_is_said(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(what_is_said)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(verdicts), cmocka_unit_test(what_is_said),
+                                       cmocka_unit_test(what_an_event_says)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,14 @@ static void test_a_reason_that_holds_no_more(void **state)
     expect(&html, "PodDisruptionBudget", false);
     expect(&html, "stays: it is rebooting", true);
     buf_release(&html);
-    decide(p, keep, "");
+    struct decision no_more = keep, event = keep;
+    event.note = event.reason = SPAN("DisruptionBlocked"); /* an Event alone says nothing new */
+    decide(p, event, "");
+    html = render(p, &v);
+    expect(&html, "stays: it is rebooting", true);
+    buf_release(&html);
+    no_more.takes_back = true;
+    decide(p, no_more, "");
     html = render(p, &v);
     expect(&html, "stays:", false);
     buf_release(&html);

@@ -40,7 +40,8 @@ static void on_decided(void *user, const struct decision *d)
 {
     struct loop *l = user;
     l->decided[d->kind]++;
-    snprintf(l->last[d->kind], sizeof(l->last[0]), "%.*s", SPAN_ARG(d->sentence));
+    if (d->sentence.len != 0 || d->takes_back)
+        snprintf(l->last[d->kind], sizeof(l->last[0]), "%.*s", SPAN_ARG(d->sentence));
     if (l->keeps && d->reason.len != 0)
         buf_addf(&l->history, "event %.*s %.*s: %.*s\n", SPAN_ARG(d->reason),
                  SPAN_ARG(d->about.name), SPAN_ARG(d->note.len != 0 ? d->note : d->sentence));

@@ -18,6 +18,53 @@ static void expect_why(const struct loop *l, const char *label, const char *want
         fail_msg("%s: \"%s\", not \"%s\"", label, got, want);
 }
 
+static uint32_t count_lines(struct loop *l, const char *begins, const char *ends)
+{
+    uint32_t found = 0;
+    for (struct span rest = buf_span(&l->history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        found += span_has_prefix(line, span_of(begins)) && span_has_suffix(line, span_of(ends));
+    }
+    return found;
+}
+
+static void what_blocks_a_node_is_told_of_it_and_of_its_claim(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    load(s, BUDGET("web"));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    assert_int_equal(count_lines(&l, "event DisruptionBlocked general-",
+                                 ": Pdb prevents pod evictions (PodDisruptionBudget=[default/web])"),
+                     2);
+    assert_int_equal(count_lines(&l, "event DisruptionBlocked ", ""), 2); /* what lasted less is not told */
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+static void a_claim_without_a_node_says_so(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, "{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\","
+            "\"metadata\":{\"name\":\"default\"},\"spec\":{\"nodeRegistrationDelay\":\"1m\"}}");
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    assert_int_equal(count_lines(&l, "event DisruptionBlocked general-",
+                                 ": Nodeclaim does not have an associated node"),
+                     1);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 static void what_is_said_of_a_node_is_so_today(void **state)
 {
     (void)state;
@@ -50,6 +97,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_a_node_is_so_today),
+        cmocka_unit_test(what_blocks_a_node_is_told_of_it_and_of_its_claim),
+        cmocka_unit_test(a_claim_without_a_node_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
