@@ -297,14 +297,15 @@ static uint32_t sum_shapes(struct shape_count *items, uint32_t count)
     return n;
 }
 
-struct span places_planned_text(struct arena *a, const struct world *w, const struct plan_claim *c)
+struct span places_planned_text(struct arena *a, const struct world *w,
+                                const struct pod *const *pods, uint32_t count)
 {
     enum { NAMED = 64 };
-    struct shape_count *shapes = ARENA_ARRAY(a, struct shape_count, c->pod_count);
+    struct shape_count *shapes = ARENA_ARRAY(a, struct shape_count, count);
     uint32_t real = 0;
-    for (uint32_t i = 0; i < c->pod_count; i++)
-        if (!c->pods[i]->is_virtual)
-            shapes[real++] = (struct shape_count){pod_shape_hash(c->pods[i], w->syms), 1};
+    for (uint32_t i = 0; i < count; i++)
+        if (!pods[i]->is_virtual)
+            shapes[real++] = (struct shape_count){pod_shape_hash(pods[i], w->syms), 1};
     uint32_t n = sum_shapes(shapes, real), rest = 0;
     struct buf b = {0};
     for (uint32_t i = 0; i < n; i++)

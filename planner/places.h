@@ -66,10 +66,11 @@ const struct place_sight *places_sights(struct arena *a, const struct world *w,
                                         const struct places *p);
 void places_destroy(struct shared *places); /* for share_init */
 
-/* The value of stowage.dev/planned for a new claim: pod shapes and counts, e.g.
+/* The value of stowage.dev/planned for a claim with these pods: pod shapes and counts, e.g.
  * "3x1f2e…,1x77ab…,12x*" with a shape's stable hash (equal in every process). Fits an annotation: at
  * most 64 shapes named, the rest summed. */
-struct span places_planned_text(struct arena *a, const struct world *w, const struct plan_claim *c);
+struct span places_planned_text(struct arena *a, const struct world *w,
+                                const struct pod *const *pods, uint32_t count);
 /* Places of unbound pods on claims that carry the annotation, each pod at most once, oldest claim
  * first. */
 struct places *places_rebuild(const struct world *w, wall_ms now);

@@ -125,7 +125,7 @@ static void buy(struct pass *p, const struct plan *plan, const struct plan_claim
 {
     purchase_send(p, &(struct purchase){.claim = c,
                                         .syms = plan->syms,
-                                        .planned = places_planned_text(p->a, p->world, c),
+                                        .planned = places_planned_text(p->a, p->world, c->pods, c->pod_count),
                                         .for_whom = pods_text(p->a, c, plan->syms),
                                         .asked = p->r->batch_ended});
 }

@@ -316,6 +316,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     divergence_run(&p);
     static_pools_run(&p);
     provision_run(&p);
+    planned_run(&p);
     nominate_run(&p);
     share_reap(r->config.places);
     remember_snapshot(r, s);

@@ -36,6 +36,9 @@ void static_pools_run(struct pass *p);
 /* provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
+/* planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
+void planned_run(struct pass *p);
+
 /* nominate.c: with options.nominate, places become status.nominatedNodeName. */
 void nominate_run(struct pass *p);
 /* Whether what stands in the pod's status.nominatedNodeName is ours. */

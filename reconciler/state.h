@@ -37,6 +37,7 @@ struct claim_memo {
     struct err error;
     struct gate create, remove; /* pace the provider's calls */
     mono_ms nominated_until;
+    uint64_t planned;  /* sum of the uids' hashes of whom its stowage.dev/planned speaks; 0: not known */
     wall_ms pod_event; /* a pod came or went, not yet written */
     /* end */
     bool instance_gone;   /* the provider said so */

@@ -126,7 +126,7 @@ static void no_places_are_kept(void **state)
     places_destroy(&p->shared);
     struct arena a;
     arena_init(&a, 0);
-    assert_int_equal(places_planned_text(&a, c.world, &c.plan->claims[0]).len, 0);
+    assert_int_equal(places_planned_text(&a, c.world, c.plan->claims[0].pods, c.plan->claims[0].pod_count).len, 0);
     arena_release(&a);
     cluster_release(&c);
 }

@@ -263,7 +263,7 @@ static void rebuilt(void **state)
     cluster_add(&c, POOL POD("a", "1", "") POD("b", "1", "") POD("c", "500m", ""));
     const struct plan *p = cluster_plan(&c);
     assert_int_equal(p->claim_count, 1);
-    struct span planned = places_planned_text(&c.arena, c.world, &p->claims[0]);
+    struct span planned = places_planned_text(&c.arena, c.world, p->claims[0].pods, p->claims[0].pod_count);
 
     struct buf b = {0};
     buf_addf(&b, POOL POD("d", "1", "") POD("e", "2", "") POD("a", "1", "") POD("c", "500m", ""));

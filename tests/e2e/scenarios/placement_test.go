@@ -364,7 +364,8 @@ func (f *fleet) keepsPlaces(page string, want map[string]int, claims int, shapes
 	}
 }
 
-// Their nodes are there but not started, so that all stay in flight.
+// Their nodes are there but not started, so that all stay in flight. They come in two waves, so that some are
+// planned onto claims that were made for others.
 func (f *fleet) inherits(t *testing.T, ctx context.Context) {
 	const each = 100
 	slow := map[string]string{poolLabel: slowPool}
@@ -378,22 +379,17 @@ func (f *fleet) inherits(t *testing.T, ctx context.Context) {
 	must(t, f.bindSpare(ctx, "before", 2))
 	must(t, f.Stowage.Pause())
 	for _, s := range five {
-		must(t, f.deploy(ctx, s, each, tolerates(slowKey)))
+		must(t, f.deploy(ctx, s, each/2, tolerates(slowKey)))
 	}
-	must(t, f.Wait(ctx, "pods to wait", f.waiting(count, names(five)...)))
-	must(t, f.Stowage.Continue())
-	var want map[string]int
-	must(t, f.Wait(ctx, "machines for all", func(ctx context.Context) error {
-		p, err := readPlan(ctx, f.Stowage.Page)
-		if err != nil {
-			return err
-		}
-		want = byClass(p.places(), five)
-		if sum := total(want); sum != count {
-			return fmt.Errorf("%d of %d pods have a place", sum, count)
-		}
-		return f.launched(ctx, want)
-	}))
+	first := f.planned(t, ctx, five, count/2)
+	must(t, f.Stowage.Pause())
+	for _, s := range five {
+		must(t, f.scale(ctx, s.name, each))
+	}
+	want := f.planned(t, ctx, five, count)
+	if !joined(first, want) {
+		t.Error("none of the second wave has its place on a claim of the first")
+	}
 	claims, err := f.claims(ctx)
 	must(t, err)
 
@@ -423,6 +419,41 @@ func (f *fleet) inherits(t *testing.T, ctx context.Context) {
 	if len(all) != len(claims) {
 		t.Errorf("%d NodeClaims, the first leader had %d", len(all), len(claims))
 	}
+}
+
+// planned lets a paused Stowage go on, and waits until so many pods have a place on a machine that is registered.
+func (f *fleet) planned(t *testing.T, ctx context.Context, shapes []shape, count int) map[string]int {
+	t.Helper()
+	must(t, f.Wait(ctx, "pods to wait", f.waiting(count, names(shapes)...)))
+	must(t, f.Stowage.Continue())
+	var places map[string]int
+	must(t, f.Wait(ctx, "machines for all", func(ctx context.Context) error {
+		p, err := readPlan(ctx, f.Stowage.Page)
+		if err != nil {
+			return err
+		}
+		places = byClass(p.places(), shapes)
+		if sum := total(places); sum != count {
+			return fmt.Errorf("%d of %d pods have a place", sum, count)
+		}
+		return f.launched(ctx, places)
+	}))
+	return places
+}
+
+// joined tells whether pods of the second wave have their place where pods of the first have theirs.
+func joined(first, both map[string]int) bool {
+	nodes := map[string]bool{}
+	for place := range first {
+		_, node, _ := strings.Cut(place, " on ")
+		nodes[node] = true
+	}
+	for place, n := range both {
+		if _, node, _ := strings.Cut(place, " on "); nodes[node] && n > first[place] {
+			return true
+		}
+	}
+	return false
 }
 
 func total(counts map[string]int) int {
