@@ -2,89 +2,8 @@
 
 #include <math.h>
 
+#include "planner/plan/grid.h"
 #include "planner/plan/wrap.h"
-
-/* --- a grid of cells --- */
-
-enum { GRID_COLUMNS = 9 };
-
-struct grid {
-    struct arena *arena;
-    uint32_t columns;
-    uint32_t right; /* bit per column: aligned right */
-    struct span (*rows)[GRID_COLUMNS];
-    uint32_t count, capacity;
-};
-
-static struct span *grid_row(struct grid *g)
-{
-    struct span row[GRID_COLUMNS] = {{0}};
-    if (g->count == g->capacity) {
-        g->capacity = g->capacity != 0 ? g->capacity * 2 : 16;
-        void *more = arena_array(g->arena, g->capacity, sizeof(*g->rows));
-        if (g->count != 0)
-            memcpy(more, g->rows, g->count * sizeof(*g->rows));
-        g->rows = more;
-    }
-    memcpy(g->rows[g->count], row, sizeof(row));
-    return g->rows[g->count++];
-}
-
-/* Bytes of the first `width` columns that are shown. */
-static size_t text_cut(struct span s, uint32_t width)
-{
-    size_t i = 0;
-    for (uint32_t n = 0; i < s.len; i++)
-        if (((unsigned char)s.ptr[i] & 0xc0) != 0x80 && n++ == width)
-            break;
-    return i;
-}
-
-/* Shortens the cells of a column by what the grid is too wide, as long as something is left to read. */
-static void grid_shrink(struct grid *g, uint32_t widths[GRID_COLUMNS], uint32_t column,
-                        uint32_t width)
-{
-    enum { LEAST = 10 };
-    uint32_t total = 0;
-    for (uint32_t c = 0; c < g->columns; c++)
-        total += widths[c] + (c + 1 < g->columns ? 2 : 0);
-    if (total <= width || widths[column] <= LEAST)
-        return;
-    uint32_t over = total - width;
-    uint32_t to = widths[column] > over + LEAST ? widths[column] - over : LEAST;
-    for (uint32_t r = 0; r < g->count; r++) {
-        struct span *cell = &g->rows[r][column];
-        if (wrap_width(*cell) > to)
-            *cell = arena_printf(g->arena, "%.*s…", (int)text_cut(*cell, to - 1), cell->ptr);
-    }
-    widths[column] = to;
-}
-
-/* `names` is the column whose cells are the longest and may be cut most; then column 1. */
-static void grid_put(struct buf *out, struct grid *g, uint32_t width, uint32_t names)
-{
-    uint32_t widths[GRID_COLUMNS] = {0};
-    for (uint32_t r = 0; r < g->count; r++)
-        for (uint32_t c = 0; c < g->columns; c++)
-            if (wrap_width(g->rows[r][c]) > widths[c])
-                widths[c] = wrap_width(g->rows[r][c]);
-    grid_shrink(g, widths, names, width);
-    grid_shrink(g, widths, 1, width);
-    for (uint32_t r = 0; r < g->count; r++) {
-        for (uint32_t c = 0; c < g->columns; c++) {
-            uint32_t pad = widths[c] - wrap_width(g->rows[r][c]);
-            bool last = c + 1 == g->columns;
-            if ((g->right >> c) & 1)
-                wrap_spaces(out, pad);
-            buf_add(out, g->rows[r][c]);
-            if (!((g->right >> c) & 1) && !last)
-                wrap_spaces(out, pad);
-            if (!last)
-                wrap_spaces(out, 2);
-        }
-        buf_add_char(out, '\n');
-    }
-}
 
 /* --- words --- */
 
@@ -131,22 +50,59 @@ static struct span share_text(struct arena *a, bool cpu, amount used, amount roo
 
 /* --- what to buy --- */
 
-static struct span values_text(struct arena *a, const struct plan *p, const struct plan_claim *c,
-                               sym key, const char *unknown)
+enum { BUY_POOL = 1, BUY_TYPE = 7 };
+
+/* What all of the texts begin with, when they are of one length; else 0. */
+static uint32_t shared_prefix(const struct plan *p, const struct requirement *r)
+{
+    struct span first = sym_text(p->syms, r->values[0]);
+    uint32_t n = (uint32_t)first.len;
+    for (uint32_t i = 1; i < r->count; i++) {
+        struct span other = sym_text(p->syms, r->values[i]);
+        if (other.len != first.len)
+            return 0;
+        while (memcmp(first.ptr, other.ptr, n) != 0)
+            n--;
+    }
+    return n;
+}
+
+/* "zone-a|zone-b"; brief: "zone-a|b", since what zones begin with is the region. */
+static struct span zones_text(struct arena *a, const struct plan *p, const struct plan_claim *c,
+                              bool brief)
 {
     enum { NAMED = 4 };
-    const struct requirement *r = requirements_get(&c->requirements, key);
+    const struct requirement *r = requirements_get(&c->requirements, SYM_ZONE);
     if (r == NULL || r->complement || r->count == 0)
-        return span_of(unknown);
+        return SPAN("any");
+    uint32_t shared = brief ? shared_prefix(p, r) : 0;
     struct buf b = {0};
-    for (uint32_t i = 0; i < r->count && i < NAMED; i++)
-        buf_addf(&b, "%s%.*s", i != 0 ? "|" : "", SPAN_ARG(sym_text(p->syms, r->values[i])));
+    for (uint32_t i = 0; i < r->count && i < NAMED; i++) {
+        struct span zone = sym_text(p->syms, r->values[i]);
+        uint32_t from = i != 0 ? shared : 0;
+        buf_addf(&b, "%s%.*s", i != 0 ? "|" : "", (int)(zone.len - from), zone.ptr + from);
+    }
     if (r->count > NAMED)
         buf_addf(&b, "|…");
     return take(a, &b);
 }
 
-static void buy_row(struct arena *a, const struct plan *p, const struct plan_claim *c,
+static struct span capacity_text(struct arena *a, const struct plan *p, const struct plan_claim *c,
+                                 bool brief)
+{
+    const struct requirement *r = requirements_get(&c->requirements, SYM_CAPACITY_TYPE);
+    if (r == NULL || r->complement || r->count == 0)
+        return SPAN("any");
+    struct buf b = {0};
+    for (uint32_t i = 0; i < r->count; i++) {
+        struct span kind = sym_text(p->syms, r->values[i]);
+        bool demand = brief && span_eq(kind, SPAN("on-demand"));
+        buf_addf(&b, "%s%.*s", i != 0 ? "|" : "", SPAN_ARG(demand ? SPAN("od") : kind));
+    }
+    return take(a, &b);
+}
+
+static void buy_row(struct arena *a, const struct plan *p, const struct plan_claim *c, bool brief,
                     struct span *row)
 {
     static const struct instance_type none;
@@ -157,11 +113,11 @@ static void buy_row(struct arena *a, const struct plan *p, const struct plan_cla
                         resources_get(type->allocatable, SYM_CPU));
     row[4] = share_text(a, false, resources_get(c->requests, SYM_MEMORY),
                         resources_get(type->allocatable, SYM_MEMORY));
-    row[5] = values_text(a, p, c, SYM_ZONE, "any");
-    row[6] = values_text(a, p, c, SYM_CAPACITY_TYPE, "any");
-    row[7] = c->type_count > 1
-                 ? arena_printf(a, "%.*s (of %u)", SPAN_ARG(type->name), c->type_count)
-                 : type->name;
+    row[5] = zones_text(a, p, c, brief);
+    row[6] = capacity_text(a, p, c, brief);
+    row[BUY_TYPE] = c->type_count > 1
+                        ? arena_printf(a, "%.*s (of %u)", SPAN_ARG(type->name), c->type_count)
+                        : type->name;
     row[8] = isnan(c->price) ? SPAN("?") : arena_printf(a, "%.4f", c->price);
 }
 
@@ -173,9 +129,9 @@ static bool same_row(const struct span *x, const struct span *y)
     return true;
 }
 
-static void put_buy(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
+static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief)
 {
-    struct grid g = {.arena = a, .columns = 9, .right = 1u << 2 | 1u << 8};
+    struct grid g = {.arena = a, .columns = 9, .apart = GRID_NONE, .right = 1u << 2 | 1u << 8};
     static const char *const head[] = {"BUY",  "POOL",     "PODS", "CPU",   "MEMORY",
                                        "ZONE", "CAPACITY", "TYPE", "$/HOUR"};
     struct span *row = grid_row(&g);
@@ -184,7 +140,7 @@ static void put_buy(struct buf *out, struct arena *a, const struct plan *p, uint
     uint32_t alike = 0;
     for (uint32_t i = 0; i < p->claim_count; i++) {
         row = grid_row(&g);
-        buy_row(a, p, &p->claims[i], row);
+        buy_row(a, p, &p->claims[i], brief, row);
         if (g.count > 2 && same_row(row, g.rows[g.count - 2])) {
             g.count--;
             row = g.rows[g.count - 1];
@@ -194,13 +150,27 @@ static void put_buy(struct buf *out, struct arena *a, const struct plan *p, uint
         }
         row[0] = arena_printf(a, "+%u", alike);
     }
+    return g;
+}
+
+/* Where the terminal is too narrow, the types go on lines of their own, whole: they differ at the end.
+ * Then zones and kinds of capacity are said in brief. */
+static void put_buy(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
+{
+    struct grid g = buy_grid(a, p, false);
+    if (!grid_suits(&g, width))
+        g.apart = BUY_TYPE;
+    if (!grid_suits(&g, width)) {
+        g = buy_grid(a, p, true);
+        g.apart = BUY_TYPE;
+    }
     buf_add_char(out, '\n');
-    grid_put(out, &g, width, 7);
+    grid_put(out, &g, width, BUY_POOL);
 }
 
 static void put_use(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
 {
-    struct grid g = {.arena = a, .columns = 5, .right = 1u << 2};
+    struct grid g = {.arena = a, .columns = 5, .apart = GRID_NONE, .right = 1u << 2};
     static const char *const head[] = {"USE", "NODE", "PODS", "CPU AFTER", "MEMORY AFTER"};
     struct span *row = grid_row(&g);
     for (uint32_t c = 0; c < g.columns; c++)
@@ -398,9 +368,9 @@ static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint
         buf_addf(&line, " %.*s.", SPAN_ARG(o->left_out));
     put_wrapped(out, take(a, &line), width, 0);
     if (p->claim_count != 0)
-        put_buy(out, a, p, width);
+        put_buy(out, a, p, o->width);
     if (p->node_count != 0)
-        put_use(out, a, p, width);
+        put_use(out, a, p, o->width);
     if (p->unschedulable_count != 0)
         put_no_place(out, a, p, width, o->verbose);
     buf_add_char(out, '\n');
