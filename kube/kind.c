@@ -69,6 +69,22 @@ enum kind kind_find(struct span api_version, struct span name)
     return KIND_NONE;
 }
 
+static struct span group_of(struct span api_version)
+{
+    struct span version;
+    struct span group = span_cut(api_version, '/', &version);
+    return version.ptr != NULL ? group : (struct span){"", 0};
+}
+
+enum kind kind_find_group(struct span api_version, struct span name)
+{
+    for (int k = 0; k < KIND_COUNT; k++)
+        if (span_eq(name, span_of(infos[k].name)) &&
+            span_eq(group_of(api_version), group_of(span_of(infos[k].api_version))))
+            return (enum kind)k;
+    return KIND_NONE;
+}
+
 struct span kind_object_name(struct arena *a, enum kind k, const struct meta *m)
 {
     if (m->ns.len == 0)

@@ -85,6 +85,18 @@ static void add_invalid(void *user, uint32_t line, struct span path, struct span
 
 /* --- objects --- */
 
+void *input_new_object(struct input *o, const struct input_origin *origin, size_t size)
+{
+    struct input_origin *made = arena_alloc(&o->arena, sizeof(*made) + size);
+    *made = *origin;
+    return made + 1;
+}
+
+const struct input_origin *input_origin(const void *object)
+{
+    return (const struct input_origin *)object - 1;
+}
+
 /* Kinds that belong to a cluster's dump and of which this version reads nothing. */
 static bool is_expected(struct span kind)
 {
@@ -122,16 +134,45 @@ static void complete_identity(struct input *o, const struct kind_info *info, str
                               SPAN_ARG(m->name));
 }
 
+struct type_meta {
+    struct span api_version, kind; /* of the document; empty: missing */
+};
+
+static struct input_origin next_origin(struct input *o, const char *file, struct doc_value v)
+{
+    return (struct input_origin){.file = file, .line = doc_line(v), .order = o->objects++};
+}
+
+/* A kind that is read, in a version that is not: a person should hear of it by name. */
+static void pass_over_version(struct input *o, const char *file, struct doc_value v,
+                              const struct type_meta *type, enum kind kind)
+{
+    const struct kind_info *info = kind_info(kind);
+    struct input_origin origin = next_origin(o, file, v);
+    struct doc_value meta;
+    struct node_pool pool = {0};
+    if (doc_find(v, SPAN("metadata"), &meta)) {
+        pool.meta.name = arena_dup(&o->arena, doc_text_at(meta, SPAN("name")));
+        pool.meta.ns = arena_dup(&o->arena, doc_text_at(meta, SPAN("namespace")));
+    }
+    struct span why = arena_printf(&o->arena, "is %.*s; Stowage reads %s",
+                                   SPAN_ARG(type->api_version), info->api_version);
+    input_warn(o, arena_printf(&o->arena, "%s:%u: %.*s %.*s", file, origin.line,
+                               SPAN_ARG(kind_object_name(&o->arena, kind, &pool.meta)),
+                               SPAN_ARG(why)));
+    if (kind != KIND_NODE_POOL || pool.meta.name.len == 0)
+        return;
+    struct span told = arena_printf(&o->arena, "it %.*s", SPAN_ARG(why));
+    ARENA_PUSH(&o->arena, o->old_pools.items, o->old_pools.count, o->old_pools.capacity,
+               (const void *)input_closed_pool(o, &origin, &pool, told));
+}
+
 /* Of what a CapacityBuffer may point at, replicas and template are read as well. */
 static const struct schema *schema_of(enum kind k)
 {
     bool scalable = k == KIND_DEPLOYMENT || k == KIND_REPLICA_SET || k == KIND_STATEFUL_SET;
     return scalable ? &scalable_schema : kind_info(k)->schema;
 }
-
-struct type_meta {
-    struct span api_version, kind; /* of the document; empty: missing */
-};
 
 /* False when one of both is no text: that has been told. */
 static bool read_type(struct place_in_file *at, struct doc_value v, struct type_meta *out)
@@ -178,7 +219,11 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     }
     enum kind kind = kind_find(type->api_version, type->kind);
     if (kind >= KIND_STORED_COUNT) {
-        pass_over(o, type->kind);
+        enum kind other = kind_find_group(type->api_version, type->kind);
+        if (kind == KIND_NONE && other < KIND_STORED_COUNT)
+            pass_over_version(o, file, v, type, other);
+        else
+            pass_over(o, type->kind);
         return;
     }
     const struct kind_info *info = kind_info(kind);
@@ -195,7 +240,8 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
         .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .invalid = add_invalid,
         .user = &at};
     const struct schema *schema = schema_of(kind);
-    void *object = arena_alloc(&o->arena, schema->size);
+    struct input_origin origin = next_origin(o, file, v);
+    void *object = input_new_object(o, &origin, schema->size);
     decode_value(&d, v, schema, object);
     complete_identity(o, info, object);
     if (at.invalid)
@@ -312,7 +358,8 @@ static void read_file(struct input *o, struct doc_parser *p, const char *path)
     struct err err = {0};
     struct span text = {NULL, 0};
     o->files++;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
+    const char *name =
+        strcmp(path, "-") == 0 ? "standard input" : arena_cstr(&o->arena, span_of(path));
     if (!input_text(&texts, path, &text, &err)) {
         file_mistake(o, err.msg);
     } else {

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "kube/requirement.h"
 #include "kube/kind.h"
+#include "kube/node.h"
 #include "server/options.h"
 
 enum { INPUT_FILE_MAX = 512 * 1024 * 1024 }; /* one file; a cluster's dump has tens of megabytes */
@@ -18,10 +19,17 @@ struct input_list {
     size_t count, capacity;
 };
 
+struct input_origin { /* stands before each object */
+    const char *file;
+    uint32_t line, order; /* line of the object; how many were read before */
+};
+
 struct input {
     struct arena arena;
     struct symtab *syms;
     struct input_list kinds[KIND_STORED_COUNT];
+    struct input_list old_pools; /* NodePools of a version that is not read: names, and Ready is False */
+    uint32_t objects;            /* read so far */
     struct span *warnings; /* "file:line: NodePool x: field: what; fix" */
     size_t warning_count, warning_capacity;
     uint32_t passed_over;  /* objects of kinds that a plan does not read */
@@ -46,11 +54,18 @@ bool input_read(struct input *o, const struct texts *paths, const char *skip, st
 void input_gates(struct input *o, const struct gates *gates);
 /* Sets aside objects that are there twice, and warns of kinds that were passed over. */
 void input_check(struct input *o);
-/* Sets invalid NodePools aside, and warns of workloads that no plan reads. */
+/* Closes invalid NodePools, and warns of workloads that no plan reads. */
 void input_check_plan(struct input *o, const struct label_rules *rules);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
 void input_warn(struct input *o, struct span text); /* the text outlives the input */
+
+/* Room for an object that comes from there, zeroed. */
+void *input_new_object(struct input *o, const struct input_origin *origin, size_t size);
+const struct input_origin *input_origin(const void *object);
+/* A NodePool that is there, with its nodes, and buys nothing: `why` stands in its conditions. */
+const struct node_pool *input_closed_pool(struct input *o, const struct input_origin *origin,
+                                          const struct node_pool *pool, struct span why);
 
 /* A file's bytes, or standard input's for "-". */
 bool input_text(struct arena *a, const char *path, struct span *out, struct err *err);

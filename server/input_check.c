@@ -16,40 +16,79 @@ static int by_identity(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->name, y->name);
 }
 
+static int by_identity_and_order(const void *a, const void *b)
+{
+    int order = by_identity(a, b);
+    uint32_t x = input_origin(*(const void *const *)a)->order;
+    uint32_t y = input_origin(*(const void *const *)b)->order;
+    return order != 0 ? order : (x > y) - (x < y);
+}
+
+/* The one that was read first is used. */
 static void drop_doubles(struct input *o, enum kind kind)
 {
     struct input_list *list = &o->kinds[kind];
     if (list->count == 0)
         return;
-    qsort(list->items, list->count, sizeof(list->items[0]), by_identity);
+    qsort(list->items, list->count, sizeof(list->items[0]), by_identity_and_order);
     size_t kept = 1;
     for (size_t i = 1; i < list->count; i++) {
-        if (by_identity(&list->items[i], &list->items[kept - 1]) != 0) {
+        const void *first = list->items[kept - 1];
+        if (by_identity(&list->items[i], &first) != 0) {
             list->items[kept++] = list->items[i];
             continue;
         }
-        struct span name = kind_object_name(&o->arena, kind, list->items[i]);
-        input_warn(o, arena_printf(&o->arena, "%.*s: given twice; one of them is used",
-                                    SPAN_ARG(name)));
+        const struct input_origin *here = input_origin(list->items[i]), *there = input_origin(first);
+        struct span name = kind_object_name(&o->arena, kind, first);
+        input_warn(o, arena_printf(&o->arena, "%s:%u: %.*s: already given at %s:%u, which is used",
+                                   here->file, here->line, SPAN_ARG(name), there->file, there->line));
     }
     list->count = kept;
+}
+
+/* After the doubles, so that a version that is read wins. */
+static void add_old_pools(struct input *o)
+{
+    struct input_list *list = &o->kinds[KIND_NODE_POOL];
+    size_t read = list->count;
+    for (size_t i = 0; i < o->old_pools.count; i++)
+        if (read == 0 || bsearch(&o->old_pools.items[i], list->items, read, sizeof(list->items[0]),
+                                 by_identity) == NULL)
+            ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, o->old_pools.items[i]);
+    drop_doubles(o, KIND_NODE_POOL);
+}
+
+const struct node_pool *input_closed_pool(struct input *o, const struct input_origin *origin,
+                                          const struct node_pool *pool, struct span why)
+{
+    struct node_pool *closed = input_new_object(o, origin, sizeof(*closed));
+    struct condition *c = ARENA_ARRAY(&o->arena, struct condition, 2);
+    c[0] = (struct condition){.type = SPAN("ValidationSucceeded"),
+                              .status = CONDITION_FALSE,
+                              .message = why};
+    c[1] = (struct condition){.type = SPAN("Ready"), .status = CONDITION_FALSE, .message = why};
+    *closed = *pool;
+    closed->conditions = (struct conditions){c, 2};
+    return closed;
 }
 
 static void check_pools(struct input *o, const struct label_rules *rules)
 {
     struct input_list *list = &o->kinds[KIND_NODE_POOL];
-    size_t kept = 0;
     for (size_t i = 0; i < list->count; i++) {
         const struct node_pool *pool = list->items[i];
+        const struct input_origin *origin = input_origin(pool);
         struct pool_faults found = pool_validate(&o->arena, pool, rules, o->syms);
         for (size_t f = 0; f < found.count; f++)
-            input_warn(o, arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s; the pool is set aside",
-                                        SPAN_ARG(pool->meta.name), SPAN_ARG(found.items[f].path),
-                                        SPAN_ARG(found.items[f].text)));
-        if (found.count == 0)
-            list->items[kept++] = pool;
+            input_warn(o, arena_printf(&o->arena,
+                                       "%s:%u: NodePool %.*s: %.*s: %.*s; the pool is set aside",
+                                       origin->file, origin->line, SPAN_ARG(pool->meta.name),
+                                       SPAN_ARG(found.items[f].path),
+                                       SPAN_ARG(found.items[f].text)));
+        if (found.count != 0)
+            list->items[i] =
+                input_closed_pool(o, origin, pool, pool_faults_text(&o->arena, found));
     }
-    list->count = kept;
 }
 
 /* --- what nobody plans --- */
@@ -169,6 +208,7 @@ void input_check(struct input *o)
 {
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
         drop_doubles(o, kind);
+    add_old_pools(o);
     if (o->passed_over != 0)
         input_warn(o, arena_printf(&o->arena, "%u object%s of other kinds passed over (%.*s)",
                                     o->passed_over, o->passed_over == 1 ? "" : "s",

@@ -200,6 +200,56 @@ static void workloads_without_pods_are_told(void **state)
     assert_null(strstr(o.text, "only pods"));
 }
 
+/* --- pools that cannot be used --- */
+
+static void old_versions_are_told_by_name(void **state)
+{
+    (void)state;
+    static const char old[] = "apiVersion: karpenter.sh/v1beta1\nkind: NodePool\nmetadata: {name: general}\n"
+                              "---\napiVersion: policy/v1beta1\nkind: PodDisruptionBudget\n"
+                              "metadata: {name: b, namespace: shop}\n";
+    char objects[2048];
+    snprintf(objects, sizeof(objects), "%s%s", old, POD("a", "{}"));
+    struct outcome o = plan(objects);
+    assert_int_equal(o.status, 1);
+    expect_text("a pool", &o, ":1: NodePool general is karpenter.sh/v1beta1; Stowage reads karpenter.sh/v1\n");
+    expect_text("another", &o, ":5: PodDisruptionBudget shop/b is policy/v1beta1; Stowage reads policy/v1\n");
+    assert_null(strstr(o.text, "other kinds"));
+    expect_text("why nothing is bought", &o, "general is not ready: it is");
+    o = run_command(command_explain, objects,
+                    (const char *const[COMMAND_ARGS_MAX]){"nodepool", "general", "-f", "{}"});
+    expect_text("explain", &o, "general buys nothing: it is not ready: it is karpenter.sh/v1beta1; Stowage reads");
+    snprintf(objects, sizeof(objects), "%s%s%s", old, POOL, POD("a", "{}"));
+    o = plan(objects);
+    assert_int_equal(o.status, 0); /* the new one of that name counts */
+}
+
+static void pools_set_aside_are_named(void **state)
+{
+    (void)state;
+    static const char odd[] = "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\n"
+                              "spec: {limits: {cpu: -1}, " POOL_TEMPLATE "}\n" POD("a", "{}");
+    struct outcome o = plan(odd);
+    assert_int_equal(o.status, 1);
+    expect_text("where", &o, ":2: NodePool odd: spec.limits.cpu: must not be negative; the pool is set aside\n");
+    expect_text("why nothing is bought", &o, "odd is not ready:");
+    o = run_command(command_explain, odd,
+                    (const char *const[COMMAND_ARGS_MAX]){"nodepool", "odd", "-f", "{}"});
+    expect_text("explain", &o, "odd buys nothing: it is not ready: spec.limits.cpu: must not be negative.");
+}
+
+/* --- twice --- */
+
+static void the_first_of_two_is_used(void **state)
+{
+    (void)state;
+    struct outcome o = plan(POOL POD("a", "{requests: {cpu: 2}}") POD("b", "{}")
+                                POD("a", "{requests: {cpu: 7}}"));
+    expect_text("both places", &o, ":24: Pod shop/a: already given at ");
+    expect_text("both places", &o, ":8, which is used\n");
+    expect_text("the first", &o, "  2/");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +259,9 @@ int main(void)
         cmocka_unit_test(lists_are_taken),
         cmocka_unit_test(pods_that_no_scheduler_saw_are_told),
         cmocka_unit_test(workloads_without_pods_are_told),
+        cmocka_unit_test(old_versions_are_told_by_name),
+        cmocka_unit_test(pools_set_aside_are_named),
+        cmocka_unit_test(the_first_of_two_is_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
