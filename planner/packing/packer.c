@@ -347,6 +347,8 @@ static void keep_on_nodes(struct packer *k)
         const struct trial_step *step = &greedy->steps[i];
         if (step->kind != TRIAL_ON_NODE || k->outcome[step->pod] == OUTCOME_PLACED)
             continue;
+        if (out_of_steps(k))
+            return;
         const struct pod_class *x = &w->classes.items[step->class_id];
         bool strict = k->options->ignore_preferences;
         uint32_t first = strict ? x->first_strict : x->first_attempt;
@@ -451,6 +453,7 @@ void packer_init(struct packer *k, struct arena *a, struct trial *t)
     struct stock_source from = {.ignore_preferences = k->options->ignore_preferences};
     uint32_t *left = ARENA_ARRAY(a, uint32_t, k->count);
     k->t = t;
+    k->limit = UINT64_MAX;
     k->outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(t));
     k->most = ARENA_ARRAY(a, amount, w->column_count);
     keep_on_nodes(k);

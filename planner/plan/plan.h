@@ -34,7 +34,7 @@ struct barred {
 
 struct plan_options {
     enum search_kind search;
-    uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, which always runs to its end; 0: the default */
+    uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, see cheapest.h; 0: the default */
     bool ignore_preferences;       /* --preference-policy Ignore */
     bool best_effort_min_values;   /* --min-values-policy BestEffort */
     enum reserved_mode reserved_mode; /* --reserved-offering-mode */

@@ -14,7 +14,8 @@
  *
  * Bounded by steps, never by the clock: questions to trials, and lots that were looked at. Which plans
  * are tried, and in which order, does not depend on the bound: more effort tries more of them, and is
- * never worse. */
+ * never worse. Greedy's plan does not count against it; when that leaves pods out, the first two of the others
+ * count and are made to their end all the same. */
 #ifndef PLANNER_SEARCH_CHEAPEST_H
 #define PLANNER_SEARCH_CHEAPEST_H
 

@@ -101,22 +101,28 @@ static void fail_seed(uint64_t seed, const struct outcome_of *of, size_t count)
     struct buf text = {.max = 4096};
     for (size_t i = 0; i < count; i++)
         buf_addf(&text, "; %u, %g, %llu", of[i].out.count, of[i].cost, (unsigned long long)of[i].given_up);
-    fail_msg("seed %llu: pods left out, price, preferences given up by greedy, by one step, some, all%.*s",
+    fail_msg("seed %llu: pods left out, price, preferences given up by greedy, one step, some, all%.*s",
              (unsigned long long)seed, (int)text.len, text.ptr);
 }
 
 /* One cluster; counts what it shows. */
 static void one_never_worse(uint64_t seed, unsigned *cheaper, unsigned *more, unsigned *preferring)
 {
+    enum { UNDER_WAY = 16 }; /* steps of what is ended when effort is over */
     struct random_cluster r;
     struct draws d = {.state = seed};
     random_cluster_make(&r, &d);
-    struct outcome_of of[] = {plan_by(&r, SEARCH_GREEDY, 0), plan_by(&r, SEARCH_CHEAPEST, 1),
-                              plan_by(&r, SEARCH_CHEAPEST, 40 + seed % 5 * 40), plan_by(&r, SEARCH_CHEAPEST, 0)};
+    const uint64_t effort[] = {0, 1, 40 + seed % 5 * 40, 0};
+    struct outcome_of of[COUNT_OF(effort)];
+    for (size_t i = 0; i < COUNT_OF(of); i++) {
+        of[i] = plan_by(&r, i == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST, effort[i]);
+        if (i != 0 && !no_worse(&of[i], &of[i - 1]))
+            fail_seed(seed, of, i + 1);
+        if (effort[i] != 0 && of[0].out.count == 0 && of[i].steps > of[0].steps + effort[i] + UNDER_WAY)
+            fail_msg("seed %llu: %llu steps beyond greedy with effort %llu", (unsigned long long)seed,
+                     (unsigned long long)(of[i].steps - of[0].steps), (unsigned long long)effort[i]);
+    }
     const struct outcome_of *greedy = &of[0], *all = &of[3];
-    for (size_t i = 1; i < COUNT_OF(of); i++)
-        if (!no_worse(&of[i], &of[i - 1]))
-            fail_seed(seed, of, COUNT_OF(of));
     if (!greedy->complete || !all->complete || all->steps < greedy->steps)
         fail_msg("seed %llu: %llu steps, of greedy %llu", (unsigned long long)seed,
                  (unsigned long long)all->steps, (unsigned long long)greedy->steps);
@@ -387,7 +393,39 @@ static void a_run_that_ends_early(void **state)
     }
 }
 
+static void add_node(struct cluster *c, const char *name, const char *cpu)
+{
+    char text[256];
+    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s}\nspec: {}\n"
+             "status: {allocatable: {cpu: %s, memory: 64Gi, pods: 110}}\n", name, cpu);
+    cluster_add(c, text);
+}
+
 /* --- stopped --- */
+
+/* Fifty pods on a node, one on a new one: what stays where greedy put it counts against the effort, too. */
+static void little_effort(void **state)
+{
+    (void)state;
+    uint64_t steps[3];
+    for (uint64_t effort = 0; effort < COUNT_OF(steps); effort++) {
+        struct cluster c;
+        cluster_init(&c);
+        cluster_add(&c, TYPES);
+        cluster_add(&c, POOL);
+        add_node(&c, "n1", "60");
+        add_pods(&c, "a", 50, "1", "1Gi", 0);
+        add_pods(&c, "large", 1, "61", "1Gi", 0);
+        c.plan_options.search = effort == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST;
+        c.plan_options.effort = effort;
+        const struct plan *p = cluster_plan(&c);
+        assert_int_equal(p->unschedulable_count, 0);
+        steps[effort] = p->steps;
+        cluster_release(&c);
+    }
+    assert_in_range(steps[1], steps[0] + 1, steps[0] + 8);
+    assert_in_range(steps[2], steps[0] + 2, steps[0] + 8);
+}
 
 static bool after_so_many(void *user)
 {
@@ -428,14 +466,6 @@ static void stopped_early(void **state)
 }
 
 /* --- groups that must be on one node --- */
-
-static void add_node(struct cluster *c, const char *name, const char *cpu)
-{
-    char text[256];
-    snprintf(text, sizeof(text), "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s}\nspec: {}\n"
-             "status: {allocatable: {cpu: %s, memory: 64Gi, pods: 110}}\n", name, cpu);
-    cluster_add(c, text);
-}
 
 /* Pods of an app that must be where others of it are; `on` (NULL: none) has the first one bound. */
 static void add_group(struct cluster *c, const char *app, unsigned count, const char *cpu, const char *on)
@@ -703,6 +733,7 @@ int main(void)
                                        cmocka_unit_test(preferences_at_the_same_price),
                                        cmocka_unit_test(few_pods_on_a_machine),
                                        cmocka_unit_test(a_run_that_ends_early),
+                                       cmocka_unit_test(little_effort),
                                        cmocka_unit_test(stopped_early),
                                        cmocka_unit_test(a_node_for_the_whole_group),
                                        cmocka_unit_test(groups_beside_a_crowd),
