@@ -8,12 +8,12 @@ static const struct {
     const char *word, *help;
     int (*run)(int argc, char *const *argv);
 } commands[] = {
-    {"serve", "the server and the reconciler, on a cluster or with --embedded in memory",
+    {"serve", "server and reconciler, on a cluster or with --embedded in memory",
      command_serve},
     {"plan", "read objects from files and print what would be done and why", command_plan},
     {"explain", "why a pod, node or nodepool is as it is, from files or from a server",
      command_explain},
-    {"check", "what stands in Stowage's way in a cluster: permissions, wiring, rivals",
+    {"check", "what stands in its way in a cluster: permissions, wiring, rivals",
      command_check},
 };
 

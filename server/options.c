@@ -2,8 +2,10 @@
 
 #include <stdio.h>
 
+#include "planner/plan/wrap.h"
+
 #define AT(member) .offset = offsetof(struct options, member)
-#define LATER "of disruption, which this version does not plan: refused"
+#define LATER "of disruption, not planned yet: refused"
 #define GATES                                                                                      \
     "NodeRepair=false,ReservedCapacity=true,SpotToSpotConsolidation=false,NodeOverlay=false,"      \
     "StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,"                         \
@@ -347,6 +349,7 @@ const char *options_disruption(const struct options *o)
 
 void options_help(struct buf *out, enum option_group group, const char *command)
 {
+    enum { COLUMN = 33 }; /* of the text */
     buf_addf(out, "usage: stowage %s [FLAGS]\n\n", command);
     for (size_t i = 0; i < COUNT_OF(table); i++) {
         const struct option *o = &table[i];
@@ -357,13 +360,16 @@ void options_help(struct buf *out, enum option_group group, const char *command)
             snprintf(flag, sizeof(flag), "-%c, --%s", o->letter, o->name);
         else
             snprintf(flag, sizeof(flag), "    --%s", o->name);
-        buf_addf(out, "  %-30s %s", flag, o->help);
+        struct buf text = {0};
+        buf_addf(&text, "%s", o->help);
         if (o->choices != NULL)
-            buf_addf(out, " (%s)", o->choices);
+            buf_addf(&text, " (%s)", o->choices);
         if (o->fallback != NULL && o->fallback[0] != '\0' && o->type != OPTION_GATES &&
             strcmp(o->fallback, "false") != 0)
-            buf_addf(out, " [%s]", o->fallback);
-        buf_add_char(out, '\n');
+            buf_addf(&text, " [%s]", o->fallback);
+        buf_addf(out, "  %-*s ", COLUMN - 3, flag);
+        wrap_put(out, buf_span(&text), 80, COLUMN, COLUMN);
+        buf_release(&text);
     }
     buf_add(out, SPAN("\nEvery flag can also be given as STOWAGE_<FLAG> in the environment.\n"));
 }

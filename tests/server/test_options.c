@@ -252,6 +252,24 @@ static void test_karpenters_that_mean_nothing_are_named(void **state)
     arena_release(&a);
 }
 
+static void test_help_fits_80_columns(void **state)
+{
+    (void)state;
+    static const enum option_group groups[] = {OPTION_SERVE, OPTION_PLAN, OPTION_PLAN | OPTION_EXPLAIN,
+                                               OPTION_CHECK};
+    for (size_t i = 0; i < COUNT_OF(groups); i++) {
+        struct buf help = {0};
+        options_help(&help, groups[i], "x");
+        for (struct span line, rest = buf_span(&help); rest.len != 0;) {
+            line = span_cut(rest, '\n', &rest);
+            if (line.len > 80)
+                fail_msg("%zu columns: %.*s", line.len, SPAN_ARG(line));
+        }
+        assert_non_null(strstr(help.ptr, "\n                                 "));
+        buf_release(&help);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +281,7 @@ int main(void)
         cmocka_unit_test(test_mistyped_gates_are_told),
         cmocka_unit_test(test_counts_by_name),
         cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
+        cmocka_unit_test(test_help_fits_80_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
