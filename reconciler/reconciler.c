@@ -202,6 +202,21 @@ static void on_relisted(struct reconciler *r, struct call *c)
         guards_second_list(&r->guards, c->items, (uint32_t)c->number);
 }
 
+/* Until a list agrees. No change need come for which there would be another pass, and no object's version tells
+ * that the last list has been seen. */
+static void list_again(struct pass *p)
+{
+    struct gate *g = &p->r->relist;
+    if (gate_open(g, UINT64_MAX, p->mono)) {
+        struct call *c = call_new(p->r, g, on_relisted);
+        c->number = p->node_count;
+        g->retry_at = p->mono + 10 * MS_SECOND;
+        call_send(c, &(struct api_request){.verb = API_LIST, .kind = KIND_NODE});
+    } else if (g->under_way == 0) {
+        pass_wake(p, g->retry_at);
+    }
+}
+
 static void run_guards(struct pass *p)
 {
     struct reconciler *r = p->r;
@@ -219,12 +234,8 @@ static void run_guards(struct pass *p)
     if (v == GUARDS_NODES_LOST)
         p->stopped = arena_printf(p->a, "a list showed %u of %u nodes gone; looking again",
                                   r->guards.lost, r->guards.had);
-    if (v == GUARDS_NODES_LOST && gate_open(&r->relist, 0, p->mono)) {
-        struct call *c = call_new(r, &r->relist, on_relisted);
-        c->number = p->node_count;
-        r->relist.retry_at = p->mono + 10 * MS_SECOND;
-        call_send(c, &(struct api_request){.verb = API_LIST, .kind = KIND_NODE});
-    }
+    if (v == GUARDS_NODES_LOST)
+        list_again(p);
     r->guards_told = v != GUARDS_CLEAR;
     if (r->guards_told)
         r->blind_until = p->wall;
