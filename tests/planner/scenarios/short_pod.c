@@ -52,6 +52,18 @@ static json_t *numbered(const json_t *v, const char *number)
     }
 }
 
+/* 3, or "1..9 word": a number between them that nobody chose, the same in every run. */
+static json_int_t replica_count(const char *name, const json_t *count)
+{
+    long long from, to;
+    if (json_is_integer(count))
+        return json_integer_value(count);
+    if (sscanf(text_of(count), "%lld..%lld", &from, &to) != 2 || from > to)
+        mistake("%s: replicas are a number, or \"1..9 word\"", name);
+    uint64_t hash = span_hash(span_of(format_text("%s %s", name, text_of(count))));
+    return (json_int_t)(from + (long long)(hash % (uint64_t)(to - from + 1)));
+}
+
 json_t *replicas_of(const json_t *entry)
 {
     json_t *out = json_array(), *count = json_object_get(entry, "replicas");
@@ -64,7 +76,8 @@ json_t *replicas_of(const json_t *entry)
     const char *name = text_at(plain, "name");
     if (name != NULL)
         json_object_set_new(plain, "name", json_sprintf("%s-$i", name));
-    for (json_int_t i = 1; i <= json_integer_value(count); i++)
+    json_int_t most = replica_count(name != NULL ? name : "", count);
+    for (json_int_t i = 1; i <= most; i++)
         json_array_append(out, numbered(plain, format_text("%lld", (long long)i)));
     return out;
 }
