@@ -13,6 +13,14 @@ const char *http_listener_name(enum http_listener l)
     return names[l];
 }
 
+const char *http_listener_flag(enum http_listener l)
+{
+    static const char *const flags[] = {"--webhook-listen", "--extender-listen", "--metrics-port",
+                                        "--health-probe-port", "--page-listen"};
+    _Static_assert(COUNT_OF(flags) == HTTP_LISTENER_COUNT, "a flag for each listener");
+    return flags[l];
+}
+
 void http_table_add(struct http_table *t, const struct http_route *route)
 {
     assert(t->count < HTTP_ROUTES_MAX);

@@ -17,6 +17,7 @@ enum http_listener {
     HTTP_LISTENER_COUNT,
 };
 const char *http_listener_name(enum http_listener l); /* "webhook"… */
+const char *http_listener_flag(enum http_listener l); /* that says where it listens: "--webhook-listen" */
 
 enum { HTTP_BODY_MAX = 8 * 1024 * 1024, HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_ROUTES_MAX = 32 };
 

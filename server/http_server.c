@@ -309,7 +309,9 @@ static bool bind_all(struct http_server *s, struct err *err)
         for (uint32_t i = first; i < end; i++)
             if (!http_listen(s->config.listen[l], s->ports[l], end - first > 1,
                              &s->loops[i]->fds[l], &s->ports[l], err))
-                return err_wrap(err, "the %s listener", http_listener_name((enum http_listener)l));
+                return err_wrap(err, "the %s listener (%s)",
+                                http_listener_name((enum http_listener)l),
+                                http_listener_flag((enum http_listener)l));
     }
     return true;
 }

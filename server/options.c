@@ -44,17 +44,18 @@ static const struct option table[] = {
      .help = "how the scheduler learns of the plan: it asks, or pods are nominated for nodes"},
     {.name = "embedded", .type = OPTION_BOOL, .fallback = "false", AT(embedded),
      .group = OPTION_SERVE, .help = "run on a cluster in memory instead of a real one"},
-    {.name = "webhook-listen", .type = OPTION_TEXT, .fallback = ":8443", AT(webhook_listen),
-     .group = OPTION_SERVE, .help = "address of the admission webhook (TLS)"},
-    {.name = "extender-listen", .type = OPTION_TEXT, .fallback = ":9443", AT(extender_listen),
-     .group = OPTION_SERVE, .help = "address of the scheduler extender (TLS, client certificate)"},
+    {.name = "webhook-listen", .type = OPTION_TEXT, AT(webhook_listen), .group = OPTION_SERVE,
+     .help = "address of the admission webhook (TLS); default: :8443, on loopback with --embedded"},
+    {.name = "extender-listen", .type = OPTION_TEXT, AT(extender_listen), .group = OPTION_SERVE,
+     .help = "address of the scheduler extender (TLS, client certificate); default: :9443, on "
+             "loopback with --embedded"},
     {.name = "page-listen", .type = OPTION_TEXT, .fallback = "127.0.0.1:8090", AT(page_listen),
      .group = OPTION_SERVE, .help = "address of the page, /plan and /explain; empty: none"},
     {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
-     .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics"},
+     .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics; on loopback with --embedded"},
     {.name = "health-probe-port", .env = "HEALTH_PROBE_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8081", AT(health_port), .group = OPTION_SERVE,
-     .help = "port of /healthz, /readyz, /livez"},
+     .help = "port of /healthz, /readyz, /livez; on loopback with --embedded"},
     {.name = "threads", .type = OPTION_INT, .min = 1, .max = 64, .fallback = "2", AT(threads),
      .group = OPTION_SERVE, .help = "loops that answer the extender and the webhook"},
     {.name = "tls-cert", .type = OPTION_TEXT, AT(tls_cert), .group = OPTION_SERVE,
@@ -345,6 +346,11 @@ const char *options_disruption(const struct options *o)
         if (flags[i].given)
             return flags[i].flag;
     return NULL;
+}
+
+const char *options_listen(struct arena *a, const struct options *o, int64_t port)
+{
+    return arena_printf(a, "%s:%lld", o->embedded ? "127.0.0.1" : "", (long long)port).ptr;
 }
 
 void options_help(struct buf *out, enum option_group group, const char *command)

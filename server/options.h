@@ -91,7 +91,8 @@ struct options {
     int64_t metrics_port, health_port;
     double client_qps;
     int64_t client_burst;
-    const char *webhook_listen, *extender_listen, *page_listen;
+    const char *webhook_listen, *extender_listen; /* NULL: the default, which options_listen says */
+    const char *page_listen;
     const char *kubeconfig, *context;
     int placement;
     bool embedded;
@@ -145,6 +146,10 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
 /* The first flag given that asks for the planning of disruption, which this version does not have; NULL:
  * none is. */
 const char *options_disruption(const struct options *o);
+
+/* Where to listen unless a flag says it: ":8443"; a cluster in memory is of no use to other machines:
+ * "127.0.0.1:8443". */
+const char *options_listen(struct arena *a, const struct options *o, int64_t port);
 
 /* The warning about a name that no gate has; Karpenter passes it over, and so do we. */
 const char *option_unknown_gate(struct arena *a, const char *name);

@@ -255,8 +255,8 @@ static bool open_http(struct serve *s, struct err *err)
         .astray = astray,
         .user = s,
     });
-    const char *metrics = arena_printf(&s->arena, ":%lld", (long long)o->metrics_port).ptr;
-    const char *probes = arena_printf(&s->arena, ":%lld", (long long)o->health_port).ptr;
+    const char *metrics = options_listen(&s->arena, o, o->metrics_port);
+    const char *probes = options_listen(&s->arena, o, o->health_port);
     return http_server_new(
         &(struct http_server_config){
             .table = routes_table(s->routes),
@@ -307,8 +307,19 @@ static void register_metrics(struct serve *s)
     s->absent_metric = metrics_register(s->metrics, &absent);
 }
 
+static void settle_listeners(struct serve *s)
+{
+    enum { WEBHOOK_PORT = 8443, EXTENDER_PORT = 9443 };
+    struct options *o = &s->options;
+    if (o->webhook_listen == NULL)
+        o->webhook_listen = options_listen(&s->arena, o, WEBHOOK_PORT);
+    if (o->extender_listen == NULL)
+        o->extender_listen = options_listen(&s->arena, o, EXTENDER_PORT);
+}
+
 static bool open_all(struct serve *s, struct err *err)
 {
+    settle_listeners(s);
     s->metrics = metrics_new();
     register_metrics(s);
     s->page = page_new();

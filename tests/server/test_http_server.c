@@ -399,7 +399,7 @@ static void test_port_taken(void **state)
             .table = &f->table, .listen = {[HTTP_PROBES] = bad[i] != NULL ? bad[i] : address}};
         struct http_server *s;
         struct err err = {0};
-        if (http_server_new(&config, &s, &err) || strstr(err.msg, "the probes listener") == NULL)
+        if (http_server_new(&config, &s, &err) || strstr(err.msg, "the probes listener (--health-probe-port): ") == NULL)
             fail_msg("%s: got \"%s\"", config.listen[HTTP_PROBES], err.msg);
     }
 }

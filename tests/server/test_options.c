@@ -220,6 +220,24 @@ static void test_mistyped_gates_are_told(void **state)
     arena_release(&a);
 }
 
+static void test_a_cluster_in_memory_is_for_this_machine(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err;
+    environment = NULL;
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_string_equal(options_listen(&a, &o, 8443), ":8443");
+    assert_null(o.webhook_listen);
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){"--embedded", NULL}, &o, &err));
+    assert_string_equal(options_listen(&a, &o, 8443), "127.0.0.1:8443");
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){"--embedded", "--webhook-listen=:1", NULL}, &o, &err));
+    assert_string_equal(o.webhook_listen, ":1");
+    arena_release(&a);
+}
+
 static void test_counts_by_name(void **state)
 {
     (void)state;
@@ -279,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_forms_of_a_flag),
         cmocka_unit_test(test_gates_are_read_as_karpenter_reads_them),
         cmocka_unit_test(test_mistyped_gates_are_told),
+        cmocka_unit_test(test_a_cluster_in_memory_is_for_this_machine),
         cmocka_unit_test(test_counts_by_name),
         cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
         cmocka_unit_test(test_help_fits_80_columns),
