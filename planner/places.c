@@ -445,6 +445,22 @@ static void rebuild_claim(struct rebuild *r, const struct world_node *n)
     }
 }
 
+/* Whom we have nominated has been planned there, and nobody else wrote it down. */
+static void seat_nominated(struct rebuild *r, struct unplaced *u)
+{
+    const struct world *w = r->w;
+    const struct pod *pod = u->x->pod;
+    int32_t row = !u->placed && pod->nominated_node != SYM_NONE && pod->meta.wrote_status
+                      ? world_find_node(w, sym_text(w->syms, pod->nominated_node))
+                      : -1;
+    if (row < 0 || w->nodes[row].leaving)
+        return;
+    bool on_claim;
+    struct span target = row_target(r->p, &w->nodes[row], &on_claim);
+    r->items[r->p->count++] = place_of(r->p, pod, target, on_claim, r->p->made);
+    u->placed = true;
+}
+
 struct places *places_rebuild(const struct world *w, wall_ms now)
 {
     struct rebuild r = {.w = w};
@@ -468,6 +484,8 @@ struct places *places_rebuild(const struct world *w, wall_ms now)
         qsort(rows, n, sizeof(*rows), claim_age_order);
     for (uint32_t i = 0; i < n; i++)
         rebuild_claim(&r, rows[i]);
+    for (uint32_t i = 0; i < r.pod_count; i++)
+        seat_nominated(&r, &r.pods[i]);
     if (r.p->count != 0)
         qsort(r.items, r.p->count, sizeof(*r.items), place_order);
     arena_release(&r.scratch);

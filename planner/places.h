@@ -72,7 +72,7 @@ void places_destroy(struct shared *places); /* for share_init */
 struct span places_planned_text(struct arena *a, const struct world *w,
                                 const struct pod *const *pods, uint32_t count);
 /* Places of unbound pods on claims that carry the annotation, each pod at most once, oldest claim
- * first. */
+ * first; then of those that wait with a nomination of our own, on its node. */
 struct places *places_rebuild(const struct world *w, wall_ms now);
 uint64_t pod_shape_hash(const struct pod *p, const struct symtab *syms);
 

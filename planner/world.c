@@ -391,6 +391,12 @@ int32_t world_find_hash(const struct world *w, uint64_t hash)
     return row >= 0 && w->nodes[row].node == NULL ? row : -1;
 }
 
+const struct pod *const *world_nominated(const struct world *w, uint32_t *count_out)
+{
+    *count_out = w->nominated_count;
+    return w->nominated;
+}
+
 int32_t world_find_claim(const struct world *w, struct span claim_name)
 {
     int32_t row = find_row(&w->by_claim, span_hash(claim_name));

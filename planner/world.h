@@ -132,6 +132,8 @@ static inline bool world_node_usable(const struct world_node *n)
 uint32_t world_node_count(const struct world *w);
 const struct world_node *world_node_at(const struct world *w, uint32_t row);
 int32_t world_find_node(const struct world *w, struct span node_name); /* by Node name; -1 */
+/* Pods that are not bound, gated or not, whose status names a node. */
+const struct pod *const *world_nominated(const struct world *w, uint32_t *count_out);
 int32_t world_find_claim(const struct world *w, struct span claim_name);
 /* By span_hash of a Node's name. One that is not seen yet is its claim's row where the provider gives both one
  * name: a scheduler may be ahead of us, and the room that the claim's pods have there is theirs at once. */

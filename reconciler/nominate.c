@@ -6,11 +6,9 @@
  * nobody's nomination is overwritten; and only for a node that would take the pod now, since a node that
  * would not makes the attempt fail, and a failed attempt empties the field. Then it is written again.
  *
- * A nomination is ours when we wrote it or when it names the pod's place, which is how a new leader
- * knows; it is taken back when the plan no longer says so. Any other is the scheduler's own, for which
- * it makes room or is about to bind, and is let alone. */
-#include <stdio.h>
-
+ * A nomination is ours when the API server says that we wrote what stands there (kube/meta.h), so that a new
+ * leader knows; it is taken back when the plan no longer says so, its node is gone, or nominating was given up.
+ * Any other is the scheduler's own, for which it makes room or is about to bind, and is let alone. */
 #include "base/json.h"
 #include "reconciler/stages.h"
 
@@ -51,19 +49,19 @@ static struct span patch(struct pass *p, const struct pod *pod, struct span node
     return body;
 }
 
-static void write_nomination(struct pass *p, struct nomination *n, const struct pod *pod,
-                             struct span node)
+static void write_nomination(struct pass *p, const struct pod *pod, struct span node)
 {
     struct reconciler *r = p->r;
+    struct memo *m = memos_at(&r->nominations, pod->meta.uid);
     if (r->nominating >= AT_ONCE_MAX)
         return; /* each that ends brings the next pass */
-    if (!gate_open(&n->memo.gate, pod->meta.resource_version, p->mono)) {
-        if (n->memo.gate.retry_at > p->mono)
-            pass_wake(p, n->memo.gate.retry_at);
+    if (!gate_open(&m->gate, pod->meta.resource_version, p->mono)) {
+        if (m->gate.retry_at > p->mono)
+            pass_wake(p, m->gate.retry_at);
         return;
     }
-    struct call *c = call_new(r, &n->memo.gate, on_written);
-    call_about(c, &n->memo);
+    struct call *c = call_new(r, &m->gate, on_written);
+    call_about(c, m);
     r->nominating++;
     call_send(c, &(struct api_request){.verb = API_MERGE,
                                        .kind = KIND_POD,
@@ -71,8 +69,6 @@ static void write_nomination(struct pass *p, struct nomination *n, const struct 
                                        .name = pod->meta.name,
                                        .subresource = SPAN("status"),
                                        .body = patch(p, pod, node)});
-    if (node.len != 0)
-        snprintf(n->node, sizeof(n->node), "%.*s", SPAN_ARG(node));
 }
 
 /* ---- places ---- */
@@ -127,86 +123,43 @@ static bool is_usable(const struct pass *p, const struct node *n, const struct p
            !keeps_off(n, pod) && has_resources(n, pod);
 }
 
-/* The pod of these names, unless it is another by now, or need not be placed any more. */
-static const struct pod *open_pod(const struct pass *p, struct span ns, struct span name,
-                                  struct span uid)
-{
-    const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, ns, name);
-    bool open = pod != NULL && span_eq(pod->meta.uid, uid) && pod->node == SYM_NONE &&
-                pod->meta.deleted == 0 && !pod_is_terminal(pod);
-    return open ? pod : NULL;
-}
-
-static struct nomination *remember(struct pass *p, const struct pod *pod)
-{
-    struct nomination *n = memos_at(&p->r->nominations, pod->meta.uid);
-    snprintf(n->ns, sizeof(n->ns), "%.*s", SPAN_ARG(pod->meta.ns));
-    snprintf(n->pod, sizeof(n->pod), "%.*s", SPAN_ARG(pod->meta.name));
-    return n;
-}
-
 static void nominate(struct pass *p, const struct place *place)
 {
-    const struct pod *pod = open_pod(p, place->ns, place->pod, place->uid);
-    const struct node *node = pod != NULL ? node_of(p, place) : NULL;
-    if (node == NULL)
+    const struct pod *pod = place_pod(p, place);
+    if (pod == NULL || pod_is_terminal(pod) || pod->nominated_node != SYM_NONE)
         return;
-    if (pod->nominated_node == SYM_NONE) {
-        if (is_usable(p, node, pod))
-            write_nomination(p, remember(p, pod), pod, node->meta.name);
-    } else if (span_eq(pass_text(p, pod->nominated_node), node->meta.name)) {
-        struct nomination *n = remember(p, pod);
-        snprintf(n->node, sizeof(n->node), "%.*s", SPAN_ARG(node->meta.name));
-    }
+    const struct node *node = node_of(p, place);
+    if (is_usable(p, node, pod))
+        write_nomination(p, pod, node->meta.name);
 }
 
 /* ---- taking back ---- */
 
-static bool is_still_meant(const struct pass *p, const struct pod *pod, struct span node)
+static bool is_still_meant(const struct pass *p, const struct pod *pod)
 {
-    const struct place *place =
-        p->r->places != NULL ? places_find(p->r->places, pod->meta.uid) : NULL;
+    const struct place *place = p->r->config.options.nominate && p->r->places != NULL
+                                    ? places_find(p->r->places, pod->meta.uid)
+                                    : NULL;
     const struct node *meant = place != NULL ? node_of(p, place) : NULL;
-    return meant != NULL && span_eq(meant->meta.name, node) && is_usable(p, meant, pod);
+    return meant != NULL && span_eq(meant->meta.name, pass_text(p, pod->nominated_node)) &&
+           is_usable(p, meant, pod);
 }
 
-static void look_again(struct pass *p, struct nomination *n)
+bool nominate_is_own(const struct pod *pod)
 {
-    const struct pod *pod = open_pod(p, span_of(n->ns), span_of(n->pod), n->memo.key);
-    if (pod == NULL)
-        return; /* the next sweep forgets it */
-    n->memo.seen = true;
-    if (!nominate_is_own(p, pod)) {
-        /* Emptied, or another's. What we have just written may not be seen yet. */
-        if (gate_open(&n->memo.gate, pod->meta.resource_version, p->mono))
-            n->node[0] = '\0';
-        return;
-    }
-    if (!is_still_meant(p, pod, span_of(n->node)))
-        write_nomination(p, n, pod, (struct span){0});
-}
-
-static void look_at_all_again(struct pass *p)
-{
-    const struct memos *all = &p->r->nominations;
-    for (uint32_t i = 0; i < all->slot_count; i++)
-        for (struct memo *m = all->slots[i]; m != NULL; m = m->next)
-            look_again(p, (struct nomination *)m);
-}
-
-bool nominate_is_own(const struct pass *p, const struct pod *pod)
-{
-    const struct nomination *n = memos_find(&p->r->nominations, pod->meta.uid);
-    return pod->nominated_node != SYM_NONE && n != NULL &&
-           span_eq(span_of(n->node), pass_text(p, pod->nominated_node));
+    return pod->nominated_node != SYM_NONE && pod->meta.wrote_status;
 }
 
 void nominate_run(struct pass *p)
 {
     const struct places *places = p->r->places;
+    uint32_t count;
+    const struct pod *const *nominated = world_nominated(p->world, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (nominate_is_own(nominated[i]) && !is_still_meant(p, nominated[i]))
+            write_nomination(p, nominated[i], (struct span){0});
     if (!p->r->config.options.nominate)
         return;
     for (uint32_t i = 0; places != NULL && i < places->count; i++)
         nominate(p, &places->items[i]);
-    look_at_all_again(p);
 }

@@ -33,7 +33,7 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
     memos_init(&r->overlays, sizeof(struct memo), NULL);
     arena_init(&r->buffered_arena, 0);
-    memos_init(&r->nominations, sizeof(struct nomination), NULL);
+    memos_init(&r->nominations, sizeof(struct memo), NULL);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_config *config)

@@ -39,10 +39,11 @@ void provision_run(struct pass *p);
 /* planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
 void planned_run(struct pass *p);
 
-/* nominate.c: with options.nominate, places become status.nominatedNodeName. */
+/* nominate.c: with options.nominate, places become status.nominatedNodeName; what is ours and not meant any more
+ * is taken back with and without it. */
 void nominate_run(struct pass *p);
 /* Whether what stands in the pod's status.nominatedNodeName is ours. */
-bool nominate_is_own(const struct pass *p, const struct pod *pod);
+bool nominate_is_own(const struct pod *pod);
 
 /* scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
 struct scheduling {

@@ -117,11 +117,6 @@ struct waiting_memo { /* of a pod that is not bound */
     struct reconciler *reconciler;
 };
 
-struct nomination { /* of a pod, by its uid: what we wrote into its status, or would have */
-    struct memo memo;
-    char ns[64], pod[254], node[254]; /* node: "" when nothing of ours stands there */
-};
-
 struct zone_told { /* a series of the effective zones */
     char name[64];
     bool still;
@@ -160,7 +155,7 @@ struct reconciler {
     struct arena arena;        /* of the pass */
     mono_ms mono;
     wall_ms wall;
-    struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations;
+    struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
     uint32_t nominating; /* writes of nominations under way */
     mono_ms swept, scanned, garbage_at;
     uint32_t garbage_rounds;

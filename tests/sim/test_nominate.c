@@ -353,6 +353,109 @@ static void test_a_new_leader_knows_its_own(void **state)
     end(&l);
 }
 
+/* ---- after a restart, with no scheduler ---- */
+
+static void add_pod(struct life *l, const char *name)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "apiVersion: v1\nkind: Pod\nmetadata: {namespace: default, name: %s, labels: {app: web}}\n"
+             "spec: {containers: [{name: c, image: i, resources: {requests: {cpu: 700m}}}]}\n"
+             "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: "
+             "Unschedulable}]}\n",
+             name);
+    load(l->sim, text);
+}
+
+/* A pod for which a node was bought, and one that was planned onto it when it was there: nothing but its
+ * nomination says so. */
+static struct seen begin_with_two(struct life *l)
+{
+    const struct sim_options o = {.no_scheduler = true};
+    l->sim = new_sim_with(&o, general_yaml("300s", "16"));
+    start(l, true);
+    add_pod(l, "first");
+    run_for(l->sim, 30 * MS_SECOND);
+    add_pod(l, "second");
+    run_for(l->sim, 5 * MS_SECOND);
+    struct seen s = look(l, "web");
+    assert_int_equal(s.nominated, 2);
+    assert_int_equal(s.to_place, 2);
+    return s;
+}
+
+static uint64_t version_of(struct life *l, const char *pod)
+{
+    json_t *object = object_of(l->sim, KIND_POD, "default", pod);
+    int64_t version = 0;
+    assert_true(span_int64(tree_string(object, "metadata.resourceVersion"), &version));
+    json_decref(object);
+    return (uint64_t)version;
+}
+
+static void test_a_new_leader_keeps_those_on_nodes_that_were_there(void **state)
+{
+    (void)state;
+    struct life l;
+    struct seen before = begin_with_two(&l);
+    uint64_t version = version_of(&l, "second");
+    sim_stowage_free(l.stowage);
+    start(&l, true);
+    run_for(l.sim, 30 * MS_SECOND);
+    struct seen after = look(&l, "web");
+    assert_int_equal(after.to_place, 2);
+    assert_int_equal(version_of(&l, "second"), version); /* not for a moment was it without */
+    do_request(l.sim, API_DELETE, KIND_NODE_CLAIM, "", before.node[0], NULL, 200);
+    run_for(l.sim, MS_MINUTE);
+    after = look(&l, "web");
+    for (uint32_t i = 0; i < after.pods; i++)
+        assert_string_not_equal(after.node[i], before.node[0]);
+    assert_int_equal(after.to_place, 2);
+    end(&l);
+}
+
+/* While nobody was there the node went. */
+static void test_a_new_leader_takes_back_what_leads_nowhere(void **state)
+{
+    (void)state;
+    struct life l;
+    struct seen before = begin_with_two(&l);
+    sim_stowage_free(l.stowage);
+    do_request(l.sim, API_MERGE, KIND_NODE_CLAIM, "", before.node[0],
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    do_request(l.sim, API_DELETE, KIND_NODE_CLAIM, "", before.node[0], NULL, 200);
+    do_request(l.sim, API_MERGE, KIND_NODE, "", before.node[0],
+               "{\"metadata\":{\"finalizers\":null}}", 200);
+    if (sim_cluster_count(sim_cluster(l.sim), KIND_NODE) != 0)
+        do_request(l.sim, API_DELETE, KIND_NODE, "", before.node[0], NULL, 200);
+    assert_int_equal(sim_cluster_count(sim_cluster(l.sim), KIND_NODE), 0);
+    start(&l, true);
+    run_for(l.sim, MS_MINUTE);
+    struct seen after = look(&l, "web");
+    assert_int_equal(after.to_place, 2);
+    assert_string_not_equal(after.node[0], before.node[0]);
+    end(&l);
+}
+
+/* And so does one that nominates nobody: the pods would be stranded, since nothing is planned for who is
+ * nominated. The scheduler's own word stays. */
+static void test_who_nominates_no_more_takes_back_its_own(void **state)
+{
+    (void)state;
+    struct life l;
+    struct seen before = begin_with_two(&l);
+    sim_stowage_free(l.stowage);
+    char body[128];
+    snprintf(body, sizeof(body), "{\"status\":{\"nominatedNodeName\":\"another\"}}");
+    patch_status(&l, before.name[0], body);
+    start(&l, false);
+    run_for(l.sim, 10 * MS_SECOND);
+    struct seen after = look(&l, "web");
+    assert_string_equal(node_of_pod(&after, before.name[0]), "another");
+    assert_string_equal(node_of_pod(&after, before.name[1]), "");
+    end(&l);
+}
+
 /* ---- killed at any write ---- */
 
 static enum sim_fate kill_after(void *user, uint64_t number, const struct api_request *r)
@@ -406,6 +509,9 @@ int main(void)
         cmocka_unit_test(test_taken_back_when_the_node_leaves),
         cmocka_unit_test(test_not_while_the_node_is_not_usable),
         cmocka_unit_test(test_a_new_leader_knows_its_own),
+        cmocka_unit_test(test_a_new_leader_keeps_those_on_nodes_that_were_there),
+        cmocka_unit_test(test_a_new_leader_takes_back_what_leads_nowhere),
+        cmocka_unit_test(test_who_nominates_no_more_takes_back_its_own),
         cmocka_unit_test(test_killed_at_any_write),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
