@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "base/json.h"
+#include "base/wrap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,20 +49,33 @@ static struct day_time split_time(int64_t ms)
     return t;
 }
 
-static void put_text(struct buf *line, const struct event *e)
+static void add_plain(struct buf *out, struct span text)
 {
+    size_t from = out->len;
+    buf_add(out, text);
+    for (size_t i = from; i < out->len; i++)
+        if ((unsigned char)out->ptr[i] < 0x20 || out->ptr[i] == 0x7f)
+            out->ptr[i] = ' ';
+}
+
+/* A terminal too narrow for a column of sentences breaks lines itself. */
+static void put_text(struct buf *line, const struct event *e, uint32_t width)
+{
+    enum { COLUMN = 20, LEAST = 2 * COLUMN };
     struct day_time t = split_time(e->now_ms);
+    struct buf sentence = {0};
     buf_addf(line, "%02u:%02u:%02u  ", t.hour, t.minute, t.second);
     size_t from = line->len;
-    buf_addf(line, "%-9s ", e->subject);
+    add_plain(line, span_of(e->subject));
+    wrap_spaces(line, line->len - from < 9 ? (uint32_t)(10 - (line->len - from)) : 1);
+    uint32_t at = (uint32_t)line->len;
     if (e->level == LOG_ERROR)
-        buf_add(line, SPAN("error: "));
+        buf_add(&sentence, SPAN("error: "));
     else if (e->level == LOG_WARN)
-        buf_add(line, SPAN("warning: "));
-    buf_add(line, e->message);
-    for (size_t i = from; i < line->len; i++)
-        if ((unsigned char)line->ptr[i] < 0x20 || line->ptr[i] == 0x7f)
-            line->ptr[i] = ' ';
+        buf_add(&sentence, SPAN("warning: "));
+    add_plain(&sentence, e->message);
+    wrap_put(line, buf_span(&sentence), width >= LEAST ? width : UINT32_MAX, at, COLUMN);
+    buf_release(&sentence);
 }
 
 static void put_json(struct buf *line, const struct event *e)
@@ -80,6 +94,7 @@ static void put_json(struct buf *line, const struct event *e)
     for (size_t i = 0; i < e->count; i++)
         json_put_string(&j, e->fields[i].key, e->fields[i].value);
     json_object_end(&j);
+    buf_add_char(line, '\n');
 }
 
 void log_event(const struct log *log, enum log_level level, const char *subject,
@@ -99,8 +114,7 @@ void log_event(const struct log *log, enum log_level level, const char *subject,
     if (log->format == LOG_JSON)
         put_json(&line, &e);
     else
-        put_text(&line, &e);
-    buf_add_char(&line, '\n');
+        put_text(&line, &e, log->width);
     log->sink(log->user, level, buf_span(&line));
     if (n >= 0)
         free(text);

@@ -3,7 +3,7 @@
  *
  * The text form is `15:04:05  subject   sentence` in UTC, with "error: " or "warning: " before the
  * sentence of those levels, and without the fields; control characters become spaces, so that nothing
- * from outside moves the cursor. The JSON form has time, level, subject, message and the fields. */
+ * from outside moves the cursor. A terminal gets a long sentence on several lines, indented. The JSON form has time, level, subject, message and the fields. */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
@@ -21,6 +21,7 @@ struct log {
     int64_t (*now_ms)(void *user); /* wall clock, milliseconds since 1970 */
     enum log_level level;
     enum log_format format;
+    uint32_t width; /* columns of the terminal that text is wrapped to; 0: it is not */
 };
 
 struct log_field {

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
 #define LATER "of disruption, not planned yet: refused"

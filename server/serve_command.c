@@ -78,7 +78,8 @@ static struct log open_log(const struct options *o)
     return (struct log){.sink = write_line,
                         .now_ms = log_time,
                         .level = (enum log_level)o->log_level,
-                        .format = text ? LOG_TEXT : LOG_JSON};
+                        .format = text ? LOG_TEXT : LOG_JSON,
+                        .width = terminal_width()};
 }
 
 /* --- what live tells --- */

@@ -1,5 +1,5 @@
 #include "planner/explain/answer.h"
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 enum { HEAD_MAX = 24 }; /* longer ones do not push the others' text to the right */
 

@@ -1,6 +1,6 @@
 #include "planner/plan/grid.h"
 
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 enum { GAP = 2 };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "planner/plan/grid.h"
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 /* --- words --- */
 

@@ -32,7 +32,7 @@ static void test_text(void **state)
 {
     (void)state;
     struct desk d = {.now = 1795234470123};
-    struct log log = {take, &d, now, LOG_INFO, LOG_TEXT};
+    struct log log = {take, &d, now, LOG_INFO, LOG_TEXT, 0};
     log_info(&log, "plan", "%d pods wait", 26);
     log_info(&log, "set aside", "NodePool %s", "gpu");
     log_warn(&log, "api", "slow");
@@ -46,11 +46,32 @@ static void test_text(void **state)
     buf_release(&d.got);
 }
 
+static void test_text_on_a_terminal(void **state)
+{
+    (void)state;
+    struct desk d = {.now = 1795234470123};
+    struct log log = {take, &d, now, LOG_INFO, LOG_TEXT, 44};
+    log_info(&log, "wait", "pod web/api-0 asks for 200 CPUs, which none has");
+    log_warn(&log, "api", "fits exactly");
+    log_error(&log, "set aside", "a-word-that-is-longer-than-a-line is kept");
+    log.width = 20; /* no room for sentences */
+    log_info(&log, "wait", "a long sentence");
+    assert_string_equal(d.got.ptr, "04:14:30  wait      pod web/api-0 asks for\n"
+                                   "                    200 CPUs, which none has\n"
+                                   "04:14:30  api       warning: fits exactly\n"
+                                   "04:14:30  set aside error:\n"
+                                   "                    a-word-that-is-longer-than-a-line\n"
+                                   "                    is kept\n"
+                                   "04:14:30  wait      a long sentence\n");
+    assert_int_equal(d.lines, 4);
+    buf_release(&d.got);
+}
+
 static void test_json(void **state)
 {
     (void)state;
     struct desk d = {.now = 1795234470123};
-    struct log log = {take, &d, now, LOG_DEBUG, LOG_JSON};
+    struct log log = {take, &d, now, LOG_DEBUG, LOG_JSON, 40};
     struct log_field fields[] = {{"id", SPAN_INIT("d-01\"JD")}, {"pool", SPAN_INIT("general")}};
     log_event(&log, LOG_DEBUG, "buy", fields, 2, "%s", "a\nb");
     assert_string_equal(d.got.ptr,
@@ -75,7 +96,7 @@ static void test_calendar(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(times); i++) {
         struct desk d = {.now = times[i].ms};
-        struct log log = {take, &d, now, LOG_INFO, LOG_JSON};
+        struct log log = {take, &d, now, LOG_INFO, LOG_JSON, 0};
         log_info(&log, "x", "y");
         json_t *line = json_loads(d.got.ptr, 0, NULL);
         assert_string_equal(json_string_value(json_object_get(line, "time")), times[i].want);
@@ -88,7 +109,7 @@ static void test_long_message_is_cut(void **state)
 {
     (void)state;
     struct desk d = {.now = 0};
-    struct log log = {take, &d, now, LOG_INFO, LOG_TEXT};
+    struct log log = {take, &d, now, LOG_INFO, LOG_TEXT, 0};
     log_info(&log, "x", "%0200000d", 7);
     assert_int_equal(d.lines, 1);
     assert_true(d.got.len < 66000 && d.got.ptr[d.got.len - 1] == '\n');
@@ -98,7 +119,7 @@ static void test_long_message_is_cut(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_text), cmocka_unit_test(test_text_on_a_terminal),
         cmocka_unit_test(test_json),
         cmocka_unit_test(test_calendar),
         cmocka_unit_test(test_long_message_is_cut),

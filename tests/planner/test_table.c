@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "planner/plan/plan_table.h"
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 #define POOL(name_, requirements_)                                                                 \
     "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name_ "}\n"              \

@@ -1,4 +1,4 @@
-#include "planner/plan/wrap.h"
+#include "base/wrap.h"
 
 uint32_t wrap_width(struct span s)
 {

@@ -1,6 +1,6 @@
 /* wrap: text broken at spaces, for a terminal. */
-#ifndef PLANNER_PLAN_WRAP_H
-#define PLANNER_PLAN_WRAP_H
+#ifndef BASE_WRAP_H
+#define BASE_WRAP_H
 
 #include "base/buf.h"
 
