@@ -35,6 +35,8 @@ static const struct kind_info infos[KIND_COUNT] = {
                               true, &capacity_buffer_schema},
     [KIND_POD_TEMPLATE] = {"v1", "PodTemplate", "podtemplates", true, &pod_template_object_schema},
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
+    [KIND_VOLUME_ATTACHMENT] = {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", false,
+                                &volume_attachment_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},

@@ -26,6 +26,7 @@ enum kind {
     KIND_CAPACITY_BUFFER, /* this and the next two with the gate CapacityBuffer only */
     KIND_POD_TEMPLATE,
     KIND_DEPLOYMENT,
+    KIND_VOLUME_ATTACHMENT,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,

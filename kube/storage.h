@@ -57,11 +57,18 @@ struct csi_node {
     struct csi_drivers drivers;
 };
 
+/* storage.k8s.io/v1 VolumeAttachment. */
+struct volume_attachment {
+    struct meta meta;
+    sym node;           /* spec.nodeName */
+    struct span volume; /* spec.source.persistentVolumeName; empty: an inline volume */
+};
+
 bool volume_claim_is_bound(const struct volume_claim *c); /* the binding is complete, not just begun */
 /* The Node for which the scheduler has the volume made; absent: it has chosen none yet. */
 struct span volume_claim_selected_node(const struct volume_claim *c);
 
 extern const struct schema volume_claim_schema, volume_schema, storage_class_schema,
-    csi_node_schema;
+    csi_node_schema, volume_attachment_schema;
 
 #endif

@@ -159,3 +159,25 @@ static const struct field csi_node_fields[] = {
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &csi_spec},
 };
 const struct schema csi_node_schema = SCHEMA(struct csi_node, "CSINode", csi_node_fields);
+
+/* --- VolumeAttachment --- */
+
+static const struct field attachment_source_fields[] = {
+    FIELD(struct volume_attachment, volume, FIELD_SPAN, "persistentVolumeName"),
+};
+static const struct schema attachment_source =
+    SCHEMA(struct volume_attachment, "source", attachment_source_fields);
+
+static const struct field attachment_spec_fields[] = {
+    FIELD(struct volume_attachment, node, FIELD_SYM, "nodeName"),
+    {.name = "source", .kind = FIELD_OBJECT, .schema = &attachment_source},
+};
+static const struct schema attachment_spec =
+    SCHEMA(struct volume_attachment, "spec", attachment_spec_fields);
+
+static const struct field attachment_fields[] = {
+    FIELD(struct volume_attachment, meta, FIELD_OBJECT, "metadata", .schema = &plain_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &attachment_spec},
+};
+const struct schema volume_attachment_schema =
+    SCHEMA(struct volume_attachment, "VolumeAttachment", attachment_fields);

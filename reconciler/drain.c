@@ -12,7 +12,7 @@ static bool stuck(const struct pod *p, wall_ms now)
     return p->meta.deleted != 0 && now - p->meta.deleted > STUCK_MS;
 }
 
-static bool is_awaited(const struct pod *p, wall_ms now)
+bool drain_awaits(const struct pod *p, wall_ms now)
 {
     return !pod_is_terminal(p) && !pod_is_static(p) && !pod_tolerates_disrupted(p) &&
            !stuck(p, now);
@@ -54,7 +54,7 @@ struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t
     int first = TIERS;
     for (uint32_t i = 0; i < count; i++) {
         d.pods[i].pod = pods[i];
-        if (!is_awaited(pods[i], now))
+        if (!drain_awaits(pods[i], now))
             continue;
         d.waiting++;
         if (is_overdue(pods[i], deadline, now)) {
@@ -65,7 +65,7 @@ struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t
         }
     }
     for (uint32_t i = 0; i < count; i++)
-        if (d.pods[i].act != DRAIN_DELETE && is_awaited(pods[i], now))
+        if (d.pods[i].act != DRAIN_DELETE && drain_awaits(pods[i], now))
             d.pods[i].act = act_of(pods[i], first, now);
     return d;
 }

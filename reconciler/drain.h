@@ -38,6 +38,8 @@ struct empty_answer drain_judge(struct arena *a, const struct drain *d,
                                 uint32_t budget_count, wall_ms now);
 /* "2 pods wait to be evicted: PodDisruptionBudget …"; absent: none does. */
 struct span drain_sentence(struct arena *a, const struct drain *d, const struct empty_answer *holds);
+/* A drain evicts it and waits until it is gone: not one that is done, static, stuck, or tolerates the taint. */
+bool drain_awaits(const struct pod *p, wall_ms now);
 /* When time alone changes the answer for a pod; 0: never. */
 wall_ms drain_due(const struct pod *p, wall_ms deadline, wall_ms now);
 

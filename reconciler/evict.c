@@ -1,5 +1,7 @@
-/* Evicts and deletes the pods that drain.c picks, each at its own pace (spec disruption 14.5). */
+/* Evicts and deletes the pods that drain.c picks, each at its own pace (spec disruption 14.5), and looks for
+ * the volumes that they leave behind. */
 #include "base/json.h"
+#include "reconciler/detach.h"
 #include "reconciler/drain.h"
 #include "reconciler/stages.h"
 
@@ -131,14 +133,9 @@ static void tell_waiting(struct pass *p, const struct node_view *n, const struct
                            .warning = true,
                            .per_hour = NAN,
                            .about = object_of(KIND_NODE, &n->node->meta)};
-    if (told == n->memo->told)
+    if (told == n->memo->told || why.len == 0)
         return;
     n->memo->told = told;
-    if (why.len == 0) {
-        dec.takes_back = true;
-        tell_silently(p->r, dec);
-        return;
-    }
     if (n->memo->held == 0 || (by != NULL && held != n->memo->held)) {
         n->memo->held = held;
         dec.subject = by != NULL ? "drain" : NULL;
@@ -179,4 +176,36 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
     }
     tell_waiting(p, n, &d);
     return d.waiting == 0;
+}
+
+/* Which volumes a drained node still waits for, once for each change; none: what was said before is over. */
+static void tell_attached(struct pass *p, const struct node_view *n, const struct attachments *x)
+{
+    struct span name = n->node->meta.name, names = detach_names(p->a, x);
+    uint64_t told = x->count != 0 ? span_hash(names) : 0;
+    struct decision d = {.kind = DECISION_DRAIN,
+                         .per_hour = NAN,
+                         .takes_back = x->count == 0,
+                         .about = object_of(KIND_NODE, &n->node->meta)};
+    if (told == n->memo->told)
+        return;
+    n->memo->told = told;
+    if (x->count == 0) {
+        tell_silently(p->r, d);
+        return;
+    }
+    d.reason = SPAN("AwaitingVolumeDetachment");
+    d.note = arena_printf(p->a, "Awaiting deletion of bound volumeattachments (%.*s)", SPAN_ARG(names));
+    tell(p->r, d, "%.*s  %u volume%s still attached (VolumeAttachment %.*s)", SPAN_ARG(name), x->count,
+         x->count == 1 ? " is" : "s are", SPAN_ARG(names));
+}
+
+bool detach_run(struct pass *p, const struct node_view *n)
+{
+    uint32_t count;
+    const struct pod *const *pods = node_pods(p, n, &count);
+    struct attachments x = detach_pending(p->a, p->snapshot, sym_find(p->syms, n->node->meta.name),
+                                          pods, count, p->wall);
+    tell_attached(p, n, &x);
+    return x.count != 0;
 }

@@ -72,6 +72,8 @@ void empty_run(struct pass *p);
 void termination_run(struct pass *p);
 /* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
+/* Volumes of the pods of a drained node are still attached to it. */
+bool detach_run(struct pass *p, const struct node_view *n);
 
 /* ---- shared by several ---- */
 

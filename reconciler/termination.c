@@ -1,8 +1,6 @@
 /* The way out, from whichever end it begins (spec disruption 14): pods leave, then the machine,
  * then the Node's finalizer is released, then the claim's. Each pass does for each object the next
- * thing that its state in the API asks for; what waits for time or for others is looked at again.
- *
- * VolumeAttachments are not watched: what is attached is detached by its own controller. */
+ * thing that its state in the API asks for; what waits for time or for others is looked at again. */
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -114,7 +112,7 @@ static bool keep_condition(struct pass *p, const struct claim_view *c, struct sp
     if (status == CONDITION_TRUE)
         condition_set_true(&s, type);
     else
-        condition_set_put(&s, type, status, reason, SPAN(""));
+        condition_set_put(&s, type, status, reason, reason);
     patch_conditions(p, c, &s);
     return false;
 }
@@ -439,7 +437,27 @@ static bool await_drain(struct pass *p, const struct node_view *n, const struct 
               pass_text(p, sym_pairs_get(n->node->meta.labels, SYM_NODEPOOL)), (struct span){0},
               (struct span){0});
     m->drained = true;
-    return c == NULL || keep_drained(p, c);
+    return true;
+}
+
+/* Whoever attached them detaches them; we only wait, until terminationGracePeriod ends. */
+static bool await_detachment(struct pass *p, const struct node_view *n, const struct claim_view *c)
+{
+    bool attached = detach_run(p, n);
+    wall_ms deadline = c != NULL ? claim_deadline(c->claim) : 0;
+    bool over = deadline != 0 && p->wall > deadline;
+    if (c == NULL)
+        return !attached;
+    if (!attached)
+        return keep_drained(p, c);
+    if (deadline != 0 && !over)
+        pass_wake_wall(p, deadline + 1);
+    if (!keep_condition(p, c, DRAINED, CONDITION_TRUE, DRAINED))
+        return false;
+    if (over)
+        return keep_condition(p, c, DETACHED, CONDITION_FALSE, SPAN("TerminationGracePeriodElapsed"));
+    keep_condition(p, c, DETACHED, CONDITION_UNKNOWN, SPAN("AwaitingVolumeDetachment"));
+    return false;
 }
 
 static void run_node(struct pass *p, const struct node_view *n)
@@ -457,7 +475,7 @@ static void run_node(struct pass *p, const struct node_view *n)
         release_node(p, n);
         return;
     }
-    if (!fence(p, n) || !await_drain(p, n, c))
+    if (!fence(p, n) || !await_drain(p, n, c) || !await_detachment(p, n, c))
         return;
     if (c != NULL) {
         bool gone = remove_machine(p, c);

@@ -101,7 +101,7 @@ const struct input_origin *input_origin(const void *object)
 static bool is_expected(struct span kind)
 {
     static const char *const names[] = {
-        "PriorityClass", "VolumeAttachment",
+        "PriorityClass",
     };
     for (size_t i = 0; i < COUNT_OF(names); i++)
         if (span_eq(kind, span_of(names[i])))

@@ -101,6 +101,7 @@ static bool has_generation(enum kind k)
     case KIND_VOLUME:
     case KIND_STORAGE_CLASS:
     case KIND_CSI_NODE:
+    case KIND_VOLUME_ATTACHMENT:
     case KIND_SERVICE:
     case KIND_EVENT:
     case KIND_LEASE:

@@ -115,6 +115,10 @@ static void tells_kinds_that_are_only_read(struct contract *c)
          "\"spec\":{\"drivers\":[{\"name\":\"contract.example.com\",\"nodeID\":\"n\","
          "\"topologyKeys\":null,\"allocatable\":{\"count\":3}}]}",
          "spec.drivers", false},
+        {KIND_VOLUME_ATTACHMENT,
+         "\"spec\":{\"attacher\":\"contract.example.com\",\"nodeName\":\"contract-no-such\","
+         "\"source\":{\"persistentVolumeName\":\"contract-no-such\"}}",
+         "spec.source.persistentVolumeName", false},
         {KIND_SERVICE,
          "\"spec\":{\"clusterIP\":\"None\",\"selector\":{\"app\":\"contract\"}}", "spec.selector.app",
          false},

@@ -509,6 +509,17 @@ static void test_storage(void **state)
     assert_true(n.drivers.items[0].has_limit && n.drivers.items[0].limit == 25);
     assert_true(!n.drivers.items[1].has_limit && !n.drivers.items[2].has_limit);
     expect_text(n.drivers.items[2].name, "c");
+
+    struct volume_attachment at;
+    decode_well(KIND_VOLUME_ATTACHMENT,
+                "metadata: {name: csi-1}\nspec: {attacher: a, nodeName: n1, source: {persistentVolumeName: pv-1}}\n"
+                "status: {attached: true}",
+                &at);
+    expect_text(at.node, "n1");
+    expect_span(at.volume, "pv-1");
+    decode_well(KIND_VOLUME_ATTACHMENT,
+                "metadata: {name: csi-2}\nspec: {attacher: a, nodeName: n1, source: {inlineVolumeSpec: {}}}", &at);
+    assert_int_equal(at.volume.len, 0);
 }
 
 /* A cluster keeps ten old ReplicaSets for each Deployment, and a claim and a volume for each pod of a

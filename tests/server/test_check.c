@@ -216,7 +216,7 @@ static void test_a_healthy_cluster(void **state)
     assert_true(b.answered);
     assert_int_equal(check_count(&b.report, CHECK_OK), b.report.count);
     says(&b, "ok    who runs this may do all ");
-    says(&b, "ok    API server https://10.0.0.1: 16 of 16 kinds are served and readable\n");
+    says(&b, "ok    API server https://10.0.0.1: 17 of 17 kinds are served and readable\n");
     says(&b, "ok    Stowage runs; pod-1 leads\n");
     says(&b, "ok    serving certificate until 2027-01-01\n");
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
