@@ -1,6 +1,7 @@
 #include "server/explain.h"
 
 #include "base/doc.h"
+#include "base/nearest.h"
 #include "reconciler/drain.h"
 #include "server/clock.h"
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/nearest.h"
 #include "kube/meta.h"
 
 static const struct {
@@ -18,46 +19,6 @@ static const struct {
     {"TerminateFirstRepair", offsetof(struct gates, terminate_first_repair)},
     {"PodDeletionCostManagement", offsetof(struct gates, pod_deletion_cost)},
 };
-
-/* --- words --- */
-
-enum { MAX_WORD = 40 }; /* letters of a word that are compared */
-
-static size_t least(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Edits from one word to the other: a letter added, dropped or changed, two neighbours swapped. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t n = least(strlen(a), MAX_WORD), m = least(strlen(b), MAX_WORD);
-    size_t d[MAX_WORD + 1][MAX_WORD + 1];
-    for (size_t i = 0; i <= n; i++)
-        d[i][0] = i;
-    for (size_t j = 0; j <= m; j++)
-        d[0][j] = j;
-    for (size_t i = 1; i <= n; i++)
-        for (size_t j = 1; j <= m; j++) {
-            size_t change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
-            d[i][j] = least(change, least(d[i - 1][j], d[i][j - 1]) + 1);
-            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
-        }
-    return d[n][m];
-}
-
-const char *nearest_word(const char *given, const char *const *words, size_t count)
-{
-    const char *best = NULL;
-    size_t far = strlen(given) / 3 + 1; /* further than this is another word */
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(given, words[i]);
-        if (d <= far && (best == NULL || d < distance(given, best)))
-            best = words[i];
-    }
-    return best;
-}
 
 /* --- values --- */
 

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "base/nearest.h"
 #include "base/wrap.h"
 
 #define AT(member) .offset = offsetof(struct options, member)

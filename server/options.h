@@ -156,7 +156,4 @@ const char *option_unknown_gate(struct arena *a, const char *name);
 
 void options_help(struct buf *out, enum option_group group, const char *command);
 
-/* The nearest of `count` words, or NULL when none is near: for "did you mean". */
-const char *nearest_word(const char *given, const char *const *words, size_t count);
-
 #endif

@@ -310,8 +310,9 @@ static void refuse_no_label(const struct refusal *r)
     struct span pool = option_name(&q->p->world->options[r->option]);
     struct span key = words_key(q->p, x);
     *r->sentence = arena_printf(&q->p->arena,
-                                "needs label %.*s on its node, for %s, and pool %.*s does not set it",
-                                SPAN_ARG(key), names[x->kind], SPAN_ARG(pool));
+                                "needs label %.*s on its node, for %s, and pool %.*s does not set it%.*s",
+                                SPAN_ARG(key), names[x->kind], SPAN_ARG(pool),
+                                SPAN_ARG(words_meant(q->p, q->p->world->topology.keys[x->key].key)));
     *r->fix = arena_printf(&q->p->arena, "add %.*s to the labels or requirements of pool %.*s",
                            SPAN_ARG(key), SPAN_ARG(pool));
 }

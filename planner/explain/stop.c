@@ -94,8 +94,9 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
     const struct requirement *has = requirements_get(&option_at(q, option)->requirements, asked->key);
     struct span wants = words_requirement(p, asked);
     if (has == NULL) {
-        out->sentence = arena_printf(&p->arena, "asks for %.*s, a label that pool %.*s does not set",
-                                     SPAN_ARG(wants), SPAN_ARG(pool));
+        out->sentence = arena_printf(&p->arena, "asks for %.*s, a label that pool %.*s does not set%.*s",
+                                     SPAN_ARG(wants), SPAN_ARG(pool),
+                                     SPAN_ARG(words_meant(p, asked->key)));
         return;
     }
     if (is_split(q, asked)) {

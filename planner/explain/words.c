@@ -1,5 +1,7 @@
 #include "planner/explain/words.h"
 
+#include "base/nearest.h"
+
 struct span words_take(struct plan *p, struct buf *b)
 {
     struct span text = arena_dup(&p->arena, buf_span(b));
@@ -31,6 +33,40 @@ struct span words_requirement(struct plan *p, const struct requirement *r)
     struct buf b = {0};
     requirement_put(&b, r, p->syms);
     return words_take(p, &b);
+}
+
+static struct span last_part(struct span key)
+{
+    size_t from = key.len;
+    while (from > 0 && key.ptr[from - 1] != '/')
+        from--;
+    return (struct span){key.ptr + from, key.len - from};
+}
+
+/* 0: not at all. Of several the nearer one, so that the order of symbols is of no account. */
+static uint32_t resemblance(struct span key, struct span known)
+{
+    enum { TYPED = 2, ALIKE = 1 << 10 };
+    size_t edits = nearest_edits(key, known);
+    if (edits > TYPED && !span_eq(last_part(key), last_part(known)))
+        return 0;
+    return ALIKE - (uint32_t)edits;
+}
+
+struct span words_meant(struct plan *p, sym key)
+{
+    struct syms all = p->world->rules.well_known;
+    struct span given = sym_text(p->syms, key), best = {0};
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        struct span known = sym_text(p->syms, all.items[i]);
+        uint32_t like = resemblance(given, known);
+        if (like == 0 || like < most || (like == most && span_cmp(known, best) > 0))
+            continue;
+        most = like;
+        best = known;
+    }
+    return most == 0 ? SPAN("") : arena_printf(&p->arena, " (did you mean %.*s?)", SPAN_ARG(best));
 }
 
 struct span words_taint(struct plan *p, const struct taint *t)

@@ -349,6 +349,16 @@ static void nearest(void **state)
          "asks for topology.kubernetes.io/zone In [test-zone-9]; pool default has topology.kubernetes.io/zone In "
          "[test-zone-1]. Fix: ask for what pool default has", NULL,
          POOL_IN("test-zone-1") POD("a", "", "nodeSelector: {" ZONE ": test-zone-1}")},
+        {"the last part of a well-known label",
+         PLAIN_POOL POD("a", "", "nodeSelector: {zone: test-zone-1}"),
+         "asks for zone In [test-zone-1], a label that pool default does not set (did you mean topology.kubernetes.io/zone?). "
+         "Fix: add zone to the labels or requirements of pool default", NULL,
+         PLAIN_POOL POD("a", "", "nodeSelector: {" ZONE ": test-zone-1}")},
+        {"spread over a key that is none",
+         PLAIN_POOL POD("a", "app: web", SPREAD("topology.kubernetes.io/zoen", "1", "")),
+         "needs label topology.kubernetes.io/zoen on its node, for spread, and pool default does not set it (did you mean "
+         "topology.kubernetes.io/zone?). Fix: add topology.kubernetes.io/zoen to the labels or requirements of pool default", NULL,
+         PLAIN_POOL POD("a", "app: web", SPREAD(ZONE, "1", ""))},
         {"limits, and pods that are nowhere",
          NONE_LEFT POD("a", "", NEAR("podAffinity", ZONE, "none")),
          "finds only 0 CPUs left within the limits of pool default, and every type that would hold it has more; it also "

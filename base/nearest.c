@@ -1,0 +1,41 @@
+#include "base/nearest.h"
+
+enum { COMPARED = 64 }; /* letters of a word */
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+size_t nearest_edits(struct span a, struct span b)
+{
+    size_t n = least(a.len, COMPARED), m = least(b.len, COMPARED);
+    size_t d[COMPARED + 1][COMPARED + 1];
+    for (size_t i = 0; i <= n; i++)
+        d[i][0] = i;
+    for (size_t j = 0; j <= m; j++)
+        d[0][j] = j;
+    for (size_t i = 1; i <= n; i++)
+        for (size_t j = 1; j <= m; j++) {
+            size_t change = d[i - 1][j - 1] + (a.ptr[i - 1] != b.ptr[j - 1]);
+            d[i][j] = least(change, least(d[i - 1][j], d[i][j - 1]) + 1);
+            if (i > 1 && j > 1 && a.ptr[i - 1] == b.ptr[j - 2] && a.ptr[i - 2] == b.ptr[j - 1])
+                d[i][j] = least(d[i][j], d[i - 2][j - 2] + 1);
+        }
+    return d[n][m];
+}
+
+const char *nearest_word(const char *given, const char *const *words, size_t count)
+{
+    struct span word = span_of(given);
+    const char *best = NULL;
+    size_t far = word.len / 3 + 1, nearest = 0; /* further than this is another word */
+    for (size_t i = 0; i < count; i++) {
+        size_t edits = nearest_edits(word, span_of(words[i]));
+        if (edits > far || (best != NULL && edits >= nearest))
+            continue;
+        best = words[i];
+        nearest = edits;
+    }
+    return best;
+}
