@@ -27,3 +27,14 @@ size_t utf8_length(const char *at, const char *end)
             return 0;
     return n;
 }
+
+void utf8_tame(char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        unsigned char c = (unsigned char)text[i], next = i + 1 < len ? (unsigned char)text[i + 1] : 0;
+        if ((c < 0x20 && c != '\n') || c == 0x7f)
+            text[i] = '?';
+        else if (c == 0xc2 && next >= 0x80 && next < 0xa0) /* U+0080 to U+009F */
+            text[i] = text[i + 1] = '?';
+    }
+}

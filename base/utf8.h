@@ -8,4 +8,7 @@
  * something past U+10FFFF, or a character cut off by `end` (Unicode 15, table 3-7). at < end. */
 size_t utf8_length(const char *at, const char *end);
 
+/* Control characters, which could steer a terminal, become "?"; newlines stay. */
+void utf8_tame(char *text, size_t len);
+
 #endif

@@ -64,9 +64,8 @@ bool kubeconfig_load(struct arena *a, struct span file, struct span context,
         return true;
     if (err->kind != ERR_NOT_FOUND)
         return false;
-    return err_set(
-        err, ERR_INVALID,
-        "no cluster to talk to: name a file with --kubeconfig or $KUBECONFIG, run inside a "
-        "cluster, or use --embedded (there is no %.*s)",
-        SPAN_ARG(path));
+    return err_set(err, ERR_NOT_FOUND,
+                   "no cluster to talk to: name a file with --kubeconfig or $KUBECONFIG, or run "
+                   "inside a cluster (there is no %.*s)",
+                   SPAN_ARG(path));
 }

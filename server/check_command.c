@@ -121,7 +121,7 @@ int command_check(int argc, char *const *argv)
     arena_init(&a, 0);
     int status = check(&a, argc, argv, &err);
     if (err.kind != ERR_NONE)
-        fprintf(stderr, "stowage check: %s\n", err.msg);
+        command_complain("stowage check: %s\n", err.msg);
     arena_release(&a);
     return status;
 }

@@ -1,10 +1,12 @@
 #include "server/command.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "server/yaml_text.h"
 
 const char *command_environment(const char *name)
@@ -24,7 +26,8 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
 {
     struct buf yaml = {.max = text->max};
     bool ok = !text->overflow && (!as_yaml || yaml_text(&yaml, buf_span(text), err));
-    const struct buf *shown = as_yaml ? &yaml : text;
+    struct buf *shown = as_yaml ? &yaml : text;
+    utf8_tame(shown->ptr, shown->len);
     if (text->overflow || yaml.overflow)
         ok = err_set(err, ERR_INTERNAL, "the answer is larger than %zu MiB",
                      (text->max != 0 ? text->max : BUF_DEFAULT_MAX) / 1024 / 1024);
@@ -34,4 +37,18 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
     buf_release(text);
     buf_release(&yaml);
     return ok;
+}
+
+void command_complain(const char *format, ...)
+{
+    char *text = NULL;
+    va_list args;
+    va_start(args, format);
+    int n = vasprintf(&text, format, args);
+    va_end(args);
+    if (n < 0)
+        return; /* no memory left to say so */
+    utf8_tame(text, (size_t)n);
+    fwrite(text, 1, (size_t)n, stderr);
+    free(text);
 }

@@ -15,8 +15,11 @@ int command_check(int argc, char *const *argv);
  * output is none. */
 const char *command_environment(const char *name);
 uint32_t terminal_width(void);
-/* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for.
- * Releases the text. */
+/* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for. What
+ * could steer a terminal is taken out. Releases the text. */
 bool command_print(struct buf *text, bool as_yaml, struct err *err);
+
+/* Writes texts that may hold names out of files to standard error, fit for a terminal. */
+void command_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,9 +1,8 @@
 #include "server/embedded.h"
 
-#include <stdio.h>
-
 #include "base/json.h"
 #include "kube/node.h"
+#include "server/command.h"
 #include "server/input.h"
 
 static bool add(void *user, enum kind kind, struct doc_value object, struct err *err)
@@ -57,7 +56,7 @@ bool embedded_load(struct sim_cluster *c, const struct options *o, const struct 
     in.user = c;
     bool ok = input_read(&in, &o->files, o->instance_types, err);
     if (!ok) {
-        fwrite(in.mistake_lines.ptr, 1, in.mistake_lines.len, stderr);
+        command_complain("%.*s", SPAN_ARG(buf_span(&in.mistake_lines)));
     } else {
         input_gates(&in, &o->gates);
         input_check(&in);

@@ -7,15 +7,20 @@
 
 /* --- the question --- */
 
-bool explain_parse(struct span kind, struct span name, struct explain_question *out,
+bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err)
 {
     static const struct {
         struct span word;
         enum kind kind;
     } words[] = {{SPAN_INIT("pod"), KIND_POD},
+                 {SPAN_INIT("pods"), KIND_POD},
+                 {SPAN_INIT("po"), KIND_POD},
                  {SPAN_INIT("node"), KIND_NODE},
-                 {SPAN_INIT("nodepool"), KIND_NODE_POOL}};
+                 {SPAN_INIT("nodes"), KIND_NODE},
+                 {SPAN_INIT("no"), KIND_NODE},
+                 {SPAN_INIT("nodepool"), KIND_NODE_POOL},
+                 {SPAN_INIT("nodepools"), KIND_NODE_POOL}};
     *out = (struct explain_question){.kind = KIND_NONE, .name = name};
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (span_eq(kind, words[i].word))
@@ -25,7 +30,7 @@ bool explain_parse(struct span kind, struct span name, struct explain_question *
     struct span rest;
     struct span first = span_cut(name, '/', &rest);
     if (out->kind == KIND_POD) {
-        out->ns = rest.ptr != NULL ? first : SPAN("default");
+        out->ns = rest.ptr != NULL ? first : ns.len != 0 ? ns : SPAN("default");
         out->name = rest.ptr != NULL ? rest : first;
     }
     return out->name.len != 0 || err_set(err, ERR_INVALID, "the name of the %.*s is missing", SPAN_ARG(kind));
@@ -67,6 +72,19 @@ static void add_name(struct names *n, struct span name)
     ARENA_PUSH(n->a, n->items, n->count, n->capacity, arena_cstr(n->a, name));
 }
 
+/* "shop/web-0" when only the namespace is wrong: of several the first. NULL: it is not. */
+static const char *elsewhere(struct arena *a, const struct explain_objects *all, struct span name)
+{
+    const struct pod *found = NULL;
+    for (size_t i = 0; i < all->pod_count; i++)
+        if (span_eq(all->pods[i]->meta.name, name) &&
+            (found == NULL || span_cmp(all->pods[i]->meta.ns, found->meta.ns) < 0))
+            found = all->pods[i];
+    if (found == NULL)
+        return NULL;
+    return arena_printf(a, "%.*s/%.*s", SPAN_ARG(found->meta.ns), SPAN_ARG(name)).ptr;
+}
+
 static bool unknown(struct plan *p, const struct explain_objects *all,
                     const struct explain_question *q, struct err *err)
 {
@@ -83,7 +101,9 @@ static bool unknown(struct plan *p, const struct explain_objects *all,
         add_name(&n, world_node_at(p->world, i)->name);
     for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
         add_name(&n, all->pools[i]->meta.name);
-    const char *near = nearest_word(arena_cstr(&p->arena, name), n.items, n.count);
+    const char *near = q->kind == KIND_POD ? elsewhere(&p->arena, all, q->name) : NULL;
+    if (near == NULL)
+        near = nearest_word(arena_cstr(&p->arena, name), n.items, n.count);
     if (near == NULL)
         return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s", word, SPAN_ARG(name));
     return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s; did you mean %s?", word,

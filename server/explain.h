@@ -13,8 +13,9 @@ struct explain_question {
     struct span name;
 };
 
-/* "pod", "node" or "nodepool", and a name, which of a pod may be NAMESPACE/NAME. False: not one of them. */
-bool explain_parse(struct span kind, struct span name, struct explain_question *out,
+/* "pod", "node" or "nodepool", or kubectl's plurals and short names, and a name, which of a pod may be
+ * NAMESPACE/NAME; else it is in `ns`, absent: default. False: not one of them. */
+bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err);
 
 struct explain_objects { /* by which names are found */

@@ -155,11 +155,16 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
         buf_release(&text);
         return 0;
     }
-    if (words < 2) {
+    struct span name = words > 1 ? span_of(argv[1]) : (struct span){NULL, 0};
+    struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
+                                                     : span_cut(span_of(argv[0]), '/', &name);
+    if (name.ptr == NULL) {
         err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, node NAME or nodepool NAME");
         return 2;
     }
-    if (!explain_parse(span_of(argv[0]), span_of(argv[1]), &q, err))
+    struct span ns = options.pod_namespace != NULL ? span_of(options.pod_namespace)
+                                                   : (struct span){NULL, 0};
+    if (!explain_parse(kind, name, ns, &q, err))
         return 2;
     return options.files.count != 0 ? explain_files(&q, &options, err)
                                     : explain_server(a, &q, &options, err);
@@ -172,7 +177,7 @@ int command_explain(int argc, char *const *argv)
     arena_init(&a, 0);
     int status = explain(&a, argc, argv, &err);
     if (err.kind != ERR_NONE)
-        fprintf(stderr, "stowage explain: %s\n", err.msg);
+        command_complain("stowage explain: %s\n", err.msg);
     arena_release(&a);
     return status;
 }

@@ -45,7 +45,8 @@ struct place_in_file {
     const char *file;
     const char *kind;
     struct span ns, name;
-    bool invalid; /* set: the object reads, and no API server admits it */
+    bool odd_name; /* with control characters */
+    bool invalid;  /* set: the object reads, and no API server admits it */
 };
 
 static void put_where(struct buf *b, const struct place_in_file *at, uint32_t line)
@@ -209,6 +210,63 @@ static bool is_missing(struct doc_value object, struct span key)
            (doc_type(v) == DOC_STRING && doc_text(v).len == 0);
 }
 
+/* A name as it can be shown on one line: without control characters, which no name may have. Nothing else
+ * of what the API server refuses in a name does harm. */
+static struct span shown_name(struct place_in_file *at, struct span name)
+{
+    struct span shown = name;
+    for (size_t i = 0; i < name.len; i++) {
+        if ((unsigned char)name.ptr[i] >= 0x20 && name.ptr[i] != 0x7f)
+            continue;
+        if (shown.ptr == name.ptr)
+            shown = arena_dup(&at->o->arena, name);
+        ((char *)(uintptr_t)shown.ptr)[i] = '?';
+        at->odd_name = true;
+    }
+    return shown;
+}
+
+/* Where the object is named, for messages; false when it has no name. */
+static bool find_name(struct place_in_file *at, struct doc_value v, const struct kind_info *info)
+{
+    struct doc_value meta;
+    bool has_meta = doc_find(v, SPAN("metadata"), &meta) && doc_type(meta) == DOC_OBJECT;
+    if (has_meta ? is_missing(meta, SPAN("name")) : is_missing(v, SPAN("metadata"))) {
+        add_mistake(at, doc_line(v), SPAN("metadata.name"), SPAN("missing"));
+        return false;
+    }
+    if (has_meta) {
+        at->ns = shown_name(at, doc_text_at(meta, SPAN("namespace")));
+        at->name = shown_name(at, doc_text_at(meta, SPAN("name")));
+    }
+    at->kind = at->name.len != 0 ? info->name : NULL;
+    return true;
+}
+
+static void take_object(struct place_in_file *at, struct doc_value v, enum kind kind)
+{
+    struct input *o = at->o;
+    struct decode d = {
+        .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .invalid = add_invalid,
+        .user = at};
+    const struct schema *schema = schema_of(kind);
+    struct input_origin origin = next_origin(o, at->file, v);
+    void *object = input_new_object(o, &origin, schema->size);
+    decode_value(&d, v, schema, object);
+    complete_identity(o, kind_info(kind), object);
+    if (at->odd_name)
+        add_invalid(at, origin.line, SPAN("metadata"), SPAN("no object can have such a name"));
+    if (at->invalid)
+        return;
+    struct err err = {0};
+    if (o->taken != NULL && o->mistakes == 0 && !o->taken(o->user, kind, v, &err)) {
+        add_mistake(at, origin.line, (struct span){NULL, 0}, span_of(err.msg));
+        return;
+    }
+    struct input_list *list = &o->kinds[kind];
+    ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
+}
+
 static void read_object(struct input *o, const char *file, struct doc_value v,
                         const struct type_meta *type)
 {
@@ -218,41 +276,15 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
         return;
     }
     enum kind kind = kind_find(type->api_version, type->kind);
-    if (kind >= KIND_STORED_COUNT) {
-        enum kind other = kind_find_group(type->api_version, type->kind);
-        if (kind == KIND_NONE && other < KIND_STORED_COUNT)
-            pass_over_version(o, file, v, type, other);
-        else
-            pass_over(o, type->kind);
-        return;
+    enum kind other = kind_find_group(type->api_version, type->kind);
+    if (kind < KIND_STORED_COUNT) {
+        if (find_name(&at, v, kind_info(kind)))
+            take_object(&at, v, kind);
+    } else if (kind == KIND_NONE && other < KIND_STORED_COUNT) {
+        pass_over_version(o, file, v, type, other);
+    } else {
+        pass_over(o, type->kind);
     }
-    const struct kind_info *info = kind_info(kind);
-    struct doc_value meta;
-    bool has_meta = doc_find(v, SPAN("metadata"), &meta) && doc_type(meta) == DOC_OBJECT;
-    if (has_meta ? is_missing(meta, SPAN("name")) : is_missing(v, SPAN("metadata"))) {
-        add_mistake(&at, doc_line(v), SPAN("metadata.name"), SPAN("missing"));
-        return;
-    }
-    at.ns = has_meta ? doc_text_at(meta, SPAN("namespace")) : at.ns;
-    at.name = has_meta ? doc_text_at(meta, SPAN("name")) : at.name;
-    at.kind = at.name.len != 0 ? info->name : NULL;
-    struct decode d = {
-        .arena = &o->arena, .syms = o->syms, .mistake = add_mistake, .invalid = add_invalid,
-        .user = &at};
-    const struct schema *schema = schema_of(kind);
-    struct input_origin origin = next_origin(o, file, v);
-    void *object = input_new_object(o, &origin, schema->size);
-    decode_value(&d, v, schema, object);
-    complete_identity(o, info, object);
-    if (at.invalid)
-        return;
-    struct err err = {0};
-    if (o->taken != NULL && o->mistakes == 0 && !o->taken(o->user, kind, v, &err)) {
-        add_mistake(&at, doc_line(v), (struct span){NULL, 0}, span_of(err.msg));
-        return;
-    }
-    struct input_list *list = &o->kinds[kind];
-    ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
 }
 
 /* A List by its name, unless it is an object of a kind that happens to end so. */

@@ -316,8 +316,12 @@ static bool open_cluster(struct live *l, struct err *err)
                                    .burst = (double)o->client_burst,
                                    .lease_timeout_ms = o->lease_renew / 2,
                                    .log = l->config.log};
-    if (!kubeconfig_load(&l->arena, span_of(o->kubeconfig), span_of(o->context), &l->cluster, err) ||
-        !client_new(&l->cluster, &policy, &l->client, err))
+    bool named = o->kubeconfig != NULL && o->kubeconfig[0] != '\0';
+    struct err why = {0};
+    if (!kubeconfig_load(&l->arena, span_of(o->kubeconfig), span_of(o->context), &l->cluster, &why))
+        return err_set(err, why.kind, "%s%s", why.msg,
+                       why.kind == ERR_NOT_FOUND && !named ? "; or use --embedded" : "");
+    if (!client_new(&l->cluster, &policy, &l->client, err))
         return false;
     l->api = client_api(l->client);
     return true;

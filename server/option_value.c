@@ -206,6 +206,8 @@ bool option_set(struct arena *a, const struct option *o, const char *shown, cons
         *(const char **)at = arena_cstr(a, span_of(text));
         return true;
     case OPTION_TEXTS:
+        if (text[0] == '\0')
+            return err_set(err, ERR_INVALID, "%s: the name is empty", shown);
         add_text(a, at, text);
         return true;
     case OPTION_DURATION:

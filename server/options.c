@@ -158,6 +158,8 @@ static const struct option table[] = {
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
      .group = OPTION_PLAN, .help = "say more"},
 
+    {.name = "namespace", .letter = 'n', .type = OPTION_TEXT, AT(pod_namespace),
+     .group = OPTION_EXPLAIN, .help = "of the pod, unless its name says it; default: default"},
     {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
      .group = OPTION_ASK, .help = "base URL of a running server's --page-listen"},
     {.name = "scheduler-config", .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
@@ -262,7 +264,9 @@ static bool next_flag(struct arena *a, enum option_group group, int argc, char *
     if (out->help)
         return true;
     if (arg[0] != '-' || arg[1] == '\0')
-        return err_set(err, ERR_INVALID, "\"%s\" is not a flag; files are given with -f", arg);
+        return err_set(err, ERR_INVALID, "\"%s\" is not a flag%s", arg,
+                       find_option(group, SPAN("filename")) != NULL ? "; files are given with -f"
+                                                                    : "");
     struct span value;
     struct span name = span_cut(span_of(arg + (arg[1] == '-' ? 2 : 1)), '=', &value);
     out->option = find_option(group, name);

@@ -123,6 +123,7 @@ struct options {
     span_ms time_budget;
     const char *now;
     bool all_unbound, verbose;
+    const char *pod_namespace; /* explain; NULL: default */
     const char *server; /* explain, check: base URL of the page's listener */
     /* check: a file's name, NAMESPACE/NAME of a service account */
     const char *scheduler_file, *account;

@@ -219,7 +219,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         !load_catalogue(o, options->instance_types, &out->with.catalogue, err))
         return false;
     if (!input_read(o, &options->files, options->instance_types, err)) {
-        fwrite(o->mistake_lines.ptr, 1, o->mistake_lines.len, stderr);
+        command_complain("%.*s", SPAN_ARG(buf_span(&o->mistake_lines)));
         return false;
     }
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
@@ -230,7 +230,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     input_check_plan(o, &rules);
     out->decode_ns = mono_ns() - start;
     for (size_t i = 0; i < o->warning_count; i++)
-        fprintf(stderr, "warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+        command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
     out->world = build_world(o, options, &out->with);
     if (find_removed(out->world, &options->remove, &o->arena, &out->options, err))
         return true;
@@ -280,7 +280,7 @@ int command_plan(int argc, char *const *argv)
         input_release(&o);
     }
     if (err.kind != ERR_NONE)
-        fprintf(stderr, "stowage plan: %s\n", err.msg);
+        command_complain("stowage plan: %s\n", err.msg);
     arena_release(&a);
     return status;
 }

@@ -225,7 +225,7 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
     }
     struct explain_live live = {v.snapshot, v.world, v.places, routes->config.plan, clock_wall(),
                                 clock_mono() + EXPLAIN_MS};
-    if (!explain_parse(kind, name, &question, &err) ||
+    if (!explain_parse(kind, name, (struct span){0}, &question, &err) ||
         !explain_write(&live, &question, &r->body, &err))
         http_reply_text(r, 404, "%s", err.msg);
 }

@@ -458,7 +458,7 @@ int command_serve(int argc, char *const *argv)
         close(signals);
     }
     if (err.kind != ERR_NONE)
-        fprintf(stderr, "stowage serve: %s\n", err.msg);
+        command_complain("stowage serve: %s\n", err.msg);
     arena_release(&s->arena);
     free(s);
     return status;

@@ -262,7 +262,9 @@ static void too_large(const struct group_question *q, uint32_t option, uint32_t 
             SPAN_ARG(wants), SPAN_ARG(pool), SPAN_ARG(words_amount(p, column, most)));
     s->fix = arena_printf(&p->arena, "let pool %.*s buy a type with %.*s or more", SPAN_ARG(pool),
                           SPAN_ARG(wants));
-    if (p->world->columns[column] == SYM_CPU && asked >= A_MILLION)
+    if (asked == INT64_MAX)
+        s->fix = SPAN("write a request that a machine can meet");
+    else if (p->world->columns[column] == SYM_CPU && asked >= A_MILLION)
         s->fix = SPAN("write the CPU request with m (thousandths of a CPU) if that is meant; M is a "
                       "million CPUs");
 }

@@ -13,6 +13,9 @@ struct span words_amount(struct plan *p, uint32_t column, amount value)
 {
     const struct world *w = p->world;
     struct span name = sym_text(w->syms, w->columns[column]);
+    if (value == INT64_MAX) /* where quantities end, whatever was written */
+        return arena_printf(&p->arena, "more %.*s than can be counted",
+                            SPAN_ARG(w->columns[column] == SYM_CPU ? SPAN("CPUs") : name));
     if (w->columns[column] == SYM_CPU) /* "255.9", not "255900m" */
         return arena_printf(&p->arena, "%.15g %s", (double)value / 1000,
                             value == 1000 ? "CPU" : "CPUs");

@@ -250,6 +250,39 @@ static void the_first_of_two_is_used(void **state)
     expect_text("the first", &o, "  2/");
 }
 
+/* --- what a terminal must not see --- */
+
+static void no_control_character_reaches_a_terminal(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        POOL "---\napiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[31mRED\\nx\", namespace: shop}\n",
+        POOL "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop}\n"
+             "spec: {nodeSelector: {\"a\\e[31m\\x9b\": b}}\n",
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: \"a\\e[31m\"}\nspec: []\n",
+        "apiVersion: v1\nkind: \"Pod\\e[31m\"\n",
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan(rows[i]);
+        for (const char *c = o.text; *c != '\0'; c++)
+            if (((unsigned char)*c < 0x20 && *c != '\n') || strncmp(c, "\xc2\x9b", 2) == 0)
+                fail_msg("row %zu: %s", i, o.text);
+        expect_text("what was there", &o, "?[31m");
+    }
+    struct outcome o = plan(rows[0]);
+    expect_text("the name", &o, ": Pod shop/a?[31mRED?x: metadata: no object can have such a name; the object is "
+                                "set aside");
+    expect_text("the name", &o, "Nothing waits.");
+}
+
+static void amounts_beyond_counting_are_called_so(void **state)
+{
+    (void)state;
+    struct outcome o = plan(POOL POD("huge", "{requests: {cpu: 99999999999999999999999999}}"));
+    expect_text("no figure of our own", &o, "shop/huge asks for more CPUs than can be counted; ");
+    expect_text("no unit to blame", &o, "Fix: write a request that a machine can meet.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +295,8 @@ int main(void)
         cmocka_unit_test(old_versions_are_told_by_name),
         cmocka_unit_test(pools_set_aside_are_named),
         cmocka_unit_test(the_first_of_two_is_used),
+        cmocka_unit_test(no_control_character_reaches_a_terminal),
+        cmocka_unit_test(amounts_beyond_counting_are_called_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

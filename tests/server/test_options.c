@@ -46,6 +46,8 @@ static const struct {
      "no flag --webhook-listen; --help lists them"},
     {"a word", OPTION_PLAN, {"cluster.yaml"}, {0},
      "\"cluster.yaml\" is not a flag; files are given with -f"},
+    {"a word where no files are", OPTION_CHECK, {"extra"}, {0}, "\"extra\" is not a flag"},
+    {"a file without a name", OPTION_PLAN, {"-f", ""}, {0}, "-f: the name is empty"},
     {"no value", OPTION_PLAN, {"-o"}, {0}, "-o needs a value"},
     {"not a choice", OPTION_PLAN, {"-o", "xml"}, {0}, "-o: \"xml\" is not table, json or yaml"},
     {"not a duration", OPTION_SERVE, {"--batch-idle-duration", "1"}, {0},
