@@ -428,17 +428,24 @@ func (g *G) bind(w *workload, n int, nodes []*v1.Node) int {
 func (g *G) daemons(n int, nodes []*v1.Node) {
 	for i := 0; i < n; i++ {
 		s := spec(resources(int64(20+10*g.IntN(12)), int64(32+16*g.IntN(16))))
-		switch g.IntN(4) {
+		switch g.IntN(5) {
 		case 0:
 			s.Tolerations = append(s.Tolerations, v1.Toleration{Operator: v1.TolerationOpExists})
 		case 1:
 			if i > 0 {
 				s.NodeSelector = map[string]string{v1.LabelArchStable: "amd64"}
 			}
+		case 2: // nodes of one type differ by it, so that it is to be felt
+			s.Containers[0].Resources.Requests = resources(int64(100*(1+g.IntN(12))), int64(64*(1+g.IntN(32))))
+			if g.chance(60) {
+				s.NodeSelector = map[string]string{cluster.Zone: pick(g, g.zones...)}
+			} else {
+				s.NodeSelector = map[string]string{cluster.CapacityType: pick(g, "spot", "on-demand")}
+			}
 		}
 		w := g.work("DaemonSet", "kube-system", fmt.Sprintf("agent-%d", i), s, 0)
 		for j, node := range nodes {
-			if s.NodeSelector != nil && node.Labels[v1.LabelArchStable] != "amd64" || len(node.Spec.Taints) > 0 && s.Tolerations[len(s.Tolerations)-1].Key != "" {
+			if !selects(s.NodeSelector, node.Labels) || len(node.Spec.Taints) > 0 && s.Tolerations[len(s.Tolerations)-1].Key != "" {
 				continue
 			}
 			g.pod(w, j, node.Name)
@@ -447,6 +454,15 @@ func (g *G) daemons(n int, nodes []*v1.Node) {
 			g.spent[node.Name]["pods"]++
 		}
 	}
+}
+
+func selects(selector, labels map[string]string) bool {
+	for k, v := range selector {
+		if labels[k] != v {
+			return false
+		}
+	}
+	return true
 }
 
 // request is a random ordinary pod size.

@@ -3,35 +3,50 @@ package main
 import (
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 )
 
 // rule is one difference that is argued for in docs/differences.md, under a heading with its name. It names the
-// pods that Stowage treats otherwise; a difference that stays without those pods is not explained by it.
+// waiting pods, or the DaemonSets, that Stowage treats otherwise; a difference that stays without those is not
+// explained by it.
 type rule struct {
 	name  string
 	price bool // explains more or dearer nodes only, never what becomes of a pod
 	names func(pod *corev1.Pod, all []client.Object) bool
+	sets  func(set *appsv1.DaemonSet) bool
 }
 
 var listed = []rule{
-	{"spread over all zones", false, spreadsBeyondItsSelector},
-	{"a shared volume to be made", false, sharesVolumeToBeMade},
-	{"a pod that contradicts itself", false, contradictsItself},
-	{"a zone settled with its first pod", true, looksAtOthersInADomain},
+	{name: "spread over all zones", names: spreadsBeyondItsSelector},
+	{name: "a shared volume to be made", names: sharesVolumeToBeMade},
+	{name: "a pod that contradicts itself", names: contradictsItself},
+	{name: "a zone settled with its first pod", price: true, names: looksAtOthersInADomain},
+	{name: "a DaemonSet of some zones", price: true, sets: selectsByOffering},
 }
 
-// withoutListed returns the objects without the pods that some rule names, and the names of those rules;
+// applies says whether the rule names the object.
+func (r *rule) applies(o client.Object, all []client.Object) bool {
+	switch x := o.(type) {
+	case *corev1.Pod:
+		return r.names != nil && x.Spec.NodeName == "" && r.names(x, all)
+	case *appsv1.DaemonSet:
+		return r.sets != nil && r.sets(x)
+	}
+	return false
+}
+
+// withoutListed returns the objects without those that some rule names, and the names of those rules;
 // rules about the price only if the difference is one of price.
 func withoutListed(objects []client.Object, onlyPrice bool) (rest []client.Object, names []string) {
 	for _, o := range objects {
-		pod, ok := o.(*corev1.Pod)
 		drop := false
 		for _, r := range listed {
-			if ok && pod.Spec.NodeName == "" && (onlyPrice || !r.price) && r.names(pod, objects) {
+			if (onlyPrice || !r.price) && r.applies(o, objects) {
 				drop = true
 				if !slices.Contains(names, r.name) {
 					names = append(names, r.name)
@@ -43,6 +58,13 @@ func withoutListed(objects []client.Object, onlyPrice bool) (rest []client.Objec
 		}
 	}
 	return rest, names
+}
+
+// selectsByOffering: its pods come to a node of a type in some of the type's offerings only. Where Stowage has more
+// room on a node than Karpenter, it fills nodes otherwise.
+func selectsByOffering(set *appsv1.DaemonSet) bool {
+	selector := set.Spec.Template.Spec.NodeSelector
+	return selector[corev1.LabelTopologyZone] != "" || selector[v1.CapacityTypeLabelKey] != ""
 }
 
 // spreadsBeyondItsSelector: a hard spread that counts the domains of all nodes, though the pod may only go to some.
