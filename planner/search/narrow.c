@@ -18,22 +18,32 @@ static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *
     return false;
 }
 
-/* Of a type that has several rooms by its offerings the least counts. */
-static void most_of_several(const struct world *w, struct spec *x, uint32_t type)
+/* The least that the type holds beside these DaemonSets in every offering that gets them; -1: none does. */
+static amount least_beside(const struct world *w, const struct spec *x, uint32_t type,
+                           uint32_t daemons, uint32_t column)
 {
     const struct types *t = &w->types;
     const struct option *o = &w->options[x->option];
-    for (uint32_t c = 0; c < w->column_count; c++) {
-        amount least = INT64_MAX;
-        for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
-            if (!bits_has(x->kinds, t->offers[k].kind))
-                continue;
-            amount here = world_vector(w, o->room, o->row_of[k])[c];
-            least = here < least ? here : least;
+    amount least = -1;
+    bool some = false;
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (bits_has(x->kinds, t->offers[k].kind) && o->daemon_of[o->row_of[k]] == daemons) {
+            amount here = world_vector(w, o->room, o->row_of[k])[column];
+            least = !some || here < least ? here : least;
+            some = true;
         }
-        if (least != INT64_MAX && least > x->most[c])
-            x->most[c] = least;
-    }
+    return least;
+}
+
+/* Of a type that has several rooms: the most that it holds in a niche (struct option). */
+static void most_of_several(const struct world *w, struct spec *x, uint32_t type)
+{
+    const struct option *o = &w->options[x->option];
+    for (uint32_t c = 0; c < w->column_count; c++)
+        for (uint32_t row = o->first_row[type]; row < o->first_row[type + 1]; row++) {
+            amount least = least_beside(w, x, type, o->daemon_of[row], c);
+            x->most[c] = least > x->most[c] ? least : x->most[c];
+        }
 }
 
 /* What follows from the set of types. */
@@ -243,6 +253,18 @@ int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t doma
     struct requirement r = {.key = k->key, .count = 1, .values = &k->domains[domain]};
     struct requirements asked = {&r, 1};
     int32_t to = specs_narrow_by(s, spec, &asked, (struct host_ports){0});
+    remember(s, id, to);
+    return to;
+}
+
+int32_t specs_niche(struct specs *s, uint32_t option, uint32_t niche)
+{
+    uint64_t id = (UINT64_C(1) << 62 | (uint64_t)option << 31 | niche) + 1;
+    struct narrow_step *step = step_slot(s, id);
+    if (step->key == id)
+        return step->to;
+    int32_t to = specs_narrow_by(s, option, &s->world->options[option].niches[niche],
+                           (struct host_ports){0});
     remember(s, id, to);
     return to;
 }

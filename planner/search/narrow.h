@@ -61,6 +61,8 @@ int32_t specs_narrow_by(struct specs *s, uint32_t spec, const struct requirement
 int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set);
 /* The spec whose nodes are all in one domain, or -1 - NARROW_TYPES. */
 int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain);
+/* The spec of an option's claims that keep to a niche (struct option), or -1 - NARROW_TYPES. */
+int32_t specs_niche(struct specs *s, uint32_t option, uint32_t niche);
 /* The domains of a topology key in which a node of the spec may turn out to be. */
 const uint64_t *specs_domains(struct specs *s, uint32_t spec, uint32_t key);
 /* The label may get a value that is no domain yet: the NodeClaim says which, and any but a few will do. */

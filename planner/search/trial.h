@@ -158,8 +158,13 @@ enum opening {
     OPEN_FULL,       /* only reservations are left, and all are full */
     OPEN_RESERVED,   /* reservations that would do are all taken: it is to wait for one */
 };
+/* A claim with the pod. It keeps to one of the option's niches (struct option) only if its pod fits no type
+ * beside the DaemonSets of all offerings. */
 enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
                         const struct attempt *try);
+/* A claim that keeps to the niche in any case. */
+enum opening trial_open_niche(struct trial *t, uint32_t option, uint32_t niche, uint32_t pod,
+                              uint32_t class_id, const struct attempt *try);
 
 /* The claim keeps only types that count no more against its pool's limits than `most` says, by column,
  * and the limits get back what it might have become before. Without effect when the pool has no limits,

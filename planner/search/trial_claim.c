@@ -1,6 +1,8 @@
 #include "planner/search/fitting.h"
 #include "planner/search/trial_inner.h"
 
+#include <math.h>
+
 static void set_headroom(const struct world *w, struct trial_claim *c, const struct spec *s)
 {
     const struct option *o = &w->options[s->option];
@@ -159,13 +161,15 @@ static enum opening refusal(enum obstacle o, const struct attempt *try)
     return try->wavers || try->where_count == 0 ? OPEN_TOPOLOGY : OPEN_VOLUMES;
 }
 
-enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
-                        const struct attempt *try)
+/* From a spec of the option that no pod has narrowed. */
+static enum opening open_from(struct trial *t, uint32_t from, uint32_t pod, uint32_t class_id,
+                              const struct attempt *try)
 {
     const struct world *w = t->world;
     const amount *requests = classes_requests(&w->classes, class_id);
+    uint32_t option = t->specs.items[from].option;
     t->asked++;
-    int32_t to = specs_narrow(&t->specs, option, try);
+    int32_t to = specs_narrow(&t->specs, from, try);
     if (to < 0)
         return to == -1 - NARROW_TAINT         ? OPEN_TAINT
                : to == -1 - NARROW_REQUIREMENT ? OPEN_REQUIREMENT
@@ -208,6 +212,46 @@ enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t
     trial_log(t, (struct trial_step){.kind = TRIAL_OPENED, .pod = pod, .class_id = class_id,
                                      .target = t->claim_count - 1, .given_up = try->given_up});
     return OPEN_YES;
+}
+
+/* The cheapest niche of those in which the pod alone fits. */
+static enum opening open_in_some_niche(struct trial *t, uint32_t option, uint32_t pod,
+                                       uint32_t class_id, const struct attempt *try)
+{
+    int32_t best = -1;
+    double least = INFINITY;
+    for (uint32_t n = 0; n < t->world->options[option].niche_count; n++) {
+        uint32_t mark = trial_mark(t);
+        if (trial_open_niche(t, option, n, pod, class_id, try) != OPEN_YES)
+            continue;
+        uint32_t claim = t->claim_count - 1, spec = t->claims[claim].spec;
+        uint32_t type = specs_cheapest(&t->specs, spec, trial_claim_types(t, claim));
+        double price = specs_prices(&t->specs, spec)[type];
+        if (best < 0 || price < least) {
+            best = (int32_t)n;
+            least = price;
+        }
+        trial_undo(t, mark);
+    }
+    return best < 0 ? OPEN_RESOURCES
+                    : trial_open_niche(t, option, (uint32_t)best, pod, class_id, try);
+}
+
+enum opening trial_open_niche(struct trial *t, uint32_t option, uint32_t niche, uint32_t pod,
+                              uint32_t class_id, const struct attempt *try)
+{
+    int32_t from = specs_niche(&t->specs, option, niche);
+    return from < 0 ? OPEN_TYPES : open_from(t, (uint32_t)from, pod, class_id, try);
+}
+
+enum opening trial_open(struct trial *t, uint32_t option, uint32_t pod, uint32_t class_id,
+                        const struct attempt *try)
+{
+    enum opening answer = open_from(t, option, pod, class_id, try);
+    if (answer != OPEN_RESOURCES && answer != OPEN_LIMITS)
+        return answer;
+    enum opening kept = open_in_some_niche(t, option, pod, class_id, try);
+    return kept == OPEN_YES ? kept : answer;
 }
 
 void trial_trim(struct trial *t, uint32_t claim, const amount *most)

@@ -36,6 +36,10 @@ struct option {
     amount *room;        /* by row: allocatable less DaemonSets; negative when unusable */
     struct room_column *by_room; /* a column each */
     uint64_t *several;   /* types with more than one row */
+    /* Each keeps a claim to offerings that get the same DaemonSets, by the labels that DaemonSets select: to zone-b,
+     * say. None when all offerings do. */
+    struct requirements *niches;
+    uint32_t niche_count;
     bool limited;
     struct room_column *by_capacity; /* of a limited pool: what a type counts against the limits */
     amount *budget;      /* what the limits leave; INT64_MAX: no limit */

@@ -5,6 +5,7 @@
 /* Where a DaemonSet puts its pods, by one of its OR'd terms. */
 struct reach {
     uint32_t daemon;
+    const struct requirements *term;
     uint64_t *types, *kinds;
 };
 
@@ -54,7 +55,7 @@ static void add_reaches(struct rows *r, uint32_t daemon)
         if (!requirements_compatible(&o->requirements, &s->requirements,
                                      t->catalogue->well_known, w->syms, NULL, NULL))
             continue;
-        struct reach x = {daemon, ARENA_ARRAY(w->arena, uint64_t, t->words),
+        struct reach x = {daemon, &s->requirements, ARENA_ARRAY(w->arena, uint64_t, t->words),
                           ARENA_ARRAY(w->arena, uint64_t, t->kind_words)};
         memcpy(x.types, o->types, t->words * sizeof(*x.types));
         for (uint32_t n = 0; n < s->requirements.count; n++)
@@ -62,6 +63,37 @@ static void add_reaches(struct rows *r, uint32_t daemon)
         struct requirements both = joined(w, &o->requirements, &s->requirements);
         types_kinds(t, x.kinds, &both, w->syms);
         ARENA_PUSH(w->arena, r->reaches, r->reach_count, r->reach_capacity, x);
+    }
+}
+
+/* Whether some DaemonSet that comes here asks for the label. */
+static bool is_selected(const struct rows *r, sym key)
+{
+    for (uint32_t i = 0; i < r->reach_count; i++)
+        if (requirements_get(r->reaches[i].term, key) != NULL)
+            return true;
+    return false;
+}
+
+static void add_niches(struct rows *r)
+{
+    struct world *w = r->w;
+    struct intern known;
+    uint32_t capacity = 0;
+    intern_init(&known, w->arena);
+    for (BITS_EACH(kind, r->o->kinds, w->types.kind_words)) {
+        const struct requirements *all = w->types.kinds[kind];
+        struct requirements x = {ARENA_ARRAY(w->arena, struct requirement, all->count), 0};
+        for (uint32_t i = 0; i < all->count; i++)
+            if (is_selected(r, all->items[i].key))
+                x.items[x.count++] = all->items[i];
+        struct words words;
+        bool is_new;
+        words_init(&words, w->arena);
+        requirements_words(&words, &x);
+        intern_put(&known, &words, &is_new);
+        if (is_new)
+            ARENA_PUSH(w->arena, r->o->niches, r->o->niche_count, capacity, x);
     }
 }
 
@@ -80,6 +112,8 @@ static void part_kinds(struct rows *r)
                 words_put(&there, i);
         r->part_of[kind] = intern_put(&known, &there, NULL);
     }
+    if (known.count > 1)
+        add_niches(r);
 }
 
 static void add_ports(struct arena *a, struct host_ports *into, struct host_ports more)

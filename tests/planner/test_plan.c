@@ -233,6 +233,8 @@ static void daemons(void **state)
         {"of one of its zones", SMALL_POOL ZONAL_DAEMON POD_WITH("a", "cpu: 800m", IN_TWO_ZONES) POD_WITH("b", "cpu: 800m", IN_TWO_ZONES), "default-1 small-instance-type/1: a\ndefault-2 small-instance-type/1: b\n", 0},
         {"of each of its zones, not of both at once", SMALL_POOL ZONAL_DAEMON DAEMON("e", "cpu: 1", SELECT_ZONE_2) POD_WITH("a", "cpu: 500m", IN_TWO_ZONES), "default-1 small-instance-type/1: a\n", 0},
         {"of a zone that a later pod rules out", SMALL_POOL ZONAL_DAEMON POD("a", "cpu: 800m") POD_WITH("b", "cpu: 700m", SELECT(ZONE ": test-zone-2")), "default-1 small-instance-type/1: a b\n", 0},
+        {"where it is not", SMALL_POOL ZONAL_DAEMON POD("a", "cpu: 1500m") POD("b", "cpu: 400m"), "default-1 small-instance-type/1: a b\n", 0},
+        {"where none of them is", SMALL_POOL ZONAL_DAEMON DAEMON("e", "cpu: 1", ", nodeSelector: {" CAPACITY ": spot}") POD("a", "cpu: 1500m"), "default-1 small-instance-type/1: a\n", 0},
         {"of the other capacity type", SMALL_POOL DAEMON("d", "cpu: 1", ", nodeSelector: {" CAPACITY ": spot}") POD_WITH("a", "cpu: 1500m", SELECT(CAPACITY ": on-demand")), "default-1 small-instance-type/1: a\n", 0},
         {"host port of a daemon of another zone", SMALL_POOL PORT_DAEMON PORT_POD("test-zone-2"), "default-1 small-instance-type/1: a\n", 0},
         {"host port of a daemon of its zone", SMALL_POOL PORT_DAEMON PORT_POD("test-zone-1"), "a Unschedulable\n", 0},

@@ -80,20 +80,30 @@ static bool is_simple(const struct check *k, const struct node_pool *pool)
     return pool->limits.count == 0;
 }
 
-/* Of a type, every offering where the pod may go must hold it: the claim would list them all. */
+static bool equal(struct resources a, struct resources b)
+{
+    bool same = a.count == b.count;
+    for (uint32_t i = 0; same && i < a.count; i++)
+        same = resources_get(b, a.items[i].name) == a.items[i].value;
+    return same;
+}
+
+/* Of a type, every offering where the pod may go and the same DaemonSet pods come must hold it: a claim that
+ * keeps to these lists them all. */
 static bool type_takes(struct check *k, struct host *h, const struct instance_type *t,
                        const struct pod *p)
 {
     bool some = false;
     h->outcome_count = 0;
     add_outcomes(k, h, t);
-    for (uint32_t n = 0; n < h->outcome_count; n++) {
-        const struct outcome *o = &h->outcomes[n];
-        if (!selects(k, p, &o->labels, false))
-            continue;
-        if (o->offering->reservation_capacity != 0 || !holds_alone(k, h, o, p))
-            return false;
-        some = true;
+    for (uint32_t n = 0; n < h->outcome_count && !some; n++) {
+        struct resources daemons = daemons_to_come(k, h, &h->outcomes[n]);
+        some = selects(k, p, &h->outcomes[n].labels, false);
+        for (uint32_t i = 0; some && i < h->outcome_count; i++) {
+            const struct outcome *o = &h->outcomes[i];
+            if (selects(k, p, &o->labels, false) && equal(daemons, daemons_to_come(k, h, o)))
+                some = o->offering->reservation_capacity == 0 && holds_alone(k, h, o, p);
+        }
     }
     return some;
 }
