@@ -40,7 +40,7 @@ func (c *cluster) read() (err error) {
 
 // compare lets both plan the objects, Karpenter up to `most` times, and writes down where they differ.
 func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
-	ours, err := c.stowage(o, objects)
+	ours, err := c.stowage(o, objects, "greedy")
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
 	if more := r.placedByUsAlone(); len(more) > 0 && len(r.differences()) > 0 {
 		o.more = len(more)
 		objects = slices.DeleteFunc(slices.Clone(objects), func(x client.Object) bool { return more[podKey(x)] })
-		if ours, err = c.stowage(o, objects); err != nil {
+		if ours, err = c.stowage(o, objects, "greedy"); err != nil {
 			return err
 		}
 		if r, err = c.runs(o, objects, ours, most); err != nil {
@@ -61,6 +61,12 @@ func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
 	}
 	o.pods = len(places(r.runs[0]))
 	o.price = [2]float64{price(ours), r.meanPrice()}
+	cheapest, err := c.stowage(o, objects, "cheapest")
+	if err != nil {
+		return err
+	}
+	o.ratio = r.ratio(cheapest)
+	o.worse = worseThanGreedy(cheapest, ours, objects)
 	if o.differences = r.differences(); len(o.differences) > 0 {
 		o.differences = append(o.differences, r.explain()...)
 		return c.keep(ours, r.nearest(), o.differences)
@@ -85,7 +91,7 @@ func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan
 }
 
 // stowage plans the objects with the program under test.
-func (c *cluster) stowage(o *outcome, objects []client.Object) (*karpenter.Plan, error) {
+func (c *cluster) stowage(o *outcome, objects []client.Object, search string) (*karpenter.Plan, error) {
 	from := filepath.Join(c.dir, "objects")
 	if len(objects) < len(c.input.Objects) {
 		from = filepath.Join(c.dir, "fewer.json")
@@ -93,7 +99,7 @@ func (c *cluster) stowage(o *outcome, objects []client.Object) (*karpenter.Plan,
 			return nil, err
 		}
 	}
-	args := []string{"plan", "-o", "json", "--search", "greedy", "-f", from, "--now", clock,
+	args := []string{"plan", "-o", "json", "--search", search, "-f", from, "--now", clock,
 		"--instance-types", filepath.Join(c.dir, "instance-types.json")}
 	if c.allUnbound {
 		args = append(args, "--all-unbound")
@@ -103,7 +109,9 @@ func (c *cluster) stowage(o *outcome, objects []client.Object) (*karpenter.Plan,
 	cmd.Stderr = &errs
 	start := time.Now()
 	text, err := cmd.Output()
-	o.ours = time.Since(start)
+	if search == "greedy" {
+		o.ours = time.Since(start)
+	}
 	var exit *exec.ExitError
 	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) {
 		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(errs.String()))
