@@ -79,11 +79,11 @@ static void enlist(struct zone *z, double score, uint32_t at)
     z->best[i] = (struct entry){score, at};
 }
 
-static bool is_shunned(const struct world_node *n, const struct pod *pod)
+static bool is_shunned(const struct world_node *n, const struct subject *s)
 {
     for (uint32_t i = 0; n->node != NULL && i < n->node->taints.count; i++)
         if (n->node->taints.items[i].effect == TAINT_PREFER_NO_SCHEDULE &&
-            !taint_tolerated(&n->node->taints.items[i], pod->tolerations))
+            !taint_tolerated(&n->node->taints.items[i], s->pod->tolerations, s->syms))
             return true;
     return false;
 }
@@ -91,7 +91,7 @@ static bool is_shunned(const struct world_node *n, const struct pod *pod)
 /* Behind all others when it is for want of them. */
 static double rank(const struct extender_view *v, const struct subject *s, int32_t row, double score)
 {
-    return score - (is_shunned(world_node_at(v->world, (uint32_t)row), s->pod) ? SCORE_MAX : 0);
+    return score - (is_shunned(world_node_at(v->world, (uint32_t)row), s) ? SCORE_MAX : 0);
 }
 
 uint32_t score_best(const struct extender_view *v, const struct subject *s, const int32_t *rows,

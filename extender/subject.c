@@ -20,10 +20,9 @@ static bool is_stale(const struct extender_view *v)
 }
 
 static const struct pod *read_pod(struct extender_scratch *s, const struct extender_view *v,
-                                  const struct extender_args *args)
+                                  const struct extender_args *args, struct symtab *syms)
 {
     struct pod *pod = ARENA_NEW(&s->arena, struct pod);
-    struct symtab *syms = symtab_new_local(v->snapshot->syms, &s->arena);
     struct err err;
     if (!decode_one(&s->arena, syms, args->pod_value, &pod_schema, pod, &err))
         return NULL;
@@ -46,9 +45,12 @@ bool subject_find(struct extender_scratch *s, const struct extender_view *v,
     if (v->snapshot == NULL || v->world == NULL || args->pod.uid.len == 0 || is_stale(v))
         return false;
     out->pod = snapshot_find(v->snapshot, KIND_POD, args->pod.ns, args->pod.name);
+    out->syms = v->snapshot->syms;
     if (out->pod == NULL || !span_eq(out->pod->meta.uid, args->pod.uid)) {
+        struct symtab *own = symtab_new_local(v->snapshot->syms, &s->arena);
         out->fresh = true;
-        out->pod = read_pod(s, v, args);
+        out->syms = own;
+        out->pod = read_pod(s, v, args, own);
     }
     if (out->pod == NULL)
         return false;

@@ -7,6 +7,7 @@
 struct subject {
     const struct pod *pod; /* the snapshot's, or read from the request while no snapshot can have it */
     bool fresh;            /* the latter */
+    const struct symtab *syms; /* of the pod's symbols, and of the snapshot's */
     uint64_t id;           /* span_hash of its uid */
     const amount *requests;
     bool daemon;

@@ -80,21 +80,54 @@ static sym or_empty(sym s)
     return s == SYM_NONE ? SYM_EMPTY : s;
 }
 
-static bool tolerates(const struct toleration *by, const struct taint *t)
+/* As people write it: no sign but a minus, no leading zero. */
+static bool plain_integer(struct span text, int64_t *out)
 {
-    if (by->unknown_operator || by->effect == TAINT_OTHER)
+    struct span digits = text;
+    if (digits.len != 0 && digits.ptr[0] == '-')
+        digits = (struct span){digits.ptr + 1, digits.len - 1};
+    if (digits.len == 0 || digits.ptr[0] == '+' || (digits.ptr[0] == '0' && text.len != 1))
+        return false;
+    return span_int64(text, out);
+}
+
+static bool tolerates_number(const struct toleration *by, const struct taint *t,
+                             const struct symtab *syms)
+{
+    int64_t bound, value;
+    if (or_empty(by->value) == SYM_EMPTY || or_empty(t->value) == SYM_EMPTY ||
+        !plain_integer(sym_text(syms, by->value), &bound) ||
+        !plain_integer(sym_text(syms, t->value), &value))
+        return false;
+    return by->op == TOLERATION_LT ? value < bound : value > bound;
+}
+
+static bool tolerates(const struct toleration *by, const struct taint *t, const struct symtab *syms)
+{
+    if (by->effect == TAINT_OTHER)
         return false;
     if (by->effect != TAINT_NONE && by->effect != t->effect)
         return false;
     if (or_empty(by->key) != SYM_EMPTY && by->key != t->key)
         return false;
-    return by->exists || or_empty(by->value) == or_empty(t->value);
+    switch (by->op) {
+    case TOLERATION_EQUAL:
+        return or_empty(by->value) == or_empty(t->value);
+    case TOLERATION_EXISTS:
+        return true;
+    case TOLERATION_LT:
+    case TOLERATION_GT:
+        return tolerates_number(by, t, syms);
+    case TOLERATION_OTHER:
+        break;
+    }
+    return false;
 }
 
-bool taint_tolerated(const struct taint *t, struct tolerations by)
+bool taint_tolerated(const struct taint *t, struct tolerations by, const struct symtab *syms)
 {
     for (uint32_t i = 0; i < by.count; i++)
-        if (tolerates(&by.items[i], t))
+        if (tolerates(&by.items[i], t, syms))
             return true;
     return false;
 }

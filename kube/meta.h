@@ -63,11 +63,18 @@ struct taints {
     uint32_t count;
 };
 
+enum toleration_op {
+    TOLERATION_EQUAL,
+    TOLERATION_EXISTS,
+    TOLERATION_LT, /* the taint's value is less than this one, or greater, both being integers: behind the */
+    TOLERATION_GT, /* gate TaintTolerationComparisonOperators, without which no API server takes such a pod */
+    TOLERATION_OTHER, /* a text that no version defines: tolerates nothing */
+};
+
 struct toleration {
     sym key;             /* SYM_NONE with Exists: every taint */
     sym value;
-    bool exists;           /* operator Exists; else Equal */
-    bool unknown_operator; /* Lt, Gt (alpha) and mistakes: tolerates nothing */
+    enum toleration_op op;
     enum taint_effect effect; /* TAINT_NONE: every effect */
 };
 
@@ -119,7 +126,8 @@ bool syms_has(struct syms list, sym s);
 bool meta_owned_by(const struct meta *m, sym api_version, sym kind); /* SYM_API_APPS_V1, SYM_KIND_… */
 const struct owner *meta_controller(const struct meta *m); /* the owner that controls it; NULL: none */
 bool label_selector_matches(const struct label_selector *s, struct sym_pairs labels);
-bool taint_tolerated(const struct taint *t, struct tolerations by);
+/* `syms` is asked for the texts of values alone; NULL: the taint has none. */
+bool taint_tolerated(const struct taint *t, struct tolerations by, const struct symtab *syms);
 const char *taint_effect_name(enum taint_effect e); /* "NoSchedule"…; "" for TAINT_NONE */
 const char *op_name(enum op op);                    /* "In", "NotIn"… */
 

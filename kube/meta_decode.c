@@ -96,12 +96,18 @@ static bool decode_toleration_operator(struct decode *d, struct doc_value v, voi
                                        struct err *err)
 {
     (void)d;
-    struct toleration *t = (void *)((char *)out - offsetof(struct toleration, exists));
     if (doc_type(v) != DOC_STRING)
         return decode_refuse(v, "a string", err);
     struct span text = doc_text(v);
-    t->exists = span_eq(text, SPAN("Exists"));
-    t->unknown_operator = !t->exists && text.len != 0 && !span_eq(text, SPAN("Equal"));
+    static const struct span texts[] = {
+        [TOLERATION_EQUAL] = SPAN_INIT("Equal"), [TOLERATION_EXISTS] = SPAN_INIT("Exists"),
+        [TOLERATION_LT] = SPAN_INIT("Lt"),       [TOLERATION_GT] = SPAN_INIT("Gt"),
+    };
+    enum toleration_op *op = out;
+    *op = text.len == 0 ? TOLERATION_EQUAL : TOLERATION_OTHER;
+    for (size_t i = 0; i < COUNT_OF(texts); i++)
+        if (span_eq(text, texts[i]))
+            *op = (enum toleration_op)i;
     return true;
 }
 
@@ -255,7 +261,7 @@ const struct schema taint_schema = SCHEMA(struct taint, "taint", taint_fields);
 static const struct field toleration_fields[] = {
     FIELD(struct toleration, key, FIELD_SYM, "key"),
     FIELD(struct toleration, value, FIELD_SYM, "value"),
-    FIELD(struct toleration, exists, FIELD_SCALAR, "operator",
+    FIELD(struct toleration, op, FIELD_SCALAR, "operator",
           .scalar = decode_toleration_operator),
     FIELD(struct toleration, effect, FIELD_SCALAR, "effect", .scalar = decode_effect),
 };

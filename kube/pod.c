@@ -65,7 +65,7 @@ bool pod_is_reschedulable(const struct pod *p)
 bool pod_tolerates_disrupted(const struct pod *p)
 {
     static const struct taint disrupted = {.key = SYM_DISRUPTED, .effect = TAINT_NO_SCHEDULE};
-    return taint_tolerated(&disrupted, p->tolerations);
+    return taint_tolerated(&disrupted, p->tolerations, NULL);
 }
 
 bool pod_do_not_disrupt(const struct pod *p, wall_ms now)

@@ -111,7 +111,8 @@ struct world {
 
 struct sym_pairs world_row_labels(const struct world_node *n);
 /* The first taint that is not tolerated, or NULL. */
-const struct taint *world_untolerated(const struct signature *s, bool soft, struct taints taints);
+const struct taint *world_untolerated(const struct world *w, const struct signature *s, bool soft,
+                                      struct taints taints);
 /* FIT_YES, FIT_TAINT or FIT_SELECTOR. *key_out (may be NULL) is the label that decides. */
 enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t profile,
                      sym *key_out);

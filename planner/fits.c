@@ -11,11 +11,12 @@ const char *fit_name(enum fit f)
     return names[f];
 }
 
-const struct taint *world_untolerated(const struct signature *s, bool soft, struct taints taints)
+const struct taint *world_untolerated(const struct world *w, const struct signature *s, bool soft,
+                                      struct taints taints)
 {
     for (uint32_t i = 0; i < taints.count; i++) {
         const struct taint *t = &taints.items[i];
-        if (!taint_tolerated(t, s->tolerations) &&
+        if (!taint_tolerated(t, s->tolerations, w->syms) &&
             !(soft && t->effect == TAINT_PREFER_NO_SCHEDULE))
             return t; /* cppcheck-suppress returnDanglingLifetime ; `items` is a pointer, no array */
     }
@@ -55,7 +56,7 @@ enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t 
 {
     const struct signature *s = &w->classes.signatures[try->signature];
     const struct profile *p = &w->profiles[profile];
-    if (world_untolerated(s, try->soft, p->taints) != NULL)
+    if (world_untolerated(w, s, try->soft, p->taints) != NULL)
         return FIT_TAINT;
     if (s->impossible)
         return FIT_SELECTOR;

@@ -96,12 +96,12 @@ static bool is_ready(const struct node *n)
 
 /* Startup taints, those of a node about to go, and others'. That of a node which has only just become
  * ready goes by itself: who waits for that comes after the scheduler's own attempt. */
-static bool keeps_off(const struct node *n, const struct pod *pod)
+static bool keeps_off(const struct node *n, const struct pod *pod, const struct symtab *syms)
 {
     for (uint32_t i = 0; i < n->taints.count; i++) {
         const struct taint *t = &n->taints.items[i];
         bool hard = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
-        if (hard && t->key != SYM_NOT_READY && !taint_tolerated(t, pod->tolerations))
+        if (hard && t->key != SYM_NOT_READY && !taint_tolerated(t, pod->tolerations, syms))
             return true;
     }
     return false;
@@ -120,7 +120,7 @@ static bool is_usable(const struct pass *p, const struct node *n, const struct p
 {
     int32_t row = n != NULL ? world_find_node(p->world, n->meta.name) : -1;
     return row >= 0 && !world_node_at(p->world, (uint32_t)row)->leaving && is_ready(n) &&
-           !keeps_off(n, pod) && has_resources(n, pod);
+           !keeps_off(n, pod, p->snapshot->syms) && has_resources(n, pod);
 }
 
 static void nominate(struct pass *p, const struct place *place)

@@ -20,7 +20,7 @@ static uint32_t count_labels(const struct group_question *q, uint32_t option)
 {
     const struct world *w = q->p->world;
     const struct signature *g = &w->classes.signatures[q->try->signature];
-    uint32_t count = world_untolerated(g, q->try->soft, w->options[option].taints) != NULL;
+    uint32_t count = world_untolerated(w, g, q->try->soft, w->options[option].taints) != NULL;
     if (g->impossible)
         return count + 1;
     for (uint32_t i = 0; i < g->requirements.count; i++)
@@ -32,7 +32,7 @@ static void add_labels(const struct group_question *q, uint32_t option, struct c
 {
     const struct world *w = q->p->world;
     const struct signature *g = &w->classes.signatures[q->try->signature];
-    if (world_untolerated(g, q->try->soft, w->options[option].taints) != NULL)
+    if (world_untolerated(w, g, q->try->soft, w->options[option].taints) != NULL)
         stop_taints(q, option, &c->stops[c->count++]);
     if (g->impossible)
         stop_requirement(q, option, NULL, &c->stops[c->count++]);

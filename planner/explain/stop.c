@@ -27,7 +27,7 @@ static uint32_t untolerated(const struct group_question *q, uint32_t option, str
     uint32_t count = 0;
     for (uint32_t i = 0; i < taints.count; i++) {
         struct taints one = {&taints.items[i], 1};
-        if (world_untolerated(signature_of(q), q->try->soft, one) != NULL)
+        if (world_untolerated(q->p->world, signature_of(q), q->try->soft, one) != NULL)
             buf_addf(&b, "%s%.*s", count++ != 0 ? " and " : "",
                      SPAN_ARG(words_taint(q->p, &taints.items[i])));
     }

@@ -44,8 +44,7 @@ void shape_tolerations(struct shape *s, struct tolerations list)
         const struct toleration *t = &list.items[i];
         shape_sym(s, t->key);
         shape_sym(s, t->value);
-        words_put(&s->words, (uint32_t)t->effect << 2 | (uint32_t)t->exists << 1 |
-                                 (uint32_t)t->unknown_operator);
+        words_put(&s->words, (uint32_t)t->effect << 3 | (uint32_t)t->op);
     }
 }
 

@@ -167,7 +167,7 @@ static int32_t narrow_now(struct specs *s, uint32_t from, const struct attempt *
     const struct world *w = s->world;
     const struct signature *g = &w->classes.signatures[try->signature];
     const struct spec *x = &s->items[from];
-    if (world_untolerated(g, try->soft, w->options[x->option].taints) != NULL)
+    if (world_untolerated(w, g, try->soft, w->options[x->option].taints) != NULL)
         return -1 - NARROW_TAINT;
     if (g->impossible || !requirements_compatible(&x->requirements, &g->requirements,
                                                   w->rules.well_known, w->syms, NULL, NULL))

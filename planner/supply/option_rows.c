@@ -50,7 +50,7 @@ static void add_reaches(struct rows *r, uint32_t daemon)
     for (uint32_t i = 0; i < k->strict_count; i++) {
         const struct attempt *try = &w->classes.attempts[k->first_strict + i];
         const struct signature *s = &w->classes.signatures[try->signature];
-        if (world_untolerated(s, true, o->taints) != NULL)
+        if (world_untolerated(w, s, true, o->taints) != NULL)
             return;
         if (!requirements_compatible(&o->requirements, &s->requirements,
                                      t->catalogue->well_known, w->syms, NULL, NULL))

@@ -183,11 +183,11 @@ static bool labels_meet(const struct world *w, const struct topology_filter *f,
     return !f->by_affinity;
 }
 
-static bool taints_meet(const struct topology_filter *f, struct taints taints)
+static bool taints_meet(const struct world *w, const struct topology_filter *f, struct taints taints)
 {
     for (uint32_t i = 0; f->by_taints && i < taints.count; i++)
         if (taints.items[i].effect != TAINT_PREFER_NO_SCHEDULE &&
-            !taint_tolerated(&taints.items[i], f->tolerations))
+            !taint_tolerated(&taints.items[i], f->tolerations, w->syms))
             return false;
     return true;
 }
@@ -198,7 +198,7 @@ bool topology_admits(const struct world *w, const struct topology_group *g,
     if (g->kind != TOPOLOGY_SPREAD)
         return true;
     const struct topology_filter *f = &w->topology.filters[g->filter];
-    return labels_meet(w, f, labels, undefined) && taints_meet(f, taints);
+    return labels_meet(w, f, labels, undefined) && taints_meet(w, f, taints);
 }
 
 static bool surely_meets(const struct requirement *label, const struct requirement *asked,

@@ -110,8 +110,8 @@ static void test_web_pod(void **state)
     assert_int_equal(p.ports.count, 0);
     assert_int_equal(p.volumes.count, 0);
     assert_int_equal(p.tolerations.count, 3);
-    assert_true(p.tolerations.items[0].exists);
-    assert_false(p.tolerations.items[2].exists || p.tolerations.items[2].unknown_operator);
+    assert_int_equal(p.tolerations.items[0].op, TOLERATION_EXISTS);
+    assert_int_equal(p.tolerations.items[2].op, TOLERATION_EQUAL);
     assert_int_equal(p.phase, POD_RUNNING);
     assert_true(p.ready && !p.unready && !p.unschedulable && !p.gated);
     assert_true(p.has_grace && p.grace_seconds == 30);
@@ -234,7 +234,7 @@ static void test_pending_pod(void **state)
     expect_span(p.volumes.items[0].claim, "data-db-0");
     expect_span(p.volumes.items[1].claim, "db-0-tmp");
     assert_true(p.volumes.items[1].ephemeral);
-    assert_true(p.tolerations.items[1].unknown_operator);
+    assert_int_equal(p.tolerations.items[1].op, TOLERATION_LT);
     const struct affinity *a = p.affinity;
     assert_non_null(a);
     assert_true(a->has_required_node);

@@ -18,51 +18,98 @@ static void test_tolerations(void **state)
     } rows[] = {
         {"equal key, value and effect",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {KEY, ONE, false, false, TAINT_NO_SCHEDULE},
+         {KEY, ONE, TOLERATION_EQUAL, TAINT_NO_SCHEDULE},
          true},
         {"no effect means every effect",
          {KEY, ONE, TAINT_NO_EXECUTE, 0},
-         {KEY, ONE, false, false, TAINT_NONE},
+         {KEY, ONE, TOLERATION_EQUAL, TAINT_NONE},
          true},
         {"another effect",
          {KEY, ONE, TAINT_NO_EXECUTE, 0},
-         {KEY, ONE, false, false, TAINT_NO_SCHEDULE},
+         {KEY, ONE, TOLERATION_EQUAL, TAINT_NO_SCHEDULE},
          false},
         {"another value",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {KEY, TWO, false, false, TAINT_NONE},
+         {KEY, TWO, TOLERATION_EQUAL, TAINT_NONE},
          false},
         {"Exists asks for no value",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {KEY, SYM_NONE, true, false, TAINT_NONE},
+         {KEY, SYM_NONE, TOLERATION_EXISTS, TAINT_NONE},
          true},
         {"no key and Exists is everything",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {SYM_NONE, SYM_NONE, true, false, TAINT_NONE},
+         {SYM_NONE, SYM_NONE, TOLERATION_EXISTS, TAINT_NONE},
          true},
         {"an empty key is no key",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {SYM_EMPTY, SYM_NONE, true, false, TAINT_NONE},
+         {SYM_EMPTY, SYM_NONE, TOLERATION_EXISTS, TAINT_NONE},
          true},
         {"no value equals the empty value",
          {KEY, SYM_NONE, TAINT_NO_SCHEDULE, 0},
-         {KEY, SYM_EMPTY, false, false, TAINT_NONE},
+         {KEY, SYM_EMPTY, TOLERATION_EQUAL, TAINT_NONE},
          true},
         {"another key",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {OTHER, SYM_NONE, true, false, TAINT_NONE},
+         {OTHER, SYM_NONE, TOLERATION_EXISTS, TAINT_NONE},
          false},
         {"an operator that we do not know",
          {KEY, ONE, TAINT_NO_SCHEDULE, 0},
-         {KEY, ONE, false, true, TAINT_NONE},
+         {KEY, ONE, TOLERATION_OTHER, TAINT_NONE},
          false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct toleration by = rows[i].by;
-        if (taint_tolerated(&rows[i].taint, (struct tolerations){&by, 1}) != rows[i].want)
+        if (taint_tolerated(&rows[i].taint, (struct tolerations){&by, 1}, NULL) != rows[i].want)
             fail_msg("%s: want %d", rows[i].label, rows[i].want);
-        assert_false(taint_tolerated(&rows[i].taint, (struct tolerations){NULL, 0}));
+        assert_false(taint_tolerated(&rows[i].taint, (struct tolerations){NULL, 0}, NULL));
     }
+}
+
+/* As Kubernetes 1.36 has them behind the gate TaintTolerationComparisonOperators. */
+static void test_tolerated_numbers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *taint; /* NULL: it has no value */
+        enum toleration_op op;
+        const char *bound;
+        bool want;
+    } rows[] = {
+        {"3", TOLERATION_LT, "5", true},
+        {"5", TOLERATION_LT, "5", false},
+        {"7", TOLERATION_LT, "5", false},
+        {"7", TOLERATION_GT, "5", true},
+        {"5", TOLERATION_GT, "5", false},
+        {"3", TOLERATION_GT, "5", false},
+        {"-3", TOLERATION_LT, "0", true},
+        {"0", TOLERATION_GT, "-3", true},
+        {"10", TOLERATION_GT, "9", true}, /* as numbers, not as texts */
+        {"9223372036854775807", TOLERATION_GT, "-9223372036854775808", true},
+        {"9223372036854775808", TOLERATION_GT, "5", false},
+        {"03", TOLERATION_LT, "5", false},
+        {"+3", TOLERATION_LT, "5", false},
+        {"-03", TOLERATION_LT, "5", false},
+        {"-0", TOLERATION_LT, "5", false},
+        {"3", TOLERATION_LT, "05", false},
+        {"3.5", TOLERATION_LT, "5", false},
+        {"high", TOLERATION_GT, "5", false},
+        {"", TOLERATION_LT, "5", false},
+        {NULL, TOLERATION_LT, "5", false},
+        {"3", TOLERATION_LT, "", false},
+        {"-", TOLERATION_LT, "5", false},
+    };
+    struct symtab *syms = kube_symtab_new();
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct taint t = {.key = SYM_ZONE, .effect = TAINT_NO_SCHEDULE};
+        struct toleration by = {.key = SYM_ZONE, .op = rows[i].op};
+        if (rows[i].taint != NULL)
+            t.value = sym_intern(syms, span_of(rows[i].taint));
+        by.value = sym_intern(syms, span_of(rows[i].bound));
+        if (taint_tolerated(&t, (struct tolerations){&by, 1}, syms) != rows[i].want)
+            fail_msg("taint %s, toleration %s %s: want %d", rows[i].taint != NULL ? rows[i].taint : "without",
+                     rows[i].op == TOLERATION_LT ? "Lt" : "Gt", rows[i].bound, rows[i].want);
+    }
+    symtab_unref(syms);
 }
 
 static void test_selectors(void **state)
@@ -127,6 +174,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tolerations),
+        cmocka_unit_test(test_tolerated_numbers),
         cmocka_unit_test(test_selectors),
         cmocka_unit_test(test_lookups),
     };

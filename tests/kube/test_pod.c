@@ -12,7 +12,7 @@ static struct owner node_owner = {.api_version = SYM_API_V1, .kind = SYM_KIND_NO
 static struct owner replica_owner = {.api_version = SYM_API_APPS_V1, .kind = SYM_KIND_REPLICA_SET};
 static struct owner stateful_owner = {.api_version = SYM_API_APPS_V1,
                                       .kind = SYM_KIND_STATEFUL_SET};
-static struct toleration tolerates_all = {.exists = true};
+static struct toleration tolerates_all = {.op = TOLERATION_EXISTS};
 static struct annotation stays = {SYM_DO_NOT_DISRUPT, SPAN_INIT("true")};
 
 #define OWNED(o) .meta = {.owners = {&(o), 1}}

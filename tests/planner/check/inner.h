@@ -143,7 +143,7 @@ void may_set(struct check *k, struct mays *l, sym key, sym value);
 /* Whatever value is taken; any_way: whether some value suits. */
 bool selects(struct check *k, const struct pod *p, const struct mays *labels, bool any_way);
 bool term_selects(struct check *k, struct expressions term, const struct mays *labels, bool any_way);
-const struct taint *not_tolerated(const struct pod *p, struct taints taints); /* or NULL */
+const struct taint *not_tolerated(const struct check *k, const struct pod *p, struct taints taints); /* or NULL */
 bool ports_clash(const struct pod *a, const struct pod *b);
 void add_requests(struct check *k, struct resources *sum, const struct pod *p); /* and one pod */
 const struct pod *daemon_of(struct check *k, const struct daemon_set *d); /* as its next pod will be */

@@ -26,12 +26,12 @@ static bool anybody_minds(const struct check *k)
 }
 
 /* Soft taints count until they are given up, which depends on the pools. */
-static bool tolerates_all(const struct pod *p, struct taints taints)
+static bool tolerates_all(const struct check *k, const struct pod *p, struct taints taints)
 {
     for (uint32_t i = 0; i < taints.count; i++)
         if (taints.items[i].effect == TAINT_PREFER_NO_SCHEDULE)
             return false;
-    return not_tolerated(p, taints) == NULL;
+    return not_tolerated(k, p, taints) == NULL;
 }
 
 static bool leaves_room(struct check *k, const struct host *h, const struct pod *p)
@@ -51,7 +51,7 @@ static bool leaves_room(struct check *k, const struct host *h, const struct pod 
 
 static bool node_takes(struct check *k, const struct host *h, const struct pod *p)
 {
-    return h->planned == NULL && !h->leaving && tolerates_all(p, h->taints) &&
+    return h->planned == NULL && !h->leaving && tolerates_all(k, p, h->taints) &&
            !is_closed_to(k, h, p) && selects(k, p, &h->outcomes[0].labels, false) &&
            leaves_room(k, h, p);
 }
@@ -113,7 +113,7 @@ static bool pool_takes(struct check *k, const struct node_pool *pool, const stru
     struct written_claim c = {.name = SPAN("a claim of its own"), .pool = pool->meta.name,
                               .requirements = pool->requirements, .labels = pool->labels};
     struct host h = {.planned = &c, .pool = pool, .taints = pool->taints};
-    if (!pool_usable(k, pool) || !is_simple(k, pool) || !tolerates_all(p, pool->taints))
+    if (!pool_usable(k, pool) || !is_simple(k, pool) || !tolerates_all(k, p, pool->taints))
         return false;
     for (uint32_t t = 0; t < k->c->catalogue.count; t++) {
         const struct instance_type *type = &k->c->catalogue.items[t];

@@ -26,7 +26,7 @@ static bool held_back(const struct check *k, const struct pod *p)
     static const struct taint drain = {.key = SYM_DISRUPTED, .effect = TAINT_NO_SCHEDULE};
     struct taints drains = {(struct taint *)&drain, 1};
     uint32_t matching = 0, blocking = 0;
-    if (pod_is_terminating(p) || not_tolerated(p, drains) == NULL)
+    if (pod_is_terminating(p) || not_tolerated(k, p, drains) == NULL)
         return false;
     for (size_t i = 0; i < COUNT(k, KIND_DISRUPTION_BUDGET); i++) {
         const struct disruption_budget *b =

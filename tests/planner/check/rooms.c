@@ -18,7 +18,7 @@ static struct span as_what(struct check *k, const struct host *h, const struct o
 static bool taints_hold(struct check *k, const struct host *h)
 {
     for (uint32_t i = 0; i < h->pods.count; i++) {
-        const struct taint *t = not_tolerated(h->pods.items[i], h->taints);
+        const struct taint *t = not_tolerated(k, h->pods.items[i], h->taints);
         if (t != NULL)
             return broken(k, "%s %.*s: pod %.*s does not tolerate taint %.*s", what(h),
                           SPAN_ARG(h->name), SPAN_ARG(pod_name(k, h->pods.items[i])),
@@ -43,7 +43,7 @@ static bool selectors_hold(struct check *k, const struct host *h)
 static bool comes(struct check *k, const struct pod *d, const struct host *h,
                   const struct outcome *o)
 {
-    return d->resource_claims == 0 && not_tolerated(d, h->taints) == NULL &&
+    return d->resource_claims == 0 && not_tolerated(k, d, h->taints) == NULL &&
            selects(k, d, &o->labels, h->planned != NULL);
 }
 

@@ -2,6 +2,7 @@
  * of NodeResourcesFit. */
 #include "inner.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* --- labels --- */
@@ -136,23 +137,39 @@ bool selects(struct check *k, const struct pod *p, const struct mays *labels, bo
 
 /* --- taints --- */
 
-static bool tolerates(const struct toleration *x, const struct taint *t)
+/* strtoll takes more than Kubernetes does: written anew, a number has to be what it was. */
+static bool number_of(const struct check *k, sym text, long long *out)
 {
-    if (x->unknown_operator || (x->effect != TAINT_NONE && x->effect != t->effect))
-        return false;
-    if (x->key <= SYM_EMPTY && x->exists)
-        return true;
-    bool no_value = x->value <= SYM_EMPTY && t->value <= SYM_EMPTY;
-    return x->key == t->key && (x->exists || x->value == t->value || no_value);
+    char given[32], again[32];
+    struct span t = text_of(k, text);
+    snprintf(given, sizeof(given), "%.*s", SPAN_ARG(t));
+    *out = strtoll(given, NULL, 10);
+    snprintf(again, sizeof(again), "%lld", *out);
+    return strcmp(given, again) == 0;
 }
 
-const struct taint *not_tolerated(const struct pod *p, struct taints taints)
+static bool tolerates(const struct check *k, const struct toleration *x, const struct taint *t)
+{
+    long long bound, value;
+    bool exists = x->op == TOLERATION_EXISTS;
+    if (x->op == TOLERATION_OTHER || (x->effect != TAINT_NONE && x->effect != t->effect))
+        return false;
+    if (x->key <= SYM_EMPTY && exists)
+        return true;
+    if (x->op == TOLERATION_LT || x->op == TOLERATION_GT)
+        return x->key == t->key && number_of(k, x->value, &bound) && number_of(k, t->value, &value) &&
+               (x->op == TOLERATION_LT ? value < bound : value > bound);
+    bool no_value = x->value <= SYM_EMPTY && t->value <= SYM_EMPTY;
+    return x->key == t->key && (exists || x->value == t->value || no_value);
+}
+
+const struct taint *not_tolerated(const struct check *k, const struct pod *p, struct taints taints)
 {
     for (uint32_t i = 0; i < taints.count; i++) {
         const struct taint *t = &taints.items[i];
         bool hard = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
         for (uint32_t n = 0; hard && n < p->tolerations.count; n++)
-            hard = !tolerates(&p->tolerations.items[n], t);
+            hard = !tolerates(k, &p->tolerations.items[n], t);
         if (hard)
             return t;
     }

@@ -51,7 +51,7 @@ static bool host_counts(struct check *k, const struct pod *p, const struct sprea
         return false;
     struct mays labels = labels_of(k, h);
     return (s->ignore_affinity || selects(k, p, &labels, false)) &&
-           (!s->honor_taints || not_tolerated(p, h->taints) == NULL);
+           (!s->honor_taints || not_tolerated(k, p, h->taints) == NULL);
 }
 
 static int64_t count_on(const struct pod *p, const struct spread *s, const struct host *h)
