@@ -5,7 +5,7 @@
 
 #include "base/span.h"
 
-enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
+enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_SUMMARY };
 
 /* id, name, type, label keys, help */
 #define MEASURE_LIST(X)                                                                            \
@@ -25,7 +25,7 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
       "Nodes whose finalizer was released")                                                        \
     X(NODES_DRAINED, "karpenter_nodes_drained_total", COUNTER, L("nodepool"),                      \
       "Nodes from which every pod was moved away")                                                 \
-    X(NODE_TERMINATION, "karpenter_nodes_termination_duration_seconds", HISTOGRAM,                 \
+    X(NODE_TERMINATION, "karpenter_nodes_termination_duration_seconds", SUMMARY,                   \
       L("nodepool"), "From a Node's deletion to its end")                                          \
     X(PODS_DRAINED, "karpenter_pods_drained_total", COUNTER, L("reason"),                          \
       "Pods evicted or deleted for a node to leave")                                               \
@@ -49,6 +49,8 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
       "From a pod's creation to its being bound")                                                  \
     X(PODS_UNBOUND, "karpenter_pods_unbound_time_seconds", GAUGE,                                  \
       L("name", "namespace", "dynamic_resources"), "How old a pod is that is not bound")           \
+    X(PODS_STARTUP, "karpenter_pods_startup_duration_seconds", SUMMARY, NO_LABELS,                 \
+      "From a pod's creation to its being ready for the first time")                               \
     X(PODS_PLANNED_BOUND, "karpenter_pods_provisioning_bound_duration_seconds", HISTOGRAM,         \
       L("dynamic_resources"),                                                                      \
       "From the first plan that has a place for a pod to its being bound")                         \
@@ -80,6 +82,10 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM };
     X(CLOUD_ERRORS, "karpenter_cloudprovider_errors_total", COUNTER,                               \
       L("controller", "method", "provider", "error", "nodepool"),                                  \
       "Provider's calls that failed")                                                              \
+    X(RECONCILE_TIME, "controller_runtime_reconcile_time_seconds", HISTOGRAM, L("controller"),     \
+      "Duration of a pass over the cluster")                                                       \
+    X(RECONCILE_TOTAL, "controller_runtime_reconcile_total", COUNTER, L("controller", "result"),   \
+      "Passes over the cluster")                                                                   \
     X(COST, "stowage_cluster_price_per_hour", GAUGE, NO_LABELS, "Price of all priced nodes")       \
     X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, NO_LABELS,                          \
       "No fleet for the planned pods is cheaper than this")                                        \
@@ -117,7 +123,7 @@ extern const struct measure_info measure_infos[MEASURE_ID_COUNT];
 struct measure { /* lives during the callback */
     enum measure_id id;
     struct span labels[MEASURE_LABELS_MAX]; /* values, in the table's order; absent is "" */
-    double value; /* added to a counter, set in a gauge, observed by a histogram */
+    double value; /* added to a counter, set in a gauge, observed by a histogram or summary */
     bool gone;    /* a gauge's series that is no more */
 };
 

@@ -101,7 +101,7 @@ static void scan_pods(struct pass *p)
 {
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
-        if (pod->node == SYM_NONE)
+        if (pod->node == SYM_NONE || (!pod->ready && !pod_is_terminal(pod)))
             pod_times_seen(p, pod);
         if (pod_is_pending(pod)) {
             batch_trigger(&p->r->batch, pod->meta.uid, p->mono);

@@ -1,5 +1,6 @@
 /* How long pods wait: for the first plan that says something about them, for a node since they were made,
- * and for a node since a plan had a place for them.
+ * for a node since a plan had a place for them, and to be
+ * ready for the first time since they were made.
  *
  * A pod that is bound when it is first seen was not waited for. Series of single pods are for people who
  * look for the one that hangs: five hundred are shown, the figures over all pods have them all. */
@@ -89,6 +90,18 @@ static void observe(struct pass *p, const struct pod *pod, struct waiting_memo *
               (struct span){0}, (struct span){0});
 }
 
+/* Until it is ready it is remembered, which is found out when pods are looked through at the latest. */
+static void follow(struct pass *p, const struct pod *pod, struct waiting_memo *m)
+{
+    if (m->started || pod_is_terminal(pod))
+        return;
+    memos_at(&p->r->waiting, pod->meta.uid);
+    m->started = pod->ready;
+    if (m->started)
+        count(p->r, MEASURE_PODS_STARTUP, seconds(p->wall - pod->meta.created), (struct span){0},
+              (struct span){0}, (struct span){0});
+}
+
 void pod_times_seen(struct pass *p, const struct pod *pod)
 {
     if (pod->node == SYM_NONE && pod->phase == POD_PENDING) {
@@ -96,12 +109,15 @@ void pod_times_seen(struct pass *p, const struct pod *pod)
         return;
     }
     struct waiting_memo *m = memos_find(&p->r->waiting, pod->meta.uid);
-    if (m == NULL || m->bound || m->reconciler == NULL)
+    if (m == NULL || m->reconciler == NULL)
         return; /* or others remember it, and we never saw it wait */
-    if (pod->node != SYM_NONE)
-        observe(p, pod, m);
-    else
+    if (pod->node == SYM_NONE) {
         hide_all(m); /* it ended without ever having had a node */
+        return;
+    }
+    if (!m->bound)
+        observe(p, pod, m);
+    follow(p, pod, m);
 }
 
 void pod_times_wake(struct pass *p, const struct pod *pod)

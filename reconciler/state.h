@@ -95,12 +95,13 @@ struct buffer_memo { /* of a CapacityBuffer */
     uint32_t fitting, bought, failed;
 };
 
-struct waiting_memo { /* of a pod that is not bound */
+struct waiting_memo { /* of a pod that is not bound, or since then not ready yet */
     struct memo memo;
     mono_ms seen;      /* waiting for a plan; 0: not yet */
     bool decided;      /* a plan has said something about it */
     mono_ms placed;    /* the first plan that had a place for it, if all since did; 0: none */
     bool bound;        /* it was, since */
+    bool started;      /* and was ready */
     uint64_t refused_at; /* node (span_hash of its name) at which the scheduler refused it last */
     mono_ms barred;      /* until then the plan takes that for refused; 0: as long as the extender says so */
     mono_ms ready_since; /* its planned node; 0: is not */

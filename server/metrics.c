@@ -12,12 +12,18 @@
 #include "base/arena.h"
 #include "reconciler/measure.h"
 
+struct recent { /* of a summary; guarded by the lock */
+    double values[METRICS_RECENT]; /* in a ring */
+    uint64_t count;                /* of all there ever were */
+};
+
 struct metric_series {
     const struct metric_info *info;
     char *labels; /* finished text: a="x",b="y" */
     uint64_t hash;
     struct metric_series *next; /* in the order of their making */
-    _Atomic(double) value;      /* of a histogram: the sum */
+    struct recent *recent;      /* NULL: no summary */
+    _Atomic(double) value;      /* of a histogram or summary: the sum */
     _Atomic(uint64_t) counts[]; /* of a histogram: each bucket by itself, then those beyond */
 };
 
@@ -64,6 +70,7 @@ struct metrics *metrics_new(void)
         [MEASURE_COUNTER] = METRIC_COUNTER,
         [MEASURE_GAUGE] = METRIC_GAUGE,
         [MEASURE_HISTOGRAM] = METRIC_HISTOGRAM,
+        [MEASURE_SUMMARY] = METRIC_SUMMARY,
     };
     struct metrics *m = mem_new(sizeof(*m));
     pthread_mutex_init(&m->lock, NULL);
@@ -81,6 +88,7 @@ struct metrics *metrics_new(void)
 static void series_free(struct metric_series *s)
 {
     free(s->labels);
+    free(s->recent);
     free(s);
 }
 
@@ -137,6 +145,8 @@ static struct metric_series *series_new(struct metric *x, struct span text, uint
     size_t counts = x->info.type == METRIC_HISTOGRAM ? x->info.bucket_count + 1u : 0;
     struct metric_series *s = mem_new(sizeof(*s) + counts * sizeof(s->counts[0]));
     s->info = &x->info;
+    if (x->info.type == METRIC_SUMMARY)
+        s->recent = mem_new(sizeof(*s->recent));
     s->labels = mem_new(text.len + 1);
     memcpy(s->labels, text.ptr, text.len);
     s->hash = hash;
@@ -166,6 +176,7 @@ static struct metric_series *find(struct metric *x, const struct span *labels, b
 
 struct metric_series *metrics_series(struct metrics *m, uint32_t id, const struct span *labels)
 {
+    assert(m->items[id]->info.type != METRIC_SUMMARY);
     pthread_mutex_lock(&m->lock);
     struct metric_series *s = find(m->items[id], labels, true);
     pthread_mutex_unlock(&m->lock);
@@ -192,6 +203,11 @@ void metric_observe(struct metric_series *s, double v)
 {
     if (s == NULL)
         return;
+    if (s->recent != NULL) {
+        s->recent->values[s->recent->count++ % METRICS_RECENT] = v;
+        metric_add(s, v);
+        return;
+    }
     uint32_t i = 0;
     while (i < s->info->bucket_count && !(v <= s->info->buckets[i]))
         i++;
@@ -313,9 +329,35 @@ static void put_histogram(struct buf *out, const struct metric_series *s)
     buf_addf(out, "%llu\n", (unsigned long long)sum);
 }
 
+static int value_order(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void put_summary(struct buf *out, const struct metric_series *s)
+{
+    static const double quantiles[] = {0, 0.5, 0.9, 0.99, 1};
+    struct recent sorted = *s->recent;
+    size_t kept = sorted.count < METRICS_RECENT ? (size_t)sorted.count : METRICS_RECENT;
+    qsort(sorted.values, kept, sizeof(sorted.values[0]), value_order);
+    for (size_t i = 0; i < COUNT_OF(quantiles) && kept != 0; i++) {
+        size_t rank = (size_t)ceil(quantiles[i] * (double)kept);
+        buf_addf(out, "%s{%s%squantile=\"%g\"} ", s->info->name, s->labels, s->labels[0] ? "," : "",
+                 quantiles[i]);
+        put_number(out, sorted.values[rank > 0 ? rank - 1 : 0]);
+        buf_add_char(out, '\n');
+    }
+    put_part(out, s, "sum");
+    put_number(out, atomic_load_explicit(&s->value, memory_order_relaxed));
+    buf_add_char(out, '\n');
+    put_part(out, s, "count");
+    buf_addf(out, "%llu\n", (unsigned long long)sorted.count);
+}
+
 static void put_metric(struct buf *out, const struct metric *x)
 {
-    static const char *const types[] = {"counter", "gauge", "histogram"};
+    static const char *const types[] = {"counter", "gauge", "histogram", "summary"};
     if (x->first == NULL)
         return;
     buf_addf(out, "# HELP %s ", x->info.name);
@@ -324,6 +366,8 @@ static void put_metric(struct buf *out, const struct metric *x)
     for (const struct metric_series *s = x->first; s != NULL; s = s->next)
         if (x->info.type == METRIC_HISTOGRAM)
             put_histogram(out, s);
+        else if (x->info.type == METRIC_SUMMARY)
+            put_summary(out, s);
         else
             put_plain(out, s);
 }

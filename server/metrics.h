@@ -1,4 +1,4 @@
-/* metrics: counters, gauges and histograms with labels, as Prometheus reads them.
+/* metrics: counters, gauges, histograms and summaries with labels, as Prometheus reads them.
  *
  * A metric is registered once, at start. A series is one set of label values; a metric has at most
  * METRICS_SERIES_MAX, and what would be one more is dropped and counted in
@@ -12,8 +12,11 @@
 
 struct measure;
 
-enum { METRICS_LABELS_MAX = 5, METRICS_SERIES_MAX = 2000, METRICS_MAX = 128 };
-enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+enum { METRICS_LABELS_MAX = 5, METRICS_SERIES_MAX = 2000, METRICS_MAX = 128,
+       METRICS_RECENT = 500 };
+/* A summary has the quantiles 0, 0.5, 0.9, 0.99 and 1 of the last METRICS_RECENT values, however old: there is no
+ * clock here. Its series cannot be kept. */
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM, METRIC_SUMMARY };
 
 struct metric_info { /* static storage */
     const char *name, *help;
@@ -35,7 +38,7 @@ uint32_t metrics_register(struct metrics *m, const struct metric_info *info); /*
 struct metric_series *metrics_series(struct metrics *m, uint32_t id, const struct span *labels);
 void metric_add(struct metric_series *s, double v);     /* counter or gauge; NULL does nothing */
 void metric_set(struct metric_series *s, double v);     /* gauge, or a counter that another keeps */
-void metric_observe(struct metric_series *s, double v); /* histogram */
+void metric_observe(struct metric_series *s, double v); /* histogram, summary */
 
 /* The same in one step. Labels: as many texts as the metric has. */
 void metrics_add(struct metrics *m, uint32_t id, const struct span *labels, double v);

@@ -32,6 +32,11 @@ static const struct {
     {"karpenter_pods_provisioning_bound_duration_seconds", MEASURE_HISTOGRAM, "dynamic_resources"},
     {"karpenter_pods_provisioning_unbound_time_seconds", MEASURE_GAUGE,
      "name,namespace,dynamic_resources"},
+    /* The four panels of karpenter-performance-dashboard.json. */
+    {"karpenter_nodes_termination_duration_seconds", MEASURE_SUMMARY, "nodepool"},
+    {"karpenter_pods_startup_duration_seconds", MEASURE_SUMMARY, ""},
+    {"controller_runtime_reconcile_time_seconds", MEASURE_HISTOGRAM, "controller"},
+    {"controller_runtime_reconcile_total", MEASURE_COUNTER, "controller,result"},
     {"karpenter_cloudprovider_errors_total", MEASURE_COUNTER,
      "controller,method,provider,error,nodepool"},
     {"karpenter_cloudprovider_duration_seconds", MEASURE_HISTOGRAM, "controller,method,provider"},

@@ -57,6 +57,37 @@ static void test_text(void **state)
     metrics_free(m);
 }
 
+/* As client libraries write one: quantiles first, of what was seen of late. */
+static void test_summary(void **state)
+{
+    (void)state;
+    static const struct metric_info summary = {
+        .name = "s_seconds", .help = "S", .type = METRIC_SUMMARY, .labels = {"pool"}};
+    struct metrics *m = metrics_new();
+    uint32_t id = metrics_register(m, &summary);
+    struct span pool = SPAN("p");
+    for (unsigned i = 100; i > 0; i--)
+        metrics_observe(m, id, &pool, i);
+    says(m, "# TYPE s_seconds summary\n"
+            "s_seconds{pool=\"p\",quantile=\"0\"} 1\n"
+            "s_seconds{pool=\"p\",quantile=\"0.5\"} 50\n"
+            "s_seconds{pool=\"p\",quantile=\"0.9\"} 90\n"
+            "s_seconds{pool=\"p\",quantile=\"0.99\"} 99\n"
+            "s_seconds{pool=\"p\",quantile=\"1\"} 100\n"
+            "s_seconds_sum{pool=\"p\"} 5050\n"
+            "s_seconds_count{pool=\"p\"} 100\n", true);
+    for (unsigned i = 0; i < METRICS_RECENT; i++)
+        metrics_observe(m, id, &pool, 7);
+    says(m, "s_seconds{pool=\"p\",quantile=\"1\"} 7\n", true);
+    says(m, "s_seconds_count{pool=\"p\"} 600\n", true);
+    struct measure ready = {.id = MEASURE_PODS_STARTUP, .value = 2.5};
+    metrics_measure(m, &ready);
+    says(m, "karpenter_pods_startup_duration_seconds{quantile=\"0.9\"} 2.5\n", true);
+    metrics_remove(m, id, &pool);
+    says(m, "s_seconds{", false);
+    metrics_free(m);
+}
+
 static void test_remove(void **state)
 {
     (void)state;
@@ -160,7 +191,8 @@ static void test_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),    cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_text),    cmocka_unit_test(test_summary),
+        cmocka_unit_test(test_remove),
         cmocka_unit_test(test_bounded), cmocka_unit_test(test_measures),
         cmocka_unit_test(test_threads),
     };

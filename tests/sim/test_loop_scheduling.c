@@ -178,6 +178,33 @@ static void pods_are_timed_until_they_are_bound(void **state)
     loop_end(&l);
 }
 
+/* A pod that is long in starting is remembered until it is ready, and counted once. Who was bound before it was
+ * seen is not. */
+static void pods_are_timed_until_they_are_ready(void **state)
+{
+    (void)state;
+#define STARTUP "karpenter_pods_startup_duration_seconds "
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim_with(&(struct sim_options){.delays = {.pod_start = 45 * MS_SECOND}},
+                                 node_class_yaml());
+    load(s, ready_node_yaml("n1", "4", "8Gi"));
+    pod(s, "early", "");
+    run_for(s, 2 * MS_SECOND);
+    loop_begin(&l, s);
+    run_for(s, 2 * MS_SECOND);
+    pod(s, "web", "\"schedulingGates\":[{\"name\":\"later\"}],");
+    run_for(s, 2 * MS_SECOND);
+    pod_bind(s, "web", "n1");
+    run_for(s, 30 * MS_SECOND);
+    not_told(&l, STARTUP);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(times(&l, STARTUP), 1);
+    assert_in_range((uintmax_t)strtod(strstr(l.history.ptr, STARTUP) + strlen(STARTUP), NULL), 46, 49);
+    told(&l, "controller_runtime_reconcile_total controller=stowage result=success 1\n");
+    told(&l, "controller_runtime_reconcile_time_seconds controller=stowage ");
+    loop_end(&l);
+}
+
 /* 230: pods with devices are told apart; what is deleted is shown no longer. */
 static void pods_with_devices_are_told_apart(void **state)
 {
@@ -425,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_solve_shows_what_it_works_on),
         cmocka_unit_test(each_pod_is_decided_on_once),
         cmocka_unit_test(pods_are_timed_until_they_are_bound),
+        cmocka_unit_test(pods_are_timed_until_they_are_ready),
         cmocka_unit_test(pods_with_devices_are_told_apart),
         cmocka_unit_test(errors_of_the_provider_are_sorted),
         cmocka_unit_test(a_nomination_lasts_two_windows),
