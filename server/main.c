@@ -4,6 +4,17 @@
 #include "base/nearest.h"
 #include "server/command.h"
 #include "server/options.h"
+#include "server/version.h"
+
+static int command_version(int argc, char *const *argv)
+{
+    if (argc != 0) {
+        fprintf(stderr, "stowage version: \"%s\" is not asked for; it takes no arguments\n", argv[0]);
+        return 2;
+    }
+    printf("stowage %s\n", stowage_version);
+    return 0;
+}
 
 static const struct {
     const char *word, *help;
@@ -16,6 +27,7 @@ static const struct {
      command_explain},
     {"check", "what stands in its way in a cluster: permissions, wiring, rivals",
      command_check},
+    {"version", "what this program was built from", command_version},
 };
 
 static void usage(FILE *to)
@@ -37,6 +49,8 @@ int main(int argc, char **argv)
         usage(stdout);
         return 0;
     }
+    if (strcmp(argv[1], "--version") == 0)
+        return command_version(argc - 2, argv + 2);
     const char *words[COUNT_OF(commands)];
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         if (strcmp(argv[1], commands[i].word) == 0)

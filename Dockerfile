@@ -1,0 +1,17 @@
+# docker build -t stowage .
+# The packages are those of ./dev (BASE_PACKAGES), and what they link at run time.
+FROM debian:12 AS build
+RUN apt-get update && apt-get install -y --no-install-recommends \
+        gcc g++ cmake ninja-build pkg-config git libh2o-evloop-dev libssl-dev \
+        libcurl4-openssl-dev libsimdjson-dev libyaml-dev libxxhash-dev libjansson-dev libcmocka-dev
+COPY . /src
+WORKDIR /src
+RUN cmake --preset release && cmake --build build/release --target stowage
+
+FROM debian:12-slim
+RUN apt-get update && apt-get install -y --no-install-recommends \
+        libh2o-evloop0.13 libssl3 libcurl4 libsimdjson14 libyaml-0-2 libjansson4 ca-certificates \
+    && rm -rf /var/lib/apt/lists/*
+COPY --from=build /src/build/release/stowage /usr/local/bin/stowage
+USER 65532:65532
+ENTRYPOINT ["/usr/local/bin/stowage"]
