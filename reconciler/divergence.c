@@ -14,8 +14,9 @@ enum {
     AGAIN_MS = 10 * MS_SECOND,  /* the longest that a scheduler waits between two tries, when nodes have changed */
     QUEUE_MAX = 1000,           /* more may still be in its queue after LATE_MS */
     REFUSALS_MAX = 3,           /* then it is put off; and so it is when its place lapses */
-    PAUSE_MS = 10 * MS_MINUTE,  /* the first time, twice as long each time that follows */
-    PAUSE_DOUBLINGS = 4,
+    PAUSE_MS = MS_MINUTE,       /* of who is refused, the first time; twice as long each time that follows */
+    PAUSE_MAX_MS = 160 * MS_MINUTE,
+    DOUBLINGS_MAX = 8,
 };
 
 static void diverged(struct pass *p, const char *cause)
@@ -30,18 +31,23 @@ static bool is_ready(const struct pass *p, int32_t row)
 
 /* ---- what the scheduler is known to have done ---- */
 
-/* Those that we know by ourselves to be refused, behind those of the extender. */
+/* Those that we know by ourselves to be refused, behind those of the extender. A bar ends with its node: the next
+ * may have the same name. */
 static void add_barred(struct pass *p)
 {
-    const struct memos *all = &p->r->waiting;
+    struct memos *all = &p->r->waiting;
     if (p->r->barred <= p->mono)
         return;
     struct sent_pod *sent = ARENA_ARRAY(p->a, struct sent_pod, p->sent_count + all->count);
     if (p->sent_count != 0)
         memcpy(sent, p->sent, p->sent_count * sizeof(*sent));
     for (uint32_t i = 0; i < all->slot_count; i++)
-        for (const struct memo *m = all->slots[i]; m != NULL; m = m->next) {
-            const struct waiting_memo *w = (const struct waiting_memo *)m;
+        for (struct memo *m = all->slots[i]; m != NULL; m = m->next) {
+            struct waiting_memo *w = (struct waiting_memo *)m;
+            if (w->barred > p->mono && world_find_hash(p->world, w->refused_at) < 0) {
+                w->barred = 0;
+                w->refused_at = 0;
+            }
             if (w->barred > p->mono)
                 sent[p->sent_count++] =
                     (struct sent_pod){.uid = m->key, .node = w->refused_at, .refused = true};
@@ -163,11 +169,12 @@ struct refusals { /* of a pass */
 /* Not tried again too soon what has come to nothing too often. */
 static void put_off(struct pass *p, struct waiting_memo *m, bool untried)
 {
-    uint32_t doublings = m->pauses < PAUSE_DOUBLINGS ? m->pauses : PAUSE_DOUBLINGS;
+    span_ms pause = untried ? LAPSE_MS : PAUSE_MS; /* as long as it took to see that nobody comes */
+    pause <<= m->pauses < DOUBLINGS_MAX ? m->pauses : DOUBLINGS_MAX;
     m->pauses++;
     m->ready_since = 0;
     m->untried = untried;
-    m->put_off = p->mono + ((span_ms)PAUSE_MS << doublings);
+    m->put_off = p->mono + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
 }
 
 /* Planned anew in this pass. */

@@ -19,7 +19,8 @@
  * up by then will hardly do it, as when its schedulerName is nobody's. Nothing is planned for it until the
  * scheduler tries it, or for a while; a node that has no other pods leaves as empty.
  *
- * "A while" is ten minutes, twice as long each time, at most 160.
+ * "A while" is a minute for who is refused, ten for whom nobody came; twice as long each time that follows, at
+ * most 160.
  *
  * And when pods wait and nobody has asked us for 60 s, the scheduler does not know of us, or is dead. */
 #ifndef RECONCILER_DIVERGENCE_H
