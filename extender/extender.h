@@ -8,9 +8,8 @@
  * nodes it prefers to any that is free, which kube-scheduler weighs. Any pod may use a
  * node that it has no place on as far as it leaves the room that others hold there and what DaemonSet pods
  * still to come need; a pod of higher priority need not leave a lower one's, and none needs to on the node
- * that the scheduler has freed for it. A place is held until its pod is bound or gone, another plan has it
- * elsewhere, or it has lapsed (planner/places.h): then others may have the room, and the pod still goes there
- * if it comes. The first pod of a group that has to be together (required affinity to its own kind) waits for
+ * that the scheduler has freed for it. A place is held until its pod is bound or gone, or another plan has it
+ * elsewhere or nowhere. The first pod of a group that has to be together (required affinity to its own kind) waits for
  * its place, and for another for all of them should the scheduler refuse it there.
  *
  * A pod without a place that may go to many nodes is told the best of each zone (extender/score.h), so that

@@ -127,7 +127,7 @@ static void hold_nominated(struct held *h, const struct pod *pod)
 static void hold_place(struct held *h, const struct snapshot *s, const struct place *x,
                        const struct place_sight *sight)
 {
-    const struct pod *pod = x->lapsed || sight->row < 0 ? NULL : waits(s, x, sight);
+    const struct pod *pod = sight->row < 0 ? NULL : waits(s, x, sight);
     if (pod == NULL || nominated_row(h->w, pod) >= 0)
         return;
     const struct holder holder = {

@@ -23,7 +23,7 @@ struct holder {
     const amount *requests; /* a vector of the world's columns */
 };
 
-/* What places (NULL: none) and nominations hold. A place holds until it has lapsed, and while its pod is
+/* What places (NULL: none) and nominations hold. A place holds while its pod is
  * neither bound nor gone, which the snapshot says; without one (NULL) only pods that wait hold. A pod that
  * the scheduler has nominated holds its room there, and no place. Costs a look-up a place: who asks often
  * keeps it. */

@@ -69,10 +69,8 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
         qsort(items, p->count, sizeof(*items), place_order);
     for (uint32_t i = 0; previous != NULL && i < p->count; i++) {
         const struct place *old = places_find(previous, items[i].uid);
-        if (old == NULL || !span_eq(old->target, items[i].target))
-            continue;
-        items[i].since = old->since;
-        items[i].lapsed = old->lapsed;
+        if (old != NULL && span_eq(old->target, items[i].target))
+            items[i].since = old->since;
     }
     return p;
 }
@@ -95,12 +93,15 @@ static struct places *places_copy(const struct places *from, struct place **item
     return p;
 }
 
-struct places *places_lapse(const struct places *from, const bool *lapsed)
+struct places *places_without(const struct places *from, const bool *dropped)
 {
     struct place *items;
     struct places *p = places_copy(from, &items);
+    uint32_t kept = 0;
     for (uint32_t i = 0; i < p->count; i++)
-        items[i].lapsed |= lapsed[i];
+        if (!dropped[i])
+            items[kept++] = items[i];
+    p->count = kept;
     return p;
 }
 

@@ -15,8 +15,6 @@ struct place {
     bool on_claim;              /* target names a NodeClaim */
     bool sent;                  /* the scheduler was told to bind it there: of places_with only */
     wall_ms since;              /* planned at */
-    bool lapsed;                /* nobody has taken the pod up there in time: the room is not kept from
-                                   others any more, and the next plan is made without the pod */
 };
 
 struct places {
@@ -48,8 +46,8 @@ struct sent_pod {
 };
 
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
-/* A copy, of which also those have lapsed whose flag is set. */
-struct places *places_lapse(const struct places *p, const bool *lapsed);
+/* A copy without those whose flag is set. */
+struct places *places_without(const struct places *p, const bool *dropped);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
  * and one that was refused where it has its place has none. Pods and Nodes that the world does not have
  * are passed over. Borrows texts from `p`. */

@@ -277,8 +277,6 @@ static enum time look_at_place(struct pass *p, const struct place *place, const 
         m->late = false;
     }
     m->ready_node = node;
-    if (place->lapsed)
-        return IN_TIME;
     if (p->mono - m->ready_since >= LAPSE_MS)
         return LAPSED;
     bool late = p->mono - m->ready_since >= LATE_MS, news = late && !m->late;
@@ -311,7 +309,7 @@ static void tell_late(struct pass *p, const struct place *first, uint32_t count_
              (int)(LATE_MS / MS_SECOND), SPAN_ARG(others));
 }
 
-static void publish_lapsed(struct pass *p, const bool *lapsed)
+static void drop_lapsed(struct pass *p, const bool *lapsed)
 {
     struct reconciler *r = p->r;
     const struct place *first = NULL;
@@ -332,7 +330,7 @@ static void publish_lapsed(struct pass *p, const bool *lapsed)
          count_of, count_of == 1 ? " is" : "s are", (int)(LAPSE_MS / MS_MINUTE),
          count_of == 1 ? "it" : "them", SPAN_ARG(first->ns), SPAN_ARG(first->pod),
          SPAN_ARG(first->target));
-    reconciler_publish(r, places_lapse(r->places, lapsed));
+    reconciler_publish(r, places_without(r->places, lapsed));
 }
 
 /* Pods wait, and nobody asks: of any of them that is said. */
@@ -393,7 +391,7 @@ static void look_at_places(struct pass *p, struct refusals *refused)
     tell_late(p, late, late_count);
     listen_for_scheduler(p, waits);
     if (places != NULL)
-        publish_lapsed(p, lapsed);
+        drop_lapsed(p, lapsed);
 }
 
 void divergence_run(struct pass *p)

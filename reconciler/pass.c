@@ -190,7 +190,7 @@ bool node_is_nominated(const struct pass *p, const struct node_view *n)
         const struct place *place = &places->items[i];
         bool here = place->on_claim ? c != NULL && span_eq(place->target, c->claim->meta.name)
                                     : span_eq(place->target, n->node->meta.name);
-        if (here && !place->lapsed && place_pod(p, place) != NULL)
+        if (here && place_pod(p, place) != NULL)
             return true;
     }
     return false;

@@ -220,9 +220,7 @@ static void write_place(const struct place *place, const struct explain_question
     struct buf text = {0};
     buf_addf(&text, "%.*s/%.*s has a place: %s %.*s%s.", SPAN_ARG(q->ns), SPAN_ARG(q->name),
              place->on_claim ? "NodeClaim" : "node", SPAN_ARG(place->target),
-             place->on_claim ? ", which is on its way"
-             : place->lapsed ? ", which others may use too, since no scheduler has taken the pod up there"
-                             : "");
+             place->on_claim ? ", which is on its way" : "");
     explanation_json(&j, &(struct explanation){.has_place = true, .sentence = buf_span(&text)});
     buf_release(&text);
 }

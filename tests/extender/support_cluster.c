@@ -104,14 +104,3 @@ void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, cons
     p->items = items;
     p->count++;
 }
-
-void cluster_lapse(struct cluster *c, const char *pod)
-{
-    struct places *old = c->places;
-    bool *lapsed = ARENA_ARRAY(&old->arena, bool, old->count);
-    for (uint32_t i = 0; i < old->count; i++)
-        lapsed[i] = span_eq(old->items[i].pod, span_of(pod));
-    c->places = places_lapse(old, lapsed);
-    c->view.places = c->places;
-    places_destroy(&old->shared);
-}

@@ -26,7 +26,6 @@ void cluster_close(struct cluster *c);
 /* "ns/pod → target"; a target that begins with "claim/" names a NodeClaim. UIDs are "uid-<pod>". */
 void cluster_place(struct cluster *c, const char *pod, const char *target);
 void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, const char *target);
-void cluster_lapse(struct cluster *c, const char *pod); /* its place's time is up */
 void cluster_unplan(struct cluster *c); /* takes all places away */
 void cluster_replan(struct cluster *c, struct places *instead); /* which are the cluster's from now on */
 /* What a watch tells of one object; the view has it after the next cluster_publish. */

@@ -507,22 +507,6 @@ static void test_refused_where_it_was_planned(void **state)
     cluster_close(&c);
 }
 
-/* Nobody came for the pod in time: its room is there for others, and for itself should it come after all. */
-static void test_lapsed_place_is_not_held(void **state)
-{
-    (void)state;
-    struct cluster c;
-    cluster_open(&c, objects());
-    cluster_place(&c, "large", "n1");
-    c.view.now = 1000;
-    ask_filter(&c, "other", "n1", "", "its time is not up");
-    cluster_lapse(&c, "large");
-    ask_filter(&c, "large", "n1 n2", "n1", "it still has its place");
-    c.view.now += LEDGER_ONE_MS;
-    ask_filter(&c, "other", "n1", "n1", "and others may have it");
-    cluster_close(&c);
-}
-
 /* A pod that no snapshot can have yet is judged by what the scheduler says of it. */
 static void test_new_pod_takes_no_place(void **state)
 {
@@ -781,7 +765,6 @@ int main(void)
         cmocka_unit_test(test_freed_room_is_used),
         cmocka_unit_test(test_free_room_is_given_once),
         cmocka_unit_test(test_room_is_kept_on_all_it_may_take),
-        cmocka_unit_test(test_lapsed_place_is_not_held),
         cmocka_unit_test(test_new_pod_takes_no_place),
         cmocka_unit_test(test_room_is_kept_while_volumes_are_bound),
         cmocka_unit_test(test_room_of_a_new_node_is_given_once),

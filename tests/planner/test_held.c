@@ -90,18 +90,6 @@ static void places_and_nominations(void **state)
     cluster_release(&t.c);
 }
 
-static void a_lapsed_place_holds_nothing(void **state)
-{
-    (void)state;
-    struct table t;
-    lay(&t);
-    t.places_items[1].lapsed = true; /* high */
-    t.held = held_new(&t.c.arena, t.c.world, NULL, &t.places);
-    assert_int_equal(all_on(&t, t.n1), 1000); /* low */
-    assert_false(held_any(t.held, span_hash(SPAN("u-high"))));
-    cluster_release(&t.c);
-}
-
 static void who_has_to_leave_what(void **state)
 {
     (void)state;
@@ -182,7 +170,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_and_nominations),
-        cmocka_unit_test(a_lapsed_place_holds_nothing),
         cmocka_unit_test(who_has_to_leave_what),
         cmocka_unit_test(put_and_drop),
         cmocka_unit_test(let_on_is_there),

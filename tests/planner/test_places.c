@@ -45,30 +45,23 @@ static void plan_to_places(void **state)
     cluster_release(&c);
 }
 
-/* Until it is planned elsewhere. */
-static void a_place_stays_lapsed(void **state)
+static void some_are_dropped(void **state)
 {
     (void)state;
     struct cluster c;
     cluster_init(&c);
     cluster_types_c0(&c);
-    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("b", "1", ""));
+    cluster_add(&c, POOL NODE POD("a", "1500m", "") POD("b", "1", "") POD("c", "1", ""));
     struct places *p = places_of_plan(cluster_plan(&c), NULL, 1000);
-    const bool both[] = {true, true};
-    struct places *lapsed = places_lapse(p, both);
+    const bool second[] = {false, true, false};
+    struct places *left = places_without(p, second);
     places_destroy(&p->shared); /* nothing is borrowed from it */
-    assert_int_equal(lapsed->count, 2);
-    assert_int_equal(lapsed->made, 1001); /* other places than those */
-    assert_true(span_eq(places_find(lapsed, SPAN("u-b"))->target, SPAN("default-1")));
-    assert_int_equal(places_find(lapsed, SPAN("u-a"))->since, 1000);
-    assert_true(places_find(lapsed, SPAN("u-a"))->lapsed);
-
-    ((struct place *)(uintptr_t)places_find(lapsed, SPAN("u-b")))->target = SPAN("n0");
-    struct places *later = places_of_plan(c.plan, lapsed, 5000);
-    assert_true(places_find(later, SPAN("u-a"))->lapsed);
-    assert_false(places_find(later, SPAN("u-b"))->lapsed);
-    places_destroy(&later->shared);
-    places_destroy(&lapsed->shared);
+    assert_int_equal(left->count, 2);
+    assert_int_equal(left->made, 1001); /* other places than those */
+    assert_int_equal(places_find(left, SPAN("u-a"))->since, 1000);
+    assert_null(places_find(left, SPAN("u-b")));
+    assert_true(span_eq(places_find(left, SPAN("u-c"))->pod, SPAN("c")));
+    places_destroy(&left->shared);
     cluster_release(&c);
 }
 
@@ -310,7 +303,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plan_to_places),
-        cmocka_unit_test(a_place_stays_lapsed),
+        cmocka_unit_test(some_are_dropped),
         cmocka_unit_test(a_plan_begins_with_what_was_sent), cmocka_unit_test(a_plan_keeps_its_places),
         cmocka_unit_test(bound_holds_nothing),
         cmocka_unit_test(fits),           cmocka_unit_test(rebuilt),
