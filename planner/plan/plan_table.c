@@ -388,7 +388,7 @@ void plan_table(struct buf *out, const struct plan *p, const struct plan_table_o
     put_all(out, &a, p, o->width != 0 ? o->width : 80, o);
     for (uint32_t i = 0; i < p->warning_count; i++) {
         buf_addf(out, "warning: ");
-        put_wrapped(out, p->warnings[i], o->width != 0 ? o->width - 9 : 71, 0);
+        wrap_put(out, p->warnings[i], o->width != 0 ? o->width : 80, 9, 2);
     }
     arena_release(&a);
 }

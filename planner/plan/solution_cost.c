@@ -40,7 +40,19 @@ static void warn_splits(struct plan *p, const struct world *w)
         warn(p, warnings[i]);
 }
 
-static void warn_unpriced(struct plan *p, const struct trial *t)
+/* Whether its labels say which offering it is. */
+static bool names_offering(const struct world_node *n)
+{
+    static const sym keys[] = {SYM_INSTANCE_TYPE, SYM_ZONE, SYM_CAPACITY_TYPE};
+    struct sym_pairs labels = world_row_labels(n);
+    for (size_t i = 0; i < COUNT_OF(keys); i++)
+        if (sym_pairs_get(labels, keys[i]) == SYM_NONE)
+            return false;
+    return true;
+}
+
+/* Nodes that are in no cost: those that name an offering which is not there, or those that name none. */
+static void warn_unpriced(struct plan *p, const struct trial *t, bool named)
 {
     enum { NAMED = 5 };
     const struct world *w = t->world;
@@ -48,19 +60,21 @@ static void warn_unpriced(struct plan *p, const struct trial *t)
     uint32_t count = 0;
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        if (!isnan(n->price) || trial_is_gone(t, row))
+        if (!isnan(n->price) || trial_is_gone(t, row) || names_offering(n) != named)
             continue;
         if (count++ < NAMED)
             buf_addf(&b, "%s%.*s", count > 1 ? ", " : "", SPAN_ARG(n->name));
     }
     if (count > NAMED)
         buf_addf(&b, " and %u more", count - NAMED);
-    if (count != 0) {
-        warn(p, arena_printf(&p->arena,
-                             "no offering has the instance type, zone and capacity type of %s "
-                             "%.*s: not in the cost; add it to the instance types",
-                             count == 1 ? "node" : "nodes", SPAN_ARG(buf_span(&b))));
-    }
+    const char *why = named ? "no offering has that instance type, zone and capacity type; add it to "
+                              "the instance types"
+                            : "without labels for instance type, zone and capacity type the price is "
+                              "not known";
+    if (count != 0)
+        warn(p, arena_printf(&p->arena, "%s %.*s %s no price and %s not in the cost: %s",
+                             count == 1 ? "node" : "nodes", SPAN_ARG(buf_span(&b)),
+                             count == 1 ? "has" : "have", count == 1 ? "is" : "are", why));
     buf_release(&b);
 }
 
@@ -89,5 +103,6 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     warn_overlays(p, w);
     warn_buffers(p, w);
     warn_splits(p, w);
-    warn_unpriced(p, t);
+    warn_unpriced(p, t, true);
+    warn_unpriced(p, t, false);
 }

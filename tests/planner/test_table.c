@@ -130,8 +130,45 @@ static void widths(void **state)
         check_row(&rows[i]);
 }
 
+#define SOLD(name_, type_)                                                                         \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_                                     \
+    ", labels: {node.kubernetes.io/instance-type: " type_                                          \
+    ", topology.kubernetes.io/zone: test-zone-1, karpenter.sh/capacity-type: spot}}\n"             \
+    "status: {capacity: {cpu: 4}, allocatable: {cpu: 4}}\n"
+
+static void nodes_without_a_price(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *want; /* NULL: no warning */
+    } rows[] = {
+        {"priced", SOLD("n1", "small-instance-type"), NULL},
+        {"no labels", NODE("n1"),
+         "\nwarning: node n1 has no price and is not in the cost: without labels for\n"
+         "  instance type, zone and capacity type the price is not known\n"},
+        {"a type that is not there", SOLD("n1", "gone") SOLD("n2", "gone"),
+         "\nwarning: nodes n1, n2 have no price and are not in the cost: no offering has\n"
+         "  that instance type, zone and capacity type; add it to the instance types\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        struct buf text = {0};
+        cluster_init(&c);
+        cluster_types_c0(&c);
+        cluster_add(&c, rows[i].objects);
+        plan_table(&text, cluster_plan(&c), &(struct plan_table_options){0});
+        const char *warning = strstr(text.ptr, "\nwarning: ");
+        if (rows[i].want == NULL ? warning != NULL
+                                 : warning == NULL || strcmp(warning, rows[i].want) != 0)
+            fail_msg("%s: got %s", rows[i].label, text.ptr);
+        buf_release(&text);
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(widths)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(widths),
+                                      cmocka_unit_test(nodes_without_a_price)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
