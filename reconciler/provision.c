@@ -66,7 +66,7 @@ static struct span pods_text(struct arena *a, const struct plan_claim *c, const 
     for (uint32_t i = 0; i < n; i++)
         buf_addf(&out, "%s%.*s ×%u", i != 0 ? ", " : "", SPAN_ARG(owners[i].name), owners[i].count);
     if (others != 0)
-        buf_addf(&out, " and %u others", others);
+        buf_addf(&out, " and %u more", others);
     if (room != 0)
         buf_addf(&out, "%s%u virtual pod%s of CapacityBuffers", n != 0 ? " and " : "", room,
                  room == 1 ? "" : "s");

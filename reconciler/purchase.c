@@ -140,8 +140,8 @@ bool purse_take(struct pass *p, const struct plan_claim *c, struct purse *purse)
     if (o->max_nodes_per_minute != 0 && p->r->bought_count >= o->max_nodes_per_minute) {
         pass_wake(p, p->r->bought[0] + MINUTE_MS);
         if (purse->held_minute++ == 0)
-            tell(p->r, d, "%u nodes were bought within a minute, as --max-nodes-per-minute allows",
-                 p->r->bought_count);
+            tell(p->r, d, "%u node%s bought within a minute, as --max-nodes-per-minute allows",
+                 p->r->bought_count, p->r->bought_count == 1 ? " was" : "s were");
         count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_nodes_per_minute"), (struct span){0},
               (struct span){0});
         return false;

@@ -127,22 +127,23 @@ static void grow(struct pass *p, const struct pool_view *v, const struct tally *
         pass_wake(p, v->memo->buying.retry_at);
     } else if (nodes <= 0) {
         hold(p, v, "limit",
-             arena_printf(p->a, "NodePool %.*s: %lld of %lld nodes; limits.nodes is %lld",
-                          SPAN_ARG(pool->meta.name), have, want, limit));
+             arena_printf(p->a, "NodePool %.*s: %lld of %lld node%s; limits.nodes is %lld",
+                          SPAN_ARG(pool->meta.name), have, want, want == 1 ? "" : "s", limit));
     } else if (!claim_of_template(p, pool, &c)) {
         v->memo->buying.retry_at = p->mono + HELD_MS; /* a catalogue is too much for each pass */
         hold(p, v, "no_type",
              arena_printf(p->a,
-                          "NodePool %.*s: %lld of %lld nodes; no type that its template allows can "
+                          "NodePool %.*s: %lld of %lld node%s; no type that its template allows can "
                           "be had now",
-                          SPAN_ARG(pool->meta.name), have, want));
+                          SPAN_ARG(pool->meta.name), have, want, want == 1 ? "" : "s"));
     } else {
         struct span but = have + nodes < want && have + nodes + t->replaced + t->leaving == limit
                               ? arena_printf(p->a, ", limits.nodes is %lld", limit)
                               : SPAN("");
         say(p, v, (struct decision){.kind = DECISION_PLAN, .subject = "fixed"},
-            arena_printf(p->a, "%.*s  %lld of %lld nodes; asking for %lld%.*s",
-                         SPAN_ARG(pool->meta.name), have, want, nodes, SPAN_ARG(but)));
+            arena_printf(p->a, "%.*s  %lld of %lld node%s; asking for %lld%.*s",
+                         SPAN_ARG(pool->meta.name), have, want, want == 1 ? "" : "s", nodes,
+                         SPAN_ARG(but)));
         ask(p, v, &c, nodes);
     }
 }
@@ -171,8 +172,9 @@ static void shrink(struct pass *p, const struct pool_view *v, const struct tally
     struct leaver *list = ARENA_ARRAY(p->a, struct leaver, (size_t)t->active);
     replicas_order(list, collect(p, pool, list), p->syms, p->wall);
     say(p, v, (struct decision){.kind = DECISION_PLAN, .subject = "fixed"},
-        arena_printf(p->a, "%.*s  %lld of %lld nodes; removing %lld", SPAN_ARG(pool->meta.name),
-                     (long long)t->active, (long long)pool->replicas, (long long)surplus));
+        arena_printf(p->a, "%.*s  %lld of %lld node%s; removing %lld", SPAN_ARG(pool->meta.name),
+                     (long long)t->active, (long long)pool->replicas,
+                     pool->replicas == 1 ? "" : "s", (long long)surplus));
     for (int64_t i = 0; i < surplus; i++) {
         const struct claim_view *c = &p->claims[list[i].at];
         struct decision d = {.kind = DECISION_REMOVE,

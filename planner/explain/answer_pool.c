@@ -20,8 +20,8 @@ static void add_limits(struct lines *l, const struct option *o)
             buf_addf(&b, "%s%.*s", b.len != 0 ? ", " : "",
                      SPAN_ARG(words_amount(l->p, c, o->budget[c] > 0 ? o->budget[c] : 0)));
     if (o->nodes_left != INT64_MAX)
-        buf_addf(&b, "%s%lld nodes", b.len != 0 ? ", " : "",
-                 (long long)(o->nodes_left > 0 ? o->nodes_left : 0));
+        buf_addf(&b, "%s%lld node%s", b.len != 0 ? ", " : "",
+                 (long long)(o->nodes_left > 0 ? o->nodes_left : 0), o->nodes_left == 1 ? "" : "s");
     if (b.len == 0)
         buf_addf(&b, "there are none");
     else
@@ -46,7 +46,8 @@ static void add_nodes(struct lines *l, const struct node_pool *pool)
     if (nodes != 0)
         text = arena_printf(&l->p->arena, "%u, $%.4f/h", nodes, price);
     if (leaving != 0)
-        text = arena_printf(&l->p->arena, "%.*s; %u of them leave", SPAN_ARG(text), leaving);
+        text = arena_printf(&l->p->arena, "%.*s; %u of them leave%s", SPAN_ARG(text), leaving,
+                            leaving == 1 ? "s" : "");
     lines_add(l, SPAN("nodes"), text);
 }
 
@@ -138,7 +139,7 @@ void answer_pool(struct plan *p, const struct node_pool *pool, struct explanatio
                                 SPAN_ARG(name), refused, refused == 1 ? "" : "s",
                                 refused == 1 ? "s" : "");
     else
-        sentence = arena_printf(&p->arena, "%.*s can buy %u types%s.", SPAN_ARG(name), types,
-                                bought == 0 ? "; nothing that waits needs it" : "");
+        sentence = arena_printf(&p->arena, "%.*s can buy %u type%s%s.", SPAN_ARG(name), types,
+                                types == 1 ? "" : "s", bought == 0 ? "; nothing that waits needs it" : "");
     lines_end(&l, types != 0, sentence, out);
 }

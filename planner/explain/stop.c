@@ -280,10 +280,11 @@ static void stop_resources(const struct group_question *q, uint32_t option, stru
         too_large(q, option, (uint32_t)c, spec->most[c] > 0 ? spec->most[c] : 0, s);
         return;
     }
-    s->sentence = arena_printf(&p->arena,
-                               "asks for more at once than any one of the %u types left in "
-                               "pool %.*s has",
-                               bits_count(spec->types, w->types.words), SPAN_ARG(pool));
+    uint32_t left = bits_count(spec->types, w->types.words);
+    struct span whose = left == 1 ? SPAN("the one type")
+                                  : arena_printf(&p->arena, "any one of the %u types", left);
+    s->sentence = arena_printf(&p->arena, "asks for more at once than %.*s left in pool %.*s has",
+                               SPAN_ARG(whose), SPAN_ARG(pool));
     s->fix = arena_printf(&p->arena, "let pool %.*s buy a larger type", SPAN_ARG(pool));
 }
 

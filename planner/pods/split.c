@@ -493,8 +493,8 @@ uint32_t world_split_warnings(const struct world *w, const struct span **out)
 struct span split_text(struct arena *a, const struct split_owner *o)
 {
     struct buf b = {0};
-    buf_addf(&b, "its %.*s %.*s wants %u of %u pods on spot (", SPAN_ARG(o->kind), SPAN_ARG(o->name),
-             o->spot, o->pods);
+    buf_addf(&b, "its %.*s %.*s wants %u of %u pod%s on spot (", SPAN_ARG(o->kind),
+             SPAN_ARG(o->name), o->spot, o->pods, o->pods == 1 ? "" : "s");
     if (o->has_base)
         buf_addf(&b, "stowage.dev/on-demand-base: %u%s", o->base, o->has_percent ? ", " : "");
     if (o->has_percent)

@@ -250,6 +250,13 @@ static void pools(void **state)
          "  limits  there are none\n"
          "  nodes   none\n"
          "  to buy  1 node for 1 pod, +$0.4147/h\n"},
+        {"one of each", POOL("default", "limits: {nodes: 1}, template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [arm64]}]}}"),
+         "nodepool/default", "", true,
+         "default can buy 1 type; nothing that waits needs it.\n"
+         "\n"
+         "  types   1 of 6 left after its requirements\n"
+         "  limits  1 node left before this plan\n"
+         "  nodes   none\n"},
         {"refuses two of one reason and one of another",
          POOL("default", "limits: {cpu: 10}, " ANY) POD("a", "200", "") POD("b", "200", "") POD("c", "1", ", nodeSelector: {disk: ssd}"),
          "nodepool/default", "", true, 

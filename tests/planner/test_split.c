@@ -378,7 +378,7 @@ static void explain_tells_of_the_split(void **state)
     bool told = false;
     for (uint32_t i = 0; i < e.line_count; i++)
         told |= span_eq(e.lines[i].head, SPAN("split")) &&
-                span_eq(e.lines[i].text, SPAN("it is to be on spot; its Deployment web wants 1 of 1 pods "
+                span_eq(e.lines[i].text, SPAN("it is to be on spot; its Deployment web wants 1 of 1 pod "
                                               "on spot (stowage.dev/spot-percent: 100)"));
     assert_true(told);
     cluster_release(&c);

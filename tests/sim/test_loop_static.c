@@ -408,7 +408,7 @@ static void who_can_be_spared_goes_first(void **state)
             if (!is_there(s, KIND_NODE, names[n]))
                 fail_msg("to %d: node %d is gone", steps[i].replicas, n);
     }
-    assert_string_equal(l.last[DECISION_PLAN], "fixed  2 of 1 nodes; removing 1");
+    assert_string_equal(l.last[DECISION_PLAN], "fixed  2 of 1 node; removing 1");
     json_decref(nodes);
     loop_end(&l);
 }
