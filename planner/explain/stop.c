@@ -87,8 +87,11 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
     struct span pool = pool_name(q, option);
     *out = (struct stop){.rule = OPEN_REQUIREMENT, .asked = asked};
     if (asked == NULL) {
-        out->sentence = SPAN("asks for a label that would have to be two things at once");
-        out->fix = SPAN("take one of its node selectors or affinity terms away");
+        bool empty = signature_of(q)->empty_term;
+        out->sentence = empty ? SPAN("has an empty node affinity term, which no node meets")
+                              : SPAN("asks for a label that would have to be two things at once");
+        out->fix = empty ? SPAN("say in the term what is wanted, or take the node affinity away")
+                         : SPAN("take one of its node selectors or affinity terms away");
         return;
     }
     const struct requirement *has = requirements_get(&option_at(q, option)->requirements, asked->key);

@@ -88,6 +88,8 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
     shape_labels(&s, p->node_selector);
+    bool empty_term = term != NULL && term->match_expressions.count == 0;
+    words_put(&s.words, empty_term);
     shape_expressions(&s, term != NULL ? term->match_expressions : (struct expressions){0});
     shape_expressions(&s, liked != NULL ? liked->match_expressions : (struct expressions){0});
     shape_tolerations(&s, p->tolerations);
@@ -97,7 +99,7 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
     uint32_t id = intern_put(&c->stated, &s.words, &is_new);
     if (!is_new)
         return id;
-    struct signature g = {.tolerations = p->tolerations, .ports = p->ports};
+    struct signature g = {.tolerations = p->tolerations, .ports = p->ports, .empty_term = empty_term};
     g.strict = requirements_of_labels(c->arena, c->syms, p->node_selector);
     if (term != NULL) {
         struct requirements r = of_term(c, term);
@@ -109,7 +111,7 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
         requirements_add_all(c->arena, &g.requirements, &r, c->syms);
     }
     add_side(c, &g.requirements, st->side);
-    g.impossible = impossible(c, p, &g.requirements, term, liked);
+    g.impossible = empty_term || impossible(c, p, &g.requirements, term, liked);
     ARENA_PUSH(c->arena, c->signatures, c->signature_count, c->signature_capacity, g);
     return id;
 }

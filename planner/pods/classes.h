@@ -23,7 +23,8 @@ struct signature {
     struct requirements strict; /* without the preference: the domains in which topology counts */
     struct tolerations tolerations;
     struct host_ports ports;
-    bool impossible; /* it contradicts itself: no label can be all that is asked */
+    bool impossible; /* no node can meet it: it contradicts itself, or its required term is empty */
+    bool empty_term; /* the latter, as Kubernetes has it */
 };
 
 struct attempt { /* one way to try a class */

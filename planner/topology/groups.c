@@ -291,22 +291,27 @@ uint32_t topology_put_volume(struct topology *t, uint32_t volume)
     return put_group(t, &g);
 }
 
+static struct requirements filter_term(struct topology *t, const struct pod *p, struct expressions term)
+{
+    struct requirements all = requirements_of_labels(t->arena, t->syms, p->node_selector);
+    struct requirements r = requirements_of(t->arena, t->syms, term);
+    requirements_add_all(t->arena, &all, &r, t->syms);
+    return all;
+}
+
+/* Without terms that are empty: no node meets them. */
 static const struct requirements *filter_terms(struct topology *t, const struct pod *p,
                                                uint32_t *count_out)
 {
-    struct node_terms terms = {0};
-    if (p->affinity != NULL && p->affinity->has_required_node)
-        terms = p->affinity->required_node;
-    *count_out = terms.count != 0 ? terms.count : 1;
-    struct requirements *items = ARENA_ARRAY(t->arena, struct requirements, *count_out);
-    for (uint32_t i = 0; i < *count_out; i++) {
-        items[i] = requirements_of_labels(t->arena, t->syms, p->node_selector);
-        if (i >= terms.count)
-            continue;
-        struct requirements r =
-            requirements_of(t->arena, t->syms, terms.items[i].match_expressions);
-        requirements_add_all(t->arena, &items[i], &r, t->syms);
-    }
+    bool required = p->affinity != NULL && p->affinity->has_required_node;
+    struct node_terms terms = required ? p->affinity->required_node : (struct node_terms){0};
+    struct requirements *items = ARENA_ARRAY(t->arena, struct requirements, terms.count + 1);
+    *count_out = 0;
+    if (terms.count == 0)
+        items[(*count_out)++] = filter_term(t, p, (struct expressions){0});
+    for (uint32_t i = 0; i < terms.count; i++)
+        if (terms.items[i].match_expressions.count != 0)
+            items[(*count_out)++] = filter_term(t, p, terms.items[i].match_expressions);
     return items;
 }
 
