@@ -68,14 +68,23 @@ bool pod_tolerates_disrupted(const struct pod *p)
     return taint_tolerated(&disrupted, p->tolerations, NULL);
 }
 
-bool pod_do_not_disrupt(const struct pod *p, wall_ms now)
+enum pod_keep pod_keep(const struct pod *p, span_ms *length_out)
 {
     struct span value = annotations_get(p->meta.annotations, SYM_DO_NOT_DISRUPT);
-    span_ms length;
+    *length_out = 0;
+    if (value.ptr == NULL)
+        return POD_KEEP_NOT;
     if (span_eq(value, SPAN("true")))
-        return true;
-    if (value.ptr == NULL || !duration_parse(value, &length) || length <= 0)
-        return false;
+        return POD_KEEP_ALWAYS;
+    return duration_parse(value, length_out) && *length_out > 0 ? POD_KEEP_FOR : POD_KEEP_INVALID;
+}
+
+bool pod_do_not_disrupt(const struct pod *p, wall_ms now)
+{
+    span_ms length;
+    enum pod_keep keep = pod_keep(p, &length);
+    if (keep != POD_KEEP_FOR)
+        return keep == POD_KEEP_ALWAYS;
     return p->start_time == 0 || now - p->start_time < length;
 }
 

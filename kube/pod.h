@@ -137,6 +137,9 @@ bool pod_is_nominated(const struct pod *p);   /* would be, were status.nominated
 bool pod_is_unseen(const struct pod *p);
 bool pod_is_reschedulable(const struct pod *p);
 bool pod_is_evictable(const struct pod *p, wall_ms now);
+/* Its annotation karpenter.sh/do-not-disrupt: none, of no meaning, "true", or so long from its start. */
+enum pod_keep { POD_KEEP_NOT, POD_KEEP_INVALID, POD_KEEP_ALWAYS, POD_KEEP_FOR };
+enum pod_keep pod_keep(const struct pod *p, span_ms *length_out);
 bool pod_do_not_disrupt(const struct pod *p, wall_ms now);
 /* Tolerates karpenter.sh/disrupted:NoSchedule, so a drain leaves it alone. */
 bool pod_tolerates_disrupted(const struct pod *p);

@@ -83,12 +83,12 @@ static void look_at(struct pass *p, const struct pod *now)
         batch_trigger(&p->r->batch, now->meta.uid, p->mono);
         pod_times_wake(p, now);
     }
-    if (previous == NULL)
-        return;
-    before = snapshot_find(previous, KIND_POD, now->meta.ns, now->meta.name);
+    if (previous != NULL)
+        before = snapshot_find(previous, KIND_POD, now->meta.ns, now->meta.name);
     if (before != NULL && !span_eq(before->meta.uid, now->meta.uid))
         before = NULL;
-    if (!is_event(before, now))
+    do_not_disrupt_seen(p, before, now);
+    if (previous == NULL || !is_event(before, now))
         return;
     struct node_view *n = find_node(p, pass_text(p, now->node));
     if (before == NULL || before->node == SYM_NONE)
@@ -103,6 +103,7 @@ static void scan_pods(struct pass *p)
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
         if (pod->node == SYM_NONE || (!pod->ready && !pod_is_terminal(pod)))
             pod_times_seen(p, pod);
+        do_not_disrupt_scan(p, pod, p->r->scanned_wall);
         if (pod_is_pending(pod)) {
             batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
             pod_times_wake(p, pod);
@@ -135,6 +136,7 @@ void pod_events_run(struct pass *p)
         scan_pods(p);
         scan_nodes(p);
         r->scanned = p->mono + SCAN_MS;
+        r->scanned_wall = p->wall;
     }
     pass_wake(p, r->scanned);
     tell_bound(p);

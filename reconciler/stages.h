@@ -30,6 +30,11 @@ void lifecycle_run(struct pass *p);
  * that wait open the batch. */
 void pod_events_run(struct pass *p);
 
+/* do_not_disrupt.c: what a pod's annotation comes to, by Events. `before`: as the last pass saw it; NULL: not. */
+void do_not_disrupt_seen(struct pass *p, const struct pod *before, const struct pod *now);
+/* The annotation's time may have ended after `since`, the last look; 0: the first. */
+void do_not_disrupt_scan(struct pass *p, const struct pod *pod, wall_ms since);
+
 /* static_pools.c: NodePools with replicas have that many nodes. Before plans are made: pods may go there. */
 void static_pools_run(struct pass *p);
 

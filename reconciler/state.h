@@ -159,6 +159,7 @@ struct reconciler {
     struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
     uint32_t nominating; /* writes of nominations under way */
     mono_ms swept, scanned, garbage_at;
+    wall_ms scanned_wall; /* when all pods were looked at last; 0: not yet */
     uint32_t garbage_rounds;
     struct gate garbage;
     struct batch batch;

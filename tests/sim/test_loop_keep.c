@@ -93,12 +93,53 @@ static void what_is_said_of_a_node_is_so_today(void **state)
     loop_end(&l);
 }
 
+static void load_kept(struct sim *s, const char *name, const char *value)
+{
+    char yaml[512];
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: default}\n"
+             "spec:\n  replicas: 1\n  selector: {matchLabels: {app: %s}}\n"
+             "  template:\n    metadata: {labels: {app: %s}, annotations: {karpenter.sh/do-not-disrupt: '%s'}}\n"
+             "    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: 100m}}}]}\n",
+             name, name, name, value);
+    load(s, yaml);
+}
+
+static void an_annotation_says_what_it_comes_to(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load_kept(s, "mistyped", "tru");
+    load_kept(s, "negative", "-5m");
+    load_kept(s, "timed", "5m");
+    load_kept(s, "always", "true");
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_lines(&l, "event InvalidDoNotDisruptAnnotation mistyped-",
+                                 ": Invalid karpenter.sh/do-not-disrupt annotation: \"tru\" is neither \"true\" nor a "
+                                 "positive duration like 8h30m, ignoring annotation"),
+                     1);
+    assert_int_equal(count_lines(&l, "event InvalidDoNotDisruptAnnotation negative-", ""), 1);
+    assert_int_equal(count_lines(&l, "event InvalidDoNotDisruptAnnotation ", ""), 2);
+    assert_int_equal(count_lines(&l, "event DoNotDisruptUntil timed-", "Z"), 1);
+    assert_int_equal(count_lines(&l, "event DoNotDisrupt", ""), 1);
+    run_for(s, 6 * MS_MINUTE);
+    assert_int_equal(count_lines(&l, "event DoNotDisruptGracePeriodElapsed timed-", "pod is now disruptable"), 1);
+    assert_int_equal(count_lines(&l, "event DoNotDisrupt", ""), 2);
+    assert_int_equal(count_lines(&l, "event InvalidDoNotDisruptAnnotation ", ""), 2);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_a_node_is_so_today),
         cmocka_unit_test(what_blocks_a_node_is_told_of_it_and_of_its_claim),
         cmocka_unit_test(a_claim_without_a_node_says_so),
+        cmocka_unit_test(an_annotation_says_what_it_comes_to),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
