@@ -36,6 +36,12 @@ void page_decided(struct page *p, const struct decision *d)
     page_memory_add(p->memory, d);
 }
 
+struct span page_reason(struct page *p, struct arena *a, enum kind k, struct span ns,
+                        struct span name)
+{
+    return page_memory_reason(p->memory, a, k, ns, name);
+}
+
 void page_standing(struct page *p, struct span text)
 {
     page_memory_standing(p->memory, text);

@@ -20,6 +20,9 @@ void page_free(struct page *p);
 
 /* reconciler_listener.decided: any thread. A decision about a Pod becomes that pod's reason. */
 void page_decided(struct page *p, const struct decision *d);
+/* The last sentence about an object, in `a`; absent: nothing is known. Any thread. */
+struct span page_reason(struct page *p, struct arena *a, enum kind k, struct span ns,
+                        struct span name);
 /* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */
 void page_standing(struct page *p, struct span text);
 /* Moves when the ring or the standing has changed. */

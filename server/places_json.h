@@ -1,12 +1,24 @@
-/* places_json: the plan in force as a document of design 5.1: who is meant for which node, and no
- * more than that (what is not known is absent). What GET /plan answers. */
+/* places_json: which places are held, and who waits without one: what GET /plan answers. The reconciler
+ * keeps no plan: claims have become NodeClaims, and what is left of it are places. docs/plan.md has the
+ * fields; what is not known is absent. */
 #ifndef SERVER_PLACES_JSON_H
 #define SERVER_PLACES_JSON_H
 
 #include "base/buf.h"
+#include "kube/store.h"
 #include "planner/places.h"
 
-/* Targets by name, pods of one by namespace and name. `p` may be NULL: nothing is planned. */
-void places_json(const struct places *p, struct buf *out);
+struct places_view {
+    const struct places *places;     /* may be NULL: none is held */
+    const struct snapshot *snapshot; /* may be NULL: then every place is told, and nobody waits */
+    const struct world *world;       /* may be NULL: no price is known */
+    wall_ms now;
+    /* Why a pod has no place; absent: it was not planned yet. NULL: nobody knows of any. */
+    struct span (*why)(void *user, struct arena *a, const struct pod *p);
+    void *user;
+};
+
+/* Targets by name, pods by namespace and name. */
+void places_json(const struct places_view *v, struct buf *out);
 
 #endif

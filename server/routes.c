@@ -200,11 +200,18 @@ static struct page_view page_view_of(struct route_scratch *s)
     return (struct page_view){v.snapshot, v.world, v.places, clock_wall()};
 }
 
+static struct span why_waiting(void *user, struct arena *a, const struct pod *p)
+{
+    const struct routes *routes = user;
+    return page_reason(routes->config.page, a, KIND_POD, p->meta.ns, p->meta.name);
+}
+
 static void on_plan(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
-    (void)user;
     (void)q;
-    places_json(route_view(scratch).places, &r->body);
+    struct extender_view v = route_view(scratch);
+    places_json(&(struct places_view){v.places, v.snapshot, v.world, clock_wall(), why_waiting, user},
+                &r->body);
 }
 
 /* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME */
