@@ -38,6 +38,9 @@ type ClusterOptions struct {
 	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
 	SecondScheduler bool
 
+	// Refused says which requests are refused on purpose; nil: none.
+	Refused func(controlplane.Request) bool
+
 	// Say is told each step and each difference from what ships; nil: nobody is.
 	Say func(format string, args ...any)
 }
@@ -49,6 +52,17 @@ type Cluster struct {
 	Account controlplane.ServiceAccount // of Stowage
 	Options Options                     // of Stowage, to launch another like it
 	Service *Service                    // nil without Replicas
+
+	refused func(controlplane.Request) bool // on purpose
+}
+
+// Forbidden is the control plane's, less what is refused on purpose.
+func (c *Cluster) Forbidden() ([]controlplane.Request, error) {
+	all, err := c.ControlPlane.Forbidden()
+	if c.refused != nil {
+		all = slices.DeleteFunc(all, c.refused)
+	}
+	return all, err
 }
 
 // Up starts a control plane, applies the manifests, starts Stowage under its service account, hands
@@ -63,7 +77,7 @@ func Up(ctx context.Context, options ClusterOptions) (*Cluster, error) {
 		return nil, err
 	}
 	options.Say("control plane at %s, logs in %s", c.URL(), c.Dir())
-	cluster := &Cluster{ControlPlane: c}
+	cluster := &Cluster{ControlPlane: c, refused: options.Refused}
 	if err := cluster.wire(ctx, options); err != nil {
 		c.Halt() // the logs stay
 		return nil, fmt.Errorf("%w (logs are in %s)", err, c.Dir())
