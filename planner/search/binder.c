@@ -59,11 +59,12 @@ static enum binder_answer ask_groups(struct binder *b, const struct pod_class *k
 static enum binder_answer ask_labels(const struct world *w, const struct attempt *try, uint32_t row)
 {
     struct attempt anywhere = *try;
+    enum fit suits = world_suits(w, try, w->profile_of[row], NULL);
+    if (suits == FIT_YES || suits == FIT_TAINT)
+        return suits == FIT_YES ? BINDER_YES : BINDER_TAINT;
     anywhere.where_count = 0;
-    enum fit suits = world_suits(w, &anywhere, w->profile_of[row], NULL);
-    if (suits != FIT_YES)
-        return suits == FIT_TAINT ? BINDER_TAINT : BINDER_SELECTOR;
-    return world_suits(w, try, w->profile_of[row], NULL) == FIT_YES ? BINDER_YES : BINDER_VOLUMES;
+    bool elsewhere = world_suits(w, &anywhere, w->profile_of[row], NULL) == FIT_YES;
+    return elsewhere ? BINDER_VOLUMES : BINDER_SELECTOR;
 }
 
 static enum binder_answer ask_attempt(struct binder *b, uint32_t class_id,
