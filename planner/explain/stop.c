@@ -1,5 +1,6 @@
 #include "planner/explain/stop.h"
 
+#include "planner/explain/pools.h"
 #include "planner/explain/volumes.h"
 
 static const struct signature *signature_of(const struct group_question *q)
@@ -71,6 +72,23 @@ static bool is_split(const struct group_question *q, const struct requirement *r
            q->p->world->classes.items[q->class_id].side != SPLIT_NONE;
 }
 
+/* The one pool that is asked for by name, when it is there and buys nothing; else NULL. */
+static const struct node_pool *closed_pool(const struct plan *p, const struct requirement *asked)
+{
+    const struct world *w = p->world;
+    const struct node_pool *found = NULL;
+    if (asked->key != SYM_NODEPOOL || asked->complement || asked->count != 1)
+        return NULL;
+    struct span name = sym_text(p->syms, asked->values[0]);
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (span_eq(w->pools[i]->meta.name, name))
+            found = w->pools[i];
+    for (uint32_t i = 0; i < w->option_count; i++)
+        if (w->options[i].pool == found)
+            return NULL;
+    return found;
+}
+
 bool stop_clashes(const struct group_question *q, uint32_t option, const struct requirement *asked)
 {
     const struct world *w = q->p->world;
@@ -106,8 +124,14 @@ void stop_requirement(const struct group_question *q, uint32_t option, const str
         stop_split(q, option, has, out);
         return;
     }
-    out->sentence = arena_printf(&p->arena, "asks for %.*s; pool %.*s has %.*s", SPAN_ARG(wants),
-                                 SPAN_ARG(pool), SPAN_ARG(words_requirement(p, has)));
+    const struct node_pool *closed = closed_pool(p, asked);
+    if (closed != NULL)
+        out->sentence = arena_printf(&p->arena, "asks for pool %.*s, which %.*s",
+                                     SPAN_ARG(closed->meta.name),
+                                     SPAN_ARG(pool_obstacle(&p->arena, closed)));
+    else
+        out->sentence = arena_printf(&p->arena, "asks for %.*s; pool %.*s has %.*s", SPAN_ARG(wants),
+                                     SPAN_ARG(pool), SPAN_ARG(words_requirement(p, has)));
 }
 
 /* --- types --- */

@@ -344,6 +344,10 @@ static void nearest(void **state)
          GENERAL POD("a", "", "nodeSelector: {karpenter.sh/nodepool: gpu}"),
          "asks for karpenter.sh/nodepool In [gpu]; pool general has karpenter.sh/nodepool In [general]. Fix: ask for pool "
          "general, or leave the pool open", NULL, GENERAL POD("a", "", "priority: 0")},
+        {"the pool asked for by name is static",
+         GENERAL ANY_POOL("gpu", "replicas: 0, ", "requirements: []") POD("a", "", "nodeSelector: {karpenter.sh/nodepool: gpu}"),
+         "asks for pool gpu, which is static: spec.replicas says how many nodes it has. Fix: ask for pool general, or leave "
+         "the pool open", NULL, GENERAL POD("a", "", "nodeSelector: {karpenter.sh/nodepool: general}")},
         {"a zone in which nothing is sold",
          POOL_IN("test-zone-1") POD("a", "", "nodeSelector: {" ZONE ": test-zone-9}"),
          "asks for topology.kubernetes.io/zone In [test-zone-9]; pool default has topology.kubernetes.io/zone In "
