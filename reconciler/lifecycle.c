@@ -229,6 +229,12 @@ static bool becomes_true(const struct claim_view *c, const struct lifecycle_step
            !conditions_true(c->claim->conditions, type);
 }
 
+static bool was_false(const struct claim_view *c, struct span type)
+{
+    const struct condition *have = conditions_find(c->claim->conditions, type);
+    return have != NULL && have->status == CONDITION_FALSE;
+}
+
 static void patch_status(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
 {
     const struct meta *m = &c->claim->meta;
@@ -238,6 +244,16 @@ static void patch_status(struct pass *p, const struct claim_view *c, const struc
                                           .name = m->name,
                                           .subresource = SPAN("status"),
                                           .body = s->status_patch});
+    if (s->shortfall.len != 0 && !was_false(c, SPAN("ConsistentStateFound")))
+        tell(p->r,
+             (struct decision){.kind = DECISION_LAUNCH,
+                               .subject = "node",
+                               .warning = true,
+                               .per_hour = NAN,
+                               .reason = SPAN("FailedConsistencyCheck"),
+                               .note = s->shortfall,
+                               .about = object_of(KIND_NODE_CLAIM, m)},
+             "%.*s is smaller than its type: %.*s", SPAN_ARG(m->name), SPAN_ARG(s->shortfall));
     if (becomes_true(c, s, SPAN("Registered")))
         pool_status_launched(p, c->claim, true, (struct span){0}, (struct span){0});
     if (becomes_true(c, s, SPAN("Initialized")))

@@ -49,6 +49,7 @@ struct lifecycle_step {
     bool taint_missing;                    /* the Node joined without the unregistered taint */
     struct condition_set conditions;
     struct span status_patch; /* absent: nothing changed */
+    struct span shortfall;    /* of what the machine was to have; absent: none */
     wall_ms due;              /* when time alone changes the answer; 0: never */
 };
 
@@ -59,6 +60,8 @@ void lifecycle_launch(struct arena *a, const struct lifecycle_facts *f, struct l
 void lifecycle_register(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_initialize(struct arena *a, const struct lifecycle_facts *f,
                           struct lifecycle_step *s);
+void lifecycle_check_consistency(struct arena *a, const struct lifecycle_facts *f,
+                                 struct lifecycle_step *s);
 void lifecycle_consolidatable(const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_liveness(const struct lifecycle_facts *f, struct lifecycle_step *s);
 

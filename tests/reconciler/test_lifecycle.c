@@ -20,6 +20,13 @@
     "providerID: kwok://c, nodeName: c, conditions: [" CONDITION("Launched", "True", HOUR_AGO)     \
     ", " CONDITION("Registered", "True", HOUR_AGO) ", "                                            \
     CONDITION("Initialized", "True", HOUR_AGO) "]"
+#define SIZED(consistent, since)                                                                   \
+    META HOUR_AGO OURS "}\nspec: {resources: {requests: {cpu: '1'}}}\nstatus: {capacity: {cpu: '4'}, "   \
+    "providerID: kwok://c, nodeName: c, conditions: [" CONDITION("Launched", "True", HOUR_AGO) ", "        \
+    CONDITION("Registered", "True", HOUR_AGO) ", " CONDITION("Initialized", "True", HOUR_AGO) ", "         \
+    CONDITION("ConsistentStateFound", consistent, since) "]}\n"
+#define HAS_CPU(cpu)                                                                               \
+    "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {capacity: {cpu: " cpu "}, " READY "}\n"
 #define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
 
 enum { NODE_NONE = 1, HAS_MACHINE = 2, LABELS_DONE = 4, TWO_NODES = 8 };
@@ -94,6 +101,14 @@ static const struct {
     {"registered for hours, never initialised: not for us to end", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, ""},
+    {"nine tenths of what was promised is there", SIZED("True", HOUR_AGO), HAS_CPU("3600m"), 0, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"ConsistentStateFound\",\"status\":\"True\""},
+    {"less is there", SIZED("True", HOUR_AGO), HAS_CPU("3500m"), 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
+     "\"type\":\"ConsistentStateFound\",\"status\":\"False\",\"observedGeneration\":1,"},
+    {"nothing of what was not asked for", CLAIM(HOUR_AGO, "capacity: {cpu: '4'}, " INITIALIZED), HAS_CPU("1"), 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"ConsistentStateFound\",\"status\":\"True\""},
+    {"an answer stands for ten minutes", SIZED("True", NOW_TEXT), HAS_CPU("1"), 0, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"ConsistentStateFound\",\"status\":\"True\""},
     {"initialised an hour ago: consolidatable", CLAIM(HOUR_AGO, INITIALIZED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Consolidatable\""},

@@ -548,11 +548,49 @@ static void a_taint_of_an_earlier_leader_is_taken_off(void **state)
     loop_end(&l);
 }
 
+static void a_node_that_is_smaller_than_its_type_is_told(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("", "");
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    json_t *claim = first_of(s, KIND_NODE_CLAIM), *node = first_of(s, KIND_NODE);
+    assert_string_equal(condition_text(claim, "ConsistentStateFound"), "True ConsistentStateFound ");
+    struct arena a;
+    arena_init(&a, 0);
+    struct sim_answer answer = sim_cluster_do(
+        sim_cluster(s), &a,
+        &(struct api_request){.verb = API_MERGE,
+                              .kind = KIND_NODE,
+                              .name = tree_string(node, "metadata.name"),
+                              .subresource = SPAN("status"),
+                              .body = SPAN("{\"status\":{\"capacity\":{\"cpu\":\"1500m\"}}}")});
+    assert_int_equal(answer.status, 200);
+    arena_release(&a);
+    run_for(s, 11 * MS_MINUTE);
+    json_decref(claim);
+    claim = first_of(s, KIND_NODE_CLAIM);
+    assert_string_equal(condition_text(claim, "ConsistentStateFound"),
+                        "False ConsistencyCheckFailed Consistency Check Failed");
+    buf_add_char(&l.history, '\0');
+    const char *event = strstr(l.history.ptr, "event FailedConsistencyCheck general-");
+    assert_non_null(event);
+    assert_non_null(strstr(event, ": expected 2 of resource cpu, but found 1500m (75.0% of expected)\n"));
+    assert_null(strstr(event + 1, "event FailedConsistencyCheck")); /* once */
+    json_decref(node);
+    json_decref(claim);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_says_what_it_is),
         cmocka_unit_test(a_pool_says_what_it_has),
+        cmocka_unit_test(a_node_that_is_smaller_than_its_type_is_told),
         cmocka_unit_test(a_broken_pool_is_set_aside_and_another_goes_on),
         cmocka_unit_test(a_pool_without_its_class_is_not_used),
         cmocka_unit_test(a_failed_launch_is_tried_elsewhere),
