@@ -51,7 +51,7 @@ static bool is_told(const struct places_view *v, const struct place *x)
     if (v->snapshot == NULL || v->now - x->since < TOLD_AFTER_MS)
         return true;
     const struct pod *p = snapshot_find(v->snapshot, KIND_POD, x->ns, x->pod);
-    return !x->lapsed && p != NULL && p->node == SYM_NONE && span_eq(p->meta.uid, x->uid);
+    return p != NULL && p->node == SYM_NONE && span_eq(p->meta.uid, x->uid);
 }
 
 static void write_places(struct json *j, struct arena *a, const struct places_view *v)
