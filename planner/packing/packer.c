@@ -65,12 +65,14 @@ static bool waits_elsewhere(struct packer *k, uint32_t option, uint32_t pod, uin
 }
 
 /* Opens a claim with the pod. */
-static enum opening open_claim(struct packer *k, uint32_t option, uint32_t pod, uint32_t class_id,
-                               const struct attempt *try)
+static enum opening open_claim(struct packer *k, const struct shop *shop, const struct product *p,
+                               uint32_t pod, uint32_t class_id, const struct attempt *try)
 {
-    if (waits_elsewhere(k, option, pod, class_id, try))
+    if (waits_elsewhere(k, p->option, pod, class_id, try))
         return OPEN_RESERVED;
-    return trial_open(k->t, option, pod, class_id, try);
+    return shop->narrow
+               ? trial_open_niche(k->t, p->option, (uint32_t)p->niche, pod, class_id, try)
+               : trial_open(k->t, p->option, pod, class_id, try);
 }
 
 /* Pods of the lot are to wait for a reservation: they are left to greedy. */
@@ -93,7 +95,7 @@ static bool put(struct packer *k, struct shop *shop, const struct product *p, st
         if (try[i].soft && !t->world->soft_taints)
             continue;
         if (*claim == NO_CLAIM) {
-            enum opening answer = open_claim(k, p->option, pod, l->class_id, &try[i]);
+            enum opening answer = open_claim(k, shop, p, pod, l->class_id, &try[i]);
             if (answer == OPEN_RESERVED) {
                 leave_waiting(k, &shop->stock, l);
                 return false;
@@ -288,6 +290,19 @@ static void plan_load(struct shop *shop, uint32_t product)
                        f->took[i]);
 }
 
+/* Whether what is to be loaded needs more than a claim has that may become any offering of the type. */
+static bool needs_niche(const struct shop *shop, const struct product *p)
+{
+    for (uint32_t c = 0; p->niche >= 0 && c < shop->stock.column_count; c++) {
+        double sum = 0;
+        for (uint32_t i = 0; i < shop->loaded_count; i++)
+            sum += shop->loaded[i].count * shop->stock.lots[shop->loaded[i].lot].size[c];
+        if (sum > p->plain[c])
+            return true;
+    }
+    return false;
+}
+
 /* Buys until nobody who is left can be put anywhere. False: cut short. */
 static bool buy_all(struct packer *k, struct shop *shop)
 {
@@ -311,6 +326,7 @@ static bool buy_all(struct packer *k, struct shop *shop)
         double left = s->value_left;
         if (!again)
             plan_load(shop, best);
+        shop->narrow = needs_niche(shop, p);
         fill_begin(&shop->fill, p, NULL);
         fill_follow(&shop->fill, shop->loaded, shop->loaded_count);
         uint32_t claim = load(k, shop, p, NO_CLAIM);

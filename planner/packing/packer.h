@@ -24,6 +24,7 @@ struct shop { /* options of one weight */
     uint32_t bought_count, bought_capacity;
     struct fill_step *loaded; /* on the machine being bought */
     uint32_t loaded_count, loaded_capacity;
+    bool narrow; /* it keeps to its product's niche */
 };
 
 struct packer {

@@ -209,6 +209,23 @@ static amount *widened(const struct building *b, const amount *vector)
     return wide;
 }
 
+/* The niche of an offering that has more room than others of its type, or -1. */
+static int32_t niche_of(struct building *b, uint32_t option, uint32_t type, uint32_t offer)
+{
+    const struct option *o = &b->w->options[option];
+    const amount *room = world_vector(b->w, o->room, o->row_of[offer]);
+    bool more = false;
+    for (uint32_t row = o->first_row[type]; row < o->first_row[type + 1]; row++)
+        more |= !vector_fits(room, world_vector(b->w, o->room, row), b->w->column_count);
+    for (uint32_t n = 0; more && n < o->niche_count; n++) {
+        struct specs *specs = &b->s->trial->specs;
+        int32_t spec = specs_niche(specs, option, n);
+        if (spec >= 0 && bits_has(specs->items[spec].kinds, b->w->types.offers[offer].kind))
+            return (int32_t)n;
+    }
+    return -1;
+}
+
 static void add_product(struct building *b, struct product p, const amount *room)
 {
     uint32_t at = b->s->product_count;
@@ -240,9 +257,12 @@ static void add_type(struct building *b, uint32_t option, uint32_t type,
                (b->rooms[same] != *room || s->products[same].suits != suits))
             same++;
         if (same == s->product_count)
-            add_product(b, (struct product){option, type, offer->price, suits, NULL}, *room);
-        else
-            s->products[same].price = fmin(s->products[same].price, offer->price);
+            add_product(b, (struct product){.option = option, .type = type, .price = INFINITY,
+                                            .suits = suits}, *room);
+        if (offer->price < s->products[same].price) {
+            s->products[same].price = offer->price;
+            s->products[same].niche = niche_of(b, option, type, k);
+        }
     }
 }
 
@@ -439,12 +459,27 @@ static bool makes_needless(const struct stock *s, const struct product *better,
     return undersells(&s->world->types, better->type, p->type);
 }
 
+static const double *least_room(const struct building *b, const struct product *p)
+{
+    const struct option *o = &b->w->options[p->option];
+    amount *least = ARENA_ARRAY(b->a, amount, b->w->column_count);
+    for (uint32_t row = o->first_row[p->type]; row < o->first_row[p->type + 1]; row++)
+        for (uint32_t c = 0; c < b->w->column_count; c++) {
+            amount here = world_vector(b->w, o->room, row)[c];
+            least[c] = row == o->first_row[p->type] || here < least[c] ? here : least[c];
+        }
+    return in_columns(b->s, b->a, least);
+}
+
 static void finish_products(struct building *b)
 {
     struct stock *s = b->s;
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < s->product_count; i++)
+    for (uint32_t i = 0; i < s->product_count; i++) {
         s->products[i].room = in_columns(s, b->a, b->rooms[i]);
+        if (s->products[i].niche >= 0)
+            s->products[i].plain = least_room(b, &s->products[i]);
+    }
     qsort_r(s->products, s->product_count, sizeof(*s->products), cheapest_order, s);
     for (uint32_t i = 0; i < s->product_count; i++) {
         bool needed = true;

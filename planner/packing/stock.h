@@ -37,6 +37,10 @@ struct product {
     double price;
     uint64_t suits;
     const double *room; /* by column of the stock */
+    /* Other offerings of the type have less room, beside more DaemonSets: only a claim that keeps to a niche of the
+     * option has all of `room`, any other has `plain`. -1 and NULL: this is the least. */
+    int32_t niche;
+    const double *plain;
 };
 
 struct stock {

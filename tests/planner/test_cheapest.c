@@ -133,6 +133,36 @@ static void limits_by_what_is_bought(void **state)
     cluster_release(&c);
 }
 
+/* Where the DaemonSet is not, two of the middle pods fill a node; three such nodes hold all. */
+static void where_no_daemon_is(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_add(&c, "kind: InstanceTypes\nitems:\n- {name: only, resources: {cpu: 1, memory: 64Gi, pods: 10}, "
+                    "offerings: [{zone: z1, capacity: on-demand, price: 1.32}, {zone: z2, capacity: "
+                    "on-demand, price: 0.56}]}\n");
+    cluster_add(&c, POOL);
+    cluster_add(&c, "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: d}\nspec: {selector: {}, "
+                    "template: {spec: {nodeSelector: {topology.kubernetes.io/zone: z1}, containers: "
+                    "[{name: c, resources: {requests: {cpu: 100m}}}]}}}\n");
+    add_pods(&c, "large", 1, "900m", "1Gi", 0);
+    add_pods(&c, "seven", 1, "700m", "1Gi", 0);
+    add_pods(&c, "half", 2, "500m", "1Gi", 0);
+    add_pods(&c, "small", 1, "200m", "1Gi", 0);
+    c.plan_options.search = SEARCH_CHEAPEST;
+    const struct plan *p = cluster_plan(&c);
+    assert_true(fabs(p->cost_after - 3 * 0.56) < 1e-9);
+    assert_true(p->lower_bound <= p->cost_after * (1 + 1e-9));
+    for (uint32_t i = 0; i < p->claim_count; i++) { /* only who needs it gives up the other zone */
+        const struct requirement *zone =
+            requirements_get(&p->claims[i].requirements, SYM_ZONE);
+        bool needs = p->claims[i].pod_count == 2 && p->claims[i].pods[0]->meta.name.ptr[0] == 'h';
+        assert_int_equal(needs, zone != NULL && !zone->complement && zone->count == 1);
+    }
+    cluster_release(&c);
+}
+
 /* Three pods of 4 CPUs: three nodes, or one at three times the price. */
 static void fewer_nodes_at_the_same_price(void **state)
 {
@@ -593,6 +623,7 @@ int main(void)
                                        cmocka_unit_test(priority_where_limits_bind),
                                        cmocka_unit_test(weight_before_price),
                                        cmocka_unit_test(limits_by_what_is_bought),
+                                       cmocka_unit_test(where_no_daemon_is),
                                        cmocka_unit_test(fewer_nodes_at_the_same_price),
                                        cmocka_unit_test(preferences_at_the_same_price),
                                        cmocka_unit_test(few_pods_on_a_machine),
