@@ -241,7 +241,7 @@ void chain_finish(const struct group_question *q, uint32_t option, struct chain 
             break;
         struct stop s;
         stop_opening(&x.q, option, rule, &x.asked, &s);
-        if (!is_hollow(&x, &s))
+        if (c->count == 0 || !is_hollow(&x, &s))
             c->stops[c->count++] = s;
         if (rule == OPEN_RESOURCES)
             add_certain(&x, c);
@@ -270,6 +270,8 @@ static uint32_t effort(const struct chain *c)
 
 bool chain_nearer(const struct chain *x, const struct chain *y)
 {
+    if (x->count == 0 || y->count == 0) /* nothing to tell of it */
+        return x->count > y->count;
     if (x->apart != y->apart)
         return x->apart < y->apart;
     if (x->count != y->count)
