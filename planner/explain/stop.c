@@ -241,6 +241,13 @@ static void stop_types(const struct group_question *q, uint32_t option,
 
 /* --- resources and limits --- */
 
+/* A million CPUs, in thousandths: no request, but an M where m was meant. */
+static bool is_mistyped(const struct world *w, uint32_t column, amount asked)
+{
+    enum { A_MILLION = 1000000000 };
+    return w->columns[column] == SYM_CPU && asked >= A_MILLION;
+}
+
 /* What is left of the option for the attempt. */
 static const struct spec *spec_of(const struct group_question *q, uint32_t option)
 {
@@ -272,7 +279,6 @@ static void too_many_volumes(const struct group_question *q, uint32_t option, st
 static void too_large(const struct group_question *q, uint32_t option, uint32_t column, amount most,
                       struct stop *s)
 {
-    enum { A_MILLION = 1000000000 }; /* CPUs, in thousandths */
     struct plan *p = q->p;
     amount asked = classes_requests(&p->world->classes, q->class_id)[column];
     struct span pool = pool_name(q, option), wants = words_amount(p, column, asked);
@@ -291,7 +297,7 @@ static void too_large(const struct group_question *q, uint32_t option, uint32_t 
                           SPAN_ARG(wants));
     if (asked == INT64_MAX)
         s->fix = SPAN("write a request that a machine can meet");
-    else if (p->world->columns[column] == SYM_CPU && asked >= A_MILLION)
+    else if (is_mistyped(p->world, column, asked))
         s->fix = SPAN("write the CPU request with m (thousandths of a CPU) if that is meant; M is a "
                       "million CPUs");
 }
@@ -373,7 +379,8 @@ bool stop_spent(const struct group_question *q, uint32_t option, uint32_t column
     const struct world *w = q->p->world;
     const amount *budget = world_vector(w, q->t->budgets, option);
     const amount *requests = classes_requests(&w->classes, q->class_id);
-    while (column < w->column_count && requests[column] <= budget[column])
+    while (column < w->column_count &&
+           (requests[column] <= budget[column] || is_mistyped(w, column, requests[column])))
         column++;
     if (column == w->column_count)
         return false;

@@ -369,6 +369,18 @@ static void nearest(void **state)
          "must be where a pod with app=none is (same topology.kubernetes.io/zone), and no such pod has a place. Fix: "
          "raise spec.limits.cpu of pool default; and run a pod with app=none, or make the affinity a preferred one", NULL,
          PLAIN_POOL POD("a", "", LIKE_NEAR("podAffinity", ZONE, "none"))},
+        {"too large for any, and beyond the limits of the one that is not tainted",
+         ANY_POOL("gpu", "", "requirements: [], " KEPT) ANY_POOL("default", "limits: {cpu: 8}, ", "requirements: []") ASKING("cpu: 17", ""),
+         "asks for 17 CPUs; the largest type that pool default may buy has 15.9 CPUs for pods; it also finds only 8 CPUs "
+         "left within the limits of pool default, and every type that would hold it has more. Fix: let pool default buy a "
+         "type with 17 CPUs or more; and raise spec.limits.cpu of pool default",
+         "pool gpu: it does not tolerate taint gpu=full:NoSchedule of pool gpu; it also asks for 17 CPUs; the largest type "
+         "that pool gpu may buy has 15.9 CPUs for pods", NULL},
+        {"a million CPUs within limits",
+         ANY_POOL("default", "limits: {cpu: 8}, ", "requirements: []") ASKING("cpu: 1M", ""),
+         "asks for 1000000 CPUs; the largest type that pool default may buy has 15.9 CPUs for pods. Fix: write the CPU "
+         "request with m (thousandths of a CPU) if that is meant; M is a million CPUs", NULL,
+         ANY_POOL("default", "limits: {cpu: 8}, ", "requirements: []") ASKING("cpu: 1m", "")},
         {"two limits",
          ANY_POOL("default", "limits: {cpu: 0, memory: 1Gi}, ", "requirements: []") POD("a", "", "priority: 0"),
          "finds only 0 CPUs left within the limits of pool default, and every type that would hold it has more; it also "
