@@ -157,7 +157,7 @@ static struct span keeps(struct plan *p, const struct explain_objects *all, uint
     if (n->claim != NULL)
         facts.pool_name = sym_text(p->syms, sym_pairs_get(n->claim->meta.labels, SYM_NODEPOOL));
     struct empty_answer x = empty_judge(&facts);
-    return x.verdict == EMPTY_YES ? (struct span){0} : empty_sentence(&p->arena, &x);
+    return x.verdict == EMPTY_YES ? (struct span){NULL, 0} : empty_sentence(&p->arena, &x);
 }
 
 static int32_t row_named(const struct world *w, struct span name)
