@@ -236,7 +236,7 @@ static bool is_plain(enum empty_verdict v)
 /* Why a node stays, once for each answer; an answer without words takes back what was said before. */
 static void tell_answer(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
-    struct span why = is_plain(x->verdict) ? (struct span){0} : empty_sentence(p->a, x);
+    struct span why = is_plain(x->verdict) ? (struct span){NULL, 0} : empty_sentence(p->a, x);
     uint64_t hash = why.len != 0 ? span_hash(why) : 0;
     struct decision d = {.kind = DECISION_KEEP,
                          .per_hour = NAN,
