@@ -276,7 +276,7 @@ static void tell_blocked(struct pass *p, struct node_view *n, const struct empty
                          .per_hour = NAN,
                          .reason = x->verdict == EMPTY_NEVER ? SPAN("Unconsolidatable")
                                                              : SPAN("DisruptionBlocked"),
-                         .note = ours ? (struct span){0} : empty_event(p->a, x),
+                         .note = ours ? (struct span){NULL, 0} : empty_event(p->a, x),
                          .about = object_of(KIND_NODE, &n->node->meta)};
     if (!has_stood(p, &n->memo->blocked, d.note) || c == NULL)
         return;
