@@ -249,6 +249,16 @@ static void offer_suit(struct asked *q, uint32_t option, uint32_t suit, struct o
     }
 }
 
+/* What it has beside the DaemonSets that are sure to come. */
+static amount *room_of_offer(const struct asked *q, const struct option *o, uint32_t row)
+{
+    amount *room = widened(q, world_vector(q->w, o->room, row), 1);
+    const amount *unsure = o->daemons[o->daemon_of[row]].unsure;
+    for (uint32_t c = 0; room[0] >= 0 && c < q->w->resource_count; c++)
+        room[c] = amount_add(room[c], unsure[c]);
+    return room;
+}
+
 /* Of a type's offerings that nobody can tell apart, the cheapest. */
 static void add_type(struct asked *q, const struct option *o, uint32_t type,
                      const struct offered *offered)
@@ -261,7 +271,7 @@ static void add_type(struct asked *q, const struct option *o, uint32_t type,
             continue;
         amount **room = &offered->room[o->row_of[k]];
         if (*room == NULL)
-            *room = widened(q, world_vector(q->w, o->room, o->row_of[k]), 1);
+            *room = room_of_offer(q, o, o->row_of[k]);
         struct bound_machine m = {.room = *room,
                                   .price = offer->price,
                                   .suits = (offered->types[type] & offered->kinds[offer->kind]) |

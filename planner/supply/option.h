@@ -10,6 +10,7 @@
 /* DaemonSet pods that come to every node of some rows (spec provisioning 2.8). */
 struct daemon_group {
     amount *overhead;
+    amount *unsure; /* of it: of those that select a label which the option leaves open, a rack say */
     struct host_ports ports;
 };
 

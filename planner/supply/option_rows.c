@@ -127,14 +127,57 @@ static void add_ports(struct arena *a, struct host_ports *into, struct host_port
     *into = (struct host_ports){items, into->count + more.count};
 }
 
-static struct daemon_group sum_daemons(struct world *w, const struct words *members)
+/* Whether offerings or types say something of the label, so that rows tell its values apart. */
+static bool is_told(const struct types *t, sym key)
 {
-    struct daemon_group g = {.overhead = ARENA_ARRAY(w->arena, amount, w->column_count)};
+    for (uint32_t i = 0; i < t->facet_count; i++)
+        if (t->facets[i].key == key)
+            return true;
+    for (uint32_t k = 0; k < t->kind_count; k++)
+        if (requirements_get(t->kinds[k], key) != NULL)
+            return true;
+    return false;
+}
+
+static bool always_meets(const struct rows *r, const struct requirement *asked)
+{
+    const struct requirement *own = requirements_get(&r->o->requirements, asked->key);
+    if (is_told(&r->w->types, asked->key))
+        return true;
+    if (own == NULL)
+        return asked->complement;
+    for (uint32_t i = 0; !own->complement && i < own->count; i++)
+        if (!requirement_has(asked, own->values[i], r->w->syms))
+            return false;
+    return !own->complement;
+}
+
+/* Whether the pod comes to every node, whatever value a label gets that is the claim's to choose. */
+static bool comes_for_sure(const struct rows *r, uint32_t daemon)
+{
+    bool sure = false;
+    for (uint32_t i = 0; i < r->reach_count && !sure; i++) {
+        const struct requirements *term = r->reaches[i].term;
+        sure = r->reaches[i].daemon == daemon;
+        for (uint32_t n = 0; sure && n < term->count; n++)
+            sure = always_meets(r, &term->items[n]);
+    }
+    return sure;
+}
+
+static struct daemon_group sum_daemons(const struct rows *r, const struct words *members)
+{
+    struct world *w = r->w;
+    struct daemon_group g = {.overhead = ARENA_ARRAY(w->arena, amount, w->column_count),
+                             .unsure = ARENA_ARRAY(w->arena, amount, w->column_count)};
     for (uint32_t m = 0; m < members->count; m++) {
         uint32_t class_id = w->daemons[members->items[m]];
         const amount *more = classes_requests(&w->classes, class_id);
-        for (uint32_t c = 0; c < w->column_count; c++)
+        bool sure = comes_for_sure(r, members->items[m]);
+        for (uint32_t c = 0; c < w->column_count; c++) {
             g.overhead[c] = amount_add(g.overhead[c], more[c]);
+            g.unsure[c] = amount_add(g.unsure[c], sure ? 0 : more[c]);
+        }
         add_ports(w->arena, &g.ports, w->classes.items[class_id].example->ports);
     }
     return g;
@@ -155,7 +198,7 @@ static uint32_t daemons_of(struct rows *r, uint32_t type, uint32_t kind)
     uint32_t id = intern_put(&r->groups, &members, &is_new);
     if (is_new)
         ARENA_PUSH(r->w->arena, r->o->daemons, r->o->daemon_count, r->group_capacity,
-                   sum_daemons(r->w, &members));
+                   sum_daemons(r, &members));
     return id;
 }
 
