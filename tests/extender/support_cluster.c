@@ -14,13 +14,10 @@ unsigned roll(struct dice *d, unsigned below)
     return (unsigned)(d->state >> 33) % below;
 }
 
-void cluster_open(struct cluster *c, const char *yaml)
+static void open_store(struct cluster *c, struct store *store, const char *yaml)
 {
-    *c = (struct cluster){0};
     struct err err;
-    arena_init(&c->shop.arena, 0);
-    c->shop.types = catalogue_builtin();
-    c->store = snapshot_store_for(&c->shop);
+    c->store = store;
     extender_scratch_init(&c->scratch);
     c->ledger = ledger_new();
     if (!snapshot_store_put(c->store, yaml, &err))
@@ -28,6 +25,20 @@ void cluster_open(struct cluster *c, const char *yaml)
     c->view.ledger = c->ledger;
     cluster_publish(c);
     cluster_unplan(c);
+}
+
+void cluster_open(struct cluster *c, const char *yaml)
+{
+    *c = (struct cluster){0};
+    open_store(c, snapshot_store_new(), yaml);
+}
+
+void cluster_open_priced(struct cluster *c, const char *yaml)
+{
+    *c = (struct cluster){0};
+    arena_init(&c->shop.arena, 0);
+    c->shop.types = catalogue_builtin();
+    open_store(c, snapshot_store_for(&c->shop), yaml);
 }
 
 void cluster_tell(struct cluster *c, enum watch_event e, struct span json)
@@ -68,8 +79,10 @@ void cluster_close(struct cluster *c)
     places_destroy(&c->places->shared);
     shared_unref((struct shared *)(uintptr_t)&c->snapshot->shared);
     store_free(c->store);
-    catalogue_source_free(c->shop.types);
-    arena_release(&c->shop.arena);
+    if (c->shop.types != NULL) {
+        catalogue_source_free(c->shop.types);
+        arena_release(&c->shop.arena);
+    }
     extender_scratch_release(&c->scratch);
     ledger_free(c->ledger);
 }

@@ -12,7 +12,7 @@ struct cluster {
     struct extender_view view;
     struct extender_scratch scratch;
     struct ledger *ledger;
-    struct snapshot_shop shop; /* kwok's types */
+    struct snapshot_shop shop; /* of one that is priced */
 };
 
 /* Equal dice roll alike everywhere. */
@@ -22,6 +22,8 @@ struct dice {
 unsigned roll(struct dice *d, unsigned below); /* 0 to below - 1 */
 
 void cluster_open(struct cluster *c, const char *yaml);
+/* With kwok's types, which takes long for every publish. */
+void cluster_open_priced(struct cluster *c, const char *yaml);
 void cluster_close(struct cluster *c);
 /* "ns/pod → target"; a target that begins with "claim/" names a NodeClaim. UIDs are "uid-<pod>". */
 void cluster_place(struct cluster *c, const char *pod, const char *target);

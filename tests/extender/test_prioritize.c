@@ -34,7 +34,7 @@ static void open_all(struct cluster *c)
 {
     char yaml[sizeof(bare_yaml) + sizeof(bought_yaml)];
     snprintf(yaml, sizeof(yaml), "%s%s", bare_yaml, bought_yaml);
-    cluster_open(c, yaml);
+    cluster_open_priced(c, yaml);
     cluster_place(c, "large", "held");
 }
 
