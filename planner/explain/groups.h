@@ -12,7 +12,7 @@ struct group_question {
     const struct attempt *try;
 };
 
-enum { GROUPS_TOGETHER = UINT32_MAX };
+#define GROUPS_TOGETHER UINT32_MAX
 
 /* Why a new node of the option will not do, though types, limits and, by themselves, volumes would
  * allow it: the first group that leaves nothing by itself, which is returned, else GROUPS_TOGETHER. */
