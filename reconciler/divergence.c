@@ -76,7 +76,7 @@ void divergence_heard(struct pass *p, const struct pod *pod)
         if (m->ready_since == 0 || m->tried < m->ready_since)
             m->tried = p->mono; /* the first time since its planned node is ready */
         if (m->untried)
-            m->put_off = 0;
+            m->put_off = p->mono;
     }
     m->verdict = pod->verdict;
 }
@@ -236,6 +236,25 @@ struct span divergence_put_off(const struct pass *p, const struct pod *pod)
                       "nobody took the pod up there. Fix: see that its scheduler runs")
                : SPAN("is not planned for a while, since the scheduler has turned down each node that was "
                       "planned for it. Fix: its own events say what it misses there");
+}
+
+/* Whose time is over the next plan takes up again, whatever comes of it: what was said holds no more. */
+static void take_back(struct pass *p)
+{
+    const struct memos *all = &p->r->waiting;
+    for (uint32_t i = 0; i < all->slot_count; i++)
+        for (struct memo *m = all->slots[i]; m != NULL; m = m->next) {
+            struct waiting_memo *w = (struct waiting_memo *)m;
+            if (w->put_off == 0 || w->put_off > p->mono)
+                continue;
+            const struct pod *pod = world_waiting_pod(p->world, m->key);
+            w->put_off = 0;
+            if (pod != NULL)
+                tell_silently(p->r, (struct decision){.kind = DECISION_NO_PLACE,
+                                                      .takes_back = true,
+                                                      .per_hour = NAN,
+                                                      .about = object_of(KIND_POD, &pod->meta)});
+        }
 }
 
 /* ---- late ---- */
@@ -408,6 +427,7 @@ void divergence_run(struct pass *p)
 struct places *divergence_places(struct pass *p, struct plan_options *o)
 {
     divergence_ask(p); /* pods were let onto nodes since the pass began */
+    take_back(p);
     const struct sent_pod *sent = p->sent;
     struct barred *barred = ARENA_ARRAY(p->a, struct barred, p->sent_count);
     o->barred_count = 0;

@@ -178,6 +178,7 @@ static void tell_unschedulable(struct pass *p, const struct plan *plan)
                  .per_hour = NAN,
                  .reason = told ? SPAN("FailedScheduling") : (struct span){0},
                  .note = arena_printf(p->a, "Failed to schedule pod, %.*s", SPAN_ARG(u->message)),
+                 .put_off = u->put_off ? u->message : (struct span){0},
                  .about = object_of(KIND_POD, &u->pod->meta)},
              "%.*s/%.*s has no place (%s): %.*s", SPAN_ARG(u->pod->meta.ns),
              SPAN_ARG(u->pod->meta.name), unschedulable_name(u->reason), SPAN_ARG(u->message));

@@ -110,7 +110,7 @@ struct waiting_memo { /* of a pod that is not bound, or since then not ready yet
     uint32_t verdict;    /* what the scheduler said last (kube/pod.h) */
     mono_ms tried;       /* when it was first seen to say something new since ready_since; 0: not yet */
     uint32_t refusals, pauses;
-    mono_ms put_off;     /* nothing is planned for it before */
+    mono_ms put_off;     /* nothing is planned for it before; 0: it is not put off, and nothing says so */
     bool untried;        /* or until the scheduler tries it */
     bool devices;
     bool has_gauge, has_placed_gauge; /* series of its own are shown */

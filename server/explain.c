@@ -225,6 +225,23 @@ static void write_place(const struct place *place, const struct explain_question
     buf_release(&text);
 }
 
+struct asked { /* what a plan's callbacks need */
+    const struct explain_live *live;
+    struct arena a; /* outlives the plan */
+};
+
+static bool is_late(void *user)
+{
+    mono_ms until = ((const struct asked *)user)->live->until;
+    return clock_is_past(&until);
+}
+
+static struct span put_off(void *user, const struct pod *pod)
+{
+    struct asked *x = user;
+    return x->live->put_off != NULL ? x->live->put_off(x->live->user, &x->a, pod) : (struct span){0};
+}
+
 bool explain_write(const struct explain_live *live, const struct explain_question *q,
                    struct buf *out, struct err *err)
 {
@@ -233,13 +250,15 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
         write_place(place, q, out);
         return true;
     }
-    mono_ms until = live->until;
+    struct asked asked = {.live = live};
     struct plan_options o = live->options != NULL ? *live->options : (struct plan_options){0};
     o.places = live->places;
     o.now = live->now;
     o.no_bound = true; /* nobody asks for its price */
-    o.stop = clock_is_past;
-    o.user = &until;
+    o.stop = is_late;
+    o.put_off = put_off;
+    o.user = &asked;
+    arena_init(&asked.a, 0);
     struct plan *p = plan_solve(live->world, &o);
     struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);
     struct explanation e;
@@ -249,6 +268,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
         explanation_json(&j, &e);
     }
     plan_free(p);
+    arena_release(&asked.a);
     return ok;
 }
 

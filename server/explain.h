@@ -38,6 +38,10 @@ struct explain_live {
     const struct plan_options *options; /* policies; NULL: the defaults */
     wall_ms now;
     mono_ms until; /* then planning stops with what it has */
+    /* Why the reconciler plans nothing for a pod for a while (plan_options.put_off), in `a`; NULL: it plans
+     * for all. */
+    struct span (*put_off)(void *user, struct arena *a, const struct pod *p);
+    void *user;
 };
 
 /* Writes the answer as JSON. A pod that has a place already is told so without planning anew. */

@@ -36,10 +36,19 @@ void page_decided(struct page *p, const struct decision *d)
     page_memory_add(p->memory, d);
 }
 
-struct span page_reason(struct page *p, struct arena *a, enum kind k, struct span ns,
-                        struct span name)
+struct span page_reason(struct page *p, struct arena *a, const struct pod *pod)
 {
-    return page_memory_reason(p->memory, a, k, ns, name);
+    return page_memory_reason(p->memory, a, KIND_POD, &pod->meta);
+}
+
+struct span page_put_off(struct page *p, struct arena *a, const struct pod *pod)
+{
+    return page_memory_put_off(p->memory, a, &pod->meta);
+}
+
+void page_forget(struct page *p)
+{
+    page_memory_forget(p->memory);
 }
 
 void page_standing(struct page *p, struct span text)
@@ -191,8 +200,7 @@ static void put_why_waiting(struct render *r, const struct pod *p)
         put(r, place->on_claim ? ", which is on its way" : "");
         return;
     }
-    struct span why =
-        page_memory_reason(r->page->memory, &r->a, KIND_POD, p->meta.ns, p->meta.name);
+    struct span why = page_reason(r->page, &r->a, p);
     if (why.len != 0)
         html_text(r->out, why);
     else if (p->meta.deleted != 0)
@@ -501,8 +509,7 @@ static void put_node_state(struct render *r, const struct world_node *n)
                                          [NODE_INITIALIZED] = "ready"};
     put(r, n->leaving ? "<strong>leaving</strong>" : stages[n->stage]);
     enum kind k = n->node != NULL ? KIND_NODE : KIND_NODE_CLAIM;
-    struct span why = page_memory_reason(r->page->memory, &r->a, k, (struct span){NULL, 0},
-                                         meta_of(n)->name);
+    struct span why = page_memory_reason(r->page->memory, &r->a, k, meta_of(n));
     if (why.len == 0)
         return;
     if (span_has_prefix(why, meta_of(n)->name)) /* as every sentence about a node begins */

@@ -20,9 +20,12 @@ void page_free(struct page *p);
 
 /* reconciler_listener.decided: any thread. A decision about a Pod becomes that pod's reason. */
 void page_decided(struct page *p, const struct decision *d);
-/* The last sentence about an object, in `a`; absent: nothing is known. Any thread. */
-struct span page_reason(struct page *p, struct arena *a, enum kind k, struct span ns,
-                        struct span name);
+/* The last sentence about a pod, in `a`; absent: nothing is known. Any thread. */
+struct span page_reason(struct page *p, struct arena *a, const struct pod *pod);
+/* Why nothing is planned for a pod for a while (plan_options.put_off), if that is what was said last. */
+struct span page_put_off(struct page *p, struct arena *a, const struct pod *pod);
+/* We do not lead any more: what was said of objects is not kept up to date. Any thread. */
+void page_forget(struct page *p);
 /* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */
 void page_standing(struct page *p, struct span text);
 /* Moves when the ring or the standing has changed. */

@@ -14,9 +14,10 @@ struct held_entry {
 
 struct reason {
     uint64_t key; /* 0: free */
+    uint64_t uid; /* its hash; 0: of whatever has the name */
     uint64_t age;
-    char *text;
-    size_t len;
+    char *text; /* one block: both */
+    struct span sentence, put_off;
 };
 
 struct page_memory {
@@ -95,10 +96,12 @@ static void keep_reason(struct page_memory *m, const struct decision *d)
     uint64_t key = key_of(d->about.kind, d->about.ns, d->about.name);
     struct reason *r = find(m, key, true);
     free(r->text);
-    char *at = r->text = mem_new(d->sentence.len + 1);
+    char *at = r->text = mem_new(d->sentence.len + d->put_off.len + 1);
     r->key = key;
+    r->uid = d->about.uid.len != 0 ? span_hash(d->about.uid) : 0;
     r->age = ++m->reason_age;
-    r->len = put(&at, d->sentence).len;
+    r->sentence = put(&at, d->sentence);
+    r->put_off = put(&at, d->put_off);
 }
 
 static void forget_reason(struct page_memory *m, const struct decision *d)
@@ -159,16 +162,44 @@ const struct page_entry *page_memory_entries(struct page_memory *m, struct arena
     return out;
 }
 
-struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k, struct span ns,
-                               struct span name)
+static const struct reason *reason_of(struct page_memory *m, enum kind k, const struct meta *about)
+{
+    const struct reason *r = find(m, key_of(k, about->ns, about->name), false);
+    return r != NULL && (r->uid == 0 || r->uid == span_hash(about->uid)) ? r : NULL;
+}
+
+struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k,
+                               const struct meta *about)
 {
     struct span text = {NULL, 0};
     pthread_mutex_lock(&m->lock);
-    struct reason *r = find(m, key_of(k, ns, name), false);
+    const struct reason *r = reason_of(m, k, about);
     if (r != NULL)
-        text = arena_dup(a, (struct span){r->text, r->len});
+        text = arena_dup(a, r->sentence);
     pthread_mutex_unlock(&m->lock);
     return text;
+}
+
+struct span page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod)
+{
+    struct span text = {NULL, 0};
+    pthread_mutex_lock(&m->lock);
+    const struct reason *r = reason_of(m, KIND_POD, pod);
+    if (r != NULL && r->put_off.len != 0)
+        text = arena_dup(a, r->put_off);
+    pthread_mutex_unlock(&m->lock);
+    return text;
+}
+
+void page_memory_forget(struct page_memory *m)
+{
+    pthread_mutex_lock(&m->lock);
+    for (size_t i = 0; i < PAGE_REASONS_MAX; i++) {
+        free(m->reasons[i].text);
+        m->reasons[i] = (struct reason){0};
+    }
+    pthread_mutex_unlock(&m->lock);
+    atomic_fetch_add(&m->version, 1);
 }
 
 struct span page_memory_standing_text(struct page_memory *m, struct arena *a)

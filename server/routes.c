@@ -203,7 +203,13 @@ static struct page_view page_view_of(struct route_scratch *s)
 static struct span why_waiting(void *user, struct arena *a, const struct pod *p)
 {
     const struct routes *routes = user;
-    return page_reason(routes->config.page, a, KIND_POD, p->meta.ns, p->meta.name);
+    return page_reason(routes->config.page, a, p);
+}
+
+static struct span why_put_off(void *user, struct arena *a, const struct pod *p)
+{
+    const struct routes *routes = user;
+    return page_put_off(routes->config.page, a, p);
 }
 
 static void on_plan(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
@@ -230,8 +236,14 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
         http_reply_text(r, 503, "the cluster has not been read yet");
         return;
     }
-    struct explain_live live = {v.snapshot, v.world, v.places, routes->config.plan, clock_wall(),
-                                clock_mono() + EXPLAIN_MS};
+    struct explain_live live = {.snapshot = v.snapshot,
+                                .world = v.world,
+                                .places = v.places,
+                                .options = routes->config.plan,
+                                .now = clock_wall(),
+                                .until = clock_mono() + EXPLAIN_MS,
+                                .put_off = why_put_off,
+                                .user = user};
     if (!explain_parse(kind, name, (struct span){0}, &question, &err) ||
         !explain_write(&live, &question, &r->body, &err))
         http_reply_text(r, 404, "%s", err.msg);

@@ -99,6 +99,8 @@ static void on_standing(void *user, bool leading, struct span observing)
     struct serve *s = user;
     struct span name = span_of(s->options.lease_name);
     metrics_set(s->metrics, s->leader_metric, &name, leading);
+    if (!leading)
+        page_forget(s->page);
     char text[512];
     int n = snprintf(text, sizeof(text), "%s%s%.*s", leading ? "leads" : "stands by",
                      leading && observing.len != 0 ? ", and only observes: " : "",

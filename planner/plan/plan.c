@@ -88,6 +88,7 @@ static void admit(struct solving *s, uint32_t index)
     if (later.len != 0) {
         why.reason = UNSCHEDULABLE;
         why.message = later;
+        why.put_off = true;
         fail(s, why, x->pod);
     } else if (!x->bound && k->invalid.ptr != NULL) {
         why.reason = UNSCHEDULABLE_IGNORED;

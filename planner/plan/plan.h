@@ -100,6 +100,7 @@ struct plan_unschedulable {
     const struct span *details;    /* the chain: one line a pool, then nodes */
     uint32_t detail_count;
     bool wanted;                   /* the pod asks for it: nobody needs to be told */
+    bool put_off;                  /* `message` is of plan_options.put_off */
 };
 
 struct plan_closed { /* a pool that is asked, and can buy nothing */

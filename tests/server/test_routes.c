@@ -180,6 +180,47 @@ static void test_explain(void **state)
     says(f, 404, "the name of the pod is missing");
 }
 
+/* The reconciler plans nothing for a pod for a while: explain, page and plan say so, as long as it holds. */
+static void test_who_is_put_off(void **state)
+{
+    struct fixture *f = *state;
+    const char *text = "is not planned for a while, since nobody wants it. Fix: ask why";
+    struct decision d = {.kind = DECISION_NO_PLACE,
+                         .about = {KIND_POD, SPAN("web"), SPAN("p"), SPAN("uid-p")},
+                         .sentence = SPAN("web/p has no place (Unschedulable): is not planned for a while"),
+                         .put_off = span_of(text)};
+    share_publish(&f->view.places, NULL);
+    page_decided(f->page, &d);
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "\"sentence\":\"web/p has no place: it is not planned for a while, since nobody wants it.\"");
+    says(f, 200, "{\"about\":\"Fix\",\"text\":\"ask why.\"}");
+    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    says(f, 200, "is not planned for a while");
+    ask(f, HTTP_PAGE, "GET", "/plan", NULL);
+    says(f, 200, "\"message\":\"web/p has no place (Unschedulable): is not planned for a while\"");
+
+    page_decided(f->page, &(struct decision){.takes_back = true, .about = d.about});
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "web/p has no place: it has no NodePool to go to");
+    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    says(f, 200, "seen, not planned yet");
+    ask(f, HTTP_PAGE, "GET", "/plan", NULL);
+    says(f, 200, "\"unschedulable\":[]");
+
+    d.about.uid = SPAN("uid-before"); /* another pod that had the name */
+    page_decided(f->page, &d);
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "web/p has no place: it has no NodePool to go to");
+    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    says(f, 200, "seen, not planned yet");
+
+    d.about.uid = SPAN("uid-p");
+    page_decided(f->page, &d);
+    page_forget(f->page); /* another replica leads */
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "web/p has no place: it has no NodePool to go to");
+}
+
 static void test_extender(void **state)
 {
     struct fixture *f = *state;
@@ -345,6 +386,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ROW(test_explain),
+        ROW(test_who_is_put_off),
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted),
         ROW(test_extender_errors), ROW(test_webhook),

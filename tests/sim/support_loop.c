@@ -45,6 +45,10 @@ static void on_decided(void *user, const struct decision *d)
     if (l->keeps && d->reason.len != 0)
         buf_addf(&l->history, "event %.*s %.*s: %.*s\n", SPAN_ARG(d->reason),
                  SPAN_ARG(d->about.name), SPAN_ARG(d->note.len != 0 ? d->note : d->sentence));
+    if (l->keeps && d->put_off.len != 0)
+        buf_addf(&l->history, "put off %.*s: %.*s\n", SPAN_ARG(d->about.name), SPAN_ARG(d->put_off));
+    if (l->keeps && d->takes_back)
+        buf_addf(&l->history, "taken back %.*s\n", SPAN_ARG(d->about.name));
     if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
         printf("%8.3f %-9s %.*s %s\n", (double)(d->at - START) / 1000,
                d->subject != NULL ? d->subject : "-", SPAN_ARG(d->sentence), d->id);

@@ -31,7 +31,7 @@ struct loop {
     uint32_t decided[DECISION_COUNT];
     char last[DECISION_COUNT][256];
     double measured[MEASURE_ID_COUNT];
-    struct buf history; /* Events' reasons, objects and notes, and measures, a line each, when `keeps` */
+    struct buf history; /* Events' reasons, objects and notes, who is put off, and measures, a line each, when `keeps` */
     bool keeps;
     /* a running Stowage, or NULL */
     struct api *api;

@@ -105,16 +105,20 @@ static void nobody_comes(void **state)
     run_for(l.sim, 10 * MS_MINUTE);
     assert_int_equal(places(&l), 1);
     assert_int_equal(count_objects(l.sim, KIND_NODE), 1);
+    assert_false(told(&l, "put off"));
     run_for(l.sim, 30 * MS_SECOND);
     assert_int_equal(places(&l), 0);
+    assert_true(told(&l, "put off web: is not planned for a while, since its planned node was ready for ten minutes"));
     assert_true(told(&l, "event FailedScheduling web: Failed to schedule pod, is not planned for a while, "
                          "since its planned node was ready for ten minutes and nobody took the pod up there"));
     run_for(l.sim, MS_MINUTE);
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
     run_for(l.sim, 8 * MS_MINUTE);
     assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1);
+    assert_false(told(&l, "taken back web"));
     run_for(l.sim, MS_MINUTE);
     assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 2);
+    assert_true(told(&l, "taken back web"));
     run_for(l.sim, 24 * 60 * MS_MINUTE);
     assert_in_range((int)l.measured[MEASURE_CLAIMS_CREATED], 6, 14);
     assert_in_range((int)l.measured[MEASURE_DIVERGED], 6, 14); /* late, each time */
@@ -162,9 +166,11 @@ static void tried_at_last(void **state)
     begin(&l);
     run_for(l.sim, 12 * MS_MINUTE);
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
+    assert_false(told(&l, "taken back web"));
     say(l.sim, "0/1 nodes are available: 1 node(s) had something.");
     run_for(l.sim, 5 * MS_SECOND);
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 1);
+    assert_true(told(&l, "taken back web"));
     loop_end(&l);
 }
 
@@ -193,6 +199,7 @@ static void turned_down_unasked(void **state)
     assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 3);
     assert_true(told(&l, "event FailedScheduling web: Failed to schedule pod, is not planned for a while, "
                          "since the scheduler has turned down each node that was planned for it"));
+    assert_true(told(&l, "put off web: is not planned for a while, since the scheduler has turned down each node"));
     say_something_new(l.sim, 3 * 60 * MS_MINUTE);
     assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 10);
     assert_int_equal(count_objects(l.sim, KIND_NODE_CLAIM), 0);
