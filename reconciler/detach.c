@@ -1,45 +1,39 @@
 #include "reconciler/detach.h"
 
-#include <stdlib.h>
-
 #include "base/buf.h"
 #include "reconciler/drain.h"
 
 enum { NAMED_MAX = 5 };
 
-static bool is_of(const struct snapshot *s, const struct pod *p, struct span volume)
+static bool is_of(const struct detach_node *n, const struct pod *p, struct span volume)
 {
     for (uint32_t i = 0; i < p->volumes.count; i++) {
-        const struct volume_claim *c =
-            snapshot_find(s, KIND_VOLUME_CLAIM, p->meta.ns, p->volumes.items[i].claim);
+        const struct volume_claim *c = n->claim(n->from, p->meta.ns, p->volumes.items[i].claim);
         if (c != NULL && span_eq(c->volume, volume))
             return true;
     }
     return false;
 }
 
-static int by_name(const void *x, const void *y)
+static bool is_awaited(const struct detach_node *n, const struct volume_attachment *x)
 {
-    const struct volume_attachment *const *a = x, *const *b = y;
-    return span_cmp((*a)->meta.name, (*b)->meta.name);
+    bool counts = x->node == n->name && n->name != SYM_NONE && x->volume.len != 0;
+    for (uint32_t i = 0; counts && i < n->pod_count; i++)
+        counts = drain_awaits(n->pods[i], n->now) || !is_of(n, n->pods[i], x->volume);
+    return counts;
 }
 
-struct attachments detach_pending(struct arena *a, const struct snapshot *s, sym node,
-                                  const struct pod *const *pods, uint32_t pod_count, wall_ms now)
+void detach_look(struct arena *a, struct attachments *x, const struct detach_node *n,
+                 const struct volume_attachment *attachment)
 {
-    struct attachments out = {NULL, 0};
-    uint32_t capacity = 0;
-    struct snapshot_iter it = snapshot_each(s, KIND_VOLUME_ATTACHMENT);
-    for (const struct volume_attachment *x; (x = snapshot_next(&it)) != NULL;) {
-        bool counts = x->node == node && node != SYM_NONE && x->volume.len != 0;
-        for (uint32_t i = 0; counts && i < pod_count; i++)
-            counts = drain_awaits(pods[i], now) || !is_of(s, pods[i], x->volume);
-        if (counts)
-            ARENA_PUSH(a, out.items, out.count, capacity, x);
+    if (!is_awaited(n, attachment))
+        return;
+    ARENA_PUSH(a, x->items, x->count, x->capacity, attachment);
+    for (uint32_t i = x->count - 1;
+         i > 0 && span_cmp(x->items[i - 1]->meta.name, attachment->meta.name) > 0; i--) {
+        x->items[i] = x->items[i - 1];
+        x->items[i - 1] = attachment;
     }
-    if (out.count != 0)
-        qsort(out.items, out.count, sizeof(*out.items), by_name);
-    return out;
 }
 
 struct span detach_names(struct arena *a, const struct attachments *x)
@@ -52,4 +46,13 @@ struct span detach_names(struct arena *a, const struct attachments *x)
     struct span names = arena_dup(a, buf_span(&b));
     buf_release(&b);
     return names;
+}
+
+struct span detach_sentence(struct arena *a, const struct attachments *x)
+{
+    if (x->count == 0)
+        return (struct span){0};
+    struct span names = detach_names(a, x);
+    return arena_printf(a, "%u volume%s still attached (VolumeAttachment %.*s)", x->count,
+                        x->count == 1 ? " is" : "s are", SPAN_ARG(names));
 }

@@ -182,6 +182,7 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
 static void tell_attached(struct pass *p, const struct node_view *n, const struct attachments *x)
 {
     struct span name = n->node->meta.name, names = detach_names(p->a, x);
+    struct span why = detach_sentence(p->a, x);
     uint64_t told = x->count != 0 ? span_hash(names) : 0;
     struct decision d = {.kind = DECISION_DRAIN,
                          .per_hour = NAN,
@@ -196,16 +197,25 @@ static void tell_attached(struct pass *p, const struct node_view *n, const struc
     }
     d.reason = SPAN("AwaitingVolumeDetachment");
     d.note = arena_printf(p->a, "Awaiting deletion of bound volumeattachments (%.*s)", SPAN_ARG(names));
-    tell(p->r, d, "%.*s  %u volume%s still attached (VolumeAttachment %.*s)", SPAN_ARG(name), x->count,
-         x->count == 1 ? " is" : "s are", SPAN_ARG(names));
+    tell(p->r, d, "%.*s  %.*s", SPAN_ARG(name), SPAN_ARG(why));
+}
+
+static const struct volume_claim *find_claim(const void *snapshot, struct span ns, struct span name)
+{
+    return snapshot_find(snapshot, KIND_VOLUME_CLAIM, ns, name);
 }
 
 bool detach_run(struct pass *p, const struct node_view *n)
 {
-    uint32_t count;
-    const struct pod *const *pods = node_pods(p, n, &count);
-    struct attachments x = detach_pending(p->a, p->snapshot, sym_find(p->syms, n->node->meta.name),
-                                          pods, count, p->wall);
+    struct detach_node node = {.name = sym_find(p->syms, n->node->meta.name),
+                               .claim = find_claim,
+                               .from = p->snapshot,
+                               .now = p->wall};
+    struct attachments x = {NULL, 0, 0};
+    node.pods = node_pods(p, n, &node.pod_count);
+    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_VOLUME_ATTACHMENT);
+    for (const struct volume_attachment *one; (one = snapshot_next(&it)) != NULL;)
+        detach_look(p->a, &x, &node, one);
     tell_attached(p, n, &x);
     return x.count != 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/doc.h"
 #include "base/nearest.h"
+#include "reconciler/detach.h"
 #include "reconciler/drain.h"
 #include "server/clock.h"
 
@@ -38,7 +39,8 @@ bool explain_parse(struct span kind, struct span name, struct span ns, struct ex
 
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s)
 {
-    static const enum kind kinds[] = {KIND_POD, KIND_NODE_POOL, KIND_DISRUPTION_BUDGET};
+    static const enum kind kinds[] = {KIND_POD, KIND_NODE_POOL, KIND_DISRUPTION_BUDGET,
+                                      KIND_VOLUME_ATTACHMENT, KIND_VOLUME_CLAIM};
     const void **lists[COUNT_OF(kinds)];
     size_t counts[COUNT_OF(kinds)];
     for (size_t k = 0; k < COUNT_OF(kinds); k++) {
@@ -53,9 +55,13 @@ struct explain_objects explain_objects_of(struct arena *a, const struct snapshot
         .pods = (const struct pod *const *)lists[0],
         .pools = (const struct node_pool *const *)lists[1],
         .budgets = (const struct disruption_budget *const *)lists[2],
+        .attachments = (const struct volume_attachment *const *)lists[3],
+        .claims = (const struct volume_claim *const *)lists[4],
         .pod_count = counts[0],
         .pool_count = counts[1],
         .budget_count = counts[2],
+        .attachment_count = counts[3],
+        .claim_count = counts[4],
     };
 }
 
@@ -120,7 +126,33 @@ static bool is_planned_on(const struct plan *p, uint32_t row)
     return false;
 }
 
-/* Who is still waited for, of a node that leaves; absent: nobody. */
+static const struct volume_claim *find_claim(const void *objects, struct span ns, struct span name)
+{
+    const struct explain_objects *all = objects;
+    for (size_t i = 0; i < all->claim_count; i++)
+        if (span_eq(all->claims[i]->meta.name, name) && span_eq(all->claims[i]->meta.ns, ns))
+            return all->claims[i];
+    return NULL;
+}
+
+/* Of a node that is drained, which volumes are to be detached first; absent: none. */
+static struct span still_attached(struct plan *p, const struct explain_objects *all, uint32_t row,
+                                  wall_ms now)
+{
+    const struct world_node *n = world_node_at(p->world, row);
+    const struct detach_node node = {.name = sym_find(p->syms, n->name),
+                                     .pods = world_node_pods(p->world, row),
+                                     .pod_count = n->pod_count,
+                                     .claim = find_claim,
+                                     .from = all,
+                                     .now = now};
+    struct attachments x = {NULL, 0, 0};
+    for (size_t i = 0; i < all->attachment_count; i++)
+        detach_look(&p->arena, &x, &node, all->attachments[i]);
+    return detach_sentence(&p->arena, &x);
+}
+
+/* Who or what is still waited for, of a node that leaves; absent: nothing. */
 static struct span waits_for(struct plan *p, const struct explain_objects *all, uint32_t row,
                              wall_ms now)
 {
@@ -130,7 +162,10 @@ static struct span waits_for(struct plan *p, const struct explain_objects *all, 
         drain_pick(&p->arena, world_node_pods(p->world, row), n->pod_count, deadline, now);
     struct empty_answer x =
         drain_judge(&p->arena, &d, all->budgets, (uint32_t)all->budget_count, now);
-    return drain_sentence(&p->arena, &d, &x);
+    bool over = deadline != 0 && now > deadline;
+    return d.waiting != 0 ? drain_sentence(&p->arena, &d, &x)
+           : over         ? (struct span){NULL, 0}
+                          : still_attached(p, all, row, now);
 }
 
 /* Why it is not removed, by the rules that remove nodes today; absent: nothing keeps it. */

@@ -18,11 +18,13 @@ struct explain_question {
 bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err);
 
-struct explain_objects { /* by which names are found */
+struct explain_objects { /* by which names are found, and what a node waits for */
     const struct pod *const *pods;
     const struct node_pool *const *pools;
     const struct disruption_budget *const *budgets;
-    size_t pod_count, pool_count, budget_count;
+    const struct volume_attachment *const *attachments;
+    const struct volume_claim *const *claims;
+    size_t pod_count, pool_count, budget_count, attachment_count, claim_count;
 };
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
 

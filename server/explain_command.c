@@ -25,14 +25,20 @@ static bool print(const struct explanation *e, const struct options *options, st
 static struct explain_objects objects_of(const struct input *o)
 {
     const struct input_list *pods = &o->kinds[KIND_POD], *pools = &o->kinds[KIND_NODE_POOL],
-                            *budgets = &o->kinds[KIND_DISRUPTION_BUDGET];
+                            *budgets = &o->kinds[KIND_DISRUPTION_BUDGET],
+                            *attachments = &o->kinds[KIND_VOLUME_ATTACHMENT],
+                            *claims = &o->kinds[KIND_VOLUME_CLAIM];
     return (struct explain_objects){
         .pods = (const struct pod *const *)pods->items,
         .pools = (const struct node_pool *const *)pools->items,
         .budgets = (const struct disruption_budget *const *)budgets->items,
+        .attachments = (const struct volume_attachment *const *)attachments->items,
+        .claims = (const struct volume_claim *const *)claims->items,
         .pod_count = pods->count,
         .pool_count = pools->count,
         .budget_count = budgets->count,
+        .attachment_count = attachments->count,
+        .claim_count = claims->count,
     };
 }
 

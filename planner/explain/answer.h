@@ -23,7 +23,7 @@ struct explanation {
 
 /* Any pod that the world was built from. */
 void answer_pod(struct plan *p, const struct pod *pod, struct explanation *out);
-/* `keeps`: why it is not removed, or, of one that leaves, who is still waited for, as the reconciler would
+/* `keeps`: why it is not removed, or, of one that leaves, what is still waited for, as the reconciler would
  * say; absent: nothing keeps it. `without`: the same plan but for plan_options.removed, this node; NULL:
  * what removing it would save is not told. */
 void answer_node(struct plan *p, uint32_t row, struct span keeps, const struct plan *without,

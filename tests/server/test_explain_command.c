@@ -10,6 +10,10 @@
 #include "server/explain.h"
 #include "support_command.h"
 
+#define ATTACHED(name, node, volume)                                                               \
+    "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: " name "}\n"          \
+    "spec: {attacher: a, nodeName: " node ", source: {persistentVolumeName: " volume "}}\n---\n"
+
 static const char OBJECTS[] =
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}}}\n---\n"
@@ -17,6 +21,12 @@ static const char OBJECTS[] =
     "apiVersion: v1\nkind: Node\nmetadata: {name: n3, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nstatus: {allocatable: {cpu: 0}}\n---\n"
     "apiVersion: v1\nkind: Pod\nmetadata: {name: held, namespace: web, annotations: {karpenter.sh/do-not-disrupt: \"true\"}}\n"
     "spec: {nodeName: n3}\n---\n"
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n4, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nstatus: {allocatable: {cpu: 0}}\n---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: stays, namespace: web}\n"
+    "spec: {nodeName: n4, tolerations: [{operator: Exists}], volumes: [{name: d, persistentVolumeClaim: {claimName: d}}]}\n---\n"
+    "apiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: d, namespace: web}\nspec: {volumeName: pv-0}\n---\n"
+    ATTACHED("csi-0", "n4", "pv-0") ATTACHED("csi-2", "n4", "pv-2") ATTACHED("csi-1", "n4", "pv-1")
+    ATTACHED("csi-3", "n3", "pv-3")
     "apiVersion: v1\nkind: Pod\nmetadata: {name: api-0, namespace: web}\n"
     "spec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}\n"
     "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n---\n"
@@ -34,6 +44,8 @@ static const struct {
     {{"node", "n1", "-f", "{}"}, 0, "n1 stays: no dynamic NodePool of ours owns it.\n"},
     {{"node", "n3", "-f", "{}"}, 0,
      "n3 is leaving: 1 pod waits to be evicted: pod web/held has annotation\nkarpenter.sh/do-not-disrupt.\n"},
+    {{"node", "n4", "-f", "{}"}, 0,
+     "n4 is leaving: 2 volumes are still attached (VolumeAttachment csi-1, csi-2).\n"},
     {{"nodepool", "general", "-f", "{}"}, 0, "general can buy, but refuses 1 pod that waits.\n\n  types    72 of 144 left "},
     {{"pod", "web/api-0", "-f", "{}", "-o", "json"}, 0, "{\n  \"hasPlace\": true,\n  \"sentence\": \"web/api-0 has a place: "},
     {{"pod", "render-0", "-f", "{}", "-o", "yaml"}, 1, "hasPlace: false\n"},
