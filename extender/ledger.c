@@ -16,15 +16,20 @@ struct entry { /* slots are numbered from 1 */
     uint32_t next;    /* in its bucket, or of the free slots */
 };
 
+enum { UID_SIZE = 64 }; /* the API server's have 36 characters; who has more is not remembered */
+
 struct refused {
-    char uid[64];
+    char uid[UID_SIZE];
     uint64_t node;
     mono_ms until;
 };
 
 struct leaver { /* a pod that may be evicted */
-    uint64_t id;
+    char uid[UID_SIZE];
+    uint64_t node;
+    int32_t priority;
     mono_ms until;
+    uint64_t since; /* grows with each */
 };
 
 struct ledger {
@@ -39,6 +44,7 @@ struct ledger {
     struct refused refused[LEDGER_REFUSED]; /* a ring */
     uint32_t next_refused;
     struct leaver victims[LEDGER_VICTIMS];
+    uint64_t last_victim; /* since */
 };
 
 struct ledger *ledger_new(void)
@@ -328,24 +334,55 @@ void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms no
     pthread_mutex_unlock(&l->lock);
 }
 
-void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now)
+static struct leaver *leaver_slot(struct ledger *l, struct span uid)
+{
+    return &l->victims[span_hash(uid) % LEDGER_VICTIMS];
+}
+
+static bool is_leaving(const struct leaver *x, struct span uid, mono_ms now)
+{
+    return x->until > now && span_eq(span_of(x->uid), uid);
+}
+
+void ledger_victims(struct ledger *l, const struct told_victim *list, uint32_t count, mono_ms now)
 {
     pthread_mutex_lock(&l->lock);
     for (uint32_t i = 0; i < count; i++) {
-        struct leaver *x = &l->victims[ids[i] % LEDGER_VICTIMS];
-        if (x->id != ids[i] || x->until <= now)
-            *x = (struct leaver){ids[i], now + LEDGER_VICTIM_MS};
+        struct leaver *x = leaver_slot(l, list[i].uid);
+        if (is_leaving(x, list[i].uid, now) || list[i].uid.len >= UID_SIZE)
+            continue;
+        *x = (struct leaver){.node = list[i].node,
+                             .priority = list[i].priority,
+                             .until = now + LEDGER_VICTIM_MS,
+                             .since = ++l->last_victim};
+        memcpy(x->uid, list[i].uid.ptr, list[i].uid.len);
     }
     pthread_mutex_unlock(&l->lock);
 }
 
-mono_ms ledger_victim_until(struct ledger *l, uint64_t id, mono_ms now)
+mono_ms ledger_victim_until(struct ledger *l, struct span uid, mono_ms now)
 {
     pthread_mutex_lock(&l->lock);
-    const struct leaver *x = &l->victims[id % LEDGER_VICTIMS];
-    mono_ms until = x->id == id && x->until > now ? x->until : 0;
+    const struct leaver *x = leaver_slot(l, uid);
+    mono_ms until = is_leaving(x, uid, now) ? x->until : 0;
     pthread_mutex_unlock(&l->lock);
     return until;
+}
+
+struct span ledger_last_victim(struct ledger *l, uint64_t node, int32_t below, mono_ms now, struct arena *a)
+{
+    struct span last = {0};
+    uint64_t since = 0;
+    pthread_mutex_lock(&l->lock);
+    for (const struct leaver *x = l->victims; x < l->victims + LEDGER_VICTIMS; x++) {
+        if (x->until <= now || x->since <= since || x->node != node || x->priority >= below)
+            continue;
+        since = x->since;
+        last = span_of(x->uid);
+    }
+    last = arena_dup(a, last);
+    pthread_mutex_unlock(&l->lock);
+    return last;
 }
 
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)

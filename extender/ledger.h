@@ -79,11 +79,18 @@ uint32_t ledger_count(struct ledger *l);
 
 /* The pod's planned node was turned down by a filter of the scheduler's own. */
 void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms now);
-/* Pods that the scheduler may evict by an answer of ours: it does so some time after its attempt has ended. An answer
- * with them again does not make the time longer. */
-void ledger_victims(struct ledger *l, const uint64_t *ids, uint32_t count, mono_ms now);
+/* A pod that the scheduler may evict by an answer of ours: it does so some time after its attempt has ended. An answer
+ * with it again does not make the time longer. */
+struct told_victim {
+    struct span uid;
+    uint64_t node; /* span_hash of the name */
+    int32_t priority;
+};
+void ledger_victims(struct ledger *l, const struct told_victim *list, uint32_t count, mono_ms now);
 /* Until when the pod is remembered as one, the sooner the earlier it was told; 0: it is none. */
-mono_ms ledger_victim_until(struct ledger *l, uint64_t id, mono_ms now);
+mono_ms ledger_victim_until(struct ledger *l, struct span uid, mono_ms now);
+/* The last that was told on the node, of those below the priority. In `a`; empty: nobody was. */
+struct span ledger_last_victim(struct ledger *l, uint64_t node, int32_t below, mono_ms now, struct arena *a);
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);

@@ -9,7 +9,19 @@ static bool is_victim(const struct victims *c, struct span uid)
     return false;
 }
 
-/* What has to be left on the row with the victims gone: to those who stand there, and to those who hold room or
+/* When it was told to go, later being greater; 0: it was not, of late. */
+static mono_ms told(const struct extender_view *v, struct span uid)
+{
+    return ledger_victim_until(v->ledger, uid, v->now);
+}
+
+/* The victims are gone, or, without, whoever was told to go. */
+static bool is_gone(const struct extender_view *v, const struct victims *c, struct span uid)
+{
+    return c != NULL ? is_victim(c, uid) : told(v, uid) != 0;
+}
+
+/* What has to be left on the row with those gone: to those who stand there, and to those who hold room or
  * whose DaemonSet sends them there, of equal or higher priority. */
 static const amount *taken_without(struct arena *a, const struct extender_view *v,
                                    const struct victims *c, uint32_t row, const amount *held,
@@ -22,7 +34,7 @@ static const amount *taken_without(struct arena *a, const struct extender_view *
                                    world_requested(v->world, row)[column]);
     const struct pod *const *pods = world_node_pods(v->world, row);
     for (uint32_t i = 0; i < world_node_at(v->world, row)->pod_count; i++) {
-        if (!is_victim(c, pods[i]->meta.uid))
+        if (!is_gone(v, c, pods[i]->meta.uid))
             continue;
         const amount *freed = world_pod_requests(v->world, a, pods[i]);
         for (uint32_t column = 0; column < columns; column++)
@@ -31,7 +43,7 @@ static const amount *taken_without(struct arena *a, const struct extender_view *
     return taken;
 }
 
-/* Room with the victims gone, less what is held, is enough for the pod. A DaemonSet's pod does not leave its
+/* Room with those gone, less what is held, is enough for the pod. A DaemonSet's pod does not leave its
  * own room to itself. */
 static bool has_room(struct arena *a, const struct extender_view *v, const struct subject *s,
                      const struct victims *c, uint32_t row)
@@ -40,7 +52,7 @@ static bool has_room(struct arena *a, const struct extender_view *v, const struc
     const amount *held = subject_leaves(s, row, &placed);
     const amount *daemons =
         world_daemons_from(v->world, a, row, s->daemon ? INT32_MAX : s->pod->priority);
-    if (!placed && daemons[3] == 0) /* pods */
+    if (c != NULL && !placed && daemons[3] == 0) /* pods */
         return true; /* the scheduler has counted the rest */
     const amount *asks = s->requests, *taken = taken_without(a, v, c, row, held, daemons);
     const amount *allocatable = world_allocatable(v->world, row);
@@ -75,54 +87,63 @@ static bool may_have(struct arena *a, const struct extender_view *v, const struc
                        (row == nominated || has_room(a, v, s, c, (uint32_t)row)));
 }
 
-static const uint64_t *victim_ids(struct arena *a, const struct victims *c)
-{
-    uint64_t *ids = ARENA_ARRAY(a, uint64_t, c->pods.count);
-    for (uint32_t i = 0; i < c->pods.count; i++)
-        ids[i] = span_hash(c->pods.items[i].uid);
-    return ids;
-}
-
-/* When it was told to go, later being greater; 0: it was not, of late. */
-static mono_ms told(const struct extender_view *v, const struct victims *c, uint32_t at)
-{
-    return ledger_victim_until(v->ledger, span_hash(c->pods.items[at].uid), v->now);
-}
-
-static bool all_told(const struct extender_view *v, const struct victims *c)
-{
-    uint32_t i = 0;
-    while (i < c->pods.count && told(v, c, i) != 0)
-        i++;
-    return i == c->pods.count;
-}
-
-/* The scheduler counts equal pods that it has nominated for a node as if they stood there, and their victims until
- * they are gone. So a pod whose own room is free already may not fit for a moment, is asked for more victims, and
- * may find that one on another node is less than all those on their way on its own. While nobody but those would have
- * to go from its own node, nobody has to from another. One of them is told again, since the scheduler wants a
- * victim: with several it would not notice if all had gone before the last was told (put_own_last). */
-static void keep_to_own(const struct extender_view *v, const struct extender_args *args, bool *kept)
-{
-    for (uint32_t own = 0; own < args->candidates.count; own++) {
-        struct victims *c = &args->candidates.items[own];
-        if (!kept[own] || c->pods.count == 0 || !span_eq(c->node, args->pod.nominated) ||
-            !all_told(v, c))
-            continue;
-        for (uint32_t i = 0; i < args->candidates.count; i++)
-            kept[i] = i == own;
-        c->pods.count = 1;
-        return;
-    }
-}
-
 static const struct pod *find_victim(const struct world *w, int32_t row, struct span uid)
 {
+    if (row < 0)
+        return NULL;
     const struct pod *const *pods = world_node_pods(w, (uint32_t)row);
     for (uint32_t i = 0; i < world_node_at(w, (uint32_t)row)->pod_count; i++)
         if (span_eq(pods[i]->meta.uid, uid))
             return pods[i];
     return NULL;
+}
+
+/* For others to know: the scheduler may evict them now. Whom our snapshot does not have goes for nobody else. */
+static void remember(struct arena *a, const struct extender_view *v, const struct victims *c, int32_t row)
+{
+    struct told_victim *list = ARENA_ARRAY(a, struct told_victim, c->pods.count);
+    for (uint32_t i = 0; i < c->pods.count; i++) {
+        const struct pod *pod = find_victim(v->world, row, c->pods.items[i].uid);
+        list[i] = (struct told_victim){.uid = c->pods.items[i].uid,
+                                       .node = span_hash(c->node),
+                                       .priority = pod != NULL ? pod->priority : INT32_MAX};
+    }
+    ledger_victims(v->ledger, list, c->pods.count, v->now);
+}
+
+static bool all_told(const struct extender_view *v, const struct victims *c)
+{
+    uint32_t i = 0;
+    while (i < c->pods.count && told(v, c->pods.items[i].uid) != 0)
+        i++;
+    return i == c->pods.count;
+}
+
+/* The scheduler counts equal pods that it has nominated for a node as if they stood there, and their victims until it
+ * has seen them go. So a pod whose own room is free already may not fit for a moment, and is asked for more victims:
+ * all those on their way on its own node, others than those in their place, or fewer on another node. While nobody
+ * but those would have to go from its own node, nobody else has to from anywhere, and the last of them is told again,
+ * since the scheduler wants a victim. One alone: with several it would not notice if all had gone before the
+ * last was told (put_own_last). He may have gone from our snapshot and not from the scheduler's; if he has from both, it
+ * was for another reason that somebody had to go, and the scheduler turns our answer down and stays with its own. */
+static void keep_to_own(struct arena *a, const struct extender_view *v, const struct subject *s,
+                        const struct extender_args *args, bool *kept)
+{
+    for (uint32_t own = 0; own < args->candidates.count; own++) {
+        struct victims *c = &args->candidates.items[own];
+        int32_t row = world_find_node(v->world, c->node);
+        if (!kept[own] || c->pods.count == 0 || !span_eq(c->node, args->pod.nominated) ||
+            !(all_told(v, c) || (row >= 0 && has_room(a, v, s, NULL, (uint32_t)row))))
+            continue;
+        struct span last = ledger_last_victim(v->ledger, span_hash(c->node), s->pod->priority, v->now, a);
+        if (last.len == 0)
+            continue;
+        for (uint32_t i = 0; i < args->candidates.count; i++)
+            kept[i] = i == own;
+        c->pods.items[0].uid = last;
+        c->pods.count = 1;
+        return;
+    }
 }
 
 /* The scheduler takes the first victim for the one of highest priority. */
@@ -142,13 +163,14 @@ static void put_own_last(const struct extender_view *v, const struct victims *c,
     struct victim *x = c->pods.items;
     mono_ms latest = 0;
     for (uint32_t i = 0; i < count; i++) {
-        mono_ms at = told(v, c, i) != 0 ? told(v, c, i) : INT64_MAX;
+        mono_ms at = told(v, x[i].uid);
+        at = at != 0 ? at : INT64_MAX;
         if (at < latest)
             continue;
         latest = at;
         own = i;
     }
-    if (row < 0 || count < 2 || (own == 0 && !may_be_first(v->world, row, x[1].uid, x[0].uid)))
+    if (count < 2 || (own == 0 && !may_be_first(v->world, row, x[1].uid, x[0].uid)))
         return;
     const struct victim last = x[own];
     memmove(&x[own], &x[own + 1], (count - 1 - own) * sizeof(*x));
@@ -165,13 +187,14 @@ static void weigh(struct arena *a, const struct extender_view *v, const struct s
     }
     if (v->ledger == NULL)
         return;
-    keep_to_own(v, args, kept);
+    keep_to_own(a, v, s, args, kept);
     for (uint32_t i = 0; i < args->candidates.count; i++) {
         const struct victims *c = &args->candidates.items[i];
+        int32_t row = world_find_node(v->world, c->node);
         if (!kept[i])
             continue;
-        put_own_last(v, c, world_find_node(v->world, c->node));
-        ledger_victims(v->ledger, victim_ids(a, c), c->pods.count, v->now);
+        put_own_last(v, c, row);
+        remember(a, v, c, row);
     }
 }
 

@@ -93,3 +93,23 @@ void ask_preempt_left(struct cluster *c, const char *pod, const char *candidates
     buf_release(&body);
     buf_release(&reply);
 }
+
+void ask_expect_preempt(struct cluster *c, const char *pod, const char *nominated, const char *candidates,
+                        const char *want, const char *label)
+{
+    struct buf body = {0}, reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    char all[512];
+    buf_addf(&body,
+             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\"},"
+             "\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNameToMetaVictims\":{%s}}",
+             pod, pod, nominated, candidates);
+    assert_true(extender_preempt(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err));
+    snprintf(all, sizeof(all), "{\"NodeNameToMetaVictims\":{%s}}", want);
+    buf_add_char(&reply, '\0');
+    if (strcmp(reply.ptr, all) != 0)
+        fail_msg("%s: got %s, want %s", label, reply.ptr, all);
+    buf_release(&body);
+    buf_release(&reply);
+}

@@ -35,5 +35,8 @@ struct answer {
 void ask_filter_answer(struct cluster *c, const char *pod, const char *names, struct answer *out);
 /* Names of the nodes that preempting leaves, of "node:victim node:victim". */
 void ask_preempt_left(struct cluster *c, const char *pod, const char *candidates, char *out, size_t size);
+/* The reply of preempting, and its request, are NodeNameToMetaVictims with these members. */
+void ask_expect_preempt(struct cluster *c, const char *pod, const char *nominated, const char *candidates,
+                        const char *want, const char *label);
 
 #endif

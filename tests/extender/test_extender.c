@@ -664,26 +664,6 @@ static void test_preempt_strikes_what_others_own(void **state)
 #define CANDIDATE(node, victim)                                                                    \
     "\"" node "\":{\"Pods\":[{\"UID\":\"uid-" victim "\"}],\"NumPDBViolations\":0}"
 
-static void expect_preempt(struct cluster *c, const char *pod, const char *nominated,
-                           const char *candidates, const char *want, const char *label)
-{
-    struct buf body = {0}, reply = {0};
-    struct extender_verdict verdict;
-    struct err err;
-    char all[512];
-    buf_addf(&body,
-             "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"uid-%s\"},"
-             "\"status\":{\"nominatedNodeName\":\"%s\"}},\"NodeNameToMetaVictims\":{%s}}",
-             pod, pod, nominated, candidates);
-    assert_true(extender_preempt(&c->scratch, &c->view, buf_span(&body), &reply, &verdict, &err));
-    snprintf(all, sizeof(all), "{\"NodeNameToMetaVictims\":{%s}}", want);
-    buf_add_char(&reply, '\0');
-    if (strcmp(reply.ptr, all) != 0)
-        fail_msg("%s: got %s, want %s", label, reply.ptr, all);
-    buf_release(&body);
-    buf_release(&reply);
-}
-
 /* The scheduler asks again for a pod that it has nominated while others that it has nominated for the same node wait
  * for their victims to go. */
 static void test_nobody_goes_while_others_are_going(void **state)
@@ -694,16 +674,16 @@ static void test_nobody_goes_while_others_are_going(void **state)
     struct cluster c;
     cluster_open(&c, objects());
     c.view.now = 1000;
-    expect_preempt(&c, "urgent", "n5", both, both, "nobody is going from its node");
+    ask_expect_preempt(&c, "urgent", "n5", both, both, "nobody is going from its node");
     c.view.now += LEDGER_VICTIM_MS;
-    expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
+    ask_expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
     c.view.now += LEDGER_VICTIM_MS - 1;
-    expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
-    expect_preempt(&c, "urgent", "n5", both, both, "not for whom room is to be on n5");
-    expect_preempt(&c, "urgent", "", both, both, "nor for whom there is to be none yet");
-    expect_preempt(&c, "urgent", "n1", n5, n5, "nor for whom there cannot be any on n1");
+    ask_expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
+    ask_expect_preempt(&c, "urgent", "n5", both, both, "not for whom room is to be on n5");
+    ask_expect_preempt(&c, "urgent", "", both, both, "nor for whom there is to be none yet");
+    ask_expect_preempt(&c, "urgent", "n1", n5, n5, "nor for whom there cannot be any on n1");
     c.view.now++;
-    expect_preempt(&c, "urgent", "n1", both, both, "he has not gone");
+    ask_expect_preempt(&c, "urgent", "n1", both, both, "he has not gone");
     cluster_close(&c);
 }
 
@@ -714,47 +694,8 @@ static void test_preempt_keeps_the_freed_node(void **state)
     static const char n5[] = CANDIDATE("n5", "band-1");
     struct cluster c;
     cluster_open(&c, objects());
-    expect_preempt(&c, "other", "", n5, "", "room that another has freed");
-    expect_preempt(&c, "other", "n5", n5, n5, "room that others and this one have freed");
-    cluster_close(&c);
-}
-
-#define VICTIM(name) "{\"UID\":\"uid-" name "\"}"
-#define ON_N1(victims) "\"n1\":{\"Pods\":[" victims "],\"NumPDBViolations\":0}"
-
-/* The scheduler waits for the last of the victims. */
-static void test_who_is_going_is_not_the_last(void **state)
-{
-    (void)state;
-    static const char b[] = ON_N1(VICTIM("b"));
-    static const struct {
-        const char *label, *asked, *want;
-    } lists[] = {
-        {"nobody else is", ON_N1(VICTIM("b")), ON_N1(VICTIM("b"))},
-        {"the last is", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("b") "," VICTIM("a"))},
-        {"another is", ON_N1(VICTIM("b") "," VICTIM("a")), ON_N1(VICTIM("b") "," VICTIM("a"))},
-        {"the one of highest priority stays first", ON_N1(VICTIM("vip") "," VICTIM("b")),
-         ON_N1(VICTIM("vip") "," VICTIM("b"))},
-        {"and the next goes last", ON_N1(VICTIM("vip") "," VICTIM("a") "," VICTIM("b")),
-         ON_N1(VICTIM("vip") "," VICTIM("b") "," VICTIM("a"))},
-    };
-    struct cluster c;
-    cluster_open(&c, NODE("n1", "") POD("a", "1", BOUND("n1"), "") POD("b", "1", BOUND("n1"), "")
-                         POD("vip", "1", BOUND("n1") "  priority: 7\n", "") POD("first", "1", "", WAITS)
-                             POD("next", "1", "", WAITS));
-    for (size_t i = 0; i < COUNT_OF(lists); i++) {
-        c.view.now += 2 * LEDGER_VICTIM_MS;
-        expect_preempt(&c, "first", "", b, b, lists[i].label);
-        expect_preempt(&c, "next", "", lists[i].asked, lists[i].want, lists[i].label);
-    }
-    expect_preempt(&c, "next", "n1", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("a")),
-                   "one is told again when all are");
-    c.view.now += 2 * LEDGER_VICTIM_MS;
-    expect_preempt(&c, "first", "", b, b, "one goes");
-    c.view.now++;
-    expect_preempt(&c, "first", "", ON_N1(VICTIM("a")), ON_N1(VICTIM("a")), "another may go");
-    expect_preempt(&c, "next", "", ON_N1(VICTIM("a") "," VICTIM("b")), ON_N1(VICTIM("b") "," VICTIM("a")),
-                   "who was told later goes later");
+    ask_expect_preempt(&c, "other", "", n5, "", "room that another has freed");
+    ask_expect_preempt(&c, "other", "n5", n5, n5, "room that others and this one have freed");
     cluster_close(&c);
 }
 
@@ -780,7 +721,6 @@ int main(void)
         cmocka_unit_test(test_preempt_strikes_what_others_own),
         cmocka_unit_test(test_nobody_goes_while_others_are_going),
         cmocka_unit_test(test_preempt_keeps_the_freed_node),
-        cmocka_unit_test(test_who_is_going_is_not_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -434,24 +434,57 @@ static void test_desk_follows_the_ledger(void **state)
     cluster_close(&c);
 }
 
+static void tell_victim(struct ledger *l, const char *uid, uint64_t node, int32_t priority, mono_ms now)
+{
+    const struct told_victim x = {span_of(uid), node, priority};
+    ledger_victims(l, &x, 1, now);
+}
+
 static void test_victims_are_remembered_for_a_while(void **state)
 {
     (void)state;
     enum { OVER = 1000 + LEDGER_VICTIM_MS };
-    static const uint64_t first[] = {1, 2}, second[] = {2, 3}, other = 2 + LEDGER_VICTIMS;
     struct ledger *l = ledger_new();
-    assert_int_equal(ledger_victim_until(l, 1, 1000), 0);
-    ledger_victims(l, first, 2, 1000);
-    ledger_victims(l, second, 2, 1500);
-    assert_int_equal(ledger_victim_until(l, 1, OVER - 1), OVER);
-    assert_int_equal(ledger_victim_until(l, 2, OVER - 1), OVER); /* as if it had not been told again */
-    assert_int_equal(ledger_victim_until(l, 2, OVER), 0);
-    assert_int_equal(ledger_victim_until(l, 3, OVER), OVER + 500);
-    ledger_victims(l, second, 1, OVER);
-    assert_int_equal(ledger_victim_until(l, 2, OVER), OVER + LEDGER_VICTIM_MS);
-    ledger_victims(l, &other, 1, OVER); /* of the same slot */
-    assert_int_equal(ledger_victim_until(l, other, OVER), OVER + LEDGER_VICTIM_MS);
-    assert_int_equal(ledger_victim_until(l, 2, OVER), 0);
+    assert_int_equal(ledger_victim_until(l, SPAN("a"), 1000), 0);
+    tell_victim(l, "a", 1, 0, 1000);
+    tell_victim(l, "b", 1, 0, 1000);
+    tell_victim(l, "b", 1, 0, 1500);
+    tell_victim(l, "c", 1, 0, 1500);
+    assert_int_equal(ledger_victim_until(l, SPAN("a"), OVER - 1), OVER);
+    assert_int_equal(ledger_victim_until(l, SPAN("b"), OVER - 1), OVER); /* as if it had not been told again */
+    assert_int_equal(ledger_victim_until(l, SPAN("b"), OVER), 0);
+    assert_int_equal(ledger_victim_until(l, SPAN("c"), OVER), OVER + 500);
+    tell_victim(l, "b", 1, 0, OVER);
+    assert_int_equal(ledger_victim_until(l, SPAN("b"), OVER), OVER + LEDGER_VICTIM_MS);
+    char other[16];
+    unsigned i = 0;
+    do
+        snprintf(other, sizeof(other), "other-%u", i++);
+    while (span_hash(span_of(other)) % LEDGER_VICTIMS != span_hash(SPAN("b")) % LEDGER_VICTIMS);
+    tell_victim(l, other, 1, 0, OVER);
+    assert_int_equal(ledger_victim_until(l, span_of(other), OVER), OVER + LEDGER_VICTIM_MS);
+    assert_int_equal(ledger_victim_until(l, SPAN("b"), OVER), 0); /* of the same slot */
+    ledger_free(l);
+}
+
+static void test_last_victim_of_a_node(void **state)
+{
+    (void)state;
+    enum { NOW = 3000, OVER = 1000 + LEDGER_VICTIM_MS };
+    struct ledger *l = ledger_new();
+    struct arena a;
+    arena_init(&a, 0);
+    assert_int_equal(ledger_last_victim(l, 1, 9, NOW, &a).len, 0);
+    tell_victim(l, "early", 1, 0, 1000);
+    tell_victim(l, "late", 1, 8, 2000);
+    tell_victim(l, "equal", 1, 9, 2500);
+    tell_victim(l, "elsewhere", 2, 0, 2500);
+    assert_true(span_eq(ledger_last_victim(l, 1, 9, NOW, &a), SPAN("late")));
+    assert_true(span_eq(ledger_last_victim(l, 1, 8, NOW, &a), SPAN("early")));
+    assert_int_equal(ledger_last_victim(l, 1, 0, NOW, &a).len, 0);
+    assert_true(span_eq(ledger_last_victim(l, 1, 8, OVER - 1, &a), SPAN("early")));
+    assert_int_equal(ledger_last_victim(l, 1, 8, OVER, &a).len, 0);
+    arena_release(&a);
     ledger_free(l);
 }
 
@@ -471,6 +504,7 @@ int main(void)
         cmocka_unit_test(test_old_snapshot_still_holds),
         cmocka_unit_test(test_desk_follows_the_ledger),
         cmocka_unit_test(test_victims_are_remembered_for_a_while),
+        cmocka_unit_test(test_last_victim_of_a_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
