@@ -199,9 +199,18 @@ const Patience = 10 * time.Minute
 // errPatience is what a wait fails with that took all of Patience.
 var errPatience = fmt.Errorf("not within %v", Patience)
 
-// Poll calls ready every 20 ms until it returns nil. It fails when Patience is over or the context ends,
-// with ready's latest error, and at once when p has ended. p may be nil, for what no single program
-// stands for.
+// soonest and latest are how long Poll waits until it asks again. In between it is a sixteenth of the time
+// that has passed: what takes long is not known later by much, and is not held up by the asking. (Lists of
+// hundreds of objects, fifty times a second, took most of what the API server did in these tests.)
+const (
+	soonest = 20 * time.Millisecond
+	latest  = 250 * time.Millisecond
+)
+
+func pause(passed time.Duration) time.Duration { return min(max(soonest, passed/16), latest) }
+
+// Poll calls ready until it returns nil. It fails when Patience is over or the context ends, with ready's
+// latest error, and at once when p has ended. p may be nil, for what no single program stands for.
 func Poll(ctx context.Context, p *Process, what string, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, Patience, errPatience)
 	defer cancel()
@@ -209,8 +218,7 @@ func Poll(ctx context.Context, p *Process, what string, ready func(context.Conte
 	if p != nil {
 		done = p.Done()
 	}
-	ticker := time.NewTicker(20 * time.Millisecond)
-	defer ticker.Stop()
+	begin := time.Now()
 	var last error
 	for {
 		answer := ready(ctx)
@@ -221,7 +229,7 @@ func Poll(ctx context.Context, p *Process, what string, ready func(context.Conte
 			last = answer
 		}
 		select {
-		case <-ticker.C:
+		case <-time.After(pause(time.Since(begin))):
 		case <-ctx.Done():
 			return fmt.Errorf("%s: %w; the last answer: %v", what, context.Cause(ctx), last)
 		case <-done:

@@ -133,6 +133,16 @@ func TestPollTellsTheLastAnswerThatCameInTime(t *testing.T) {
 	}
 }
 
+func TestPollAsksLessOftenOfWhatTakesLong(t *testing.T) {
+	for _, row := range []struct{ passed, want time.Duration }{
+		{0, 20 * time.Millisecond}, {1600 * time.Millisecond, 100 * time.Millisecond}, {time.Minute, 250 * time.Millisecond},
+	} {
+		if got := pause(row.passed); got != row.want {
+			t.Errorf("after %v it waits %v, not %v", row.passed, got, row.want)
+		}
+	}
+}
+
 func TestRestartRunsTheSameAgain(t *testing.T) {
 	p := shell(t, `echo run; exit 0`)
 	<-p.Done()
