@@ -73,8 +73,9 @@ static void keep_daemon_set(struct objects *o, const json_t *set)
         return;
     served = nodes_served(o, set);
     pod = pod_for(set);
+    struct match *match = match_new(tree_get(pod, "spec"));
     json_object_foreach(o->kinds[KIND_NODE], key, node) {
-        if (!match_node(tree_get(pod, "spec"), node))
+        if (!match_node(match, node))
             continue;
         desired++;
         if (json_object_get(served, key) != NULL ||
@@ -91,6 +92,7 @@ static void keep_daemon_set(struct objects *o, const json_t *set)
     tree_set(fresh, "status.currentNumberScheduled",
              json_integer((int64_t)json_object_size(served)));
     registry_put_status(o, KIND_DAEMON_SET, set, fresh);
+    match_free(match);
     json_decref(pod);
     json_decref(served);
 }

@@ -1,6 +1,12 @@
 /* Which nodes a DaemonSet's pod is made for: taints, nodeSelector, required node affinity. The
- * stand-in scheduler asks the planner (world_fits); here pods are not in any world yet. */
+ * stand-in scheduler asks the planner (world_fits); here pods are not in any world yet. Whether a taint is
+ * tolerated both ask taint_tolerated. */
 #include "sim/standins/standin.h"
+
+#include <stdlib.h>
+
+#include "base/decode.h"
+#include "kube/wellknown.h"
 
 static bool has_value(const json_t *values, struct span text)
 {
@@ -93,34 +99,71 @@ static bool selector_matches(const json_t *spec, const json_t *node)
     return true;
 }
 
-static bool tolerates(const json_t *toleration, const json_t *taint)
+/* --- taints --- */
+
+struct match {
+    const json_t *spec;
+    struct doc_parser *parser;
+    struct symtab *syms;
+    struct arena arena, of_node;
+    struct tolerations tolerations;
+};
+
+/* A list as the API has it, read as whoever plans reads it. */
+static void read_list(struct match *m, struct arena *a, const json_t *list,
+                      const struct schema *schema, void *out)
 {
-    struct span effect = tree_string(toleration, "effect"), key = tree_string(toleration, "key");
-    if (effect.len != 0 && !span_eq(effect, tree_string(taint, "effect")))
-        return false;
-    if (key.len != 0 && !span_eq(key, tree_string(taint, "key")))
-        return false;
-    return tree_is(toleration, "operator", "Exists") ||
-           (key.len != 0 && span_eq(tree_string(toleration, "value"), tree_string(taint, "value")));
+    struct field items = {.name = "items", .kind = FIELD_LIST, .schema = schema};
+    struct schema object = {.name = "list", .size = sizeof(struct tolerations), .count = 1,
+                            .fields = &items};
+    struct err err;
+    const struct doc *doc;
+    json_t *tree = json_pack("{s:O*}", "items", list);
+    char *text = json_dumps(tree, JSON_COMPACT);
+    if (doc_parse_json(m->parser, span_of(text), &doc, &err))
+        decode_one(a, m->syms, doc_root(doc), &object, out, &err);
+    free(text);
+    json_decref(tree);
 }
 
-static bool taints_tolerated(const json_t *spec, const json_t *node)
+static bool taints_tolerated(struct match *m, const json_t *node)
 {
-    size_t i, j;
-    json_t *taint, *toleration;
-    json_array_foreach(tree_get(node, "spec.taints"), i, taint) {
-        bool tolerated = tree_is(taint, "effect", "PreferNoSchedule");
-        json_array_foreach(tree_get(spec, "tolerations"), j, toleration) {
-            tolerated = tolerated || tolerates(toleration, taint);
-        }
-        if (!tolerated)
+    const json_t *list = tree_get(node, "spec.taints");
+    struct taints taints = {NULL, 0};
+    if (json_array_size(list) == 0)
+        return true;
+    arena_clear(&m->of_node);
+    read_list(m, &m->of_node, list, &taint_schema, &taints);
+    for (uint32_t i = 0; i < taints.count; i++)
+        if (taints.items[i].effect != TAINT_PREFER_NO_SCHEDULE &&
+            !taint_tolerated(&taints.items[i], m->tolerations, m->syms))
             return false;
-    }
     return true;
 }
 
-bool match_node(const json_t *pod_spec, const json_t *node)
+struct match *match_new(const json_t *pod_spec)
 {
-    return taints_tolerated(pod_spec, node) && selector_matches(pod_spec, node) &&
-           affinity_matches(pod_spec, node);
+    struct match *m = mem_new(sizeof(*m));
+    m->spec = pod_spec;
+    m->parser = doc_parser_new();
+    m->syms = kube_symtab_new();
+    arena_init(&m->arena, 0);
+    arena_init(&m->of_node, 0);
+    read_list(m, &m->arena, tree_get(pod_spec, "tolerations"), &toleration_schema, &m->tolerations);
+    return m;
+}
+
+void match_free(struct match *m)
+{
+    arena_release(&m->of_node);
+    arena_release(&m->arena);
+    symtab_unref(m->syms);
+    doc_parser_free(m->parser);
+    free(m);
+}
+
+bool match_node(struct match *m, const json_t *node)
+{
+    return taints_tolerated(m, node) && selector_matches(m->spec, node) &&
+           affinity_matches(m->spec, node);
 }

@@ -33,7 +33,10 @@ bool standin_pod_is_active(const json_t *pod);
 /* A Pod from the template of `owner`, owned by it, named after it; NULL templates give a bare pod. */
 json_t *standin_pod_of(const json_t *owner, enum kind owner_kind);
 /* What standin_pod_of left open: nodes that a DaemonSet's pod may run on (spec contracts 6.1). */
-bool match_node(const json_t *pod_spec, const json_t *node);
+struct match;
+struct match *match_new(const json_t *pod_spec); /* which outlives it */
+void match_free(struct match *m);
+bool match_node(struct match *m, const json_t *node);
 
 /* Deployments keep ReplicaSets, ReplicaSets keep pods. */
 struct workloads {

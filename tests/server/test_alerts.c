@@ -241,7 +241,8 @@ static void check_alert(const struct sources *s, struct doc_value rule)
     arena_init(&a, 0);
     struct span name = arena_dup(&a, doc_text_at(rule, SPAN("alert")));
     struct query x = read_expression(s, arena_dup(&a, doc_text_at(rule, SPAN("expr"))));
-    assert_true(doc_find(rule, SPAN("labels"), &labels) && doc_find(rule, SPAN("annotations"), &notes));
+    assert_true(doc_find(rule, SPAN("labels"), &labels));
+    assert_true(doc_find(rule, SPAN("annotations"), &notes));
     assert_int_not_equal(doc_text_at(labels, SPAN("severity")).len, 0);
     assert_int_not_equal(doc_text_at(rule, SPAN("for")).len, 0);
     assert_int_not_equal(doc_text_at(notes, SPAN("description")).len, 0); /* what to do */

@@ -86,6 +86,45 @@ static void daemons_come_to_every_node_that_suits(void **state)
     sim_free(s);
 }
 
+/* Tolerations mean to a DaemonSet's pods what they mean to the planner. */
+static void daemons_come_where_taints_are_tolerated(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *taint, *toleration;
+        size_t pods;
+    } rows[] = {
+        {"{key: k, value: '5', effect: NoSchedule}", "", 0},
+        {"{key: k, value: '5', effect: NoSchedule}", "{key: k, operator: Lt, value: '6'}", 1},
+        {"{key: k, value: '5', effect: NoSchedule}", "{key: k, operator: Lt, value: '5'}", 0},
+        {"{key: k, value: '5', effect: NoExecute}", "{key: k, operator: Gt, value: '4', effect: NoExecute}", 1},
+        {"{key: k, value: '5', effect: NoExecute}", "{key: k, operator: Gt, value: '4', effect: NoSchedule}", 0},
+        {"{key: k, value: five, effect: NoSchedule}", "{key: k, operator: Lt, value: '6'}", 0},
+        {"{key: k, value: '5', effect: NoSchedule}", "{key: k, value: '5'}", 1},
+        {"{key: k, value: '5', effect: NoSchedule}", "{key: k, value: '6'}", 0},
+        {"{key: k, effect: NoSchedule}", "{key: k}", 1},
+        {"{key: k, effect: NoSchedule}", "{operator: Exists}", 1},
+        {"{key: k, effect: NoSchedule}", "{key: other, operator: Exists}", 0},
+        {"{key: k, effect: PreferNoSchedule}", "", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[1024];
+        snprintf(text, sizeof(text),
+                 "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent}\nspec:\n"
+                 "  selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n"
+                 "    spec: {tolerations: [%s], containers: [{name: c, image: i}]}\n---\n"
+                 "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nspec: {taints: [%s]}\n"
+                 "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}, conditions: [{type: Ready, status: 'True'}]}\n",
+                 rows[i].toleration, rows[i].taint);
+        struct sim *s = new_sim(text);
+        run_for(s, 3 * MS_SECOND);
+        if (count_pods(s, "agent", NULL) != rows[i].pods || count_pods(s, "agent", "a") != rows[i].pods)
+            fail_msg("%s, %s: %zu pods, %zu bound", rows[i].taint, rows[i].toleration,
+                     count_pods(s, "agent", NULL), count_pods(s, "agent", "a"));
+        sim_free(s);
+    }
+}
+
 static void pods_of_a_lost_node_are_replaced(void **state)
 {
     (void)state;
@@ -319,6 +358,7 @@ int main(void)
         cmocka_unit_test(created_nodes_become_ready),
         cmocka_unit_test(selectors_and_taints),
         cmocka_unit_test(daemons_come_to_every_node_that_suits),
+        cmocka_unit_test(daemons_come_where_taints_are_tolerated),
         cmocka_unit_test(pods_of_a_lost_node_are_replaced),
         cmocka_unit_test(evicted_pods_take_their_grace),
         cmocka_unit_test(extender_decides),
