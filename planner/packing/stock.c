@@ -25,8 +25,7 @@ struct building {
     struct cap_group *caps; /* those with the most pods first */
     uint32_t cap_count, cap_capacity;
     uint32_t wide;      /* columns of the world and of priced caps */
-    const amount **rooms; /* by product, wide */
-    uint32_t room_capacity, product_capacity, rooms_count;
+    uint32_t product_capacity;
 };
 
 /* --- lots --- */
@@ -226,13 +225,6 @@ static int32_t niche_of(struct building *b, uint32_t option, uint32_t type, uint
     return -1;
 }
 
-static void add_product(struct building *b, struct product p, const amount *room)
-{
-    uint32_t at = b->s->product_count;
-    ARENA_PUSH(b->a, b->s->products, b->s->product_count, b->product_capacity, p);
-    ARENA_PUSH(b->a, b->rooms, at, b->room_capacity, room);
-}
-
 /* Of a type's offerings that nobody can tell apart, the cheapest. What is reserved is not for sale: it
  * is taken when a claim may have it. */
 static void add_type(struct building *b, uint32_t option, uint32_t type,
@@ -254,11 +246,12 @@ static void add_type(struct building *b, uint32_t option, uint32_t type,
             *room = widened(b, plain);
         uint32_t same = first;
         while (same < s->product_count &&
-               (b->rooms[same] != *room || s->products[same].suits != suits))
+               (s->products[same].wide != *room || s->products[same].suits != suits))
             same++;
         if (same == s->product_count)
-            add_product(b, (struct product){.option = option, .type = type, .price = INFINITY,
-                                            .suits = suits}, *room);
+            ARENA_PUSH(b->a, s->products, s->product_count, b->product_capacity,
+                       ((struct product){.option = option, .type = type, .price = INFINITY,
+                                         .suits = suits, .wide = *room}));
         if (offer->price < s->products[same].price) {
             s->products[same].price = offer->price;
             s->products[same].niche = niche_of(b, option, type, k);
@@ -290,7 +283,7 @@ static bool set_values(struct building *b)
     struct bound_item *items = ARENA_ARRAY(b->a, struct bound_item, s->lot_count);
     double *values = ARENA_ARRAY(b->a, double, s->lot_count);
     for (uint32_t i = 0; i < s->product_count; i++)
-        machines[i] = (struct bound_machine){.room = b->rooms[i], .price = s->products[i].price,
+        machines[i] = (struct bound_machine){.room = s->products[i].wide, .price = s->products[i].price,
                                              .suits = s->products[i].suits};
     for (uint32_t i = 0; i < s->lot_count; i++) {
         const struct lot *l = &s->lots[i];
@@ -476,7 +469,7 @@ static void finish_products(struct building *b)
     struct stock *s = b->s;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < s->product_count; i++) {
-        s->products[i].room = in_columns(s, b->a, b->rooms[i]);
+        s->products[i].room = in_columns(s, b->a, s->products[i].wide);
         if (s->products[i].niche >= 0)
             s->products[i].plain = least_room(b, &s->products[i]);
     }

@@ -36,6 +36,7 @@ struct product {
     uint32_t option, type;
     double price;
     uint64_t suits;
+    const amount *wide; /* while the stock is built: by column of the world, and of what limits pods of a node */
     const double *room; /* by column of the stock */
     /* Other offerings of the type have less room, beside more DaemonSets: only a claim that keeps to a niche of the
      * option has all of `room`, any other has `plain`. -1 and NULL: this is the least. */
