@@ -50,7 +50,10 @@ static bool check_cluster(struct check_report *r, const struct options *o, bool 
 {
     struct client_config config;
     struct waiter w = {.until = clock_mono() + PATIENCE_MS};
-    struct client_policy policy = {.request_timeout_ms = ANSWER_MS, .lease_timeout_ms = ANSWER_MS};
+    /* Whose requests they are is told by audit logs too: `serve` may run under the same account. */
+    struct client_policy policy = {.request_timeout_ms = ANSWER_MS,
+                                   .lease_timeout_ms = ANSWER_MS,
+                                   .user_agent = "stowage-check"};
     if (!kubeconfig_load(r->a, span_of(o->kubeconfig), span_of(o->context), &config, err) ||
         !client_new(&config, &policy, &w.client, err))
         return false;
