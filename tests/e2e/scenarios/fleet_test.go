@@ -31,6 +31,15 @@ func up(t *testing.T, args ...string) *fleet {
 	})
 }
 
+// upAsShipped brings up a cluster for one test with the scheduler's configuration that ships, patience and rate
+// and all.
+func upAsShipped(t *testing.T, args ...string) *fleet {
+	t.Helper()
+	f, err := newFleet(stowage.ForTest(t, stowage.ClusterOptions{Stowage: stowage.Options{Args: args}}))
+	must(t, err)
+	return f
+}
+
 // upWith brings up a cluster for one test. No user is as quick as these tests: the scheduler may make more
 // requests than it may by default.
 func upWith(t *testing.T, options stowage.ClusterOptions) *fleet {

@@ -38,12 +38,13 @@ func names(shapes []shape) []string {
 }
 
 // One cluster's life: it grows, shrinks, refuses and sets aside what is wrong, and gets over the
-// restart of its API server.
+// restart of its API server. The scheduler is as it ships: it waits no longer for Stowage's answer than
+// a user's does, and makes no more requests.
 func TestLife(t *testing.T) {
 	t.Parallel()
 	// Its Lease is one that it keeps on a busy machine: while it does not lead there is no plan. So is the
 	// batch's window: the first plan is to be of all 500 pods, and it takes a while to make them.
-	f := up(t, "--lease-duration=300s", "--lease-renew-deadline=240s", "--batch-idle-duration=3s")
+	f := upAsShipped(t, "--lease-duration=300s", "--lease-renew-deadline=240s", "--batch-idle-duration=3s")
 	f.step(t, "500 pods of 10 shapes go where they were planned", f.grows)
 	f.step(t, "without pods no node stays", f.shrinks)
 	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
@@ -75,6 +76,7 @@ func (f *fleet) grows(t *testing.T, ctx context.Context) {
 
 	claims, err := f.claims(ctx)
 	must(t, err)
+	f.tellAnswers(t, ctx)
 	w.report(t, count, len(claims), took)
 	// A pod that ran ahead may have left its own node empty.
 	must(t, f.Wait(ctx, "empty nodes to leave", func(ctx context.Context) error {
@@ -84,6 +86,17 @@ func (f *fleet) grows(t *testing.T, ctx context.Context) {
 	must(t, err)
 	t.Logf("%d nodes stay", len(left))
 	must(t, f.running(count, all...)(ctx))
+}
+
+// tellAnswers prints what Stowage answered to the scheduler, and how often that one went on without an answer.
+func (f *fleet) tellAnswers(t *testing.T, ctx context.Context) {
+	t.Helper()
+	text, err := metricsOf(ctx, f.Stowage.Metrics)
+	must(t, err)
+	passed, err := f.passedOver()
+	must(t, err)
+	t.Logf("filter, by answer: %s; the scheduler went on without one %d times; an answer took %v on average",
+		answers("", text), passed, answerTime("", text, "filter").Round(time.Microsecond))
 }
 
 // report judges how the pods were loaded.
