@@ -4,14 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"stowage.dev/tests/e2e/controlplane"
+	"stowage.dev/tests/e2e/process"
+	"stowage.dev/tests/e2e/stowage"
 )
 
 const webhookName = "nodepools.webhook.stowage.dev"
@@ -50,6 +57,9 @@ func TestLife(t *testing.T) {
 	f.step(t, "a NodePool that breaks a rule is refused", f.refuses)
 	f.step(t, "a NodePool broken behind our back is set aside", f.setsAside)
 	f.step(t, "the API server restarts", f.resumes)
+	f.step(t, "a node's patience with its pods ends", f.losesPatience)
+	f.step(t, "a NodePool that can buy nothing goes on saying so", f.repeats)
+	f.step(t, "certificates that somebody threw away are made anew", f.certifiesAnew)
 }
 
 func (f *fleet) grows(t *testing.T, ctx context.Context) {
@@ -187,6 +197,9 @@ func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
 	if _, err = pools.Create(ctx, bad.object(), meta.CreateOptions{}); err == nil || !strings.Contains(err.Error(), "is invalid") {
 		t.Errorf("a NodePool against the schema, without Stowage: %v", err)
 	}
+	// Of which there is no machine.
+	_, err = pools.Create(ctx, pool{name: "none", arch: "amd64", cpu: []string{"7"}}.object(), meta.CreateOptions{})
+	must(t, err)
 	must(t, f.Stowage.Restart())
 	must(t, f.Stowage.Ready(ctx))
 	for _, condition := range []string{"ValidationSucceeded", "Ready"} {
@@ -259,4 +272,89 @@ func (f *fleet) resumes(t *testing.T, ctx context.Context) {
 	}
 	must(t, f.remove(ctx, "tenth"))
 	must(t, f.Wait(ctx, "all nodes to leave", f.none))
+}
+
+// What a budget keeps from being evicted is deleted in the end.
+func (f *fleet) losesPatience(t *testing.T, ctx context.Context) {
+	brief := pool{name: "brief", arch: "amd64", weight: 100}.object()
+	must(t, unstructured.SetNestedField(brief.Object, "3s", "spec", "template", "spec", "terminationGracePeriod"))
+	_, err := f.objects.Resource(poolResource).Create(ctx, brief, meta.CreateOptions{})
+	must(t, err)
+	must(t, f.Wait(ctx, "the pool", func(ctx context.Context) error {
+		return f.poolIs(ctx, "brief", "Ready", "True")
+	}))
+	all := intstr.FromInt32(0)
+	_, err = f.Client().PolicyV1().PodDisruptionBudgets("default").Create(ctx, &policy.PodDisruptionBudget{
+		ObjectMeta: meta.ObjectMeta{Name: "web"},
+		Spec: policy.PodDisruptionBudgetSpec{MaxUnavailable: &all,
+			Selector: &meta.LabelSelector{MatchLabels: map[string]string{"app": "web"}}},
+	}, meta.CreateOptions{})
+	must(t, err)
+	must(t, f.deploy(ctx, shape{name: "web", cpu: "500m", memory: "512Mi"}, 2))
+	must(t, f.Wait(ctx, "pods to run", f.running(2, "web")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	must(t, f.allOf(ctx, "brief"))
+	before, err := f.claims(ctx)
+	must(t, err)
+	for _, c := range before {
+		must(t, f.objects.Resource(claimResource).Delete(ctx, c.name, meta.DeleteOptions{}))
+	}
+	must(t, f.Wait(ctx, "the pods to run elsewhere", func(ctx context.Context) error {
+		now, err := f.claims(ctx)
+		for _, c := range now {
+			if slices.ContainsFunc(before, func(old claim) bool { return old.uid == c.uid }) {
+				err = errors.Join(err, fmt.Errorf("NodeClaim %s is still there", c.name))
+			}
+		}
+		return errors.Join(err, f.running(2, "web")(ctx), f.settled(ctx))
+	}))
+}
+
+// Each plan tells it again, in one Event, though not within the same minute.
+func (f *fleet) repeats(t *testing.T, ctx context.Context) {
+	pods := 2
+	must(t, eventually(ctx, 5*time.Second, "an Event that counts", func(ctx context.Context) error {
+		list, err := f.Client().EventsV1().Events("default").List(ctx, meta.ListOptions{
+			FieldSelector: "reason=NoCompatibleInstanceTypes,regarding.kind=NodePool,regarding.name=none"})
+		if err != nil {
+			return err
+		}
+		for _, event := range list.Items {
+			if event.Series != nil && event.Series.Count > 1 {
+				return nil
+			}
+		}
+		pods++
+		return errors.Join(fmt.Errorf("%d Events, of which none counts", len(list.Items)), f.scale(ctx, "web", pods))
+	}))
+}
+
+// The API server believes the new ones, and so does a scheduler that has been handed its own.
+func (f *fleet) certifiesAnew(t *testing.T, ctx context.Context) {
+	must(t, f.Stowage.Stop(process.Patience))
+	for _, name := range []string{"stowage-certs", stowage.ClientSecret} {
+		_, err := f.Client().CoreV1().Secrets(f.Account.Namespace).Patch(ctx, name, types.MergePatchType,
+			[]byte(`{"data":null}`), meta.PatchOptions{})
+		must(t, err)
+	}
+	must(t, f.Stowage.Restart())
+	must(t, f.Stowage.Ready(ctx))
+	must(t, f.Wait(ctx, "a bad pool to be refused", func(ctx context.Context) error {
+		_, err := f.objects.Resource(poolResource).Create(ctx, pool{name: "refused", arch: "amd64", labels: restricted}.object(),
+			meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+		if err == nil || !strings.Contains(err.Error(), webhookName) {
+			return fmt.Errorf("the answer is %v", err)
+		}
+		return nil
+	}))
+	f.Part(controlplane.SchedulerPart).Kill()
+	must(t, f.SecretFiles(ctx, f.Account.Namespace, stowage.ClientSecret, filepath.Join(f.Dir(), stowage.ClientSecret)))
+	must(t, f.Restart(ctx, controlplane.SchedulerPart))
+	must(t, f.deploy(ctx, shape{name: "late", cpu: "500m", memory: "512Mi"}, 5))
+	must(t, f.Wait(ctx, "pods to run", f.running(5, "late")))
+	text, err := metricsOf(ctx, f.Stowage.Metrics)
+	must(t, err)
+	if sample(text, "stowage_extender_requests_total", `verb="filter"`) == 0 {
+		t.Error("the scheduler did not ask")
+	}
 }
