@@ -17,7 +17,6 @@ import (
 	"time"
 
 	core "k8s.io/api/core/v1"
-	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"stowage.dev/tests/e2e/process"
 	"stowage.dev/tests/e2e/proxy"
@@ -234,10 +233,7 @@ func (s *site) live(ctx context.Context, hasten bool) error {
 		return err
 	}
 	if hasten && s.proxy.Struck() {
-		err := s.Wait(ctx, "NodeClaims to be deleted", func(ctx context.Context) error {
-			return s.objects.Resource(claimResource).DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{})
-		})
-		if err != nil {
+		if err := s.deleteClaims(ctx); err != nil {
 			return err
 		}
 	}

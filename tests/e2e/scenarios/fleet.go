@@ -350,6 +350,13 @@ func claimOf(object *unstructured.Unstructured) claim {
 	}
 }
 
+// deleteClaims deletes all NodeClaims, and waits for nothing more.
+func (f *fleet) deleteClaims(ctx context.Context) error {
+	return f.Wait(ctx, "NodeClaims to be deleted", func(ctx context.Context) error {
+		return f.objects.Resource(claimResource).DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{})
+	})
+}
+
 // machines are the Nodes that Stowage made.
 func (f *fleet) machines(ctx context.Context) ([]core.Node, error) {
 	list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{})

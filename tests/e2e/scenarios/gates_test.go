@@ -60,8 +60,7 @@ func (f *fleet) lacksKinds(t *testing.T, ctx context.Context) {
 	must(t, f.createPools(ctx, pool{name: "four", arch: "amd64", cpu: []string{"4"}}))
 	must(t, f.deploy(ctx, shape{name: "early", cpu: "1", memory: "1Gi"}, 2))
 	must(t, f.Wait(ctx, "pods to run", f.running(2, "early")))
-	must(t, f.remove(ctx, "early"))
-	must(t, f.Wait(ctx, "all nodes to leave", f.none))
+	f.clear(t, ctx, "early")
 }
 
 func (f *fleet) getsKinds(t *testing.T, ctx context.Context) {

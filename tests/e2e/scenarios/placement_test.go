@@ -98,9 +98,12 @@ func (f *fleet) on(ctx context.Context, name string) (map[string]int, error) {
 	return nodes, err
 }
 
+// clear takes Deployments and nodes away for the next step. It tells the nodes to leave: of their own they would
+// only after the 20 s for which one is kept that pods were planned for.
 func (f *fleet) clear(t *testing.T, ctx context.Context, names ...string) {
 	t.Helper()
 	must(t, f.remove(ctx, names...))
+	must(t, f.deleteClaims(ctx))
 	must(t, f.Wait(ctx, "all nodes to leave", f.none))
 }
 

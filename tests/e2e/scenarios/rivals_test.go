@@ -112,8 +112,7 @@ func (f *fleet) stepsBack(t *testing.T, ctx context.Context) {
 		}
 	}
 	must(t, other.leases.Delete(ctx, rivalName, meta.DeleteOptions{}))
-	must(t, f.remove(ctx, "patient"))
-	must(t, f.Wait(ctx, "all nodes to leave", f.none))
+	f.clear(t, ctx, "patient")
 }
 
 // observing is a check of the metric that says whether Stowage only observes.
