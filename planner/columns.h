@@ -110,6 +110,10 @@ struct world {
 };
 
 struct sym_pairs world_row_labels(const struct world_node *n);
+/* Taints that count: not those that go by themselves while a node of ours comes up. */
+struct taints world_row_taints(struct world *w, const struct world_node *n);
+/* What a claim says of the machine that will come, its labels included. */
+const struct requirements *world_launch_requirements(struct world *w, const struct node_claim *c);
 /* The first taint that is not tolerated, or NULL. */
 const struct taint *world_untolerated(const struct world *w, const struct signature *s, bool soft,
                                       struct taints taints);
