@@ -2,29 +2,7 @@
  * itself, so that the sentence can name the one that leaves nothing. */
 #include "planner/explain/groups.h"
 
-#include "planner/explain/volumes.h"
-
 enum { DOMAINS_TRIED = 64, WATER_STEPS = 1 << 20 };
-
-static const struct topology_group *group_at(const struct group_question *q, uint32_t group)
-{
-    return &q->p->world->topology.groups[group];
-}
-
-static const struct topology_key *key_of(const struct group_question *q, uint32_t group)
-{
-    return &q->p->world->topology.keys[group_at(q, group)->key];
-}
-
-static uint64_t *new_set(const struct group_question *q, const struct topology_key *k)
-{
-    return ARENA_ARRAY(&q->p->arena, uint64_t, k->words);
-}
-
-static const struct pod_class *class_of(const struct group_question *q)
-{
-    return &q->p->world->classes.items[q->class_id];
-}
 
 /* --- where the option buys --- */
 
@@ -88,7 +66,7 @@ static bool pool_shuns(const struct group_question *q, uint32_t option,
 static bool domains_to_add(const struct group_question *q, uint32_t option, uint32_t group,
                            const uint64_t *open, uint32_t most, uint64_t *out)
 {
-    const struct topology_key *k = key_of(q, group);
+    const struct topology_key *k = question_key(q, group);
     uint32_t count = 0;
     for (BITS_EACH(d, open, k->words))
         if (count < most && pool_shuns(q, option, k, d)) {
@@ -130,15 +108,15 @@ static uint32_t emptiest(const uint32_t *counts, const uint64_t *set, uint32_t w
 static uint32_t skew_needed(const struct group_question *q, uint32_t group, const uint64_t *may,
                             const uint64_t *compared)
 {
-    const struct topology_group *x = group_at(q, group);
-    const struct topology_key *k = key_of(q, group);
+    const struct topology_group *x = question_group(q, group);
+    const struct topology_key *k = question_key(q, group);
     const uint32_t *now = tally_counts(&q->t->tally, group);
-    bool counted = tally_counts_class(class_of(q), group);
+    bool counted = tally_counts_class(question_class(q), group);
     uint32_t pods = counted ? q->pods : 1, highest = 0;
     if (!bits_meet(may, compared, k->words) || (uint64_t)pods * (k->count + 1) > WATER_STEPS)
         return 0;
     uint32_t *counts = ARENA_ARRAY(&q->p->arena, uint32_t, k->count);
-    uint64_t *both = new_set(q, k);
+    uint64_t *both = question_set(q, k);
     memcpy(counts, now, k->count * sizeof(*counts));
     for (uint32_t i = 0; i < k->words; i++)
         both[i] = may[i] & compared[i];
@@ -153,134 +131,24 @@ static uint32_t skew_needed(const struct group_question *q, uint32_t group, cons
     return highest - least;
 }
 
-static struct span spread_name(const struct group_question *q, uint32_t group)
-{
-    const struct topology_group *x = group_at(q, group);
-    struct buf b = {0};
-    buf_addf(&b, "its spread over %.*s (maxSkew %d", SPAN_ARG(words_key(q->p, x)), x->max_skew);
-    if (x->min_domains > 1)
-        buf_addf(&b, ", minDomains %d", x->min_domains);
-    uint64_t *compared = new_set(q, key_of(q, group));
-    if (x->key != 0)
-        tally_spread_domains(&q->t->tally, q->try, group, compared);
-    if (bits_count(compared, key_of(q, group)->words) != 0)
-        buf_addf(&b, ": %.*s",
-                 SPAN_ARG(words_counts(q->p, key_of(q, group), compared,
-                                       tally_counts(&q->t->tally, group))));
-    buf_add_char(&b, ')');
-    return words_take(q->p, &b);
-}
-
 static struct span spread_fix(const struct group_question *q, uint32_t option, uint32_t group,
                               const uint64_t *may, const uint64_t *open)
 {
-    uint64_t *compared = new_set(q, key_of(q, group));
+    uint64_t *compared = question_set(q, question_key(q, group));
     tally_spread_domains(&q->t->tally, q->try, group, compared);
     uint32_t skew = skew_needed(q, group, may, compared);
-    struct span key = words_key(q->p, group_at(q, group));
-    uint64_t *add = new_set(q, key_of(q, group));
+    struct span key = words_key(q->p, question_group(q, group));
+    uint64_t *add = question_set(q, question_key(q, group));
     /* several pods need every domain that lags behind */
     bool adds = domains_to_add(q, option, group, open, q->pods > 1 ? UINT32_MAX : 1, add);
-    if (skew == 0 || skew <= (uint32_t)group_at(q, group)->max_skew)
+    if (skew == 0 || skew <= (uint32_t)question_group(q, group)->max_skew)
         return arena_printf(&q->p->arena,
                             "make the spread over %.*s whenUnsatisfiable: ScheduleAnyway",
                             SPAN_ARG(key));
     struct span raise = arena_printf(&q->p->arena, "raise maxSkew over %.*s to %u", SPAN_ARG(key), skew);
     return !adds ? raise
                  : arena_printf(&q->p->arena, "%.*s, or %.*s", SPAN_ARG(raise),
-                                SPAN_ARG(buy_in(q, option, key_of(q, group), add)));
-}
-
-/* --- affinity, both ways --- */
-
-static struct span selector_of(const struct group_question *q, uint32_t group)
-{
-    const struct topology *t = &q->p->world->topology;
-    return words_watch(q->p, t, group_at(q, group)->watch, class_of(q)->ns);
-}
-
-/* Domains with at least one pod that counts. */
-static struct span taken(const struct group_question *q, uint32_t group)
-{
-    const struct topology_key *k = key_of(q, group);
-    const uint32_t *counts = tally_counts(&q->t->tally, group);
-    uint64_t *set = new_set(q, k);
-    for (uint32_t d = 0; d < k->count; d++)
-        if (counts[d] != 0)
-            bits_add(set, d);
-    return words_counts(q->p, k, set, counts);
-}
-
-static bool keeps_off(const struct world *w, uint32_t class_id, uint32_t group)
-{
-    const struct topology_ties *ties = &w->classes.items[class_id].ties;
-    for (uint32_t i = 0; i < ties->keeps_off_count; i++)
-        if (ties->keeps_off[i] == group)
-            return true;
-    return false;
-}
-
-/* The first pod whose anti-affinity the inverse group is: one that stands, else one that was placed. */
-static const struct pod *keeper(const struct group_question *q, uint32_t group)
-{
-    const struct world *w = q->p->world;
-    for (uint32_t row = 0; row < w->node_count; row++)
-        for (uint32_t i = 0; i < w->nodes[row].pod_count; i++)
-            if (keeps_off(w, w->nodes[row].pod_classes[i], group))
-                return w->nodes[row].pods[i];
-    for (uint32_t i = 0; i < q->t->step_count; i++)
-        if (q->t->steps[i].kind <= TRIAL_OPENED && keeps_off(w, q->t->steps[i].class_id, group))
-            return trial_pod(q->t, q->t->steps[i].pod)->pod;
-    return NULL;
-}
-
-static struct span keeper_text(const struct group_question *q, uint32_t group)
-{
-    const struct pod *pod = keeper(q, group);
-    uint32_t others = tally_total(&q->t->tally, group);
-    struct buf b = {0};
-    if (pod == NULL)
-        return SPAN("other pods");
-    buf_addf(&b, "%.*s/%.*s", SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name));
-    if (others > 1)
-        buf_addf(&b, " and %u more", others - 1);
-    return words_take(q->p, &b);
-}
-
-static struct span volume_name(const struct group_question *q, uint32_t group)
-{
-    const struct world *w = q->p->world;
-    uint32_t number = w->topology.watches[group_at(q, group)->watch].volume - 1;
-    return volumes_shared_name(&w->volumes, number);
-}
-
-static struct span affinity_name(const struct group_question *q, uint32_t group)
-{
-    const struct topology_group *x = group_at(q, group);
-    uint32_t total = tally_total(&q->t->tally, group);
-    struct buf b = {0};
-    if (q->p->world->topology.watches[x->watch].volume != 0)
-        buf_addf(&b, "the other pods of its volume claim %.*s", SPAN_ARG(volume_name(q, group)));
-    else if (x->inverse && x->key == 0 && total > 1) /* each node has its own */
-        buf_addf(&b, "the anti-affinity of pods there over %.*s", SPAN_ARG(words_key(q->p, x)));
-    else if (x->inverse)
-        buf_addf(&b, "the anti-affinity of %.*s over %.*s", SPAN_ARG(keeper_text(q, group)),
-                 SPAN_ARG(words_key(q->p, x)));
-    else
-        buf_addf(&b, "its %saffinity to pods%.*s over %.*s",
-                 x->kind == TOPOLOGY_AFFINITY ? "" : "anti-", SPAN_ARG(selector_of(q, group)),
-                 SPAN_ARG(words_key(q->p, x)));
-    if (total == 0)
-        buf_addf(&b, " (there is none)");
-    else if (x->key != 0)
-        buf_addf(&b, " (%.*s)", SPAN_ARG(taken(q, group)));
-    return words_take(q->p, &b);
-}
-
-struct span groups_name(const struct group_question *q, uint32_t group)
-{
-    return group_at(q, group)->kind == TOPOLOGY_SPREAD ? spread_name(q, group)
-                                                       : affinity_name(q, group);
+                                SPAN_ARG(buy_in(q, option, question_key(q, group), add)));
 }
 
 /* --- one group against an option --- */
@@ -297,7 +165,7 @@ static struct span only_in(const struct refusal *r)
     const struct group_question *q = r->q;
     return arena_printf(&q->p->arena, "pool %.*s can buy room for it only in %.*s",
                         SPAN_ARG(option_name(&q->p->world->options[r->option])),
-                        SPAN_ARG(words_domains(q->p, key_of(q, r->group), r->buys)));
+                        SPAN_ARG(words_domains(q->p, question_key(q, r->group), r->buys)));
 }
 
 static void refuse_no_label(const struct refusal *r)
@@ -306,7 +174,7 @@ static void refuse_no_label(const struct refusal *r)
                                         [TOPOLOGY_AFFINITY] = "affinity",
                                         [TOPOLOGY_ANTI_AFFINITY] = "anti-affinity"};
     const struct group_question *q = r->q;
-    const struct topology_group *x = group_at(q, r->group);
+    const struct topology_group *x = question_group(q, r->group);
     struct span pool = option_name(&q->p->world->options[r->option]);
     struct span key = words_key(q->p, x);
     *r->sentence = arena_printf(&q->p->arena,
@@ -321,7 +189,7 @@ static void refuse_spread(const struct refusal *r)
 {
     const struct group_question *q = r->q;
     *r->sentence = arena_printf(&q->p->arena, "would break %.*s; %.*s",
-                                SPAN_ARG(spread_name(q, r->group)), SPAN_ARG(only_in(r)));
+                                SPAN_ARG(group_words_name(q, r->group)), SPAN_ARG(only_in(r)));
     *r->fix = spread_fix(q, r->option, r->group, r->buys, r->open);
 }
 
@@ -329,19 +197,19 @@ static void refuse_spread(const struct refusal *r)
 static void offer(const struct refusal *r, struct span soften)
 {
     const struct group_question *q = r->q;
-    uint64_t *add = r->open != NULL ? new_set(q, key_of(q, r->group)) : NULL;
+    uint64_t *add = r->open != NULL ? question_set(q, question_key(q, r->group)) : NULL;
     *r->fix = soften;
     if (add != NULL && domains_to_add(q, r->option, r->group, r->open, 1, add))
         *r->fix = arena_printf(&q->p->arena, "%.*s, or %.*s",
-                               SPAN_ARG(buy_in(q, r->option, key_of(q, r->group), add)),
+                               SPAN_ARG(buy_in(q, r->option, question_key(q, r->group), add)),
                                SPAN_ARG(soften));
 }
 
 static void refuse_affinity(const struct refusal *r)
 {
     const struct group_question *q = r->q;
-    const struct topology_group *x = group_at(q, r->group);
-    struct span key = words_key(q->p, x), selector = selector_of(q, r->group);
+    const struct topology_group *x = question_group(q, r->group);
+    struct span key = words_key(q->p, x), selector = group_words_selector(q, r->group);
     if (tally_total(&q->t->tally, r->group) == 0) {
         *r->sentence = arena_printf(&q->p->arena,
                                     "must be where a pod%.*s is (same %.*s), and no such pod has "
@@ -363,18 +231,18 @@ static void refuse_affinity(const struct refusal *r)
         *r->sentence = arena_printf(&q->p->arena,
                                     "must be where a pod%.*s is (same %.*s: %.*s); %.*s",
                                     SPAN_ARG(selector), SPAN_ARG(key),
-                                    SPAN_ARG(taken(q, r->group)), SPAN_ARG(only_in(r)));
+                                    SPAN_ARG(group_words_taken(q, r->group)), SPAN_ARG(only_in(r)));
     offer(r, SPAN("make the affinity a preferred one"));
 }
 
 static void refuse_volume(const struct refusal *r)
 {
     const struct group_question *q = r->q;
-    struct span name = volume_name(q, r->group);
+    struct span name = group_words_volume(q, r->group);
     *r->sentence = arena_printf(&q->p->arena,
                                 "shares volume claim %.*s, which is not bound yet, with pods in "
                                 "%.*s; %.*s",
-                                SPAN_ARG(name), SPAN_ARG(taken(q, r->group)),
+                                SPAN_ARG(name), SPAN_ARG(group_words_taken(q, r->group)),
                                 SPAN_ARG(only_in(r)));
     offer(r, SPAN("give it a volume claim of its own"));
 }
@@ -382,14 +250,14 @@ static void refuse_volume(const struct refusal *r)
 static void refuse_anti(const struct refusal *r)
 {
     const struct group_question *q = r->q;
-    const struct topology_group *x = group_at(q, r->group);
+    const struct topology_group *x = question_group(q, r->group);
     struct span key = words_key(q->p, x);
     if (x->inverse) {
-        struct span who = keeper_text(q, r->group);
+        struct span who = group_words_keeper(q, r->group);
         *r->sentence = arena_printf(&q->p->arena,
                                     "is kept away by %.*s, whose anti-affinity wants no such pod "
                                     "in the same %.*s (%.*s); %.*s",
-                                    SPAN_ARG(who), SPAN_ARG(key), SPAN_ARG(taken(q, r->group)),
+                                    SPAN_ARG(who), SPAN_ARG(key), SPAN_ARG(group_words_taken(q, r->group)),
                                     SPAN_ARG(only_in(r)));
         offer(r, arena_printf(&q->p->arena, "make the anti-affinity of %.*s a preferred one",
                               SPAN_ARG(who)));
@@ -397,8 +265,8 @@ static void refuse_anti(const struct refusal *r)
     }
     *r->sentence = arena_printf(&q->p->arena,
                                 "keeps away from pods%.*s (same %.*s: %.*s); %.*s",
-                                SPAN_ARG(selector_of(q, r->group)), SPAN_ARG(key),
-                                SPAN_ARG(taken(q, r->group)), SPAN_ARG(only_in(r)));
+                                SPAN_ARG(group_words_selector(q, r->group)), SPAN_ARG(key),
+                                SPAN_ARG(group_words_taken(q, r->group)), SPAN_ARG(only_in(r)));
     offer(r, SPAN("make the anti-affinity a preferred one"));
 }
 
@@ -406,18 +274,18 @@ static void refuse_anti(const struct refusal *r)
 static bool refuses_alone(struct refusal *r)
 {
     const struct group_question *q = r->q;
-    const struct topology_group *x = group_at(q, r->group);
+    const struct topology_group *x = question_group(q, r->group);
     if (x->key == 0) {
-        bool first = tally_is_first(&q->t->tally, class_of(q), r->group);
+        bool first = tally_is_first(&q->t->tally, question_class(q), r->group);
         if (x->kind != TOPOLOGY_AFFINITY || first)
             return false; /* a new node has no pods to mind */
         refuse_affinity(r);
         return true;
     }
-    const struct topology_key *k = key_of(q, r->group);
-    uint64_t *buys = new_set(q, k), *open = new_set(q, k);
+    const struct topology_key *k = question_key(q, r->group);
+    uint64_t *buys = question_set(q, k), *open = question_set(q, k);
     groups_buys(q, r->option, x->key, buys);
-    tally_group_domains(&q->t->tally, class_of(q), q->try, r->group, open);
+    tally_group_domains(&q->t->tally, question_class(q), q->try, r->group, open);
     r->buys = buys;
     r->open = open;
     bool labelled = bits_count(buys, k->words) != 0;
@@ -439,20 +307,20 @@ static bool refuses_alone(struct refusal *r)
 /* Told in an order that does not depend on that of the input. */
 static bool comes_before(const struct group_question *q, uint32_t a, uint32_t b)
 {
-    const struct topology_group *x = group_at(q, a), *y = group_at(q, b);
+    const struct topology_group *x = question_group(q, a), *y = question_group(q, b);
     if (x->kind != y->kind)
         return x->kind < y->kind;
     if (x->inverse != y->inverse)
         return y->inverse;
     int order = span_cmp(words_key(q->p, x), words_key(q->p, y));
     if (order == 0)
-        order = span_cmp(selector_of(q, a), selector_of(q, b));
+        order = span_cmp(group_words_selector(q, a), group_words_selector(q, b));
     return order < 0;
 }
 
 static uint32_t *sorted_groups(const struct group_question *q, uint32_t *count_out)
 {
-    const struct topology_ties *ties = &class_of(q)->ties;
+    const struct topology_ties *ties = &question_class(q)->ties;
     uint32_t count = q->try->group_count + ties->kept_off_by_count;
     uint32_t *list = ARENA_ARRAY(&q->p->arena, uint32_t, count);
     for (uint32_t i = 0; i < count; i++) {
@@ -475,7 +343,7 @@ static void refuse_together(const struct group_question *q, uint32_t option, con
     buf_addf(&b, "finds no node of pool %.*s that all of these allow: ",
              SPAN_ARG(option_name(&q->p->world->options[option])));
     for (uint32_t i = 0; i < count && i < WORDS_LISTED; i++)
-        buf_addf(&b, "%s%.*s", i != 0 ? "; " : "", SPAN_ARG(groups_name(q, groups[i])));
+        buf_addf(&b, "%s%.*s", i != 0 ? "; " : "", SPAN_ARG(group_words_name(q, groups[i])));
     if (count > WORDS_LISTED)
         buf_addf(&b, "; and %u more", count - WORDS_LISTED);
     *sentence_out = words_take(q->p, &b);
@@ -502,8 +370,8 @@ bool groups_nowhere(const struct group_question *q, uint32_t option, uint32_t gr
 {
     struct refusal r = {.q = q, .option = option, .group = group,
                         .sentence = sentence_out, .fix = fix_out};
-    if (group_at(q, group)->kind != TOPOLOGY_AFFINITY || tally_total(&q->t->tally, group) != 0 ||
-        tally_is_first(&q->t->tally, class_of(q), group))
+    if (question_group(q, group)->kind != TOPOLOGY_AFFINITY || tally_total(&q->t->tally, group) != 0 ||
+        tally_is_first(&q->t->tally, question_class(q), group))
         return false;
     refuse_affinity(&r);
     return true;

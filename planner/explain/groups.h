@@ -2,15 +2,7 @@
 #ifndef PLANNER_EXPLAIN_GROUPS_H
 #define PLANNER_EXPLAIN_GROUPS_H
 
-#include "planner/explain/words.h"
-
-struct group_question {
-    struct plan *p;
-    struct trial *t;
-    uint32_t class_id;
-    uint32_t pods; /* of the class that wait for the answer */
-    const struct attempt *try;
-};
+#include "planner/explain/group_words.h"
 
 #define GROUPS_TOGETHER UINT32_MAX
 
@@ -21,8 +13,6 @@ uint32_t groups_refuse_option(const struct group_question *q, uint32_t option,
 /* Whether the group is an affinity to pods that are nowhere, which no node of any option can meet. */
 bool groups_nowhere(const struct group_question *q, uint32_t option, uint32_t group,
                     struct span *sentence_out, struct span *fix_out);
-/* "its spread over topology.kubernetes.io/zone (maxSkew 1: a 3, b 1)" */
-struct span groups_name(const struct group_question *q, uint32_t group);
 /* By topology key the domains in which the option can buy room for the attempt: within limits, where its
  * volumes are. */
 void groups_buys(const struct group_question *q, uint32_t option, uint32_t key, uint64_t *out);

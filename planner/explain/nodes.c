@@ -96,7 +96,7 @@ static struct span lack_text(const struct survey *s)
 
 static int group_order(const struct group_question *q, uint32_t a, uint32_t b)
 {
-    return span_cmp(groups_name(q, a), groups_name(q, b));
+    return span_cmp(group_words_name(q, a), group_words_name(q, b));
 }
 
 /* By their words: numbers go by the order of the input. */
@@ -130,7 +130,7 @@ static struct span survey_text(struct survey *s)
     sort_groups(s);
     for (uint32_t i = 0; i < s->group_count; i++)
         buf_addf(&b, "; %u refused by %.*s", s->groups[i].nodes,
-                 SPAN_ARG(groups_name(s->q, s->groups[i].group)));
+                 SPAN_ARG(group_words_name(s->q, s->groups[i].group)));
     return words_take(s->q->p, &b);
 }
 
