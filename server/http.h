@@ -39,13 +39,21 @@ struct http_reply {
 typedef void http_handler(void *user, void *scratch, const struct http_request *q,
                           struct http_reply *r);
 
-/* A reply that goes on (server-sent events): asked when it begins, when it must write something,
- * and once a second from then on. What it adds to `out` is sent; nothing: nothing is sent. */
+/* A reply that a feed makes. One that goes on (server-sent events) is asked when it begins, when it
+ * must write something, and once a second from then on; what it adds to `out` is sent; nothing:
+ * nothing is sent. A document is asked for its next piece whenever the one before is on its way, so
+ * that a reply of any length takes the memory of one piece and lets the loop's others in between. A
+ * reader that takes longer than a minute for all of it is cut off. */
 struct http_stream {
     uint64_t seen; /* the feed's own memory, zero at first */
     mono_ms told;
     bool begun;
+    bool ended;                /* set by a document's feed: this piece is the last */
+    void *work;                /* the feed's own */
+    void (*drop)(void *work);  /* called at the end of all, however it comes, unless `work` is NULL */
 };
+enum { HTTP_PIECE = 64 * 1024,  /* bytes after which a document's feed lets go */
+       HTTP_DOCUMENTS_MAX = 16 }; /* at once, of one loop: who asks for one more gets 503 */
 typedef void http_feed(void *user, void *scratch, struct http_stream *s, mono_ms now,
                        struct buf *out);
 
@@ -56,6 +64,7 @@ struct http_route {
     http_handler *handler;
     http_feed *feed;    /* instead of `handler` */
     void *user;
+    const char *document; /* content type of a feed that ends; NULL: server-sent events */
 };
 
 struct http_table {

@@ -18,8 +18,9 @@ struct stream {
     const struct http_route *route;
     struct http_stream state;
     struct buf out;
+    bool document; /* ends by itself, and is written without a pause */
     bool writing;
-    mono_ms since; /* of this write */
+    mono_ms since; /* of this write; of a document: of the first */
 };
 
 h2o_handler_t *http_exchange_handler(h2o_pathconf_t *path, enum http_listener l)
@@ -112,43 +113,63 @@ static void send_reply(h2o_req_t *req, const struct http_request *q, const struc
 
 /* --- streams --- */
 
+static void stream_unlink(struct stream *s)
+{
+    if (!h2o_linklist_is_linked(&s->link))
+        return;
+    h2o_linklist_unlink(&s->link);
+    s->loop->stream_count[s->document]--;
+}
+
+static void drop_work(struct stream *s)
+{
+    if (s->state.work != NULL)
+        s->state.drop(s->state.work);
+    s->state.work = NULL;
+}
+
 static void stream_gone(void *object)
 {
     struct stream *s = object;
-    if (h2o_linklist_is_linked(&s->link)) {
-        h2o_linklist_unlink(&s->link);
-        s->loop->stream_count--;
-    }
+    stream_unlink(s);
+    drop_work(s);
     buf_release(&s->out);
-}
-
-static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
-{
-    (void)req;
-    ((struct stream *)self)->writing = false;
 }
 
 static void on_stream_stop(h2o_generator_t *self, h2o_req_t *req)
 {
     (void)req;
     struct stream *s = (struct stream *)self;
-    if (h2o_linklist_is_linked(&s->link)) {
-        h2o_linklist_unlink(&s->link);
-        s->loop->stream_count--;
-    }
+    stream_unlink(s);
+    drop_work(s);
 }
 
 static void stream_feed(struct stream *s, mono_ms now)
 {
     buf_clear(&s->out);
     s->route->feed(s->route->user, s->loop->scratch, &s->state, now, &s->out);
+    if (!s->state.begun || !s->document)
+        s->since = now;
     s->state.begun = true;
-    if (s->out.len == 0)
+    if (s->out.len == 0 && !s->state.ended)
         return;
     s->writing = true;
-    s->since = now;
     h2o_iovec_t bytes = {s->out.ptr, s->out.len};
-    h2o_send(s->req, &bytes, 1, H2O_SEND_STATE_IN_PROGRESS);
+    if (s->state.ended) {
+        stream_unlink(s);
+        drop_work(s);
+    }
+    h2o_send(s->req, &bytes, s->out.len != 0,
+             s->state.ended ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
+}
+
+static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
+{
+    (void)req;
+    struct stream *s = (struct stream *)self;
+    s->writing = false;
+    if (s->document && !s->state.ended)
+        stream_feed(s, clock_mono());
 }
 
 static void start_stream(h2o_req_t *req, const struct http_request *q,
@@ -159,12 +180,19 @@ static void start_stream(h2o_req_t *req, const struct http_request *q,
     *s = (struct stream){.super = {on_stream_written, on_stream_stop},
                          .req = req,
                          .loop = loop,
-                         .route = route};
+                         .route = route,
+                         .document = route->document != NULL};
     h2o_linklist_insert(&loop->streams, &s->link);
-    loop->stream_count++;
-    put_head(req, q->listener, 200, "text/event-stream");
-    req->http1_is_persistent = 0;
+    loop->stream_count[s->document]++;
+    put_head(req, q->listener, 200, s->document ? route->document : "text/event-stream");
+    if (!s->document)
+        req->http1_is_persistent = 0;
     h2o_start_response(req, &s->super);
+    if (span_eq(q->method, SPAN("HEAD"))) {
+        stream_unlink(s);
+        h2o_send(req, NULL, 0, H2O_SEND_STATE_FINAL);
+        return;
+    }
     stream_feed(s, clock_mono());
 }
 
@@ -194,8 +222,7 @@ void http_streams_end(struct http_loop *loop)
         struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
         if (s->writing)
             continue;
-        h2o_linklist_unlink(&s->link);
-        loop->stream_count--;
+        stream_unlink(s);
         h2o_send(s->req, NULL, 0, H2O_SEND_STATE_FINAL);
     }
 }
@@ -214,8 +241,11 @@ static bool try_stream(h2o_req_t *req, const struct http_request *q, const struc
                        struct http_reply *r)
 {
     struct http_loop *loop = (struct http_loop *)req->conn->ctx;
-    if (loop->stream_count >= HTTP_STREAMS_MAX || loop->deadline != 0) {
-        http_reply_text(r, 503, "no more than %d pages can be open at once", HTTP_STREAMS_MAX);
+    bool document = route->document != NULL;
+    uint32_t most = document ? HTTP_DOCUMENTS_MAX : HTTP_STREAMS_MAX;
+    if (loop->stream_count[document] >= most || loop->deadline != 0) {
+        http_reply_text(r, 503, "no more than %u %s at once", most,
+                        document ? "of these can be under way" : "pages can be open");
         return false;
     }
     start_stream(req, q, route);

@@ -28,7 +28,7 @@ struct http_loop {
     span_ms patience;               /* of the stop; written before it is sent */
     h2o_timeout_entry_t tick;
     h2o_linklist_t connections, streams;
-    uint32_t stream_count;
+    uint32_t stream_count[2]; /* by struct stream.document */
     _Atomic(uint32_t) open;
     _Atomic(mono_ms) beat;
     int spare; /* a descriptor kept back, to turn callers away when there is no other */

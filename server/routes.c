@@ -305,7 +305,7 @@ static void on_page_live(void *user, void *scratch, struct http_stream *s, mono_
 static void add(struct routes *r, enum http_listener l, const char *method, const char *path,
                 http_handler *handler, void *user)
 {
-    struct http_route route = {l, method, path, handler, NULL, user};
+    struct http_route route = {l, method, path, handler, NULL, user, NULL};
     http_table_add(&r->table, &route);
 }
 
@@ -380,7 +380,7 @@ static void add_webhook(struct routes *r)
 
 static void add_plain(struct routes *r)
 {
-    struct http_route live = {HTTP_PAGE, "GET", "/live", NULL, on_page_live, r};
+    struct http_route live = {HTTP_PAGE, "GET", "/live", NULL, on_page_live, r, NULL};
     add(r, HTTP_METRICS, "GET", "/metrics", on_metrics, r);
     add(r, HTTP_PROBES, "GET", "/readyz", on_ready, r);
     add(r, HTTP_PROBES, "GET", "/livez", on_live, r);

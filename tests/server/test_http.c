@@ -17,9 +17,9 @@ static void answer(void *user, void *scratch, const struct http_request *q, stru
 static struct http_table table(void)
 {
     static const struct http_route routes[] = {
-        {HTTP_WEBHOOK, "POST", "/admission/validate", answer, NULL, NULL},
-        {HTTP_PROBES, "GET", "/livez", answer, NULL, NULL},
-        {HTTP_PAGE, "GET", "/explain/*", answer, NULL, NULL},
+        {HTTP_WEBHOOK, "POST", "/admission/validate", answer, NULL, NULL, NULL},
+        {HTTP_PROBES, "GET", "/livez", answer, NULL, NULL, NULL},
+        {HTTP_PAGE, "GET", "/explain/*", answer, NULL, NULL, NULL},
     };
     struct http_table t = {.count = 0};
     for (size_t i = 0; i < COUNT_OF(routes); i++)

@@ -22,6 +22,7 @@ struct fixture {
     struct http_table table;
     struct http_server *server;
     _Atomic(uint64_t) version; /* what the stream tells */
+    _Atomic(int) dropped;      /* documents that came to an end */
     _Atomic(int) scratches;
 };
 
@@ -49,6 +50,25 @@ static void feed(void *user, void *scratch, struct http_stream *s, mono_ms now, 
     if (!s->begun || version != s->seen)
         buf_addf(out, "data: %llu\n\n", (unsigned long long)version);
     s->seen = version;
+}
+
+enum { PIECES = 150 };
+
+static void drop_document(void *work)
+{
+    atomic_fetch_add(&((struct fixture *)work)->dropped, 1);
+}
+
+static void document(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
+{
+    (void)now;
+    assert_non_null(scratch);
+    s->work = user;
+    s->drop = drop_document;
+    buf_addf(out, "<%d>", (int)s->seen);
+    while (out->len < HTTP_PIECE)
+        buf_add_char(out, '.');
+    s->ended = ++s->seen == PIECES;
 }
 
 static void *scratch_make(void *user)
@@ -94,12 +114,14 @@ static int setup(void **state)
     issue(f, &f->other_ca, CERT_CLIENT, &f->stranger);
     f->tls = tls_new();
     http_table_add(&f->table,
-                   &(struct http_route){HTTP_WEBHOOK, "POST", "/echo", on_echo, NULL, NULL});
+                   &(struct http_route){HTTP_WEBHOOK, "POST", "/echo", on_echo, NULL, NULL, NULL});
     http_table_add(&f->table,
-                   &(struct http_route){HTTP_EXTENDER, "POST", "/echo", on_echo, NULL, NULL});
+                   &(struct http_route){HTTP_EXTENDER, "POST", "/echo", on_echo, NULL, NULL, NULL});
     http_table_add(&f->table,
-                   &(struct http_route){HTTP_PROBES, "GET", "/hello", on_hello, NULL, NULL});
-    http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/live", NULL, feed, f});
+                   &(struct http_route){HTTP_PROBES, "GET", "/hello", on_hello, NULL, NULL, NULL});
+    http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/live", NULL, feed, f, NULL});
+    http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/document", NULL, document, f,
+                                                   "text/plain"});
     *state = f;
     return 0;
 }
@@ -349,6 +371,89 @@ static void test_stream(void **state)
     client_close(c);
 }
 
+/* What comes after the pieces that were read already. */
+static void expect_pieces(struct client_conn *c, int first)
+{
+    char mark[16];
+    for (int i = first; i < PIECES; i++) {
+        snprintf(mark, sizeof(mark), "<%d>", i);
+        if (!client_read_until(c, mark))
+            fail_msg("no piece %d", i);
+    }
+}
+
+static void expect_document(struct client_conn *c, int first)
+{
+    expect_pieces(c, first);
+    assert_true(client_read_until(c, "\r\n0\r\n\r\n"));
+}
+
+/* Ten megabytes, of which no reader keeps anybody waiting. */
+static void test_document(void **state)
+{
+    static const struct span get = SPAN_INIT("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_conn *other = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_conn *gone = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_reply r;
+    client_send(c, get);
+    client_send(gone, get);
+    assert_true(client_read_until(gone, "<0>"));
+    assert_true(client_read_until(c, "<0>")); /* more than the sockets hold is still to come */
+    client_ask(other, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    assert_int_equal(atomic_load(&f->dropped), 0);
+    client_close(gone);
+    expect_document(c, 1);
+    client_ask(other, "HEAD", "/document", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    assert_non_null(strstr(r.head, "content-type: text/plain"));
+    client_ask(other, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_string_equal(r.body, "hello ");
+    http_server_stop(f->server, PATIENCE_MS);
+    assert_int_equal(atomic_load(&f->dropped), 2); /* whether read to the end or left */
+    client_close(c);
+    client_close(other);
+}
+
+/* A reader of HTTP/1.0 knows by the connection's end that it has all. */
+static void test_document_to_an_old_reader(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    client_send(c, SPAN("GET /document HTTP/1.0\r\n\r\n"));
+    expect_pieces(c, 0);
+    assert_false(client_read_until(c, "no more of it")); /* the end */
+    assert_int_equal(atomic_load(&f->dropped), 1);
+    client_close(c);
+}
+
+/* More readers at once than that are turned away, until one of them has ended. */
+static void test_documents_at_once(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_conn *slow[HTTP_DOCUMENTS_MAX];
+    struct client_reply r;
+    for (size_t i = 0; i < COUNT_OF(slow); i++) {
+        slow[i] = client_open(port(f, HTTP_PROBES), NULL);
+        client_send(slow[i], SPAN("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        assert_true(client_read_until(slow[i], "<0>"));
+    }
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    client_ask(c, "GET", "/document", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 503);
+    expect_document(slow[0], 1);
+    client_send(c, SPAN("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    expect_document(c, 0);
+    for (size_t i = 0; i < COUNT_OF(slow); i++)
+        client_close(slow[i]);
+    client_close(c);
+}
+
 static void test_way_down(void **state)
 {
     struct fixture *f = *state;
@@ -416,6 +521,9 @@ int main(void)
         ROW(test_slow_clients_block_nobody),
         ROW(test_connections_are_capped),
         ROW(test_stream),
+        ROW(test_document),
+        ROW(test_document_to_an_old_reader),
+        ROW(test_documents_at_once),
         ROW(test_way_down),
         ROW(test_forced_end),
         ROW(test_port_taken),
