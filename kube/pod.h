@@ -107,18 +107,19 @@ struct pod {
     bool gated;                /* spec.schedulingGates is not empty: never planned, not even all-unbound */
     bool ready, unready;       /* condition Ready is True; is False */
     bool has_grace;
+    bool is_virtual;           /* a CapacityBuffer's: made by the planner, never in the API */
+    bool resource_claims;      /* spec.resourceClaims is not empty */
     uint32_t verdict;          /* hash of what the scheduler says of an unschedulable one, 0: nothing. Its words
                                   change when it tries again after the nodes have changed, the times do not */
-    bool is_virtual;           /* a CapacityBuffer's: made by the planner, never in the API */
     wall_ms start_time;
     struct resources requests; /* of the whole pod as spec provisioning 2.6 counts it, "pods" left out */
+    struct resources limits;   /* in the same way; only told in metrics, nothing is decided by them */
     struct host_ports ports;   /* of app containers */
     struct sym_pairs node_selector;
     struct tolerations tolerations;
     struct affinity *affinity; /* NULL: none */
     struct spreads spreads;
     struct pod_volumes volumes;
-    uint32_t resource_claims; /* spec.resourceClaims: how many */
     int64_t grace_seconds;    /* spec.terminationGracePeriodSeconds */
 };
 

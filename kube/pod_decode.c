@@ -190,6 +190,7 @@ static const struct schema counted_schema = {.name = "item", .size = sizeof(stru
 
 static const struct field pod_level_fields[] = {
     FIELD(struct pod_wire, pod_level, FIELD_MAP, "requests", .schema = &resource_schema),
+    FIELD(struct pod_wire, pod_level_limits, FIELD_MAP, "limits", .schema = &resource_schema),
 };
 static const struct schema pod_level_schema =
     SCHEMA(struct pod_wire, "resources", pod_level_fields);
@@ -291,9 +292,10 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
     p->node = absent_if_empty(p->node);
     p->nominated_node = absent_if_empty(p->nominated_node);
     p->requests = pod_wire_requests(d->arena, w, d->syms);
+    p->limits = pod_wire_limits(d->arena, w, d->syms);
     p->ports = ports_of(d->arena, w->containers);
     p->volumes = volumes_of(d->arena, w);
-    p->resource_claims = w->claims.count;
+    p->resource_claims = w->claims.count != 0;
     p->gated = w->gates.count != 0;
     take_conditions(p, w->conditions);
 }
@@ -318,6 +320,7 @@ static const struct field pod_fields[] = {
     FIELD(struct pod, nominated_node, FIELD_SYM, "nominatedNode"),
     FIELD(struct pod, scheduler, FIELD_SYM, "scheduler"),
     FIELD(struct pod, requests, FIELD_MAP, "requests", .schema = &resource_schema),
+    FIELD(struct pod, limits, FIELD_MAP, "limits", .schema = &resource_schema),
     FIELD(struct pod, ports, FIELD_LIST, "ports", .schema = &port_schema),
     FIELD(struct pod, node_selector, FIELD_MAP, "nodeSelector", .schema = &label_schema),
     FIELD(struct pod, tolerations, FIELD_LIST, "tolerations", .schema = &toleration_schema),

@@ -106,3 +106,36 @@ struct resources pod_wire_requests(struct arena *a, const struct pod_wire *w,
         qsort(total.items, n, sizeof(*total.items), by_name);
     return total;
 }
+
+static struct containers limits_as_requests(struct arena *a, struct containers list)
+{
+    struct containers out = {ARENA_ARRAY(a, struct container, list.count), list.count};
+    for (uint32_t i = 0; i < list.count; i++)
+        out.items[i] = (struct container){.restartable = list.items[i].restartable,
+                                          .requests = list.items[i].limits};
+    return out;
+}
+
+static bool has_limits(struct containers list)
+{
+    for (uint32_t i = 0; i < list.count; i++)
+        if (list.items[i].limits.count != 0)
+            return true;
+    return false;
+}
+
+struct resources pod_wire_limits(struct arena *a, const struct pod_wire *w,
+                                 const struct symtab *syms)
+{
+    if (w->pod_level_limits.count == 0 && !has_limits(w->containers) &&
+        !has_limits(w->init_containers))
+        return (struct resources){NULL, 0};
+    struct pod_wire limits = {.containers = limits_as_requests(a, w->containers),
+                              .init_containers = limits_as_requests(a, w->init_containers),
+                              .pod_level = w->pod_level_limits};
+    struct resources out = pod_wire_requests(a, &limits, syms);
+    for (uint32_t i = 0; i < out.count; i++)
+        out.items[i].value =
+            amount_add(out.items[i].value, resources_get(w->overhead, out.items[i].name));
+    return out;
+}

@@ -45,7 +45,7 @@ struct wire_count { /* a list of which only the length matters */
 struct pod_wire {
     struct pod pod; /* all that is taken over as it is */
     struct containers containers, init_containers;
-    struct resources pod_level, overhead;
+    struct resources pod_level, pod_level_limits, overhead;
     struct conditions conditions;
     struct container_statuses statuses, init_statuses;
     struct wire_volumes volumes;
@@ -58,5 +58,8 @@ void pod_wire_default(struct arena *a, struct pod_wire *w);
 /* Spec provisioning 2.6, without "pods"; sorted by symbol, zeros left out. */
 struct resources pod_wire_requests(struct arena *a, const struct pod_wire *w,
                                    const struct symtab *syms);
+/* The same of limits, as they are written; overhead comes on top of what is limited at all. */
+struct resources pod_wire_limits(struct arena *a, const struct pod_wire *w,
+                                 const struct symtab *syms);
 
 #endif

@@ -116,7 +116,7 @@ static void build_daemons(struct world *w, const struct world_input *in)
     w->daemon_priorities = ARENA_ARRAY(w->arena, int32_t, in->daemon_set_count);
     for (size_t i = 0; i < in->daemon_set_count; i++) {
         const struct pod *p = daemon_pod(w, &live, in->daemon_sets[i]);
-        if (p->resource_claims != 0)
+        if (p->resource_claims)
             continue;
         w->daemon_priorities[w->daemon_count] = p->priority;
         w->daemons[w->daemon_count++] = classes_put(&w->classes, p);

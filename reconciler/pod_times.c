@@ -50,7 +50,7 @@ static struct waiting_memo *memo_of(struct reconciler *r, const struct pod *pod)
 {
     struct waiting_memo *m = memos_at(&r->waiting, pod->meta.uid);
     m->reconciler = r;
-    m->devices = pod->resource_claims != 0;
+    m->devices = pod->resource_claims;
     return m;
 }
 

@@ -210,7 +210,7 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
 {
     struct pod_class k = {.side = split->side, .split_owner = split->owner,
                           .surplus = split->surplus, .keeps = split->keeps,
-                          .devices = p->resource_claims != 0, .daemon = pod_is_daemon(p), .example = p,
+                          .devices = p->resource_claims, .daemon = pod_is_daemon(p), .example = p,
                           .error = need->error, .unbound = need->unbound,
                           .unbound_count = need->unbound_count};
     uint32_t attempts = c->attempt_count;
@@ -281,7 +281,7 @@ static uint32_t put(struct classes *c, const struct pod *p, const struct splitti
     struct volume_need need = volumes_of(c->volumes, p);
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
-    words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
+    words_put(&s.words, (uint32_t)p->resource_claims << 1 | pod_is_daemon(p));
     shape_pod(&s, stated);
     shape_volumes(&s, &need);
     shape_split(&s, split);
@@ -329,7 +329,7 @@ int32_t classes_find(const struct classes *c, const struct pod *p)
     arena_init(&scratch, 0);
     struct shape s = {.texts = NULL};
     words_init(&s.words, &scratch);
-    words_put(&s.words, (uint32_t)(p->resource_claims != 0) << 1 | pod_is_daemon(p));
+    words_put(&s.words, (uint32_t)p->resource_claims << 1 | pod_is_daemon(p));
     shape_pod(&s, p);
     shape_volumes(&s, &(struct volume_need){0});
     struct splitting split = splitting_of(c, split_find(c->split, p));

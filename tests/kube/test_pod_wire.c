@@ -136,6 +136,40 @@ static void test_requests(void **state)
     }
 }
 
+/* Every row once more, with limits for requests; only overhead is another matter. */
+static void test_limits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct container app[2] = {NONE}, init[3] = {NONE};
+        for (uint32_t k = 0; k < rows[i].apps; k++)
+            app[k].limits = rows[i].app[k].requests;
+        for (uint32_t k = 0; k < rows[i].inits; k++)
+            init[k] = (struct container){.restartable = rows[i].init[k].restartable,
+                                         .limits = rows[i].init[k].requests};
+        struct pod_wire w = {.containers = {app, rows[i].apps},
+                             .init_containers = {init, rows[i].inits},
+                             .pod_level_limits = rows[i].pod_level};
+        struct resources got = pod_wire_limits(&arena, &w, syms);
+        assert_int_equal(resources_get(got, SYM_CPU),
+                         rows[i].cpu - resources_get(rows[i].overhead, SYM_CPU));
+        assert_int_equal(resources_get(got, SYM_MEMORY),
+                         rows[i].memory - resources_get(rows[i].overhead, SYM_MEMORY));
+        assert_int_equal(pod_wire_requests(&arena, &w, syms).count, 0);
+    }
+}
+
+static void test_overhead_of_limits(void **state)
+{
+    (void)state;
+    struct container c = {.limits = R(CPU(2))};
+    struct pod_wire w = {.containers = {&c, 1}, .overhead = R(CPU(1), MEM(5))};
+    struct resources got = pod_wire_limits(&arena, &w, syms);
+    assert_int_equal(resources_get(got, SYM_CPU), 3000);
+    assert_int_equal(got.count, 1); /* memory has no limit */
+    assert_int_equal(resources_get(c.limits, SYM_CPU), 2000);
+}
+
 static void test_pod_level_names(void **state)
 {
     (void)state;
@@ -215,6 +249,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_requests),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_overhead_of_limits),
         cmocka_unit_test(test_pod_level_names),
         cmocka_unit_test(test_resize),
         cmocka_unit_test(test_defaults),

@@ -232,11 +232,11 @@ static bool any_reserved(const struct check *k)
 static bool reason_holds(struct check *k, const struct pod *p, struct span reason)
 {
     if (span_eq(reason, SPAN("Unschedulable")))
-        return any_pool(k) && p->resource_claims == 0 && !must_be_ignored(k, p);
+        return any_pool(k) && !p->resource_claims && !must_be_ignored(k, p);
     if (span_eq(reason, SPAN("ReservedOfferingUnavailable")))
         return any_reserved(k);
     if (span_eq(reason, SPAN("DynamicResourcesNotSupported")))
-        return p->resource_claims != 0;
+        return p->resource_claims;
     if (span_eq(reason, SPAN("NoNodePools")))
         return !any_pool(k) && !must_be_ignored(k, p);
     if (span_eq(reason, SPAN("Ignored")))
@@ -261,7 +261,7 @@ void check_unschedulable(struct check *k)
             const struct pod *p = k->hosts[i].pods.items[n];
             if (must_be_ignored(k, p))
                 broken(k, "pod %.*s fails validation and is planned", SPAN_ARG(pod_name(k, p)));
-            else if (p->resource_claims != 0)
+            else if (p->resource_claims)
                 broken(k, "pod %.*s has resource claims and is planned", SPAN_ARG(pod_name(k, p)));
         }
     if (!any_pool(k) && k->plan.nodes.count != 0)

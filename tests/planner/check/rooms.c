@@ -43,7 +43,7 @@ static bool selectors_hold(struct check *k, const struct host *h)
 static bool comes(struct check *k, const struct pod *d, const struct host *h,
                   const struct outcome *o)
 {
-    return d->resource_claims == 0 && not_tolerated(k, d, h->taints) == NULL &&
+    return !d->resource_claims && not_tolerated(k, d, h->taints) == NULL &&
            selects(k, d, &o->labels, h->planned != NULL);
 }
 
