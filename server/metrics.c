@@ -107,8 +107,20 @@ void metrics_free(struct metrics *m)
     free(m);
 }
 
+static bool is_plain(struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] == '\n' || text.ptr[i] == '\\' || text.ptr[i] == '"')
+            return false;
+    return true;
+}
+
 static void put_escaped(struct buf *out, struct span text, bool quotes)
 {
+    if (is_plain(text)) {
+        buf_add(out, text);
+        return;
+    }
     for (size_t i = 0; i < text.len; i++) {
         char c = text.ptr[i];
         if (c == '\n')
@@ -119,6 +131,11 @@ static void put_escaped(struct buf *out, struct span text, bool quotes)
         } else
             buf_add_char(out, c);
     }
+}
+
+void metrics_escape(struct buf *out, struct span value)
+{
+    put_escaped(out, value, true);
 }
 
 static void put_labels(struct buf *out, const struct metric_info *info, const struct span *labels)

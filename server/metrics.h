@@ -51,5 +51,6 @@ void metrics_measure(struct metrics *m, const struct measure *measure);
 
 /* Text format 0.0.4. */
 void metrics_write(struct metrics *m, struct buf *out);
+void metrics_escape(struct buf *out, struct span value); /* as it stands between a label's quotes */
 
 #endif

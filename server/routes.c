@@ -6,6 +6,7 @@
 #include "base/doc.h"
 #include "base/json.h"
 #include "server/assets.h"
+#include "server/census.h"
 #include "server/clock.h"
 #include "server/explain.h"
 #include "server/places_json.h"
@@ -34,6 +35,7 @@ struct routes {
     struct http_table table;
     struct extender_route verbs[VERB_COUNT];
     struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors, *review_seconds;
+    struct census_labels node_labels; /* of the census */
     uint32_t http_requests;
     struct metric_series *good[HTTP_LISTENER_COUNT]; /* of http_requests, with code 200 */
 };
@@ -182,14 +184,53 @@ static void on_live(void *user, void *scratch, const struct http_request *q, str
     answer_probe(r, health_alive(((struct routes *)user)->config.health, clock_mono(), &r->body));
 }
 
-static void on_metrics(void *user, void *scratch, const struct http_request *q,
-                       struct http_reply *r)
+#define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+static void put_own_metrics(const struct routes *routes, struct buf *out)
+{
+    metrics_write(routes->config.metrics, out);
+    process_metrics(out);
+}
+
+static void on_own_metrics(void *user, void *scratch, const struct http_request *q,
+                           struct http_reply *r)
 {
     (void)scratch;
     (void)q;
-    r->content_type = "text/plain; version=0.0.4; charset=utf-8";
-    metrics_write(((struct routes *)user)->config.metrics, &r->body);
-    process_metrics(&r->body);
+    r->content_type = METRICS_TYPE;
+    put_own_metrics(user, &r->body);
+}
+
+/* NULL while the cluster is somebody else's to speak of: two replicas would count its pods twice. */
+static struct census *begin_census(const struct routes *routes)
+{
+    if (!routes->config.leading(routes->config.user))
+        return NULL;
+    struct shared *held = share_take(routes->config.snapshots);
+    const struct snapshot *s = (const struct snapshot *)held;
+    if (s != NULL && s->derived != NULL)
+        return census_new(s, &routes->node_labels, clock_wall());
+    if (held != NULL)
+        shared_unref(held);
+    return NULL;
+}
+
+static void end_census(void *census)
+{
+    census_free(census);
+}
+
+static void on_metrics(void *user, void *scratch, struct http_stream *s, mono_ms now,
+                       struct buf *out)
+{
+    (void)scratch;
+    (void)now;
+    if (!s->begun) {
+        put_own_metrics(user, out);
+        s->work = begin_census(user);
+        s->drop = end_census;
+    }
+    s->ended = s->work == NULL || !census_write(s->work, HTTP_PIECE, out);
 }
 
 /* --- the page --- */
@@ -381,17 +422,19 @@ static void add_webhook(struct routes *r)
 static void add_plain(struct routes *r)
 {
     struct http_route live = {HTTP_PAGE, "GET", "/live", NULL, on_page_live, r, NULL};
-    add(r, HTTP_METRICS, "GET", "/metrics", on_metrics, r);
+    struct http_route metrics = {HTTP_METRICS, "GET", "/metrics", NULL, on_metrics, r, METRICS_TYPE};
     add(r, HTTP_PROBES, "GET", "/readyz", on_ready, r);
     add(r, HTTP_PROBES, "GET", "/livez", on_live, r);
     add(r, HTTP_PROBES, "GET", "/healthz", on_live, r);
     add(r, HTTP_PROBES, "GET", "/health-check", on_live, r);
     add(r, HTTP_PAGE, "GET", "/", on_page, r);
     add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
-    add(r, HTTP_PAGE, "GET", "/metrics", on_metrics, r); /* one address for who asks a server */
+    /* One address for who asks a server; the census is for who keeps it. */
+    add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     http_table_add(&r->table, &live);
+    http_table_add(&r->table, &metrics);
     for (size_t i = 0; i < asset_count; i++)
         add(r, HTTP_PAGE, "GET", assets[i].path, on_asset, (void *)&assets[i]);
 }
@@ -410,6 +453,8 @@ struct routes *routes_new(const struct routes_config *config)
         struct span labels[] = {span_of(http_listener_name((enum http_listener)l)), SPAN("200")};
         r->good[l] = metrics_series(config->metrics, r->http_requests, labels);
     }
+    census_labels_make(config->rules != NULL ? config->rules->labels : NULL,
+                       config->rules != NULL ? config->rules->syms : NULL, &r->node_labels);
     add_extender(r);
     add_webhook(r);
     add_plain(r);

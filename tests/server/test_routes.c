@@ -3,9 +3,11 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "cloud/catalogue.h"
+#include "reconciler/measure.h"
 #include "server/clock.h"
 #include "server/routes.h"
 #include "support_view.h"
@@ -100,6 +102,23 @@ static int teardown(void **state)
     return 0;
 }
 
+/* As the loop does, but all pieces into one body. */
+static void read_document(struct fixture *f, const struct http_route *route)
+{
+    struct http_stream s = {0};
+    struct buf piece = {0};
+    while (!s.ended) {
+        buf_clear(&piece);
+        route->feed(route->user, f->scratch, &s, 0, &piece);
+        s.begun = true;
+        buf_add(&f->reply.body, buf_span(&piece));
+    }
+    if (s.work != NULL)
+        s.drop(s.work);
+    buf_release(&piece);
+    f->reply.content_type = route->document;
+}
+
 static void ask(struct fixture *f, enum http_listener l, const char *method, const char *path,
                 const char *body)
 {
@@ -112,6 +131,8 @@ static void ask(struct fixture *f, enum http_listener l, const char *method, con
     const struct http_route *route = http_find(routes_table(f->routes), &q, &f->reply);
     if (route != NULL && route->handler != NULL)
         http_run(route, f->scratch, &q, &f->reply);
+    else if (route != NULL && route->document != NULL)
+        read_document(f, route);
     o.answered(o.user, &q, route, f->reply.status, 0.0001);
 }
 
@@ -381,6 +402,127 @@ static void test_live(void **state)
     }
 }
 
+/* Every series and label in the queries and variables of Karpenter's two dashboards, as its
+ * documentation has them since v1.0: karpenter-capacity-dashboard.json and
+ * karpenter-performance-dashboard.json. Not among them: node_time_seconds and node_boot_time_seconds, which
+ * are the node exporter's, and the labels job, cluster and label_name, which Prometheus or nobody gives. */
+#define NODE(resource)                                                                             \
+    "resource_type=" resource ",arch,capacity_type,instance_type,nodepool,zone,node_name"
+static const struct {
+    const char *series, *labels; /* every label of one line */
+} queried[] = {
+    {"karpenter_nodes_created_total", "nodepool"},
+    {"karpenter_nodes_terminated_total", "nodepool"},
+    {"karpenter_voluntary_disruption_eligible_nodes", "reason"},
+    {"karpenter_nodeclaims_disrupted_total", "nodepool"},
+    {"karpenter_voluntary_disruption_decisions_total", "consolidation_type,decision"},
+    {"karpenter_pods_state",
+     "arch,capacity_type,instance_type,namespace,node,nodepool,phase,zone"},
+    {"karpenter_nodepools_usage", "resource_type=cpu,nodepool"},
+    {"karpenter_nodepools_usage", "resource_type=memory,nodepool"},
+    {"karpenter_nodepools_limit", "resource_type=cpu,nodepool"},
+    {"karpenter_nodepools_limit", "resource_type=memory,nodepool"},
+    {"karpenter_nodes_allocatable", NODE("cpu")},
+    {"karpenter_nodes_allocatable", NODE("memory")},
+    {"karpenter_nodes_allocatable", NODE("pods")},
+    {"karpenter_nodes_total_daemon_requests", NODE("cpu")},
+    {"karpenter_nodes_total_daemon_requests", NODE("memory")},
+    {"karpenter_nodes_total_daemon_requests", NODE("pods")},
+    {"karpenter_nodes_total_pod_requests", NODE("cpu")},
+    {"karpenter_nodes_total_pod_requests", NODE("memory")},
+    {"karpenter_nodes_total_pod_requests", NODE("pods")},
+    {"karpenter_nodes_termination_duration_seconds", "quantile=0"},
+    {"karpenter_nodes_termination_duration_seconds", "quantile=0.5"},
+    {"karpenter_nodes_termination_duration_seconds", "quantile=0.9"},
+    {"karpenter_nodes_termination_duration_seconds", "quantile=0.99"},
+    {"karpenter_nodes_termination_duration_seconds", "quantile=1"},
+    {"karpenter_pods_startup_duration_seconds", "quantile=0"},
+    {"karpenter_pods_startup_duration_seconds", "quantile=0.5"},
+    {"karpenter_pods_startup_duration_seconds", "quantile=0.9"},
+    {"karpenter_pods_startup_duration_seconds", "quantile=0.99"},
+    {"karpenter_pods_startup_duration_seconds", "quantile=1"},
+    {"controller_runtime_reconcile_time_seconds_count", "controller"},
+    {"controller_runtime_reconcile_time_seconds_bucket", "controller,le"},
+    {"controller_runtime_reconcile_total", "controller"},
+};
+
+static bool line_has(struct span line, struct span label)
+{
+    struct span value;
+    char text[128];
+    struct span name = span_cut(label, '=', &value);
+    int n = snprintf(text, sizeof(text), "%.*s=\"%.*s%s", SPAN_ARG(name), SPAN_ARG(value),
+                     value.ptr != NULL ? "\"" : "");
+    for (size_t i = 1; i + (size_t)n <= line.len; i++)
+        if (memcmp(line.ptr + i, text, (size_t)n) == 0 &&
+            (line.ptr[i - 1] == '{' || line.ptr[i - 1] == ','))
+            return true;
+    return false;
+}
+
+/* Whether one line of the reply is of the series and has all of the labels. */
+static bool has_series(struct fixture *f, const char *series, const char *labels)
+{
+    for (struct span rest = buf_span(&f->reply.body), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        struct span behind;
+        if (!span_eq(span_cut(line, '{', &behind), span_of(series)))
+            continue;
+        bool all = true;
+        for (struct span list = span_of(labels); list.len != 0;)
+            all &= line_has(line, span_cut(list, ',', &list));
+        if (all)
+            return true;
+    }
+    return false;
+}
+
+static void test_dashboards_find_what_they_ask_for(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const resources[] = {"cpu", "memory"};
+    view_put(&f->view, "apiVersion: v1\nkind: Pod\nmetadata: {name: agent, namespace: web, uid: uid-agent,\n"
+                       "  ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, controller: true}]}\n"
+                       "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}\n"
+                       "status: {phase: Running}\n");
+    for (size_t r = 0; r < COUNT_OF(resources); r++)
+        for (int id = 0; id < MEASURE_ID_COUNT; id++) { /* as if all had happened once */
+            struct measure m = {.id = (enum measure_id)id, .value = 1};
+            for (size_t l = 0; l < MEASURE_LABELS_MAX && measure_infos[id].labels[l] != NULL; l++)
+                m.labels[l] = strcmp(measure_infos[id].labels[l], "resource_type") == 0
+                                  ? span_of(resources[r])
+                                  : SPAN("x");
+            metrics_measure(f->metrics, &m);
+        }
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    for (size_t i = 0; i < COUNT_OF(queried); i++)
+        if (!has_series(f, queried[i].series, queried[i].labels))
+            fail_msg("no %s with %s in:\n%s", queried[i].series, queried[i].labels,
+                     f->reply.body.ptr);
+    assert_false(has_series(f, "karpenter_pods_state", "arch,no_such"));
+    assert_false(has_series(f, "karpenter_nodes_allocatable", "resource_type=cp"));
+    assert_false(has_series(f, "karpenter_pods", ""));
+}
+
+/* Two replicas would count every pod twice, and `stowage check` needs none of them. */
+static void test_only_the_leader_tells_of_the_cluster(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "karpenter_pods_state{name=\"p\",namespace=\"web\"");
+    says(f, 200, "karpenter_nodes_allocatable{node_name=\"n1\"");
+    says(f, 200, ",instance_family=\"\""); /* a label of the provider's */
+    assert_string_equal(f->reply.content_type, "text/plain; version=0.0.4; charset=utf-8");
+    ask(f, HTTP_PAGE, "GET", "/metrics", NULL);
+    says(f, 200, "process_resident_memory_bytes ");
+    assert_null(strstr(f->reply.body.ptr, "karpenter_pods_state"));
+    f->leading = false;
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "process_resident_memory_bytes ");
+    assert_null(strstr(f->reply.body.ptr, "karpenter_pods_state"));
+    assert_null(strstr(f->reply.body.ptr, "karpenter_nodes_allocatable"));
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -391,6 +533,8 @@ int main(void)
         ROW(test_samples_are_counted),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_page), ROW(test_live),
+        ROW(test_dashboards_find_what_they_ask_for),
+        ROW(test_only_the_leader_tells_of_the_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
