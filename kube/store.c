@@ -1,6 +1,4 @@
-/* What makes it cheap: a chunk that no snapshot has seen yet is changed in place; one that was
- * published is copied first, and the old one is garbage of the last sequence that saw it. Snapshots
- * die in any order, so garbage goes when its sequence is older than that of the oldest one alive.
+/* What makes it cheap is in shelf.h: a snapshot copies directories, and only what changes is copied.
  *
  * Symbols are only ever added to a table. When it has doubled since it was last looked at, the live
  * ones are counted, and if they are fewer than half, every object is moved to a new table: a copy of
@@ -11,42 +9,14 @@
 #include <stdlib.h>
 
 #include "kube/pod.h"
+#include "kube/shelf.h"
 #include "kube/workload.h"
 
-enum {
-    FIRST_BITS = 3,
-    CHUNK_ITEMS = 48,      /* mean number of objects a chunk at which the directory doubles */
-    SYMS_REBUILD_MIN = 8192, /* below this a table is not worth rebuilding */
-};
-
-struct head { /* before every packed object; all but born is the writer's own */
-    _Alignas(max_align_t) uint64_t born; /* first sequence that can see it */
-    uint64_t version; /* the newest seen; that in the object may be older, of the same content */
-    uint64_t digest;  /* of the content but for the version */
-    uint32_t list;    /* the LIST that saw it last */
-};
-
-struct item {
-    uint64_t hash; /* in a chunk, items stand by it: equal content has one order, whatever its history */
-    const void *object;
-};
-
-struct store_chunk {
-    uint64_t born;
-    uint32_t count, capacity;
-    struct item items[];
-};
-
-struct garbage {
-    void *block;
-    uint64_t last; /* sequence that can still see it */
-};
+enum { SYMS_REBUILD_MIN = 8192 }; /* below this a table is not worth rebuilding */
 
 struct kind_shelf {
     const struct schema *schema;
-    struct store_chunk **chunks;
-    uint32_t bits;
-    uint32_t count;
+    struct shelf shelf;
     uint32_t list; /* number of the LIST under way or last done */
     bool listing;
     uint32_t count_before;
@@ -59,187 +29,29 @@ struct store {
     struct symtab *syms;
     uint32_t syms_checked; /* table size at the last look */
     struct kind_shelf kinds[KIND_STORED_COUNT];
-    uint64_t sequence; /* of the last snapshot */
     mono_ms published;
     bool changed;
     bool pod_versions; /* store_keep_pod_versions */
     struct snapshot *begun; /* not shown yet */
     struct snapshot *oldest, *newest;
-    struct garbage *garbage; /* a queue by sequence */
-    size_t garbage_at, garbage_count, garbage_capacity;
+    struct litter litter;
     struct aside *asides;  /* the texts of each in one block of malloc */
     uint32_t *aside_lists; /* beside them: the LIST that saw it last */
     uint32_t aside_count;
     struct arena scratch;
 };
 
-static struct head *head_of(const void *object)
-{
-    return (struct head *)((char *)(uintptr_t)object - sizeof(struct head));
-}
-
-static const struct meta *meta_of(const void *object)
-{
-    return object; /* the first member of every stored kind */
-}
-
-static uint64_t hash_of(struct span ns, struct span name)
-{
-    return span_hash(name) * 31 + span_hash(ns);
-}
-
-static uint32_t chunk_of(uint64_t hash, uint32_t bits)
-{
-    return (uint32_t)(hash >> (64 - bits));
-}
-
-/* --- garbage --- */
-
-static void discard(struct store *s, void *block, uint64_t born)
-{
-    if (born > s->sequence) { /* nobody has seen it */
-        free(block);
-        return;
-    }
-    if (s->garbage_count == s->garbage_capacity) {
-        if (s->garbage_at > s->garbage_count / 2) {
-            s->garbage_count -= s->garbage_at;
-            memmove(s->garbage, s->garbage + s->garbage_at,
-                    s->garbage_count * sizeof(s->garbage[0]));
-            s->garbage_at = 0;
-        } else {
-            s->garbage_capacity = s->garbage_capacity != 0 ? s->garbage_capacity * 2 : 64;
-            s->garbage = mem_grow(s->garbage, s->garbage_capacity, sizeof(s->garbage[0]));
-        }
-    }
-    s->garbage[s->garbage_count++] = (struct garbage){block, s->sequence};
-}
-
 static void collect(struct store *s)
 {
     share_reap(&s->share);
-    uint64_t oldest = s->oldest != NULL ? s->oldest->sequence : UINT64_MAX;
-    while (s->garbage_at < s->garbage_count && s->garbage[s->garbage_at].last < oldest)
-        free(s->garbage[s->garbage_at++].block);
-}
-
-static void discard_object(struct store *s, const void *object)
-{
-    struct head *h = head_of(object);
-    discard(s, h, h->born);
-}
-
-/* --- chunks --- */
-
-static struct store_chunk *chunk_new(const struct store *s, uint32_t capacity)
-{
-    struct store_chunk *c = mem_new(sizeof(*c) + capacity * sizeof(c->items[0]));
-    c->born = s->sequence + 1;
-    c->capacity = capacity;
-    return c;
-}
-
-/* The chunk at `at`, ours to change, with room for one more. */
-static struct store_chunk *chunk_own(struct store *s, struct kind_shelf *k, uint32_t at)
-{
-    struct store_chunk *c = k->chunks[at];
-    if (c->born > s->sequence && c->count < c->capacity)
-        return c;
-    struct store_chunk *copy = chunk_new(s, c->count + c->count / 2 + 8);
-    copy->count = c->count;
-    memcpy(copy->items, c->items, c->count * sizeof(c->items[0]));
-    k->chunks[at] = copy;
-    discard(s, c, c->born);
-    return copy;
-}
-
-/* The first item with the hash, or where it would stand. */
-static uint32_t chunk_place(const struct store_chunk *c, uint64_t hash)
-{
-    uint32_t low = 0, high = c->count;
-    while (low < high) {
-        uint32_t mid = (low + high) / 2;
-        if (c->items[mid].hash < hash)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
-static const struct item *chunk_find(const struct store_chunk *c, uint64_t hash, struct span ns,
-                                     struct span name)
-{
-    for (uint32_t i = chunk_place(c, hash); i < c->count && c->items[i].hash == hash; i++) {
-        const struct meta *m = meta_of(c->items[i].object);
-        if (span_eq(m->name, name) && span_eq(m->ns, ns))
-            return &c->items[i];
-    }
-    return NULL;
-}
-
-static void shelf_double(struct store *s, struct kind_shelf *k)
-{
-    uint32_t old_count = 1u << k->bits;
-    struct store_chunk **old = k->chunks;
-    k->bits++;
-    k->chunks = mem_array((size_t)old_count * 2, sizeof(*k->chunks));
-    for (uint32_t at = 0; at < old_count; at++) {
-        struct store_chunk *c = old[at];
-        struct store_chunk *half[2] = {chunk_new(s, c->count + 8), chunk_new(s, c->count + 8)};
-        for (uint32_t i = 0; i < c->count; i++) {
-            struct store_chunk *to = half[chunk_of(c->items[i].hash, k->bits) & 1];
-            to->items[to->count++] = c->items[i];
-        }
-        memcpy(&k->chunks[(size_t)at * 2], half, sizeof(half));
-        discard(s, c, c->born);
-    }
-    free(old);
-}
-
-static void shelf_put(struct store *s, struct kind_shelf *k, const void *object)
-{
-    const struct meta *m = meta_of(object);
-    uint64_t hash = hash_of(m->ns, m->name);
-    uint32_t at = chunk_of(hash, k->bits);
-    struct store_chunk *c = chunk_own(s, k, at);
-    struct item *held = (struct item *)(uintptr_t)chunk_find(c, hash, m->ns, m->name);
-    if (held != NULL) {
-        discard_object(s, held->object);
-        held->object = object;
-        return;
-    }
-    uint32_t place = chunk_place(c, hash);
-    memmove(&c->items[place + 1], &c->items[place], (c->count - place) * sizeof(c->items[0]));
-    c->items[place] = (struct item){hash, object};
-    c->count++;
-    k->count++;
-    if (k->count > ((uint32_t)CHUNK_ITEMS << k->bits))
-        shelf_double(s, k);
-}
-
-static const void *shelf_find(const struct kind_shelf *k, struct span ns, struct span name)
-{
-    uint64_t hash = hash_of(ns, name);
-    const struct item *it = chunk_find(k->chunks[chunk_of(hash, k->bits)], hash, ns, name);
-    return it != NULL ? it->object : NULL;
-}
-
-static void shelf_remove(struct store *s, struct kind_shelf *k, uint32_t at, uint32_t i)
-{
-    struct store_chunk *c = chunk_own(s, k, at);
-    discard_object(s, c->items[i].object);
-    c->count--;
-    memmove(&c->items[i], &c->items[i + 1], (c->count - i) * sizeof(c->items[0]));
-    k->count--;
-    s->changed = true;
+    litter_collect(&s->litter, s->oldest != NULL ? s->oldest->sequence : UINT64_MAX);
 }
 
 /* --- objects that do not decode --- */
 
 static void aside_drop(struct store *s, uint32_t at)
 {
-    discard(s, (void *)(uintptr_t)s->asides[at].ns.ptr, 0);
+    litter_drop(&s->litter, (void *)(uintptr_t)s->asides[at].ns.ptr, 0);
     uint32_t behind = --s->aside_count - at;
     memmove(&s->asides[at], &s->asides[at + 1], behind * sizeof(s->asides[0]));
     memmove(&s->aside_lists[at], &s->aside_lists[at + 1], behind * sizeof(s->aside_lists[0]));
@@ -308,7 +120,7 @@ static bool version_counts(const struct store *s, enum kind k, const void *objec
 }
 
 /* True when the version is not newer than the one we have. A list may go back: it is what is there. */
-static bool is_old(const struct head *held, uint64_t version, bool listing)
+static bool is_old(const struct shelf_head *held, uint64_t version, bool listing)
 {
     return version != 0 &&
            (held->version == version || (held->version > version && !listing));
@@ -326,8 +138,8 @@ static uint64_t digest_of(const struct schema *schema, struct meta *object)
 static void put(struct store *s, enum kind kind, struct doc_value value, const struct identity *id)
 {
     struct kind_shelf *k = &s->kinds[kind];
-    const void *found = shelf_find(k, id->ns, id->name);
-    struct head *held = found != NULL ? head_of(found) : NULL;
+    const void *found = shelf_find(k->shelf.chunks, k->shelf.bits, id->ns, id->name);
+    struct shelf_head *held = found != NULL ? shelf_head(found) : NULL;
     if (held != NULL && is_old(held, id->version, k->listing)) {
         held->list = k->list;
         return;
@@ -343,7 +155,7 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
         return;
     }
     aside_remove(s, kind, id->ns, id->name);
-    struct head head = {.born = s->sequence + 1,
+    struct shelf_head head = {.born = s->litter.sequence + 1,
                         .version = id->version,
                         .digest = digest_of(schema, object),
                         .list = k->list};
@@ -353,9 +165,9 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
         held->list = k->list;
         return;
     }
-    struct head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, NULL);
+    struct shelf_head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, NULL);
     *h = head;
-    shelf_put(s, k, h + 1);
+    shelf_put(&k->shelf, h + 1);
     s->changed = true;
 }
 
@@ -374,12 +186,7 @@ void store_event(struct store *s, enum kind kind, enum watch_event e, struct doc
         return;
     }
     aside_remove(s, kind, id.ns, id.name);
-    struct kind_shelf *k = &s->kinds[kind];
-    uint64_t hash = hash_of(id.ns, id.name);
-    uint32_t at = chunk_of(hash, k->bits);
-    const struct item *it = chunk_find(k->chunks[at], hash, id.ns, id.name);
-    if (it != NULL)
-        shelf_remove(s, k, at, (uint32_t)(it - k->chunks[at]->items));
+    s->changed |= shelf_remove(&s->kinds[kind].shelf, id.ns, id.name);
 }
 
 void store_list_begin(struct store *s, enum kind kind)
@@ -387,20 +194,14 @@ void store_list_begin(struct store *s, enum kind kind)
     struct kind_shelf *k = &s->kinds[kind];
     k->list++;
     if (!k->listing) /* else begun anew: what the first attempt brought was not there before */
-        k->count_before = k->count;
+        k->count_before = k->shelf.count;
     k->listing = true;
 }
 
 void store_list_end(struct store *s, enum kind kind)
 {
     struct kind_shelf *k = &s->kinds[kind];
-    uint32_t lost = 0;
-    for (uint32_t at = 0; at < 1u << k->bits; at++)
-        for (uint32_t i = k->chunks[at]->count; i-- > 0;)
-            if (head_of(k->chunks[at]->items[i].object)->list != k->list) {
-                shelf_remove(s, k, at, i);
-                lost++;
-            }
+    uint32_t lost = shelf_sweep(&k->shelf, k->list);
     for (uint32_t i = s->aside_count; i-- > 0;)
         if (s->asides[i].kind == kind && s->aside_lists[i] != k->list)
             aside_drop(s, i);
@@ -435,9 +236,9 @@ static uint32_t syms_alive(struct store *s, uint32_t limit)
     uint32_t count = 0;
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
         struct kind_shelf *k = &s->kinds[kind];
-        for (uint32_t at = 0; at < 1u << k->bits; at++)
-            for (uint32_t i = 0; i < k->chunks[at]->count; i++)
-                schema_syms(k->schema, k->chunks[at]->items[i].object, mark, alive);
+        for (uint32_t at = 0; at < 1u << k->shelf.bits; at++)
+            for (uint32_t i = 0; i < k->shelf.chunks[at]->count; i++)
+                schema_syms(k->schema, k->shelf.chunks[at]->items[i].object, mark, alive);
     }
     for (uint32_t id = 1; id < limit; id++)
         count += alive[id];
@@ -450,16 +251,16 @@ static void syms_rebuild(struct store *s)
     struct symtab *fresh = kube_symtab_new();
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
         struct kind_shelf *k = &s->kinds[kind];
-        for (uint32_t at = 0; at < 1u << k->bits; at++) {
-            struct store_chunk *c = chunk_own(s, k, at);
+        for (uint32_t at = 0; at < 1u << k->shelf.bits; at++) {
+            struct store_chunk *c = shelf_own(&k->shelf, at);
             for (uint32_t i = 0; i < c->count; i++) {
                 const void *old = c->items[i].object;
-                struct head *h =
+                struct shelf_head *h =
                     schema_pack(k->schema, old, sizeof(*h), s->syms, fresh, NULL);
-                *h = *head_of(old);
-                h->born = s->sequence + 1;
+                *h = *shelf_head(old);
+                h->born = s->litter.sequence + 1;
                 h->digest = digest_of(k->schema, (struct meta *)(h + 1));
-                discard_object(s, old);
+                shelf_discard(&k->shelf, old);
                 c->items[i].object = h + 1;
             }
         }
@@ -489,7 +290,7 @@ mono_ms store_due(const struct store *s)
 {
     if (!s->changed || s->begun != NULL)
         return INT64_MAX;
-    return s->sequence == 0 ? INT64_MIN : s->published + STORE_PUBLISH_MS;
+    return s->litter.sequence == 0 ? INT64_MIN : s->published + STORE_PUBLISH_MS;
 }
 
 struct snapshot *store_begin(struct store *s, mono_ms now)
@@ -497,17 +298,17 @@ struct snapshot *store_begin(struct store *s, mono_ms now)
     assert(s->begun == NULL);
     syms_tidy(s);
     struct snapshot *snap = mem_new(sizeof(*snap));
-    snap->sequence = ++s->sequence;
+    snap->sequence = ++s->litter.sequence;
     snap->published = now;
     snap->store = s;
     snap->syms = symtab_ref(s->syms);
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
         struct kind_shelf *k = &s->kinds[kind];
         snap->state[kind] = k->state;
-        snap->state[kind].count = k->count;
-        snap->kinds[kind].bits = k->bits;
-        snap->kinds[kind].chunks = mem_array((size_t)1 << k->bits, sizeof(*k->chunks));
-        memcpy(snap->kinds[kind].chunks, k->chunks, sizeof(*k->chunks) << k->bits);
+        snap->state[kind].count = k->shelf.count;
+        snap->kinds[kind].bits = k->shelf.bits;
+        snap->kinds[kind].chunks = mem_array((size_t)1 << k->shelf.bits, sizeof(*k->shelf.chunks));
+        memcpy(snap->kinds[kind].chunks, k->shelf.chunks, sizeof(*k->shelf.chunks) << k->shelf.bits);
     }
     struct aside *asides = mem_array(s->aside_count, sizeof(*asides));
     if (s->aside_count != 0)
@@ -589,10 +390,7 @@ struct store *store_new(const struct store_deriver *deriver)
     for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
         struct kind_shelf *k = &s->kinds[kind];
         k->schema = kind_info(kind)->schema;
-        k->bits = FIRST_BITS;
-        k->chunks = mem_array((size_t)1 << FIRST_BITS, sizeof(*k->chunks));
-        for (uint32_t at = 0; at < 1u << FIRST_BITS; at++)
-            k->chunks[at] = chunk_new(s, 0);
+        shelf_init(&k->shelf, &s->litter);
     }
     s->changed = true; /* an empty snapshot is one, too */
     return s;
@@ -602,7 +400,7 @@ void store_read_scale(struct store *s)
 {
     static const enum kind scaled[] = {KIND_DEPLOYMENT, KIND_REPLICA_SET, KIND_STATEFUL_SET};
     for (size_t i = 0; i < COUNT_OF(scaled); i++) {
-        assert(s->kinds[scaled[i]].count == 0);
+        assert(s->kinds[scaled[i]].shelf.count == 0);
         s->kinds[scaled[i]].schema = &scalable_schema;
     }
 }
@@ -613,20 +411,13 @@ void store_free(struct store *s)
         store_show(s, s->begun);
     share_release(&s->share);
     collect(s);
-    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++) {
-        struct kind_shelf *k = &s->kinds[kind];
-        for (uint32_t at = 0; at < 1u << k->bits; at++) {
-            for (uint32_t i = 0; i < k->chunks[at]->count; i++)
-                free(head_of(k->chunks[at]->items[i].object));
-            free(k->chunks[at]);
-        }
-        free(k->chunks);
-    }
+    for (enum kind kind = 0; kind < KIND_STORED_COUNT; kind++)
+        shelf_release(&s->kinds[kind].shelf);
     for (uint32_t i = 0; i < s->aside_count; i++)
         free((void *)(uintptr_t)s->asides[i].ns.ptr);
     free(s->asides);
     free(s->aside_lists);
-    free(s->garbage);
+    litter_release(&s->litter);
     symtab_unref(s->syms);
     arena_release(&s->scratch);
     free(s);
@@ -641,10 +432,7 @@ const struct symtab *store_syms(const struct store *s)
 
 const void *snapshot_find(const struct snapshot *s, enum kind k, struct span ns, struct span name)
 {
-    uint64_t hash = hash_of(ns, name);
-    const struct store_chunk *c = s->kinds[k].chunks[chunk_of(hash, s->kinds[k].bits)];
-    const struct item *it = chunk_find(c, hash, ns, name);
-    return it != NULL ? it->object : NULL;
+    return shelf_find(s->kinds[k].chunks, s->kinds[k].bits, ns, name);
 }
 
 /* What a snapshot has seen is never changed in place, so that the same chunk is the same content. */
@@ -679,7 +467,7 @@ const void *snapshot_next_changed(struct snapshot_iter *it, const struct snapsho
             continue;
         while (it->at < c->count) {
             const void *object = c->items[it->at++].object;
-            const struct meta *m = meta_of(object);
+            const struct meta *m = object;
             if (before == NULL || snapshot_find(before, it->kind, m->ns, m->name) != object)
                 return object;
         }
