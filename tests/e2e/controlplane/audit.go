@@ -1,9 +1,11 @@
 package controlplane
 
 import (
-	"bytes"
+	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"time"
 )
@@ -33,64 +35,101 @@ type Request struct {
 	Code      int
 	Message   string // of the answer, where it is an error
 	UserAgent string
+	Allowed   bool // it had the permission
+
+	// What it was about; "" all where that is no object but a path. A list or watch of one object by its name has
+	// that name.
+	Group, Resource, Subresource, Namespace, Name string
 }
 
 func (r Request) String() string {
 	return fmt.Sprintf("%s %s by %s: %d %s", r.Verb, r.URI, r.User, r.Code, r.Message)
 }
 
-// Requests returns the requests of service accounts outside kube-system, in the order in which they
+// EachRequest calls do for each request of service accounts outside kube-system, in the order in which they
 // were answered, since the control plane was started.
-func (c *ControlPlane) Requests() ([]Request, error) {
-	text, err := os.ReadFile(c.path(auditLog))
+func (c *ControlPlane) EachRequest(do func(Request)) error {
+	file, err := os.Open(c.path(auditLog))
 	if os.IsNotExist(err) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	// What comes after the last newline is still being written.
-	text = text[:bytes.LastIndexByte(text, '\n')+1]
-	var requests []Request
-	for line := range bytes.Lines(text) {
-		var event struct {
-			Stage, Verb, RequestURI, UserAgent string
-			RequestReceivedTimestamp           time.Time
-			User                               struct{ Username string }
-			ResponseStatus                     struct {
-				Code    int
-				Message string
-			}
-		}
-		if err := json.Unmarshal(line, &event); err != nil {
-			return nil, fmt.Errorf("%s: %w", auditLog, err)
-		}
-		requests = append(requests, Request{
-			At:        event.RequestReceivedTimestamp,
-			User:      event.User.Username,
-			Verb:      event.Verb,
-			URI:       event.RequestURI,
-			Stage:     event.Stage,
-			Code:      event.ResponseStatus.Code,
-			Message:   event.ResponseStatus.Message,
-			UserAgent: event.UserAgent,
-		})
+	defer file.Close()
+	if err := ReadAudit(file, do); err != nil {
+		return fmt.Errorf("%s: %w", auditLog, err)
 	}
-	return requests, nil
+	return nil
 }
 
-// Forbidden returns those of Requests that were refused for want of a permission. An API server that
-// starts refuses everything until it has read the roles; that does not count.
-func (c *ControlPlane) Forbidden() ([]Request, error) {
-	requests, err := c.Requests()
-	if err != nil {
-		return nil, err
-	}
-	var forbidden []Request
-	for _, request := range requests {
-		if request.Code == 403 && !c.wasStarting(request.At) {
-			forbidden = append(forbidden, request)
+// ReadAudit calls do for each request of an audit log.
+func ReadAudit(log io.Reader, do func(Request)) error {
+	lines := bufio.NewReader(log)
+	for {
+		line, err := lines.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return nil // what comes after the last newline is still being written
 		}
+		if err != nil {
+			return err
+		}
+		request, err := parseRequest(line)
+		if err != nil {
+			return err
+		}
+		do(request)
 	}
-	return forbidden, nil
+}
+
+func parseRequest(line []byte) (Request, error) {
+	var event struct {
+		Stage, Verb, RequestURI, UserAgent string
+		RequestReceivedTimestamp           time.Time
+		User                               struct{ Username string }
+		ObjectRef                          struct{ APIGroup, Resource, Subresource, Namespace, Name string }
+		ResponseStatus                     struct {
+			Code    int
+			Message string
+		}
+		Annotations map[string]string
+	}
+	if err := json.Unmarshal(line, &event); err != nil {
+		return Request{}, err
+	}
+	return Request{
+		At:          event.RequestReceivedTimestamp,
+		User:        event.User.Username,
+		Verb:        event.Verb,
+		URI:         event.RequestURI,
+		Stage:       event.Stage,
+		Code:        event.ResponseStatus.Code,
+		Message:     event.ResponseStatus.Message,
+		UserAgent:   event.UserAgent,
+		Allowed:     event.Annotations["authorization.k8s.io/decision"] == "allow",
+		Group:       event.ObjectRef.APIGroup,
+		Resource:    event.ObjectRef.Resource,
+		Subresource: event.ObjectRef.Subresource,
+		Namespace:   event.ObjectRef.Namespace,
+		Name:        event.ObjectRef.Name,
+	}, nil
+}
+
+// Requests are all of EachRequest.
+func (c *ControlPlane) Requests() ([]Request, error) {
+	var requests []Request
+	err := c.EachRequest(func(r Request) { requests = append(requests, r) })
+	return requests, err
+}
+
+// Forbidden returns those that were refused for want of a permission. An API server that starts refuses
+// everything until it has read the roles; that does not count.
+func (c *ControlPlane) Forbidden() ([]Request, error) {
+	var forbidden []Request
+	err := c.EachRequest(func(r Request) {
+		if r.Code == 403 && !c.wasStarting(r.At) {
+			forbidden = append(forbidden, r)
+		}
+	})
+	return forbidden, err
 }

@@ -155,6 +155,9 @@ func forbidden(t *testing.T, c *ControlPlane) {
 		if len(forbidden) != 1 || !strings.HasPrefix(forbidden[0].String(), want) {
 			return fmt.Errorf("forbidden requests are %v", forbidden)
 		}
+		if r := forbidden[0]; r.Allowed || r.Group != "" || r.Resource != "pods" || r.Namespace != "default" || r.Name != "" {
+			t.Errorf("the forbidden request is %+v", r)
+		}
 		return nil
 	}))
 }

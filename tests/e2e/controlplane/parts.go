@@ -53,6 +53,7 @@ func (c *ControlPlane) startEtcdAndAPIServer(ctx context.Context, options Option
 		"--endpoint-reconciler-type", "none",
 		"--audit-policy-file", c.path("audit-policy.yaml"),
 		"--audit-log-path", c.path(auditLog),
+		"--audit-log-maxsize", "0", // one file, however long
 	}
 	_, err = c.run(ctx, APIServer, "kube-apiserver", append(args, options.APIServerArgs...),
 		c.Answers(c.URL()+"/readyz"))

@@ -156,6 +156,22 @@ func (s *Set) ServiceAccount() (namespace, name string, err error) {
 	return "", "", errors.New("no Deployment among the manifests")
 }
 
+// Of are the objects of a kind, as a Go type.
+func Of[T any](s *Set, kind string) ([]T, error) {
+	var found []T
+	for _, o := range s.objects {
+		if o.GetKind() != kind {
+			continue
+		}
+		var value T
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, &value); err != nil {
+			return nil, fmt.Errorf("%v: %w", o, err)
+		}
+		found = append(found, value)
+	}
+	return found, nil
+}
+
 // Replica is a Pod of that name as the Deployment makes them, on a node.
 func (s *Set) Replica(name, node string) (*core.Pod, error) {
 	for _, o := range s.objects {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	core "k8s.io/api/core/v1"
 )
 
 const sample = `# a comment alone
@@ -86,6 +88,10 @@ func TestWhatTheManifestsSay(t *testing.T) {
 	}
 	if text, err := set.ConfigText("settings", "a"); err != nil || text != "b" {
 		t.Errorf("ConfigMap settings has %q, %v", text, err)
+	}
+	maps, err := Of[core.ConfigMap](set, "ConfigMap")
+	if err != nil || len(maps) != 1 || maps[0].Name != "settings" || maps[0].Data["a"] != "b" {
+		t.Errorf("ConfigMaps are %v, %v", maps, err)
 	}
 	for _, row := range [][2]string{{"settings", "c"}, {"others", "a"}} {
 		if text, err := set.ConfigText(row[0], row[1]); err == nil {

@@ -3,10 +3,16 @@ package stowage
 import (
 	"context"
 	"os"
+	"sync"
 	"testing"
 
+	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/manifests"
+	"stowage.dev/tests/e2e/permissions"
 )
+
+// Used is what the clusters of ForTest that have ended used of what this checkout's manifests grant.
+var Used = sync.OnceValues(func() (*permissions.Tally, error) { return permissions.Shipped(manifests.Folder()) })
 
 // ForTest brings up a cluster for one test and ends it with the test. The program is the one that
 // STOWAGE_BINARY names, the manifests are those of this checkout, unless the options say otherwise.
@@ -48,8 +54,28 @@ func (c *Cluster) verify(t *testing.T) {
 	for _, request := range forbidden {
 		t.Errorf("not permitted by the RBAC of manifests/: %v", request)
 	}
+	if err := c.tally(); err != nil {
+		t.Error(err)
+	}
 	// The test's own context has ended by now.
 	if err := c.Overfull(context.Background()); err != nil {
 		t.Error(err)
 	}
+}
+
+// checkAgent is who asks when `stowage check` does. It looks with the eyes of any account; that it may use what
+// Stowage's own is granted is no reason to grant it.
+const checkAgent = "stowage-check"
+
+// tally counts what was used of what the manifests grant.
+func (c *Cluster) tally() error {
+	used, err := Used()
+	if err != nil {
+		return err
+	}
+	return c.EachRequest(func(r controlplane.Request) {
+		if r.UserAgent != checkAgent {
+			used.Add(r)
+		}
+	})
 }
