@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -21,18 +20,14 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// up brings up a cluster for one test, in which the scheduler waits for Stowage's answer however busy the
-// machine is: a pod of which it does not hear goes anywhere.
+// up brings up a cluster for one test, with those flags for Stowage.
 func up(t *testing.T, args ...string) *fleet {
 	t.Helper()
-	return upWith(t, stowage.ClusterOptions{
-		Scheduler: controlplane.Scheduler{ExtenderTimeout: 10 * time.Second},
-		Stowage:   stowage.Options{Args: args},
-	})
+	return upWith(t, stowage.ClusterOptions{Stowage: stowage.Options{Args: args}})
 }
 
-// upAsShipped brings up a cluster for one test with the scheduler's configuration that ships, patience and rate
-// and all.
+// upAsShipped is up with the scheduler's rate that ships, too: nothing in its configuration is changed but
+// addresses and paths.
 func upAsShipped(t *testing.T, args ...string) *fleet {
 	t.Helper()
 	f, err := newFleet(stowage.ForTest(t, stowage.ClusterOptions{Stowage: stowage.Options{Args: args}}))

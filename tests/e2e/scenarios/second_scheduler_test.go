@@ -13,7 +13,6 @@ import (
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -27,10 +26,7 @@ func byUs(spec *core.PodSpec) { spec.SchedulerName = ourScheduler }
 // scheduler's, and Stowage buys for them as for anybody.
 func TestSecondScheduler(t *testing.T) {
 	t.Parallel()
-	f := upWith(t, stowage.ClusterOptions{
-		Scheduler:       controlplane.Scheduler{ExtenderTimeout: 10 * time.Second},
-		SecondScheduler: true,
-	})
+	f := upWith(t, stowage.ClusterOptions{SecondScheduler: true})
 	f.step(t, "pods that name it go where they were planned, others where there is room", f.loadsBeside)
 	f.step(t, "pods of the cluster's scheduler get nodes too", f.buysForOthers)
 	f.step(t, "each pod was bound by the scheduler it names, and none was touched", f.keptApart)
