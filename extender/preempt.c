@@ -98,7 +98,7 @@ static const struct pod *find_victim(const struct world *w, int32_t row, struct 
     return NULL;
 }
 
-/* For others to know: the scheduler may evict them now. Whom our snapshot does not have goes for nobody else. */
+/* For others to know: the scheduler evicts them now. Whom our snapshot does not have goes for nobody else. */
 static void remember(struct arena *a, const struct extender_view *v, const struct victims *c, int32_t row)
 {
     struct told_victim *list = ARENA_ARRAY(a, struct told_victim, c->pods.count);
@@ -111,31 +111,54 @@ static void remember(struct arena *a, const struct extender_view *v, const struc
     ledger_victims(v->ledger, list, c->pods.count, v->now);
 }
 
-static bool all_told(const struct extender_view *v, const struct victims *c)
+/* Of the victims the one that was told last; empty: none was. */
+static struct span last_told(const struct extender_view *v, const struct victims *c, bool *all_out)
 {
-    uint32_t i = 0;
-    while (i < c->pods.count && told(v, c->pods.items[i].uid) != 0)
-        i++;
-    return i == c->pods.count;
+    struct span last = {0};
+    mono_ms latest = 0;
+    *all_out = true;
+    for (uint32_t i = 0; i < c->pods.count; i++) {
+        mono_ms at = told(v, c->pods.items[i].uid);
+        *all_out &= at != 0;
+        if (at <= latest)
+            continue;
+        latest = at;
+        last = c->pods.items[i].uid;
+    }
+    return last;
+}
+
+/* Whom to tell again when those told to go from the pod's own node are enough: one of those named, whom the
+ * scheduler still sees there. Else the last told there, who may have gone from our snapshot and not from the
+ * scheduler's; if he has from both, it was for another reason that somebody had to go, and the scheduler turns our
+ * answer down and stays with its own. Empty: they are not enough. */
+static struct span once_more(struct arena *a, const struct extender_view *v, const struct subject *s,
+                             const struct victims *c)
+{
+    bool all;
+    struct span last = last_told(v, c, &all);
+    int32_t row = world_find_node(v->world, c->node);
+    if (!all && (row < 0 || !has_room(a, v, s, NULL, (uint32_t)row)))
+        return (struct span){0};
+    return last.len != 0
+               ? last
+               : ledger_last_victim(v->ledger, span_hash(c->node), s->pod->priority, v->now, a);
 }
 
 /* The scheduler counts equal pods that it has nominated for a node as if they stood there, and their victims until it
  * has seen them go. So a pod whose own room is free already may not fit for a moment, and is asked for more victims:
  * all those on their way on its own node, others than those in their place, or fewer on another node. While nobody
- * but those would have to go from its own node, nobody else has to from anywhere, and the last of them is told again,
+ * but those would have to go from its own node, nobody else has to from anywhere, and one of them is told again,
  * since the scheduler wants a victim. One alone: with several it would not notice if all had gone before the
- * last was told (put_own_last). He may have gone from our snapshot and not from the scheduler's; if he has from both, it
- * was for another reason that somebody had to go, and the scheduler turns our answer down and stays with its own. */
+ * last was told (put_own_last). */
 static void keep_to_own(struct arena *a, const struct extender_view *v, const struct subject *s,
                         const struct extender_args *args, bool *kept)
 {
     for (uint32_t own = 0; own < args->candidates.count; own++) {
         struct victims *c = &args->candidates.items[own];
-        int32_t row = world_find_node(v->world, c->node);
-        if (!kept[own] || c->pods.count == 0 || !span_eq(c->node, args->pod.nominated) ||
-            !(all_told(v, c) || (row >= 0 && has_room(a, v, s, NULL, (uint32_t)row))))
+        if (!kept[own] || c->pods.count == 0 || !span_eq(c->node, args->pod.nominated))
             continue;
-        struct span last = ledger_last_victim(v->ledger, span_hash(c->node), s->pod->priority, v->now, a);
+        struct span last = once_more(a, v, s, c);
         if (last.len == 0)
             continue;
         for (uint32_t i = 0; i < args->candidates.count; i++)
@@ -144,6 +167,76 @@ static void keep_to_own(struct arena *a, const struct extender_view *v, const st
         c->pods.count = 1;
         return;
     }
+}
+
+struct cost { /* of a candidate: of those victims that are not on their way already */
+    int64_t violations; /* of disruption budgets */
+    int32_t highest;    /* priority */
+    int64_t sum;        /* of priorities, each counted from the lowest there is: more pods are more */
+    wall_ms since;      /* when the first of the highest priority was created: the younger lose less */
+    bool own;           /* the node that the pod is nominated for already */
+    bool known;         /* our snapshot has all of them */
+};
+
+static struct cost cost_of(const struct extender_view *v, const struct extender_args *args,
+                           const struct victims *c)
+{
+    struct cost x = {.violations = c->pdb_violations,
+                     .highest = INT32_MIN,
+                     .since = INT64_MAX,
+                     .own = span_eq(c->node, args->pod.nominated),
+                     .known = true};
+    int32_t row = world_find_node(v->world, c->node);
+    for (uint32_t i = 0; i < c->pods.count; i++) {
+        const struct pod *pod = find_victim(v->world, row, c->pods.items[i].uid);
+        x.known &= pod != NULL;
+        if (pod == NULL || told(v, pod->meta.uid) != 0)
+            continue;
+        x.sum += (int64_t)pod->priority - INT32_MIN;
+        if (pod->priority > x.highest || (pod->priority == x.highest && pod->meta.created < x.since))
+            x.since = pod->meta.created;
+        x.highest = pod->priority > x.highest ? pod->priority : x.highest;
+    }
+    return x;
+}
+
+static bool is_less(const struct cost *a, const struct cost *b)
+{
+    if (a->violations != b->violations)
+        return a->violations < b->violations;
+    if (a->highest != b->highest)
+        return a->highest < b->highest;
+    if (a->sum != b->sum)
+        return a->sum < b->sum;
+    return a->since != b->since ? a->since > b->since : a->own && !b->own;
+}
+
+/* One node, by kube-scheduler's own rules: what it would choose itself is not told to us, and those who ask next have to
+ * know who is on his way. Where it knows a victim that we do not, it chooses among those with as few violations. */
+static void choose(struct arena *a, const struct extender_view *v, const struct extender_args *args, bool *kept)
+{
+    uint32_t count = args->candidates.count, best = count;
+    struct cost *costs = ARENA_ARRAY(a, struct cost, count);
+    bool known = true;
+    for (uint32_t i = 0; i < count; i++) {
+        costs[i] = cost_of(v, args, &args->candidates.items[i]);
+        if (kept[i] && (best == count || is_less(&costs[i], &costs[best])))
+            best = i;
+    }
+    for (uint32_t i = 0; best < count && i < count; i++) {
+        kept[i] = kept[i] && costs[i].violations == costs[best].violations;
+        known &= !kept[i] || costs[i].known;
+    }
+    for (uint32_t i = 0; known && i < count; i++)
+        kept[i] = i == best;
+}
+
+static uint32_t count_kept(const bool *kept, uint32_t count)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        n += kept[i];
+    return n;
 }
 
 /* The scheduler takes the first victim for the one of highest priority. */
@@ -188,13 +281,16 @@ static void weigh(struct arena *a, const struct extender_view *v, const struct s
     if (v->ledger == NULL)
         return;
     keep_to_own(a, v, s, args, kept);
+    choose(a, v, args, kept);
+    bool sure = count_kept(kept, args->candidates.count) == 1;
     for (uint32_t i = 0; i < args->candidates.count; i++) {
         const struct victims *c = &args->candidates.items[i];
         int32_t row = world_find_node(v->world, c->node);
         if (!kept[i])
             continue;
         put_own_last(v, c, row);
-        remember(a, v, c, row);
+        if (sure)
+            remember(a, v, c, row);
     }
 }
 
@@ -215,15 +311,13 @@ bool extender_preempt(struct extender_scratch *s, const struct extender_view *v,
     memset(kept, true, args.candidates.count);
     if (known)
         weigh(&s->arena, v, &subject, &args, kept);
-    uint32_t left = 0;
+    uint32_t left = count_kept(kept, args.candidates.count);
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
     json_put_object(&j, "NodeNameToMetaVictims");
     for (uint32_t i = 0; i < args.candidates.count; i++) {
-        if (!kept[i])
-            continue;
-        put_candidate(&j, &args.candidates.items[i]);
-        left++;
+        if (kept[i])
+            put_candidate(&j, &args.candidates.items[i]);
     }
     json_object_end(&j);
     json_object_end(&j);

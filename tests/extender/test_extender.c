@@ -642,7 +642,7 @@ static void test_preempt_strikes_what_others_own(void **state)
              "\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
              "\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],\"NumPDBViolations\":1},"
              "\"n3\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0},"
-             "\"new\":{\"Pods\":[{\"UID\":\"y\"}],\"NumPDBViolations\":0}}}");
+             "\"new\":{\"Pods\":[{\"UID\":\"y\"}],\"NumPDBViolations\":1}}}");
     struct buf reply = {0};
     struct extender_verdict verdict;
     struct err err;
@@ -650,7 +650,7 @@ static void test_preempt_strikes_what_others_own(void **state)
     assert_string_equal(
         reply.ptr, "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],"
                    "\"NumPDBViolations\":1},\"new\":{\"Pods\":[{\"UID\":\"y\"}],"
-                   "\"NumPDBViolations\":0}}}");
+                   "\"NumPDBViolations\":1}}}");
     buf_clear(&reply);
     struct extender_view blind = {0};
     assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &verdict, &err));
@@ -674,16 +674,17 @@ static void test_nobody_goes_while_others_are_going(void **state)
     struct cluster c;
     cluster_open(&c, objects());
     c.view.now = 1000;
-    ask_expect_preempt(&c, "urgent", "n5", both, both, "nobody is going from its node");
+    ask_expect_preempt(&c, "urgent", "n5", both, n5, "nobody is going from its node");
+    c.view.now += LEDGER_VICTIM_MS;
+    ask_expect_preempt(&c, "urgent", "", both, n1, "nor from any");
     c.view.now += LEDGER_VICTIM_MS;
     ask_expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
     c.view.now += LEDGER_VICTIM_MS - 1;
     ask_expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
-    ask_expect_preempt(&c, "urgent", "n5", both, both, "not for whom room is to be on n5");
-    ask_expect_preempt(&c, "urgent", "", both, both, "nor for whom there is to be none yet");
-    ask_expect_preempt(&c, "urgent", "n1", n5, n5, "nor for whom there cannot be any on n1");
-    c.view.now++;
-    ask_expect_preempt(&c, "urgent", "n1", both, both, "he has not gone");
+    ask_expect_preempt(&c, "urgent", "", both, n1, "nor for whom there is to be none yet");
+    ask_expect_preempt(&c, "urgent", "n1", n5, n5, "unless there cannot be any on n1");
+    c.view.now += LEDGER_VICTIM_MS - 1;
+    ask_expect_preempt(&c, "urgent", "n1", both, n5, "he has not gone from n1, and the one on n5 is on his way");
     cluster_close(&c);
 }
 

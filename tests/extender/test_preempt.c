@@ -66,7 +66,8 @@ static void test_as_many_go_as_are_needed(void **state)
         {"one is not enough for both", "a", "first", "n1", ON_N1(VICTIM("c")), ON_N1(VICTIM("c"))},
         {"two are: the last is told again", "ab", "first", "n1", ON_N1(VICTIM("c")), ON_N1(VICTIM("b"))},
         {"the last that was told", "ba", "first", "n1", ON_N1(VICTIM("c")), ON_N1(VICTIM("a"))},
-        {"whoever is named beside them", "ab", "first", "n1", ON_N1(VICTIM("c") "," VICTIM("a")), ON_N1(VICTIM("b"))},
+        {"of those named, if one was", "ab", "first", "n1", ON_N1(VICTIM("c") "," VICTIM("a")), ON_N1(VICTIM("a"))},
+        {"the last of them", "ab", "first", "n1", ON_N1(VICTIM("b") "," VICTIM("a") "," VICTIM("c")), ON_N1(VICTIM("b"))},
         {"it was nominated for another node", "ab", "above-all", "n2", ON_N1(VICTIM("c")), ON_N1(VICTIM("c"))},
         {"or for none", "ab", "above-all", "", ON_N1(VICTIM("c")), ON_N1(VICTIM("c"))},
         {"it needs more than that", "ab", "wide", "n1", ON_N1(VICTIM("c")), ON_N1(VICTIM("c"))},
@@ -103,12 +104,57 @@ static void test_whoever_has_gone_may_be_told_again(void **state)
     cluster_close(&c);
 }
 
+#define AT(node, victims, violations) "\"" node "\":{\"Pods\":[" victims "],\"NumPDBViolations\":" violations "}"
+#define BORN(name, node, priority, second)                                                         \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name        \
+    ", creationTimestamp: '2026-10-10T10:00:" second "Z'}\n"                                       \
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: '1'}}}]\n  nodeName: " node "\n"   \
+    "  priority: " priority "\nstatus: {phase: Running}\n"
+
+/* As kube-scheduler chooses. Once told, whoever is asked about next has to know who is going. */
+static void test_one_node_is_chosen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *told, *asked, *want;
+    } rows[] = {
+        {"fewest violations", NULL, AT("n1", VICTIM("old"), "1") "," AT("n2", VICTIM("dear-2"), "0"),
+         AT("n2", VICTIM("dear-2"), "0")},
+        {"lowest priority of all", NULL, AT("n1", VICTIM("dear"), "0") "," AT("n2", VICTIM("new") "," VICTIM("young"), "0"),
+         AT("n2", VICTIM("new") "," VICTIM("young"), "0")},
+        {"fewer", NULL, AT("n1", VICTIM("old") "," VICTIM("mid"), "0") "," AT("n2", VICTIM("new"), "0"),
+         AT("n2", VICTIM("new"), "0")},
+        {"the younger", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("new"), "0"), AT("n2", VICTIM("new"), "0")},
+        {"whoever is going costs nothing", ON_N1(VICTIM("old")),
+         AT("n1", VICTIM("mid") "," VICTIM("old"), "0") "," AT("n2", VICTIM("new") "," VICTIM("young"), "0"),
+         AT("n1", VICTIM("old") "," VICTIM("mid"), "0")},
+        {"one that is not known is left to the scheduler", NULL,
+         AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("stranger"), "0"),
+         AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("stranger"), "0")},
+        {"unless it costs more anyway", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("stranger"), "1"),
+         AT("n1", VICTIM("old"), "0")},
+    };
+    struct cluster c;
+    cluster_open(&c, NODE("n1", "") NODE("n2", "") BORN("old", "n1", "0", "01") BORN("mid", "n1", "0", "02")
+                         BORN("new", "n2", "0", "03") BORN("young", "n2", "0", "04")
+                             BORN("dear", "n1", "5", "05") BORN("dear-2", "n2", "5", "05")
+                                 POD("asks", "1", ABOVE, WAITS) POD("other", "1", ABOVE, WAITS));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        c.view.now += LEDGER_VICTIM_MS;
+        if (rows[i].told != NULL)
+            ask_expect_preempt(&c, "other", "", rows[i].told, rows[i].told, rows[i].label);
+        ask_expect_preempt(&c, "asks", "", rows[i].asked, rows[i].want, rows[i].label);
+    }
+    cluster_close(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_is_going_is_not_the_last),
         cmocka_unit_test(test_as_many_go_as_are_needed),
         cmocka_unit_test(test_whoever_has_gone_may_be_told_again),
+        cmocka_unit_test(test_one_node_is_chosen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
