@@ -121,7 +121,7 @@ static void stream_unlink(struct stream *s)
     s->loop->stream_count[s->document]--;
 }
 
-static void drop_work(struct stream *s)
+static void stream_drop(struct stream *s)
 {
     if (s->state.work != NULL)
         s->state.drop(s->state.work);
@@ -132,7 +132,7 @@ static void stream_gone(void *object)
 {
     struct stream *s = object;
     stream_unlink(s);
-    drop_work(s);
+    stream_drop(s);
     buf_release(&s->out);
 }
 
@@ -141,7 +141,7 @@ static void on_stream_stop(h2o_generator_t *self, h2o_req_t *req)
     (void)req;
     struct stream *s = (struct stream *)self;
     stream_unlink(s);
-    drop_work(s);
+    stream_drop(s);
 }
 
 static void stream_feed(struct stream *s, mono_ms now)
@@ -157,7 +157,7 @@ static void stream_feed(struct stream *s, mono_ms now)
     h2o_iovec_t bytes = {s->out.ptr, s->out.len};
     if (s->state.ended) {
         stream_unlink(s);
-        drop_work(s);
+        stream_drop(s);
     }
     h2o_send(s->req, &bytes, s->out.len != 0,
              s->state.ended ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
@@ -166,10 +166,7 @@ static void stream_feed(struct stream *s, mono_ms now)
 static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
 {
     (void)req;
-    struct stream *s = (struct stream *)self;
-    s->writing = false;
-    if (s->document && !s->state.ended)
-        stream_feed(s, clock_mono());
+    ((struct stream *)self)->writing = false; /* more comes from http_streams_feed, http_documents_feed */
 }
 
 static void start_stream(h2o_req_t *req, const struct http_request *q,
@@ -208,11 +205,28 @@ void http_streams_feed(struct http_loop *loop, mono_ms now)
     for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
         next = at->next;
         struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
-        if (s->writing)
+        if (s->writing || s->document)
             cut_stuck(s, now);
         else
             stream_feed(s, now);
     }
+}
+
+/* A piece each, and never from on_stream_written: what is written at once h2o reports before it looks
+ * at anybody else, so that a quick reader would have the loop to itself. */
+bool http_documents_feed(struct http_loop *loop)
+{
+    bool any = false;
+    mono_ms now = loop->stream_count[true] != 0 ? clock_mono() : 0;
+    for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
+        next = at->next;
+        struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
+        if (!s->document || s->writing)
+            continue;
+        stream_feed(s, now);
+        any = true;
+    }
+    return any;
 }
 
 void http_streams_end(struct http_loop *loop)
@@ -220,7 +234,7 @@ void http_streams_end(struct http_loop *loop)
     for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
         next = at->next;
         struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
-        if (s->writing)
+        if (s->writing || s->document)
             continue;
         stream_unlink(s);
         h2o_send(s->req, NULL, 0, H2O_SEND_STATE_FINAL);

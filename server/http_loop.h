@@ -53,6 +53,8 @@ struct http_server {
 int http_exchange(h2o_handler_t *self, h2o_req_t *req); /* h2o's on_req */
 h2o_handler_t *http_exchange_handler(h2o_pathconf_t *path, enum http_listener l);
 void http_streams_feed(struct http_loop *loop, mono_ms now);
+/* The next piece of each document whose reader has taken the last; false: none waits for one. */
+bool http_documents_feed(struct http_loop *loop);
 void http_streams_end(struct http_loop *loop); /* those that can be ended now */
 
 /* http_listen.c */

@@ -175,11 +175,17 @@ static void on_control(h2o_multithread_receiver_t *receiver, h2o_linklist_t *mes
     loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, kick_idle, NULL);
 }
 
+/* -1 (a signal) is no reason to end. */
+static void run_once(struct http_loop *loop, int32_t wait)
+{
+    h2o_evloop_run(loop->ctx.loop, http_documents_feed(loop) ? 0 : wait);
+}
+
 static void run_until_empty(struct http_loop *loop, mono_ms until)
 {
     while (atomic_load(&loop->open) != 0 && clock_mono() < until) {
         http_streams_end(loop);
-        h2o_evloop_run(loop->ctx.loop, STOP_POLL_MS);
+        run_once(loop, STOP_POLL_MS);
     }
 }
 
@@ -252,7 +258,7 @@ static void *run_loop(void *arg)
     open_loop(loop);
     sem_post(&loop->ready);
     while (loop->deadline == 0)
-        h2o_evloop_run(loop->ctx.loop, MS_SECOND); /* -1 (a signal) is no reason to end */
+        run_once(loop, MS_SECOND);
     wind_down(loop);
     close_loop(loop);
     return NULL;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
 
@@ -23,6 +24,9 @@ struct fixture {
     struct http_server *server;
     _Atomic(uint64_t) version; /* what the stream tells */
     _Atomic(int) dropped;      /* documents that came to an end */
+    sem_t begun, asked;        /* a polite document is; somebody else has asked for something */
+    _Atomic(int) greeted;      /* and was answered */
+    _Atomic(uint64_t) pieces;
     _Atomic(int) scratches;
 };
 
@@ -36,8 +40,8 @@ static void on_echo(void *user, void *scratch, const struct http_request *q, str
 static void on_hello(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)user;
-    (void)scratch;
     r->content_type = "text/plain";
+    atomic_fetch_add(&((struct fixture *)scratch)->greeted, 1);
     buf_addf(&r->body, "hello %.*s", SPAN_ARG(q->query));
 }
 
@@ -53,6 +57,22 @@ static void feed(void *user, void *scratch, struct http_stream *s, mono_ms now, 
 }
 
 enum { PIECES = 150 };
+
+/* Goes on until others have had their turn, for so long at most. */
+static void polite(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
+{
+    (void)scratch;
+    (void)now;
+    struct fixture *f = user;
+    if (!s->begun) {
+        atomic_store(&f->greeted, 0);
+        sem_post(&f->begun);
+        sem_wait(&f->asked);
+    }
+    buf_add_char(out, '.');
+    s->ended = ++s->seen == PIECES || atomic_load(&f->greeted) != 0;
+    atomic_store(&f->pieces, s->seen);
+}
 
 static void drop_document(void *work)
 {
@@ -120,6 +140,10 @@ static int setup(void **state)
     http_table_add(&f->table,
                    &(struct http_route){HTTP_PROBES, "GET", "/hello", on_hello, NULL, NULL, NULL});
     http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/live", NULL, feed, f, NULL});
+    sem_init(&f->begun, 0, 0);
+    sem_init(&f->asked, 0, 0);
+    http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/polite", NULL, polite, f,
+                                                   "text/plain"});
     http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/document", NULL, document, f,
                                                    "text/plain"});
     *state = f;
@@ -418,6 +442,28 @@ static void test_document(void **state)
     client_close(other);
 }
 
+/* Nobody has to wait for a document's end, though its reader never makes it wait itself. */
+static void test_others_between_pieces(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_conn *other = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_reply r;
+    client_ask(other, "GET", "/hello", (struct span){NULL, 0}, &r); /* both are known to the loop */
+    client_ask(c, "GET", "/hello", (struct span){NULL, 0}, &r);
+    client_send(c, SPAN("GET /polite HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    sem_wait(&f->begun);
+    assert_true(client_send(other, SPAN("GET /hello HTTP/1.1\r\nHost: localhost\r\n\r\n")));
+    sem_post(&f->asked);
+    assert_true(client_read_until(c, "\r\n0\r\n\r\n"));
+    if (atomic_load(&f->pieces) == PIECES)
+        fail_msg("%d pieces, and nobody else was asked", PIECES);
+    assert_true(client_read_until(other, "hello"));
+    client_close(c);
+    client_close(other);
+}
+
 /* A reader of HTTP/1.0 knows by the connection's end that it has all. */
 static void test_document_to_an_old_reader(void **state)
 {
@@ -522,6 +568,7 @@ int main(void)
         ROW(test_connections_are_capped),
         ROW(test_stream),
         ROW(test_document),
+        ROW(test_others_between_pieces),
         ROW(test_document_to_an_old_reader),
         ROW(test_documents_at_once),
         ROW(test_way_down),
