@@ -165,7 +165,7 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
         if (!overtaken(w, &p->items[i], sorted, count))
             items[out->count++] = p->items[i];
     for (uint32_t i = 0; i < count; i++) {
-        if (sorted[i].refused || (i != 0 && span_eq(sorted[i].uid, sorted[i - 1].uid)))
+        if (sorted[i].refused || sorted[i].several || (i != 0 && span_eq(sorted[i].uid, sorted[i - 1].uid)))
             continue;
         const struct waiting_pod *x = world_unbound(w, sorted[i].uid);
         int32_t row = world_find_hash(w, sorted[i].node);

@@ -34,14 +34,23 @@ struct place_sight { /* a place as a world sees it */
     int32_t row;           /* of the target; -1: not in sight */
 };
 
+enum { SENT_BASE = 4 }; /* CPU, memory, ephemeral storage, pods: columns 0 to 3 of any world */
+
 /* What the scheduler was told a moment ago, and no snapshot shows yet: the pod may go to this Node, and
- * nowhere else; or, `refused`, the pod's planned Node was turned down by a filter of its own. */
+ * nowhere else; or, `several`, to others as well; or, `refused`, the pod's planned Node was turned down by a
+ * filter of its own. */
 struct sent_pod {
-    struct span uid;
-    uint64_t node;       /* span_hash of the Node's name */
+    struct span uid, ns, name;
+    uint64_t node;       /* span_hash of the Node's name; of several the likeliest, 0: nobody knows */
+    const uint64_t *told; /* the names of several; none when they are too many */
+    uint32_t told_count;
+    amount base[SENT_BASE]; /* what it asks for, while no snapshot tells */
+    uint64_t seen;       /* sequence of a snapshot that had the pod; 0: none had */
+    int32_t priority;
     struct span instead; /* uid of the equal pod whose place there it took */
     struct span published; /* of the one for which that was published; absent: it has its own */
-    bool refused;
+    bool several, refused;
+    bool daemon;  /* of a DaemonSet */
     bool volumes; /* are bound first, which takes as long as it takes */
 };
 
@@ -49,7 +58,7 @@ struct places *places_of_plan(const struct plan *p, const struct places *previou
 /* A copy without those whose flag is set. */
 struct places *places_without(const struct places *p, const bool *dropped);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
- * and one that was refused where it has its place has none. Pods and Nodes that the world does not have
+ * one that may go to several Nodes (arrivals.h) and one that was refused where it has its place have none. Pods and Nodes that the world does not have
  * are passed over. Borrows texts from `p`. */
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
                            const struct world *w);

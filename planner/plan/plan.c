@@ -1,5 +1,6 @@
 #include "planner/plan/plan.h"
 
+#include "planner/arrivals.h"
 #include "planner/explain/pools.h"
 #include "planner/search/cheapest.h"
 
@@ -30,6 +31,8 @@ struct solving {
     uint32_t queued;
     const uint32_t *admitted; /* the queue before any of it was seated */
     uint32_t admitted_count;
+    bool keeps_all; /* room for an arrival on each of its rows, else on one */
+    uint64_t *arriving; /* numbers of arrivals that wait; NULL: no arrivals */
     uint8_t *outcome; /* by waiting pod */
     uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
@@ -51,6 +54,11 @@ static uint32_t row_of(const struct world *w, const struct pod *bound)
     return (uint32_t)world_find_node(w, sym_text(w->syms, bound->node));
 }
 
+static uint32_t number_of(const struct world *w, const struct pod *waiting)
+{
+    return (uint32_t)(world_unbound(w, waiting->meta.uid) - w->waiting);
+}
+
 /* It stays where it is until it may move. */
 static bool stays(const struct solving *s, uint32_t index)
 {
@@ -68,6 +76,11 @@ static bool is_with_scheduler(const struct solving *s, const struct pod *p)
     return s->o->own_nomination == NULL || !s->o->own_nomination(s->o->user, p);
 }
 
+static bool is_arriving(const struct solving *s, uint32_t index)
+{
+    return s->arriving != NULL && bits_has(s->arriving, index);
+}
+
 static struct span put_off(const struct solving *s, const struct waiting_pod *x)
 {
     return !x->bound && s->o->put_off != NULL ? s->o->put_off(s->o->user, x->pod)
@@ -79,7 +92,7 @@ static void admit(struct solving *s, uint32_t index)
     const struct waiting_pod *x = trial_pod(&s->trial, index);
     const struct pod_class *k = &s->w->classes.items[x->class_id];
     struct plan_unschedulable why = {0};
-    if (stays(s, index) || is_with_scheduler(s, x->pod))
+    if (stays(s, index) || is_with_scheduler(s, x->pod) || is_arriving(s, index))
         return;
     s->p->waiting++;
     if (x->bound && x->pod->meta.deleted == 0)
@@ -213,7 +226,7 @@ static void build_placements(struct solving *s)
     uint32_t *node_of_row = ARENA_ARRAY(&p->arena, uint32_t, s->w->node_count); /* pods */
     uint32_t nodes = 0;
     for (uint32_t i = 0; i < t->step_count; i++)
-        if (t->steps[i].kind == TRIAL_ON_NODE)
+        if (t->steps[i].kind == TRIAL_ON_NODE && !is_arriving(s, t->steps[i].pod))
             nodes += node_of_row[t->steps[i].target]++ == 0;
     struct plan_node *list = ARENA_ARRAY(&p->arena, struct plan_node, nodes);
     p->nodes = list;
@@ -226,7 +239,7 @@ static void build_placements(struct solving *s)
     }
     for (uint32_t i = 0; i < t->step_count; i++) {
         const struct trial_step *step = &t->steps[i];
-        if (step->kind > TRIAL_OPENED)
+        if (step->kind > TRIAL_OPENED || is_arriving(s, step->pod))
             continue;
         const struct pod *pod = trial_pod(t, step->pod)->pod;
         if (step->kind == TRIAL_ON_NODE) {
@@ -272,19 +285,67 @@ static void lift_moving(struct solving *s, struct trial *t)
     }
 }
 
+/* --- who is about to be bound --- */
+
+static void find_arriving(struct solving *s)
+{
+    const struct world *w = s->w;
+    if (s->o->arrival_count == 0)
+        return;
+    s->arriving = ARENA_ARRAY(&s->p->arena, uint64_t, bits_words(trial_pod_count(&s->trial)));
+    for (uint32_t i = 0; i < s->o->arrival_count; i++)
+        if (s->o->arrivals[i].waits != NULL)
+            bits_add(s->arriving, number_of(w, s->o->arrivals[i].waits));
+}
+
+/* The index of the row where it stands in this plan, the first with room for it. */
+static uint32_t receive(struct solving *s, struct trial *t, const struct arrival *x)
+{
+    const struct world *w = s->w;
+    if (x->waits != NULL) {
+        uint32_t number = number_of(w, x->waits), at = greedy_receive(t, number, x->rows, x->row_count);
+        s->outcome[number] = at != x->row_count ? OUTCOME_PLACED : OUTCOME_NOT_REACHED;
+        return at;
+    }
+    for (uint32_t i = 0; i < x->row_count; i++)
+        if (!trial_is_gone(t, x->rows[i]) &&
+            vector_fits(x->requests, trial_left(t, x->rows[i]), w->column_count)) {
+            trial_keep(t, x->rows[i], x->requests);
+            return i;
+        }
+    return x->row_count;
+}
+
+/* Those of whom it is certain where they go are as good as there; of the others those who have a place need not
+ * give way, since they were told of room that was left beside the places. */
+static void receive_all(struct solving *s, struct trial *t, bool sure)
+{
+    for (uint32_t i = 0; i < s->o->arrival_count; i++) {
+        const struct arrival *x = &s->o->arrivals[i];
+        if (x->sure != sure)
+            continue;
+        uint32_t at = receive(s, t, x);
+        for (uint32_t k = 0; k < x->row_count; k++)
+            if (k != at && (s->keeps_all || at == x->row_count))
+                trial_keep(t, x->rows[k], x->requests);
+    }
+}
+
 /* Another trial as the first was before the search: equal pods are seated equally, but for the unseated. */
 static void start_again(void *user, struct arena *a, const uint64_t *unseated, struct trial *t)
 {
     struct solving *s = user;
     start_trial(s, a, t);
     lift_moving(s, t);
-    if (s->o->places == NULL)
-        return;
-    uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count), count = 0;
-    for (uint32_t i = 0; i < s->admitted_count; i++)
-        if (unseated == NULL || !bits_has(unseated, s->admitted[i]))
-            queue[count++] = s->admitted[i];
-    greedy_seat(t, s->o->places, queue, count, ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+    receive_all(s, t, true);
+    if (s->o->places != NULL) {
+        uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count), count = 0;
+        for (uint32_t i = 0; i < s->admitted_count; i++)
+            if (unseated == NULL || !bits_has(unseated, s->admitted[i]))
+                queue[count++] = s->admitted[i];
+        greedy_seat(t, s->o->places, queue, count, ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+    }
+    receive_all(s, t, false);
 }
 
 static void seat(struct solving *s)
@@ -302,8 +363,10 @@ static void search(struct solving *s)
     lift_moving(s, &s->trial);
     s->admitted = s->queue;
     s->admitted_count = s->queued;
+    receive_all(s, &s->trial, true);
     if (s->o->places != NULL && s->queued != 0)
         seat(s);
+    receive_all(s, &s->trial, false);
     struct cheapest c = {.plan = p, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
                          .count = s->queued, .admitted = s->admitted,
                          .admitted_count = s->admitted_count, .start = start_again, .user = s};
@@ -316,13 +379,13 @@ static void search(struct solving *s)
     }
 }
 
-struct plan *plan_solve(const struct world *w, const struct plan_options *o)
+static struct plan *solve(const struct world *w, const struct plan_options *o, bool keeps_all)
 {
     struct plan *p = mem_new(sizeof(*p));
     arena_init(&p->arena, 64 << 10);
     p->world = w;
     p->syms = symtab_new_local(w->syms, &p->arena);
-    struct solving s = {.p = p, .w = w, .o = o};
+    struct solving s = {.p = p, .w = w, .o = o, .keeps_all = keeps_all};
     s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
     if (w->option_count == 0)
         s.closed = pools_closed(&p->arena, w);
@@ -331,6 +394,7 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);
     s.queue = ARENA_ARRAY(&p->arena, uint32_t, pods);
     s.outcome = ARENA_ARRAY(&p->arena, uint8_t, pods);
+    find_arriving(&s);
     for (uint32_t i = 0; i < pods; i++)
         admit(&s, i);
     search(&s);
@@ -355,6 +419,34 @@ struct plan *plan_solve(const struct world *w, const struct plan_options *o)
     p->unschedulable = s.failed;
     p->unschedulable_count = s.failed_count;
     return p;
+}
+
+static bool is_guessed(const struct plan_options *o)
+{
+    for (uint32_t i = 0; i < o->arrival_count; i++)
+        if (o->arrivals[i].row_count > 1)
+            return true;
+    return false;
+}
+
+/* NAN is neither more nor less. */
+static bool costs_more(const struct plan *a, const struct plan *b)
+{
+    if (a->unschedulable_count != b->unschedulable_count)
+        return a->unschedulable_count > b->unschedulable_count;
+    return a->cost_after > b->cost_after || a->claim_count > b->claim_count;
+}
+
+/* Room that is kept on several nodes for one pod is nothing to buy a node for. */
+struct plan *plan_solve(const struct world *w, const struct plan_options *o)
+{
+    struct plan *p = solve(w, o, true);
+    if ((p->claim_count == 0 && p->unschedulable_count == 0) || !is_guessed(o))
+        return p;
+    struct plan *other = solve(w, o, false);
+    bool more = costs_more(p, other);
+    plan_free(more ? p : other);
+    return more ? other : p;
 }
 
 void plan_free(struct plan *p)

@@ -24,6 +24,7 @@ struct reservation_credit { /* so many more instances are left of it than the ca
  * planned also where do-not-disrupt or a PodDisruptionBudget blocks the eviction. */
 enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
 
+struct arrival;
 struct places;
 struct trial;
 
@@ -49,6 +50,10 @@ struct plan_options {
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
      * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */
     const struct places *places;
+    /* Pods that the scheduler is binding, whose room is nobody else's, and which are in no plan. Of one that may
+     * come to several nodes room is kept on all, as long as that costs nothing, else on the likeliest. */
+    const struct arrival *arrivals;
+    uint32_t arrival_count;
     const struct barred *barred;
     uint32_t barred_count;
     /* Whether a pod's status.nominatedNodeName is of our own making, and so no reason to leave it to the

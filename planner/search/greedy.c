@@ -456,25 +456,28 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *c
 
 /* --- places from before --- */
 
-static bool seat(struct trial *t, const struct place *place, uint32_t pod)
+static bool seat_on(struct trial *t, uint32_t row, bool sent, uint32_t pod)
 {
     const struct world *w = t->world;
     uint32_t class_id = trial_pod(t, pod)->class_id;
     const struct pod_class *k = &w->classes.items[class_id];
     const struct attempt *attempts = &w->classes.attempts[k->first_attempt];
-    int32_t row = place_row(w, place);
-    if (row < 0)
-        return false;
     for (uint32_t i = 0; i < k->attempt_count; i++)
-        if (trial_ask_row(t, (uint32_t)row, class_id, &attempts[i]) == ANSWER_YES &&
+        if (trial_ask_row(t, row, class_id, &attempts[i]) == ANSWER_YES &&
             world_suits(w, &attempts[i], w->profile_of[row], NULL) == FIT_YES) {
-            trial_place_on_node(t, (uint32_t)row, pod, class_id, &attempts[i]);
+            trial_place_on_node(t, row, pod, class_id, &attempts[i]);
             return true;
         }
-    if (!place->sent || !trial_row_holds(t, (uint32_t)row, class_id, attempts))
+    if (!sent || !trial_row_holds(t, row, class_id, attempts))
         return false;
-    trial_place_on_node(t, (uint32_t)row, pod, class_id, attempts); /* the scheduler has decided */
+    trial_place_on_node(t, row, pod, class_id, attempts); /* the scheduler has decided */
     return true;
+}
+
+static bool seat(struct trial *t, const struct place *place, uint32_t pod)
+{
+    int32_t row = place_row(t->world, place);
+    return row >= 0 && seat_on(t, (uint32_t)row, place->sent, pod);
 }
 
 static uint32_t seat_some(struct trial *t, const struct places *places, bool sent, uint32_t *queue,
@@ -507,6 +510,14 @@ uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *que
     } while (count != 0 && count < before);
     t->barred_count = barred;
     return count;
+}
+
+uint32_t greedy_receive(struct trial *t, uint32_t pod, const uint32_t *rows, uint32_t count)
+{
+    uint32_t i = 0;
+    while (i < count && !seat_on(t, rows[i], true, pod))
+        i++;
+    return i;
 }
 
 /* --- the queue --- */

@@ -20,6 +20,10 @@ enum outcome {
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out);
 
+/* Gives a pod that the scheduler is about to bind to one of the rows the first that has room for it, whatever
+ * the rules say of it. Returns its index; count: none has. */
+uint32_t greedy_receive(struct trial *t, uint32_t pod, const uint32_t *rows, uint32_t count);
+
 /* With SEARCH_CHEAPEST those who find no place so come once more, measured as in search/measure.h.
  * `queue` are numbers of the trial's pods, in order; outcome_out has one a number. Claims that the trial
  * has already are there to be filled. Pods of removed nodes do not go to rows of the set `closed` (NULL:

@@ -156,6 +156,14 @@ void trial_remove_node(struct trial *t, uint32_t row)
     trial_log(t, step);
 }
 
+void trial_keep(struct trial *t, uint32_t row, const amount *requests)
+{
+    amount *left = touch_row(t, row)->left;
+    for (uint32_t c = 0; c < t->world->column_count; c++)
+        if (left[c] > 0)
+            left[c] = left[c] > requests[c] ? left[c] - requests[c] : 0;
+}
+
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id)
 {
     trial_move_vector(touch_row(t, row)->left, classes_requests(&t->world->classes, class_id), 1,

@@ -123,6 +123,8 @@ static inline const struct waiting_pod *trial_pod(const struct trial *t, uint32_
     return trial_is_moved(t, pod) ? &t->moved[pod - t->world->waiting_count]
                                   : &t->world->waiting[pod];
 }
+/* So much of the row's room, or what is left of it, is nobody's. Before the first mark: it cannot be undone. */
+void trial_keep(struct trial *t, uint32_t row, const amount *requests);
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 
