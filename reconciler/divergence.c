@@ -114,6 +114,18 @@ void divergence_taken(struct pass *p, const struct node_view *n)
         ARENA_PUSH(p->a, p->taken, p->taken_count, p->taken_capacity, (uint32_t)n->row);
 }
 
+bool divergence_left_open(const struct pass *p, const struct pod *pod, const struct place *place)
+{
+    int32_t row = place_row(p->world, place);
+    for (uint32_t i = 0; row >= 0 && i < p->sent_count; i++) {
+        const struct sent_pod *sent = &p->sent[i];
+        for (uint32_t k = 0; sent->several && k < sent->told_count; k++)
+            if (span_eq(sent->uid, pod->meta.uid) && world_find_hash(p->world, sent->told[k]) == row)
+                return true;
+    }
+    return false;
+}
+
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place,
                           const struct node_view *n)
 {
@@ -265,7 +277,7 @@ static void excuse_those_sent(struct pass *p)
     for (uint32_t i = 0; i < p->sent_count; i++) {
         const struct sent_pod *sent = &p->sent[i];
         struct waiting_memo *m =
-            !sent->refused ? (struct waiting_memo *)memos_find(&p->r->waiting, sent->uid) : NULL;
+            !sent->refused && !sent->several ? (struct waiting_memo *)memos_find(&p->r->waiting, sent->uid) : NULL;
         if (m == NULL || m->ready_node != sent->node)
             continue;
         m->tried = 0;
@@ -438,42 +450,6 @@ struct places *divergence_places(struct pass *p, struct plan_options *o)
             barred[o->barred_count++] = (struct barred){(uint32_t)class_id, (uint32_t)row};
     }
     o->barred = barred;
+    divergence_arrivals(p, o);
     return places_with(p->r->places, sent, p->sent_count, p->world);
-}
-
-/* As the places have it, or as they will have it once the trade is seen. */
-static bool is_foreseen(const struct world *w, const struct places *places,
-                        const struct sent_pod *sent, int32_t row)
-{
-    const struct place *own = places_find(places, sent->uid);
-    const struct place *other =
-        sent->instead.len != 0 ? places_find(places, sent->instead) : NULL;
-    const struct place *published =
-        sent->published.len != 0 ? places_find(places, sent->published) : NULL;
-    return (own != NULL && place_row(w, own) == row) ||
-           (other != NULL && place_row(w, other) == row) ||
-           (published != NULL && place_row(w, published) == row);
-}
-
-bool divergence_overtakes(struct pass *p, const struct places *places)
-{
-    const struct world *w = p->world;
-    struct held *held = NULL;
-    divergence_ask(p);
-    for (uint32_t i = 0; i < p->sent_count; i++) {
-        const struct sent_pod *sent = &p->sent[i];
-        int32_t row = sent->refused ? -1 : world_find_hash(w, sent->node);
-        const struct pod *pod = row >= 0 ? world_waiting_pod(w, sent->uid) : NULL;
-        if (pod == NULL || is_foreseen(w, places, sent, row))
-            continue;
-        if (held == NULL)
-            held = held_new(p->a, w, NULL, places);
-        const struct holder x = {span_hash(sent->uid), pod->priority,
-                                 world_pod_requests(w, p->a, pod)};
-        const uint32_t at = (uint32_t)row;
-        if (!world_has_room(w, x.requests, true, at, held_at(held, at)))
-            return true;
-        held_put(held, &at, 1, &x);
-    }
-    return false;
 }

@@ -42,12 +42,16 @@ void divergence_heard(struct pass *p, const struct pod *pod);
 /* A pod with a place was bound, to another node. */
 void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct place *place,
                           const struct node_view *n);
+/* Whether the scheduler was told the place's node among others: then the pod may be bound to any of them. */
+bool divergence_left_open(const struct pass *p, const struct pod *pod, const struct place *place);
 /* A pod without a place was bound; `n` may be NULL. */
 void divergence_taken(struct pass *p, const struct node_view *n);
 /* A plan's `put_off`. */
 struct span divergence_put_off(const struct pass *p, const struct pod *pod);
 /* What a plan begins with, instead of the published places; free it with places_destroy. */
 struct places *divergence_places(struct pass *p, struct plan_options *o);
+/* A plan's `arrivals`. */
+void divergence_arrivals(struct pass *p, struct plan_options *o);
 /* Whether, while these places were planned, pods were let onto nodes that have no room for them beside the
  * places: then they would be promised in vain. */
 bool divergence_overtakes(struct pass *p, const struct places *places);

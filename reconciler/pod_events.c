@@ -37,11 +37,19 @@ static bool is_event(const struct pod *before, const struct pod *now)
            (now->meta.deleted != 0 && before->meta.deleted == 0);
 }
 
+static bool is_place_on(const struct pass *p, const struct place *place, const struct node_view *n)
+{
+    return place->on_claim
+               ? n->claim >= 0 && span_eq(place->target, p->claims[n->claim].claim->meta.name)
+               : span_eq(place->target, n->node->meta.name);
+}
+
 static void count_bound(struct pass *p, const struct pod *pod, const struct node_view *n)
 {
     struct reconciler *r = p->r;
     const struct place *place = r->places != NULL ? places_find(r->places, pod->meta.uid) : NULL;
-    if (place == NULL) {
+    bool right = place != NULL && n != NULL && is_place_on(p, place, n);
+    if (place == NULL || (!right && divergence_left_open(p, pod, place))) {
         divergence_taken(p, n);
         return;
     }
@@ -49,9 +57,6 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
     r->bound_at = p->mono;
     if (n == NULL)
         return;
-    bool right = place->on_claim
-                     ? n->claim >= 0 && span_eq(place->target, p->claims[n->claim].claim->meta.name)
-                     : span_eq(place->target, n->node->meta.name);
     r->bound_right += right;
     count(r, MEASURE_BOUND_AS_PLANNED, 1, right ? SPAN("planned") : SPAN("elsewhere"),
           (struct span){0}, (struct span){0});

@@ -241,6 +241,8 @@ struct pass {
     struct span stopped; /* why nothing may be removed; absent: it may */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;
+    const uint64_t *arriving; /* ids of arrivals that the plan in work knows of, ascending */
+    uint32_t arriving_count;
     /* bound elsewhere than planned: the first of them, and how many */
     const struct pod *strayed;
     struct span strayed_from, strayed_to;

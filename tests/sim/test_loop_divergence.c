@@ -366,6 +366,111 @@ static void an_overtaken_plan_is_made_again(void **state)
     loop_end(&l);
 }
 
+/* --- told several names --- */
+
+static void begin_with_two_nodes(struct loop *l)
+{
+    const struct sim_options o = {.no_scheduler = true};
+    struct sim *s = new_sim_with(&o, node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, ready_node_yaml("one", "1", "4Gi"));
+    load(s, ready_node_yaml("two", "1", "4Gi"));
+    l->keeps = l->hears = true;
+    loop_begin(l, s);
+    run_for(s, MS_SECOND);
+}
+
+static struct sent_pod told_both(struct span uid, struct span name, const char *likeliest)
+{
+    static uint64_t nodes[2];
+    nodes[0] = span_hash(SPAN("one"));
+    nodes[1] = span_hash(SPAN("two"));
+    return (struct sent_pod){.uid = uid, .ns = SPAN("default"), .name = name,
+                             .node = span_hash(span_of(likeliest)), .told = nodes, .told_count = 2,
+                             .base = {700, 0, 0, 1}, .several = true};
+}
+
+/* A pod that is let onto either of two nodes, and that no snapshot has yet, keeps its room on one of them: on the
+ * other others are planned, and nothing is bought. When it has come to nothing the room is free again. */
+static void who_may_be_on_either_keeps_its_room(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    struct sent_pod sent = told_both(SPAN("uid-new"), SPAN("new"), "one");
+    begin_with_two_nodes(&l);
+    l.sent = &sent;
+    l.sent_count = 1;
+    add_pod(l.sim, "first");
+    run_for(l.sim, 12 * MS_SECOND);
+    assert_true(told(&l, "event Nominated first: Pod should schedule on: node/two\n"));
+    l.sent_count = 0;
+    add_pod(l.sim, "second");
+    run_for(l.sim, 12 * MS_SECOND);
+    assert_true(told(&l, "event Nominated second: Pod should schedule on: node/one\n"));
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 0);
+    loop_end(&l);
+}
+
+/* What it needs beyond that is bought: as if it were bound already. */
+static void what_it_takes_is_bought_once(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    struct sent_pod sent = told_both(SPAN("uid-third"), SPAN("third"), "two");
+    begin_with_two_nodes(&l);
+    l.sent = &sent;
+    l.sent_count = 1;
+    add_pod(l.sim, "first");
+    add_pod(l.sim, "second");
+    add_pod(l.sim, "third");
+    run_for(l.sim, 12 * MS_SECOND);
+    assert_true(told(&l, "event Nominated first: Pod should schedule on: node/one\n"));
+    assert_false(told(&l, "Nominated third"));
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1);
+    bind(l.sim, "third", "two");
+    run_for(l.sim, MS_SECOND);
+    assert_false(told(&l, "stowage_pods_bound_total"));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 0);
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 1);
+    loop_end(&l);
+}
+
+/* It got a place while it was asked about: any other of the names is as good. */
+static void bound_to_another_of_its_names(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = START};
+    struct sent_pod sent = told_both(SPAN("uid-first"), SPAN("first"), "one");
+    begin_with_two_nodes(&l);
+    add_pod(l.sim, "first");
+    run_for(l.sim, 3 * MS_SECOND);
+    assert_true(told(&l, "event Nominated first: Pod should schedule on: node/one\n"));
+    l.sent = &sent;
+    l.sent_count = 1;
+    bind(l.sim, "first", "two");
+    run_for(l.sim, MS_SECOND);
+    assert_false(told(&l, "stowage_pods_bound_total"));
+    assert_int_equal((int)l.measured[MEASURE_DIVERGED], 0);
+    loop_end(&l);
+}
+
+/* While a plan gives the room on one to another pod, somebody is let onto either: it is made again. */
+static void a_plan_is_overtaken_by_several_names(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = 1};
+    begin_with_two_nodes(&l);
+    overtaker = told_both(SPAN("uid-new"), SPAN("new"), "one");
+    l.before_sent = tell_after_the_plan;
+    add_pod(l.sim, "first");
+    run_for(l.sim, 12 * MS_SECOND);
+    assert_non_null(l.sent);
+    assert_false(told(&l, "event Nominated first: Pod should schedule on: node/one\n"));
+    assert_true(told(&l, "event Nominated first: Pod should schedule on: node/two\n"));
+    assert_int_equal((int)l.measured[MEASURE_CLAIMS_CREATED], 0);
+    loop_end(&l);
+}
+
 /* What is not launched yet and nobody needs any more goes before it costs anything. */
 static void an_unneeded_claim_is_withdrawn(void **state)
 {
@@ -402,6 +507,10 @@ int main(void)
         cmocka_unit_test(bound_ahead),
         cmocka_unit_test(robbed_is_planned_anew),
         cmocka_unit_test(an_overtaken_plan_is_made_again),
+        cmocka_unit_test(who_may_be_on_either_keeps_its_room),
+        cmocka_unit_test(what_it_takes_is_bought_once),
+        cmocka_unit_test(bound_to_another_of_its_names),
+        cmocka_unit_test(a_plan_is_overtaken_by_several_names),
         cmocka_unit_test(an_unneeded_claim_is_withdrawn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
