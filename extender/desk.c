@@ -86,6 +86,26 @@ static bool enter_trade(struct desk *d, const struct world *w, const struct book
     return true;
 }
 
+/* Where it holds: nodes that are booked, and of the names that it was told also those where somebody has got a
+ * place since. The former stand among the latter, in the same order. */
+static const uint32_t *rows_of(const struct desk *d, const struct world *w, const struct booking *b,
+                               struct arena *scratch, uint32_t *count_out)
+{
+    uint32_t names = b->told_count != 0 ? b->told_count : b->node_count, booked = 0, count = 0;
+    const uint64_t *name = b->told_count != 0 ? b->told : b->nodes;
+    uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, names);
+    for (uint32_t i = 0; i < names; i++) {
+        bool is_booked = booked < b->node_count && b->nodes[booked] == name[i];
+        int32_t row = world_find_hash(w, name[i]);
+        booked += is_booked;
+        if (row >= 0 && (is_booked || held_places(d->held, (uint32_t)row) ||
+                         world_daemons_come(w, (uint32_t)row)))
+            rows[count++] = (uint32_t)row;
+    }
+    *count_out = count;
+    return rows;
+}
+
 static void enter(struct desk *d, const struct extender_view *v, const struct booking *b,
                   struct arena *scratch)
 {
@@ -102,12 +122,8 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
                    ((struct split_sent){.id = b->id, .workload = b->workload, .side = b->side,
                                         .pod = snapshot_pod(d, b)}));
     const struct holder x = {b->id, b->priority, requests};
-    uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, b->node_count), count = 0;
-    for (uint32_t i = 0; i < b->node_count; i++) {
-        int32_t row = world_find_hash(v->world, b->nodes[i]);
-        if (row >= 0)
-            rows[count++] = (uint32_t)row;
-    }
+    uint32_t count;
+    const uint32_t *rows = rows_of(d, v->world, b, scratch, &count);
     held_put(d->held, rows, count, &x);
 }
 

@@ -169,9 +169,22 @@ static bool is_guarded(const struct question *q, uint32_t row)
     return held_places(q->subject.held, row) || world_daemons_come(q->v->world, row);
 }
 
+/* The names that pass, for the planner. */
+static void tell_several(struct extender_scratch *s, const struct question *q, struct booking *b)
+{
+    uint64_t *told = ARENA_ARRAY(&s->arena, uint64_t, LEDGER_TOLD);
+    b->several = q->left > 1;
+    if (!b->several || q->left > LEDGER_TOLD)
+        return;
+    for (uint32_t i = 0; i < q->count; i++)
+        if (q->refusals[i] == PASSES && q->rows[i] >= 0)
+            told[b->told_count++] = span_hash(q->names[i]);
+    b->told = told;
+}
+
 /* One name is where the pod goes; of several it is kept in mind on each where somebody has a place, since
- * room that nobody means to use needs no guard. `anyway`: also when others have booked meanwhile, of whom
- * the desk does not know; else false. */
+ * room that nobody means to use needs no guard but from the next plan. `anyway`: also when others have booked
+ * meanwhile, of whom the desk does not know; else false. */
 static bool book(struct extender_scratch *s, const struct question *q, bool anyway)
 {
     const struct subject *subject = &q->subject;
@@ -184,6 +197,7 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .priority = pod->priority,
                         .seen = subject->fresh ? 0 : q->v->snapshot->sequence,
                         .nodes = nodes,
+                        .daemon = subject->daemon,
                         .volumes = subject_awaits_volumes(q->v->snapshot, pod),
                         .workload = q->left != 0 ? subject->workload : 0,
                         .side = subject->side,
@@ -194,6 +208,7 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
             (q->left == 1 || is_guarded(q, (uint32_t)q->rows[i])))
             nodes[b.node_count++] = span_hash(q->names[i]);
+    tell_several(s, q, &b);
     if (q->v->ledger == NULL)
         return true;
     if (!anyway)

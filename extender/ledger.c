@@ -85,11 +85,17 @@ static uint32_t *link_of(struct ledger *l, uint64_t id)
     return link;
 }
 
+/* It holds room, or a side of a workload: what desks have to know at once. */
+static bool matters(const struct booking *b)
+{
+    return b->node_count != 0 || b->workload != 0;
+}
+
 static void take_back(struct ledger *l, uint32_t *link)
 {
     uint32_t number = *link;
     struct entry *e = &l->entries[number - 1];
-    changed(l, e->b.id);
+    changed(l, e->b.id); /* also when it did not matter: by now some desk may have it */
     *link = e->next;
     l->nodes -= e->b.node_count;
     l->count--;
@@ -127,16 +133,26 @@ static struct span keep_text(char **at, struct span text)
     return kept;
 }
 
+static const uint64_t *keep_nodes(uint64_t **at, const uint64_t *nodes, uint32_t count)
+{
+    uint64_t *kept = *at;
+    if (count != 0)
+        memcpy(kept, nodes, count * sizeof(*nodes));
+    *at += count;
+    return kept;
+}
+
 /* A copy in one block; nodes first, for their alignment. */
 static void *keep(struct booking *out, const struct booking *b)
 {
-    size_t nodes = b->node_count * sizeof(*b->nodes);
-    char *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + b->instead.len +
+    size_t nodes = ((size_t)b->node_count + b->told_count) * sizeof(*b->nodes);
+    void *block = mem_new(nodes + b->uid.len + b->ns.len + b->name.len + b->instead.len +
                           b->published.len + 1);
-    char *at = block + nodes;
-    memcpy(block, b->nodes, nodes);
+    uint64_t *begin = block;
     *out = *b;
-    out->nodes = (const uint64_t *)(void *)block;
+    out->nodes = keep_nodes(&begin, b->nodes, b->node_count);
+    out->told = keep_nodes(&begin, b->told, b->told_count);
+    char *at = (char *)begin;
     out->uid = keep_text(&at, b->uid);
     out->ns = keep_text(&at, b->ns);
     out->name = keep_text(&at, b->name);
@@ -147,7 +163,8 @@ static void *keep(struct booking *out, const struct booking *b)
 
 static bool put(struct ledger *l, const struct booking *b, mono_ms now)
 {
-    if (l->count == LEDGER_MAX || b->node_count > LEDGER_NODES - l->nodes)
+    if (l->count >= (matters(b) ? LEDGER_MAX : LEDGER_MAX / 4) ||
+        b->node_count > LEDGER_NODES - l->nodes)
         return false;
     uint32_t number = l->free, *bucket = &l->buckets[b->id % BUCKETS];
     if (number != 0)
@@ -164,8 +181,17 @@ static bool put(struct ledger *l, const struct booking *b, mono_ms now)
     if (atomic_load_explicit(&l->sweep_at, memory_order_relaxed) == INT64_MAX)
         atomic_store_explicit(&l->sweep_at, now + SWEEP_MS, memory_order_relaxed);
     e->b.since = atomic_load_explicit(&l->version, memory_order_relaxed);
-    changed(l, b->id);
+    if (matters(b))
+        changed(l, b->id);
     return true;
+}
+
+static const uint64_t *copy_nodes(struct arena *a, const uint64_t *nodes, uint32_t count)
+{
+    uint64_t *out = ARENA_ARRAY(a, uint64_t, count);
+    if (count != 0)
+        memcpy(out, nodes, count * sizeof(*nodes));
+    return out;
 }
 
 static struct booking copy(struct arena *a, const struct booking *b)
@@ -176,9 +202,8 @@ static struct booking copy(struct arena *a, const struct booking *b)
     out.name = arena_dup(a, b->name);
     out.instead = arena_dup(a, b->instead);
     out.published = arena_dup(a, b->published);
-    uint64_t *nodes = ARENA_ARRAY(a, uint64_t, b->node_count);
-    memcpy(nodes, b->nodes, b->node_count * sizeof(*nodes));
-    out.nodes = nodes;
+    out.nodes = copy_nodes(a, b->nodes, b->node_count);
+    out.told = copy_nodes(a, b->told, b->told_count);
     return out;
 }
 
@@ -234,9 +259,14 @@ static bool replace(struct ledger *l, const struct booking *b, mono_ms now)
     return put(l, b, now);
 }
 
+static bool is_nothing(const struct booking *b)
+{
+    return !matters(b) && !b->several;
+}
+
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now)
 {
-    if (b->node_count == 0 && b->workload == 0)
+    if (is_nothing(b))
         return true;
     pthread_mutex_lock(&l->lock);
     bool booked = replace(l, b, now);
@@ -246,10 +276,10 @@ bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now)
 
 bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now)
 {
-    if (b->node_count == 0 && b->workload == 0)
+    if (is_nothing(b))
         return true;
     pthread_mutex_lock(&l->lock);
-    bool same = atomic_load_explicit(&l->version, memory_order_relaxed) == version;
+    bool same = !matters(b) || atomic_load_explicit(&l->version, memory_order_relaxed) == version;
     if (same)
         replace(l, b, now);
     pthread_mutex_unlock(&l->lock);
@@ -266,6 +296,15 @@ void ledger_settle(struct ledger *l, uint64_t id, bool bound, mono_ms now)
         if (bound && !e->b.volumes)
             l->binding = now - e->b.made;
     }
+    pthread_mutex_unlock(&l->lock);
+}
+
+void ledger_prefer(struct ledger *l, uint64_t id, uint64_t node)
+{
+    pthread_mutex_lock(&l->lock);
+    uint32_t number = *link_of(l, id);
+    if (number != 0)
+        l->entries[number - 1].b.likely = node;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -385,6 +424,25 @@ struct span ledger_last_victim(struct ledger *l, uint64_t node, int32_t below, m
     return last;
 }
 
+static struct sent_pod sent_of(const struct booking *b)
+{
+    struct sent_pod x = {.uid = b->uid,
+                         .ns = b->ns,
+                         .name = b->name,
+                         .node = b->several ? b->likely : b->nodes[0],
+                         .told = b->told,
+                         .told_count = b->told_count,
+                         .seen = b->seen,
+                         .priority = b->priority,
+                         .instead = b->instead,
+                         .published = b->published,
+                         .several = b->several,
+                         .daemon = b->daemon,
+                         .volumes = b->volumes};
+    memcpy(x.base, b->base, sizeof(x.base));
+    return x;
+}
+
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out)
 {
     struct ledger_news all = {.whole = true};
@@ -399,10 +457,8 @@ uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struc
     struct sent_pod *list = ARENA_ARRAY(a, struct sent_pod, all.booking_count + LEDGER_REFUSED);
     for (uint32_t i = 0; i < all.booking_count; i++) {
         const struct booking *b = &all.bookings[i];
-        if (b->node_count == 1)
-            list[count++] =
-                (struct sent_pod){.uid = b->uid, .node = b->nodes[0], .instead = b->instead,
-                                  .published = b->published, .volumes = b->volumes};
+        if (b->several || b->node_count == 1)
+            list[count++] = sent_of(b);
     }
     for (uint32_t i = 0; i < LEDGER_REFUSED; i++)
         if (refused[i].until > now)

@@ -8,6 +8,9 @@
  * not bound yet it still counts as there. Memory: at most LEDGER_MAX bookings of at most LEDGER_NODES
  * nodes together; what would go beyond is not booked, which costs no more than having no memory of it.
  *
+ * Of an answer of several names those are kept, too, on which no room has to be kept from other pods as yet:
+ * the next plan is to leave the pod its room there, and the others' places that it has there are to stay theirs.
+ *
  * Threads keep a desk of their own (extender/desk.h) and fetch only what has changed. */
 #ifndef EXTENDER_LEDGER_H
 #define EXTENDER_LEDGER_H
@@ -21,6 +24,7 @@
 enum {
     LEDGER_MAX = 10000,
     LEDGER_NODES = 1000000,
+    LEDGER_TOLD = 64, /* such names of an answer; of one with more the likeliest alone is kept */
     /* An answer of one node: the scheduler binds there, or asks again. So it is likely of several with one among
      * them on which somebody has a place: what is held counts as taken, and the fullest is best. */
     LEDGER_ONE_MS = 10 * MS_SECOND,
@@ -38,17 +42,21 @@ enum {
     LEDGER_REFUSED_MS = 60 * MS_SECOND, /* then the node may be tried again */
     LEDGER_VICTIMS = 4096,          /* slots, by id: the newest of those that share one is remembered */
     LEDGER_VICTIM_MS = 10 * MS_SECOND, /* longer than a scheduler that is not behind takes to evict them */
-    LEDGER_BASE = 4,                /* CPU, memory, ephemeral storage, pods: columns 0 to 3 of any world */
 };
 
 struct booking {
     struct span uid, ns, name; /* of the pod */
     uint64_t id;               /* span_hash of the uid */
     int32_t priority;
-    amount base[LEDGER_BASE];  /* what it asks for, while no snapshot tells */
+    amount base[SENT_BASE];    /* what it asks for, while no snapshot tells */
     uint64_t seen;             /* sequence of a snapshot that had the pod; 0: none had */
     const uint64_t *nodes;     /* span_hash of their names */
     uint32_t node_count;
+    bool several;              /* names were in the answer */
+    const uint64_t *told;      /* span_hash of those, `nodes` among them, in one order; none: more than LEDGER_TOLD */
+    uint32_t told_count;
+    uint64_t likely;           /* the best of them, 0: not known yet; see ledger_prefer */
+    bool daemon;               /* a DaemonSet's pod */
     bool volumes;              /* some of its volumes still have to be bound */
     /* Of a workload that is split between spot and on-demand (world_split_workload): the side on which all names
      * of the answer are. 0: of none. */
@@ -65,12 +73,16 @@ struct ledger;
 struct ledger *ledger_new(void);
 void ledger_free(struct ledger *l); /* NULL is fine */
 
-/* Replaces what is booked for the pod; everything is copied. Without nodes and workload there is nothing to book.
+/* Replaces what is booked for the pod; everything is copied. Without nodes and workload there is nothing to book
+ * but what may matter to the next plan: desks hear of that with their next snapshot or places, and such bookings
+ * leave three quarters of LEDGER_MAX to others.
  * False: full. */
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
 /* The same, unless something has changed since `version`: then false and nothing is booked, since who
- * decides by old news may give away what another has just given away. True when full. */
+ * decides by old news may give away what another has just given away. True when full, or when it matters only to the next plan. */
 bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
+/* Of the several names that the pod was told, its scheduler prefers this one in all likelihood. */
+void ledger_prefer(struct ledger *l, uint64_t id, uint64_t node);
 void ledger_forget(struct ledger *l, uint64_t id);
 /* A snapshot shows what was booked: the pod is bound, or else gone. It is kept for a little while yet, for threads
  * that are in the middle of an answer from the snapshot before. */
@@ -94,7 +106,7 @@ struct span ledger_last_victim(struct ledger *l, uint64_t node, int32_t below, m
 /* When a scheduler asked last; 0: never. Any thread. */
 void ledger_asked(struct ledger *l, mono_ms now);
 mono_ms ledger_last_asked(const struct ledger *l);
-/* For the planner: bookings of one node, the oldest first, then who was refused. In `a`. */
+/* For the planner: who was sent to one node or to one of several, the oldest first, then who was refused. In `a`. */
 uint32_t ledger_sent(struct ledger *l, mono_ms now, struct arena *a, const struct sent_pod **out);
 
 /* What changed since *version (0: everything), which is moved on. `changed` are the ids of pods whose

@@ -39,6 +39,9 @@ bool extender_prioritize(struct extender_scratch *s, const struct extender_view 
         for (uint32_t i = 0; i < count; i++)
             rows[i] = world_find_node(v->world, args.node_names.items[i]);
         score_all(v, &subject, rows, count, scores);
+        uint32_t best = score_best(v, &subject, rows, count, scores);
+        if (v->ledger != NULL && best != count)
+            ledger_prefer(v->ledger, subject.id, span_hash(args.node_names.items[best]));
         put_scores(args.node_names.items, scores, count,
                    subject_prefers(&subject) ? SCORE_BESIDE_PREFERENCES : SCORE_MAX, reply);
     }

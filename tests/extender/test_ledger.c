@@ -305,6 +305,57 @@ static void test_full_by_nodes(void **state)
     ledger_free(l);
 }
 
+/* --- several names --- */
+
+static bool book_told(struct ledger *l, uint64_t id, mono_ms now)
+{
+    static const uint64_t told[] = {5, 6};
+    const struct booking b = {.uid = SPAN("u"), .ns = SPAN("web"), .name = SPAN("p"), .id = id,
+                              .several = true, .told = told, .told_count = 2, .seen = 3};
+    return ledger_book(l, &b, now);
+}
+
+/* On none of its names does it hold anything: the planner alone hears of it, for as long as of any other. */
+static void test_the_planner_hears_of_several_names(void **state)
+{
+    (void)state;
+    struct ledger *l = ledger_new();
+    struct learner x = {0};
+    struct arena a;
+    const struct sent_pod *sent;
+    arena_init(&a, 0);
+    learn(&x, l, 0);
+    uint64_t before = x.version;
+    assert_true(book_told(l, 1, 0));
+    learn(&x, l, 0);
+    assert_int_equal(x.version, before);
+    assert_int_equal(ledger_sent(l, 0, &a, &sent), 1);
+    assert_true(sent->several && sent->told_count == 2 && sent->told[1] == 6 && sent->seen == 3);
+    assert_int_equal(sent->node, 0);
+    ledger_prefer(l, 1, 6);
+    ledger_prefer(l, 2, 5); /* nobody's */
+    assert_int_equal(ledger_sent(l, LEDGER_MANY_MS - 1, &a, &sent), 1);
+    assert_int_equal(sent->node, 6);
+    assert_int_equal(ledger_sent(l, LEDGER_MANY_MS, &a, &sent), 0);
+    assert_int_equal(ledger_count(l), 0);
+    arena_release(&a);
+    ledger_free(l);
+}
+
+/* Those that hold nothing leave room to those that do. */
+static void test_full_by_several_names(void **state)
+{
+    (void)state;
+    struct ledger *l = ledger_new();
+    const uint64_t node = 5;
+    uint64_t id = 0;
+    while (book_told(l, id + 1, 0))
+        id++;
+    assert_int_equal(id, LEDGER_MAX / 4);
+    assert_true(book(l, id + 1, &node, 1, 0));
+    ledger_free(l);
+}
+
 /* --- the desk --- */
 
 #define NODE(name)                                                                                 \
@@ -500,6 +551,8 @@ int main(void)
         cmocka_unit_test(test_time_grows_with_that_of_bindings),
         cmocka_unit_test(test_full_by_pods),
         cmocka_unit_test(test_full_by_nodes),
+        cmocka_unit_test(test_the_planner_hears_of_several_names),
+        cmocka_unit_test(test_full_by_several_names),
         cmocka_unit_test(test_desk_holds_until_it_is_seen),
         cmocka_unit_test(test_old_snapshot_still_holds),
         cmocka_unit_test(test_desk_follows_the_ledger),

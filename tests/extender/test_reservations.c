@@ -4,9 +4,9 @@
  * A model of the cluster keeps the truth. What the extender is to know of it is:
  *   - what the snapshot shows, which is up to a second old;
  *   - the places of the plan;
- *   - what was answered, on nodes where anybody had a place, or where it was the only node.
- * So nobody can blame it for a pod that went, unseen yet, where nobody had a place at that time; the model's
- * plans therefore put no place on such a node. */
+ *   - what was answered.
+ * The model's plans know no more than that: they put places where the snapshot and those who are on their way
+ * leave room. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "planner/arrivals.h"
 #include "support_cluster.h"
 
 enum {
@@ -46,7 +47,6 @@ struct model_pod {
     int node;  /* where its scheduler has put it */
     int place; /* where the plan in force has it, after trades */
     bool roams;   /* since this plan it was let onto the place of an equal pod */
-    bool guarded; /* it was booked on its node when it was sent there */
     /* Booked, and not put anywhere: the scheduler's attempt came to nothing. */
     unsigned booked; /* a bit a node */
     mono_ms booked_until;
@@ -70,7 +70,7 @@ struct event {
 };
 
 /* What a rule is broken by on purpose, to see that the model would notice. */
-enum sabotage { HONEST, NO_LEDGER, NO_PLACES, OTHERS_NAMES, MADE_UP_NAMES };
+enum sabotage { HONEST, NO_LEDGER, NO_PLACES, NO_ARRIVALS, OTHERS_NAMES, MADE_UP_NAMES };
 
 /* A scheduler has one at a time. It is put, answered from what was known when it was put, and what was
  * answered is taken; meanwhile all may change, but the plan. */
@@ -210,11 +210,6 @@ static bool is_seen_waiting(const struct model_pod *p)
     return p->seen_life != 0 && p->seen_node == NONE;
 }
 
-static bool is_on_its_way(const struct model_pod *p)
-{
-    return p->there && p->node != NONE && (p->seen_life != p->life || p->seen_node == NONE);
-}
-
 /* --- pods come and go --- */
 
 static void create(struct model *m, int pod)
@@ -256,12 +251,53 @@ static amount filled(const struct model *m, int node)
     return sum;
 }
 
-static bool may_plan(const struct model *m, int node)
+static int node_of(const struct model *m, uint32_t row)
 {
-    for (int i = 0; i < PODS; i++)
-        if (m->pods[i].node == node && is_on_its_way(&m->pods[i]) && !m->pods[i].guarded)
-            return false;
-    return true;
+    return world_node_at(m->c.view.world, row)->name.ptr[1] - '0';
+}
+
+/* Who waits and was sent to one node has a place there first of all. */
+static void add_sent(const struct model *m, const struct sent_pod *sent, uint32_t count, amount *taken)
+{
+    const struct world *w = m->c.view.world;
+    struct places *begin = places_with(NULL, sent, count, w);
+    for (uint32_t i = 0; i < begin->count; i++)
+        taken[node_of(m, (uint32_t)place_row(w, &begin->items[i]))] +=
+            world_class_requests(w, world_waiting_class(w, begin->items[i].uid))[0];
+    places_destroy(&begin->shared);
+}
+
+/* What a planner knows to be taken, before it has put places there. */
+static void find_taken(const struct model *m, amount *taken)
+{
+    struct arena a;
+    const struct sent_pod *sent;
+    const struct arrival *arrivals;
+    const struct extender_view *v = &m->c.view;
+    arena_init(&a, 0);
+    for (uint32_t row = 0; row < NODES; row++)
+        taken[node_of(m, row)] = world_requested(v->world, row)[0];
+    uint32_t count = ledger_sent(m->c.ledger, m->now, &a, &sent);
+    add_sent(m, sent, count, taken);
+    count = arrivals_find(&a, v->world, v->snapshot, sent, count, &arrivals);
+    for (uint32_t i = 0; m->sabotage != NO_ARRIVALS && i < count; i++)
+        for (uint32_t k = 0; k < arrivals[i].row_count; k++)
+            taken[node_of(m, arrivals[i].rows[k])] += arrivals[i].requests[0];
+    arena_release(&a);
+}
+
+/* The room of who is there or on the way is nobody else's. */
+static void judge_plan(struct model *m)
+{
+    for (int node = 0; node < NODES; node++) {
+        bool any = false;
+        for (int i = 0; i < PODS; i++)
+            any |= m->plan[i].node == node && m->pods[i].node == NONE;
+        if (!any || filled(m, node) <= ROOM)
+            continue;
+        m->stolen++;
+        snprintf(m->why, sizeof(m->why), "a plan leaves n%d with %lld", node, (long long)filled(m, node));
+    }
 }
 
 static void replan(struct model *m)
@@ -275,12 +311,15 @@ static void replan(struct model *m)
     }
     cluster_unplan(&m->c);
     m->c.places->made = ++m->plans; /* no two are made at the same time */
+    amount taken[NODES];
+    find_taken(m, taken);
     for (int i = 0; i < PODS; i++) {
         struct model_pod *p = &m->pods[i];
         int node = (int)roll(&m->dice, NODES);
         if (!is_seen_waiting(p) || p->seen_life != p->life || !p->there || p->node != NONE ||
-            !may_plan(m, node) || filled(m, node) + p->cpu > ROOM || roll(&m->dice, 4) == 0)
+            taken[node] + p->cpu > ROOM || roll(&m->dice, 4) == 0)
             continue;
+        taken[node] += p->cpu;
         char name[16], uid[32], target[8];
         snprintf(name, sizeof(name), "p%d", i);
         snprintf(uid, sizeof(uid), "uid-p%d-%u", i, p->life);
@@ -289,6 +328,7 @@ static void replan(struct model *m)
         p->place = node;
         m->plan[i] = (struct planned){p->life, node};
     }
+    judge_plan(m);
     settle_places(m);
 }
 
@@ -485,7 +525,6 @@ static void take(struct model *m, const struct question *q, unsigned names)
     while ((names & 1u << node) == 0)
         node = (node + 1) % NODES;
     p->node = node;
-    p->guarded = (booked & 1u << node) != 0;
     tell(m, q->pod, false);
     if (p->place == node) {
         m->planned++;
@@ -659,6 +698,7 @@ static void test_the_model_would_notice(void **state)
     (void)state;
     assert_true(live(10, NO_LEDGER).stolen > 0);
     assert_true(live(10, NO_PLACES).stolen > 0);
+    assert_true(live(10, NO_ARRIVALS).stolen > 0);
     assert_true(live(10, OTHERS_NAMES).unasked > 0);
     assert_true(live(10, MADE_UP_NAMES).unasked > 0);
 }
