@@ -63,10 +63,6 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "1 when every claim is launched and every kind was listed")                                  \
     X(STATE_UNSYNCED, "karpenter_cluster_state_unsynced_time_seconds", GAUGE, NO_LABELS,           \
       "How long the state has not been synced")                                                    \
-    X(POOL_USAGE, "karpenter_nodepools_usage", GAUGE, L("nodepool", "resource_type"),              \
-      "Capacity of a pool's nodes")                                                                \
-    X(POOL_LIMIT, "karpenter_nodepools_limit", GAUGE, L("nodepool", "resource_type"),              \
-      "Limit of a pool")                                                                           \
     X(ALLOWED_DISRUPTIONS, "karpenter_nodepools_allowed_disruptions", GAUGE,                       \
       L("nodepool", "reason"), "Nodes that the budgets let go at once")                            \
     X(CONSUMING_BUDGETS, "karpenter_nodepools_nodes_consuming_budgets", GAUGE,                     \

@@ -292,20 +292,6 @@ static bool keep_hash(struct pass *p, const struct pool_view *v)
     return true;
 }
 
-static void measure(const struct pass *p, const struct node_pool *pool, struct resources usage)
-{
-    for (uint32_t i = 0; i < usage.count; i++) {
-        double scale = usage.items[i].name == SYM_CPU ? 1000 : 1;
-        count(p->r, MEASURE_POOL_USAGE, (double)usage.items[i].value / scale, pool->meta.name,
-              pass_text(p, usage.items[i].name), (struct span){0});
-    }
-    for (uint32_t i = 0; i < pool->limits.count; i++) {
-        double scale = pool->limits.items[i].name == SYM_CPU ? 1000 : 1;
-        count(p->r, MEASURE_POOL_LIMIT, (double)pool->limits.items[i].value / scale,
-              pool->meta.name, pass_text(p, pool->limits.items[i].name), (struct span){0});
-    }
-}
-
 static void run_pool(struct pass *p, const struct pool_view *v)
 {
     const struct node_pool *pool = v->pool;
@@ -328,7 +314,6 @@ static void run_pool(struct pass *p, const struct pool_view *v)
     put_class_ready(p, v, &s);
     put_health(p, v, &s);
     uint32_t nodes = pool_usage(p, pool, &usage);
-    measure(p, pool, usage);
     bool counts = !pool->has_status_nodes || pool->status_nodes != nodes ||
                   !same_resources(pool->status_resources, usage);
     if (!s.changed && counts && p->mono - v->memo->written < WRITE_MS && v->memo->written != 0)

@@ -1,4 +1,4 @@
-/* The lines of one metric must stand together, so each family goes over all nodes or pods by itself.
+/* The lines of one metric must stand together, so each family goes over all its objects by itself.
  * Sums of a node's pods are made where they are told, twice for requests and limits: that is cheaper
  * than to remember them. */
 #include "server/census.h"
@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "kube/node.h"
 #include "kube/pod.h"
 #include "planner/world.h"
 #include "server/metrics.h"
@@ -16,6 +17,7 @@ struct family {
     /* One of them. */
     void (*of_node)(struct census *c, const struct world_node *n, struct buf *out);
     void (*of_pod)(struct census *c, const struct pod *p, struct buf *out);
+    void (*of_pool)(struct census *c, const struct node_pool *p, struct buf *out);
     void (*of_all)(struct census *c, struct buf *out);
 };
 
@@ -33,9 +35,9 @@ struct census {
     /* where it is */
     uint32_t family, row;
     const struct family *told; /* the family */
-    struct snapshot_iter pods;
+    struct snapshot_iter objects; /* pods or pools */
     bool headed; /* HELP and TYPE of the family are written: it has a series */
-    struct buf node; /* label text of the node whose series are being written */
+    struct buf object; /* label text of the node or pool whose series are being written */
     struct arena arena; /* of that node */
     struct arena sums;
     struct resources allocatable, requested; /* of all nodes so far, in `sums` */
@@ -140,25 +142,26 @@ static void head(struct census *c, struct buf *out)
 
 static void make_node_labels(struct census *c, const struct world_node *n)
 {
-    buf_clear(&c->node);
-    put_label(&c->node, "node_name=\"", n->node->meta.name);
-    put_label(&c->node, ",managed=\"", n->claim != NULL ? SPAN("true") : SPAN("false"));
-    buf_add(&c->node, SPAN(",phase=\"\"")); /* status.phase of a Node, which no release of Kubernetes sets */
+    buf_clear(&c->object);
+    put_label(&c->object, "node_name=\"", n->node->meta.name);
+    put_label(&c->object, ",managed=\"", n->claim != NULL ? SPAN("true") : SPAN("false"));
+    buf_add(&c->object, SPAN(",phase=\"\"")); /* status.phase of a Node, which no release of Kubernetes sets */
     for (uint32_t i = 0; i < c->label_count; i++) {
         const struct node_label *l = &c->labels[i];
-        buf_add_char(&c->node, ',');
-        buf_add(&c->node, span_of(l->name));
-        put_label(&c->node, "=\"",
+        buf_add_char(&c->object, ',');
+        buf_add(&c->object, span_of(l->name));
+        put_label(&c->object, "=\"",
                   sym_text(c->snapshot->syms, sym_pairs_get(n->node->meta.labels, l->key)));
     }
 }
 
+/* Of the object whose labels were made. */
 static void put_amounts(struct census *c, struct resources r, struct buf *out)
 {
     for (uint32_t i = 0; i < r.count; i++) {
         head(c, out);
         buf_add_char(out, '{');
-        buf_add(out, buf_span(&c->node));
+        buf_add(out, buf_span(&c->object));
         buf_add(out, SPAN(",resource_type=\""));
         put_resource_name(c, r.items[i].name, out);
         buf_add(out, SPAN("\"} "));
@@ -241,7 +244,7 @@ static void put_lifetime(struct census *c, const struct world_node *n, struct bu
 {
     head(c, out);
     buf_add_char(out, '{');
-    buf_add(out, buf_span(&c->node));
+    buf_add(out, buf_span(&c->object));
     buf_add(out, SPAN("} "));
     put_milli(out, c->now - n->node->meta.created);
     buf_add_char(out, '\n');
@@ -340,6 +343,18 @@ static void put_unstarted(struct census *c, const struct pod *p, struct buf *out
     buf_add_char(out, '\n');
 }
 
+/* --- pools --- */
+
+static void put_usage(struct census *c, const struct node_pool *p, struct buf *out)
+{
+    put_amounts(c, p->status_resources, out);
+}
+
+static void put_limits(struct census *c, const struct node_pool *p, struct buf *out)
+{
+    put_amounts(c, p->limits, out);
+}
+
 /* --- all of it --- */
 
 static const struct family families[] = {
@@ -367,6 +382,10 @@ static const struct family families[] = {
     {.name = "karpenter_cluster_utilization_percent",
      .help = "Requests of all pods on nodes, of what all nodes have for pods",
      .of_all = put_utilization}, /* by what the first two have summed up */
+    {.name = "karpenter_nodepools_usage",
+     .help = "Capacity of a pool's nodes",
+     .of_pool = put_usage},
+    {.name = "karpenter_nodepools_limit", .help = "Limit of a pool", .of_pool = put_limits},
     {.name = "karpenter_pods_state",
      .help = "1 for each pod, labelled with where and how it is",
      .of_pod = put_state},
@@ -374,6 +393,17 @@ static const struct family families[] = {
      .help = "Age of a pod that is Pending",
      .of_pod = put_unstarted},
 };
+
+static void begin(struct census *c, uint32_t family)
+{
+    c->family = family;
+    if (family == COUNT_OF(families))
+        return;
+    c->told = &families[family];
+    c->headed = false;
+    c->row = 0;
+    c->objects = snapshot_each(c->snapshot, c->told->of_pool != NULL ? KIND_NODE_POOL : KIND_POD);
+}
 
 struct census *census_new(const struct snapshot *s, const struct census_labels *labels, wall_ms now)
 {
@@ -387,7 +417,7 @@ struct census *census_new(const struct snapshot *s, const struct census_labels *
                                            sym_find(s->syms, labels->items[i].key)};
     arena_init(&c->arena, 0);
     arena_init(&c->sums, 0);
-    c->pods = snapshot_each(s, KIND_POD);
+    begin(c, 0);
     return c;
 }
 
@@ -396,13 +426,24 @@ void census_free(struct census *c)
     if (c == NULL)
         return;
     shared_unref((struct shared *)(uintptr_t)&c->snapshot->shared);
-    buf_release(&c->node);
+    buf_release(&c->object);
     arena_release(&c->arena);
     arena_release(&c->sums);
     free(c);
 }
 
-/* Writes what the family says of the next node, pod or everything; false: it has said all. */
+static bool step_pool(struct census *c, struct buf *out)
+{
+    const struct node_pool *p = snapshot_next(&c->objects);
+    if (p == NULL)
+        return false;
+    buf_clear(&c->object);
+    put_label(&c->object, "nodepool=\"", p->meta.name);
+    c->told->of_pool(c, p, out);
+    return true;
+}
+
+/* Writes what the family says of the next of its objects, or of everything; false: it has said all. */
 static bool step(struct census *c, struct buf *out)
 {
     const struct family *f = c->told;
@@ -411,11 +452,13 @@ static bool step(struct census *c, struct buf *out)
         return false;
     }
     if (f->of_pod != NULL) {
-        const struct pod *p = snapshot_next(&c->pods);
+        const struct pod *p = snapshot_next(&c->objects);
         if (p != NULL)
             f->of_pod(c, p, out);
         return p != NULL;
     }
+    if (f->of_pool != NULL)
+        return step_pool(c, out);
     if (c->row == world_node_count(c->world))
         return false;
     const struct world_node *n = world_node_at(c->world, c->row++);
@@ -432,13 +475,8 @@ bool census_write(struct census *c, size_t enough, struct buf *out)
     while (out->len < enough) {
         if (c->family == COUNT_OF(families))
             return false;
-        c->told = &families[c->family];
-        if (step(c, out))
-            continue;
-        c->family++;
-        c->headed = false;
-        c->row = 0;
-        c->pods = snapshot_each(c->snapshot, KIND_POD);
+        if (!step(c, out))
+            begin(c, c->family + 1);
     }
     return true;
 }

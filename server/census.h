@@ -1,5 +1,5 @@
-/* census: a series for every pod and every node, named, labelled and counted as Karpenter v1.15.0 does
- * (its controllers metrics.pod and metrics.node), for those who look at its capacity dashboard.
+/* census: a series for every pod, node and NodePool, named, labelled and counted as Karpenter v1.15.0 does
+ * (its controllers metrics.pod, metrics.node and metrics.nodepool), for those who look at its capacity dashboard.
  *
  * Nothing is kept from one scrape to the next: a series is written while its object is read, so that
  * who is gone has none. One scrape reads one snapshot and the world made of it, both immutable, takes

@@ -18,6 +18,9 @@
     "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-7c5, controller: true}]"
 
 static const char CLUSTER[] =
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
+    "spec: {limits: {cpu: 1500m, memory: 20Gi, ephemeral-storage: 1Gi}}\n"
+    "status: {nodes: 1, resources: {cpu: 4, ephemeral-storage: 20Gi, nodes: 1}}\n---\n"
     "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c1, labels: {karpenter.sh/nodepool: general}}\n"
     "status: {providerID: 'kwok://n1', nodeName: n1}\n---\n"
     "apiVersion: v1\nkind: Node\n"
@@ -222,11 +225,23 @@ static void test_pieces(void **state)
     }
 }
 
+static void test_pools(void **state)
+{
+    struct fixture *f = *state;
+    says(f, "\nkarpenter_nodepools_usage{nodepool=\"general\",resource_type=\"cpu\"} 4\n");
+    says(f, "\nkarpenter_nodepools_usage{nodepool=\"general\",resource_type=\"ephemeral_storage\"} 21474836480\n");
+    says(f, "\nkarpenter_nodepools_usage{nodepool=\"general\",resource_type=\"nodes\"} 1\n");
+    says(f, "\nkarpenter_nodepools_limit{nodepool=\"general\",resource_type=\"cpu\"} 1.5\n");
+    says(f, "\nkarpenter_nodepools_limit{nodepool=\"general\",resource_type=\"memory\"} 21474836480\n");
+    says(f, "\nkarpenter_nodepools_limit{nodepool=\"general\",resource_type=\"ephemeral_storage\"} 1073741824\n");
+}
+
 static void test_who_is_gone_has_no_series(void **state)
 {
     struct fixture *f = *state;
     struct err err;
     static const char *const gone[] = {
+        "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"general\"}}",
         "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"other\"}}",
         "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"web-1\",\"namespace\":\"shop\"}}"};
     for (size_t i = 0; i < COUNT_OF(gone); i++)
@@ -235,6 +250,7 @@ static void test_who_is_gone_has_no_series(void **state)
     read_all(f, 64 * 1024);
     says_not(f, "node_name=\"other\"");
     says_not(f, "web-1");
+    says_not(f, "karpenter_nodepools_");
     says(f, "{name=\"leaving\",namespace=\"shop\",owner=\"\",node=\"other\",scheduled=\"true\",zone=\"\",arch=\"\",");
     says(f, "karpenter_nodes_total_pod_requests" N1 ",resource_type=\"cpu\"} 0.1\n");
 }
@@ -278,6 +294,7 @@ int main(void)
         ROW(test_nodes),
         ROW(test_utilization),
         ROW(test_pods),
+        ROW(test_pools),
         ROW(test_pieces),
         ROW(test_who_is_gone_has_no_series),
         ROW(test_labels),

@@ -484,7 +484,9 @@ static void test_dashboards_find_what_they_ask_for(void **state)
     view_put(&f->view, "apiVersion: v1\nkind: Pod\nmetadata: {name: agent, namespace: web, uid: uid-agent,\n"
                        "  ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, controller: true}]}\n"
                        "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1, memory: 1Gi}}}]}\n"
-                       "status: {phase: Running}\n");
+                       "status: {phase: Running}\n"
+                       "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: metered}\n"
+                       "spec: {limits: {cpu: 1, memory: 1Gi}}\nstatus: {resources: {cpu: 1, memory: 1Gi}}\n");
     for (size_t r = 0; r < COUNT_OF(resources); r++)
         for (int id = 0; id < MEASURE_ID_COUNT; id++) { /* as if all had happened once */
             struct measure m = {.id = (enum measure_id)id, .value = 1};
