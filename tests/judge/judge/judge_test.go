@@ -47,6 +47,7 @@ func TestNaivePlansAgree(t *testing.T) {
 	for _, profile := range []string{"plain", "constraints", "volumes", "existing", "tiny", "topology"} {
 		for seed := uint64(1); seed <= uint64(*seeds); seed++ {
 			t.Run(fmt.Sprintf("%s/%d", profile, seed), func(t *testing.T) {
+				t.Parallel() // schedulers wait more than they compute
 				c, cat := generated(t, profile, seed, gen.Size{})
 				p := naive(t, c, cat, profile != "existing")
 				for _, random := range []bool{false, true} {
