@@ -182,7 +182,7 @@ static void start_stream(h2o_req_t *req, const struct http_request *q,
     h2o_linklist_insert(&loop->streams, &s->link);
     loop->stream_count[s->document]++;
     put_head(req, q->listener, 200, s->document ? route->document : "text/event-stream");
-    if (!s->document)
+    if (!s->document || req->version < 0x101) /* chunks, by which a reader knows the end, came with HTTP/1.1 */
         req->http1_is_persistent = 0;
     h2o_start_response(req, &s->super);
     if (span_eq(q->method, SPAN("HEAD"))) {

@@ -65,7 +65,7 @@ struct client_conn *client_open(int port, const struct client_tls *tls)
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons((uint16_t)port),
                              .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_sec = 10};
+    struct timeval patience = {.tv_sec = CLIENT_PATIENCE_MS / 1000};
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
     if (connect(c->fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&

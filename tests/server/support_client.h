@@ -12,7 +12,8 @@ struct client_tls {
 
 struct client_conn;
 
-/* NULL: no connection or no handshake. `tls` NULL: plain. Reads give up after 10 s. */
+enum { CLIENT_PATIENCE_MS = 10000 }; /* then a read gives up */
+/* NULL: no connection or no handshake. `tls` NULL: plain. */
 struct client_conn *client_open(int port, const struct client_tls *tls);
 void client_close(struct client_conn *c);
 

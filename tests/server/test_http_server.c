@@ -464,17 +464,24 @@ static void test_others_between_pieces(void **state)
     client_close(other);
 }
 
-/* A reader of HTTP/1.0 knows by the connection's end that it has all. */
+/* A reader of HTTP/1.0 knows by the connection's end that it has all, also when it asked to keep that open. */
 static void test_document_to_an_old_reader(void **state)
 {
+    static const struct span asks[] = {
+        SPAN_INIT("GET /document HTTP/1.0\r\n\r\n"),
+        SPAN_INIT("GET /document HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")};
     struct fixture *f = *state;
     start(f, 0);
-    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
-    client_send(c, SPAN("GET /document HTTP/1.0\r\n\r\n"));
-    expect_pieces(c, 0);
-    assert_false(client_read_until(c, "no more of it")); /* the end */
-    assert_int_equal(atomic_load(&f->dropped), 1);
-    client_close(c);
+    for (size_t i = 0; i < COUNT_OF(asks); i++) {
+        struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+        client_send(c, asks[i]);
+        expect_pieces(c, 0);
+        mono_ms read = clock_mono();
+        assert_false(client_read_until(c, "no more of it"));
+        assert_true(clock_mono() - read < CLIENT_PATIENCE_MS); /* the end, not the reader's patience */
+        assert_int_equal(atomic_load(&f->dropped), i + 1);
+        client_close(c);
+    }
 }
 
 /* More readers at once than that are turned away, until one of them has ended. */
