@@ -173,10 +173,17 @@ struct cost { /* of a candidate: of those victims that are not on their way alre
     int64_t violations; /* of disruption budgets */
     int32_t highest;    /* priority */
     int64_t sum;        /* of priorities, each counted from the lowest there is: more pods are more */
-    wall_ms since;      /* when the first of the highest priority was created: the younger lose less */
+    uint32_t count;     /* one of the lowest priority adds nothing to the sum */
+    wall_ms since;      /* when the first of the highest priority started: the later lose less */
     bool own;           /* the node that the pod is nominated for already */
     bool known;         /* our snapshot has all of them */
 };
+
+/* Who has not started has nothing to lose. */
+static wall_ms started(const struct pod *pod)
+{
+    return pod->start_time != 0 ? pod->start_time : INT64_MAX;
+}
 
 static struct cost cost_of(const struct extender_view *v, const struct extender_args *args,
                            const struct victims *c)
@@ -192,9 +199,10 @@ static struct cost cost_of(const struct extender_view *v, const struct extender_
         x.known &= pod != NULL;
         if (pod == NULL || told(v, pod->meta.uid) != 0)
             continue;
+        x.count++;
         x.sum += (int64_t)pod->priority - INT32_MIN;
-        if (pod->priority > x.highest || (pod->priority == x.highest && pod->meta.created < x.since))
-            x.since = pod->meta.created;
+        if (pod->priority > x.highest || (pod->priority == x.highest && started(pod) < x.since))
+            x.since = started(pod);
         x.highest = pod->priority > x.highest ? pod->priority : x.highest;
     }
     return x;
@@ -208,6 +216,8 @@ static bool is_less(const struct cost *a, const struct cost *b)
         return a->highest < b->highest;
     if (a->sum != b->sum)
         return a->sum < b->sum;
+    if (a->count != b->count)
+        return a->count < b->count;
     return a->since != b->since ? a->since > b->since : a->own && !b->own;
 }
 

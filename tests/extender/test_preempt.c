@@ -105,11 +105,13 @@ static void test_whoever_has_gone_may_be_told_again(void **state)
 }
 
 #define AT(node, victims, violations) "\"" node "\":{\"Pods\":[" victims "],\"NumPDBViolations\":" violations "}"
-#define BORN(name, node, priority, second)                                                         \
+#define BOUND_AT(name, node, priority, made, status)                                               \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name        \
-    ", creationTimestamp: '2026-10-10T10:00:" second "Z'}\n"                                       \
+    ", creationTimestamp: '2026-10-10T10:00:" made "Z'}\n"                                         \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: '1'}}}]\n  nodeName: " node "\n"   \
-    "  priority: " priority "\nstatus: {phase: Running}\n"
+    "  priority: " priority "\nstatus: {" status "}\n"
+#define STARTED(second) "phase: Running, startTime: '2026-10-10T11:00:" second "Z'"
+#define BORN(name, node, priority, second) BOUND_AT(name, node, priority, second, STARTED(second))
 
 /* As kube-scheduler chooses. Once told, whoever is asked about next has to know who is going. */
 static void test_one_node_is_chosen(void **state)
@@ -125,6 +127,13 @@ static void test_one_node_is_chosen(void **state)
         {"fewer", NULL, AT("n1", VICTIM("old") "," VICTIM("mid"), "0") "," AT("n2", VICTIM("new"), "0"),
          AT("n2", VICTIM("new"), "0")},
         {"the younger", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("new"), "0"), AT("n2", VICTIM("new"), "0")},
+        {"the one that runs for less long, though it waited longer", NULL,
+         AT("n1", VICTIM("mid"), "0") "," AT("n2", VICTIM("late"), "0"), AT("n2", VICTIM("late"), "0")},
+        {"the one that does not run yet", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("unstarted"), "0"),
+         AT("n2", VICTIM("unstarted"), "0")},
+        {"fewer, also when priorities add up to the same", NULL,
+         AT("n1", VICTIM("zero") "," VICTIM("least"), "0") "," AT("n2", VICTIM("new"), "0"),
+         AT("n2", VICTIM("new"), "0")},
         {"whoever is going costs nothing", ON_N1(VICTIM("old")),
          AT("n1", VICTIM("mid") "," VICTIM("old"), "0") "," AT("n2", VICTIM("new") "," VICTIM("young"), "0"),
          AT("n1", VICTIM("old") "," VICTIM("mid"), "0")},
@@ -138,6 +147,9 @@ static void test_one_node_is_chosen(void **state)
     cluster_open(&c, NODE("n1", "") NODE("n2", "") BORN("old", "n1", "0", "01") BORN("mid", "n1", "0", "02")
                          BORN("new", "n2", "0", "03") BORN("young", "n2", "0", "04")
                              BORN("dear", "n1", "5", "05") BORN("dear-2", "n2", "5", "05")
+                             BOUND_AT("late", "n2", "0", "00", STARTED("59"))
+                             BOUND_AT("unstarted", "n2", "0", "00", "phase: Pending")
+                             BORN("zero", "n1", "0", "58") BORN("least", "n1", "-2147483648", "58")
                                  POD("asks", "1", ABOVE, WAITS) POD("other", "1", ABOVE, WAITS));
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         c.view.now += LEDGER_VICTIM_MS;
