@@ -114,6 +114,8 @@ static void scan_pods(struct pass *p)
             pod_times_wake(p, pod);
         }
     }
+    if (p->r->unplaced != 0) /* when they are gone without a plan, the last one still says that they wait */
+        batch_wake(&p->r->batch, p->mono);
 }
 
 /* Pods of nodes that leave need a place elsewhere. */

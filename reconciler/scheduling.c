@@ -134,5 +134,6 @@ void scheduling_end(struct scheduling *s, const struct plan *plan)
     count(r, MEASURE_QUEUE_DEPTH, plan->waiting, CONTROLLER, own_id(r), (struct span){0});
     count(r, MEASURE_IGNORED_PODS, ignored, (struct span){0}, (struct span){0}, (struct span){0});
     count(r, MEASURE_UNSCHEDULABLE_PODS, unschedulable, CONTROLLER, (struct span){0}, (struct span){0});
+    r->unplaced = ignored + unschedulable;
     decided_all(r, plan);
 }

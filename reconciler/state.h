@@ -179,6 +179,7 @@ struct reconciler {
     wall_ms blind_until; /* the last pass in which nothing might be removed; 0: none */
     uint64_t decisions;
     uint32_t told_unschedulable;
+    uint32_t unplaced; /* pods to which the last plan gave no place */
     struct arena buffered_arena;
     struct span *buffered; /* NodeClaims that the last plan has virtual pods on, sorted */
     uint32_t buffered_count;

@@ -44,6 +44,7 @@ static void id_after(const struct loop *l, const char *text, char out[32])
 }
 
 #define DEPTH "karpenter_scheduler_queue_depth controller=provisioner scheduling_id="
+#define SOLVE "karpenter_scheduler_scheduling_duration_seconds controller=provisioner "
 #define UNFINISHED "karpenter_scheduler_unfinished_work_seconds controller=provisioner scheduling_id="
 #define ZONES "karpenter_scheduler_pending_pods_by_effective_zone_count controller=provisioner zone="
 
@@ -296,6 +297,25 @@ static void events_say_what_becomes_of_pods(void **state)
     loop_end(&l);
 }
 
+/* Also who goes between two looks at what waits, when nobody asks for a plan any more. */
+static void whoever_is_gone_waits_no_longer(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster("");
+    load(s, deployment_yaml("large", 2, "5000", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE + 5 * MS_SECOND);
+    assert_float_equal(l.measured[MEASURE_UNSCHEDULABLE_PODS], 2, 0);
+    scale(s, "large", 0);
+    run_for(s, MS_MINUTE);
+    assert_float_equal(l.measured[MEASURE_UNSCHEDULABLE_PODS], 0, 0);
+    uint32_t solves = times(&l, SOLVE);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(times(&l, SOLVE), solves);
+    loop_end(&l);
+}
+
 /* Scenario 12 and 1.2: who asks for no node of a pool is left out in silence, others are told. */
 static void who_shuns_pools_is_left_in_peace(void **state)
 {
@@ -457,6 +477,7 @@ int main(void)
         cmocka_unit_test(errors_of_the_provider_are_sorted),
         cmocka_unit_test(a_nomination_lasts_two_windows),
         cmocka_unit_test(events_say_what_becomes_of_pods),
+        cmocka_unit_test(whoever_is_gone_waits_no_longer),
         cmocka_unit_test(who_shuns_pools_is_left_in_peace),
         cmocka_unit_test(who_waits_for_a_reservation_is_left_in_peace),
         cmocka_unit_test(without_a_pool_no_pod_is_told),
