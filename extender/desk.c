@@ -3,8 +3,8 @@
 #include "extender/extender.h"
 
 /* Drops and puts use up memory until the next snapshot, which a cluster at rest may not have for hours:
- * then the desk is laid out anew. Some 10,000 bookings take as much. */
-enum { DESK_BYTES = 4 << 20 }; /* beyond what it took when it was laid out */
+ * then the desk is laid out anew. Some 10,000 bookings of one node take as much. */
+enum { DESK_BYTES = 4 << 20 }; /* beyond what it took when it was laid out, bookings and all */
 
 enum standing { STANDS, BOUND, GONE };
 
@@ -188,7 +188,6 @@ static void lay_out(struct desk *d, const struct extender_view *v)
     d->place_count = v->places != NULL ? v->places->count : 0;
     d->held = held_new(&d->arena, v->world, v->snapshot, v->places);
     seat_all(d);
-    d->bytes = d->arena.total;
     d->version = 0;
 }
 
@@ -231,6 +230,8 @@ static bool take_news(struct desk *d, const struct extender_view *v)
         drop(d, news.changed[i]);
     for (uint32_t i = 0; any && fits && i < news.booking_count; i++)
         enter(d, v, &news.bookings[i], &a);
+    if (version == 0)
+        d->bytes = d->arena.total;
     arena_release(&a);
     return fits;
 }

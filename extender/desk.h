@@ -24,7 +24,7 @@ struct seat { /* who has which place by now: the pod of one published place, the
 struct desk { /* zero: nothing laid out yet */
     struct arena arena; /* of `held`; emptied with it */
     bool laid;
-    size_t bytes; /* of the arena when it was laid */
+    size_t bytes; /* of the arena when it was laid and the ledger's bookings were entered */
     /* What it was laid out for. An address may come again, so that it takes more to be the same. */
     const struct snapshot *snapshot;
     const struct places *places;

@@ -485,6 +485,33 @@ static void test_desk_follows_the_ledger(void **state)
     cluster_close(&c);
 }
 
+/* A busy cluster: who asks next does not pay for all that others have booked before. */
+static void test_desk_of_many_is_laid_out_once(void **state)
+{
+    (void)state;
+    enum { NODES = 64, BOOKED = 2000 };
+    struct cluster c;
+    struct buf yaml = {0};
+    uint64_t nodes[NODES];
+    for (unsigned i = 0; i < NODES; i++) {
+        char name[8];
+        snprintf(name, sizeof(name), "n%u", i);
+        buf_addf(&yaml, "---\napiVersion: v1\nkind: Node\nmetadata: {name: %s}\n", name);
+        nodes[i] = span_hash(span_of(name));
+    }
+    buf_add_char(&yaml, '\0');
+    cluster_open(&c, buf_span(&yaml).ptr);
+    for (uint64_t id = 1; id <= BOOKED; id++)
+        assert_true(book(c.ledger, id, nodes, NODES, c.view.now));
+    const struct desk *desk = &c.scratch.desk;
+    assert_int_equal(held_on(&c, "n1"), 0);
+    const void *laid = desk->arena.at;
+    held_on(&c, "n1");
+    assert_ptr_equal(desk->arena.at, laid);
+    buf_release(&yaml);
+    cluster_close(&c);
+}
+
 static void tell_victim(struct ledger *l, const char *uid, uint64_t node, int32_t priority, mono_ms now)
 {
     const struct told_victim x = {span_of(uid), node, priority};
@@ -556,6 +583,7 @@ int main(void)
         cmocka_unit_test(test_desk_holds_until_it_is_seen),
         cmocka_unit_test(test_old_snapshot_still_holds),
         cmocka_unit_test(test_desk_follows_the_ledger),
+        cmocka_unit_test(test_desk_of_many_is_laid_out_once),
         cmocka_unit_test(test_victims_are_remembered_for_a_while),
         cmocka_unit_test(test_last_victim_of_a_node),
     };
