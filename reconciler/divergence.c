@@ -19,9 +19,18 @@ enum {
     DOUBLINGS_MAX = 8,
 };
 
-static void diverged(struct pass *p, const char *cause)
+static void diverged(struct pass *p, const char *cause, uint32_t pods)
 {
-    count(p->r, MEASURE_DIVERGED, 1, span_of(cause), (struct span){0}, (struct span){0});
+    count(p->r, MEASURE_DIVERGED, pods, span_of(cause), (struct span){0}, (struct span){0});
+}
+
+/* Hundreds may be counted at once, as the first ever: without a series that was there before, nobody who asks for
+ * an increase would see them. */
+void divergence_begin(struct pass *p)
+{
+    static const char *const causes[] = {"ahead", "refused", "elsewhere", "late"};
+    for (size_t i = 0; i < COUNT_OF(causes); i++)
+        diverged(p, causes[i], 0);
 }
 
 static bool is_ready(const struct pass *p, int32_t row)
@@ -135,7 +144,7 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
         if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
             return; /* counted when it was refused */
     bool ready = is_ready(p, place_row(p->world, place));
-    diverged(p, ready ? "elsewhere" : "ahead");
+    diverged(p, ready ? "elsewhere" : "ahead", 1);
     if (!ready || p->strayed_count++ != 0)
         return;
     p->strayed = pod;
@@ -228,7 +237,7 @@ static void tell_refused(struct pass *p, const struct refusals *all)
 {
     if (all->count == 0)
         return;
-    count(p->r, MEASURE_DIVERGED, all->count, SPAN("refused"), (struct span){0}, (struct span){0});
+    diverged(p, "refused", all->count);
     struct span others = with_others(p, &p->r->refused, all->count);
     if (others.ptr != NULL)
         tell(p->r, about_pod("refused", SPAN("PlannedNodeRefused"), all->ns, all->pod, all->uid),
@@ -331,7 +340,7 @@ static void tell_late(struct pass *p, const struct place *first, uint32_t count_
 {
     if (first == NULL)
         return;
-    count(p->r, MEASURE_DIVERGED, count_of, SPAN("late"), (struct span){0}, (struct span){0});
+    diverged(p, "late", count_of);
     struct span others = with_others(p, &p->r->late, count_of);
     if (others.ptr != NULL)
         tell(p->r, about_pod("late", SPAN("PlannedNodeUnused"), first->ns, first->pod, first->uid),

@@ -33,6 +33,7 @@ struct node_view;
 struct place;
 struct pod;
 
+void divergence_begin(struct pass *p); /* the first since it leads */
 /* Fills the pass's `sent`, as it begins and again where a plan takes time; trades of places that it tells of
  * are published. */
 void divergence_ask(struct pass *p);

@@ -321,6 +321,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     pass_begin(&p, r, s);
     if (!r->rebuilt) {
         reconciler_publish(r, places_rebuild(p.world, r->wall));
+        divergence_begin(&p);
         r->rebuilt = true;
     }
     run_guards(&p);
