@@ -17,7 +17,7 @@ struct arrival {
     const struct pod *waits; /* it waits for a node, too; NULL: it never has */
     const amount *requests;  /* a vector of the world's columns */
     const uint32_t *rows;    /* it is to be on one of them; the likeliest first */
-    uint32_t row_count;
+    uint32_t row_count;      /* at least one */
     bool sure;               /* that was the only node that the scheduler was told */
 };
 

@@ -317,16 +317,17 @@ static uint32_t receive(struct solving *s, struct trial *t, const struct arrival
 }
 
 /* Those of whom it is certain where they go are as good as there; of the others those who have a place need not
- * give way, since they were told of room that was left beside the places. */
+ * give way, since they were told of room that was left beside the places. Where none of its rows has room, since
+ * somebody has gone from there whom we still see, what is left of the likeliest is its own. */
 static void receive_all(struct solving *s, struct trial *t, bool sure)
 {
     for (uint32_t i = 0; i < s->o->arrival_count; i++) {
         const struct arrival *x = &s->o->arrivals[i];
         if (x->sure != sure)
             continue;
-        uint32_t at = receive(s, t, x);
-        for (uint32_t k = 0; k < x->row_count; k++)
-            if (k != at && (s->keeps_all || at == x->row_count))
+        uint32_t at = receive(s, t, x), kept = s->keeps_all ? x->row_count : at == x->row_count;
+        for (uint32_t k = 0; k < kept; k++)
+            if (k != at)
                 trial_keep(t, x->rows[k], x->requests);
     }
 }

@@ -69,6 +69,9 @@ static void room_of_who_is_on_the_way(void **state)
          {{"2 1", "u-x", 1500}}, "node n1: a\nnode n3: b\n"},
         {"room that is not there is not needed twice", POD("a", "1500m", ""),
          {{"!1", NULL, 9000}}, "node n2: a\n"},
+        {"and none is bought for what the others of its names would have", POD("a", "1500m", ""),
+         {{"2 1 3", NULL, 9000}}, "node n1: a\n"},
+        {"nor when it waited", POD("a", "1500m", "") POD("x", "3", ""), {{"1 2 3", "u-x", 3000}}, "node n2: a\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
