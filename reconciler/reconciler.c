@@ -183,6 +183,7 @@ static bool begin_afresh(struct reconciler *r)
     init_memory(r);
     r->garbage_at = 0;
     r->garbage_rounds = 0;
+    r->waits_since = r->mono;
     r->stale = false;
     return true;
 }

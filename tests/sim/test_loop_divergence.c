@@ -76,6 +76,26 @@ static void nobody_asks(void **state)
     loop_end(&l);
 }
 
+/* Who begins to lead was not asked before, and hears first how it is. */
+static void who_has_just_begun_waits_to_be_asked(void **state)
+{
+    (void)state;
+    struct loop l = {.asked = 1, .restart_after = 2 * MS_MINUTE};
+    begin(&l);
+    run_for(l.sim, 25 * MS_SECOND);
+    loop_stop(&l);
+    run_for(l.sim, 2 * MS_MINUTE + 50 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_SCHEDULER_SILENT], 0);
+    run_for(l.sim, 20 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_SCHEDULER_SILENT], 1);
+    reconciler_lead(l.reconciler, false);
+    run_for(l.sim, 5 * MS_MINUTE);
+    reconciler_lead(l.reconciler, true);
+    run_for(l.sim, 50 * MS_SECOND);
+    assert_int_equal((int)l.measured[MEASURE_SCHEDULER_SILENT], 0);
+    loop_end(&l);
+}
+
 /* The scheduler has its volumes bound on the planned node: it is not late, whatever that takes. */
 static void its_volumes_come_first(void **state)
 {
@@ -516,6 +536,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counting_begins_at_nothing),
         cmocka_unit_test(nobody_asks),
+        cmocka_unit_test(who_has_just_begun_waits_to_be_asked),
         cmocka_unit_test(its_volumes_come_first),
         cmocka_unit_test(nobody_comes),
         cmocka_unit_test(tried_at_last),
