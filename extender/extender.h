@@ -80,12 +80,12 @@ bool extender_prioritize(struct extender_scratch *s, const struct extender_view 
                          struct err *err);
 
 /* ExtenderPreemptionArgs → ExtenderPreemptionResult: one of the candidates, less nodes about to go, nodes of the
- * capacity type that its workload does not want it on, and nodes where even without the victims the
- * pod would take room that equal or higher priority holds, or that a DaemonSet's pod of such still needs. Of those
- * left the one that kube-scheduler would choose (v1.36: fewest violations of budgets, lowest priorities of victims, fewest
- * of them, last started), where whoever was let be evicted a moment ago costs nothing; several only while victims are
- * not in sight. When those evicted a moment ago are enough for a pod on the node that it is nominated for, that node,
- * and nobody else has to go. */
+ * capacity type that its workload does not want it on, and nodes where even without the victims the pod would take
+ * room that equal or higher priority holds, or that a DaemonSet's pod of such still needs. Of those left the one
+ * that kube-scheduler would choose (v1.36: fewest violations of budgets, lowest priorities of victims, fewest of
+ * them, last started), where whoever was let be evicted a moment ago costs nothing; several only while victims are
+ * not in sight. When those evicted a moment ago are enough for a pod on the node that it is nominated for, that
+ * node, and nobody else has to go. */
 bool extender_preempt(struct extender_scratch *s, const struct extender_view *v, struct span body,
                       struct buf *reply, struct extender_verdict *verdict_out, struct err *err);
 

@@ -66,7 +66,7 @@ struct booking {
      * which it was published, which may have traded before. The former is absent when it is its own by then. */
     struct span instead, published;
     mono_ms made;              /* set by ledger_book, as the next */
-    uint64_t since;            /* grows with each booking */
+    uint64_t since;            /* grows with each that desks hear of at once */
 };
 
 struct ledger;
@@ -79,7 +79,8 @@ void ledger_free(struct ledger *l); /* NULL is fine */
  * False: full. */
 bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
 /* The same, unless something has changed since `version`: then false and nothing is booked, since who
- * decides by old news may give away what another has just given away. True when full, or when it matters only to the next plan. */
+ * decides by old news may give away what another has just given away. True when full, or when it matters only to
+ * the next plan. */
 bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
 /* Of the several names that the pod was told, its scheduler prefers this one in all likelihood. */
 void ledger_prefer(struct ledger *l, uint64_t id, uint64_t node);

@@ -221,8 +221,9 @@ static bool is_less(const struct cost *a, const struct cost *b)
     return a->since != b->since ? a->since > b->since : a->own && !b->own;
 }
 
-/* One node, by kube-scheduler's own rules: what it would choose itself is not told to us, and those who ask next have to
- * know who is on his way. Where it knows a victim that we do not, it chooses among those with as few violations. */
+/* One node, by kube-scheduler's own rules: what it would choose itself is not told to us, and those who ask next
+ * have to know who is on his way. Where it knows a victim that we do not, it chooses among those with as few
+ * violations. */
 static void choose(struct arena *a, const struct extender_view *v, const struct extender_args *args, bool *kept)
 {
     uint32_t count = args->candidates.count, best = count;

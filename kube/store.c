@@ -156,9 +156,9 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
     }
     aside_remove(s, kind, id->ns, id->name);
     struct shelf_head head = {.born = s->litter.sequence + 1,
-                        .version = id->version,
-                        .digest = digest_of(schema, object),
-                        .list = k->list};
+                              .version = id->version,
+                              .digest = digest_of(schema, object),
+                              .list = k->list};
     if (held != NULL && held->digest == head.digest &&
         !version_counts(s, kind, object)) {
         held->version = id->version;

@@ -57,9 +57,9 @@ struct sent_pod {
 struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
 /* A copy without those whose flag is set. */
 struct places *places_without(const struct places *p, const bool *dropped);
-/* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there,
- * one that may go to several Nodes (arrivals.h) and one that was refused where it has its place have none. Pods and Nodes that the world does not have
- * are passed over. Borrows texts from `p`. */
+/* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there, and one that
+ * may go to several Nodes (arrivals.h) or was refused where it has its place has none. Pods and Nodes that the
+ * world does not have are passed over. Borrows texts from `p`. */
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
                            const struct world *w);
 /* Equal pods of a workload trade places: who was sent to the place of another gets it, and whoever has it by

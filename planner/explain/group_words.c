@@ -107,5 +107,5 @@ static struct span affinity_name(const struct group_question *q, uint32_t group)
 struct span group_words_name(const struct group_question *q, uint32_t group)
 {
     return question_group(q, group)->kind == TOPOLOGY_SPREAD ? spread_name(q, group)
-                                                       : affinity_name(q, group);
+                                                             : affinity_name(q, group);
 }
