@@ -155,10 +155,8 @@ static void stream_feed(struct stream *s, mono_ms now)
         return;
     s->writing = true;
     h2o_iovec_t bytes = {s->out.ptr, s->out.len};
-    if (s->state.ended) {
-        stream_unlink(s);
+    if (s->state.ended) /* and is under way until stream_gone: who does not take the last piece is cut, too */
         stream_drop(s);
-    }
     h2o_send(s->req, &bytes, s->out.len != 0,
              s->state.ended ? H2O_SEND_STATE_FINAL : H2O_SEND_STATE_IN_PROGRESS);
 }

@@ -12,7 +12,7 @@ struct client_tls {
 
 struct client_conn;
 
-enum { CLIENT_PATIENCE_MS = 10000 }; /* then a read gives up */
+enum { CLIENT_PATIENCE_MS = 60000 }; /* then a read gives up */
 /* NULL: no connection or no handshake. `tls` NULL: plain. */
 struct client_conn *client_open(int port, const struct client_tls *tls);
 void client_close(struct client_conn *c);

@@ -86,9 +86,16 @@ static void document(void *user, void *scratch, struct http_stream *s, mono_ms n
     s->work = user;
     s->drop = drop_document;
     buf_addf(out, "<%d>", (int)s->seen);
-    while (out->len < HTTP_PIECE)
+    for (size_t end = out->len + HTTP_PIECE; out->len < end;)
         buf_add_char(out, '.');
     s->ended = ++s->seen == PIECES;
+}
+
+/* All of it at once. */
+static void whole(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
+{
+    while (!s->ended)
+        document(user, scratch, s, now, out);
 }
 
 static void *scratch_make(void *user)
@@ -145,6 +152,8 @@ static int setup(void **state)
     http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/polite", NULL, polite, f,
                                                    "text/plain"});
     http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/document", NULL, document, f,
+                                                   "text/plain"});
+    http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/whole", NULL, whole, f,
                                                    "text/plain"});
     *state = f;
     return 0;
@@ -485,26 +494,38 @@ static void test_document_to_an_old_reader(void **state)
 }
 
 /* More readers at once than that are turned away, until one of them has ended. */
-static void test_documents_at_once(void **state)
+static void expect_most(struct fixture *f, struct span get)
 {
-    struct fixture *f = *state;
     start(f, 0);
     struct client_conn *slow[HTTP_DOCUMENTS_MAX];
     struct client_reply r;
     for (size_t i = 0; i < COUNT_OF(slow); i++) {
         slow[i] = client_open(port(f, HTTP_PROBES), NULL);
-        client_send(slow[i], SPAN("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        client_send(slow[i], get);
         assert_true(client_read_until(slow[i], "<0>"));
     }
     struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
     client_ask(c, "GET", "/document", (struct span){NULL, 0}, &r);
     assert_int_equal(r.status, 503);
     expect_document(slow[0], 1);
-    client_send(c, SPAN("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    client_ask(slow[0], "GET", "/hello", (struct span){NULL, 0}, &r); /* the server knows that it has ended */
+    assert_int_equal(r.status, 200);
+    client_send(c, get);
     expect_document(c, 0);
     for (size_t i = 0; i < COUNT_OF(slow); i++)
         client_close(slow[i]);
     client_close(c);
+}
+
+static void test_documents_at_once(void **state)
+{
+    expect_most(*state, SPAN("GET /document HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+}
+
+/* A document is under way until its last piece has been taken, not until it has been made. */
+static void test_last_pieces_at_once(void **state)
+{
+    expect_most(*state, SPAN("GET /whole HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 }
 
 static void test_way_down(void **state)
@@ -578,6 +599,7 @@ int main(void)
         ROW(test_others_between_pieces),
         ROW(test_document_to_an_old_reader),
         ROW(test_documents_at_once),
+        ROW(test_last_pieces_at_once),
         ROW(test_way_down),
         ROW(test_forced_end),
         ROW(test_port_taken),
