@@ -170,13 +170,12 @@ static void keep_to_own(struct arena *a, const struct extender_view *v, const st
 }
 
 struct cost { /* of a candidate: of those victims that are not on their way already */
-    int64_t violations; /* of disruption budgets */
-    int32_t highest;    /* priority */
-    int64_t sum;        /* of priorities, each counted from the lowest there is: more pods are more */
-    uint32_t count;     /* one of the lowest priority adds nothing to the sum */
-    wall_ms since;      /* when the first of the highest priority started: the later lose less */
-    bool own;           /* the node that the pod is nominated for already */
-    bool known;         /* our snapshot has all of them */
+    int32_t highest; /* priority */
+    int64_t sum;     /* of priorities, each counted from the lowest there is: more pods are more */
+    uint32_t count;  /* one of the lowest priority adds nothing to the sum */
+    wall_ms since;   /* when the first of the highest priority started: the later lose less */
+    bool own;        /* the node that the pod is nominated for already */
+    bool known;      /* our snapshot has all of them */
 };
 
 /* Who has not started has nothing to lose. */
@@ -185,33 +184,64 @@ static wall_ms started(const struct pod *pod)
     return pod->start_time != 0 ? pod->start_time : INT64_MAX;
 }
 
-static struct cost cost_of(const struct extender_view *v, const struct extender_args *args,
+static void add_victim(struct cost *x, const struct pod *pod)
+{
+    x->count++;
+    x->sum += (int64_t)pod->priority - INT32_MIN;
+    if (pod->priority > x->highest || (pod->priority == x->highest && started(pod) < x->since))
+        x->since = started(pod);
+    x->highest = pod->priority > x->highest ? pod->priority : x->highest;
+}
+
+struct roll { /* victims by uid: candidates may be hundreds of nodes with a hundred of them each */
+    const struct victims *c;
+    uint32_t *slots, mask; /* numbers from 1 */
+};
+
+static struct roll roll_of(struct arena *a, const struct victims *c)
+{
+    struct roll r = {.c = c, .mask = 15};
+    while (r.mask < 2 * c->pods.count)
+        r.mask = r.mask * 2 + 1;
+    r.slots = ARENA_ARRAY(a, uint32_t, (size_t)r.mask + 1);
+    for (uint32_t i = 0; i < c->pods.count; i++) {
+        uint32_t at = (uint32_t)span_hash(c->pods.items[i].uid) & r.mask;
+        while (r.slots[at] != 0)
+            at = (at + 1) & r.mask;
+        r.slots[at] = i + 1;
+    }
+    return r;
+}
+
+static bool roll_has(const struct roll *r, struct span uid)
+{
+    uint32_t at = (uint32_t)span_hash(uid) & r->mask;
+    while (r->slots[at] != 0 && !span_eq(r->c->pods.items[r->slots[at] - 1].uid, uid))
+        at = (at + 1) & r->mask;
+    return r->slots[at] != 0;
+}
+
+static struct cost cost_of(struct arena *a, const struct extender_view *v, const struct extender_args *args,
                            const struct victims *c)
 {
-    struct cost x = {.violations = c->pdb_violations,
-                     .highest = INT32_MIN,
-                     .since = INT64_MAX,
-                     .own = span_eq(c->node, args->pod.nominated),
-                     .known = true};
+    struct cost x = {.highest = INT32_MIN, .since = INT64_MAX, .own = span_eq(c->node, args->pod.nominated)};
     int32_t row = world_find_node(v->world, c->node);
-    for (uint32_t i = 0; i < c->pods.count; i++) {
-        const struct pod *pod = find_victim(v->world, row, c->pods.items[i].uid);
-        x.known &= pod != NULL;
-        if (pod == NULL || told(v, pod->meta.uid) != 0)
+    uint32_t pods = row >= 0 ? world_node_at(v->world, (uint32_t)row)->pod_count : 0, found = 0;
+    const struct roll roll = roll_of(a, c);
+    for (uint32_t i = 0; i < pods; i++) {
+        const struct pod *pod = world_node_pods(v->world, (uint32_t)row)[i];
+        if (!roll_has(&roll, pod->meta.uid))
             continue;
-        x.count++;
-        x.sum += (int64_t)pod->priority - INT32_MIN;
-        if (pod->priority > x.highest || (pod->priority == x.highest && started(pod) < x.since))
-            x.since = started(pod);
-        x.highest = pod->priority > x.highest ? pod->priority : x.highest;
+        found++;
+        if (told(v, pod->meta.uid) == 0)
+            add_victim(&x, pod);
     }
+    x.known = found == c->pods.count;
     return x;
 }
 
 static bool is_less(const struct cost *a, const struct cost *b)
 {
-    if (a->violations != b->violations)
-        return a->violations < b->violations;
     if (a->highest != b->highest)
         return a->highest < b->highest;
     if (a->sum != b->sum)
@@ -221,22 +251,35 @@ static bool is_less(const struct cost *a, const struct cost *b)
     return a->since != b->since ? a->since > b->since : a->own && !b->own;
 }
 
+/* Those with the fewest violations of disruption budgets. */
+static void keep_least_violations(const struct extender_args *args, bool *kept)
+{
+    int64_t least = INT64_MAX;
+    for (uint32_t i = 0; i < args->candidates.count; i++)
+        if (kept[i] && args->candidates.items[i].pdb_violations < least)
+            least = args->candidates.items[i].pdb_violations;
+    for (uint32_t i = 0; i < args->candidates.count; i++)
+        kept[i] = kept[i] && args->candidates.items[i].pdb_violations == least;
+}
+
 /* One node, by kube-scheduler's own rules: what it would choose itself is not told to us, and those who ask next
  * have to know who is on his way. Where it knows a victim that we do not, it chooses among those with as few
  * violations. */
 static void choose(struct arena *a, const struct extender_view *v, const struct extender_args *args, bool *kept)
 {
     uint32_t count = args->candidates.count, best = count;
-    struct cost *costs = ARENA_ARRAY(a, struct cost, count);
+    struct cost least = {.known = true};
     bool known = true;
-    for (uint32_t i = 0; i < count; i++) {
-        costs[i] = cost_of(v, args, &args->candidates.items[i]);
-        if (kept[i] && (best == count || is_less(&costs[i], &costs[best])))
-            best = i;
-    }
-    for (uint32_t i = 0; best < count && i < count; i++) {
-        kept[i] = kept[i] && costs[i].violations == costs[best].violations;
-        known &= !kept[i] || costs[i].known;
+    keep_least_violations(args, kept);
+    for (uint32_t i = 0; i < count && known; i++) {
+        if (!kept[i])
+            continue;
+        const struct cost x = cost_of(a, v, args, &args->candidates.items[i]);
+        known = x.known;
+        if (best != count && !is_less(&x, &least))
+            continue;
+        best = i;
+        least = x;
     }
     for (uint32_t i = 0; known && i < count; i++)
         kept[i] = i == best;
