@@ -24,7 +24,9 @@
 enum {
     LEDGER_MAX = 10000,
     LEDGER_NODES = 1000000,
-    LEDGER_TOLD = 64, /* such names of an answer; of one with more the likeliest alone is kept */
+    /* Such names of an answer: the shortlists (extender/score.h) of three zones. Of one with more the likeliest alone
+     * is kept. */
+    LEDGER_TOLD = 96,
     /* An answer of one node: the scheduler binds there, or asks again. So it is likely of several with one among
      * them on which somebody has a place: what is held counts as taken, and the fullest is best. */
     LEDGER_ONE_MS = 10 * MS_SECOND,
