@@ -6,7 +6,8 @@
  * most one booking, the last. It is taken back when the pod is asked about again, when a snapshot shows
  * it bound or gone, or when its time is up: seconds, unless bindings take longer, since what the scheduler has
  * not bound yet it still counts as there. Memory: at most LEDGER_MAX bookings of at most LEDGER_NODES
- * nodes together; what would go beyond is not booked, which costs no more than having no memory of it.
+ * nodes together, and LEDGER_TOLD names each; what would go beyond is not booked, which costs no more than having no
+ * memory of it. Beside them LEDGER_REFUSED and LEDGER_VICTIMS slots of some hundred bytes.
  *
  * Of an answer of several names those are kept, too, on which no room has to be kept from other pods as yet:
  * the next plan is to leave the pod its room there, and the others' places that it has there are to stay theirs.
@@ -42,7 +43,7 @@ enum {
     LEDGER_CHANGES = 1024,          /* a desk that is further behind fetches all */
     LEDGER_REFUSED = 256,           /* pods remembered as refused at their planned node, the newest */
     LEDGER_REFUSED_MS = 60 * MS_SECOND, /* then the node may be tried again */
-    LEDGER_VICTIMS = 4096,          /* slots, by id: the newest of those that share one is remembered */
+    LEDGER_VICTIMS = 4096,          /* slots, by uid: the newest of those that share one is remembered */
     LEDGER_VICTIM_MS = 10 * MS_SECOND, /* longer than a scheduler that is not behind takes to evict them */
 };
 
