@@ -263,25 +263,6 @@ static void ask_freed(struct cluster *c, const char *pod, const char *node, cons
     expect_passed(c, &body, want, label);
 }
 
-static void test_preempt_keeps_to_the_side(void **state)
-{
-    (void)state;
-    struct cluster c;
-    cluster_open(&c, objects());
-    struct span body = SPAN(
-        "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"on-spot\",\"uid\":\"uid-on-spot\"}},"
-        "\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
-        "\"n8\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0}}}");
-    struct buf reply = {0};
-    struct extender_verdict verdict;
-    struct err err;
-    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
-    assert_string_equal(reply.ptr, "{\"NodeNameToMetaVictims\":{\"n8\":{\"Pods\":[{\"UID\":\"x\"}],"
-                                   "\"NumPDBViolations\":0}}}");
-    buf_release(&reply);
-    cluster_close(&c);
-}
-
 /* What was answered a moment ago counts before the watch tells of it: large (3 CPUs) has a place on
  * n4, which leaves room for one small pod. */
 static void test_free_room_is_given_once(void **state)
@@ -635,76 +616,6 @@ static void test_what_is_not_a_request(void **state)
     cluster_close(&c);
 }
 
-static void test_preempt_strikes_what_others_own(void **state)
-{
-    (void)state;
-    struct cluster c;
-    cluster_open(&c, objects());
-    cluster_place(&c, "large", "n1"); /* 3 of n1's 4 CPUs; evicting "running" leaves 1 */
-    struct span body =
-        SPAN("{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"uid-other\"}},"
-             "\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{"
-             "\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
-             "\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],\"NumPDBViolations\":1},"
-             "\"n3\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0},"
-             "\"new\":{\"Pods\":[{\"UID\":\"y\"}],\"NumPDBViolations\":1}}}");
-    struct buf reply = {0};
-    struct extender_verdict verdict;
-    struct err err;
-    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
-    assert_string_equal(
-        reply.ptr, "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],"
-                   "\"NumPDBViolations\":1},\"new\":{\"Pods\":[{\"UID\":\"y\"}],"
-                   "\"NumPDBViolations\":1}}}");
-    buf_clear(&reply);
-    struct extender_view blind = {0};
-    assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &verdict, &err));
-    json_t *root = ask_parsed(&reply);
-    assert_int_equal(json_object_size(json_object_get(root, "NodeNameToMetaVictims")), 4);
-    json_decref(root);
-    buf_release(&reply);
-    cluster_close(&c);
-}
-
-#define CANDIDATE(node, victim)                                                                    \
-    "\"" node "\":{\"Pods\":[{\"UID\":\"uid-" victim "\"}],\"NumPDBViolations\":0}"
-
-/* The scheduler asks again for a pod that it has nominated while others that it has nominated for the same node wait
- * for their victims to go. */
-static void test_nobody_goes_while_others_are_going(void **state)
-{
-    (void)state;
-    static const char both[] = CANDIDATE("n1", "running") "," CANDIDATE("n5", "band-1");
-    static const char n1[] = CANDIDATE("n1", "running"), n5[] = CANDIDATE("n5", "band-1");
-    struct cluster c;
-    cluster_open(&c, objects());
-    c.view.now = 1000;
-    ask_expect_preempt(&c, "urgent", "n5", both, n5, "nobody is going from its node");
-    c.view.now += LEDGER_VICTIM_MS;
-    ask_expect_preempt(&c, "urgent", "", both, n1, "nor from any");
-    c.view.now += LEDGER_VICTIM_MS;
-    ask_expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
-    c.view.now += LEDGER_VICTIM_MS - 1;
-    ask_expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
-    ask_expect_preempt(&c, "urgent", "", both, n1, "nor for whom there is to be none yet");
-    ask_expect_preempt(&c, "urgent", "n1", n5, n5, "unless there cannot be any on n1");
-    c.view.now += LEDGER_VICTIM_MS - 1;
-    ask_expect_preempt(&c, "urgent", "n1", both, n5, "he has not gone from n1, and the one on n5 is on his way");
-    cluster_close(&c);
-}
-
-/* n5 has room for one pod of 3 CPUs, which is nominated. */
-static void test_preempt_keeps_the_freed_node(void **state)
-{
-    (void)state;
-    static const char n5[] = CANDIDATE("n5", "band-1");
-    struct cluster c;
-    cluster_open(&c, objects());
-    ask_expect_preempt(&c, "other", "", n5, "", "room that another has freed");
-    ask_expect_preempt(&c, "other", "n5", n5, n5, "room that others and this one have freed");
-    cluster_close(&c);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -723,10 +634,6 @@ int main(void)
         cmocka_unit_test(test_new_pods_are_split),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
-        cmocka_unit_test(test_preempt_keeps_to_the_side),
-        cmocka_unit_test(test_preempt_strikes_what_others_own),
-        cmocka_unit_test(test_nobody_goes_while_others_are_going),
-        cmocka_unit_test(test_preempt_keeps_the_freed_node),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

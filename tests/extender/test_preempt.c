@@ -3,12 +3,122 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "support_ask.h"
 
 #define VICTIM(name) "{\"UID\":\"uid-" name "\"}"
 #define ABOVE "  priority: 9\n"
 #define ON_N1(victims) "\"n1\":{\"Pods\":[" victims "],\"NumPDBViolations\":0}"
+
+/* n1 has 1 of 4 CPUs in use, n2 3, n3 is about to go, n5 has room for one pod of 3 CPUs, which is nominated; n8 is a
+ * spot node, the others do not say what they are. */
+static const char nodes_yaml[] =
+    NODE("n1", "") NODE("n2", "")
+    NODE("n3", "  deletionTimestamp: '2026-10-10T10:00:00Z'\n  finalizers: [karpenter.sh/termination]\n")
+    NODE("n5", "") NODE("n8", "  labels: {karpenter.sh/capacity-type: spot}\n");
+static const char pods_yaml[] =
+    POD("running", "1", BOUND("n1"), "") POD("done", "3", BOUND("n2"), "") POD("band-1", "10m", BOUND("n5"), "")
+    POD("small", "1", "", WAITS) POD("large", "3", "", WAITS) POD("other", "3", "", WAITS)
+    POD("urgent", "3", "  priority: 1000\n", WAITS) POD("nominated", "3", "", "  nominatedNodeName: n5\n")
+    "---\napiVersion: v1\nkind: Pod\n"
+    "metadata: {name: on-spot, namespace: web, uid: uid-on-spot, annotations: {stowage.dev/spot-percent: '100'}}\n"
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: 10m}}}]\nstatus:\n  phase: Pending\n";
+
+static const char *objects(void)
+{
+    static char all[sizeof(nodes_yaml) + sizeof(pods_yaml)];
+    snprintf(all, sizeof(all), "%s%s", nodes_yaml, pods_yaml);
+    return all;
+}
+
+static void test_preempt_keeps_to_the_side(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    struct span body = SPAN(
+        "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"on-spot\",\"uid\":\"uid-on-spot\"}},"
+        "\"NodeNameToMetaVictims\":{\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
+        "\"n8\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0}}}");
+    struct buf reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
+    assert_string_equal(reply.ptr, "{\"NodeNameToMetaVictims\":{\"n8\":{\"Pods\":[{\"UID\":\"x\"}],"
+                                   "\"NumPDBViolations\":0}}}");
+    buf_release(&reply);
+    cluster_close(&c);
+}
+
+static void test_preempt_strikes_what_others_own(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, objects());
+    cluster_place(&c, "large", "n1"); /* 3 of n1's 4 CPUs; evicting "running" leaves 1 */
+    struct span body =
+        SPAN("{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"uid-other\"}},"
+             "\"NodeNameToVictims\":null,\"NodeNameToMetaVictims\":{"
+             "\"n1\":{\"Pods\":[{\"UID\":\"uid-running\"}],\"NumPDBViolations\":0},"
+             "\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],\"NumPDBViolations\":1},"
+             "\"n3\":{\"Pods\":[{\"UID\":\"x\"}],\"NumPDBViolations\":0},"
+             "\"new\":{\"Pods\":[{\"UID\":\"y\"}],\"NumPDBViolations\":1}}}");
+    struct buf reply = {0};
+    struct extender_verdict verdict;
+    struct err err;
+    assert_true(extender_preempt(&c.scratch, &c.view, body, &reply, &verdict, &err));
+    assert_string_equal(
+        reply.ptr, "{\"NodeNameToMetaVictims\":{\"n2\":{\"Pods\":[{\"UID\":\"uid-done\"}],"
+                   "\"NumPDBViolations\":1},\"new\":{\"Pods\":[{\"UID\":\"y\"}],"
+                   "\"NumPDBViolations\":1}}}");
+    buf_clear(&reply);
+    struct extender_view blind = {0};
+    assert_true(extender_preempt(&c.scratch, &blind, body, &reply, &verdict, &err));
+    json_t *root = ask_parsed(&reply);
+    assert_int_equal(json_object_size(json_object_get(root, "NodeNameToMetaVictims")), 4);
+    json_decref(root);
+    buf_release(&reply);
+    cluster_close(&c);
+}
+
+#define CANDIDATE(node, victim)                                                                    \
+    "\"" node "\":{\"Pods\":[{\"UID\":\"uid-" victim "\"}],\"NumPDBViolations\":0}"
+
+/* The scheduler asks again for a pod that it has nominated while others that it has nominated for the same node wait
+ * for their victims to go. */
+static void test_nobody_goes_while_others_are_going(void **state)
+{
+    (void)state;
+    static const char both[] = CANDIDATE("n1", "running") "," CANDIDATE("n5", "band-1");
+    static const char n1[] = CANDIDATE("n1", "running"), n5[] = CANDIDATE("n5", "band-1");
+    struct cluster c;
+    cluster_open(&c, objects());
+    c.view.now = 1000;
+    ask_expect_preempt(&c, "urgent", "n5", both, n5, "nobody is going from its node");
+    c.view.now += LEDGER_VICTIM_MS;
+    ask_expect_preempt(&c, "urgent", "", both, n1, "nor from any");
+    c.view.now += LEDGER_VICTIM_MS;
+    ask_expect_preempt(&c, "small", "", n1, n1, "one is to go from n1");
+    c.view.now += LEDGER_VICTIM_MS - 1;
+    ask_expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
+    ask_expect_preempt(&c, "urgent", "", both, n1, "nor for whom there is to be none yet");
+    ask_expect_preempt(&c, "urgent", "n1", n5, n5, "unless there cannot be any on n1");
+    c.view.now += LEDGER_VICTIM_MS - 1;
+    ask_expect_preempt(&c, "urgent", "n1", both, n5, "he has not gone from n1, and the one on n5 is on his way");
+    cluster_close(&c);
+}
+
+static void test_preempt_keeps_the_freed_node(void **state)
+{
+    (void)state;
+    static const char n5[] = CANDIDATE("n5", "band-1");
+    struct cluster c;
+    cluster_open(&c, objects());
+    ask_expect_preempt(&c, "other", "", n5, "", "room that another has freed");
+    ask_expect_preempt(&c, "other", "n5", n5, n5, "room that others and this one have freed");
+    cluster_close(&c);
+}
 
 /* The scheduler waits for the last of the victims. */
 static void test_who_is_going_is_not_the_last(void **state)
@@ -163,6 +273,10 @@ static void test_one_node_is_chosen(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_preempt_keeps_to_the_side),
+        cmocka_unit_test(test_preempt_strikes_what_others_own),
+        cmocka_unit_test(test_nobody_goes_while_others_are_going),
+        cmocka_unit_test(test_preempt_keeps_the_freed_node),
         cmocka_unit_test(test_who_is_going_is_not_the_last),
         cmocka_unit_test(test_as_many_go_as_are_needed),
         cmocka_unit_test(test_whoever_has_gone_may_be_told_again),
