@@ -124,12 +124,20 @@ static inline const amount *world_vector(const struct world *w, const amount *ma
 {
     return matrix + (size_t)row * w->column_count;
 }
-static inline bool vector_fits(const amount *request, const amount *room, uint32_t count)
+/* The first column that lacks room; column_count: none. Room below nothing refuses whoever comes, as in Karpenter,
+ * but for volumes: kube-scheduler counts them for pods that have some, and puts others on a node that has
+ * attached more than it can. */
+static inline uint32_t vector_lacks(const struct world *w, const amount *request, const amount *room)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (request[i] > room[i])
-            return false;
-    return true;
+    uint32_t i = 0;
+    while (i < w->column_count &&
+           (request[i] <= room[i] || (request[i] == 0 && i >= w->resource_count)))
+        i++;
+    return i;
+}
+static inline bool vector_fits(const struct world *w, const amount *request, const amount *room)
+{
+    return vector_lacks(w, request, room) == w->column_count;
 }
 
 /* A PodDisruptionBudget holds the bound pod for ever: two match, or one that never lets go. */

@@ -412,7 +412,7 @@ static void seat_shape(struct rebuild *r, const struct seats *on, struct shape_c
         struct unplaced *u = &r->pods[i];
         const amount *requests = classes_requests(&w->classes, u->x->class_id);
         if (u->placed || u->x->pod->nominated_node != node ||
-            !vector_fits(requests, on->left, w->column_count) ||
+            !vector_fits(w, requests, on->left) ||
             world_split_refuses(w, world_split_side(w, u->x->pod, NULL, NULL, 0), on->row))
             continue;
         for (uint32_t c = 0; c < w->column_count; c++)

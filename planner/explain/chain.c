@@ -28,23 +28,45 @@ static uint32_t count_labels(const struct group_question *q, uint32_t option)
     return count;
 }
 
+/* What the option cannot meet, by the names of the keys: their numbers go by the order of the input. */
+static const struct requirement **clashes(const struct group_question *q, uint32_t option,
+                                          uint32_t *count_out)
+{
+    const struct world *w = q->p->world;
+    struct requirements all = w->classes.signatures[q->try->signature].requirements;
+    const struct requirement **list = ARENA_ARRAY(&q->p->arena, const struct requirement *, all.count);
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < all.count; i++) {
+        if (!stop_clashes(q, option, &all.items[i]))
+            continue;
+        uint32_t at = n++;
+        struct span key = sym_text(w->syms, all.items[i].key);
+        for (; at > 0 && span_cmp(key, sym_text(w->syms, list[at - 1]->key)) < 0; at--)
+            list[at] = list[at - 1];
+        list[at] = &all.items[i];
+    }
+    *count_out = n;
+    return list;
+}
+
 static void add_labels(const struct group_question *q, uint32_t option, struct chain *c)
 {
     const struct world *w = q->p->world;
     const struct signature *g = &w->classes.signatures[q->try->signature];
+    uint32_t count;
     if (world_untolerated(w, g, q->try->soft, w->options[option].taints) != NULL)
         stop_taints(q, option, &c->stops[c->count++]);
-    if (g->impossible)
+    if (g->impossible) {
         stop_requirement(q, option, NULL, &c->stops[c->count++]);
-    for (uint32_t i = 0; i < g->requirements.count && !g->impossible; i++) {
-        const struct requirement *asked = &g->requirements.items[i];
-        if (!stop_clashes(q, option, asked))
-            continue;
-        enum chain_apart apart = apart_of(w, asked->key);
+        return;
+    }
+    const struct requirement **asked = clashes(q, option, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        enum chain_apart apart = apart_of(w, asked[i]->key);
         c->apart = apart > c->apart ? apart : c->apart;
         c->whole = c->whole && c->count < CHAIN_MOST;
         if (c->count < CHAIN_MOST)
-            stop_requirement(q, option, asked, &c->stops[c->count++]);
+            stop_requirement(q, option, asked[i], &c->stops[c->count++]);
     }
 }
 

@@ -14,7 +14,7 @@ static bool holds_some(const struct group_question *q, uint32_t spec)
     const amount *budget = world_vector(w, q->t->budgets, s->option);
     for (BITS_EACH(type, s->types, w->types.words))
         if (spec_type_holds(w, s, type, requests) &&
-            vector_fits(world_vector(w, w->types.capacity, type), budget, w->column_count))
+            vector_fits(w, world_vector(w, w->types.capacity, type), budget))
             return true;
     return false;
 }
@@ -304,7 +304,6 @@ static bool refuses_alone(struct refusal *r)
     return true;
 }
 
-/* Told in an order that does not depend on that of the input. */
 static bool comes_before(const struct group_question *q, uint32_t a, uint32_t b)
 {
     const struct topology_group *x = question_group(q, a), *y = question_group(q, b);
@@ -315,10 +314,12 @@ static bool comes_before(const struct group_question *q, uint32_t a, uint32_t b)
     int order = span_cmp(words_key(q->p, x), words_key(q->p, y));
     if (order == 0)
         order = span_cmp(group_words_selector(q, a), group_words_selector(q, b));
+    if (order == 0)
+        order = span_cmp(group_words_name(q, a), group_words_name(q, b));
     return order < 0;
 }
 
-static uint32_t *sorted_groups(const struct group_question *q, uint32_t *count_out)
+const uint32_t *groups_in_order(const struct group_question *q, uint32_t *count_out)
 {
     const struct topology_ties *ties = &question_class(q)->ties;
     uint32_t count = q->try->group_count + ties->kept_off_by_count;
@@ -354,7 +355,7 @@ uint32_t groups_refuse_option(const struct group_question *q, uint32_t option,
                               struct span *sentence_out, struct span *fix_out)
 {
     uint32_t count;
-    uint32_t *groups = sorted_groups(q, &count);
+    const uint32_t *groups = groups_in_order(q, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct refusal r = {.q = q, .option = option, .group = groups[i],
                             .sentence = sentence_out, .fix = fix_out};

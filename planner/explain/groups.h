@@ -6,6 +6,9 @@
 
 #define GROUPS_TOGETHER UINT32_MAX
 
+/* Those of the attempt and those that keep its class off, in an order that does not depend on that of the
+ * input. */
+const uint32_t *groups_in_order(const struct group_question *q, uint32_t *count_out);
 /* Why a new node of the option will not do, though types, limits and, by themselves, volumes would
  * allow it: the first group that leaves nothing by itself, which is returned, else GROUPS_TOGETHER. */
 uint32_t groups_refuse_option(const struct group_question *q, uint32_t option,

@@ -6,27 +6,21 @@ struct lack { /* nodes without room, and who of them has the most of what lacks 
     amount most;
 };
 
-struct group_count {
-    uint32_t group, nodes;
-};
-
 struct survey {
     const struct group_question *q;
     uint32_t looked, labels, volumes, ports;
     struct lack lack;
-    struct group_count *groups;
-    uint32_t group_count, group_capacity;
+    const uint32_t *groups;
+    uint32_t group_count;
+    uint32_t *refused; /* nodes, by the first group that does not take them */
 };
 
 static void count_lack(struct survey *s, uint32_t row)
 {
     const struct world *w = s->q->p->world;
-    const amount *requests = classes_requests(&w->classes, s->q->class_id);
     const amount *left = trial_left(s->q->t, row);
     struct lack *l = &s->lack;
-    uint32_t c = 0;
-    while (c < w->column_count && requests[c] <= left[c])
-        c++;
+    uint32_t c = vector_lacks(w, classes_requests(&w->classes, s->q->class_id), left);
     bool first = l->nodes++ == 0;
     if (c == w->column_count || !(first || (c == l->column && left[c] > l->most)))
         return;
@@ -35,23 +29,22 @@ static void count_lack(struct survey *s, uint32_t row)
     l->best_row = row;
 }
 
-static void count_group(struct survey *s, uint32_t group)
+/* False: all groups take it. */
+static bool count_group(struct survey *s, uint32_t row)
 {
-    uint32_t i = 0;
-    while (i < s->group_count && s->groups[i].group != group)
-        i++;
-    if (i == s->group_count) {
-        struct group_count fresh = {group, 0};
-        ARENA_PUSH(&s->q->p->arena, s->groups, s->group_count, s->group_capacity, fresh);
-    }
-    s->groups[i].nodes++;
+    const struct group_question *q = s->q;
+    for (uint32_t i = 0; i < s->group_count; i++)
+        if (tally_ask(&q->t->tally, question_class(q), q->try, s->groups[i], row) != ANSWER_YES) {
+            s->refused[i]++;
+            return true;
+        }
+    return false;
 }
 
 static bool has_room(const struct group_question *q, uint32_t row)
 {
     const struct world *w = q->p->world;
-    return vector_fits(classes_requests(&w->classes, q->class_id), trial_left(q->t, row),
-                       w->column_count);
+    return vector_fits(w, classes_requests(&w->classes, q->class_id), trial_left(q->t, row));
 }
 
 static void look_at(struct survey *s, uint32_t row)
@@ -59,7 +52,6 @@ static void look_at(struct survey *s, uint32_t row)
     const struct group_question *q = s->q;
     const struct world *w = q->p->world;
     struct attempt anywhere = *q->try;
-    uint32_t group = 0;
     anywhere.where_count = 0;
     s->looked++;
     if (world_suits(w, &anywhere, w->profile_of[row], NULL) != FIT_YES)
@@ -70,10 +62,7 @@ static void look_at(struct survey *s, uint32_t row)
         return;
     else if (!has_room(q, row))
         count_lack(s, row);
-    else if (q->try->tied && tally_row(&q->t->tally, &w->classes.items[q->class_id], q->try, row,
-                                       &group) != ANSWER_YES)
-        count_group(s, group);
-    else
+    else if (!count_group(s, row))
         s->ports++;
 }
 
@@ -94,23 +83,6 @@ static struct span lack_text(const struct survey *s)
                         SPAN_ARG(w->nodes[l->best_row].name), SPAN_ARG(most));
 }
 
-static int group_order(const struct group_question *q, uint32_t a, uint32_t b)
-{
-    return span_cmp(group_words_name(q, a), group_words_name(q, b));
-}
-
-/* By their words: numbers go by the order of the input. */
-static void sort_groups(struct survey *s)
-{
-    for (uint32_t i = 1; i < s->group_count; i++)
-        for (uint32_t k = i;
-             k > 0 && group_order(s->q, s->groups[k].group, s->groups[k - 1].group) < 0; k--) {
-            struct group_count swap = s->groups[k];
-            s->groups[k] = s->groups[k - 1];
-            s->groups[k - 1] = swap;
-        }
-}
-
 static struct span survey_text(struct survey *s)
 {
     struct buf b = {0};
@@ -127,16 +99,18 @@ static struct span survey_text(struct survey *s)
         buf_addf(&b, "; %u without room: none %.*s", s->lack.nodes, SPAN_ARG(lack_text(s)));
     if (s->ports != 0)
         buf_addf(&b, "; its host ports are taken on %u", s->ports);
-    sort_groups(s);
     for (uint32_t i = 0; i < s->group_count; i++)
-        buf_addf(&b, "; %u refused by %.*s", s->groups[i].nodes,
-                 SPAN_ARG(group_words_name(s->q, s->groups[i].group)));
+        if (s->refused[i] != 0)
+            buf_addf(&b, "; %u refused by %.*s", s->refused[i],
+                     SPAN_ARG(group_words_name(s->q, s->groups[i])));
     return words_take(s->q->p, &b);
 }
 
 struct span nodes_refuse(const struct group_question *q, uint32_t end)
 {
     struct survey s = {.q = q};
+    s.groups = groups_in_order(q, &s.group_count);
+    s.refused = ARENA_ARRAY(&q->p->arena, uint32_t, s.group_count);
     for (uint32_t row = 0; row < end; row++)
         if (!trial_is_gone(q->t, row))
             look_at(&s, row);

@@ -187,7 +187,7 @@ struct span stop_fix(const struct group_question *q, uint32_t option, const stru
                         SPAN_ARG(names), count == 1 ? "" : "s");
 }
 
-/* The first requirement that no type meets by itself; NULL: they fail together. */
+/* The first requirement, by the names of the keys, that no type meets by itself; NULL: they fail together. */
 static const struct requirement *hopeless(const struct group_question *q, const struct option *o,
                                           const struct requirements *asked)
 {
@@ -195,9 +195,13 @@ static const struct requirement *hopeless(const struct group_question *q, const 
     const struct types *t = &p->world->types;
     uint64_t *set = ARENA_ARRAY(&p->arena, uint64_t, t->words);
     uint64_t *kinds = ARENA_ARRAY(&p->arena, uint64_t, t->kind_words);
+    const struct requirement *first = NULL;
     for (uint32_t i = 0; i < asked->count; i++) {
         const struct requirement *r = &asked->items[i];
         struct requirements alone = {0};
+        if (first != NULL &&
+            span_cmp(sym_text(p->syms, first->key), sym_text(p->syms, r->key)) < 0)
+            continue;
         requirements_add_all(&p->arena, &alone, &o->requirements, p->world->syms);
         requirements_add(&p->arena, &alone, r, p->world->syms);
         memcpy(set, o->types, t->words * sizeof(*set));
@@ -205,9 +209,9 @@ static const struct requirement *hopeless(const struct group_question *q, const 
         types_kinds(t, kinds, &alone, p->world->syms);
         types_cut_kinds(t, set, kinds);
         if (bits_count(set, t->words) == 0)
-            return r;
+            first = r;
     }
-    return NULL;
+    return first;
 }
 
 static void stop_types(const struct group_question *q, uint32_t option,

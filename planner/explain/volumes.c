@@ -81,7 +81,7 @@ static bool holds(const struct world *w, const struct trial *t, uint32_t spec, u
     const amount *budget = world_vector(w, t->budgets, s->option);
     for (BITS_EACH(type, s->types, w->types.words))
         if (spec_type_holds(w, s, type, requests) &&
-            vector_fits(world_vector(w, w->types.capacity, type), budget, w->column_count))
+            vector_fits(w, world_vector(w, w->types.capacity, type), budget))
             return true;
     return false;
 }

@@ -215,7 +215,7 @@ static int32_t niche_of(struct building *b, uint32_t option, uint32_t type, uint
     const amount *room = world_vector(b->w, o->room, o->row_of[offer]);
     bool more = false;
     for (uint32_t row = o->first_row[type]; row < o->first_row[type + 1]; row++)
-        more |= !vector_fits(room, world_vector(b->w, o->room, row), b->w->column_count);
+        more |= !vector_fits(b->w, room, world_vector(b->w, o->room, row));
     for (uint32_t n = 0; more && n < o->niche_count; n++) {
         struct specs *specs = &b->s->trial->specs;
         int32_t spec = specs_niche(specs, option, n);

@@ -309,7 +309,7 @@ static uint32_t receive(struct solving *s, struct trial *t, const struct arrival
     }
     for (uint32_t i = 0; i < x->row_count; i++)
         if (!trial_is_gone(t, x->rows[i]) &&
-            vector_fits(x->requests, trial_left(t, x->rows[i]), w->column_count)) {
+            vector_fits(w, x->requests, trial_left(t, x->rows[i]))) {
             trial_keep(t, x->rows[i], x->requests);
             return i;
         }

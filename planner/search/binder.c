@@ -33,18 +33,33 @@ static bool has_room(struct binder *b, uint32_t class_id, uint32_t row)
     return true;
 }
 
+/* Spreads come first, as in kube-scheduler; whose anti-affinity keeps it off comes last. */
+static const struct topology_group *first_refusing(const struct binder *b, const struct pod_class *k,
+                                                   const struct attempt *try, uint32_t row)
+{
+    const struct topology_group *first = NULL;
+    for (uint32_t i = 0; i < try->group_count + k->ties.kept_off_by_count; i++) {
+        uint32_t g = i < try->group_count ? try->groups[i]
+                                          : k->ties.kept_off_by[i - try->group_count];
+        const struct topology_group *x = &b->trial.world->topology.groups[g];
+        if ((first == NULL || x->kind < first->kind) &&
+            tally_ask(&b->trial.tally, k, try, g, row) != ANSWER_YES)
+            first = x;
+    }
+    return first;
+}
+
 static enum binder_answer ask_groups(struct binder *b, const struct pod_class *k,
                                      const struct attempt *try, uint32_t row)
 {
-    uint32_t group = 0;
     if (!try->tied)
         return BINDER_YES;
     if (b->measured != try)
         measure_standing(&b->measure, try);
     b->measured = try;
-    if (tally_row(&b->trial.tally, k, try, row, &group) == ANSWER_YES)
+    if (tally_row(&b->trial.tally, k, try, row) == ANSWER_YES)
         return BINDER_YES;
-    const struct topology_group *g = &b->trial.world->topology.groups[group];
+    const struct topology_group *g = first_refusing(b, k, try, row);
     switch (g->kind) {
     case TOPOLOGY_SPREAD:
         return BINDER_SPREAD;

@@ -101,7 +101,7 @@ static void bucket_drop(struct bucket *b, uint32_t at)
 /* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
 static bool is_full(const struct greedy *g, uint32_t claim)
 {
-    return !vector_fits(g->least, g->t->claims[claim].headroom, g->w->column_count);
+    return !vector_fits(g->w, g->least, g->t->claims[claim].headroom);
 }
 
 /* --- the domains that are open now --- */

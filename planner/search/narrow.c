@@ -352,11 +352,11 @@ bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
     const struct types *t = &w->types;
     const struct option *o = &w->options[s->option];
     if (!bits_has(o->several, type))
-        return vector_fits(requests, world_vector(w, o->room, o->first_row[type]), w->column_count);
+        return vector_fits(w, requests, world_vector(w, o->room, o->first_row[type]));
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
         if (bits_has(s->kinds, t->offers[k].kind) &&
             (bits_has(s->daemons_out, o->daemon_of[o->row_of[k]]) ||
-             !vector_fits(requests, world_vector(w, o->room, o->row_of[k]), w->column_count)))
+             !vector_fits(w, requests, world_vector(w, o->room, o->row_of[k]))))
             return false;
     return true;
 }

@@ -204,7 +204,7 @@ bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const str
 {
     const struct world *w = t->world;
     return !trial_is_gone(t, row) &&
-           vector_fits(trial_requests(t, row, class_id), trial_left(t, row), w->column_count) &&
+           vector_fits(w, trial_requests(t, row, class_id), trial_left(t, row)) &&
            !ports_conflict(w->classes.signatures[try->signature].ports, trial_ports(t, row));
 }
 
@@ -215,7 +215,7 @@ enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
     t->asked++;
     if (is_barred(t, class_id, row) || !trial_row_holds(t, row, class_id, try))
         return ANSWER_NEVER;
-    return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row, NULL)
+    return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row)
                      : ANSWER_YES;
 }
 

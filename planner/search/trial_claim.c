@@ -54,7 +54,7 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     struct trial_claim *c = &t->claims[claim];
     const amount *requests = trial_requests_beside(t, class_id, &c->shared);
     t->asked++;
-    if (!vector_fits(requests, c->headroom, w->column_count) ||
+    if (!vector_fits(w, requests, c->headroom) ||
         ports_conflict(w->classes.signatures[try->signature].ports, c->ports))
         return ANSWER_NEVER;
     int32_t to = specs_narrow(&t->specs, c->spec, try);
@@ -62,7 +62,7 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
         return ANSWER_NEVER;
     struct fitting f = {.t = t, .claim = c, .requests = c->requests,
                         .class = &w->classes.items[class_id], .try = try};
-    enum answer host = try->tied ? tally_host(&t->tally, f.class, try, w->node_count + claim, NULL)
+    enum answer host = try->tied ? tally_host(&t->tally, f.class, try, w->node_count + claim)
                                  : ANSWER_YES;
     if (host == ANSWER_NEVER)
         return host;
@@ -133,7 +133,7 @@ static int32_t settle_first(struct trial *t, struct trial_claim *c, uint32_t spe
                         .requests = classes_requests(&w->classes, class_id),
                         .class = &w->classes.items[class_id], .try = try};
     if (try->tied &&
-        tally_host(&t->tally, f.class, try, w->node_count + t->claim_count, NULL) != ANSWER_YES)
+        tally_host(&t->tally, f.class, try, w->node_count + t->claim_count) != ANSWER_YES)
         return -1;
     int32_t to = fitting_spec(&f, spec);
     *obstacle_out = f.obstacle;
@@ -178,7 +178,7 @@ static enum opening open_from(struct trial *t, uint32_t from, uint32_t pod, uint
     if (bits_count(s->types, w->types.words) == 0)
         return OPEN_TYPES;
     struct trial_claim c = {.spec = (uint32_t)to};
-    if (!vector_fits(requests, s->most, w->column_count))
+    if (!vector_fits(w, requests, s->most))
         return OPEN_RESOURCES;
     c.opened = trial_new_set(t);
     memcpy(c.opened, s->types, w->types.words * sizeof(uint64_t));

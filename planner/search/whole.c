@@ -129,14 +129,14 @@ bool whole_seat(struct trial *t, const struct whole *x, const struct whole_rules
             all[c] = amount_add(all[c], one[c]);
     }
     for (uint32_t row = 0; row < w->node_count; row++)
-        if (!trial_is_gone(t, row) && vector_fits(all, trial_left(t, row), w->column_count) &&
+        if (!trial_is_gone(t, row) && vector_fits(w, all, trial_left(t, row)) &&
             seat_all((struct seating){t, x, rules, TRIAL_ON_NODE, row}))
             return true;
     for (uint32_t option = 0; option < w->option_count; option++)
         if (seat_all((struct seating){t, x, rules, TRIAL_OPENED, option}))
             return true;
     for (uint32_t claim = 0; claim < t->claim_count; claim++)
-        if (vector_fits(all, t->claims[claim].headroom, w->column_count) &&
+        if (vector_fits(w, all, t->claims[claim].headroom) &&
             seat_all((struct seating){t, x, rules, TRIAL_ON_CLAIM, claim}))
             return true;
     return false;

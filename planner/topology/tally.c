@@ -150,8 +150,8 @@ static enum answer host_group(const struct tally *t, const struct pod_class *k, 
     return there == 0 ? ANSWER_YES : ANSWER_NEVER;
 }
 
-enum answer tally_host(const struct tally *t, const struct pod_class *k,
-                             const struct attempt *try, uint32_t target, uint32_t *group_out)
+enum answer tally_host(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                       uint32_t target)
 {
     enum answer worst = ANSWER_YES;
     uint32_t groups = try->group_count + k->ties.kept_off_by_count;
@@ -161,8 +161,6 @@ enum answer tally_host(const struct tally *t, const struct pod_class *k,
         if (group_at(t, g)->key != 0)
             continue;
         enum answer a = host_group(t, k, g, target);
-        if (a > worst && group_out != NULL)
-            *group_out = g;
         worst = a > worst ? a : worst;
     }
     return worst;
@@ -347,10 +345,17 @@ static enum answer row_group(const struct tally *t, const struct pod_class *k,
     return keeps_off ? ANSWER_NEVER : ANSWER_NOT_NOW;
 }
 
-enum answer tally_row(const struct tally *t, const struct pod_class *k,
-                            const struct attempt *try, uint32_t row, uint32_t *group_out)
+enum answer tally_ask(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                      uint32_t group, uint32_t row)
 {
-    enum answer worst = tally_host(t, k, try, row, group_out);
+    return group_at(t, group)->key == 0 ? host_group(t, k, group, row)
+                                        : row_group(t, k, try, group, row);
+}
+
+enum answer tally_row(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                      uint32_t row)
+{
+    enum answer worst = tally_host(t, k, try, row);
     uint32_t groups = try->group_count + k->ties.kept_off_by_count;
     for (uint32_t i = 0; i < groups && worst != ANSWER_NEVER; i++) {
         uint32_t g = i < try->group_count ? try->groups[i]
@@ -358,8 +363,6 @@ enum answer tally_row(const struct tally *t, const struct pod_class *k,
         if (group_at(t, g)->key == 0)
             continue;
         enum answer a = row_group(t, k, try, g, row);
-        if (a > worst && group_out != NULL)
-            *group_out = g;
         worst = a > worst ? a : worst;
     }
     return worst;

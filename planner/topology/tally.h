@@ -38,11 +38,14 @@ enum answer {
     ANSWER_NOT_NOW, /* moves may change it */
     ANSWER_NEVER,   /* more pods never will */
 };
-/* *group_out (may be NULL): the group that refuses. */
-enum answer tally_host(const struct tally *t, const struct pod_class *k,
-                             const struct attempt *try, uint32_t target, uint32_t *group_out);
-enum answer tally_row(const struct tally *t, const struct pod_class *k,
-                            const struct attempt *try, uint32_t row, uint32_t *group_out);
+/* By the groups whose key is hostname. */
+enum answer tally_host(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                       uint32_t target);
+enum answer tally_row(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                      uint32_t row);
+/* By one group. */
+enum answer tally_ask(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                      uint32_t group, uint32_t row);
 
 /* The domains of a key other than hostname that the groups leave the attempt, of all that the key
  * has. False when some group needs the key to be there: a node without it will not do. */

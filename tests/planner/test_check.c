@@ -770,12 +770,16 @@ static void volumes(void **state)
         POD("name: a", USES("bound") CPU("1"))
         POD("name: b", USES("u1") CPU("500m"))
         POD("name: c", USES("u2") CPU("500m"))
-        POD("name: e", USES("u3") CPU("1"));
+        POD("name: e", USES("u3") CPU("1"))
+        /* Nobody can say where the volume of this one will be. */
+        OBJECT("v1", "PersistentVolumeClaim", "name: torn", "spec: {storageClassName: wait}")
+        NODE("n2", "", "z2", "1") BOUND("name: s", "n1", USES("torn") CPU("100m"))
+        BOUND("name: t", "n2", USES("torn") CPU("100m")) POD("name: f", USES("torn") CPU("100m"));
     static const char plan[] =
         PLAN(CLAIM("general-1", IN_ZONE("z1"), "small, large", "1", "1", "1", "default/a")
              CLAIM("general-2", IN_ZONE("z1, z2"), "small, large", "1", "1", "2",
                    "default/b, default/c"),
-             "{name: n1, pods: [default/e]}", "", "0", "2");
+             "{name: n1, pods: [default/e]}, {name: n2, pods: [default/f]}", "", "0", "2");
     static const struct row rows[] = {
         {"the volume is elsewhere", true, IN_ZONE("z1") "  labels", IN_ZONE("z2") "  labels",
          "general-1: pod default/a does not reach the volume of claim bound"},
@@ -783,6 +787,7 @@ static void volumes(void **state)
          "general-2: pod default/b does not reach the volume of claim u1"},
         {"the class binds at once", false, "WaitForFirstConsumer", "Immediate",
          "n1: pod default/e does not reach the volume of claim u3\n"
+         "n2: pod default/f does not reach the volume of claim torn\n"
          "general-2: pod default/b does not reach the volume of claim u1"},
         {"its volume is made there", false, "{name: u3}",
          "{name: u3, annotations: {volume.kubernetes.io/selected-node: n1}}", ""},
@@ -792,7 +797,7 @@ static void volumes(void **state)
         {"a claim that is not there", false, "{name: u3}", "{name: u4}",
          "pod default/e: volume claim u3 cannot be used"},
         {"the node has no slot left", false, "allocatable: {count: 2}", "allocatable: {count: 0}",
-         "n1: 1 volumes of csi.example.com are attached, the limit is 0"},
+         "n1: 2 volumes of csi.example.com are attached, the limit is 0"},
         {"the type's figure holds for drivers that the node does not publish", false,
          "{name: csi.example.com, allocatable: {count: 2}}", "{name: other, allocatable: {count: 0}}",
          ""},
@@ -807,6 +812,9 @@ static void volumes(void **state)
         {"one claim in two zones", false, USES("u3"), USES("u2"),
          "claim default/u2 has no volume and is used on n1 and general-2, which may be in two "
          "zones"},
+        {"another zone than that of a pod that stands", false, "metadata: {name: t}",
+         "metadata: {name: t, deletionTimestamp: \"2026-01-01T00:00:00Z\"}",
+         "claim default/torn has no volume and is used on n1 and n2, which may be in two zones"},
     };
     check_rows(objects, plan, rows, COUNT_OF(rows));
 }

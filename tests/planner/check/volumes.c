@@ -207,12 +207,28 @@ static sym zone_of(const struct host *h)
     return zone;
 }
 
-static bool uses(struct check *k, const struct host *h, const struct volume_claim *c)
+/* Pods that are going leave it to the others where the volume will be. */
+static bool uses(struct check *k, struct pods pods, const struct volume_claim *c)
 {
-    for (uint32_t i = 0; i < h->pods.count; i++)
-        for (uint32_t v = 0; v < h->pods.items[i]->volumes.count; v++)
-            if (claim_of(k, h->pods.items[i], &h->pods.items[i]->volumes.items[v]) == c)
+    for (uint32_t i = 0; i < pods.count; i++) {
+        const struct pod *p = pods.items[i];
+        for (uint32_t v = 0; p->meta.deleted == 0 && v < p->volumes.count; v++)
+            if (claim_of(k, p, &p->volumes.items[v]) == c)
                 return true;
+    }
+    return false;
+}
+
+/* Bound pods of a claim without a volume, in two zones: whoever made that up, the plan cannot mend it. */
+static bool torn(struct check *k, const struct volume_claim *c)
+{
+    const struct host *first = NULL;
+    for (uint32_t n = 0; n < k->host_count; n++)
+        if (uses(k, k->hosts[n].bound, c)) {
+            if (first != NULL && zone_of(&k->hosts[n]) != zone_of(first))
+                return true;
+            first = &k->hosts[n];
+        }
     return false;
 }
 
@@ -221,9 +237,11 @@ void volumes_meet(struct check *k)
     for (size_t i = 0; i < COUNT(k, KIND_VOLUME_CLAIM); i++) {
         const struct volume_claim *c = AT(k, KIND_VOLUME_CLAIM, struct volume_claim, i);
         const struct host *first = NULL;
-        for (uint32_t n = 0; c->volume.len == 0 && n < k->host_count; n++) {
+        if (c->volume.len != 0 || torn(k, c))
+            continue;
+        for (uint32_t n = 0; n < k->host_count; n++) {
             const struct host *h = &k->hosts[n];
-            if (!uses(k, h, c))
+            if (!uses(k, h->pods, c) && !uses(k, h->bound, c))
                 continue;
             if (first == NULL)
                 first = h;
