@@ -184,6 +184,7 @@ static bool begin_afresh(struct reconciler *r)
     r->garbage_at = 0;
     r->garbage_rounds = 0;
     r->waits_since = r->mono;
+    r->unsynced_since = 0;
     r->stale = false;
     return true;
 }

@@ -63,6 +63,25 @@ static void nothing_is_planned_while_a_claim_has_no_machine(void **state)
     loop_end(&l);
 }
 
+/* A leader answers for its own time: not for that before it lost the lead, nor for the other's. */
+static void a_new_leader_has_waited_for_no_machine_yet(void **state)
+{
+    (void)state;
+    bool closed = true;
+    struct loop l = {.faults = {.user = &closed, .before = no_node}};
+    struct sim *s = cluster();
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    assert_in_range((int)l.measured[MEASURE_STATE_UNSYNCED], 40, 60);
+    reconciler_lead(l.reconciler, false);
+    run_for(s, 2 * MS_MINUTE);
+    reconciler_lead(l.reconciler, true);
+    run_for(s, 30 * MS_SECOND);
+    assert_in_range((int)l.measured[MEASURE_STATE_UNSYNCED], 1, 30);
+    loop_end(&l);
+}
+
 struct editor {
     struct sim *sim;
     bool done;
@@ -121,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_bought_before_the_cluster_is_known),
         cmocka_unit_test(nothing_is_planned_while_a_claim_has_no_machine),
+        cmocka_unit_test(a_new_leader_has_waited_for_no_machine_yet),
         cmocka_unit_test(a_claim_keeps_the_hash_that_it_was_planned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
