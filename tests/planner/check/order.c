@@ -2,8 +2,10 @@
  * of its list, and which host is next is searched for.
  *
  * A pod that no constraint of a later one can see is bound as soon as it can be. Between the others the
- * search goes depth first and remembers the positions that led nowhere. */
+ * search goes depth first and remembers the positions that led nowhere; it begins with the way that led to the end
+ * when the cloud had chosen otherwise. */
 #include "inner.h"
+#include "planner/intern.h"
 
 #include <stdlib.h>
 
@@ -14,14 +16,15 @@ enum {
 
 struct search {
     struct check *k;
-    uint32_t *dead; /* positions that led nowhere: `next` of each host, one after the other */
-    uint32_t dead_count, dead_capacity;
+    uint32_t *way; /* the host of each pod so far, and of those to come as the last search had them */
+    struct intern dead; /* positions that led nowhere: `next` of each host */
     uint32_t bound, best; /* pods */
     struct span why;    /* of the position in which most pods were bound */
 };
 
 static void bind(struct search *s, struct host *h)
 {
+    s->way[s->bound] = (uint32_t)(h - s->k->hosts);
     ARENA_PUSH(&s->k->arena, h->present.items, h->present.count, h->present.capacity,
                h->pods.items[h->next]);
     h->next++;
@@ -35,26 +38,11 @@ static void unbind(struct search *s, struct host *h)
     s->bound--;
 }
 
-static bool is_dead(const struct search *s)
+static void put_position(const struct search *s, struct words *w)
 {
-    uint32_t n = s->k->host_count;
-    for (uint32_t d = 0; d < s->dead_count; d++) {
-        bool same = true;
-        for (uint32_t i = 0; i < n && same; i++)
-            same = s->dead[(size_t)d * n + i] == s->k->hosts[i].next;
-        if (same)
-            return true;
-    }
-    return false;
-}
-
-static void bury(struct search *s)
-{
-    for (uint32_t i = 0; i < s->k->host_count; i++) {
-        uint32_t at = s->dead_count * s->k->host_count + i;
-        ARENA_PUSH(&s->k->arena, s->dead, at, s->dead_capacity, s->k->hosts[i].next);
-    }
-    s->dead_count++;
+    words_init(w, &s->k->arena);
+    for (uint32_t i = 0; i < s->k->host_count; i++)
+        words_put(w, s->k->hosts[i].next);
 }
 
 static void blame(struct search *s, const struct host *h, const char *rule, sym key)
@@ -82,8 +70,10 @@ static bool can_bind(struct search *s, const struct host *h)
 static bool search(struct search *s)
 {
     struct check *k = s->k;
-    bool done = true, some = false;
-    if (is_dead(s) || s->dead_count >= POSITIONS)
+    bool done = true, some = false, is_new;
+    struct words here;
+    put_position(s, &here);
+    if (intern_find(&s->dead, &here) >= 0 || s->dead.count >= POSITIONS)
         return false;
     for (uint32_t i = 0; i < k->host_count; i++) {
         struct host *h = &k->hosts[i];
@@ -98,8 +88,9 @@ static bool search(struct search *s)
             unbind(s, h);
         return some; /* another order would not have helped */
     }
+    uint32_t first = done ? 0 : s->way[s->bound];
     for (uint32_t i = 0; i < k->host_count && !done && !some; i++) {
-        struct host *h = &k->hosts[i];
+        struct host *h = &k->hosts[(first + i) % k->host_count];
         if (h->next == h->pods.count || !can_bind(s, h))
             continue;
         bind(s, h);
@@ -108,7 +99,7 @@ static bool search(struct search *s)
             unbind(s, h);
     }
     if (!done && !some)
-        bury(s);
+        intern_put(&s->dead, &here, &is_new);
     return done || some;
 }
 
@@ -188,9 +179,10 @@ static void expand(struct check *k, struct choices *c, const struct mays *labels
     }
 }
 
-static bool play(struct check *k, const struct choices *choices, const uint32_t *chosen)
+static bool play(struct check *k, const struct choices *choices, const uint32_t *chosen, uint32_t *way)
 {
-    struct search s = {.k = k};
+    struct search s = {.k = k, .way = way};
+    intern_init(&s.dead, &k->arena);
     for (uint32_t i = 0; i < k->host_count; i++) {
         struct host *h = &k->hosts[i];
         h->labels = choices[i].count != 0 ? choices[i].items[chosen[i]] : (struct sym_pairs){0};
@@ -220,17 +212,20 @@ static bool advance(const struct choices *choices, uint32_t *chosen, uint32_t co
 
 static void play_all(struct check *k, const struct choices *choices)
 {
-    uint32_t *chosen = ARENA_ARRAY(&k->arena, uint32_t, k->host_count);
+    uint32_t *chosen = ARENA_ARRAY(&k->arena, uint32_t, k->host_count), pods = 0;
+    for (uint32_t i = 0; i < k->host_count; i++)
+        pods += k->hosts[i].pods.count;
+    uint32_t *way = ARENA_ARRAY(&k->arena, uint32_t, pods);
     double combinations = 1;
     uint64_t state = 1;
     for (uint32_t i = 0; i < k->host_count; i++)
         combinations *= choices[i].count > 1 ? choices[i].count : 1;
     if (combinations <= COMBINATIONS) {
-        while (play(k, choices, chosen) && advance(choices, chosen, k->host_count))
+        while (play(k, choices, chosen, way) && advance(choices, chosen, k->host_count))
             continue;
         return;
     }
-    for (uint32_t n = 0; n < COMBINATIONS && play(k, choices, chosen); n++)
+    for (uint32_t n = 0; n < COMBINATIONS && play(k, choices, chosen, way); n++)
         for (uint32_t i = 0; i < k->host_count; i++) {
             state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
             chosen[i] = choices[i].count > 1 ? (uint32_t)(state >> 33) % choices[i].count : 0;
