@@ -100,9 +100,9 @@ func BenchChurn(ctx context.Context, binary string, sizes Sizes, say func(format
 		got.print(name, say)
 	}
 	on, off := results[0], results[1]
-	say("  with / without (goals: at most 1): p50 %.2f, p99 %.2f, nodes bought %.2f, price-hours %.2f",
+	say("  with / without (goals: at most 1): p50 %.2f, p99 %.2f, mean %.2f, nodes bought %.2f, price-hours %.2f",
 		ratio(milli(on.quantile(50)), milli(off.quantile(50))), ratio(milli(on.quantile(99)), milli(off.quantile(99))),
-		ratio(on.bought, off.bought), ratio(on.priceHours, off.priceHours))
+		ratio(milli(on.mean()), milli(off.mean())), ratio(on.bought, off.bought), ratio(on.priceHours, off.priceHours))
 	return nil
 }
 
@@ -137,14 +137,22 @@ func (c churned) quantile(percent int) time.Duration {
 	return c.pended[(len(c.pended)-1)*percent/100]
 }
 
+func (c churned) mean() time.Duration {
+	var sum time.Duration
+	for _, d := range c.pended {
+		sum += d
+	}
+	return sum / time.Duration(max(1, len(c.pended)))
+}
+
 func (c churned) print(name string, say func(string, ...any)) {
 	say("  %s", name)
 	say("    bound where planned, of those not revised  %7.3f %% (%.0f of %.0f; goal: 99.9)",
 		100*ratio(c.planned, c.planned+c.elsewhere-c.ahead), c.planned, c.planned+c.elsewhere-c.ahead)
 	say("    had a place, of those that waited for a node %5.1f %% (%d of %d; goal: 95)",
 		100*ratio(float64(c.placed), float64(c.waited)), c.placed, c.waited)
-	say("    from pending to bound, %d pods: p50 %.0f ms, p99 %.0f ms; %d went before they were bound",
-		len(c.pended), milli(c.quantile(50)), milli(c.quantile(99)), c.unbound)
+	say("    from pending to bound, %d pods: p50 %.0f ms, p99 %.0f ms, mean %.0f ms; %d went before they were bound",
+		len(c.pended), milli(c.quantile(50)), milli(c.quantile(99)), milli(c.mean()), c.unbound)
 	say("    %.0f nodes bought, %.3f price-hours; divergences: %s", c.bought, c.priceHours, c.causes)
 	say("    filter, by answer: %s; the scheduler went on without one %d times", c.answers, c.passed)
 	say("    arrivals and departures at most %.1f s late", c.slip.Seconds())
