@@ -102,6 +102,9 @@ func (f *fleet) mixes(t *testing.T, ctx context.Context, c *census, units int) {
 	all, err := f.claims(ctx)
 	must(t, err)
 	w.share(t, units*unitPods, len(all), took)
+	text, err := metricsOf(ctx, f.Stowage.Metrics)
+	must(t, err)
+	t.Logf("filter, by answer: %s", answers("", text))
 
 	must(t, f.Wait(ctx, "empty nodes to leave", func(ctx context.Context) error {
 		return errors.Join(f.noneEmpty(ctx), f.settled(ctx))
