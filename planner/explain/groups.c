@@ -2,6 +2,8 @@
  * itself, so that the sentence can name the one that leaves nothing. */
 #include "planner/explain/groups.h"
 
+#include <stdlib.h>
+
 enum { DOMAINS_TRIED = 64, WATER_STEPS = 1 << 20 };
 
 /* --- where the option buys --- */
@@ -304,19 +306,26 @@ static bool refuses_alone(struct refusal *r)
     return true;
 }
 
-static bool comes_before(const struct group_question *q, uint32_t a, uint32_t b)
+struct told_group {
+    const struct group_question *q;
+    uint32_t group;
+    struct span key, selector;
+};
+
+static int told_order(const void *a, const void *b)
 {
-    const struct topology_group *x = question_group(q, a), *y = question_group(q, b);
-    if (x->kind != y->kind)
-        return x->kind < y->kind;
-    if (x->inverse != y->inverse)
-        return y->inverse;
-    int order = span_cmp(words_key(q->p, x), words_key(q->p, y));
+    const struct told_group *x = a, *y = b;
+    const struct topology_group *g = question_group(x->q, x->group), *h = question_group(y->q, y->group);
+    if (g->kind != h->kind)
+        return g->kind < h->kind ? -1 : 1;
+    if (g->inverse != h->inverse)
+        return h->inverse ? -1 : 1;
+    int order = span_cmp(x->key, y->key);
     if (order == 0)
-        order = span_cmp(group_words_selector(q, a), group_words_selector(q, b));
-    if (order == 0)
-        order = span_cmp(group_words_name(q, a), group_words_name(q, b));
-    return order < 0;
+        order = span_cmp(x->selector, y->selector);
+    if (order == 0 && x->group != y->group)
+        order = span_cmp(group_words_name(x->q, x->group), group_words_name(y->q, y->group));
+    return order;
 }
 
 const uint32_t *groups_in_order(const struct group_question *q, uint32_t *count_out)
@@ -324,14 +333,17 @@ const uint32_t *groups_in_order(const struct group_question *q, uint32_t *count_
     const struct topology_ties *ties = &question_class(q)->ties;
     uint32_t count = q->try->group_count + ties->kept_off_by_count;
     uint32_t *list = ARENA_ARRAY(&q->p->arena, uint32_t, count);
+    struct told_group *told = ARENA_ARRAY(&q->p->arena, struct told_group, count);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t g = i < q->try->group_count ? q->try->groups[i]
                                              : ties->kept_off_by[i - q->try->group_count];
-        uint32_t at = i;
-        for (; at > 0 && comes_before(q, g, list[at - 1]); at--)
-            list[at] = list[at - 1];
-        list[at] = g;
+        told[i] = (struct told_group){q, g, words_key(q->p, question_group(q, g)),
+                                      group_words_selector(q, g)};
     }
+    if (count != 0)
+        qsort(told, count, sizeof(*told), told_order);
+    for (uint32_t i = 0; i < count; i++)
+        list[i] = told[i].group;
     *count_out = count;
     return list;
 }
