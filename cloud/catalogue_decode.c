@@ -234,8 +234,6 @@ static bool decode_object(struct decode *d, struct doc_value root, struct catalo
 /* What no field table can say: a type without a name or, of kwok's form, without cpu and memory. */
 static bool check(const struct catalogue_source *s, struct span file, struct err *err)
 {
-    if (s->count == 0)
-        return err_set(err, ERR_INVALID, "%.*s: no instance type in it", SPAN_ARG(file));
     for (uint32_t i = 0; i < s->count; i++) {
         const struct source_type *t = &s->types[i];
         bool cpu = t->explicit_form, memory = t->explicit_form;

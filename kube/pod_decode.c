@@ -42,9 +42,12 @@ static const struct field port_fields[] = {
 };
 static const struct schema port_schema = SCHEMA(struct host_port, "port", port_fields);
 
+static const struct schema counted_schema = {.name = "item", .size = sizeof(struct wire_counted)};
+
 static const struct field container_resource_fields[] = {
     FIELD(struct container, requests, FIELD_MAP, "requests", .schema = &resource_schema),
     FIELD(struct container, limits, FIELD_MAP, "limits", .schema = &resource_schema),
+    FIELD(struct container, claims, FIELD_LIST, "claims", .schema = &counted_schema),
 };
 static const struct schema container_resources =
     SCHEMA(struct container, "resources", container_resource_fields);
@@ -186,8 +189,6 @@ static const struct field volume_fields[] = {
 };
 static const struct schema volume_schema = SCHEMA(struct wire_volume, "volume", volume_fields);
 
-static const struct schema counted_schema = {.name = "item", .size = sizeof(struct wire_counted)};
-
 static const struct field pod_level_fields[] = {
     FIELD(struct pod_wire, pod_level, FIELD_MAP, "requests", .schema = &resource_schema),
     FIELD(struct pod_wire, pod_level_limits, FIELD_MAP, "limits", .schema = &resource_schema),
@@ -284,10 +285,22 @@ static void take_conditions(struct pod *p, struct conditions list)
     }
 }
 
+static bool any_claims(struct containers list)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < list.count; i++)
+        any |= list.items[i].claims.count != 0;
+    return any;
+}
+
+/* Of pods and templates: who comes from the API server has its requests filled in already, who comes from a
+ * file as people write it has not. */
 static void pod_convert(struct decode *d, const void *wire, void *out)
 {
-    const struct pod_wire *w = wire;
+    struct pod_wire full = *(const struct pod_wire *)wire;
+    const struct pod_wire *w = &full;
     struct pod *p = out;
+    pod_wire_default(d->arena, &full);
     *p = w->pod;
     p->node = absent_if_empty(p->node);
     p->nominated_node = absent_if_empty(p->nominated_node);
@@ -295,17 +308,10 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
     p->limits = pod_wire_limits(d->arena, w, d->syms);
     p->ports = ports_of(d->arena, w->containers);
     p->volumes = volumes_of(d->arena, w);
-    p->resource_claims = w->claims.count != 0;
+    p->resource_claims =
+        w->claims.count != 0 || any_claims(w->containers) || any_claims(w->init_containers);
     p->gated = w->gates.count != 0;
     take_conditions(p, w->conditions);
-}
-
-/* Of a template: containers and init containers get missing requests from limits. */
-static void template_convert(struct decode *d, const void *wire, void *out)
-{
-    struct pod_wire w = *(const struct pod_wire *)wire;
-    pod_wire_default(d->arena, &w);
-    pod_convert(d, &w, out);
 }
 
 static const struct field pod_volume_fields[] = {
@@ -329,10 +335,10 @@ static const struct field pod_fields[] = {
     FIELD(struct pod, volumes, FIELD_LIST, "volumes", .schema = &pod_volume_schema),
 };
 
-#define POD_SCHEMA(label, convert_)                                                                \
+#define POD_SCHEMA(label)                                                                          \
     {                                                                                              \
         .name = (label), .size = sizeof(struct pod), .count = COUNT_OF(pod_fields),                \
-        .fields = pod_fields, .wire = &wire_schema, .convert = (convert_)                          \
+        .fields = pod_fields, .wire = &wire_schema, .convert = pod_convert                         \
     }
-const struct schema pod_schema = POD_SCHEMA("Pod", pod_convert);
-const struct schema pod_template_schema = POD_SCHEMA("pod template", template_convert);
+const struct schema pod_schema = POD_SCHEMA("Pod");
+const struct schema pod_template_schema = POD_SCHEMA("pod template");

@@ -4,11 +4,19 @@
 
 #include "kube/pod.h"
 
+struct wire_count { /* a list of which only the length matters */
+    struct wire_counted {
+        bool ignored;
+    } * items;
+    uint32_t count;
+};
+
 struct container {
     struct span name;
     bool restartable; /* an init container with restartPolicy Always */
     struct resources requests, limits;
     struct host_ports ports; /* those without a hostPort have port 0 */
+    struct wire_count claims;
 };
 
 struct containers {
@@ -35,13 +43,6 @@ struct wire_volumes {
     uint32_t count;
 };
 
-struct wire_count { /* a list of which only the length matters */
-    struct wire_counted {
-        bool ignored;
-    } * items;
-    uint32_t count;
-};
-
 struct pod_wire {
     struct pod pod; /* all that is taken over as it is */
     struct containers containers, init_containers;
@@ -52,8 +53,8 @@ struct pod_wire {
     struct wire_count claims, gates;
 };
 
-/* Requests that are missing are filled from limits, as the API server does for a Pod but not for a
- * template (spec provisioning 2.8). */
+/* Requests of containers that are missing are filled from their limits, as the API server does for a Pod but
+ * not for a template (spec provisioning 2.8). */
 void pod_wire_default(struct arena *a, struct pod_wire *w);
 /* Spec provisioning 2.6, without "pods"; sorted by symbol, zeros left out. */
 struct resources pod_wire_requests(struct arena *a, const struct pod_wire *w,

@@ -191,11 +191,12 @@ static bool is_missed(const struct delta *d)
 static void move_count(struct delta *d, const struct pod *p, uint32_t class_id, uint32_t row, int by)
 {
     const struct pod_class *k = &d->w->classes.items[class_id];
-    if (p->meta.deleted != 0 || k->ties.counted_by_count + k->ties.keeps_off_count == 0)
+    bool goes = p->meta.deleted != 0;
+    if ((goes ? 0 : k->ties.counted_by_count) + k->ties.keeps_off_count == 0)
         return;
     if (!owns(d, PART_COUNTS))
         topology_copy_counts(d->w, own_part(d, PART_COUNTS, NULL));
-    topology_move(d->w, k, row, by);
+    topology_move(d->w, k, goes, row, by);
 }
 
 static struct world_node *changing(struct delta *d, uint32_t row)

@@ -114,7 +114,8 @@ struct options {
     int output, reserved_offering_mode;
     int search; /* enum search_choice */
     struct counts credit_reservation;
-    bool disruption, disruption_all; /* with the four below: refused, see options_disruption */
+    bool disruption, disruption_all; /* with rebooted and reserved_nodes: refused, see
+                                        options_disruption */
     struct texts nominated, buffer_nodes;
     struct counts rebooted, reserved_nodes;
     struct texts remove;

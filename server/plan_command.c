@@ -67,25 +67,40 @@ static int32_t row_named(const struct world *w, struct span name)
     return -1;
 }
 
+/* Every flag that names nodes names such as there are. */
+static bool check_names(const struct world *w, const struct options *o, struct err *err)
+{
+    const struct {
+        const char *flag;
+        const struct texts *names;
+    } flags[] = {
+        {"--remove", &o->remove},
+        {"--nominated", &o->nominated},
+        {"--buffer-nodes", &o->buffer_nodes},
+    };
+    for (size_t f = 0; f < COUNT_OF(flags); f++)
+        for (uint32_t i = 0; i < flags[f].names->count; i++)
+            if (row_named(w, span_of(flags[f].names->items[i])) < 0)
+                return err_set(err, ERR_INVALID, "%s: there is no node \"%s\" in the input",
+                               flags[f].flag, flags[f].names->items[i]);
+    return true;
+}
+
 /* The rows of the nodes that --remove names, each once. */
-static bool find_removed(const struct world *w, const struct texts *names, struct arena *a,
-                         struct plan_options *out, struct err *err)
+static void find_removed(const struct world *w, const struct texts *names, struct arena *a,
+                         struct plan_options *out)
 {
     uint32_t *rows = ARENA_ARRAY(a, uint32_t, names->count);
     out->removed = rows;
     out->removed_count = 0;
     for (uint32_t i = 0; i < names->count; i++) {
         int32_t row = row_named(w, span_of(names->items[i]));
-        if (row < 0)
-            return err_set(err, ERR_INVALID, "--remove: there is no node \"%s\" in the input",
-                           names->items[i]);
         bool again = false;
         for (uint32_t k = 0; k < out->removed_count; k++)
             again |= rows[k] == (uint32_t)row;
         if (!again)
             rows[out->removed_count++] = (uint32_t)row;
     }
-    return true;
 }
 
 /* 20,000 pods on 4,000 claims of 400 types each are 200 MiB; beyond this something is wrong. */
@@ -232,10 +247,12 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     for (size_t i = 0; i < o->warning_count; i++)
         command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
     out->world = build_world(o, options, &out->with);
-    if (find_removed(out->world, &options->remove, &o->arena, &out->options, err))
-        return true;
-    world_free(out->world);
-    return false;
+    if (!check_names(out->world, options, err)) {
+        world_free(out->world);
+        return false;
+    }
+    find_removed(out->world, &options->remove, &o->arena, &out->options);
+    return true;
 }
 
 static int plan_objects(struct input *o, const struct options *options, struct err *err)

@@ -95,7 +95,7 @@ static void admit(struct solving *s, uint32_t index)
     if (stays(s, index) || is_with_scheduler(s, x->pod) || is_arriving(s, index))
         return;
     s->p->waiting++;
-    if (x->bound && x->pod->meta.deleted == 0)
+    if (x->bound)
         s->moving[s->moving_count++] = index;
     struct span later = put_off(s, x);
     if (later.len != 0) {
@@ -281,7 +281,8 @@ static void lift_moving(struct solving *s, struct trial *t)
 {
     for (uint32_t i = 0; i < s->moving_count; i++) {
         const struct waiting_pod *x = trial_pod(t, s->moving[i]);
-        tally_move_row(&t->tally, &s->w->classes.items[x->class_id], row_of(s->w, x->pod), -1);
+        tally_lift(&t->tally, &s->w->classes.items[x->class_id], x->pod->meta.deleted != 0,
+                   row_of(s->w, x->pod));
     }
 }
 

@@ -3,7 +3,7 @@
  * refuse now they may allow later, and they are asked again each time.
  *
  * A class that found no place is not tried again before some number that its groups look at has
- * changed; upstream goes over its failures in rounds, and so do we.
+ * changed, or a reservation has come free; upstream goes over its failures in rounds, and so do we.
  *
  * "Fewest pods first" is a queue of claims for each number of pods. A claim that gets a pod goes to the
  * front of the next queue, a new one to the end of the queue of one: the order that a stable sort by
@@ -262,7 +262,7 @@ static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, ui
 
 static uint64_t class_version(const struct greedy *g, const struct attempt *first, uint32_t count)
 {
-    uint64_t sum = 1;
+    uint64_t sum = 1 + g->t->reserved_freed;
     for (uint32_t i = 0; i < count; i++)
         if (first[i].wavers)
             sum += tally_version(&g->t->tally, &first[i]);

@@ -74,6 +74,7 @@ struct trial {
     amount *adjusted;        /* scratch, see requests_beside */
     uint32_t *seen, seen_now; /* scratch, by symbol: when a value was last counted */
     int64_t *reserved_left, *credit; /* by reservation: what nobody holds yet; see trial_credit */
+    uint64_t reserved_freed; /* how often an instance of some reservation came free: who waits asks again */
     bool best_effort;         /* new claims may have fewer different values than minValues asks */
     bool fallback;            /* who finds a reservation taken does without; else it waits */
     uint64_t asked;  /* questions answered so far: the steps of a plan */

@@ -44,6 +44,7 @@ static void hold(struct trial *t, const uint64_t *from, const uint64_t *to)
     for (uint32_t r = 0; r < t->world->types.reservation_count; r++) {
         bool had = from != NULL && bits_has(from, r), has = to != NULL && bits_has(to, r);
         t->reserved_left[r] += (int64_t)had - (int64_t)has;
+        t->reserved_freed += had && !has;
     }
 }
 

@@ -404,9 +404,9 @@ static void move_group(struct world *w, uint32_t group, uint32_t row, int by)
     g->total += (uint32_t)by;
 }
 
-void topology_move(struct world *w, const struct pod_class *k, uint32_t row, int by)
+void topology_move(struct world *w, const struct pod_class *k, bool goes, uint32_t row, int by)
 {
-    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
+    for (uint32_t i = 0; i < k->ties.counted_by_count && !goes; i++)
         if (topology_counts_row(w, &w->topology.groups[k->ties.counted_by[i]], row))
             move_group(w, k->ties.counted_by[i], row, by);
     for (uint32_t i = 0; i < k->ties.keeps_off_count; i++)
@@ -444,8 +444,9 @@ void topology_finish(struct topology *t, struct world *w)
         topology_tie(w, t->arena, &w->classes.items[i]);
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        for (uint32_t i = 0; i < n->pod_count; i++)
-            if (n->pods[i]->meta.deleted == 0)
-                topology_move(w, &w->classes.items[n->pod_classes[i]], row, 1);
+        for (uint32_t i = 0; i < n->pod_count; i++) {
+            const struct pod_class *k = &w->classes.items[n->pod_classes[i]];
+            topology_move(w, k, n->pods[i]->meta.deleted != 0, row, 1);
+        }
     }
 }

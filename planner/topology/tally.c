@@ -74,6 +74,14 @@ void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, in
         move_on_row(t, k->ties.keeps_off[i], row, by);
 }
 
+void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row)
+{
+    if (!goes)
+        tally_move_row(t, k, row, -1);
+    for (uint32_t i = 0; goes && i < k->ties.keeps_off_count; i++)
+        move_on_row(t, k->ties.keeps_off[i], row, -1);
+}
+
 static void move_unsure(struct tally *t, uint32_t g, uint32_t domain, int by)
 {
     if (t->unsure[g] == NULL)

@@ -131,8 +131,9 @@ void topology_finish(struct topology *t, struct world *w);
 void topology_tie(struct world *w, struct arena *a, struct pod_class *k);
 /* Numbers of its own, in the arena, for those that moves change. */
 void topology_copy_counts(struct world *w, struct arena *a);
-/* A bound pod of the class comes (by 1) or goes (by -1). */
-void topology_move(struct world *w, const struct pod_class *k, uint32_t row, int by);
+/* A bound pod of the class comes (by 1) or goes (by -1). One that is being deleted, `goes`, counts for nobody
+ * any more, but keeps others off until it is gone: kube-scheduler and Karpenter ask its own anti-affinity. */
+void topology_move(struct world *w, const struct pod_class *k, bool goes, uint32_t row, int by);
 
 /* Whether pods of the class count for the watch. */
 bool topology_watched(const struct topology *t, uint32_t watch, const struct pod_class *k);

@@ -208,7 +208,6 @@ static void mistakes(void **state)
         {"[", "types.json: "},
         {"\"x\"", "types.json: holds a string; an instance type catalogue is a JSON array, or an "
                   "object with instanceTypes"},
-        {"[]", "types.json: no instance type in it"},
         {"[7]", "types.json:1: [0]: is a number, not an instance type"},
         {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1O0m\",\"memory\":\"1Gi\"}}]",
          "types.json:1: [0].resources.cpu: \"1O0m\" is not a quantity; did you mean \"100m\"?"},
@@ -232,9 +231,26 @@ static void mistakes(void **state)
     }
 }
 
+/* Nothing can be bought: no mistake, what stands may still take pods. */
+static void no_type_at_all(void **state)
+{
+    static const char *const texts[] = {"[]", "{\"instanceTypes\": []}"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(texts); i++) {
+        struct catalogue_source *s;
+        struct err err;
+        if (!catalogue_decode(span_of(texts[i]), SPAN("types.json"), &s, &err))
+            fail_msg("%s: %s", texts[i], err.msg);
+        struct built b = build(s);
+        assert_int_equal(b.c.count, 0);
+        drop(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_type_at_all),
         cmocka_unit_test(the_built_in_types), cmocka_unit_test(a_file_of_kwok),
         cmocka_unit_test(sizes),              cmocka_unit_test(the_superset),
         cmocka_unit_test(mistakes),

@@ -405,6 +405,21 @@ static void test_pool(void **state)
     assert_int_equal(p.expire_after, DURATION_TOO_LONG); /* for pool_validate */
 }
 
+/* As the API server does it: what a file names under limits alone is asked for, too. */
+static void test_limits_without_requests(void **state)
+{
+    (void)state;
+    struct pod p;
+    decode_well(KIND_POD,
+                "metadata: {name: p}\nspec: {containers: [\n"
+                "  {name: a, resources: {limits: {cpu: 3, nvidia.com/gpu: 1}}},\n"
+                "  {name: b, resources: {requests: {cpu: 500m}, limits: {cpu: 2, memory: 1Gi}}}]}",
+                &p);
+    assert_int_equal(resources_get(p.requests, SYM_CPU), 3500);
+    assert_int_equal(resources_get(p.requests, SYM_MEMORY), 1LL << 30);
+    assert_int_equal(resources_get(p.requests, sym_find(syms, SPAN("nvidia.com/gpu"))), 1);
+}
+
 static void test_workloads(void **state)
 {
     (void)state;
@@ -680,6 +695,7 @@ int main(void)
         cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
         cmocka_unit_test(test_node),          cmocka_unit_test(test_claim),
         cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
+        cmocka_unit_test(test_limits_without_requests),
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_storage),
         cmocka_unit_test(test_memory_of_what_is_only_read),

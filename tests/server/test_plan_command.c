@@ -30,8 +30,6 @@ static const struct {
 } refused[] = {
     {{"--disruption"}, "--disruption is about disruption, which this version does not plan"},
     {{"--disruption-all"}, "--disruption-all is about disruption, which this version does not plan"},
-    {{"--nominated=n1"}, "--nominated is about disruption, which this version does not plan"},
-    {{"--buffer-nodes=n1"}, "--buffer-nodes is about disruption, which this version does not plan"},
     {{"--rebooted=n1=1"}, "--rebooted is about disruption, which this version does not plan"},
     {{"--reserved-nodes=p=1"},
      "--reserved-nodes is about disruption, which this version does not plan"},
@@ -40,6 +38,8 @@ static const struct {
     {{"--ignore-dra-requests=false"},
      "--ignore-dra-requests=false needs devices, which plan's input does not have"},
     {{"--remove=n1,n2"}, "--remove: there is no node \"n2\" in the input"},
+    {{"--nominated=n1,n2"}, "--nominated: there is no node \"n2\" in the input"},
+    {{"--buffer-nodes=n3"}, "--buffer-nodes: there is no node \"n3\" in the input"},
 };
 
 static void refused_in_one_sentence(void **state)
@@ -59,6 +59,7 @@ static void taken(void **state)
     (void)state;
     static const char *const args[][ARGS_MAX] = {
         {"--remove=n1"},
+        {"--nominated=n1", "--buffer-nodes=n1"}, /* which change nothing without --disruption */
         {"--disruption=false"},
         {"--feature-gates=NodeRepair=true", "--legacy-node-repair"}, /* which has no method of its own */
     };
