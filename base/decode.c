@@ -198,11 +198,31 @@ static bool integer_of(struct decode *d, struct doc_value v, int64_t low, int64_
     return false;
 }
 
-static void decode_int32(struct decode *d, struct doc_value v, int32_t *out)
+/* What no API server admits is told, and the nearest that it does is taken. */
+static void out_of_bounds(struct decode *d, struct doc_value v, const struct field *f,
+                          const char *what)
+{
+    struct err err;
+    if (f->high == INT32_MAX)
+        err_set(&err, ERR_INVALID, "%s; it may be %d or more", what, f->low);
+    else
+        err_set(&err, ERR_INVALID, "%s; it may be %d to %d", what, f->low, f->high);
+    if (d->invalid != NULL)
+        tell(d, v, d->invalid, span_of(err.msg));
+}
+
+static void decode_int32(struct decode *d, struct doc_value v, const struct field *f, int32_t *out)
 {
     int64_t value;
-    if (integer_of(d, v, INT32_MIN, INT32_MAX, &value))
-        *out = (int32_t)value;
+    char what[48];
+    if (!integer_of(d, v, INT32_MIN, INT32_MAX, &value))
+        return;
+    *out = (int32_t)value;
+    if (f->high == 0 || (value >= f->low && value <= f->high))
+        return;
+    *out = value < f->low ? f->low : f->high;
+    snprintf(what, sizeof(what), "%lld is out of range", (long long)value);
+    out_of_bounds(d, v, f, what);
 }
 
 static void decode_double(struct decode *d, struct doc_value v, double *out)
@@ -322,7 +342,7 @@ static void decode_field(struct decode *d, struct doc_value v, const struct fiel
         decode_bool(d, v, out);
         return;
     case FIELD_INT32:
-        decode_int32(d, v, out);
+        decode_int32(d, v, f, out);
         return;
     case FIELD_INT64:
         integer_of(d, v, INT64_MIN, INT64_MAX, out);
@@ -405,9 +425,15 @@ static void decode_members(struct decode *d, struct doc_value v, const struct sc
         decode_member(d, &it, schema, out, &seen, &there);
     }
     for (uint32_t i = 0; i < schema->count; i++) {
-        if (schema->fields[i].required && (there >> i & 1) == 0) {
-            place.name = span_of(schema->fields[i].name);
+        const struct field *f = &schema->fields[i];
+        if (!f->required || (there >> i & 1) != 0)
+            continue;
+        place.name = span_of(f->name);
+        if (f->high == 0) {
             mistake(d, v, "is missing");
+        } else {
+            memcpy((char *)out + f->offset, &f->low, sizeof(f->low));
+            out_of_bounds(d, v, f, "is missing");
         }
     }
     leave(d);

@@ -57,7 +57,9 @@ struct field {
     decode_scalar *scalar;
     bool scalar_is_sym; /* the scalar's output is a sym, to be moved with the others */
     bool fold_case;     /* member name compared without case (kwok's catalogue files) */
-    bool required;      /* absent is a mistake */
+    bool required;      /* absent is a mistake; of a field with bounds: one that `invalid` hears of */
+    int32_t low, high;  /* of a FIELD_INT32, when high is not 0: the bounds of what an API server admits.
+                           `invalid` hears of another value, and the nearest of these is taken */
     bool (*keep)(struct span key); /* of a FIELD_MAP: entries to read, the others are skipped; NULL: all */
 };
 

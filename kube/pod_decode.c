@@ -36,7 +36,7 @@ static bool decode_phase(struct decode *d, struct doc_value v, void *out, struct
 }
 
 static const struct field port_fields[] = {
-    FIELD(struct host_port, port, FIELD_INT32, "hostPort"),
+    FIELD(struct host_port, port, FIELD_INT32, "hostPort", .low = 0, .high = 65535),
     FIELD(struct host_port, ip, FIELD_SYM, "hostIP"),
     FIELD(struct host_port, protocol, FIELD_SYM, "protocol"),
 };
@@ -89,7 +89,8 @@ const struct schema node_term_schema =
     SCHEMA(struct node_term, "node selector term", node_term_fields);
 
 static const struct field preferred_node_fields[] = {
-    FIELD(struct preferred_node_term, weight, FIELD_INT32, "weight"),
+    FIELD(struct preferred_node_term, weight, FIELD_INT32, "weight", .low = 1, .high = 100,
+          .required = true),
     FIELD(struct preferred_node_term, preference, FIELD_OBJECT, "preference",
           .schema = &node_term_schema),
 };
@@ -110,7 +111,8 @@ static const struct schema pod_term_schema =
     SCHEMA(struct pod_term, "pod affinity term", pod_term_fields);
 
 static const struct field preferred_pod_fields[] = {
-    FIELD(struct preferred_pod_term, weight, FIELD_INT32, "weight"),
+    FIELD(struct preferred_pod_term, weight, FIELD_INT32, "weight", .low = 1, .high = 100,
+          .required = true),
     FIELD(struct preferred_pod_term, term, FIELD_OBJECT, "podAffinityTerm",
           .schema = &pod_term_schema),
 };
@@ -159,8 +161,9 @@ static const struct field affinity_fields[] = {
 static const struct schema affinity_schema = SCHEMA(struct affinity, "affinity", affinity_fields);
 
 static const struct field spread_fields[] = {
-    FIELD(struct spread, max_skew, FIELD_INT32, "maxSkew"),
-    FIELD(struct spread, min_domains, FIELD_INT32, "minDomains"),
+    FIELD(struct spread, max_skew, FIELD_INT32, "maxSkew", .low = 1, .high = INT32_MAX,
+          .required = true),
+    FIELD(struct spread, min_domains, FIELD_INT32, "minDomains", .low = 1, .high = INT32_MAX),
     FIELD(struct spread, topology_key, FIELD_SYM, "topologyKey"),
     FIELD(struct spread, hard, FIELD_SCALAR, "whenUnsatisfiable", .scalar = decode_hard),
     FIELD(struct spread, ignore_affinity, FIELD_SCALAR, "nodeAffinityPolicy",

@@ -83,6 +83,46 @@ static void negative_amounts_are_set_aside(void **state)
     }
 }
 
+/* --- numbers that no API server admits --- */
+
+#define ODD(spec) "---\napiVersion: v1\nkind: Pod\nmetadata: {name: odd, namespace: shop}\nspec: {" spec "}\n"
+#define SPREAD(numbers)                                                                            \
+    ODD("topologySpreadConstraints: [{" numbers "topologyKey: topology.kubernetes.io/zone, "       \
+        "whenUnsatisfiable: DoNotSchedule, labelSelector: {}}]")
+
+static void numbers_out_of_range_are_set_aside(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *object, *want;
+    } rows[] = {
+        {SPREAD("maxSkew: -256, "), "maxSkew: -256 is out of range; it may be 1 or more"},
+        {SPREAD("maxSkew: 0, "), "maxSkew: 0 is out of range; it may be 1 or more"},
+        {SPREAD(""), "spec.topologySpreadConstraints[0].maxSkew: is missing; it may be 1 or more"},
+        {SPREAD("maxSkew: 1, minDomains: 0, "), "minDomains: 0 is out of range; it may be 1 or more"},
+        {ODD("containers: [{name: c, ports: [{hostPort: 65536}]}]"),
+         "spec.containers[0].ports[0].hostPort: 65536 is out of range; it may be 0 to 65535"},
+        {ODD("affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+             "[{weight: 101, preference: {}}]}}"),
+         "[0].weight: 101 is out of range; it may be 1 to 100"},
+        {ODD("affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: "
+             "[{podAffinityTerm: {topologyKey: a}}]}}"),
+         "[0].weight: is missing; it may be 1 to 100"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char objects[2048];
+        snprintf(objects, sizeof(objects), "%s%s%s", POOL, rows[i].object,
+                 POD("fine", "{requests: {cpu: 2}}"));
+        struct outcome o = plan(objects);
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", rows[i].want, o.status, o.text);
+        expect_text(rows[i].want, &o, ": Pod shop/odd: ");
+        expect_text(rows[i].want, &o, rows[i].want);
+        expect_text(rows[i].want, &o, "; the object is set aside");
+        expect_text(rows[i].want, &o, "\n1 pod waits: 1 needs 1 new node.\n");
+    }
+}
+
 /* A pod that gives room away would let three pods of 2 CPUs stand on 4. */
 static void no_room_comes_from_a_negative_request(void **state)
 {
@@ -287,6 +327,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(negative_amounts_are_set_aside),
+        cmocka_unit_test(numbers_out_of_range_are_set_aside),
         cmocka_unit_test(no_room_comes_from_a_negative_request),
         cmocka_unit_test(what_is_no_object_says_why),
         cmocka_unit_test(lists_are_taken),
