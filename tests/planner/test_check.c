@@ -722,6 +722,24 @@ static void anti_affinity(void **state)
     check_rows(objects, plan, rows, COUNT_OF(rows));
 }
 
+static void anti_affinity_until_gone(void **state)
+{
+    (void)state;
+    static const char objects[] =
+        FREE_POOL NODE("n1", "", "z1", "4")
+        BOUND("name: loner, labels: {app: other}, deletionTimestamp: \"2026-01-01T00:00:00Z\"", "n1",
+              APART(ZONE, "") CPU("1"))
+        POD("name: w1, labels: {app: web}", CPU("1"));
+    static const char plan[] =
+        PLAN(CLAIM("general-1", IN_ZONE("z2"), "small, large", "1", "1", "1", "default/w1"), "", "",
+             "0", "1");
+    static const struct row rows[] = {
+        {"a pod that is being deleted minds", true, "values: [z2]", "values: [z1]",
+         "general-1: pod default/w1 cannot be bound at its turn: pod anti-affinity over " ZONE},
+    };
+    check_rows(objects, plan, rows, COUNT_OF(rows));
+}
+
 static void namespaces(void **state)
 {
     (void)state;
@@ -887,7 +905,7 @@ int main(void)
         cmocka_unit_test(default_spreading),
         cmocka_unit_test(affinity),
         cmocka_unit_test(affinity_to_itself), cmocka_unit_test(affinity_of_several_terms),
-        cmocka_unit_test(anti_affinity),
+        cmocka_unit_test(anti_affinity), cmocka_unit_test(anti_affinity_until_gone),
         cmocka_unit_test(namespaces),
         cmocka_unit_test(volumes),
         cmocka_unit_test(split),

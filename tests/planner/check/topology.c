@@ -210,7 +210,7 @@ bool neighbours_allow(struct check *k, const struct pod *p, const struct host *h
         for (uint32_t n = 0; n < its->present.count; n++) {
             const struct pod *other = its->present.items[n];
             if (!anti_allows(k, p, h, other, its, key_out) ||
-                (!pod_is_terminating(other) && !anti_allows(k, other, its, p, h, key_out)))
+                !anti_allows(k, other, its, p, h, key_out)) /* also while `other` is being deleted */
                 return false;
         }
     }
