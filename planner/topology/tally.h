@@ -30,11 +30,11 @@ struct tally_claim {
 };
 /* A pod of the class comes (by 1) or goes (by -1). */
 void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, int by);
+void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
+                      int by);
 /* A pod that stands on the row is planned anew: it is counted where it comes to stand. `goes` as topology_move
  * has it. */
 void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row);
-void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
-                      int by);
 
 enum answer {
     ANSWER_YES,
