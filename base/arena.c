@@ -83,6 +83,12 @@ void arena_clear(struct arena *a)
     a->end = (char *)keep + keep->size;
 }
 
+void arena_trim(struct arena *a, size_t keep)
+{
+    if (a->total > keep)
+        arena_release(a);
+}
+
 static void add_chunk(struct arena *a, size_t size)
 {
     size_t need;

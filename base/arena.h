@@ -20,6 +20,7 @@ struct arena {
 void arena_init(struct arena *a, size_t first_chunk); /* 0: a default of 4 KiB; allocates nothing */
 void arena_release(struct arena *a);                  /* frees all; the arena may be used again */
 void arena_clear(struct arena *a);                    /* empty, keeps its largest chunk */
+void arena_trim(struct arena *a, size_t keep);        /* frees all if that is more than so many bytes */
 
 void *arena_alloc(struct arena *a, size_t size); /* zeroed, never NULL; size 0 gives a valid pointer */
 struct span arena_dup(struct arena *a, struct span s); /* absent stays absent; NUL follows the bytes */

@@ -21,6 +21,14 @@ void buf_clear(struct buf *b)
         b->ptr[0] = '\0';
 }
 
+void buf_trim(struct buf *b, size_t keep)
+{
+    if (b->capacity > keep)
+        buf_release(b);
+    else
+        buf_clear(b);
+}
+
 char *buf_make_room(struct buf *b, size_t room)
 {
     size_t max = b->max != 0 ? b->max : BUF_DEFAULT_MAX;

@@ -19,6 +19,7 @@ enum { BUF_DEFAULT_MAX = 64 * 1024 * 1024 };
 
 void buf_release(struct buf *b);
 void buf_clear(struct buf *b); /* empty, keeps its memory and ceiling, clears overflow */
+void buf_trim(struct buf *b, size_t keep); /* empty, and without its memory if that is more than so many bytes */
 
 static inline void buf_add(struct buf *b, struct span s);
 static inline void buf_add_char(struct buf *b, char c);

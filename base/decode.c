@@ -1,128 +1,11 @@
 /* One walk over a doc, driven by the tables. Where we are is a chain of places on the C stack; it
- * becomes a path only when there is a mistake to tell. Recursion is bounded by the doc's depth: each
+ * becomes a path only when there is something to tell. Recursion is bounded by the doc's depth: each
  * step down in a table is a step down in the doc, but for `wire`, which is one more. */
-#include "base/decode.h"
+#include "base/decode_told.h"
 
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <strings.h>
-
-struct decode_place {
-    const struct decode_place *up;
-    struct span name; /* of a member or a key; absent for an item */
-    uint32_t index;
-    bool key; /* of a map */
-};
-
-static void enter(struct decode *d, struct decode_place *place)
-{
-    place->up = d->place;
-    d->place = place;
-}
-
-static void leave(struct decode *d)
-{
-    d->place = d->place->up;
-}
-
-/* ---- mistakes ---- */
-
-struct path {
-    char text[512];
-    size_t len;
-};
-
-static void path_add(struct path *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static void path_add(struct path *p, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(p->text + p->len, sizeof(p->text) - p->len, format, args);
-    va_end(args);
-    size_t room = sizeof(p->text) - p->len - 1;
-    p->len += n < 0 ? 0 : (size_t)n < room ? (size_t)n : room;
-}
-
-static bool needs_brackets(const struct decode_place *at)
-{
-    for (size_t i = 0; at->key && i < at->name.len; i++) /* app.kubernetes.io/name */
-        if (strchr("./[] ", at->name.ptr[i]) != NULL)
-            return true;
-    return false;
-}
-
-static void path_of(const struct decode_place *at, struct path *p)
-{
-    if (at == NULL)
-        return;
-    path_of(at->up, p);
-    if (at->name.ptr == NULL)
-        path_add(p, "[%u]", at->index);
-    else if (needs_brackets(at))
-        path_add(p, "[%.*s]", SPAN_ARG(at->name));
-    else
-        path_add(p, "%s%.*s", p->len != 0 ? "." : "", SPAN_ARG(at->name));
-}
-
-static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-static void tell(struct decode *d, struct doc_value v, decode_mistake *listener, struct span text)
-{
-    struct path path = {.len = 0};
-    path_of(d->place, &path);
-    listener(d->user, doc_line(v), (struct span){path.text, path.len}, text);
-}
-
-static void mistake(struct decode *d, struct doc_value v, const char *format, ...)
-{
-    d->mistakes++;
-    if (d->mistake == NULL)
-        return;
-    char text[sizeof(((struct err *)NULL)->msg)];
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(text, sizeof(text), format, args);
-    va_end(args);
-    size_t len = n < 0 ? 0 : (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1;
-    tell(d, v, d->mistake, (struct span){text, len});
-}
-
-/* What a person would recognise the value by: "ten", 12, true, a list. */
-static const char *shown(struct doc_value v, char *out, size_t size)
-{
-    enum { SHOWN_MAX = 64 };
-    enum doc_type type = doc_type(v);
-    struct span text;
-    switch (type) {
-    case DOC_BOOL:
-        return doc_bool(v) ? "true" : "false";
-    case DOC_NUMBER:
-        text = doc_text(v);
-        snprintf(out, size, "%.*s", SPAN_ARG(text));
-        return out;
-    case DOC_STRING:
-        text = doc_text(v);
-        if (text.len <= SHOWN_MAX)
-            snprintf(out, size, "\"%.*s\"", SPAN_ARG(text));
-        else
-            snprintf(out, size, "\"%.*s…\"", SHOWN_MAX, text.ptr);
-        for (char *p = out; *p != '\0'; p++)
-            if ((unsigned char)*p < 0x20 || *p == 0x7f)
-                *p = '?';
-        return out;
-    default:
-        return doc_type_name(type);
-    }
-}
-
-static void wrong_type(struct decode *d, struct doc_value v, const char *wanted)
-{
-    char text[128];
-    mistake(d, v, "%s is not %s", shown(v, text, sizeof(text)), wanted);
-}
 
 /* ---- single values ---- */
 
@@ -136,10 +19,10 @@ static bool text_of(struct decode *d, struct doc_value v, struct span *out)
     char text[128];
     if (type == DOC_NUMBER || type == DOC_BOOL) {
         /* As it was understood: yes may have been written, or 0755. */
-        mistake(d, v, "%s is %s, not a string; put it in quotes", shown(v, text, sizeof(text)),
-                type == DOC_BOOL ? "a boolean" : "a number");
+        decode_wrong(d, v, "%s is %s, not a string; put it in quotes", decode_shown(v, text, sizeof(text)),
+                     type == DOC_BOOL ? "a boolean" : "a number");
     } else {
-        wrong_type(d, v, "a string");
+        decode_wrong_type(d, v, "a string");
     }
     return false;
 }
@@ -168,10 +51,10 @@ static void decode_bool(struct decode *d, struct doc_value v, bool *out)
         *out = doc_bool(v);
     else if (doc_type(v) == DOC_STRING && (span_eq(doc_text(v), SPAN("true")) ||
                                            span_eq(doc_text(v), SPAN("false"))))
-        mistake(d, v, "\"%.*s\" is a string, not a boolean; leave the quotes out",
+        decode_wrong(d, v, "\"%.*s\" is a string, not a boolean; leave the quotes out",
                 SPAN_ARG(doc_text(v)));
     else
-        wrong_type(d, v, "true or false");
+        decode_wrong_type(d, v, "true or false");
 }
 
 static bool integer_of(struct decode *d, struct doc_value v, int64_t low, int64_t high, int64_t *out)
@@ -185,50 +68,49 @@ static bool integer_of(struct decode *d, struct doc_value v, int64_t low, int64_
             *out = value;
             return true;
         }
-        mistake(d, v, "%lld is out of range; it may be %lld to %lld", (long long)value,
+        decode_wrong(d, v, "%lld is out of range; it may be %lld to %lld", (long long)value,
                 (long long)low, (long long)high);
     } else if (type == DOC_STRING && span_int64(doc_text(v), &value)) {
-        mistake(d, v, "%s is a string, not an integer; leave the quotes out",
-                shown(v, text, sizeof(text)));
+        decode_wrong(d, v, "%s is a string, not an integer; leave the quotes out",
+                decode_shown(v, text, sizeof(text)));
     } else if (type == DOC_NUMBER && doc_double(v, &real) && (real > 9e18 || real < -9e18)) {
-        mistake(d, v, "%s is out of range", shown(v, text, sizeof(text)));
+        decode_wrong(d, v, "%s is out of range", decode_shown(v, text, sizeof(text)));
     } else {
-        wrong_type(d, v, "an integer");
+        decode_wrong_type(d, v, "an integer");
     }
     return false;
 }
 
 /* What no API server admits is told, and the nearest that it does is taken. */
-static void out_of_bounds(struct decode *d, struct doc_value v, const struct field *f,
-                          const char *what)
+static int64_t bounded(struct decode *d, struct doc_value v, const struct field *f, int64_t value)
 {
-    struct err err;
+    if (f->high == 0 || (value >= f->low && (value <= f->high || f->high == INT32_MAX)))
+        return value;
     if (f->high == INT32_MAX)
-        err_set(&err, ERR_INVALID, "%s; it may be %d or more", what, f->low);
+        decode_invalid(d, v, "%lld is out of range; it may be %d or more", (long long)value, f->low);
     else
-        err_set(&err, ERR_INVALID, "%s; it may be %d to %d", what, f->low, f->high);
-    if (d->invalid != NULL)
-        tell(d, v, d->invalid, span_of(err.msg));
+        decode_invalid(d, v, "%lld is out of range; it may be %d to %d", (long long)value, f->low,
+                       f->high);
+    return value < f->low ? f->low : f->high;
 }
 
-static void decode_int32(struct decode *d, struct doc_value v, const struct field *f, int32_t *out)
+static void decode_integer(struct decode *d, struct doc_value v, const struct field *f, void *out)
 {
+    bool small = f->kind == FIELD_INT32;
     int64_t value;
-    char what[48];
-    if (!integer_of(d, v, INT32_MIN, INT32_MAX, &value))
+    if (!integer_of(d, v, small ? INT32_MIN : INT64_MIN, small ? INT32_MAX : INT64_MAX, &value))
         return;
-    *out = (int32_t)value;
-    if (f->high == 0 || (value >= f->low && value <= f->high))
-        return;
-    *out = value < f->low ? f->low : f->high;
-    snprintf(what, sizeof(what), "%lld is out of range", (long long)value);
-    out_of_bounds(d, v, f, what);
+    value = bounded(d, v, f, value);
+    if (small)
+        *(int32_t *)out = (int32_t)value;
+    else
+        *(int64_t *)out = value;
 }
 
 static void decode_double(struct decode *d, struct doc_value v, double *out)
 {
     if (doc_type(v) != DOC_NUMBER || !doc_double(v, out))
-        wrong_type(d, v, "a number");
+        decode_wrong_type(d, v, "a number");
 }
 
 static void decode_by_function(struct decode *d, struct doc_value v, const struct field *f,
@@ -236,9 +118,9 @@ static void decode_by_function(struct decode *d, struct doc_value v, const struc
 {
     struct err err = {.kind = ERR_NONE};
     if (!f->scalar(d, v, out, &err))
-        mistake(d, v, "%s", err.msg);
-    else if (err.kind != ERR_NONE && d->invalid != NULL)
-        tell(d, v, d->invalid, span_of(err.msg));
+        decode_wrong(d, v, "%s", err.msg);
+    else if (err.kind != ERR_NONE)
+        decode_invalid(d, v, "%s", err.msg);
 }
 
 /* ---- lists and maps: { T *items; uint32_t count; } whatever T is ---- */
@@ -257,7 +139,7 @@ static bool is_type(struct decode *d, struct doc_value v, enum doc_type type)
 {
     if (doc_type(v) == type)
         return true;
-    wrong_type(d, v, doc_type_name(type));
+    decode_wrong_type(d, v, doc_type_name(type));
     return false;
 }
 
@@ -279,14 +161,14 @@ static void decode_list(struct decode *d, struct doc_value v, const struct field
     if (f->kind == FIELD_SPANS && d->borrows && doc_texts(v, (struct span *)(void *)items) == count)
         return; /* the scheduler's node names, by the thousand */
     struct decode_place place = {.index = 0};
-    enter(d, &place);
+    decode_enter(d, &place);
     for (struct doc_iter it = doc_iter_of(v); doc_next(&it); place.index++, items += size) {
         if (f->kind != FIELD_LIST)
             decode_text(d, it.value, f->kind == FIELD_SPANS ? FIELD_SPAN : FIELD_SYM, items);
-        else if (doc_type(it.value) != DOC_NULL)
+        else
             decode_object(d, it.value, f->schema, items);
     }
-    leave(d);
+    decode_leave(d);
 }
 
 static void decode_pair(struct decode *d, const struct doc_iter *it, const struct schema *pair,
@@ -303,6 +185,12 @@ static void decode_pair(struct decode *d, const struct doc_iter *it, const struc
         decode_text(d, it->value, value->kind, out + value->offset);
 }
 
+static void check(struct decode *d, struct doc_value v, const struct schema *schema, const void *object)
+{
+    if (schema->check != NULL && d->invalid != NULL)
+        schema->check(d, v, object);
+}
+
 static void decode_map(struct decode *d, struct doc_value v, const struct field *f, void *out)
 {
     uint32_t room = doc_count(v), count = 0;
@@ -310,21 +198,22 @@ static void decode_map(struct decode *d, struct doc_value v, const struct field 
         return;
     char *items = NULL;
     struct decode_place place = {.key = true};
-    enter(d, &place);
+    decode_enter(d, &place);
     for (struct doc_iter it = doc_iter_of(v); doc_next(&it);) {
         if (f->keep != NULL && !f->keep(it.key))
             continue;
         if (items == NULL)
             items = arena_array(d->arena, room, f->schema->size);
         place.name = it.key;
-        decode_pair(d, &it, f->schema, items + (size_t)count++ * f->schema->size);
+        decode_pair(d, &it, f->schema, items + (size_t)count * f->schema->size);
+        check(d, it.value, f->schema, items + (size_t)count++ * f->schema->size);
     }
     struct doc_iter second;
     if (doc_repeated(v, &second)) {
         place.name = second.key;
-        mistake(d, second.value, "given twice");
+        decode_wrong(d, second.value, "given twice");
     }
-    leave(d);
+    decode_leave(d);
     set_list(out, items, count);
 }
 
@@ -342,10 +231,8 @@ static void decode_field(struct decode *d, struct doc_value v, const struct fiel
         decode_bool(d, v, out);
         return;
     case FIELD_INT32:
-        decode_int32(d, v, f, out);
-        return;
     case FIELD_INT64:
-        integer_of(d, v, INT64_MIN, INT64_MAX, out);
+        decode_integer(d, v, f, out);
         return;
     case FIELD_DOUBLE:
         decode_double(d, v, out);
@@ -395,13 +282,15 @@ static void decode_member(struct decode *d, const struct doc_iter *it, const str
     uint32_t at = field_of(schema, it->key);
     if (at == schema->count) {
         if (schema->strict)
-            mistake(d, it->value, "is not a field of %s", schema->name);
+            decode_wrong(d, it->value, "is not a field of %s", schema->name);
+        else
+            decode_unknown(d, it->value, schema, it->key);
         return;
     }
     const struct field *f = &schema->fields[at];
     uint64_t bit = UINT64_C(1) << at;
     if (*seen & bit) {
-        mistake(d, it->value, "given twice");
+        decode_wrong(d, it->value, "given twice");
         return;
     }
     *seen |= bit;
@@ -413,32 +302,41 @@ static void decode_member(struct decode *d, const struct doc_iter *it, const str
     decode_field(d, it->value, f, out);
 }
 
+static void tell_needed(struct decode *d, struct doc_value object, const struct field *f, char *out)
+{
+    decode_invalid_in(d, object, f->name, "is missing");
+    if (f->kind == FIELD_INT32)
+        memcpy(out + f->offset, &f->low, sizeof(f->low));
+}
+
 static void decode_members(struct decode *d, struct doc_value v, const struct schema *schema,
                            char *out)
 {
     uint64_t seen = 0, there = 0;
     struct decode_place place = {.index = 0};
     assert(schema->count <= 64);
-    enter(d, &place);
+    decode_enter(d, &place);
     for (struct doc_iter it = doc_iter_of(v); doc_next(&it);) {
         place.name = it.key;
         decode_member(d, &it, schema, out, &seen, &there);
     }
+    uint64_t needed = 0;
     for (uint32_t i = 0; i < schema->count; i++) {
         const struct field *f = &schema->fields[i];
-        if (!f->required || (there >> i & 1) != 0)
+        if ((there >> i & 1) != 0 || !(f->required || f->needed))
             continue;
+        needed |= (uint64_t)f->needed << i;
         place.name = span_of(f->name);
-        if (f->high == 0) {
-            mistake(d, v, "is missing");
-        } else {
-            memcpy((char *)out + f->offset, &f->low, sizeof(f->low));
-            out_of_bounds(d, v, f, "is missing");
-        }
+        if (f->required && doc_type(v) != DOC_NULL)
+            decode_wrong(d, v, "is missing");
     }
-    leave(d);
+    decode_leave(d);
+    for (; needed != 0; needed &= needed - 1)
+        tell_needed(d, v, &schema->fields[__builtin_ctzll(needed)], out);
+    check(d, v, schema, out);
 }
 
+/* An item of a list that is null is an object without members. */
 static void decode_object(struct decode *d, struct doc_value v, const struct schema *schema,
                           void *out)
 {
@@ -446,16 +344,21 @@ static void decode_object(struct decode *d, struct doc_value v, const struct sch
         void *wire = arena_alloc(d->arena, schema->wire->size);
         decode_object(d, v, schema->wire, wire);
         schema->convert(d, wire, out);
-    } else if (is_type(d, v, DOC_OBJECT)) {
+    } else if (doc_type(v) == DOC_NULL || is_type(d, v, DOC_OBJECT)) {
         decode_members(d, v, schema, out);
     }
 }
 
 bool decode_value(struct decode *d, struct doc_value v, const struct schema *schema, void *out)
 {
-    uint32_t before = d->mistakes;
+    uint32_t before = d->mistakes, refused = symtab_refused(d->syms);
     memset(out, 0, schema->size);
-    decode_object(d, v, schema, out);
+    if (doc_type(v) == DOC_NULL)
+        decode_wrong_type(d, v, doc_type_name(DOC_OBJECT));
+    else
+        decode_object(d, v, schema, out);
+    if (symtab_refused(d->syms) != refused)
+        decode_wrong(d, v, "has names or values beyond the millions that can be told apart; leave some objects out");
     return d->mistakes == before;
 }
 

@@ -57,9 +57,11 @@ struct field {
     decode_scalar *scalar;
     bool scalar_is_sym; /* the scalar's output is a sym, to be moved with the others */
     bool fold_case;     /* member name compared without case (kwok's catalogue files) */
-    bool required;      /* absent is a mistake; of a field with bounds: one that `invalid` hears of */
-    int32_t low, high;  /* of a FIELD_INT32, when high is not 0: the bounds of what an API server admits.
-                           `invalid` hears of another value, and the nearest of these is taken */
+    bool required;      /* absent is a mistake */
+    bool needed;        /* no API server admits an object without it: `invalid` hears that it is missing */
+    int32_t low, high;  /* of an integer, when high is not 0: the bounds of what an API server admits, an
+                           INT32_MAX for none above. `invalid` hears of another value, and the nearest of
+                           these is taken; of a FIELD_INT32 that is needed and missing the lowest */
     bool (*keep)(struct span key); /* of a FIELD_MAP: entries to read, the others are skipped; NULL: all */
 };
 
@@ -69,6 +71,12 @@ struct schema {
     uint32_t count;
     const struct field *fields; /* at most 64 */
     bool strict; /* a member that is not listed is a mistake */
+    /* Names of the members that the wire type has and that are not read, a blank between two: `unknown`
+     * hears of any other. NULL: nobody knows them all. */
+    const char *also;
+    /* NULL; or looks, after it was read and with `invalid` listening, at an object, or a FIELD_MAP's pair (`v`
+     * is its value), for what no API server admits, and calls decode_invalid for it. */
+    void (*check)(struct decode *d, struct doc_value v, const void *object);
     /* NULL; or the object is read by `wire` into a struct of its own in the arena, of which `convert`
      * makes *out (zeroed before; it may point into the arena). `fields` then only say
      * where packing and schema_syms find pointers and symbols in the struct; packing copies all other
@@ -79,6 +87,9 @@ struct schema {
 
 #define SCHEMA(type_, label, fields_)                                                              \
     {.name = (label), .size = sizeof(type_), .count = COUNT_OF(fields_), .fields = (fields_)}
+/* And with some of the members after `fields`. */
+#define SCHEMA_WITH(type_, label, fields_, ...)                                                    \
+    {.name = (label), .size = sizeof(type_), .count = COUNT_OF(fields_), .fields = (fields_), __VA_ARGS__}
 /* FIELD(struct pod, node, FIELD_SYM, "nodeName"), further members of struct field after the name. */
 #define FIELD(type_, member, kind_, ...)                                                           \
     {.kind = (kind_), .offset = offsetof(type_, member), .name = __VA_ARGS__}
@@ -93,10 +104,18 @@ struct decode {
     struct symtab *syms;   /* may be NULL when the schema has no sym */
     decode_mistake *mistake; /* may be NULL */
     decode_mistake *invalid; /* may be NULL: hears of values that read and that no API server admits */
+    decode_mistake *unknown; /* may be NULL: hears of members that no schema knows */
     void *user;
     uint32_t mistakes;     /* counted here */
     const struct decode_place *place; /* private: where we are */
 };
+
+/* For a schema's `check` and those whom it calls: tells `invalid` of the value, or of an object's member, which may be
+ * missing. */
+void decode_invalid(struct decode *d, struct doc_value v, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void decode_invalid_in(struct decode *d, struct doc_value object, const char *member,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* Fills *out (zeroed first). True when no mistake was found; *out holds what could be read either way. */
 bool decode_value(struct decode *d, struct doc_value v, const struct schema *schema, void *out);

@@ -33,6 +33,22 @@ void doc_parser_free(struct doc_parser *p)
     free(p);
 }
 
+size_t doc_parser_size(const struct doc_parser *p)
+{
+    return p->padded_size + p->numbers.total + doc_json_size(p->json) + yaml_stream_size(p->yaml);
+}
+
+void doc_parser_trim(struct doc_parser *p, size_t keep)
+{
+    if (doc_parser_size(p) <= keep)
+        return;
+    doc_json_free(p->json);
+    yaml_stream_free(p->yaml);
+    arena_release(&p->numbers);
+    free(p->padded);
+    *p = (struct doc_parser){.fault_line = p->fault_line};
+}
+
 static void start(struct doc_parser *p)
 {
     arena_clear(&p->numbers);
@@ -62,7 +78,8 @@ static struct span pad(struct doc_parser *p, struct span text)
     return (struct span){p->padded, text.len};
 }
 
-bool doc_parse_json(struct doc_parser *p, struct span text, const struct doc **out, struct err *err)
+bool doc_parse_json_part(struct doc_parser *p, struct span text, uint32_t lines_before,
+                         const struct doc **out, struct err *err)
 {
     start(p);
     if (too_long(text, err))
@@ -70,6 +87,7 @@ bool doc_parse_json(struct doc_parser *p, struct span text, const struct doc **o
     if (p->json == NULL && (p->json = doc_json_new(DOC_DEPTH_MAX)) == NULL)
         abort();
     p->doc.text = pad(p, text);
+    p->doc.lines_before = lines_before;
     p->place = (struct doc_place){0};
     p->doc.place = &p->place;
     const char *reason = "";
@@ -86,7 +104,13 @@ bool doc_parse_json(struct doc_parser *p, struct span text, const struct doc **o
     const char *found = json_fault(p->doc.text, &p->fault_line);
     if (found == NULL)
         return err_set(err, ERR_INVALID, "%s", reason);
+    p->fault_line += lines_before;
     return err_set(err, ERR_INVALID, "line %u: %s", p->fault_line, found);
+}
+
+bool doc_parse_json(struct doc_parser *p, struct span text, const struct doc **out, struct err *err)
+{
+    return doc_parse_json_part(p, text, 0, out, err);
 }
 
 bool doc_parse_yaml(struct doc_parser *p, struct span text, size_t *at, const struct doc **out,

@@ -2,14 +2,14 @@
  *
  * Both syntaxes give the same values, so whoever reads a doc cannot tell them apart. YAML scalars
  * are typed as kubectl types them (a YAML 1.1 subset: y/yes/on/true… are booleans, a leading zero is
- * octal, quoted scalars are strings); anchors, aliases and merge keys are refused.
+ * octal, quoted scalars are strings); aliases and merge keys (<<) are written out, as kubectl does.
  *
  * Whole numbers are exact over int64 and uint64; JSON beyond that is refused. Other numbers are
  * doubles and their text is the shortest that reads back equal: "1.10" gives "1.1", and up to 15
  * significant digits no decimal value changes, so that a quantity loses nothing. YAML's `0x10`,
  * `1_000` and `1.0` have the texts "16", "1000" and "1", as kubectl hands them on.
  *
- * Limits: nesting 100, text 512 MiB; both are errors, not crashes. A doc borrows nothing: the input
+ * Limits: nesting 100, text 512 MiB, a document's aliases 16 MiB; all are errors, not crashes. A doc borrows nothing: the input
  * may go after parsing. */
 #ifndef BASE_DOC_H
 #define BASE_DOC_H
@@ -30,9 +30,17 @@ struct doc_value {
 struct doc_parser;
 struct doc_parser *doc_parser_new(void);
 void doc_parser_free(struct doc_parser *p);
+/* Frees its buffers if they hold more than so many bytes (a text of JSON takes some 15 a byte, of which most are
+ * never touched); the doc that was parsed last is gone. */
+void doc_parser_trim(struct doc_parser *p, size_t keep);
+size_t doc_parser_size(const struct doc_parser *p); /* bytes that its buffers hold */
 
 /* The doc stays valid until the parser's next use. ERR_INVALID names line and reason. */
 bool doc_parse_json(struct doc_parser *p, struct span text, const struct doc **out, struct err *err);
+
+/* The same of a part of a text (json_scan.h), before which so many lines end. */
+bool doc_parse_json_part(struct doc_parser *p, struct span part, uint32_t lines_before,
+                         const struct doc **out, struct err *err);
 
 /* A YAML stream, one document after the other: *at starts at 0 and counts the documents read; false
  * with err->kind ERR_NONE at the end of the stream. Empty documents are skipped. The text must stay

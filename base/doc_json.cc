@@ -25,6 +25,12 @@ void doc_json_free(doc_json *j)
     delete j;
 }
 
+/* For each byte of capacity an index of 4 bytes, a word of tape and five thirds of a byte of strings. */
+size_t doc_json_size(const doc_json *j)
+{
+    return j == nullptr ? 0 : j->parser.capacity() * 4 + j->parser.doc.capacity() * 8 + j->parser.doc.capacity() * 5 / 3;
+}
+
 /* The library grows to exactly what is asked for; pages of a LIST differ a little in size. */
 static bool make_room(doc_json *j, size_t len)
 {

@@ -1,4 +1,4 @@
-/* doc_json: simdjson behind five C words. The only door to C++: no exception passes it.
+/* doc_json: simdjson behind six C words. The only door to C++: no exception passes it.
  *
  * Private to doc.c. It includes nothing of ours, so that the C++ compiler sees no C idiom. */
 #ifndef BASE_DOC_JSON_H
@@ -16,6 +16,7 @@ enum { DOC_JSON_PADDING = 64 }; /* readable bytes wanted behind the text */
 struct doc_json;
 struct doc_json *doc_json_new(unsigned depth); /* NULL: no memory */
 void doc_json_free(struct doc_json *j);
+size_t doc_json_size(const struct doc_json *j); /* bytes of its buffers; of NULL 0 */
 
 enum doc_json_result { DOC_JSON_GOOD, DOC_JSON_BAD, DOC_JSON_NO_MEMORY };
 

@@ -71,7 +71,7 @@ uint32_t json_line_of(const struct doc *d, uint64_t index)
         skip_to_token(&c);
     }
     *p = (struct doc_place){at, (size_t)(c.at - d->text.ptr), c.line};
-    return c.line;
+    return d->lines_before + c.line;
 }
 
 /* ---- the first mistake of a text that is not JSON (RFC 8259) ---- */

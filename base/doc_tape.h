@@ -33,6 +33,7 @@ struct doc {
     const char *strings;
     const uint32_t *lines;   /* YAML: by tape index */
     struct span text;        /* JSON: what the tape was made of */
+    uint32_t lines_before;   /* JSON: of the text of which this is a part */
     struct doc_place *place; /* JSON */
     struct arena *numbers;   /* texts of numbers, made when asked for */
 };
@@ -80,6 +81,7 @@ const char *json_fault(struct span text, uint32_t *line_out);
 struct yaml_stream;
 struct yaml_stream *yaml_stream_new(void);
 void yaml_stream_free(struct yaml_stream *s);
+size_t yaml_stream_size(const struct yaml_stream *s); /* bytes of its buffers; of NULL 0 */
 bool yaml_stream_next(struct yaml_stream *s, struct span text, size_t *at, struct doc *out,
                       uint32_t *line_out, struct err *err);
 

@@ -3,31 +3,17 @@
  *
  * Nesting is cut at the first event that is too deep: the library needs time that grows with the
  * square of the depth of flow brackets. One document is on the tape at a time. */
-#include "base/doc_tape.h"
-#include "base/doc_scalar.h"
+#include "base/doc_build.h"
 
 #include <stdlib.h>
 #include <yaml.h>
-
-struct open_level {
-    uint64_t at; /* of its first word */
-    uint64_t count;
-    bool object;
-    bool wants_key;
-};
 
 struct yaml_stream {
     yaml_parser_t parser;
     bool open;
     struct span text;
     size_t read; /* documents taken so far, empty ones not counted */
-    uint64_t *tape;
-    uint32_t *lines;
-    size_t count, capacity;
-    char *strings;
-    size_t strings_len, strings_capacity;
-    struct open_level levels[DOC_DEPTH_MAX];
-    uint32_t depth;
+    struct doc_build build;
 };
 
 struct yaml_stream *yaml_stream_new(void)
@@ -47,10 +33,13 @@ void yaml_stream_free(struct yaml_stream *s)
     if (s == NULL)
         return;
     stream_close(s);
-    free(s->tape);
-    free(s->lines);
-    free(s->strings);
+    doc_build_release(&s->build);
     free(s);
+}
+
+size_t yaml_stream_size(const struct yaml_stream *s)
+{
+    return s == NULL ? 0 : sizeof(*s) + doc_build_size(&s->build);
 }
 
 static void stream_open(struct yaml_stream *s, struct span text)
@@ -64,80 +53,6 @@ static void stream_open(struct yaml_stream *s, struct span text)
     yaml_parser_set_input_string(&s->parser,
                                  (const unsigned char *)(text.ptr != NULL ? text.ptr : ""),
                                  text.len);
-}
-
-/* ---- the tape ---- */
-
-static void push_word(struct yaml_stream *s, uint64_t word, uint32_t line)
-{
-    if (s->count == s->capacity) {
-        s->capacity = s->capacity != 0 ? s->capacity * 2 : 256;
-        s->tape = mem_grow(s->tape, s->capacity, sizeof(*s->tape));
-        s->lines = mem_grow(s->lines, s->capacity, sizeof(*s->lines));
-    }
-    s->tape[s->count] = word;
-    s->lines[s->count++] = line;
-}
-
-static void push(struct yaml_stream *s, char kind, uint64_t payload, uint32_t line)
-{
-    push_word(s, (uint64_t)(unsigned char)kind << 56 | payload, line);
-}
-
-static void push_string(struct yaml_stream *s, struct span text, uint32_t line)
-{
-    size_t need = s->strings_len + sizeof(uint32_t) + text.len + 1;
-    if (need > s->strings_capacity) {
-        s->strings_capacity = s->strings_capacity * 2 > need ? s->strings_capacity * 2 : need + 4096;
-        s->strings = mem_grow(s->strings, s->strings_capacity, 1);
-    }
-    push(s, '"', s->strings_len, line);
-    char *p = s->strings + s->strings_len;
-    uint32_t len = (uint32_t)text.len;
-    memcpy(p, &len, sizeof(len));
-    memcpy(p + sizeof(len), text.ptr, text.len);
-    p[sizeof(len) + text.len] = '\0';
-    s->strings_len = need;
-}
-
-static void push_scalar(struct yaml_stream *s, const struct scalar *v, uint32_t line)
-{
-    switch (v->kind) {
-    case SCALAR_NULL:
-        push(s, 'n', 0, line);
-        return;
-    case SCALAR_BOOL:
-        push(s, v->bits != 0 ? 't' : 'f', 0, line);
-        return;
-    case SCALAR_INT:
-        push(s, 'l', 0, line);
-        break;
-    case SCALAR_UINT:
-        push(s, 'u', 0, line);
-        break;
-    case SCALAR_DOUBLE:
-        push(s, 'd', 0, line);
-        break;
-    case SCALAR_STRING:
-        push_string(s, v->text, line);
-        return;
-    }
-    push_word(s, v->bits, line);
-}
-
-static void open_level(struct yaml_stream *s, bool object, uint32_t line)
-{
-    s->levels[s->depth++] =
-        (struct open_level){.at = s->count, .object = object, .wants_key = object};
-    push(s, object ? '{' : '[', 0, line);
-}
-
-static void close_level(struct yaml_stream *s, uint32_t line)
-{
-    const struct open_level *l = &s->levels[--s->depth];
-    push(s, l->object ? '}' : ']', l->at, line);
-    uint64_t shown = l->count < TAPE_COUNT_MAX ? l->count : TAPE_COUNT_MAX;
-    s->tape[l->at] |= shown << 32 | s->count;
 }
 
 /* ---- events ---- */
@@ -166,79 +81,52 @@ static bool library_error(const struct yaml_stream *s, uint32_t *line_out, struc
     return err_set(err, ERR_INVALID, "line %u: %s", line, problem);
 }
 
-/* A value begins: counts it at its level and refuses what cannot be one there. */
-static const char *begin_value(struct yaml_stream *s, const yaml_char_t *anchor, bool scalar)
-{
-    if (anchor != NULL)
-        return "anchors (&name) are not supported; write the value out where it is used";
-    if (s->depth == 0)
-        return NULL;
-    struct open_level *l = &s->levels[s->depth - 1];
-    if (!l->object) {
-        l->count++;
-    } else if (l->wants_key) {
-        if (!scalar)
-            return "a key is a list or an object; keys are strings";
-        l->count++;
-        l->wants_key = false;
-    } else {
-        l->wants_key = true;
-    }
-    return NULL;
-}
-
-static const char *on_scalar(struct yaml_stream *s, const yaml_event_t *e, uint32_t line)
+static const char *on_scalar(struct doc_build *b, const yaml_event_t *e, uint32_t line)
 {
     struct span text = {(const char *)e->data.scalar.value, e->data.scalar.length};
     bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
-    bool is_key = s->depth != 0 && s->levels[s->depth - 1].wants_key;
-    const char *fault = begin_value(s, e->data.scalar.anchor, true);
+    const char *tag = (const char *)e->data.scalar.tag;
+    bool is_key = doc_build_wants_key(b);
+    const char *fault = doc_build_value(b, (const char *)e->data.scalar.anchor, true);
     if (fault != NULL)
         return fault;
-    const char *tag = (const char *)e->data.scalar.tag;
     if (is_key) {
-        if (plain && tag == NULL && span_eq(text, SPAN("<<")))
-            return "merge keys (<<) are not supported; write the members out";
-        push_string(s, text, line);
+        doc_build_key(b, text, plain && tag == NULL && span_eq(text, SPAN("<<")), line);
         return NULL;
     }
     struct scalar value;
     fault = scalar_read(text, plain, tag, &value);
     if (fault == NULL)
-        push_scalar(s, &value, line);
+        doc_build_scalar(b, &value, line);
     return fault;
 }
 
-static const char *on_open(struct yaml_stream *s, bool object, const yaml_char_t *anchor,
+static const char *on_open(struct doc_build *b, bool object, const yaml_char_t *anchor,
                            const yaml_char_t *tag, uint32_t line)
 {
-    const char *fault = begin_value(s, anchor, false);
+    const char *fault = doc_build_value(b, (const char *)anchor, false);
     if (fault != NULL)
         return fault;
     const char *wanted = object ? YAML_MAP_TAG : YAML_SEQ_TAG;
     if (tag != NULL && strcmp((const char *)tag, wanted) != 0 && strcmp((const char *)tag, "!") != 0)
         return "this tag is not supported";
-    if (s->depth == DOC_DEPTH_MAX)
-        return "nested more than 100 deep";
-    open_level(s, object, line);
-    return NULL;
+    return doc_build_open(b, object, line);
 }
 
-static const char *on_event(struct yaml_stream *s, const yaml_event_t *e, uint32_t line)
+static const char *on_event(struct doc_build *b, const yaml_event_t *e, uint32_t line)
 {
     switch (e->type) {
     case YAML_SCALAR_EVENT:
-        return on_scalar(s, e, line);
+        return on_scalar(b, e, line);
     case YAML_MAPPING_START_EVENT:
-        return on_open(s, true, e->data.mapping_start.anchor, e->data.mapping_start.tag, line);
+        return on_open(b, true, e->data.mapping_start.anchor, e->data.mapping_start.tag, line);
     case YAML_SEQUENCE_START_EVENT:
-        return on_open(s, false, e->data.sequence_start.anchor, e->data.sequence_start.tag, line);
+        return on_open(b, false, e->data.sequence_start.anchor, e->data.sequence_start.tag, line);
     case YAML_MAPPING_END_EVENT:
     case YAML_SEQUENCE_END_EVENT:
-        close_level(s, line);
-        return NULL;
+        return doc_build_close(b, line);
     case YAML_ALIAS_EVENT:
-        return "aliases (*name) are not supported; write the value out";
+        return doc_build_alias(b, (const char *)e->data.alias.anchor, line);
     default:
         return NULL;
     }
@@ -248,23 +136,15 @@ static const char *on_event(struct yaml_stream *s, const yaml_event_t *e, uint32
 static bool repeated_key(struct yaml_stream *s, uint64_t object, uint32_t *line_out,
                          struct err *err)
 {
-    struct doc d = {.tape = s->tape, .strings = s->strings};
+    struct doc d = {.tape = s->build.tape, .strings = s->build.strings};
     uint64_t second;
     if (!tape_repeated_key(&d, object, &second))
         return false;
     struct span key = tape_string(&d, second);
-    *line_out = s->lines[second];
+    *line_out = s->build.lines[second];
     err_set(err, ERR_INVALID, "line %u: the key \"%.*s\" is given twice", *line_out,
             key.len < 64 ? (int)key.len : 64, key.ptr);
     return true;
-}
-
-static void start_document(struct yaml_stream *s)
-{
-    s->count = 0;
-    s->strings_len = 0;
-    s->depth = 0;
-    push(s, 'r', 0, 1);
 }
 
 enum step { STEP_ON, STEP_DOCUMENT, STEP_END, STEP_FAULT };
@@ -278,10 +158,10 @@ static enum step step(struct yaml_stream *s, uint32_t *line_out, struct err *err
     }
     enum step result = STEP_ON;
     uint32_t line = (uint32_t)e.start_mark.line + 1;
-    uint64_t closes = e.type == YAML_MAPPING_END_EVENT ? s->levels[s->depth - 1].at : 0;
+    uint64_t closes = e.type == YAML_MAPPING_END_EVENT ? doc_build_opened(&s->build) : 0;
     if (e.type == YAML_DOCUMENT_START_EVENT)
-        start_document(s);
-    const char *fault = on_event(s, &e, line);
+        doc_build_start(&s->build);
+    const char *fault = on_event(&s->build, &e, line);
     if (e.type == YAML_DOCUMENT_END_EVENT)
         result = STEP_DOCUMENT;
     else if (e.type == YAML_STREAM_END_EVENT)
@@ -299,7 +179,7 @@ static enum step next_document(struct yaml_stream *s, uint32_t *line_out, struct
 {
     for (;;) {
         enum step now = step(s, line_out, err);
-        bool empty = now == STEP_DOCUMENT && (char)(s->tape[1] >> 56) == 'n';
+        bool empty = now == STEP_DOCUMENT && (char)(s->build.tape[1] >> 56) == 'n';
         if (now == STEP_ON || empty)
             continue;
         s->read += now == STEP_DOCUMENT;
@@ -326,8 +206,8 @@ bool yaml_stream_next(struct yaml_stream *s, struct span text, size_t *at, struc
         return false;
     }
     *at = s->read;
-    out->tape = s->tape;
-    out->strings = s->strings;
-    out->lines = s->lines;
+    out->tape = s->build.tape;
+    out->strings = s->build.strings;
+    out->lines = s->build.lines;
     return true;
 }

@@ -25,17 +25,20 @@ size_t nearest_edits(struct span a, struct span b)
     return d[n][m];
 }
 
+void nearest_try(struct nearest *n, struct span word)
+{
+    size_t far = n->given.len / 3 + 1; /* further than this is another word */
+    size_t edits = nearest_edits(n->given, word);
+    if (word.len == 0 || edits > far || (n->best.ptr != NULL && edits >= n->edits))
+        return;
+    n->best = word;
+    n->edits = edits;
+}
+
 const char *nearest_word(const char *given, const char *const *words, size_t count)
 {
-    struct span word = span_of(given);
-    const char *best = NULL;
-    size_t far = word.len / 3 + 1, nearest = 0; /* further than this is another word */
-    for (size_t i = 0; i < count; i++) {
-        size_t edits = nearest_edits(word, span_of(words[i]));
-        if (edits > far || (best != NULL && edits >= nearest))
-            continue;
-        best = words[i];
-        nearest = edits;
-    }
-    return best;
+    struct nearest n = {.given = span_of(given)};
+    for (size_t i = 0; i < count; i++)
+        nearest_try(&n, span_of(words[i]));
+    return n.best.ptr;
 }

@@ -42,6 +42,7 @@ struct symtab {
     struct arena *owner;     /* of a local table */
     struct entry *_Atomic *pages;
     uint32_t pages_max;
+    _Atomic(uint32_t) refused;
 };
 
 static size_t index_size(size_t slots)
@@ -99,12 +100,9 @@ static void index_grow(struct symtab *t, uint32_t count)
     atomic_store_explicit(&t->index, ix, memory_order_release);
 }
 
-/* A shared table never gets here below PAGES_MAX; a local one has a single thread and may move its
- * directory. */
+/* A local table has a single thread, and may move its directory. */
 static void pages_grow(struct symtab *t)
 {
-    if (t->owner == NULL)
-        abort(); /* a limit on input was forgotten: see PAGES_MAX */
     struct entry *_Atomic *pages = arena_array(t->owner, (size_t)t->pages_max * 2, sizeof(*pages));
     for (uint32_t p = 0; p < t->pages_max; p++)
         atomic_init(&pages[p], atomic_load_explicit(&t->pages[p], memory_order_relaxed));
@@ -114,12 +112,17 @@ static void pages_grow(struct symtab *t)
 
 struct symtab *symtab_new(const struct span *fixed, size_t fixed_count)
 {
+    return symtab_new_limited(fixed, fixed_count, (uint32_t)PAGES_MAX << PAGE_BITS);
+}
+
+struct symtab *symtab_new_limited(const struct span *fixed, size_t fixed_count, uint32_t most)
+{
     struct symtab *t = mem_new(sizeof(*t));
     atomic_init(&t->refs, 1);
     pthread_mutex_init(&t->lock, NULL);
     arena_init(&t->texts, 16 << 10);
-    t->pages_max = PAGES_MAX;
-    t->pages = mem_array(PAGES_MAX, sizeof(*t->pages));
+    t->pages_max = (most + PAGE_SIZE - 1) >> PAGE_BITS;
+    t->pages = mem_array(t->pages_max, sizeof(*t->pages));
     atomic_init(&t->index, index_new(FIRST_SLOTS, NULL));
     for (size_t i = 0; i < fixed_count; i++) {
         sym id = sym_intern(t, fixed[i]);
@@ -191,6 +194,10 @@ static sym add(struct symtab *t, struct span text, uint64_t hash)
     if (id != SYM_NONE)
         return id;
     uint32_t n = atomic_load_explicit(&t->count, memory_order_relaxed);
+    if ((n >> PAGE_BITS) >= t->pages_max && t->owner == NULL) {
+        atomic_fetch_add_explicit(&t->refused, 1, memory_order_relaxed);
+        return SYM_NONE;
+    }
     if ((n >> PAGE_BITS) >= t->pages_max)
         pages_grow(t);
     struct arena *texts = t->owner != NULL ? t->owner : &t->texts;
@@ -226,6 +233,11 @@ sym sym_intern(struct symtab *t, struct span text)
     id = add(t, text, hash);
     pthread_mutex_unlock(&t->lock);
     return id;
+}
+
+uint32_t symtab_refused(const struct symtab *t)
+{
+    return t != NULL ? atomic_load_explicit(&t->refused, memory_order_relaxed) : 0;
 }
 
 struct span sym_text(const struct symtab *t, sym id)

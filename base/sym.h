@@ -36,11 +36,16 @@ struct syms {
 /* `fixed` are interned first, so that fixed[i] has id i + 1 in every table made from the same list:
  * ids known at compile time. The texts must outlive the table. */
 struct symtab *symtab_new(const struct span *fixed, size_t fixed_count);
+/* With room for so many texts, rounded up to 1024: `symtab_new` has 8 million, more label values than any API server
+ * holds. One more is refused: it is SYM_NONE, and whoever interns has to ask whether that was so. */
+struct symtab *symtab_new_limited(const struct span *fixed, size_t fixed_count, uint32_t most);
 struct symtab *symtab_new_local(const struct symtab *shared, struct arena *a); /* dies with the arena */
 struct symtab *symtab_ref(struct symtab *t);
 void symtab_unref(struct symtab *t); /* NULL is fine */
 
 sym sym_intern(struct symtab *t, struct span text); /* the empty text has an id of its own */
+/* How many texts were refused so far; 0 of NULL. Decoding asks: an object with such a text is a mistake. */
+uint32_t symtab_refused(const struct symtab *t);
 sym sym_find(const struct symtab *t, struct span text);
 /* SYM_NONE gives an absent span. The bytes live as long as the table and are followed by NUL. */
 struct span sym_text(const struct symtab *t, sym id);

@@ -364,7 +364,11 @@ static struct syms build_syms(struct arena *a, struct symtab *syms, struct spans
 void catalogue_build(const struct catalogue_source *s, struct arena *a, struct symtab *syms,
                      struct catalogue *out)
 {
-    *out = (struct catalogue){.count = s->count,
+    bool builtin = s->name.len == 0;
+    *out = (struct catalogue){.name = builtin ? SPAN("the built-in catalogue")
+                                              : arena_printf(a, "catalogue %.*s", SPAN_ARG(s->name)),
+                              .builtin = builtin,
+                              .count = s->count,
                               .domains = restricted_domains,
                               .domain_count = COUNT_OF(restricted_domains)};
     out->items = ARENA_ARRAY(a, struct instance_type, s->count);

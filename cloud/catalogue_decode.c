@@ -284,6 +284,7 @@ bool catalogue_decode(struct span json, struct span name, struct catalogue_sourc
         catalogue_source_free(s);
         return false;
     }
+    s->name = arena_dup(&s->arena, name);
     catalogue_source_finish(s);
     *out = s;
     return true;

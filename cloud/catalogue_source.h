@@ -58,6 +58,7 @@ struct source_type {
 
 struct catalogue_source {
     struct arena arena;
+    struct span name; /* of its file; absent: the one that is built in */
     struct source_type *types; /* sorted by name; equal names keep the file's order */
     uint32_t count;
     struct span reservation_id_label; /* absent: none */

@@ -12,6 +12,13 @@
 
 #include "cloud/kwok_operation.h"
 
+static const char class_group[] = "karpenter.kwok.sh", class_kind[] = "KWOKNodeClass";
+
+bool kwok_serves(const struct node_class_ref *ref)
+{
+    return span_eq(ref->kind, span_of(class_kind)) && span_eq(ref->group, span_of(class_group));
+}
+
 static uint64_t is_drifted(struct provider *p, const struct claim_order *order, machine_done *done,
                            void *user)
 {
@@ -133,8 +140,8 @@ struct provider *kwok_new(const struct kwok_config *config)
     static const struct provider_ops ops = {
         .name = "kwok",
         .node_class = KIND_KWOK_NODE_CLASS,
-        .node_class_group = "karpenter.kwok.sh",
-        .node_class_kind = "KWOKNodeClass",
+        .node_class_group = class_group,
+        .node_class_kind = class_kind,
         .types = types,
         .generation = generation,
         .create = kwok_create,

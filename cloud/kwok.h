@@ -33,6 +33,8 @@ struct kwok_config {
     void (*wake)(void *user); /* step has something to do; may be NULL */
 };
 
+/* Of other node classes it knows nothing. */
+bool kwok_serves(const struct node_class_ref *ref);
 struct provider *kwok_new(const struct kwok_config *config);
 
 #endif

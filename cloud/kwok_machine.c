@@ -39,6 +39,30 @@ static struct span single_value(const struct requirements *r, sym key, const str
                                                               : (struct span){0};
 }
 
+static bool has_overrides(const struct instance_type *t)
+{
+    for (uint32_t i = 0; i < t->offering_count; i++)
+        if (t->offerings[i].has_capacity_override || t->offerings[i].has_overhead_override)
+            return true;
+    return false;
+}
+
+/* Offerings of one zone and capacity type may differ in room alone, by their overrides. What a NodeOverlay adds is not
+ * in the catalogue, so that this is a preference. */
+static bool holds(struct arena *a, const struct node_claim *claim, const struct symtab *claim_syms,
+                  const struct kwok_choice *c, const struct symtab *syms)
+{
+    if (!has_overrides(c->type))
+        return true;
+    struct resources room = offering_allocatable(a, c->type, c->offering, syms);
+    for (uint32_t i = 0; i < claim->requests.count; i++) {
+        sym name = sym_find(syms, sym_text(claim_syms, claim->requests.items[i].name));
+        if (claim->requests.items[i].value > (name != SYM_NONE ? resources_get(room, name) : 0))
+            return false;
+    }
+    return true;
+}
+
 bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct symtab *claim_syms,
                  const struct catalogue *types, struct symtab *syms,
                  bool (*sold_out)(void *user, const struct kwok_choice *c), void *user,
@@ -49,6 +73,7 @@ bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct s
     struct span pool = sym_text(claim_syms, sym_pairs_get(claim->meta.labels, SYM_NODEPOOL));
     bool known = false;
     struct kwok_choice best = {0};
+    bool best_holds = false;
     struct requirements wanted = requirements_of(a, syms, list);
     for (uint32_t i = 0; i < types->count; i++) {
         const struct instance_type *t = &types->items[i];
@@ -59,15 +84,18 @@ bool kwok_choose(struct arena *a, const struct node_claim *claim, const struct s
             continue;
         for (uint32_t o = 0; o < t->offering_count; o++) {
             struct kwok_choice c = {.type = t, .offering = &t->offerings[o]};
-            if (!offering_launchable(c.offering, syms) ||
-                (best.type != NULL && c.offering->price >= best.offering->price) ||
+            bool here = holds(a, claim, claim_syms, &c, syms);
+            if (!offering_launchable(c.offering, syms) || here < best_holds ||
+                (best.type != NULL && here == best_holds && c.offering->price >= best.offering->price) ||
                 !requirements_compatible(&wanted, &c.offering->requirements, types->well_known,
                                          syms, NULL, NULL))
                 continue;
             c.zone = single_value(&c.offering->requirements, SYM_ZONE, syms);
             c.capacity_type = single_value(&c.offering->requirements, SYM_CAPACITY_TYPE, syms);
-            if (sold_out == NULL || !sold_out(user, &c))
-                best = c;
+            if (sold_out != NULL && sold_out(user, &c))
+                continue;
+            best = c;
+            best_holds = here;
         }
     }
     if (!known)

@@ -11,7 +11,8 @@ struct kwok_choice {
     struct span zone, capacity_type;
 };
 
-/* The cheapest offering that a claim admits, without those that `sold_out` (may be NULL) tells.
+/* The cheapest offering that a claim admits, without those that `sold_out` (may be NULL) tells; where offerings have
+ * overrides, one that holds what the claim requests before any other.
  * Equal prices: the type that comes first by name, then the first of its offerings. `claim_syms` is
  * the table of the claim, `types` and `syms` the catalogue's (syms may be written to). A claim that
  * lists no instance types may become any that its pool is offered. ERR_INVALID: it lists only unknown

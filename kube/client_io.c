@@ -229,6 +229,7 @@ void client_poll(struct client *c, span_ms max_wait_ms)
         wait = max_wait_ms;
     curl_multi_poll(c->multi, NULL, 0, wait > 0 ? (int)wait : 0, NULL);
     turn(c);
+    doc_parser_trim(c->parser, CLIENT_KEEP_PARSER);
 }
 
 void client_wakeup(struct client *c)

@@ -17,6 +17,8 @@ enum {
     CLIENT_REFUSAL_MAX = 64 * 1024,
     /* Kept of a reply buffer for its next use; more is given back. */
     CLIENT_KEEP_BYTES = 256 * 1024,
+    /* Kept of the parser's buffers: the events of a quiet cluster, some 15 bytes for each of their own. */
+    CLIENT_KEEP_PARSER = 8 * 1024 * 1024,
     /* Idle handles kept. */
     CLIENT_KEEP_HANDLES = 64,
     /* Requests under way at once. With the watches they stay below the 100 streams of an HTTP/2

@@ -35,6 +35,8 @@ struct instance_type {
 };
 
 struct catalogue {
+    struct span name; /* as sentences have it: "the built-in catalogue", "catalogue types.json" */
+    bool builtin;     /* its types and prices are nobody's */
     struct instance_type *items; /* sorted by name */
     uint32_t count;
     struct syms well_known;      /* Kubernetes', Karpenter's, the provider's and every offering key; sorted */

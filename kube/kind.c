@@ -50,6 +50,7 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_ACCOUNT_ACCESS] = {"authorization.k8s.io/v1", "SubjectAccessReview",
                              "subjectaccessreviews", false, NULL},
     [KIND_CRON_JOB] = {"batch/v1", "CronJob", "cronjobs", true, NULL},
+    [KIND_JOB] = {"batch/v1", "Job", "jobs", true, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

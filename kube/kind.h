@@ -37,6 +37,7 @@ enum kind {
     KIND_OWN_ACCESS,     /* may we? created, never stored */
     KIND_ACCOUNT_ACCESS, /* may another? */
     KIND_CRON_JOB,
+    KIND_JOB, /* with CronJobs read in files, too */
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

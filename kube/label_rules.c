@@ -20,7 +20,7 @@ static bool name_valid(struct span s)
     return true;
 }
 
-static bool subdomain_valid(struct span s)
+bool subdomain_valid(struct span s)
 {
     if (s.len == 0 || s.len > PREFIX_MAX_LEN)
         return false;
@@ -94,14 +94,12 @@ static bool values_valid(const struct expression *e, const struct symtab *t, str
         struct span v = sym_text(t, e->values.items[i]);
         if (!label_value_valid(v))
             return err_set(err, ERR_INVALID,
-                           "\"%.*s\" is not a label value; it takes up to 63 letters, digits, "
-                           "'-', '_' and '.', with a letter or digit at both ends",
-                           SPAN_ARG(v));
+                           "\"%.*s\" is not a label value; " LABEL_VALUE_RULE, SPAN_ARG(v));
     }
     return true;
 }
 
-static bool operands_valid(const struct expression *e, const struct symtab *t, struct err *err)
+bool expression_operands_valid(const struct expression *e, const struct symtab *t, struct err *err)
 {
     int64_t n;
     switch (e->op) {
@@ -145,5 +143,5 @@ bool expression_valid(const struct label_rules *rules, const struct expression *
         return false;
     if (!qualified_name_valid(name))
         return err_set(err, ERR_INVALID, "\"%.*s\" is not a label key", SPAN_ARG(name));
-    return values_valid(e, t, err) && operands_valid(e, t, err);
+    return values_valid(e, t, err) && expression_operands_valid(e, t, err);
 }

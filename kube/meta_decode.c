@@ -28,7 +28,7 @@ static bool decode_signed_quantity(struct decode *d, struct doc_value v, void *o
 }
 
 /* Of what a pod asks for or a node has the API server admits no negative amount. */
-static bool decode_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
+bool decode_quantity(struct decode *d, struct doc_value v, void *out, struct err *err)
 {
     if (!decode_signed_quantity(d, v, out, err))
         return false;
@@ -78,39 +78,6 @@ static bool decode_version(struct decode *d, struct doc_value v, void *out, stru
     return true;
 }
 
-static bool decode_effect(struct decode *d, struct doc_value v, void *out, struct err *err)
-{
-    (void)d;
-    enum taint_effect *effect = out;
-    if (doc_type(v) != DOC_STRING)
-        return decode_refuse(v, "a string", err);
-    struct span text = doc_text(v);
-    *effect = text.len == 0 ? TAINT_NONE : TAINT_OTHER;
-    for (int e = TAINT_NO_SCHEDULE; e <= TAINT_NO_EXECUTE; e++)
-        if (span_eq(text, span_of(taint_effect_name((enum taint_effect)e))))
-            *effect = (enum taint_effect)e;
-    return true;
-}
-
-static bool decode_toleration_operator(struct decode *d, struct doc_value v, void *out,
-                                       struct err *err)
-{
-    (void)d;
-    if (doc_type(v) != DOC_STRING)
-        return decode_refuse(v, "a string", err);
-    struct span text = doc_text(v);
-    static const struct span texts[] = {
-        [TOLERATION_EQUAL] = SPAN_INIT("Equal"), [TOLERATION_EXISTS] = SPAN_INIT("Exists"),
-        [TOLERATION_LT] = SPAN_INIT("Lt"),       [TOLERATION_GT] = SPAN_INIT("Gt"),
-    };
-    enum toleration_op *op = out;
-    *op = text.len == 0 ? TOLERATION_EQUAL : TOLERATION_OTHER;
-    for (size_t i = 0; i < COUNT_OF(texts); i++)
-        if (span_eq(text, texts[i]))
-            *op = (enum toleration_op)i;
-    return true;
-}
-
 static bool decode_status(struct decode *d, struct doc_value v, void *out, struct err *err)
 {
     (void)d;
@@ -122,27 +89,6 @@ static bool decode_status(struct decode *d, struct doc_value v, void *out, struc
                                                                    : CONDITION_UNKNOWN;
     return true;
 }
-
-/* The text is kept only of an operator that we do not know, for the message. */
-static bool decode_op(struct decode *d, struct doc_value v, void *out, struct err *err)
-{
-    struct expression *e = (void *)((char *)out - offsetof(struct expression, op));
-    if (doc_type(v) != DOC_STRING)
-        return decode_refuse(v, "a string", err);
-    struct span text = doc_text(v);
-    for (int op = OP_IN; op <= OP_LTE; op++)
-        if (span_eq(text, span_of(op_name((enum op)op))))
-            e->op = (enum op)op;
-    if (e->op == OP_NONE)
-        e->op_text = arena_dup(d->arena, text);
-    return true;
-}
-
-static const struct field label_fields[] = {
-    FIELD(struct sym_pair, key, FIELD_SYM, "key"),
-    FIELD(struct sym_pair, value, FIELD_SYM, "value"),
-};
-const struct schema label_schema = SCHEMA(struct sym_pair, "label", label_fields);
 
 static bool is_read_annotation(struct span key)
 {
@@ -174,13 +120,21 @@ static const struct field owner_fields[] = {
     FIELD(struct owner, controller, FIELD_BOOL, "controller"),
     FIELD(struct owner, uid, FIELD_SPAN, "uid"),
 };
-static const struct schema owner_schema = SCHEMA(struct owner, "owner", owner_fields);
+static const struct schema owner_schema =
+    SCHEMA_WITH(struct owner, "owner", owner_fields, .also = "blockOwnerDeletion");
 static const struct schema pod_owner_schema = {
     .name = "owner",
     .size = sizeof(struct owner),
     .fields = owner_fields,
     .count = COUNT_OF(owner_fields) - 1, /* without uid */
+    .also = "uid blockOwnerDeletion",
 };
+
+/* Of every kind's metadata. */
+#define META_NAMES                                                                                 \
+    .also = "name generateName namespace selfLink uid resourceVersion generation "                 \
+            "creationTimestamp deletionTimestamp deletionGracePeriodSeconds labels annotations "   \
+            "ownerReferences finalizers managedFields"
 
 #define META_IDENTITY                                                                              \
     FIELD(struct meta, name, FIELD_SPAN, "name"), FIELD(struct meta, ns, FIELD_SPAN, "namespace"), \
@@ -199,7 +153,7 @@ static const struct schema pod_owner_schema = {
         FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &owners_schema)
 
 static const struct field meta_fields[] = {META_FIELDS(owner_schema, is_read_annotation)};
-const struct schema meta_schema = SCHEMA(struct meta, "metadata", meta_fields);
+const struct schema meta_schema = SCHEMA_WITH(struct meta, "metadata", meta_fields, META_NAMES);
 
 /* The API server keeps, by writer, which fields are as he wrote them, and drops who has none left. */
 static bool decode_writers(struct decode *d, struct doc_value v, void *out, struct err *err)
@@ -217,24 +171,24 @@ static const struct field pod_meta_fields[] = {
     META_FIELDS(pod_owner_schema, is_read_annotation),
     FIELD(struct meta, wrote_status, FIELD_SCALAR, "managedFields", .scalar = decode_writers),
 };
-const struct schema pod_meta_schema = SCHEMA(struct meta, "metadata", pod_meta_fields);
+const struct schema pod_meta_schema = SCHEMA_WITH(struct meta, "metadata", pod_meta_fields, META_NAMES);
 
 /* All annotations of a NodeClaim reach its Node, also those that we never read. */
 static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL)};
-const struct schema claim_meta_schema = SCHEMA(struct meta, "metadata", claim_meta_fields);
+const struct schema claim_meta_schema = SCHEMA_WITH(struct meta, "metadata", claim_meta_fields, META_NAMES);
 
 static const struct field plain_meta_fields[] = {META_IDENTITY};
-const struct schema plain_meta_schema = SCHEMA(struct meta, "metadata", plain_meta_fields);
+const struct schema plain_meta_schema = SCHEMA_WITH(struct meta, "metadata", plain_meta_fields, META_NAMES);
 
 #define META_OWNERS FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &pod_owner_schema)
 
 static const struct field controller_meta_fields[] = {META_IDENTITY, META_OWNERS};
 const struct schema controller_meta_schema =
-    SCHEMA(struct meta, "metadata", controller_meta_fields);
+    SCHEMA_WITH(struct meta, "metadata", controller_meta_fields, META_NAMES);
 
 static const struct field scaled_meta_fields[] = {
     META_IDENTITY, META_OWNERS, FIELD(struct meta, generation, FIELD_INT64, "generation")};
-const struct schema scaled_meta_schema = SCHEMA(struct meta, "metadata", scaled_meta_fields);
+const struct schema scaled_meta_schema = SCHEMA_WITH(struct meta, "metadata", scaled_meta_fields, META_NAMES);
 
 static bool is_binding_annotation(struct span key)
 {
@@ -248,24 +202,20 @@ static const struct field volume_claim_meta_fields[] = {
           .keep = is_binding_annotation),
 };
 const struct schema volume_claim_meta_schema =
-    SCHEMA(struct meta, "metadata", volume_claim_meta_fields);
+    SCHEMA_WITH(struct meta, "metadata", volume_claim_meta_fields, META_NAMES);
 
-static const struct field taint_fields[] = {
-    FIELD(struct taint, key, FIELD_SYM, "key"),
-    FIELD(struct taint, value, FIELD_SYM, "value"),
-    FIELD(struct taint, effect, FIELD_SCALAR, "effect", .scalar = decode_effect),
-    FIELD(struct taint, added, FIELD_SCALAR, "timeAdded", .scalar = decode_time),
-};
-const struct schema taint_schema = SCHEMA(struct taint, "taint", taint_fields);
+static bool is_default_annotation(struct span key)
+{
+    return span_eq(key, SPAN("storageclass.kubernetes.io/is-default-class"));
+}
 
-static const struct field toleration_fields[] = {
-    FIELD(struct toleration, key, FIELD_SYM, "key"),
-    FIELD(struct toleration, value, FIELD_SYM, "value"),
-    FIELD(struct toleration, op, FIELD_SCALAR, "operator",
-          .scalar = decode_toleration_operator),
-    FIELD(struct toleration, effect, FIELD_SCALAR, "effect", .scalar = decode_effect),
+static const struct field storage_class_meta_fields[] = {
+    META_IDENTITY,
+    FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,
+          .keep = is_default_annotation),
 };
-const struct schema toleration_schema = SCHEMA(struct toleration, "toleration", toleration_fields);
+const struct schema storage_class_meta_schema =
+    SCHEMA_WITH(struct meta, "metadata", storage_class_meta_fields, META_NAMES);
 
 #define CONDITION_FIELDS                                                                           \
     FIELD(struct condition, type, FIELD_SPAN, "type"),                                             \
@@ -279,7 +229,8 @@ static const struct field condition_fields[] = {
     CONDITION_FIELDS,
     FIELD(struct condition, message, FIELD_SPAN, "message"),
 };
-const struct schema condition_schema = SCHEMA(struct condition, "condition", condition_fields);
+const struct schema condition_schema =
+    SCHEMA_WITH(struct condition, "condition", condition_fields, .also = "");
 
 static const struct field quiet_condition_fields[] = {CONDITION_FIELDS};
 const struct schema quiet_condition_schema =
@@ -301,41 +252,3 @@ static const struct field pod_condition_fields[] = {
 };
 const struct schema pod_condition_schema =
     SCHEMA(struct condition, "condition", pod_condition_fields);
-
-/* Read by a table of its own, because op_text comes with the operator and is no member. */
-static const struct field expression_wire_fields[] = {
-    FIELD(struct expression, key, FIELD_SYM, "key"),
-    FIELD(struct expression, op, FIELD_SCALAR, "operator", .scalar = decode_op),
-    FIELD(struct expression, values, FIELD_SYMS, "values"),
-    FIELD(struct expression, min_values, FIELD_INT32, "minValues"),
-};
-static const struct schema expression_wire =
-    SCHEMA(struct expression, "requirement", expression_wire_fields);
-
-static void expression_convert(struct decode *d, const void *wire, void *out)
-{
-    (void)d;
-    *(struct expression *)out = *(const struct expression *)wire;
-}
-
-static const struct field expression_fields[] = {
-    FIELD(struct expression, key, FIELD_SYM, "key"),
-    FIELD(struct expression, op_text, FIELD_SPAN, "operator"),
-    FIELD(struct expression, values, FIELD_SYMS, "values"),
-};
-const struct schema expression_schema = {
-    .name = "requirement",
-    .size = sizeof(struct expression),
-    .count = COUNT_OF(expression_fields),
-    .fields = expression_fields,
-    .wire = &expression_wire,
-    .convert = expression_convert,
-};
-
-static const struct field label_selector_fields[] = {
-    FIELD(struct label_selector, match_labels, FIELD_MAP, "matchLabels", .schema = &label_schema),
-    FIELD(struct label_selector, match_expressions, FIELD_LIST, "matchExpressions",
-          .schema = &expression_schema),
-};
-const struct schema label_selector_schema =
-    SCHEMA(struct label_selector, "selector", label_selector_fields);

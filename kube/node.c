@@ -1,6 +1,8 @@
 #include "kube/node.h"
 
 #include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
 
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref)
 {
@@ -9,6 +11,31 @@ struct span node_class_label(struct arena *a, const struct node_class_ref *ref)
     for (size_t i = 0; i < label.len; i++)
         lower[i] = i > ref->group.len ? (char)tolower((unsigned char)label.ptr[i]) : label.ptr[i];
     return (struct span){lower, label.len};
+}
+
+/* Digits, and perhaps a point with digits behind it. */
+bool node_pool_cost(const struct node_pool *p, double *out)
+{
+    enum { LONGEST = 15 }; /* what a double holds without loss */
+    struct span text = annotations_get(p->meta.annotations, SYM_NODE_COST);
+    char copy[LONGEST + 1] = "";
+    size_t points = 0;
+    *out = 0;
+    if (text.ptr == NULL)
+        return true;
+    if (text.len == 0 || text.len > LONGEST)
+        return false;
+    for (size_t i = 0; i < text.len; i++) {
+        bool point = text.ptr[i] == '.' && i != 0 && i + 1 < text.len;
+        if (!point && (text.ptr[i] < '0' || text.ptr[i] > '9'))
+            return false;
+        points += point;
+    }
+    if (points > 1)
+        return false;
+    memcpy(copy, text.ptr, text.len);
+    *out = strtod(copy, NULL);
+    return true;
 }
 
 bool node_is_ready(const struct node *n)

@@ -104,6 +104,10 @@ extern const struct schema node_schema, node_claim_schema, node_pool_schema, kwo
 void node_pool_hash(const struct node_pool *p, const struct symtab *syms, char out[24]);
 #define NODE_POOL_HASH_VERSION "v3"
 
+/* What a node of the pool costs in an hour beside its price (agents, licences), by its annotation
+ * stowage.dev/node-cost; absent: 0. False, and 0, when that is no amount of dollars. */
+bool node_pool_cost(const struct node_pool *p, double *out);
+
 /* "<group>/<lowercase kind>", the label that ties claims and nodes to their class. */
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 

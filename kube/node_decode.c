@@ -3,6 +3,7 @@
  * in a cluster. */
 #include "kube/meta_fields.h"
 #include "kube/node.h"
+#include "kube/node_check.h"
 
 /* "720h", or Never. */
 struct nillable {
@@ -76,7 +77,9 @@ static const struct field node_spec_fields[] = {
     FIELD(struct node, unschedulable, FIELD_BOOL, "unschedulable"),
     FIELD(struct node, taints, FIELD_LIST, "taints", .schema = &taint_schema),
 };
-static const struct schema node_spec = SCHEMA(struct node, "spec", node_spec_fields);
+static const struct schema node_spec =
+    SCHEMA_WITH(struct node, "spec", node_spec_fields,
+                .also = "podCIDR podCIDRs configSource externalID");
 
 static const struct field node_status_fields[] = {
     FIELD(struct node, capacity, FIELD_MAP, "capacity", .schema = &resource_schema),
@@ -90,7 +93,8 @@ static const struct field node_fields[] = {
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &node_spec},
     {.name = "status", .kind = FIELD_OBJECT, .schema = &node_status},
 };
-const struct schema node_schema = SCHEMA(struct node, "Node", node_fields);
+const struct schema node_schema =
+    SCHEMA_WITH(struct node, "Node", node_fields, .also = "apiVersion kind");
 
 static const struct field class_ref_fields[] = {
     FIELD(struct node_class_ref, group, FIELD_SPAN, "group"),
@@ -98,7 +102,8 @@ static const struct field class_ref_fields[] = {
     FIELD(struct node_class_ref, name, FIELD_SPAN, "name"),
 };
 static const struct schema class_ref_schema =
-    SCHEMA(struct node_class_ref, "nodeClassRef", class_ref_fields);
+    SCHEMA_WITH(struct node_class_ref, "nodeClassRef", class_ref_fields, .also = "",
+                .check = node_check_class_ref);
 
 /* NodeClaim */
 
@@ -112,7 +117,7 @@ static const struct field claim_resource_fields[] = {
           .schema = &resource_schema),
 };
 static const struct schema claim_resources =
-    SCHEMA(struct node_claim_wire, "resources", claim_resource_fields);
+    SCHEMA_WITH(struct node_claim_wire, "resources", claim_resource_fields, .also = "");
 
 static const struct field claim_spec_fields[] = {
     FIELD(struct node_claim_wire, claim.node_class, FIELD_OBJECT, "nodeClassRef",
@@ -127,7 +132,8 @@ static const struct field claim_spec_fields[] = {
     FIELD(struct node_claim_wire, claim.grace, FIELD_SCALAR, "terminationGracePeriod",
           .scalar = decode_length, FIELD_HAS(struct node_claim_wire, claim.has_grace)),
 };
-static const struct schema claim_spec = SCHEMA(struct node_claim_wire, "spec", claim_spec_fields);
+static const struct schema claim_spec =
+    SCHEMA_WITH(struct node_claim_wire, "spec", claim_spec_fields, .also = "");
 
 static const struct field claim_status_fields[] = {
     FIELD(struct node_claim_wire, claim.node_name, FIELD_SYM, "nodeName"),
@@ -143,7 +149,7 @@ static const struct field claim_status_fields[] = {
           .scalar = decode_time),
 };
 static const struct schema claim_status =
-    SCHEMA(struct node_claim_wire, "status", claim_status_fields);
+    SCHEMA_WITH(struct node_claim_wire, "status", claim_status_fields, .also = "");
 
 static const struct field claim_wire_fields[] = {
     FIELD(struct node_claim_wire, claim.meta, FIELD_OBJECT, "metadata",
@@ -152,7 +158,7 @@ static const struct field claim_wire_fields[] = {
     {.name = "status", .kind = FIELD_OBJECT, .schema = &claim_status},
 };
 static const struct schema claim_wire =
-    SCHEMA(struct node_claim_wire, "NodeClaim", claim_wire_fields);
+    SCHEMA_WITH(struct node_claim_wire, "NodeClaim", claim_wire_fields, .also = "apiVersion kind");
 
 static span_ms expire_of(struct nillable n, bool *has_out)
 {
@@ -217,7 +223,8 @@ static const struct field budget_fields[] = {
     FIELD(struct budget, schedule, FIELD_SPAN, "schedule"),
     FIELD(struct budget, duration, FIELD_SPAN, "duration"),
 };
-static const struct schema budget_schema = SCHEMA(struct budget, "budget", budget_fields);
+static const struct schema budget_schema =
+    SCHEMA_WITH(struct budget, "budget", budget_fields, .also = "", .check = node_check_budget);
 
 static const struct field template_meta_fields[] = {
     FIELD(struct node_pool_wire, pool.labels, FIELD_MAP, "labels", .schema = &label_schema,
@@ -226,13 +233,13 @@ static const struct field template_meta_fields[] = {
           .schema = &plain_label_schema, FIELD_HAS(struct node_pool_wire, pool.has_annotations)),
 };
 static const struct schema template_meta =
-    SCHEMA(struct node_pool_wire, "metadata", template_meta_fields);
+    SCHEMA_WITH(struct node_pool_wire, "metadata", template_meta_fields, .also = "");
 
 static const struct field template_spec_fields[] = {
     FIELD(struct node_pool_wire, pool.node_class, FIELD_OBJECT, "nodeClassRef",
-          .schema = &class_ref_schema),
+          .schema = &class_ref_schema, .needed = true),
     FIELD(struct node_pool_wire, pool.requirements, FIELD_LIST, "requirements",
-          .schema = &expression_schema),
+          .schema = &expression_schema, .needed = true),
     FIELD(struct node_pool_wire, pool.taints, FIELD_LIST, "taints", .schema = &taint_schema,
           FIELD_HAS(struct node_pool_wire, pool.has_taints)),
     FIELD(struct node_pool_wire, pool.startup_taints, FIELD_LIST, "startupTaints",
@@ -242,14 +249,14 @@ static const struct field template_spec_fields[] = {
           .scalar = decode_length, FIELD_HAS(struct node_pool_wire, pool.has_grace)),
 };
 static const struct schema template_spec =
-    SCHEMA(struct node_pool_wire, "spec", template_spec_fields);
+    SCHEMA_WITH(struct node_pool_wire, "spec", template_spec_fields, .also = "");
 
 static const struct field template_fields[] = {
     {.name = "metadata", .kind = FIELD_OBJECT, .schema = &template_meta},
-    {.name = "spec", .kind = FIELD_OBJECT, .schema = &template_spec},
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &template_spec, .needed = true},
 };
 static const struct schema template_schema =
-    SCHEMA(struct node_pool_wire, "template", template_fields);
+    SCHEMA_WITH(struct node_pool_wire, "template", template_fields, .also = "");
 
 static const struct field disruption_fields[] = {
     FIELD(struct node_pool_wire, pool.policy, FIELD_SCALAR, "consolidationPolicy",
@@ -260,18 +267,24 @@ static const struct field disruption_fields[] = {
           FIELD_HAS(struct node_pool_wire, pool.has_budgets)),
 };
 static const struct schema disruption_schema =
-    SCHEMA(struct node_pool_wire, "disruption", disruption_fields);
+    SCHEMA_WITH(struct node_pool_wire, "disruption", disruption_fields, .also = "");
 
 static const struct field pool_spec_fields[] = {
-    {.name = "template", .kind = FIELD_OBJECT, .schema = &template_schema},
+    {.name = "template", .kind = FIELD_OBJECT, .schema = &template_schema, .needed = true},
     {.name = "disruption", .kind = FIELD_OBJECT, .schema = &disruption_schema},
     FIELD(struct node_pool_wire, pool.limits, FIELD_MAP, "limits",
           .schema = &signed_resource_schema),
-    FIELD(struct node_pool_wire, pool.weight, FIELD_INT32, "weight"),
-    FIELD(struct node_pool_wire, pool.replicas, FIELD_INT64, "replicas",
-          FIELD_HAS(struct node_pool_wire, pool.has_replicas)),
+    FIELD(struct node_pool_wire, pool.weight, FIELD_INT32, "weight", .low = 1, .high = 100),
+    FIELD(struct node_pool_wire, pool.replicas, FIELD_INT64, "replicas", .low = 0,
+          .high = INT32_MAX, FIELD_HAS(struct node_pool_wire, pool.has_replicas)),
 };
-static const struct schema pool_spec = SCHEMA(struct node_pool_wire, "spec", pool_spec_fields);
+static void check_pool_spec(struct decode *d, struct doc_value v, const void *object)
+{
+    node_check_pool(d, v, &((const struct node_pool_wire *)object)->pool);
+}
+
+static const struct schema pool_spec =
+    SCHEMA_WITH(struct node_pool_wire, "spec", pool_spec_fields, .also = "", .check = check_pool_spec);
 
 static const struct field pool_status_fields[] = {
     FIELD(struct node_pool_wire, pool.conditions, FIELD_LIST, "conditions",
@@ -282,14 +295,16 @@ static const struct field pool_status_fields[] = {
           .schema = &resource_schema),
 };
 static const struct schema pool_status =
-    SCHEMA(struct node_pool_wire, "status", pool_status_fields);
+    SCHEMA_WITH(struct node_pool_wire, "status", pool_status_fields,
+                .also = "nodeClassObservedGeneration");
 
 static const struct field pool_wire_fields[] = {
     FIELD(struct node_pool_wire, pool.meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
-    {.name = "spec", .kind = FIELD_OBJECT, .schema = &pool_spec},
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &pool_spec, .needed = true},
     {.name = "status", .kind = FIELD_OBJECT, .schema = &pool_status},
 };
-static const struct schema pool_wire = SCHEMA(struct node_pool_wire, "NodePool", pool_wire_fields);
+static const struct schema pool_wire =
+    SCHEMA_WITH(struct node_pool_wire, "NodePool", pool_wire_fields, .also = "apiVersion kind");
 
 static void default_budgets(struct decode *d, struct node_pool *p)
 {
@@ -342,14 +357,15 @@ static const struct field kwok_spec_fields[] = {
     FIELD(struct kwok_node_class, registration_delay, FIELD_SCALAR, "nodeRegistrationDelay",
           .scalar = decode_duration),
 };
-static const struct schema kwok_spec = SCHEMA(struct kwok_node_class, "spec", kwok_spec_fields);
+static const struct schema kwok_spec =
+    SCHEMA_WITH(struct kwok_node_class, "spec", kwok_spec_fields, .also = "");
 
 static const struct field kwok_status_fields[] = {
     FIELD(struct kwok_node_class, conditions, FIELD_LIST, "conditions",
           .schema = &condition_schema),
 };
 static const struct schema kwok_status =
-    SCHEMA(struct kwok_node_class, "status", kwok_status_fields);
+    SCHEMA_WITH(struct kwok_node_class, "status", kwok_status_fields, .also = "");
 
 static const struct field kwok_fields[] = {
     FIELD(struct kwok_node_class, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
@@ -357,4 +373,4 @@ static const struct field kwok_fields[] = {
     {.name = "status", .kind = FIELD_OBJECT, .schema = &kwok_status},
 };
 const struct schema kwok_node_class_schema =
-    SCHEMA(struct kwok_node_class, "KWOKNodeClass", kwok_fields);
+    SCHEMA_WITH(struct kwok_node_class, "KWOKNodeClass", kwok_fields, .also = "apiVersion kind");

@@ -87,6 +87,7 @@ struct spreads {
 struct pod_volume {
     struct span claim; /* persistentVolumeClaim.claimName, or "<pod>-<volume>" of an ephemeral one */
     bool ephemeral;
+    sym storage_class; /* that an ephemeral one's claim is to have; SYM_NONE: none is said */
 };
 
 struct pod_volumes { /* those with a claim; others need nothing of a node */

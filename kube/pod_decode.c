@@ -1,5 +1,6 @@
 /* Pods and pod templates: decoded wide, into struct pod_wire, and kept narrow. */
 #include "kube/meta_fields.h"
+#include "kube/pod_check.h"
 #include "kube/pod_wire.h"
 
 static bool text_is(struct doc_value v, const char *text, bool *out, struct err *err)
@@ -40,17 +41,27 @@ static const struct field port_fields[] = {
     FIELD(struct host_port, ip, FIELD_SYM, "hostIP"),
     FIELD(struct host_port, protocol, FIELD_SYM, "protocol"),
 };
-static const struct schema port_schema = SCHEMA(struct host_port, "port", port_fields);
+static const struct schema port_schema =
+    SCHEMA_WITH(struct host_port, "port", port_fields, .also = "name containerPort",
+                .check = pod_check_port);
+
+static const struct field resource_fields[] = {
+    FIELD(struct resource, name, FIELD_SYM, "name"),
+    FIELD(struct resource, value, FIELD_SCALAR, "value", .scalar = decode_quantity),
+};
+static const struct schema container_resource_schema = SCHEMA_WITH(
+    struct resource, "quantity", resource_fields, .check = pod_check_container_resource);
 
 static const struct schema counted_schema = {.name = "item", .size = sizeof(struct wire_counted)};
 
 static const struct field container_resource_fields[] = {
-    FIELD(struct container, requests, FIELD_MAP, "requests", .schema = &resource_schema),
-    FIELD(struct container, limits, FIELD_MAP, "limits", .schema = &resource_schema),
+    FIELD(struct container, requests, FIELD_MAP, "requests", .schema = &container_resource_schema),
+    FIELD(struct container, limits, FIELD_MAP, "limits", .schema = &container_resource_schema),
     FIELD(struct container, claims, FIELD_LIST, "claims", .schema = &counted_schema),
 };
 static const struct schema container_resources =
-    SCHEMA(struct container, "resources", container_resource_fields);
+    SCHEMA_WITH(struct container, "resources", container_resource_fields, .also = "",
+                .check = pod_check_container_resources);
 
 static const struct field container_fields[] = {
     FIELD(struct container, name, FIELD_SPAN, "name"),
@@ -59,7 +70,11 @@ static const struct field container_fields[] = {
     FIELD(struct container, ports, FIELD_LIST, "ports", .schema = &port_schema),
 };
 static const struct schema container_schema =
-    SCHEMA(struct container, "container", container_fields);
+    SCHEMA_WITH(struct container, "container", container_fields,
+                .also = "image command args workingDir envFrom env resizePolicy restartPolicyRules "
+                        "volumeMounts volumeDevices livenessProbe readinessProbe startupProbe "
+                        "lifecycle terminationMessagePath terminationMessagePolicy imagePullPolicy "
+                        "securityContext stdin stdinOnce tty");
 
 static const struct field status_resource_fields[] = {
     FIELD(struct container_status, requests, FIELD_MAP, "requests", .schema = &resource_schema),
@@ -81,21 +96,21 @@ static const struct schema container_status_schema =
 
 static const struct field node_term_fields[] = {
     FIELD(struct node_term, match_expressions, FIELD_LIST, "matchExpressions",
-          .schema = &expression_schema),
-    FIELD(struct node_term, match_fields, FIELD_LIST, "matchFields", .schema = &expression_schema,
+          .schema = &node_expression_schema),
+    FIELD(struct node_term, match_fields, FIELD_LIST, "matchFields", .schema = &node_field_schema,
           FIELD_HAS(struct node_term, has_match_fields)),
 };
 const struct schema node_term_schema =
-    SCHEMA(struct node_term, "node selector term", node_term_fields);
+    SCHEMA_WITH(struct node_term, "node selector term", node_term_fields, .also = "");
 
 static const struct field preferred_node_fields[] = {
     FIELD(struct preferred_node_term, weight, FIELD_INT32, "weight", .low = 1, .high = 100,
-          .required = true),
+          .needed = true),
     FIELD(struct preferred_node_term, preference, FIELD_OBJECT, "preference",
           .schema = &node_term_schema),
 };
 static const struct schema preferred_node_schema =
-    SCHEMA(struct preferred_node_term, "preferred term", preferred_node_fields);
+    SCHEMA_WITH(struct preferred_node_term, "preferred term", preferred_node_fields, .also = "");
 
 static const struct field pod_term_fields[] = {
     FIELD(struct pod_term, topology_key, FIELD_SYM, "topologyKey"),
@@ -108,16 +123,17 @@ static const struct field pod_term_fields[] = {
     FIELD(struct pod_term, mismatch_label_keys, FIELD_SYMS, "mismatchLabelKeys"),
 };
 static const struct schema pod_term_schema =
-    SCHEMA(struct pod_term, "pod affinity term", pod_term_fields);
+    SCHEMA_WITH(struct pod_term, "pod affinity term", pod_term_fields, .also = "",
+                .check = pod_check_term);
 
 static const struct field preferred_pod_fields[] = {
     FIELD(struct preferred_pod_term, weight, FIELD_INT32, "weight", .low = 1, .high = 100,
-          .required = true),
+          .needed = true),
     FIELD(struct preferred_pod_term, term, FIELD_OBJECT, "podAffinityTerm",
           .schema = &pod_term_schema),
 };
 static const struct schema preferred_pod_schema =
-    SCHEMA(struct preferred_pod_term, "preferred term", preferred_pod_fields);
+    SCHEMA_WITH(struct preferred_pod_term, "preferred term", preferred_pod_fields, .also = "");
 
 #define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
 #define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
@@ -127,7 +143,8 @@ static const struct field required_node_fields[] = {
           .schema = &node_term_schema),
 };
 static const struct schema required_node_schema =
-    SCHEMA(struct affinity, "node selector", required_node_fields);
+    SCHEMA_WITH(struct affinity, "node selector", required_node_fields, .also = "",
+                .check = pod_check_node_terms);
 
 static const struct field node_affinity_fields[] = {
     {.name = REQUIRED,
@@ -137,32 +154,33 @@ static const struct field node_affinity_fields[] = {
     FIELD(struct affinity, preferred_node, FIELD_LIST, PREFERRED, .schema = &preferred_node_schema),
 };
 static const struct schema node_affinity_schema =
-    SCHEMA(struct affinity, "node affinity", node_affinity_fields);
+    SCHEMA_WITH(struct affinity, "node affinity", node_affinity_fields, .also = "");
 
 static const struct field pod_affinity_fields[] = {
     FIELD(struct affinity, required_pod, FIELD_LIST, REQUIRED, .schema = &pod_term_schema),
     FIELD(struct affinity, preferred_pod, FIELD_LIST, PREFERRED, .schema = &preferred_pod_schema),
 };
 static const struct schema pod_affinity_schema =
-    SCHEMA(struct affinity, "pod affinity", pod_affinity_fields);
+    SCHEMA_WITH(struct affinity, "pod affinity", pod_affinity_fields, .also = "");
 
 static const struct field anti_affinity_fields[] = {
     FIELD(struct affinity, required_anti, FIELD_LIST, REQUIRED, .schema = &pod_term_schema),
     FIELD(struct affinity, preferred_anti, FIELD_LIST, PREFERRED, .schema = &preferred_pod_schema),
 };
 static const struct schema anti_affinity_schema =
-    SCHEMA(struct affinity, "pod anti-affinity", anti_affinity_fields);
+    SCHEMA_WITH(struct affinity, "pod anti-affinity", anti_affinity_fields, .also = "");
 
 static const struct field affinity_fields[] = {
     {.name = "nodeAffinity", .kind = FIELD_OBJECT, .schema = &node_affinity_schema},
     {.name = "podAffinity", .kind = FIELD_OBJECT, .schema = &pod_affinity_schema},
     {.name = "podAntiAffinity", .kind = FIELD_OBJECT, .schema = &anti_affinity_schema},
 };
-static const struct schema affinity_schema = SCHEMA(struct affinity, "affinity", affinity_fields);
+static const struct schema affinity_schema =
+    SCHEMA_WITH(struct affinity, "affinity", affinity_fields, .also = "");
 
 static const struct field spread_fields[] = {
     FIELD(struct spread, max_skew, FIELD_INT32, "maxSkew", .low = 1, .high = INT32_MAX,
-          .required = true),
+          .needed = true),
     FIELD(struct spread, min_domains, FIELD_INT32, "minDomains", .low = 1, .high = INT32_MAX),
     FIELD(struct spread, topology_key, FIELD_SYM, "topologyKey"),
     FIELD(struct spread, hard, FIELD_SCALAR, "whenUnsatisfiable", .scalar = decode_hard),
@@ -173,14 +191,30 @@ static const struct field spread_fields[] = {
           FIELD_HAS(struct spread, has_selector)),
     FIELD(struct spread, match_label_keys, FIELD_SYMS, "matchLabelKeys"),
 };
-static const struct schema spread_schema = SCHEMA(struct spread, "spread", spread_fields);
+static const struct schema spread_schema =
+    SCHEMA_WITH(struct spread, "spread", spread_fields, .also = "", .check = pod_check_spread);
 
 static const struct field claim_source_fields[] = {
     FIELD(struct wire_volume, claim, FIELD_SPAN, "claimName"),
 };
 static const struct schema claim_source_schema =
-    SCHEMA(struct wire_volume, "claim", claim_source_fields);
-static const struct schema nothing_schema = {.name = "object", .size = sizeof(struct wire_volume)};
+    SCHEMA_WITH(struct wire_volume, "claim", claim_source_fields, .also = "readOnly");
+
+static const struct field ephemeral_spec_fields[] = {
+    FIELD(struct wire_volume, storage_class, FIELD_SYM, "storageClassName"),
+};
+static const struct schema ephemeral_spec =
+    SCHEMA_WITH(struct wire_volume, "spec", ephemeral_spec_fields, CLAIM_NAMES);
+static const struct field ephemeral_claim_fields[] = {
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &ephemeral_spec},
+};
+static const struct schema ephemeral_claim =
+    SCHEMA_WITH(struct wire_volume, "volumeClaimTemplate", ephemeral_claim_fields, .also = "metadata");
+static const struct field ephemeral_fields[] = {
+    {.name = "volumeClaimTemplate", .kind = FIELD_OBJECT, .schema = &ephemeral_claim},
+};
+static const struct schema ephemeral_schema =
+    SCHEMA_WITH(struct wire_volume, "ephemeral", ephemeral_fields, .also = "readOnly");
 
 static const struct field volume_fields[] = {
     FIELD(struct wire_volume, name, FIELD_SPAN, "name"),
@@ -188,21 +222,29 @@ static const struct field volume_fields[] = {
     {.name = "ephemeral",
      .kind = FIELD_OBJECT,
      .present = offsetof(struct wire_volume, ephemeral),
-     .schema = &nothing_schema},
+     .schema = &ephemeral_schema},
 };
-static const struct schema volume_schema = SCHEMA(struct wire_volume, "volume", volume_fields);
+static const struct schema volume_schema = SCHEMA_WITH(
+    struct wire_volume, "volume", volume_fields,
+    .also = "hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs rbd "
+            "flexVolume cinder cephfs flocker downwardAPI fc azureFile configMap vsphereVolume quobyte azureDisk "
+            "photonPersistentDisk projected portworxVolume scaleIO storageos csi image");
 
 static const struct field pod_level_fields[] = {
     FIELD(struct pod_wire, pod_level, FIELD_MAP, "requests", .schema = &resource_schema),
     FIELD(struct pod_wire, pod_level_limits, FIELD_MAP, "limits", .schema = &resource_schema),
 };
 static const struct schema pod_level_schema =
-    SCHEMA(struct pod_wire, "resources", pod_level_fields);
+    SCHEMA_WITH(struct pod_wire, "resources", pod_level_fields, .also = "claims",
+                .check = pod_check_pod_resources);
+
+enum { PRIORITY_MAX = 2000001000 }; /* of system-node-critical; no PriorityClass has more */
 
 static const struct field spec_fields[] = {
     FIELD(struct pod_wire, pod.node, FIELD_SYM, "nodeName"),
     FIELD(struct pod_wire, pod.scheduler, FIELD_SYM, "schedulerName"),
-    FIELD(struct pod_wire, pod.priority, FIELD_INT32, "priority"),
+    FIELD(struct pod_wire, pod.priority, FIELD_INT32, "priority", .low = INT32_MIN,
+          .high = PRIORITY_MAX),
     FIELD(struct pod_wire, containers, FIELD_LIST, "containers", .schema = &container_schema),
     FIELD(struct pod_wire, init_containers, FIELD_LIST, "initContainers",
           .schema = &container_schema),
@@ -220,7 +262,14 @@ static const struct field spec_fields[] = {
     FIELD(struct pod_wire, pod.grace_seconds, FIELD_INT64, "terminationGracePeriodSeconds",
           FIELD_HAS(struct pod_wire, pod.has_grace)),
 };
-static const struct schema spec_schema = SCHEMA(struct pod_wire, "spec", spec_fields);
+static const struct schema spec_schema = SCHEMA_WITH(
+    struct pod_wire, "spec", spec_fields, .check = pod_check_spec,
+    .also = "ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy serviceAccountName "
+            "serviceAccount automountServiceAccountToken hostNetwork hostPID hostIPC "
+            "shareProcessNamespace securityContext imagePullSecrets hostname subdomain hostAliases "
+            "priorityClassName dnsConfig readinessGates runtimeClassName enableServiceLinks "
+            "preemptionPolicy setHostnameAsFQDN os hostUsers hostnameOverride workloadRef "
+            "schedulingGroup");
 
 static const struct field status_fields[] = {
     FIELD(struct pod_wire, pod.phase, FIELD_SCALAR, "phase", .scalar = decode_phase),
@@ -239,7 +288,8 @@ static const struct field wire_fields[] = {
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema},
     {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
-static const struct schema wire_schema = SCHEMA(struct pod_wire, "Pod", wire_fields);
+static const struct schema wire_schema =
+    SCHEMA_WITH(struct pod_wire, "Pod", wire_fields, .also = "apiVersion kind");
 
 static sym absent_if_empty(sym s)
 {
@@ -263,7 +313,8 @@ static struct pod_volumes volumes_of(struct arena *a, const struct pod_wire *w)
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < w->volumes.count; i++) {
         const struct wire_volume *v = &w->volumes.items[i];
-        struct pod_volume kept = {.claim = v->claim, .ephemeral = v->ephemeral};
+        struct pod_volume kept = {
+            .claim = v->claim, .ephemeral = v->ephemeral, .storage_class = v->storage_class};
         if (v->ephemeral)
             kept.claim =
                 arena_printf(a, "%.*s-%.*s", SPAN_ARG(w->pod.meta.name), SPAN_ARG(v->name));
@@ -305,6 +356,8 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
     struct pod *p = out;
     pod_wire_default(d->arena, &full);
     *p = w->pod;
+    if (p->grace_seconds < 0)
+        p->grace_seconds = 1; /* as the API server reads it */
     p->node = absent_if_empty(p->node);
     p->nominated_node = absent_if_empty(p->nominated_node);
     p->requests = pod_wire_requests(d->arena, w, d->syms);
@@ -319,6 +372,7 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
 
 static const struct field pod_volume_fields[] = {
     FIELD(struct pod_volume, claim, FIELD_SPAN, "claim"),
+    FIELD(struct pod_volume, storage_class, FIELD_SYM, "storageClass"),
 };
 static const struct schema pod_volume_schema =
     SCHEMA(struct pod_volume, "volume", pod_volume_fields);

@@ -39,6 +39,7 @@ struct wire_volumes {
     struct wire_volume {
         struct span name, claim;
         bool ephemeral;
+        sym storage_class;
     } * items;
     uint32_t count;
 };

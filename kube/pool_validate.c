@@ -16,10 +16,6 @@ static void fault(struct check *c, struct span path, struct span text)
     ARENA_PUSH(c->arena, c->found.items, c->found.count, c->capacity, f);
 }
 
-static const char name_rule[] =
-    "up to 63 letters, digits, '-', '_' and '.', with a letter or digit "
-    "at both ends";
-
 static void check_label(struct check *c, const struct sym_pair *label)
 {
     struct arena *a = c->arena;
@@ -32,9 +28,7 @@ static void check_label(struct check *c, const struct sym_pair *label)
                  "the pool gets it"));
     else if (!qualified_name_valid(key))
         fault(c, path,
-              arena_printf(
-                  a, "\"%.*s\" is not a label key; after an optional domain and '/' it takes %s",
-                  SPAN_ARG(key), name_rule));
+              arena_printf(a, "\"%.*s\" is not a label key; " LABEL_KEY_RULE, SPAN_ARG(key)));
     else if (label_restricted(c->rules, label->key, c->syms))
         fault(c, path,
               arena_printf(a,
@@ -43,8 +37,7 @@ static void check_label(struct check *c, const struct sym_pair *label)
                            SPAN_ARG(key)));
     else if (!label_value_valid(value))
         fault(c, path,
-              arena_printf(a, "\"%.*s\" is not a label value; it takes %s", SPAN_ARG(value),
-                           name_rule));
+              arena_printf(a, "\"%.*s\" is not a label value; " LABEL_VALUE_RULE, SPAN_ARG(value)));
 }
 
 static struct span taint_fault(struct check *c, const struct taint *t)

@@ -50,7 +50,9 @@ static bool read_digits(struct span s, struct number *n, struct span *rest_out)
     size_t at = 0;
     bool any = false, fraction = false;
     *n = (struct number){.first = HEADROOM, .end = HEADROOM};
-    if (s.len != 0 && (s.ptr[0] == '+' || s.ptr[0] == '-'))
+    if (s.len == 0) /* a null has no text at all */
+        return false;
+    if (s.ptr[0] == '+' || s.ptr[0] == '-')
         n->negative = s.ptr[at++] == '-';
     for (; at < s.len; at++) {
         char c = s.ptr[at];

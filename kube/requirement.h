@@ -76,7 +76,13 @@ struct label_rules {
 bool label_restricted(const struct label_rules *rules, sym key, const struct symtab *t);
 bool expression_valid(const struct label_rules *rules, const struct expression *e,
                       struct symtab *t, struct err *err);
+/* In needs a value and as many as minValues says, a comparison one integer. */
+bool expression_operands_valid(const struct expression *e, const struct symtab *t, struct err *err);
 bool qualified_name_valid(struct span s);
 bool label_value_valid(struct span s);
+bool subdomain_valid(struct span s); /* what most objects' names are, and the domain of a label key */
+#define LABEL_VALUE_RULE                                                                           \
+    "it takes up to 63 letters, digits, '-', '_' and '.', with a letter or digit at both ends"
+#define LABEL_KEY_RULE "after an optional domain and '/' " LABEL_VALUE_RULE
 
 #endif

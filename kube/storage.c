@@ -9,3 +9,8 @@ struct span volume_claim_selected_node(const struct volume_claim *c)
 {
     return annotations_get(c->meta.annotations, SYM_SELECTED_NODE);
 }
+
+bool storage_class_is_default(const struct storage_class *c)
+{
+    return span_eq(annotations_get(c->meta.annotations, SYM_DEFAULT_CLASS), SPAN("true"));
+}

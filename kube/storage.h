@@ -34,7 +34,7 @@ struct topology_terms { /* ORed */
 
 /* storage.k8s.io/v1 StorageClass. */
 struct storage_class {
-    struct meta meta;
+    struct meta meta; /* annotation: storageclass.kubernetes.io/is-default-class */
     sym provisioner;
     bool waits; /* volumeBindingMode WaitForFirstConsumer; absent is Immediate, as the API server fills in */
     struct topology_terms topologies;
@@ -67,6 +67,7 @@ struct volume_attachment {
 bool volume_claim_is_bound(const struct volume_claim *c); /* the binding is complete, not just begun */
 /* The Node for which the scheduler has the volume made; absent: it has chosen none yet. */
 struct span volume_claim_selected_node(const struct volume_claim *c);
+bool storage_class_is_default(const struct storage_class *c); /* that of claims which name none */
 
 extern const struct schema volume_claim_schema, volume_schema, storage_class_schema,
     csi_node_schema, volume_attachment_schema;

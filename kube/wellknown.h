@@ -45,8 +45,10 @@
     X(CLAIM_UID, "stowage.dev/nodeclaim-uid")                                                      \
     X(ON_DEMAND_BASE, "stowage.dev/on-demand-base")                                                \
     X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \
+    X(NODE_COST, "stowage.dev/node-cost")                                                          \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
+    X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \
     /* taint keys */                                                                               \
     X(UNREGISTERED, "karpenter.sh/unregistered")                                                   \
     X(DISRUPTED, "karpenter.sh/disrupted")                                                         \

@@ -77,6 +77,7 @@ struct world {
     struct buffers buffers; /* whose pods are among those waiting */
     uint32_t *daemons; /* classes of the DaemonSets' pods */
     int32_t *daemon_priorities;
+    const struct daemon_set **daemon_sets;
     uint32_t daemon_count;
 
     struct option *options; /* in the order of trying */
@@ -117,7 +118,12 @@ const struct requirements *world_launch_requirements(struct world *w, const stru
 /* The first taint that is not tolerated, or NULL. */
 const struct taint *world_untolerated(const struct world *w, const struct signature *s, bool soft,
                                       struct taints taints);
-/* FIT_YES, FIT_TAINT or FIT_SELECTOR. *key_out (may be NULL) is the label that decides. */
+enum fit {
+    FIT_YES,
+    FIT_TAINT,    /* a taint is not tolerated */
+    FIT_SELECTOR, /* nodeSelector, required node affinity, or where its volumes are */
+};
+/* By labels and taints. *key_out (may be NULL) is the label that decides. */
 enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t profile,
                      sym *key_out);
 static inline const amount *world_vector(const struct world *w, const amount *matrix, uint32_t row)

@@ -1,15 +1,5 @@
-/* fits: the one answer to "can a pod of this class run on this row". */
+/* fits: what a node says to a pod by its labels, its taints and its room. */
 #include "planner/columns.h"
-
-const char *fit_name(enum fit f)
-{
-    static const char *const names[FIT_COUNT] = {
-        [FIT_YES] = "yes",     [FIT_TAINT] = "taint",     [FIT_SELECTOR] = "selector",
-        [FIT_PORTS] = "ports", [FIT_LEAVING] = "leaving", [FIT_RESOURCES] = "resources",
-        [FIT_UNKNOWN] = "unknown",
-    };
-    return names[f];
-}
 
 const struct taint *world_untolerated(const struct world *w, const struct signature *s, bool soft,
                                       struct taints taints)
@@ -71,20 +61,6 @@ enum fit world_suits(const struct world *w, const struct attempt *try, uint32_t 
     return volumes_near(w, try, p) ? FIT_YES : FIT_SELECTOR;
 }
 
-static enum fit best_attempt(const struct world *w, const struct pod_class *k, uint32_t row)
-{
-    enum fit best = FIT_TAINT;
-    for (uint32_t i = 0; i < k->strict_count; i++) {
-        const struct attempt *try = &w->classes.attempts[k->first_strict + i];
-        enum fit f = world_suits(w, try, w->profile_of[row], NULL);
-        if (f == FIT_YES)
-            return FIT_YES;
-        if (f == FIT_SELECTOR)
-            best = FIT_SELECTOR;
-    }
-    return best;
-}
-
 bool world_has_room(const struct world *w, const amount *requests, bool daemon, uint32_t row,
                     const amount *held)
 {
@@ -96,23 +72,4 @@ bool world_has_room(const struct world *w, const amount *requests, bool daemon, 
             return false;
     }
     return true;
-}
-
-enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held)
-{
-    const struct pod_class *k = &w->classes.items[class_id];
-    const struct world_node *n = &w->nodes[row];
-    if (n->leaving)
-        return FIT_LEAVING;
-    enum fit suits = best_attempt(w, k, row);
-    if (suits != FIT_YES)
-        return suits;
-    const amount *requests = classes_requests(&w->classes, (uint32_t)class_id);
-    if (!world_has_room(w, requests, k->daemon, row, held))
-        return FIT_RESOURCES;
-    struct host_ports there = {w->ports[row].items, w->ports[row].count};
-    if (ports_conflict(w->classes.signatures[w->classes.attempts[k->first_strict].signature].ports,
-                       there))
-        return FIT_PORTS;
-    return k->devices ? FIT_UNKNOWN : FIT_YES;
 }

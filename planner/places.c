@@ -34,37 +34,29 @@ static struct place place_of(struct places *p, const struct pod *pod, struct spa
                           .since = since};
 }
 
-/* The target of a row: its Node, or its NodeClaim while there is none. */
-static struct span row_target(struct places *p, const struct world_node *n, bool *on_claim)
+struct span places_target(struct places *p, const struct world_node *n, bool *on_claim)
 {
     *on_claim = n->node == NULL;
     return arena_dup(&p->arena, n->node != NULL ? n->node->meta.name : n->claim->meta.name);
 }
 
-struct places *places_of_plan(const struct plan *plan, const struct places *previous, wall_ms now)
+struct places *places_begin(uint32_t room, wall_ms now)
 {
-    uint32_t room = 0;
-    for (uint32_t i = 0; i < plan->claim_count; i++)
-        room += plan->claims[i].pod_count;
-    for (uint32_t i = 0; i < plan->node_count; i++)
-        room += plan->nodes[i].pod_count;
     struct place *items;
     struct places *p = places_new(room, &items);
     p->made = now;
-    for (uint32_t i = 0; i < plan->claim_count; i++) {
-        struct span target = arena_dup(&p->arena, plan->claims[i].name);
-        for (uint32_t k = 0; k < plan->claims[i].pod_count; k++)
-            if (!plan->claims[i].pods[k]->is_virtual)
-                items[p->count++] = place_of(p, plan->claims[i].pods[k], target, true, now);
-    }
-    for (uint32_t i = 0; i < plan->node_count; i++) {
-        bool on_claim;
-        struct span target =
-            row_target(p, world_node_at(plan->world, plan->nodes[i].row), &on_claim);
-        for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
-            if (!plan->nodes[i].pods[k]->is_virtual)
-                items[p->count++] = place_of(p, plan->nodes[i].pods[k], target, on_claim, now);
-    }
+    return p;
+}
+
+void places_add(struct places *p, const struct pod *pod, struct span target, bool on_claim)
+{
+    if (!pod->is_virtual)
+        ((struct place *)p->items)[p->count++] = place_of(p, pod, target, on_claim, p->made);
+}
+
+void places_end(struct places *p, const struct places *previous)
+{
+    struct place *items = (struct place *)p->items;
     if (p->count != 0)
         qsort(items, p->count, sizeof(*items), place_order);
     for (uint32_t i = 0; previous != NULL && i < p->count; i++) {
@@ -72,7 +64,6 @@ struct places *places_of_plan(const struct plan *plan, const struct places *prev
         if (old != NULL && span_eq(old->target, items[i].target))
             items[i].since = old->since;
     }
-    return p;
 }
 
 /* Of another time, so that nobody takes it for the other. */
@@ -173,7 +164,7 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
         if (x == NULL || row < 0)
             continue;
         items[out->count] = place_of(
-            out, x->pod, row_target(out, world_node_at(w, (uint32_t)row), &on_claim), false, 0);
+            out, x->pod, places_target(out, world_node_at(w, (uint32_t)row), &on_claim), false, 0);
         items[out->count++].sent = out->any_sent = true;
     }
     if (out->count != 0)
@@ -430,7 +421,7 @@ static void rebuild_claim(struct rebuild *r, const struct world_node *n)
 {
     const struct world *w = r->w;
     struct seats on = {.row = (uint32_t)(n - w->nodes)};
-    on.target = row_target(r->p, n, &on.on_claim);
+    on.target = places_target(r->p, n, &on.on_claim);
     on.left = ARENA_ARRAY(&r->scratch, amount, w->column_count);
     memcpy(on.left, world_vector(w, w->left, on.row), w->column_count * sizeof(*on.left));
     struct span item, rest = annotations_get(n->claim->meta.annotations, SYM_PLANNED);
@@ -457,7 +448,7 @@ static void seat_nominated(struct rebuild *r, struct unplaced *u)
     if (row < 0 || w->nodes[row].leaving)
         return;
     bool on_claim;
-    struct span target = row_target(r->p, &w->nodes[row], &on_claim);
+    struct span target = places_target(r->p, &w->nodes[row], &on_claim);
     r->items[r->p->count++] = place_of(r->p, pod, target, on_claim, r->p->made);
     u->placed = true;
 }

@@ -7,7 +7,7 @@
 #define PLANNER_PLACES_H
 
 #include "base/share.h"
-#include "planner/plan/plan.h"
+#include "planner/world.h"
 
 struct place {
     struct span uid, ns, pod;   /* of the Pod */
@@ -54,7 +54,13 @@ struct sent_pod {
     bool volumes; /* are bound first, which takes as long as it takes */
 };
 
-struct places *places_of_plan(const struct plan *p, const struct places *previous, wall_ms now);
+/* Places for at most so many pods are made one by one; those for virtual pods are none. `target` lives in p's arena. In
+ * the end, a place that its pod had in `previous` (NULL: nobody had) is as old as that. */
+struct places *places_begin(uint32_t room, wall_ms now);
+void places_add(struct places *p, const struct pod *pod, struct span target, bool on_claim);
+void places_end(struct places *p, const struct places *previous);
+/* The target of a row: its Node, or its NodeClaim while there is none. */
+struct span places_target(struct places *p, const struct world_node *n, bool *on_claim);
 /* A copy without those whose flag is set. */
 struct places *places_without(const struct places *p, const bool *dropped);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there, and one that

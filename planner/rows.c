@@ -285,6 +285,15 @@ static const struct instance_type *row_type(const struct world *w, const struct 
     return NULL;
 }
 
+/* Beside its price. */
+static double row_cost(const struct world *w, const struct world_node *n)
+{
+    double cost = 0;
+    if (n->pool >= 0)
+        node_pool_cost(w->pools[n->pool], &cost);
+    return cost;
+}
+
 static double row_price(const struct world *w, const struct world_node *n,
                         const struct instance_type *it)
 {
@@ -298,7 +307,7 @@ static double row_price(const struct world *w, const struct world_node *n,
         const struct requirement *c = requirements_get(r, SYM_CAPACITY_TYPE);
         if (z != NULL && c != NULL && requirement_has(z, zone, w->syms) &&
             requirement_has(c, capacity, w->syms))
-            return it->offerings[i].price;
+            return it->offerings[i].price + row_cost(w, n);
     }
     return NAN;
 }
@@ -367,8 +376,8 @@ void world_build_rows(struct world *w, const struct world_input *in)
         fill_room(w, row);
         const struct instance_type *it = row_type(w, &w->nodes[row]);
         fill_attachments(w, row, it);
-        w->nodes[row].price = row_price(w, &w->nodes[row], it);
         w->nodes[row].pool = row_pool(w, &w->nodes[row]);
+        w->nodes[row].price = row_price(w, &w->nodes[row], it);
     }
     index_rows(w);
 }

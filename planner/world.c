@@ -114,11 +114,13 @@ static void build_daemons(struct world *w, const struct world_input *in)
     struct live_daemons live = find_live_daemons(w, in);
     w->daemons = ARENA_ARRAY(w->arena, uint32_t, in->daemon_set_count);
     w->daemon_priorities = ARENA_ARRAY(w->arena, int32_t, in->daemon_set_count);
+    w->daemon_sets = ARENA_ARRAY(w->arena, const struct daemon_set *, in->daemon_set_count);
     for (size_t i = 0; i < in->daemon_set_count; i++) {
         const struct pod *p = daemon_pod(w, &live, in->daemon_sets[i]);
         if (p->resource_claims)
             continue;
         w->daemon_priorities[w->daemon_count] = p->priority;
+        w->daemon_sets[w->daemon_count] = in->daemon_sets[i];
         w->daemons[w->daemon_count++] = classes_put(&w->classes, p);
     }
 }

@@ -117,7 +117,7 @@ struct world_node {
      * disrupted. A plan may still count on it, since that can be taken back; nobody new is let onto it. */
     bool going;
     int32_t pool;           /* index of its pool, -1: none */
-    double price;           /* of its offering, NAN when unknown */
+    double price;           /* of its offering, and what its pool says beside; NAN when unknown */
     const struct pod *const *pods; /* bound and not terminal, DaemonSet pods included; by name */
     const uint32_t *pod_classes;   /* theirs */
     uint32_t pod_count;
@@ -180,24 +180,8 @@ bool world_daemons_come(const struct world *w, uint32_t row); /* there are such 
  * number. In `a`. */
 const amount *world_daemons_from(const struct world *w, struct arena *a, uint32_t row, int32_t priority);
 
-enum fit {
-    FIT_YES,
-    FIT_TAINT,     /* a taint is not tolerated */
-    FIT_SELECTOR,  /* nodeSelector or required node affinity */
-    FIT_RESOURCES, /* not enough left */
-    FIT_PORTS,     /* a host port is taken */
-    FIT_LEAVING,   /* the node is about to go */
-    FIT_UNKNOWN,   /* asks for devices: no opinion */
-    FIT_COUNT,
-};
-const char *fit_name(enum fit f); /* "taint", "resources"… */
-
-/* Whether a pod of the class can run on the row beside what is bound there and `held`, a vector of
- * room that others own (NULL: none). The one implementation of this question: searches and the
- * extender ask it alike. */
-enum fit world_fits(const struct world *w, int32_t class_id, uint32_t row, const amount *held);
-/* The part of it that only looks at room: what is bound and `held` leaves enough. Room for DaemonSet
- * pods that are still to come is theirs alone (`daemon`). */
+/* Whether what is bound to the row and `held`, a vector of room that others own (NULL: none), leaves enough. Room for
+ * DaemonSet pods that are still to come is theirs alone (`daemon`). */
 bool world_has_room(const struct world *w, const amount *requests, bool daemon, uint32_t row,
                     const amount *held);
 

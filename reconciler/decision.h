@@ -8,6 +8,7 @@
 
 #include "base/units.h"
 #include "kube/kind.h"
+#include "planner/why.h"
 
 enum decision_kind {
     DECISION_NONE,
@@ -44,7 +45,7 @@ struct decision { /* spans live during the callback */
     struct span sentence;         /* of the log line; begins with the object's name; or absent */
     bool takes_back;              /* what was said of `about` before holds no more */
     bool warning;                 /* a person may want to act */
-    struct span put_off;          /* why nothing is planned for a while for the pod of `about`; absent: it is planned */
+    struct why put_off;           /* why nothing is planned for a while for the pod of `about`; absent: it is planned */
     struct decision_object about; /* what the Event regards */
     struct span reason;           /* of the Event, CamelCase (spec api 11.2); absent: no Event */
     struct span note;             /* of the Event; absent: the sentence */

@@ -247,16 +247,18 @@ static void tell_refused(struct pass *p, const struct refusals *all)
              SPAN_ARG(others));
 }
 
-struct span divergence_put_off(const struct pass *p, const struct pod *pod)
+struct why divergence_put_off(const struct pass *p, const struct pod *pod)
 {
     const struct waiting_memo *m = memos_find(&p->r->waiting, pod->meta.uid);
     if (m == NULL || m->put_off <= p->mono)
-        return (struct span){0};
+        return (struct why){0};
     return m->untried
-               ? SPAN("is not planned for a while, since its planned node was ready for ten minutes and "
-                      "nobody took the pod up there. Fix: see that its scheduler runs")
-               : SPAN("is not planned for a while, since the scheduler has turned down each node that was "
-                      "planned for it. Fix: its own events say what it misses there");
+               ? (struct why){SPAN("is not planned for a while, since its planned node was ready for ten "
+                                   "minutes and nobody took the pod up there"),
+                              SPAN("see that its scheduler runs")}
+               : (struct why){SPAN("is not planned for a while, since the scheduler has turned down each "
+                                   "node that was planned for it"),
+                              SPAN("its own events say what it misses there")};
 }
 
 /* Whose time is over the next plan takes up again, whatever comes of it: what was said holds no more. */

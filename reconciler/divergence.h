@@ -48,7 +48,7 @@ bool divergence_left_open(const struct pass *p, const struct pod *pod, const str
 /* A pod without a place was bound; `n` may be NULL. */
 void divergence_taken(struct pass *p, const struct node_view *n);
 /* A plan's `put_off`. */
-struct span divergence_put_off(const struct pass *p, const struct pod *pod);
+struct why divergence_put_off(const struct pass *p, const struct pod *pod);
 /* What a plan begins with, instead of the published places; free it with places_destroy. */
 struct places *divergence_places(struct pass *p, struct plan_options *o);
 /* A plan's `arrivals`. */

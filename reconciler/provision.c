@@ -5,6 +5,8 @@
  * again every ten seconds, so a plan that could not be carried out is made anew. */
 #include <stdlib.h>
 
+#include "planner/explain/tell.h"
+#include "planner/plan/plan_places.h"
 #include "reconciler/divergence.h"
 #include "reconciler/claim_body.h"
 #include "reconciler/purchase.h"
@@ -152,12 +154,13 @@ static void tell_plan(struct pass *p, const struct plan *plan)
             unschedulable++;
         }
     if (unschedulable != 0 && unschedulable != r->told_unschedulable) {
+        struct span said = why_text(p->a, &first->why);
         tell(r,
              (struct decision){
                  .kind = DECISION_NO_PLACE, .subject = "wait", .warning = true, .per_hour = NAN},
              "%u pod%s without a place; %.*s/%.*s: %.*s", unschedulable,
              unschedulable == 1 ? "" : "s", SPAN_ARG(first->pod->meta.ns),
-             SPAN_ARG(first->pod->meta.name), SPAN_ARG(first->message));
+             SPAN_ARG(first->pod->meta.name), SPAN_ARG(said));
     }
     r->told_unschedulable = unschedulable;
 }
@@ -170,6 +173,8 @@ static void tell_unschedulable(struct pass *p, const struct plan *plan)
             u->pod->is_virtual) /* its buffer says so */
             continue;
         /* without any pool there is nothing to tell of single pods; Karpenter v1.15.0 sends none either */
+        struct span said = why_text(p->a, &u->why);
+        const struct why none = {{NULL, 0}, {NULL, 0}};
         bool told = u->reason != UNSCHEDULABLE_NO_POOLS && !u->wanted;
         tell(p->r,
              (struct decision){
@@ -177,11 +182,11 @@ static void tell_unschedulable(struct pass *p, const struct plan *plan)
                  .warning = true,
                  .per_hour = NAN,
                  .reason = told ? SPAN("FailedScheduling") : (struct span){0},
-                 .note = arena_printf(p->a, "Failed to schedule pod, %.*s", SPAN_ARG(u->message)),
-                 .put_off = u->put_off ? u->message : (struct span){0},
+                 .note = arena_printf(p->a, "Failed to schedule pod, %.*s", SPAN_ARG(said)),
+                 .put_off = u->failure == FAILED_PUT_OFF ? u->why : none,
                  .about = object_of(KIND_POD, &u->pod->meta)},
              "%.*s/%.*s has no place (%s): %.*s", SPAN_ARG(u->pod->meta.ns),
-             SPAN_ARG(u->pod->meta.name), unschedulable_name(u->reason), SPAN_ARG(u->message));
+             SPAN_ARG(u->pod->meta.name), unschedulable_name(u->reason), SPAN_ARG(said));
     }
 }
 
@@ -301,6 +306,7 @@ static void solve(struct pass *p)
     o.places = places;
     scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
+    plan_tell(plan);
     scheduling_end(&scheduling, plan);
     if (plan->waiting == 0 || publish(p, plan)) {
         tell_closed(p, plan);

@@ -8,6 +8,8 @@
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
+#define NS_SECOND UINT64_C(1000000000)
+
 static const struct span CONTROLLER = SPAN_INIT("provisioner");
 
 static uint64_t now_ns(const struct reconciler *r)
@@ -86,7 +88,7 @@ static void decided_all(struct reconciler *r, const struct plan *plan)
 void scheduling_begin(struct scheduling *s, struct pass *p)
 {
     struct reconciler *r = p->r;
-    *s = (struct scheduling){p, now_ns(r)};
+    *s = (struct scheduling){.p = p, .began = now_ns(r)};
     if (r->scheduling_id[0] != '\0')
         uncount(r, MEASURE_QUEUE_DEPTH, CONTROLLER, own_id(r), (struct span){0});
     decision_id(r, r->scheduling_id);
@@ -96,12 +98,37 @@ void scheduling_begin(struct scheduling *s, struct pass *p)
     count(r, MEASURE_UNFINISHED_WORK, 0, CONTROLLER, own_id(r), (struct span){0});
 }
 
+/* The thread that searches launches, binds and removes, too: longer than this it is not kept from it. Plans of
+ * whole clusters take a tenth. */
+static const uint64_t SOLVE_MOST = 10 * NS_SECOND;
+static const uint64_t TELL_EVERY = NS_SECOND / 10; /* of unfinished work; a solve asks a thousand times a second */
+
 bool scheduling_tick(void *scheduling)
 {
-    const struct scheduling *s = scheduling;
-    count(s->p->r, MEASURE_UNFINISHED_WORK, (double)(now_ns(s->p->r) - s->began) / 1e9, CONTROLLER,
-          own_id(s->p->r), (struct span){0});
-    return false;
+    struct scheduling *s = scheduling;
+    uint64_t lasts = now_ns(s->p->r) - s->began;
+    if (lasts >= s->told + TELL_EVERY || s->told == 0) {
+        s->told = lasts;
+        count(s->p->r, MEASURE_UNFINISHED_WORK, (double)lasts / 1e9, CONTROLLER, own_id(s->p->r),
+              (struct span){0});
+    }
+    s->stopped = lasts >= SOLVE_MOST;
+    return s->stopped;
+}
+
+/* The plan is carried out as far as it got; the next one begins with who has a place, and goes on. */
+static void tell_stopped(struct pass *p, const struct plan *plan)
+{
+    uint32_t left = 0;
+    for (uint32_t i = 0; i < plan->unschedulable_count; i++)
+        left += plan->unschedulable[i].reason == UNSCHEDULABLE_NOT_REACHED;
+    tell(p->r, (struct decision){.kind = DECISION_PLAN, .subject = "plan", .warning = true, .per_hour = NAN},
+         "the search was stopped after %llu s; %u of %u pods were not looked at and are planned next",
+         (unsigned long long)(SOLVE_MOST / NS_SECOND), left, plan->waiting);
+    if (left == 0)
+        return;
+    p->r->batch_ready = true;
+    pass_wake(p, p->mono);
 }
 
 bool scheduling_own_nomination(void *user, const struct pod *pod)
@@ -110,7 +137,7 @@ bool scheduling_own_nomination(void *user, const struct pod *pod)
     return nominate_is_own(pod);
 }
 
-struct span scheduling_put_off(void *user, const struct pod *pod)
+struct why scheduling_put_off(void *user, const struct pod *pod)
 {
     return divergence_put_off(((const struct scheduling *)user)->p, pod);
 }
@@ -136,4 +163,6 @@ void scheduling_end(struct scheduling *s, const struct plan *plan)
     count(r, MEASURE_UNSCHEDULABLE_PODS, unschedulable, CONTROLLER, (struct span){0}, (struct span){0});
     r->unplaced = ignored + unschedulable;
     decided_all(r, plan);
+    if (s->stopped)
+        tell_stopped(s->p, plan);
 }

@@ -53,12 +53,13 @@ bool nominate_is_own(const struct pod *pod);
 /* scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
 struct scheduling {
     struct pass *p;
-    uint64_t began; /* ns */
+    uint64_t began, told; /* ns; told: since then */
+    bool stopped;
 };
 void scheduling_begin(struct scheduling *s, struct pass *p);
-bool scheduling_tick(void *s); /* a plan's `stop`: measures, never stops */
+bool scheduling_tick(void *s); /* a plan's `stop`: measures, and stops what takes too long */
 bool scheduling_own_nomination(void *s, const struct pod *pod); /* a plan's `own_nomination` */
-struct span scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `put_off` */
+struct why scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `put_off` */
 void scheduling_end(struct scheduling *s, const struct plan *plan);
 
 /* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */

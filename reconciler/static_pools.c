@@ -84,6 +84,8 @@ static bool claim_of_template(struct pass *p, const struct node_pool *pool, stru
     if (!provider->ops->types(provider, p->a, p->syms, &catalogue, &err))
         return false;
     struct requirements r = pool_requirements(p->a, p->syms, pool);
+    double cost;
+    node_pool_cost(pool, &cost);
     *out = (struct plan_claim){
         .pool = pool,
         .requirements = r,
@@ -91,7 +93,7 @@ static bool claim_of_template(struct pass *p, const struct node_pool *pool, stru
                                    pool_labels(p->a, p->syms, pool), &r),
         .types = type,
         .type_count = 1,
-        .price = pool_cheapest(&r, pool->meta.name, &catalogue, p->syms, type)};
+        .price = pool_cheapest(&r, pool->meta.name, &catalogue, p->syms, type) + cost};
     return !isnan(out->price);
 }
 

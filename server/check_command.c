@@ -3,6 +3,7 @@
 
 #include "kube/client_io.h"
 #include "kube/kubeconfig_io.h"
+#include "server/catalogue_file.h"
 #include "server/check/check.h"
 #include "server/check/scheduler_file.h"
 #include "server/clock.h"
@@ -49,14 +50,19 @@ static bool check_cluster(struct check_report *r, const struct options *o, bool 
                           struct err *err)
 {
     struct client_config config;
+    struct catalogue_source *types;
     struct waiter w = {.until = clock_mono() + PATIENCE_MS};
     /* Whose requests they are is told by audit logs too: `serve` may run under the same account. */
     struct client_policy policy = {.request_timeout_ms = ANSWER_MS,
                                    .lease_timeout_ms = ANSWER_MS,
                                    .user_agent = "stowage-check"};
     if (!kubeconfig_load(r->a, span_of(o->kubeconfig), span_of(o->context), &config, err) ||
-        !client_new(&config, &policy, &w.client, err))
+        !catalogue_file(o->instance_types, &types, err))
         return false;
+    if (!client_new(&config, &policy, &w.client, err)) {
+        catalogue_source_free(types);
+        return false;
+    }
     struct asked_cluster cluster = {.api = client_api(w.client), .wait = wait_client, .user = &w};
     struct check c = {.report = r,
                       .cluster = &cluster,
@@ -64,12 +70,14 @@ static bool check_cluster(struct check_report *r, const struct options *o, bool 
                       .ns = span_of(o->own_namespace),
                       .address = config.server,
                       .now = clock_wall(),
+                      .types = types,
                       .metrics = running_metrics(r->a, o),
                       .every_node = every_node};
     if (c.ns.len == 0)
         c.ns = SPAN("stowage-system");
     bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
     client_free(w.client);
+    catalogue_source_free(types);
     return ok;
 }
 

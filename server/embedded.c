@@ -1,6 +1,7 @@
 #include "server/embedded.h"
 
 #include "base/json.h"
+#include "cloud/kwok.h"
 #include "kube/node.h"
 #include "server/command.h"
 #include "server/input.h"
@@ -10,10 +11,14 @@ static bool add(void *user, enum kind kind, struct doc_value object, struct err 
     return sim_cluster_add(user, kind, object, err);
 }
 
-static bool is_kwoks(const struct node_class_ref *ref)
+/* Such a pool would be planned by `plan`; here it gets no condition, so that it never becomes ready. */
+static void tell_unserved(const struct node_pool *pool, const struct log *log)
 {
-    return ref->name.len != 0 && span_eq(ref->kind, SPAN("KWOKNodeClass")) &&
-           span_eq(ref->group, SPAN("karpenter.kwok.sh"));
+    const struct node_class_ref *ref = &pool->node_class;
+    log_warn(log, "load",
+             "NodePool %.*s refers to %.*s %.*s (%.*s), which cannot be served here: there are machines "
+             "for KWOKNodeClass of karpenter.kwok.sh alone; nothing is bought for the pool",
+             SPAN_ARG(pool->meta.name), SPAN_ARG(ref->kind), SPAN_ARG(ref->name), SPAN_ARG(ref->group));
 }
 
 /* `plan` needs no node classes, so files may be without: what a pool refers to is made. */
@@ -23,10 +28,17 @@ static void add_classes(struct sim_cluster *c, const struct input *in, const str
     arena_init(&a, 0);
     const struct input_list *pools = &in->kinds[KIND_NODE_POOL];
     for (size_t i = 0; i < pools->count; i++) {
-        const struct node_class_ref *ref = &((const struct node_pool *)pools->items[i])->node_class;
+        const struct node_pool *pool = pools->items[i];
+        const struct node_class_ref *ref = &pool->node_class;
         struct span none = {NULL, 0};
         struct err err;
-        if (!is_kwoks(ref) || sim_cluster_get(c, &a, KIND_KWOK_NODE_CLASS, none, ref->name).len != 0)
+        if (ref->name.len == 0)
+            continue;
+        if (!kwok_serves(ref)) {
+            tell_unserved(pool, log);
+            continue;
+        }
+        if (sim_cluster_get(c, &a, KIND_KWOK_NODE_CLASS, none, ref->name).len != 0)
             continue;
         struct buf b = {0};
         struct json j = JSON_TO(&b);
@@ -40,7 +52,7 @@ static void add_classes(struct sim_cluster *c, const struct input *in, const str
         if (sim_cluster_load(c, buf_span(&b), NULL, &err))
             log_info(log, "load", "KWOKNodeClass %.*s is not in the files: made, for NodePool %.*s",
                      SPAN_ARG(ref->name),
-                     SPAN_ARG(((const struct node_pool *)pools->items[i])->meta.name));
+                     SPAN_ARG(pool->meta.name));
         buf_release(&b);
     }
     arena_release(&a);

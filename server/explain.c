@@ -2,6 +2,7 @@
 
 #include "base/doc.h"
 #include "base/nearest.h"
+#include "planner/explain/tell.h"
 #include "reconciler/detach.h"
 #include "reconciler/drain.h"
 #include "server/clock.h"
@@ -271,10 +272,10 @@ static bool is_late(void *user)
     return clock_is_past(&until);
 }
 
-static struct span put_off(void *user, const struct pod *pod)
+static struct why put_off(void *user, const struct pod *pod)
 {
     struct asked *x = user;
-    return x->live->put_off != NULL ? x->live->put_off(x->live->user, &x->a, pod) : (struct span){0};
+    return x->live->put_off != NULL ? x->live->put_off(x->live->user, &x->a, pod) : (struct why){0};
 }
 
 bool explain_write(const struct explain_live *live, const struct explain_question *q,
@@ -295,6 +296,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     o.user = &asked;
     arena_init(&asked.a, 0);
     struct plan *p = plan_solve(live->world, &o);
+    plan_tell(p);
     struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);
     struct explanation e;
     bool ok = explain_answer(p, &all, q, &o, &e, err);

@@ -42,7 +42,7 @@ struct explain_live {
     mono_ms until; /* then planning stops with what it has */
     /* Why the reconciler plans nothing for a pod for a while (plan_options.put_off), in `a`; NULL: it plans
      * for all. */
-    struct span (*put_off)(void *user, struct arena *a, const struct pod *p);
+    struct why (*put_off)(void *user, struct arena *a, const struct pod *p);
     void *user;
 };
 

@@ -133,6 +133,7 @@ static void on_tick(h2o_timeout_entry_t *entry)
     atomic_store_explicit(&loop->beat, now, memory_order_relaxed);
     if (loop->server->config.scratch.tick != NULL)
         loop->server->config.scratch.tick(loop->scratch);
+    buf_trim(&loop->body, HTTP_KEEP_BYTES);
     http_streams_feed(loop, now);
     h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
 }

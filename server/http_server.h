@@ -19,7 +19,7 @@ struct http_observer { /* called on the loops; may be NULL */
 struct http_scratch { /* working memory of one loop's handlers */
     void *user;
     void *(*make)(void *user);
-    void (*tick)(void *scratch); /* once a second on the loop: give old snapshots back; may be NULL */
+    void (*tick)(void *scratch); /* once a second on the loop: give back old snapshots, and what was large; may be NULL */
     void (*drop)(void *scratch);
 };
 

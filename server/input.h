@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "kube/requirement.h"
+#include "kube/instance_type.h"
 #include "kube/kind.h"
 #include "kube/node.h"
 #include "server/options.h"
@@ -27,9 +28,19 @@ struct input_origin { /* stands before each object */
 struct input {
     struct arena arena;
     struct symtab *syms;
-    struct input_list kinds[KIND_STORED_COUNT];
-    struct input_list old_pools; /* NodePools of a version that is not read: names, and Ready is False */
+    struct input_list kinds[KIND_COUNT];
+    bool expands; /* Jobs and CronJobs are read too, for expand.h */
+    struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
+    const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */
+    uint32_t set_aside[KIND_COUNT]; /* how many objects read, and no API server would admit them */
+    struct input_unknown { /* a field that no schema knows, where it was first */
+        const struct kind_info *kind;
+        struct span field, told;
+        uint32_t more; /* how often it came again */
+    } *unknown;
+    size_t unknown_count, unknown_capacity;
     uint32_t objects;            /* read so far */
+    bool some;                   /* some document was a Kubernetes object, or a List of none */
     struct span *warnings; /* "file:line: NodePool x: field: what; fix" */
     size_t warning_count, warning_capacity;
     uint32_t passed_over;  /* objects of kinds that a plan does not read */
@@ -47,15 +58,18 @@ void input_init(struct input *o);
 void input_release(struct input *o);
 
 /* Reads every file and directory; `skip` (may be NULL) is a file passed over in directories. False
- * when nothing may be planned: mistake_lines say why, and *err has the closing line. */
+ * when nothing may be planned, or nothing in them is an object: mistake_lines say why, and *err has the closing line. */
 bool input_read(struct input *o, const struct texts *paths, const char *skip, struct err *err);
 
 /* Sets aside what a gate that is off leaves without effect, with a warning for each kind. */
 void input_gates(struct input *o, const struct gates *gates);
-/* Sets aside objects that are there twice, and warns of kinds that were passed over. */
+/* Sets aside objects that are there twice, and warns of kinds that were passed over. Afterwards each kind's
+ * objects are in the order of namespace and name. */
 void input_check(struct input *o);
-/* Closes invalid NodePools, and warns of workloads that no plan reads. */
-void input_check_plan(struct input *o, const struct label_rules *rules);
+/* Warns of NodePools that were written for another catalogue (cloud/pool_match.h). */
+void input_check_pools(struct input *o, const struct catalogue *catalogue);
+/* Whether anything that asks for room was set aside: no plan is the whole answer then. */
+bool input_lacks_askers(const struct input *o);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
 void input_warn(struct input *o, struct span text); /* the text outlives the input */

@@ -15,6 +15,7 @@
 #include "planner/pods/default_spread.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
+#include "server/catalogue_file.h"
 #include "server/clock.h"
 #include "server/embedded.h"
 #include "server/input.h"
@@ -348,13 +349,8 @@ static struct span own_identity(struct arena *a)
 
 static bool open_provider(struct live *l, struct err *err)
 {
-    const char *path = l->options->instance_types;
-    struct catalogue_source *types = NULL;
-    struct span text;
-    if (path == NULL || path[0] == '\0')
-        types = catalogue_builtin();
-    else if (!input_text(&l->arena, path, &text, err) ||
-             !catalogue_decode(text, span_of(path), &types, err))
+    struct catalogue_source *types;
+    if (!catalogue_file(l->options->instance_types, &types, err))
         return false;
     l->provider = kwok_new(&(struct kwok_config){
         .api = l->api, .types = types, .user = l, .wake = wake_reconciler});

@@ -124,6 +124,7 @@ struct options {
     span_ms time_budget;
     const char *now;
     bool all_unbound, verbose;
+    bool no_expand, include_cron_jobs;
     const char *pod_namespace; /* explain; NULL: default */
     const char *server; /* explain, check: base URL of the page's listener */
     /* check: a file's name, NAMESPACE/NAME of a service account */

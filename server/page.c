@@ -38,7 +38,7 @@ struct span page_reason(struct page *p, struct arena *a, const struct pod *pod)
     return page_memory_reason(p->memory, a, KIND_POD, &pod->meta);
 }
 
-struct span page_put_off(struct page *p, struct arena *a, const struct pod *pod)
+struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod)
 {
     return page_memory_put_off(p->memory, a, &pod->meta);
 }

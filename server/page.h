@@ -23,7 +23,7 @@ void page_decided(struct page *p, const struct decision *d);
 /* The last sentence about a pod, in `a`; absent: nothing is known. Any thread. */
 struct span page_reason(struct page *p, struct arena *a, const struct pod *pod);
 /* Why nothing is planned for a pod for a while (plan_options.put_off), if that is what was said last. */
-struct span page_put_off(struct page *p, struct arena *a, const struct pod *pod);
+struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod);
 /* We do not lead any more: what was said of objects is not kept up to date. Any thread. */
 void page_forget(struct page *p);
 /* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */

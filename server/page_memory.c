@@ -16,8 +16,9 @@ struct reason {
     uint64_t key; /* 0: free */
     uint64_t uid; /* its hash; 0: of whatever has the name */
     uint64_t age;
-    char *text; /* one block: both */
-    struct span sentence, put_off;
+    char *text; /* one block: all */
+    struct span sentence;
+    struct why put_off;
 };
 
 struct page_memory {
@@ -96,12 +97,13 @@ static void keep_reason(struct page_memory *m, const struct decision *d)
     uint64_t key = key_of(d->about.kind, d->about.ns, d->about.name);
     struct reason *r = find(m, key, true);
     free(r->text);
-    char *at = r->text = mem_new(d->sentence.len + d->put_off.len + 1);
+    char *at = r->text = mem_new(d->sentence.len + d->put_off.sentence.len + d->put_off.fix.len + 1);
     r->key = key;
     r->uid = d->about.uid.len != 0 ? span_hash(d->about.uid) : 0;
     r->age = ++m->reason_age;
     r->sentence = put(&at, d->sentence);
-    r->put_off = put(&at, d->put_off);
+    r->put_off.sentence = put(&at, d->put_off.sentence);
+    r->put_off.fix = put(&at, d->put_off.fix);
 }
 
 static void forget_reason(struct page_memory *m, const struct decision *d)
@@ -180,15 +182,15 @@ struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind
     return text;
 }
 
-struct span page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod)
+struct why page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod)
 {
-    struct span text = {NULL, 0};
+    struct why why = {0};
     pthread_mutex_lock(&m->lock);
     const struct reason *r = reason_of(m, KIND_POD, pod);
-    if (r != NULL && r->put_off.len != 0)
-        text = arena_dup(a, r->put_off);
+    if (r != NULL && r->put_off.sentence.len != 0)
+        why = (struct why){arena_dup(a, r->put_off.sentence), arena_dup(a, r->put_off.fix)};
     pthread_mutex_unlock(&m->lock);
-    return text;
+    return why;
 }
 
 void page_memory_forget(struct page_memory *m)

@@ -32,7 +32,7 @@ const struct page_entry *page_memory_entries(struct page_memory *m, struct arena
 /* Of this object, not of another that had its name before. Absent: none is known. */
 struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k,
                                const struct meta *about);
-struct span page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod);
+struct why page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod);
 void page_memory_forget(struct page_memory *m); /* all reasons */
 struct span page_memory_standing_text(struct page_memory *m, struct arena *a);
 

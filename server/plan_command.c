@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cloud/catalogue.h"
+#include "planner/explain/tell.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_table.h"
+#include "server/catalogue_file.h"
 #include "server/clock.h"
 #include "server/command.h"
+#include "server/expand.h"
 #include "server/plan_command.h"
 
 static int64_t mono_ns(void)
@@ -20,12 +22,8 @@ static int64_t mono_ns(void)
 static bool load_catalogue(struct input *o, const char *path, struct catalogue *out,
                            struct err *err)
 {
-    struct catalogue_source *source = NULL;
-    struct span text;
-    if (path == NULL || path[0] == '\0')
-        source = catalogue_builtin();
-    else if (!input_text(&o->arena, path, &text, err) ||
-             !catalogue_decode(text, span_of(path), &source, err))
+    struct catalogue_source *source;
+    if (!catalogue_file(path, &source, err))
         return false;
     catalogue_build(source, &o->arena, o->syms, out);
     catalogue_source_free(source);
@@ -145,7 +143,9 @@ struct plan *plan_in_time(const struct world *w, const struct plan_options *o, s
         timed.stop = clock_is_past;
         timed.user = &until;
     }
-    return plan_solve(w, &timed);
+    struct plan *p = plan_solve(w, &timed);
+    plan_tell(p);
+    return p;
 }
 
 /* Solves again and again: decoded objects → plan, the world's building included. Without the lower
@@ -223,29 +223,44 @@ static bool plan_options_of(struct input *o, const struct options *options,
                    options->now);
 }
 
+static void warn_all(const struct input *o)
+{
+    for (size_t i = 0; i < o->warning_count; i++)
+        command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+}
+
 bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
                struct err *err)
 {
     if (!may_plan(options, err) || !plan_options_of(o, options, &out->options, err))
         return false;
     out->time_budget = options->time_budget;
+    o->expands = !options->no_expand;
     int64_t start = mono_ns();
     if (!load_spread(o, options->scheduler_config, &out->with.spread, err) ||
         !load_catalogue(o, options->instance_types, &out->with.catalogue, err))
         return false;
-    if (!input_read(o, &options->files, options->instance_types, err)) {
+    struct label_rules rules = catalogue_rules(&out->with.catalogue);
+    o->rules = &rules;
+    bool read = input_read(o, &options->files, options->instance_types, err);
+    o->rules = NULL;
+    if (!read) {
+        if (o->mistakes == 0) /* what was passed over is all there was */
+            warn_all(o);
         command_complain("%.*s", SPAN_ARG(buf_span(&o->mistake_lines)));
         return false;
     }
-    struct label_rules rules = catalogue_rules(&out->with.catalogue);
     for (uint32_t i = 0; i < options->unknown_gates.count; i++)
         input_warn(o, span_of(option_unknown_gate(&o->arena, options->unknown_gates.items[i])));
-    input_gates(o, &options->gates);
     input_check(o);
-    input_check_plan(o, &rules);
+    if (options->no_expand)
+        expand_warn(o);
+    else
+        expand_workloads(o, options->include_cron_jobs);
+    input_gates(o, &options->gates);
+    input_check_pools(o, &out->with.catalogue);
     out->decode_ns = mono_ns() - start;
-    for (size_t i = 0; i < o->warning_count; i++)
-        command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
+    warn_all(o);
     out->world = build_world(o, options, &out->with);
     if (!check_names(out->world, options, err)) {
         world_free(out->world);
@@ -261,7 +276,7 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     if (!plan_read(o, options, &r, err))
         return 2;
     struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
-    int status = p->unschedulable_count != 0;
+    int status = p->unschedulable_count != 0 || input_lacks_askers(o);
     if (!print_plan(p, o, options, err))
         status = 2;
     plan_free(p);

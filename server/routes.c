@@ -58,10 +58,15 @@ static void read_newest(struct route_scratch *s)
     share_read(s->routes->config.places, &s->places);
 }
 
-/* An idle loop would pin the snapshot that it read last. */
+/* An idle loop would pin the snapshot that it read last, and what its largest call took. */
 static void scratch_tick(void *scratch)
 {
-    read_newest(scratch);
+    struct route_scratch *s = scratch;
+    read_newest(s);
+    doc_parser_trim(s->extender.parser, HTTP_KEEP_BYTES);
+    arena_trim(&s->extender.arena, HTTP_KEEP_BYTES);
+    doc_parser_trim(s->webhook.parser, HTTP_KEEP_BYTES);
+    arena_trim(&s->webhook.arena, HTTP_KEEP_BYTES);
 }
 
 static void scratch_drop(void *scratch)
@@ -247,7 +252,7 @@ static struct span why_waiting(void *user, struct arena *a, const struct pod *p)
     return page_reason(routes->config.page, a, p);
 }
 
-static struct span why_put_off(void *user, struct arena *a, const struct pod *p)
+static struct why why_put_off(void *user, struct arena *a, const struct pod *p)
 {
     const struct routes *routes = user;
     return page_put_off(routes->config.page, a, p);

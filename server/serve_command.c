@@ -16,6 +16,7 @@
 
 #include "certs/certs.h"
 #include "cloud/kwok.h"
+#include "planner/trial/options.h"
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/live.h"

@@ -5,12 +5,13 @@
  * item on a machine that suits it, no machine over its room in any column. bound_lowest never says more
  * than that least sum, and the same in whatever order machines, items and suits come.
  *
- * How it knows. Give every machine prices for its columns, so that its whole room is worth no more than
+ * How it knows. First, items taken as if they could be cut. Give every machine prices for its columns, so that its whole room is worth no more than
  * the machine. Then what lies on it, however it is packed, is worth no more either. An item is worth
  * what the machine that values it least would give; so all items together are worth no more than any
  * machines that hold them. Of a machine that exists once, the room may be worth more than its price:
  * the excess, paid at most once, is taken off the sum. Every such choice of prices is a bound; the
- * search for a good one may stop anywhere, and does after a fixed amount of work. */
+ * search for a good one may stop anywhere, and does after a fixed amount of work. Then, where nothing exists
+ * and kinds of items are few, whole items (bound/whole.c); the higher of the two bounds holds. */
 #ifndef PLANNER_BOUND_BOUND_H
 #define PLANNER_BOUND_BOUND_H
 

@@ -164,13 +164,16 @@ static void fill_items(struct market *k, const struct bound_item *list, uint32_t
 }
 
 /* Whether b adds nothing to a: a takes all that b takes, and has at least as much of every column
- * for its price. A division of a's price, taken over to b, then charges no item less. `most` are the
- * greatest sizes of items. */
+ * for its price. A division of a's price, taken over to b, then charges no item less. What whole items are
+ * worth is no division: then a has as much and costs no more. `most` are the greatest sizes of items. */
 static bool outdone(const struct market *k, uint32_t a, uint32_t b, const double *most)
 {
     size_t x = (size_t)a * k->columns, y = (size_t)b * k->columns;
     if ((k->suits[b] & ~k->suits[a]) != 0)
         return false;
+    for (uint32_t c = 0; k->whole && c < k->columns; c++)
+        if (k->price[a] > k->price[b] || k->room[x + c] < k->room[y + c])
+            return false;
     for (uint32_t c = 0; c < k->columns; c++)
         if (k->largest[x + c] < lesser(k->largest[y + c], most[c]) ||
             k->price[a] * k->room[y + c] > k->price[b] * k->room[x + c])
@@ -301,9 +304,9 @@ static bool has_price(const struct market *k)
 }
 
 bool market_build(struct market *k, struct arena *a, const struct bound_question *asked,
-                  double *least_out)
+                  bool whole, double *least_out)
 {
-    *k = (struct market){.arena = a, .suit_number = ARENA_ARRAY(a, uint32_t, BOUND_SUITS)};
+    *k = (struct market){.arena = a, .whole = whole, .suit_number = ARENA_ARRAY(a, uint32_t, BOUND_SUITS)};
     const struct bound_question q = canonical(a, asked, k->suit_number);
     uint32_t count;
     const struct bound_item *items = gather_items(a, &q, &count, least_out);

@@ -19,6 +19,7 @@ static inline double greater(double a, double b)
 /* Matrices are rows of `columns`. */
 struct market {
     struct arena *arena;
+    bool whole; /* for whole_value, which needs small machines too */
     uint32_t columns; /* that some item asks for */
     uint32_t machines, items;
     double *room, *largest; /* a row a machine */
@@ -39,7 +40,7 @@ struct division {
 
 /* False when nothing is left to divide a price over: then *least_out is the answer. Else the answer
  * is no less than it: what the machine of some item costs at least. */
-bool market_build(struct market *k, struct arena *a, const struct bound_question *q,
+bool market_build(struct market *k, struct arena *a, const struct bound_question *q, bool whole,
                   double *least_out);
 bool market_holds(const struct market *k, uint32_t machine, uint32_t item);
 /* What a machine charges for a unit of each column: a row a machine. */
@@ -51,6 +52,12 @@ double market_least(const struct market *k, const double *rates, const struct bo
  * whose worths are no less than the price, equal to it for what can be bought. `rates` is room for
  * market_rates. */
 double market_value(const struct market *k, const struct division *d, double *rates);
+
+/* Whether whole_value can be asked: nothing that exists is in it, and not too much. */
+bool whole_suits(const struct market *k);
+/* A bound that knows that items are whole, of a market made for it; it starts from worths by item, those of a
+ * division. */
+double whole_value(const struct market *k, const double *first);
 
 /* The division that the game finds. */
 struct division game_divide(const struct market *k);

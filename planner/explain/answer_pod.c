@@ -1,7 +1,8 @@
 /* The search has a log; taken back to just before the pod's own entry, it can be asked what it asked then. */
 #include "planner/explain/lines.h"
 #include "planner/explain/nodes.h"
-#include "planner/plan/solution.h"
+#include "planner/explain/tell.h"
+#include "planner/explain/unplanned.h"
 
 #include <math.h>
 
@@ -10,19 +11,6 @@
 static struct span name_of(struct plan *p, const struct pod *pod)
 {
     return arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(pod->meta.ns), SPAN_ARG(pod->meta.name));
-}
-
-static const char *why_not_planned(const struct pod *pod)
-{
-    if (pod->gated)
-        return "its scheduling gates are not open yet";
-    if (pod_is_daemon(pod))
-        return "it belongs to a DaemonSet, which puts a pod on every node that suits";
-    if (pod_is_static(pod))
-        return "it belongs to a Node, whose kubelet runs it";
-    if (pod->nominated_node != SYM_NONE)
-        return "the scheduler makes room for it on a node by preemption";
-    return "no scheduler has found it unschedulable yet";
 }
 
 static void answer_unplanned(struct plan *p, const struct pod *pod, struct explanation *out)
@@ -40,8 +28,9 @@ static void answer_unplanned(struct plan *p, const struct pod *pod, struct expla
                   out);
     else
         lines_end(&l, over,
-                  arena_printf(&p->arena, "%.*s is not planned: %s.", SPAN_ARG(name),
-                               over ? "it is being deleted" : why_not_planned(pod)),
+                  arena_printf(&p->arena, "%.*s is not planned: %.*s.", SPAN_ARG(name),
+                               SPAN_ARG(over ? SPAN("it is being deleted")
+                                             : unplanned_why(p->world, &p->arena, pod))),
                   out);
 }
 
@@ -50,24 +39,15 @@ static void answer_unplanned(struct plan *p, const struct pod *pod, struct expla
 static void answer_failed(struct plan *p, const struct plan_unschedulable *u,
                           struct explanation *out)
 {
-    static const char fix[] = ". Fix: ";
     struct lines l = {.p = p};
-    struct span message = u->message, remedy = {0};
-    for (size_t i = 0; i + sizeof(fix) - 1 <= message.len; i++)
-        if (memcmp(message.ptr + i, fix, sizeof(fix) - 1) == 0) {
-            remedy = (struct span){message.ptr + i + sizeof(fix) - 1,
-                                   message.len - i - sizeof(fix) + 1};
-            message.len = i;
-            break;
-        }
     for (uint32_t i = 0; i < u->detail_count; i++)
-        lines_add_detail(&l, u->details[i]);
-    if (remedy.len != 0)
-        lines_addf(&l, "Fix", "%.*s.", SPAN_ARG(remedy));
+        lines_add(&l, u->details[i].about, u->details[i].text);
+    if (u->why.fix.len != 0)
+        lines_addf(&l, "Fix", "%.*s.", SPAN_ARG(u->why.fix));
     lines_addf(&l, "reason", "%s", unschedulable_name(u->reason));
     lines_end(&l, false,
               arena_printf(&p->arena, "%.*s has no place: it %.*s.", SPAN_ARG(name_of(p, u->pod)),
-                           SPAN_ARG(message)),
+                           SPAN_ARG(u->why.sentence)),
               out);
 }
 
@@ -94,14 +74,12 @@ static const struct plan_claim *claim_of(const struct plan *p, const struct pod 
 /* Whether the target took this attempt; the search stands just before. */
 static bool was_taken(const struct placed *x, const struct attempt *try)
 {
-    const struct world *w = x->p->world;
     struct trial *t = x->t;
     const struct trial_step *s = &x->step;
     uint32_t mark = trial_mark(t);
     bool yes;
     if (s->kind == TRIAL_ON_NODE)
-        return trial_ask_row(t, s->target, s->class_id, try) == ANSWER_YES &&
-               world_suits(w, try, w->profile_of[s->target], NULL) == FIT_YES;
+        return trial_fits(t, s->target, s->class_id, try);
     if (s->kind == TRIAL_ON_CLAIM)
         yes = trial_place_on_claim(t, s->target, s->pod, s->class_id, try) == ANSWER_YES;
     else
@@ -154,17 +132,17 @@ static void add_dropped(struct lines *l, const struct pod *pod, uint32_t count, 
 static void add_refused(struct lines *l, const struct placed *x, const struct attempt *try)
 {
     const struct world *w = x->p->world;
-    struct group_question q = {x->p, x->t, x->step.class_id, 1, try};
+    struct group_question q = {x->p, x->t, x->step.class_id, 1, try, trial_pod(x->t, x->step.pod)->pod};
     bool on_node = x->step.kind == TRIAL_ON_NODE;
     uint32_t rows = on_node ? x->step.target : w->node_count;
     if (rows != 0)
-        lines_add_detail(l, nodes_refuse(&q, rows));
+        lines_add(l, SPAN("nodes"), nodes_refuse(&q, rows));
     if (x->step.kind != TRIAL_OPENED)
         return;
     if (x->t->claim_count != 0)
         lines_addf(l, "planned nodes", "%u looked at; none takes it too", x->t->claim_count);
     for (uint32_t i = 0; i < x->option; i++) {
-        struct span why = solution_refusal(x->p, x->t, x->step.class_id, i);
+        struct span why = tell_refusal(x->p, x->t, x->step.pod, i);
         if (why.ptr != NULL)
             lines_addf(l, arena_printf(&x->p->arena, "pool %.*s", SPAN_ARG(option_name(&w->options[i]))).ptr,
                        "it %.*s", SPAN_ARG(why));
@@ -224,7 +202,7 @@ static void answer_placed(struct placed *x, uint32_t at, struct explanation *out
     const struct attempt *try = &w->classes.attempts[k->first_attempt + attempt];
     lines_add(&l, SPAN("asks for"), lines_requests(x->p, classes_requests(&w->classes, x->step.class_id)));
     if (k->side != SPLIT_NONE)
-        lines_add_detail(&l, solution_split(x->p, x->step.class_id));
+        lines_add(&l, SPAN("split"), tell_split(x->p, x->step.class_id));
     add_dropped(&l, k->example, attempt, try->soft);
     add_refused(&l, x, try);
     add_company(&l, x);

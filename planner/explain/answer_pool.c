@@ -1,4 +1,5 @@
 #include "planner/explain/lines.h"
+#include "planner/explain/no_type.h"
 #include "planner/explain/pools.h"
 
 #include <math.h>
@@ -69,11 +70,11 @@ static uint32_t add_planned(struct lines *l, const struct node_pool *pool)
 }
 
 /* What the chain of a pod without a place says of the pool; absent: nothing. */
-static struct span said_of(const struct plan_unschedulable *u, struct span head)
+static struct span said_of(const struct plan_unschedulable *u, const struct node_pool *pool)
 {
     for (uint32_t i = 0; i < u->detail_count; i++)
-        if (span_has_prefix(u->details[i], head))
-            return (struct span){u->details[i].ptr + head.len, u->details[i].len - head.len};
+        if (u->details[i].pool == pool)
+            return u->details[i].text;
     return (struct span){0};
 }
 
@@ -81,7 +82,6 @@ static struct span said_of(const struct plan_unschedulable *u, struct span head)
 static uint32_t add_refused(struct lines *l, const struct node_pool *pool)
 {
     struct plan *p = l->p;
-    struct span head = arena_printf(&p->arena, "pool %.*s: ", SPAN_ARG(pool->meta.name));
     struct refused {
         struct span why;
         const struct pod *first;
@@ -89,7 +89,7 @@ static uint32_t add_refused(struct lines *l, const struct node_pool *pool)
     } *list = NULL;
     uint32_t count = 0, capacity = 0, all = 0;
     for (uint32_t i = 0; i < p->unschedulable_count; i++) {
-        struct refused r = {said_of(&p->unschedulable[i], head), p->unschedulable[i].pod, 0};
+        struct refused r = {said_of(&p->unschedulable[i], pool), p->unschedulable[i].pod, 0};
         uint32_t at = 0;
         if (r.why.len == 0)
             continue;
@@ -109,6 +109,14 @@ static uint32_t add_refused(struct lines *l, const struct node_pool *pool)
                    SPAN_ARG(list[i].first->meta.name), SPAN_ARG(more), SPAN_ARG(list[i].why));
     }
     return all;
+}
+
+static struct span empty_text(struct lines *l, const struct option *o)
+{
+    struct span why, fix;
+    no_type(l->p, o, &why, &fix);
+    lines_addf(l, "Fix", "%.*s.", SPAN_ARG(fix));
+    return arena_printf(&l->p->arena, "%.*s buys nothing: %.*s.", SPAN_ARG(option_name(o)), SPAN_ARG(why));
 }
 
 void answer_pool(struct plan *p, const struct node_pool *pool, struct explanation *out)
@@ -132,8 +140,7 @@ void answer_pool(struct plan *p, const struct node_pool *pool, struct explanatio
     uint32_t bought = add_planned(&l, pool), refused = add_refused(&l, pool);
     struct span sentence;
     if (types == 0)
-        sentence = arena_printf(&p->arena, "%.*s buys nothing: its requirements leave no type.",
-                                SPAN_ARG(name));
+        sentence = empty_text(&l, o);
     else if (refused != 0)
         sentence = arena_printf(&p->arena, "%.*s can buy, but refuses %u pod%s that wait%s.",
                                 SPAN_ARG(name), refused, refused == 1 ? "" : "s",

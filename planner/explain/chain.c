@@ -276,12 +276,13 @@ void chain_finish(const struct group_question *q, uint32_t option, struct chain 
 /* --- which is nearest --- */
 
 /* How much it takes to put all rules right; less is nearer. A pool that wants to be asked has what the pod
- * needs; one that would have to sell something else has not. */
+ * needs; one that would have to sell something else has not. A limit is a number that somebody has chosen: to
+ * raise it is less than to change what the pod says of others, which often fails for the limit alone. */
 static uint32_t effort(const struct chain *c)
 {
     static const enum opening from_far[] = {
-        OPEN_REQUIREMENT, OPEN_TYPES,  OPEN_RESOURCES, OPEN_TAINT,      OPEN_LIMITS, OPEN_NODES,
-        OPEN_VOLUMES,     OPEN_TOPOLOGY, OPEN_MIN_VALUES, OPEN_FULL, OPEN_RESERVED};
+        OPEN_REQUIREMENT, OPEN_TYPES,  OPEN_RESOURCES, OPEN_TAINT,      OPEN_VOLUMES, OPEN_TOPOLOGY,
+        OPEN_LIMITS,      OPEN_NODES, OPEN_MIN_VALUES, OPEN_FULL, OPEN_RESERVED};
     uint32_t sum = 0;
     for (uint32_t i = 0; i < c->count; i++)
         for (uint32_t k = 0; k < COUNT_OF(from_far); k++)

@@ -10,6 +10,7 @@ struct group_question {
     uint32_t class_id;
     uint32_t pods; /* of the class that wait for the answer */
     const struct attempt *try;
+    const struct pod *pod; /* one of them, by whose volumes it is answered */
 };
 
 static inline const struct topology_group *question_group(const struct group_question *q, uint32_t group)

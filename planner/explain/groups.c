@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include "planner/explain/meant.h"
+
 enum { DOMAINS_TRIED = 64, WATER_STEPS = 1 << 20 };
 
 /* --- where the option buys --- */
@@ -182,7 +184,7 @@ static void refuse_no_label(const struct refusal *r)
     *r->sentence = arena_printf(&q->p->arena,
                                 "needs label %.*s on its node, for %s, and pool %.*s does not set it%.*s",
                                 SPAN_ARG(key), names[x->kind], SPAN_ARG(pool),
-                                SPAN_ARG(words_meant(q->p, q->p->world->topology.keys[x->key].key)));
+                                SPAN_ARG(meant_key(q->p, q->p->world->topology.keys[x->key].key)));
     *r->fix = arena_printf(&q->p->arena, "add %.*s to the labels or requirements of pool %.*s",
                            SPAN_ARG(key), SPAN_ARG(pool));
 }

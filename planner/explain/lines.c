@@ -22,18 +22,6 @@ void lines_addf(struct lines *l, const char *head, const char *format, ...)
     lines_add(l, span_of(head), (struct span){text, (size_t)n});
 }
 
-void lines_add_detail(struct lines *l, struct span detail)
-{
-    struct span head = detail, text = {0};
-    for (size_t i = 0; i + 1 < detail.len; i++)
-        if (detail.ptr[i] == ':' && detail.ptr[i + 1] == ' ') {
-            head = (struct span){detail.ptr, i};
-            text = (struct span){detail.ptr + i + 2, detail.len - i - 2};
-            break;
-        }
-    lines_add(l, head, text);
-}
-
 struct span lines_pods(struct plan *p, const struct pod *const *pods, uint32_t count)
 {
     struct buf b = {0};

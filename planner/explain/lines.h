@@ -14,8 +14,6 @@ struct lines {
 void lines_add(struct lines *l, struct span head, struct span text);
 void lines_addf(struct lines *l, const char *head, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* "pool a: it …" gives head "pool a" and the rest. */
-void lines_add_detail(struct lines *l, struct span detail);
 /* "web/api-0, web/api-1 and 7 more" */
 struct span lines_pods(struct plan *p, const struct pod *const *pods, uint32_t count);
 /* "1.5 CPUs, 2Gi of memory": of a request vector, counts of pods left out. */

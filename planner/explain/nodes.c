@@ -1,6 +1,8 @@
 /* Every node is put down to the first rule that stops it, in the order in which the search looks. */
 #include "planner/explain/nodes.h"
 
+#include "planner/explain/ports.h"
+
 struct lack { /* nodes without room, and who of them has the most of what lacks */
     uint32_t nodes, column, best_row;
     amount most;
@@ -9,6 +11,7 @@ struct lack { /* nodes without room, and who of them has the most of what lacks 
 struct survey {
     const struct group_question *q;
     uint32_t looked, labels, volumes, ports;
+    uint32_t port_row; /* the first of those where host ports are taken */
     struct lack lack;
     const uint32_t *groups;
     uint32_t group_count;
@@ -62,8 +65,8 @@ static void look_at(struct survey *s, uint32_t row)
         return;
     else if (!has_room(q, row))
         count_lack(s, row);
-    else if (!count_group(s, row))
-        s->ports++;
+    else if (!count_group(s, row) && s->ports++ == 0)
+        s->port_row = row;
 }
 
 static struct span lack_text(const struct survey *s)
@@ -83,10 +86,20 @@ static struct span lack_text(const struct survey *s)
                         SPAN_ARG(w->nodes[l->best_row].name), SPAN_ARG(most));
 }
 
+/* "; its host ports are taken on 3 (on n1 host port 8080 is taken by shop/web-0)" */
+static void put_ports(const struct survey *s, struct buf *out)
+{
+    struct span who = ports_on_row(s->q, s->port_row);
+    struct span node = s->q->p->world->nodes[s->port_row].name;
+    buf_addf(out, "; its host ports are taken on %u", s->ports);
+    if (who.ptr != NULL)
+        buf_addf(out, " (on %.*s %.*s)", SPAN_ARG(node), SPAN_ARG(who));
+}
+
 static struct span survey_text(struct survey *s)
 {
     struct buf b = {0};
-    buf_addf(&b, "nodes: %u looked at", s->looked);
+    buf_addf(&b, "%u looked at", s->looked);
     if (s->labels == s->looked)
         buf_addf(&b, "; taints or labels of each keep it off");
     else if (s->labels != 0)
@@ -98,7 +111,7 @@ static struct span survey_text(struct survey *s)
     else if (s->lack.nodes != 0)
         buf_addf(&b, "; %u without room: none %.*s", s->lack.nodes, SPAN_ARG(lack_text(s)));
     if (s->ports != 0)
-        buf_addf(&b, "; its host ports are taken on %u", s->ports);
+        put_ports(s, &b);
     for (uint32_t i = 0; i < s->group_count; i++)
         if (s->refused[i] != 0)
             buf_addf(&b, "; %u refused by %.*s", s->refused[i],
@@ -114,5 +127,5 @@ struct span nodes_refuse(const struct group_question *q, uint32_t end)
     for (uint32_t row = 0; row < end; row++)
         if (!trial_is_gone(q->t, row))
             look_at(&s, row);
-    return s.looked == 0 ? SPAN("nodes: there are none") : survey_text(&s);
+    return s.looked == 0 ? SPAN("there are none") : survey_text(&s);
 }

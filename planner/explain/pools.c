@@ -31,20 +31,17 @@ struct span pool_obstacle(struct arena *a, const struct node_pool *pool)
     return SPAN("is not ready: its conditions are not those of its present state");
 }
 
-struct span pools_closed(struct arena *a, const struct world *w)
+struct why pools_closed(struct arena *a, const struct world *w)
 {
     if (w->pool_count == 0)
-        return SPAN("has no NodePool to go to: there is none. Fix: add a NodePool");
+        return (struct why){SPAN("has no NodePool to go to: there is none"), SPAN("add a NodePool")};
     struct buf b = {0};
     for (uint32_t i = 0; i < w->pool_count && i < POOLS_LISTED; i++)
         buf_addf(&b, "%s%.*s %.*s", i != 0 ? "; " : "", SPAN_ARG(w->pools[i]->meta.name),
                  SPAN_ARG(pool_obstacle(a, w->pools[i])));
     if (w->pool_count > POOLS_LISTED)
         buf_addf(&b, "; and %u more", w->pool_count - POOLS_LISTED);
-    struct span text = arena_printf(a,
-                                    "has no NodePool to go to: %.*s. Fix: see to that, or add another "
-                                    "NodePool",
-                                    SPAN_ARG(buf_span(&b)));
+    struct span text = arena_printf(a, "has no NodePool to go to: %.*s", SPAN_ARG(buf_span(&b)));
     buf_release(&b);
-    return text;
+    return (struct why){text, SPAN("see to that, or add another NodePool")};
 }

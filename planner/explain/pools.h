@@ -9,7 +9,7 @@ struct span pool_not_ready(const struct node_pool *pool);
 /* "is not ready: NodeClass not found on cluster: …"; of a pool that is none of the world's options. */
 struct span pool_obstacle(struct arena *a, const struct node_pool *pool);
 
-/* Of a world without options, what is said of a pod: "has no NodePool to go to: general is not ready: …. Fix: …" */
-struct span pools_closed(struct arena *a, const struct world *w);
+/* Of a world without options, what is said of a pod: "has no NodePool to go to: general is not ready: …" */
+struct why pools_closed(struct arena *a, const struct world *w);
 
 #endif

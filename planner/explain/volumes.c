@@ -1,5 +1,6 @@
 #include "planner/explain/volumes.h"
 
+#include "planner/explain/sold.h"
 #include "planner/pods/volumes_inner.h"
 
 struct span volumes_shared_name(const struct volumes *v, uint32_t number)
@@ -50,9 +51,9 @@ static struct span place_of(struct plan *p, const struct volume_facts *f)
     return words_take(p, &b);
 }
 
-struct span volumes_where(struct plan *p, uint32_t class_id)
+/* "data is in topology.kubernetes.io/zone In [a]": of its claims those that are not everywhere. */
+static struct span volumes_where(struct plan *p, const struct pod *pod)
 {
-    const struct pod *pod = p->world->classes.items[class_id].example;
     struct buf b = {0};
     for (uint32_t i = 0; i < pod->volumes.count; i++) {
         const struct volume_facts *f = facts_at(p->world, pod, i);
@@ -116,11 +117,10 @@ static bool tell_node(struct plan *p, const struct volume_facts *f, struct span 
 }
 
 /* One volume is where the pool, or the pod itself, does not go. */
-static bool tell_one(struct plan *p, const struct spec *s, uint32_t class_id, struct told out)
+static bool tell_one(struct plan *p, const struct spec *s, const struct pod *pod, struct told out)
 {
     const struct world *w = p->world;
     const struct option *o = &w->options[s->option];
-    const struct pod *pod = w->classes.items[class_id].example;
     struct span pool = option_name(o);
     for (uint32_t i = 0; i < pod->volumes.count; i++) {
         const struct volume_facts *f = facts_at(w, pod, i);
@@ -144,14 +144,24 @@ static bool tell_one(struct plan *p, const struct spec *s, uint32_t class_id, st
     return false;
 }
 
-static void refuse(struct plan *p, const struct trial *t, uint32_t class_id, uint32_t spec,
-                   bool apart, struct told out)
+/* Some type that is sold where its volumes are would hold it. */
+static bool is_sold_near(struct plan *p, const struct attempt *try, uint32_t class_id)
 {
-    const struct spec *s = &t->specs.items[spec];
+    const struct classes *c = &p->world->classes;
+    for (uint32_t i = 0; i < try->where_count; i++)
+        if (sold_large(p, &c->sets[try->where[i]], classes_requests(c, class_id)))
+            return true;
+    return false;
+}
+
+static void refuse(const struct group_question *q, uint32_t spec, bool apart, struct told out)
+{
+    struct plan *p = q->p;
+    const struct spec *s = &q->t->specs.items[spec];
     struct span pool = option_name(&p->world->options[s->option]);
-    if (tell_one(p, s, class_id, out))
+    if (tell_one(p, s, q->pod, out))
         return;
-    struct span where = volumes_where(p, class_id);
+    struct span where = volumes_where(p, q->pod);
     if (apart) {
         *out.sentence = arena_printf(&p->arena, "has volumes that no node of pool %.*s reaches all: %.*s",
                                      SPAN_ARG(pool), SPAN_ARG(where));
@@ -161,23 +171,26 @@ static void refuse(struct plan *p, const struct trial *t, uint32_t class_id, uin
     *out.sentence = arena_printf(&p->arena,
                                  "has its volumes where pool %.*s can buy no room for it: %.*s",
                                  SPAN_ARG(pool), SPAN_ARG(where));
-    *out.fix = arena_printf(&p->arena, "let pool %.*s buy a larger type where they are", SPAN_ARG(pool));
+    *out.fix = is_sold_near(p, q->try, q->class_id)
+                   ? arena_printf(&p->arena, "let pool %.*s buy a larger type where they are", SPAN_ARG(pool))
+                   : SPAN("ask for less (no type of the catalogue that is sold where they are has all of it)");
 }
 
-bool volumes_near_option(struct plan *p, struct trial *t, uint32_t class_id,
-                         const struct attempt *try, uint32_t option, struct span *sentence_out,
+bool volumes_near_option(const struct group_question *q, uint32_t option, struct span *sentence_out,
                          struct span *fix_out)
 {
+    struct trial *t = q->t;
+    const struct attempt *try = q->try;
     int32_t spec = specs_narrow(&t->specs, option, try);
     if (spec < 0 || try->where_count == 0)
         return true;
     bool apart = true;
     for (uint32_t i = 0; i < try->where_count; i++) {
         int32_t to = specs_narrow_to(&t->specs, (uint32_t)spec, try->where[i]);
-        if (to >= 0 && holds(p->world, t, (uint32_t)to, class_id))
+        if (to >= 0 && holds(q->p->world, t, (uint32_t)to, q->class_id))
             return true;
         apart = apart && to < 0;
     }
-    refuse(p, t, class_id, (uint32_t)spec, apart, (struct told){sentence_out, fix_out});
+    refuse(q, (uint32_t)spec, apart, (struct told){sentence_out, fix_out});
     return false;
 }

@@ -1,7 +1,5 @@
 #include "planner/explain/words.h"
 
-#include "base/nearest.h"
-
 struct span words_take(struct plan *p, struct buf *b)
 {
     struct span text = arena_dup(&p->arena, buf_span(b));
@@ -9,26 +7,45 @@ struct span words_take(struct plan *p, struct buf *b)
     return text;
 }
 
-struct span words_amount(struct plan *p, uint32_t column, amount value)
+struct span words_number_in(const struct world *w, struct arena *a, uint32_t column, amount value)
 {
-    const struct world *w = p->world;
+    if (w->columns[column] == SYM_CPU) /* "255.9", not "255900m" */
+        return arena_printf(a, "%.15g", (double)value / 1000);
+    if (column >= w->resource_count)
+        return arena_printf(a, "%lld", (long long)value);
+    struct buf b = {0};
+    quantity_put(&b, sym_text(w->syms, w->columns[column]), value);
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+struct span words_amount_in(const struct world *w, struct arena *a, uint32_t column, amount value)
+{
     struct span name = sym_text(w->syms, w->columns[column]);
     if (value == INT64_MAX) /* where quantities end, whatever was written */
-        return arena_printf(&p->arena, "more %.*s than can be counted",
+        return arena_printf(a, "more %.*s than can be counted",
                             SPAN_ARG(w->columns[column] == SYM_CPU ? SPAN("CPUs") : name));
-    if (w->columns[column] == SYM_CPU) /* "255.9", not "255900m" */
-        return arena_printf(&p->arena, "%.15g %s", (double)value / 1000,
-                            value == 1000 ? "CPU" : "CPUs");
+    struct span number = words_number_in(w, a, column, value);
+    if (w->columns[column] == SYM_CPU)
+        return arena_printf(a, "%.*s %s", SPAN_ARG(number), value == 1000 ? "CPU" : "CPUs");
     if (column >= w->resource_count)
-        return arena_printf(&p->arena, "%lld volume%s of %.*s", (long long)value,
-                            value == 1 ? "" : "s", SPAN_ARG(name));
-    struct buf b = {0};
-    quantity_put(&b, name, value);
+        return arena_printf(a, "%.*s volume%s of %.*s", SPAN_ARG(number), value == 1 ? "" : "s",
+                            SPAN_ARG(name));
     if (w->columns[column] == SYM_PODS)
-        buf_addf(&b, value == 1 ? " pod" : " pods");
-    else
-        buf_addf(&b, " %s%.*s", w->columns[column] == SYM_MEMORY ? "of " : "", SPAN_ARG(name));
-    return words_take(p, &b);
+        return arena_printf(a, "%.*s pod%s", SPAN_ARG(number), value == 1 ? "" : "s");
+    return arena_printf(a, "%.*s %s%.*s", SPAN_ARG(number), w->columns[column] == SYM_MEMORY ? "of " : "",
+                        SPAN_ARG(name));
+}
+
+struct span words_number(struct plan *p, uint32_t column, amount value)
+{
+    return words_number_in(p->world, &p->arena, column, value);
+}
+
+struct span words_amount(struct plan *p, uint32_t column, amount value)
+{
+    return words_amount_in(p->world, &p->arena, column, value);
 }
 
 struct span words_requirement(struct plan *p, const struct requirement *r)
@@ -36,40 +53,6 @@ struct span words_requirement(struct plan *p, const struct requirement *r)
     struct buf b = {0};
     requirement_put(&b, r, p->syms);
     return words_take(p, &b);
-}
-
-static struct span last_part(struct span key)
-{
-    size_t from = key.len;
-    while (from > 0 && key.ptr[from - 1] != '/')
-        from--;
-    return (struct span){key.ptr + from, key.len - from};
-}
-
-/* 0: not at all. Of several the nearer one, so that the order of symbols is of no account. */
-static uint32_t resemblance(struct span key, struct span known)
-{
-    enum { TYPED = 2, ALIKE = 1 << 10 };
-    size_t edits = nearest_edits(key, known);
-    if (edits > TYPED && !span_eq(last_part(key), last_part(known)))
-        return 0;
-    return ALIKE - (uint32_t)edits;
-}
-
-struct span words_meant(struct plan *p, sym key)
-{
-    struct syms all = p->world->rules.well_known;
-    struct span given = sym_text(p->syms, key), best = {0};
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < all.count; i++) {
-        struct span known = sym_text(p->syms, all.items[i]);
-        uint32_t like = resemblance(given, known);
-        if (like == 0 || like < most || (like == most && span_cmp(known, best) > 0))
-            continue;
-        most = like;
-        best = known;
-    }
-    return most == 0 ? SPAN("") : arena_printf(&p->arena, " (did you mean %.*s?)", SPAN_ARG(best));
 }
 
 struct span words_taint(struct plan *p, const struct taint *t)

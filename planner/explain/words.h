@@ -3,16 +3,18 @@
 #define PLANNER_EXPLAIN_WORDS_H
 
 #include "planner/plan/plan.h"
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 enum { WORDS_LISTED = 6 }; /* of a list; then "and N more" */
 
 /* "200 CPUs", "64Gi of memory", "2 example.com/gpu" */
 struct span words_amount(struct plan *p, uint32_t column, amount value);
+/* The same in another arena. */
+struct span words_amount_in(const struct world *w, struct arena *a, uint32_t column, amount value);
+struct span words_number_in(const struct world *w, struct arena *a, uint32_t column, amount value);
+/* The number alone: "200", "64Gi". */
+struct span words_number(struct plan *p, uint32_t column, amount value);
 struct span words_requirement(struct plan *p, const struct requirement *r);
-/* " (did you mean topology.kubernetes.io/zone?)" of "zone": when a well-known label is a letter or two away
- * or ends in the same name; else empty. */
-struct span words_meant(struct plan *p, sym key);
 struct span words_taint(struct plan *p, const struct taint *t);
 /* What follows "a pod": " with app=web", " with app in (a, b) and !canary in namespace x"; nothing when it
  * is any; of several terms " with app=a and with tier=b". `ns` is the namespace that goes without saying. */

@@ -2,9 +2,6 @@
 
 #include <math.h>
 
-#include "planner/search/greedy.h"
-
-enum { LOOKS = 64 }; /* lots looked at, that count as a step */
 static const double SAME = 1e-9;   /* prices that differ by less are equal, relative */
 static const double HOPE = 1.1;    /* what a product may promise more than in the run before */
 /* How much of what a run shows goes into the values: in the first round of runs, and later. */
@@ -18,18 +15,20 @@ struct bought {
     uint32_t claim;
 };
 
-uint64_t packer_steps(const struct packer *k)
+/* What fills have looked at counts as the trial's steps do. */
+static void tell_looks(struct packer *k)
 {
     uint64_t looks = 0;
     for (uint32_t i = 0; i < k->shop_count; i++)
         looks += k->shops[i].fill.looks;
-    return looks / LOOKS;
+    trial_look(k->t, looks - k->looks);
+    k->looks = looks;
 }
 
-static bool out_of_steps(const struct packer *k)
+static bool out_of_steps(struct packer *k)
 {
-    const struct plan_options *o = k->options;
-    return k->t->asked + packer_steps(k) > k->limit || (o->stop != NULL && o->stop(o->user));
+    tell_looks(k);
+    return k->t->asked > k->limit || trial_stopped(k->t);
 }
 
 /* --- one pod --- */
@@ -84,7 +83,7 @@ static void leave_waiting(struct packer *k, struct stock *s, struct lot *l)
 }
 
 /* Puts the lot's next pod on the claim, or opens it. */
-static bool put(struct packer *k, struct shop *shop, const struct product *p, struct lot *l,
+static bool put_here(struct packer *k, struct shop *shop, const struct product *p, struct lot *l,
                 uint32_t *claim)
 {
     struct trial *t = k->t;
@@ -116,6 +115,15 @@ static bool put(struct packer *k, struct shop *shop, const struct product *p, st
         trial_undo(t, mark);
     }
     return false;
+}
+
+static bool put(struct packer *k, struct shop *shop, const struct product *p, struct lot *l,
+                uint32_t *claim)
+{
+    k->t->wish = stock_cell(&shop->stock, l);
+    bool done = put_here(k, shop, p, l, claim);
+    k->t->wish = NULL;
+    return done;
 }
 
 /* --- one machine --- */
@@ -241,7 +249,7 @@ static void look_at(struct shop *shop, uint32_t product, double price)
 
 /* The product that promises most now, at most at the price, or NO_PRODUCT. What was promised before
  * only gets less. */
-static uint32_t best_product(const struct packer *k, struct shop *shop, double price)
+static uint32_t best_product(struct packer *k, struct shop *shop, double price)
 {
     for (;;) {
         uint32_t best = most_promising(shop, price);
@@ -371,8 +379,7 @@ static void keep_on_nodes(struct packer *k)
         uint32_t count = strict ? x->strict_count : x->attempt_count;
         for (uint32_t n = 0; n < count && k->outcome[step->pod] != OUTCOME_PLACED; n++) {
             const struct attempt *try = &w->classes.attempts[first + n];
-            if (trial_ask_row(k->t, step->target, step->class_id, try) != ANSWER_YES ||
-                world_suits(w, try, w->profile_of[step->target], NULL) != FIT_YES)
+            if (!trial_fits(k->t, step->target, step->class_id, try))
                 continue;
             trial_place_on_node(k->t, step->target, step->pod, step->class_id, try);
             k->outcome[step->pod] = OUTCOME_PLACED;
@@ -423,12 +430,8 @@ static void restock(const struct packer *k, struct shop *shop)
     shop->planned = NO_PRODUCT;
 }
 
-bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outcome_out)
+static bool run(struct packer *k)
 {
-    k->t = t;
-    k->outcome = outcome_out;
-    k->limit = packer_steps(k) + limit;
-    k->crowd = CROWDS[k->run % COUNT_OF(CROWDS)];
     keep_on_nodes(k);
     for (uint32_t i = 0; i < k->shop_count; i++) {
         struct shop *shop = &k->shops[i];
@@ -440,6 +443,20 @@ bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outc
     }
     k->run++;
     return true;
+}
+
+bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outcome_out)
+{
+    k->t = t;
+    k->outcome = outcome_out;
+    k->limit = limit;
+    k->crowd = CROWDS[k->run % COUNT_OF(CROWDS)];
+    if (k->deal != NULL)
+        deal_measure(k->deal, t);
+    bool ended = run(k);
+    tell_looks(k);
+    tally_measure_end(&t->tally);
+    return ended;
 }
 
 /* --- what there is --- */
@@ -463,19 +480,42 @@ static bool open_shop(struct shop *shop, struct arena *a, struct trial *t,
     return true;
 }
 
-void packer_init(struct packer *k, struct arena *a, struct trial *t)
+/* Who is to be bought for. */
+static uint32_t find_left(struct packer *k, uint32_t *left)
+{
+    struct trial *t = k->t;
+    uint32_t count = 0, dealt = 0;
+    if (k->deal != NULL)
+        deal_measure_as(k->deal, k->greedy, t);
+    keep_on_nodes(k);
+    tally_measure_end(&t->tally);
+    for (uint32_t i = 0; i < k->count; i++)
+        if (k->outcome[k->queue[i]] == OUTCOME_NOT_REACHED)
+            left[count++] = k->queue[i];
+    if (k->deal == NULL)
+        return count;
+    if (!deal_make(k->deal, t, &(struct deal_question){k->limit, left, count}))
+        return 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (k->deal->cell_of[left[i]] != CELL_NONE)
+            left[dealt++] = left[i];
+    return dealt;
+}
+
+bool packer_init(struct packer *k, struct arena *a, struct trial *t, uint64_t limit, const uint8_t *outcome)
 {
     const struct world *w = t->world;
     struct stock_source from = {.ignore_preferences = k->options->ignore_preferences};
     uint32_t *left = ARENA_ARRAY(a, uint32_t, k->count);
     k->t = t;
-    k->limit = UINT64_MAX;
+    k->limit = limit;
     k->outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(t));
+    memcpy(k->outcome, outcome, trial_pod_count(t));
     k->most = ARENA_ARRAY(a, amount, w->column_count);
-    keep_on_nodes(k);
-    for (uint32_t i = 0; i < k->count; i++)
-        if (k->outcome[k->queue[i]] == OUTCOME_NOT_REACHED)
-            left[from.count++] = k->queue[i];
+    from.count = find_left(k, left);
+    if (out_of_steps(k))
+        return false;
+    from.deal = k->deal;
     from.pods = left;
     k->shops = ARENA_ARRAY(a, struct shop, w->option_count);
     for (uint32_t end = 0; end < w->option_count;) {
@@ -486,4 +526,5 @@ void packer_init(struct packer *k, struct arena *a, struct trial *t)
         from.end_option = end;
         k->shop_count += open_shop(&k->shops[k->shop_count], a, t, &from);
     }
+    return true;
 }

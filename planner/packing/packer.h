@@ -9,7 +9,7 @@
 #define PLANNER_PACKING_PACKER_H
 
 #include "planner/packing/fill.h"
-#include "planner/plan/plan.h"
+#include "planner/trial/options.h"
 
 struct shop { /* options of one weight */
     struct stock stock;
@@ -32,22 +32,22 @@ struct packer {
     const uint32_t *queue; /* in greedy's order */
     uint32_t count;
     const struct trial *greedy; /* who stands on a node there is put there first */
+    struct deal *deal;          /* pods that spread are dealt out first by it; NULL: none are */
     struct shop *shops;    /* the highest weight first */
     uint32_t shop_count;
     uint32_t run;          /* so many were made */
     struct trial *t;       /* of this run */
     uint8_t *outcome;
-    uint64_t limit;        /* of the steps of this run */
+    uint64_t limit;        /* of the trial's steps in this run */
+    uint64_t looks;        /* of all fills, that the trials have counted */
     double crowd;          /* see crowded */
     amount *most;          /* scratch, see trim */
 };
 
-/* The struct's first four members are set. `t` is a trial before its first pod, which is used up. */
-void packer_init(struct packer *k, struct arena *a, struct trial *t);
+/* The struct's first five members are set. `t` is a trial before its first pod of the queue but those
+ * whose `outcome` says that they are placed; it is used up. False when cut short, as packer_run has it. */
+bool packer_init(struct packer *k, struct arena *a, struct trial *t, uint64_t limit, const uint8_t *outcome);
 /* One run, on a trial before its first pod; whom it places gets OUTCOME_PLACED in outcome_out. Returns
  * false when it was cut short by the limit or stopped. */
 bool packer_run(struct packer *k, struct trial *t, uint64_t limit, uint8_t *outcome_out);
-/* Of the runs so far, beside the trials' questions. */
-uint64_t packer_steps(const struct packer *k);
-
 #endif

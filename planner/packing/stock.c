@@ -3,12 +3,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/bound/bound.h"
+#include "planner/packing/suits.h"
 
-enum {
-    REST_SUIT = BOUND_SUITS - 1, /* lots of the rarest constraints: nothing is known to take them */
-    PRICED_CAPS = 12,            /* groups that have a column in the search for values */
-};
+enum { PRICED_CAPS = 12 }; /* groups that have a column in the search for values */
 
 struct cap_group {
     uint32_t group, most;
@@ -20,8 +17,9 @@ struct building {
     struct stock *s;
     struct arena *a;
     const struct world *w;
-    uint32_t *example; /* by suit: a class */
-    uint32_t suit_count;
+    struct suits suits; /* of the rarest nothing is known to take them */
+    uint64_t *shelves; /* suits that may be on one machine as far as labels go that no offering has; see set_shelves */
+    uint32_t shelf_count;
     struct cap_group *caps; /* those with the most pods first */
     uint32_t cap_count, cap_capacity;
     uint32_t wide;      /* columns of the world and of priced caps */
@@ -30,101 +28,89 @@ struct building {
 
 /* --- lots --- */
 
+/* Of a pod, its lot; a new one when it is the first. */
+static struct lot *lot_of(struct building *b, struct intern *known, uint32_t *capacity, uint32_t pod)
+{
+    struct stock *s = b->s;
+    uint32_t class_id = trial_pod(s->trial, pod)->class_id;
+    uint32_t cell = s->deal != NULL ? s->deal->cell_of[pod] : CELL_ANY;
+    struct words words;
+    bool is_new;
+    words_init(&words, b->a);
+    words_put(&words, class_id);
+    words_put(&words, cell);
+    uint32_t id = intern_put(known, &words, &is_new);
+    if (is_new)
+        ARENA_PUSH(b->a, s->lots, s->lot_count, *capacity, ((struct lot){.class_id = class_id, .cell = cell}));
+    return &s->lots[id];
+}
+
 static void make_lots(struct building *b, const uint32_t *pods, uint32_t count)
 {
-    const struct world *w = b->w;
-    uint32_t *lot_of = ARENA_ARRAY(b->a, uint32_t, w->classes.count);
+    struct stock *s = b->s;
+    struct intern known;
     uint32_t capacity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t class_id = trial_pod(b->s->trial, pods[i])->class_id;
-        if (lot_of[class_id] == 0) {
-            ARENA_PUSH(b->a, b->s->lots, b->s->lot_count, capacity,
-                       ((struct lot){.class_id = class_id}));
-            lot_of[class_id] = b->s->lot_count;
-        }
-        b->s->lots[lot_of[class_id] - 1].count++;
-    }
-    for (uint32_t i = 0; i < b->s->lot_count; i++) {
-        b->s->lots[i].pods = ARENA_ARRAY(b->a, uint32_t, b->s->lots[i].count);
-        b->s->lots[i].count = 0;
+    intern_init(&known, b->a);
+    for (uint32_t i = 0; i < count; i++)
+        lot_of(b, &known, &capacity, pods[i])->count++;
+    for (uint32_t i = 0; i < s->lot_count; i++) {
+        s->lots[i].pods = ARENA_ARRAY(b->a, uint32_t, s->lots[i].count);
+        s->lots[i].count = 0;
     }
     for (uint32_t i = 0; i < count; i++) {
-        struct lot *l = &b->s->lots[lot_of[trial_pod(b->s->trial, pods[i])->class_id] - 1];
+        struct lot *l = lot_of(b, &known, &capacity, pods[i]);
         ((uint32_t *)l->pods)[l->count++] = pods[i];
     }
 }
 
 /* --- suits --- */
 
-struct suit_size {
-    uint64_t pods;
-    uint32_t suit; /* in the order of lots */
-};
-
-static int suit_order(const void *x, const void *y)
-{
-    const struct suit_size *a = x, *b = y;
-    if (a->pods != b->pods)
-        return a->pods > b->pods ? -1 : 1;
-    return (a->suit > b->suit) - (a->suit < b->suit);
-}
-
-/* Lots with the same attempts have one suit. The commonest are told apart. */
 static void set_suits(struct building *b)
 {
     struct stock *s = b->s;
-    struct intern known;
-    intern_init(&known, b->a);
-    struct suit_size *sizes = ARENA_ARRAY(b->a, struct suit_size, s->lot_count);
-    for (uint32_t i = 0; i < s->lot_count; i++) {
-        struct lot *l = &s->lots[i];
-        struct words words;
-        words_init(&words, b->a);
-        uint32_t count;
-        const struct attempt *try = stock_attempts(s, l->class_id, &count);
-        for (uint32_t k = 0; k < count; k++)
-            words_put(&words, try[k].signature);
-        l->suit = intern_put(&known, &words, NULL);
-        sizes[l->suit].suit = l->suit;
-        sizes[l->suit].pods += l->count;
-    }
-    qsort(sizes, known.count, sizeof(*sizes), suit_order);
-    uint32_t *rank = ARENA_ARRAY(b->a, uint32_t, known.count);
-    for (uint32_t i = 0; i < known.count; i++)
-        rank[sizes[i].suit] = i < REST_SUIT ? i : REST_SUIT;
-    b->suit_count = known.count < REST_SUIT ? known.count : REST_SUIT;
-    b->example = ARENA_ARRAY(b->a, uint32_t, BOUND_SUITS);
-    for (uint32_t i = 0; i < s->lot_count; i++) {
-        s->lots[i].suit = rank[s->lots[i].suit];
-        b->example[s->lots[i].suit] = s->lots[i].class_id;
+    struct suited *list = ARENA_ARRAY(b->a, struct suited, s->lot_count);
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        list[i] = (struct suited){.class_id = s->lots[i].class_id, .cell = stock_cell(s, &s->lots[i]),
+                                  .pods = s->lots[i].count};
+    b->suits = (struct suits){.arena = b->a, .trial = s->trial,
+                              .ways = s->ignore_preferences ? SUITS_STRICT : SUITS_AS_ASKED};
+    suits_number(&b->suits, list, s->lot_count);
+    for (uint32_t i = 0; i < s->lot_count; i++)
+        s->lots[i].suit = list[i].suit;
+}
+
+/* --- labels that the claim decides --- */
+
+/* Whether a claim may be in both cells, by labels that neither types nor offerings have: those that a product says
+ * keep suits apart by themselves. */
+static bool share_claims(const struct building *b, const int32_t *cell, const int32_t *other)
+{
+    const struct topology *t = &b->w->topology;
+    for (uint32_t key = 1; cell != NULL && other != NULL && key < t->key_count; key++)
+        if (!t->keys[key].given && cell[key] >= 0 && other[key] >= 0 && cell[key] != other[key])
+            return false;
+    return true;
+}
+
+/* A set for each way to choose such labels that some suit asks for: who may be there. */
+static void set_shelves(struct building *b)
+{
+    const struct suits *x = &b->suits;
+    b->shelves = ARENA_ARRAY(b->a, uint64_t, x->count + 1);
+    for (uint32_t suit = 0; suit < x->count; suit++) {
+        uint64_t with = 0;
+        for (uint32_t other = 0; other < x->count; other++)
+            if (share_claims(b, x->example[suit]->cell, x->example[other]->cell))
+                with |= UINT64_C(1) << other;
+        uint32_t same = 0;
+        while (same < b->shelf_count && b->shelves[same] != with)
+            same++;
+        b->shelves[same] = with;
+        b->shelf_count += same == b->shelf_count;
     }
 }
 
 /* --- how many on a node --- */
-
-static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (groups[i] == group)
-            return true;
-    return false;
-}
-
-/* How many pods of the class the group lets on one new node; 0: it does not limit them. */
-static uint32_t most_on_node(const struct world *w, const struct pod_class *k, uint32_t group)
-{
-    const struct topology_group *g = &w->topology.groups[group];
-    if (g->key != 0)
-        return 0;
-    if (g->inverse)
-        return lists(k->ties.keeps_off, k->ties.keeps_off_count, group) &&
-               lists(k->ties.kept_off_by, k->ties.kept_off_by_count, group);
-    const struct attempt *strict = &w->classes.attempts[k->first_strict];
-    if (g->kind != TOPOLOGY_SPREAD || !lists(strict->groups, strict->group_count, group) ||
-        !lists(k->ties.counted_by, k->ties.counted_by_count, group))
-        return 0;
-    return g->max_skew < UINT8_MAX ? (uint32_t)g->max_skew : 0;
-}
 
 static int cap_order(const void *x, const void *y)
 {
@@ -139,7 +125,7 @@ static int cap_order(const void *x, const void *y)
 static void note_cap(struct building *b, uint32_t *at, uint32_t group, uint32_t lot)
 {
     const struct lot *l = &b->s->lots[lot];
-    uint32_t most = most_on_node(b->w, &b->w->classes.items[l->class_id], group);
+    uint32_t most = topology_most_on_node(b->w, &b->w->classes.items[l->class_id], group);
     if (most == 0)
         return;
     if (at[group] == 0) {
@@ -168,7 +154,7 @@ static void set_caps(struct building *b)
     for (uint32_t c = 0; c < s->cap_count; c++) {
         s->cap[c] = (uint8_t)b->caps[c].most;
         for (uint32_t i = 0; i < s->lot_count; i++)
-            if (most_on_node(b->w, &b->w->classes.items[s->lots[i].class_id], b->caps[c].group))
+            if (topology_most_on_node(b->w, &b->w->classes.items[s->lots[i].class_id], b->caps[c].group))
                 s->lots[i].caps |= UINT64_C(1) << c;
     }
     uint32_t priced = s->cap_count < PRICED_CAPS ? s->cap_count : PRICED_CAPS;
@@ -176,28 +162,6 @@ static void set_caps(struct building *b)
 }
 
 /* --- products --- */
-
-struct offered { /* by an option: suits that may go there */
-    uint64_t *types, *kinds;
-    amount **room; /* by row of the option, wide, made when needed */
-};
-
-static void offer_suit(struct building *b, uint32_t option, uint32_t suit, struct offered *out)
-{
-    const struct world *w = b->w;
-    uint32_t count;
-    const struct attempt *try = stock_attempts(b->s, b->example[suit], &count);
-    for (uint32_t i = 0; i < count; i++) {
-        int32_t to = specs_narrow(&b->s->trial->specs, option, &try[i]);
-        if (to < 0 || (try[i].soft && !w->soft_taints))
-            continue;
-        const struct spec *s = &b->s->trial->specs.items[to];
-        for (BITS_EACH(type, s->types, w->types.words))
-            out->types[type] |= UINT64_C(1) << suit;
-        for (BITS_EACH(kind, s->kinds, w->types.kind_words))
-            out->kinds[kind] |= UINT64_C(1) << suit;
-    }
-}
 
 static amount *widened(const struct building *b, const amount *vector)
 {
@@ -225,15 +189,31 @@ static int32_t niche_of(struct building *b, uint32_t option, uint32_t type, uint
     return -1;
 }
 
-/* Of a type's offerings that nobody can tell apart, the cheapest. What is reserved is not for sale: it
- * is taken when a claim may have it. */
+/* Of a type's offerings that nobody can tell apart, the cheapest. */
+static void add_product(struct building *b, const struct product *p, uint32_t first, uint32_t offer)
+{
+    struct stock *s = b->s;
+    uint32_t same = first;
+    while (same < s->product_count &&
+           (s->products[same].wide != p->wide || s->products[same].suits != p->suits))
+        same++;
+    if (same == s->product_count) {
+        ARENA_PUSH(b->a, s->products, s->product_count, b->product_capacity, *p);
+        s->products[same].price = INFINITY;
+    }
+    if (p->price < s->products[same].price) {
+        s->products[same].price = p->price;
+        s->products[same].niche = niche_of(b, p->option, p->type, offer);
+    }
+}
+
+/* What is reserved is not for sale: it is taken when a claim may have it. */
 static void add_type(struct building *b, uint32_t option, uint32_t type,
-                     const struct offered *offered)
+                     const struct suits_offered *offered, amount **rooms)
 {
     const struct types *t = &b->w->types;
     const struct option *o = &b->w->options[option];
-    struct stock *s = b->s;
-    uint32_t first = s->product_count;
+    uint32_t first = b->s->product_count;
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
         const struct type_offer *offer = &t->offers[k];
         uint64_t suits = offered->types[type] & offered->kinds[offer->kind];
@@ -241,21 +221,14 @@ static void add_type(struct building *b, uint32_t option, uint32_t type,
         if (!offer->launchable || offer->reserved || !bits_has(o->kinds, offer->kind) ||
             suits == 0 || plain[0] < 0)
             continue;
-        amount **room = &offered->room[o->row_of[k]];
+        amount **room = &rooms[o->row_of[k]];
         if (*room == NULL)
             *room = widened(b, plain);
-        uint32_t same = first;
-        while (same < s->product_count &&
-               (s->products[same].wide != *room || s->products[same].suits != suits))
-            same++;
-        if (same == s->product_count)
-            ARENA_PUSH(b->a, s->products, s->product_count, b->product_capacity,
-                       ((struct product){.option = option, .type = type, .price = INFINITY,
-                                         .suits = suits, .wide = *room}));
-        if (offer->price < s->products[same].price) {
-            s->products[same].price = offer->price;
-            s->products[same].niche = niche_of(b, option, type, k);
-        }
+        struct product p = {.option = option, .type = type, .price = offer->price + o->node_cost,
+                            .wide = *room};
+        for (uint32_t shelf = 0; shelf < b->shelf_count; shelf++)
+            if ((p.suits = suits & b->shelves[shelf]) != 0)
+                add_product(b, &p, first, k);
     }
 }
 
@@ -264,13 +237,10 @@ static void add_products(struct building *b, const struct stock_source *from)
     const struct types *t = &b->w->types;
     for (uint32_t i = from->first_option; i < from->end_option; i++) {
         const struct option *o = &b->w->options[i];
-        struct offered offered = {ARENA_ARRAY(b->a, uint64_t, t->count),
-                                  ARENA_ARRAY(b->a, uint64_t, t->kind_count),
-                                  ARENA_ARRAY(b->a, amount *, o->first_row[t->count])};
-        for (uint32_t suit = 0; suit < b->suit_count; suit++)
-            offer_suit(b, i, suit, &offered);
+        struct suits_offered offered = suits_offer(&b->suits, i);
+        amount **rooms = ARENA_ARRAY(b->a, amount *, o->first_row[t->count]); /* wide, made when needed */
         for (BITS_EACH(type, o->types, t->words))
-            add_type(b, i, type, &offered);
+            add_type(b, i, type, &offered, rooms);
     }
 }
 
@@ -287,7 +257,7 @@ static bool set_values(struct building *b)
                                              .suits = s->products[i].suits};
     for (uint32_t i = 0; i < s->lot_count; i++) {
         const struct lot *l = &s->lots[i];
-        amount *size = widened(b, classes_requests(&b->w->classes, l->class_id));
+        amount *size = widened(b, trial_requests_at_least(s->trial, l->class_id));
         for (uint32_t c = b->w->column_count; c < b->wide; c++)
             size[c] = l->caps >> (c - b->w->column_count) & 1;
         items[i] = (struct bound_item){size, l->count, l->suit};
@@ -304,7 +274,7 @@ static bool set_values(struct building *b)
 
 /* --- what is kept of it --- */
 
-static const double *in_columns(const struct stock *s, struct arena *a, const amount *vector)
+static double *in_columns(const struct stock *s, struct arena *a, const amount *vector)
 {
     double *out = ARENA_ARRAY(a, double, s->column_count);
     for (uint32_t c = 0; c < s->column_count; c++)
@@ -359,6 +329,33 @@ void stock_rank(struct stock *s)
                 s);
 }
 
+/* How many pods use each shared volume. */
+static const uint32_t *count_users(const struct building *b)
+{
+    uint32_t *users = ARENA_ARRAY(b->a, uint32_t, b->w->volumes.shared_count);
+    for (uint32_t i = 0; i < b->s->lot_count; i++) {
+        const struct pod_class *k = &b->w->classes.items[b->s->lots[i].class_id];
+        for (uint32_t n = 0; n < k->shared_count; n++)
+            users[k->shared[n].volume] += b->s->lots[i].count;
+    }
+    return users;
+}
+
+/* Of a shared volume each of its pods has a part: on one machine they attach it once, together. A little less, so that
+ * the parts never come to more than the whole. */
+static const double *lot_size(const struct building *b, const struct lot *l, const uint32_t *users)
+{
+    const double less = 1 - 1e-9;
+    const struct stock *s = b->s;
+    const struct pod_class *k = &b->w->classes.items[l->class_id];
+    double *size = in_columns(s, b->a, trial_requests_at_least(s->trial, l->class_id));
+    for (uint32_t n = 0; n < k->shared_count; n++)
+        for (uint32_t c = 0; c < s->column_count; c++)
+            if (s->columns[c] == k->shared[n].column)
+                size[c] += less / users[k->shared[n].volume];
+    return size;
+}
+
 static void set_families(struct building *b)
 {
     struct stock *s = b->s;
@@ -368,12 +365,14 @@ static void set_families(struct building *b)
     s->order = ARENA_ARRAY(b->a, uint32_t, s->lot_count);
     for (uint32_t i = 0; i < s->lot_count; i++) {
         struct lot *l = &s->lots[i];
-        const amount *requests = classes_requests(&b->w->classes, l->class_id);
         struct words words;
         words_init(&words, b->a);
         words_put(&words, l->suit);
-        for (uint32_t c = 0; c < s->column_count; c++)
-            words_put64(&words, (uint64_t)requests[s->columns[c]]);
+        for (uint32_t c = 0; c < s->column_count; c++) {
+            uint64_t bits;
+            memcpy(&bits, &l->size[c], sizeof(bits));
+            words_put64(&words, bits);
+        }
         l->family = intern_put(&known, &words, NULL);
         s->families[l->family].count++;
         s->families[l->family].suit = l->suit;
@@ -398,8 +397,9 @@ static void finish_lots(struct building *b)
                 break;
             }
     s->columns = columns;
+    const uint32_t *users = count_users(b);
     for (uint32_t i = 0; i < s->lot_count; i++) {
-        s->lots[i].size = in_columns(s, b->a, classes_requests(&b->w->classes, s->lots[i].class_id));
+        s->lots[i].size = lot_size(b, &s->lots[i], users);
         s->lots[i].family = i;
     }
     qsort(s->lots, s->lot_count, sizeof(*s->lots), lot_order);
@@ -493,12 +493,13 @@ bool stock_build(struct stock *s, struct arena *a, struct trial *t,
                  const struct stock_source *from)
 {
     *s = (struct stock){.arena = a, .trial = t, .world = t->world,
-                        .ignore_preferences = from->ignore_preferences};
+                        .deal = from->deal, .ignore_preferences = from->ignore_preferences};
     struct building b = {.s = s, .a = a, .w = t->world};
     if (from->count == 0)
         return false;
     make_lots(&b, from->pods, from->count);
     set_suits(&b);
+    set_shelves(&b);
     set_caps(&b);
     add_products(&b, from);
     if (s->product_count == 0 || !set_values(&b))

@@ -1,21 +1,22 @@
 /* stock: pods that wait and machines that can be bought, as numbers to pack by.
  *
- * Pods of a class are a *lot*. What can be bought is a *product*: a type of an option in an offering,
- * such that all pods whose suit it takes may be on one machine of it together, as far as labels and
- * taints go. Topology is only in it as far as pods of a node limit one another (`caps`): the rest is
- * found out when a trial is asked.
+ * Pods of a class that are dealt to one cell (deal.h) are a *lot*. What can be bought is a *product*: a type of an
+ * option in an offering, such that all pods whose suit it takes may be on one machine of it together, as far
+ * as labels, taints and cells go. Of other topology only that is in it by which pods of a node limit one
+ * another (`caps`): the rest is found out when a trial is asked.
  *
  * A lot's value is what one of its pods is worth at most (planner/bound): no product, however it is
  * filled, holds more value than its price, and one that comes near is as good as can be had. */
 #ifndef PLANNER_PACKING_STOCK_H
 #define PLANNER_PACKING_STOCK_H
 
-#include "planner/search/trial.h"
+#include "planner/packing/deal.h"
 
 enum { STOCK_CAPS = 64 };
 
 struct lot {
     uint32_t class_id;
+    uint32_t cell;
     const uint32_t *pods; /* the trial's numbers, in the queue's order */
     uint32_t count, next; /* pods before `next` have a place */
     uint32_t suit, family;
@@ -48,6 +49,7 @@ struct stock {
     struct arena *arena;
     struct trial *trial; /* while it is built */
     const struct world *world;
+    const struct deal *deal; /* NULL: none was made */
     bool ignore_preferences;
     struct lot *lots;
     uint32_t lot_count;
@@ -66,6 +68,7 @@ struct stock {
 
 struct stock_source {
     bool ignore_preferences;
+    const struct deal *deal; /* NULL: none */
     uint32_t first_option, end_option; /* what can be bought: these options alone */
     const uint32_t *pods; /* the trial's numbers, in the order in which equal ones are to come */
     uint32_t count;
@@ -73,6 +76,12 @@ struct stock_source {
 /* Takes its memory from `a`. False when there is nothing to buy for any of them. The same stock whatever the order of the input. */
 bool stock_build(struct stock *s, struct arena *a, struct trial *t,
                  const struct stock_source *from);
+
+/* Where pods of the lot are to be, by topology key; see struct trial, wish. NULL: anywhere. */
+static inline const int32_t *stock_cell(const struct stock *s, const struct lot *l)
+{
+    return l->cell != CELL_ANY ? s->deal->cells[l->cell] : NULL;
+}
 
 /* So many more pods of the lot have a place. */
 void stock_take(struct stock *s, struct lot *l, uint32_t count);

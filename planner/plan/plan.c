@@ -1,8 +1,9 @@
 #include "planner/plan/plan.h"
 
 #include "planner/arrivals.h"
-#include "planner/explain/pools.h"
+#include "planner/plan/solution.h"
 #include "planner/search/cheapest.h"
+#include "planner/search/greedy.h"
 
 #include <stdlib.h>
 
@@ -23,7 +24,6 @@ struct solving {
     struct plan *p;
     const struct world *w;
     const struct plan_options *o;
-    struct span closed; /* what is said of a pod while no pool is open */
     struct trial trial;
     uint32_t *moving; /* bound pods that are to stand elsewhere */
     uint32_t moving_count;
@@ -37,14 +37,13 @@ struct solving {
     uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
     uint32_t failed_count, failed_capacity;
-    uint32_t *left; /* by class: pods without a place */
-    struct plan_unschedulable *explained; /* by class; pod set when it is worked out */
 };
 
-static void fail(struct solving *s, struct plan_unschedulable why, const struct pod *pod)
+static void fail(struct solving *s, struct plan_unschedulable how, const struct waiting_pod *x)
 {
-    why.pod = pod;
-    ARENA_PUSH(&s->p->arena, s->failed, s->failed_count, s->failed_capacity, why);
+    how.pod = x->pod;
+    how.class_id = x->class_id;
+    ARENA_PUSH(&s->p->arena, s->failed, s->failed_count, s->failed_capacity, how);
 }
 
 /* --- who is in the pass --- */
@@ -81,49 +80,46 @@ static bool is_arriving(const struct solving *s, uint32_t index)
     return s->arriving != NULL && bits_has(s->arriving, index);
 }
 
-static struct span put_off(const struct solving *s, const struct waiting_pod *x)
+static struct why put_off(const struct solving *s, const struct waiting_pod *x)
 {
     return !x->bound && s->o->put_off != NULL ? s->o->put_off(s->o->user, x->pod)
-                                              : (struct span){0};
+                                              : (struct why){0};
+}
+
+/* Why the pod is not looked for a place; false: it is. */
+static bool is_left(const struct solving *s, const struct waiting_pod *x, struct plan_unschedulable *out)
+{
+    const struct pod_class *k = &s->w->classes.items[x->class_id];
+    struct why later = put_off(s, x);
+    if (later.sentence.len != 0)
+        *out = (struct plan_unschedulable){.failure = FAILED_PUT_OFF, .why = later};
+    else if (!x->bound && k->invalid.ptr != NULL)
+        *out = (struct plan_unschedulable){.failure = FAILED_INVALID, .reason = UNSCHEDULABLE_IGNORED,
+                                           .wanted = class_shuns_pools(k)};
+    else if (s->w->option_count == 0)
+        *out = (struct plan_unschedulable){.failure = FAILED_NO_POOLS, .reason = UNSCHEDULABLE_NO_POOLS};
+    else if (k->error.ptr != NULL)
+        *out = (struct plan_unschedulable){.failure = FAILED_ERROR};
+    else if (k->devices)
+        *out = (struct plan_unschedulable){.failure = FAILED_DEVICES, .reason = UNSCHEDULABLE_DRA};
+    else
+        return false;
+    return true;
 }
 
 static void admit(struct solving *s, uint32_t index)
 {
     const struct waiting_pod *x = trial_pod(&s->trial, index);
-    const struct pod_class *k = &s->w->classes.items[x->class_id];
-    struct plan_unschedulable why = {0};
+    struct plan_unschedulable how;
     if (stays(s, index) || is_with_scheduler(s, x->pod) || is_arriving(s, index))
         return;
     s->p->waiting++;
     if (x->bound)
         s->moving[s->moving_count++] = index;
-    struct span later = put_off(s, x);
-    if (later.len != 0) {
-        why.reason = UNSCHEDULABLE;
-        why.message = later;
-        why.put_off = true;
-        fail(s, why, x->pod);
-    } else if (!x->bound && k->invalid.ptr != NULL) {
-        why.reason = UNSCHEDULABLE_IGNORED;
-        why.wanted = class_shuns_pools(k);
-        why.message = arena_printf(&s->p->arena, "is left out: %.*s", SPAN_ARG(k->invalid));
-        fail(s, why, x->pod);
-    } else if (s->w->option_count == 0) {
-        why.reason = UNSCHEDULABLE_NO_POOLS;
-        why.message = s->closed;
-        fail(s, why, x->pod);
-    } else if (k->error.ptr != NULL) {
-        why.reason = UNSCHEDULABLE;
-        why.message = k->error;
-        fail(s, why, x->pod);
-    } else if (k->devices) {
-        why.reason = UNSCHEDULABLE_DRA;
-        why.message = SPAN("has resource claims, which are not planned for. Fix: ask for devices "
-                           "as extended resources");
-        fail(s, why, x->pod);
-    } else {
+    if (is_left(s, x, &how))
+        fail(s, how, x);
+    else
         s->queue[s->queued++] = index;
-    }
 }
 
 /* --- what is removed --- */
@@ -159,29 +155,33 @@ static const uint64_t *closed_rows(struct solving *s)
 
 /* --- what came of it --- */
 
-static struct plan_unschedulable explained(struct solving *s, const struct waiting_pod *x,
-                                           enum outcome outcome)
+static enum unschedulable_reason reason_of(enum search_outcome o)
 {
-    if (outcome == OUTCOME_NOT_REACHED)
-        return (struct plan_unschedulable){
-            .reason = UNSCHEDULABLE_NOT_REACHED,
-            .message = SPAN("was not looked at: the search was stopped before its turn. Fix: plan "
-                            "again with more time")};
-    if (outcome == OUTCOME_MIN_VALUES)
-        return (struct plan_unschedulable){
-            .reason = UNSCHEDULABLE,
-            .message = arena_printf(
-                &s->p->arena,
-                "didn't schedule because NodePool couldn't meet minValues requirements once its "
-                "types were cut to the %u cheapest. Fix: raise --max-instance-types, or lower "
-                "minValues",
-                solution_most_types(s->o))};
-    struct plan_unschedulable *why = &s->explained[x->class_id];
-    if (why->pod == NULL) {
-        solution_explain(s->p, &s->trial, x->class_id, s->left[x->class_id], outcome, why);
-        why->pod = x->pod;
+    return o == OUTCOME_NOT_REACHED || o == OUTCOME_LONG ? UNSCHEDULABLE_NOT_REACHED
+           : o == OUTCOME_RESERVED                       ? UNSCHEDULABLE_RESERVED
+                                                         : UNSCHEDULABLE;
+}
+
+static int failed_order(const void *a, const void *b)
+{
+    const struct plan_unschedulable *x = a, *y = b;
+    int order = span_cmp(x->pod->meta.ns, y->pod->meta.ns);
+    return order != 0 ? order : span_cmp(x->pod->meta.name, y->pod->meta.name);
+}
+
+static void note_failures(struct solving *s)
+{
+    for (uint32_t i = 0; i < s->queued; i++) {
+        enum search_outcome outcome = s->outcome[s->queue[i]];
+        if (outcome != OUTCOME_PLACED)
+            fail(s, (struct plan_unschedulable){.failure = FAILED_SEARCH, .outcome = outcome,
+                                                .reason = reason_of(outcome)},
+                 trial_pod(&s->trial, s->queue[i]));
     }
-    return *why;
+    if (s->failed_count != 0)
+        qsort(s->failed, s->failed_count, sizeof(*s->failed), failed_order);
+    s->p->unschedulable = s->failed;
+    s->p->unschedulable_count = s->failed_count;
 }
 
 static struct span claim_name(struct solving *s, const struct option *o, uint32_t *ordinal)
@@ -201,14 +201,14 @@ static void build_claims(struct solving *s)
     struct trial *t = &s->trial;
     struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
     uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
-    struct solution_lists lists;
-    solution_lists_init(&lists, p, t);
+    struct listings lists;
+    listings_init(&lists, &p->arena, p->syms, s->o, t);
     s->claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
     p->claims = claims;
     for (uint32_t i = 0; i < t->claim_count; i++) {
         uint32_t option = t->specs.items[t->claims[i].spec].option;
         struct plan_claim *c = &claims[p->claim_count];
-        if (!solution_claim(p, t, &lists, s->o, i, c))
+        if (!solution_claim(p, t, &lists, i, c))
             continue;
         c->name = claim_name(s, &s->w->options[option], &ordinals[option]);
         c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
@@ -254,13 +254,6 @@ static void build_placements(struct solving *s)
     }
 }
 
-static int failed_order(const void *a, const void *b)
-{
-    const struct plan_unschedulable *x = a, *y = b;
-    int order = span_cmp(x->pod->meta.ns, y->pod->meta.ns);
-    return order != 0 ? order : span_cmp(x->pod->meta.name, y->pod->meta.name);
-}
-
 /* --- the search --- */
 
 static void start_trial(struct solving *s, struct arena *a, struct trial *t)
@@ -269,6 +262,8 @@ static void start_trial(struct solving *s, struct arena *a, struct trial *t)
     t->best_effort = s->o->best_effort_min_values;
     t->barred = s->o->barred;
     t->barred_count = s->o->barred_count;
+    t->stop = s->o->stop;
+    t->user = s->o->user;
     t->fallback = s->o->reserved_mode == RESERVED_FALLBACK;
     for (uint32_t i = 0; i < s->o->credit_count; i++)
         trial_credit(t, s->o->credits[i].id, s->o->credits[i].count);
@@ -369,16 +364,18 @@ static void search(struct solving *s)
     if (s->o->places != NULL && s->queued != 0)
         seat(s);
     receive_all(s, &s->trial, false);
-    struct cheapest c = {.plan = p, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
+    struct cheapest c = {.arena = &p->arena, .syms = p->syms, .options = s->o, .closed = closed_rows(s), .queue = s->queue,
                          .count = s->queued, .admitted = s->admitted,
                          .admitted_count = s->admitted_count, .start = start_again, .user = s};
     if (s->o->search == SEARCH_CHEAPEST) {
         p->complete = cheapest_run(&c, &s->trial, s->outcome);
         p->steps = c.steps;
+        p->trial_arena = c.trial_arena;
     } else {
         p->complete = greedy_run(&s->trial, s->o, c.closed, s->queue, s->queued, s->outcome);
         p->steps = s->trial.asked;
     }
+    p->complete = p->complete && !s->trial.cut_short;
 }
 
 static struct plan *solve(const struct world *w, const struct plan_options *o, bool keeps_all)
@@ -388,9 +385,7 @@ static struct plan *solve(const struct world *w, const struct plan_options *o, b
     p->world = w;
     p->syms = symtab_new_local(w->syms, &p->arena);
     struct solving s = {.p = p, .w = w, .o = o, .keeps_all = keeps_all};
-    s.explained = ARENA_ARRAY(&p->arena, struct plan_unschedulable, w->classes.count);
-    if (w->option_count == 0)
-        s.closed = pools_closed(&p->arena, w);
+    p->most_types = listing_most_types(o);
     start_trial(&s, &p->arena, &s.trial);
     uint32_t pods = trial_pod_count(&s.trial);
     s.moving = ARENA_ARRAY(&p->arena, uint32_t, pods);
@@ -404,22 +399,10 @@ static struct plan *solve(const struct world *w, const struct plan_options *o, b
     build_claims(&s);
     build_placements(&s);
     solution_cost(p, &s.trial, o->no_bound);
-    s.left = ARENA_ARRAY(&p->arena, uint32_t, w->classes.count);
-    for (uint32_t i = 0; i < s.queued; i++)
-        s.left[trial_pod(&s.trial, s.queue[i])->class_id] += s.outcome[s.queue[i]] != OUTCOME_PLACED;
-    for (uint32_t i = 0; i < s.queued; i++) {
-        const struct waiting_pod *x = trial_pod(&s.trial, s.queue[i]);
-        enum outcome outcome = s.outcome[s.queue[i]];
-        if (outcome != OUTCOME_PLACED)
-            fail(&s, explained(&s, x, outcome), x->pod);
-    }
-    if (s.failed_count != 0)
-        qsort(s.failed, s.failed_count, sizeof(*s.failed), failed_order);
+    note_failures(&s);
     solution_closed(p, &s.trial);
     p->trial = ARENA_NEW(&p->arena, struct trial);
     *p->trial = s.trial;
-    p->unschedulable = s.failed;
-    p->unschedulable_count = s.failed_count;
     return p;
 }
 

@@ -1,71 +1,16 @@
 /* plan: which pods go where, what to buy for the rest, and why some have no place.
  *
- * plan_solve is pure: equal world, options and `now` give an equal plan, ties by name. Everything in
+ * plan_solve is pure: equal world, options and `now` give an equal plan, ties by name. Reasons are data: who shows
+ * them has them told (explain/tell.h). Everything in
  * a plan lives in its arena or in the world it was made from. */
 #ifndef PLANNER_PLAN_PLAN_H
 #define PLANNER_PLAN_PLAN_H
 
+#include "planner/trial/options.h"
 #include "planner/world.h"
 
-/* GREEDY has Karpenter's order and outcome; CHEAPEST starts from its plan (cheapest.h) and is never worse. */
-enum search_kind { SEARCH_CHEAPEST, SEARCH_GREEDY };
-
-/* What becomes of a pod that could use a reserved offering while all of them are taken: it waits, or
- * it takes another offering. */
-enum reserved_mode { RESERVED_STRICT, RESERVED_FALLBACK };
-
-struct reservation_credit { /* so many more instances are left of it than the catalogue says */
-    struct span id;
-    int64_t count;
-};
-
-/* Why the removed nodes would go. CONSOLIDATION: their pods do not go to nodes that are still within
- * their pool's consolidateAfter; pending pods and those of deleting nodes do. REPAIR: their pods are
- * planned also where do-not-disrupt or a PodDisruptionBudget blocks the eviction. */
-enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
-
-struct arrival;
-struct places;
+struct guesses;
 struct trial;
-
-/* A class is not tried on a row: the scheduler has turned it down there. */
-struct barred {
-    uint32_t class_id, row;
-};
-
-struct plan_options {
-    enum search_kind search;
-    uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, see cheapest.h; 0: the default */
-    bool ignore_preferences;       /* --preference-policy Ignore */
-    bool best_effort_min_values;   /* --min-values-policy BestEffort */
-    enum reserved_mode reserved_mode; /* --reserved-offering-mode */
-    const struct reservation_credit *credits; /* --credit-reservation; one an id */
-    uint32_t credit_count;
-    const uint32_t *removed;       /* rows of the world: what if these nodes were gone */
-    uint32_t removed_count;
-    enum removal removed_for;
-    uint32_t max_instance_types;   /* 0: 600 */
-    bool no_bound;                 /* leave lower_bound out: it can take longer than a search */
-    wall_ms now;
-    /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
-     * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */
-    const struct places *places;
-    /* Pods that the scheduler is binding, whose room is nobody else's, and which are in no plan. Of one that may
-     * come to several nodes room is kept on all, as long as that costs nothing, else on the likeliest. */
-    const struct arrival *arrivals;
-    uint32_t arrival_count;
-    const struct barred *barred;
-    uint32_t barred_count;
-    /* Whether a pod's status.nominatedNodeName is of our own making, and so no reason to leave it to the
-     * scheduler. Asked where the world has nominated_wait; NULL: none is. */
-    bool (*own_nomination)(void *user, const struct pod *p);
-    /* Why nothing is planned for a pod that is not bound, as the message of an unschedulable one and as long
-     * as the plan lives; absent: it is planned. NULL: all are. */
-    struct span (*put_off)(void *user, const struct pod *p);
-    /* asked every few hundred steps; true stops the search with what it has. NULL: never */
-    bool (*stop)(void *user);
-    void *user;
-};
 
 struct plan_claim {
     struct span name;              /* offline: pool-1…; live the reconciler names claims itself */
@@ -75,7 +20,8 @@ struct plan_claim {
     struct plain_labels annotations;
     const struct instance_type *const *types; /* cheapest first, ties by name */
     uint32_t type_count;
-    double price;                  /* cheapest launchable offering; NAN: none can be launched */
+    double price;                  /* cheapest launchable offering, and what its pool says that a node costs
+                                    * beside (node_pool_cost); NAN: none can be launched */
     struct resources requests;     /* pods' plus the least DaemonSet overhead */
     const struct pod *const *pods; /* in an order in which the scheduler can bind them */
     uint32_t pod_count;
@@ -98,14 +44,30 @@ enum unschedulable_reason { /* spec plan-contract 4, a closed set */
 };
 const char *unschedulable_name(enum unschedulable_reason r);
 
+struct plan_detail { /* "pool general", "it asks for …" */
+    const struct node_pool *pool; /* or NULL */
+    struct span about, text;
+};
+
+enum plan_failure { /* what a reason is made of */
+    FAILED_PUT_OFF,  /* `why` is of plan_options.put_off */
+    FAILED_INVALID,  /* by its class */
+    FAILED_NO_POOLS,
+    FAILED_ERROR,    /* by its class */
+    FAILED_DEVICES,
+    FAILED_SEARCH,   /* see `outcome` */
+};
+
 struct plan_unschedulable {
     const struct pod *pod;
     enum unschedulable_reason reason;
-    struct span message;           /* one sentence with the fix, no name of the pod in it */
-    const struct span *details;    /* the chain: one line a pool, then nodes */
+    enum plan_failure failure;
+    enum search_outcome outcome;
+    uint32_t class_id;
+    struct why why;                /* by plan_tell (explain/tell.h), as are details */
+    const struct plan_detail *details; /* the chain: one a pool, then nodes */
     uint32_t detail_count;
     bool wanted;                   /* the pod asks for it: nobody needs to be told */
-    bool put_off;                  /* `message` is of plan_options.put_off */
 };
 
 struct plan_closed { /* a pool that is asked, and can buy nothing */
@@ -128,9 +90,13 @@ struct plan {
     uint32_t closed_count;
     uint32_t waiting;              /* pods of the pass */
     double cost_before, cost_after, lower_bound; /* per hour; NAN: not known */
+    double node_costs;             /* of cost_after: what pools say that nodes cost beside their price */
+    struct guesses *guesses; /* of explanations: explain/meant.c, no_type.c */
+    struct no_type *no_types;
     struct trial *trial; /* as the search left it: what explanations ask (explain/answer.h) */
     uint64_t steps;
     bool complete;
+    uint32_t most_types;           /* that a claim lists */
     const struct span *warnings;
     uint32_t warning_count;
 };

@@ -121,18 +121,22 @@ static void put_claim(struct json *j, const struct plan *p, const struct plan_cl
 
 static void put_unschedulable(struct json *j, const struct plan_unschedulable *u)
 {
+    struct arena a;
+    arena_init(&a, 0);
     json_object_begin(j);
     put_key(j, "pod");
     put_pod(j, u->pod);
     json_put_string(j, "reason", span_of(unschedulable_name(u->reason)));
-    json_put_string(j, "message", u->message);
+    json_put_string(j, "message", why_text(&a, &u->why));
     if (u->detail_count != 0) {
         json_put_array(j, "details");
         for (uint32_t i = 0; i < u->detail_count; i++)
-            json_text(j, u->details[i]);
+            json_text(j, arena_printf(&a, "%.*s: %.*s", SPAN_ARG(u->details[i].about),
+                                      SPAN_ARG(u->details[i].text)));
         json_array_end(j);
     }
     json_object_end(j);
+    arena_release(&a);
 }
 
 static void put_warnings(struct json *j, const struct plan *p, const struct span *aside,
@@ -173,6 +177,8 @@ void plan_json(struct json *j, const struct plan *p, const struct span *aside, s
     put_price(j, "before", p->cost_before);
     put_price(j, "after", p->cost_after);
     put_price(j, "lowerBound", p->lower_bound);
+    if (p->node_costs > 0 && !isnan(p->cost_after))
+        put_price(j, "nodeCosts", p->node_costs);
     json_object_end(j);
     json_put_object(j, "search");
     json_put_int(j, "steps", (int64_t)p->steps);

@@ -214,9 +214,9 @@ static uint32_t group_reasons(struct arena *a, const struct plan *p, struct reas
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->unschedulable_count; i++) {
         const struct plan_unschedulable *u = &p->unschedulable[i];
-        struct reason_group **slot = &slots[span_hash(u->message) % SLOTS], *g = *slot;
+        struct reason_group **slot = &slots[span_hash(u->why.sentence) % SLOTS], *g = *slot;
         while (g != NULL &&
-               (g->first->reason != u->reason || !span_eq(g->first->message, u->message)))
+               (g->first->reason != u->reason || !why_equal(&g->first->why, &u->why)))
             g = g->next;
         if (g == NULL) {
             g = &groups[n++];
@@ -247,26 +247,22 @@ static void put_subject(struct buf *b, const struct plan *p, const struct reason
 static void put_reason(struct buf *out, const struct plan *p, const struct reason_group *g,
                        uint32_t width, bool verbose)
 {
-    static const char fix[] = " Fix: ";
-    struct span message = g->first->message, remedy = {0};
-    for (size_t i = 0; i + sizeof(fix) - 1 <= message.len; i++)
-        if (memcmp(message.ptr + i, fix, sizeof(fix) - 1) == 0) {
-            remedy = (struct span){message.ptr + i + 1, message.len - i - 1};
-            message.len = i;
-            break;
-        }
+    const struct why *why = &g->first->why;
     struct buf line = {0};
     put_subject(&line, p, g);
-    buf_addf(&line, " %.*s", SPAN_ARG(message));
-    if (message.len != 0 && message.ptr[message.len - 1] != '.')
-        buf_add_char(&line, '.');
+    buf_addf(&line, " %.*s%s", SPAN_ARG(why->sentence), span_has_suffix(why->sentence, SPAN(".")) ? "" : ".");
     put_wrapped(out, buf_span(&line), width, 2);
     buf_release(&line);
-    for (uint32_t i = 0; verbose && i < g->first->detail_count; i++)
-        put_wrapped(out, g->first->details[i], width, 6);
-    if (remedy.len != 0) {
+    for (uint32_t i = 0; verbose && i < g->first->detail_count; i++) {
+        const struct plan_detail *d = &g->first->details[i];
         struct buf text = {0};
-        buf_addf(&text, "%.*s.", SPAN_ARG(remedy));
+        buf_addf(&text, "%.*s: %.*s", SPAN_ARG(d->about), SPAN_ARG(d->text));
+        put_wrapped(out, buf_span(&text), width, 6);
+        buf_release(&text);
+    }
+    if (why->fix.len != 0) {
+        struct buf text = {0};
+        buf_addf(&text, "Fix: %.*s.", SPAN_ARG(why->fix));
         put_wrapped(out, buf_span(&text), width, 6);
         buf_release(&text);
     }
@@ -327,6 +323,8 @@ static void put_cost(struct buf *b, const struct plan *p)
     double more = (p->cost_after - p->cost_before) * MONTH;
     buf_addf(b, "$%.3f/h now, $%.3f/h with the plan (%s$%.0f a month).", p->cost_before,
              p->cost_after, more < 0 ? "-" : "+", fabs(more));
+    if (p->node_costs > 0)
+        buf_addf(b, " Of that, $%.3f/h is what NodePools say that nodes cost beside their price.", p->node_costs);
     if (!isnan(p->lower_bound) && p->lower_bound > 0)
         buf_addf(b,
                  " No fleet for these pods is cheaper than $%.3f/h: the plan is within %.1f %%.",

@@ -1,19 +1,27 @@
 /* The fleet as a question to planner/bound/bound.h: which machines there are, what they have to hold.
  *
- * Pods that keep one another off by hostname are a column more, of which every machine has room for one.
+ * Pods that limit one another on a node, by anti-affinity or a spread over hostname, are a column more, of
+ * which every machine has room for so many. Pods that spread over domains whose prices differ have to be in each of
+ * them, by as many as maxSkew forces: those suit nothing else. Both by the first rule of search/measure.h, and only
+ * where the plan keeps to that itself.
+ *
  * Whatever is left out makes the bound lower, never wrong: limits, minValues, host ports, how many a
- * reservation has left, spreading, affinity and other anti-affinity, volumes; and a pod suits what any
+ * reservation has left, other spreading, affinity and other anti-affinity, volumes; and a pod suits what any
  * of its alternatives, preferences dropped, suits. */
-#include "planner/bound/bound.h"
+#include "planner/packing/suits.h"
 #include "planner/plan/solution.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 enum {
-    ANY_SUIT = BOUND_SUITS - 1, /* pods of the rarest constraints: suit everything that is for sale */
     MOST_ROWS = 256,            /* kinds of standing machines; more are taken together */
-    MOST_ALONE = 8,             /* groups that are looked at for pods of which a node holds one */
+    MOST_CAPS = 16,             /* groups that are looked at for pods of which a node holds so many */
+};
+
+struct cap {
+    uint32_t group, most; /* on a node */
+    uint64_t machines;    /* that its pods need at least */
 };
 
 struct asked {
@@ -21,17 +29,18 @@ struct asked {
     struct trial *t;
     struct arena *a;
     uint64_t *pods;         /* by class */
-    uint32_t *suit;         /* by class */
-    uint32_t *example;      /* by suit: a class */
-    uint32_t suit_count;    /* those that are told apart */
+    struct suited *demands; /* by class, one after the other: who has to be in some domain, and the others */
+    uint32_t demand_count, demand_capacity;
+    uint32_t *first_demand; /* by class, count + 1 */
+    struct suits suits;     /* the rarest suit everything that is for sale */
     uint64_t *profile_suits; /* by profile; 0: not worked out yet */
     struct bound_machine *machines;
     uint32_t machine_count, machine_capacity;
     struct intern rows; /* standing machines that are alike: the first of `machines` */
     double fixed;       /* price of nodes that stay whatever happens */
-    uint32_t alone[MOST_ALONE]; /* groups whose pods keep one another off by hostname */
-    uint32_t alone_count;
-    uint32_t columns;   /* the world's, then one for each of `alone` */
+    struct cap caps[MOST_CAPS];
+    uint32_t cap_count;
+    uint32_t columns;   /* the world's, then one for each of `caps` */
     const amount **size; /* by class */
 };
 
@@ -41,19 +50,6 @@ struct asked {
 static bool moves(const struct world *w, const struct world_node *n, uint32_t i)
 {
     return !w->classes.items[n->pod_classes[i]].daemon && !pod_is_static(n->pods[i]);
-}
-
-/* All ways to state what the class asks for: with preferences as they are relaxed, and without. */
-static uint32_t alternatives(const struct pod_class *k)
-{
-    return k->attempt_count + k->strict_count;
-}
-
-static const struct attempt *alternative(const struct world *w, const struct pod_class *k,
-                                         uint32_t i)
-{
-    return &w->classes.attempts[i < k->attempt_count ? k->first_attempt + i
-                                                     : k->first_strict + i - k->attempt_count];
 }
 
 static bool is_kept(const struct world_node *n)
@@ -78,54 +74,85 @@ static void count_pods(struct asked *q)
     }
 }
 
-static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (groups[i] == group)
-            return true;
-    return false;
-}
+/* --- how many on a node --- */
 
-/* Whether the class's pods keep one another off a node by the group. */
-static bool stands_alone(const struct pod_class *k, uint32_t group)
-{
-    return lists(k->ties.keeps_off, k->ties.keeps_off_count, group) &&
-           lists(k->ties.kept_off_by, k->ties.kept_off_by_count, group);
-}
-
-/* The groups with the most such pods. */
-static void find_alone(struct asked *q)
+/* Whether the plan has no more of them on any node than a new one may have, but where they stood before. */
+static bool is_kept_to(const struct asked *q, uint32_t group)
 {
     const struct world *w = q->w;
-    uint64_t most[MOST_ALONE] = {0};
-    for (uint32_t g = 0; g < w->topology.group_count; g++) {
-        uint64_t pods = 0;
-        if (!w->topology.groups[g].inverse || w->topology.groups[g].key != 0)
-            continue;
-        for (uint32_t c = 0; c < w->classes.count; c++)
-            pods += stands_alone(&w->classes.items[c], g) ? q->pods[c] : 0;
-        if (pods < 2)
-            continue;
-        uint32_t at = q->alone_count < MOST_ALONE ? q->alone_count++ : MOST_ALONE - 1;
-        if (most[at] >= pods)
-            continue;
-        for (; at > 0 && most[at - 1] < pods; at--) {
-            most[at] = most[at - 1];
-            q->alone[at] = q->alone[at - 1];
-        }
-        most[at] = pods;
-        q->alone[at] = g;
+    for (uint32_t i = 0; i < q->t->step_count; i++) {
+        const struct trial_step *s = &q->t->steps[i];
+        uint32_t most = topology_most_on_node(w, &w->classes.items[s->class_id], group);
+        if (s->kind <= TRIAL_OPENED && most != 0 &&
+            tally_on_host(&q->t->tally, group,
+                          s->kind == TRIAL_ON_NODE ? s->target : w->node_count + s->target) > most)
+            return false;
     }
-    q->columns = w->resource_count + q->alone_count;
+    return true;
 }
 
-/* A vector of the world with the columns for `alone` after it. */
-static amount *widened(const struct asked *q, const amount *vector, amount alone)
+static bool is_large(const struct asked *q, struct cap x)
+{
+    return q->cap_count < MOST_CAPS || q->caps[MOST_CAPS - 1].machines < x.machines;
+}
+
+/* One that is large. */
+static void add_cap(struct asked *q, struct cap x)
+{
+    uint32_t at = q->cap_count < MOST_CAPS ? q->cap_count++ : MOST_CAPS - 1;
+    for (; at > 0 && q->caps[at - 1].machines < x.machines; at--)
+        q->caps[at] = q->caps[at - 1];
+    q->caps[at] = x;
+}
+
+struct capped { /* by group */
+    uint64_t pods;
+    uint32_t most;
+    uint32_t last; /* class that was counted, + 1: one may state a group twice */
+};
+
+static void count_capped(const struct asked *q, uint32_t class_id, uint32_t group, struct capped *all)
+{
+    const struct topology_group *g = &q->w->topology.groups[group];
+    uint32_t most = topology_most_on_node(q->w, &q->w->classes.items[class_id], group);
+    if (most == 0 || g->kind == TOPOLOGY_AFFINITY || all[group].last == class_id + 1)
+        return;
+    all[group].last = class_id + 1;
+    all[group].pods += q->pods[class_id];
+    all[group].most = most;
+}
+
+/* The groups whose pods need the most machines. */
+static void find_caps(struct asked *q)
+{
+    const struct world *w = q->w;
+    struct capped *all = ARENA_ARRAY(q->a, struct capped, w->topology.group_count);
+    for (uint32_t c = 0; c < w->classes.count; c++) {
+        const struct pod_class *k = &w->classes.items[c];
+        const struct attempt *strict = &w->classes.attempts[k->first_strict];
+        for (uint32_t i = 0; q->pods[c] != 0 && i < k->ties.keeps_off_count; i++)
+            count_capped(q, c, k->ties.keeps_off[i], all);
+        for (uint32_t i = 0; q->pods[c] != 0 && i < strict->group_count; i++)
+            count_capped(q, c, strict->groups[i], all);
+    }
+    for (uint32_t g = 0; g < w->topology.group_count; g++) {
+        struct cap x = {g, all[g].most, 0};
+        if (all[g].pods <= x.most || x.most == 0)
+            continue;
+        x.machines = (all[g].pods + x.most - 1) / x.most;
+        if (is_large(q, x) && is_kept_to(q, g))
+            add_cap(q, x);
+    }
+    q->columns = w->resource_count + q->cap_count;
+}
+
+/* A vector of the world with the columns for `caps` after it. */
+static amount *widened(const struct asked *q, const amount *vector, bool capped)
 {
     amount *wide = ARENA_ARRAY(q->a, amount, q->columns);
     memcpy(wide, vector, q->w->resource_count * sizeof(*wide));
-    for (uint32_t i = 0; i < q->alone_count; i++)
-        wide[q->w->resource_count + i] = alone;
+    for (uint32_t i = 0; i < q->cap_count; i++)
+        wide[q->w->resource_count + i] = capped ? q->caps[i].most : 0;
     return wide;
 }
 
@@ -136,26 +163,88 @@ static void set_sizes(struct asked *q)
     for (uint32_t c = 0; c < k->count; c++) {
         if (q->pods[c] == 0)
             continue;
-        amount *size = widened(q, classes_requests(k, c), 0);
-        for (uint32_t i = 0; i < q->alone_count; i++)
-            size[q->w->resource_count + i] = stands_alone(&k->items[c], q->alone[i]);
+        amount *size = widened(q, classes_requests(k, c), false);
+        for (uint32_t i = 0; i < q->cap_count; i++)
+            size[q->w->resource_count + i] =
+                topology_most_on_node(q->w, &k->items[c], q->caps[i].group) != 0;
         q->size[c] = size;
     }
 }
 
-struct suit_size {
-    uint64_t pods;
-    uint64_t key; /* of its constraints' texts, whatever the order of pods */
-    uint32_t suit;
-};
+/* --- how many in each domain --- */
 
-static int suit_order(const void *x, const void *y)
+static void add_demand(struct asked *q, struct suited d)
 {
-    const struct suit_size *a = x, *b = y;
-    if (a->pods != b->pods)
-        return a->pods > b->pods ? -1 : 1;
-    return (a->key > b->key) - (a->key < b->key);
+    if (d.pods != 0)
+        ARENA_PUSH(q->a, q->demands, q->demand_count, q->demand_capacity, d);
 }
+
+/* How many of the class's pods, all that count for the group, are in each of the domains `of` whatever is bought;
+ * 0: nothing is known. Of n pods in d domains the least has n - (d - 1) * maxSkew, divided by d, or more. */
+static uint64_t forced_share(const struct asked *q, uint32_t class_id, uint32_t group,
+                             const uint64_t *of)
+{
+    const struct topology_group *g = &q->w->topology.groups[group];
+    const uint32_t *counts = tally_counts(&q->t->tally, group);
+    uint64_t domains = 0, pods = 0, least = UINT64_MAX, most = 0;
+    for (BITS_EACH(d, of, q->w->topology.keys[g->key].words)) {
+        domains++;
+        pods += counts[d];
+        least = counts[d] < least ? counts[d] : least;
+        most = counts[d] > most ? counts[d] : most;
+    }
+    uint64_t skew = (uint64_t)g->max_skew;
+    if (pods != q->pods[class_id] || pods != tally_total(&q->t->tally, group) || domains < 2 ||
+        (int64_t)domains < g->min_domains || most - least > skew || pods <= (domains - 1) * skew)
+        return 0;
+    return (pods - (domains - 1) * skew + domains - 1) / domains;
+}
+
+static const int32_t *cell_of(const struct asked *q, uint32_t key, uint32_t domain)
+{
+    int32_t *cell = ARENA_ARRAY(q->a, int32_t, q->w->topology.key_count);
+    for (uint32_t k = 0; k < q->w->topology.key_count; k++)
+        cell[k] = k == key ? (int32_t)domain : -1;
+    return cell;
+}
+
+/* Its pods by domain as its first spread over domains of different prices has them, and the others. */
+static void add_demands(struct asked *q, uint32_t class_id)
+{
+    const struct world *w = q->w;
+    const struct pod_class *k = &w->classes.items[class_id];
+    const struct attempt *strict = &w->classes.attempts[k->first_strict];
+    uint64_t left = q->pods[class_id], share = 0;
+    for (uint32_t i = 0; i < strict->group_count && share == 0; i++) {
+        const struct topology_group *g = &w->topology.groups[strict->groups[i]];
+        const struct topology_key *key = &w->topology.keys[g->key];
+        if (g->kind != TOPOLOGY_SPREAD || g->key == 0 || key->flat || !key->given ||
+            !tally_counts_class(k, strict->groups[i]))
+            continue;
+        uint64_t *of = ARENA_ARRAY(q->a, uint64_t, key->words);
+        tally_spread_domains(&q->t->tally, strict, strict->groups[i], of);
+        share = forced_share(q, class_id, strict->groups[i], of);
+        for (BITS_EACH(d, of, share != 0 ? key->words : 0)) {
+            add_demand(q, (struct suited){.class_id = class_id, .cell = cell_of(q, g->key, d), .pods = share});
+            left -= share;
+        }
+    }
+    add_demand(q, (struct suited){.class_id = class_id, .pods = left});
+}
+
+static void set_demands(struct asked *q)
+{
+    uint32_t classes = q->w->classes.count;
+    q->first_demand = ARENA_ARRAY(q->a, uint32_t, classes + 1);
+    for (uint32_t c = 0; c < classes; c++) {
+        q->first_demand[c] = q->demand_count;
+        if (q->pods[c] != 0)
+            add_demands(q, c);
+    }
+    q->first_demand[classes] = q->demand_count;
+}
+
+/* --- suits --- */
 
 /* Sums, since symbols are numbered and sorted in the order in which pods came. */
 static uint64_t requirement_key_of(const struct world *w, const struct requirement *r)
@@ -171,9 +260,8 @@ static uint64_t class_key(const struct world *w, uint32_t class_id)
 {
     const struct pod_class *k = &w->classes.items[class_id];
     uint64_t key = 0;
-    for (uint32_t i = 0; i < alternatives(k); i++) {
-        uint32_t signature = alternative(w, k, i)->signature;
-        const struct signature *s = &w->classes.signatures[signature];
+    for (uint32_t i = 0; i < suits_way_count(SUITS_ANY_WAY, k); i++) {
+        const struct signature *s = &w->classes.signatures[suits_way(SUITS_ANY_WAY, w, k, i).signature];
         for (uint32_t r = 0; r < s->requirements.count; r++)
             key += requirement_key_of(w, &s->requirements.items[r]);
         for (uint32_t t = 0; t < s->tolerations.count; t++) {
@@ -184,38 +272,21 @@ static uint64_t class_key(const struct world *w, uint32_t class_id)
     return key;
 }
 
-/* Classes whose alternatives are the same signatures have one suit. The commonest are told apart. */
+static uint64_t demand_key(const struct world *w, const struct suited *d)
+{
+    uint64_t key = class_key(w, d->class_id);
+    for (uint32_t k = 1; d->cell != NULL && k < w->topology.key_count; k++)
+        if (d->cell[k] >= 0)
+            key += 13 * span_hash(sym_text(w->syms, w->topology.keys[k].domains[d->cell[k]]));
+    return key;
+}
+
 static void set_suits(struct asked *q)
 {
-    const struct classes *k = &q->w->classes;
-    struct intern known;
-    intern_init(&known, q->a);
-    struct suit_size *sizes = ARENA_ARRAY(q->a, struct suit_size, k->count);
-    q->suit = ARENA_ARRAY(q->a, uint32_t, k->count);
-    q->example = ARENA_ARRAY(q->a, uint32_t, BOUND_SUITS);
-    for (uint32_t c = 0; c < k->count; c++) {
-        if (q->pods[c] == 0)
-            continue;
-        struct words words;
-        words_init(&words, q->a);
-        for (uint32_t i = 0; i < alternatives(&k->items[c]); i++)
-            words_put(&words, alternative(q->w, &k->items[c], i)->signature);
-        q->suit[c] = intern_put(&known, &words, NULL);
-        sizes[q->suit[c]].suit = q->suit[c];
-        sizes[q->suit[c]].key = class_key(q->w, c);
-        sizes[q->suit[c]].pods += q->pods[c];
-    }
-    if (known.count != 0)
-        qsort(sizes, known.count, sizeof(*sizes), suit_order);
-    uint32_t *rank = ARENA_ARRAY(q->a, uint32_t, known.count);
-    for (uint32_t i = 0; i < known.count; i++)
-        rank[sizes[i].suit] = i < ANY_SUIT ? i : ANY_SUIT;
-    q->suit_count = known.count < ANY_SUIT ? known.count : ANY_SUIT;
-    for (uint32_t c = 0; c < k->count; c++)
-        if (q->pods[c] != 0) {
-            q->suit[c] = rank[q->suit[c]];
-            q->example[q->suit[c]] = c;
-        }
+    for (uint32_t i = 0; i < q->demand_count; i++)
+        q->demands[i].key = demand_key(q->w, &q->demands[i]);
+    q->suits = (struct suits){.arena = q->a, .trial = q->t, .ways = SUITS_ANY_WAY};
+    suits_number(&q->suits, q->demands, q->demand_count);
 }
 
 static void add_machine(struct asked *q, struct bound_machine m)
@@ -225,34 +296,10 @@ static void add_machine(struct asked *q, struct bound_machine m)
 
 /* --- what can be bought --- */
 
-struct offered { /* by an option: who may go there */
-    uint64_t *types; /* suits, by type */
-    uint64_t *kinds; /* suits, by kind of offering */
-    amount **room;   /* by row of the option, made when needed */
-};
-
-static void offer_suit(struct asked *q, uint32_t option, uint32_t suit, struct offered *out)
-{
-    const struct world *w = q->w;
-    const struct pod_class *k = &w->classes.items[q->example[suit]];
-    for (uint32_t i = 0; i < alternatives(k); i++) {
-        struct attempt try = *alternative(w, k, i);
-        try.soft = true;
-        int32_t to = specs_narrow(&q->t->specs, option, &try);
-        if (to < 0)
-            continue;
-        const struct spec *s = &q->t->specs.items[to];
-        for (BITS_EACH(type, s->types, w->types.words))
-            out->types[type] |= UINT64_C(1) << suit;
-        for (BITS_EACH(kind, s->kinds, w->types.kind_words))
-            out->kinds[kind] |= UINT64_C(1) << suit;
-    }
-}
-
 /* What it has beside the DaemonSets that are sure to come. */
 static amount *room_of_offer(const struct asked *q, const struct option *o, uint32_t row)
 {
-    amount *room = widened(q, world_vector(q->w, o->room, row), 1);
+    amount *room = widened(q, world_vector(q->w, o->room, row), true);
     const amount *unsure = o->daemons[o->daemon_of[row]].unsure;
     for (uint32_t c = 0; room[0] >= 0 && c < q->w->resource_count; c++)
         room[c] = amount_add(room[c], unsure[c]);
@@ -261,7 +308,7 @@ static amount *room_of_offer(const struct asked *q, const struct option *o, uint
 
 /* Of a type's offerings that nobody can tell apart, the cheapest. */
 static void add_type(struct asked *q, const struct option *o, uint32_t type,
-                     const struct offered *offered)
+                     const struct suits_offered *offered, amount **rooms)
 {
     const struct types *t = &q->w->types;
     uint32_t first = q->machine_count;
@@ -269,13 +316,13 @@ static void add_type(struct asked *q, const struct option *o, uint32_t type,
         const struct type_offer *offer = &t->offers[k];
         if (!trial_launchable(q->t, offer) || !bits_has(o->kinds, offer->kind))
             continue;
-        amount **room = &offered->room[o->row_of[k]];
+        amount **room = &rooms[o->row_of[k]];
         if (*room == NULL)
             *room = room_of_offer(q, o, o->row_of[k]);
         struct bound_machine m = {.room = *room,
-                                  .price = offer->price,
+                                  .price = offer->price + o->node_cost,
                                   .suits = (offered->types[type] & offered->kinds[offer->kind]) |
-                                           UINT64_C(1) << ANY_SUIT};
+                                           UINT64_C(1) << SUIT_REST};
         uint32_t same = first;
         while (same < q->machine_count && (q->machines[same].room != m.room ||
                                            q->machines[same].suits != m.suits))
@@ -292,41 +339,58 @@ static void add_options(struct asked *q)
     const struct types *t = &q->w->types;
     for (uint32_t i = 0; i < q->w->option_count; i++) {
         const struct option *o = &q->w->options[i];
-        struct offered offered = {ARENA_ARRAY(q->a, uint64_t, t->count),
-                                  ARENA_ARRAY(q->a, uint64_t, t->kind_count),
-                                  ARENA_ARRAY(q->a, amount *, o->first_row[t->count])};
-        for (uint32_t suit = 0; suit < q->suit_count; suit++)
-            offer_suit(q, i, suit, &offered);
+        struct suits_offered offered = suits_offer(&q->suits, i);
+        amount **rooms = ARENA_ARRAY(q->a, amount *, o->first_row[t->count]); /* by row, made when needed */
         for (BITS_EACH(type, o->types, t->words))
-            add_type(q, o, type, &offered);
+            add_type(q, o, type, &offered, rooms);
     }
 }
 
 /* --- what stands --- */
 
+static bool is_in_cell(const struct asked *q, const struct suited *d, uint32_t row)
+{
+    const struct topology *t = &q->w->topology;
+    for (uint32_t key = 1; d->cell != NULL && key < t->key_count; key++)
+        if (d->cell[key] >= 0 && t->keys[key].of_row[row] != d->cell[key] &&
+            t->keys[key].of_row[row] != DOMAIN_OPEN)
+            return false;
+    return true;
+}
+
+static bool suits_row(const struct asked *q, const struct suited *d, uint32_t row)
+{
+    const struct world *w = q->w;
+    const struct pod_class *k = &w->classes.items[d->class_id];
+    for (uint32_t i = 0; i < suits_way_count(SUITS_ANY_WAY, k); i++) {
+        struct attempt try = suits_way(SUITS_ANY_WAY, w, k, i);
+        try.where_count = 0; /* volumes are each pod's own, a suit is of many */
+        if (world_suits(w, &try, w->profile_of[row], NULL) == FIT_YES)
+            return true;
+    }
+    return false;
+}
+
 /* Who suits the node by its labels and taints, and who stands on it anyway. */
 static uint64_t row_suits(struct asked *q, uint32_t row)
 {
     const struct world *w = q->w;
+    const struct world_node *n = &w->nodes[row];
     uint64_t *suits = &q->profile_suits[w->profile_of[row]];
     if (*suits == 0) {
-        *suits = UINT64_C(1) << ANY_SUIT;
-        for (uint32_t suit = 0; suit < q->suit_count; suit++) {
-            const struct pod_class *k = &w->classes.items[q->example[suit]];
-            for (uint32_t i = 0; i < alternatives(k); i++) {
-                struct attempt try = *alternative(w, k, i);
-                try.soft = true;
-                try.where_count = 0; /* volumes are each pod's own, a suit is of many */
-                if (world_suits(w, &try, w->profile_of[row], NULL) == FIT_YES)
-                    *suits |= UINT64_C(1) << suit;
-            }
-        }
+        *suits = UINT64_C(1) << SUIT_REST;
+        for (uint32_t suit = 0; suit < q->suits.count; suit++)
+            if (suits_row(q, q->suits.example[suit], row))
+                *suits |= UINT64_C(1) << suit;
     }
     uint64_t all = *suits;
-    const struct world_node *n = &w->nodes[row];
     for (uint32_t i = 0; !is_kept(n) && i < n->pod_count; i++)
-        if (moves(w, n, i))
-            all |= UINT64_C(1) << q->suit[n->pod_classes[i]];
+        for (uint32_t d = q->first_demand[n->pod_classes[i]];
+             moves(w, n, i) && d < q->first_demand[n->pod_classes[i] + 1]; d++)
+            all |= UINT64_C(1) << q->demands[d].suit;
+    for (uint32_t suit = 0; suit < q->suits.count; suit++)
+        if (!is_in_cell(q, q->suits.example[suit], row))
+            all &= ~(UINT64_C(1) << suit);
     return all;
 }
 
@@ -336,7 +400,7 @@ static amount *row_room(struct asked *q, uint32_t row)
 {
     const struct world *w = q->w;
     const struct world_node *n = &w->nodes[row];
-    amount *room = widened(q, world_vector(w, w->left, row), 0);
+    amount *room = widened(q, world_vector(w, w->left, row), false);
     for (uint32_t c = 0; c < w->resource_count; c++)
         room[c] = room[c] > 0 ? room[c] : 0;
     for (uint32_t i = 0; !is_kept(n) && i < n->pod_count; i++)
@@ -345,8 +409,10 @@ static amount *row_room(struct asked *q, uint32_t row)
             for (uint32_t c = 0; c < q->columns; c++)
                 room[c] = amount_add(room[c], more[c]);
         }
-    for (uint32_t c = w->resource_count; c < q->columns; c++)
-        room[c] = room[c] > 1 ? room[c] : 1;
+    for (uint32_t i = 0; i < q->cap_count; i++) {
+        amount *most = &room[w->resource_count + i];
+        *most = *most > q->caps[i].most ? *most : q->caps[i].most;
+    }
     return room;
 }
 
@@ -425,19 +491,18 @@ double solution_bound(struct trial *t)
     arena_init(&a, 256 << 10);
     struct asked q = {.w = t->world, .t = t, .a = &a};
     count_pods(&q);
-    find_alone(&q);
+    find_caps(&q);
     set_sizes(&q);
+    set_demands(&q);
     set_suits(&q);
     add_rows(&q); /* first, so that `rows` numbers them */
     add_options(&q);
-    struct bound_item *items = ARENA_ARRAY(&a, struct bound_item, q.w->classes.count);
-    uint32_t count = 0;
-    for (uint32_t c = 0; c < q.w->classes.count; c++)
-        if (q.pods[c] != 0)
-            items[count++] = (struct bound_item){q.size[c], q.pods[c], q.suit[c]};
+    struct bound_item *items = ARENA_ARRAY(&a, struct bound_item, q.demand_count);
+    for (uint32_t i = 0; i < q.demand_count; i++)
+        items[i] = (struct bound_item){q.size[q.demands[i].class_id], q.demands[i].pods, q.demands[i].suit};
     double bound = bound_lowest(&a, &(struct bound_question){
         .machines = q.machines, .machine_count = q.machine_count, .items = items,
-        .item_count = count, .columns = q.columns});
+        .item_count = q.demand_count, .columns = q.columns});
     arena_release(&a);
     return q.fixed + bound;
 }

@@ -32,6 +32,17 @@ static void warn_buffers(struct plan *p, const struct world *w)
     }
 }
 
+static void warn_node_costs(struct plan *p, const struct world *w)
+{
+    double cost;
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (!node_pool_cost(w->pools[i], &cost))
+            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/node-cost is \"%.*s\" and has "
+                                            "no effect. Fix: write dollars per hour, like \"0.01\"",
+                                 SPAN_ARG(w->pools[i]->meta.name),
+                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_NODE_COST))));
+}
+
 static void warn_splits(struct plan *p, const struct world *w)
 {
     const struct span *warnings;
@@ -85,6 +96,21 @@ static double bound_below(double cost, double bound)
     return bound > cost && bound <= cost * (1 + rounding) ? cost : bound;
 }
 
+/* Of the cost after. */
+static double node_costs(const struct plan *p, const struct trial *t)
+{
+    const struct world *w = t->world;
+    double sum = 0, cost;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        if (!trial_is_gone(t, row) && !isnan(w->nodes[row].price) && w->nodes[row].pool >= 0 &&
+            node_pool_cost(w->pools[w->nodes[row].pool], &cost))
+            sum += cost;
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        if (node_pool_cost(p->claims[i].pool, &cost))
+            sum += cost;
+    return sum;
+}
+
 void solution_cost(struct plan *p, struct trial *t, bool no_bound)
 {
     const struct world *w = t->world;
@@ -98,11 +124,13 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
             p->cost_after += w->nodes[row].price;
     for (uint32_t i = 0; i < p->claim_count; i++)
         p->cost_after += p->claims[i].price; /* NAN: then the whole is not known */
+    p->node_costs = node_costs(p, t);
     p->lower_bound = no_bound || isnan(p->cost_after) ? NAN
                                                         : bound_below(p->cost_after, solution_bound(t));
     warn_overlays(p, w);
     warn_buffers(p, w);
     warn_splits(p, w);
+    warn_node_costs(p, w);
     warn_unpriced(p, t, true);
     warn_unpriced(p, t, false);
 }

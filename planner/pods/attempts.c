@@ -18,7 +18,9 @@ struct stance { /* what is still asked for; preferences heaviest first */
     const struct preferred_pod_term **affinity, **anti;
     const struct spread **spreads;
     uint32_t preferred_count, affinity_count, anti_count, spread_count;
+    uint32_t step; /* how many preferences are dropped at a time */
 };
+
 
 /* --- signatures --- */
 
@@ -99,7 +101,8 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
     uint32_t id = intern_put(&c->stated, &s.words, &is_new);
     if (!is_new)
         return id;
-    struct signature g = {.tolerations = p->tolerations, .ports = p->ports, .empty_term = empty_term};
+    struct signature g = {.tolerations = p->tolerations, .ports = ports_sorted(c->arena, p->ports),
+                          .empty_term = empty_term};
     g.strict = requirements_of_labels(c->arena, c->syms, p->node_selector);
     if (term != NULL) {
         struct requirements r = of_term(c, term);
@@ -207,6 +210,21 @@ static void push_attempt(struct classes *c, const struct stance *s, bool soft)
 
 /* --- the chain --- */
 
+static uint32_t least(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool drop_spread(struct stance *s)
+{
+    for (uint32_t i = 0; i < s->spread_count; i++)
+        if (!s->spreads[i]->hard) {
+            s->spreads[i] = s->spreads[--s->spread_count];
+            return true;
+        }
+    return false;
+}
+
 /* True when there was something to drop. */
 static bool relax(struct stance *s)
 {
@@ -216,41 +234,54 @@ static bool relax(struct stance *s)
         return true;
     }
     if (s->affinity_count != 0) {
-        s->affinity++;
-        s->affinity_count--;
+        uint32_t count = least(s->step, s->affinity_count);
+        s->affinity += count;
+        s->affinity_count -= count;
         return true;
     }
     if (s->anti_count != 0) {
-        s->anti++;
-        s->anti_count--;
+        uint32_t count = least(s->step, s->anti_count);
+        s->anti += count;
+        s->anti_count -= count;
         return true;
     }
     if (s->preferred_count != 0) {
-        s->preferred++;
-        s->preferred_count--;
+        uint32_t count = least(s->step, s->preferred_count);
+        s->preferred += count;
+        s->preferred_count -= count;
         return true;
     }
-    for (uint32_t i = 0; i < s->spread_count; i++)
-        if (!s->spreads[i]->hard) {
-            s->spreads[i] = s->spreads[--s->spread_count];
-            return true;
-        }
-    return false;
+    bool dropped = drop_spread(s);
+    for (uint32_t i = 1; i < s->step && dropped; i++)
+        drop_spread(s);
+    return dropped;
 }
 
-/* Heaviest first, equal ones in their order. */
+/* Heaviest first, equal ones in their order: all are of one list. */
+static int by_weight(const void *x, const void *y)
+{
+    const struct preferred_pod_term *const *a = x, *const *b = y;
+    if ((*a)->weight != (*b)->weight)
+        return (*a)->weight > (*b)->weight ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
+static int by_node_weight(const void *x, const void *y)
+{
+    const struct preferred_node_term *const *a = x, *const *b = y;
+    if ((*a)->weight != (*b)->weight)
+        return (*a)->weight > (*b)->weight ? -1 : 1;
+    return (*a > *b) - (*a < *b);
+}
+
 static uint32_t sort_terms(struct classes *c, struct preferred_pod_terms terms,
                            const struct preferred_pod_term ***out)
 {
-    const struct preferred_pod_term **sorted =
-        ARENA_ARRAY(c->arena, const struct preferred_pod_term *, terms.count);
-    for (uint32_t i = 0; i < terms.count; i++) {
-        uint32_t at = i;
-        for (; at > 0 && sorted[at - 1]->weight < terms.items[i].weight; at--)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = &terms.items[i];
-    }
-    *out = sorted;
+    *out = ARENA_ARRAY(c->arena, const struct preferred_pod_term *, terms.count);
+    for (uint32_t i = 0; i < terms.count; i++)
+        (*out)[i] = &terms.items[i];
+    if (terms.count != 0)
+        qsort(*out, terms.count, sizeof(**out), by_weight);
     return terms.count;
 }
 
@@ -259,14 +290,12 @@ static void add_preferences(struct classes *c, struct stance *s)
     const struct affinity *a = s->pod->affinity;
     if (a == NULL)
         return;
+    s->preferred_count = a->preferred_node.count;
     s->preferred = ARENA_ARRAY(c->arena, const struct preferred_node_term *, a->preferred_node.count);
-    for (uint32_t i = 0; i < a->preferred_node.count; i++) {
-        const struct preferred_node_term *t = &a->preferred_node.items[i];
-        uint32_t at = s->preferred_count++;
-        for (; at > 0 && s->preferred[at - 1]->weight < t->weight; at--)
-            s->preferred[at] = s->preferred[at - 1];
-        s->preferred[at] = t;
-    }
+    for (uint32_t i = 0; i < a->preferred_node.count; i++)
+        s->preferred[i] = &a->preferred_node.items[i];
+    if (s->preferred_count != 0)
+        qsort(s->preferred, s->preferred_count, sizeof(*s->preferred), by_node_weight);
     s->affinity_count = sort_terms(c, a->preferred_pod, &s->affinity);
     s->anti_count = sort_terms(c, a->preferred_anti, &s->anti);
 }
@@ -306,7 +335,8 @@ void classes_state(struct classes *c, const struct pod *p, const struct volume_n
     struct stance strict = {.pod = p, .need = need, .side = k->side, .where = put_where(c, need)};
     add_spreads(c, &strict, false);
     if (preferences(p) != 0) {
-        struct stance s = {.pod = p, .need = need, .side = k->side, .where = strict.where};
+        struct stance s = {.pod = p, .need = need, .side = k->side, .where = strict.where,
+                           .step = 1 + preferences(p) / ATTEMPT_STEPS};
         add_preferences(c, &s);
         add_spreads(c, &s, true);
         k->first_attempt = push_chain(c, &s, true);

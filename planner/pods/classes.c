@@ -4,6 +4,8 @@
 #include "base/decode.h"
 #include "planner/pods/shape.h"
 
+#include <stdlib.h>
+
 void classes_init(struct classes *c, const struct classes *init)
 {
     *c = *init;
@@ -206,9 +208,9 @@ static void shape_split(struct shape *s, const struct splitting *x)
 
 /* Two shapes that ask the same (a list in another order, say) become one class. */
 static uint32_t classes_new(struct classes *c, const struct pod *p, const struct volume_need *need,
-                            const struct splitting *split)
+                            const struct splitting *split, bool beyond)
 {
-    struct pod_class k = {.side = split->side, .split_owner = split->owner,
+    struct pod_class k = {.beyond = beyond, .side = split->side, .split_owner = split->owner,
                           .surplus = split->surplus, .keeps = split->keeps,
                           .devices = p->resource_claims, .daemon = pod_is_daemon(p), .example = p,
                           .error = need->error, .unbound = need->unbound,
@@ -222,12 +224,16 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
     k.invalid = pod_invalid(c, p);
     if (k.invalid.ptr == NULL)
         k.invalid = need->invalid;
+    if (beyond)
+        k.invalid = SPAN("its node affinity, node selector, tolerations, host ports, spread constraints and "
+                         "pod affinity say together more than is planned for; state fewer");
     if (c->topology->any)
         add_labels(c, p, &k);
 
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
-    words_put(&s.words, (uint32_t)k.devices << 2 | (uint32_t)k.daemon << 1 | (k.invalid.ptr != NULL));
+    words_put(&s.words, (uint32_t)k.beyond << 3 | (uint32_t)k.devices << 2 | (uint32_t)k.daemon << 1 |
+                             (k.invalid.ptr != NULL));
     for (uint32_t i = attempts; i < c->attempt_count; i++) {
         words_put(&s.words, c->attempts[i].signature);
         words_put(&s.words, c->attempts[i].given_up);
@@ -252,9 +258,41 @@ static uint32_t classes_new(struct classes *c, const struct pod *p, const struct
     return id;
 }
 
+/* A pod is stated anew for each way to relax it, so that what it asks for multiplies: terms of node affinity by
+ * all the rest. So many statements take some tens of milliseconds and megabytes; pods that people write have
+ * hundreds. */
+enum { MOST_STATED = 1 << 18 };
+
+static bool is_beyond(const struct pod *p)
+{
+    const struct affinity *a = p->affinity;
+    uint64_t ways = ATTEMPT_STEPS + 2, parts = p->node_selector.count + p->tolerations.count;
+    uint64_t own = 0;
+    parts += p->ports.count + p->spreads.count;
+    if (a != NULL) {
+        ways += a->required_node.count * UINT64_C(3);
+        parts += a->required_pod.count + a->required_anti.count + a->preferred_pod.count +
+                 a->preferred_anti.count;
+        for (uint32_t i = 0; i < a->required_node.count; i++)
+            own += a->required_node.items[i].match_expressions.count;
+    }
+    return ways * parts + 3 * own > MOST_STATED;
+}
+
+static const struct pod *only_requests(const struct pod *p, struct pod *room)
+{
+    *room = *p;
+    room->affinity = NULL;
+    room->node_selector.count = room->tolerations.count = 0;
+    room->ports.count = room->spreads.count = 0;
+    return room;
+}
+
 /* How a pod is planned: with the default spread constraints if it has none of its own. */
 static const struct pod *stated_pod(const struct classes *c, const struct pod *p, struct pod *room)
 {
+    if (is_beyond(p))
+        return only_requests(p, room);
     struct spreads spreads = default_spread_of(c->spread, p);
     if (spreads.count == p->spreads.count)
         return p;
@@ -274,6 +312,11 @@ static void shape_seen(const struct classes *c, struct shape *s, const struct po
         }
 }
 
+static uint32_t pod_words(const struct pod *p)
+{
+    return (uint32_t)is_beyond(p) << 2 | (uint32_t)p->resource_claims << 1 | pod_is_daemon(p);
+}
+
 static uint32_t put(struct classes *c, const struct pod *p, const struct splitting *split)
 {
     struct pod room;
@@ -281,7 +324,7 @@ static uint32_t put(struct classes *c, const struct pod *p, const struct splitti
     struct volume_need need = volumes_of(c->volumes, p);
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
-    words_put(&s.words, (uint32_t)p->resource_claims << 1 | pod_is_daemon(p));
+    words_put(&s.words, pod_words(p));
     shape_pod(&s, stated);
     shape_volumes(&s, &need);
     shape_split(&s, split);
@@ -291,7 +334,7 @@ static uint32_t put(struct classes *c, const struct pod *p, const struct splitti
     uint32_t shape = intern_put(&c->shapes, &s.words, &is_new);
     if (is_new) {
         const struct pod *kept = schema_copy(c->arena, &pod_schema, stated);
-        uint32_t id = classes_new(c, kept, &need, split), count = shape;
+        uint32_t id = classes_new(c, kept, &need, split, is_beyond(p)), count = shape;
         ARENA_PUSH(c->arena, c->class_of_shape, count, c->shape_capacity, id);
     }
     return c->class_of_shape[shape];
@@ -327,10 +370,11 @@ int32_t classes_find(const struct classes *c, const struct pod *p)
         return -1; /* nor what spread it gets */
     struct arena scratch;
     arena_init(&scratch, 0);
+    struct pod room;
     struct shape s = {.texts = NULL};
     words_init(&s.words, &scratch);
-    words_put(&s.words, (uint32_t)p->resource_claims << 1 | pod_is_daemon(p));
-    shape_pod(&s, p);
+    words_put(&s.words, pod_words(p));
+    shape_pod(&s, is_beyond(p) ? only_requests(p, &room) : p);
     shape_volumes(&s, &(struct volume_need){0});
     struct splitting split = splitting_of(c, split_find(c->split, p));
     shape_split(&s, &split);
@@ -351,14 +395,65 @@ static sym protocol_of(const struct host_port *p)
     return p->protocol == SYM_NONE || p->protocol == SYM_EMPTY ? (sym)SYM_TCP : p->protocol;
 }
 
-bool ports_conflict(struct host_ports a, struct host_ports b)
+static sym address_of(const struct host_port *p)
 {
-    for (uint32_t i = 0; i < a.count; i++)
-        for (uint32_t k = 0; k < b.count; k++) {
-            const struct host_port *x = &a.items[i], *y = &b.items[k];
-            if (x->port == y->port && protocol_of(x) == protocol_of(y) &&
-                (any_address(x) || any_address(y) || x->ip == y->ip))
-                return true;
-        }
+    return any_address(p) ? SYM_NONE : p->ip;
+}
+
+/* Where every address is meant comes first. */
+static int port_order(const void *a, const void *b)
+{
+    const struct host_port *x = a, *y = b;
+    if (x->port != y->port)
+        return x->port < y->port ? -1 : 1;
+    if (protocol_of(x) != protocol_of(y))
+        return protocol_of(x) < protocol_of(y) ? -1 : 1;
+    return (address_of(x) > address_of(y)) - (address_of(x) < address_of(y));
+}
+
+struct host_ports ports_sorted(struct arena *a, struct host_ports ports)
+{
+    struct host_ports out = {ARENA_ARRAY(a, struct host_port, ports.count), ports.count};
+    if (ports.count == 0)
+        return out;
+    memcpy(out.items, ports.items, ports.count * sizeof(*out.items));
+    qsort(out.items, out.count, sizeof(*out.items), port_order);
+    return out;
+}
+
+/* The first that is not before it. */
+static const struct host_port *port_at(struct host_ports sorted, const struct host_port *p)
+{
+    uint32_t low = 0, high = sorted.count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (port_order(&sorted.items[mid], p) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return sorted.items + low;
+}
+
+static bool same_port(const struct host_port *x, const struct host_port *end, const struct host_port *y)
+{
+    return x != end && x->port == y->port && protocol_of(x) == protocol_of(y);
+}
+
+bool ports_conflict(struct host_ports sorted, struct host_ports others)
+{
+    const struct host_port *end = sorted.items + sorted.count;
+    for (uint32_t i = 0; sorted.count != 0 && i < others.count; i++) {
+        const struct host_port *y = &others.items[i];
+        struct host_port any = {.port = y->port, .protocol = y->protocol};
+        const struct host_port *x = port_at(sorted, &any);
+        if (!same_port(x, end, y))
+            continue;
+        if (any_address(x) || any_address(y))
+            return true;
+        x = port_at(sorted, y);
+        if (same_port(x, end, y) && x->ip == y->ip)
+            return true;
+    }
     return false;
 }

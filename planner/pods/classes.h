@@ -22,7 +22,7 @@ struct signature {
     struct requirements requirements;
     struct requirements strict; /* without the preference: the domains in which topology counts */
     struct tolerations tolerations;
-    struct host_ports ports;
+    struct host_ports ports; /* sorted */
     bool impossible; /* no node can meet it: it contradicts itself, or its required term is empty */
     bool empty_term; /* the latter, as Kubernetes has it */
 };
@@ -49,6 +49,7 @@ struct pod_class {
     uint32_t first_strict, strict_count;   /* without preferences: --preference-policy Ignore, and
                                               what must hold at all */
     bool devices;           /* has resource claims, which nothing is planned for */
+    bool beyond;            /* states more than is planned for: only its requests are known */
     bool daemon;            /* DaemonSet pods: room held for DaemonSets is theirs */
     struct span invalid;    /* why validation leaves the pod out; absent: valid */
     struct span error;      /* why it fails wherever it is tried; absent: it does not */
@@ -115,12 +116,17 @@ int32_t classes_column(const struct classes *c, sym resource);
 /* Adds to a vector what it has a column for. */
 void classes_add_vector(const struct classes *c, amount *vector, struct resources r);
 
+/* Of a pod with fewer preferences each attempt drops one, as upstream does. More are dropped in so many steps, of
+ * each kind: a pod states all that is left anew in each. */
+enum { ATTEMPT_STEPS = 32 };
 /* Attempts of a pod, appended to c->attempts: attempts.c. */
 void classes_state(struct classes *c, const struct pod *p, const struct volume_need *need,
                    struct pod_class *k);
 
 /* It is left out because it asks for no node of any pool: nobody needs to be told. */
 bool class_shuns_pools(const struct pod_class *k);
-bool ports_conflict(struct host_ports a, struct host_ports b);
+struct host_ports ports_sorted(struct arena *a, struct host_ports ports);
+/* The first are a signature's, or one, or sorted otherwise. */
+bool ports_conflict(struct host_ports sorted, struct host_ports others);
 
 #endif

@@ -103,7 +103,7 @@ enum binder_answer binder_ask(struct binder *b, int32_t class_id, uint32_t row)
     enum binder_answer furthest = BINDER_YES;
     if (trial_is_gone(&b->trial, row))
         return BINDER_LEAVING;
-    if (k->devices)
+    if (k->devices || k->beyond)
         return BINDER_DEVICES;
     if (k->error.ptr != NULL)
         return BINDER_MISSING;

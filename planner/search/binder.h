@@ -15,7 +15,7 @@ struct binder;
 enum binder_answer {
     BINDER_YES,
     BINDER_LEAVING,
-    BINDER_DEVICES, /* it asks for devices, of which the world knows nothing */
+    BINDER_DEVICES, /* it asks for devices, or states more than is planned for: the world knows nothing of it */
     BINDER_MISSING, /* an object that its volumes need is not there: binder_missing says which */
     BINDER_TAINT,
     BINDER_SELECTOR, /* nodeSelector or required node affinity */

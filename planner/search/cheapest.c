@@ -4,16 +4,20 @@
 #include <stdlib.h>
 
 #include "planner/packing/packer.h"
+#include "planner/search/greedy.h"
+#include "planner/search/listing.h"
 #include "planner/search/whole.h"
 
 enum { RUNS = 24 }; /* of the packer */
 enum { WHOLES = 16 }; /* groups that are tried whole */
 static const uint64_t DEFAULT_EFFORT = 400000;
 static const double SAME = 1e-9; /* prices that differ by less are equal, relative */
+static const double ONE_PRICE = 1e-3; /* so much above the cheapest plan seen is of one price with it */
 
 /* --- which plan is better --- */
 
 struct worth {
+    uint64_t excess; /* pods that spread by what stands, see deal_excess */
     double price;   /* of claims whose price is known */
     uint32_t unpriced;
     uint64_t given_up; /* preferences of those who are placed */
@@ -32,9 +36,7 @@ static void drop_claim(const struct trial *t, uint32_t claim, uint8_t *outcome)
 /* The least price of the types that hold it, where nothing but that decides. */
 static double plain_price(struct trial *t, uint32_t claim)
 {
-    uint32_t spec = t->claims[claim].spec;
-    uint32_t type = specs_cheapest(&t->specs, spec, trial_claim_types(t, claim));
-    double least = specs_prices(&t->specs, spec)[type];
+    double least = trial_claim_price(t, claim);
     return least < (double)INFINITY ? least : NAN;
 }
 
@@ -47,21 +49,22 @@ static uint64_t given_up(const struct trial *t, const uint8_t *outcome)
     return sum;
 }
 
-static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
+static struct worth judge(struct cheapest *c, const struct deal *spreads, struct trial *t,
+                          uint8_t *outcome)
 {
-    struct worth w = {0};
-    struct plan page = {.world = c->plan->world, .syms = c->plan->syms}; /* to write on */
-    struct solution_lists lists = {0};
-    arena_init(&page.arena, 64 << 10);
+    struct worth w = {.excess = deal_excess(spreads, t)};
+    struct arena a;
+    struct listings lists = {0};
+    arena_init(&a, 64 << 10);
     for (uint32_t i = 0; i < t->claim_count; i++) {
         const struct option *o = &t->world->options[t->specs.items[t->claims[i].spec].option];
         double price;
         bool plain = o->least_count == 0 && t->world->types.reservation_count == 0;
         if (!plain && lists.prices == NULL)
-            solution_lists_init(&lists, &page, t);
+            listings_init(&lists, &a, c->syms, c->options, t);
         if (plain)
             price = plain_price(t, i);
-        else if (!solution_price(&page, t, &lists, c->options, i, &price)) {
+        else if (!listing_price(&lists, t, i, &price)) {
             drop_claim(t, i, outcome);
             continue;
         }
@@ -71,7 +74,7 @@ static struct worth judge(struct cheapest *c, struct trial *t, uint8_t *outcome)
         else
             w.price += price;
     }
-    arena_release(&page.arena);
+    arena_release(&a);
     w.given_up = given_up(t, outcome);
     return w;
 }
@@ -92,7 +95,7 @@ static int ranked_order(const void *x, const void *y)
 /* The queue with the highest priority first. */
 static uint32_t *by_priority(const struct cheapest *c, const struct trial *t)
 {
-    struct arena *a = &c->plan->arena;
+    struct arena *a = c->arena;
     struct ranked *list = ARENA_ARRAY(a, struct ranked, c->count);
     uint32_t *out = ARENA_ARRAY(a, uint32_t, c->count);
     for (uint32_t i = 0; i < c->count; i++)
@@ -135,6 +138,9 @@ struct search {
     struct trial *best;
     uint8_t *outcome; /* of the best */
     struct worth worth;
+    double least; /* price of all plans seen for these pods; the best is of one price with it */
+    double most;  /* greedy's for these pods: nothing dearer is taken for any reason */
+    struct deal spreads;   /* of the queue */
     const uint8_t *seated; /* outcomes before the first pod of the queue */
     uint8_t *now;          /* outcomes of the plan being made */
     struct whole wholes[WHOLES]; /* seated first */
@@ -164,25 +170,45 @@ static struct trial start(struct search *s)
     return t;
 }
 
-/* Last, fewer machines are better: each has its kubelet and its DaemonSet pods. */
-static bool is_better(struct worth a, struct worth b)
+/* Of plans of one price the one that keeps more preferences is better, then the one with fewer machines: each
+ * has its kubelet and its DaemonSet pods. They are measured by the cheapest seen, not by the best, or the price would
+ * creep up by a little each time. */
+static bool is_better(const struct search *s, const struct worth *a)
 {
-    if (a.unpriced != b.unpriced)
-        return a.unpriced < b.unpriced;
-    if (fabs(a.price - b.price) > SAME * fabs(b.price))
-        return a.price < b.price;
-    if (a.given_up != b.given_up)
-        return a.given_up < b.given_up;
-    return a.claims < b.claims;
+    const struct worth *b = &s->worth;
+    if (a->excess != b->excess)
+        return a->excess < b->excess;
+    if (a->unpriced != b->unpriced)
+        return a->unpriced < b->unpriced;
+    double least = fmin(s->least, a->price), one = least + ONE_PRICE * fabs(least);
+    if (a->price > s->most + SAME * fabs(s->most) || a->price > one)
+        return false;
+    if (b->price > one)
+        return true;
+    if (a->given_up != b->given_up)
+        return a->given_up < b->given_up;
+    if (a->claims != b->claims)
+        return a->claims < b->claims;
+    return a->price < b->price - SAME * fabs(b->price);
 }
 
 static bool keep_better(struct search *s, struct trial *t)
 {
     struct cheapest *c = s->c;
-    struct worth w = judge(c, t, s->now);
+    struct worth w = judge(c, &s->spreads, t, s->now);
     s->specs = t->specs;
     int64_t more = more_placed(c, t, s->ranking, s->now, s->outcome);
-    if (more < 0 || (more == 0 && !(same_placed(c, s->now, s->outcome) && is_better(w, s->worth))))
+    if (more < 0 || (more == 0 && !same_placed(c, s->now, s->outcome)))
+        return false;
+    bool better = more > 0 || is_better(s, &w);
+    bool rival = more == 0 && w.excess == s->worth.excess && w.unpriced == s->worth.unpriced;
+    if (rival) {
+        s->least = fmin(s->least, w.price);
+    } else if (better) {
+        s->least = w.price;
+        s->most = INFINITY;
+    }
+    if (!better)
         return false;
     *s->best = *t;
     memcpy(s->outcome, s->now, trial_pod_count(t));
@@ -252,7 +278,7 @@ static void add_whole(struct search *s, const struct whole *x)
 static bool try_wholes(struct search *s)
 {
     struct cheapest *c = s->c;
-    struct arena *a = &c->plan->arena;
+    struct arena *a = c->arena;
     struct whole found[WHOLES];
     struct whole_question q = {c->admitted, c->admitted_count, s->outcome};
     uint32_t count = whole_torn(s->best, a, &q, found, WHOLES);
@@ -272,29 +298,37 @@ static bool try_wholes(struct search *s)
 
 /* --- packing --- */
 
-enum run { RUN_WHOLE, RUN_LONG, RUN_CUT };
-
-static bool stopped(const struct plan_options *o)
-{
-    return o->stop != NULL && o->stop(o->user);
-}
+enum run { RUN_WHOLE, RUN_LONG, RUN_CUT, RUN_VOID };
 
 /* Who the packer did not place is left to greedy. A run that takes more than `limit` is ended so too. One
  * that effort cuts short counts nothing: with more effort it would go on, and might end dearer. */
 static enum run try_packing(struct search *s, struct packer *k, uint64_t limit)
 {
-    struct cheapest *c = s->c;
     struct trial t = start(s);
-    uint64_t before = packer_steps(k), left_over = s->effort - s->steps;
+    uint64_t left_over = s->effort - s->steps;
     bool ended = packer_run(k, &t, limit < left_over ? limit : left_over, s->now);
-    bool whole = ended || (limit <= left_over && !stopped(c->options));
+    bool whole = ended || (limit <= left_over && !trial_stopped(&t));
     if (whole)
         whole = place_rest(s, &t);
-    s->steps += t.asked + packer_steps(k) - before;
+    s->steps += t.asked;
     s->specs = t.specs;
+    if (whole && k->deal != NULL && deal_excess(&s->spreads, &t) != 0)
+        return RUN_VOID;
     if (whole)
         keep_better(s, &t);
     return !whole ? RUN_CUT : ended ? RUN_WHOLE : RUN_LONG;
+}
+
+static bool open_packer(struct search *s, struct packer *k, const struct trial *greedy, bool deals)
+{
+    struct cheapest *c = s->c;
+    struct trial t = start(s);
+    *k = (struct packer){.options = c->options, .queue = c->queue, .count = c->count, .greedy = greedy,
+                         .deal = deals && s->spreads.group_count != 0 ? &s->spreads : NULL};
+    bool whole = packer_init(k, c->arena, &t, s->effort - s->steps, s->now);
+    s->steps += t.asked;
+    s->specs = t.specs;
+    return whole && s->effort > s->steps;
 }
 
 static bool improve(struct search *s, const struct trial *greedy)
@@ -307,25 +341,25 @@ static bool improve(struct search *s, const struct trial *greedy)
         return false;
     if (greedy->claim_count == 0 && s->best->claim_count == 0)
         return true;
-    struct packer k = {.options = c->options, .queue = c->queue, .count = c->count,
-                       .greedy = greedy};
-    struct trial t = start(s);
-    packer_init(&k, &c->plan->arena, &t);
-    s->specs = t.specs;
+    if (s->effort <= s->steps)
+        return false;
+    struct packer k;
+    bool whole = open_packer(s, &k, greedy, true);
     uint64_t limit = DEFAULT_EFFORT > s->steps ? DEFAULT_EFFORT - s->steps : DEFAULT_EFFORT;
-    for (uint32_t i = 0; i < RUNS;) {
+    for (uint32_t i = 0; whole && i < RUNS;) {
         enum run run = s->effort > s->steps ? try_packing(s, &k, limit) : RUN_CUT;
-        if (run == RUN_CUT)
-            return false;
+        whole = run != RUN_CUT;
         i += run == RUN_WHOLE;
         limit *= run == RUN_LONG ? 2 : 1;
+        if (run == RUN_VOID) /* not all that was dealt can be bought: without, then */
+            whole = s->effort > s->steps && open_packer(s, &k, greedy, false);
     }
-    return true;
+    return whole;
 }
 
 bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out)
 {
-    struct arena *a = &c->plan->arena;
+    struct arena *a = c->arena;
     uint32_t pods = trial_pod_count(t);
     uint8_t *seated = ARENA_ARRAY(a, uint8_t, pods);
     memcpy(seated, outcome_out, pods);
@@ -335,7 +369,7 @@ bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out)
         return whole;
     struct trial greedy = *t;
     struct search s = {.c = c, .ranking = by_priority(c, t), .best = t, .outcome = outcome_out,
-                       .worth = judge(c, t, outcome_out), .seated = seated,
+                       .seated = seated,
                        .now = ARENA_ARRAY(a, uint8_t, pods),
                        .arena = mem_new(sizeof(struct arena)),
                        .spare = mem_new(sizeof(struct arena)),
@@ -343,10 +377,13 @@ bool cheapest_run(struct cheapest *c, struct trial *t, uint8_t *outcome_out)
     arena_init(s.arena, 64 << 10);
     arena_init(s.spare, 64 << 10);
     s.specs = t->specs;
+    deal_init(&s.spreads, a, t, c->queue, c->count);
+    s.worth = judge(c, &s.spreads, t, outcome_out);
+    s.least = s.most = s.worth.price;
     whole = improve(&s, &greedy);
     t->specs = s.specs;
     c->steps += s.steps;
-    c->plan->trial_arena = s.arena;
+    c->trial_arena = s.arena;
     arena_release(s.spare);
     free(s.spare);
     return whole;

@@ -3,7 +3,7 @@
  * refuse now they may allow later, and they are asked again each time.
  *
  * A class that found no place is not tried again before some number that its groups look at has
- * changed, or a reservation has come free; upstream goes over its failures in rounds, and so do we.
+ * changed, or a reservation has come free, or, when it waits for one, another claim was opened; upstream goes over its failures in rounds, and so do we.
  *
  * "Fewest pods first" is a queue of claims for each number of pods. A claim that gets a pod goes to the
  * front of the next queue, a new one to the end of the queue of one: the order that a stable sort by
@@ -15,8 +15,9 @@
 #include "planner/places.h"
 #include "planner/search/measure.h"
 
-enum { STOP_EVERY = 256 };
-enum { MOST_LOOKS = 1 << 20, LOOKS_PER_STEP = 64 }; /* at what stands, for those who found no place */
+enum { MOST_LOOKS = 1 << 20 }; /* at what stands, for those who found no place */
+/* Steps of one pod: a few for each node of the largest clusters. Equal pods share what they learn. */
+static const uint64_t SHARE = 1 << 18;
 static const uint32_t GONE = UINT32_MAX; /* no enumerator: those are ints */
 
 struct bitset { /* grows */
@@ -27,6 +28,12 @@ struct bitset { /* grows */
 struct bucket { /* claims with equally many pods, in the order in which they came */
     uint32_t *claims; /* GONE: it has moved on */
     uint32_t count, capacity, gone;
+    uint32_t closed_up; /* how often those that were gone have been taken out */
+};
+
+struct passed { /* of a bucket: from..to-1 are gone or refuse for ever */
+    uint32_t from, to;
+    uint32_t closed_up; /* the bucket's then */
 };
 
 struct progress { /* of one attempt of one class */
@@ -34,6 +41,8 @@ struct progress { /* of one attempt of one class */
     uint32_t first_word; /* rows below are all refused */
     uint8_t *suits;      /* by profile: 0 unknown, 1 yes, 2 no */
     struct bitset refused; /* claims */
+    struct passed *passed; /* by number of pods */
+    uint32_t passed_count;
 };
 
 struct verdict { /* of a class that found no place */
@@ -49,6 +58,7 @@ struct greedy {
     struct progress *progress; /* by attempt */
     struct verdict *verdicts;  /* by class; then again, of pods to which `closed` is closed */
     const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
+    uint64_t share_ends;       /* the pod's, of the trial's questions */
     struct bucket *buckets;    /* by number of pods */
     uint32_t bucket_count, bucket_capacity;
     uint64_t ***rows_in; /* by topology key; NULL: not asked for yet */
@@ -96,6 +106,7 @@ static void bucket_drop(struct bucket *b, uint32_t at)
             b->claims[n++] = b->claims[i];
     b->count = n;
     b->gone = 0;
+    b->closed_up++;
 }
 
 /* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
@@ -131,23 +142,33 @@ static uint64_t **rows_by_domain(struct greedy *g, uint32_t key)
     return sets;
 }
 
-/* Of 64 rows those that are in a domain that is open, or in none. */
-static uint64_t rows_open(struct greedy *g, const struct attempt *try, uint32_t word)
+static uint64_t rows_in_open(struct greedy *g, uint32_t key, uint32_t word)
 {
-    enum { MOST_DOMAINS = 64 }; /* of a key with more each row is asked */
-    uint64_t open = UINT64_MAX;
-    for (uint32_t i = 0; i < try->key_count; i++) {
+    const struct topology_key *k = &g->w->topology.keys[key];
+    if (g->rows_in[key] == NULL)
+        g->rows_in[key] = rows_by_domain(g, key);
+    uint64_t **sets = g->rows_in[key], in = sets[k->count][word];
+    for (BITS_EACH(d, g->allowed[key], k->words))
+        in |= sets[d][word];
+    return in;
+}
+
+/* Of 64 rows, those in `left`, the ones that are in a domain that is open, or in none. */
+static uint64_t rows_open(struct greedy *g, const struct attempt *try, uint32_t word, uint64_t left)
+{
+    enum { MOST_DOMAINS = 64 }; /* of a key with more a look at each row is less */
+    for (uint32_t i = 0; i < try->key_count && left != 0; i++) {
         const struct topology_key *k = &g->w->topology.keys[try->keys[i]];
-        if (k->count > MOST_DOMAINS)
+        if (k->count <= MOST_DOMAINS) {
+            left &= rows_in_open(g, try->keys[i], word);
             continue;
-        if (g->rows_in[try->keys[i]] == NULL)
-            g->rows_in[try->keys[i]] = rows_by_domain(g, try->keys[i]);
-        uint64_t **sets = g->rows_in[try->keys[i]], in = sets[k->count][word];
-        for (BITS_EACH(d, g->allowed[try->keys[i]], k->words))
-            in |= sets[d][word];
-        open &= in;
+        }
+        trial_look(g->t, 16); /* of the cost of a look at a claim */
+        for (uint64_t ask = left; ask != 0; ask &= ask - 1)
+            if (!domain_open(g, try, i, k->of_row[word * 64 + (uint32_t)__builtin_ctzll(ask)]))
+                left &= ~(ask & -ask);
     }
-    return open;
+    return left;
 }
 
 static bool claim_open(struct greedy *g, const struct attempt *try, uint32_t claim)
@@ -160,6 +181,11 @@ static bool claim_open(struct greedy *g, const struct attempt *try, uint32_t cla
 }
 
 /* --- the three stages --- */
+
+static bool is_over(struct greedy *g)
+{
+    return trial_stopped(g->t) || g->t->asked >= g->share_ends;
+}
 
 static bool row_suits(struct greedy *g, struct progress *p, const struct attempt *try,
                       uint32_t row)
@@ -190,12 +216,13 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
     while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
         p->first_word++;
     const uint64_t *closed = trial_is_moved(g->t, pod) ? g->closed : NULL;
-    for (uint32_t word = p->first_word; word < words; word++) {
+    for (uint32_t word = p->first_word; word < words && !is_over(g); word++) {
         uint64_t left = ~p->refused_rows[word];
         if (left != 0 && closed != NULL)
             left &= ~closed[word];
+        trial_look(g->t, 1);
         if (left != 0 && try->wavers)
-            left &= rows_open(g, try, word);
+            left = rows_open(g, try, word, left);
         for (; left != 0; left &= left - 1) {
             uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
             switch (ask_row(g, p, try, row, class_id)) {
@@ -213,41 +240,103 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
     return false;
 }
 
-static enum answer ask_claim(struct greedy *g, struct progress *p, const struct attempt *try,
-                             uint32_t claim, uint32_t pod, uint32_t class_id)
+struct asking { /* one attempt for one pod */
+    struct progress *progress;
+    const struct attempt *try;
+    uint32_t pod, class_id;
+};
+
+static enum answer ask_claim(struct greedy *g, const struct asking *q, uint32_t claim)
 {
-    if (bitset_has(&p->refused, claim))
+    if (bitset_has(&q->progress->refused, claim))
         return ANSWER_NEVER;
-    if (try->wavers && !claim_open(g, try, claim))
+    if (q->try->wavers && !claim_open(g, q->try, claim))
         return ANSWER_NOT_NOW;
-    enum answer a = trial_place_on_claim(g->t, claim, pod, class_id, try);
+    enum answer a = trial_place_on_claim(g->t, claim, q->pod, q->class_id, q->try);
     if (a == ANSWER_NEVER)
-        bitset_add(g->t->arena, &p->refused, claim);
+        bitset_add(g->t->arena, &q->progress->refused, claim);
     return a;
+}
+
+static struct passed *passed_at(struct greedy *g, struct progress *p, uint32_t pods)
+{
+    if (pods >= p->passed_count) {
+        uint32_t count = g->bucket_count > 2 * p->passed_count ? g->bucket_count : 2 * p->passed_count;
+        struct passed *more = ARENA_ARRAY(g->t->arena, struct passed, count);
+        if (p->passed_count != 0)
+            memcpy(more, p->passed, p->passed_count * sizeof(*more));
+        p->passed = more;
+        p->passed_count = count;
+    }
+    struct passed *x = &p->passed[pods];
+    if (x->closed_up != g->buckets[pods].closed_up)
+        *x = (struct passed){.closed_up = g->buckets[pods].closed_up};
+    return x;
+}
+
+/* YES: the pod is on the claim, which has moved on to another bucket. */
+static enum answer ask_at(struct greedy *g, const struct asking *q, uint32_t pods, uint32_t at)
+{
+    uint32_t claim = g->buckets[pods].claims[at];
+    trial_look(g->t, 1);
+    enum answer a = claim == GONE ? ANSWER_NEVER : ask_claim(g, q, claim);
+    if (a != ANSWER_YES)
+        return a;
+    bucket_drop(&g->buckets[pods], at);
+    if (!is_full(g, claim))
+        bucket_add(g, claim, pods + 1);
+    return a;
+}
+
+/* Claims with one pod: the oldest first. */
+static bool on_oldest(struct greedy *g, const struct asking *q)
+{
+    struct passed *x = passed_at(g, q->progress, 1);
+    enum answer a = ANSWER_NEVER;
+    for (uint32_t i = x->to; i < g->buckets[1].count && a != ANSWER_YES && !is_over(g); i++) {
+        a = ask_at(g, q, 1, i);
+        x->to += a == ANSWER_NEVER && x->to == i;
+    }
+    return a == ANSWER_YES;
+}
+
+/* Claims with so many: the newest first. */
+static bool on_newest(struct greedy *g, const struct asking *q, uint32_t pods)
+{
+    struct passed *x = passed_at(g, q->progress, pods);
+    uint32_t count = g->buckets[pods].count, from = count; /* passed: from..count-1 */
+    enum answer a = ANSWER_NEVER;
+    for (uint32_t i = count; i > 0 && a != ANSWER_YES && !is_over(g);) {
+        if (i == x->to && x->from < x->to) {
+            from = from == i ? x->from : from;
+            i = x->from;
+            continue;
+        }
+        a = ask_at(g, q, pods, --i);
+        from -= a == ANSWER_NEVER && from == i + 1;
+    }
+    if (count - from >= x->to - x->from) {
+        x->from = from;
+        x->to = count;
+    }
+    return a == ANSWER_YES;
 }
 
 static bool on_claim(struct greedy *g, struct progress *p, const struct attempt *try,
                      uint32_t pod, uint32_t class_id)
 {
+    struct asking q = {p, try, pod, class_id};
     for (uint32_t pods = 1; pods < g->bucket_count; pods++)
-        for (uint32_t i = 0; i < g->buckets[pods].count; i++) {
-            struct bucket *b = &g->buckets[pods];
-            uint32_t at = pods == 1 ? i : b->count - 1 - i, claim = b->claims[at];
-            if (claim == GONE || ask_claim(g, p, try, claim, pod, class_id) != ANSWER_YES)
-                continue;
-            bucket_drop(b, at);
-            if (!is_full(g, claim))
-                bucket_add(g, claim, pods + 1);
+        if (pods == 1 ? on_oldest(g, &q) : on_newest(g, &q, pods))
             return true;
-        }
     return false;
 }
 
 /* A pod that could use a reservation of one pool waits for it: no later pool is asked. */
-static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, uint32_t pod,
+static enum search_outcome on_new_claim(struct greedy *g, const struct attempt *try, uint32_t pod,
                                  uint32_t class_id)
 {
-    for (uint32_t i = 0; i < g->w->option_count; i++)
+    for (uint32_t i = 0; i < g->w->option_count && !is_over(g); i++)
         switch (trial_open(g->t, i, pod, class_id, try)) {
         case OPEN_YES:
             bucket_add(g, g->t->claim_count - 1, 1);
@@ -260,9 +349,12 @@ static enum outcome on_new_claim(struct greedy *g, const struct attempt *try, ui
     return OUTCOME_NO_PLACE;
 }
 
-static uint64_t class_version(const struct greedy *g, const struct attempt *first, uint32_t count)
+/* Who waits for a reservation may yet go to a claim that somebody else opens: it was not refused all that could be
+ * bought, as those without a place were. */
+static uint64_t version_of(const struct greedy *g, enum search_outcome verdict, const struct attempt *first,
+                           uint32_t count)
 {
-    uint64_t sum = 1 + g->t->reserved_freed;
+    uint64_t sum = 1 + g->t->reserved_freed + (verdict == OUTCOME_RESERVED ? g->t->claim_count : 0);
     for (uint32_t i = 0; i < count; i++)
         if (first[i].wavers)
             sum += tally_version(&g->t->tally, &first[i]);
@@ -270,7 +362,7 @@ static uint64_t class_version(const struct greedy *g, const struct attempt *firs
 }
 
 /* Every attempt goes through all stages before the next, weaker one is made. */
-static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
+static enum search_outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
 {
     const struct pod_class *k = &g->w->classes.items[class_id];
     uint32_t first = g->ignore_preferences ? k->first_strict : k->first_attempt;
@@ -278,10 +370,12 @@ static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
     const struct attempt *attempts = &g->w->classes.attempts[first];
     bool kept_off = g->closed != NULL && trial_is_moved(g->t, pod);
     struct verdict *v = &g->verdicts[class_id + (kept_off ? g->w->classes.count : 0)];
-    if (v->outcome != 0 && v->version == class_version(g, attempts, count))
-        return v->outcome;
-    enum outcome out = OUTCOME_NO_PLACE;
-    for (uint32_t i = 0; i < count && out == OUTCOME_NO_PLACE; i++) {
+    enum search_outcome out = v->outcome;
+    if (out != 0 && v->version == version_of(g, out, attempts, count))
+        return out;
+    out = OUTCOME_NO_PLACE;
+    g->share_ends = g->t->asked + SHARE;
+    for (uint32_t i = 0; i < count && out == OUTCOME_NO_PLACE && !is_over(g); i++) {
         const struct attempt *try = &attempts[i];
         struct progress *p = &g->progress[first + i];
         if (try->soft && !g->w->soft_taints)
@@ -291,17 +385,24 @@ static enum outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
             return OUTCOME_PLACED;
         out = on_new_claim(g, try, pod, class_id);
     }
+    if (out != OUTCOME_PLACED && g->t->stopped)
+        return OUTCOME_NOT_REACHED;
+    if (out != OUTCOME_PLACED && is_over(g)) {
+        g->t->cut_short = true;
+        out = OUTCOME_LONG;
+    }
     if (out != OUTCOME_PLACED)
-        *v = (struct verdict){(uint8_t)out, class_version(g, attempts, count)};
+        *v = (struct verdict){(uint8_t)out, version_of(g, out, attempts, count)};
     return out;
 }
 
+/* A volume that is shared may be attached already. */
 static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
 {
     const struct world *w = t->world;
     amount *least = ARENA_ARRAY(t->arena, amount, w->column_count);
     for (uint32_t i = 0; i < count; i++) {
-        const amount *requests = classes_requests(&w->classes, trial_pod(t, queue[i])->class_id);
+        const amount *requests = trial_requests_at_least(t, trial_pod(t, queue[i])->class_id);
         for (uint32_t c = 0; c < w->column_count; c++)
             if (i == 0 || requests[c] < least[c])
                 least[c] = requests[c];
@@ -311,14 +412,13 @@ static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
 
 /* One round over those without a place yet, who come to stand first in the queue again. False when
  * stopped. */
-static bool run_round(struct greedy *g, const struct plan_options *o, uint32_t *queue,
-                      uint32_t *count, uint8_t *outcome_out)
+static bool run_round(struct greedy *g, uint32_t *queue, uint32_t *count, uint8_t *outcome_out)
 {
     uint32_t left = 0, n = *count;
     for (uint32_t i = 0; i < n; i++) {
-        if (o->stop != NULL && i % STOP_EVERY == 0 && o->stop(o->user))
-            return false;
         uint32_t pod = queue[i];
+        if (trial_stopped(g->t))
+            return false;
         outcome_out[pod] = (uint8_t)place(g, pod, trial_pod(g->t, pod)->class_id);
         if (outcome_out[pod] != OUTCOME_PLACED)
             queue[left++] = pod;
@@ -334,7 +434,7 @@ static bool on_claim_beside(struct greedy *g, struct measure *m, const struct at
                             uint32_t pod, uint32_t class_id)
 {
     uint32_t mark = trial_mark(g->t);
-    for (uint32_t i = 0; i < g->w->option_count; i++) {
+    for (uint32_t i = 0; i < g->w->option_count && !is_over(g); i++) {
         if (trial_open(g->t, i, pod, class_id, try) != OPEN_YES)
             continue;
         if (measure_holds(m)) {
@@ -349,7 +449,8 @@ static bool on_claim_beside(struct greedy *g, struct measure *m, const struct at
 static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod, uint32_t class_id)
 {
     const struct pod_class *k = &g->w->classes.items[class_id];
-    for (uint32_t i = 0; i < k->strict_count && m->looks < MOST_LOOKS; i++) {
+    g->share_ends = g->t->asked + SHARE;
+    for (uint32_t i = 0; i < k->strict_count && m->looks < MOST_LOOKS && !trial_stopped(g->t); i++) {
         const struct attempt *try = &g->w->classes.attempts[k->first_strict + i];
         struct progress *p = &g->progress[k->first_strict + i];
         if ((try->soft && !g->w->soft_taints) || !measure_standing(m, try))
@@ -376,8 +477,8 @@ static uint32_t place_standing(struct greedy *g, struct measure *m, uint32_t *qu
         for (uint32_t i = 0; i < before; i++) {
             uint32_t class_id = trial_pod(g->t, queue[i])->class_id;
             const struct pod_class *k = &g->w->classes.items[class_id];
-            uint64_t version = class_version(g, &g->w->classes.attempts[k->first_strict],
-                                             k->strict_count);
+            uint64_t version = version_of(g, OUTCOME_NO_PLACE,
+                                          &g->w->classes.attempts[k->first_strict], k->strict_count);
             bool known = g->closed == NULL && versions[class_id] == version;
             if (outcome_out[queue[i]] == OUTCOME_NO_PLACE && !known &&
                 place_as_it_stands(g, m, queue[i], class_id)) {
@@ -402,7 +503,7 @@ static bool settle_labels(struct greedy *g, struct measure *m, const uint32_t *q
         if (bits_has(seen, class_id))
             continue;
         bits_add(seen, class_id);
-        for (uint32_t n = 0; n < k->strict_count && m->looks < MOST_LOOKS; n++)
+        for (uint32_t n = 0; n < k->strict_count && m->looks < MOST_LOOKS && !trial_stopped(g->t); n++)
             some |= measure_settle(m, &g->w->classes.attempts[k->first_strict + n]);
     }
     return some;
@@ -422,7 +523,7 @@ static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_
         place_standing(g, &m, queue, count, outcome_out) == count)
         trial_undo(g->t, mark);
     measure_end(&m);
-    g->t->asked += m.looks / LOOKS_PER_STEP;
+    trial_look(g->t, m.looks);
 }
 
 bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
@@ -446,12 +547,12 @@ bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *c
         memcpy(left, queue, count * sizeof(*left));
     do {
         before = count;
-        if (!run_round(&g, o, left, &count, outcome_out))
+        if (!run_round(&g, left, &count, outcome_out))
             return false;
     } while (count != 0 && count < before);
     if (count != 0 && w->topology.group_count != 0 && o->search == SEARCH_CHEAPEST)
         place_rest(&g, left, count, outcome_out);
-    return true;
+    return !t->stopped;
 }
 
 /* --- places from before --- */
@@ -463,8 +564,7 @@ static bool seat_on(struct trial *t, uint32_t row, bool sent, uint32_t pod)
     const struct pod_class *k = &w->classes.items[class_id];
     const struct attempt *attempts = &w->classes.attempts[k->first_attempt];
     for (uint32_t i = 0; i < k->attempt_count; i++)
-        if (trial_ask_row(t, row, class_id, &attempts[i]) == ANSWER_YES &&
-            world_suits(w, &attempts[i], w->profile_of[row], NULL) == FIT_YES) {
+        if (trial_fits(t, row, class_id, &attempts[i])) {
             trial_place_on_node(t, row, pod, class_id, &attempts[i]);
             return true;
         }

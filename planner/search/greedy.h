@@ -3,16 +3,10 @@
 #ifndef PLANNER_SEARCH_GREEDY_H
 #define PLANNER_SEARCH_GREEDY_H
 
-#include "planner/plan/plan.h"
-#include "planner/search/trial.h"
+#include "planner/trial/options.h"
+#include "planner/trial/trial.h"
 
-enum outcome {
-    OUTCOME_NOT_REACHED,
-    OUTCOME_PLACED,
-    OUTCOME_NO_PLACE,
-    OUTCOME_MIN_VALUES, /* its claim was dropped: the list of types, cut short, has too few values */
-    OUTCOME_RESERVED,   /* waits for reserved capacity */
-};
+struct places;
 
 /* Gives those of the queue who have a place on a row, and still fit there, that place; who was sent there
  * has only to have room. Returns how many of the queue are left, in their order; the places of the others

@@ -8,7 +8,7 @@
 #ifndef PLANNER_SEARCH_MEASURE_H
 #define PLANNER_SEARCH_MEASURE_H
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 struct relied { /* placements held with at least so many pods of the group in every domain that stands */
     uint32_t group, least;

@@ -72,7 +72,6 @@ struct seating {
 static bool takes(struct seating *s, uint32_t pod, uint32_t class_id, const struct attempt *try)
 {
     struct trial *t = s->t;
-    const struct world *w = t->world;
     if (s->on == TRIAL_ON_CLAIM)
         return trial_place_on_claim(t, s->target, pod, class_id, try) == ANSWER_YES;
     if (s->on == TRIAL_OPENED) {
@@ -84,8 +83,7 @@ static bool takes(struct seating *s, uint32_t pod, uint32_t class_id, const stru
     }
     bool closed = s->rules->closed != NULL && trial_is_moved(t, pod) &&
                   bits_has(s->rules->closed, s->target);
-    if (closed || trial_ask_row(t, s->target, class_id, try) != ANSWER_YES ||
-        world_suits(w, try, w->profile_of[s->target], NULL) != FIT_YES)
+    if (closed || !trial_fits(t, s->target, class_id, try))
         return false;
     trial_place_on_node(t, s->target, pod, class_id, try);
     return true;
@@ -124,7 +122,7 @@ bool whole_seat(struct trial *t, const struct whole *x, const struct whole_rules
     if (tally_total(&t->tally, x->group) != 0)
         return false;
     for (uint32_t i = 0; i < x->count; i++) {
-        const amount *one = classes_requests(&w->classes, trial_pod(t, x->pods[i])->class_id);
+        const amount *one = trial_requests_at_least(t, trial_pod(t, x->pods[i])->class_id);
         for (uint32_t c = 0; c < w->column_count; c++)
             all[c] = amount_add(all[c], one[c]);
     }

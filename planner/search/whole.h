@@ -6,7 +6,7 @@
 #ifndef PLANNER_SEARCH_WHOLE_H
 #define PLANNER_SEARCH_WHOLE_H
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 struct whole {
     uint32_t group;       /* of the topology */

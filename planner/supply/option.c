@@ -54,6 +54,7 @@ void option_build(struct option *o, struct world *w, const struct node_pool *poo
     const struct types *t = &w->types;
     *o = (struct option){.pool = pool};
     option_template(o, w);
+    node_pool_cost(pool, &o->node_cost);
     o->types = ARENA_ARRAY(w->arena, uint64_t, t->words);
     o->kinds = ARENA_ARRAY(w->arena, uint64_t, t->kind_words);
     for (uint32_t i = 0; i < t->count; i++)

@@ -12,6 +12,8 @@ struct daemon_group {
     amount *overhead;
     amount *unsure; /* of it: of those that select a label which the option leaves open, a rack say */
     struct host_ports ports;
+    const uint32_t *members; /* numbers of the world's DaemonSets */
+    uint32_t member_count;
 };
 
 struct least_values { /* that many different values of the key, among the types of a claim */
@@ -37,10 +39,12 @@ struct option {
     amount *room;        /* by row: allocatable less DaemonSets; negative when unusable */
     struct room_column *by_room; /* a column each */
     uint64_t *several;   /* types with more than one row */
+    uint64_t *twins;     /* of them those with offerings of one kind in several rows: only overrides tell these apart */
     /* Each keeps a claim to offerings that get the same DaemonSets, by the labels that DaemonSets select: to zone-b,
-     * say. None when all offerings do. */
+     * say; where some type's offerings have overrides, to one kind. None when all offerings have the same room. */
     struct requirements *niches;
     uint32_t niche_count;
+    double node_cost; /* in an hour, of each node beside its price: as the pool says */
     bool limited;
     struct room_column *by_capacity; /* of a limited pool: what a type counts against the limits */
     amount *budget;      /* what the limits leave; INT64_MAX: no limit */

@@ -20,6 +20,7 @@ struct rows { /* in the making */
     struct world *w;
     struct reach *reaches;
     uint32_t reach_count, reach_capacity;
+    bool overridden;   /* some type's offerings differ by overrides */
     uint32_t *part_of; /* by kind of offering */
     struct intern groups; /* of DaemonSets */
     uint32_t group_capacity;
@@ -85,7 +86,7 @@ static void add_niches(struct rows *r)
         const struct requirements *all = w->types.kinds[kind];
         struct requirements x = {ARENA_ARRAY(w->arena, struct requirement, all->count), 0};
         for (uint32_t i = 0; i < all->count; i++)
-            if (is_selected(r, all->items[i].key))
+            if (r->overridden || is_selected(r, all->items[i].key))
                 x.items[x.count++] = all->items[i];
         struct words words;
         bool is_new;
@@ -112,7 +113,9 @@ static void part_kinds(struct rows *r)
                 words_put(&there, i);
         r->part_of[kind] = intern_put(&known, &there, NULL);
     }
-    if (known.count > 1)
+    for (BITS_EACH(type, r->o->types, w->types.words))
+        r->overridden |= w->types.first_group[type + 1] - w->types.first_group[type] > 1;
+    if (known.count > 1 || r->overridden)
         add_niches(r);
 }
 
@@ -168,8 +171,13 @@ static bool comes_for_sure(const struct rows *r, uint32_t daemon)
 static struct daemon_group sum_daemons(const struct rows *r, const struct words *members)
 {
     struct world *w = r->w;
+    uint32_t *list = ARENA_ARRAY(w->arena, uint32_t, members->count);
     struct daemon_group g = {.overhead = ARENA_ARRAY(w->arena, amount, w->column_count),
-                             .unsure = ARENA_ARRAY(w->arena, amount, w->column_count)};
+                             .unsure = ARENA_ARRAY(w->arena, amount, w->column_count),
+                             .members = list,
+                             .member_count = members->count};
+    if (members->count != 0)
+        memcpy(list, members->items, members->count * sizeof(*members->items));
     for (uint32_t m = 0; m < members->count; m++) {
         uint32_t class_id = w->daemons[members->items[m]];
         const amount *more = classes_requests(&w->classes, class_id);
@@ -204,6 +212,16 @@ static uint32_t daemons_of(struct rows *r, uint32_t type, uint32_t kind)
 
 /* --- rows --- */
 
+/* Whether some offering of the kind, of those before `end`, has another row than `row`. */
+static bool has_twin(const struct rows *r, uint32_t type, uint32_t end, uint32_t row)
+{
+    const struct types *t = &r->w->types;
+    for (uint32_t k = t->first_offer[type]; k < end; k++)
+        if (t->offers[k].kind == t->offers[end].kind && r->o->row_of[k] != row)
+            return true;
+    return false;
+}
+
 static void add_rows(struct rows *r, uint32_t type)
 {
     struct option *o = r->o;
@@ -220,6 +238,8 @@ static void add_rows(struct rows *r, uint32_t type)
             ARENA_PUSH(r->w->arena, r->items, r->count, r->capacity,
                        ((struct row){offer->group, part, daemons_of(r, type, offer->kind)}));
         o->row_of[k] = row;
+        if (has_twin(r, type, k, row))
+            bits_add(o->twins, type);
     }
     if (r->count - first > 1)
         bits_add(o->several, type);
@@ -272,6 +292,7 @@ void option_rows(struct option *o, struct world *w)
     o->first_row = ARENA_ARRAY(w->arena, uint32_t, (size_t)t->count + 1);
     o->row_of = ARENA_ARRAY(w->arena, uint32_t, t->first_offer[t->count]);
     o->several = ARENA_ARRAY(w->arena, uint64_t, t->words);
+    o->twins = ARENA_ARRAY(w->arena, uint64_t, t->words);
     for (uint32_t type = 0; type < t->count; type++) {
         o->first_row[type] = r.count;
         if (bits_has(o->types, type))

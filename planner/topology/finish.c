@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "planner/supply/pool_template.h"
+#include "planner/topology/watch_index.h"
 
 /* --- domains --- */
 
@@ -234,6 +235,29 @@ bool topology_counts_row(const struct world *w, const struct topology_group *g, 
     return topology_admits(w, g, &p->labels, p->taints, (struct syms){0});
 }
 
+static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (groups[i] == group)
+            return true;
+    return false;
+}
+
+uint32_t topology_most_on_node(const struct world *w, const struct pod_class *k, uint32_t group)
+{
+    const struct topology_group *g = &w->topology.groups[group];
+    if (g->key != 0)
+        return 0;
+    if (g->inverse)
+        return lists(k->ties.keeps_off, k->ties.keeps_off_count, group) &&
+               lists(k->ties.kept_off_by, k->ties.kept_off_by_count, group);
+    const struct attempt *strict = &w->classes.attempts[k->first_strict];
+    if (g->kind != TOPOLOGY_SPREAD || !lists(strict->groups, strict->group_count, group) ||
+        !lists(k->ties.counted_by, k->ties.counted_by_count, group))
+        return 0;
+    return g->max_skew < UINT8_MAX ? (uint32_t)g->max_skew : 0;
+}
+
 static void finish_group(struct world *w, struct topology_group *g)
 {
     struct topology *t = &w->topology;
@@ -260,88 +284,6 @@ static void finish_group(struct world *w, struct topology_group *g)
 }
 
 /* --- which groups matter to which class --- */
-
-struct watch_index {
-    uint32_t *first; /* by a label's value, + 1: watches whose first label has it */
-    uint32_t *next;
-    uint32_t general, limit; /* those without a label: a list too */
-    uint32_t *group_of, *group_next; /* groups by watch, + 1 */
-};
-
-static struct watch_index *index_watches(struct world *w)
-{
-    struct topology *t = &w->topology;
-    struct watch_index *x = ARENA_NEW(t->arena, struct watch_index);
-    x->limit = symtab_limit(w->syms);
-    x->first = ARENA_ARRAY(t->arena, uint32_t, x->limit);
-    x->next = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
-    for (uint32_t i = t->watch_count; i-- > 0;) {
-        const struct sym_pairs labels = t->watches[i].selector.match_labels;
-        uint32_t *list = labels.count != 0 ? &x->first[labels.items[0].value] : &x->general;
-        x->next[i] = *list;
-        *list = i + 1;
-    }
-    x->group_of = ARENA_ARRAY(t->arena, uint32_t, t->watch_count);
-    x->group_next = ARENA_ARRAY(t->arena, uint32_t, t->group_count);
-    for (uint32_t i = t->group_count; i-- > 0;) {
-        x->group_next[i] = x->group_of[t->groups[i].watch];
-        x->group_of[t->groups[i].watch] = i + 1;
-    }
-    return x;
-}
-
-struct group_list {
-    uint32_t *items;
-    uint32_t count, capacity;
-};
-
-static void watched_by(const struct topology *t, struct arena *a, uint32_t from,
-                       const struct pod_class *k, struct group_list *counted, struct group_list *off)
-{
-    const struct watch_index *x = t->index;
-    for (uint32_t i = from; i != 0; i = x->next[i - 1]) {
-        if (!topology_watched(t, i - 1, k))
-            continue;
-        for (uint32_t g = x->group_of[i - 1]; g != 0; g = x->group_next[g - 1]) {
-            struct group_list *list = t->groups[g - 1].inverse ? off : counted;
-            ARENA_PUSH(a, list->items, list->count, list->capacity, g - 1);
-        }
-    }
-}
-
-static int number_order(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
-/* Two labels may have one value: then a watch is met twice. */
-static void sort_unique(struct group_list *list)
-{
-    uint32_t n = 0;
-    if (list->count != 0)
-        qsort(list->items, list->count, sizeof(*list->items), number_order);
-    for (uint32_t i = 0; i < list->count; i++)
-        if (i == 0 || list->items[i] != list->items[i - 1])
-            list->items[n++] = list->items[i];
-    list->count = n;
-}
-
-static void finish_ties(const struct topology *t, struct arena *a, struct pod_class *k)
-{
-    const struct watch_index *x = t->index;
-    struct group_list counted = {0}, off = {0};
-    watched_by(t, a, x->general, k, &counted, &off);
-    for (uint32_t i = 0; i < k->labels.count; i++)
-        if (k->labels.items[i].value < x->limit)
-            watched_by(t, a, x->first[k->labels.items[i].value], k, &counted, &off);
-    sort_unique(&counted);
-    sort_unique(&off);
-    k->ties.counted_by = counted.items;
-    k->ties.counted_by_count = counted.count;
-    k->ties.kept_off_by = off.items;
-    k->ties.kept_off_by_count = off.count;
-}
 
 static void add_keys(const struct topology *t, const uint32_t *groups, uint32_t count,
                      uint64_t *keys)
@@ -382,7 +324,7 @@ void topology_tie(struct world *w, struct arena *a, struct pod_class *k)
     const struct topology *t = &w->topology;
     if (t->index == NULL)
         return;
-    finish_ties(t, a, k);
+    watch_index_ties(t, a, k);
     for (uint32_t i = 0; i < k->attempt_count; i++)
         finish_attempt(t, a, k, &w->classes.attempts[k->first_attempt + i]);
     for (uint32_t i = 0; i < k->strict_count; i++)
@@ -439,7 +381,7 @@ void topology_finish(struct topology *t, struct world *w)
     }
     for (uint32_t i = 0; i < t->group_count; i++)
         finish_group(w, &t->groups[i]);
-    t->index = index_watches(w);
+    t->index = watch_index_make(t);
     for (uint32_t i = 0; i < w->classes.count; i++)
         topology_tie(w, t->arena, &w->classes.items[i]);
     for (uint32_t row = 0; row < w->node_count; row++) {

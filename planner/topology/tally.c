@@ -1,5 +1,19 @@
 #include "planner/topology/tally.h"
 
+#include "planner/topology/level.h"
+
+/* Where a group moved last. Who has not looked for longer looks at all domains. */
+struct recent {
+    uint32_t domains[64];
+};
+
+struct tally_levels {
+    struct pairs known;  /* by group and who measures (measurer), + 1 */
+    struct level *items;
+    uint32_t count, capacity;
+    struct recent **recent; /* by group; NULL: nobody has looked */
+};
+
 void tally_init(struct tally *t, struct arena *a, const struct world *w)
 {
     uint32_t groups = w->topology.group_count;
@@ -11,6 +25,9 @@ void tally_init(struct tally *t, struct arena *a, const struct world *w)
     for (uint32_t g = 0; g < groups; g++)
         t->totals[g] = w->topology.groups[g].total;
     pairs_init(&t->hosts, a);
+    t->levels = ARENA_NEW(a, struct tally_levels);
+    pairs_init(&t->levels->known, a);
+    t->levels->recent = ARENA_ARRAY(a, struct recent *, groups);
 }
 
 /* --- numbers --- */
@@ -44,6 +61,9 @@ static void move_domain(struct tally *t, uint32_t g, uint32_t domain, int by)
     }
     t->counts[g][domain] += (uint32_t)by;
     t->totals[g] += (uint32_t)by;
+    struct recent *recent = t->levels->recent[g];
+    if (recent != NULL)
+        recent->domains[t->moved[g] % COUNT_OF(recent->domains)] = domain;
     t->moved[g]++;
 }
 
@@ -120,10 +140,15 @@ void tally_move_claim(struct tally *t, const struct pod_class *k, const struct t
 
 static bool counts_class(const struct pod_class *k, uint32_t g)
 {
-    for (uint32_t i = 0; i < k->ties.counted_by_count; i++)
-        if (k->ties.counted_by[i] == g)
-            return true;
-    return false;
+    uint32_t low = 0, high = k->ties.counted_by_count;
+    while (low < high) { /* they are sorted */
+        uint32_t mid = (low + high) / 2;
+        if (k->ties.counted_by[mid] < g)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < k->ties.counted_by_count && k->ties.counted_by[low] == g;
 }
 
 static uint32_t floor_of(const struct tally *t, uint32_t g)
@@ -182,54 +207,97 @@ static bool pod_domain(const struct tally *t, const struct requirement *asked, u
            requirement_has(asked, key_at(t, key)->domains[domain], t->world->syms);
 }
 
+/* What the attempt itself asks of the group's key. */
+static const struct requirement *asked_of(const struct tally *t, const struct attempt *try, uint32_t g)
+{
+    return requirements_get(&t->world->classes.signatures[try->signature].strict,
+                            key_at(t, group_at(t, g)->key)->key);
+}
+
 uint32_t tally_sure(const struct tally *t, uint32_t g, uint32_t domain)
 {
     return counts_of(t, g)[domain] - (t->unsure[g] != NULL ? t->unsure[g][domain] : 0);
 }
 
-/* The least sure number, and where that is; the least of all others. A domain is never measured by itself: its
- * pods count for both or for neither. */
-struct least {
-    uint32_t number, domain, other;
-};
+/* --- what spreads leave open --- */
 
-static uint32_t least_for(const struct least *l, uint32_t domain)
+/* What a spread looks at beside its numbers: where the attempt can be at all, and whether the pod counts. */
+static uint32_t measurer(const struct attempt *try, const struct requirement *asked, bool self)
 {
-    return l->domain == domain ? l->other : l->number;
+    return (asked != NULL ? try->signature + 1 : 0) << 1 | self;
 }
 
-/* Over the domains that count. With nodeAffinityPolicy Ignore all do, also those where the pod cannot go: so the
- * scheduler sees it. */
-static struct least spread_least(const struct tally *t, uint32_t g, const struct requirement *asked)
+/* With nodeAffinityPolicy Ignore domains are compared where the pod cannot go, too: so the scheduler sees it. */
+static void add_level(const struct tally *t, uint32_t g, const struct requirement *asked, bool self)
+{
+    struct tally_levels *all = t->levels;
+    const struct topology_group *x = group_at(t, g);
+    uint32_t words = key_at(t, x->key)->words;
+    uint64_t *may = x->domains;
+    if (asked != NULL) {
+        may = ARENA_ARRAY(t->arena, uint64_t, words);
+        for (BITS_EACH(d, x->domains, words))
+            if (pod_domain(t, asked, x->key, d))
+                bits_add(may, d);
+    }
+    bool own = t->world->topology.filters[x->filter].by_affinity;
+    struct level l;
+    level_init(&l, t->arena,
+               &(struct level_rule){.among = own ? may : x->domains, .may = may, .words = words, .self = self,
+                                    .max_skew = x->max_skew, .min_domains = x->min_domains});
+    ARENA_PUSH(t->arena, all->items, all->count, all->capacity, l);
+    if (all->recent[g] == NULL)
+        all->recent[g] = ARENA_NEW(t->arena, struct recent);
+}
+
+static void take_moves(const struct tally *t, uint32_t g, struct level *l, const struct level_numbers *now)
+{
+    const struct recent *recent = t->levels->recent[g];
+    if (t->moved[g] - l->seen > COUNT_OF(recent->domains))
+        level_anew(l, now);
+    else
+        for (; l->seen != t->moved[g]; l->seen++)
+            level_move(l, now, recent->domains[l->seen % COUNT_OF(recent->domains)]);
+    l->seen = t->moved[g];
+}
+
+static const uint64_t *open_to(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                               uint32_t g)
+{
+    struct tally_levels *all = t->levels;
+    const struct requirement *asked = asked_of(t, try, g);
+    bool self = counts_class(k, g);
+    uint32_t who = measurer(try, asked, self);
+    int32_t at = pairs_get(&all->known, g, who);
+    struct level_numbers now = {counts_of(t, g), t->unsure[g]};
+    if (at == 0) {
+        add_level(t, g, asked, self);
+        at = (int32_t)all->count;
+        pairs_add(&all->known, g, who, at);
+        level_anew(&all->items[at - 1], &now);
+        all->items[at - 1].seen = t->moved[g];
+    }
+    take_moves(t, g, &all->items[at - 1], &now);
+    return all->items[at - 1].open;
+}
+
+static bool spread_allows(const struct tally *t, const struct pod_class *k, uint32_t g,
+                          const struct requirement *asked, uint32_t domain)
 {
     const struct topology_group *x = group_at(t, g);
-    bool own = t->world->topology.filters[x->filter].by_affinity;
-    struct least least = {UINT32_MAX, UINT32_MAX, UINT32_MAX};
-    uint32_t found = 0, floor = floor_of(t, g);
-    for (BITS_EACH(d, x->domains, floor == 0 ? key_at(t, x->key)->words : 0)) {
-        if (own && !pod_domain(t, asked, x->key, d))
-            continue;
-        found++;
-        uint32_t number = tally_sure(t, g, d);
-        if (number < least.number)
-            least = (struct least){number, d, least.number};
-        else if (number < least.other)
-            least.other = number;
-    }
-    if (floor != 0 || (int64_t)found < x->min_domains)
-        return (struct least){floor, UINT32_MAX, floor};
-    return least;
+    return bits_has(x->domains, domain) && pod_domain(t, asked, x->key, domain) &&
+           (int64_t)counts_of(t, g)[domain] + counts_class(k, g) - floor_of(t, g) <= x->max_skew;
 }
 
-static bool group_allows(const struct tally *t, const struct pod_class *k, uint32_t g,
-                         const struct requirement *asked, const struct least *least, uint32_t domain)
+static bool group_allows(const struct tally *t, const struct pod_class *k, const struct attempt *try,
+                         uint32_t g, const struct requirement *asked, uint32_t domain)
 {
     const struct topology_group *x = group_at(t, g);
     const uint32_t *counts = counts_of(t, g);
     switch (x->kind) {
     case TOPOLOGY_SPREAD:
-        return bits_has(x->domains, domain) && pod_domain(t, asked, x->key, domain) &&
-               (int64_t)counts[domain] + counts_class(k, g) - least_for(least, domain) <= x->max_skew;
+        return floor_of(t, g) != 0 ? spread_allows(t, k, g, asked, domain)
+                                   : bits_has(open_to(t, k, try, g), domain);
     case TOPOLOGY_AFFINITY:
         return pod_domain(t, asked, x->key, domain) &&
                (counts[domain] > 0 || tally_is_first(t, k, g));
@@ -243,22 +311,24 @@ static void cut_domains(const struct tally *t, const struct pod_class *k,
                         const struct attempt *try, uint32_t g, uint64_t *out)
 {
     const struct topology_group *x = group_at(t, g);
-    const struct signature *s = &t->world->classes.signatures[try->signature];
     const struct topology_key *key = key_at(t, x->key);
-    const struct requirement *asked = requirements_get(&s->strict, key->key);
-    struct least least = {0};
-    if (x->kind == TOPOLOGY_SPREAD)
-        least = spread_least(t, g, asked);
+    const struct requirement *asked = asked_of(t, try, g);
+    if (x->kind == TOPOLOGY_SPREAD && floor_of(t, g) == 0) {
+        const uint64_t *open = open_to(t, k, try, g);
+        for (uint32_t i = 0; i < key->words; i++)
+            out[i] &= open[i];
+        return;
+    }
     for (BITS_EACH(d, out, key->words))
-        if (!group_allows(t, k, g, asked, &least, d))
+        if (!group_allows(t, k, try, g, asked, d))
             bits_drop(out, d);
 }
 
 static void all_domains(const struct topology_key *key, uint64_t *out)
 {
-    memset(out, 0, key->words * sizeof(*out));
-    for (uint32_t d = 0; d < key->count; d++)
-        bits_add(out, d);
+    memset(out, 0xFF, key->words * sizeof(*out));
+    if (key->count % 64 != 0)
+        out[key->words - 1] = (UINT64_C(1) << key->count % 64) - 1;
 }
 
 bool tally_domains(const struct tally *t, const struct pod_class *k, const struct attempt *try,
@@ -289,6 +359,23 @@ void tally_measure(struct tally *t, uint32_t group, uint32_t least)
     if (t->floors == NULL)
         t->floors = ARENA_ARRAY(t->arena, uint32_t, t->world->topology.group_count);
     t->floors[group] = least + 1;
+}
+
+uint32_t tally_least(const struct tally *t, const struct attempt *try, uint32_t group)
+{
+    const struct topology_group *x = group_at(t, group);
+    const struct requirement *asked = asked_of(t, try, group);
+    bool own = t->world->topology.filters[x->filter].by_affinity;
+    uint32_t found = 0, least = UINT32_MAX;
+    if (floor_of(t, group) != 0)
+        return floor_of(t, group);
+    for (BITS_EACH(d, x->domains, key_at(t, x->key)->words)) {
+        if (own && !pod_domain(t, asked, x->key, d))
+            continue;
+        found++;
+        least = tally_sure(t, group, d) < least ? tally_sure(t, group, d) : least;
+    }
+    return least == UINT32_MAX || (int64_t)found < x->min_domains ? 0 : least;
 }
 
 void tally_measure_end(struct tally *t)
@@ -326,8 +413,7 @@ void tally_spread_domains(const struct tally *t, const struct attempt *try, uint
 {
     const struct topology_group *x = group_at(t, group);
     const struct topology_key *key = key_at(t, x->key);
-    const struct signature *s = &t->world->classes.signatures[try->signature];
-    const struct requirement *asked = requirements_get(&s->strict, key->key);
+    const struct requirement *asked = asked_of(t, try, group);
     bool own = t->world->topology.filters[x->filter].by_affinity;
     memcpy(out, x->domains, key->words * sizeof(*out));
     for (BITS_EACH(d, out, key->words))
@@ -339,16 +425,11 @@ static enum answer row_group(const struct tally *t, const struct pod_class *k,
                                    const struct attempt *try, uint32_t g, uint32_t row)
 {
     const struct topology_group *x = group_at(t, g);
-    const struct signature *s = &t->world->classes.signatures[try->signature];
-    const struct requirement *asked = requirements_get(&s->strict, key_at(t, x->key)->key);
     int32_t d = key_at(t, x->key)->of_row[row];
     bool keeps_off = x->kind == TOPOLOGY_ANTI_AFFINITY;
     if (d < 0) /* a node without the label is in nobody's way */
         return x->optional && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
-    struct least least = {0};
-    if (x->kind == TOPOLOGY_SPREAD)
-        least = spread_least(t, g, asked);
-    if (group_allows(t, k, g, asked, &least, (uint32_t)d))
+    if (group_allows(t, k, try, g, asked_of(t, try, g), (uint32_t)d))
         return ANSWER_YES;
     return keeps_off ? ANSWER_NEVER : ANSWER_NOT_NOW;
 }

@@ -18,6 +18,7 @@ struct tally {
     uint32_t *totals, *moved;
     struct pairs hosts; /* differences to the world's */
     uint32_t *floors;   /* by group, + 1; NULL, 0: none; see tally_measure */
+    struct tally_levels *levels; /* what is open by which spread */
 };
 
 void tally_init(struct tally *t, struct arena *a, const struct world *w);
@@ -82,6 +83,8 @@ uint32_t tally_on_host(const struct tally *t, uint32_t group, uint32_t target);
 /* A spread is measured from this number, not from the least over all domains (over hostname: 0). What is
  * refused so may be welcome later. */
 void tally_measure(struct tally *t, uint32_t group, uint32_t least);
+/* What a spread over another key is measured from for the attempt, when nothing else was said. */
+uint32_t tally_least(const struct tally *t, const struct attempt *try, uint32_t group);
 /* All are measured as ever. */
 void tally_measure_end(struct tally *t);
 /* Changes with every move that could change an answer to the attempt. */

@@ -147,6 +147,9 @@ bool topology_admits(const struct world *w, const struct topology_group *g,
  * are not looked at, so that it may say no too often. */
 bool topology_surely_admits(const struct world *w, const struct topology_group *g,
                             const struct requirements *labels);
+/* How many pods of the class the group lets on one new node, as it counts them all: by their own anti-affinity or
+ * spread over hostname. 0: it does not limit them. */
+uint32_t topology_most_on_node(const struct world *w, const struct pod_class *k, uint32_t group);
 bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row);
 
 #endif

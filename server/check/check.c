@@ -65,6 +65,7 @@ bool check_run(struct check *c, struct err *err)
     check_leader(c);
     check_certificates(c);
     check_wiring(c);
+    check_pools(c);
     check_rivals(c);
     return true;
 }

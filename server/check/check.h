@@ -5,6 +5,7 @@
 #ifndef SERVER_CHECK_CHECK_H
 #define SERVER_CHECK_CHECK_H
 
+#include "cloud/catalogue.h"
 #include "server/check/ask.h"
 #include "server/check/permissions.h"
 #include "server/check/report.h"
@@ -18,6 +19,7 @@ struct check {
     struct span address; /* of the API server, for messages */
     wall_ms now;
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
+    const struct catalogue_source *types; /* what is bought */
     bool every_node;     /* the scheduler's configuration was given, and says that it offers every node */
     /* found on the way */
     bool runs;           /* somebody leads */
@@ -33,6 +35,7 @@ bool check_access(struct check *c, struct err *err); /* permissions, and each ki
 void check_leader(struct check *c);
 void check_certificates(struct check *c);
 void check_wiring(struct check *c);
+void check_pools(struct check *c);  /* whether they can be served */
 void check_rivals(struct check *c); /* other autoscalers, deschedulers */
 
 /* ---- shared ---- */

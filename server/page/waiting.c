@@ -2,13 +2,14 @@
 
 #include <stdlib.h>
 
+#include "planner/explain/unplanned.h"
 #include "server/html.h"
 
 /* Pods of one owner that wait for one reason are one row: 500 pods of a Deployment are one thing to
- * know. */
+ * know, and so are 300 of a namespace that nobody owns. */
 struct waiting {
     const struct pod *pod;
-    struct span owner; /* of its controller; its own name without one */
+    struct span owner; /* name of its controller; absent: none */
     struct span why;   /* HTML */
 };
 
@@ -32,7 +33,15 @@ static bool same_group(const struct waiting *a, const struct waiting *b)
 static struct span owner_of(const struct pod *p)
 {
     const struct owner *controller = meta_controller(&p->meta);
-    return controller != NULL ? controller->name : p->meta.name;
+    return controller != NULL ? controller->name : (struct span){NULL, 0};
+}
+
+/* Without the name with which every sentence begins: what is said of equal pods is equal. */
+static struct span remembered(struct render *r, const struct pod *p)
+{
+    struct span why = page_memory_reason(r->memory, &r->a, KIND_POD, &p->meta);
+    struct span name = arena_printf(&r->a, "%.*s/%.*s ", SPAN_ARG(p->meta.ns), SPAN_ARG(p->meta.name));
+    return span_has_prefix(why, name) ? (struct span){why.ptr + name.len, why.len - name.len} : why;
 }
 
 static void put_why_waiting(struct render *r, const struct pod *p)
@@ -45,13 +54,17 @@ static void put_why_waiting(struct render *r, const struct pod *p)
         render_put(r, place->on_claim ? ", which is on its way" : "");
         return;
     }
-    struct span why = page_memory_reason(r->memory, &r->a, KIND_POD, &p->meta);
+    struct span why = remembered(r, p);
     if (why.len != 0)
         html_text(r->out, why);
     else if (p->meta.deleted != 0)
         render_put(r, "is being deleted");
+    else if (pod_is_pending(p))
+        render_put(r, "seen, not planned yet");
+    else if (r->v->world != NULL && (p->unschedulable || p->gated))
+        html_text(r->out, unplanned_why(r->v->world, &r->a, p));
     else
-        render_put(r, pod_is_pending(p) ? "seen, not planned yet" : "the scheduler has not tried it yet");
+        render_put(r, "the scheduler has not tried it yet");
 }
 
 static struct span why_waiting(struct render *r, const struct pod *p)
@@ -84,6 +97,16 @@ struct waiting_pods waiting_collect(struct render *r)
     return pods;
 }
 
+/* "shop/web", or "shop/load-0 … load-299" of those that nobody owns. */
+static struct span group_name(struct render *r, const struct waiting *w, uint32_t count)
+{
+    const struct meta *first = &w[0].pod->meta, *last = &w[count - 1].pod->meta;
+    if (w->owner.len != 0)
+        return arena_printf(&r->a, "%.*s/%.*s", SPAN_ARG(first->ns), SPAN_ARG(w->owner));
+    return arena_printf(&r->a, "%.*s/%.*s … %.*s", SPAN_ARG(first->ns), SPAN_ARG(first->name),
+                        SPAN_ARG(last->name));
+}
+
 static void put_group(struct render *r, const struct waiting *w, uint32_t count)
 {
     const struct meta *first = &w->pod->meta;
@@ -99,8 +122,7 @@ static void put_group(struct render *r, const struct waiting *w, uint32_t count)
                                       (unsigned long long)span_hash(w->why));
         render_row(r, "waiting", first->ns, id);
         render_cell(r, "pod", "");
-        render_list(r, count,
-                   arena_printf(&r->a, "%.*s/%.*s", SPAN_ARG(first->ns), SPAN_ARG(w->owner)));
+        render_list(r, count, group_name(r, w, count));
         uint32_t shown = 0;
         while (shown < count && render_list_pod(r, w[shown].pod, shown, true))
             shown++;

@@ -1,4 +1,4 @@
-/* waiting: pods without a node, on the page: one row for those of one owner that wait for one reason. */
+/* waiting: pods without a node, on the page: one row for those of one owner, or of none, that wait for one reason. */
 #ifndef SERVER_PAGE_WAITING_H
 #define SERVER_PAGE_WAITING_H
 

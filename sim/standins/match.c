@@ -1,5 +1,5 @@
 /* Which nodes a DaemonSet's pod is made for: taints, nodeSelector, required node affinity. The
- * stand-in scheduler asks the planner (world_fits); here pods are not in any world yet. Whether a taint is
+ * stand-in scheduler asks the planner (search/binder.h); here pods are not in any world yet. Whether a taint is
  * tolerated both ask taint_tolerated. */
 #include "sim/standins/standin.h"
 

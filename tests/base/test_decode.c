@@ -419,6 +419,92 @@ static void test_strict(void **state)
     assert_string_equal(f->told.ptr, "2 siez: is not a field of part\n");
 }
 
+/* ---- what reads, and no API server admits ---- */
+
+struct lamp {
+    int32_t watts;
+    int64_t hours;
+    struct span socket;
+    struct {
+        struct tag *items;
+        uint32_t count;
+    } tags;
+    struct {
+        struct lamp *items;
+        uint32_t count;
+    } lamps;
+};
+
+static void check_tag(struct decode *d, struct doc_value v, const void *object)
+{
+    const struct tag *t = object;
+    if (t->value.len > 3)
+        decode_invalid(d, v, "\"%.*s\" is too long", SPAN_ARG(t->value));
+}
+
+static void check_lamp(struct decode *d, struct doc_value v, const void *object)
+{
+    const struct lamp *l = object;
+    if (span_eq(l->socket, SPAN("E14")) && l->watts > 40)
+        decode_invalid_in(d, v, "watts", "%d is too much for an E14", l->watts);
+    if (l->socket.len == 0)
+        decode_invalid_in(d, v, "socket", "is empty");
+}
+
+static const struct schema checked_tag = SCHEMA_WITH(struct tag, "tag", tag_fields, .check = check_tag);
+static const struct schema lamp_schema;
+static const struct field lamp_fields[] = {
+    FIELD(struct lamp, watts, FIELD_INT32, "watts", .low = 1, .high = 100, .needed = true),
+    FIELD(struct lamp, hours, FIELD_INT64, "hours", .low = 0, .high = INT32_MAX),
+    FIELD(struct lamp, socket, FIELD_SPAN, "socket"),
+    FIELD(struct lamp, tags, FIELD_MAP, "tags", .schema = &checked_tag),
+    FIELD(struct lamp, lamps, FIELD_LIST, "lamps", .schema = &lamp_schema),
+};
+static const struct schema lamp_schema =
+    SCHEMA_WITH(struct lamp, "lamp", lamp_fields, .also = "colour maker", .check = check_lamp);
+
+static const struct {
+    const char *text, *want; /* what `invalid` and `unknown` hear */
+    int32_t watts;
+} odd[] = {
+    {"{watts: 40, socket: E14, hours: 9000000000}", "", 40},
+    {"{watts: 101, socket: E27}", "1 watts: 101 is out of range; it may be 1 to 100\n", 100},
+    {"{watts: 5, socket: E27, hours: -1}", "1 hours: -1 is out of range; it may be 0 or more\n", 5},
+    {"{socket: E27}", "1 watts: is missing\n", 1},
+    {"watts: null\nsocket: E27\n", "1 watts: is missing\n", 1},
+    {"socket: E14\nwatts: 60\n", "2 watts: 60 is too much for an E14\n", 60},
+    {"watts: 5\n", "1 socket: is empty\n", 5},
+    {"watts: 5\nsocket: E27\ntags:\n  a: abc\n  b.c: abcd\n", "5 tags[b.c]: \"abcd\" is too long\n", 5},
+    {"watts: 5\nsocket: E27\nlamps:\n- null\n",
+     "4 lamps[0].watts: is missing\n4 lamps[0].socket: is empty\n", 5},
+    {"watts: 5\nsocket: E27\ncolour: red\nmaker: x\n", "", 5},
+    {"watts: 5\nsocket: E27\nsokcet: red\n", "3 sokcet: is not a field; did you mean \"socket\"?\n", 5},
+    {"watts: 5\nsocket: E27\ncolor: red\n", "3 color: is not a field; did you mean \"colour\"?\n", 5},
+    {"watts: 5\nsocket: E27\nlamps: [{watts: 1, socket: a, dimmable: no}]\n",
+     "3 lamps[0].dimmable: is not a field\n", 5},
+};
+
+static void test_what_no_server_admits(void **state)
+{
+    struct fixture *f = *state;
+    for (size_t i = 0; i < COUNT_OF(odd); i++) {
+        const struct doc *doc;
+        struct err err;
+        struct lamp lamp;
+        size_t at = 0;
+        buf_clear(&f->told);
+        assert_true(doc_parse_yaml(f->parser, span_of(odd[i].text), &at, &doc, &err));
+        struct decode d = {.arena = &f->arena, .syms = f->syms, .invalid = tell, .unknown = tell, .user = f};
+        assert_true(decode_value(&d, doc_root(doc), &lamp_schema, &lamp)); /* none is a mistake */
+        if (!span_eq(buf_span(&f->told), span_of(odd[i].want)))
+            fail_msg("%s: told %s", odd[i].text, f->told.ptr);
+        assert_int_equal(lamp.watts, odd[i].watts);
+        d.invalid = d.unknown = NULL; /* nobody listens */
+        assert_true(decode_value(&d, doc_root(doc), &lamp_schema, &lamp));
+        assert_int_equal(lamp.watts, odd[i].watts);
+    }
+}
+
 static void test_decode_one_says_the_first(void **state)
 {
     struct fixture *f = *state;
@@ -552,17 +638,38 @@ static void test_symbols_are_visited(void **state)
     assert_int_equal(total, 0);
 }
 
+/* A text for which the table has no room is no absent one. */
+static void test_one_symbol_too_many(void **state)
+{
+    struct fixture *f = *state;
+    struct thing o;
+    char text[32];
+    symtab_unref(f->syms);
+    f->syms = symtab_new_limited(NULL, 0, 1024);
+    for (int i = 0; i < 1023; i++) {
+        snprintf(text, sizeof(text), "t%d", i);
+        sym_intern(f->syms, span_of(text));
+    }
+    decode_text(f, false, "{\"node\": \"t7\", \"zones\": [\"new\"]}", &thing_schema, &o);
+    decode_text(f, false, "{\"node\": \"t7\", \"zones\": [\"new\", \"newer\"]}", &thing_schema, &o);
+    assert_string_equal(f->told.ptr, "1 : has names or values beyond the millions that can be told apart; leave "
+                                     "some objects out\n");
+    decode_text(f, false, "{\"node\": \"t7\"}", &thing_schema, &o);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_kind_in_both_syntaxes),
         cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_strict),
+        cmocka_unit_test(test_what_no_server_admits),
         cmocka_unit_test(test_decode_one_says_the_first),
         cmocka_unit_test(test_pack),
         cmocka_unit_test(test_pack_nothing),
         cmocka_unit_test(test_digest),
         cmocka_unit_test(test_symbols_are_visited),
+        cmocka_unit_test(test_one_symbol_too_many), /* last: its table is full */
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

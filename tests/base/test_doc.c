@@ -248,6 +248,30 @@ static const struct {
     {"a byte order mark", SPAN_INIT("\xEF\xBB\xBF" "a: 1\n"), "{a=i1}"},
     {"JSON", SPAN_INIT("{\"a\":[1,\"\\u00e9\\/\"],\"b\":null}"), "{a=[i1 'é/'] b=null}"},
     {"a quoted <<", SPAN_INIT("\"<<\": 1\n"), "{<<=i1}"},
+    /* As kubectl reads them. */
+    {"aliases", SPAN_INIT("a: &x {b: [1, u], c: &y 2.5}\nd: *x\ne: [*y, *x]\n"),
+     "{a={b=[i1 'u'] c=f2.5} d={b=[i1 'u'] c=f2.5} e=[f2.5 {b=[i1 'u'] c=f2.5}]}"},
+    {"an alias of an alias", SPAN_INIT("a: &x [1]\nb: &y {c: *x}\nd: *y\n"), "{a=[i1] b={c=[i1]} d={c=[i1]}}"},
+    {"an anchor again", SPAN_INIT("a: &x 1\nb: *x\nc: &x 2\nd: *x\n"), "{a=i1 b=i1 c=i2 d=i2}"},
+    {"an alias as a key", SPAN_INIT("a: &x b\nc: {*x : 1}\n"), "{a='b' c={b=i1}}"},
+    {"an anchored key", SPAN_INIT("&x a: b\nc: *x\n"), "{a='b' c='a'}"},
+    {"an anchored null", SPAN_INIT("a: &x\nb: *x\n"), "{a=null b=null}"},
+    {"a merge", SPAN_INIT("a: &x {b: 1, c: {d: 2}}\ne:\n  <<: *x\n  b: 3\n  f: 4\n"),
+     "{a={b=i1 c={d=i2}} e={b=i3 c={d=i2} f=i4}}"},
+    {"a merge that comes later wins", SPAN_INIT("a: &x {b: 1, c: 2}\nd:\n  b: 9\n  <<: *x\n"),
+     "{a={b=i1 c=i2} d={b=i1 c=i2}}"},
+    {"of a list the first wins", SPAN_INIT("a: &x {b: 1}\nc: &y {b: 2, e: 5}\nd: {<<: [*x, *y]}\n"),
+     "{a={b=i1} c={b=i2 e=i5} d={b=i1 e=i5}}"},
+    {"two merges", SPAN_INIT("d: {<<: {q: 1}, <<: {r: 2}}\n"), "{d={q=i1 r=i2}}"},
+    {"a merge into what is merged", SPAN_INIT("a: &x {<<: {b: 1}, c: 2}\nd: {<<: *x, e: 3}\nf: *x\n"),
+     "{a={b=i1 c=i2} d={b=i1 c=i2 e=i3} f={b=i1 c=i2}}"},
+    {"an anchor beside a merge", SPAN_INIT("a:\n  b: &x {c: 1}\n  <<: {b0: 0, d: &y 7}\n  e: &z [8]\nf: [*x, *y, *z]\n"),
+     "{a={b={c=i1} b0=i0 d=i7 e=[i8]} f=[{c=i1} i7 [i8]]}"},
+    {"aliases of what was merged", SPAN_INIT("a: {<<: &x {b: &y [1]}, b: &z 2}\nc: [*x, *y, *z]\nd: {<<: *x}\n"),
+     "{a={b=i2} c=[{b=[i1]} [i1] i2] d={b=[i1]}}"},
+    {"many merged",
+     SPAN_INIT("a: &x {a: 1, b: 1, c: 1, d: 1, e: 1, f: 1, g: 1, h: 1, i: 1}\nz: {<<: *x, i: 2, a: 2, x: 3}\n"),
+     "{a={a=i1 b=i1 c=i1 d=i1 e=i1 f=i1 g=i1 h=i1 i=i1} z={a=i2 b=i1 c=i1 d=i1 e=i1 f=i1 g=i1 h=i1 i=i2 x=i3}}"},
 };
 
 static void test_yaml_values(void **state)
@@ -277,11 +301,22 @@ static const struct {
     uint32_t line;
     const char *says;
 } bad_yaml[] = {
-    {"an anchor", SPAN_INIT("a: 1\nb: &x 1\n"), 2, "anchors"},
-    {"an anchored map", SPAN_INIT("b: &x {a: 1}\n"), 1, "anchors"},
-    {"an alias", SPAN_INIT("a: 1\nb: 1\nc: *x\n"), 3, "aliases"},
-    {"an alias as a key", SPAN_INIT("*x : 1\n"), 1, "aliases"},
-    {"a merge key", SPAN_INIT("a:\n  <<: {b: 1}\n"), 2, "merge keys"},
+    {"an alias of nothing", SPAN_INIT("a: 1\nb: 1\nc: *x\n"), 3, "without an anchor"},
+    {"an alias of another document's", SPAN_INIT("a: &x 1\n---\nb: *x\n"), 3, "without an anchor"},
+    {"an alias inside its anchor", SPAN_INIT("a: &x\n  b: *x\n"), 2, "inside what it stands for"},
+    {"an alias of a number as a key", SPAN_INIT("a: &x 5\n*x : 1\n"), 2, "no string"},
+    {"an alias of an object as a key", SPAN_INIT("a: &x {}\n*x : 1\n"), 2, "no string"},
+    {"an alias as a key, twice", SPAN_INIT("a: &x b\nb: 1\n*x : 1\n"), 3, "\"b\" is given twice"},
+    {"a merge of a number", SPAN_INIT("a:\n  <<: 1\n"), 3, "takes an object or a list"},
+    {"a merge of numbers", SPAN_INIT("a:\n  <<: [{}, 1]\n"), 3, "takes an object or a list"},
+    {"a key twice, beside a merge", SPAN_INIT("a:\n  b: 1\n  <<: {b: 2}\n  b: 3\n"), 4, "\"b\" is given twice"},
+    {"laughs",
+     SPAN_INIT("a: &a [lol, lol, lol, lol, lol, lol, lol, lol, lol]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+               "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
+               "e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: &f [*e, *e, *e, *e, *e, *e, *e, *e, *e]\n"
+               "g: &g [*f, *f, *f, *f, *f, *f, *f, *f, *f]\nh: &h [*g, *g, *g, *g, *g, *g, *g, *g, *g]\n"
+               "i: &i [*h, *h, *h, *h, *h, *h, *h, *h, *h]\n"),
+     7, "more than 16 MiB when they are written out"},
     {"a key twice", SPAN_INIT("a: 1\nb: 2\na: 3\n"), 3, "\"a\" is given twice"},
     {"a key twice, one quoted", SPAN_INIT("a: 1\n\"a\": 3\n"), 2, "given twice"},
     {"a list as a key", SPAN_INIT("[a]: 1\n"), 1, "keys are strings"},
@@ -298,7 +333,7 @@ static const struct {
     {"a list tagged as a map", SPAN_INIT("a: !!map [1]\n"), 1, "tag"},
     {"not UTF-8", SPAN_INIT("a: 1\nb: \xFF\n"), 2, "UTF-8"},
     {"a control character", SPAN_INIT("a: \x01\n"), 1, "control characters"},
-    {"wrong in the second document", SPAN_INIT("a: 1\n---\nb: *x\n"), 3, "aliases"},
+    {"wrong in the second document", SPAN_INIT("a: 1\n---\nb: *x\n"), 3, "without an anchor"},
 };
 
 static void test_yaml_refused(void **state)
@@ -520,9 +555,40 @@ static void test_broken_json_as_jansson(void **state)
     }
 }
 
+static void test_trim(void **state)
+{
+    (void)state;
+    enum { LARGE = 1 << 20, KEEP = 64 << 10 };
+    struct doc_parser *p = doc_parser_new();
+    struct buf b = {0};
+    const struct doc *doc;
+    struct err err;
+    size_t at = 0;
+    buf_add_char(&b, '"');
+    while (b.len < LARGE)
+        buf_add_char(&b, 'x');
+    buf_add_char(&b, '"');
+    assert_int_equal(doc_parser_size(p), 0);
+    assert_true(doc_parse_json(p, buf_span(&b), &doc, &err));
+    assert_true(doc_parser_size(p) > LARGE);
+    doc_parser_trim(p, KEEP);
+    assert_int_equal(doc_parser_size(p), 0);
+    assert_true(doc_parse_yaml(p, buf_span(&b), &at, &doc, &err));
+    assert_true(doc_parser_size(p) > LARGE);
+    doc_parser_trim(p, KEEP);
+    assert_true(doc_parse_json(p, SPAN("[1]"), &doc, &err));
+    size_t small = doc_parser_size(p);
+    doc_parser_trim(p, KEEP * 2);
+    assert_int_equal(doc_parser_size(p), small);
+    assert_int_equal(doc_count(doc_root(doc)), 1);
+    buf_release(&b);
+    doc_parser_free(p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_trim),
         cmocka_unit_test(test_json_values),
         cmocka_unit_test(test_json_refused),
         cmocka_unit_test(test_depth_is_the_same_for_both),

@@ -49,6 +49,29 @@ static void test_many_keep_their_ids(void **state)
     symtab_unref(t);
 }
 
+/* One text too many is refused, and those that are there stay; a local table over it goes on. */
+static void test_full(void **state)
+{
+    (void)state;
+    enum { MOST = 1024 };
+    struct symtab *t = symtab_new_limited(fixed, COUNT_OF(fixed), MOST);
+    struct arena a;
+    char text[32];
+    arena_init(&a, 0);
+    for (int i = 0; i < MOST - (int)COUNT_OF(fixed); i++)
+        assert_int_not_equal(sym_intern(t, number(text, sizeof(text), i)), SYM_NONE);
+    assert_int_equal(symtab_refused(t), 0);
+    assert_int_equal(sym_intern(t, SPAN("one too many")), SYM_NONE);
+    assert_int_equal(symtab_refused(t), 1);
+    struct span seven = number(text, sizeof(text), 7);
+    assert_true(span_eq(sym_text(t, sym_intern(t, seven)), seven));
+    assert_int_equal(symtab_refused(t), 1);
+    struct symtab *local = symtab_new_local(t, &a);
+    assert_true(span_eq(sym_text(local, sym_intern(local, SPAN("one too many"))), SPAN("one too many")));
+    arena_release(&a);
+    symtab_unref(t);
+}
+
 static void test_local_lies_over_shared(void **state)
 {
     (void)state;
@@ -153,6 +176,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fixed_ids),
         cmocka_unit_test(test_many_keep_their_ids),
+        cmocka_unit_test(test_full),
         cmocka_unit_test(test_local_lies_over_shared),
         cmocka_unit_test(test_readers_beside_the_writer),
         cmocka_unit_test(test_two_that_intern_the_same),

@@ -17,15 +17,19 @@ struct desk {
     struct catalogue types;
 };
 
-static struct desk *begin(void)
+static struct desk *begin_with(struct catalogue_source *s)
 {
     static struct desk d;
-    struct catalogue_source *s = catalogue_builtin();
     d = (struct desk){.syms = kube_symtab_new()};
     arena_init(&d.arena, 0);
     catalogue_build(s, &d.arena, d.syms, &d.types);
     catalogue_source_free(s);
     return &d;
+}
+
+static struct desk *begin(void)
+{
+    return begin_with(catalogue_builtin());
 }
 
 static void end(struct desk *d)
@@ -34,7 +38,7 @@ static void end(struct desk *d)
     symtab_unref(d->syms);
 }
 
-static const struct node_claim *claim_of(struct desk *d, const char *requirements)
+static const struct node_claim *claim_with(struct desk *d, const char *spec)
 {
     struct doc_parser *p = doc_parser_new();
     struct node_claim *c = ARENA_NEW(&d->arena, struct node_claim);
@@ -44,13 +48,18 @@ static const struct node_claim *claim_of(struct desk *d, const char *requirement
     struct span text = arena_printf(
         &d->arena,
         "metadata: {name: general-x, uid: claim-uid, labels: {team: a, karpenter.sh/nodepool: "
-        "general}, annotations: {example.com/owner: shop}}\nspec: {requirements: [%s]}\n",
-        requirements);
+        "general}, annotations: {example.com/owner: shop}}\nspec: {%s}\n",
+        spec);
     if (!doc_parse_yaml(p, text, &at, &doc, &err) ||
         !decode_one(&d->arena, d->syms, doc_root(doc), &node_claim_schema, c, &err))
-        fail_msg("%s: %s", requirements, err.msg);
+        fail_msg("%s: %s", spec, err.msg);
     doc_parser_free(p);
     return c;
+}
+
+static const struct node_claim *claim_of(struct desk *d, const char *requirements)
+{
+    return claim_with(d, arena_printf(&d->arena, "requirements: [%s]", requirements).ptr);
 }
 
 #define TYPES(names) "{key: node.kubernetes.io/instance-type, operator: In, values: [" names "]}"
@@ -111,6 +120,43 @@ static void choices(void **state)
                    !span_eq(c.capacity_type, span_of(rows[r].capacity_type))))
             fail_msg("%s: %.*s %.*s %.*s", rows[r].label, SPAN_ARG(c.type->name),
                      SPAN_ARG(c.zone), SPAN_ARG(c.capacity_type));
+        end(d);
+    }
+}
+
+/* Offerings of one zone and capacity type that only an override tells apart. */
+static void a_claim_gets_the_offering_that_holds_it(void **state)
+{
+    (void)state;
+#define SPOT_A                                                                                     \
+    "\"available\": true, \"requirements\": [{\"key\": \"topology.kubernetes.io/zone\", \"operator\": "   \
+    "\"In\", \"values\": [\"a\"]}, {\"key\": \"karpenter.sh/capacity-type\", \"operator\": \"In\", "     \
+    "\"values\": [\"spot\"]}]"
+    static const char types[] =
+        "[{\"name\": \"t\", \"requirements\": [], \"resources\": {\"cpu\": \"4\", \"memory\": \"8Gi\", \"pods\": "
+        "\"10\"}, \"offerings\": [{\"price\": 1, " SPOT_A "}, {\"price\": 2, " SPOT_A ", \"capacityOverride\": "
+        "{\"example.com/device\": \"2\"}}]}]";
+    static const struct {
+        const char *label, *requests;
+        double price;
+    } cases[] = {
+        {"the cheaper one, which does", "cpu: 1", 1},
+        {"the override", "cpu: 1, example.com/device: 1", 2},
+        {"none, so that price decides: a NodeOverlay may have added it", "example.com/overlaid: 1", 1},
+    };
+    for (size_t r = 0; r < COUNT_OF(cases); r++) {
+        struct catalogue_source *s;
+        struct kwok_choice c;
+        struct err err = {0};
+        if (!catalogue_decode(span_of(types), SPAN("types.json"), &s, &err))
+            fail_msg("%s", err.msg);
+        struct desk *d = begin_with(s);
+        struct span spec = arena_printf(&d->arena, "requirements: [" TYPES("t") "], resources: {requests: {%s}}",
+                                        cases[r].requests);
+        if (!kwok_choose(&d->arena, claim_with(d, spec.ptr), d->syms, &d->types, d->syms, NULL, NULL, &c, &err))
+            fail_msg("%s: %s", cases[r].label, err.msg);
+        if (c.offering->price != cases[r].price)
+            fail_msg("%s: price %g, want %g", cases[r].label, c.offering->price, cases[r].price);
         end(d);
     }
 }
@@ -189,6 +235,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices),
+        cmocka_unit_test(a_claim_gets_the_offering_that_holds_it),
         cmocka_unit_test(a_machine_becomes_a_node_and_is_read_back),
         cmocka_unit_test(other_nodes_are_none_of_ours),
     };

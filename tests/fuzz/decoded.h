@@ -236,8 +236,13 @@ static void check_as_yaml(struct doc_value root)
         parser = doc_parser_new();
     if (doc_type(root) == DOC_NULL || any_repeated(root))
         return; /* an empty document; refused by YAML */
-    struct buf b = {0};
+    enum { ENOUGH = 1 << 20 }; /* aliases come to more, and to nothing new */
+    struct buf b = {.max = ENOUGH};
     put_yaml(&b, root);
+    if (b.overflow) {
+        buf_release(&b);
+        return;
+    }
     const struct doc *doc;
     struct err err;
     size_t at = 0;

@@ -187,7 +187,8 @@ void cluster_add(struct cluster *c, const char *yaml)
     const struct doc *doc;
     struct err err = {0};
     size_t at = 0;
-    while (doc_parse_yaml(parser, span_of(yaml), &at, &doc, &err))
+    struct span text = span_of(yaml);
+    while (doc_parse_yaml(parser, text, &at, &doc, &err))
         add_object(c, doc_root(doc));
     if (err.kind != ERR_NONE)
         fail_msg("%s", err.msg);
@@ -284,6 +285,7 @@ const struct plan *cluster_plan_unchecked(struct cluster *c)
     c->world = world_build(&in);
     remove_nodes(c);
     c->plan = plan_solve(c->world, &c->plan_options);
+    plan_tell(c->plan);
     return c->plan;
 }
 

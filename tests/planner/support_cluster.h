@@ -13,7 +13,7 @@
 #define TESTS_PLANNER_SUPPORT_CLUSTER_H
 
 #include "kube/kind.h"
-#include "planner/plan/plan.h"
+#include "planner/explain/tell.h"
 
 struct cluster_list {
     const void **items;

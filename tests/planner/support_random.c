@@ -95,10 +95,15 @@ static void put_offerings(struct doc_text *t, unsigned cpu)
         for (unsigned kind = 0; kind < 2; kind++) {
             if (chance(t->d, 5))
                 continue;
+            const char *name = kind == 0 ? "on-demand" : "spot";
+            unsigned price = cpu * (2 - kind), cents = draw(t->d, 100);
+            bool sold_out = chance(t->d, 8), overridden = chance(t->d, 8);
             PUT(t, "%s{zone: %s, capacity: %s, price: %u.%02u%s%s}", put++ != 0 ? ", " : "",
-                zones[z], kind == 0 ? "on-demand" : "spot", cpu * (2 - kind), draw(t->d, 100),
-                chance(t->d, 8) ? ", available: false" : "",
-                chance(t->d, 8) ? ", override: {memory: 1Gi}" : "");
+                zones[z], name, price, cents, sold_out ? ", available: false" : "",
+                overridden ? ", override: {memory: 1Gi}" : "");
+            if (overridden && chance(t->d, 2))
+                PUT(t, ", {zone: %s, capacity: %s, price: %u, override: {%s}}", zones[z], name,
+                    price + draw(t->d, 3), PICK(t->d, "memory: 9Gi", "example.com/gpu: 2"));
         }
     if (with(t, RESERVED) && chance(t->d, 4))
         PUT(t, "%s{zone: %s, capacity: reserved, price: 0.01, reservations: %u, reservation: r%u}",
@@ -131,6 +136,10 @@ static void put_pool(struct random_cluster *r, struct draws *d, unsigned i)
     char name[16];
     snprintf(name, sizeof(name), "pool%u", i);
     struct doc_text t = document(r, d, "karpenter.sh/v1", "NodePool", name);
+    /* Not drawn: all that is drawn after it would change. */
+    static const char *const costs[] = {"'0.25'", "'3'", "free"};
+    if (d->state % 5 < COUNT_OF(costs))
+        PUT(&t, ", annotations: {stowage.dev/node-cost: %s}", costs[d->state % 5]);
     PUT(&t, "}\nspec: {weight: %u, %stemplate: {metadata: {labels: {tier: t%u}}, spec: {nodeClassRef: "
             "{group: example.com, kind: Machine, name: m}, requirements: [%s%s]%s%s}}}\n",
         draw(d, 3), PICK(d, "", "", "limits: {cpu: 12}, ", "limits: {nodes: 2}, ",

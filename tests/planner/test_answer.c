@@ -91,6 +91,42 @@ static void check_row(const struct answer_row *row)
     for (size_t i_ = 0; i_ < COUNT_OF(rows_); i_++)                                                \
     check_row(&(rows_)[i_])
 
+/* As a DaemonSet's controller makes them, and as the scheduler has turned them down. */
+#define DAEMON_POD(name_, more_)                                                                   \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", ownerReferences: [{apiVersion: "   \
+    "apps/v1, kind: DaemonSet, name: agent, uid: u, controller: true}]}\n"                         \
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 2}}" more_ "}], affinity: "          \
+    "{nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "         \
+    "[{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}}\n" PENDING
+
+static void pods_of_daemon_sets(void **state)
+{
+    (void)state;
+    static const struct answer_row rows[] = {
+        {"no room", POOL("default", ANY) NODE("n1", "4", "x: z", "") BOUND("w", "2", "n1") BOUND("v", "1", "n1")
+         DAEMON_POD("a", ""), "pod/a", "", false,
+         "default/a is not planned: it is the pod of DaemonSet default/agent for node n1,\n"
+         "and asks for 2 CPUs, of which 1 of 4 are free there (default/w holds 2 CPUs,\n"
+         "default/v holds 1 CPU); make room there, let it ask for less or give it a higher\n"
+         "priority.\n"},
+        {"a taint", POOL("default", ANY) NODE("n1", "4", "x: z", "taints: [{key: gpu, effect: NoSchedule}]") DAEMON_POD("a", ""),
+         "pod/a", "", false,
+         "default/a is not planned: it is the pod of DaemonSet default/agent for node n1,\n"
+         "and does not tolerate its taint gpu:NoSchedule; tolerate it, or take the taint\n"
+         "away.\n"},
+        {"a host port", POOL("default", ANY) NODE("n1", "4", "x: z", "")
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: w}\nspec: {nodeName: n1, containers: [{name: c, ports: "
+         "[{hostPort: 80, containerPort: 80}]}]}\nstatus: {phase: Running}\n"
+         DAEMON_POD("a", ", ports: [{hostPort: 80, containerPort: 80}]"), "pod/a", "", false,
+         "default/a is not planned: it is the pod of DaemonSet default/agent for node n1,\n"
+         "and wants a host port that default/w has taken there.\n"},
+        {"room has come since", POOL("default", ANY) NODE("n1", "4", "x: z", "") DAEMON_POD("a", ""), "pod/a", "", false,
+         "default/a is not planned: it is the pod of DaemonSet default/agent for node n1,\n"
+         "and the scheduler has turned it down, though there is room for it now.\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
 static void pods(void **state)
 {
     (void)state;
@@ -102,7 +138,8 @@ static void pods(void **state)
          "  pool default  it asks for 200 CPUs; the largest type that pool default may buy\n"
          "                has 15.9 CPUs for pods\n"
          "  nodes         1 looked at; none has 200 CPUs free (most: n1, 2 CPUs)\n"
-         "  Fix           let pool default buy a type with 200 CPUs or more.\n"
+         "  Fix           ask for at most 15.9 CPUs (no type of the catalogue has 200 for\n"
+         "                pods).\n"
          "  reason        Unschedulable\n"},
         {"on a new node, after nodes, a planned one and a pool of more weight",
          POOL("default", ANY) POOL("first", "weight: 9, template: {spec: {requirements: [], taints: [{key: t, effect: NoSchedule}]}}")
@@ -267,8 +304,8 @@ static void pools(void **state)
          "  nodes    none\n"
          "  refuses  default/a and 1 more: it asks for 200 CPUs; the largest type that\n"
          "           pool default may buy has 15.9 CPUs for pods; it also finds only 10\n"
-         "           CPUs left within the limits of pool default, and every type that\n"
-         "           would hold it has more\n"
+         "           CPUs left within the limits of pool default (10: 0 used), and every\n"
+         "           type that would hold it has more\n"
          "  refuses  default/c: it asks for disk In [ssd], a label that pool default does\n"
          "           not set\n"},
         {"is being deleted", POOL("default, deletionTimestamp: \"2026-01-01T00:00:00Z\"", ANY), "nodepool/default", "", false, 
@@ -281,11 +318,13 @@ static void pools(void **state)
          "  nodes  none\n"},
         {"leaves no type", POOL("default", "template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [none]}]}}"),
          "nodepool/default", "", false, 
-         "default buys nothing: its requirements leave no type.\n"
+         "default buys nothing: no type meets its requirement kubernetes.io/arch In [none]\n"
+         "(there are amd64 and arm64).\n"
          "\n"
          "  types   0 of 6 left after its requirements\n"
          "  limits  there are none\n"
-         "  nodes   none\n"},
+         "  nodes   none\n"
+         "  Fix     let pool default ask for a kubernetes.io/arch that there is.\n"},
     };
     CHECK_ROWS(rows);
 }
@@ -293,7 +332,7 @@ static void pools(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pods), cmocka_unit_test(nodes), cmocka_unit_test(pools),
+        cmocka_unit_test(pods), cmocka_unit_test(pods_of_daemon_sets), cmocka_unit_test(nodes), cmocka_unit_test(pools),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -89,6 +89,7 @@ static void room_of_who_is_on_the_way(void **state)
         c.plan_options.arrivals = list;
         c.plan_options.arrival_count = count;
         c.plan = plan_solve(c.world, &c.plan_options);
+        plan_tell(c.plan);
         struct span got = cluster_summary(&c);
         if (strcmp(got.ptr, rows[i].plan) != 0)
             fail_msg("%s: got\n%s", rows[i].label, got.ptr);
@@ -118,6 +119,7 @@ static void places_and_who_is_on_the_way(void **state)
         c.plan_options.arrivals = &x;
         c.plan_options.arrival_count = 1;
         c.plan = plan_solve(c.world, &c.plan_options);
+        plan_tell(c.plan);
         assert_string_equal(cluster_summary(&c).ptr, rows[i].plan);
         cluster_release(&c);
     }

@@ -9,11 +9,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "support_cluster.h"
 
 enum { ZONES = 2, KINDS = 2, TYPES = 3, NODES = 2, PODS = 5, MACHINES = PODS + NODES };
 enum { ANYWHERE = -1 };
+enum { SIZES = 6, CROWD = 2 }; /* at most so many pods that crowd are on a node */
 
 #define ZONE "topology.kubernetes.io/zone"
 #define CAPACITY "karpenter.sh/capacity-type"
@@ -38,12 +40,16 @@ struct machine {
     int zone, kind;
     double price;
     bool tainted, picky; /* a pod that wants no other like it is there */
+    int crowd;           /* pods that crowd */
 };
 
 struct drawn_pod {
     char name[16];
     int cpu, zone, kind;
     bool tolerates, picky;
+    bool spreads; /* over capacity types, with those of its size */
+    bool crowds;  /* spreads over nodes */
+    int size;
     int on; /* a node, or -1 */
     bool asked; /* the fleet has to hold it */
 };
@@ -85,7 +91,24 @@ static bool takes(const struct machine *m, const struct drawn_pod *p)
 {
     return m->room >= p->cpu && (p->zone == ANYWHERE || p->zone == m->zone) &&
            (p->kind == ANYWHERE || p->kind == m->kind) && (!m->tainted || p->tolerates) &&
-           !(m->picky && p->picky);
+           !(m->picky && p->picky) && !(p->crowds && m->crowd >= CROWD);
+}
+
+static void put_on(struct machine *m, const struct drawn_pod *p)
+{
+    m->room -= p->cpu;
+    m->picky |= p->picky;
+    m->crowd += p->crowds;
+}
+
+static bool draw_rules(struct drawn_pod *p, unsigned rules)
+{
+    p->spreads = rules == 1 || rules == 2;
+    p->crowds = rules == 2 || rules == 3;
+    p->picky = rules == 4;
+    if (p->spreads) /* nodes that they cannot go to would not count */
+        p->kind = p->zone = ANYWHERE;
+    return p->spreads;
 }
 
 static void draw_pods(struct drawn *d)
@@ -95,16 +118,19 @@ static void draw_pods(struct drawn *d)
     d->pod_count = 1 + (int)draw(PODS);
     for (int i = 0; i < d->pod_count; i++) {
         struct drawn_pod *p = &d->pods[i];
-        *p = (struct drawn_pod){.cpu = PICK(200, 500, 700, 900, 1500, 2500), .on = -1,
+        *p = (struct drawn_pod){.size = (int)draw(SIZES), .on = -1,
                           .zone = PICK(ANYWHERE, ANYWHERE, ANYWHERE, 0, 1),
                           .kind = PICK(ANYWHERE, ANYWHERE, ANYWHERE, 0, 1),
-                          .tolerates = draw(5) < 2, .picky = draw(3) == 0};
+                          .tolerates = draw(5) < 2};
+        if (draw_rules(p, draw(6)) && i != 0 && d->pods[i - 1].spreads) /* one class, often */
+            *p = d->pods[i - 1];
+        p->on = -1;
+        p->cpu = (const int[SIZES]){200, 500, 700, 900, 1500, 2500}[p->size];
         snprintf(p->name, sizeof(p->name), "a%d", i);
         for (int n = 0; draw(2) == 0 && p->on < 0 && n < d->node_count; n++)
             if (takes(&left[n], p)) {
                 p->on = n;
-                left[n].room -= p->cpu;
-                left[n].picky |= p->picky;
+                put_on(&left[n], p);
             }
     }
 }
@@ -183,12 +209,27 @@ static void put_node(const struct drawn *d, struct buf *b, int i)
     buf_release(&labels);
 }
 
+static void put_spreads(struct buf *b, const struct drawn_pod *p)
+{
+    if (p->spreads || p->crowds)
+        buf_addf(b, ", topologySpreadConstraints: [");
+    if (p->spreads)
+        buf_addf(b, "{maxSkew: 1, topologyKey: " CAPACITY ", whenUnsatisfiable: DoNotSchedule, labelSelector: "
+                    "{matchLabels: {spreads: s%d}}}%s", p->size, p->crowds ? ", " : "");
+    if (p->crowds)
+        buf_addf(b, "{maxSkew: %d, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "
+                    "labelSelector: {matchLabels: {crowds: \"yes\"}}}", CROWD);
+    if (p->spreads || p->crowds)
+        buf_addf(b, "]");
+}
+
 static void put_pod(struct buf *b, const struct drawn_pod *p)
 {
-    buf_addf(b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s%s, ownerReferences: [{apiVersion: "
-                "apps/v1, kind: ReplicaSet, name: rs, uid: r, controller: true}]}\nspec: {containers: "
-                "[{name: c, resources: {requests: {cpu: %dm}}}]", p->name,
-             p->picky ? ", labels: {picky: very}" : "", p->cpu);
+    buf_addf(b, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, labels: {picky: %s, crowds: %s, spreads: %c%d}, "
+                "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: r, controller: "
+                "true}]}\nspec: {containers: [{name: c, resources: {requests: {cpu: %dm}}}]", p->name,
+             p->picky ? "very" : "not", p->crowds ? "\"yes\"" : "\"no\"", p->spreads ? 's' : 'n', p->size, p->cpu);
+    put_spreads(b, p);
     put_selector(b, p->zone, p->kind);
     if (p->tolerates)
         buf_addf(b, ", tolerations: [{key: k, operator: Exists}]");
@@ -230,6 +271,8 @@ struct search {
     struct machine list[MACHINES]; /* unmanaged nodes, then what was taken */
     int count;
     bool used[NODES];
+    int spread[SIZES][KINDS]; /* pods that spread */
+    bool free;                /* spreads are of no account */
     double best;
 };
 
@@ -238,10 +281,21 @@ static void place(struct search *s, int pod, double price);
 static void take(struct search *s, int at, int pod, double price)
 {
     struct machine before = s->list[at];
-    s->list[at].room -= s->d->pods[pod].cpu;
-    s->list[at].picky |= s->d->pods[pod].picky;
+    const struct drawn_pod *p = &s->d->pods[pod];
+    put_on(&s->list[at], p);
+    s->spread[p->size][before.kind] += p->spreads;
     place(s, pod + 1, price);
+    s->spread[p->size][before.kind] -= p->spreads;
     s->list[at] = before;
+}
+
+/* As they could come one after the other: neither kind of capacity has two more than the other. */
+static bool is_balanced(const struct search *s)
+{
+    for (int i = 0; i < SIZES && !s->free; i++)
+        if (abs(s->spread[i][0] - s->spread[i][1]) > 1)
+            return false;
+    return true;
 }
 
 /* On a machine more. */
@@ -273,7 +327,7 @@ static void place(struct search *s, int pod, double price)
     if (price >= s->best)
         return;
     if (pod == d->pod_count) {
-        s->best = price;
+        s->best = is_balanced(s) ? price : s->best;
         return;
     }
     for (int i = 0; i < s->count; i++)
@@ -300,9 +354,9 @@ static bool is_placed(const struct plan *p, const char *name)
 }
 
 /* INFINITY: some pod fits nowhere. */
-static double least_price(struct drawn *d, const struct plan *p)
+static double least_price(struct drawn *d, const struct plan *p, bool free)
 {
-    struct search s = {.d = d, .best = INFINITY};
+    struct search s = {.d = d, .best = INFINITY, .free = free};
     for (int i = 0; i < d->node_count; i++)
         if (!d->managed[i])
             s.list[s.count++] = d->nodes[i];
@@ -312,8 +366,8 @@ static double least_price(struct drawn *d, const struct plan *p)
         pod->asked = !stays && (pod->on >= 0 || is_placed(p, pod->name));
         for (int n = 0, at = 0; stays && n < d->node_count; at += !d->managed[n++])
             if (n == pod->on) {
-                s.list[at].room -= pod->cpu;
-                s.list[at].picky |= pod->picky;
+                put_on(&s.list[at], pod);
+                s.spread[pod->size][d->nodes[n].kind] += pod->spreads;
             }
     }
     place(&s, 0, 0);
@@ -323,7 +377,7 @@ static double least_price(struct drawn *d, const struct plan *p)
 static void never_above_the_least(void **state)
 {
     (void)state;
-    unsigned possible = 0, near = 0, told_apart = 0;
+    unsigned possible = 0, near = 0, told_apart = 0, forced = 0;
     for (uint64_t seed = 1; seed <= 600; seed++) {
         struct drawn d;
         struct cluster c;
@@ -332,20 +386,22 @@ static void never_above_the_least(void **state)
         put_cluster(&d, &c);
         c.plan_options.search = seed % 2 == 0 ? SEARCH_CHEAPEST : SEARCH_GREEDY;
         const struct plan *p = cluster_plan(&c);
-        double least = least_price(&d, p);
+        double least = least_price(&d, p, false);
         if (least < (double)INFINITY) {
             possible++;
             if (p->lower_bound > least * (1 + 1e-9) || p->lower_bound > p->cost_after * (1 + 1e-9))
                 fail_msg("seed %llu: bound %.9g, least price %.9g, planned %.9g",
                          (unsigned long long)seed, p->lower_bound, least, p->cost_after);
             near += p->lower_bound >= 0.8 * least;
+            forced += p->lower_bound > least_price(&d, p, true) * (1 + 1e-9);
             d.daemon_zone = d.daemon_kind = ANYWHERE;
-            told_apart += least < least_price(&d, p);
+            told_apart += least < least_price(&d, p, false);
         }
         cluster_release(&c);
     }
     assert_true(possible > 500);
     assert_true(near > possible / 2);
+    assert_true(forced > 10);     /* more than they cost who do not spread */
     assert_true(told_apart > 15); /* where a DaemonSet that selects is counted everywhere */
 }
 

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "planner/plan/plan_places.h"
 #include "planner/columns.h"
 #include "planner/places.h"
 

@@ -179,6 +179,7 @@ static struct buf planned(struct history *h, const struct world *w, enum search_
     options.removed_count = 0;
     options.search = search;
     struct plan *p = plan_solve(w, &options);
+    plan_tell(p);
     plan_json(&j, p, NULL, 0);
     plan_free(p);
     return b;

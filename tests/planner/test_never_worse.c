@@ -1,5 +1,6 @@
 /* Cheapest beside greedy, and more effort beside less, on random clusters: never fewer pods of the highest
- * priority at which they differ, at equal pods never dearer, at equal prices never fewer preferences kept.
+ * priority at which they differ, at equal pods never dearer than greedy and by 0.1 % at most than with less effort, for
+ * preferences or fewer nodes alone, at equal prices never fewer preferences kept.
  * Whether the plans obey the rules is test_valid's. */
 #include "support_random.h"
 
@@ -10,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 enum { SEEDS = 150 };
 static const uint64_t FOUND[] = {996, 1085, 1458, 1942, 1949}; /* seeds that have shown a mistake */
@@ -67,6 +68,7 @@ struct outcome_of {
     double cost;
     uint64_t given_up;
     uint64_t steps;
+    uint32_t claims;
     struct left_out out;
     bool complete;
 };
@@ -79,19 +81,22 @@ static struct outcome_of plan_by(const struct random_cluster *r, enum search_kin
     c.plan_options.search = search;
     c.plan_options.effort = effort;
     const struct plan *p = cluster_plan_unchecked(&c);
-    struct outcome_of o = {p->cost_after, given_up(p), p->steps, left_out(p), p->complete};
+    struct outcome_of o = {p->cost_after, given_up(p), p->steps, p->claim_count, left_out(p), p->complete};
     cluster_release(&c);
     return o;
 }
 
-static bool no_worse(const struct outcome_of *a, const struct outcome_of *b)
+/* `a` against `b`, which may be cheaper by so much when it gives up more preferences or has more nodes. */
+static bool no_worse(const struct outcome_of *a, const struct outcome_of *b, double one_price)
 {
     int order = compare(&a->out, &b->out);
     if (order != 0 || isnan(b->cost))
         return order <= 0;
-    if (fabs(a->cost - b->cost) > 1e-9 * b->cost)
-        return a->cost < b->cost;
-    return a->given_up <= b->given_up;
+    if (a->cost < b->cost * (1 - 1e-9))
+        return true;
+    if (a->cost > b->cost * (1 + one_price + 1e-9) || a->given_up > b->given_up)
+        return false;
+    return a->cost <= b->cost * (1 + 1e-9) || a->given_up < b->given_up || a->claims < b->claims;
 }
 
 static void fail_seed(uint64_t seed, const struct outcome_of *of, size_t count)
@@ -113,7 +118,7 @@ static void one_never_worse(uint64_t seed, unsigned *cheaper, unsigned *more, un
     struct outcome_of of[COUNT_OF(effort)];
     for (size_t i = 0; i < COUNT_OF(of); i++) {
         of[i] = plan_by(&r, i == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST, effort[i]);
-        if (i != 0 && !no_worse(&of[i], &of[i - 1]))
+        if (i != 0 && !(no_worse(&of[i], &of[0], 0) && no_worse(&of[i], &of[i - 1], 1e-3)))
             fail_seed(seed, of, i + 1);
     }
     const struct outcome_of *greedy = &of[0], *all = &of[3];

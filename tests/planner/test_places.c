@@ -7,7 +7,10 @@
 
 #include <cmocka.h>
 
+#include "planner/plan/plan_places.h"
+#include "planner/columns.h"
 #include "planner/held.h"
+#include "planner/search/binder.h"
 
 #define POOL                                                                                       \
     "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: "          \
@@ -169,15 +172,16 @@ static void fits(void **state)
     static const struct {
         const char *pod;
         amount held;
-        enum fit fit;
+        enum binder_answer answer;
+        bool room; /* beside what is held */
     } rows[] = {
-        {"a", 0, FIT_YES},
-        {"a", 600, FIT_RESOURCES},
-        {"big", 0, FIT_RESOURCES},
-        {"zonal", 0, FIT_SELECTOR},
-        {"spread", 0, FIT_YES},
-        {"spread", 1800, FIT_RESOURCES}, /* room is known though the rule is not */
-        {"port", 0, FIT_PORTS},
+        {"a", 0, BINDER_YES, true},
+        {"a", 600, BINDER_YES, false},
+        {"big", 0, BINDER_RESOURCES, false},
+        {"zonal", 0, BINDER_SELECTOR, true},
+        {"spread", 0, BINDER_YES, true},
+        {"spread", 1800, BINDER_YES, false},
+        {"port", 0, BINDER_PORTS, true},
     };
     struct cluster c;
     cluster_init(&c);
@@ -200,10 +204,12 @@ static void fits(void **state)
             amount held[8] = {rows[i].held};
             int32_t id = world_class_of(c.world, p);
             assert_true(id >= 0);
-            enum fit got = world_fits(c.world, id, 0, held);
-            if (got != rows[i].fit)
-                fail_msg("%s with %lld held: %s", rows[i].pod, (long long)rows[i].held,
-                         fit_name(got));
+            enum binder_answer got = binder_ask(binder_new(&c.arena, c.world), id, 0);
+            if (got != rows[i].answer)
+                fail_msg("%s: %d", rows[i].pod, got);
+            const amount *requests = classes_requests(&c.world->classes, (uint32_t)id);
+            if (world_has_room(c.world, requests, false, 0, held) != rows[i].room)
+                fail_msg("%s with %lld held", rows[i].pod, (long long)rows[i].held);
         }
     cluster_release(&c);
 }

@@ -359,7 +359,7 @@ static void offerings(void **state)
         {"gate off", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: reserved, price: 0.1, reservations: 2}") PLAIN_POOL POD("a", "cpu: 1"), "default-1 t/1: a\n", true},
         {"80 override adds a resource", TYPES_WITH("{zone: a, capacity: on-demand, price: 1, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1"), "default-1 t/1: a\n", false},
         {"80 override that is not available", TYPES_WITH(ON_DEMAND_A ", {zone: a, capacity: on-demand, price: 1, available: false, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1"), "a Unschedulable\n", false},
-        {"override in one of two offerings", TYPES_WITH(ON_DEMAND_A ", {zone: b, capacity: on-demand, price: 1, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1") POD_WITH("b", "example.com/dev: 1", SELECT(ZONE ": b")), "default-1 t/1: b\na Unschedulable\n", false},
+        {"override in one of two offerings", TYPES_WITH(ON_DEMAND_A ", {zone: b, capacity: on-demand, price: 1, override: {example.com/dev: 2}}") PLAIN_POOL POD("a", "example.com/dev: 1") POD_WITH("b", "example.com/dev: 1", SELECT(ZONE ": b")), "default-1 t/1: a b\n", false},
         {"nothing available", TYPES_WITH("{zone: a, capacity: on-demand, price: 1, available: false}") PLAIN_POOL POD("a", "cpu: 1"), "a Unschedulable\n", false},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -494,8 +494,8 @@ static void affinity_terms_explained(void **state)
     cluster_add(&c, TERMS_POD("x", "app: x", "", NEAR(ZONE, "app: a") ", " NEAR(ZONE, "tier: b")));
     cluster_plan(&c);
     const struct plan_unschedulable *u = cluster_failed(&c, "x");
-    if (!span_contains(u->message, SPAN("a pod with app=a and with tier=b is (same " ZONE ")")))
-        fail_msg("%.*s", SPAN_ARG(u->message));
+    if (!span_contains(u->why.sentence, SPAN("a pod with app=a and with tier=b is (same " ZONE ")")))
+        fail_msg("%.*s", SPAN_ARG(u->why.sentence));
     cluster_release(&c);
 }
 

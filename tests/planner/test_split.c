@@ -358,10 +358,12 @@ static void the_split_is_named(void **state)
         const struct plan *p = cluster_plan(&c);
         assert_int_equal(p->unschedulable_count, i == 0 ? 4 : 6);
         const struct plan_unschedulable *u = &p->unschedulable[0];
-        if (!span_eq(u->message, span_of(pools[i].says)))
-            fail_msg("%.*s", SPAN_ARG(u->message));
-        struct span last = u->details[u->detail_count - 1];
-        assert_true(span_has_prefix(last, SPAN("split: it is to be on ")));
+        struct span message = why_text(&c.arena, &u->why);
+        if (!span_eq(message, span_of(pools[i].says)))
+            fail_msg("%.*s", SPAN_ARG(message));
+        const struct plan_detail *last = &u->details[u->detail_count - 1];
+        assert_true(span_eq(last->about, SPAN("split")));
+        assert_true(span_has_prefix(last->text, SPAN("it is to be on ")));
         cluster_release(&c);
     }
 }

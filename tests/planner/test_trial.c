@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 static const char FLEET[] =
     "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default}\nspec: {limits: {cpu: "

@@ -6,7 +6,7 @@ enum { COMMAND_ARGS_MAX = 8 };
 
 struct outcome {
     int status;
-    char text[4096]; /* of both streams */
+    char text[16384]; /* of both streams */
 };
 
 /* Runs it over the objects, a YAML text, which are put into a file; {} among the arguments is its name. They

@@ -72,6 +72,7 @@ struct bench {
     struct check_report report;
     struct check check;
     struct asked_cluster cluster;
+    struct catalogue_source *types;
     struct buf text;
     struct err err;
     bool answered;
@@ -115,6 +116,7 @@ static void begin(struct bench *b, wall_ms issued)
     bool help;
     *b = (struct bench){0};
     arena_init(&b->a, 0);
+    b->types = catalogue_builtin();
     b->sim = sim_new(&(struct sim_options){.cluster = {.now = NOW}});
     b->api = (struct guarded){.api = {&guarded_ops},
                               .inner = sim_client_new(sim_cluster(b->sim)),
@@ -175,6 +177,7 @@ static const char *run(struct bench *b, const char *metrics)
                               .address = SPAN("https://10.0.0.1"),
                               .now = NOW,
                               .metrics = span_of(metrics),
+                              .types = b->types,
                               .every_node = b->every_node};
     b->answered = check_run(&b->check, &b->err);
     buf_clear(&b->text);
@@ -185,6 +188,7 @@ static const char *run(struct bench *b, const char *metrics)
 static void end(struct bench *b)
 {
     sim_free(b->sim);
+    catalogue_source_free(b->types);
     buf_release(&b->text);
     arena_release(&b->a);
 }
@@ -244,6 +248,41 @@ static void test_before_it_runs(void **state)
     says(&b, "?     whether the scheduler asks Stowage: no server answers at http://127.0.0.1:8090 (--server)\n"
              "      kubectl port-forward");
     says(&b, "1 warning, 4 unknown\n");
+    end(&b);
+}
+
+#define POOL(name, group, kind, label)                                                             \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name "}\n"                 \
+    "spec: {template: {spec: {requirements: [{key: " label ", operator: Exists}], "                \
+    "nodeClassRef: {group: " group ", kind: " kind ", name: default}}}}\n"
+
+static void test_pools_that_suit(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    load(&b, POOL("general", "karpenter.kwok.sh", "KWOKNodeClass", "team"));
+    run(&b, GOOD_METRICS);
+    says(&b, "ok    1 NodePool: the built-in catalogue has what it asks for\n");
+    end(&b);
+}
+
+static void test_pools_of_others(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    load(&b, POOL("ec2", "karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws/instance-category")
+                 POOL("general", "karpenter.kwok.sh", "KWOKNodeClass", "karpenter.k8s.aws/instance-family"));
+    run(&b, GOOD_METRICS);
+    assert_true(b.answered);
+    says(&b, "warn  NodePool ec2 refers to EC2NodeClass default (karpenter.k8s.aws), which Stowage does "
+             "not serve: it buys nothing for the pool\n      refer to a KWOKNodeClass, or ");
+    says(&b, "warn  NodePool general: spec.template.spec.requirements: no type of the built-in catalogue "
+             "has karpenter.k8s.aws/instance-family, so that ");
+    says(&b, "2 warnings\n");
     end(&b);
 }
 
@@ -617,6 +656,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_healthy_cluster),
         cmocka_unit_test(test_before_it_runs),
+        cmocka_unit_test(test_pools_that_suit),
+        cmocka_unit_test(test_pools_of_others),
         cmocka_unit_test(test_each_trouble_is_told),
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_nobody_answers),

@@ -131,6 +131,11 @@ static void classes_that_pools_refer_to_are_made(void **state)
     assert_int_equal(sim_cluster_count_of(c, KIND_KWOK_NODE_CLASS, "spec.nodeRegistrationDelay", "7s"), 1);
     assert_non_null(strstr(l.log.ptr, "KWOKNodeClass default is not in the files: made, for NodePool a"));
     assert_null(strstr(l.log.ptr, "for NodePool b"));
+    assert_non_null(strstr(l.log.ptr,
+                           "NodePool d refers to OtherNodeClass other (karpenter.kwok.sh), which cannot be "
+                           "served here: there are machines for KWOKNodeClass of karpenter.kwok.sh alone; "
+                           "nothing is bought for the pool"));
+    assert_null(strstr(l.log.ptr, "NodePool a refers"));
     release(&l);
 }
 

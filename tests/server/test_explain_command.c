@@ -16,7 +16,8 @@
 
 static const char OBJECTS[] =
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
-    "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}]}}}\n---\n"
+    "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}],\n"
+    "  nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n---\n"
     "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n---\n"
     "apiVersion: v1\nkind: Node\nmetadata: {name: n3, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nstatus: {allocatable: {cpu: 0}}\n---\n"
     "apiVersion: v1\nkind: Pod\nmetadata: {name: held, namespace: web, annotations: {karpenter.sh/do-not-disrupt: \"true\"}}\n"

@@ -135,6 +135,68 @@ static void test_decisions(void **state)
     view_close(&v);
 }
 
+/* Nobody owns them, and each is told in a sentence of its own that begins with its name. */
+static void test_equal_pods_are_one_row(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    struct buf yaml = {0};
+    for (int i = 0; i < 300; i++)
+        buf_addf(&yaml, "%s" "apiVersion: v1\nkind: Pod\nmetadata: {name: load-%03d, namespace: web, uid: u%d}" PENDING "\n",
+                 i != 0 ? "---\n" : "", i, i);
+    buf_addf(&yaml, "---\n" POD("other", "}" PENDING));
+    view_open(&v, yaml.ptr, "");
+    for (int i = 0; i < 301; i++) {
+        char name[32], text[128];
+        int n = i < 300 ? snprintf(name, sizeof(name), "load-%03d", i) : snprintf(name, sizeof(name), "other");
+        snprintf(text, sizeof(text), "web/%s has no place (Unschedulable): asks for %s", name, i < 300 ? "200 CPUs" : "a GPU");
+        decide(p, (struct decision){.kind = DECISION_NO_PLACE, .about = {KIND_POD, SPAN("web"), {name, (size_t)n}, {NULL, 0}}}, text);
+    }
+    struct buf html = render(p, &v);
+    expect(&html, "<summary>web/load-000 … load-299 ×300</summary>", true);
+    expect(&html, "data-label=\"why\">has no place (Unschedulable): asks for 200 CPUs<", true);
+    expect(&html, "<tr id=\"pod/web/other\">", true);
+    const char *first = strstr(html.ptr, "asks for 200 CPUs");
+    assert_null(strstr(first + 1, "asks for 200 CPUs"));
+    buf_release(&html);
+    buf_release(&yaml);
+    page_free(p);
+    view_close(&v);
+}
+
+#define DAEMON_POD(name)                                                                           \
+    "apiVersion: v1\nkind: Pod\n" META(name)                                                        \
+    ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: agent, uid: u, "             \
+    "controller: true}]}\nspec: {containers: [{name: c, resources: {requests: {cpu: 3}}}], "       \
+    "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: "                   \
+    "{nodeSelectorTerms: [{matchFields: [{key: metadata.name, operator: In, values: [n1]}]}]}}}}\n"
+
+/* The scheduler tries it again and again; the page says what it lacks. */
+static void test_a_daemon_pod_without_room(void **state)
+{
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v,
+              DAEMON_POD("agent-x")
+              "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+              "---\n" DAEMON_POD("agent-y") "---\n"
+              POD("web-1", "}\nspec: {nodeName: n1, " REQUESTS "}\nstatus: {phase: Running}") "---\n"
+              "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n"
+              "status: {capacity: {cpu: 3, memory: 8Gi, pods: 10}, allocatable: {cpu: 3, memory: 8Gi, pods: 10}}\n",
+              "");
+    struct buf html = render(p, &v);
+    expect(&html, "it is the pod of DaemonSet web/agent for node n1, and asks for 3 CPUs, of which 2 of 3 are free there "
+                  "(web/web-1 holds 1 CPU)", true);
+    const char *untried = strstr(html.ptr, "the scheduler has not tried it yet"); /* agent-y alone */
+    assert_non_null(untried);
+    assert_null(strstr(untried + 1, "the scheduler has not tried it yet"));
+    buf_release(&html);
+    page_free(p);
+    view_close(&v);
+}
+
 /* Why a node stays is shown for as long as it holds. */
 static void test_a_reason_that_holds_no_more(void **state)
 {
@@ -255,6 +317,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_equal_pods_are_one_row),
+        cmocka_unit_test(test_a_daemon_pod_without_room),
         cmocka_unit_test(test_a_reason_that_holds_no_more),
         cmocka_unit_test(test_a_node_that_leaves_says_for_whom_it_waits),
         cmocka_unit_test(test_reasons_are_bounded),

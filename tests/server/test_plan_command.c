@@ -97,6 +97,29 @@ static void mistyped_gates_are_told(void **state)
         strstr(o.text, "warning: no feature gate \"NodeOverlays\"; did you mean NodeOverlay?\n"));
 }
 
+#define POOL(name, group, kind, label)                                                             \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name "}\n"                 \
+    "spec: {template: {spec: {requirements: [{key: " label ", operator: In, values: [c, m]}], "    \
+    "nodeClassRef: {group: " group ", kind: " kind ", name: default}}}}\n"
+
+static void pools_of_another_provider_are_told(void **state)
+{
+    (void)state;
+    static const char *const none[ARGS_MAX] = {NULL};
+    struct outcome o =
+        run(NODE POOL("general", "karpenter.k8s.aws", "EC2NodeClass", "karpenter.k8s.aws/instance-category"),
+            none);
+    assert_int_equal(o.status, 0);
+    assert_non_null(strstr(o.text, ":5: NodePool general: spec.template.spec.nodeClassRef: EC2NodeClass of "
+                                   "karpenter.k8s.aws is not of the provider of the built-in catalogue: "
+                                   "types and prices are made up; "));
+    assert_non_null(strstr(o.text, ":5: NodePool general: spec.template.spec.requirements: no type of the "
+                                   "built-in catalogue has karpenter.k8s.aws/instance-category, so that "));
+    struct outcome own = run(NODE POOL("general", "karpenter.kwok.sh", "KWOKNodeClass", "team"), none);
+    assert_int_equal(own.status, 0);
+    assert_null(strstr(own.text, "NodePool general"));
+}
+
 #define BUFFER                                                                                     \
     "---\napiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\n"                         \
     "metadata: {name: spare, namespace: web}\n"                                                    \
@@ -133,7 +156,8 @@ static void within_its_time(void **state)
     static const char *const once[ARGS_MAX] = {"--time-budget=1ms", "-o", "json"};
     struct buf objects = {0};
     buf_addf(&objects, "kind: NodePool\napiVersion: karpenter.sh/v1\nmetadata: {name: p}\n"
-                       "spec: {limits: {cpu: 1}, template: {spec: {requirements: []}}}\n");
+                       "spec: {limits: {cpu: 1}, template: {spec: {requirements: [], nodeClassRef: "
+                       "{group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n");
     for (int i = 0; i < PODS; i++)
         buf_addf(&objects, "---\nkind: Pod\napiVersion: v1\nmetadata: {name: p%d}\nspec: {containers: "
                            "[{name: c, resources: {requests: {cpu: %dm, memory: 1Gi}}}]}\nstatus: {conditions: "
@@ -150,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
+        cmocka_unit_test(pools_of_another_provider_are_told),
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),

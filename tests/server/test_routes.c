@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -205,11 +206,10 @@ static void test_explain(void **state)
 static void test_who_is_put_off(void **state)
 {
     struct fixture *f = *state;
-    const char *text = "is not planned for a while, since nobody wants it. Fix: ask why";
     struct decision d = {.kind = DECISION_NO_PLACE,
                          .about = {KIND_POD, SPAN("web"), SPAN("p"), SPAN("uid-p")},
                          .sentence = SPAN("web/p has no place (Unschedulable): is not planned for a while"),
-                         .put_off = span_of(text)};
+                         .put_off = {SPAN("is not planned for a while, since nobody wants it"), SPAN("ask why")}};
     share_publish(&f->view.places, NULL);
     page_decided(f->page, &d);
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
@@ -525,6 +525,43 @@ static void test_only_the_leader_tells_of_the_cluster(void **state)
     assert_null(strstr(f->reply.body.ptr, "karpenter_nodes_allocatable"));
 }
 
+/* --- memory --- */
+
+size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)); /* where malloc is the sanitizer's */
+
+static size_t in_use(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return __sanitizer_get_current_allocated_bytes != NULL ? __sanitizer_get_current_allocated_bytes()
+                                                           : m.uordblks + m.hblkhd;
+}
+
+/* Calls of five megabytes take a hundred of a loop's memory, which an idle loop gives back. */
+static void test_large_calls_leave_nothing_behind(void **state)
+{
+    enum { NODES = 150000, MEBIBYTE = 1 << 20 };
+    struct fixture *f = *state;
+    struct buf names = {0};
+    for (int i = 0; i < NODES; i++)
+        buf_addf(&names, "\"NodeNames%06d of a large cluster\",", i);
+    size_t before = in_use();
+    struct buf body = {0};
+    buf_addf(&body, "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"web\",\"uid\":\"uid-p\"}},\"NodeNames\":[%.*s\"n1\"]}",
+             SPAN_ARG(buf_span(&names)));
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", body.ptr);
+    says(f, 200, "\"n1\"");
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/validate", body.ptr);
+    buf_release(&body);
+    buf_release(&f->reply.body);
+    assert_true(in_use() > before + (size_t)50 * MEBIBYTE);
+    f->hooks.tick(f->scratch);
+    assert_true(in_use() < before + HTTP_KEEP_BYTES);
+    buf_release(&names);
+    ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter",
+        "{\"Pod\":{\"metadata\":{\"name\":\"p\",\"namespace\":\"web\",\"uid\":\"uid-p\"}},\"NodeNames\":[\"n1\"]}");
+    says(f, 200, "\"n1\"");
+}
+
 int main(void)
 {
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -532,7 +569,7 @@ int main(void)
         ROW(test_explain),
         ROW(test_who_is_put_off),
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
-        ROW(test_samples_are_counted),
+        ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_page), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),

@@ -45,8 +45,9 @@ static void on_decided(void *user, const struct decision *d)
     if (l->keeps && d->reason.len != 0)
         buf_addf(&l->history, "event %.*s %.*s: %.*s\n", SPAN_ARG(d->reason),
                  SPAN_ARG(d->about.name), SPAN_ARG(d->note.len != 0 ? d->note : d->sentence));
-    if (l->keeps && d->put_off.len != 0)
-        buf_addf(&l->history, "put off %.*s: %.*s\n", SPAN_ARG(d->about.name), SPAN_ARG(d->put_off));
+    if (l->keeps && d->put_off.sentence.len != 0)
+        buf_addf(&l->history, "put off %.*s: %.*s. Fix: %.*s\n", SPAN_ARG(d->about.name),
+                 SPAN_ARG(d->put_off.sentence), SPAN_ARG(d->put_off.fix));
     if (l->keeps && d->takes_back)
         buf_addf(&l->history, "taken back %.*s\n", SPAN_ARG(d->about.name));
     if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
@@ -56,7 +57,9 @@ static void on_decided(void *user, const struct decision *d)
 
 static uint64_t now_ns(void *user)
 {
-    return (uint64_t)sim_now(((struct loop *)user)->sim) * 1000000;
+    struct loop *l = user;
+    l->looked_ns += l->look_ns;
+    return (uint64_t)sim_now(l->sim) * 1000000 + l->looked_ns;
 }
 
 static void on_measured(void *user, const struct measure *m)

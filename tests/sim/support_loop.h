@@ -27,6 +27,8 @@ struct loop {
     uint32_t sent_count;
     void (*before_sent)(struct loop *l, mono_ms now); /* each time the reconciler wants to know; may be NULL */
     mono_ms asked;
+    uint64_t look_ns; /* what each look at the listener's clock takes: virtual time stands still meanwhile */
+    uint64_t looked_ns;
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];
     char last[DECISION_COUNT][256];

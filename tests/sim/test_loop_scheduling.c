@@ -96,6 +96,31 @@ static void each_pod_is_decided_on_once(void **state)
     loop_end(&l);
 }
 
+/* A clock on which a plan takes forever: each is stopped, says so, and the next goes on from its places. */
+static void a_solve_has_an_end(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .look_ns = 3000000000,
+                     .options = {.batch_idle = 2 * MS_SECOND, .batch_max = 10 * MS_SECOND}};
+    struct sim *s = cluster("");
+    char name[16];
+    for (unsigned i = 0; i < 40; i++) { /* of a shape each: nothing is learned from the one before */
+        char cpu[16];
+        snprintf(name, sizeof(name), "web%u", i);
+        snprintf(cpu, sizeof(cpu), "%um", 20000 + i);
+        load(s, deployment_yaml(name, 5, cpu, ""));
+    }
+    loop_begin(&l, s);
+    run_for(s, 20 * MS_SECOND);
+    assert_non_null(strstr(l.last[DECISION_PLAN], "the search was stopped after 10 s"));
+    run_for(s, 5 * MS_MINUTE);
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(name, sizeof(name), "web%u", i);
+        assert_int_equal(count_bound(s, name), 5);
+    }
+    loop_end(&l);
+}
+
 #define BOUND "karpenter_pods_bound_duration_seconds dynamic_resources="
 #define UNBOUND "karpenter_pods_unbound_time_seconds name="
 #define PLANNED_BOUND "karpenter_pods_provisioning_bound_duration_seconds dynamic_resources="
@@ -471,6 +496,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_solve_shows_what_it_works_on),
         cmocka_unit_test(each_pod_is_decided_on_once),
+        cmocka_unit_test(a_solve_has_an_end),
         cmocka_unit_test(pods_are_timed_until_they_are_bound),
         cmocka_unit_test(pods_are_timed_until_they_are_ready),
         cmocka_unit_test(pods_with_devices_are_told_apart),

@@ -32,9 +32,10 @@ const Now = "2026-11-20T12:00:00Z"
 // AllUnbound says whether a profile's clusters are planned with --all-unbound: in `existing` who waits is the question.
 func AllUnbound(profile string) bool { return profile != "existing" }
 
-// PlanFlags are those with which a planner is asked about a cluster that Write put into dir.
+// PlanFlags are those with which a planner is asked about a cluster that Write put into dir. Its pods are all that
+// are judged: a workload for which Write found no room stands for none.
 func PlanFlags(profile, dir string) []string {
-	flags := []string{"-f", filepath.Join(dir, "objects"), "--instance-types", filepath.Join(dir, "instance-types.json"), "--now", Now}
+	flags := []string{"-f", filepath.Join(dir, "objects"), "--instance-types", filepath.Join(dir, "instance-types.json"), "--now", Now, "--no-expand"}
 	if AllUnbound(profile) {
 		flags = append(flags, "--all-unbound")
 	}
@@ -48,19 +49,22 @@ type Size struct{ Pods, Nodes, Types int }
 var Profiles = map[string]func(*G){
 	"tiny": tiny, "plain": plain, "constraints": constraints, "topology": topology,
 	"volumes": volumes, "existing": existing, "packing": packing, "huge": huge,
-	"terms": terms,
+	"terms":    terms,
+	"reserved": kin(reserves), "attached": kin(attaches), "leaving": kin(leaves), "overrides": kin(overrides),
+	"mixed": kin(mixed),
 }
 
 // G is one cluster in the making.
 type G struct {
 	*rand.Rand
-	size  Size
-	types []*cluster.Type
-	pools []*cluster.NodePool
-	objs  map[string][]any // by file
-	zones []string
-	uids  int
-	spent map[string]map[string]float64 // node -> resource -> requested by bound pods
+	size     Size
+	types    []*cluster.Type
+	explicit *cluster.Explicit // instead of types, if it is there
+	pools    []*cluster.NodePool
+	objs     map[string][]any // by file
+	zones    []string
+	uids     int
+	spent    map[string]map[string]float64 // node -> resource -> requested by bound pods
 }
 
 // New generates a cluster.
@@ -95,6 +99,9 @@ func (g *G) Write(dir string) error {
 		}
 	}
 	b, err := json.MarshalIndent(g.types, "", " ")
+	if g.explicit != nil {
+		b, err = json.MarshalIndent(g.explicit, "", " ")
+	}
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,43 @@ static bool offering_admitted(const struct check *k, const struct written_claim 
     return o->available && not_admitted(k, c->requirements, &o->requirements) == NULL;
 }
 
+static bool is_required(const struct requirement *r, const struct requirements *among)
+{
+    const struct requirement *x = requirements_get(among, r->key);
+    return x != NULL && x->complement == r->complement && x->count == r->count &&
+           (r->count == 0 || memcmp(x->values, r->values, r->count * sizeof(*r->values)) == 0);
+}
+
+/* Nothing but overrides tells the two apart. */
+static bool are_twins(const struct offering *x, const struct offering *y)
+{
+    bool same = x->requirements.count == y->requirements.count;
+    for (uint32_t i = 0; same && i < x->requirements.count; i++)
+        same = is_required(&x->requirements.items[i], &y->requirements);
+    return same;
+}
+
+static bool holds_claim(struct check *k, const struct written_claim *c,
+                        const struct instance_type *t, const struct offering *o)
+{
+    struct resources room = offering_allocatable(&k->arena, t, o, k->syms);
+    for (uint32_t i = 0; i < c->requests.count; i++)
+        if (resources_get(room, c->requests.items[i].name) < c->requests.items[i].value)
+            return false;
+    return true;
+}
+
+/* It does not hold what the claim requests, and the provider has a twin that does. */
+static bool passed_over(struct check *k, const struct written_claim *c,
+                        const struct instance_type *t, const struct offering *o)
+{
+    bool better = false;
+    for (uint32_t i = 0; i < t->offering_count && !better; i++)
+        better = &t->offerings[i] != o && t->offerings[i].available &&
+                 are_twins(o, &t->offerings[i]) && holds_claim(k, c, t, &t->offerings[i]);
+    return better && !holds_claim(k, c, t, o);
+}
+
 static bool is_reserved(const struct offering *o)
 {
     const struct requirement *kind = requirements_get(&o->requirements, SYM_CAPACITY_TYPE);
@@ -53,22 +90,23 @@ static bool launchable(const struct check *k, const struct written_claim *c,
     return offering_admitted(k, c, o) && (!is_reserved(o) || o->reservation_capacity > 0);
 }
 
-static double launch_price(const struct check *k, const struct written_claim *c,
+static double launch_price(struct check *k, const struct written_claim *c,
                            const struct instance_type *t)
 {
     double least = (double)INFINITY;
     for (uint32_t i = 0; i < t->offering_count; i++)
-        if (launchable(k, c, &t->offerings[i]) && t->offerings[i].price < least)
+        if (launchable(k, c, &t->offerings[i]) && t->offerings[i].price < least &&
+            !passed_over(k, c, t, &t->offerings[i]))
             least = t->offerings[i].price;
     return least;
 }
 
-static void check_prices(struct check *k, const struct written_claim *c)
+static void check_prices(struct check *k, const struct written_claim *c, const struct node_pool *pool)
 {
     double last = 0;
     for (uint32_t i = 0; i < c->types.count; i++) {
         const struct instance_type *t = type_named(k, c->types.items[i], c->pool);
-        double price = launch_price(k, c, t);
+        double price = launch_price(k, c, t) + cost_of_node(pool);
         bool tie = i != 0 && price == last;
         if (i == 0 && (c->has_price ? fabs(price - c->price) > 1e-9 : isfinite(price)))
             broken(k, "claim %.*s: price is %g, of the cheapest offering %g", SPAN_ARG(c->name),
@@ -328,7 +366,7 @@ const struct requirement *add_outcomes(struct check *k, struct host *h,
     const struct written_claim *c = h->planned;
     const struct requirement *bad = not_admitted(k, c->requirements, &t->requirements);
     for (uint32_t n = 0; bad == NULL && n < t->offering_count; n++)
-        if (offering_admitted(k, c, &t->offerings[n]))
+        if (offering_admitted(k, c, &t->offerings[n]) && !passed_over(k, c, t, &t->offerings[n]))
             ARENA_PUSH(&k->arena, h->outcomes, h->outcome_count, h->outcome_capacity,
                        outcome_of(k, h, t, &t->offerings[n]));
     return bad;
@@ -457,7 +495,7 @@ void check_claims(struct check *k)
         check_min_values(k, h->planned, h->pool);
         check_labels(k, h->planned, h->pool);
         check_taints(k, h->planned, h->pool);
-        check_prices(k, h->planned);
+        check_prices(k, h->planned, h->pool);
         find_outcomes(k, h);
         check_requests(k, h->planned, h);
     }

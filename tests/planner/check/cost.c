@@ -3,6 +3,22 @@
 
 #include <math.h>
 
+double cost_of_node(const struct node_pool *pool)
+{
+    struct span text = pool != NULL ? annotations_get(pool->meta.annotations, SYM_NODE_COST) : (struct span){0};
+    struct span cents = {0}, dollars = span_cut(text, '.', &cents); /* tests write cents in full, or what is no amount */
+    int64_t sum = 0;
+    for (size_t i = 0; i < dollars.len + cents.len; i++) {
+        char digit = i < dollars.len ? dollars.ptr[i] : cents.ptr[i - dollars.len];
+        if (digit < '0' || digit > '9')
+            return 0;
+        sum = sum * 10 + digit - '0';
+    }
+    if (dollars.len == text.len)
+        return (double)sum;
+    return dollars.len != 0 && cents.len == 2 ? (double)sum / 100 : 0;
+}
+
 static double standing_price(const struct host *h)
 {
     const struct mays *labels = &h->outcomes[0].labels;
@@ -21,7 +37,7 @@ static double standing_price(const struct host *h)
         for (uint32_t v = 0; c != NULL && v < c->count; v++)
             so |= c->values[v] == kind->values.items[0];
         if (here && so)
-            return t->offerings[i].price;
+            return t->offerings[i].price + cost_of_node(h->pool);
     }
     return (double)NAN;
 }

@@ -185,6 +185,8 @@ const struct pod *with_split(struct check *k, const struct pod *p);
 void check_order(struct check *k);
 
 /* cost.c */
+/* What the pool (NULL: none) says that a node costs beside its price. */
+double cost_of_node(const struct node_pool *pool);
 void check_cost(struct check *k);
 
 #endif

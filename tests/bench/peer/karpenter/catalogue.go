@@ -98,8 +98,8 @@ func ReadCatalogue(ctx context.Context, path string) (*Catalogue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	cloudprovider.ReservationIDLabel = file.ReservationIDLabel
-	if file.ReservationIDLabel != "" {
+	if file.ReservationIDLabel != "" { // else it stays what another catalogue of this process says, which is nothing to this one
+		cloudprovider.ReservationIDLabel = file.ReservationIDLabel
 		cloudprovider.ReservedCapacityLabels.Insert(file.ReservationIDLabel)
 		v1.WellKnownLabels.Insert(file.ReservationIDLabel)
 	}

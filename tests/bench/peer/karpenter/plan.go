@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	nodeutils "sigs.k8s.io/karpenter/pkg/utils/node"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
 // Plan is what `stowage plan -o json` prints, as far as Karpenter has an opinion.
@@ -159,7 +160,7 @@ func planClaim(name string, n *scheduling.NodeClaim, credit map[string]int) Plan
 	types := append(cloudprovider.InstanceTypes{}, n.InstanceTypeOptions...)
 	price := map[string]float64{}
 	for _, it := range types {
-		price[it.Name] = cheapest(it, n.Requirements, credit)
+		price[it.Name] = cheapest(it, n.Requirements, nc.Spec.Resources.Requests, credit)
 	}
 	sort.Slice(types, func(i, j int) bool {
 		a, b := types[i].Name, types[j].Name
@@ -175,11 +176,18 @@ func planClaim(name string, n *scheduling.NodeClaim, credit map[string]int) Plan
 	return c
 }
 
-func cheapest(it *cloudprovider.InstanceType, r reqs.Requirements, credit map[string]int) float64 {
+// cheapest is the least price at which the type holds the requests: where offerings have overrides, not every one does.
+func cheapest(it *cloudprovider.InstanceType, r reqs.Requirements, requests corev1.ResourceList, credit map[string]int) float64 {
 	best := math.MaxFloat64
-	for _, o := range it.Offerings.Available().Compatible(r) {
-		if o.Launchable() || credit[o.ReservationID()] > 0 {
-			best = math.Min(best, o.Price)
+	groups := it.AllocatableOfferingsList()
+	for _, group := range groups {
+		if len(groups) > 1 && !resources.Fits(requests, group.Allocatable) {
+			continue
+		}
+		for _, o := range group.Offerings.Compatible(r) {
+			if o.Launchable() || credit[o.ReservationID()] > 0 {
+				best = math.Min(best, o.Price)
+			}
 		}
 	}
 	return best

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -99,7 +100,7 @@ func (c *cluster) stowage(o *outcome, objects []client.Object, search string) (*
 			return nil, err
 		}
 	}
-	args := []string{"plan", "-o", "json", "--search", search, "-f", from, "--now", clock,
+	args := []string{"plan", "-o", "json", "--no-expand", "--search", search, "-f", from, "--now", clock,
 		"--instance-types", filepath.Join(c.dir, "instance-types.json")}
 	if c.allUnbound {
 		args = append(args, "--all-unbound")
@@ -123,7 +124,15 @@ func (c *cluster) stowage(o *outcome, objects []client.Object, search string) (*
 	return p, nil
 }
 
+// writeList leaves out workloads: one without its pods would stand for as many as it asks for.
 func writeList(file string, objects []client.Object) error {
+	objects = slices.DeleteFunc(slices.Clone(objects), func(o client.Object) bool {
+		switch o.(type) {
+		case *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet:
+			return true
+		}
+		return false
+	})
 	for _, o := range objects {
 		gvk, err := apiutil.GVKForObject(o, scheme.Scheme)
 		if err != nil {

@@ -5,6 +5,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -17,6 +19,8 @@ import (
 type rule struct {
 	name  string
 	price bool // explains more or dearer nodes only, never what becomes of a pod
+	waits bool // explains that pods wait for a reservation, and nothing else of a pod
+	bound bool // names pods that stand, too
 	names func(pod *corev1.Pod, all []client.Object) bool
 	sets  func(set *appsv1.DaemonSet) bool
 }
@@ -25,7 +29,9 @@ var listed = []rule{
 	{name: "spread over all zones", names: spreadsBeyondItsSelector},
 	{name: "a shared volume to be made", names: sharesVolumeToBeMade},
 	{name: "a pod that contradicts itself", names: contradictsItself},
-	{name: "a zone settled with its first pod", price: true, names: looksAtOthersInADomain},
+	{name: "the first of pods that want to be together", names: wantsItsKind},
+	{name: "a reservation in another zone", waits: true, names: looksAtOthersInADomain},
+	{name: "a zone settled with its first pod", price: true, bound: true, names: settlesAZone},
 	{name: "a DaemonSet of some zones", price: true, sets: selectsByOffering},
 }
 
@@ -33,20 +39,23 @@ var listed = []rule{
 func (r *rule) applies(o client.Object, all []client.Object) bool {
 	switch x := o.(type) {
 	case *corev1.Pod:
-		return r.names != nil && x.Spec.NodeName == "" && r.names(x, all)
+		return r.names != nil && (x.Spec.NodeName == "" || r.bound) && r.names(x, all)
 	case *appsv1.DaemonSet:
 		return r.sets != nil && r.sets(x)
 	}
 	return false
 }
 
+// scope is what a difference is about.
+type scope struct{ onlyPrice, onlyWaits bool }
+
 // withoutListed returns the objects without those that some rule names, and the names of those rules;
-// rules about the price only if the difference is one of price.
-func withoutListed(objects []client.Object, onlyPrice bool) (rest []client.Object, names []string) {
+// rules about the price, or about who waits, only if the difference is of that.
+func withoutListed(objects []client.Object, about scope) (rest []client.Object, names []string) {
 	for _, o := range objects {
 		drop := false
 		for _, r := range listed {
-			if (onlyPrice || !r.price) && r.applies(o, objects) {
+			if (about.onlyPrice || !r.price) && (about.onlyWaits || !r.waits) && r.applies(o, objects) {
 				drop = true
 				if !slices.Contains(names, r.name) {
 					names = append(names, r.name)
@@ -126,6 +135,24 @@ func asksForPresence(pod *corev1.Pod, asked []corev1.NodeSelectorRequirement, ke
 	return selected || slices.ContainsFunc(asked, func(e corev1.NodeSelectorRequirement) bool {
 		return e.Key == key && e.Operator != corev1.NodeSelectorOpNotIn && e.Operator != corev1.NodeSelectorOpDoesNotExist
 	})
+}
+
+// wantsItsKind: a pod that must be near pods with its own labels, and is told where by its selector.
+func wantsItsKind(pod *corev1.Pod, _ []client.Object) bool {
+	a := pod.Spec.Affinity
+	if a == nil || a.PodAffinity == nil {
+		return false
+	}
+	return slices.ContainsFunc(a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution, func(t corev1.PodAffinityTerm) bool {
+		own, err := metav1.LabelSelectorAsSelector(t.LabelSelector)
+		return err == nil && own.Matches(labels.Set(pod.Labels)) && selectsBy(pod, t.TopologyKey)
+	})
+}
+
+// settlesAZone: it looks at others there; or it stands and is spread, which counts for who comes.
+func settlesAZone(pod *corev1.Pod, all []client.Object) bool {
+	return looksAtOthersInADomain(pod, all) || pod.Spec.NodeName != "" &&
+		slices.ContainsFunc(pod.Spec.TopologySpreadConstraints, func(c corev1.TopologySpreadConstraint) bool { return c.TopologyKey != corev1.LabelHostname })
 }
 
 // looksAtOthersInADomain: affinity or anti-affinity, required or preferred, over something larger than a node.

@@ -74,7 +74,7 @@ func main() {
 	flag.IntVar(&d.maxLines, "lines", 12, "lines printed for each difference")
 	n := flag.Int("n", 100, "clusters in all, shared out among the profiles")
 	from := flag.Uint64("from", 1, "first seed")
-	profiles := flag.String("profiles", "tiny,plain,constraints,topology,volumes,existing,packing", "which")
+	profiles := flag.String("profiles", "tiny,plain,constraints,topology,volumes,existing,packing,reserved,attached,leaving,overrides,mixed", "which")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
 	flag.Parse()
 	d.flags = flag.Args()
@@ -158,7 +158,7 @@ func (c *cluster) explainByList(o *outcome) error {
 		if len(left) == 0 || onlyPrice && slices.ContainsFunc(left, aboutPod) {
 			break
 		}
-		rest, rules := withoutListed(c.input.Objects, onlyPrice)
+		rest, rules := withoutListed(c.input.Objects, scope{onlyPrice, slices.ContainsFunc(left, aboutPod) && !slices.ContainsFunc(left, ofAnotherKind)})
 		if len(rules) == len(names) {
 			continue
 		}

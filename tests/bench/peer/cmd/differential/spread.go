@@ -74,6 +74,13 @@ func (r *spread) pods() (lines []string) {
 // aboutPod says whether a line of differences is about what becomes of a pod.
 func aboutPod(line string) bool { return strings.HasPrefix(line, "pod ") }
 
+// ofAnotherKind says whether a line is about what becomes of a pod, other than that it waits for a reservation, or for a
+// pod that does.
+func ofAnotherKind(line string) bool {
+	ours, _, _ := strings.Cut(line, "; Karpenter: ")
+	return aboutPod(line) && !strings.Contains(ours, "could use a reservation of pool ")
+}
+
 // placedByUsAlone are the pods that we place and every run leaves out.
 func (r *spread) placedByUsAlone() map[string]bool {
 	alone := map[string]bool{}

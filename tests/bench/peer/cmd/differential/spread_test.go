@@ -122,7 +122,19 @@ func TestListed(t *testing.T) {
 				RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: key}}}}
 		}
 	}
+	gathers := func(p *corev1.Pod) {
+		p.Labels = map[string]string{"app": "x"}
+		p.Spec.NodeSelector = map[string]string{"zone": "a"}
+		p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{TopologyKey: "zone",
+				LabelSelector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "x"}}}}}}
+	}
+	follows := func(p *corev1.Pod) {
+		gathers(p)
+		p.Spec.NodeSelector = nil
+	}
 	objects := []client.Object{
+		pod("gathers in a zone", gathers), pod("follows", follows),
 		pod("a zone to itself", apart(corev1.LabelTopologyZone)), pod("a node to itself", apart(corev1.LabelHostname)),
 		pod("contradicts itself", asks("9", corev1.NodeSelectorRequirement{Key: "size", Operator: "Lt", Values: []string{"6"}})),
 		pod("agrees", asks("5", corev1.NodeSelectorRequirement{Key: "size", Operator: "Lt", Values: []string{"6"}})),
@@ -135,8 +147,8 @@ func TestListed(t *testing.T) {
 		pod("alone", mounts("own")), claim("own", ""),
 		pod("made 1", mounts("made")), pod("made 2", mounts("made")), claim("made", "pv"),
 	}
-	kept := func(onlyPrice bool) (string, int) {
-		rest, names := withoutListed(objects, onlyPrice)
+	kept := func(about scope) (string, int) {
+		rest, names := withoutListed(objects, about)
 		var pods []string
 		for _, o := range rest {
 			if _, ok := o.(*corev1.Pod); ok {
@@ -145,11 +157,32 @@ func TestListed(t *testing.T) {
 		}
 		return strings.Join(pods, ", "), len(names)
 	}
-	if got, rules := kept(false); rules != 3 || !strings.HasPrefix(got, "a zone to itself, a node to itself, ") {
+	if got, rules := kept(scope{}); rules != 4 || !strings.HasPrefix(got, "follows, a zone to itself, a node to itself, ") {
 		t.Errorf("kept where a pod differs: %s, by %d rules", got, rules)
 	}
-	if got, rules := kept(true); rules != 4 || got != "a node to itself, agrees, asks for absence of another, no selector, another selector, honours, alone, made 1, made 2" {
+	if got, rules := kept(scope{onlyPrice: true}); rules != 5 || got != "a node to itself, agrees, asks for absence of another, no selector, another selector, honours, alone, made 1, made 2" {
 		t.Errorf("kept where the price differs: %s, by %d rules", got, rules)
+	}
+	if got, rules := kept(scope{onlyWaits: true}); rules != 5 || !strings.HasPrefix(got, "a node to itself, ") {
+		t.Errorf("kept where pods wait: %s, by %d rules", got, rules)
+	}
+}
+
+// Who waits for a reservation is told from all else that becomes of a pod.
+func TestOfAnotherKind(t *testing.T) {
+	for _, row := range []struct {
+		line string
+		want bool
+	}{
+		{"pod p: ours: left out: ReservedOfferingUnavailable: could use a reservation of pool default, and all are taken; Karpenter: a new node of default", false},
+		{"pod p: ours: left out: Unschedulable: must be where q is; it also could use a reservation of pool default, and all are taken; Karpenter: a new node of default", false},
+		{"pod p: ours: left out: Unschedulable: no room; Karpenter: left out: ReservedOfferingUnavailable", true},
+		{"pod p: not in our plan; Karpenter: a new node of default", true},
+		{"price: ours 2, Karpenter 1 to 1", false},
+	} {
+		if got := ofAnotherKind(row.line); got != row.want {
+			t.Errorf("%s: %v", row.line, got)
+		}
 	}
 }
 

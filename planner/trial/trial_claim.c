@@ -1,5 +1,5 @@
-#include "planner/search/fitting.h"
-#include "planner/search/trial_inner.h"
+#include "planner/trial/fitting.h"
+#include "planner/trial/trial_inner.h"
 
 #include <math.h>
 
@@ -56,7 +56,7 @@ enum answer trial_place_on_claim(struct trial *t, uint32_t claim, uint32_t pod, 
     const amount *requests = trial_requests_beside(t, class_id, &c->shared);
     t->asked++;
     if (!vector_fits(w, requests, c->headroom) ||
-        ports_conflict(w->classes.signatures[try->signature].ports, c->ports))
+        trial_ports_clash(t, try, c->ports))
         return ANSWER_NEVER;
     int32_t to = specs_narrow(&t->specs, c->spec, try);
     if (to < 0)
@@ -225,9 +225,7 @@ static enum opening open_in_some_niche(struct trial *t, uint32_t option, uint32_
         uint32_t mark = trial_mark(t);
         if (trial_open_niche(t, option, n, pod, class_id, try) != OPEN_YES)
             continue;
-        uint32_t claim = t->claim_count - 1, spec = t->claims[claim].spec;
-        uint32_t type = specs_cheapest(&t->specs, spec, trial_claim_types(t, claim));
-        double price = specs_prices(&t->specs, spec)[type];
+        double price = trial_claim_price(t, t->claim_count - 1);
         if (best < 0 || price < least) {
             best = (int32_t)n;
             least = price;
@@ -306,6 +304,35 @@ const uint64_t *trial_claim_types(struct trial *t, uint32_t claim)
     struct trial_claim *c = &t->claims[claim];
     fitting_keep(t->world, &t->specs.items[c->spec], c->types, c->requests, &c->witness);
     return c->types;
+}
+
+double trial_price(const struct trial *t, const struct option *o, uint32_t type,
+                   const uint64_t *kinds, const amount *requests)
+{
+    const struct types *y = &t->world->types;
+    bool twins = bits_has(o->twins, type);
+    double best = INFINITY;
+    for (uint32_t k = y->first_offer[type]; k < y->first_offer[type + 1]; k++)
+        if (bits_has(kinds, y->offers[k].kind) && trial_launchable(t, &y->offers[k]) &&
+            y->offers[k].price < best &&
+            (!twins || vector_fits(t->world, requests, world_vector(t->world, o->room, o->row_of[k]))))
+            best = y->offers[k].price;
+    return best + o->node_cost;
+}
+
+double trial_claim_price(struct trial *t, uint32_t claim)
+{
+    const struct types *y = &t->world->types;
+    const struct trial_claim *c = &t->claims[claim];
+    const struct spec *s = &t->specs.items[c->spec];
+    const struct option *o = &t->world->options[s->option];
+    const uint64_t *types = trial_claim_types(t, claim);
+    if (!bits_meet(types, o->twins, y->words))
+        return specs_prices(&t->specs, c->spec)[specs_cheapest(&t->specs, c->spec, types)];
+    double best = INFINITY;
+    for (BITS_EACH(type, types, y->words))
+        best = fmin(best, trial_price(t, o, type, s->kinds, c->requests));
+    return best;
 }
 
 /* --- undo --- */

@@ -3,10 +3,10 @@
  * Nodes or pods removed, pods placed, claims opened; every step is logged and can be undone, last
  * first. A trial costs the memory of what it touches (and four bytes a row), so that many can lie on
  * one world. It answers what is possible; in which order to try things is the search's business. */
-#ifndef PLANNER_SEARCH_TRIAL_H
-#define PLANNER_SEARCH_TRIAL_H
+#ifndef PLANNER_TRIAL_TRIAL_H
+#define PLANNER_TRIAL_TRIAL_H
 
-#include "planner/search/narrow.h"
+#include "planner/trial/narrow.h"
 #include "planner/topology/tally.h"
 
 struct trial_claim {
@@ -70,6 +70,7 @@ struct trial {
     amount *nodes_left;
     struct tally tally;
     uint64_t **free_domains; /* scratch, by topology key */
+    double **domain_prices;  /* scratch, by topology key and domain */
     uint64_t *left;          /* scratch, a set of types */
     amount *adjusted;        /* scratch, see requests_beside */
     uint32_t *seen, seen_now; /* scratch, by symbol: when a value was last counted */
@@ -78,6 +79,13 @@ struct trial {
     bool best_effort;         /* new claims may have fewer different values than minValues asks */
     bool fallback;            /* who finds a reservation taken does without; else it waits */
     uint64_t asked;  /* questions answered so far: the steps of a plan */
+    const int32_t *wish; /* by topology key: claims settle in this domain, or not at all; below 0, NULL: in any */
+    uint32_t looks;  /* less than questions: so many as are not in `asked` yet */
+    bool cut_short;  /* some question was answered with no before all ways were tried */
+    bool (*stop)(void *user); /* plan_options */
+    void *user;
+    uint64_t stop_asked_at;   /* next */
+    bool stopped;             /* for good: what is asked from now on is answered with no */
     const struct barred *barred; /* plan_options */
     uint32_t barred_count;
 };
@@ -92,6 +100,18 @@ bool trial_launchable(const struct trial *t, const struct type_offer *o);
  * `enough`. */
 uint32_t trial_values(struct trial *t, const struct spec *s, const uint64_t *types, sym key,
                       uint32_t enough);
+
+/* Work that is less than a question, and that input can multiply: so many of it are a step. */
+enum { LOOKS_PER_STEP = 64 };
+static inline void trial_look(struct trial *t, uint64_t looks)
+{
+    looks += t->looks;
+    t->asked += looks / LOOKS_PER_STEP;
+    t->looks = (uint32_t)(looks % LOOKS_PER_STEP);
+}
+/* To be asked in every loop whose length is the input's: a step takes some microseconds, and `stop` is asked
+ * every few dozen of them. */
+bool trial_stopped(struct trial *t);
 
 /* Everything since the mark is undone. */
 static inline uint32_t trial_mark(const struct trial *t)
@@ -129,11 +149,16 @@ void trial_keep(struct trial *t, uint32_t row, const amount *requests);
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 
+/* What a pod of the class asks of any node, beside the shared volumes that others may have attached there; valid until
+ * the next call. */
+const amount *trial_requests_at_least(struct trial *t, uint32_t class_id);
 /* What a pod of the class asks of the row, beside the shared volumes that it has attached; valid until the
  * next call. Host ports that are taken there. */
 const amount *trial_requests(struct trial *t, uint32_t row, uint32_t class_id);
 struct host_ports trial_ports(const struct trial *t, uint32_t row);
-/* Room, host ports and topology of a row; whether the signature suits the node is world_suits. */
+/* Whether a pod of the class, tried so, can run on the row: by labels, taints, room, host ports and topology. */
+bool trial_fits(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try);
+/* All of it but labels and taints, which are world_suits: for who has asked that of all rows that look alike. */
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
                           const struct attempt *try);
 /* The row is there, and has room and ports for it. */
@@ -181,5 +206,11 @@ bool trial_settle(struct trial *t, uint32_t claim, uint32_t key, uint32_t domain
 
 /* The types that hold what is on the claim, exactly; valid until the next call. */
 const uint64_t *trial_claim_types(struct trial *t, uint32_t claim);
+/* The least price at which one of them can be had; INFINITY: at none. */
+double trial_claim_price(struct trial *t, uint32_t claim);
+/* The cheapest offering of the type, of those of these kinds that can be launched, and what a node costs beside;
+ * INFINITY: none. Of twins (struct option) only what holds the requests counts. */
+double trial_price(const struct trial *t, const struct option *o, uint32_t type, const uint64_t *kinds,
+                   const amount *requests);
 
 #endif

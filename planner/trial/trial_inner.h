@@ -1,8 +1,8 @@
 /* trial_inner: what trial.c and trial_claim.c share. */
-#ifndef PLANNER_SEARCH_TRIAL_INNER_H
-#define PLANNER_SEARCH_TRIAL_INNER_H
+#ifndef PLANNER_TRIAL_TRIAL_INNER_H
+#define PLANNER_TRIAL_TRIAL_INNER_H
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 uint64_t *trial_new_set(struct trial *t);    /* of types */
 amount *trial_new_vector(struct trial *t);
@@ -10,6 +10,7 @@ void trial_move_vector(amount *vector, const amount *by, int sign, uint32_t coun
 void trial_log(struct trial *t, struct trial_step step);
 void trial_add_ports(struct trial *t, struct host_ports *into, uint32_t *capacity,
                      struct host_ports more);
+bool trial_ports_clash(struct trial *t, const struct attempt *try, struct host_ports there);
 void trial_add_shared(struct trial *t, struct volume_numbers *into, const struct pod_class *k);
 /* What a pod of the class asks of a node that has these shared volumes already: each is attached
  * once. Valid until the next call. */

@@ -1,4 +1,4 @@
-#include "planner/search/narrow.h"
+#include "planner/trial/narrow.h"
 
 #include <stdlib.h>
 
@@ -18,32 +18,18 @@ static bool type_reserved(const struct types *t, uint32_t type, const uint64_t *
     return false;
 }
 
-/* The least that the type holds beside these DaemonSets in every offering that gets them; -1: none does. */
-static amount least_beside(const struct world *w, const struct spec *x, uint32_t type,
-                           uint32_t daemons, uint32_t column)
-{
-    const struct types *t = &w->types;
-    const struct option *o = &w->options[x->option];
-    amount least = -1;
-    bool some = false;
-    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
-        if (bits_has(x->kinds, t->offers[k].kind) && o->daemon_of[o->row_of[k]] == daemons) {
-            amount here = world_vector(w, o->room, o->row_of[k])[column];
-            least = !some || here < least ? here : least;
-            some = true;
-        }
-    return least;
-}
-
 /* Of a type that has several rooms: the most that it holds in a niche (struct option). */
 static void most_of_several(const struct world *w, struct spec *x, uint32_t type)
 {
+    const struct types *t = &w->types;
     const struct option *o = &w->options[x->option];
-    for (uint32_t c = 0; c < w->column_count; c++)
-        for (uint32_t row = o->first_row[type]; row < o->first_row[type + 1]; row++) {
-            amount least = least_beside(w, x, type, o->daemon_of[row], c);
-            x->most[c] = least > x->most[c] ? least : x->most[c];
-        }
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++) {
+        if (!bits_has(x->kinds, t->offers[k].kind))
+            continue;
+        const amount *room = world_vector(w, o->room, o->row_of[k]);
+        for (uint32_t c = 0; c < w->column_count; c++)
+            x->most[c] = room[c] > x->most[c] ? room[c] : x->most[c];
+    }
 }
 
 /* What follows from the set of types. */
@@ -257,6 +243,16 @@ int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t doma
     return to;
 }
 
+int32_t specs_settle_in(struct specs *s, int32_t spec, const int32_t *cell)
+{
+    for (uint32_t key = 1; cell != NULL && key < s->world->topology.key_count && spec >= 0; key++)
+        if (cell[key] >= 0)
+            spec = bits_has(specs_domains(s, (uint32_t)spec, key), (uint32_t)cell[key])
+                       ? specs_settle(s, (uint32_t)spec, key, (uint32_t)cell[key])
+                       : -1 - NARROW_TYPES;
+    return spec;
+}
+
 int32_t specs_niche(struct specs *s, uint32_t option, uint32_t niche)
 {
     uint64_t id = (UINT64_C(1) << 62 | (uint64_t)option << 31 | niche) + 1;
@@ -315,7 +311,8 @@ const double *specs_prices(struct specs *s, uint32_t spec)
     if (x->prices == NULL) {
         x->prices = ARENA_ARRAY(s->arena, double, s->world->types.count);
         for (BITS_EACH(type, x->types, s->world->types.words))
-            x->prices[type] = types_price(&s->world->types, type, x->kinds);
+            x->prices[type] = types_price(&s->world->types, type, x->kinds) +
+                              s->world->options[x->option].node_cost;
     }
     return x->prices;
 }
@@ -345,18 +342,38 @@ uint32_t specs_cheapest(struct specs *s, uint32_t spec, const uint64_t *types)
     return x->by_price[at];
 }
 
-/* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. */
+static bool offer_holds(const struct world *w, const struct spec *s, uint32_t offer,
+                        const amount *requests)
+{
+    const struct option *o = &w->options[s->option];
+    uint32_t row = o->row_of[offer];
+    return !bits_has(s->daemons_out, o->daemon_of[row]) &&
+           vector_fits(w, requests, world_vector(w, o->room, row));
+}
+
+static bool kind_holds(const struct world *w, const struct spec *s, uint32_t type, uint32_t kind,
+                       const amount *requests)
+{
+    const struct types *t = &w->types;
+    for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
+        if (t->offers[k].kind == kind && offer_holds(w, s, k, requests))
+            return true;
+    return false;
+}
+
+/* Which of its offerings a claim becomes is the provider's choice: all that it may choose must do. Of several that
+ * no label tells apart, it chooses one that holds what the claim requests. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
                      const amount *requests)
 {
     const struct types *t = &w->types;
     const struct option *o = &w->options[s->option];
+    bool twins = bits_has(o->twins, type);
     if (!bits_has(o->several, type))
         return vector_fits(w, requests, world_vector(w, o->room, o->first_row[type]));
     for (uint32_t k = t->first_offer[type]; k < t->first_offer[type + 1]; k++)
-        if (bits_has(s->kinds, t->offers[k].kind) &&
-            (bits_has(s->daemons_out, o->daemon_of[o->row_of[k]]) ||
-             !vector_fits(w, requests, world_vector(w, o->room, o->row_of[k]))))
+        if (bits_has(s->kinds, t->offers[k].kind) && !offer_holds(w, s, k, requests) &&
+            !(twins && kind_holds(w, s, type, t->offers[k].kind, requests)))
             return false;
     return true;
 }

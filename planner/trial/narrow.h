@@ -4,8 +4,8 @@
  * of types that meet them. Claims that were cut alike share a spec, and the step from a spec by an
  * attempt is worked out once and remembered, so that adding a pod to a claim is a table look-up
  * whatever the requirements are. Resources are not in it. */
-#ifndef PLANNER_SEARCH_NARROW_H
-#define PLANNER_SEARCH_NARROW_H
+#ifndef PLANNER_TRIAL_NARROW_H
+#define PLANNER_TRIAL_NARROW_H
 
 #include "planner/columns.h"
 
@@ -61,6 +61,8 @@ int32_t specs_narrow_by(struct specs *s, uint32_t spec, const struct requirement
 int32_t specs_narrow_to(struct specs *s, uint32_t spec, uint32_t set);
 /* The spec whose nodes are all in one domain, or -1 - NARROW_TYPES. */
 int32_t specs_settle(struct specs *s, uint32_t spec, uint32_t key, uint32_t domain);
+/* The spec whose nodes are in these domains, by topology key; below 0, NULL: in any. Of a refusal, below 0, the same. */
+int32_t specs_settle_in(struct specs *s, int32_t spec, const int32_t *cell);
 /* The spec of an option's claims that keep to a niche (struct option), or -1 - NARROW_TYPES. */
 int32_t specs_niche(struct specs *s, uint32_t option, uint32_t niche);
 /* The domains of a topology key in which a node of the spec may turn out to be. */
@@ -72,13 +74,14 @@ bool specs_unbounded(const struct specs *s, uint32_t spec, uint32_t key);
  * DOMAIN_NONE when the label will not be there. */
 const int32_t *specs_definite(struct specs *s, uint32_t spec);
 
-/* By type of the spec: its cheapest launchable offering; INFINITY: none. */
+/* By type of the spec: its cheapest launchable offering, and what a node costs beside; INFINITY: none. */
 const double *specs_prices(struct specs *s, uint32_t spec);
 
 /* Of a set of the spec's types, not empty, the cheapest; ties by number. */
 uint32_t specs_cheapest(struct specs *s, uint32_t spec, const uint64_t *types);
 
-/* Whether the type holds the requests, and has the host ports free, in every offering that the spec admits. */
+/* Whether the type holds the requests, and has the host ports free, in every offering that the spec admits; of
+ * offerings that only overrides tell apart, in one. */
 bool spec_type_holds(const struct world *w, const struct spec *s, uint32_t type,
                      const amount *requests);
 

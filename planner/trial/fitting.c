@@ -1,4 +1,4 @@
-#include "planner/search/fitting.h"
+#include "planner/trial/fitting.h"
 
 #include <math.h>
 
@@ -220,6 +220,17 @@ static double price_there(const struct fitting *f, uint32_t spec, uint32_t key, 
     return best;
 }
 
+/* The same, worked out once for each domain: `prices` are NAN before. */
+static double price_of(const struct fitting *f, uint32_t spec, uint32_t key, uint32_t domain)
+{
+    double *prices = f->t->domain_prices[key];
+    if (isnan(prices[domain])) {
+        trial_look(f->t, 8); /* so many looks at a number it costs */
+        prices[domain] = price_there(f, spec, key, domain);
+    }
+    return prices[domain];
+}
+
 /* The domain to try first: with the fewest pods that spread like this one, then the cheapest, then the
  * one with the fewest pods that others spread. */
 static uint32_t best_domain(const struct fitting *f, uint32_t spec, uint32_t key,
@@ -231,9 +242,10 @@ static uint32_t best_domain(const struct fitting *f, uint32_t spec, uint32_t key
     bool alone = bits_count(among, words) == 1, flat = f->t->world->topology.keys[key].flat;
     for (BITS_EACH(d, among, words)) {
         struct tally_load load = tally_load(&f->t->tally, f->class, f->try, key, d);
+        trial_look(f->t, 1);
         if (load.own > least.own)
             continue;
-        double price = alone || flat ? 0 : price_there(f, spec, key, d);
+        double price = alone || flat ? 0 : price_of(f, spec, key, d);
         if (load.own < least.own || price < cheapest ||
             (price <= cheapest && load.others < least.others)) {
             least = load;
@@ -242,6 +254,39 @@ static uint32_t best_domain(const struct fitting *f, uint32_t spec, uint32_t key
         }
     }
     return best;
+}
+
+static void keep_only(uint64_t *set, uint32_t words, uint32_t number)
+{
+    bool there = bits_has(set, number);
+    memset(set, 0, words * sizeof(*set));
+    if (there)
+        bits_add(set, number);
+}
+
+/* The choice of a domain in the key left all as it was but the label, which nothing else looks at: with
+ * another choice the rest would answer the same. */
+static bool is_free_choice(const struct fitting *f, uint32_t spec, uint32_t to, uint32_t key)
+{
+    const struct world *w = f->t->world;
+    const struct spec *was = &f->t->specs.items[spec], *is = &f->t->specs.items[to];
+    const struct option *o = option_of(f->t, was);
+    for (uint32_t i = 0; i < o->least_count; i++)
+        if (o->least[i].key == w->topology.keys[key].key)
+            return false;
+    return memcmp(is->types, was->types, w->types.words * sizeof(*is->types)) == 0 &&
+           memcmp(is->kinds, was->kinds, w->types.kind_words * sizeof(*is->kinds)) == 0;
+}
+
+/* Choices multiply, a key's domains by the next one's. What a provider sells keeps them few: of real
+ * catalogues hundreds, of which all were in vain. Who is refused by the bound is refused for this plan. */
+enum { MOST_CHOICES = 1024 };
+
+static bool may_choose_again(struct fitting *f)
+{
+    f->t->asked++;
+    f->t->cut_short |= f->choices == MOST_CHOICES;
+    return f->choices < MOST_CHOICES && ++f->choices != 0 && !trial_stopped(f->t);
 }
 
 /* The spec in which every key of the attempt from number `at` on has one domain that its groups
@@ -258,18 +303,21 @@ static int32_t settle(struct fitting *f, uint32_t spec, uint32_t at)
     uint32_t possible = bits_count(may, words);
     for (uint32_t i = 0; i < words; i++)
         open[i] &= may[i];
+    if (t->wish != NULL && t->wish[key] >= 0)
+        keep_only(open, words, (uint32_t)t->wish[key]);
     if (possible == 0)
         return optional ? settle(f, spec, at + 1) : -1;
     if (possible == 1 && !specs_unbounded(&t->specs, spec, key))
         return bits_count(open, words) != 0 ? settle(f, spec, at + 1) : -1;
-    while (bits_count(open, words) != 0) {
+    for (uint32_t d = 0; d < t->world->topology.keys[key].count; d++)
+        t->domain_prices[key][d] = NAN;
+    for (bool first = true; bits_count(open, words) != 0 && (first || may_choose_again(f)); first = false) {
         uint32_t d = best_domain(f, spec, key, open);
         bits_drop(open, d);
         int32_t to = specs_settle(&t->specs, spec, key, d);
-        if (to >= 0)
-            to = settle(f, (uint32_t)to, at + 1);
-        if (to >= 0)
-            return to;
+        int32_t found = to >= 0 ? settle(f, (uint32_t)to, at + 1) : -1;
+        if (found >= 0 || (to >= 0 && is_free_choice(f, spec, (uint32_t)to, key)))
+            return found;
     }
     return -1;
 }

@@ -1,9 +1,9 @@
 /* fitting: in which spec, and on which of its types, a claim takes one pod more. Asks and changes nothing;
  * trial_claim.c makes it so. */
-#ifndef PLANNER_SEARCH_FITTING_H
-#define PLANNER_SEARCH_FITTING_H
+#ifndef PLANNER_TRIAL_FITTING_H
+#define PLANNER_TRIAL_FITTING_H
 
-#include "planner/search/trial.h"
+#include "planner/trial/trial.h"
 
 enum obstacle { NO_OBSTACLE, TOO_FEW_VALUES, RESERVATIONS_TAKEN, RESERVATIONS_FULL };
 
@@ -16,6 +16,7 @@ struct fitting { /* of one pod into one claim */
     bool is_new;
     uint32_t witness;
     bool cut; /* t->left holds the types that are left; else the witness held */
+    uint32_t choices; /* of domains, that were made again */
     enum obstacle obstacle; /* of the last try that types did not stop */
     const uint32_t *least;
     bool relaxed;

@@ -1,6 +1,6 @@
-#include "planner/search/trial_inner.h"
+#include "planner/trial/trial_inner.h"
 
-#include "planner/plan/plan.h"
+#include "planner/trial/options.h"
 
 uint64_t *trial_new_set(struct trial *t)
 {
@@ -31,8 +31,11 @@ void trial_init(struct trial *t, struct arena *a, const struct world *w)
     for (uint32_t i = 0; i < w->types.reservation_count; i++)
         t->reserved_left[i] = w->types.reservations[i].left;
     t->free_domains = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
-    for (uint32_t k = 1; k < w->topology.key_count; k++)
+    t->domain_prices = ARENA_ARRAY(a, double *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++) {
         t->free_domains[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
+        t->domain_prices[k] = ARENA_ARRAY(a, double, w->topology.keys[k].count);
+    }
     t->row_at = ARENA_ARRAY(a, uint32_t, w->node_count);
     t->budgets = ARENA_ARRAY(a, amount, (size_t)w->option_count * w->column_count);
     t->nodes_left = ARENA_ARRAY(a, amount, w->option_count);
@@ -41,6 +44,16 @@ void trial_init(struct trial *t, struct arena *a, const struct world *w)
                w->column_count * sizeof(amount));
         t->nodes_left[i] = w->options[i].nodes_left;
     }
+}
+
+bool trial_stopped(struct trial *t)
+{
+    enum { STOP_EVERY = 32 }; /* steps: less than a millisecond */
+    if (t->asked >= t->stop_asked_at && t->stop != NULL) {
+        t->stop_asked_at = t->asked + STOP_EVERY;
+        t->stopped = t->stopped || t->stop(t->user);
+    }
+    return t->stopped;
 }
 
 void trial_log(struct trial *t, struct trial_step step)
@@ -70,6 +83,19 @@ const amount *trial_requests_beside(struct trial *t, uint32_t class_id,
                 t->adjusted[k->shared[i].column]--;
                 break;
             }
+    return t->adjusted;
+}
+
+const amount *trial_requests_at_least(struct trial *t, uint32_t class_id)
+{
+    const struct world *w = t->world;
+    const struct pod_class *k = &w->classes.items[class_id];
+    const amount *requests = classes_requests(&w->classes, class_id);
+    if (k->shared_count == 0)
+        return requests;
+    memcpy(t->adjusted, requests, w->column_count * sizeof(amount));
+    for (uint32_t i = 0; i < k->shared_count; i++)
+        t->adjusted[k->shared[i].column]--;
     return t->adjusted;
 }
 
@@ -200,12 +226,20 @@ struct host_ports trial_ports(const struct trial *t, uint32_t row)
     return at != 0 ? t->rows[at - 1].ports : (struct host_ports){there->items, there->count};
 }
 
+bool trial_ports_clash(struct trial *t, const struct attempt *try, struct host_ports there)
+{
+    struct host_ports wanted = t->world->classes.signatures[try->signature].ports;
+    if (wanted.count != 0)
+        trial_look(t, there.count / 4); /* as a look at a claim goes */
+    return ports_conflict(wanted, there);
+}
+
 bool trial_row_holds(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
 {
     const struct world *w = t->world;
     return !trial_is_gone(t, row) &&
            vector_fits(w, trial_requests(t, row, class_id), trial_left(t, row)) &&
-           !ports_conflict(w->classes.signatures[try->signature].ports, trial_ports(t, row));
+           !trial_ports_clash(t, try, trial_ports(t, row));
 }
 
 enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
@@ -217,6 +251,12 @@ enum answer trial_ask_row(struct trial *t, uint32_t row, uint32_t class_id,
         return ANSWER_NEVER;
     return try->tied ? tally_row(&t->tally, &w->classes.items[class_id], try, row)
                      : ANSWER_YES;
+}
+
+bool trial_fits(struct trial *t, uint32_t row, uint32_t class_id, const struct attempt *try)
+{
+    return trial_ask_row(t, row, class_id, try) == ANSWER_YES &&
+           world_suits(t->world, try, t->world->profile_of[row], NULL) == FIT_YES;
 }
 
 void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t class_id,

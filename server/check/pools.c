@@ -1,0 +1,73 @@
+/* Whether the cluster's NodePools are such as this provider and its catalogue can serve. */
+#include "cloud/kwok.h"
+#include "cloud/pool_match.h"
+#include "server/check/check.h"
+
+struct looked {
+    struct check *check;
+    struct symtab *syms;
+    const struct node_pool **pools; /* that are ours */
+    uint32_t count, capacity, others;
+};
+
+static void tell_other(struct looked *l, const struct node_pool *pool)
+{
+    l->others++;
+    check_say(l->check->report, CHECK_WARN, "pools",
+              "refer to a KWOKNodeClass, or leave the pool to its own provider's autoscaler",
+              "NodePool %.*s refers to %.*s %.*s (%.*s), which Stowage does not serve: it buys nothing "
+              "for the pool",
+              SPAN_ARG(pool->meta.name), SPAN_ARG(pool->node_class.kind),
+              SPAN_ARG(pool->node_class.name), SPAN_ARG(pool->node_class.group));
+}
+
+static void read_pools(void *user, struct doc_value list)
+{
+    struct looked *l = user;
+    struct doc_value items;
+    struct arena *a = l->check->report->a;
+    if (!doc_find(list, SPAN("items"), &items))
+        return;
+    struct doc_iter it = doc_iter_of(items);
+    while (doc_next(&it)) {
+        struct node_pool *pool = ARENA_NEW(a, struct node_pool);
+        struct err err;
+        if (!decode_one(a, l->syms, it.value, &node_pool_schema, pool, &err))
+            continue; /* who serves it says so, and goes on */
+        if (kwok_serves(&pool->node_class))
+            ARENA_PUSH(a, l->pools, l->count, l->capacity, pool);
+        else
+            tell_other(l, pool);
+    }
+}
+
+static void match(struct looked *l)
+{
+    struct check *c = l->check;
+    struct arena *a = c->report->a;
+    struct catalogue catalogue;
+    const struct pool_mismatch *found;
+    catalogue_build(c->types, a, l->syms, &catalogue);
+    uint32_t count = pool_match(a, l->pools, l->count, &catalogue, l->syms, &found);
+    for (uint32_t i = 0; i < count; i++)
+        check_say(c->report, CHECK_WARN, "pools", NULL, "NodePool %.*s%.*s",
+                  SPAN_ARG(found[i].pool->meta.name), SPAN_ARG(found[i].text));
+    if (count == 0 && l->others == 0 && l->count != 0)
+        check_say(c->report, CHECK_OK, "pools", NULL, "%u NodePool%s: %.*s has what %s for",
+                  l->count, l->count == 1 ? "" : "s", SPAN_ARG(catalogue.name),
+                  l->count == 1 ? "it asks" : "they ask");
+}
+
+void check_pools(struct check *c)
+{
+    struct looked *l = ARENA_NEW(c->report->a, struct looked);
+    struct ask *a = check_asks(c, 1);
+    *l = (struct looked){.check = c, .syms = kube_symtab_new()};
+    a->request = (struct api_request){.verb = API_LIST, .kind = KIND_NODE_POOL};
+    a->read = read_pools;
+    a->user = l;
+    ask_all(c->cluster, a, 1);
+    if (a->err.kind == ERR_NONE) /* else check_access has told */
+        match(l);
+    symtab_unref(l->syms);
+}

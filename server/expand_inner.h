@@ -1,0 +1,33 @@
+/* expand_inner: what expand.c and expand_make.c share. */
+#ifndef SERVER_EXPAND_INNER_H
+#define SERVER_EXPAND_INNER_H
+
+#include "kube/workload.h"
+#include "server/expand.h"
+
+struct workload {
+    enum kind kind;
+    const struct meta *meta; /* the object itself, which begins with it */
+    const struct pod *template;
+    const struct controller *controller; /* the same object; NULL: a Job, CronJob or PodTemplate */
+    const char *asks;                    /* the field that says how many */
+    int64_t wanted, made;
+    bool has_pods;                       /* in the input */
+    struct workload *parent;             /* of a ReplicaSet: the Deployment whose pods its pods are */
+    const struct controller *newest;     /* of a Deployment: its ReplicaSet that was made last */
+};
+
+struct expansion {
+    struct input *o;
+    struct workload *items; /* by kind, namespace and name */
+    size_t count, first[KIND_COUNT], end[KIND_COUNT];
+    size_t pods_given, claims_given; /* before anything was made up: in the order of namespace and name */
+    int64_t made;
+};
+
+/* Whether a pod of that name was given and has not ended. */
+bool expand_is_there(const struct expansion *x, struct span ns, struct span name);
+/* Makes the pods that the workload wants, and what they need. */
+void expand_make(struct expansion *x, struct workload *w);
+
+#endif

@@ -1,0 +1,124 @@
+#include "server/input_told.h"
+
+static void put_where(struct buf *b, const struct place_in_file *at, uint32_t line)
+{
+    buf_addf(b, "%s:%u: ", at->file, line);
+    if (at->kind != NULL)
+        buf_addf(b, "%s %.*s%s%.*s: ", at->kind->name, SPAN_ARG(at->ns), at->ns.len != 0 ? "/" : "",
+                 SPAN_ARG(at->name));
+}
+
+void input_add_mistake(void *user, uint32_t line, struct span path, struct span text)
+{
+    const struct place_in_file *at = user;
+    at->o->mistakes++;
+    struct buf *b = &at->o->mistake_lines;
+    put_where(b, at, line);
+    if (path.len != 0)
+        buf_addf(b, "%.*s: ", SPAN_ARG(path));
+    buf_addf(b, "%.*s\n", SPAN_ARG(text));
+}
+
+/* "file:line: Pod x: path: text<then>", in the input's arena. */
+static struct span told(const struct place_in_file *at, uint32_t line, struct span path, struct span text,
+                        const char *then)
+{
+    struct buf b = {0};
+    put_where(&b, at, line);
+    buf_addf(&b, "%.*s: %.*s%s", SPAN_ARG(path), SPAN_ARG(text), then);
+    struct span out = arena_dup(&at->o->arena, buf_span(&b));
+    buf_release(&b);
+    return out;
+}
+
+void input_add_invalid(void *user, uint32_t line, struct span path, struct span text)
+{
+    struct place_in_file *at = user;
+    bool pool = at->kind == kind_info(KIND_NODE_POOL);
+    input_warn(at->o, told(at, line, path, text,
+                           pool ? "; the pool is set aside" : "; the object is set aside"));
+    if (at->refused.ptr == NULL)
+        at->refused = arena_printf(&at->o->arena, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
+}
+
+/* ---- fields that no schema knows ---- */
+
+/* Without the indexes: what one person wrote wrong stands in every pod that came of it. */
+static struct span without_indexes(struct arena *a, struct span path)
+{
+    char *out = arena_alloc(a, path.len);
+    size_t n = 0;
+    bool index = false;
+    for (size_t i = 0; i < path.len; i++) {
+        index |= path.ptr[i] == '[';
+        if (!index)
+            out[n++] = path.ptr[i];
+        index &= path.ptr[i] != ']';
+    }
+    return (struct span){out, n};
+}
+
+void input_add_unknown(void *user, uint32_t line, struct span path, struct span text)
+{
+    const struct place_in_file *at = user;
+    struct input *o = at->o;
+    struct span field = without_indexes(&o->arena, path);
+    for (size_t i = 0; i < o->unknown_count; i++)
+        if (o->unknown[i].kind == at->kind && span_eq(o->unknown[i].field, field)) {
+            o->unknown[i].more++;
+            return;
+        }
+    struct input_unknown first = {.kind = at->kind, .field = field, .told = told(at, line, path, text, "")};
+    ARENA_PUSH(&o->arena, o->unknown, o->unknown_count, o->unknown_capacity, first);
+}
+
+void input_tell_unknown(struct input *o)
+{
+    for (size_t i = 0; i < o->unknown_count; i++) {
+        const struct input_unknown *u = &o->unknown[i];
+        input_warn(o, u->more == 0 ? u->told
+                                   : arena_printf(&o->arena, "%.*s (and %u more of these)",
+                                                  SPAN_ARG(u->told), u->more));
+    }
+}
+
+/* ---- lines ---- */
+
+/* The next step of a path, and the rest of it: spec | [2] | .key. */
+static struct span step(struct span path, bool *index_out, struct span *rest_out)
+{
+    size_t from = path.ptr[0] == '.' || path.ptr[0] == '[', to = from;
+    *index_out = path.ptr[0] == '[';
+    while (to < path.len &&
+           (*index_out ? path.ptr[to] != ']' : path.ptr[to] != '.' && path.ptr[to] != '['))
+        to++;
+    struct span name = {path.ptr + from, to - from};
+    to += *index_out && to < path.len;
+    *rest_out = (struct span){path.ptr + to, path.len - to};
+    return name;
+}
+
+static bool item_at(struct doc_value list, int64_t index, struct doc_value *out)
+{
+    for (struct doc_iter it = doc_iter_of(list); doc_next(&it); index--)
+        if (index == 0) {
+            *out = it.value;
+            return true;
+        }
+    return false;
+}
+
+uint32_t input_line_of(struct doc_value object, struct span path)
+{
+    struct doc_value at = object, next;
+    bool brackets;
+    int64_t index;
+    while (path.len != 0) {
+        struct span name = step(path, &brackets, &path);
+        bool item = brackets && doc_type(at) == DOC_ARRAY && span_int64(name, &index);
+        if (item ? !item_at(at, index, &next) : !doc_find(at, name, &next))
+            break;
+        at = next;
+    }
+    return doc_line(at);
+}

@@ -1,0 +1,26 @@
+/* input_told: what is said about an object while it is read, and where. Private to input. */
+#ifndef SERVER_INPUT_TOLD_H
+#define SERVER_INPUT_TOLD_H
+
+#include "server/input.h"
+
+struct place_in_file {
+    struct input *o;
+    const char *file;
+    const struct kind_info *kind; /* NULL: not known yet */
+    struct span ns, name;
+    bool odd_name;    /* with control characters */
+    struct span refused; /* the first reason why no API server admits the object, which reads; absent: none */
+};
+
+/* Decode's listeners, `user` being the place. */
+void input_add_mistake(void *user, uint32_t line, struct span path, struct span text);
+void input_add_invalid(void *user, uint32_t line, struct span path, struct span text);
+void input_add_unknown(void *user, uint32_t line, struct span path, struct span text);
+/* Warns of the fields that no schema knows: once each, however many objects have it. */
+void input_tell_unknown(struct input *o);
+
+/* The line of an object's field, spec.requirements[2].key, or of what is there of the way to it. */
+uint32_t input_line_of(struct doc_value object, struct span path);
+
+#endif
