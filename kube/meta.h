@@ -11,8 +11,8 @@
 
 struct owner {
     sym api_version, kind;
-    struct span name, uid; /* uid is left out of a pod's owners */
-    bool controller;
+    struct span name, uid; /* uid is left out of a pod's owners, */
+    bool controller, blocks; /* and so is blockOwnerDeletion */
 };
 
 struct owners {

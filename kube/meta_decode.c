@@ -119,14 +119,15 @@ static const struct field owner_fields[] = {
     FIELD(struct owner, name, FIELD_SPAN, "name"),
     FIELD(struct owner, controller, FIELD_BOOL, "controller"),
     FIELD(struct owner, uid, FIELD_SPAN, "uid"),
+    FIELD(struct owner, blocks, FIELD_BOOL, "blockOwnerDeletion"),
 };
 static const struct schema owner_schema =
-    SCHEMA_WITH(struct owner, "owner", owner_fields, .also = "blockOwnerDeletion");
+    SCHEMA(struct owner, "owner", owner_fields);
 static const struct schema pod_owner_schema = {
     .name = "owner",
     .size = sizeof(struct owner),
     .fields = owner_fields,
-    .count = COUNT_OF(owner_fields) - 1, /* without uid */
+    .count = COUNT_OF(owner_fields) - 2, /* without uid and blockOwnerDeletion */
     .also = "uid blockOwnerDeletion",
 };
 

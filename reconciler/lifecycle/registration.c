@@ -92,7 +92,7 @@ static void put_owners(struct json *j, const struct lifecycle_facts *f)
         if (!span_eq(have->items[i].uid, f->claim->meta.uid))
             put_owner(j, sym_text(f->syms, have->items[i].api_version),
                       sym_text(f->syms, have->items[i].kind), have->items[i].name,
-                      have->items[i].uid, have->items[i].controller, false);
+                      have->items[i].uid, have->items[i].controller, have->items[i].blocks);
     put_owner(j, wellknown_text[SYM_API_KARPENTER_V1 - 1], wellknown_text[SYM_KIND_NODE_CLAIM - 1],
               f->claim->meta.name, f->claim->meta.uid, false, true);
     json_array_end(j);

@@ -51,6 +51,22 @@ static void test_preempting_leaves_daemons_their_room(void **state)
     }
 }
 
+/* Nothing else comes free there. */
+static void test_a_daemon_has_the_room_that_is_kept_for_it(void **state)
+{
+    (void)state;
+    struct cluster c;
+    char left[64];
+    cluster_open(&c, NODE("n8", "  labels: {agents: here}\n") AGENTS POD("most", "3500m", BOUND("n8"), "")
+                         POD("tiny", "500m", BOUND("n8"), "") AGENT_POD("coming", "")
+                             POD("large", "500m", "  priority: 1000\n", WAITS));
+    ask_preempt_left(&c, "large", "n8:tiny", left, sizeof(left));
+    assert_string_equal(left, "");
+    ask_preempt_left(&c, "coming", "n8:tiny", left, sizeof(left));
+    assert_string_equal(left, "n8");
+    cluster_close(&c);
+}
+
 /* A pod that prefers disk=ssd, and one that does not say what it prefers. */
 static const char revised_yaml[] =
     "---\napiVersion: v1\nkind: Node\nmetadata: {name: shunned, labels: {disk: hdd}}\n"
@@ -132,6 +148,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_preempting_leaves_daemons_their_room),
+        cmocka_unit_test(test_a_daemon_has_the_room_that_is_kept_for_it),
         cmocka_unit_test(test_revised_by_the_pods_own_constraints_first),
         cmocka_unit_test(test_nobody_new_comes_onto_a_node_about_to_go),
     };

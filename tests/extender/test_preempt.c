@@ -9,6 +9,7 @@
 
 #define VICTIM(name) "{\"UID\":\"uid-" name "\"}"
 #define ABOVE "  priority: 9\n"
+#define AT(node, victims, violations) "\"" node "\":{\"Pods\":[" victims "],\"NumPDBViolations\":" violations "}"
 #define ON_N1(victims) "\"n1\":{\"Pods\":[" victims "],\"NumPDBViolations\":0}"
 
 /* n1 has 1 of 4 CPUs in use, n2 3, n3 is about to go, n5 has room for one pod of 3 CPUs, which is nominated; n8 is a
@@ -103,6 +104,8 @@ static void test_nobody_goes_while_others_are_going(void **state)
     c.view.now += LEDGER_VICTIM_MS - 1;
     ask_expect_preempt(&c, "urgent", "n1", both, n1, "he makes room on n1, nobody need go from n5");
     ask_expect_preempt(&c, "urgent", "", both, n1, "nor for whom there is to be none yet");
+    ask_expect_preempt(&c, "urgent", "n1", AT("n1", VICTIM("running"), "1") "," CANDIDATE("n5", "band-1"),
+                       AT("n1", VICTIM("running"), "1"), "not even where a budget would be kept");
     ask_expect_preempt(&c, "urgent", "n1", n5, n5, "unless there cannot be any on n1");
     c.view.now += LEDGER_VICTIM_MS - 1;
     ask_expect_preempt(&c, "urgent", "n1", both, n5, "he has not gone from n1, and the one on n5 is on his way");
@@ -214,7 +217,6 @@ static void test_whoever_has_gone_may_be_told_again(void **state)
     cluster_close(&c);
 }
 
-#define AT(node, victims, violations) "\"" node "\":{\"Pods\":[" victims "],\"NumPDBViolations\":" violations "}"
 #define BOUND_AT(name, node, priority, made, status)                                               \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name        \
     ", creationTimestamp: '2026-10-10T10:00:" made "Z'}\n"                                         \
@@ -239,6 +241,9 @@ static void test_one_node_is_chosen(void **state)
         {"the younger", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("new"), "0"), AT("n2", VICTIM("new"), "0")},
         {"the one that runs for less long, though it waited longer", NULL,
          AT("n1", VICTIM("mid"), "0") "," AT("n2", VICTIM("late"), "0"), AT("n2", VICTIM("late"), "0")},
+        {"of several the one that has run longest counts", NULL,
+         AT("n1", VICTIM("old") "," VICTIM("zero"), "0") "," AT("n2", VICTIM("new") "," VICTIM("young"), "0"),
+         AT("n2", VICTIM("new") "," VICTIM("young"), "0")},
         {"the one that does not run yet", NULL, AT("n1", VICTIM("old"), "0") "," AT("n2", VICTIM("unstarted"), "0"),
          AT("n2", VICTIM("unstarted"), "0")},
         {"fewer, also when priorities add up to the same", NULL,

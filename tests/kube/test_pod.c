@@ -76,7 +76,7 @@ static void test_do_not_disrupt(void **state)
         {"True", START, START, false},
         {"1h", START, START + MS_HOUR - 1, true},
         {"1h", START, START + MS_HOUR, false},
-        {"1h", 0, START, true}, /* not started yet */
+        {"1h", 0, 2 * MS_HOUR, true}, /* not started yet */
         {"0s", START, START, false},
         {"-1h", START, START, false},
         {"1d", START, START, false},

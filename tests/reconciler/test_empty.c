@@ -9,6 +9,13 @@
 #define POOL(after)                                                                                \
     "metadata: {name: p, uid: p}\nspec: {disruption: {consolidateAfter: " after "}, template: "    \
     "{spec: {nodeClassRef: {group: g, kind: k, name: m}}}}\n"
+#define WEB_DAEMON(status)                                                                         \
+    "metadata: {name: d, namespace: d, uid: d, labels: {app: x}, ownerReferences: [{apiVersion: "  \
+    "apps/v1, kind: DaemonSet, name: o, uid: o}]}\nstatus: {" status "}\n"
+#define ALWAYS_ALLOW                                                                               \
+    "metadata: {name: b, namespace: d, uid: b}\nspec: {maxUnavailable: 0, "                        \
+    "unhealthyPodEvictionPolicy: AlwaysAllow, selector: {matchLabels: {app: x}}}\n"                \
+    "status: {disruptionsAllowed: 0}\n"
 #define PLAIN_NODE NODE("")
 #define REGISTERED_NODE "metadata: {name: m, uid: m, labels: {karpenter.sh/registered: 'true'}}\n"
 #define PLAIN_CLAIM CLAIM(CONSOLIDATABLE, "")
@@ -60,6 +67,12 @@ static const struct {
      "metadata: {name: b, namespace: d, uid: b}\nspec: {maxUnavailable: 1, selector: {matchLabels: "
      "{app: x}}}\nstatus: {disruptionsAllowed: 1}\n",
      false, EMPTY_YES},
+    {"a budget of which any pod may go that is not ready", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL,
+     WEB_DAEMON("conditions: [{type: Ready, status: 'False'}]"), ALWAYS_ALLOW, false, EMPTY_YES},
+    {"of which one that is ready may not", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL,
+     WEB_DAEMON("conditions: [{type: Ready, status: 'True'}]"), ALWAYS_ALLOW, false, EMPTY_POD_BUDGET},
+    {"nor one of which nobody says so", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL, WEB_DAEMON("phase: Running"),
+     ALWAYS_ALLOW, false, EMPTY_POD_BUDGET},
     {"a running pod", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL,
      "metadata: {name: a, namespace: d, uid: a}\n", NULL, false, EMPTY_HAS_PODS},
     {"a ReplicaSet's pod that is ending", PLAIN_NODE, PLAIN_CLAIM, PLAIN_POOL,

@@ -70,6 +70,16 @@ static const struct {
      "[{key: karpenter.sh/unregistered, effect: NoExecute}, {key: own, effect: NoSchedule}]}\n",
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
      "\"taints\":[{\"key\":\"own\",\"effect\":\"NoSchedule\"}]", NULL},
+    {"whoever owned it before still does", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: rack, uid: rack-uid, "
+     "controller: true, blockOwnerDeletion: true}, {apiVersion: example.com/v1, kind: Rack, name: r, uid: r-uid}]}\n"
+     "spec: {providerID: kwok://c}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"name\":\"rack\",\"uid\":\"rack-uid\","
+     "\"controller\":true,\"blockOwnerDeletion\":true},{\"apiVersion\":\"example.com/v1\",\"kind\":\"Rack\",\"name\":"
+     "\"r\",\"uid\":\"r-uid\"},{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodeClaim\",\"name\":\"c\",\"uid\":"
+     "\"c-uid\",\"blockOwnerDeletion\":true}]",
+     NULL},
     {"the Node shows it", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
      "kwok://c}\n",

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kube/kind.h"
 #include "kube/resources.h"
 #include "sim/stowage.h"
 
@@ -78,6 +79,20 @@ void do_request(struct sim *s, enum api_verb verb, enum kind k, const char *ns, 
     arena_release(&a);
 }
 
+void set_ready(struct sim *s, const char *node, const char *status)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct api_request r = {
+        .verb = API_MERGE,
+        .kind = KIND_NODE,
+        .name = span_of(node),
+        .subresource = SPAN("status"),
+        .body = span_of(format("{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"%s\"}]}}", status))};
+    assert_int_equal(sim_cluster_do(sim_cluster(s), &a, &r).status, 200);
+    arena_release(&a);
+}
+
 void scale(struct sim *s, const char *deployment, int replicas)
 {
     do_request(s, API_MERGE, KIND_DEPLOYMENT, "default", deployment,
@@ -104,6 +119,23 @@ json_t *objects_of(struct sim *s, enum kind k)
     json_t *all = json_array();
     sim_cluster_each(sim_cluster(s), k, append, all);
     return all;
+}
+
+json_t *only(struct sim *s, enum kind k)
+{
+    json_t *all = objects_of(s, k);
+    if (json_array_size(all) != 1)
+        fail_msg("%zu %s", json_array_size(all), kind_info(k)->plural);
+    json_t *o = json_incref(json_array_get(all, 0));
+    json_decref(all);
+    return o;
+}
+
+bool is_gone(struct sim *s, enum kind k, const char *ns, const char *name)
+{
+    json_t *o = object_of(s, k, ns, name);
+    json_decref(o);
+    return o == NULL;
 }
 
 static const char *label_app(const json_t *pod)

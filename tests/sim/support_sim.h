@@ -33,6 +33,10 @@ void scale(struct sim *s, const char *deployment, int replicas);
 /* A new reference, NULL when absent. */
 json_t *object_of(struct sim *s, enum kind k, const char *ns, const char *name);
 json_t *objects_of(struct sim *s, enum kind k); /* a new array */
+json_t *only(struct sim *s, enum kind k); /* there is one; a new reference */
+bool is_gone(struct sim *s, enum kind k, const char *ns, const char *name);
+/* Condition Ready of a Node, as its kubelet would write it. */
+void set_ready(struct sim *s, const char *node, const char *status);
 
 /* Pods of the label app=…; with a node name only those bound to it ("" = unbound, NULL = all). */
 size_t count_pods(struct sim *s, const char *app, const char *node);

@@ -85,9 +85,86 @@ static void a_budget_that_holds_the_drain_is_named(void **state)
     loop_end(&l);
 }
 
+/* A pod bound to a node at once, as a controller that names it would make it. */
+static void load_pod_on(struct sim *s, const char *name, const char *node)
+{
+    char text[512];
+    snprintf(text, sizeof(text),
+             "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"default\","
+             "\"labels\":{\"app\":\"bare\"}},\"spec\":{\"nodeName\":\"%s\",\"terminationGracePeriodSeconds\":1,"
+             "\"containers\":[{\"name\":\"c\",\"image\":\"x\"}]}}",
+             name, node);
+    load(s, text);
+}
+
+/* A cluster with one node, under a pod that may go. */
+static struct sim *begin_with_one(struct loop *l, char *node_out, size_t size)
+{
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    l->keeps = true;
+    loop_begin(l, s);
+    run_for(s, 40 * MS_SECOND);
+    json_t *claim = only(s, KIND_NODE_CLAIM);
+    snprintf(node_out, size, "%s", json_string_value(tree_get(claim, "metadata.name")));
+    json_decref(claim);
+    return s;
+}
+
+/* What we know of is gone, and another of its name is there, whom nobody has told to go. */
+static void a_pod_of_the_same_name_is_not_evicted(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    char node[64];
+    struct sim *s = begin_with_one(&l, node, sizeof(node));
+    load_pod_on(s, "twin", node);
+    run_for(s, 5 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_POD, sim_now(s) + 40 * MS_SECOND, false);
+    do_request(s, API_DELETE, KIND_POD, "default", "twin", NULL, 200);
+    run_for(s, 3 * MS_SECOND);
+    assert_true(is_gone(s, KIND_POD, "default", "twin"));
+    load_pod_on(s, "twin", node);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, node, NULL, 200);
+    run_for(s, 20 * MS_SECOND);
+    json_t *twin = object_of(s, KIND_POD, "default", "twin");
+    assert_non_null(twin);
+    assert_null(tree_get(twin, "metadata.deletionTimestamp"));
+    json_decref(twin);
+    run_for(s, 40 * MS_SECOND); /* it is seen, and told */
+    assert_true(is_gone(s, KIND_POD, "default", "twin"));
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
+    loop_end(&l);
+}
+
+/* The scheduler may not have seen the taint yet: whom it binds in the first seconds is told to go like the others. */
+static void a_machine_stays_for_five_seconds_after_the_taint(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    char node[64];
+    struct sim *s = begin_with_one(&l, node, sizeof(node));
+    scale(s, "web", 0);
+    run_for(s, 3 * MS_SECOND);
+    buf_clear(&l.history);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, node, NULL, 200);
+    run_for(s, 4 * MS_SECOND);
+    json_t *claim = object_of(s, KIND_NODE_CLAIM, NULL, node);
+    assert_false(tree_condition_is(claim, "Drained", "True"));
+    json_decref(claim);
+    load_pod_on(s, "late", node);
+    run_for(s, 20 * MS_SECOND);
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
+    assert_int_equal(count_events(&l, "event Evicted late", ""), 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_of_the_same_name_is_not_evicted),
+        cmocka_unit_test(a_machine_stays_for_five_seconds_after_the_taint),
         cmocka_unit_test(a_pod_that_must_not_be_disrupted_is_named),
         cmocka_unit_test(a_budget_that_holds_the_drain_is_named),
     };

@@ -4,15 +4,6 @@
 
 #include "tests/sim/support_loop.h"
 
-static json_t *only(struct sim *s, enum kind k)
-{
-    json_t *all = objects_of(s, k);
-    assert_int_equal(json_array_size(all), 1);
-    json_t *o = json_incref(json_array_get(all, 0));
-    json_decref(all);
-    return o;
-}
-
 static void attach(struct sim *s, const char *name, const char *node, const char *source)
 {
     char text[512];
@@ -52,13 +43,6 @@ static void expect_detached(struct sim *s, const char *node, const char *status,
     json_decref(claim);
 }
 
-static bool is_gone(struct sim *s, const char *node)
-{
-    json_t *o = object_of(s, KIND_NODE, NULL, node);
-    json_decref(o);
-    return o == NULL;
-}
-
 static void a_machine_waits_for_its_volumes(void **state)
 {
     (void)state;
@@ -75,7 +59,7 @@ static void a_machine_waits_for_its_volumes(void **state)
     assert_null(strstr(event + 1, "event AwaitingVolumeDetachment ")); /* told once */
     do_request(s, API_DELETE, KIND_VOLUME_ATTACHMENT, NULL, "csi-1", NULL, 200);
     run_for(s, 10 * MS_SECOND);
-    assert_true(is_gone(s, node));
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
     assert_string_equal(l.last[DECISION_DRAIN], "");
     assert_no_orphans(s);
     buf_release(&l.history);
@@ -91,7 +75,7 @@ static void the_grace_period_ends_the_wait(void **state)
     run_for(s, 4 * MS_MINUTE);
     expect_detached(s, node, "Unknown", "AwaitingVolumeDetachment");
     run_for(s, 2 * MS_MINUTE);
-    assert_true(is_gone(s, node));
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
     buf_release(&l.history);
     loop_end(&l);
 }
@@ -103,7 +87,7 @@ static void what_is_inline_is_not_waited_for(void **state)
     char node[64];
     struct sim *s = begin(&l, "", "\"inlineVolumeSpec\":{}", node);
     run_for(s, MS_MINUTE);
-    assert_true(is_gone(s, node));
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
     buf_release(&l.history);
     loop_end(&l);
 }
@@ -127,7 +111,7 @@ static void what_a_pod_that_stays_has_attached_is_not_waited_for(void **state)
              node);
     load(s, text);
     run_for(s, MS_MINUTE);
-    assert_true(is_gone(s, node));
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
     buf_release(&l.history);
     loop_end(&l);
 }

@@ -1,0 +1,107 @@
+/* Whose turn it is when a pool's budget lets only some of its empty nodes go. */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/support_loop.h"
+
+#define ONE                                                                                        \
+    "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"1\"}]}"
+
+/* Of "web" at this size, on a machine of its own. */
+static void deploy_apart(struct sim *s, const char *name, const char *cpu, const char *type)
+{
+    char more[128];
+    snprintf(more, sizeof(more), ",\"nodeSelector\":{\"node.kubernetes.io/instance-type\":\"%s\"}", type);
+    load(s, deployment_yaml(name, 1, cpu, more));
+}
+
+static const char *node_under(struct sim *s, const char *app)
+{
+    static char name[64];
+    json_t *pods = objects_of(s, KIND_POD), *pod;
+    size_t i;
+    name[0] = '\0';
+    json_array_foreach(pods, i, pod) if (tree_is(pod, "metadata.labels.app", app))
+        snprintf(name, sizeof(name), "%.*s", SPAN_ARG(tree_string(pod, "spec.nodeName")));
+    json_decref(pods);
+    assert_true(name[0] != '\0');
+    return name;
+}
+
+static bool is_leaving(struct sim *s, const char *claim)
+{
+    json_t *c = object_of(s, KIND_NODE_CLAIM, NULL, claim);
+    bool leaving = c == NULL || tree_get(c, "metadata.deletionTimestamp") != NULL;
+    json_decref(c);
+    return leaving;
+}
+
+/* Three that are empty at once: their names do not tell the order, their prices do. */
+static void the_dearest_goes_first(void **state)
+{
+    static const struct {
+        const char *app, *type;
+    } rows[] = {{"a", "c-2x-amd64-linux"}, {"b", "c-8x-amd64-linux"}, {"c", "c-4x-amd64-linux"}};
+    static const size_t order[] = {1, 2, 0};
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    char nodes[COUNT_OF(rows)][64];
+    load(s, pool_yaml("general", ONE, ""));
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        deploy_apart(s, rows[i].app, "500m", rows[i].type);
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        snprintf(nodes[i], sizeof(nodes[i]), "%s", node_under(s, rows[i].app));
+    for (size_t i = 0; i < COUNT_OF(rows); i++)
+        scale(s, rows[i].app, 0);
+    for (size_t gone = 0; gone < COUNT_OF(order); gone++) {
+        for (int i = 0; i < 600 && !is_leaving(s, nodes[order[gone]]); i++)
+            run_for(s, 100);
+        for (size_t i = 0; i < COUNT_OF(order); i++)
+            if (is_leaving(s, nodes[order[i]]) != (i <= gone))
+                fail_msg("with %zu on their way: %s", gone + 1, rows[order[i]].type);
+    }
+    loop_end(&l);
+}
+
+/* One that is broken is disruption enough. */
+static void a_node_that_is_not_ready_uses_the_budget_up(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim_with(&(struct sim_options){.delays = {.node_ready = MS_HOUR}}, node_class_yaml());
+    load(s, pool_yaml("general", ONE, ""));
+    deploy_apart(s, "stays", "500m", "c-2x-amd64-linux");
+    deploy_apart(s, "goes", "500m", "c-4x-amd64-linux");
+    loop_begin(&l, s);
+    run_for(s, 10 * MS_SECOND);
+    json_t *nodes = objects_of(s, KIND_NODE), *node;
+    size_t i;
+    assert_int_equal(json_array_size(nodes), 2);
+    json_array_foreach(nodes, i, node) set_ready(s, json_string_value(tree_get(node, "metadata.name")), "True");
+    json_decref(nodes);
+    run_for(s, 40 * MS_SECOND);
+    char broken[64], empty[64];
+    snprintf(broken, sizeof(broken), "%s", node_under(s, "stays"));
+    snprintf(empty, sizeof(empty), "%s", node_under(s, "goes"));
+    set_ready(s, broken, "False");
+    scale(s, "goes", 0);
+    run_for(s, 2 * MS_MINUTE);
+    assert_false(is_leaving(s, empty));
+    set_ready(s, broken, "True");
+    run_for(s, MS_MINUTE);
+    assert_true(is_leaving(s, empty));
+    assert_false(is_leaving(s, broken));
+    loop_end(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_dearest_goes_first),
+        cmocka_unit_test(a_node_that_is_not_ready_uses_the_budget_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
