@@ -74,6 +74,28 @@ bool label_selector_matches(const struct label_selector *s, struct sym_pairs lab
     return true;
 }
 
+static bool same_expression(const struct expression *a, const struct expression *b)
+{
+    return a->key == b->key && a->op == b->op && a->values.count == b->values.count &&
+           (a->values.count == 0 ||
+            memcmp(a->values.items, b->values.items, a->values.count * sizeof(*a->values.items)) == 0);
+}
+
+bool label_selector_same(const struct label_selector *a, const struct label_selector *b)
+{
+    if (a->match_labels.count != b->match_labels.count ||
+        a->match_expressions.count != b->match_expressions.count)
+        return false;
+    for (uint32_t i = 0; i < a->match_labels.count; i++)
+        if (a->match_labels.items[i].key != b->match_labels.items[i].key ||
+            a->match_labels.items[i].value != b->match_labels.items[i].value)
+            return false;
+    for (uint32_t i = 0; i < a->match_expressions.count; i++)
+        if (!same_expression(&a->match_expressions.items[i], &b->match_expressions.items[i]))
+            return false;
+    return true;
+}
+
 /* An absent text and an empty one mean the same in taints and tolerations. */
 static sym or_empty(sym s)
 {

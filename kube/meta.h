@@ -126,6 +126,7 @@ bool syms_has(struct syms list, sym s);
 bool meta_owned_by(const struct meta *m, sym api_version, sym kind); /* SYM_API_APPS_V1, SYM_KIND_… */
 const struct owner *meta_controller(const struct meta *m); /* the owner that controls it; NULL: none */
 bool label_selector_matches(const struct label_selector *s, struct sym_pairs labels);
+bool label_selector_same(const struct label_selector *a, const struct label_selector *b); /* as written */
 /* `syms` is asked for the texts of values alone; NULL: the taint has none. */
 bool taint_tolerated(const struct taint *t, struct tolerations by, const struct symtab *syms);
 const char *taint_effect_name(enum taint_effect e); /* "NoSchedule"…; "" for TAINT_NONE */

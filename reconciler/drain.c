@@ -91,12 +91,10 @@ wall_ms claim_deadline(const struct node_claim *c)
 }
 
 struct empty_answer drain_judge(struct arena *a, const struct drain *d,
-                                const struct disruption_budget *const *budgets,
-                                uint32_t budget_count, wall_ms now)
+                                const struct pod_budgets *budgets, wall_ms now)
 {
     const struct pod **turn = ARENA_ARRAY(a, const struct pod *, d->count);
-    struct empty_facts f = {
-        .pods = turn, .budgets = budgets, .budget_count = budget_count, .now = now};
+    struct empty_facts f = {.pods = turn, .budgets = budgets, .now = now};
     for (uint32_t i = 0; i < d->count; i++)
         if (d->pods[i].act == DRAIN_EVICT || d->pods[i].act == DRAIN_BLOCKED)
             turn[f.pod_count++] = d->pods[i].pod;

@@ -34,8 +34,7 @@ struct drain drain_pick(struct arena *a, const struct pod *const *pods, uint32_t
 wall_ms claim_deadline(const struct node_claim *c);
 /* What keeps the pods of this turn from being evicted; EMPTY_YES: nothing does. */
 struct empty_answer drain_judge(struct arena *a, const struct drain *d,
-                                const struct disruption_budget *const *budgets,
-                                uint32_t budget_count, wall_ms now);
+                                const struct pod_budgets *budgets, wall_ms now);
 /* "2 pods wait to be evicted: PodDisruptionBudget …"; absent: none does. */
 struct span drain_sentence(struct arena *a, const struct drain *d, const struct empty_answer *holds);
 /* A drain evicts it and waits until it is gone: not one that is done, static, stuck, or tolerates the taint. */

@@ -92,29 +92,46 @@ static bool is_nominated_lately(const struct pass *p, const struct node_view *n,
     return n->memo->nominated_until > p->mono || (c != NULL && c->memo->nominated_until > p->mono);
 }
 
-static struct empty_answer judge(const struct pass *p, const struct node_view *n)
+struct round { /* one look at all nodes */
+    struct pass *p;
+    struct kept_since since;
+};
+
+static struct round round_of(struct pass *p)
 {
+    const struct reconciler *r = p->r;
+    bool last = r->previous != NULL && r->judged == r->previous->sequence;
+    return (struct round){.p = p,
+                          .since = {.anew = !last || r->budgets.anew ||
+                                            r->previous->syms != p->snapshot->syms,
+                                    .changed = r->budgets.changed,
+                                    .scratch = p->a}};
+}
+
+/* *news_out: it is not what was said in the last pass. */
+static struct empty_answer judge(const struct round *round, const struct node_view *n, bool *news_out)
+{
+    struct pass *p = round->p;
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct empty_facts f = {.node = n->node,
                             .claim = c != NULL && c->managed ? c->claim : NULL,
                             .pool = c != NULL ? c->pool : NULL,
                             .nominated = is_nominated_lately(p, n, c),
-                            .budgets = p->budgets,
-                            .budget_count = p->budget_count,
+                            .budgets = &p->r->budgets.index,
                             .now = p->wall};
     if (c != NULL)
         f.pool_name = claim_pool_name(p, c->claim);
     f.pods = node_pods(p, n, &f.pod_count);
-    struct empty_answer x = empty_judge(&f);
-    if (x.verdict != EMPTY_YES || c == NULL)
-        return x;
-    /* Looking through the places costs more than all else: only for those that would go. */
-    if (n->row < 0)
+    *news_out = kept_verdict_judge(&n->memo->verdict, &round->since, &f);
+    struct empty_answer x = n->memo->verdict.answer;
+    if (x.verdict == EMPTY_YES && n->row < 0)
         x.verdict = EMPTY_UNSEEN;
-    else if (buffers_need(p, c->claim))
+    else if (x.verdict == EMPTY_YES && buffers_need(p, c->claim))
         x.verdict = EMPTY_BUFFERED;
-    else if (node_is_nominated(p, n))
+    else if (x.verdict == EMPTY_YES && node_is_promised(p, n))
         x.verdict = EMPTY_NOMINATED;
+    *news_out |= x.verdict != n->memo->said;
+    n->memo->said = x.verdict;
     return x;
 }
 
@@ -126,6 +143,7 @@ static void give_back(struct pass *p, struct node_view *n, const struct empty_an
     n->memo->validate_at = 0;
     struct span why = empty_sentence(p->a, x);
     n->memo->told = span_hash(why);
+    n->memo->said = EMPTY_VERDICT_COUNT; /* the next look has news */
     count(p->r, MEASURE_FAILED_VALIDATIONS, 1, SPAN("empty"), (struct span){0}, (struct span){0});
     tell(p->r,
          (struct decision){.kind = DECISION_KEEP,
@@ -256,8 +274,8 @@ static bool has_stood(struct pass *p, struct standing_note *s, struct span note)
 {
     uint64_t hash = note.len != 0 ? span_hash(note) : 0;
     if (s->hash != hash)
-        *s = (struct standing_note){.hash = hash, .due = p->mono + LOOK_MS};
-    if (s->hash == 0 || s->due == 0)
+        *s = (struct standing_note){.hash = hash, .due = hash != 0 ? p->mono + LOOK_MS : 0};
+    if (s->due == 0)
         return false;
     if (p->mono < s->due) {
         pass_wake(p, s->due);
@@ -267,16 +285,20 @@ static bool has_stood(struct pass *p, struct standing_note *s, struct span note)
     return true;
 }
 
+static bool is_ours(const struct pass *p, const struct node_view *n)
+{
+    return n->memo->command || (n->claim >= 0 && p->claims[n->claim].memo->deleted_by_us);
+}
+
 /* The Events of what blocks a node. Of one that is being removed by us, none: it is no candidate any more. */
 static void tell_blocked(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
-    bool ours = n->memo->command || (c != NULL && c->memo->deleted_by_us);
     struct decision d = {.kind = DECISION_KEEP,
                          .per_hour = NAN,
                          .reason = x->verdict == EMPTY_NEVER ? SPAN("Unconsolidatable")
                                                              : SPAN("DisruptionBlocked"),
-                         .note = ours ? (struct span){NULL, 0} : empty_event(p->a, x),
+                         .note = is_ours(p, n) ? (struct span){NULL, 0} : empty_event(p->a, x),
                          .about = object_of(KIND_NODE, &n->node->meta)};
     if (!has_stood(p, &n->memo->blocked, d.note) || c == NULL)
         return;
@@ -339,11 +361,15 @@ void empty_run(struct pass *p)
     struct candidate *ready = ARENA_ARRAY(p->a, struct candidate, p->node_count);
     struct allowance *allowances = ARENA_ARRAY(p->a, struct allowance, p->pool_count);
     uint32_t ready_count = 0, pools = 0, eligible = 0;
+    struct round round = round_of(p);
     for (uint32_t i = 0; i < p->node_count; i++) {
         struct node_view *n = &p->nodes[i];
-        struct empty_answer x = judge(p, n);
-        tell_answer(p, n, &x);
-        tell_blocked(p, n, &x);
+        bool news;
+        struct empty_answer x = judge(&round, n, &news);
+        if (news)
+            tell_answer(p, n, &x);
+        if (news || is_ours(p, n) || n->memo->blocked.due != 0)
+            tell_blocked(p, n, &x);
         eligible += x.verdict == EMPTY_YES;
         if (n->memo->command && x.verdict == EMPTY_LEAVING) {
             n->memo->command = false; /* done: termination goes on from here */
@@ -364,4 +390,5 @@ void empty_run(struct pass *p)
         if (p->pools[i].managed)
             allowances[pools++] = allowance_of(p, p->pools[i].pool);
     decide(p, ready, ready_count, allowances, pools);
+    p->r->judged = p->snapshot->sequence;
 }

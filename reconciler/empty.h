@@ -3,7 +3,7 @@
 #define RECONCILER_EMPTY_H
 
 #include "kube/node.h"
-#include "kube/workload.h"
+#include "kube/pod_budgets.h"
 
 enum empty_verdict { /* in the order of the checks; the first that fails is told */
                      EMPTY_YES,
@@ -28,6 +28,13 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_VERDICT_COUNT,
 };
 
+struct empty_looks { /* what a verdict hangs on beside the objects of its facts */
+    struct arena *arena;
+    uint32_t *budgets; /* positions of those that select a pod that was looked at; some twice */
+    uint32_t count, capacity;
+    wall_ms until;     /* by then time alone may change it; 0: never */
+};
+
 struct empty_facts {
     const struct node *node;
     const struct node_claim *claim;
@@ -36,9 +43,9 @@ struct empty_facts {
     bool nominated;
     const struct pod *const *pods; /* bound, not terminal */
     uint32_t pod_count;
-    const struct disruption_budget *const *budgets; /* all of the cluster */
-    uint32_t budget_count;
+    const struct pod_budgets *budgets; /* all of the cluster; NULL: none */
     wall_ms now;
+    struct empty_looks *looks; /* is added to; NULL: nobody asks */
 };
 
 struct empty_answer {

@@ -1,28 +1,42 @@
 /* The judgement, and how it is said. */
 #include "reconciler/empty.h"
 
-static bool budget_matches(const struct disruption_budget *b, const struct pod *p)
+static void look_at(struct empty_looks *x, uint32_t budget)
 {
-    return b->has_selector && span_eq(b->meta.ns, p->meta.ns) &&
-           label_selector_matches(&b->selector, p->meta.labels);
+    if (x != NULL)
+        ARENA_PUSH(x->arena, x->budgets, x->count, x->capacity, budget);
+}
+
+/* As long as its annotation says. */
+static bool is_kept(const struct empty_facts *f, const struct pod *p)
+{
+    span_ms length;
+    bool kept = pod_do_not_disrupt(p, f->now);
+    if (!kept || f->looks == NULL || p->start_time == 0 || pod_keep(p, &length) != POD_KEEP_FOR)
+        return kept;
+    wall_ms end = p->start_time + length;
+    if (f->looks->until == 0 || end < f->looks->until)
+        f->looks->until = end;
+    return kept;
 }
 
 static bool budgets_hold(const struct empty_facts *f, const struct pod *p, struct empty_answer *out)
 {
-    const struct disruption_budget *match = NULL;
+    uint32_t at[2];
     if (!pod_is_evictable(p, f->now))
         return false;
-    for (uint32_t i = 0; i < f->budget_count; i++) {
-        if (!budget_matches(f->budgets[i], p))
-            continue;
-        if (match != NULL) { /* the eviction API refuses two */
-            *out = (struct empty_answer){
-                .verdict = EMPTY_POD_BUDGETS, .pod = p, .budget = match, .other = f->budgets[i]};
-            return true;
-        }
-        match = f->budgets[i];
+    uint32_t matching = pod_budgets_of(f->budgets, p, at);
+    for (uint32_t i = 0; i < matching; i++)
+        look_at(f->looks, at[i]);
+    if (matching == 0)
+        return false;
+    const struct disruption_budget *match = f->budgets->items[at[0]];
+    if (matching == 2) { /* the eviction API refuses two */
+        *out = (struct empty_answer){
+            .verdict = EMPTY_POD_BUDGETS, .pod = p, .budget = match, .other = f->budgets->items[at[1]]};
+        return true;
     }
-    if (match == NULL || (match->evict_unhealthy && p->unready) || match->disruptions_allowed > 0)
+    if ((match->evict_unhealthy && p->unready) || match->disruptions_allowed > 0)
         return false;
     *out = (struct empty_answer){.verdict = EMPTY_POD_BUDGET, .pod = p, .budget = match};
     return true;
@@ -32,7 +46,7 @@ struct empty_answer empty_judge_pods(const struct empty_facts *f)
 {
     struct empty_answer x = {.verdict = EMPTY_YES};
     for (uint32_t i = 0; i < f->pod_count; i++)
-        if (f->pods[i]->meta.deleted == 0 && pod_do_not_disrupt(f->pods[i], f->now))
+        if (f->pods[i]->meta.deleted == 0 && is_kept(f, f->pods[i]))
             return (struct empty_answer){.verdict = EMPTY_POD_DO_NOT_DISRUPT, .pod = f->pods[i]};
     for (uint32_t i = 0; i < f->pod_count; i++)
         if (budgets_hold(f, f->pods[i], &x))

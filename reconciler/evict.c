@@ -123,7 +123,7 @@ static void force(struct pass *p, const struct node_view *n, const struct drain_
  * pods still wait is for the page. */
 static void tell_waiting(struct pass *p, const struct node_view *n, const struct drain *d)
 {
-    struct empty_answer x = drain_judge(p->a, d, p->budgets, p->budget_count, p->wall);
+    struct empty_answer x = drain_judge(p->a, d, &p->r->budgets.index, p->wall);
     struct span why = drain_sentence(p->a, d, &x), name = n->node->meta.name;
     const struct meta *by = x.budget != NULL                       ? &x.budget->meta
                             : x.verdict == EMPTY_POD_DO_NOT_DISRUPT ? &x.pod->meta

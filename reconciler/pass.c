@@ -2,6 +2,7 @@
  * rows of the world. Sorted by name, so that equal snapshots give equal decisions. */
 #include <stdlib.h>
 
+#include "planner/bits.h"
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
@@ -89,16 +90,6 @@ static void collect_nodes(struct pass *p)
     }
 }
 
-static void collect_disruption_budgets(struct pass *p)
-{
-    uint32_t count = p->snapshot->state[KIND_DISRUPTION_BUDGET].count;
-    const struct disruption_budget **list = ARENA_ARRAY(p->a, const struct disruption_budget *, count);
-    struct snapshot_iter it = snapshot_each(p->snapshot, KIND_DISRUPTION_BUDGET);
-    for (const void *b; p->budget_count < count && (b = snapshot_next(&it)) != NULL;)
-        list[p->budget_count++] = b;
-    p->budgets = list;
-}
-
 static void match(struct pass *p)
 {
     struct index x = index_new(p->a, p->claim_count);
@@ -135,7 +126,7 @@ void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
     collect_pools(p);
     collect_claims(p);
     collect_nodes(p);
-    collect_disruption_budgets(p);
+    budgets_seen_look(&r->budgets, s, r->previous);
     match(p);
     divergence_ask(p);
 }
@@ -180,18 +171,21 @@ const struct pod *place_pod(const struct pass *p, const struct place *place)
     return waits ? pod : NULL;
 }
 
-bool node_is_nominated(const struct pass *p, const struct node_view *n)
+static const uint64_t *find_promised(const struct pass *p)
 {
-    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     const struct places *places = p->r->places;
-    if (n->memo->nominated_until > p->mono || (c != NULL && c->memo->nominated_until > p->mono))
-        return true;
+    uint64_t *rows = ARENA_ARRAY(p->a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; places != NULL && i < places->count; i++) {
-        const struct place *place = &places->items[i];
-        bool here = place->on_claim ? c != NULL && span_eq(place->target, c->claim->meta.name)
-                                    : span_eq(place->target, n->node->meta.name);
-        if (here && place_pod(p, place) != NULL)
-            return true;
+        int32_t row = place_row(p->world, &places->items[i]);
+        if (row >= 0 && !bits_has(rows, (uint32_t)row) && place_pod(p, &places->items[i]) != NULL)
+            bits_add(rows, (uint32_t)row);
     }
-    return false;
+    return rows;
+}
+
+bool node_is_promised(struct pass *p, const struct node_view *n)
+{
+    if (p->promised == NULL)
+        p->promised = find_promised(p);
+    return n->row >= 0 && bits_has(p->promised, (uint32_t)n->row);
 }

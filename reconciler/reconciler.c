@@ -17,6 +17,11 @@ static void release_claim(struct memo *m)
     arena_release(&((struct claim_memo *)m)->arena);
 }
 
+static void release_node(struct memo *m)
+{
+    kept_verdict_release(&((struct node_memo *)m)->verdict);
+}
+
 static void release_pool(struct memo *m)
 {
     free((void *)(uintptr_t)((struct pool_memo *)m)->faults.ptr);
@@ -25,7 +30,7 @@ static void release_pool(struct memo *m)
 static void init_memory(struct reconciler *r)
 {
     memos_init(&r->claims, sizeof(struct claim_memo), release_claim);
-    memos_init(&r->nodes, sizeof(struct node_memo), NULL);
+    memos_init(&r->nodes, sizeof(struct node_memo), release_node);
     memos_init(&r->pods, sizeof(struct pod_memo), NULL);
     memos_init(&r->pools, sizeof(struct pool_memo), release_pool);
     memos_init(&r->asides, sizeof(struct memo), NULL);
@@ -48,6 +53,7 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
     r->inbox_end = &r->inbox;
     arena_init(&r->arena, 64 << 10);
     batch_init(&r->batch, o->batch_idle, o->batch_max);
+    budgets_seen_init(&r->budgets);
     init_memory(r);
     return r;
 }
@@ -93,6 +99,7 @@ void reconciler_free(struct reconciler *r)
     drop_previous(r);
     share_drop(&r->cache);
     batch_release(&r->batch);
+    budgets_seen_release(&r->budgets);
     arena_release(&r->arena);
     pthread_mutex_destroy(&r->lock);
     free(r->bought);

@@ -99,7 +99,7 @@ const struct pod *const *node_pods(const struct pass *p, const struct node_view 
 struct place;
 /* The pod of a place that still has to be bound; NULL: it is bound, or gone. */
 const struct pod *place_pod(const struct pass *p, const struct place *place);
-/* A plan of the last 20 s, or the present one, has places for pods that are not bound on it. */
-bool node_is_nominated(const struct pass *p, const struct node_view *n);
+/* The present plan has places on it for pods that are not bound; of a node that the world has. */
+bool node_is_promised(struct pass *p, const struct node_view *n);
 
 #endif

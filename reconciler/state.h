@@ -10,10 +10,12 @@
 #include "kube/workload.h"
 #include "planner/places.h"
 #include "reconciler/batch.h"
+#include "reconciler/budgets_seen.h"
 #include "reconciler/call.h"
 #include "reconciler/derive.h"
 #include "reconciler/guards.h"
 #include "reconciler/health.h"
+#include "reconciler/kept_verdict.h"
 #include "reconciler/reconciler.h"
 
 enum { OBSERVE_MAX = 512 };
@@ -53,6 +55,8 @@ struct node_memo {
     bool get_says_gone; /* the provider knows no such machine */
     mono_ms nominated_until;
     /* emptiness */
+    struct kept_verdict verdict;
+    enum empty_verdict said; /* by it and by all that is asked in each pass */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
     bool command;        /* decided: taint, mark, delete */
     struct standing_note blocked;
@@ -173,6 +177,8 @@ struct reconciler {
     struct places *places; /* the published ones; kept by the share */
     mono_ms *bought;       /* times of the last minute's purchases, oldest first */
     uint32_t bought_count, bought_slots;
+    struct budgets_seen budgets;
+    uint64_t judged; /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     struct guards guards;
     struct gate relist;
     bool guards_told;
@@ -237,8 +243,7 @@ struct pass {
     struct node_view *nodes;
     struct pool_view *pools;
     uint32_t claim_count, node_count, pool_count;
-    const struct disruption_budget *const *budgets;
-    uint32_t budget_count;
+    const uint64_t *promised; /* rows that a pod has its place on; NULL: nobody asked yet */
     struct span stopped; /* why nothing may be removed; absent: it may */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;

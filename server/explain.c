@@ -55,12 +55,12 @@ struct explain_objects explain_objects_of(struct arena *a, const struct snapshot
     return (struct explain_objects){
         .pods = (const struct pod *const *)lists[0],
         .pools = (const struct node_pool *const *)lists[1],
-        .budgets = (const struct disruption_budget *const *)lists[2],
+        .budgets = pod_budgets_make(a, (const struct disruption_budget *const *)lists[2],
+                                    (uint32_t)counts[2]),
         .attachments = (const struct volume_attachment *const *)lists[3],
         .claims = (const struct volume_claim *const *)lists[4],
         .pod_count = counts[0],
         .pool_count = counts[1],
-        .budget_count = counts[2],
         .attachment_count = counts[3],
         .claim_count = counts[4],
     };
@@ -161,8 +161,7 @@ static struct span waits_for(struct plan *p, const struct explain_objects *all, 
     wall_ms deadline = n->claim != NULL ? claim_deadline(n->claim) : 0;
     struct drain d =
         drain_pick(&p->arena, world_node_pods(p->world, row), n->pod_count, deadline, now);
-    struct empty_answer x =
-        drain_judge(&p->arena, &d, all->budgets, (uint32_t)all->budget_count, now);
+    struct empty_answer x = drain_judge(&p->arena, &d, &all->budgets, now);
     bool over = deadline != 0 && now > deadline;
     return d.waiting != 0 ? drain_sentence(&p->arena, &d, &x)
            : over         ? (struct span){NULL, 0}
@@ -183,8 +182,7 @@ static struct span keeps(struct plan *p, const struct explain_objects *all, uint
                                 .nominated = is_planned_on(p, row),
                                 .pods = world_node_pods(p->world, row),
                                 .pod_count = n->pod_count,
-                                .budgets = all->budgets,
-                                .budget_count = (uint32_t)all->budget_count,
+                                .budgets = &all->budgets,
                                 .now = now};
     for (size_t i = 0; n->claim != NULL && i < all->pool_count; i++)
         if (sym_find(p->syms, all->pools[i]->meta.name) ==

@@ -2,6 +2,7 @@
 #ifndef SERVER_EXPLAIN_H
 #define SERVER_EXPLAIN_H
 
+#include "kube/pod_budgets.h"
 #include "kube/store.h"
 #include "planner/explain/answer.h"
 #include "planner/places.h"
@@ -21,10 +22,10 @@ bool explain_parse(struct span kind, struct span name, struct span ns, struct ex
 struct explain_objects { /* by which names are found, and what a node waits for */
     const struct pod *const *pods;
     const struct node_pool *const *pools;
-    const struct disruption_budget *const *budgets;
+    struct pod_budgets budgets;
     const struct volume_attachment *const *attachments;
     const struct volume_claim *const *claims;
-    size_t pod_count, pool_count, budget_count, attachment_count, claim_count;
+    size_t pod_count, pool_count, attachment_count, claim_count;
 };
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
 

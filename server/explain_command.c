@@ -22,7 +22,7 @@ static bool print(const struct explanation *e, const struct options *options, st
 
 /* --- from files --- */
 
-static struct explain_objects objects_of(const struct input *o)
+static struct explain_objects objects_of(struct input *o)
 {
     const struct input_list *pods = &o->kinds[KIND_POD], *pools = &o->kinds[KIND_NODE_POOL],
                             *budgets = &o->kinds[KIND_DISRUPTION_BUDGET],
@@ -31,12 +31,12 @@ static struct explain_objects objects_of(const struct input *o)
     return (struct explain_objects){
         .pods = (const struct pod *const *)pods->items,
         .pools = (const struct node_pool *const *)pools->items,
-        .budgets = (const struct disruption_budget *const *)budgets->items,
+        .budgets = pod_budgets_make(&o->arena, (const struct disruption_budget *const *)budgets->items,
+                                    (uint32_t)budgets->count),
         .attachments = (const struct volume_attachment *const *)attachments->items,
         .claims = (const struct volume_claim *const *)claims->items,
         .pod_count = pods->count,
         .pool_count = pools->count,
-        .budget_count = budgets->count,
         .attachment_count = attachments->count,
         .claim_count = claims->count,
     };

@@ -133,7 +133,8 @@ static void what_is_said(void **state)
             said[r].budget != NULL ? budget_of(said[r].budget) : NULL;
         struct arena *a = objects_arena();
         struct drain d = drain_pick(a, pods, count, 0, NOW);
-        struct empty_answer x = drain_judge(a, &d, &budget, budget != NULL, NOW);
+        struct pod_budgets budgets = pod_budgets_make(a, &budget, budget != NULL);
+        struct empty_answer x = drain_judge(a, &d, &budgets, NOW);
         struct span got = drain_sentence(a, &d, &x);
         if (!span_eq(got, span_of(said[r].want)))
             fail_msg("%s: \"%.*s\"", said[r].label, SPAN_ARG(got));

@@ -97,6 +97,7 @@ static void verdicts(void **state)
         const struct pod *pod = rows[r].pod != NULL ? pod_of(rows[r].pod) : NULL;
         const struct disruption_budget *budget =
             rows[r].budget != NULL ? budget_of(rows[r].budget) : NULL;
+        struct pod_budgets all = pod_budgets_make(objects_arena(), &budget, budget != NULL);
         struct empty_facts f = {
             .node = node_of(rows[r].node),
             .claim = rows[r].claim != NULL ? claim_of(rows[r].claim) : NULL,
@@ -105,8 +106,7 @@ static void verdicts(void **state)
             .nominated = rows[r].nominated,
             .pods = &pod,
             .pod_count = pod != NULL,
-            .budgets = &budget,
-            .budget_count = budget != NULL,
+            .budgets = &all,
             .now = NOW,
         };
         struct empty_answer got = empty_judge(&f);
@@ -199,6 +199,7 @@ static void what_an_event_says(void **state)
         uint32_t count = 0;
         for (; count < 2 && blocked[r].budgets[count] != NULL; count++)
             budgets[count] = budget_of(blocked[r].budgets[count]);
+        struct pod_budgets all = pod_budgets_make(objects_arena(), budgets, count);
         struct empty_facts f = {
             .node = node_of(blocked[r].node),
             .claim = blocked[r].claim != NULL ? claim_of(blocked[r].claim) : NULL,
@@ -207,8 +208,7 @@ static void what_an_event_says(void **state)
             .nominated = blocked[r].nominated,
             .pods = &pod,
             .pod_count = pod != NULL,
-            .budgets = budgets,
-            .budget_count = count,
+            .budgets = &all,
             .now = NOW,
         };
         struct empty_answer x = empty_judge(&f);
@@ -229,13 +229,13 @@ static void what_is_said(void **state)
         uint32_t count = 0;
         for (; count < 2 && said[r].budgets[count] != NULL; count++)
             budgets[count] = budget_of(said[r].budgets[count]);
+        struct pod_budgets all = pod_budgets_make(objects_arena(), budgets, count);
         struct empty_facts f = {.node = node_of(PLAIN_NODE),
                                 .claim = claim_of(PLAIN_CLAIM),
                                 .pool = pool_of(PLAIN_POOL),
                                 .pods = &pod,
                                 .pod_count = pod != NULL,
-                                .budgets = budgets,
-                                .budget_count = count,
+                                .budgets = &all,
                                 .now = NOW};
         struct empty_answer x = empty_judge(&f);
         struct span got = empty_sentence(objects_arena(), &x);

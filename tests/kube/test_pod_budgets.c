@@ -1,0 +1,121 @@
+/* Random budgets and pods: those that the index finds are those that select the pod when all are asked. */
+#include "kube/pod_budgets.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 300, BUDGETS = 12, PODS = 40, KEYS = 3, VALUES = 3, FIRST_SYM = 1000 };
+
+static uint64_t state;
+
+static uint32_t draw(uint32_t below)
+{
+    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(state >> 33) % below;
+}
+
+static struct span any_ns(void)
+{
+    return draw(2) == 0 ? SPAN("a") : SPAN("b");
+}
+
+static sym any_key(void)
+{
+    return FIRST_SYM + draw(KEYS);
+}
+
+static sym any_value(void)
+{
+    return FIRST_SYM + KEYS + draw(VALUES);
+}
+
+static struct sym_pairs any_labels(struct arena *a)
+{
+    struct sym_pairs out = {ARENA_ARRAY(a, struct sym_pair, KEYS), 0};
+    for (sym key = FIRST_SYM; key < FIRST_SYM + KEYS; key++)
+        if (draw(2) == 0)
+            out.items[out.count++] = (struct sym_pair){key, any_value()};
+    return out;
+}
+
+static struct label_selector any_selector(struct arena *a)
+{
+    static const enum op ops[] = {OP_IN, OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST};
+    struct label_selector s = {.match_expressions = {ARENA_ARRAY(a, struct expression, 2), draw(3)}};
+    for (uint32_t i = 0; i < s.match_expressions.count; i++) {
+        struct expression *e = &s.match_expressions.items[i];
+        *e = (struct expression){.key = any_key(), .op = ops[draw(5)]};
+        e->values = (struct syms){ARENA_ARRAY(a, sym, 3), draw(3) + 1}; /* a value may be there twice */
+        for (uint32_t k = 0; k < e->values.count; k++)
+            e->values.items[k] = any_value();
+    }
+    if (draw(2) == 0)
+        s.match_labels = any_labels(a);
+    return s;
+}
+
+static uint32_t ask_all(const struct disruption_budget *const *all, uint32_t count, const struct pod *p,
+                        uint32_t out[2])
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < count && found < 2; i++)
+        if (all[i]->has_selector && span_eq(all[i]->meta.ns, p->meta.ns) &&
+            label_selector_matches(&all[i]->selector, p->meta.labels))
+            out[found++] = i;
+    return found;
+}
+
+static void look(struct arena *a, uint32_t round, uint32_t found[3])
+{
+    const struct disruption_budget *all[BUDGETS];
+    uint32_t count = draw(BUDGETS + 1);
+    for (uint32_t i = 0; i < count; i++) {
+        struct disruption_budget *b = ARENA_NEW(a, struct disruption_budget);
+        *b = (struct disruption_budget){
+            .meta = {.ns = any_ns()}, .has_selector = draw(8) != 0, .selector = any_selector(a)};
+        all[i] = b;
+    }
+    struct pod_budgets index = pod_budgets_make(a, all, count);
+    for (uint32_t i = 0; i < PODS; i++) {
+        struct pod p = {.meta = {.ns = any_ns(), .labels = any_labels(a)}};
+        uint32_t want[2], got[2];
+        uint32_t n = ask_all(all, count, &p, want), m = pod_budgets_of(&index, &p, got);
+        if (n != m || (n > 0 && want[0] != got[0]) || (n > 1 && want[1] != got[1]))
+            fail_msg("round %u, pod %u: %u budgets select it, found %u", round, i, n, m);
+        found[n]++;
+    }
+}
+
+static void test_random(void **unused)
+{
+    (void)unused;
+    uint32_t found[3] = {0};
+    state = 1;
+    for (uint32_t round = 0; round < ROUNDS; round++) {
+        struct arena a;
+        arena_init(&a, 0);
+        look(&a, round, found);
+        arena_release(&a);
+    }
+    for (int i = 0; i < 3; i++)
+        assert_true(found[i] > ROUNDS); /* none, one, and more than one: all are common */
+}
+
+static void test_none(void **unused)
+{
+    (void)unused;
+    uint32_t at[2];
+    struct pod p = {.meta = {.ns = SPAN("a")}};
+    assert_int_equal(pod_budgets_of(NULL, &p, at), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_none)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
