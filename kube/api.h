@@ -67,6 +67,9 @@ struct api_ops {
     /* LIST, then WATCH, for ever: resumed, and listed again when it must be. Once a kind. One that is
      * optional and that the API server does not know is listed empty and asked for now and then. */
     void (*watch)(struct api *api, enum kind k, const struct api_sink *sink);
+    /* A watched kind is listed once more, soon: for who doubts what the last LIST showed. Its watch goes
+     * on from there and is not told to be broken. Any thread. */
+    void (*relist)(struct api *api, enum kind k);
 };
 
 struct api {

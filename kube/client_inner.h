@@ -101,18 +101,19 @@ void transfer_release(struct transfer *t);
 /* Watches. */
 struct watch;
 void watch_start(struct client *c, enum kind k, const struct api_sink *sink);
+void watch_relist(struct client *c, enum kind k);
 mono_ms watches_step(struct client *c); /* when to come again */
 void watches_free(struct client *c);
 
 /* Requests. */
 struct call;
-enum { CALL_SEND, CALL_CANCEL, CALL_CANCEL_ACTS, CALL_WATCH };
+enum { CALL_SEND, CALL_CANCEL, CALL_CANCEL_ACTS, CALL_WATCH, CALL_RELIST };
 struct command { /* from another thread, in order */
     struct command *next;
     int what;
     struct call *call;    /* CALL_SEND */
     uint64_t id;          /* CALL_CANCEL */
-    enum kind kind;       /* CALL_WATCH */
+    enum kind kind;       /* CALL_WATCH, CALL_RELIST */
     struct api_sink sink; /* CALL_WATCH */
 };
 struct call *client_call_new(const struct api_request *r, api_done *done, void *user,

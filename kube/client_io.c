@@ -61,8 +61,16 @@ static void on_watch(struct api *api, enum kind k, const struct api_sink *sink)
                  &(struct command){.what = CALL_WATCH, .kind = k, .sink = *sink});
 }
 
-static const struct api_ops ops = {
-    .send = on_send, .cancel = on_cancel, .cancel_acts = on_cancel_acts, .watch = on_watch};
+static void on_relist(struct api *api, enum kind k)
+{
+    push_command((struct client *)api, &(struct command){.what = CALL_RELIST, .kind = k});
+}
+
+static const struct api_ops ops = {.send = on_send,
+                                   .cancel = on_cancel,
+                                   .cancel_acts = on_cancel_acts,
+                                   .watch = on_watch,
+                                   .relist = on_relist};
 
 static void set_defaults(struct client_policy *p)
 {
@@ -173,6 +181,9 @@ static void obey(struct client *c, const struct command *command)
         break;
     case CALL_CANCEL_ACTS:
         calls_cancel_acts(c);
+        break;
+    case CALL_RELIST:
+        watch_relist(c, command->kind);
         break;
     default:
         watch_start(c, command->kind, &command->sink);

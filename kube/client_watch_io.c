@@ -426,6 +426,21 @@ void watch_start(struct client *c, enum kind k, const struct api_sink *sink)
     c->watches[k] = w;
 }
 
+/* One that lists, or is about to, does what is asked. */
+void watch_relist(struct client *c, enum kind k)
+{
+    struct watch *w = c->watches[k];
+    if (w == NULL)
+        return;
+    if (w->doing == WATCH_STREAMS) {
+        transfer_abort(&w->transfer);
+        lines_clear(&w->lines);
+        go_on(w, RESUME_LIST, 0);
+    } else if (w->doing == WATCH_WAITS && w->next == RESUME_WATCH) {
+        w->next = RESUME_LIST;
+    }
+}
+
 void watches_free(struct client *c)
 {
     for (int k = 0; k < KIND_COUNT; k++) {

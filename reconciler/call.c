@@ -53,9 +53,6 @@ static void read_reply(struct call *c, struct doc_value root)
     struct doc_value meta, v;
     if (doc_type(root) != DOC_OBJECT)
         return;
-    if (doc_find(root, SPAN("items"), &v))
-        for (struct doc_iter it = doc_iter_of(v); doc_next(&it);)
-            c->items++;
     if (!doc_find(root, SPAN("metadata"), &meta) || doc_type(meta) != DOC_OBJECT)
         return;
     if (doc_find(meta, SPAN("resourceVersion"), &v) && doc_type(v) == DOC_STRING) {

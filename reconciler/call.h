@@ -46,7 +46,6 @@ struct call {
     struct span reason, cause, uid_now;
     uint64_t version; /* resourceVersion of the reply; 0: none */
     int32_t retry_after_s;
-    uint32_t items; /* in a list's reply */
     const struct called_machine *machines;
     size_t machine_count;
 };

@@ -1,7 +1,9 @@
-/* guards: when our view of the cluster is partial, nothing is removed (design 3). Pure.
+/* guards: when our view of the cluster is partial, what needs the missing part waits (design 3). Pure.
  *
- * A watch that has been broken for a minute stops removals. So does a LIST that shows more than a
- * fifth of the nodes gone, until a second one shows about as many as the snapshot has. */
+ * A watch that has been broken for a minute stops what needs its kind, and nothing else. A LIST that
+ * shows more than a fifth of the nodes gone stops every removal until the watch has listed once more
+ * and that one shows about as many as the snapshot has. A termination that has begun goes on under
+ * both, up to the step that rests on what is not seen. Purchases are never stopped. */
 #ifndef RECONCILER_GUARDS_H
 #define RECONCILER_GUARDS_H
 
@@ -15,20 +17,41 @@ struct guards {
     uint32_t lost, had;
 };
 
+/* What a pass does to nodes that rests on what it sees. */
+enum guards_act {
+    /* removals that begin */
+    GUARDS_EXPIRE,
+    GUARDS_COLLECT, /* a claim whose machine is gone, a machine whose claim is */
+    GUARDS_EMPTY,
+    GUARDS_SHRINK, /* a NodePool with replicas has more nodes */
+    /* steps of those that have begun */
+    GUARDS_DRAINED,  /* no pod is left that is waited for */
+    GUARDS_DETACHED, /* no volume is */
+    GUARDS_NODELESS, /* the machine of a registered claim whose Node is not there */
+    GUARDS_ACT_COUNT,
+};
+
+struct guards_view { /* of one snapshot; all zero: nothing is missing */
+    bool broken[KIND_STORED_COUNT]; /* the kinds whose watch has been broken for too long */
+    bool nodes_lost;                /* a second list is wanted */
+};
+
 enum guards_verdict {
     GUARDS_CLEAR,
-    GUARDS_WATCH_BROKEN, /* *kind_out names the kind */
-    GUARDS_NODES_LOST,   /* a second list is wanted */
+    GUARDS_WATCH_BROKEN,
+    GUARDS_NODES_LOST,
     GUARDS_VERDICT_COUNT,
 };
 
 const char *guards_verdict_name(enum guards_verdict v); /* "watch_broken"… for metrics */
 
-enum guards_verdict guards_check(struct guards *g, const struct snapshot *s, mono_ms now,
+struct guards_view guards_look(struct guards *g, const struct snapshot *s, mono_ms now);
+/* GUARDS_CLEAR: it may be done. *kind_out names the kind whose watch is broken. */
+enum guards_verdict guards_check(const struct guards_view *v, enum guards_act act,
                                  enum kind *kind_out);
-/* A second list of nodes had this many. Agreement clears the suspicion. */
-void guards_second_list(struct guards *g, uint32_t counted, uint32_t in_snapshot);
-/* When the verdict can change by time alone; INT64_MAX: it cannot. */
+/* What a person is told when nothing more general than this is stopped: "no node is removed". */
+const char *guards_act_sentence(enum guards_act act);
+/* When the view can change by time alone; INT64_MAX: it cannot. */
 mono_ms guards_due(const struct snapshot *s, mono_ms now);
 
 #endif

@@ -205,57 +205,68 @@ bool reconciler_may_act(const struct reconciler *r)
 
 /* ---- a pass ---- */
 
-static void on_relisted(struct reconciler *r, struct call *c)
+/* A list that lost too many nodes is looked at twice. The watch reads the second one as it reads every
+ * list: page by page, again when it fails, and what was missing wrongly is there again with it. */
+static void list_again(struct reconciler *r)
 {
-    if (c->err.kind == ERR_NONE)
-        guards_second_list(&r->guards, c->items, (uint32_t)c->number);
+    if (r->relisted == r->guards.lists)
+        return;
+    r->relisted = r->guards.lists;
+    r->config.api->ops->relist(r->config.api, KIND_NODE);
 }
 
-/* Until a list agrees. No change need come for which there would be another pass, and no object's version tells
- * that the last list has been seen. */
-static void list_again(struct pass *p)
+/* The most general of what waits, and why; absent: nothing does. */
+static struct span what_waits(const struct pass *p)
 {
-    struct gate *g = &p->r->relist;
-    if (gate_open(g, UINT64_MAX, p->mono)) {
-        struct call *c = call_new(p->r, g, on_relisted);
-        c->number = p->node_count;
-        g->retry_at = p->mono + 10 * MS_SECOND;
-        call_send(c, &(struct api_request){.verb = API_LIST, .kind = KIND_NODE});
-    } else if (g->under_way == 0) {
-        pass_wake(p, g->retry_at);
+    const struct guards *g = &p->r->guards;
+    for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
+        enum kind k = KIND_NONE;
+        enum guards_verdict v = guards_check(&p->view, act, &k);
+        const char *what = guards_act_sentence(act);
+        if (v == GUARDS_WATCH_BROKEN)
+            return arena_printf(p->a, "%s: the watch of %s has been broken for a minute", what,
+                                kind_info(k)->plural);
+        if (v == GUARDS_NODES_LOST)
+            return arena_printf(p->a, "%s: a list showed %u of %u nodes gone; looking again", what,
+                                g->lost, g->had);
     }
+    return (struct span){NULL, 0};
+}
+
+static void tell_guards(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    struct span waits = what_waits(p);
+    uint64_t told = waits.len != 0 ? span_hash(waits) : 0;
+    struct decision d = {
+        .kind = DECISION_GUARD, .subject = "guard", .warning = told != 0, .per_hour = NAN};
+    if (told == r->guards_told)
+        return;
+    r->guards_told = told;
+    if (told != 0)
+        tell(r, d, "%.*s", SPAN_ARG(waits));
+    else
+        tell(r, d, "nodes may be removed again");
 }
 
 static void run_guards(struct pass *p)
 {
     struct reconciler *r = p->r;
-    enum kind k = KIND_NONE;
-    static const enum guards_verdict stops[] = {GUARDS_WATCH_BROKEN, GUARDS_NODES_LOST};
-    enum guards_verdict v = guards_check(&r->guards, p->snapshot, p->mono, &k);
-    bool was = r->guards_told;
+    bool stopped[GUARDS_VERDICT_COUNT] = {false};
+    p->view = guards_look(&r->guards, p->snapshot, p->mono);
     pass_wake(p, guards_due(p->snapshot, p->mono));
-    for (size_t i = 0; i < COUNT_OF(stops); i++)
-        count(r, MEASURE_REMOVALS_STOPPED, v == stops[i], span_of(guards_verdict_name(stops[i])),
-              (struct span){0}, (struct span){0});
-    if (v == GUARDS_WATCH_BROKEN)
-        p->stopped = arena_printf(p->a, "the watch of %s has been broken for a minute",
-                                  kind_info(k)->plural);
-    if (v == GUARDS_NODES_LOST)
-        p->stopped = arena_printf(p->a, "a list showed %u of %u nodes gone; looking again",
-                                  r->guards.lost, r->guards.had);
-    if (v == GUARDS_NODES_LOST)
-        list_again(p);
-    r->guards_told = v != GUARDS_CLEAR;
-    if (r->guards_told)
-        r->blind_until = p->wall;
-    if (r->guards_told != was) {
-        struct decision d = {
-            .kind = DECISION_GUARD, .subject = "guard", .warning = r->guards_told, .per_hour = NAN};
-        if (r->guards_told)
-            tell(r, d, "no node is removed: %.*s", SPAN_ARG(p->stopped));
-        else
-            tell(r, d, "nodes may be removed again");
+    for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
+        enum kind k;
+        stopped[guards_check(&p->view, act, &k)] = true;
     }
+    for (enum guards_verdict v = GUARDS_WATCH_BROKEN; v < GUARDS_VERDICT_COUNT; v++)
+        count(r, MEASURE_REMOVALS_STOPPED, stopped[v], span_of(guards_verdict_name(v)),
+              (struct span){0}, (struct span){0});
+    if (p->view.nodes_lost)
+        list_again(r);
+    if (!pass_may(p, GUARDS_COLLECT))
+        r->blind_until = p->wall;
+    tell_guards(p);
 }
 
 /* Once, for as long as it stays so. */
@@ -340,12 +351,13 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     overlay_status_run(&p);
     buffer_status_run(&p);
     lifecycle_run(&p);
-    if (p.stopped.len == 0) {
+    if (pass_may(&p, GUARDS_EXPIRE))
         expiration_run(&p);
+    if (pass_may(&p, GUARDS_COLLECT))
         garbage_run(&p);
+    if (pass_may(&p, GUARDS_EMPTY))
         empty_run(&p);
-        termination_run(&p);
-    }
+    termination_run(&p);
     divergence_run(&p);
     static_pools_run(&p);
     provision_run(&p);

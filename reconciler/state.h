@@ -180,9 +180,9 @@ struct reconciler {
     struct budgets_seen budgets;
     uint64_t judged; /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     struct guards guards;
-    struct gate relist;
-    bool guards_told;
-    wall_ms blind_until; /* the last pass in which nothing might be removed; 0: none */
+    uint32_t relisted;    /* the list of nodes after which a second one was asked for */
+    uint64_t guards_told; /* hash of the sentence that says what waits; 0: nothing does */
+    wall_ms blind_until; /* the last pass that did not see all nodes; 0: none */
     uint64_t decisions;
     uint32_t told_unschedulable;
     uint32_t unplaced; /* pods to which the last plan gave no place */
@@ -244,7 +244,7 @@ struct pass {
     struct pool_view *pools;
     uint32_t claim_count, node_count, pool_count;
     const uint64_t *promised; /* rows that a pod has its place on; NULL: nobody asked yet */
-    struct span stopped; /* why nothing may be removed; absent: it may */
+    struct guards_view view; /* what is missing of the snapshot */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;
     const uint64_t *arriving; /* ids of arrivals that the plan in work knows of, ascending */
@@ -276,6 +276,13 @@ static inline struct span pass_text(const struct pass *p, sym s)
 }
 struct span claim_pool_name(const struct pass *p,
                             const struct node_claim *c); /* its label; may be absent */
+
+/* What is seen of the cluster suffices for it. */
+static inline bool pass_may(const struct pass *p, enum guards_act act)
+{
+    enum kind k;
+    return guards_check(&p->view, act, &k) == GUARDS_CLEAR;
+}
 
 /* We lead, and nothing says that we should only look on. */
 bool reconciler_may_act(const struct reconciler *r);

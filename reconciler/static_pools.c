@@ -196,7 +196,7 @@ static void keep_number(struct pass *p, const struct pool_view *v)
     const struct node_pool *pool = v->pool;
     struct tally t = tally_of(p, pool);
     pass_wake(p, p->mono + LOOK_MS);
-    if (t.active > pool->replicas && p->stopped.len == 0)
+    if (t.active > pool->replicas && pass_may(p, GUARDS_SHRINK))
         shrink(p, v, &t);
     else if (tally_is_enough(&t, pool))
         v->memo->told_fixed = 0;

@@ -372,12 +372,25 @@ static bool read_spread(struct live *l, struct err *err)
            err_wrap(err, "--scheduler-config");
 }
 
-/* Nobody asks for kinds behind a gate that is off. */
 bool live_watches(const struct options *o, enum kind k)
 {
-    if (k == KIND_CAPACITY_BUFFER || k == KIND_POD_TEMPLATE || k == KIND_DEPLOYMENT)
+    bool spreads = o->scheduler_config != NULL && o->scheduler_config[0] != '\0';
+    switch (k) {
+    case KIND_NODE_OVERLAY:
+        return o->gates.node_overlay;
+    case KIND_CAPACITY_BUFFER:
+    case KIND_POD_TEMPLATE:
+    case KIND_DEPLOYMENT:
         return o->gates.capacity_buffer;
-    return k != KIND_NODE_OVERLAY || o->gates.node_overlay;
+    case KIND_REPLICA_SET: /* what a buffer may be scaled by, and what default spreads select by */
+    case KIND_STATEFUL_SET:
+        return o->gates.capacity_buffer || spreads;
+    case KIND_SERVICE:
+    case KIND_REPLICATION_CONTROLLER:
+        return spreads;
+    default:
+        return true;
+    }
 }
 
 struct plan_options live_plan_options(const struct options *o)

@@ -34,7 +34,7 @@ void live_start(struct live *l);
 void live_stop(struct live *l);
 void live_free(struct live *l); /* after live_stop; no reader of snapshots or places is left */
 
-/* Whether a server with these options lists and watches a kind. */
+/* Whether a server with these options lists and watches a kind: some decision needs it. */
 bool live_watches(const struct options *o, enum kind k);
 
 /* How the reconciler plans, and whoever explains what it did. */

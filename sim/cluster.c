@@ -73,11 +73,18 @@ static void client_watch(struct api *api, enum kind k, const struct api_sink *si
     wake(client_of(api)->cluster);
 }
 
+static void client_relist(struct api *api, enum kind k)
+{
+    atomic_store(&client_of(api)->watches[k].doubted, true);
+    wake(client_of(api)->cluster);
+}
+
 static const struct api_ops client_ops = {
     .send = client_send,
     .cancel = client_cancel,
     .cancel_acts = client_cancel_acts,
     .watch = client_watch,
+    .relist = client_relist,
 };
 
 struct api *sim_client_new(struct sim_cluster *c)

@@ -4,6 +4,7 @@
 #define SIM_CLUSTER_STATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "sim/cluster.h"
 #include "sim/registry.h"
@@ -18,6 +19,8 @@ struct watch {
     uint64_t at;   /* version told last */
     wall_ms until; /* WATCH_BROKEN: works again then */
     bool expired;  /* … and has to list */
+    _Atomic(bool) doubted; /* a LIST was asked for; any thread */
+    wall_ms list_at;       /* when it comes; 0: none */
 };
 
 enum pending_state { PENDING_SENT, PENDING_CANCELLED, PENDING_APPLIED };

@@ -27,6 +27,7 @@ static void list(struct sim_cluster *c, struct watch *w, enum kind k)
     w->sink.list_end(w->sink.user, k);
     buf_release(&text);
     w->at = c->objects.version;
+    w->list_at = 0;
     w->state = WATCH_LIVE;
 }
 
@@ -36,6 +37,10 @@ static bool resume(struct sim_cluster *c, struct watch *w, enum kind k)
         w->state = w->expired || w->at < c->objects.logs[k].trimmed ? WATCH_LIST : WATCH_LIVE;
         w->sink.state(w->sink.user, k, NULL);
     }
+    if (atomic_exchange(&w->doubted, false))
+        w->list_at = c->objects.now + c->options.apply_delay;
+    if (w->state == WATCH_LIVE && w->list_at != 0 && w->list_at <= c->objects.now)
+        w->state = WATCH_LIST;
     return w->state == WATCH_LIST || w->state == WATCH_LIVE;
 }
 
@@ -76,12 +81,13 @@ static wall_ms watch_due(struct sim_cluster *c, const struct watch *w, enum kind
     uint32_t count;
     if (w->state == WATCH_NONE)
         return INT64_MAX;
-    if (w->state == WATCH_LIST)
+    if (w->state == WATCH_LIST || atomic_load(&w->doubted))
         return c->objects.now;
     if (w->state == WATCH_BROKEN)
         return w->until;
     const struct change *next = objects_changes_after(&c->objects, k, w->at, &count);
-    return next != NULL ? next->at + delay : INT64_MAX;
+    wall_ms due = next != NULL ? next->at + delay : INT64_MAX;
+    return w->list_at != 0 && w->list_at < due ? w->list_at : due;
 }
 
 wall_ms cluster_watch_due(struct sim_cluster *c, const struct client *client)

@@ -245,6 +245,60 @@ static void test_a_list_in_pages_then_its_events(void **state)
     end(&w);
 }
 
+static void relist_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    if (asks(x, "watch=true")) {
+        http_begin(x);
+        http_send(x, EVENT("ADDED", "seen", "51"));
+        http_hang(x);
+    } else if (!asks(x, "/api/v1/nodes?limit=2")) {
+        http_reply(x, 400, "", "");
+    } else if (!asks(x, "continue=")) {
+        http_reply(x, 200, "", LIST("50", "t/1", ITEM("a") "," ITEM("b")));
+    } else {
+        http_reply(x, 200, "", LIST("50", "", ITEM("c")));
+    }
+}
+
+/* In pages, as every list of a watch, however large they are together; and nobody is told of a fault. */
+static void test_a_list_that_is_doubted_is_read_again(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, relist_script, &quick);
+    struct api *api = client_api(w.client);
+    api->ops->relist(api, KIND_NODE); /* nobody watches yet: nothing */
+    watch(&w, KIND_NODE);
+    expect_seen(&w, "[ +a +b +c ] +seen ");
+    api->ops->relist(api, KIND_NODE);
+    expect_seen(&w, "[ +a +b +c ] +seen [ +a +b +c ] +seen ");
+    assert_int_equal(client_load(w.client).listed[KIND_NODE], 2);
+    end(&w);
+}
+
+static void doubted_before_it_streams_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    if (asks(x, "watch=true"))
+        http_reply(x, x->number == 1 ? 500 : 403, "", "");
+    else
+        http_reply(x, 200, "", LIST("50", "", ITEM("a")));
+}
+
+static void test_a_watch_that_waits_lists_instead(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, doubted_before_it_streams_script, &quick);
+    struct api *api = client_api(w.client);
+    watch(&w, KIND_NODE);
+    until_seen(&w, "[ +a ] retry ");
+    api->ops->relist(api, KIND_NODE);
+    until_seen(&w, "[ +a ] retry [ +a ] ");
+    end(&w);
+}
+
 static void gone_status_script(void *user, struct http_exchange *x)
 {
     (void)user;
@@ -986,6 +1040,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_list_in_pages_then_its_events),
+        cmocka_unit_test(test_a_list_that_is_doubted_is_read_again),
+        cmocka_unit_test(test_a_watch_that_waits_lists_instead),
         cmocka_unit_test(test_410_as_a_status_lists_again),
         cmocka_unit_test(test_410_as_an_event_lists_again),
         cmocka_unit_test(test_an_expired_continue_begins_the_list_anew),

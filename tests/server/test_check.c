@@ -220,7 +220,7 @@ static void test_a_healthy_cluster(void **state)
     assert_true(b.answered);
     assert_int_equal(check_count(&b.report, CHECK_OK), b.report.count);
     says(&b, "ok    who runs this may do all ");
-    says(&b, "ok    API server https://10.0.0.1: 17 of 17 kinds are served and readable\n");
+    says(&b, "ok    API server https://10.0.0.1: 13 of 13 kinds are served and readable\n");
     says(&b, "ok    Stowage runs; pod-1 leads\n");
     says(&b, "ok    serving certificate until 2027-01-01\n");
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
@@ -489,21 +489,70 @@ static void test_nominating(void **state)
 
 /* ---- permissions ---- */
 
+#define EVERY_GATE "--feature-gates=NodeOverlay=true,CapacityBuffer=true"
+#define SPREADS                                                                                    \
+    "--scheduler-config={\"podTopologySpread\":{\"defaultConstraints\":[{\"maxSkew\":1,"              \
+    "\"topologyKey\":\"zone\",\"whenUnsatisfiable\":\"ScheduleAnyway\"}]}}"
+
+static struct options read_options(struct arena *a, const char *const *args, int count)
+{
+    struct options options;
+    struct err err;
+    bool help;
+    char *argv[2] = {NULL};
+    for (int i = 0; i < count; i++)
+        argv[i] = (char *)(uintptr_t)args[i];
+    if (!options_read(a, OPTION_SERVE, count, argv, no_environment, &options, &help, &err))
+        fail_msg("%s", err.msg);
+    return options;
+}
+
+static bool is_watched(const char *const *args, int count, enum kind k)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct options options = read_options(&a, args, count);
+    bool watched = live_watches(&options, k);
+    arena_release(&a);
+    return watched;
+}
+
+static void test_a_kind_that_no_decision_needs_is_not_watched(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        bool plainly, with_spreads, with_gates;
+    } kinds[] = {
+        {KIND_POD, true, true, true},
+        {KIND_DAEMON_SET, true, true, true},
+        {KIND_SERVICE, false, true, false},
+        {KIND_REPLICATION_CONTROLLER, false, true, false},
+        {KIND_REPLICA_SET, false, true, true},
+        {KIND_STATEFUL_SET, false, true, true},
+        {KIND_DEPLOYMENT, false, false, true},
+        {KIND_NODE_OVERLAY, false, false, true},
+    };
+    const char *const spreads = SPREADS, *const gates = EVERY_GATE;
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (is_watched(NULL, 0, kinds[i].kind) != kinds[i].plainly ||
+            is_watched(&spreads, 1, kinds[i].kind) != kinds[i].with_spreads ||
+            is_watched(&gates, 1, kinds[i].kind) != kinds[i].with_gates)
+            fail_msg("%s", kind_info(kinds[i].kind)->plural);
+}
+
 static void test_the_list_covers_what_is_watched(void **state)
 {
     (void)state;
     struct arena a;
     struct permissions p;
-    struct options options;
-    struct err err;
-    bool help;
     arena_init(&a, 0);
-    char *argv[] = {(char *)(uintptr_t)"--feature-gates=NodeOverlay=true"};
-    assert_true(options_read(&a, OPTION_SERVE, 1, argv, no_environment, &options, &help, &err));
+    struct options options = read_options(&a, (const char *const[]){EVERY_GATE, SPREADS}, 2);
     permissions_shipped(&a, SPAN("stowage-system"), false, &p);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (live_watches(&options, k) &&
-            (!permissions_have(&p, k, SPAN("list")) || !permissions_have(&p, k, SPAN("watch"))))
+        if (!live_watches(&options, k))
+            fail_msg("%s are never watched", kind_info(k)->plural);
+        else if (!permissions_have(&p, k, SPAN("list")) || !permissions_have(&p, k, SPAN("watch")))
             fail_msg("manifests/rbac.yaml does not let Stowage list and watch %s",
                      kind_info(k)->plural);
     assert_false(permissions_have(&p, KIND_SECRET, SPAN("list")));
@@ -664,6 +713,7 @@ int main(void)
         cmocka_unit_test(test_another_account),
         cmocka_unit_test(test_no_sample_where_every_node_is_offered),
         cmocka_unit_test(test_nominating),
+        cmocka_unit_test(test_a_kind_that_no_decision_needs_is_not_watched),
         cmocka_unit_test(test_the_list_covers_what_is_watched),
         cmocka_unit_test(test_rules_become_permissions),
         cmocka_unit_test(test_scheduler_files),

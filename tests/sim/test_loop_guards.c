@@ -10,28 +10,92 @@ static struct sim *cluster(void)
     return s;
 }
 
-static void a_broken_watch_stops_removals_not_purchases(void **state)
+/* Two nodes, of which the one with "web" becomes empty while the watch of a kind has been broken for a minute. */
+static struct sim *begin_without(struct loop *l, enum kind broken)
 {
-    (void)state;
-    struct loop l = {0};
     struct sim *s = cluster();
     load(s, deployment_yaml("web", 2, "500m", ""));
-    loop_begin(&l, s);
+    loop_begin(l, s);
     run_for(s, 40 * MS_SECOND);
-    sim_client_break_watch(l.api, KIND_NAMESPACE, sim_now(s) + 5 * MS_MINUTE, false);
+    sim_client_break_watch(l->api, broken, sim_now(s) + 5 * MS_MINUTE, false);
     run_for(s, 70 * MS_SECOND);
     scale(s, "web", 0);
     load(s, deployment_yaml("big", 1, "7", ""));
     run_for(s, 2 * MS_MINUTE);
     assert_int_equal(count_bound(s, "big"), 1);
+    return s;
+}
+
+static void a_broken_watch_stops_removals_not_purchases(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = begin_without(&l, KIND_DISRUPTION_BUDGET);
     assert_int_equal(count_objects(s, KIND_NODE), 2);
     assert_string_equal(l.last[DECISION_GUARD],
-                        "no node is removed: the watch of namespaces has been broken for a minute");
+                        "no empty node is removed: the watch of poddisruptionbudgets has been broken "
+                        "for a minute");
     assert_int_equal(l.decided[DECISION_REMOVE], 0);
     run_for(s, 4 * MS_MINUTE);
     assert_string_equal(l.last[DECISION_GUARD], "nodes may be removed again");
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     loop_end(&l);
+}
+
+static void a_broken_watch_of_what_no_removal_needs_stops_none(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = begin_without(&l, KIND_NAMESPACE);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    assert_int_equal(l.decided[DECISION_GUARD], 0);
+    loop_end(&l);
+}
+
+static void delete_first(struct sim *s, enum kind k)
+{
+    json_t *all = objects_of(s, k);
+    do_request(s, API_DELETE, k, NULL,
+               json_string_value(tree_get(json_array_get(all, 0), "metadata.name")), NULL, 200);
+    json_decref(all);
+}
+
+/* An empty node whose claim is deleted is fenced off, and stays until what its end rests on is seen again. */
+static void expect_end_waits_for(enum kind broken, const char *told)
+{
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"Never\"}", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, 2 * MS_SECOND);
+    sim_client_break_watch(l.api, broken, sim_now(s) + 5 * MS_MINUTE, false);
+    run_for(s, 70 * MS_SECOND);
+    delete_first(s, KIND_NODE_CLAIM);
+    run_for(s, 3 * MS_MINUTE);
+    assert_string_equal(l.last[DECISION_GUARD], told);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    loop_end(&l);
+}
+
+static void no_drain_ends_without_seeing_pods(void **state)
+{
+    (void)state;
+    expect_end_waits_for(KIND_POD,
+                         "no node is removed: the watch of pods has been broken for a minute");
+}
+
+static void no_drained_node_is_given_up_without_seeing_its_volumes(void **state)
+{
+    (void)state;
+    expect_end_waits_for(KIND_VOLUME_ATTACHMENT,
+                         "no drained node is given up: the watch of volumeattachments has been broken "
+                         "for a minute");
 }
 
 static void who_does_not_see_nodes_gives_no_machine_up(void **state)
@@ -87,20 +151,42 @@ static void load_own_nodes(struct sim *s, bool there)
     }
 }
 
-/* In which an answer takes its time, so that something can happen before it is there. */
-static struct sim *slow_cluster(void)
+/* An API server that does not get to list nodes again until the test lets it. */
+static const struct api_ops *real_ops;
+static uint32_t lists_wanted;
+
+static void relist_later(struct api *api, enum kind k)
 {
-    struct sim *s = new_sim_with(&(struct sim_options){.cluster = {.apply_delay = 200}}, node_class_yaml());
-    load(s, pool_yaml("general", "", ""));
-    return s;
+    (void)api;
+    assert_int_equal(k, KIND_NODE);
+    lists_wanted++;
 }
 
-/* Eight of nine nodes are not in the list with which the watch begins anew, while the ninth has become empty. */
-static void lose_nodes(struct loop *l, struct sim *s)
+static void hold_lists(struct loop *l)
 {
+    static struct api_ops held;
+    real_ops = l->api->ops;
+    held = *real_ops;
+    held.relist = relist_later;
+    lists_wanted = 0;
+    l->api->ops = &held;
+}
+
+static void let_list(struct loop *l)
+{
+    l->api->ops = real_ops;
+    real_ops->relist(l->api, KIND_NODE);
+}
+
+/* Eight of nine nodes are not in the list with which the watch begins anew, while the ninth has become
+ * empty; the second list is not there yet. */
+static struct sim *lose_nodes(struct loop *l)
+{
+    struct sim *s = cluster();
     load_own_nodes(s, true);
     load(s, deployment_yaml("web", 2, "3", ""));
     loop_begin(l, s);
+    hold_lists(l);
     run_for(s, 30 * MS_SECOND);
     scale(s, "web", 0);
     run_for(s, 9 * MS_SECOND);
@@ -110,34 +196,91 @@ static void lose_nodes(struct loop *l, struct sim *s)
         run_for(s, 50);
     assert_string_equal(l->last[DECISION_GUARD],
                         "no node is removed: a list showed 8 of 9 nodes gone; looking again");
+    return s;
 }
 
 static void a_list_that_lost_many_nodes_is_not_believed_at_once(void **state)
 {
     (void)state;
     struct loop l = {0};
-    struct sim *s = slow_cluster();
-    lose_nodes(&l, s);
-    load_own_nodes(s, true); /* they were there all the time: the second list does not agree */
-    run_for(s, 9 * MS_SECOND);
+    struct sim *s = lose_nodes(&l);
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(lists_wanted, 1); /* the watch asks again by itself when that one fails */
     assert_int_equal(l.decided[DECISION_GUARD], 1);
     assert_int_equal(l.decided[DECISION_REMOVE], 0);
-    assert_int_equal(count_objects(s, KIND_NODE), 9);
-    run_for(s, MS_MINUTE); /* the third does */
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    let_list(&l); /* it agrees */
+    run_for(s, MS_MINUTE);
+    assert_string_equal(l.last[DECISION_GUARD], "nodes may be removed again");
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    loop_end(&l);
+}
+
+static void nodes_that_were_there_all_the_time_are_seen_again(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = lose_nodes(&l);
+    load_own_nodes(s, true);
+    let_list(&l);
+    run_for(s, MS_MINUTE);
     assert_string_equal(l.last[DECISION_GUARD], "nodes may be removed again");
     assert_int_equal(count_objects(s, KIND_NODE), 8);
     loop_end(&l);
 }
 
-static void a_second_list_that_agrees_is_believed(void **state)
+static void a_second_list_that_loses_more_is_looked_at_once_more(void **state)
 {
     (void)state;
     struct loop l = {0};
-    struct sim *s = slow_cluster();
-    lose_nodes(&l, s);
+    struct sim *s = lose_nodes(&l);
+    load_own_nodes(s, true);
+    run_for(s, MS_SECOND);
+    sim_client_break_watch(l.api, KIND_NODE, sim_now(s) + 1 * MS_SECOND, true);
+    load_own_nodes(s, false);
     run_for(s, MS_MINUTE);
-    assert_string_equal(l.last[DECISION_GUARD], "nodes may be removed again");
+    assert_int_equal(lists_wanted, 2);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    loop_end(&l);
+}
+
+static void a_termination_that_has_begun_goes_on(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = lose_nodes(&l);
+    delete_first(s, KIND_NODE_CLAIM);
+    run_for(s, MS_MINUTE);
     assert_int_equal(count_objects(s, KIND_NODE), 0);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    assert_int_equal(l.decided[DECISION_GUARD], 1); /* nothing was taken back */
+    loop_end(&l);
+}
+
+/* It may stand there, with pods on it, for all that a doubtful list says. */
+static void the_machine_of_a_node_that_was_lost_is_not_given_up(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    load(s, deployment_yaml("web", 2, "3", ""));
+    loop_begin(&l, s);
+    hold_lists(&l);
+    run_for(s, 30 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_NODE, sim_now(s) + 1 * MS_SECOND, true);
+    json_t *nodes = objects_of(s, KIND_NODE);
+    const char *name = json_string_value(tree_get(json_array_get(nodes, 0), "metadata.name"));
+    do_request(s, API_MERGE, KIND_NODE, NULL, name, "{\"metadata\":{\"finalizers\":null}}", 200);
+    do_request(s, API_DELETE, KIND_NODE, NULL, name, NULL, 200);
+    json_decref(nodes);
+    delete_first(s, KIND_NODE_CLAIM);
+    run_for(s, MS_MINUTE);
+    assert_string_equal(l.last[DECISION_GUARD],
+                        "no node is removed: a list showed 1 of 1 nodes gone; looking again");
+    assert_int_equal(l.decided[DECISION_GONE], 0);
+    let_list(&l);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(l.decided[DECISION_GONE], 1);
     loop_end(&l);
 }
 
@@ -145,10 +288,16 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_watch_stops_removals_not_purchases),
+        cmocka_unit_test(a_broken_watch_of_what_no_removal_needs_stops_none),
+        cmocka_unit_test(no_drain_ends_without_seeing_pods),
+        cmocka_unit_test(no_drained_node_is_given_up_without_seeing_its_volumes),
         cmocka_unit_test(who_does_not_see_nodes_gives_no_machine_up),
         cmocka_unit_test(the_time_to_join_counts_anew_after_a_broken_watch),
         cmocka_unit_test(a_list_that_lost_many_nodes_is_not_believed_at_once),
-        cmocka_unit_test(a_second_list_that_agrees_is_believed),
+        cmocka_unit_test(nodes_that_were_there_all_the_time_are_seen_again),
+        cmocka_unit_test(a_second_list_that_loses_more_is_looked_at_once_more),
+        cmocka_unit_test(a_termination_that_has_begun_goes_on),
+        cmocka_unit_test(the_machine_of_a_node_that_was_lost_is_not_given_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,10 +20,13 @@ var (
 	bufferResource  = schema.GroupVersionResource{Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"}
 )
 
-// What stands behind feature gates: kinds that a cluster may lack, room that is kept free, other prices.
+// What stands behind settings: kinds that a cluster may lack, room that is kept free, other prices, and the
+// workloads that default spread constraints are about, which nobody watches otherwise.
 func TestGates(t *testing.T) {
 	t.Parallel()
-	f := up(t, "--feature-gates=NodeOverlay=true,CapacityBuffer=true")
+	f := up(t, "--feature-gates=NodeOverlay=true,CapacityBuffer=true",
+		`--scheduler-config={"podTopologySpread":{"defaultConstraints":[{"maxSkew":5,`+
+			`"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway"}]}}`)
 	f.step(t, "without the definitions Stowage goes on", f.lacksKinds)
 	f.step(t, "the definitions come", f.getsKinds)
 	f.step(t, "room is kept free, and taken", f.keepsRoom)
