@@ -61,6 +61,15 @@ static void add_remedy(struct arena *a, struct explanation *e)
     e->lines = lines;
 }
 
+/* Who is not planned with since no API server would admit it, is there all the same. */
+static void tell_refused(const struct input *o, const struct explain_question *q, struct err *err)
+{
+    struct span why = input_why_refused(o, q->kind, q->ns, q->name);
+    if (err->kind == ERR_NOT_FOUND && why.ptr != NULL)
+        err_set(err, ERR_INVALID, "%.*s%s%.*s is set aside, nothing is planned for it: %.*s", SPAN_ARG(q->ns),
+                q->ns.len != 0 ? "/" : "", SPAN_ARG(q->name), SPAN_ARG(why));
+}
+
 static int explain_files(const struct explain_question *q, const struct options *options,
                          struct err *err)
 {
@@ -79,6 +88,7 @@ static int explain_files(const struct explain_question *q, const struct options 
             if (print(&e, options, err))
                 status = e.has_place ? 0 : 1;
         }
+        tell_refused(&o, q, err);
         plan_free(p);
         world_free(r.world);
     }

@@ -219,7 +219,12 @@ static void set_aside(struct place_in_file *at, const struct input_origin *origi
 {
     struct input *o = at->o;
     struct input_list *list = &o->closed_pools;
+    const struct meta *m = object; /* all begin with it */
+    struct input_refused refused = {kind, m->ns, m->name,
+                                    arena_printf(&o->arena, "%s:%u: %.*s", origin->file, origin->line,
+                                                 SPAN_ARG(at->refused))};
     o->set_aside[kind]++;
+    ARENA_PUSH(&o->arena, o->refused, o->refused_count, o->refused_capacity, refused);
     if (kind == KIND_NODE_POOL)
         ARENA_PUSH(&o->arena, list->items, list->count, list->capacity,
                    (const void *)input_closed_pool(o, origin, object, at->refused));

@@ -33,6 +33,11 @@ struct input {
     struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
     const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */
     uint32_t set_aside[KIND_COUNT]; /* how many objects read, and no API server would admit them */
+    struct input_refused { /* each of them */
+        enum kind kind;
+        struct span ns, name, why; /* "file:12: spec.weight: must be at least 1" */
+    } *refused;
+    size_t refused_count, refused_capacity;
     struct input_unknown { /* a field that no schema knows, where it was first */
         const struct kind_info *kind;
         struct span field, told;
@@ -70,6 +75,8 @@ void input_check(struct input *o);
 void input_check_pools(struct input *o, const struct catalogue *catalogue);
 /* Whether anything that asks for room was set aside: no plan is the whole answer then. */
 bool input_lacks_askers(const struct input *o);
+/* Why an object that is in the files is set aside, as above; absent: it is not. */
+struct span input_why_refused(const struct input *o, enum kind kind, struct span ns, struct span name);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
 void input_warn(struct input *o, struct span text); /* the text outlives the input */

@@ -116,6 +116,16 @@ bool input_lacks_askers(const struct input *o)
     return any;
 }
 
+struct span input_why_refused(const struct input *o, enum kind kind, struct span ns, struct span name)
+{
+    for (size_t i = 0; i < o->refused_count; i++) {
+        const struct input_refused *r = &o->refused[i];
+        if (r->kind == kind && span_eq(r->name, name) && span_eq(r->ns, ns))
+            return r->why;
+    }
+    return (struct span){NULL, 0};
+}
+
 /* --- the whole --- */
 
 void input_gates(struct input *o, const struct gates *gates)

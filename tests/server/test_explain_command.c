@@ -79,6 +79,21 @@ static void answers(void **state)
     }
 }
 
+/* What no API server would admit is there, and says why it is not planned with. */
+static void what_is_set_aside(void **state)
+{
+    static const char objects[] =
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: odd-0}\n"
+        "spec: {containers: [{name: c, resources: {requests: {cpu: -2}}}]}\n";
+    static const char *const args[COMMAND_ARGS_MAX] = {"pod", "odd-0", "-f", "{}"};
+    (void)state;
+    struct outcome o = run_command(command_explain, objects, args);
+    if (o.status != 2 ||
+        strstr(o.text, "stowage explain: default/odd-0 is set aside, nothing is planned for it: ") == NULL ||
+        strstr(o.text, ":1: spec.containers[0].resources.requests.cpu: \"-2\" must not be negative\n") == NULL)
+        fail_msg("status %d, %s", o.status, o.text);
+}
+
 /* What the server writes is what the client shows. */
 static void there_and_back(void **state)
 {
@@ -106,6 +121,6 @@ static void there_and_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(there_and_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(what_is_set_aside), cmocka_unit_test(there_and_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
