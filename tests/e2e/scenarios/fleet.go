@@ -325,6 +325,7 @@ func (f *fleet) running(count int, names ...string) func(context.Context) error 
 type claim struct {
 	name, uid, pool, node, planned string
 	deleting, initialized          bool
+	awaits                         string // why it is not initialized
 }
 
 func (f *fleet) claims(ctx context.Context) ([]claim, error) {
@@ -341,12 +342,14 @@ func (f *fleet) claims(ctx context.Context) ([]claim, error) {
 
 func claimOf(object *unstructured.Unstructured) claim {
 	node, _, _ := unstructured.NestedString(object.Object, "status", "nodeName")
+	initialized := conditionOf(object, "Initialized")
 	return claim{
 		name: object.GetName(), uid: string(object.GetUID()), node: node,
 		pool:        object.GetLabels()[poolLabel],
 		planned:     object.GetAnnotations()[plannedNote],
 		deleting:    object.GetDeletionTimestamp() != nil,
-		initialized: conditionOf(object, "Initialized")["status"] == "True",
+		initialized: initialized["status"] == "True",
+		awaits:      fmt.Sprint(initialized["reason"], ": ", initialized["message"]),
 	}
 }
 
@@ -386,8 +389,8 @@ func match(claims []claim, machines []core.Node) error {
 	for _, c := range claims {
 		byUID[c.uid] = c
 		if !c.initialized || c.deleting || c.node == "" {
-			wrong = append(wrong, fmt.Errorf("NodeClaim %s: initialized %v, deleting %v, node %q",
-				c.name, c.initialized, c.deleting, c.node))
+			wrong = append(wrong, fmt.Errorf("NodeClaim %s: initialized %v (%s), deleting %v, node %q",
+				c.name, c.initialized, c.awaits, c.deleting, c.node))
 		}
 	}
 	seen := map[string]string{}
