@@ -42,7 +42,8 @@ struct decision { /* spans live during the callback */
     wall_ms at;
     const char *subject; /* word of the log line: plan, buy, ready, remove, "set aside"…; NULL: not
                             logged */
-    struct span sentence;         /* of the log line; begins with the object's name; or absent */
+    struct span sentence;         /* of the log line; begins with the name, if about a node or its claim; or absent */
+    struct span said;             /* without the name that it begins with, for who shows the object beside it */
     bool takes_back;              /* what was said of `about` before holds no more */
     bool warning;                 /* a person may want to act */
     struct why put_off;           /* why nothing is planned for a while for the pod of `about`; absent: it is planned */

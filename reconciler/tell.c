@@ -16,6 +16,18 @@ void decision_id(struct reconciler *r, char out[16])
     out[13] = '\0';
 }
 
+/* The sentence behind the name with which it begins: the object's own, of a namespaced one NAMESPACE/NAME. */
+static struct span behind_name(struct span sentence, const struct decision_object *about)
+{
+    size_t ns = about->ns.len != 0 ? about->ns.len + 1 : 0, n = ns + about->name.len;
+    struct span named = {sentence.ptr + ns, sentence.len > ns ? sentence.len - ns : 0};
+    if (about->name.len == 0 || !span_has_prefix(sentence, about->ns) || !span_has_prefix(named, about->name))
+        return sentence;
+    while (n < sentence.len && (sentence.ptr[n] == ' ' || sentence.ptr[n] == ':'))
+        n++;
+    return (struct span){sentence.ptr + n, sentence.len - n};
+}
+
 void tell(struct reconciler *r, struct decision d, const char *format, ...)
 {
     char text[1024];
@@ -28,6 +40,7 @@ void tell(struct reconciler *r, struct decision d, const char *format, ...)
     d.sentence = (struct span){text, n < 0                      ? 0
                                      : (size_t)n < sizeof(text) ? (size_t)n
                                                                 : sizeof(text) - 1};
+    d.said = behind_name(d.sentence, &d.about);
     d.at = r->wall;
     if (d.id[0] == '\0')
         decision_id(r, d.id);

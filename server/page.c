@@ -35,7 +35,7 @@ void page_decided(struct page *p, const struct decision *d)
 
 struct span page_reason(struct page *p, struct arena *a, const struct pod *pod)
 {
-    return page_memory_reason(p->memory, a, KIND_POD, &pod->meta);
+    return page_memory_reason(p->memory, a, KIND_POD, &pod->meta, true);
 }
 
 struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod)

@@ -17,7 +17,7 @@ struct reason {
     uint64_t uid; /* its hash; 0: of whatever has the name */
     uint64_t age;
     char *text; /* one block: all */
-    struct span sentence;
+    struct span sentence, said; /* `said` ends it */
     struct why put_off;
 };
 
@@ -102,6 +102,8 @@ static void keep_reason(struct page_memory *m, const struct decision *d)
     r->uid = d->about.uid.len != 0 ? span_hash(d->about.uid) : 0;
     r->age = ++m->reason_age;
     r->sentence = put(&at, d->sentence);
+    size_t name = d->said.ptr != NULL ? d->sentence.len - d->said.len : 0;
+    r->said = (struct span){r->sentence.ptr + name, r->sentence.len - name};
     r->put_off.sentence = put(&at, d->put_off.sentence);
     r->put_off.fix = put(&at, d->put_off.fix);
 }
@@ -171,13 +173,13 @@ static const struct reason *reason_of(struct page_memory *m, enum kind k, const 
 }
 
 struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k,
-                               const struct meta *about)
+                               const struct meta *about, bool named)
 {
     struct span text = {NULL, 0};
     pthread_mutex_lock(&m->lock);
     const struct reason *r = reason_of(m, k, about);
     if (r != NULL)
-        text = arena_dup(a, r->sentence);
+        text = arena_dup(a, named ? r->sentence : r->said);
     pthread_mutex_unlock(&m->lock);
     return text;
 }

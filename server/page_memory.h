@@ -29,9 +29,10 @@ struct page_entry {
 /* Copies into `a`. Newest first. */
 const struct page_entry *page_memory_entries(struct page_memory *m, struct arena *a,
                                              uint32_t *count_out);
-/* Of this object, not of another that had its name before. Absent: none is known. */
+/* Of this object, not of another that had its name before; the whole sentence, or what it says without the name
+ * (decision.said). Absent: none is known. */
 struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind k,
-                               const struct meta *about);
+                               const struct meta *about, bool named);
 struct why page_memory_put_off(struct page_memory *m, struct arena *a, const struct meta *pod);
 void page_memory_forget(struct page_memory *m); /* all reasons */
 struct span page_memory_standing_text(struct page_memory *m, struct arena *a);

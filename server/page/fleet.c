@@ -197,11 +197,9 @@ static void put_node_state(struct render *r, const struct world_node *n)
                                          [NODE_INITIALIZED] = "ready"};
     render_put(r, n->leaving ? "<strong>leaving</strong>" : stages[n->stage]);
     enum kind k = n->node != NULL ? KIND_NODE : KIND_NODE_CLAIM;
-    struct span why = page_memory_reason(r->memory, &r->a, k, meta_of(n));
+    struct span why = page_memory_reason(r->memory, &r->a, k, meta_of(n), false);
     if (why.len == 0)
         return;
-    if (span_has_prefix(why, meta_of(n)->name)) /* as every sentence about a node begins */
-        why = (struct span){why.ptr + meta_of(n)->name.len, why.len - meta_of(n)->name.len};
     render_put(r, "<br><small>");
     html_text(r->out, why);
     render_put(r, "</small>");

@@ -36,14 +36,6 @@ static struct span owner_of(const struct pod *p)
     return controller != NULL ? controller->name : (struct span){NULL, 0};
 }
 
-/* Without the name with which every sentence begins: what is said of equal pods is equal. */
-static struct span remembered(struct render *r, const struct pod *p)
-{
-    struct span why = page_memory_reason(r->memory, &r->a, KIND_POD, &p->meta);
-    struct span name = arena_printf(&r->a, "%.*s/%.*s ", SPAN_ARG(p->meta.ns), SPAN_ARG(p->meta.name));
-    return span_has_prefix(why, name) ? (struct span){why.ptr + name.len, why.len - name.len} : why;
-}
-
 static void put_why_waiting(struct render *r, const struct pod *p)
 {
     const struct place *place =
@@ -54,7 +46,7 @@ static void put_why_waiting(struct render *r, const struct pod *p)
         render_put(r, place->on_claim ? ", which is on its way" : "");
         return;
     }
-    struct span why = remembered(r, p);
+    struct span why = page_memory_reason(r->memory, &r->a, KIND_POD, &p->meta, false); /* of equal pods equal */
     if (why.len != 0)
         html_text(r->out, why);
     else if (p->meta.deleted != 0)

@@ -47,9 +47,20 @@ static void expect(const struct buf *html, const char *text, bool want)
         fail_msg("%s %s in:\n%s", want ? "no" : "unwanted", text, html->ptr);
 }
 
+/* How much of a sentence of these tests is the name of whom it is about. */
+static size_t said_at(const struct decision *d, const char *sentence)
+{
+    const char *name = d->about.name.len != 0 ? strstr(sentence, d->about.name.ptr) : NULL;
+    if (name == NULL)
+        return 0;
+    name += d->about.name.len;
+    return (size_t)(name - sentence) + strspn(name, " :");
+}
+
 static void decide(struct page *p, struct decision d, const char *sentence)
 {
     d.sentence = span_of(sentence);
+    d.said = (struct span){sentence + said_at(&d, sentence), strlen(sentence) - said_at(&d, sentence)};
     d.per_hour = NAN;
     d.at = 1000;
     page_decided(p, &d);
@@ -208,7 +219,7 @@ static void test_a_reason_that_holds_no_more(void **state)
     view_open(&v, CLUSTER, "");
     decide(p, keep, "n1  stays: PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)");
     struct buf html = render(p, &v);
-    expect(&html, "<small>  stays: PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)<", true);
+    expect(&html, "<small>stays: PodDisruptionBudget shop/web allows no eviction (2 of 2 must stay)<", true);
     buf_release(&html);
     decide(p, keep, "n1  stays: it is rebooting");
     html = render(p, &v);
@@ -243,7 +254,7 @@ static void test_a_node_that_leaves_says_for_whom_it_waits(void **state)
            (struct decision){.kind = DECISION_DRAIN, .about = {KIND_NODE, {NULL, 0}, SPAN("n1"), {NULL, 0}}},
            "n1  1 pod waits to be evicted");
     struct buf html = render(p, &v);
-    expect(&html, "<strong>leaving</strong><br><small>  1 pod waits to be evicted<", true);
+    expect(&html, "<strong>leaving</strong><br><small>1 pod waits to be evicted<", true);
     buf_release(&html);
     page_free(p);
     view_close(&v);

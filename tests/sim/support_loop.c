@@ -40,6 +40,9 @@ static void on_decided(void *user, const struct decision *d)
 {
     struct loop *l = user;
     l->decided[d->kind]++;
+    bool named = d->about.kind == KIND_NODE || d->about.kind == KIND_NODE_CLAIM;
+    if (named && d->subject != NULL && d->said.len >= d->sentence.len)
+        fail_msg("does not begin with %.*s: %.*s", SPAN_ARG(d->about.name), SPAN_ARG(d->sentence));
     if (d->sentence.len != 0 || d->takes_back)
         snprintf(l->last[d->kind], sizeof(l->last[0]), "%.*s", SPAN_ARG(d->sentence));
     if (l->keeps && d->reason.len != 0)
