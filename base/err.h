@@ -23,12 +23,14 @@ enum err_kind {
     ERR_INTERNAL,
 };
 
+enum { ERR_MSG_MAX = 1024 }; /* bytes: what a condition or an Event says of a failure (spec disruption 12.2) */
+
 struct err {
     enum err_kind kind;
-    char msg[1024];
+    char msg[ERR_MSG_MAX + 1];
 };
 
-/* Both return false, so that `return err_set(…)` reads as one step. Text past the buffer is cut. */
+/* Both return false, so that `return err_set(…)` reads as one step. A longer text is cut and ends in "...". */
 bool err_set(struct err *err, enum err_kind kind, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* Puts "text: " before the message already there. */

@@ -244,6 +244,15 @@ static struct span cut(struct span s, size_t max)
     return s;
 }
 
+/* One that is cut says so. */
+static struct span cut_note(struct arena *a, struct span note)
+{
+    if (note.len <= EVENTS_NOTE_MAX)
+        return note;
+    struct span kept = cut(note, EVENTS_NOTE_MAX - 3);
+    return arena_printf(a, "%.*s...", SPAN_ARG(kept));
+}
+
 static char *text_dup(struct span s)
 {
     char *copy = mem_new(s.len + 1);
@@ -302,7 +311,7 @@ static void write_event(const struct events *e, const struct event_note *n, cons
     put_object(&j, "regarding", &n->about);
     if (n->related != NULL)
         put_object(&j, "related", n->related);
-    json_put_string(&j, "note", cut(n->note, EVENTS_NOTE_MAX));
+    json_put_string(&j, "note", cut_note(&a, n->note));
     json_put_string(&j, "type", n->warning ? SPAN("Warning") : SPAN("Normal"));
     json_object_end(&j);
     arena_release(&a);

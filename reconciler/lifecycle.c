@@ -75,19 +75,17 @@ static void keep_machine(struct claim_memo *m, const struct called_machine *from
     m->launch_failed = false;
 }
 
-static void tell_failure(struct reconciler *r, const struct call *c)
+static void tell_failure(struct reconciler *r, struct call *c)
 {
     struct decision d = {.kind = DECISION_LAUNCH,
                          .subject = "launch",
                          .warning = true,
                          .per_hour = NAN,
                          .about = {KIND_NODE_CLAIM, (struct span){0}, c->name, c->uid}};
-    char note[1024];
     if (c->err.kind == ERR_CAPACITY) {
-        int n = snprintf(note, sizeof(note), "NodeClaim %.*s event: insufficient capacity, %.900s",
-                         SPAN_ARG(c->name), c->err.msg);
         d.reason = SPAN("InsufficientCapacityError");
-        d.note = (struct span){note, n > 0 ? (size_t)n : 0};
+        d.note = arena_printf(&c->arena, "NodeClaim %.*s event: insufficient capacity, %s",
+                              SPAN_ARG(c->name), c->err.msg);
     }
     tell(r, d, "%.*s: %s", SPAN_ARG(c->name), c->err.msg);
 }
@@ -103,22 +101,21 @@ static bool still_waits(const struct reconciler *r, const struct place *place)
 }
 
 /* Pods that were planned for a claim that got no machine, and still wait. */
-static void tell_pods(struct reconciler *r, const struct call *c)
+static void tell_pods(struct reconciler *r, struct call *c)
 {
-    char note[1024];
+    const struct span note =
+        arena_printf(&c->arena, "NodeClaim %.*s nominated for this pod failed to launch: %s",
+                     SPAN_ARG(c->name), c->err.msg);
     for (uint32_t i = 0; r->places != NULL && i < r->places->count; i++) {
         const struct place *place = &r->places->items[i];
         if (!place->on_claim || !span_eq(place->target, c->name) || !still_waits(r, place))
             continue;
-        int n = snprintf(note, sizeof(note),
-                         "NodeClaim %.*s nominated for this pod failed to launch: %.900s",
-                         SPAN_ARG(c->name), c->err.msg);
         tell(r,
              (struct decision){.kind = DECISION_LAUNCH,
                                .warning = true,
                                .per_hour = NAN,
                                .reason = SPAN("InsufficientCapacityError"),
-                               .note = {note, n > 0 ? (size_t)n : 0},
+                               .note = note,
                                .about = {KIND_POD, place->ns, place->pod, place->uid}},
              "%.*s/%.*s waits: no machine for %.*s", SPAN_ARG(place->ns), SPAN_ARG(place->pod),
              SPAN_ARG(c->name));

@@ -4,16 +4,7 @@
 #include "base/json.h"
 #include "reconciler/lifecycle/lifecycle.h"
 
-enum { MESSAGE_MAX = 1024 };
-
 static const struct span LAUNCHED = SPAN_INIT("Launched");
-
-static struct span cut(struct arena *a, struct span text)
-{
-    if (text.len <= MESSAGE_MAX)
-        return text;
-    return arena_printf(a, "%.*s...", MESSAGE_MAX - 3, text.ptr);
-}
 
 static void put_map(struct json *j, const char *key, const struct plain_labels *map)
 {
@@ -48,10 +39,8 @@ static struct span labels_patch(struct arena *a, const struct lifecycle_facts *f
     return body;
 }
 
-static void after_failure(struct arena *a, const struct lifecycle_facts *f,
-                          struct lifecycle_step *s)
+static void after_failure(const struct lifecycle_facts *f, struct lifecycle_step *s)
 {
-    struct span message = span_of(f->launch_error->msg);
     switch (f->launch_error->kind) {
     case ERR_CAPACITY:
         s->end = LIFECYCLE_NO_CAPACITY;
@@ -64,7 +53,7 @@ static void after_failure(struct arena *a, const struct lifecycle_facts *f,
         break;
     default:
         condition_set_put(&s->conditions, LAUNCHED, CONDITION_UNKNOWN, SPAN("LaunchFailed"),
-                          cut(a, message));
+                          span_of(f->launch_error->msg));
     }
 }
 
@@ -79,7 +68,7 @@ void lifecycle_launch(struct arena *a, const struct lifecycle_facts *f, struct l
     if (f->machine == NULL) {
         s->launch = true;
         if (f->launch_error != NULL)
-            after_failure(a, f, s);
+            after_failure(f, s);
         return;
     }
     if (!f->labels_written) {

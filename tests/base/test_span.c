@@ -114,7 +114,27 @@ static void test_err_reads_from_the_outside_in(void **state)
     assert_int_equal(err.kind, ERR_INVALID);
     for (int i = 0; i < 100; i++)
         assert_false(err_wrap(&err, "a rather long piece of context"));
-    assert_true(strlen(err.msg) < sizeof(err.msg));
+    assert_int_equal(strlen(err.msg), ERR_MSG_MAX);
+    assert_string_equal(err.msg + ERR_MSG_MAX - 3, "...");
+}
+
+static void test_err_says_that_it_is_cut(void **state)
+{
+    (void)state;
+    struct err err;
+    char text[ERR_MSG_MAX + 2];
+    memset(text, 'x', sizeof(text));
+    text[ERR_MSG_MAX + 1] = '\0';
+    assert_false(err_set(&err, ERR_RETRY, "%.*s", ERR_MSG_MAX, text));
+    assert_int_equal(strlen(err.msg), ERR_MSG_MAX);
+    assert_null(strchr(err.msg, '.'));
+    assert_false(err_set(&err, ERR_RETRY, "%s", text));
+    assert_int_equal(strlen(err.msg), ERR_MSG_MAX);
+    assert_int_equal(strcspn(err.msg, "."), ERR_MSG_MAX - 3);
+    memcpy(text + ERR_MSG_MAX - 4, "\xc3\xa4", 2); /* not within a character */
+    assert_false(err_set(&err, ERR_RETRY, "%s", text));
+    assert_int_equal(strcspn(err.msg, "."), ERR_MSG_MAX - 4);
+    assert_string_equal(err.msg + ERR_MSG_MAX - 4, "...");
 }
 
 int main(void)
@@ -125,6 +145,7 @@ int main(void)
         cmocka_unit_test(test_buf_stops_at_its_ceiling),
         cmocka_unit_test(test_arena_keeps_what_was_given),
         cmocka_unit_test(test_err_reads_from_the_outside_in),
+        cmocka_unit_test(test_err_says_that_it_is_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

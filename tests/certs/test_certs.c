@@ -148,7 +148,7 @@ struct process {
     struct span ca;
     struct cert_pair serving;
     int changes, troubles;
-    char trouble[1024];
+    char trouble[ERR_MSG_MAX + 1];
 };
 
 static void on_changed(void *user, const struct cert_set *set)

@@ -116,7 +116,7 @@ void fake_api_remove(struct fake_api *f, enum kind k, const char *ns, const char
 const char *fake_api_get(struct fake_api *f, enum kind k, const char *ns, const char *name,
                          const char *path)
 {
-    static char text[1024];
+    static char text[2048];
     char key[512], part[128];
     key_of(key, k, span_of(ns), span_of(name));
     json_t *at = json_object_get(f->objects, key);

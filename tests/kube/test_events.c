@@ -244,12 +244,19 @@ static void test_notes_are_cut_between_characters(void **state)
     struct world *w = *state;
     char text[1100];
     memset(text, 'x', sizeof(text));
-    memcpy(text + 1023, "\xc3\xa4", 2); /* the 1024th byte is half of a character */
-    text[1099] = '\0';
-    struct event_note n = pod_note("a", "Evicted", text);
+    text[1024] = '\0';
+    struct event_note n = pod_note("whole", "Evicted", text);
+    record(w, &n);
+    assert_int_equal(send(w), 1);
+    assert_string_equal(field(w, "note"), text);
+    memset(text, 'x', sizeof(text));
+    memcpy(text + 1020, "\xc3\xa4", 2); /* byte 1021 is half of a character */
+    text[1025] = '\0';
+    n = pod_note("a", "Evicted", text);
     record(w, &n);
     assert_int_equal(send(w), 1);
     assert_int_equal(strlen(field(w, "note")), 1023);
+    assert_string_equal(field(w, "note") + 1018, "xx...");
 }
 
 static void test_long_names_are_cut(void **state)

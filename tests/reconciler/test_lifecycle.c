@@ -108,6 +108,12 @@ static const struct {
      "metadata: {name: c, uid: m, labels: {karpenter.sh/initialized: 'true'}}\nspec: {providerID: "
      "kwok://c}\nstatus: {" READY "}\n",
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Initialized\",\"status\":\"True\""},
+    {"while its machine reboots nobody calls it ready",
+     META HOUR_AGO OURS "}\nstatus: {providerID: kwok://c, nodeName: c, conditions: ["
+     CONDITION("Launched", "True", HOUR_AGO) ", " CONDITION("Registered", "True", HOUR_AGO) ", "
+     CONDITION("Rebooting", "True", HOUR_AGO) "]}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0, ERR_NONE, false,
+     LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Ready\",\"status\":\"Unknown\""},
     {"registered for hours, never initialised: not for us to end", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, ""},
@@ -171,6 +177,29 @@ static void steps(void **state)
     }
 }
 
+/* What the provider says is told whole; what err cuts ends in "...". */
+static void a_long_failure_is_told(void **state)
+{
+    (void)state;
+    char text[ERR_MSG_MAX + 2], want[ERR_MSG_MAX + 64];
+    struct err error;
+    memset(text, 'x', sizeof(text));
+    for (int more = 0; more <= 1; more++) {
+        text[ERR_MSG_MAX + more] = '\0';
+        err_set(&error, ERR_RETRY, "%s", text);
+        text[ERR_MSG_MAX + more] = 'x';
+        snprintf(want, sizeof(want), "\"LaunchFailed\",\"message\":\"%.*s%s\"", ERR_MSG_MAX - 3 * more, text,
+                 more != 0 ? "..." : "");
+        struct lifecycle_step s;
+        objects_begin();
+        struct lifecycle_facts f = {
+            .claim = claim_of(CLAIM(NOW_TEXT, "")), .launch_error = &error, .syms = objects_syms(), .now = NOW};
+        lifecycle_step(objects_arena(), &f, &s);
+        expect_part("a long failure", "status", s.status_patch, want);
+        objects_clear();
+    }
+}
+
 static void consolidatable_at(void **state)
 {
     static const struct {
@@ -203,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps),
+        cmocka_unit_test(a_long_failure_is_told),
         cmocka_unit_test(consolidatable_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
