@@ -32,6 +32,7 @@ struct census {
     wall_ms now;
     struct node_label labels[CENSUS_LABELS_MAX];
     uint32_t label_count;
+    uint32_t pods_left_out;
     /* where it is */
     uint32_t family, row;
     const struct family *told; /* the family */
@@ -266,6 +267,14 @@ static void put_utilization(struct census *c, struct buf *out)
 
 /* --- pods --- */
 
+static void put_left_out(struct census *c, struct buf *out)
+{
+    head(c, out);
+    buf_add_char(out, ' ');
+    buf_add_int(out, c->pods_left_out);
+    buf_add_char(out, '\n');
+}
+
 static void put_owner(struct census *c, const struct pod *p, struct buf *out)
 {
     if (p->meta.owners.count == 0)
@@ -386,6 +395,9 @@ static const struct family families[] = {
      .help = "Capacity of a pool's nodes",
      .of_pool = put_usage},
     {.name = "karpenter_nodepools_limit", .help = "Limit of a pool", .of_pool = put_limits},
+    {.name = "stowage_metrics_pods_left_out",
+     .help = "Pods without series of their own, since there are more than --metrics-pods-max",
+     .of_all = put_left_out},
     {.name = "karpenter_pods_state",
      .help = "1 for each pod, labelled with where and how it is",
      .of_pod = put_state},
@@ -405,12 +417,15 @@ static void begin(struct census *c, uint32_t family)
     c->objects = snapshot_each(c->snapshot, c->told->of_pool != NULL ? KIND_NODE_POOL : KIND_POD);
 }
 
-struct census *census_new(const struct snapshot *s, const struct census_labels *labels, wall_ms now)
+struct census *census_new(const struct snapshot *s, const struct census_labels *labels, uint32_t pods_max,
+                          wall_ms now)
 {
+    uint32_t pods = s->state[KIND_POD].count;
     struct census *c = mem_new(sizeof(*c));
     c->snapshot = s;
     c->world = s->derived;
     c->now = now;
+    c->pods_left_out = pods > pods_max ? pods : 0;
     c->label_count = labels->count;
     for (uint32_t i = 0; i < labels->count; i++)
         c->labels[i] = (struct node_label){labels->items[i].name,
@@ -452,7 +467,7 @@ static bool step(struct census *c, struct buf *out)
         return false;
     }
     if (f->of_pod != NULL) {
-        const struct pod *p = snapshot_next(&c->objects);
+        const struct pod *p = c->pods_left_out == 0 ? snapshot_next(&c->objects) : NULL;
         if (p != NULL)
             f->of_pod(c, p, out);
         return p != NULL;

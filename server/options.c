@@ -54,6 +54,12 @@ static const struct option table[] = {
      .group = OPTION_SERVE, .help = "address of the page, /plan and /explain; empty: none"},
     {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics; on loopback with --embedded"},
+    {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",
+     .type = OPTION_BOOL, .fallback = "false", AT(disable_cluster_state_observability),
+     .group = OPTION_SERVE, .help = "no series of single pods, nodes and NodePools in /metrics"},
+    {.name = "metrics-pods-max", .type = OPTION_INT, .max = 1000000, .fallback = "20000",
+     AT(metrics_pods_max), .group = OPTION_SERVE,
+     .help = "pods have series of their own in /metrics only in a cluster with no more; 0: none"},
     {.name = "health-probe-port", .env = "HEALTH_PROBE_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8081", AT(health_port), .group = OPTION_SERVE,
      .help = "port of /healthz, /readyz, /livez; on loopback with --embedded"},
@@ -179,9 +185,6 @@ static const struct option table[] = {
     {.name = "disable-controller-warmup", .env = "DISABLE_CONTROLLER_WARMUP", .type = OPTION_BOOL,
      AT(unused_bool), .fallback = "true", .group = OPTION_SERVE, .without_meaning = true,
      .help = "Karpenter's"},
-    {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",
-     .type = OPTION_BOOL, AT(unused_bool), .fallback = "false", .group = OPTION_SERVE,
-     .without_meaning = true, .help = "Karpenter's"},
     {.name = "memory-limit", .env = "MEMORY_LIMIT", .type = OPTION_INT, .min = -1,
      .max = INT64_MAX, .fallback = "-1", AT(unused_int), .group = OPTION_SERVE,
      .without_meaning = true, .help = "Karpenter's"},
@@ -382,6 +385,10 @@ void options_help(struct buf *out, enum option_group group, const char *command)
             strcmp(o->fallback, "false") != 0)
             buf_addf(&text, " [%s]", o->fallback);
         buf_addf(out, "  %-*s ", COLUMN - 3, flag);
+        if (strlen(flag) > COLUMN - 3) { /* the text begins below it */
+            buf_add_char(out, '\n');
+            wrap_spaces(out, COLUMN);
+        }
         wrap_put(out, buf_span(&text), 80, COLUMN, COLUMN);
         buf_release(&text);
     }

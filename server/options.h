@@ -88,7 +88,8 @@ struct options {
     bool ignore_dra_requests, legacy_node_repair;
     /* serve */
     span_ms batch_idle, batch_max;
-    int64_t metrics_port, health_port;
+    int64_t metrics_port, health_port, metrics_pods_max;
+    bool disable_cluster_state_observability;
     double client_qps;
     int64_t client_burst;
     const char *webhook_listen, *extender_listen; /* NULL: the default, which options_listen says */

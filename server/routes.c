@@ -206,15 +206,16 @@ static void on_own_metrics(void *user, void *scratch, const struct http_request 
     put_own_metrics(user, &r->body);
 }
 
-/* NULL while the cluster is somebody else's to speak of: two replicas would count its pods twice. */
+/* NULL when nobody wants it, and while the cluster is somebody else's to speak of: two replicas would count its pods
+ * twice. */
 static struct census *begin_census(const struct routes *routes)
 {
-    if (!routes->config.leading(routes->config.user))
+    if (routes->config.no_census || !routes->config.leading(routes->config.user))
         return NULL;
     struct shared *held = share_take(routes->config.snapshots);
     const struct snapshot *s = (const struct snapshot *)held;
     if (s != NULL && s->derived != NULL)
-        return census_new(s, &routes->node_labels, clock_wall());
+        return census_new(s, &routes->node_labels, routes->config.census_pods, clock_wall());
     if (held != NULL)
         shared_unref(held);
     return NULL;

@@ -31,6 +31,8 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     struct health *health;
     struct page *page;
     const struct webhook_rules *rules;
+    bool no_census;          /* /metrics tells of this process alone */
+    uint32_t census_pods;    /* census_new's pods_max */
     const struct plan_options *plan; /* policies by which /explain plans; NULL: the defaults */
     /* Whether plan and places are ours to speak of; false: no opinion. Called on the loops. */
     bool (*leading)(void *user);

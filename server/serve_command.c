@@ -254,6 +254,8 @@ static bool open_http(struct serve *s, struct err *err)
         .health = s->health,
         .page = s->page,
         .rules = &s->rules,
+        .no_census = o->disable_cluster_state_observability,
+        .census_pods = (uint32_t)o->metrics_pods_max,
         .plan = &s->plan,
         .leading = leading,
         .astray = astray,

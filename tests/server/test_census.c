@@ -54,16 +54,19 @@ static const char CLUSTER[] =
     "spec: {nodeName: other, containers: [{name: c, resources: {requests: {cpu: 500m}}}]}\n"
     "status: {phase: Running}\n";
 
+enum { PODS = 5 };
+
 struct fixture {
     struct view view;
     struct census_labels labels;
+    uint32_t pods_max;
     struct buf text;
 };
 
 static void read_all(struct fixture *f, size_t piece)
 {
     struct shared *s = share_take(store_share(f->view.store));
-    struct census *c = census_new((const struct snapshot *)s, &f->labels, NOW);
+    struct census *c = census_new((const struct snapshot *)s, &f->labels, f->pods_max, NOW);
     struct buf out = {0};
     buf_clear(&f->text);
     bool more = true;
@@ -81,6 +84,7 @@ static int setup(void **state)
 {
     struct fixture *f = mem_new(sizeof(*f));
     view_open(&f->view, CLUSTER, "");
+    f->pods_max = PODS + 1; /* a test has one more */
     census_labels_make(NULL, NULL, &f->labels);
     read_all(f, 1);
     *state = f;
@@ -236,6 +240,20 @@ static void test_pools(void **state)
     says(f, "\nkarpenter_nodepools_limit{nodepool=\"general\",resource_type=\"ephemeral_storage\"} 1073741824\n");
 }
 
+/* The reply is bounded by the nodes then. */
+static void test_too_many_pods(void **state)
+{
+    struct fixture *f = *state;
+    says(f, "\nstowage_metrics_pods_left_out 0\n");
+    says(f, "\nkarpenter_pods_unstarted_time_seconds{name=\"web-2\"");
+    f->pods_max = PODS - 1;
+    read_all(f, 64 * 1024);
+    says(f, "\nstowage_metrics_pods_left_out 5\n");
+    says_not(f, "karpenter_pods_");
+    says_not(f, "web-1");
+    says(f, "karpenter_nodes_total_pod_requests" N1 ",resource_type=\"cpu\"} 1.95\n");
+}
+
 static void test_who_is_gone_has_no_series(void **state)
 {
     struct fixture *f = *state;
@@ -296,6 +314,7 @@ int main(void)
         ROW(test_pods),
         ROW(test_pools),
         ROW(test_pieces),
+        ROW(test_too_many_pods),
         ROW(test_who_is_gone_has_no_series),
         ROW(test_labels),
         ROW(test_escapes),

@@ -57,7 +57,7 @@ static const char CLUSTER[] =
     "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
     "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n";
 
-static int setup(void **state)
+static int set_up(void **state, bool no_census, uint32_t census_pods)
 {
     struct fixture *f = mem_new(sizeof(*f));
     struct provider provider = {&provider_ops};
@@ -78,12 +78,29 @@ static int setup(void **state)
         .page = f->page,
         .rules = &f->rules,
         .leading = leading,
+        .no_census = no_census,
+        .census_pods = census_pods,
         .user = f,
     });
     f->hooks = routes_scratch(f->routes);
     f->scratch = f->hooks.make(f->hooks.user);
     *state = f;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return set_up(state, false, 100);
+}
+
+static int setup_without(void **state)
+{
+    return set_up(state, true, 100);
+}
+
+static int setup_few(void **state)
+{
+    return set_up(state, false, 0);
 }
 
 static int teardown(void **state)
@@ -525,6 +542,25 @@ static void test_only_the_leader_tells_of_the_cluster(void **state)
     assert_null(strstr(f->reply.body.ptr, "karpenter_nodes_allocatable"));
 }
 
+/* --disable-cluster-state-observability, and --metrics-pods-max. */
+static void test_who_wants_less_gets_less(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "process_resident_memory_bytes ");
+    assert_null(strstr(f->reply.body.ptr, "\nkarpenter_nodes_allocatable"));
+    assert_null(strstr(f->reply.body.ptr, "\nkarpenter_pods_state"));
+}
+
+static void test_fewer_pods(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "\nkarpenter_nodes_allocatable");
+    says(f, 200, "\nstowage_metrics_pods_left_out 1\n");
+    assert_null(strstr(f->reply.body.ptr, "\nkarpenter_pods_state"));
+}
+
 /* --- memory --- */
 
 size_t __sanitizer_get_current_allocated_bytes(void) __attribute__((weak)); /* where malloc is the sanitizer's */
@@ -574,6 +610,8 @@ int main(void)
         ROW(test_probes), ROW(test_page), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
+        cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
+        cmocka_unit_test_setup_teardown(test_fewer_pods, setup_few, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
