@@ -145,6 +145,8 @@ static void set_connection(struct transfer *t, const struct transfer_request *r)
     struct client *c = t->client;
     CURL *easy = t->easy;
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    /* Or the end of a request waits for the thread that asks a name server which does not answer. */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
     /* Rather wait for a handshake that is under way than open another connection. Without TLS there

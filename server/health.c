@@ -6,22 +6,10 @@
 
 #include "base/arena.h"
 
-struct beat {
-    const char *name;
-    _Atomic(mono_ms) last;
-};
-
-struct watched {
-    const char *name;
-    mono_ms (*oldest)(const void *user);
-    const void *user;
-};
-
 struct health {
     _Atomic(bool) have[HEALTH_NEED_COUNT], leaving;
-    struct beat beats[HEALTH_BEATS_MAX];
-    struct watched watched[HEALTH_BEATS_MAX];
-    uint32_t beat_count, watched_count;
+    const struct pulse *pulses[HEALTH_PULSES_MAX];
+    uint32_t pulse_count;
 };
 
 struct health *health_new(void)
@@ -44,25 +32,16 @@ void health_leave(struct health *h)
     atomic_store(&h->leaving, true);
 }
 
-uint32_t health_beat_add(struct health *h, const char *name, mono_ms now)
+void health_watch(struct health *h, const struct pulse *p)
 {
-    assert(h->beat_count < HEALTH_BEATS_MAX);
-    struct beat *b = &h->beats[h->beat_count];
-    b->name = name;
-    atomic_store(&b->last, now);
-    return h->beat_count++;
+    assert(h->pulse_count < HEALTH_PULSES_MAX);
+    h->pulses[h->pulse_count++] = p;
 }
 
-void health_beat(struct health *h, uint32_t id, mono_ms now)
+const struct pulse *const *health_pulses(const struct health *h, uint32_t *count_out)
 {
-    atomic_store_explicit(&h->beats[id].last, now, memory_order_relaxed);
-}
-
-void health_watch(struct health *h, const char *name, mono_ms (*oldest)(const void *user),
-                  const void *user)
-{
-    assert(h->watched_count < HEALTH_BEATS_MAX);
-    h->watched[h->watched_count++] = (struct watched){name, oldest, user};
+    *count_out = h->pulse_count;
+    return h->pulses;
 }
 
 bool health_ready(const struct health *h, struct buf *why)
@@ -84,23 +63,16 @@ bool health_ready(const struct health *h, struct buf *why)
     return true;
 }
 
-static bool silent(const char *name, mono_ms last, mono_ms now, struct buf *why)
-{
-    if (now - last < HEALTH_SILENCE_MS)
-        return false;
-    buf_addf(why, "%s has been silent for %lld s", name,
-             (long long)((now - last) / MS_SECOND));
-    return true;
-}
-
 bool health_alive(const struct health *h, mono_ms now, struct buf *why)
 {
-    for (uint32_t i = 0; i < h->beat_count; i++)
-        if (silent(h->beats[i].name, atomic_load(&h->beats[i].last), now, why))
-            return false;
-    for (uint32_t i = 0; i < h->watched_count; i++)
-        if (silent(h->watched[i].name, h->watched[i].oldest(h->watched[i].user), now, why))
-            return false;
+    for (uint32_t i = 0; i < h->pulse_count; i++) {
+        span_ms silent = now - atomic_load(&h->pulses[i]->last);
+        if (silent < HEALTH_SILENCE_MS)
+            continue;
+        buf_addf(why, "%s has been silent for %lld s", h->pulses[i]->name,
+                 (long long)(silent / MS_SECOND));
+        return false;
+    }
     buf_add(why, SPAN("ok"));
     return true;
 }

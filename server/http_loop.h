@@ -30,7 +30,8 @@ struct http_loop {
     h2o_linklist_t connections, streams;
     uint32_t stream_count[2]; /* by struct stream.document */
     _Atomic(uint32_t) open;
-    _Atomic(mono_ms) beat;
+    struct pulse pulse;
+    char name[64], thread_name[16]; /* of the pulse */
     int spare; /* a descriptor kept back, to turn callers away when there is no other */
     bool paused;
     mono_ms deadline; /* of stopping; 0: serving */

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -130,7 +131,7 @@ static void on_tick(h2o_timeout_entry_t *entry)
 {
     struct http_loop *loop = H2O_STRUCT_FROM_MEMBER(struct http_loop, tick, entry);
     mono_ms now = clock_mono();
-    atomic_store_explicit(&loop->beat, now, memory_order_relaxed);
+    pulse_beat(&loop->pulse, now);
     if (loop->server->config.scratch.tick != NULL)
         loop->server->config.scratch.tick(loop->scratch);
     buf_trim(&loop->body, HTTP_KEEP_BYTES);
@@ -256,6 +257,7 @@ static void close_loop(struct http_loop *loop)
 static void *run_loop(void *arg)
 {
     struct http_loop *loop = arg;
+    pulse_begin(&loop->pulse, loop->thread_name, clock_mono());
     open_loop(loop);
     sem_post(&loop->ready);
     while (loop->deadline == 0)
@@ -284,7 +286,20 @@ static void configure(struct http_server *s)
     }
 }
 
-static struct http_loop *loop_new(struct http_server *s)
+static void name_loop(struct http_loop *loop, uint32_t number)
+{
+    uint32_t count = loop->server->loop_count - 1;
+    if (number == count) {
+        snprintf(loop->name, sizeof(loop->name), "the loop of metrics, probes and page");
+        snprintf(loop->thread_name, sizeof(loop->thread_name), "plain");
+    } else {
+        snprintf(loop->name, sizeof(loop->name), "loop %u of %u of extender and webhook", number + 1, count);
+        snprintf(loop->thread_name, sizeof(loop->thread_name), "loop-%u", number + 1);
+    }
+    loop->pulse.name = loop->name;
+}
+
+static struct http_loop *loop_new(struct http_server *s, uint32_t number)
 {
     struct http_loop *loop = mem_new(sizeof(*loop));
     loop->server = s;
@@ -292,7 +307,8 @@ static struct http_loop *loop_new(struct http_server *s)
     sem_init(&loop->ready, 0, 0);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
         loop->fds[l] = -1;
-    atomic_store(&loop->beat, clock_mono());
+    name_loop(loop, number);
+    pulse_beat(&loop->pulse, clock_mono());
     return loop;
 }
 
@@ -341,7 +357,7 @@ bool http_server_new(const struct http_server_config *config, struct http_server
     s->loop_count = s->config.loops + 1;
     s->loops = mem_array(s->loop_count, sizeof(struct http_loop *));
     for (uint32_t i = 0; i < s->loop_count; i++)
-        s->loops[i] = loop_new(s);
+        s->loops[i] = loop_new(s, i);
     if (!bind_all(s, err)) {
         http_server_free(s);
         return false;
@@ -379,14 +395,9 @@ uint32_t http_server_connections(const struct http_server *s)
     return sum;
 }
 
-mono_ms http_server_oldest_beat(const struct http_server *s)
+const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i)
 {
-    mono_ms oldest = INT64_MAX;
-    for (uint32_t i = 0; i < s->loop_count; i++) {
-        mono_ms beat = atomic_load_explicit(&s->loops[i]->beat, memory_order_relaxed);
-        oldest = beat < oldest ? beat : oldest;
-    }
-    return oldest;
+    return i < s->loop_count ? &s->loops[i]->pulse : NULL;
 }
 
 void http_server_drain(struct http_server *s)

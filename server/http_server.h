@@ -8,6 +8,7 @@
 #define SERVER_HTTP_SERVER_H
 
 #include "server/http.h"
+#include "server/pulse.h"
 #include "server/tls.h"
 
 struct http_observer { /* called on the loops; may be NULL */
@@ -43,8 +44,8 @@ bool http_server_new(const struct http_server_config *config, struct http_server
 void http_server_start(struct http_server *s); /* the threads run */
 int http_server_port(const struct http_server *s, enum http_listener l); /* 0: not listening */
 uint32_t http_server_connections(const struct http_server *s);
-/* The oldest of the loops' last signs of life, by clock_mono; each gives one a second. Any thread. */
-mono_ms http_server_oldest_beat(const struct http_server *s);
+/* Of loop number i, once a second; NULL: there is none. Any thread. */
+const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i);
 
 /* From now on every reply says Connection: close; everything is served as before. Any thread. */
 void http_server_drain(struct http_server *s);

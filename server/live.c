@@ -52,7 +52,7 @@ struct live {
     struct wake api_wake, deriver_wake, reconciler_wake;
     _Atomic(struct snapshot *) begun, derived; /* API thread to deriver and back; NULL: none */
     _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
-    _Atomic(mono_ms) api_beat, reconciler_beat;
+    struct pulse pulses[LIVE_THREAD_COUNT];
 
     struct default_spread_config spread; /* --scheduler-config */
 
@@ -208,9 +208,10 @@ static void hand_back(struct live *l)
 static void *api_main(void *user)
 {
     struct live *l = user;
+    pulse_begin(&l->pulses[LIVE_API], "api", clock_mono());
     while (!atomic_load(&l->stop_serving)) {
         mono_ms now = clock_mono();
-        atomic_store(&l->api_beat, now);
+        pulse_beat(&l->pulses[LIVE_API], now);
         poll_cluster(l, api_round(l, now));
     }
     hand_back(l);
@@ -222,14 +223,17 @@ static void *api_main(void *user)
 static void *deriver_main(void *user)
 {
     struct live *l = user;
+    pulse_begin(&l->pulses[LIVE_DERIVER], "deriver", clock_mono());
     while (!atomic_load(&l->stop_deriving)) {
+        mono_ms now = clock_mono();
+        pulse_beat(&l->pulses[LIVE_DERIVER], now);
         struct snapshot *begun = atomic_exchange(&l->begun, NULL);
         if (begun != NULL) {
             store_derive(begun);
             atomic_store(&l->derived, begun);
             wake_api(l);
         }
-        wake_wait(&l->deriver_wake, clock_mono() + ROUND_MS);
+        wake_wait(&l->deriver_wake, now + ROUND_MS);
     }
     return NULL;
 }
@@ -239,9 +243,10 @@ static void *deriver_main(void *user)
 static void *reconciler_main(void *user)
 {
     struct live *l = user;
+    pulse_begin(&l->pulses[LIVE_RECONCILER], "reconciler", clock_mono());
     while (!atomic_load(&l->stop_deciding)) {
         mono_ms now = clock_mono();
-        atomic_store(&l->reconciler_beat, now);
+        pulse_beat(&l->pulses[LIVE_RECONCILER], now);
         mono_ms next = reconciler_step(l->reconciler, now, clock_wall());
         wake_wait(&l->reconciler_wake, earlier(next, now + ROUND_MS));
     }
@@ -507,9 +512,13 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
 
 void live_start(struct live *l)
 {
-    mono_ms now = clock_mono();
-    atomic_store(&l->api_beat, now);
-    atomic_store(&l->reconciler_beat, now);
+    static const char *const names[] = {[LIVE_API] = "the API thread",
+                                        [LIVE_DERIVER] = "the deriver",
+                                        [LIVE_RECONCILER] = "the reconciler"};
+    for (int t = 0; t < LIVE_THREAD_COUNT; t++) {
+        l->pulses[t].name = names[t];
+        pulse_beat(&l->pulses[t], clock_mono()); /* until it says so itself */
+    }
     tell_standing(l);
     pthread_create(&l->api_thread, NULL, api_main, l);
     pthread_create(&l->deriver_thread, NULL, deriver_main, l);
@@ -600,14 +609,9 @@ bool live_leading(const struct live *l)
     return standing_leads(l->standing);
 }
 
-mono_ms live_api_beat(const void *live)
+const struct pulse *live_pulse(const struct live *l, enum live_thread t)
 {
-    return atomic_load(&((const struct live *)live)->api_beat);
-}
-
-mono_ms live_reconciler_beat(const void *live)
-{
-    return atomic_load(&((const struct live *)live)->reconciler_beat);
+    return &l->pulses[t];
 }
 
 struct api *live_api(struct live *l)

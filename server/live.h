@@ -11,6 +11,7 @@
 #include "reconciler/decision.h"
 #include "reconciler/measure.h"
 #include "server/options.h"
+#include "server/pulse.h"
 
 struct live_config { /* all of it outlives the live */
     const struct options *options;
@@ -24,6 +25,8 @@ struct live_config { /* all of it outlives the live */
      * to be called next. */
     mono_ms (*round)(void *user, mono_ms now, wall_ms wall);
 };
+
+enum live_thread { LIVE_API, LIVE_DERIVER, LIVE_RECONCILER, LIVE_THREAD_COUNT };
 
 struct live;
 
@@ -49,8 +52,7 @@ void live_astray(struct live *l); /* the ledger has something for the planner; a
 struct extender_view live_view(struct live *l, struct share_cache *snapshots,
                                struct share_cache *places);
 bool live_leading(const struct live *l); /* any thread */
-mono_ms live_api_beat(const void *live);        /* when the API thread last went round; any thread */
-mono_ms live_reconciler_beat(const void *live);
+const struct pulse *live_pulse(const struct live *l, enum live_thread t);
 struct api *live_api(struct live *l);
 struct provider *live_provider(struct live *l);
 struct client *live_client(struct live *l); /* NULL when embedded */

@@ -22,6 +22,7 @@
 #include "server/live.h"
 #include "server/input.h"
 #include "server/routes.h"
+#include "server/watchdog.h"
 
 enum {
     LISTENERS_PATIENCE_MS = 5 * MS_SECOND, /* for requests under way; a caller waits a second at most */
@@ -36,6 +37,7 @@ struct serve {
     struct metrics *metrics;
     struct page *page;
     struct health *health;
+    struct watchdog *watchdog;
     struct live *live;
     struct certs *certs;
     struct tls *tls;
@@ -280,11 +282,6 @@ static bool open_http(struct serve *s, struct err *err)
         &s->http, err);
 }
 
-static mono_ms listeners_beat(const void *server)
-{
-    return http_server_oldest_beat(server);
-}
-
 /* --- the whole --- */
 
 static void register_metrics(struct serve *s)
@@ -341,14 +338,18 @@ static bool open_all(struct serve *s, struct err *err)
         return false;
     if (!open_certs(s, err) || !open_http(s, err))
         return false;
-    health_watch(s->health, "the API thread", live_api_beat, s->live);
-    health_watch(s->health, "the reconciler", live_reconciler_beat, s->live);
-    health_watch(s->health, "a listener's loop", listeners_beat, s->http);
+    for (int t = 0; t < LIVE_THREAD_COUNT; t++)
+        health_watch(s->health, live_pulse(s->live, (enum live_thread)t));
+    const struct pulse *loop;
+    for (uint32_t i = 0; (loop = http_server_pulse(s->http, i)) != NULL; i++)
+        health_watch(s->health, loop);
+    s->watchdog = watchdog_new(s->health, pulse_starved);
     return true;
 }
 
 static void close_all(struct serve *s)
 {
+    watchdog_free(s->watchdog);
     if (s->http != NULL)
         http_server_free(s->http);
     if (s->routes != NULL)
@@ -406,6 +407,7 @@ static void run(struct serve *s, int signals, int argc, char *const *argv)
 {
     live_start(s->live);
     http_server_start(s->http);
+    watchdog_start(s->watchdog, &s->log);
     atomic_store(&s->listening, true);
     health_have(s->health, HEALTH_LISTENING);
     say_hello(s, argc, argv);
@@ -415,6 +417,7 @@ static void run(struct serve *s, int signals, int argc, char *const *argv)
     health_leave(s->health);
     http_server_drain(s->http);
     wait_signal(signals, s->options.shutdown_delay);
+    watchdog_stop(s->watchdog);
     live_stop(s->live);
     http_server_stop(s->http, LISTENERS_PATIENCE_MS);
     log_info(&s->log, "serve", "stopped");

@@ -6,11 +6,6 @@
 
 #include "server/health.h"
 
-static mono_ms last_of(const void *user)
-{
-    return *(const mono_ms *)user;
-}
-
 static void says(bool got, bool want, struct buf *why, const char *text)
 {
     assert_int_equal(got, want);
@@ -39,15 +34,16 @@ static void test_alive(void **state)
     (void)state;
     struct health *h = health_new();
     struct buf why = {0};
-    mono_ms others = 1000;
-    uint32_t id = health_beat_add(h, "the reconciler", 1000);
-    health_watch(h, "a loop", last_of, &others);
+    struct pulse reconciler = {.name = "the reconciler", .last = 1000};
+    struct pulse loop = {.name = "a loop", .last = 1000};
+    health_watch(h, &reconciler);
+    health_watch(h, &loop);
     says(health_alive(h, 1000 + HEALTH_SILENCE_MS - 1, &why), true, &why, "ok");
     says(health_alive(h, 1000 + HEALTH_SILENCE_MS, &why), false, &why,
          "the reconciler has been silent for 10 s");
-    health_beat(h, id, 9000);
+    pulse_beat(&reconciler, 9000);
     says(health_alive(h, 13000, &why), false, &why, "a loop has been silent for 12 s");
-    others = 13000;
+    pulse_beat(&loop, 13000);
     says(health_alive(h, 13000, &why), true, &why, "ok");
     health_free(h);
     buf_release(&why);

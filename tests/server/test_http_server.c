@@ -533,7 +533,9 @@ static void test_way_down(void **state)
     struct fixture *f = *state;
     start(f, 0);
     mono_ms begun = clock_mono();
-    assert_true(http_server_oldest_beat(f->server) <= begun);
+    const struct pulse *loop;
+    for (uint32_t i = 0; (loop = http_server_pulse(f->server, i)) != NULL; i++)
+        assert_true(atomic_load(&loop->last) <= begun && atomic_load(&loop->thread) != 0);
     struct client_reply r;
     struct client_conn *idle = client_open(port(f, HTTP_PROBES), NULL);
     client_ask(idle, "GET", "/hello", (struct span){NULL, 0}, &r);

@@ -367,7 +367,8 @@ static void test_probes(void **state)
         ask(f, HTTP_PROBES, "GET", alive[i], NULL);
         says(f, 200, "ok\n");
     }
-    health_beat_add(f->health, "a loop", clock_mono() - HEALTH_SILENCE_MS - 1);
+    struct pulse silent = {.name = "a loop", .last = clock_mono() - HEALTH_SILENCE_MS - 1};
+    health_watch(f->health, &silent);
     ask(f, HTTP_PROBES, "GET", "/livez", NULL);
     says(f, 503, "a loop has been silent for 10 s\n");
 }

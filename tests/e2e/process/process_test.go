@@ -154,3 +154,11 @@ func TestRestartRunsTheSameAgain(t *testing.T) {
 		t.Errorf("log is %q", got)
 	}
 }
+
+func TestStallNamesWhatIsNotThere(t *testing.T) {
+	p := shell(t, `echo up; while :; do sleep 0.01; done`)
+	logged(t, p, "up\n")
+	if err := p.Stall("loop-1"); err == nil || !strings.Contains(err.Error(), "loop-1") {
+		t.Errorf("a thread that is not there: %v", err)
+	}
+}

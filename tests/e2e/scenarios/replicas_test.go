@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -229,7 +230,7 @@ func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
 		}, meta.CreateOptions{})
 		must(t, err)
 	}
-	must(t, f.Wait(ctx, "the Lease", f.leads(f.Stowage)))
+	f.isAsked(t, ctx)
 	f.goesOn(t, ctx, "alive", 200, nil)
 	f.goesOn(t, ctx, "killed", 200, func() (undo func()) {
 		f.Stowage.Kill()
@@ -245,14 +246,57 @@ func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
 	})
 	must(t, f.Stowage.Restart())
 	must(t, f.Stowage.Ready(ctx))
+	f.isAsked(t, ctx)
 	f.goesOn(t, ctx, "stopped", 20, func() (undo func()) {
 		must(t, f.Stowage.Pause())
 		return func() { must(t, f.Stowage.Continue()) }
 	})
+	if !f.Stowage.Running() {
+		t.Errorf("stopped for a while it went on, and ended: %v", f.Stowage.Err())
+	}
+	f.isAsked(t, ctx)
+	f.goesOn(t, ctx, "stalled", 200, func() (undo func()) { return f.stalls(t) })
 	// It is back, and as good as before.
 	must(t, f.deploy(ctx, shape{name: "again", cpu: "1500m", memory: "1Gi", on: map[string]string{poolLabel: "sixteen"}}, 10))
 	must(t, f.Wait(ctx, "pods to run", f.running(10, "again")))
 	must(t, f.Wait(ctx, "machines", f.settled))
+}
+
+// isAsked waits until the scheduler's calls reach Stowage: it leads, and the Service knows.
+func (f *fleet) isAsked(t *testing.T, ctx context.Context) {
+	t.Helper()
+	must(t, f.Wait(ctx, "the Lease", f.leads(f.Stowage)))
+	must(t, f.Wait(ctx, "the Service to lead there", f.Service.Leads(f.Stowage.Name())))
+}
+
+// stalls holds the loops that answer the extender and the webhook: a Stowage that accepts and never answers, as a
+// mute one does. It ends by itself, says why, and is started again, as a kubelet does.
+func (f *fleet) stalls(t *testing.T) (undo func()) {
+	t.Helper()
+	must(t, f.Stowage.Stall("loop-1", "loop-2"))
+	begin := time.Now()
+	restarted := make(chan error)
+	go func() {
+		select {
+		case <-f.Stowage.Done():
+		case <-t.Context().Done():
+			restarted <- errors.New("two loops stood still, and Stowage ran on")
+			return
+		}
+		t.Logf("two loops stood still; %.1f s later the process had ended: %v", time.Since(begin).Seconds(), f.Stowage.Err())
+		var status *exec.ExitError
+		if !errors.As(f.Stowage.Err(), &status) || status.ExitCode() != 70 {
+			t.Errorf("it ended with %v, not with status 70", f.Stowage.Err())
+		}
+		if said := process.Tail(f.Stowage.Log(), 2000); !strings.Contains(said, "of 2 of extender and webhook has stood still") {
+			t.Errorf("it did not say what stood still:\n%s", said)
+		}
+		restarted <- f.Stowage.Restart()
+	}()
+	return func() {
+		must(t, <-restarted)
+		must(t, f.Stowage.Ready(t.Context()))
+	}
 }
 
 // goesOn schedules pods and edits NodePools while Stowage is in some state.

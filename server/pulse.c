@@ -1,0 +1,30 @@
+#include "server/pulse.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void pulse_begin(struct pulse *p, const char *thread, mono_ms now)
+{
+    pthread_setname_np(pthread_self(), thread);
+    pulse_beat(p, now);
+    atomic_store(&p->thread, gettid());
+}
+
+span_ms pulse_starved(const struct pulse *p)
+{
+    enum { NS_PER_MS = 1000000 };
+    char path[64], text[96];
+    snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", atomic_load(&p->thread));
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *second = strchr(text, ' '); /* the first is the time on a core */
+    return second != NULL ? strtoll(second, NULL, 10) / NS_PER_MS : 0;
+}

@@ -1,0 +1,124 @@
+#include "server/watchdog.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "server/clock.h"
+#include "server/wake.h"
+
+enum {
+    DOUBT_MS = 2 * MS_SECOND,       /* of silence: from then on the kernel is asked who had no core */
+    LOOK_MOST_MS = 2 * WATCHDOG_LOOK_MS, /* what passed beyond this we did not run ourselves */
+    LAST_WORDS_S = 1,               /* that the log may take: perhaps it is what everybody waits for */
+};
+
+struct patience { /* with one thread */
+    mono_ms beat;
+    span_ms silent, starved; /* since the beat; by pulse_starved at the look before, while in doubt */
+};
+
+struct watchdog {
+    const struct health *health;
+    span_ms (*starved)(const struct pulse *p);
+    struct patience patience[HEALTH_PULSES_MAX];
+    mono_ms looked; /* 0: never */
+    const struct log *log;
+    struct wake wake;
+    pthread_t thread;
+    _Atomic(bool) stopping;
+    bool started;
+};
+
+struct watchdog *watchdog_new(const struct health *health, span_ms (*starved)(const struct pulse *p))
+{
+    struct watchdog *w = mem_new(sizeof(*w));
+    w->health = health;
+    w->starved = starved;
+    wake_init(&w->wake);
+    return w;
+}
+
+void watchdog_free(struct watchdog *w)
+{
+    if (w == NULL)
+        return;
+    watchdog_stop(w);
+    wake_release(&w->wake);
+    free(w);
+}
+
+static bool stands_still(struct watchdog *w, struct patience *p, const struct pulse *pulse,
+                         span_ms passed)
+{
+    mono_ms beat = atomic_load_explicit(&pulse->last, memory_order_relaxed);
+    if (beat != p->beat) {
+        *p = (struct patience){.beat = beat};
+        return false;
+    }
+    bool doubted = p->silent >= DOUBT_MS;
+    p->silent += passed;
+    if (p->silent < DOUBT_MS)
+        return false;
+    span_ms starved = w->starved(pulse);
+    if (doubted)
+        p->silent -= starved - p->starved < passed ? starved - p->starved : passed;
+    p->starved = starved;
+    return p->silent >= WATCHDOG_STALL_MS;
+}
+
+const struct pulse *watchdog_look(struct watchdog *w, mono_ms now)
+{
+    span_ms passed = w->looked != 0 ? earlier(now - w->looked, LOOK_MOST_MS) : 0;
+    w->looked = now;
+    uint32_t count;
+    const struct pulse *const *pulses = health_pulses(w->health, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (stands_still(w, &w->patience[i], pulses[i], passed))
+            return pulses[i];
+    return NULL;
+}
+
+static void end_process(const struct watchdog *w, const struct pulse *still)
+{
+    alarm(LAST_WORDS_S);
+    log_error(w->log, "watchdog",
+              "%s has stood still for %lld s: the process ends, so that a new one answers", still->name,
+              (long long)(WATCHDOG_STALL_MS / MS_SECOND));
+    _exit(WATCHDOG_EXIT);
+}
+
+static void *watch(void *user)
+{
+    struct watchdog *w = user;
+    pthread_setname_np(pthread_self(), "watchdog");
+    while (!atomic_load(&w->stopping)) {
+        mono_ms now = clock_mono();
+        const struct pulse *still = watchdog_look(w, now);
+        if (still != NULL)
+            end_process(w, still);
+        wake_wait(&w->wake, now + WATCHDOG_LOOK_MS);
+    }
+    return NULL;
+}
+
+void watchdog_start(struct watchdog *w, const struct log *log)
+{
+    assert(!w->started);
+    w->log = log;
+    w->started = pthread_create(&w->thread, NULL, watch, w) == 0;
+    if (!w->started)
+        abort(); /* no threads: nothing can be served */
+}
+
+void watchdog_stop(struct watchdog *w)
+{
+    if (!w->started)
+        return;
+    atomic_store(&w->stopping, true);
+    wake_up(&w->wake);
+    pthread_join(w->thread, NULL);
+    w->started = false;
+}

@@ -1,0 +1,33 @@
+/* watchdog: ends the process when one of its threads stands still, since a Stowage that accepts and never answers
+ * costs every pod the scheduler's time-out, and every NodePool the API server's, for as long as it lasts.
+ *
+ * A thread stands still when it has not beaten for WATCHDOG_STALL_MS; a look every WATCHDOG_LOOK_MS finds it, so
+ * that the process is gone within five seconds. A long solve beats and is none. Time does not count in which the
+ * watchdog did not run either (SIGSTOP and SIGCONT, a machine that was suspended, a debugger), nor that for which
+ * the thread waited for a core: neither is cured by a restart. */
+#ifndef SERVER_WATCHDOG_H
+#define SERVER_WATCHDOG_H
+
+#include "base/log.h"
+#include "server/health.h"
+
+enum {
+    WATCHDOG_LOOK_MS = 250,
+    WATCHDOG_STALL_MS = 4 * MS_SECOND,
+    WATCHDOG_EXIT = 70, /* the exit status then: EX_SOFTWARE */
+};
+
+struct watchdog;
+
+/* `starved` is pulse_starved, or stands in for it. */
+struct watchdog *watchdog_new(const struct health *health, span_ms (*starved)(const struct pulse *p));
+void watchdog_free(struct watchdog *w); /* stops it first when need be */
+
+/* One look at all threads that `health` watches: the first that stands still, or NULL. Pure but for `starved`. */
+const struct pulse *watchdog_look(struct watchdog *w, mono_ms now);
+
+/* From now on a thread of its own looks; what it finds is logged, and ends the process. */
+void watchdog_start(struct watchdog *w, const struct log *log);
+void watchdog_stop(struct watchdog *w); /* before the others are: they fall silent then */
+
+#endif
