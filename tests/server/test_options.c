@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <stdio.h>
+
 #include "server/options.h"
 
 enum { ARGS_MAX = 6 };
@@ -202,6 +204,49 @@ static void test_gates_are_read_as_karpenter_reads_them(void **state)
     arena_release(&a);
 }
 
+/* Spec api 10 and 14.18. */
+static void test_each_gate_has_its_name_and_default(void **state)
+{
+    static const struct {
+        const char *name;
+        size_t offset;
+        bool by_default;
+    } rows[] = {
+        {"NodeRepair", offsetof(struct gates, node_repair), false},
+        {"ReservedCapacity", offsetof(struct gates, reserved_capacity), true},
+        {"SpotToSpotConsolidation", offsetof(struct gates, spot_to_spot), false},
+        {"NodeOverlay", offsetof(struct gates, node_overlay), false},
+        {"StaticCapacity", offsetof(struct gates, static_capacity), false},
+        {"CapacityBuffer", offsetof(struct gates, capacity_buffer), false},
+        {"TerminateFirstDrift", offsetof(struct gates, terminate_first_drift), false},
+        {"TerminateFirstRepair", offsetof(struct gates, terminate_first_repair), false},
+        {"PodDeletionCostManagement", offsetof(struct gates, pod_deletion_cost), false},
+    };
+    (void)state;
+    struct arena a;
+    struct options o;
+    struct err err;
+    char gate[64];
+    arena_init(&a, 0);
+    environment = NULL;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        snprintf(gate, sizeof(gate), "%s=%s", rows[i].name, rows[i].by_default ? "false" : "true");
+        assert_true(read_args(&a, OPTION_SERVE, (const char *[]){"--feature-gates", gate, NULL}, &o, &err));
+        assert_int_equal(o.unknown_gates.count, 0);
+        for (size_t k = 0; k < COUNT_OF(rows); k++)
+            if (*(const bool *)((const char *)&o.gates + rows[k].offset) != (rows[k].by_default ^ (i == k)))
+                fail_msg("with %s, %s", gate, rows[k].name);
+    }
+    const char *flag[] = {"--legacy-node-repair=true", NULL};
+    assert_true(read_args(&a, OPTION_SERVE, flag, &o, &err));
+    assert_true(o.legacy_node_repair);
+    environment = (const char *[]){"LEGACY_NODE_REPAIR", "true", NULL};
+    assert_true(read_args(&a, OPTION_SERVE, (const char *[]){NULL}, &o, &err));
+    assert_true(o.legacy_node_repair);
+    environment = NULL;
+    arena_release(&a);
+}
+
 static void test_mistyped_gates_are_told(void **state)
 {
     (void)state;
@@ -298,6 +343,7 @@ int main(void)
         cmocka_unit_test(test_flag_over_ours_over_karpenters),
         cmocka_unit_test(test_forms_of_a_flag),
         cmocka_unit_test(test_gates_are_read_as_karpenter_reads_them),
+        cmocka_unit_test(test_each_gate_has_its_name_and_default),
         cmocka_unit_test(test_mistyped_gates_are_told),
         cmocka_unit_test(test_a_cluster_in_memory_is_for_this_machine),
         cmocka_unit_test(test_counts_by_name),
