@@ -21,6 +21,7 @@ static const struct {
     {"wrapped lines", "Zm9v\nYmFy\r\n", true, SPAN_INIT("foobar"), false},
     {"pad missing", "Zg", false, {0}, false},
     {"bytes after a pad", "Zg==Zg==", false, {0}, false},
+    {"a digit after a pad", "Zg=v", false, {0}, false},
     {"pads only", "====", false, {0}, false},
     {"three pads", "Z===", false, {0}, false},
     {"other alphabet", "-_-_", false, {0}, false},

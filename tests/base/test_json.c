@@ -21,6 +21,7 @@ static const struct {
     {"short escapes", SPAN_INIT("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
     {"other controls", SPAN_INIT("\x01\x1f\x7f"), "\"\\u0001\\u001f\x7f\""},
     {"NUL inside", SPAN_INIT("a\0b"), "\"a\\u0000b\""},
+    {"a longer form of a byte than it needs", SPAN_INIT("\xE0\x80\x80"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\""},
     {"UTF-8 of 2, 3 and 4 bytes", SPAN_INIT("é€😀"), "\"é€😀\""},
     {"a stray continuation", SPAN_INIT("a\x80z"), "\"a\xEF\xBF\xBDz\""},
     {"overlong slash", SPAN_INIT("\xC0\xAF"), "\"\xEF\xBF\xBD\xEF\xBF\xBD\""},

@@ -72,6 +72,7 @@ static void test_check(void **state)
         {"in its last third", &f->leaf, f->ca.cert, server,
          NOW + CERTS_LEAF_LIFE * 2 / 3 + CERTS_DAY, "ends soon"},
         {"over", &f->leaf, f->ca.cert, server, NOW + CERTS_LEAF_LIFE, "has expired"},
+        {"by a clock that is four minutes behind", &f->leaf, f->ca.cert, server, NOW - 4 * MS_MINUTE, NULL},
         {"too early", &f->leaf, f->ca.cert, server, NOW - MS_HOUR, "not valid yet"},
     };
     for (size_t r = 0; r < COUNT_OF(rows); r++) {
@@ -96,7 +97,7 @@ static void test_ca(void **state)
 static void test_names_are_names(void **state)
 {
     struct fixture *f = *state;
-    static const struct span bad[] = {SPAN_INIT("a,DNS:evil.example"), SPAN_INIT(""),
+    static const struct span bad[] = {SPAN_INIT("a,DNS:evil.example"), SPAN_INIT("a,b"), SPAN_INIT(""),
                                       SPAN_INIT("-a"), SPAN_INIT("10.0.0.1:443"),
                                       SPAN_INIT("a b")};
     for (size_t i = 0; i < COUNT_OF(bad); i++) {

@@ -161,6 +161,25 @@ static void a_claim_gets_the_offering_that_holds_it(void **state)
     }
 }
 
+/* Who leaves the type open gets one of those that its pool is offered. */
+static void a_claim_gets_a_type_of_its_pool(void **state)
+{
+    (void)state;
+#define SOLD "\"requirements\": [], \"resources\": {\"cpu\": \"4\"}, \"offerings\": [{\"price\": "
+    static const char types[] =
+        "[{\"name\": \"a\", \"nodePools\": [\"gpu\"], " SOLD "1, " SPOT_A "}]}, {\"name\": \"b\", "
+        "\"nodePools\": [\"gpu\", \"general\"], " SOLD "2, " SPOT_A "}]}, {\"name\": \"c\", " SOLD "3, " SPOT_A "}]}]";
+    struct catalogue_source *s;
+    struct kwok_choice c;
+    struct err err = {0};
+    if (!catalogue_decode(span_of(types), SPAN("types.json"), &s, &err))
+        fail_msg("%s", err.msg);
+    struct desk *d = begin_with(s);
+    assert_true(kwok_choose(&d->arena, claim_of(d, ""), d->syms, &d->types, d->syms, NULL, NULL, &c, &err));
+    assert_true(span_eq(c.type->name, SPAN("b")));
+    end(d);
+}
+
 static const char *label_of(const struct machine *m, const char *key)
 {
     for (uint32_t i = 0; i < m->labels.count; i++)
@@ -196,6 +215,7 @@ static void a_machine_becomes_a_node_and_is_read_back(void **state)
         fail_msg("%s", err.msg);
     assert_true(kwok_machine_of_node(&d->arena, doc_root(doc), d->syms, &back));
     assert_true(span_eq(back.provider_id, SPAN("kwok://general-x")));
+    assert_false(back.deleting);
     assert_true(span_eq(back.claim_uid, SPAN("claim-uid")));
     assert_true(span_eq(back.claim_name, SPAN("general-x")));
     assert_int_equal(back.labels.count, m.labels.count);
@@ -204,6 +224,24 @@ static void a_machine_becomes_a_node_and_is_read_back(void **state)
     assert_true(span_contains(body, SPAN("\"taints\":[{\"key\":\"karpenter.sh/unregistered\","
                                          "\"effect\":\"NoExecute\"}]")));
     assert_true(span_contains(body, SPAN("\"example.com/owner\":\"shop\"")));
+    doc_parser_free(p);
+    end(d);
+}
+
+static void a_node_that_is_being_deleted_is_a_machine_that_goes(void **state)
+{
+    (void)state;
+    struct desk *d = begin();
+    struct doc_parser *p = doc_parser_new();
+    const struct doc *doc;
+    struct machine m;
+    struct err err;
+    assert_true(doc_parse_json(p,
+                               SPAN("{\"metadata\":{\"name\":\"a\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+                                    "\"spec\":{\"providerID\":\"kwok://a\"}}"),
+                               &doc, &err));
+    assert_true(kwok_machine_of_node(&d->arena, doc_root(doc), d->syms, &m));
+    assert_true(m.deleting);
     doc_parser_free(p);
     end(d);
 }
@@ -236,7 +274,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(choices),
         cmocka_unit_test(a_claim_gets_the_offering_that_holds_it),
+        cmocka_unit_test(a_claim_gets_a_type_of_its_pool),
         cmocka_unit_test(a_machine_becomes_a_node_and_is_read_back),
+        cmocka_unit_test(a_node_that_is_being_deleted_is_a_machine_that_goes),
         cmocka_unit_test(other_nodes_are_none_of_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -587,6 +587,35 @@ static void test_no_view_is_no_opinion(void **state)
     cluster_close(&c);
 }
 
+/* Kinds that are not looked at may be blind for as long as they like. */
+static void test_a_watch_broken_for_long_is_no_opinion(void **state)
+{
+    (void)state;
+    static const struct {
+        enum kind kind;
+        mono_ms since;
+        bool has_opinion;
+    } cases[] = {
+        {KIND_POD, LEDGER_ONE_MS, true},        {KIND_POD, LEDGER_ONE_MS + 1, false},
+        {KIND_NODE, LEDGER_ONE_MS, true},       {KIND_NODE, LEDGER_ONE_MS + 1, false},
+        {KIND_NODE_CLAIM, LEDGER_ONE_MS, true}, {KIND_NODE_CLAIM, LEDGER_ONE_MS + 1, false},
+        {KIND_SERVICE, MS_HOUR, true},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct cluster c;
+        struct answer got;
+        cluster_open(&c, objects());
+        struct snapshot *seen = (struct snapshot *)(uintptr_t)c.view.snapshot;
+        seen->state[cases[i].kind].broken_since = 1000;
+        c.view.now = 1000 + cases[i].since;
+        ask_filter_answer(&c, "small", "n1 n3", &got);
+        if ((got.verdict.answer != EXTENDER_NO_OPINION) != cases[i].has_opinion)
+            fail_msg("%s broken for %lld ms: %s", kind_info(cases[i].kind)->name, (long long)cases[i].since,
+                     extender_answer_name(got.verdict.answer));
+        cluster_close(&c);
+    }
+}
+
 static void test_what_is_not_a_request(void **state)
 {
     (void)state;
@@ -633,6 +662,7 @@ int main(void)
         cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_new_pods_are_split),
         cmocka_unit_test(test_no_view_is_no_opinion),
+        cmocka_unit_test(test_a_watch_broken_for_long_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

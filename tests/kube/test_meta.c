@@ -151,6 +151,9 @@ static void test_selectors(void **state)
     assert_false(label_selector_matches(&differs, labels));
     struct label_selector same = {.match_labels = {pair, 1}};
     assert_true(label_selector_matches(&same, labels));
+    struct sym_pair both[] = {{KEY, ONE}, {OTHER, ONE}};
+    struct label_selector two = {.match_labels = {both, 2}};
+    assert_false(label_selector_matches(&two, labels)); /* one of two is not enough */
 }
 
 static void test_lookups(void **state)

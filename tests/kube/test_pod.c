@@ -91,11 +91,38 @@ static void test_do_not_disrupt(void **state)
     assert_false(pod_do_not_disrupt(&(struct pod){.node = SYM_NONE}, START));
 }
 
+static void test_keep(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *value; /* NULL: no annotation */
+        enum pod_keep want;
+        span_ms length;
+    } at[] = {
+        {NULL, POD_KEEP_NOT, 0},
+        {"true", POD_KEEP_ALWAYS, 0},
+        {"90s", POD_KEEP_FOR, 90 * MS_SECOND},
+        {"0s", POD_KEEP_INVALID, 0}, /* no positive duration, and told as mistyped */
+        {"-1h", POD_KEEP_INVALID, -MS_HOUR},
+        {"yes", POD_KEEP_INVALID, 0},
+        {"", POD_KEEP_INVALID, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(at); i++) {
+        struct annotation a = {SYM_DO_NOT_DISRUPT, at[i].value != NULL ? span_of(at[i].value) : (struct span){0}};
+        struct pod p = {.meta = {.annotations = {&a, at[i].value != NULL}}};
+        span_ms length;
+        if (pod_keep(&p, &length) != at[i].want || length != at[i].length)
+            fail_msg("\"%s\": %d for %lld ms", at[i].value != NULL ? at[i].value : "absent", pod_keep(&p, &length),
+                     (long long)length);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_predicates),
         cmocka_unit_test(test_do_not_disrupt),
+        cmocka_unit_test(test_keep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,7 @@ struct row {
 static void reaches(void **state)
 {
     (void)state;
+    static const amount ones[COLUMNS] = {1, 1, 1};
     static const struct row rows[] = {
         {"one column: the demand at the cheapest unit price", 500, {{10, 100, 100}, {4, 100, 100}},
          {{.price = 5, .suits = 1}, {.price = 3, .suits = 1}}, {{1, 1, 0}}, {{.count = 1000}}},
@@ -247,6 +248,10 @@ static void reaches(void **state)
          {{1, 0, 0}}, {{.count = 1}}},
         {"the cheapest machine that holds the largest item", 9, {{10, 10, 0}, {50, 50, 0}},
          {{.price = 1, .suits = 1}, {.price = 9, .suits = 1}}, {{20, 1, 0}}, {{.count = 1}}},
+        {"rooms counted as one: an item fits none of them", 140, {{100, 0, 0}, {1000, 0, 0}},
+         {{.price = 7, .suits = 1}, {.suits = 1, .there = 1, .largest = ones}}, {{2, 0, 0}}, {{.count = 1000}}},
+        {"rooms counted as one: nor does the only one", 7, {{100, 0, 0}, {1000, 0, 0}},
+         {{.price = 7, .suits = 1}, {.suits = 1, .there = 1, .largest = ones}}, {{2, 0, 0}}, {{.count = 1}}},
         {"sizes of nothing", 2, {{10, 10, 10}}, {{.price = 2, .suits = 1}}, {{0, 0, 0}},
          {{.count = 9}}},
         {"an item that nothing holds counts nothing", 10, {{10, 0, 0}}, {{.price = 1, .suits = 1}},

@@ -46,6 +46,9 @@ static const struct {
     {"two buffers", ONE_CPU BUFFER("a", FROM_TEMPLATE ", replicas: 1")
      BUFFER("b", FROM_TEMPLATE ", replicas: 2"), 3, NULL},
     {"the pods are in the input", FAKE ONE_CPU BUFFER("b", FROM_TEMPLATE ", replicas: 2"), 0, NULL},
+    {"a template of another namespace", "---\napiVersion: v1\nkind: PodTemplate\nmetadata: {name: t, namespace: "
+     "other}\ntemplate: {spec: {containers: [{name: c}]}}\n" BUFFER("b", FROM_TEMPLATE ", replicas: 2"), 0,
+     "there is no PodTemplate t"},
     {"no template", BUFFER("b", FROM_TEMPLATE ", replicas: 2"), 0, "there is no PodTemplate t"},
     {"no reference", BUFFER("b", "replicas: 2"), 0,
      "Neither podTemplateRef nor scalableRef is set"},

@@ -133,6 +133,8 @@ static void test_selector(void **state) /* 185, 187, 188 */
          OWNED("p", "app: web", "") SERVICE_IN("shop", "a", "externalName: x") SERVICE("b", ""), "none"},
         {"188: an empty one does not get in another's way",
          OWNED("p", "app: web", "") SERVICE("a", "") SERVICE("b", "app: web"), "app=web"},
+        {"a Service that asks for two labels, of which the pod has one",
+         OWNED("p", "app: web", "") SERVICE("web", "app: web, tier: front"), "none"},
         {"188: another namespace's Service", OWNED("p", "app: web", "") SERVICE_IN("other", "web", "selector: {app: web}"), "none"},
         {"188: the owner is gone, the Service counts",
          OWNED("p", "app: web", BY("apps/v1", "ReplicaSet", "gone")) SERVICE("web", "app: web"), "app=web"},

@@ -293,6 +293,47 @@ static void memory_comes_back(void **state)
     history_end(&h);
 }
 
+#define IN_ZONE(name_, zone_)                                                                      \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {topology.kubernetes.io/zone: " zone_ \
+    "}}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}\n"
+#define STANDS(name_, node_)                                                                       \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", uid: " name_ ", labels: {app: x}}\n"   \
+    "spec: {nodeName: " node_ ", containers: [{name: c}]}\nstatus: {phase: Running}\n"
+
+/* Who is told to go is counted for no spread any more: the next one may have its zone. */
+static void who_goes_does_not_count(void **state)
+{
+    (void)state;
+    struct history h = {.serial = 0};
+    cluster_init(&h.c);
+    cluster_add(&h.c, IN_ZONE("n1", "a") IN_ZONE("n2", "b") STANDS("one", "n1") STANDS("goes", "n2") STANDS("goes-too", "n2")
+                "---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, uid: new, labels: {app: x}}\nspec: {containers: "
+                "[{name: c}], topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "
+                "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]}\nstatus: {phase: Pending, "
+                "conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n");
+    const struct cluster_list *list = &h.c.kinds[KIND_POD];
+    h.pods = mem_array(list->count, sizeof(*h.pods));
+    for (; h.count < list->count; h.count++)
+        h.pods[h.count] = version_of(&h, list->items[h.count]);
+    h.world = built(&h);
+    for (size_t i = 0; i < h.count; i++) {
+        struct pod *old = h.pods[i], *next;
+        if (!span_has_prefix(old->meta.name, SPAN("goes")))
+            continue;
+        next = version_of(&h, old);
+        next->meta.deleted = 1;
+        const struct pod *gone = old, *come = next;
+        struct world *w = world_delta(h.world, &(struct world_change){&gone, &come, 1, 1});
+        assert_non_null(w);
+        world_free(h.world);
+        h.world = w;
+        h.pods[i] = next;
+        free(old);
+    }
+    expect_same_plans(&h, h.world, 0);
+    history_end(&h);
+}
+
 /* New shapes are taken in until they are a burden; then a build is asked for. */
 static void too_many_shapes_ask_for_a_build(void **state)
 {
@@ -369,6 +410,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_as_a_world_built_anew),
         cmocka_unit_test(memory_comes_back),
+        cmocka_unit_test(who_goes_does_not_count),
         cmocka_unit_test(asks_for_a_build),
         cmocka_unit_test(too_many_shapes_ask_for_a_build),
     };

@@ -39,9 +39,10 @@
 #define DAEMON_OWNED                                                                               \
     ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u, controller: true}]"
 #define PINNED ", annotations: {karpenter.sh/do-not-disrupt: \"true\"}"
-#define BUDGET                                                                                     \
-    "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n"                 \
-    "spec: {maxUnavailable: 0, selector: {matchLabels: {app: x}}}\n"
+#define BUDGET_IN(ns_, spec_)                                                                      \
+    "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: " ns_    \
+    "}\nspec: {" spec_ ", selector: {matchLabels: {app: x}}}\n"
+#define BUDGET BUDGET_IN("default", "maxUnavailable: 0")
 
 static const struct {
     const char *label, *objects;
@@ -84,6 +85,23 @@ static const struct {
      BOUND("a", "n1", PINNED), {"n1"}, REMOVAL_DRIFT, ""},
     {"who a budget never lets go stays", POOL("") BUDGET NODE("n1", LONG_AGO, "")
      BOUND("a", "n1", ", labels: {app: x}"), {"n1"}, REMOVAL_DRIFT, ""},
+    {"but not by a budget of another namespace", POOL("") BUDGET_IN("other", "maxUnavailable: 0")
+     NODE("n1", LONG_AGO, "") BOUND("a", "n1", ", labels: {app: x}"), {"n1"}, REMOVAL_DRIFT,
+     "default-1 small-instance-type/6: a\n"},
+    {"nor while it is unhealthy, where that is allowed", POOL("")
+     BUDGET_IN("default", "maxUnavailable: 0, unhealthyPodEvictionPolicy: AlwaysAllow") NODE("n1", LONG_AGO, "")
+     POD("a", ", labels: {app: x}", "nodeName: n1, ",
+         "phase: Running, conditions: [{type: Ready, status: \"False\"}]"),
+     {"n1"}, REMOVAL_DRIFT, "default-1 small-instance-type/6: a\n"},
+    {"a healthy one it does hold", POOL("")
+     BUDGET_IN("default", "maxUnavailable: 0, unhealthyPodEvictionPolicy: AlwaysAllow") NODE("n1", LONG_AGO, "")
+     POD("a", ", labels: {app: x}", "nodeName: n1, ",
+         "phase: Running, conditions: [{type: Ready, status: \"True\"}]"),
+     {"n1"}, REMOVAL_DRIFT, ""},
+    {"who has two budgets cannot be evicted at all", POOL("") BUDGET_IN("default", "maxUnavailable: 1")
+     "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: c}\nspec: {maxUnavailable: 1, "
+     "selector: {matchLabels: {app: x}}}\n" NODE("n1", LONG_AGO, "") BOUND("a", "n1", ", labels: {app: x}"),
+     {"n1"}, REMOVAL_DRIFT, ""},
     {"repair plans both", POOL("") BUDGET NODE("n1", LONG_AGO, "") BOUND("a", "n1", PINNED)
      BOUND("b", "n1", ", labels: {app: x}"), {"n1"}, REMOVAL_REPAIR,
      "default-1 default-instance-type/4: a b\n"},

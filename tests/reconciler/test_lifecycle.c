@@ -13,6 +13,9 @@
     "lastTransitionTime: '" since "'}"
 #define LAUNCHED "providerID: kwok://c, conditions: [" CONDITION("Launched", "True", HOUR_AGO) "]"
 #define LAUNCHED_NOW "providerID: kwok://c, conditions: [" CONDITION("Launched", "True", NOW_TEXT) "]"
+#define TAINTED                                                                                    \
+    META NOW_TEXT OURS "}\nspec: {taints: [{key: team, effect: NoSchedule}], startupTaints: "          \
+                       "[{key: boot, effect: NoExecute}]}\nstatus: {" LAUNCHED "}\n"
 #define REGISTERED                                                                                 \
     "providerID: kwok://c, nodeName: c, conditions: [" CONDITION("Launched", "True", HOUR_AGO)     \
     ", " CONDITION("Registered", "True", HOUR_AGO) "]"
@@ -80,6 +83,16 @@ static const struct {
      "\"r\",\"uid\":\"r-uid\"},{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodeClaim\",\"name\":\"c\",\"uid\":"
      "\"c-uid\",\"blockOwnerDeletion\":true}]",
      NULL},
+    {"and whatever held it before still does", CLAIM(NOW_TEXT, LAUNCHED),
+     "metadata: {name: c, uid: m, finalizers: [example.com/rack, example.com/disk]}\nspec: {providerID: kwok://c}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL,
+     "\"finalizers\":[\"example.com/rack\",\"example.com/disk\",\"karpenter.sh/termination\"]", NULL},
+    {"it gets the claim's taints", TAINTED, "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE,
+     false, LIFECYCLE_GOES_ON, NULL,
+     "\"taints\":[{\"key\":\"team\",\"effect\":\"NoSchedule\"},{\"key\":\"boot\",\"effect\":\"NoExecute\"}]", NULL},
+    {"unless it says that they are its own business", TAINTED,
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[]", NULL},
     {"the Node shows it", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
      "kwok://c}\n",
@@ -90,6 +103,11 @@ static const struct {
     {"registered, not ready", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
+    {"a startup taint is there", META HOUR_AGO OURS "}\nspec: {startupTaints: [{key: boot, effect: NoExecute}]}\n"
+     "status: {" REGISTERED "}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: boot, effect: NoExecute}]}\n"
+     "status: {" READY "}\n",
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "StartupTaint \\\"boot:NoExecute\\\" still exists"},
     {"a readiness taint is there", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: "
      "readiness.k8s.io/net, effect: NoSchedule}]}\nstatus: {" READY "}\n",

@@ -475,7 +475,12 @@ static void a_claim_expires(void **state)
     run_for(s, 30 * MS_SECOND);
     json_t *claim = first_of(s, KIND_NODE_CLAIM);
     const char *name = json_string_value(tree_get(claim, "metadata.name"));
-    run_for(s, 150 * MS_SECOND);
+    run_for(s, 80 * MS_SECOND);
+    json_t *still = object_of(s, KIND_NODE_CLAIM, NULL, name);
+    assert_non_null(still);
+    assert_null(tree_get(still, "metadata.deletionTimestamp"));
+    json_decref(still);
+    run_for(s, 70 * MS_SECOND);
     assert_null(object_of(s, KIND_NODE_CLAIM, NULL, name));
     assert_int_equal(count_bound(s, "web"), 2);
     json_decref(claim);

@@ -6,6 +6,17 @@
 
 #include "sim/sample.h"
 
+static size_t count_started_after(struct sim *s, wall_ms t)
+{
+    json_t *pods = objects_of(s, KIND_POD), *pod;
+    size_t i, n = 0;
+    wall_ms at;
+    json_array_foreach(pods, i, pod)
+        n += time_parse(tree_string(pod, "status.startTime"), &at) && at > t;
+    json_decref(pods);
+    return n;
+}
+
 static void deployment_runs(void **state)
 {
     (void)state;
@@ -19,9 +30,10 @@ static void deployment_runs(void **state)
     assert_int_equal(tree_int(d, "status.readyReplicas", 0), 4);
     json_decref(d);
 
-    scale(s, "web", 4); /* the one that waits goes first */
+    scale(s, "web", 4); /* the one that waits goes first, so that nobody starts anew */
     run_for(s, 5 * MS_SECOND);
     assert_int_equal(count_pods(s, "web", "a"), 4);
+    assert_int_equal(count_started_after(s, START + 9 * MS_SECOND), 0);
     scale(s, "web", 0);
     run_for(s, 5 * MS_SECOND);
     assert_int_equal(count_pods(s, "web", NULL), 0);
@@ -157,6 +169,60 @@ static void evicted_pods_take_their_grace(void **state)
     run_for(s, 2 * MS_SECOND);
     assert_int_equal(count_pods(s, "web", "a"), 1);
     json_decref(pods);
+    sim_free(s);
+}
+
+static bool has_taint(struct sim *s, const char *node, const char *key)
+{
+    json_t *o = object_of(s, KIND_NODE, NULL, node), *taint;
+    size_t i;
+    bool found = false;
+    json_array_foreach(tree_get(o, "spec.taints"), i, taint)
+        found = found || tree_is(taint, "key", key);
+    json_decref(o);
+    return found;
+}
+
+static void a_cordoned_node_takes_no_pods(void **state)
+{
+    (void)state;
+    struct sim *s = new_sim(ready_node_yaml("a", "4", "8Gi"));
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a", "{\"spec\":{\"unschedulable\":true}}", 200);
+    run_for(s, MS_SECOND);
+    assert_true(has_taint(s, "a", "node.kubernetes.io/unschedulable"));
+    load(s, deployment_yaml("web", 1, "1", ""));
+    run_for(s, 3 * MS_SECOND);
+    assert_int_equal(count_pods(s, "web", "a"), 0);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a", "{\"spec\":{\"unschedulable\":null}}", 200);
+    run_for(s, 3 * MS_SECOND);
+    assert_false(has_taint(s, "a", "node.kubernetes.io/unschedulable"));
+    assert_int_equal(count_pods(s, "web", "a"), 1);
+    sim_free(s);
+}
+
+static void expect_budget(struct sim *s, int64_t desired, int64_t healthy, int64_t allowed)
+{
+    json_t *b = object_of(s, KIND_DISRUPTION_BUDGET, "default", "web");
+    assert_int_equal(tree_int(b, "status.expectedPods", -1), 3);
+    assert_int_equal(tree_int(b, "status.desiredHealthy", -1), desired);
+    assert_int_equal(tree_int(b, "status.currentHealthy", -1), healthy);
+    assert_int_equal(tree_int(b, "status.disruptionsAllowed", -1), allowed);
+    json_decref(b);
+}
+
+/* Half of three is two. */
+static void a_budget_counts_who_is_ready(void **state)
+{
+    (void)state;
+    struct sim *s = new_sim(ready_node_yaml("a", "2", "8Gi"));
+    load(s, deployment_yaml("web", 3, "1", ""));
+    load(s, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web}\nspec: {minAvailable: 50%, "
+            "selector: {matchLabels: {app: web}}}\n");
+    run_for(s, 5 * MS_SECOND);
+    expect_budget(s, 2, 2, 0); /* the third waits for room */
+    load(s, ready_node_yaml("b", "2", "8Gi"));
+    run_for(s, 5 * MS_SECOND);
+    expect_budget(s, 2, 3, 1);
     sim_free(s);
 }
 
@@ -361,6 +427,8 @@ int main(void)
         cmocka_unit_test(daemons_come_where_taints_are_tolerated),
         cmocka_unit_test(pods_of_a_lost_node_are_replaced),
         cmocka_unit_test(evicted_pods_take_their_grace),
+        cmocka_unit_test(a_cordoned_node_takes_no_pods),
+        cmocka_unit_test(a_budget_counts_who_is_ready),
         cmocka_unit_test(extender_decides),
         cmocka_unit_test(packs_without_overcommit),
         cmocka_unit_test(two_runs_are_the_same),
