@@ -20,13 +20,13 @@ static bool is_dealt(const struct world *w, uint32_t group)
     return g->kind == TOPOLOGY_SPREAD && g->key != 0 && w->topology.keys[g->key].count <= MOST_DOMAINS;
 }
 
-bool deal_init(struct deal *d, struct arena *a, const struct trial *t, const uint32_t *pods,
+void deal_init(struct deal *d, struct arena *a, const struct trial *t, const uint32_t *pods,
                uint32_t count)
 {
     const struct world *w = t->world;
     *d = (struct deal){.arena = a};
     if (w->topology.group_count == 0)
-        return false;
+        return;
     uint64_t *seen = ARENA_ARRAY(a, uint64_t, bits_words(w->classes.count));
     uint64_t *known = ARENA_ARRAY(a, uint64_t, bits_words(w->topology.group_count));
     for (uint32_t i = 0; i < count; i++) {
@@ -43,7 +43,6 @@ bool deal_init(struct deal *d, struct arena *a, const struct trial *t, const uin
                        ((struct dealt_group){.group = try->groups[g], .try = try}));
         }
     }
-    return d->group_count != 0;
 }
 
 /* --- what a cell costs --- */

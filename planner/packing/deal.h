@@ -34,8 +34,8 @@ struct deal {
     uint32_t group_count, group_capacity;
 };
 
-/* Finds the spreads of the pods. False when there are none: there is nothing to be dealt then. */
-bool deal_init(struct deal *d, struct arena *a, const struct trial *t, const uint32_t *pods,
+/* Finds the spreads of the pods; without any there is nothing to be dealt. */
+void deal_init(struct deal *d, struct arena *a, const struct trial *t, const uint32_t *pods,
                uint32_t count);
 
 struct deal_question {

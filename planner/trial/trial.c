@@ -68,8 +68,16 @@ void trial_add_ports(struct trial *t, struct host_ports *into, uint32_t *capacit
         ARENA_PUSH(t->arena, into->items, into->count, *capacity, more.items[i]);
 }
 
-const amount *trial_requests_beside(struct trial *t, uint32_t class_id,
-                                    const struct volume_numbers *there)
+/* NULL: every volume is there. */
+static bool has_volume(const struct volume_numbers *there, uint32_t volume)
+{
+    for (uint32_t n = 0; there != NULL && n < there->count; n++)
+        if (there->items[n] == volume)
+            return true;
+    return there == NULL;
+}
+
+static const amount *without_shared(struct trial *t, uint32_t class_id, const struct volume_numbers *there)
 {
     const struct world *w = t->world;
     const struct pod_class *k = &w->classes.items[class_id];
@@ -78,25 +86,19 @@ const amount *trial_requests_beside(struct trial *t, uint32_t class_id,
         return requests;
     memcpy(t->adjusted, requests, w->column_count * sizeof(amount));
     for (uint32_t i = 0; i < k->shared_count; i++)
-        for (uint32_t n = 0; n < there->count; n++)
-            if (there->items[n] == k->shared[i].volume) {
-                t->adjusted[k->shared[i].column]--;
-                break;
-            }
+        t->adjusted[k->shared[i].column] -= has_volume(there, k->shared[i].volume);
     return t->adjusted;
+}
+
+const amount *trial_requests_beside(struct trial *t, uint32_t class_id,
+                                    const struct volume_numbers *there)
+{
+    return without_shared(t, class_id, there);
 }
 
 const amount *trial_requests_at_least(struct trial *t, uint32_t class_id)
 {
-    const struct world *w = t->world;
-    const struct pod_class *k = &w->classes.items[class_id];
-    const amount *requests = classes_requests(&w->classes, class_id);
-    if (k->shared_count == 0)
-        return requests;
-    memcpy(t->adjusted, requests, w->column_count * sizeof(amount));
-    for (uint32_t i = 0; i < k->shared_count; i++)
-        t->adjusted[k->shared[i].column]--;
-    return t->adjusted;
+    return without_shared(t, class_id, NULL);
 }
 
 void trial_add_shared(struct trial *t, struct volume_numbers *into, const struct pod_class *k)
