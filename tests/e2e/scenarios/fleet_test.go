@@ -10,6 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -20,10 +21,15 @@ func must(t *testing.T, err error) {
 	}
 }
 
+// patient is for tests that judge what comes of Stowage's answers: beside other control planes on the same two cores
+// a Stowage under a sanitizer may take longer than the 200 ms that ship, and where a pod goes of which the scheduler
+// did not wait to hear says nothing. What ships is TestLife's and TestWithoutStowage's.
+var patient = controlplane.Scheduler{ExtenderTimeout: 10 * time.Second}
+
 // up brings up a cluster for one test, with those flags for Stowage.
 func up(t *testing.T, args ...string) *fleet {
 	t.Helper()
-	return upWith(t, stowage.ClusterOptions{Stowage: stowage.Options{Args: args}})
+	return upWith(t, stowage.ClusterOptions{Scheduler: patient, Stowage: stowage.Options{Args: args}})
 }
 
 // upAsShipped is up with the scheduler's rate that ships, too: nothing in its configuration is changed but

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/informers"
 	listers "k8s.io/client-go/listers/core/v1"
 
-	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -35,9 +34,7 @@ func TestMixed(t *testing.T) {
 		t.Fatalf("%d pods are not a multiple of %d", count, unitPods)
 	}
 	f := upWith(t, stowage.ClusterOptions{
-		// Under a sanitizer, beside other tests, 12 of 2,300 answers took longer than the 200 ms that ship: a plan
-		// of so many pods is made meanwhile. What is judged here is where pods go whom the scheduler asks about.
-		Scheduler: controlplane.Scheduler{ExtenderTimeout: 10 * time.Second},
+		Scheduler: patient,
 		// Its Lease outlasts the time that it looks away.
 		Stowage: stowage.Options{Args: []string{"--lease-duration=900s", "--lease-renew-deadline=840s"}},
 	})

@@ -41,7 +41,8 @@ func TestPlacement(t *testing.T) {
 			// The test is the controller of DaemonSets: its pods come when the test says so.
 			Controllers: []string{"*", "-node-ipam-controller", "-daemonset-controller"},
 		},
-		Stowage: stowage.Options{Args: steadyLease},
+		Scheduler: patient,
+		Stowage:   stowage.Options{Args: steadyLease},
 	})
 	ctx := t.Context()
 	must(t, f.createPools(ctx, pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}},
