@@ -272,6 +272,7 @@ int http_exchange(h2o_handler_t *self, h2o_req_t *req)
     struct http_reply r = {.status = 200, .content_type = "application/json", .body = loop->body};
     buf_clear(&r.body);
     double begun = seconds_now();
+    struct connection *connection = http_connection_answers(req);
     if (atomic_load_explicit(&server->draining, memory_order_relaxed))
         req->http1_is_persistent = 0;
     const struct http_route *route = http_find(server->config.table, &q, &r);
@@ -281,6 +282,7 @@ int http_exchange(h2o_handler_t *self, h2o_req_t *req)
     else if (route != NULL)
         http_run(route, loop->scratch, &q, &r);
     loop->body = r.body;
+    connection->streams = streams;
     if (!streams)
         send_reply(req, &q, &r);
     if (server->config.observer.answered != NULL)

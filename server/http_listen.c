@@ -8,7 +8,9 @@
 
 #include "server/http_loop.h"
 
-enum { BACKLOG = 512, HOST_MAX = 256 };
+/* RECEIVE: what the kernel holds for each connection, twice that with its own accounts. Enough for our largest body
+ * in some milliseconds; bounds what a round of the loop reads of all (http_connections.c). */
+enum { BACKLOG = 512, HOST_MAX = 256, RECEIVE = 128 * 1024 };
 
 /* "host:port", "[v6]:port", ":port". */
 static bool split(const char *address, char host[HOST_MAX], const char **port_out)
@@ -61,6 +63,8 @@ static int open_at(const struct addrinfo *a, bool shared)
     if (a->ai_family == AF_INET6) /* [::] takes IPv4 too */
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* accepted sockets inherit it */
+    int receive = RECEIVE; /* inherited as well */
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &receive, sizeof(receive));
     if (bind(fd, a->ai_addr, a->ai_addrlen) == 0 && listen(fd, BACKLOG) == 0)
         return fd;
     int reason = errno;

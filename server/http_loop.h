@@ -13,27 +13,47 @@
 
 enum { HTTP_STREAMS_MAX = 64, HTTP_STREAM_STUCK_MS = 60 * MS_SECOND };
 
+enum connection_state { /* in the order in which they go when there are too many */
+    CONNECTION_NEW,         /* nothing of it was answered yet */
+    CONNECTION_KNOWN,       /* its last request was answered */
+    CONNECTION_ANSWERING,   /* a reply is on its way */
+    CONNECTION_CUT,         /* and about to be closed */
+    CONNECTION_STATE_COUNT,
+};
+
+struct connection { /* from accept to close, handshake included */
+    h2o_linklist_t link; /* of its loop and listener, by its state */
+    struct http_loop *loop;
+    h2o_socket_t *socket;
+    enum http_listener listener;
+    enum connection_state state;
+    mono_ms asking;    /* since when a part of a request has been there; 0: none is, or not seen by a tick */
+    mono_ms answering; /* since when, in that state */
+    bool streams;      /* the reply is one that takes care of its own time */
+};
+
 struct http_loop {
     h2o_context_t ctx; /* first: a request's context is its loop */
     struct http_server *server;
     pthread_t thread;
     sem_t ready; /* the thread has made the rest */
     int fds[HTTP_LISTENER_COUNT]; /* listening; -1: not here, or h2o's already */
-    struct {
+    struct listener {
         h2o_accept_ctx_t accept;
         h2o_socket_t *socket; /* NULL: not here */
+        h2o_linklist_t connections[CONNECTION_STATE_COUNT]; /* who has been in it longest first */
+        uint32_t open;                                      /* but for those cut */
     } listeners[HTTP_LISTENER_COUNT];
     h2o_multithread_receiver_t control;
     h2o_multithread_message_t stop; /* the only message there is, sent once */
     span_ms patience;               /* of the stop; written before it is sent */
     h2o_timeout_entry_t tick;
-    h2o_linklist_t connections, streams;
+    h2o_linklist_t streams;
     uint32_t stream_count[2]; /* by struct stream.document */
-    _Atomic(uint32_t) open;
+    _Atomic(uint32_t) open; /* connections, those cut included */
     struct pulse pulse;
     char name[64], thread_name[16]; /* of the pulse */
     int spare; /* a descriptor kept back, to turn callers away when there is no other */
-    bool paused;
     mono_ms deadline; /* of stopping; 0: serving */
     void *scratch;
     struct buf body; /* of the reply being made */
@@ -57,6 +77,16 @@ void http_streams_feed(struct http_loop *loop, mono_ms now);
 /* The next piece of each document whose reader has taken the last; false: none waits for one. */
 bool http_documents_feed(struct http_loop *loop);
 void http_streams_end(struct http_loop *loop); /* those that can be ended now */
+
+/* http_connections.c */
+void http_connections_init(struct http_loop *loop);
+/* Takes the socket; somebody else goes when there are too many. */
+void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socket_t *socket);
+/* A reply to the request is begun; the end of it is noticed. */
+struct connection *http_connection_answers(h2o_req_t *req);
+void http_connections_weigh(struct http_loop *loop);             /* once a round */
+void http_connections_tick(struct http_loop *loop, mono_ms now); /* once a second */
+void http_connections_cut(struct http_loop *loop);               /* all of them */
 
 /* http_listen.c */
 /* A listening socket; `shared` lets other loops listen on the same port. *port_out is the real one. */

@@ -16,8 +16,8 @@
 
 enum {
     DEFAULT_LOOPS = 2,
-    DEFAULT_CONNECTIONS = 1024,
     DEFAULT_IDLE_MS = 120 * MS_SECOND,
+    DEFAULT_REQUEST_MS = 10 * MS_SECOND,
     ACCEPT_BATCH = 16,
     STOP_POLL_MS = 20,
     FORCED_MS = 500, /* for connections to go after they were cut */
@@ -39,45 +39,12 @@ const char *__lsan_default_suppressions(void)
 }
 #endif
 
-struct connection { /* from accept to close, handshake included */
-    h2o_linklist_t link;
-    struct http_loop *loop;
-    h2o_socket_t *socket;
-};
-
 static bool is_plain(enum http_listener l)
 {
     return l != HTTP_WEBHOOK && l != HTTP_EXTENDER;
 }
 
 /* --- accepting --- */
-
-static void on_accept(h2o_socket_t *listener, const char *err);
-
-static void pause_listeners(struct http_loop *loop, bool pause)
-{
-    loop->paused = pause;
-    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
-        h2o_socket_t *s = loop->listeners[l].socket;
-        if (s == NULL)
-            continue;
-        if (pause)
-            h2o_socket_read_stop(s);
-        else
-            h2o_socket_read_start(s, on_accept);
-    }
-}
-
-static void on_connection_closed(void *data)
-{
-    struct connection *c = data;
-    struct http_loop *loop = c->loop;
-    h2o_linklist_unlink(&c->link);
-    free(c);
-    uint32_t open = atomic_fetch_sub(&loop->open, 1) - 1;
-    if (loop->paused && loop->deadline == 0 && open < loop->server->config.connections)
-        pause_listeners(loop, false);
-}
 
 /* Without a descriptor to spare the listener would stay readable and the loop would spin. */
 static void turn_away(struct http_loop *loop, h2o_socket_t *listener)
@@ -91,29 +58,13 @@ static void turn_away(struct http_loop *loop, h2o_socket_t *listener)
     loop->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-static void adopt(struct http_loop *loop, h2o_accept_ctx_t *accept_ctx, h2o_socket_t *socket)
-{
-    struct connection *c = mem_new(sizeof(*c));
-    c->loop = loop;
-    c->socket = socket;
-    h2o_linklist_insert(&loop->connections, &c->link);
-    atomic_fetch_add(&loop->open, 1);
-    socket->on_close.cb = on_connection_closed;
-    socket->on_close.data = c;
-    h2o_accept(accept_ctx, socket);
-}
-
 static void on_accept(h2o_socket_t *listener, const char *err)
 {
     if (err != NULL)
         return;
-    h2o_accept_ctx_t *accept_ctx = listener->data;
-    struct http_loop *loop = (struct http_loop *)accept_ctx->ctx;
+    struct listener *at = listener->data;
+    struct http_loop *loop = (struct http_loop *)at->accept.ctx;
     for (int i = 0; i < ACCEPT_BATCH; i++) {
-        if (atomic_load(&loop->open) >= loop->server->config.connections) {
-            pause_listeners(loop, true);
-            return;
-        }
         errno = 0;
         h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
         if (socket == NULL) {
@@ -121,7 +72,7 @@ static void on_accept(h2o_socket_t *listener, const char *err)
                 turn_away(loop, listener);
             return;
         }
-        adopt(loop, accept_ctx, socket);
+        http_connection_new(loop, (enum http_listener)(at - loop->listeners), socket);
     }
 }
 
@@ -136,22 +87,18 @@ static void on_tick(h2o_timeout_entry_t *entry)
         loop->server->config.scratch.tick(loop->scratch);
     buf_trim(&loop->body, HTTP_KEEP_BYTES);
     http_streams_feed(loop, now);
+    http_connections_tick(loop, now);
     h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
 }
 
 /* --- the way down --- */
-
-static void cut(h2o_socket_t *socket, int how)
-{
-    shutdown(h2o_socket_get_fd(socket), how);
-}
 
 /* h2o leaves idle connections open. One whose next request has begun is let alone. */
 static int kick_idle(h2o_req_t *req, void *data)
 {
     (void)data;
     if (req->timestamps.request_begin_at.tv_sec == 0 && req->input.method.len == 0)
-        cut(req->conn->callbacks->get_socket(req->conn), SHUT_RD);
+        shutdown(h2o_socket_get_fd(req->conn->callbacks->get_socket(req->conn)), SHUT_RD);
     return 0;
 }
 
@@ -181,6 +128,7 @@ static void on_control(h2o_multithread_receiver_t *receiver, h2o_linklist_t *mes
 static void run_once(struct http_loop *loop, int32_t wait)
 {
     h2o_evloop_run(loop->ctx.loop, http_documents_feed(loop) ? 0 : wait);
+    http_connections_weigh(loop);
 }
 
 static void run_until_empty(struct http_loop *loop, mono_ms until)
@@ -194,8 +142,7 @@ static void run_until_empty(struct http_loop *loop, mono_ms until)
 static void wind_down(struct http_loop *loop)
 {
     run_until_empty(loop, loop->deadline);
-    for (h2o_linklist_t *at = loop->connections.next; at != &loop->connections; at = at->next)
-        cut(H2O_STRUCT_FROM_MEMBER(struct connection, link, at)->socket, SHUT_RDWR);
+    http_connections_cut(loop);
     run_until_empty(loop, clock_mono() + FORCED_MS);
 }
 
@@ -213,7 +160,7 @@ static void open_listener(struct http_loop *loop, enum http_listener l)
     h2o_socket_t *socket =
         h2o_evloop_socket_create(loop->ctx.loop, loop->fds[l], H2O_SOCKET_FLAG_DONT_READ);
     loop->fds[l] = -1;
-    socket->data = accept_ctx;
+    socket->data = &loop->listeners[l];
     loop->listeners[l].socket = socket;
     h2o_socket_read_start(socket, on_accept);
 }
@@ -223,7 +170,7 @@ static void open_loop(struct http_loop *loop)
     struct http_server *s = loop->server;
     h2o_context_init(&loop->ctx, h2o_evloop_create(), &s->conf);
     h2o_multithread_register_receiver(loop->ctx.queue, &loop->control, on_control);
-    h2o_linklist_init_anchor(&loop->connections);
+    http_connections_init(loop);
     h2o_linklist_init_anchor(&loop->streams);
     loop->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     loop->tick.cb = on_tick;
@@ -275,6 +222,7 @@ static void configure(struct http_server *s)
     h2o_config_init(conf);
     conf->server_name = (h2o_iovec_t){NULL, 0};
     conf->max_request_entity_size = HTTP_BODY_MAX;
+    conf->handshake_timeout = (uint64_t)s->config.request;
     conf->http1.req_timeout = (uint64_t)s->config.idle;
     conf->http1.upgrade_to_http2 = 0;
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
@@ -346,8 +294,8 @@ bool http_server_new(const struct http_server_config *config, struct http_server
     s->config = *config;
     if (s->config.loops == 0)
         s->config.loops = DEFAULT_LOOPS;
-    if (s->config.connections == 0)
-        s->config.connections = DEFAULT_CONNECTIONS;
+    if (s->config.request == 0)
+        s->config.request = DEFAULT_REQUEST_MS;
     if (s->config.idle == 0)
         s->config.idle = DEFAULT_IDLE_MS;
     signal(SIGPIPE, SIG_IGN);

@@ -3,7 +3,8 @@
  * `loops` threads serve webhook and extender, each with listening sockets of its own on the same
  * ports (SO_REUSEPORT); one more serves metrics, probes and the page, so that a busy scheduler
  * cannot starve a probe. HTTP/1.1 only, bodies up to HTTP_BODY_MAX, idle connections kept for two
- * minutes: longer than a Go client keeps them, so that it is never we who close under a request. */
+ * minutes: longer than a Go client keeps them, so that it is never we who close under a request. How many
+ * connections there are, what their requests hold and how long one takes to come is bounded for each listener. */
 #ifndef SERVER_HTTP_SERVER_H
 #define SERVER_HTTP_SERVER_H
 
@@ -30,8 +31,10 @@ struct http_server_config { /* zero: the default in brackets */
     struct tls *tls;                 /* of webhook and extender; NULL: both plain (tests) */
     bool extender_anyone;            /* --extender-insecure: no client certificate asked */
     uint32_t loops;                  /* [2] */
-    uint32_t connections;            /* at once, of one loop [1024]; more wait in the backlog */
+    uint32_t connections;            /* at once, of each listener on one loop [http_connections.c] */
     span_ms idle;                    /* [120 s] */
+    span_ms request;                 /* that one may take to come, and a handshake [10 s]: whoever asks us waits
+                                        for a second at most */
     struct http_scratch scratch;
     struct http_observer observer;
 };

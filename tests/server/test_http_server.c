@@ -362,24 +362,34 @@ static void test_slow_clients_block_nobody(void **state)
         client_close(slow[i]);
 }
 
+/* Nobody waits for a place: who has been idle for longest gives way, and first who never asked for anything. */
 static void test_connections_are_capped(void **state)
 {
     struct fixture *f = *state;
     start(f, 2);
     struct client_reply r;
-    struct client_conn *c[3];
-    for (int i = 0; i < 3; i++)
-        c[i] = client_open(port(f, HTTP_PROBES), NULL); /* the kernel takes the third */
-    for (int i = 0; i < 2; i++) {
+    struct client_conn *c[5];
+    for (int i = 0; i < 3; i++) {
+        c[i] = client_open(port(f, HTTP_PROBES), NULL);
         client_ask(c[i], "GET", "/hello", (struct span){NULL, 0}, &r);
-        assert_int_equal(r.status, 200);
+        if (r.status != 200)
+            fail_msg("client %d of 3, where two may be: got %d", i + 1, r.status);
     }
+    assert_true(client_at_end(c[0]));
     assert_int_equal(http_server_connections(f->server), 2);
-    client_close(c[0]);
-    client_ask(c[2], "GET", "/hello", (struct span){NULL, 0}, &r); /* and now we do */
+    client_ask(c[1], "GET", "/hello", (struct span){NULL, 0}, &r); /* now the third is idle for longest */
     assert_int_equal(r.status, 200);
-    client_close(c[1]);
-    client_close(c[2]);
+    c[3] = client_open(port(f, HTTP_PROBES), NULL); /* and says nothing */
+    assert_true(client_at_end(c[2]));
+    c[4] = client_open(port(f, HTTP_PROBES), NULL);
+    assert_true(client_at_end(c[3]));
+    for (int i = 0; i < 5; i++) {
+        int status = i == 1 || i == 4 ? 200 : 0; /* those cut are not there any more */
+        client_ask(c[i], "GET", "/hello", (struct span){NULL, 0}, &r);
+        if (r.status != status)
+            fail_msg("client %d in the end: got %d", i + 1, r.status);
+        client_close(c[i]);
+    }
 }
 
 static void test_stream(void **state)

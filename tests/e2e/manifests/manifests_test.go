@@ -1,13 +1,16 @@
 package manifests
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	core "k8s.io/api/core/v1"
+	networking "k8s.io/api/networking/v1"
 )
 
 const sample = `# a comment alone
@@ -101,6 +104,44 @@ func TestWhatTheManifestsSay(t *testing.T) {
 	path, err := set.SchedulerConfig()
 	if err != nil || filepath.Base(path) != "a.yaml" {
 		t.Errorf("scheduler configuration is in %q, %v", path, err)
+	}
+}
+
+// Each port of the Deployment is open to somebody by the policy, under the name that it has there, and none else.
+func TestTheNetworkPolicyFitsTheDeployment(t *testing.T) {
+	set, err := Load(Folder())
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies, err := Of[networking.NetworkPolicy](set, "NetworkPolicy")
+	if err != nil || len(policies) != 1 {
+		t.Fatalf("network policies are %v, %v", policies, err)
+	}
+	deployments, err := Of[apps.Deployment](set, "Deployment")
+	if err != nil || len(deployments) != 1 {
+		t.Fatalf("deployments are %v, %v", deployments, err)
+	}
+	policy, template := policies[0], deployments[0].Spec.Template
+	if !maps.Equal(policy.Spec.PodSelector.MatchLabels, deployments[0].Spec.Selector.MatchLabels) ||
+		policy.Namespace != deployments[0].Namespace {
+		t.Errorf("the policy is for %v in %s", policy.Spec.PodSelector, policy.Namespace)
+	}
+	var open, have []string
+	for _, rule := range policy.Spec.Ingress {
+		if len(rule.From) == 0 {
+			t.Errorf("ports %v are open to all", rule.Ports)
+		}
+		for _, port := range rule.Ports {
+			open = append(open, port.Port.String())
+		}
+	}
+	for _, port := range template.Spec.Containers[0].Ports {
+		have = append(have, port.Name)
+	}
+	slices.Sort(open)
+	slices.Sort(have)
+	if got := slices.Compact(open); !slices.Equal(got, have) {
+		t.Errorf("open to somebody are %v, the program listens on %v", got, have)
 	}
 }
 

@@ -232,6 +232,7 @@ func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
 	}
 	f.isAsked(t, ctx)
 	f.goesOn(t, ctx, "alive", 200, nil)
+	f.goesOn(t, ctx, "flooded", 200, func() (undo func()) { return f.flood(t, ctx) })
 	f.goesOn(t, ctx, "killed", 200, func() (undo func()) {
 		f.Stowage.Kill()
 		return nil
@@ -260,6 +261,60 @@ func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, shape{name: "again", cpu: "1500m", memory: "1Gi", on: map[string]string{poolLabel: "sixteen"}}, 10))
 	must(t, f.Wait(ctx, "pods to run", f.running(10, "again")))
 	must(t, f.Wait(ctx, "machines", f.settled))
+}
+
+// flood holds 2,000 connections to each of Stowage's listeners: half of them say nothing, the others the half of a
+// request, some of a large one. While they are there, no probe may be lost.
+func (f *fleet) flood(t *testing.T, ctx context.Context) (undo func()) {
+	t.Helper()
+	const each = 2000
+	large := []byte("POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 8000000\r\n\r\n" +
+		strings.Repeat("x", 4<<20))
+	var held []net.Conn
+	for _, address := range []string{f.Stowage.Webhook, f.Stowage.Extender, f.Stowage.Metrics, f.Stowage.Probes, f.Stowage.Page} {
+		for i := range each {
+			conn, err := net.Dial("tcp", address)
+			must(t, err)
+			held = append(held, conn)
+			must(t, conn.SetWriteDeadline(time.Now().Add(process.Patience)))
+			switch { // that it is cut on the way is what may happen
+			case i%100 == 0:
+				_, _ = conn.Write(large)
+			case i%2 == 0:
+				_, _ = conn.Write(large[:20])
+			}
+		}
+		must(t, f.Answers("http://"+f.Stowage.Probes+"/livez")(ctx))
+	}
+	rss, err := gauge(ctx, f.Stowage.Metrics, "process_resident_memory_bytes")
+	must(t, err)
+	t.Logf("%d connections to Stowage; it has %.0f MiB resident", len(held), rss/(1<<20))
+	probes, stop := make(chan error), make(chan struct{})
+	go func() {
+		ticker := time.NewTicker(50 * time.Millisecond)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-stop:
+				probes <- nil
+				return
+			case <-ticker.C:
+			}
+			if err := f.Answers("http://" + f.Stowage.Probes + "/livez")(ctx); err != nil {
+				probes <- err
+				return
+			}
+		}
+	}()
+	return func() {
+		close(stop)
+		if err := <-probes; err != nil {
+			t.Errorf("a probe while the listeners were flooded: %v", err)
+		}
+		for _, conn := range held {
+			conn.Close()
+		}
+	}
 }
 
 // isAsked waits until the scheduler's calls reach Stowage: it leads, and the Service knows.
