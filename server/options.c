@@ -71,6 +71,10 @@ static const struct option table[] = {
      .help = "its key file"},
     {.name = "extender-client-ca", .type = OPTION_TEXT, AT(extender_client_ca),
      .group = OPTION_SERVE, .help = "CA file of the scheduler's certificate; default: our own CA"},
+    {.name = "extender-client-names", .type = OPTION_NAMES, AT(extender_client_names),
+     .group = OPTION_SERVE,
+     .help = "NAME,...: common names, DNS names or URIs of the certificates that the extender accepts; "
+             "default: all that the CA has signed"},
     {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
      .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
     {.name = "register-webhooks", .type = OPTION_BOOL, .fallback = "false", AT(register_webhooks),

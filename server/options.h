@@ -106,6 +106,7 @@ struct options {
     bool register_webhooks;
     const char *webhook_url; /* base URL that the API server calls instead of the Service */
     const char *tls_cert, *tls_key, *extender_client_ca;
+    struct texts extender_client_names;
     bool extender_insecure;
     int64_t max_nodes_per_minute;
     double max_hourly_price;

@@ -133,6 +133,14 @@ static void on_certificates(void *user, const struct cert_set *set)
     arena_release(&a);
 }
 
+static void on_client_refused(void *user, struct span who)
+{
+    log_warn(&((struct serve *)user)->log, "certs",
+             "a client of the extender was turned away: its certificate is of %.*s, none of which "
+             "--extender-client-names has",
+             SPAN_ARG(who));
+}
+
 static void on_certificate_trouble(void *user, const struct err *err)
 {
     log_warn(&((struct serve *)user)->log, "certs", "%s; trying again", err->msg);
@@ -215,7 +223,12 @@ static bool open_certs(struct serve *s, struct err *err)
         if (host.len != 0 && !span_eq(host, names[1]) && !span_eq(host, names[0]))
             names[count++] = host;
     }
-    s->tls = tls_new();
+    s->tls = tls_new(&(struct tls_clients){
+        .names = o->extender_client_names.items,
+        .count = o->extender_client_names.count,
+        .user = s,
+        .refused = on_client_refused,
+    });
     s->certs = certs_new(&(struct certs_config){
         .api = live_api(s->live),
         .ns = live_namespace(s->live),

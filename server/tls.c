@@ -10,7 +10,9 @@
 #include <openssl/x509v3.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/share.h"
+#include "server/clock.h"
 
 struct identity {
     struct shared shared;
@@ -24,7 +26,9 @@ struct identity {
 struct tls {
     struct share current; /* struct identity */
     SSL_CTX *anyone, *mutual;
+    struct tls_clients clients;
     _Atomic(bool) loaded;
+    _Atomic(mono_ms) refused; /* when it was told last; 0: never */
 };
 
 static void identity_free(struct identity *id)
@@ -133,6 +137,79 @@ static int on_alpn(SSL *ssl, const unsigned char **out, unsigned char *outlen,
     return SSL_TLSEXT_ERR_OK;
 }
 
+/* --- whose certificates --- */
+
+static struct span span_of_string(const ASN1_STRING *s)
+{
+    return (struct span){(const char *)ASN1_STRING_get0_data(s), (size_t)ASN1_STRING_length(s)};
+}
+
+static bool is_listed(const struct tls_clients *c, struct span name)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (span_eq(span_of(c->names[i]), name))
+            return true;
+    return false;
+}
+
+/* Looks at one name, and notes it in *who. */
+static bool check_name(const struct tls_clients *c, const char *kind, const ASN1_STRING *s, struct buf *who)
+{
+    struct span name = span_of_string(s);
+    buf_addf(who, "%s%s%.*s", who->len != 0 ? ", " : "", kind, SPAN_ARG(name));
+    return is_listed(c, name);
+}
+
+static bool check_common_name(const struct tls_clients *c, const X509 *x, struct buf *who)
+{
+    const X509_NAME *subject = X509_get_subject_name(x);
+    int at = X509_NAME_get_index_by_NID((X509_NAME *)(uintptr_t)subject, NID_commonName, -1);
+    return at >= 0 &&
+           check_name(c, "", X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, at)), who);
+}
+
+static bool check_other_names(const struct tls_clients *c, const X509 *x, struct buf *who)
+{
+    GENERAL_NAMES *names = X509_get_ext_d2i(x, NID_subject_alt_name, NULL, NULL);
+    bool found = false;
+    for (int i = 0; i < sk_GENERAL_NAME_num(names) && !found; i++) {
+        const GENERAL_NAME *n = sk_GENERAL_NAME_value(names, i);
+        if (n->type == GEN_DNS)
+            found = check_name(c, "DNS:", n->d.dNSName, who);
+        else if (n->type == GEN_URI)
+            found = check_name(c, "URI:", n->d.uniformResourceIdentifier, who);
+    }
+    GENERAL_NAMES_free(names);
+    return found;
+}
+
+/* Who is turned away comes again and again: a line each time would fill the log. */
+static void tell_refused(struct tls *t, struct span who)
+{
+    mono_ms now = clock_mono(), last = atomic_load(&t->refused);
+    if (t->clients.refused != NULL && (last == 0 || now - last >= TLS_REFUSED_MS) &&
+        atomic_compare_exchange_strong(&t->refused, &last, now))
+        t->clients.refused(t->clients.user, who);
+}
+
+/* OpenSSL's own checks come first; the leaf (depth 0) is the last that it asks about. */
+static int on_client(int ok, X509_STORE_CTX *ctx)
+{
+    const SSL *ssl = X509_STORE_CTX_get_ex_data(ctx, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    if (ok != 1 || X509_STORE_CTX_get_error_depth(ctx) != 0 || t->clients.count == 0)
+        return ok;
+    const X509 *leaf = X509_STORE_CTX_get_current_cert(ctx);
+    struct buf who = {.max = 512};
+    bool listed = check_common_name(&t->clients, leaf, &who) || check_other_names(&t->clients, leaf, &who);
+    if (!listed) {
+        X509_STORE_CTX_set_error(ctx, X509_V_ERR_APPLICATION_VERIFICATION);
+        tell_refused(t, buf_span(&who));
+    }
+    buf_release(&who);
+    return listed;
+}
+
 static SSL_CTX *context_new(struct tls *t, bool client_certificate)
 {
     static const unsigned char session_context[] = "stowage";
@@ -150,13 +227,16 @@ static SSL_CTX *context_new(struct tls *t, bool client_certificate)
     SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
     SSL_CTX_set_cert_cb(ctx, on_certificate, t);
     if (client_certificate)
-        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, NULL);
+        SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, on_client);
+    SSL_CTX_set_app_data(ctx, t);
     return ctx;
 }
 
-struct tls *tls_new(void)
+struct tls *tls_new(const struct tls_clients *clients)
 {
     struct tls *t = mem_new(sizeof(*t));
+    if (clients != NULL)
+        t->clients = *clients;
     share_init(&t->current, identity_destroy);
     t->anyone = context_new(t, false);
     t->mutual = context_new(t, true);

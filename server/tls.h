@@ -21,7 +21,16 @@ struct tls_pem {
     struct span client_ca; /* who may have signed client certificates; absent: nobody gets in */
 };
 
-struct tls *tls_new(void);
+struct tls_clients { /* of those whom the client CA has signed, who gets in; copied but for the names */
+    const char *const *names; /* common names, DNS names or URIs; none: everybody */
+    uint32_t count;
+    void *user;
+    /* Somebody else came: "CN, DNS:a, …" of the certificate. Any thread; at most once in TLS_REFUSED_MS. */
+    void (*refused)(void *user, struct span who);
+};
+enum { TLS_REFUSED_MS = 10 * MS_SECOND };
+
+struct tls *tls_new(const struct tls_clients *clients); /* NULL: everybody */
 void tls_free(struct tls *t); /* no handshake may be under way */
 
 /* Checks the whole, then publishes it; on false nothing changes. One thread at a time. */

@@ -139,7 +139,7 @@ static int setup(void **state)
     issue(f, &f->ca, CERT_SERVER, &f->serving_2);
     issue(f, &f->ca, CERT_CLIENT, &f->client);
     issue(f, &f->other_ca, CERT_CLIENT, &f->stranger);
-    f->tls = tls_new();
+    f->tls = tls_new(NULL);
     http_table_add(&f->table,
                    &(struct http_route){HTTP_WEBHOOK, "POST", "/echo", on_echo, NULL, NULL, NULL});
     http_table_add(&f->table,
@@ -277,6 +277,66 @@ static void test_who_gets_in(void **state)
     }
 }
 
+struct refusals {
+    _Atomic(int) count;
+    char who[256];
+};
+
+static void on_refused(void *user, struct span who)
+{
+    struct refusals *r = user;
+    snprintf(r->who, sizeof(r->who), "%.*s", SPAN_ARG(who));
+    atomic_fetch_add(&r->count, 1);
+}
+
+/* Whether a scheduler gets in that has the certificate of "test", alias localhost and 127.0.0.1. */
+static bool gets_in(struct fixture *f)
+{
+    struct client_tls tls = {&f->client, f->ca.cert};
+    struct client_reply r = {.status = 0};
+    struct client_conn *c = client_open(port(f, HTTP_EXTENDER), &tls);
+    if (c != NULL)
+        client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+    client_close(c);
+    return r.status == 200;
+}
+
+static void test_whose_certificates_are_accepted(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *names[2];
+        uint32_t count;
+        bool in;
+    } rows[] = {
+        {{NULL}, 0, true},
+        {{"test"}, 1, true},
+        {{"other", "localhost"}, 2, true},
+        {{"other"}, 1, false},
+        {{"tes"}, 1, false},
+        {{"127.0.0.1"}, 1, false}, /* an address is nobody's name */
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct refusals refusals = {.count = 0};
+        tls_free(f->tls);
+        f->tls = tls_new(&(struct tls_clients){rows[i].names, rows[i].count, &refusals, on_refused});
+        assert_true(swap(f, &f->serving));
+        start(f, 0);
+        for (int again = 0; again < 2; again++)
+            if (gets_in(f) != rows[i].in)
+                fail_msg("row %zu: %s", i, rows[i].in ? "is kept out" : "gets in");
+        struct client_tls none = {NULL, f->ca.cert};
+        struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &none); /* shows none, and need not */
+        assert_non_null(c);
+        client_close(c);
+        http_server_free(f->server);
+        f->server = NULL;
+        assert_int_equal(refusals.count, rows[i].in ? 0 : 1); /* told once, not each time */
+        if (!rows[i].in)
+            assert_string_equal(refusals.who, "test, DNS:localhost");
+    }
+}
+
 static void test_bad_pairs_change_nothing(void **state)
 {
     struct fixture *f = *state;
@@ -376,9 +436,11 @@ static void test_connections_are_capped(void **state)
             fail_msg("client %d of 3, where two may be: got %d", i + 1, r.status);
     }
     assert_true(client_at_end(c[0]));
+    for (int i = 0; i < 2; i++) { /* now the third is idle for longest; and a whole round has passed */
+        client_ask(c[1], "GET", "/hello", (struct span){NULL, 0}, &r);
+        assert_int_equal(r.status, 200);
+    }
     assert_int_equal(http_server_connections(f->server), 2);
-    client_ask(c[1], "GET", "/hello", (struct span){NULL, 0}, &r); /* now the third is idle for longest */
-    assert_int_equal(r.status, 200);
     c[3] = client_open(port(f, HTTP_PROBES), NULL); /* and says nothing */
     assert_true(client_at_end(c[2]));
     c[4] = client_open(port(f, HTTP_PROBES), NULL);
@@ -602,6 +664,7 @@ int main(void)
         ROW(test_plain),
         ROW(test_bodies),
         ROW(test_who_gets_in),
+        ROW(test_whose_certificates_are_accepted),
         ROW(test_bad_pairs_change_nothing),
         ROW(test_swap_under_load),
         ROW(test_slow_clients_block_nobody),
