@@ -284,11 +284,70 @@ static void the_machine_of_a_node_that_was_lost_is_not_given_up(void **state)
     loop_end(&l);
 }
 
+/* What begins of itself waits until the cluster is seen whole, and begins then. */
+static void no_claim_expires_unseen(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ",\"expireAfter\":\"2m\""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_NODE, sim_now(s) + 5 * MS_MINUTE, false);
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    run_for(s, 70 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_REMOVE], 1);
+    loop_end(&l);
+}
+
+static void no_machine_is_collected_unseen(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    loop_begin(&l, s);
+    run_for(s, 20 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_NODE_CLAIM, sim_now(s) + 150 * MS_SECOND, false);
+    run_for(s, 70 * MS_SECOND);
+    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"lost\","
+            "\"annotations\":{\"stowage.dev/nodeclaim-uid\":\"no-such-uid\"}},\"spec\":{"
+            "\"providerID\":\"kwok://lost\"}}");
+    run_for(s, 70 * MS_SECOND); /* several looks at what the provider lists */
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    loop_end(&l);
+}
+
+static void no_pool_with_replicas_shrinks_unseen(void **state)
+{
+    (void)state;
+    struct loop l = {.options = {.static_capacity = true}};
+    struct sim *s = cluster();
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", "{\"spec\":{\"replicas\":2}}", 200);
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    sim_client_break_watch(l.api, KIND_POD, sim_now(s) + 3 * MS_MINUTE, false);
+    run_for(s, 70 * MS_SECOND);
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", "{\"spec\":{\"replicas\":1}}", 200);
+    run_for(s, 100 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_broken_watch_stops_removals_not_purchases),
         cmocka_unit_test(a_broken_watch_of_what_no_removal_needs_stops_none),
+        cmocka_unit_test(no_claim_expires_unseen),
+        cmocka_unit_test(no_machine_is_collected_unseen),
+        cmocka_unit_test(no_pool_with_replicas_shrinks_unseen),
         cmocka_unit_test(no_drain_ends_without_seeing_pods),
         cmocka_unit_test(no_drained_node_is_given_up_without_seeing_its_volumes),
         cmocka_unit_test(who_does_not_see_nodes_gives_no_machine_up),
