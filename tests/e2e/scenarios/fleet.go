@@ -3,6 +3,7 @@
 package scenarios
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,7 +47,7 @@ func newFleet(c *stowage.Cluster) (*fleet, error) {
 	return &fleet{c, objects}, err
 }
 
-// pool is a NodePool of the tests: Linux machines, all of which may leave at once.
+// pool is a NodePool of the tests: Linux machines, all of which may leave at once and as soon as they are empty.
 type pool struct {
 	name   string
 	arch   string
@@ -58,6 +59,11 @@ type pool struct {
 	starts string            // key of a taint that keeps them off until somebody takes it away; "": none
 	limit  string            // CPUs of all its machines; "": no limit
 	spot   bool              // spot machines, too
+
+	after    string // consolidateAfter; "": 0s
+	budget   string // how many of its nodes may be disrupted at once; "": 100%
+	expires  string // expireAfter; "": as it is by default
+	replicas *int64 // nil: as many as pods need
 }
 
 func (p pool) object() *unstructured.Unstructured {
@@ -106,9 +112,15 @@ func (p pool) object() *unstructured.Unstructured {
 			"spec":     machine,
 		},
 		"disruption": map[string]any{
-			"consolidateAfter": "0s", "consolidationPolicy": "WhenEmpty",
-			"budgets": []any{map[string]any{"nodes": "100%"}},
+			"consolidateAfter": cmp.Or(p.after, "0s"), "consolidationPolicy": "WhenEmpty",
+			"budgets": []any{map[string]any{"nodes": cmp.Or(p.budget, "100%")}},
 		},
+	}
+	if p.expires != "" {
+		machine["expireAfter"] = p.expires
+	}
+	if p.replicas != nil {
+		spec["replicas"] = *p.replicas
 	}
 	if p.weight != 0 {
 		spec["weight"] = int64(p.weight)
@@ -134,6 +146,11 @@ func (f *fleet) createPools(ctx context.Context, pools ...pool) error {
 	if _, err := f.objects.Resource(classResource).Create(ctx, class(), meta.CreateOptions{}); err != nil {
 		return err
 	}
+	return f.addPools(ctx, pools...)
+}
+
+// addPools makes pools of the class that is there already.
+func (f *fleet) addPools(ctx context.Context, pools ...pool) error {
 	for _, p := range pools {
 		if _, err := f.objects.Resource(poolResource).Create(ctx, p.object(), meta.CreateOptions{}); err != nil {
 			return err
