@@ -227,6 +227,11 @@ func (f *fleet) setsAside(t *testing.T, ctx context.Context) {
 	}))
 	must(t, f.remove(ctx, "web"))
 	must(t, f.Wait(ctx, "all nodes to leave", f.none))
+	must(t, f.deploy(ctx, web, 5))
+	must(t, f.Wait(ctx, "pods to run", f.running(5, "web")))
+	must(t, f.Wait(ctx, "machines", f.settled))
+	must(t, f.allOf(ctx, "broken"))
+	f.clear(t, ctx, "web")
 	must(t, pools.Delete(ctx, "broken", meta.DeleteOptions{}))
 }
 
@@ -244,11 +249,7 @@ func (f *fleet) allOf(ctx context.Context, pool string) error {
 func (f *fleet) resumes(t *testing.T, ctx context.Context) {
 	const replicas, each = 60, 10 // pods in all, and on a machine of 16 CPUs
 	sixteen := pool{name: "sixteen", arch: "amd64", cpu: []string{"16"}, weight: 50}
-	_, err := f.objects.Resource(poolResource).Create(ctx, sixteen.object(), meta.CreateOptions{})
-	must(t, err)
-	must(t, f.Wait(ctx, "the pool", func(ctx context.Context) error {
-		return f.poolIs(ctx, "sixteen", "Ready", "True")
-	}))
+	must(t, f.addPools(ctx, sixteen))
 	must(t, f.deploy(ctx, shape{name: "tenth", cpu: "1500m", memory: "1Gi"}, replicas))
 	must(t, f.Wait(ctx, "a NodeClaim", func(ctx context.Context) error {
 		claims, err := f.claims(ctx)

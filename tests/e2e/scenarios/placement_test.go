@@ -259,6 +259,9 @@ func (f *fleet) evictsForSomebody(t *testing.T, ctx context.Context) {
 	came, err := f.on(ctx, "urgent")
 	must(t, err)
 	t.Logf("evicted on %v; the urgent stand on %v", gone, came)
+	if len(gone) == 0 {
+		t.Error("nobody had to go for the urgent")
+	}
 	for node, count := range gone {
 		if count > came[node] {
 			t.Errorf("%d pods had to go from %s, where %d urgent ones stand", count, node, came[node])
