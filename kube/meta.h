@@ -32,7 +32,9 @@ struct annotations { /* only keys of the domains that we read; of a NodeClaim al
 
 struct meta {
     struct span name, ns, uid; /* ns is absent for cluster-scoped kinds */
-    uint64_t resource_version; /* 0: none. Decimal and comparable within a kind (Kubernetes 1.35) */
+    /* 0: none. Decimal and comparable within a kind (Kubernetes 1.35). The one part of an object that may change
+     * while others read it: to that of a newer version which says nothing new (kube/store.h). */
+    _Atomic(uint64_t) resource_version;
     int64_t generation;
     wall_ms created, deleted; /* deleted: deletionTimestamp */
     struct sym_pairs labels;

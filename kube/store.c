@@ -111,12 +111,26 @@ static bool identity_of(struct doc_value object, struct identity *out)
 }
 
 /* We write these with a lock on the version, and wait for the version of our last write. */
-static bool version_counts(const struct store *s, enum kind k, const void *object)
+static bool is_locked(enum kind k)
 {
-    if (k == KIND_POD)
-        return s->pod_versions && ((const struct pod *)object)->node == SYM_NONE;
     return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL ||
            k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+}
+
+/* Pods are copied by who makes worlds, so that theirs is not changed in place. */
+static bool version_counts(const struct store *s, enum kind k, const void *object)
+{
+    return k == KIND_POD && s->pod_versions && ((const struct pod *)object)->node == SYM_NONE;
+}
+
+/* The object says nothing new, but for its version. */
+static void take_version(struct store *s, enum kind k, const void *object, uint64_t version)
+{
+    struct shelf_head *held = shelf_head(object);
+    held->version = version;
+    held->list = s->kinds[k].list;
+    if (is_locked(k))
+        atomic_store(&((struct meta *)(uintptr_t)object)->resource_version, version);
 }
 
 /* True when the version is not newer than the one we have. A list may go back: it is what is there. */
@@ -161,8 +175,7 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
                               .list = k->list};
     if (held != NULL && held->digest == head.digest &&
         !version_counts(s, kind, object)) {
-        held->version = id->version;
-        held->list = k->list;
+        take_version(s, kind, found, id->version);
         return;
     }
     struct shelf_head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, NULL);

@@ -6,7 +6,9 @@
  * snapshot can see it. Published at most every 50 ms, and at most 50 ms after a change.
  *
  * A new version of an object that says nothing new to us changes nothing: most writes of a Pod's
- * status are such. Only where we write with a lock on the version is the version itself news.
+ * status are such, and a kubelet's of its Node every five minutes. Where we write with a lock on the version, the
+ * object that snapshots already have takes the new version on, without a new snapshot: all that we read is as it
+ * was, so that a write which was decided by it is as right.
  *
  * Memory is bounded by the cluster: one packed block an object, a directory of pointers beside it.
  * What does not decode is set aside: it is listed with its reason, and nothing else stops. */
