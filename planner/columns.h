@@ -52,11 +52,13 @@ struct row_index {
 enum world_part {
     PART_GROUND,
     PART_SHAPES, /* classes */
-    PART_ROWS,   /* nodes, requested, left, ports, and lists of the rows that changed */
-    PART_PODS,   /* waiting, its index, members */
+    PART_ROWS,   /* nodes, requested, left, expected, ports; it holds the parts of `lists` */
+    PART_PODS,   /* waiting, its index, members, volumes.users, live_daemons */
     PART_COUNTS, /* numbers of topology groups */
     PART_COUNT,
 };
+
+enum { LISTS_ROWS = 16 };
 
 struct world {
     struct part *parts[PART_COUNT];
@@ -78,7 +80,9 @@ struct world {
     uint32_t *daemons; /* classes of the DaemonSets' pods */
     int32_t *daemon_priorities;
     const struct daemon_set **daemon_sets;
+    const struct pod **live_daemons; /* their newest pods, by which the classes go; NULL: by the template */
     uint32_t daemon_count;
+    bool daemons_skipped; /* some DaemonSet is not among them: its pods have resource claims */
 
     struct option *options; /* in the order of trying */
     uint32_t option_count;
@@ -107,9 +111,13 @@ struct world {
     uint32_t *members;  /* by class: pods that stand, wait, or are a DaemonSet's */
     const bool *asked;  /* by label key: profiles show it */
     uint32_t asked_limit;
-    uint64_t *changed;  /* rows whose lists are in PART_ROWS; NULL: none */
+    /* By LISTS_ROWS rows: where the lists of their pods and ports are, all in PART_GROUND that have none; NULL: all. A
+     * delta makes those anew that it touches, and no others however many have changed before. */
+    struct part **lists;
 };
 
+/* A row as Node and NodeClaim (one may be NULL) make it, but for what its pool, type and pods say. */
+struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name);
 struct sym_pairs world_row_labels(const struct world_node *n);
 /* Taints that count: not those that go by themselves while a node of ours comes up. */
 struct taints world_row_taints(struct world *w, const struct world_node *n);
@@ -159,6 +167,16 @@ int world_pod_order(const struct pod *a, const struct pod *b); /* by namespace a
 /* What follows from the pods on a row: `requested`, but for volumes, and `ports`; then `left`. */
 void world_row_sum(struct world *w, struct arena *a, uint32_t row);
 void world_row_left(struct world *w, uint32_t row);
+/* Of `requested` what world_row_sum leaves out, and `expected`: as a build makes them. */
+void world_row_attach(struct world *w, uint32_t row);
+void world_row_expected(struct world *w, uint32_t row);
+/* The DaemonSet that controls the pod, as its owner; NULL: none. */
+const struct owner *world_daemon_owner(const struct pod *p);
+/* Pods of it that live tell what new ones are like, the newest first. */
+bool world_daemon_lives(const struct pod *p);
+bool world_daemon_newer(const struct pod *p, const struct pod *than);
+/* A pod of the DaemonSet that is still to come, by its newest one or (NULL) by its template. */
+const struct pod *world_daemon_pod(struct arena *a, const struct pod *live, const struct daemon_set *d);
 void world_index_waiting(struct world *w, struct arena *a);
 
 /* Steps of world_build, each in a file of its own: rows before the pods that stand on them, profiles

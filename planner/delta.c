@@ -1,19 +1,12 @@
 /* The next world: a copy of the last one's columns where pods came or went, the columns themselves
- * elsewhere. Everything of a part that is copied is copied, so that a part leans on the ground alone; classes
- * are the exception, whose copies point into the ones before and grow until a build starts afresh. */
-#include "planner/columns.h"
+ * elsewhere. Everything of a part that is copied is copied, so that a part leans on the ground alone. Exceptions are
+ * classes, whose copies point into the ones before and grow until a build starts afresh, and the lists of pods by
+ * row: those of a few rows each have a part of their own, which all worlds share in which these rows are the same. */
+#include "planner/delta_inner.h"
 
 #include <stdlib.h>
 
 enum { SHAPES_SHARE = 4 }; /* of the ground's memory: what new shapes may take before a build */
-
-struct delta {
-    const struct world *from;
-    struct world *w;
-    struct arena scratch;
-    uint64_t *dirty;  /* rows whose pods changed now; NULL: none */
-    bool *left;       /* by number of waiting pod: it is gone */
-};
 
 /* --- parts --- */
 
@@ -32,7 +25,7 @@ static struct world *share(const struct world *from)
     return w;
 }
 
-static struct arena *own_part(struct delta *d, enum world_part part, struct part *under)
+struct arena *delta_own_part(struct delta *d, enum world_part part, struct part *under)
 {
     struct part *old = d->w->parts[part];
     d->w->parts[part] = part_new(0, under);
@@ -56,11 +49,15 @@ static void *copy(struct arena *a, const void *items, size_t count, size_t size)
 static void own_pods(struct delta *d, size_t more)
 {
     struct world *w = d->w;
-    struct arena *a = own_part(d, PART_PODS, NULL);
+    struct arena *a = delta_own_part(d, PART_PODS, NULL);
     w->waiting = ARENA_ARRAY(a, struct waiting_pod, w->waiting_count + more);
     if (w->waiting_count != 0)
         memcpy(w->waiting, d->from->waiting, w->waiting_count * sizeof(*w->waiting));
+    w->members = copy(a, w->members, w->classes.count, sizeof(*w->members));
+    w->live_daemons = copy(a, w->live_daemons, w->daemon_count, sizeof(*w->live_daemons));
+    w->volumes.users = copy(a, w->volumes.users, w->volumes.claims.count, sizeof(*w->volumes.users));
     d->left = ARENA_ARRAY(&d->scratch, bool, w->waiting_count);
+    d->lost = ARENA_ARRAY(&d->scratch, bool, w->daemon_count);
 }
 
 static struct arena *shapes(struct delta *d)
@@ -68,38 +65,69 @@ static struct arena *shapes(struct delta *d)
     return &d->w->parts[PART_SHAPES]->arena;
 }
 
-static struct arena *rows(struct delta *d)
+/* Parts of lists stay shared until a row of theirs changes. */
+static void share_lists(struct world *w)
 {
-    return &d->w->parts[PART_ROWS]->arena;
+    struct part *rows = w->parts[PART_ROWS];
+    uint32_t count = (w->node_count + LISTS_ROWS - 1) / LISTS_ROWS;
+    struct part **lists = ARENA_ARRAY(&rows->arena, struct part *, count);
+    for (uint32_t i = 0; i < count && w->lists != NULL; i++)
+        lists[i] = part_join(w->lists[i]);
+    rows->held = w->lists = lists;
+    rows->held_count = count;
 }
 
-static void own_lists(struct delta *d, uint32_t row)
-{
-    struct world_node *n = &d->w->nodes[row];
-    n->pods = copy(rows(d), n->pods, n->pod_count, sizeof(*n->pods));
-    n->pod_classes = copy(rows(d), n->pod_classes, n->pod_count, sizeof(*n->pod_classes));
-    bits_add(d->dirty, row); /* its ports are there again when it is summed up */
-}
-
-static void own_rows(struct delta *d)
+void delta_own_rows(struct delta *d)
 {
     struct world *w = d->w;
     if (d->dirty != NULL)
         return;
-    struct arena *a = own_part(d, PART_ROWS, NULL);
+    struct arena *a = delta_own_part(d, PART_ROWS, NULL);
     size_t cells = (size_t)w->node_count * w->column_count;
     uint32_t words = bits_words(w->node_count);
     w->nodes = copy(a, w->nodes, w->node_count, sizeof(*w->nodes));
     w->requested = copy(a, w->requested, cells, sizeof(amount));
     w->left = copy(a, w->left, cells, sizeof(amount));
+    w->expected = copy(a, w->expected, cells, sizeof(amount));
     w->ports = copy(a, w->ports, w->node_count, sizeof(*w->ports));
+    share_lists(w);
     d->dirty = ARENA_ARRAY(&d->scratch, uint64_t, words);
-    const uint64_t *changed = d->from->changed;
-    w->changed = ARENA_ARRAY(a, uint64_t, words);
-    for (uint32_t i = 0; changed != NULL && i < words; i++)
-        w->changed[i] = changed[i];
-    for (BITS_EACH(row, w->changed, words))
-        own_lists(d, row);
+    d->blocks = ARENA_ARRAY(&d->scratch, uint64_t, bits_words(w->parts[PART_ROWS]->held_count));
+}
+
+static struct arena *lists(struct delta *d, uint32_t row)
+{
+    return &d->w->lists[row / LISTS_ROWS]->arena;
+}
+
+static size_t lists_size(const struct world *w, uint32_t first, uint32_t end)
+{
+    size_t bytes = 512;
+    for (uint32_t row = first; row < end; row++)
+        bytes += (size_t)w->nodes[row].pod_count * (sizeof(void *) + sizeof(uint32_t)) +
+                 w->ports[row].count * sizeof(struct host_port) + 3 * _Alignof(max_align_t);
+    return bytes + bytes / 4; /* those that change are there twice */
+}
+
+static void own_lists(struct delta *d, uint32_t row)
+{
+    struct world *w = d->w;
+    uint32_t block = row / LISTS_ROWS, first = block * LISTS_ROWS, end = first + LISTS_ROWS;
+    if (bits_has(d->blocks, block))
+        return;
+    bits_add(d->blocks, block);
+    end = end < w->node_count ? end : w->node_count;
+    part_leave(w->lists[block]); /* the older world has it, too */
+    w->lists[block] = part_new(lists_size(w, first, end), NULL);
+    struct arena *a = &w->lists[block]->arena;
+    for (row = first; row < end; row++) {
+        struct world_node *n = &w->nodes[row];
+        struct row_ports *p = &w->ports[row];
+        n->pods = copy(a, n->pods, n->pod_count, sizeof(*n->pods));
+        n->pod_classes = copy(a, n->pod_classes, n->pod_count, sizeof(*n->pod_classes));
+        p->items = copy(a, p->items, p->count, sizeof(*p->items));
+        p->capacity = p->count;
+    }
 }
 
 /* --- shapes --- */
@@ -145,7 +173,7 @@ static bool own_shapes(struct delta *d)
         return true;
     if (taken > part_bytes(w->parts[PART_GROUND]) / SHAPES_SHARE)
         return false;
-    classes_copy(&w->classes, own_part(d, PART_SHAPES, d->from->parts[PART_SHAPES]));
+    classes_copy(&w->classes, delta_own_part(d, PART_SHAPES, d->from->parts[PART_SHAPES]));
     return true;
 }
 
@@ -170,9 +198,9 @@ static bool class_of(struct delta *d, const struct pod *p, uint32_t *class_out)
     sym ns = sym_find(w->syms, p->meta.ns);
     if (w->topology.any && !namespaces_know(&w->topology.namespaces, ns))
         return false;
-    int32_t known = classes_find(&w->classes, p);
+    int32_t known = classes_recall(&w->classes, p);
     *class_out = (uint32_t)known;
-    return known >= 0 || new_class(d, p, class_out);
+    return known >= 0 || (p->volumes.count == 0 && new_class(d, p, class_out));
 }
 
 /* The last of its kind to go may leave behind what a build would not have: a domain that must be settled, a
@@ -195,14 +223,14 @@ static void move_count(struct delta *d, const struct pod *p, uint32_t class_id, 
     if ((goes ? 0 : k->ties.counted_by_count) + k->ties.keeps_off_count == 0)
         return;
     if (!owns(d, PART_COUNTS))
-        topology_copy_counts(d->w, own_part(d, PART_COUNTS, NULL));
+        topology_copy_counts(d->w, delta_own_part(d, PART_COUNTS, NULL));
     topology_move(d->w, k, goes, row, by);
 }
 
 static struct world_node *changing(struct delta *d, uint32_t row)
 {
-    own_rows(d);
-    bits_add(d->w->changed, row);
+    delta_own_rows(d);
+    own_lists(d, row);
     bits_add(d->dirty, row);
     return &d->w->nodes[row];
 }
@@ -210,8 +238,8 @@ static struct world_node *changing(struct delta *d, uint32_t row)
 static void stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t class_id)
 {
     struct world_node *n = changing(d, row);
-    const struct pod **pods = ARENA_ARRAY(rows(d), const struct pod *, (size_t)n->pod_count + 1);
-    uint32_t *classes = ARENA_ARRAY(rows(d), uint32_t, (size_t)n->pod_count + 1);
+    const struct pod **pods = ARENA_ARRAY(lists(d, row), const struct pod *, (size_t)n->pod_count + 1);
+    uint32_t *classes = ARENA_ARRAY(lists(d, row), uint32_t, (size_t)n->pod_count + 1);
     uint32_t at = 0;
     while (at < n->pod_count && world_pod_order(n->pods[at], p) <= 0)
         at++;
@@ -229,8 +257,8 @@ static void stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t c
 static bool leave_row(struct delta *d, uint32_t row, const struct pod *p, uint32_t *class_out)
 {
     struct world_node *n = changing(d, row);
-    const struct pod **pods = ARENA_ARRAY(rows(d), const struct pod *, n->pod_count);
-    uint32_t *classes = ARENA_ARRAY(rows(d), uint32_t, n->pod_count);
+    const struct pod **pods = ARENA_ARRAY(lists(d, row), const struct pod *, n->pod_count);
+    uint32_t *classes = ARENA_ARRAY(lists(d, row), uint32_t, n->pod_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < n->pod_count; i++) {
         if (n->pods[i] == p) {
@@ -252,7 +280,11 @@ static bool leave_row(struct delta *d, uint32_t row, const struct pod *p, uint32
 static void settle_rows(struct delta *d)
 {
     for (BITS_EACH(row, d->dirty, d->dirty != NULL ? bits_words(d->w->node_count) : 0)) {
-        world_row_sum(d->w, rows(d), row);
+        world_row_sum(d->w, lists(d, row), row);
+        if (d->w->column_count != d->w->resource_count)
+            world_row_attach(d->w, row);
+        if (d->daemons_moved)
+            world_row_expected(d->w, row);
         world_row_left(d->w, row);
     }
 }
@@ -298,20 +330,18 @@ static enum whereabouts where(const struct world *w, const struct pod *p, uint32
     return p->node == SYM_NONE && !pod_is_terminal(p) && world_pod_waits(w, p) ? WAITS : ELSEWHERE;
 }
 
-/* What a new node is expected to run may follow from it. */
-static bool of_daemon_set(const struct pod *p)
+/* What its rules look at, others of its class look at, too. */
+static bool is_represented(const struct delta *d, const struct pod *p)
 {
-    for (uint32_t i = 0; i < p->meta.owners.count; i++)
-        if (p->meta.owners.items[i].kind == SYM_KIND_DAEMON_SET)
-            return true;
-    return false;
+    int32_t id = classes_recall(&d->w->classes, p);
+    return id >= 0 && d->w->members[id] != 0;
 }
 
 static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
     bool nominated = p->node == SYM_NONE && p->nominated_node != SYM_NONE;
-    if (p->volumes.count != 0 || nominated || of_daemon_set(p) || split_concerns(&d->w->split, p))
+    if (nominated || split_concerns(&d->w->split, p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:
@@ -319,16 +349,70 @@ static bool takes(const struct delta *d, const struct pod *p)
     case WAITS:
         return true;
     case ELSEWHERE: /* it still has its columns, and its selectors are still looked at */
-        return !topology_rules(p) && columns_known(d->w, p->requests);
+        return columns_known(d->w, p->requests) && (!topology_rules(p) || is_represented(d, p));
     }
     return false;
+}
+
+/* --- DaemonSets --- */
+
+static int32_t daemon_set_of(const struct world *w, const struct pod *p)
+{
+    const struct owner *owner = world_daemon_owner(p);
+    for (uint32_t i = 0; i < w->daemon_count; i++)
+        if (span_eq(w->daemon_sets[i]->meta.name, owner->name) &&
+            span_eq(w->daemon_sets[i]->meta.ns, p->meta.ns))
+            return (int32_t)i;
+    return -1;
+}
+
+/* Who is the newest now, only a look at all of them would tell. */
+static void daemon_goes(struct delta *d, const struct pod *p)
+{
+    int32_t i = world_daemon_lives(p) ? daemon_set_of(d->w, p) : -1;
+    if (i >= 0 && d->w->live_daemons[i] == p)
+        d->lost[i] = true;
+}
+
+/* As new as the newest was that is gone: the same pod, say, that has changed. */
+static bool succeeds(const struct pod *p, const struct pod *gone)
+{
+    return world_daemon_newer(p, gone) ||
+           (p->meta.created == gone->meta.created && span_eq(p->meta.name, gone->meta.name));
+}
+
+/* What new nodes are expected to run goes by the newest, which may be another so long as it asks the same. */
+static bool daemon_comes(struct delta *d, const struct pod *p)
+{
+    struct world *w = d->w;
+    if (!world_daemon_lives(p))
+        return true;
+    int32_t i = daemon_set_of(w, p);
+    if (i < 0)
+        return !w->daemons_skipped;
+    const struct pod *newest = w->live_daemons[i];
+    if (newest != NULL && (d->lost[i] ? !succeeds(p, newest) : !world_daemon_newer(p, newest)))
+        return true;
+    const struct pod *expected = world_daemon_pod(&d->scratch, p, w->daemon_sets[i]);
+    if (expected->resource_claims || p->priority != w->daemon_priorities[i] ||
+        classes_recall(&w->classes, expected) != (int32_t)w->daemons[i])
+        return false;
+    w->live_daemons[i] = p;
+    d->lost[i] = false;
+    return true;
+}
+
+static bool moves_user(const struct delta *d, const struct pod *p, int by)
+{
+    return pod_is_terminal(p) || volumes_move_user(&d->w->volumes, p, by);
 }
 
 static bool goes(struct delta *d, const struct pod *p)
 {
     uint32_t row, class_id = 0;
-    if (!takes(d, p))
+    if (!takes(d, p) || !moves_user(d, p, -1))
         return false;
+    daemon_goes(d, p);
     switch (where(d->w, p, &row)) {
     case STANDS:
         if (!leave_row(d, row, p, &class_id))
@@ -345,6 +429,7 @@ static bool goes(struct delta *d, const struct pod *p)
         return true;
     }
     d->w->members[class_id]--;
+    d->daemons_moved |= d->w->classes.items[class_id].daemon;
     return true;
 }
 
@@ -352,7 +437,7 @@ static bool comes(struct delta *d, const struct pod *p)
 {
     struct world *w = d->w;
     uint32_t row, class_id = 0, before = w->classes.count;
-    if (!takes(d, p))
+    if (!takes(d, p) || !moves_user(d, p, 1) || !daemon_comes(d, p))
         return false;
     enum whereabouts place = where(w, p, &row);
     if (place == ELSEWHERE)
@@ -365,6 +450,7 @@ static bool comes(struct delta *d, const struct pod *p)
         w->members = more;
     }
     w->members[class_id]++;
+    d->daemons_moved |= w->classes.items[class_id].daemon;
     if (place == STANDS)
         stand(d, row, p, class_id);
     else
@@ -374,16 +460,28 @@ static bool comes(struct delta *d, const struct pod *p)
 
 static bool change_pods(struct delta *d, const struct world_change *c)
 {
-    struct world *w = d->w;
     own_pods(d, c->come_count);
-    w->members = copy(&w->parts[PART_PODS]->arena, w->members, w->classes.count, sizeof(*w->members));
     for (size_t i = 0; i < c->gone_count; i++)
         if (!goes(d, c->gone[i]))
             return false;
     for (size_t i = 0; i < c->come_count; i++)
         if (!comes(d, c->come[i]))
             return false;
+    for (uint32_t i = 0; i < d->w->daemon_count; i++)
+        if (d->lost[i])
+            return false;
     return !is_missed(d);
+}
+
+static bool change_nodes(struct delta *d, const struct world_change *c)
+{
+    for (size_t i = 0; i < c->node_count; i++)
+        if (!delta_node(d, c->nodes[i]))
+            return false;
+    for (size_t i = 0; i < c->claim_count; i++)
+        if (!delta_claim(d, c->claims[i]))
+            return false;
+    return true;
 }
 
 struct world *world_delta(const struct world *from, const struct world_change *change)
@@ -392,7 +490,7 @@ struct world *world_delta(const struct world *from, const struct world_change *c
         return NULL;
     struct delta d = {.from = from, .w = share(from)};
     arena_init(&d.scratch, 0);
-    bool made = change_pods(&d, change);
+    bool made = change_nodes(&d, change) && change_pods(&d, change);
     if (made) {
         settle_rows(&d);
         settle_queue(&d);

@@ -22,6 +22,8 @@ void part_leave(struct part *p)
 {
     while (p != NULL && atomic_fetch_sub_explicit(&p->users, 1, memory_order_acq_rel) == 1) {
         struct part *under = p->under;
+        for (uint32_t i = 0; i < p->held_count; i++)
+            part_leave(p->held[i]); /* those hold nothing: one call deep */
         arena_release(&p->arena);
         free(p);
         p = under;
@@ -31,7 +33,10 @@ void part_leave(struct part *p)
 size_t part_bytes(const struct part *p)
 {
     size_t sum = 0;
-    for (; p != NULL; p = p->under)
+    for (; p != NULL; p = p->under) {
         sum += p->arena.total;
+        for (uint32_t i = 0; i < p->held_count; i++)
+            sum += part_bytes(p->held[i]);
+    }
     return sum;
 }

@@ -102,6 +102,14 @@ static void row_expected(const struct world *w, uint32_t row, int32_t from, amou
             expected[c] = 0;
 }
 
+void world_row_expected(struct world *w, uint32_t row)
+{
+    amount *expected = w->expected + (size_t)row * w->column_count;
+    memset(expected, 0, w->column_count * sizeof(amount));
+    profile_daemons(w, w->profile_of[row], INT32_MIN, expected);
+    row_expected(w, row, INT32_MIN, expected);
+}
+
 const amount *world_daemons_from(const struct world *w, struct arena *a, uint32_t row, int32_t priority)
 {
     amount *expected = ARENA_ARRAY(a, amount, w->column_count);

@@ -132,7 +132,7 @@ static bool is_going(const struct world_node *n)
     return n->node->meta.deleted != 0;
 }
 
-static struct world_node row_of(const struct node *node, const struct node_claim *claim, sym name)
+struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name)
 {
     struct world_node n = {.node = node, .claim = claim, .name_sym = name, .pool = -1,
                            .price = NAN};
@@ -174,7 +174,7 @@ static void collect_rows(struct world *w, const struct world_input *in)
     for (size_t i = 0; i < in->node_count; i++) {
         sym name = sym_intern(w->syms, in->nodes[i]->meta.name);
         const struct node_claim *claim = claim_of(&claims, in->nodes[i], name);
-        w->nodes[w->node_count++] = row_of(in->nodes[i], claim, name);
+        w->nodes[w->node_count++] = world_row(in->nodes[i], claim, name);
         if (claim != NULL) {
             const struct node_claim **at = bsearch(&claim, claims.by_node, claims.count,
                                                    sizeof(*claims.by_node), by_node_name);
@@ -183,7 +183,7 @@ static void collect_rows(struct world *w, const struct world_input *in)
     }
     for (size_t i = 0; i < claims.count; i++)
         if (!used[i])
-            w->nodes[w->node_count++] = row_of(NULL, claims.by_node[i], SYM_NONE);
+            w->nodes[w->node_count++] = world_row(NULL, claims.by_node[i], SYM_NONE);
     if (w->node_count != 0)
         qsort(w->nodes, w->node_count, sizeof(*w->nodes), row_order);
 }

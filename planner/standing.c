@@ -46,16 +46,35 @@ void world_row_left(struct world *w, uint32_t row)
 }
 
 /* A volume that several pods of the node use is attached once. */
+static void set_attached(struct world *w, uint32_t row, const struct volume_use *u)
+{
+    amount *requested = w->requested + (size_t)row * w->column_count;
+    for (uint32_t c = w->resource_count; c < w->column_count; c++)
+        if (w->columns[c] == u->driver)
+            requested[c] = (amount)u->own + u->shared_count;
+}
+
+void world_row_attach(struct world *w, uint32_t row)
+{
+    const struct world_node *n = &w->nodes[row];
+    amount *requested = w->requested + (size_t)row * w->column_count;
+    struct arena scratch;
+    arena_init(&scratch, 0);
+    struct volume_uses uses = volumes_recall_in_use(&w->volumes, &scratch, n->pods, n->pod_count);
+    for (uint32_t c = w->resource_count; c < w->column_count; c++)
+        requested[c] = 0;
+    for (uint32_t i = 0; i < uses.count; i++)
+        set_attached(w, row, &uses.items[i]);
+    arena_release(&scratch);
+}
+
 static void attach(struct world *w, uint32_t row)
 {
     const struct world_node *n = &w->nodes[row];
     struct volume_uses uses = volumes_in_use(&w->volumes, n->pods, n->pod_count);
-    amount *requested = w->requested + (size_t)row * w->column_count;
     for (uint32_t i = 0; i < uses.count; i++) {
         const struct volume_use *u = &uses.items[i];
-        for (uint32_t c = w->resource_count; c < w->column_count; c++)
-            if (w->columns[c] == u->driver)
-                requested[c] = (amount)u->own + u->shared_count;
+        set_attached(w, row, u);
         struct volume_numbers *shared = w->shared != NULL ? &w->shared[row] : NULL;
         for (uint32_t k = 0; shared != NULL && k < u->shared_count; k++)
             ARENA_PUSH(w->arena, shared->items, shared->count, shared->capacity, u->shared[k]);

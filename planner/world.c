@@ -57,20 +57,30 @@ struct live_daemons {
     uint32_t count, capacity;
 };
 
-static const struct owner *daemon_owner(const struct pod *p)
+const struct owner *world_daemon_owner(const struct pod *p)
 {
     const struct owner *controller = meta_controller(&p->meta);
     return controller != NULL && controller->kind == SYM_KIND_DAEMON_SET ? controller : NULL;
 }
 
+bool world_daemon_lives(const struct pod *p)
+{
+    return world_daemon_owner(p) != NULL && !pod_is_terminal(p) && p->meta.deleted == 0;
+}
+
+bool world_daemon_newer(const struct pod *p, const struct pod *than)
+{
+    if (p->meta.created != than->meta.created)
+        return p->meta.created > than->meta.created;
+    return span_cmp(p->meta.name, than->meta.name) < 0;
+}
+
 static struct live_daemons find_live_daemons(struct world *w, const struct world_input *in)
 {
     struct live_daemons l = {0};
-    for (size_t i = 0; i < in->pod_count && in->daemon_set_count != 0; i++) {
-        const struct pod *p = in->pods[i];
-        if (daemon_owner(p) != NULL && !pod_is_terminal(p) && p->meta.deleted == 0)
-            ARENA_PUSH(w->arena, l.items, l.count, l.capacity, p);
-    }
+    for (size_t i = 0; i < in->pod_count && in->daemon_set_count != 0; i++)
+        if (world_daemon_lives(in->pods[i]))
+            ARENA_PUSH(w->arena, l.items, l.count, l.capacity, in->pods[i]);
     return l;
 }
 
@@ -80,31 +90,27 @@ static const struct pod *live_daemon(const struct live_daemons *l, const struct 
     const struct pod *best = NULL;
     for (uint32_t i = 0; i < l->count; i++) {
         const struct pod *p = l->items[i];
-        if (span_eq(daemon_owner(p)->name, d->meta.name) && span_eq(p->meta.ns, d->meta.ns) &&
-            (best == NULL || p->meta.created > best->meta.created ||
-             (p->meta.created == best->meta.created &&
-              span_cmp(p->meta.name, best->meta.name) < 0)))
+        if (span_eq(world_daemon_owner(p)->name, d->meta.name) && span_eq(p->meta.ns, d->meta.ns) &&
+            (best == NULL || world_daemon_newer(p, best)))
             best = p;
     }
     return best;
 }
 
-static const struct pod *daemon_pod(struct world *w, const struct live_daemons *l,
-                                    const struct daemon_set *d)
+const struct pod *world_daemon_pod(struct arena *a, const struct pod *live, const struct daemon_set *d)
 {
-    const struct pod *live = live_daemon(l, d);
     if (live == NULL)
         return &d->template;
-    struct pod *p = ARENA_NEW(w->arena, struct pod);
+    struct pod *p = ARENA_NEW(a, struct pod);
     *p = *live;
     p->meta.owners.count = 0; /* what a node will get is not there yet */
     if (d->template.affinity != NULL && d->template.affinity->has_required_node) {
-        struct affinity *a = ARENA_NEW(w->arena, struct affinity);
+        struct affinity *x = ARENA_NEW(a, struct affinity);
         if (live->affinity != NULL)
-            *a = *live->affinity;
-        a->has_required_node = true;
-        a->required_node = d->template.affinity->required_node;
-        p->affinity = a;
+            *x = *live->affinity;
+        x->has_required_node = true;
+        x->required_node = d->template.affinity->required_node;
+        p->affinity = x;
     }
     return p;
 }
@@ -115,12 +121,16 @@ static void build_daemons(struct world *w, const struct world_input *in)
     w->daemons = ARENA_ARRAY(w->arena, uint32_t, in->daemon_set_count);
     w->daemon_priorities = ARENA_ARRAY(w->arena, int32_t, in->daemon_set_count);
     w->daemon_sets = ARENA_ARRAY(w->arena, const struct daemon_set *, in->daemon_set_count);
+    w->live_daemons = ARENA_ARRAY(w->arena, const struct pod *, in->daemon_set_count);
     for (size_t i = 0; i < in->daemon_set_count; i++) {
-        const struct pod *p = daemon_pod(w, &live, in->daemon_sets[i]);
+        const struct pod *newest = live_daemon(&live, in->daemon_sets[i]);
+        const struct pod *p = world_daemon_pod(w->arena, newest, in->daemon_sets[i]);
+        w->daemons_skipped |= p->resource_claims;
         if (p->resource_claims)
             continue;
         w->daemon_priorities[w->daemon_count] = p->priority;
         w->daemon_sets[w->daemon_count] = in->daemon_sets[i];
+        w->live_daemons[w->daemon_count] = newest;
         w->daemons[w->daemon_count++] = classes_put(&w->classes, p);
     }
 }

@@ -78,18 +78,22 @@ bool world_reads(const struct world *w, enum kind k);
 struct world_change {
     const struct pod *const *gone; /* the very objects that the world was made of */
     const struct pod *const *come;
-    size_t gone_count, come_count;
+    const struct node *const *nodes; /* as they are now; the world has had them under these names */
+    const struct node_claim *const *claims;
+    size_t gone_count, come_count, node_count, claim_count;
 };
 
 /* The world after the change, in the time of the change (and of a copy of the columns that it touches)
  * instead of that of the cluster; or NULL: build it anew. It plans exactly as a world that was built of the
  * same objects.
  *
- * What only a build can take in: any other kind of object; pods of DaemonSets, pods with volumes, pods on a
- * node that is leaving or nominated to one; a pod of a new shape that states rules about other pods, asks for a resource or a
- * node label that nobody asked for before, or is in a new namespace while there are such rules; the last pod
- * of a shape with rules, or of one that asks for an extended resource; a pod that asks for a split of spot and
- * on-demand, or is in a namespace where some do; default spreads, capacity buffers.
+ * What only a build can take in: any other kind of object; a Node or NodeClaim that came or went, another stage of
+ * one, or other labels, taints, room or requirements; the newest pod of a DaemonSet unless the newest after it
+ * asks the same; pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods on
+ * a node that is leaving or nominated to one; a pod of a new shape that states rules about other pods, has volumes,
+ * asks for a resource or a node label that nobody asked for before, or is in a new namespace while there are such
+ * rules; the last pod of a shape with rules, or of one that asks for an extended resource; a pod that asks for a
+ * split of spot and on-demand, or is in a namespace where some do; default spreads, capacity buffers.
  * And from time to time, when too many new shapes have come.
  *
  * The two worlds share memory: each may be freed first, by any thread. The objects that are gone are needed

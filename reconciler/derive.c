@@ -99,13 +99,32 @@ static struct world *build_world(struct derive *d, const struct shelf *shelf,
     return world;
 }
 
-/* Pods apart, b has the same of what the world of a is made of. */
+/* What a world can be made by delta of. */
+static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM};
+
+static bool moves(enum kind k)
+{
+    for (size_t i = 0; i < COUNT_OF(moving); i++)
+        if (moving[i] == k)
+            return true;
+    return false;
+}
+
+/* These apart, b has the same of what the world of a is made of. */
 static bool same_ground(const struct snapshot *a, const struct snapshot *b)
 {
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (k != KIND_POD && world_reads(a->derived, k) && !snapshot_same(a, b, k))
+        if (!moves(k) && world_reads(a->derived, k) && !snapshot_same(a, b, k))
             return false;
     return a->syms == b->syms;
+}
+
+static bool same_world(const struct snapshot *a, const struct snapshot *b)
+{
+    for (size_t i = 0; i < COUNT_OF(moving); i++)
+        if (!snapshot_same(a, b, moving[i]))
+            return false;
+    return true;
 }
 
 static struct derived **find(struct derive *d, const void *world)
@@ -116,7 +135,7 @@ static struct derived **find(struct derive *d, const void *world)
     return at;
 }
 
-/* The one of `previous` when only pods can be different. */
+/* The one of `previous` when only what moves can be different. */
 static struct derived *nearly_same(struct derive *d, const struct snapshot *s,
                                    const struct snapshot *previous, const struct shelf *shelf)
 {
@@ -126,33 +145,53 @@ static struct derived *nearly_same(struct derive *d, const struct snapshot *s,
     return x->shelf == shelf ? x : NULL;
 }
 
-/* The pods of `s` that `other` does not have. To be freed. */
-static const struct pod **pods_beside(const struct snapshot *s, const struct snapshot *other,
-                                      size_t *count_out)
+/* The objects of `s` that `other` does not have. To be freed. */
+static const void **beside(const struct snapshot *s, const struct snapshot *other, enum kind k, size_t *count_out)
 {
     size_t count = 0, capacity = 64;
-    const struct pod **pods = mem_array(capacity, sizeof(*pods));
-    struct snapshot_iter it = snapshot_each(s, KIND_POD);
-    for (const void *p; (p = snapshot_next_changed(&it, other)) != NULL;) {
+    const void **objects = mem_array(capacity, sizeof(*objects));
+    struct snapshot_iter it = snapshot_each(s, k);
+    for (const void *o; (o = snapshot_next_changed(&it, other)) != NULL;) {
         if (count == capacity)
-            pods = mem_grow(pods, capacity *= 2, sizeof(*pods));
-        pods[count++] = p;
+            objects = mem_grow(objects, capacity *= 2, sizeof(*objects));
+        objects[count++] = o;
     }
     *count_out = count;
-    return pods;
+    return objects;
+}
+
+/* All of them are in both. */
+static bool none_came(const struct snapshot *s, const struct snapshot *previous, enum kind k,
+                      const void *const *changed, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct meta *m = changed[i];
+        if (snapshot_find(previous, k, m->ns, m->name) == NULL)
+            return false;
+    }
+    return s->state[k].count == previous->state[k].count;
 }
 
 static struct world *next_world(const struct world *before, const struct snapshot *s,
                                 const struct snapshot *previous)
 {
     struct world_change c;
-    const struct pod **gone = pods_beside(previous, s, &c.gone_count);
-    const struct pod **come = pods_beside(s, previous, &c.come_count);
-    c.gone = gone;
-    c.come = come;
-    struct world *w = world_delta(before, &c);
+    const void **gone = beside(previous, s, KIND_POD, &c.gone_count);
+    const void **come = beside(s, previous, KIND_POD, &c.come_count);
+    const void **nodes = beside(s, previous, KIND_NODE, &c.node_count);
+    const void **claims = beside(s, previous, KIND_NODE_CLAIM, &c.claim_count);
+    struct world *w = NULL;
+    c.gone = (const struct pod *const *)gone;
+    c.come = (const struct pod *const *)come;
+    c.nodes = (const struct node *const *)nodes;
+    c.claims = (const struct node_claim *const *)claims;
+    if (none_came(s, previous, KIND_NODE, nodes, c.node_count) &&
+        none_came(s, previous, KIND_NODE_CLAIM, claims, c.claim_count))
+        w = world_delta(before, &c);
     free(gone);
     free(come);
+    free(nodes);
+    free(claims);
     return w;
 }
 
@@ -165,7 +204,7 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
     pthread_mutex_lock(&d->lock);
     struct shelf *shelf = shelf_for(d, symtab);
     struct derived *x = nearly_same(d, s, previous, shelf);
-    bool same = x != NULL && snapshot_same(s, previous, KIND_POD);
+    bool same = x != NULL && same_world(s, previous);
     if (same) {
         x->users++;
         shelf_leave(shelf);

@@ -362,27 +362,40 @@ uint32_t classes_put(struct classes *c, const struct pod *p)
     return put(c, p, &split);
 }
 
-int32_t classes_find(const struct classes *c, const struct pod *p)
+static int32_t find(const struct classes *c, struct arena *scratch, const struct pod *p,
+                    const struct volume_need *need)
 {
-    if (p->volumes.count != 0) /* what they ask is looked up while the world is built */
-        return -1;
-    if (c->spread->rule_count != 0 && p->spreads.count == 0)
-        return -1; /* nor what spread it gets */
-    struct arena scratch;
-    arena_init(&scratch, 0);
     struct pod room;
     struct shape s = {.texts = NULL};
-    words_init(&s.words, &scratch);
+    words_init(&s.words, scratch);
     words_put(&s.words, pod_words(p));
     shape_pod(&s, is_beyond(p) ? only_requests(p, &room) : p);
-    shape_volumes(&s, &(struct volume_need){0});
+    shape_volumes(&s, need);
     struct splitting split = splitting_of(c, split_find(c->split, p));
     shape_split(&s, &split);
     if (c->topology->any)
         shape_seen(c, &s, p, sym_find(c->syms, p->meta.ns));
     int32_t shape = intern_find(&c->shapes, &s.words);
-    arena_release(&scratch);
     return shape < 0 ? -1 : (int32_t)c->class_of_shape[shape];
+}
+
+int32_t classes_recall(const struct classes *c, const struct pod *p)
+{
+    struct volume_need need = {0};
+    struct arena scratch;
+    if (c->spread->rule_count != 0 && p->spreads.count == 0)
+        return -1; /* what spread it gets is looked up while the world is built */
+    arena_init(&scratch, 0);
+    bool known = p->volumes.count == 0 || volumes_recall(c->volumes, &scratch, p, &need);
+    int32_t class_id = known ? find(c, &scratch, p, &need) : -1;
+    arena_release(&scratch);
+    return class_id;
+}
+
+/* Not of one with volumes, for which the objects that they lead to would have to be asked. */
+int32_t classes_find(const struct classes *c, const struct pod *p)
+{
+    return p->volumes.count == 0 ? classes_recall(c, p) : -1;
 }
 
 static bool any_address(const struct host_port *p)

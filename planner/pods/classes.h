@@ -104,7 +104,9 @@ void classes_init(struct classes *c, const struct classes *init);
 /* Goes on in another arena, with arrays of its own. The old one must stay: what is in them points there. */
 void classes_copy(struct classes *c, struct arena *a);
 uint32_t classes_put(struct classes *c, const struct pod *p);
-int32_t classes_find(const struct classes *c, const struct pod *p); /* -1: shape unknown */
+int32_t classes_find(const struct classes *c, const struct pod *p); /* -1: shape unknown, or it has volumes */
+/* The same, also of one with volumes. */
+int32_t classes_recall(const struct classes *c, const struct pod *p);
 
 static inline const amount *classes_requests(const struct classes *c, uint32_t class_id)
 {

@@ -153,8 +153,7 @@ static void count_users(struct volumes *v, const struct world_input *in)
             if (f == NULL || f->last == v->serial)
                 continue;
             f->last = v->serial;
-            if (f->users < 2)
-                f->users++;
+            v->users[number[at]]++;
         }
     }
 }
@@ -174,7 +173,7 @@ static void number_shared(struct volumes *v)
     const struct volume_claim **shared = NULL;
     for (uint32_t i = 0; i < v->claims.count; i++) {
         v->facts[i].shared = VOLUME_OWN;
-        if (v->facts[i].users > 1)
+        if (v->users[i] > 1)
             ARENA_PUSH(v->arena, shared, v->shared_count, capacity, v->claims.items[i]);
     }
     if (v->shared_count > 1)
@@ -199,6 +198,7 @@ void volumes_init(struct volumes *v, struct arena *a, const struct world_input *
     INDEX(csi_nodes, csi_nodes, csi_node_count);
 #undef INDEX
     v->facts = ARENA_ARRAY(a, struct volume_facts, in->volume_claim_count);
+    v->users = ARENA_ARRAY(a, uint32_t, in->volume_claim_count);
     intern_init(&v->stated, a);
     intern_init(&v->counted, a);
     find_limited(v, in);
@@ -333,6 +333,97 @@ struct volume_need volumes_look_up(struct volumes *v, const struct pod *p)
     n.uses = uses.items;
     n.use_count = uses.count;
     return n;
+}
+
+/* --- what was worked out before --- */
+
+static int32_t claim_at(const struct volumes *v, const struct pod *p, uint32_t i)
+{
+    return object_index_look(&v->claims, p->meta.ns, p->volumes.items[i].claim);
+}
+
+/* One claim twice in one pod. */
+static bool is_named_before(const struct pod *p, uint32_t i)
+{
+    for (uint32_t k = 0; k < i; k++)
+        if (span_eq(p->volumes.items[k].claim, p->volumes.items[i].claim))
+            return true;
+    return false;
+}
+
+/* A copy whose own memory is in `a`. */
+static struct volumes scratch_of(const struct volumes *v, struct arena *a)
+{
+    struct volumes x = *v;
+    x.arena = a;
+    x.used = NULL;
+    x.used_count = x.used_capacity = 0;
+    return x;
+}
+
+static struct volume_uses make_sorted(struct volumes *v)
+{
+    if (v->used_count > 1)
+        qsort(v->used, v->used_count, sizeof(*v->used), used_order);
+    return make_uses(v);
+}
+
+bool volumes_recall(const struct volumes *v, struct arena *a, const struct pod *p, struct volume_need *out)
+{
+    struct volumes x = scratch_of(v, a);
+    uint32_t *unbound = NULL, capacity = 0;
+    *out = (struct volume_need){0};
+    for (uint32_t i = 0; i < p->volumes.count; i++) {
+        int32_t at = claim_at(v, p, i);
+        const struct volume_facts *f = at >= 0 ? &v->facts[at] : NULL;
+        if (f == NULL || !f->known)
+            return false;
+        if (is_named_before(p, i))
+            continue;
+        take_first(&out->invalid, f->invalid);
+        take_first(&out->error, f->error);
+        volumes_combine(&x, out, f->alternatives);
+        add_used(&x, f);
+        if (f->unbound && f->shared != VOLUME_OWN)
+            ARENA_PUSH(a, unbound, out->unbound_count, capacity, f->shared);
+    }
+    if (out->unbound_count > 1)
+        qsort(unbound, out->unbound_count, sizeof(*unbound), by_number);
+    out->unbound = unbound;
+    struct volume_uses uses = make_sorted(&x);
+    out->uses = uses.items;
+    out->use_count = uses.count;
+    return true;
+}
+
+/* A claim of one pod's own is met once, and one that several share has one number. */
+struct volume_uses volumes_recall_in_use(const struct volumes *v, struct arena *a, const struct pod *const *pods,
+                                         size_t count)
+{
+    struct volumes x = scratch_of(v, a);
+    for (size_t i = 0; i < count && v->driver_count != 0; i++)
+        for (uint32_t k = 0; k < pods[i]->volumes.count; k++) {
+            int32_t at = claim_at(v, pods[i], k);
+            if (at >= 0 && !is_named_before(pods[i], k))
+                add_used(&x, &v->facts[at]);
+        }
+    return make_sorted(&x);
+}
+
+bool volumes_move_user(const struct volumes *v, const struct pod *p, int by)
+{
+    if (v->claims.count != 0 && v->claims.slots == NULL)
+        return false; /* nobody has asked for any yet */
+    for (uint32_t i = 0; i < p->volumes.count; i++) {
+        int32_t at = claim_at(v, p, i);
+        if (at < 0 || is_named_before(p, i) || !matters(v, v->claims.items[at]))
+            continue;
+        uint32_t before = v->users[at];
+        v->users[at] += (uint32_t)by;
+        if (before > 1 || v->users[at] > 1)
+            return false;
+    }
+    return true;
 }
 
 /* --- nodes --- */

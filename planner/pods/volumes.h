@@ -14,7 +14,8 @@
  * - How many: distinct claims. A claim that several pods use counts once a node, so it has a number of its
  *   own; all others are just counted. Drivers that nobody limits are left out.
  *
- * Built and asked while the world is built, by one thread; answers live in the arena and do not change.
+ * Built and asked while the world is built, by one thread; answers live in the arena and do not change. Worlds that
+ * are made from it by delta recall what was worked out then.
  * A pod without claims costs one comparison. Only a pod that is to be placed needs volumes_of; of those
  * that stand somewhere only what they have attached counts (volumes_in_use), and without a limited driver
  * not even that. */
@@ -65,6 +66,7 @@ struct volumes {
     struct object_index claims, volumes, classes, csi_nodes, nodes;
     struct syms unsupported_drivers, unsupported_topology_keys;
     struct volume_facts *facts; /* by claim */
+    uint32_t *users;            /* by claim: pods that are not terminal, of claims where sharing matters */
     struct intern stated;       /* terms of volumes and classes, as alternatives */
     struct volume_alternatives {
         const struct requirements *items;
@@ -98,6 +100,14 @@ static inline struct volume_need volumes_of(struct volumes *v, const struct pod 
 /* What the pods of one node have attached together. A driver's count is own + shared_count. Claims that
  * cannot be looked up count nothing. */
 struct volume_uses volumes_in_use(struct volumes *v, const struct pod *const *pods, size_t count);
+
+/* The same of what was worked out before, without a word written but in `a`; false when something was not. */
+bool volumes_recall(const struct volumes *v, struct arena *a, const struct pod *p, struct volume_need *out);
+struct volume_uses volumes_recall_in_use(const struct volumes *v, struct arena *a, const struct pod *const *pods,
+                                         size_t count);
+/* The pod comes (by 1) or goes (by -1), in `users`, which is the caller's own. False when some claim is another pod's
+ * too, before or after: who shares what has numbers, which only a build gives. */
+bool volumes_move_user(const struct volumes *v, const struct pod *p, int by);
 
 /* What the node publishes; NULL: nothing yet, or it has no name yet. */
 const struct csi_node *volumes_csi_node(struct volumes *v, struct span node_name);

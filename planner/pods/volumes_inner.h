@@ -8,7 +8,6 @@ static const uint32_t VOLUME_OWN = UINT32_MAX; /* no enumerator: those are ints 
 
 struct volume_facts { /* of one claim */
     uint32_t shared;  /* its number, or VOLUME_OWN */
-    uint32_t users;   /* pods, counted to 2 */
     uint32_t last;    /* serial of the pod or question that met it last */
     bool known;       /* the rest is worked out */
     bool unbound;

@@ -1,7 +1,8 @@
 /* A world made by delta plans exactly as one that was built of the same objects, and shares what did not
- * change without holding on to it: random clusters whose pods come, are bound, move on and go.
+ * change without holding on to it: random clusters whose pods come, are bound, move on and go, pods of DaemonSets and with volumes among them, and
+ * whose Nodes and NodeClaims change, most in nothing that a world is made of.
  *
- * Every version of a pod is a block of its own, freed with the last world that may look at it: so that the
+ * Every version of an object is a block of its own, freed with the last world that may look at it: so that the
  * address sanitizer sees who looks longer. */
 #include "support_random.h"
 
@@ -23,10 +24,17 @@ struct history { /* of one cluster */
     size_t count, capacity;
     struct pod *gone[8], *come[8]; /* of the step being made */
     size_t gone_count, come_count;
+    void *nodes[4], *claims[4]; /* their versions now, of those that changed in this step */
+    size_t node_count, claim_count;
+    void *before[8]; /* versions that those replace and that were made by a step */
+    size_t before_count;
+    void **versions; /* of Nodes and NodeClaims, made by steps */
+    size_t version_count;
     struct pod **away; /* templates of pods that may come (again) */
     size_t away_count;
     struct world *world;
-    unsigned deltas, builds, serial;
+    unsigned deltas, serial;
+    unsigned noted_deltas, daemon_deltas, volume_deltas;
 };
 
 static struct pod *version_of(const struct history *h, const struct pod *p)
@@ -40,12 +48,14 @@ static void history_start(struct history *h, uint64_t seed)
     *h = (struct history){.d = {.state = seed}};
     random_cluster_make(&r, &h->d);
     r.options.default_spread = NULL; /* a build is all there is then */
+    r.options.capacity_buffer = seed % 4 == 0;
     random_cluster_load(&r, 0, &h->c);
     random_cluster_release(&r);
     struct cluster_list *list = &h->c.kinds[KIND_POD];
     h->capacity = list->count * 2 + 200;
     h->pods = mem_array(h->capacity, sizeof(*h->pods));
     h->away = mem_array(h->capacity, sizeof(*h->away));
+    h->versions = mem_array(256, sizeof(*h->versions));
     for (size_t i = 0; i < list->count; i++)
         if (draw(&h->d, 3) != 0)
             h->pods[h->count++] = version_of(h, list->items[i]);
@@ -68,6 +78,9 @@ static void history_end(struct history *h)
         free(h->pods[i]);
     for (size_t i = 0; i < h->away_count; i++)
         free(h->away[i]);
+    for (size_t i = 0; i < h->version_count; i++)
+        free(h->versions[i]);
+    free(h->versions);
     free(h->pods);
     free(h->away);
     cluster_release(&h->c);
@@ -160,13 +173,133 @@ static void change(struct history *h)
     come(h, next);
 }
 
+/* A pod of a DaemonSet, for a node or still without one. */
+static void daemon_up(struct history *h)
+{
+    const struct cluster_list *sets = &h->c.kinds[KIND_DAEMON_SET], *nodes = &h->c.kinds[KIND_NODE];
+    char text[64];
+    if (sets->count == 0 || h->count == h->capacity)
+        return;
+    const struct daemon_set *set = sets->items[draw(&h->d, (unsigned)sets->count)];
+    struct owner owner = {.api_version = SYM_API_APPS_V1, .kind = SYM_KIND_DAEMON_SET,
+                          .name = set->meta.name, .controller = true};
+    struct pod p = set->template;
+    int n = snprintf(text, sizeof(text), "daemon-%u", h->serial++);
+    p.meta.name = p.meta.uid = (struct span){text, (size_t)n};
+    p.meta.ns = set->meta.ns;
+    p.meta.owners.items = &owner;
+    p.meta.owners.count = 1;
+    p.meta.created = 1000 * (wall_ms)draw(&h->d, 4);
+    p.phase = draw(&h->d, 4) != 0 ? POD_RUNNING : POD_PENDING;
+    if (nodes->count != 0 && draw(&h->d, 4) != 0)
+        p.node = sym_intern(h->c.syms, ((const struct node *)nodes->items[draw(&h->d, (unsigned)nodes->count)])
+                                           ->meta.name);
+    struct pod *made = version_of(h, &p);
+    if (draw(&h->d, 6) == 0)
+        vary(h, made);
+    come(h, made);
+}
+
+/* The object takes the place of the one that is at `at`. */
+static void replace(struct history *h, struct cluster_list *list, size_t at, void *made)
+{
+    const void *old = list->items[at];
+    for (size_t i = 0; i < h->version_count; i++)
+        if (h->versions[i] == old) {
+            h->before[h->before_count++] = h->versions[i];
+            h->versions[i] = h->versions[--h->version_count];
+            break;
+        }
+    h->versions[h->version_count++] = made;
+    list->items[at] = made;
+}
+
+static bool is_new(void *const *made, size_t count, const void *object)
+{
+    for (size_t i = 0; i < count; i++)
+        if (made[i] == object)
+            return true;
+    return false;
+}
+
+/* Most that is written to a Node nobody decides by. */
+static void node_changes(struct history *h)
+{
+    struct cluster_list *list = &h->c.kinds[KIND_NODE];
+    size_t at = list->count != 0 ? draw(&h->d, (unsigned)list->count) : 0;
+    if (list->count == 0 || h->node_count == COUNT_OF(h->nodes) || is_new(h->nodes, h->node_count, list->items[at]))
+        return;
+    struct node *n = schema_pack(&node_schema, list->items[at], 0, h->c.syms, NULL, NULL);
+    n->meta.generation++;
+    switch (draw(&h->d, 16)) {
+    case 0:
+        n->unschedulable = !n->unschedulable;
+        break;
+    case 1:
+        n->taints.count = 0;
+        break;
+    case 2:
+        if (n->allocatable.count != 0)
+            n->allocatable.items[0].value /= 2;
+        break;
+    case 3:
+        n->meta.labels.count -= n->meta.labels.count != 0;
+        break;
+    case 4:
+        n->meta.deleted = h->c.plan_options.now;
+        break;
+    default:
+        n->conditions.count = 0;
+    }
+    replace(h, list, at, n);
+    h->nodes[h->node_count++] = n;
+}
+
+static void claim_changes(struct history *h)
+{
+    struct cluster_list *list = &h->c.kinds[KIND_NODE_CLAIM];
+    size_t at = list->count != 0 ? draw(&h->d, (unsigned)list->count) : 0;
+    if (list->count == 0 || h->claim_count == COUNT_OF(h->claims) || is_new(h->claims, h->claim_count, list->items[at]))
+        return;
+    struct node_claim *c = schema_pack(&node_claim_schema, list->items[at], 0, h->c.syms, NULL, NULL);
+    c->last_pod_event += 1000;
+    switch (draw(&h->d, 16)) {
+    case 0:
+        c->meta.deleted = h->c.plan_options.now;
+        break;
+    case 1:
+        c->conditions.count = 0;
+        break;
+    case 2:
+        c->taints.count = c->startup_taints.count = 0;
+        break;
+    default:
+        c->meta.generation++;
+    }
+    replace(h, list, at, c);
+    h->claims[h->claim_count++] = c;
+}
+
 static void draw_step(struct history *h)
 {
-    static void (*const happenings[])(struct history *) = {arrive, scale_up, scale_up,
-                                                           leave,  change,   change};
-    h->gone_count = h->come_count = 0;
-    for (unsigned i = 1 + draw(&h->d, 3); i > 0; i--)
+    static void (*const happenings[])(struct history *) = {arrive, scale_up,  scale_up,     leave,        change,
+                                                           change, daemon_up, node_changes, claim_changes};
+    h->gone_count = h->come_count = h->node_count = h->claim_count = h->before_count = 0;
+    for (unsigned i = 1 + draw(&h->d, 2); i > 0; i--)
         happenings[draw(&h->d, COUNT_OF(happenings))](h);
+}
+
+static void count_delta(struct history *h)
+{
+    bool daemons = false, volumes = false;
+    for (size_t i = 0; i < h->come_count; i++) {
+        daemons |= pod_is_daemon(h->come[i]);
+        volumes |= h->come[i]->volumes.count != 0;
+    }
+    h->deltas++;
+    h->noted_deltas += h->node_count + h->claim_count != 0;
+    h->daemon_deltas += daemons;
+    h->volume_deltas += volumes;
 }
 
 /* --- what must hold --- */
@@ -206,8 +339,12 @@ static void expect_same_plans(struct history *h, const struct world *w, uint64_t
 static void step(struct history *h, uint64_t seed)
 {
     draw_step(h);
-    struct world_change c = {(const struct pod *const *)h->gone, (const struct pod *const *)h->come,
-                             h->gone_count, h->come_count};
+    struct world_change c = {.gone = (const struct pod *const *)h->gone,
+                             .come = (const struct pod *const *)h->come,
+                             .gone_count = h->gone_count, .come_count = h->come_count,
+                             .nodes = (const struct node *const *)h->nodes,
+                             .claims = (const struct node_claim *const *)h->claims,
+                             .node_count = h->node_count, .claim_count = h->claim_count};
     struct buf before = planned(h, h->world, SEARCH_GREEDY);
     struct world *next = world_delta(h->world, &c);
     struct buf after = planned(h, h->world, SEARCH_GREEDY);
@@ -215,36 +352,16 @@ static void step(struct history *h, uint64_t seed)
     buf_release(&before);
     buf_release(&after);
     if (next != NULL)
-        h->deltas++;
+        count_delta(h);
     else
         next = built(h);
     world_free(h->world);
     h->world = next;
     for (size_t i = 0; i < h->gone_count; i++)
         free(h->gone[i]);
+    for (size_t i = 0; i < h->before_count; i++)
+        free(h->before[i]);
     expect_same_plans(h, h->world, seed);
-}
-
-static void plans_as_a_world_built_anew(void **state)
-{
-    (void)state;
-    enum { EVERY_DAY = 12, STEPS = 25 };
-    unsigned long long from = 1, to = EVERY_DAY;
-    unsigned deltas = 0;
-    const char *seeds = getenv("STOWAGE_SEEDS");
-    if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
-        fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
-    for (unsigned long long seed = from; seed <= to; seed++) {
-        struct history h;
-        history_start(&h, seed);
-        h.world = built(&h);
-        for (int i = 0; i < STEPS; i++)
-            step(&h, seed);
-        deltas += h.deltas;
-        history_end(&h);
-    }
-    print_message("%u of %llu changes by delta\n", deltas, (to - from + 1) * STEPS);
-    assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
 }
 
 static void one_node(struct history *h)
@@ -256,6 +373,107 @@ static void one_node(struct history *h)
     cluster_add(&h->c, "{apiVersion: v1, kind: Node, metadata: {name: node-1}, "
                        "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}}");
     h->world = built(h);
+}
+
+/* Steps by hand: the world goes on by delta, and plans as one that is built. */
+static void expect_delta(struct history *h, const char *label)
+{
+    struct world_change c = {.gone = (const struct pod *const *)h->gone, .come = (const struct pod *const *)h->come,
+                             .gone_count = h->gone_count, .come_count = h->come_count};
+    struct world *next = world_delta(h->world, &c);
+    if (next == NULL)
+        fail_msg("%s: left to a build", label);
+    world_free(h->world);
+    h->world = next;
+    for (size_t i = 0; i < h->gone_count; i++)
+        free(h->gone[i]);
+    h->gone_count = h->come_count = 0;
+    expect_same_plans(h, next, 0);
+}
+
+/* Instead of the pod at `at`; NULL: instead of nobody. */
+static struct pod *step_pod(struct history *h, struct pod *old)
+{
+    struct pod *p = version_of(h, old);
+    for (size_t i = 0; i < h->count; i++)
+        if (h->pods[i] == old) {
+            h->pods[i] = h->pods[--h->count];
+            h->gone[h->gone_count++] = old;
+        }
+    come(h, p);
+    return p;
+}
+
+static const char disks[] =
+    "---\napiVersion: storage.k8s.io/v1\nkind: CSINode\nmetadata: {name: node-1}\nspec: {drivers: [{name: "
+    "csi.example.com, nodeID: n, allocatable: {count: 2}}]}\n"
+#define DISK(name)                                                                                 \
+    "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: " name                     \
+    ", namespace: default, annotations: {pv.kubernetes.io/bind-completed: \"yes\"}}\nspec: {volumeName: pv-" name \
+    "}\n---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: pv-" name                   \
+    "}\nspec: {csi: {driver: csi.example.com}}\n"                                                 \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: pod-" name ", namespace: default, uid: u-" name "}\n"     \
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}], volumes: [{name: v, persistentVolumeClaim: " \
+    "{claimName: " name "}}]}\nstatus: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", "     \
+    "reason: Unschedulable}]}\n"
+    DISK("a") DISK("b") DISK("c");
+
+/* Two of three fit beside their volumes; one is bound, ends and goes, and the third has room. */
+static void pods_with_volumes_move(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    cluster_add(&h.c, disks);
+    const struct cluster_list *list = &h.c.kinds[KIND_POD];
+    h.capacity = 8;
+    h.pods = mem_array(h.capacity, sizeof(*h.pods));
+    for (size_t i = 0; i < list->count; i++)
+        h.pods[h.count++] = version_of(&h, list->items[i]);
+    world_free(h.world);
+    h.world = built(&h);
+    struct pod *bound = step_pod(&h, h.pods[0]);
+    bound->node = sym_intern(h.c.syms, SPAN("node-1"));
+    bound->unschedulable = false;
+    expect_delta(&h, "bound");
+    assert_int_equal(world_node_at(h.world, 0)->pod_count, 1);
+    assert_int_equal(world_requested(h.world, 0)[h.world->resource_count], 1);
+    bound = step_pod(&h, bound);
+    bound->phase = POD_RUNNING;
+    bound->meta.deleted = h.c.plan_options.now;
+    expect_delta(&h, "told to go");
+    struct pod *ended = step_pod(&h, bound);
+    ended->phase = POD_SUCCEEDED;
+    expect_delta(&h, "ended");
+    assert_int_equal(world_requested(h.world, 0)[h.world->resource_count], 0);
+    history_end(&h);
+}
+
+static void plans_as_a_world_built_anew(void **state)
+{
+    (void)state;
+    enum { EVERY_DAY = 12, STEPS = 25 };
+    unsigned long long from = 1, to = EVERY_DAY;
+    unsigned deltas = 0, noted = 0, daemons = 0, volumes = 0;
+    const char *seeds = getenv("STOWAGE_SEEDS");
+    if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
+        fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
+    for (unsigned long long seed = from; seed <= to; seed++) {
+        struct history h;
+        history_start(&h, seed);
+        h.world = built(&h);
+        for (int i = 0; i < STEPS; i++)
+            step(&h, seed);
+        deltas += h.deltas;
+        noted += h.noted_deltas;
+        daemons += h.daemon_deltas;
+        volumes += h.volume_deltas;
+        history_end(&h);
+    }
+    print_message("%u of %llu changes by delta, %u with Nodes or NodeClaims, %u with pods of DaemonSets, %u with volumes\n",
+                  deltas, (to - from + 1) * STEPS, noted, daemons, volumes);
+    assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
+    assert_true(noted != 0 && daemons != 0);
 }
 
 /* A pod comes, stands, and goes again, over and over: what the world takes does not grow. */
@@ -323,7 +541,8 @@ static void who_goes_does_not_count(void **state)
         next = version_of(&h, old);
         next->meta.deleted = 1;
         const struct pod *gone = old, *come = next;
-        struct world *w = world_delta(h.world, &(struct world_change){&gone, &come, 1, 1});
+        const struct world_change c = {.gone = &gone, .come = &come, .gone_count = 1, .come_count = 1};
+        struct world *w = world_delta(h.world, &c);
         assert_non_null(w);
         world_free(h.world);
         h.world = w;
@@ -377,11 +596,10 @@ static void asks_for_a_build(void **state)
     struct resource gpu = {sym_intern(h.c.syms, SPAN("example.com/gpu")), 1};
     struct sym_pair disk = {sym_intern(h.c.syms, SPAN("disk")), sym_intern(h.c.syms, SPAN("ssd"))};
     struct pod_volume data = {.claim = SPAN_INIT("data")};
-    struct owner agent = {.kind = SYM_KIND_DAEMON_SET, .name = SPAN("agent"), .controller = true};
     struct pod plain = {.phase = POD_PENDING, .unschedulable = true};
     plain.meta.ns = SPAN("default");
     plain.meta.name = plain.meta.uid = SPAN("p");
-    struct pod pods[7];
+    struct pod pods[6];
     for (size_t i = 0; i < COUNT_OF(pods); i++)
         pods[i] = plain;
     pods[0].spreads = (struct spreads){&zone, 1};
@@ -389,9 +607,7 @@ static void asks_for_a_build(void **state)
     pods[2].requests = (struct resources){&gpu, 1};
     pods[3].node_selector = (struct sym_pairs){&disk, 1};
     pods[4].volumes = (struct pod_volumes){&data, 1};
-    pods[5].meta.owners.items = &agent;
-    pods[5].meta.owners.count = 1;
-    pods[6].nominated_node = gpu.name;
+    pods[5].nominated_node = gpu.name;
     const struct pod *p = &plain;
     struct world_change c = {.come = &p, .come_count = 1};
     struct world *next = world_delta(h.world, &c);
@@ -409,6 +625,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_as_a_world_built_anew),
+        cmocka_unit_test(pods_with_volumes_move),
         cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(who_goes_does_not_count),
         cmocka_unit_test(asks_for_a_build),

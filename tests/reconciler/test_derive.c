@@ -59,7 +59,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void put(struct fixture *f, enum kind kind, const char *name, const char *spec)
+static void put_with(struct fixture *f, enum kind kind, const char *name, const char *spec, const char *status)
 {
     static int version;
     char json[512];
@@ -67,11 +67,16 @@ static void put(struct fixture *f, enum kind kind, const char *name, const char 
     struct err err;
     snprintf(json, sizeof(json),
              "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"u-%s\","
-             "\"resourceVersion\":\"%d\"},\"spec\":%s}",
-             name, name, ++version, spec);
+             "\"resourceVersion\":\"%d\"},\"spec\":%s,\"status\":%s}",
+             name, name, ++version, spec, status);
     if (!doc_parse_json(f->parser, span_of(json), &doc, &err))
         fail_msg("%s: %s", err.msg, json);
     store_event(f->store, kind, WATCH_PUT, doc_root(doc));
+}
+
+static void put(struct fixture *f, enum kind kind, const char *name, const char *spec)
+{
+    put_with(f, kind, name, spec, "{}");
 }
 
 static void list_all(struct fixture *f)
@@ -180,6 +185,31 @@ static void test_pods_change_the_world_they_are_in(void **state)
     give_back(fourth);
 }
 
+/* What a Node or NodeClaim says beside what a world is made of comes to its row, and no world is built. */
+static void test_news_of_a_node_reaches_its_row(void **state)
+{
+    struct fixture *f = *state;
+    list_all(f);
+    put(f, KIND_NODE, "n", "{\"providerID\":\"p\"}");
+    put_with(f, KIND_NODE_CLAIM, "c", "{}", "{\"providerID\":\"p\"}");
+    const struct snapshot *first = publish(f);
+    put_with(f, KIND_NODE_CLAIM, "c", "{}",
+             "{\"providerID\":\"p\",\"lastPodEventTime\":\"2026-11-20T12:00:00Z\"}");
+    put_with(f, KIND_NODE, "n", "{\"providerID\":\"p\"}", "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}");
+    const struct snapshot *second = publish(f);
+    assert_ptr_equal(world_allocatable(derive_world(first), 0), world_allocatable(derive_world(second), 0));
+    give_back(first);
+    share_reap(store_share(f->store));
+    const struct world_node *n = world_node_at(derive_world(second), 0);
+    assert_true(n->claim->last_pod_event != 0);
+    assert_true(node_is_ready(n->node));
+    put_with(f, KIND_NODE, "n", "{\"providerID\":\"p\",\"unschedulable\":true}", "{}"); /* this a world is made of */
+    const struct snapshot *third = publish(f);
+    assert_true(world_node_at(derive_world(third), 0)->node->unschedulable);
+    give_back(second);
+    give_back(third);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -188,6 +218,7 @@ int main(void)
         TEST(test_what_no_world_reads_makes_none),
         TEST(test_other_types_make_another_world),
         TEST(test_pods_change_the_world_they_are_in),
+        TEST(test_news_of_a_node_reaches_its_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
