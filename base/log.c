@@ -80,7 +80,6 @@ static void put_text(struct buf *line, const struct event *e, uint32_t width)
 
 static void put_json(struct buf *line, const struct event *e)
 {
-    static const char *const levels[] = {"error", "warn", "info", "debug"};
     struct day_time t = split_time(e->now_ms);
     char time[64];
     int n = snprintf(time, sizeof(time), "%04lld-%02u-%02uT%02u:%02u:%02u.%03uZ",
@@ -88,7 +87,7 @@ static void put_json(struct buf *line, const struct event *e)
     struct json j = JSON_TO(line);
     json_object_begin(&j);
     json_put_string(&j, "time", (struct span){time, (size_t)n});
-    json_put_string(&j, "level", span_of(levels[e->level]));
+    json_put_string(&j, "level", span_of(log_level_name(e->level)));
     json_put_string(&j, "subject", span_of(e->subject));
     json_put_string(&j, "message", e->message);
     for (size_t i = 0; i < e->count; i++)
@@ -97,10 +96,26 @@ static void put_json(struct buf *line, const struct event *e)
     buf_add_char(line, '\n');
 }
 
+const char *log_level_name(enum log_level l)
+{
+    static const char *const names[] = {"error", "warn", "info", "debug"};
+    return names[l];
+}
+
+bool log_level_find(struct span name, enum log_level *out)
+{
+    for (enum log_level l = LOG_ERROR; l <= LOG_DEBUG; l++)
+        if (span_eq(name, span_of(log_level_name(l)))) {
+            *out = l;
+            return true;
+        }
+    return false;
+}
+
 void log_event(const struct log *log, enum log_level level, const char *subject,
                const struct log_field *fields, size_t count, const char *format, ...)
 {
-    if (level > log->level)
+    if (level > atomic_load_explicit(&log->level, memory_order_relaxed))
         return;
     struct buf line = {0};
     va_list args;

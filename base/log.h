@@ -7,6 +7,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stdatomic.h>
+
 #include "span.h"
 
 enum log_level { LOG_ERROR, LOG_WARN, LOG_INFO, LOG_DEBUG };
@@ -19,7 +21,7 @@ struct log {
     log_sink *sink;
     void *user;
     int64_t (*now_ms)(void *user); /* wall clock, milliseconds since 1970 */
-    enum log_level level;
+    _Atomic(enum log_level) level; /* may be changed while others log */
     enum log_format format;
     uint32_t width; /* columns of the terminal that text is wrapped to; 0: it is not */
 };
@@ -28,6 +30,10 @@ struct log_field {
     const char *key;
     struct span value;
 };
+
+const char *log_level_name(enum log_level l); /* "error", "warn"… */
+/* False: no level has this name. */
+bool log_level_find(struct span name, enum log_level *out);
 
 /* `subject` is one short word: plan, buy, ready, bound, remove, gone, api… */
 void log_event(const struct log *log, enum log_level level, const char *subject,

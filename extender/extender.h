@@ -65,6 +65,7 @@ struct extender_verdict {
     /* The ledger has something for the planner: its planned node is there and ready, and a filter of the
      * scheduler's own has refused it; or another pod's place is its own now. */
     bool astray;
+    bool gave_in; /* others booked all the while: decided by what may have been old news */
 };
 
 /* ExtenderArgs → ExtenderFilterResult. False with ERR_INVALID: the body is not one, or carries Nodes

@@ -310,11 +310,12 @@ static enum extender_answer choose(struct extender_scratch *s, struct question *
 
 /* Two who judge at the same time would give the same room away: who books second looks again. With many
  * who book all the time somebody has to give in. */
-static enum extender_answer choose_and_book(struct extender_scratch *s, struct question *q)
+static enum extender_answer choose_and_book(struct extender_scratch *s, struct question *q, bool *gave_in_out)
 {
     enum { TRIES = 8 };
     for (unsigned i = 1;; i++) {
         enum extender_answer answer = choose(s, q);
+        *gave_in_out = i == TRIES;
         if (book(s, q, i == TRIES))
             return answer;
         subject_look(s, q->v, &q->subject);
@@ -401,7 +402,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         q.rows[i] = world_find_hash(v->world, span_hash(q.names[i]));
     q.nominated = world_find_node(v->world, args.pod.nominated);
     verdict_out->sampled = q.sampled = looks_sampled(v->world, q.count);
-    verdict_out->answer = choose_and_book(s, &q);
+    verdict_out->answer = choose_and_book(s, &q, &verdict_out->gave_in);
     if (q.published.len != 0)
         verdict_out->astray = true;
     else if (verdict_out->answer != EXTENDER_PLANNED)

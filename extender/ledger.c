@@ -39,6 +39,7 @@ struct ledger {
     struct entry *entries;
     uint32_t used, free, count, nodes;
     mono_ms binding; /* how long the last one took */
+    uint64_t times_full;
     uint32_t buckets[BUCKETS];
     uint64_t changes[LEDGER_CHANGES]; /* ids, by version */
     struct refused refused[LEDGER_REFUSED]; /* a ring */
@@ -164,8 +165,10 @@ static void *keep(struct booking *out, const struct booking *b)
 static bool put(struct ledger *l, const struct booking *b, mono_ms now)
 {
     if (l->count >= (matters(b) ? LEDGER_MAX : LEDGER_MAX / 4) ||
-        b->node_count > LEDGER_NODES - l->nodes)
+        b->node_count > LEDGER_NODES - l->nodes) {
+        l->times_full++;
         return false;
+    }
     uint32_t number = l->free, *bucket = &l->buckets[b->id % BUCKETS];
     if (number != 0)
         l->free = l->entries[number - 1].next;
@@ -315,6 +318,14 @@ void ledger_forget(struct ledger *l, uint64_t id)
     if (*link != 0)
         take_back(l, link);
     pthread_mutex_unlock(&l->lock);
+}
+
+uint64_t ledger_times_full(struct ledger *l)
+{
+    pthread_mutex_lock(&l->lock);
+    uint64_t times = l->times_full;
+    pthread_mutex_unlock(&l->lock);
+    return times;
 }
 
 uint32_t ledger_count(struct ledger *l)

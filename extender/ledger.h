@@ -92,6 +92,7 @@ void ledger_forget(struct ledger *l, uint64_t id);
  * that are in the middle of an answer from the snapshot before. */
 void ledger_settle(struct ledger *l, uint64_t id, bool bound, mono_ms now);
 uint32_t ledger_count(struct ledger *l);
+uint64_t ledger_times_full(struct ledger *l); /* bookings that were not made, so far */
 
 /* The pod's planned node was turned down by a filter of the scheduler's own. */
 void ledger_refused(struct ledger *l, struct span uid, uint64_t node, mono_ms now);

@@ -24,6 +24,7 @@ struct derive {
     pthread_mutex_t lock;    /* of all below, counts of users included */
     struct shelf *shelf;     /* the newest */
     struct derived *derived; /* those that live; few */
+    enum derive_way last; /* deriver's thread */
 };
 
 static void shelf_leave(struct shelf *s)
@@ -199,6 +200,7 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
                     struct symtab *symtab)
 {
     struct derive *d = user;
+    d->last = DERIVE_NONE;
     if (!snapshot_synced(s))
         return NULL;
     pthread_mutex_lock(&d->lock);
@@ -210,10 +212,12 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
         shelf_leave(shelf);
     }
     pthread_mutex_unlock(&d->lock);
+    d->last = DERIVE_SAME;
     if (same)
         return x->world;
     /* `previous` keeps its world alive meanwhile. */
     struct world *world = x != NULL ? next_world(x->world, s, previous) : NULL;
+    d->last = world != NULL ? DERIVE_DELTA : DERIVE_BUILD;
     if (world == NULL)
         world = build_world(d, shelf, s, symtab);
     x = mem_new(sizeof(*x));
@@ -265,6 +269,11 @@ void derive_free(struct derive *d)
 struct store_deriver derive_deriver(struct derive *d)
 {
     return (struct store_deriver){.user = d, .derive = derive, .destroy = destroy};
+}
+
+enum derive_way derive_last(const struct derive *d)
+{
+    return d->last;
 }
 
 bool derive_is_stale(struct derive *d)

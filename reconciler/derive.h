@@ -21,6 +21,14 @@ void derive_free(struct derive *d);                             /* after the sto
 struct store_deriver derive_deriver(struct derive *d);
 /* The provider would list other types than the last world has: time for store_touch. */
 bool derive_is_stale(struct derive *d);
+/* How store_derive made the last world. Its thread. */
+enum derive_way {
+    DERIVE_NONE, /* none: not every kind was listed */
+    DERIVE_SAME, /* that of the snapshot before */
+    DERIVE_DELTA,
+    DERIVE_BUILD,
+};
+enum derive_way derive_last(const struct derive *d);
 /* NULL until every kind was listed. */
 static inline const struct world *derive_world(const struct snapshot *s)
 {

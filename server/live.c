@@ -220,6 +220,14 @@ static void *api_main(void *user)
 
 /* --- the deriver's thread --- */
 
+static uint64_t now_ns(void *user)
+{
+    struct timespec t;
+    (void)user;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static void *deriver_main(void *user)
 {
     struct live *l = user;
@@ -229,7 +237,10 @@ static void *deriver_main(void *user)
         pulse_beat(&l->pulses[LIVE_DERIVER], now);
         struct snapshot *begun = atomic_exchange(&l->begun, NULL);
         if (begun != NULL) {
+            uint64_t began = now_ns(l);
             store_derive(begun);
+            if (l->config.derived != NULL)
+                l->config.derived(l->config.user, derive_last(l->derive), (double)(now_ns(l) - began) / 1e9);
             atomic_store(&l->derived, begun);
             wake_api(l);
         }
@@ -360,14 +371,6 @@ static bool open_provider(struct live *l, struct err *err)
     l->provider = kwok_new(&(struct kwok_config){
         .api = l->api, .types = types, .user = l, .wake = wake_reconciler});
     return true;
-}
-
-static uint64_t now_ns(void *user)
-{
-    struct timespec t;
-    (void)user;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static bool read_spread(struct live *l, struct err *err)
@@ -581,6 +584,11 @@ struct share *live_places(struct live *l)
 void live_astray(struct live *l)
 {
     wake_reconciler(l);
+}
+
+struct events *live_events(struct live *l)
+{
+    return l->events;
 }
 
 struct ledger *live_ledger(struct live *l)

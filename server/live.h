@@ -8,7 +8,9 @@
 #include "cloud/provider.h"
 #include "extender/extender.h"
 #include "kube/client_io.h"
+#include "kube/events.h"
 #include "reconciler/decision.h"
+#include "reconciler/derive.h"
 #include "reconciler/measure.h"
 #include "server/options.h"
 #include "server/pulse.h"
@@ -24,6 +26,8 @@ struct live_config { /* all of it outlives the live */
     /* Called once a round of the API thread, for what else lives there (certificates); returns when
      * to be called next. */
     mono_ms (*round)(void *user, mono_ms now, wall_ms wall);
+    /* What came of a snapshot, and how long that took; may be NULL. Deriver's thread. */
+    void (*derived)(void *user, enum derive_way way, double seconds);
 };
 
 enum live_thread { LIVE_API, LIVE_DERIVER, LIVE_RECONCILER, LIVE_THREAD_COUNT };
@@ -46,6 +50,7 @@ struct plan_options live_plan_options(const struct options *o);
 struct share *live_snapshots(struct live *l);
 struct share *live_places(struct live *l);
 struct ledger *live_ledger(struct live *l);
+struct events *live_events(struct live *l);
 void live_astray(struct live *l); /* the ledger has something for the planner; any thread */
 /* What the extender may answer from, by the caller's own caches: no opinion unless we lead and every
  * kind is synced. */

@@ -14,6 +14,8 @@
 
 enum {
     PAGE_BEAT_MS = 10 * MS_SECOND,
+    EXTENDER_PATIENCE_MS = 200, /* httpTimeout of manifests/scheduler-configuration.yaml: then the scheduler is gone */
+    LEVEL_BYTES = 16, /* that a log level may take */
     EXPLAIN_MS = 200, /* how long the page's loop may plan for one question */
 };
 
@@ -27,7 +29,7 @@ static const double ANSWER_BUCKETS[] = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
 struct extender_route {
     struct routes *routes;
     enum verb verb;
-    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled;
+    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled, *late, *gave_in;
 };
 
 struct routes {
@@ -141,6 +143,8 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
         metric_add(e->answers[verdict.answer], 1);
         if (verdict.sampled)
             metric_add(e->sampled, 1);
+        if (verdict.gave_in)
+            metric_add(e->gave_in, 1);
         if (verdict.astray && c->astray != NULL)
             c->astray(c->user);
     } else {
@@ -296,6 +300,34 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
         http_reply_text(r, 404, "%s", err.msg);
 }
 
+/* --- the log --- */
+
+static void on_level(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    const struct log *log = ((struct routes *)user)->config.log;
+    http_reply_text(r, 200, "%s", log_level_name(atomic_load(&log->level)));
+}
+
+static void on_set_level(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    struct log *log = ((struct routes *)user)->config.log;
+    struct span name = q->body;
+    while (name.len != 0 && (name.ptr[name.len - 1] == '\n' || name.ptr[name.len - 1] == ' '))
+        name.len--;
+    enum log_level level;
+    if (!log_level_find(name, &level)) {
+        http_reply_text(r, 400, "\"%.*s\" is no log level; there are error, warn, info and debug",
+                        (int)(name.len < LEVEL_BYTES ? name.len : LEVEL_BYTES), name.len != 0 ? name.ptr : "");
+        return;
+    }
+    atomic_store(&log->level, level);
+    log_info(log, "log", "the level is %s now", log_level_name(level));
+    http_reply_text(r, 200, "%s", log_level_name(level));
+}
+
 static void on_page(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)q;
@@ -378,6 +410,13 @@ static void add_extender(struct routes *r)
         .help = "Questions in which kube-scheduler seems to have offered a sample of its nodes only",
         .type = METRIC_COUNTER,
         .labels = {"verb"}};
+    static const struct metric_info given_up = {
+        .name = "stowage_extender_given_up_total",
+        .help = "Questions answered too late for kube-scheduler to wait (late), or by old news since others were "
+                "answered all the while (contended)",
+        .type = METRIC_COUNTER,
+        .labels = {"verb", "why"}};
+    uint32_t given_up_id = metrics_register(m, &given_up);
     uint32_t sampled_id = metrics_register(m, &sampled);
     uint32_t requests_id = metrics_register(m, &requests);
     uint32_t seconds_id = metrics_register(m, &seconds);
@@ -389,6 +428,10 @@ static void add_extender(struct routes *r)
         e->errors = metrics_series(m, requests_id, labels);
         e->seconds = metrics_series(m, seconds_id, labels);
         e->sampled = metrics_series(m, sampled_id, labels);
+        labels[1] = SPAN("late");
+        e->late = metrics_series(m, given_up_id, labels);
+        labels[1] = SPAN("contended");
+        e->gave_in = metrics_series(m, given_up_id, labels);
         for (int a = 0; a < EXTENDER_ANSWER_COUNT; a++) {
             labels[1] = span_of(extender_answer_name((enum extender_answer)a));
             e->answers[a] = metrics_series(m, requests_id, labels);
@@ -439,6 +482,10 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
+    if (r->config.log != NULL) {
+        add(r, HTTP_PAGE, "GET", "/log-level", on_level, r);
+        add(r, HTTP_PAGE, "PUT", "/log-level", on_set_level, r);
+    }
     http_table_add(&r->table, &live);
     http_table_add(&r->table, &metrics);
     for (size_t i = 0; i < asset_count; i++)
@@ -498,9 +545,12 @@ static void on_answered(void *user, const struct http_request *q, const struct h
         metric_add(r->good[q->listener], 1);
     else
         count_other(r, q->listener, status);
-    if (route != NULL && route->handler == on_extender)
-        metric_observe(((struct extender_route *)route->user)->seconds, seconds);
-    else if (route != NULL && route->handler == on_review)
+    if (route != NULL && route->handler == on_extender) {
+        struct extender_route *e = route->user;
+        metric_observe(e->seconds, seconds);
+        if (seconds * MS_SECOND > EXTENDER_PATIENCE_MS)
+            metric_add(e->late, 1);
+    } else if (route != NULL && route->handler == on_review)
         metric_observe(r->review_seconds, seconds);
 }
 

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "base/log.h"
 #include "base/share.h"
 #include "cloud/provider.h"
 #include "extender/extender.h"
@@ -28,6 +29,7 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     struct share *snapshots, *places;  /* of struct snapshot, struct places */
     struct ledger *ledger;
     struct metrics *metrics;
+    struct log *log; /* whose level /log-level tells and sets; NULL: of none */
     struct health *health;
     struct page *page;
     const struct webhook_rules *rules;

@@ -19,6 +19,7 @@
 #include "planner/trial/options.h"
 #include "server/clock.h"
 #include "server/command.h"
+#include "server/gauges.h"
 #include "server/live.h"
 #include "server/input.h"
 #include "server/routes.h"
@@ -26,7 +27,6 @@
 
 enum {
     LISTENERS_PATIENCE_MS = 5 * MS_SECOND, /* for requests under way; a caller waits a second at most */
-    GAUGES_MS = 1000,                      /* how often gauges of other modules are read */
     LARGE_BLOCK = 128 << 10, /* comes from the system, and goes back when it is freed */
 };
 
@@ -35,6 +35,7 @@ struct serve {
     struct log log;
     struct arena arena;
     struct metrics *metrics;
+    struct gauges *gauges;
     struct page *page;
     struct health *health;
     struct watchdog *watchdog;
@@ -49,8 +50,7 @@ struct serve {
     struct span client_ca; /* of --extender-client-ca */
     _Atomic(bool) listening;
     bool told_serving;
-    mono_ms gauges_due;
-    uint32_t requests_metric, leader_metric, resumed_metric, absent_metric;
+    uint32_t leader_metric;
 };
 
 /* --- log --- */
@@ -146,29 +146,9 @@ static void on_certificate_trouble(void *user, const struct err *err)
     log_warn(&((struct serve *)user)->log, "certs", "%s; trying again", err->msg);
 }
 
-static void read_gauges(struct serve *s, mono_ms now)
+static void on_derived(void *user, enum derive_way way, double seconds)
 {
-    struct client *client = live_client(s->live);
-    if (client == NULL || now < s->gauges_due)
-        return;
-    s->gauges_due = now + GAUGES_MS;
-    enum { COUNTS_MAX = 128 };
-    struct client_count counts[COUNTS_MAX];
-    size_t n = client_counts(client, counts, COUNTS_MAX);
-    for (size_t i = 0; i < n; i++) {
-        char code[16];
-        snprintf(code, sizeof(code), "%d", counts[i].code);
-        const char *shown = counts[i].code != 0 ? code : "<error>";
-        struct span labels[] = {span_of(shown), span_of(counts[i].method)};
-        metrics_set(s->metrics, s->requests_metric, labels, (double)counts[i].count);
-    }
-    struct client_load load = client_load(client);
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
-        struct span label = span_of(kind_info(k)->name);
-        metrics_set(s->metrics, s->resumed_metric, &label, (double)load.resumed[k]);
-        if (kind_is_optional(k))
-            metrics_set(s->metrics, s->absent_metric, &label, load.absent[k]);
-    }
+    gauges_derived(((struct serve *)user)->gauges, way, seconds);
 }
 
 static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
@@ -178,7 +158,7 @@ static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
         s->told_serving = true;
         certs_serving(s->certs);
     }
-    read_gauges(s, now);
+    gauges_read(s->gauges, s->live, now);
     return certs_step(s->certs, now, wall);
 }
 
@@ -266,6 +246,7 @@ static bool open_http(struct serve *s, struct err *err)
         .places = live_places(s->live),
         .ledger = live_ledger(s->live),
         .metrics = s->metrics,
+        .log = &s->log,
         .health = s->health,
         .page = s->page,
         .rules = &s->rules,
@@ -299,28 +280,12 @@ static bool open_http(struct serve *s, struct err *err)
 
 static void register_metrics(struct serve *s)
 {
-    static const struct metric_info requests = {
-        .name = "rest_client_requests_total",
-        .help = "Requests to the API server, by code and method",
-        .type = METRIC_COUNTER,
-        .labels = {"code", "method"}};
     static const struct metric_info leader = {.name = "leader_election_master_status",
                                               .help = "1 while this replica leads",
                                               .type = METRIC_GAUGE,
                                               .labels = {"name"}};
-    static const struct metric_info resumed = {.name = "stowage_watches_resumed_total",
-                                               .help = "Watches begun again, by kind",
-                                               .type = METRIC_COUNTER,
-                                               .labels = {"kind"}};
-    static const struct metric_info absent = {
-        .name = "stowage_kinds_missing",
-        .help = "1 while the cluster lacks the definition of a kind that a feature gate asks for",
-        .type = METRIC_GAUGE,
-        .labels = {"kind"}};
-    s->requests_metric = metrics_register(s->metrics, &requests);
     s->leader_metric = metrics_register(s->metrics, &leader);
-    s->resumed_metric = metrics_register(s->metrics, &resumed);
-    s->absent_metric = metrics_register(s->metrics, &absent);
+    s->gauges = gauges_new(s->metrics);
 }
 
 static void settle_listeners(struct serve *s)
@@ -346,7 +311,8 @@ static bool open_all(struct serve *s, struct err *err)
                                  .measured = on_measured,
                                  .decided = on_decided,
                                  .standing = on_standing,
-                                 .round = on_round};
+                                 .round = on_round,
+                                 .derived = on_derived};
     if (!live_new(&config, &s->live, err))
         return false;
     if (!open_certs(s, err) || !open_http(s, err))
@@ -377,6 +343,7 @@ static void close_all(struct serve *s)
         health_free(s->health);
     if (s->page != NULL)
         page_free(s->page);
+    gauges_free(s->gauges);
     if (s->metrics != NULL)
         metrics_free(s->metrics);
     symtab_unref(s->rule_syms);

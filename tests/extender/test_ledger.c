@@ -278,7 +278,9 @@ static void test_full_by_pods(void **state)
     const uint64_t node = 5;
     for (uint64_t id = 1; id <= LEDGER_MAX; id++)
         assert_true(book(l, id, &node, 1, 0));
+    assert_int_equal(ledger_times_full(l), 0);
     assert_false(book(l, LEDGER_MAX + 1, &node, 1, 0));
+    assert_int_equal(ledger_times_full(l), 1);
     assert_true(book(l, 7, &node, 1, 0)); /* who is in may book anew */
     ledger_forget(l, 9);
     assert_true(book(l, LEDGER_MAX + 1, &node, 1, 0));

@@ -108,6 +108,7 @@ static void test_no_world_of_a_part_of_the_cluster(void **state)
     list_all(f);
     const struct snapshot *all = publish(f);
     assert_null(derive_world(part));
+    assert_int_equal(derive_last(f->derive), DERIVE_BUILD);
     assert_non_null(derive_world(all));
     give_back(part);
     give_back(all);
@@ -123,6 +124,7 @@ static void test_what_no_world_reads_makes_none(void **state)
     const struct snapshot *second = publish(f);
     assert_ptr_not_equal(first, second);
     assert_ptr_equal(derive_world(first), derive_world(second));
+    assert_int_equal(derive_last(f->derive), DERIVE_SAME);
     give_back(first); /* the second still reads of its world */
     share_reap(store_share(f->store));
     assert_int_equal(world_find_node(derive_world(second), SPAN("n")), 0);
@@ -163,6 +165,7 @@ static void test_pods_change_the_world_they_are_in(void **state)
     put(f, KIND_REPLICA_SET, "web-2", "{}"); /* no world without default spreads reads it */
     const struct snapshot *second = publish(f);
     assert_ptr_not_equal(derive_world(first), derive_world(second));
+    assert_int_equal(derive_last(f->derive), DERIVE_DELTA);
     /* By delta: the columns that no pod touches are the same. */
     assert_ptr_equal(world_allocatable(derive_world(first), 0),
                      world_allocatable(derive_world(second), 0));

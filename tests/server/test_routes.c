@@ -39,6 +39,8 @@ struct fixture {
     struct http_scratch hooks;
     void *scratch;
     struct http_reply reply;
+    struct log log;
+    struct buf lines; /* of the log */
     bool leading;
 };
 
@@ -57,6 +59,18 @@ static const char CLUSTER[] =
     "apiVersion: v1\nkind: Node\nmetadata: {name: n2}\n"
     "status: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n";
 
+static void keep_line(void *user, enum log_level level, struct span line)
+{
+    (void)level;
+    buf_add(user, line);
+}
+
+static int64_t no_time(void *user)
+{
+    (void)user;
+    return 0;
+}
+
 static int set_up(void **state, bool no_census, uint32_t census_pods)
 {
     struct fixture *f = mem_new(sizeof(*f));
@@ -70,10 +84,12 @@ static int set_up(void **state, bool no_census, uint32_t census_pods)
     f->health = health_new();
     f->page = page_new();
     f->leading = true;
+    f->log = (struct log){.sink = keep_line, .user = &f->lines, .now_ms = no_time, .level = LOG_INFO};
     f->routes = routes_new(&(struct routes_config){
         .snapshots = store_share(f->view.store),
         .places = &f->view.places,
         .metrics = f->metrics,
+        .log = &f->log,
         .health = f->health,
         .page = f->page,
         .rules = &f->rules,
@@ -116,6 +132,7 @@ static int teardown(void **state)
     symtab_unref(f->syms);
     arena_release(&f->a);
     buf_release(&f->reply.body);
+    buf_release(&f->lines);
     free(f);
     return 0;
 }
@@ -373,6 +390,49 @@ static void test_probes(void **state)
     says(f, 503, "a loop has been silent for 10 s\n");
 }
 
+static void test_log_level(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *body;
+        int status;
+        const char *says, *then;
+    } rows[] = {
+        {"debug", 200, "debug\n", "debug\n"},
+        {"warn\n", 200, "warn\n", "warn\n"}, /* as `echo warn |` sends it */
+        {"loud", 400, "\"loud\" is no log level; there are error, warn, info and debug\n", "warn\n"},
+        {"", 400, "\"\" is no log level", "warn\n"},
+        {"info", 200, "info\n", "info\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        ask(f, HTTP_PAGE, "PUT", "/log-level", rows[i].body);
+        says(f, rows[i].status, rows[i].says);
+        ask(f, HTTP_PAGE, "GET", "/log-level", NULL);
+        says(f, 200, rows[i].then);
+    }
+    ask(f, HTTP_METRICS, "PUT", "/log-level", "debug"); /* is open to others */
+    says(f, 404, "nothing at /log-level");
+    log_debug(&f->log, "test", "unheard");
+    ask(f, HTTP_PAGE, "PUT", "/log-level", "debug");
+    log_debug(&f->log, "test", "heard");
+    assert_null(strstr(f->lines.ptr, "unheard"));
+    assert_non_null(strstr(f->lines.ptr, "heard"));
+}
+
+/* The scheduler waits for 200 ms, and has gone on then. */
+static void test_late_answers_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    struct http_observer o = routes_observer(f->routes);
+    struct http_request q = {.listener = HTTP_EXTENDER, .method = SPAN("POST"), .path = SPAN("/scheduler/filter")};
+    const struct http_route *route = http_find(routes_table(f->routes), &q, &f->reply);
+    o.answered(o.user, &q, route, 200, 0.199);
+    o.answered(o.user, &q, route, 200, 0.201);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_given_up_total{verb=\"filter\",why=\"late\"} 1\n");
+    says(f, 200, "stowage_extender_given_up_total{verb=\"filter\",why=\"contended\"} 0\n");
+}
+
 static void test_page(void **state)
 {
     struct fixture *f = *state;
@@ -608,7 +668,7 @@ int main(void)
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
-        ROW(test_probes), ROW(test_page), ROW(test_live),
+        ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
