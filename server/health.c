@@ -67,7 +67,7 @@ bool health_alive(const struct health *h, mono_ms now, struct buf *why)
 {
     for (uint32_t i = 0; i < h->pulse_count; i++) {
         span_ms silent = now - atomic_load(&h->pulses[i]->last);
-        if (silent < HEALTH_SILENCE_MS)
+        if (silent < (h->pulses[i]->computes ? (span_ms)PULSE_BUSY_MS : HEALTH_SILENCE_MS))
             continue;
         buf_addf(why, "%s has been silent for %lld s", h->pulses[i]->name,
                  (long long)(silent / MS_SECOND));

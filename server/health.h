@@ -3,7 +3,7 @@
  *
  * Ready: certificates are loaded and we listen, and we are not on our way out. A store that is not
  * synced does not count: without it the answer is "no opinion". Alive: every loop has given a sign of
- * life within HEALTH_SILENCE_MS; the watchdog is quicker, this is for when it does not run either. All functions
+ * life within HEALTH_SILENCE_MS, one that computes within PULSE_BUSY_MS; the watchdog is quicker, this is for when it does not run either. All functions
  * from any thread, but health_watch before the watchdog starts. */
 #ifndef SERVER_HEALTH_H
 #define SERVER_HEALTH_H

@@ -14,17 +14,17 @@ void pulse_begin(struct pulse *p, const char *thread, mono_ms now)
     atomic_store(&p->thread, gettid());
 }
 
-span_ms pulse_starved(const struct pulse *p)
+struct pulse_account pulse_account(const struct pulse *p)
 {
     enum { NS_PER_MS = 1000000 };
-    char path[64], text[96];
+    char path[64], text[96], *second;
     snprintf(path, sizeof(path), "/proc/self/task/%d/schedstat", atomic_load(&p->thread));
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return 0;
+        return (struct pulse_account){0};
     ssize_t n = read(fd, text, sizeof(text) - 1);
     close(fd);
     text[n > 0 ? n : 0] = '\0';
-    const char *second = strchr(text, ' '); /* the first is the time on a core */
-    return second != NULL ? strtoll(second, NULL, 10) / NS_PER_MS : 0;
+    span_ms ran = strtoll(text, &second, 10) / NS_PER_MS;
+    return (struct pulse_account){ran, strtoll(second, NULL, 10) / NS_PER_MS};
 }

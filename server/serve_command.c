@@ -322,7 +322,7 @@ static bool open_all(struct serve *s, struct err *err)
     const struct pulse *loop;
     for (uint32_t i = 0; (loop = http_server_pulse(s->http, i)) != NULL; i++)
         health_watch(s->health, loop);
-    s->watchdog = watchdog_new(s->health, pulse_starved);
+    s->watchdog = watchdog_new(s->health, pulse_account);
     return true;
 }
 

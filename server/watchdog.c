@@ -17,12 +17,13 @@ enum {
 
 struct patience { /* with one thread */
     mono_ms beat;
-    span_ms silent, starved; /* since the beat; by pulse_starved at the look before, while in doubt */
+    span_ms silent, busy;         /* since the beat: at nothing, and computing */
+    struct pulse_account account; /* at the look before, while in doubt */
 };
 
 struct watchdog {
     const struct health *health;
-    span_ms (*starved)(const struct pulse *p);
+    pulse_accountant *account;
     struct patience patience[HEALTH_PULSES_MAX];
     mono_ms looked; /* 0: never */
     const struct log *log;
@@ -32,11 +33,11 @@ struct watchdog {
     bool started;
 };
 
-struct watchdog *watchdog_new(const struct health *health, span_ms (*starved)(const struct pulse *p))
+struct watchdog *watchdog_new(const struct health *health, pulse_accountant *account)
 {
     struct watchdog *w = mem_new(sizeof(*w));
     w->health = health;
-    w->starved = starved;
+    w->account = account;
     wake_init(&w->wake);
     return w;
 }
@@ -62,11 +63,14 @@ static bool stands_still(struct watchdog *w, struct patience *p, const struct pu
     p->silent += passed;
     if (p->silent < DOUBT_MS)
         return false;
-    span_ms starved = w->starved(pulse);
-    if (doubted)
-        p->silent -= starved - p->starved < passed ? starved - p->starved : passed;
-    p->starved = starved;
-    return p->silent >= WATCHDOG_STALL_MS;
+    struct pulse_account now = w->account(pulse);
+    if (doubted) {
+        span_ms busy = pulse->computes ? now.ran - p->account.ran : 0;
+        p->busy += busy;
+        p->silent -= earlier(busy + now.starved - p->account.starved, passed);
+    }
+    p->account = now;
+    return p->silent >= WATCHDOG_STALL_MS || p->busy >= PULSE_BUSY_MS;
 }
 
 const struct pulse *watchdog_look(struct watchdog *w, mono_ms now)

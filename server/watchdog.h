@@ -4,7 +4,7 @@
  * A thread stands still when it has not beaten for WATCHDOG_STALL_MS; a look every WATCHDOG_LOOK_MS finds it, so
  * that the process is gone within five seconds. A long solve beats and is none. Time does not count in which the
  * watchdog did not run either (SIGSTOP and SIGCONT, a machine that was suspended, a debugger), nor that for which
- * the thread waited for a core: neither is cured by a restart. */
+ * the thread waited for a core: neither is cured by a restart. One that computes has PULSE_BUSY_MS on a core. */
 #ifndef SERVER_WATCHDOG_H
 #define SERVER_WATCHDOG_H
 
@@ -19,11 +19,12 @@ enum {
 
 struct watchdog;
 
-/* `starved` is pulse_starved, or stands in for it. */
-struct watchdog *watchdog_new(const struct health *health, span_ms (*starved)(const struct pulse *p));
+/* `account` is pulse_account, or stands in for it. */
+typedef struct pulse_account pulse_accountant(const struct pulse *p);
+struct watchdog *watchdog_new(const struct health *health, pulse_accountant *account);
 void watchdog_free(struct watchdog *w); /* stops it first when need be */
 
-/* One look at all threads that `health` watches: the first that stands still, or NULL. Pure but for `starved`. */
+/* One look at all threads that `health` watches: the first that stands still, or NULL. Pure but for `account`. */
 const struct pulse *watchdog_look(struct watchdog *w, mono_ms now);
 
 /* From now on a thread of its own looks; what it finds is logged, and ends the process. */

@@ -15,12 +15,12 @@
 #include "server/clock.h"
 #include "server/watchdog.h"
 
-static span_ms starved_for; /* what the kernel would tell */
+static span_ms starved_for, ran_for; /* what the kernel would tell */
 
-static span_ms starved(const struct pulse *p)
+static struct pulse_account account(const struct pulse *p)
 {
     (void)p;
-    return starved_for;
+    return (struct pulse_account){ran_for, starved_for};
 }
 
 struct fixture {
@@ -39,8 +39,8 @@ static int setup(void **state)
     f->loop = (struct pulse){.name = "a loop", .last = f->now};
     health_watch(f->health, &f->api);
     health_watch(f->health, &f->loop);
-    f->watchdog = watchdog_new(f->health, starved);
-    starved_for = 0;
+    f->watchdog = watchdog_new(f->health, account);
+    starved_for = ran_for = 0;
     assert_null(watchdog_look(f->watchdog, f->now));
     *state = f;
     return 0;
@@ -121,6 +121,38 @@ static void test_who_gets_no_core_is_not_to_blame(void **state)
     assert_ptr_equal(found, &f->loop);
 }
 
+/* What a tenant has created may take seconds to plan with: a restart would begin with it again. */
+static void test_who_computes_has_a_minute(void **state)
+{
+    struct fixture *f = *state;
+    const struct pulse *found = NULL;
+    span_ms took = 0;
+    f->loop.computes = true;
+    while (found == NULL && took < 3600 * MS_SECOND) {
+        ran_for += WATCHDOG_LOOK_MS;
+        took += look_for(f, WATCHDOG_LOOK_MS, &found);
+    }
+    assert_ptr_equal(found, &f->loop);
+    assert_true(took >= PULSE_BUSY_MS && took < PULSE_BUSY_MS + WATCHDOG_STALL_MS);
+    pulse_beat(&f->loop, f->now);
+    took = look_for(f, 60 * MS_SECOND, &found); /* it waits for something that does not come */
+    assert_ptr_equal(found, &f->loop);
+    assert_true(took <= 5 * MS_SECOND - WATCHDOG_LOOK_MS);
+}
+
+static void test_whom_others_wait_for_has_no_minute(void **state)
+{
+    struct fixture *f = *state;
+    const struct pulse *found = NULL;
+    span_ms took = 0;
+    while (found == NULL && took < 60 * MS_SECOND) {
+        ran_for += WATCHDOG_LOOK_MS;
+        took += look_for(f, WATCHDOG_LOOK_MS, &found);
+    }
+    assert_ptr_equal(found, &f->loop);
+    assert_true(took <= 5 * MS_SECOND - WATCHDOG_LOOK_MS);
+}
+
 /* --- a process --- */
 
 static void write_line(void *user, enum log_level level, struct span line)
@@ -149,7 +181,7 @@ static pid_t stall(int log)
     pulse_begin(&still, "still", clock_mono());
     health_watch(health, &beats);
     health_watch(health, &still);
-    watchdog_start(watchdog_new(health, pulse_starved), &l);
+    watchdog_start(watchdog_new(health, pulse_account), &l);
     for (;;) {
         pulse_beat(&beats, clock_mono());
         usleep(WATCHDOG_LOOK_MS * 1000);
@@ -188,14 +220,18 @@ static void test_the_process_ends_and_says_who(void **state)
     }
 }
 
-static void test_starved_is_what_the_kernel_says(void **state)
+static void test_the_account_is_the_kernels(void **state)
 {
     (void)state;
     struct pulse p = {.name = "this one"};
-    assert_int_equal(pulse_starved(&p), 0); /* has not begun */
+    struct pulse_account none = pulse_account(&p); /* has not begun */
+    assert_true(none.ran == 0 && none.starved == 0);
     pulse_begin(&p, "this", clock_mono());
-    span_ms before = pulse_starved(&p);
-    assert_true(before >= 0 && before < 3600 * MS_SECOND);
+    struct pulse_account before = pulse_account(&p), now = before;
+    assert_true(before.starved >= 0 && before.starved < 3600 * MS_SECOND);
+    for (mono_ms limit = clock_mono() + 3600 * MS_SECOND; now.ran < before.ran + 10 && clock_mono() < limit;)
+        now = pulse_account(&p);
+    assert_true(now.ran >= before.ran + 10); /* it has computed for so long */
 }
 
 int main(void)
@@ -206,8 +242,10 @@ int main(void)
         ROW(test_who_beats_is_let_alone),
         ROW(test_time_in_which_nobody_ran_does_not_count),
         ROW(test_who_gets_no_core_is_not_to_blame),
+        ROW(test_who_computes_has_a_minute),
+        ROW(test_whom_others_wait_for_has_no_minute),
         cmocka_unit_test(test_the_process_ends_and_says_who),
-        cmocka_unit_test(test_starved_is_what_the_kernel_says),
+        cmocka_unit_test(test_the_account_is_the_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
