@@ -524,6 +524,8 @@ static void who_goes_does_not_count(void **state)
     (void)state;
     struct history h = {.serial = 0};
     cluster_init(&h.c);
+    cluster_types_c1(&h.c, 5);
+    cluster_add(&h.c, "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}}");
     cluster_add(&h.c, IN_ZONE("n1", "a") IN_ZONE("n2", "b") STANDS("one", "n1") STANDS("goes", "n2") STANDS("goes-too", "n2")
                 "---\napiVersion: v1\nkind: Pod\nmetadata: {name: new, uid: new, labels: {app: x}}\nspec: {containers: "
                 "[{name: c}], topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, "

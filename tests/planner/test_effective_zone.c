@@ -67,6 +67,10 @@ static const struct {
                    "[{key: " ZONE ", operator: NotIn, values: [z1]}]}]}}}"),
      "flexible=1 "},
     {"several pods", BASE POD("a", IN_Z2) POD("b", "priority: 0") POD("c", "priority: 1"), "flexible=2 z2=1 "},
+    {"nor one that has a node, and leaves it before it has started",
+     BASE "---\napiVersion: v1\nkind: Node\nmetadata: {name: going, deletionTimestamp: \"2026-01-01T00:00:00Z\"}\nstatus: "
+     "{allocatable: {cpu: 1, pods: 9}}\n---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: going, "
+     "containers: [{name: c}]}\nstatus: {phase: Pending}\n" POD("b", IN_Z2), "z2=1 "},
     {"one that fails validation is not counted", BASE POD("a", "nodeSelector: {kubernetes.io/hostname: x}"), ""},
 };
 

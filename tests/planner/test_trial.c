@@ -136,6 +136,32 @@ static void claims(void **state)
     assert_int_equal(trial_open(t, 0, 0, f->a, first_try(f, f->a)), OPEN_YES);
 }
 
+static uint32_t counted(const struct trial *t)
+{
+    uint32_t sum = 0;
+    for (uint32_t g = 0; g < t->world->topology.group_count; g++)
+        sum += tally_total(&t->tally, g);
+    return sum;
+}
+
+/* Who is taken back from a claim leaves nothing there. */
+static void taken_back(void **state)
+{
+    struct fixture *f = *state;
+    struct trial *t = &f->t;
+    uint32_t racked = class_named(f, "racked");
+    assert_int_equal(trial_open(t, 0, 1, f->b, first_try(f, f->b)), OPEN_YES);
+    uint32_t before = counted(t), mark = trial_mark(t);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(trial_place_on_claim(t, 0, 0, f->a, first_try(f, f->a)), ANSWER_YES);
+        assert_int_equal(trial_place_on_claim(t, 0, 0, f->a, first_try(f, f->a)), ANSWER_NEVER); /* the port is taken */
+        assert_int_equal(trial_place_on_claim(t, 0, 2, racked, first_try(f, racked)), ANSWER_YES);
+        assert_true(counted(t) > before);
+        trial_undo(t, mark);
+        assert_int_equal(counted(t), before);
+    }
+}
+
 /* What a claim gives up of what it might become comes back to the limits, and goes again when undone. */
 static void trimmed(void **state)
 {
@@ -200,6 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(rows, set_up, tear_down),
         cmocka_unit_test_setup_teardown(claims, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(taken_back, set_up, tear_down),
         cmocka_unit_test_setup_teardown(trimmed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(settled, set_up, tear_down),
     };

@@ -246,10 +246,41 @@ static void consolidatable_at(void **state)
     }
 }
 
+/* What a partial view did not show may be there: its time begins when we see all again. */
+static void patience_begins_when_we_see(void **state)
+{
+    static const struct {
+        const char *label, *claim;
+        wall_ms blind_until;
+        enum lifecycle_end want;
+        wall_ms due; /* 0: none */
+    } cases[] = {
+        {"not launched, seen all along", CLAIM(HOUR_AGO, ""), 0, LIFECYCLE_LAUNCH_TIMEOUT, 0},
+        {"not launched, blind until a minute ago", CLAIM(HOUR_AGO, ""), NOW - MS_MINUTE, LIFECYCLE_GOES_ON,
+         NOW + 4 * MS_MINUTE},
+        {"not launched, blind until long ago", CLAIM(HOUR_AGO, ""), NOW - 6 * MS_MINUTE, LIFECYCLE_LAUNCH_TIMEOUT, 0},
+        {"no Node, blind until a minute ago", CLAIM(HOUR_AGO, LAUNCHED), NOW - MS_MINUTE, LIFECYCLE_GOES_ON,
+         NOW + 14 * MS_MINUTE},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct lifecycle_step s;
+        objects_begin();
+        struct lifecycle_facts f = {
+            .claim = claim_of(cases[i].claim), .syms = objects_syms(), .now = NOW, .blind_until = cases[i].blind_until};
+        lifecycle_step(objects_arena(), &f, &s);
+        if (s.end != cases[i].want || (cases[i].due != 0 && s.due != cases[i].due))
+            fail_msg("%s: end \"%s\", due in %lld s", cases[i].label, lifecycle_end_name(s.end),
+                     (long long)(s.due - NOW) / MS_SECOND);
+        objects_clear();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps),
+        cmocka_unit_test(patience_begins_when_we_see),
         cmocka_unit_test(a_long_failure_is_told),
         cmocka_unit_test(consolidatable_at),
     };
