@@ -14,11 +14,16 @@ static int place_order(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->pod, y->pod);
 }
 
-static struct places *places_new(uint32_t room, struct place **items_out)
+/* Texts of places that are long gone stay with those that came of them, so many times. */
+enum { LAYERS_MAX = 64 };
+
+/* `under`: whose texts the items lean on; NULL: nobody's. */
+static struct places *places_new(uint32_t room, const struct places *under, struct place **items_out)
 {
     struct places *p = mem_new(sizeof(*p));
-    arena_init(&p->arena, 4096);
-    *items_out = ARENA_ARRAY(&p->arena, struct place, room);
+    p->texts = part_new(0, under != NULL ? under->texts : NULL);
+    p->layers = under != NULL ? under->layers + 1 : 0;
+    *items_out = mem_grow(NULL, (size_t)room + 1, sizeof(**items_out));
     p->items = *items_out;
     return p;
 }
@@ -26,9 +31,10 @@ static struct places *places_new(uint32_t room, struct place **items_out)
 static struct place place_of(struct places *p, const struct pod *pod, struct span target,
                              bool on_claim, wall_ms since)
 {
-    return (struct place){.uid = arena_dup(&p->arena, pod->meta.uid),
-                          .ns = arena_dup(&p->arena, pod->meta.ns),
-                          .pod = arena_dup(&p->arena, pod->meta.name),
+    struct arena *a = &p->texts->arena;
+    return (struct place){.uid = arena_dup(a, pod->meta.uid),
+                          .ns = arena_dup(a, pod->meta.ns),
+                          .pod = arena_dup(a, pod->meta.name),
                           .target = target,
                           .on_claim = on_claim,
                           .since = since};
@@ -37,13 +43,13 @@ static struct place place_of(struct places *p, const struct pod *pod, struct spa
 struct span places_target(struct places *p, const struct world_node *n, bool *on_claim)
 {
     *on_claim = n->node == NULL;
-    return arena_dup(&p->arena, n->node != NULL ? n->node->meta.name : n->claim->meta.name);
+    return arena_dup(&p->texts->arena, n->node != NULL ? n->node->meta.name : n->claim->meta.name);
 }
 
 struct places *places_begin(uint32_t room, wall_ms now)
 {
     struct place *items;
-    struct places *p = places_new(room, &items);
+    struct places *p = places_new(room, NULL, &items);
     p->made = now;
     return p;
 }
@@ -54,33 +60,99 @@ void places_add(struct places *p, const struct pod *pod, struct span target, boo
         ((struct place *)p->items)[p->count++] = place_of(p, pod, target, on_claim, p->made);
 }
 
-void places_end(struct places *p, const struct places *previous)
+/* Where a place of this uid is, or would be. */
+static uint32_t position(const struct place *items, uint32_t count, struct span uid)
+{
+    uint32_t low = 0, high = count;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (span_cmp(items[mid].uid, uid) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+/* Those behind the first `again`, which are sorted as these are, come between them: from the last on. */
+static void merge(struct places *p)
 {
     struct place *items = (struct place *)p->items;
-    if (p->count != 0)
-        qsort(items, p->count, sizeof(*items), place_order);
-    for (uint32_t i = 0; previous != NULL && i < p->count; i++) {
-        const struct place *old = places_find(previous, items[i].uid);
-        if (old != NULL && span_eq(old->target, items[i].target))
-            items[i].since = old->since;
+    uint32_t more = p->count - p->again, left = p->again;
+    struct place *tail = mem_array(more, sizeof(*tail));
+    memcpy(tail, items + p->again, more * sizeof(*tail));
+    for (uint32_t k = more; k-- > 0;) {
+        uint32_t at = position(items, left, tail[k].uid);
+        memmove(items + at + k + 1, items + at, (left - at) * sizeof(*items));
+        items[at + k] = tail[k];
+        left = at;
     }
+    free(tail);
+}
+
+void places_end(struct places *p, const struct places *previous)
+{
+    struct place *added = (struct place *)p->items + p->again;
+    uint32_t count = p->count - p->again;
+    if (count != 0)
+        qsort(added, count, sizeof(*added), place_order);
+    for (uint32_t i = 0; previous != NULL && i < count; i++) {
+        const struct place *old = places_find(previous, added[i].uid);
+        if (old != NULL && span_eq(old->target, added[i].target))
+            added[i].since = old->since;
+    }
+    if (p->again != 0 && count != 0)
+        merge(p);
+}
+
+/* With texts of its own, once they are too many layers. */
+static void settle_texts(struct places *p)
+{
+    struct place *items = (struct place *)p->items;
+    if (p->layers < LAYERS_MAX)
+        return;
+    struct part *old = p->texts;
+    p->texts = part_new(4096, NULL);
+    p->layers = 0;
+    for (uint32_t i = 0; i < p->count; i++) {
+        items[i].uid = arena_dup(&p->texts->arena, items[i].uid);
+        items[i].ns = arena_dup(&p->texts->arena, items[i].ns);
+        items[i].pod = arena_dup(&p->texts->arena, items[i].pod);
+        items[i].target = arena_dup(&p->texts->arena, items[i].target);
+    }
+    part_leave(old);
+}
+
+struct places *places_again(const struct places *previous, const struct pod *const *gone, uint32_t gone_count,
+                            uint32_t room, wall_ms now)
+{
+    struct place *items;
+    struct places *p = places_new(previous->count + room, previous, &items);
+    bool *dropped = mem_new((size_t)previous->count + 1);
+    p->made = now;
+    for (uint32_t i = 0; i < gone_count; i++) {
+        const struct place *x = places_find(previous, gone[i]->meta.uid);
+        if (x != NULL)
+            dropped[x - previous->items] = true;
+    }
+    for (uint32_t i = 0; i < previous->count; i++)
+        if (!dropped[i])
+            items[p->count++] = previous->items[i];
+    p->again = p->count;
+    free(dropped);
+    settle_texts(p);
+    return p;
 }
 
 /* Of another time, so that nobody takes it for the other. */
 static struct places *places_copy(const struct places *from, struct place **items_out)
 {
-    struct places *p = places_new(from->count, items_out);
+    struct places *p = places_new(from->count, from, items_out);
     p->snapshot = from->snapshot;
     p->made = from->made + 1;
     p->count = from->count;
-    for (uint32_t i = 0; i < p->count; i++) {
-        struct place *x = &(*items_out)[i];
-        *x = from->items[i];
-        x->uid = arena_dup(&p->arena, x->uid);
-        x->ns = arena_dup(&p->arena, x->ns);
-        x->pod = arena_dup(&p->arena, x->pod);
-        x->target = arena_dup(&p->arena, x->target);
-    }
+    memcpy(*items_out, from->items, p->count * sizeof(**items_out));
+    settle_texts(p);
     return p;
 }
 
@@ -146,8 +218,8 @@ struct places *places_with(const struct places *p, const struct sent_pod *sent, 
                            const struct world *w)
 {
     struct place *items;
-    struct places *out = places_new((p != NULL ? p->count : 0) + count, &items);
-    struct sent_pod *sorted = ARENA_ARRAY(&out->arena, struct sent_pod, count);
+    struct places *out = places_new((p != NULL ? p->count : 0) + count, p, &items);
+    struct sent_pod *sorted = ARENA_ARRAY(&out->texts->arena, struct sent_pod, count);
     if (count != 0) {
         memcpy(sorted, sent, count * sizeof(*sorted));
         qsort(sorted, count, sizeof(*sorted), sent_order);
@@ -229,7 +301,7 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
     struct place *items;
     struct places *out = any ? places_copy(p, &items) : NULL;
     for (uint32_t k = 0; any && k < p->count; k++) {
-        items[k].target = arena_dup(&out->arena, p->items[t.has[k]].target);
+        items[k].target = arena_dup(&out->texts->arena, p->items[t.has[k]].target);
         items[k].on_claim = p->items[t.has[k]].on_claim;
     }
     arena_release(&a);
@@ -257,7 +329,8 @@ void places_destroy(struct shared *shared)
     struct places *p = (struct places *)shared; /* its first member */
     if (p == NULL)
         return;
-    arena_release(&p->arena);
+    part_leave(p->texts);
+    free((void *)(uintptr_t)p->items);
     free(p);
 }
 
@@ -457,7 +530,7 @@ struct places *places_rebuild(const struct world *w, wall_ms now)
 {
     struct rebuild r = {.w = w};
     arena_init(&r.scratch, 0);
-    r.p = places_new(w->waiting_count, &r.items);
+    r.p = places_new(w->waiting_count, NULL, &r.items);
     r.p->made = now;
     r.pods = ARENA_ARRAY(&r.scratch, struct unplaced, w->waiting_count);
     for (uint32_t i = 0; i < w->waiting_count; i++)

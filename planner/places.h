@@ -7,6 +7,7 @@
 #define PLANNER_PLACES_H
 
 #include "base/share.h"
+#include "planner/part.h"
 #include "planner/world.h"
 
 struct place {
@@ -19,11 +20,13 @@ struct place {
 
 struct places {
     struct shared shared;
-    struct arena arena;
+    struct part *texts;         /* of the items; leans on those of the places that these came from */
+    uint32_t layers;            /* how many of them */
     uint64_t snapshot;          /* sequence of the snapshot planned on */
     wall_ms made;
-    const struct place *items;  /* sorted by uid */
+    const struct place *items;  /* sorted by uid; malloc'ed */
     uint32_t count;
+    uint32_t again;             /* the first so many are, sorted, of those before: places_again */
     bool any_sent;
 };
 
@@ -54,11 +57,14 @@ struct sent_pod {
     bool volumes; /* are bound first, which takes as long as it takes */
 };
 
-/* Places for at most so many pods are made one by one; those for virtual pods are none. `target` lives in p's arena. In
+/* Places for at most so many pods are made one by one; those for virtual pods are none. `target` lives in p's texts. In
  * the end, a place that its pod had in `previous` (NULL: nobody had) is as old as that. */
 struct places *places_begin(uint32_t room, wall_ms now);
 void places_add(struct places *p, const struct pod *pod, struct span target, bool on_claim);
 void places_end(struct places *p, const struct places *previous);
+/* The same, and it begins with those in `previous`, without those of the pods in `gone`. */
+struct places *places_again(const struct places *previous, const struct pod *const *gone, uint32_t gone_count,
+                            uint32_t room, wall_ms now);
 /* The target of a row: its Node, or its NodeClaim while there is none. */
 struct span places_target(struct places *p, const struct world_node *n, bool *on_claim);
 /* A copy without those whose flag is set. */

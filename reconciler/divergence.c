@@ -196,6 +196,7 @@ static void put_off(struct pass *p, struct waiting_memo *m, bool untried)
     m->ready_since = 0;
     m->untried = untried;
     m->put_off = p->mono + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+    p->r->putting_off = true;
 }
 
 /* Planned anew in this pass. */
@@ -265,9 +266,13 @@ struct why divergence_put_off(const struct pass *p, const struct pod *pod)
 static void take_back(struct pass *p)
 {
     const struct memos *all = &p->r->waiting;
+    bool some = false;
+    if (!p->r->putting_off)
+        return;
     for (uint32_t i = 0; i < all->slot_count; i++)
         for (struct memo *m = all->slots[i]; m != NULL; m = m->next) {
             struct waiting_memo *w = (struct waiting_memo *)m;
+            some |= w->put_off > p->mono;
             if (w->put_off == 0 || w->put_off > p->mono)
                 continue;
             const struct pod *pod = world_waiting_pod(p->world, m->key);
@@ -278,6 +283,7 @@ static void take_back(struct pass *p)
                                                       .per_hour = NAN,
                                                       .about = object_of(KIND_POD, &pod->meta)});
         }
+    p->r->putting_off = some;
 }
 
 /* ---- late ---- */
@@ -462,5 +468,7 @@ struct places *divergence_places(struct pass *p, struct plan_options *o)
     }
     o->barred = barred;
     divergence_arrivals(p, o);
+    if (p->sent_count == 0 && p->r->places != NULL)
+        return NULL;
     return places_with(p->r->places, sent, p->sent_count, p->world);
 }

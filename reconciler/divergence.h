@@ -49,7 +49,7 @@ bool divergence_left_open(const struct pass *p, const struct pod *pod, const str
 void divergence_taken(struct pass *p, const struct node_view *n);
 /* A plan's `put_off`. */
 struct why divergence_put_off(const struct pass *p, const struct pod *pod);
-/* What a plan begins with, instead of the published places; free it with places_destroy. */
+/* What a plan begins with; free it with places_destroy. NULL: with the published places, as they are. */
 struct places *divergence_places(struct pass *p, struct plan_options *o);
 /* A plan's `arrivals`. */
 void divergence_arrivals(struct pass *p, struct plan_options *o);

@@ -108,6 +108,16 @@ static struct round round_of(struct pass *p)
                                     .scratch = p->a}};
 }
 
+/* Of who would go by all that is kept from pass to pass. */
+static enum empty_verdict judge_now(struct pass *p, const struct node_view *n, const struct claim_view *c)
+{
+    if (n->row < 0)
+        return EMPTY_UNSEEN;
+    if (buffers_need(p, c->claim))
+        return EMPTY_BUFFERED;
+    return node_is_promised(p, n) ? EMPTY_NOMINATED : EMPTY_YES;
+}
+
 /* *news_out: it is not what was said in the last pass. */
 static struct empty_answer judge(const struct round *round, const struct node_view *n, bool *news_out)
 {
@@ -124,12 +134,8 @@ static struct empty_answer judge(const struct round *round, const struct node_vi
     f.pods = node_pods(p, n, &f.pod_count);
     *news_out = kept_verdict_judge(&n->memo->verdict, &round->since, &f);
     struct empty_answer x = n->memo->verdict.answer;
-    if (x.verdict == EMPTY_YES && n->row < 0)
-        x.verdict = EMPTY_UNSEEN;
-    else if (x.verdict == EMPTY_YES && buffers_need(p, c->claim))
-        x.verdict = EMPTY_BUFFERED;
-    else if (x.verdict == EMPTY_YES && node_is_promised(p, n))
-        x.verdict = EMPTY_NOMINATED;
+    if (x.verdict == EMPTY_YES && c != NULL)
+        x.verdict = judge_now(p, n, c);
     *news_out |= x.verdict != n->memo->said;
     n->memo->said = x.verdict;
     return x;

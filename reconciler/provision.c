@@ -7,6 +7,7 @@
 
 #include "planner/explain/tell.h"
 #include "planner/plan/plan_places.h"
+#include "planner/plan/seating.h"
 #include "reconciler/divergence.h"
 #include "reconciler/claim_body.h"
 #include "reconciler/purchase.h"
@@ -16,7 +17,48 @@ enum {
     NAMES_TRIED = 100,
     OWNERS_TOLD = 3,
     OVERTAKEN_MAX = 3, /* in a row: pods that wait for a node are not to wait for the scheduler to rest */
+    STANDING_MS = 30 * MS_SECOND, /* pods that wait are planned again every ten: without any, nobody wants it */
 };
+
+/* ---- the plan before ---- */
+
+void standing_plan_drop(struct standing_plan *s)
+{
+    if (s->snapshot != NULL)
+        shared_unref(&s->snapshot->shared);
+    free(s->rows);
+    *s = (struct standing_plan){.snapshot = NULL};
+}
+
+static void keep_standing(struct pass *p, const struct plan *plan)
+{
+    struct standing_plan *s = &p->r->standing;
+    size_t size = plan->row_count * sizeof(*s->rows);
+    standing_plan_drop(s);
+    *s = (struct standing_plan){.snapshot = (struct snapshot *)(uintptr_t)p->snapshot,
+                                .rows = mem_new(size + 1),
+                                .made = p->mono};
+    shared_ref(&s->snapshot->shared);
+    if (size != 0)
+        memcpy(s->rows, plan->rows, size);
+}
+
+/* The places that are published, as the plan before has them; pods of which the scheduler has told something since are
+ * looked up. False: they are of no plan. */
+static bool seating_of(const struct pass *p, struct seating *out)
+{
+    const struct standing_plan *s = &p->r->standing;
+    if (s->snapshot == NULL)
+        return false;
+    struct span *apart = ARENA_ARRAY(p->a, struct span, p->sent_count);
+    for (uint32_t i = 0; i < p->sent_count; i++)
+        apart[i] = p->sent[i].uid;
+    *out = (struct seating){.world = derive_world(s->snapshot),
+                            .rows = s->rows,
+                            .apart = apart,
+                            .apart_count = p->sent_count};
+    return true;
+}
 
 static bool check_launched(const struct pass *p)
 {
@@ -226,23 +268,29 @@ static bool has_real_pods(const struct plan_node *n)
     return any;
 }
 
-static void nominate_nodes(struct pass *p, const struct plan *plan)
+static void note_nominated(struct pass *p, const struct world_node *n)
 {
     span_ms window = 2 * p->r->config.options.batch_max;
     if (window < 10 * MS_SECOND)
         window = 10 * MS_SECOND;
+    if (n->node != NULL)
+        ((struct node_memo *)memos_at(&p->r->nodes, n->node->meta.uid))->nominated_until = p->mono + window;
+    if (n->claim != NULL)
+        ((struct claim_memo *)memos_at(&p->r->claims, n->claim->meta.uid))->nominated_until = p->mono + window;
+}
+
+/* Who has kept his place has been told. */
+static void nominate_nodes(struct pass *p, const struct plan *plan)
+{
+    for (uint32_t i = 0; i < plan->kept_row_count; i++)
+        note_nominated(p, world_node_at(p->world, plan->kept_rows[i]));
     for (uint32_t i = 0; i < plan->node_count; i++) {
         const struct world_node *n = world_node_at(p->world, plan->nodes[i].row);
         struct span claim = n->claim != NULL ? n->claim->meta.name : (struct span){0};
         struct span node = n->node != NULL ? n->node->meta.name : (struct span){0};
         if (!has_real_pods(&plan->nodes[i]))
             continue;
-        if (n->node != NULL)
-            ((struct node_memo *)memos_at(&p->r->nodes, n->node->meta.uid))->nominated_until =
-                p->mono + window;
-        if (n->claim != NULL)
-            ((struct claim_memo *)memos_at(&p->r->claims, n->claim->meta.uid))->nominated_until =
-                p->mono + window;
+        note_nominated(p, n);
         for (uint32_t k = 0; k < plan->nodes[i].pod_count; k++)
             nominate_pod(p, plan->nodes[i].pods[k], claim, node);
     }
@@ -264,6 +312,7 @@ static bool publish(struct pass *p, struct plan *plan)
     }
     r->overtaken = 0;
     reconciler_publish(r, places);
+    keep_standing(p, plan);
     return true;
 }
 
@@ -300,10 +349,13 @@ static void solve(struct pass *p)
     o.now = p->wall;
     o.stop = scheduling_tick;
     o.own_nomination = scheduling_own_nomination;
-    o.put_off = scheduling_put_off;
+    o.put_off = p->r->putting_off ? scheduling_put_off : NULL;
     o.user = &scheduling;
+    struct seating seating;
     struct places *places = divergence_places(p, &o);
-    o.places = places;
+    o.places = places != NULL ? places : p->r->places;
+    if (seating_of(p, &seating))
+        o.seating = &seating;
     scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
     plan_tell(plan);
@@ -315,7 +367,8 @@ static void solve(struct pass *p)
         buffer_status_planned(p, plan);
     }
     plan_free(plan);
-    places_destroy(&places->shared);
+    if (places != NULL)
+        places_destroy(&places->shared);
 }
 
 static void tell_synced(struct pass *p, bool synced)
@@ -336,6 +389,8 @@ static void tell_synced(struct pass *p, bool synced)
 void provision_run(struct pass *p)
 {
     struct reconciler *r = p->r;
+    if (r->standing.snapshot != NULL && p->mono - r->standing.made >= STANDING_MS)
+        standing_plan_drop(&r->standing);
     bool seen = !purchases_unseen(p);
     bool synced = check_launched(p) && seen;
     tell_synced(p, synced);

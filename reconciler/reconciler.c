@@ -96,6 +96,7 @@ void reconciler_free(struct reconciler *r)
     calls_free(r);
     r->config.listener.measured = NULL; /* nobody listens any more */
     release_memory(r);
+    standing_plan_drop(&r->standing);
     drop_previous(r);
     share_drop(&r->cache);
     batch_release(&r->batch);
@@ -136,6 +137,7 @@ void reconciler_observe(struct reconciler *r, struct span reason)
 
 void reconciler_publish(struct reconciler *r, struct places *places)
 {
+    standing_plan_drop(&r->standing); /* it is of the places before */
     r->places = places;
     share_publish(r->config.places, places != NULL ? &places->shared : NULL);
 }

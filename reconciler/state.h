@@ -170,11 +170,17 @@ struct reconciler {
     bool batch_ready; /* the window is over, the gate was not open */
     struct told late, refused, elsewhere;
     mono_ms barred;     /* the last bar of waiting_memo ends */
+    bool putting_off;   /* some waiting_memo may have put_off */
     uint32_t queue;     /* pods with a place on a node that is ready, in the last pass */
     unsigned overtaken; /* plans in a row that were not carried out */
     mono_ms batch_ended;
     struct expected *expected;
     struct places *places; /* the published ones; kept by the share */
+    struct standing_plan { /* the plan that these are of, for the next one (planner/plan/seating.h) */
+        struct snapshot *snapshot;   /* a reference; NULL: there is none */
+        uint32_t *rows;              /* malloc'ed */
+        mono_ms made;
+    } standing;
     mono_ms *bought;       /* times of the last minute's purchases, oldest first */
     uint32_t bought_count, bought_slots;
     struct budgets_seen budgets;
@@ -256,6 +262,9 @@ struct pass {
     uint32_t *taken; /* rows on which pods were bound that have no place there */
     uint32_t taken_count, taken_capacity;
 };
+
+/* Lets its snapshot go: objects that were replaced since can be freed. */
+void standing_plan_drop(struct standing_plan *s);
 
 void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s);
 static inline void pass_wake(struct pass *p, mono_ms at)

@@ -1,6 +1,7 @@
 #include "planner/plan/plan.h"
 
 #include "planner/arrivals.h"
+#include "planner/plan/seating.h"
 #include "planner/plan/solution.h"
 #include "planner/search/cheapest.h"
 #include "planner/search/greedy.h"
@@ -34,6 +35,7 @@ struct solving {
     bool keeps_all; /* room for an arrival on each of its rows, else on one */
     uint64_t *arriving; /* numbers of arrivals that wait; NULL: no arrivals */
     uint8_t *outcome; /* by waiting pod */
+    struct seated seated; /* by o->seating */
     uint32_t *claim_at; /* by claim of the trial: its place in the plan, + 1; 0: dropped */
     struct plan_unschedulable *failed;
     uint32_t failed_count, failed_capacity;
@@ -229,7 +231,12 @@ static void build_placements(struct solving *s)
         if (t->steps[i].kind == TRIAL_ON_NODE && !is_arriving(s, t->steps[i].pod))
             nodes += node_of_row[t->steps[i].target]++ == 0;
     struct plan_node *list = ARENA_ARRAY(&p->arena, struct plan_node, nodes);
+    uint32_t *rows = ARENA_ARRAY(&p->arena, uint32_t, s->w->waiting_count);
     p->nodes = list;
+    p->rows = rows;
+    p->row_count = s->w->waiting_count;
+    if (s->o->seating != NULL)
+        seating_tell(&s->seated, p, rows);
     for (uint32_t row = 0; row < s->w->node_count; row++) {
         if (node_of_row[row] == 0)
             continue;
@@ -242,6 +249,8 @@ static void build_placements(struct solving *s)
         if (step->kind > TRIAL_OPENED || is_arriving(s, step->pod))
             continue;
         const struct pod *pod = trial_pod(t, step->pod)->pod;
+        if (step->kind == TRIAL_ON_NODE && !trial_is_moved(t, step->pod))
+            rows[step->pod] = step->target + 1;
         if (step->kind == TRIAL_ON_NODE) {
             struct plan_node *n = &list[node_of_row[step->target]];
             ((const struct pod **)n->pods)[n->pod_count++] = pod;
@@ -337,31 +346,49 @@ static void start_again(void *user, struct arena *a, const uint64_t *unseated, s
     receive_all(s, t, true);
     if (s->o->places != NULL) {
         uint32_t *queue = ARENA_ARRAY(a, uint32_t, s->admitted_count), count = 0;
+        uint8_t *outcome = ARENA_ARRAY(a, uint8_t, trial_pod_count(t));
         for (uint32_t i = 0; i < s->admitted_count; i++)
             if (unseated == NULL || !bits_has(unseated, s->admitted[i]))
                 queue[count++] = s->admitted[i];
-        greedy_seat(t, s->o->places, queue, count, ARENA_ARRAY(a, uint8_t, trial_pod_count(t)));
+        count = greedy_seat_sent(t, s->o->places, queue, count, outcome);
+        seating_sit_again(&s->seated, t);
+        greedy_seat(t, s->o->places, queue, count, outcome);
     }
     receive_all(s, t, false);
 }
 
+/* Whom the scheduler has sent somewhere is as good as there; then those who keep their places, then the rest. */
 static void seat(struct solving *s)
 {
-    uint32_t *admitted = ARENA_ARRAY(&s->p->arena, uint32_t, s->queued);
-    memcpy(admitted, s->queue, s->queued * sizeof(*admitted));
+    struct trial *t = &s->trial;
+    uint32_t *admitted = ARENA_ARRAY(&s->p->arena, uint32_t, s->admitted_count), count = s->queued;
+    if (count != 0)
+        memcpy(admitted, s->queue, count * sizeof(*admitted));
+    s->queued = greedy_seat_sent(t, s->o->places, s->queue, s->queued, s->outcome);
+    uint32_t asked = s->queued;
+    s->queued = seating_sit(&s->seated, t, s->queue, s->queued, s->outcome);
+    for (uint32_t i = asked; i < s->queued; i++)
+        admitted[count++] = s->queue[i];
+    if (asked != s->queued) {
+        greedy_order(t, &s->p->arena, admitted, count);
+        greedy_order(t, &s->p->arena, s->queue, s->queued);
+    }
     s->admitted = admitted;
-    s->queued = greedy_seat(&s->trial, s->o->places, s->queue, s->queued, s->outcome);
+    s->admitted_count = count;
+    s->queued = greedy_seat(t, s->o->places, s->queue, s->queued, s->outcome);
 }
 
 static void search(struct solving *s)
 {
     struct plan *p = s->p;
-    greedy_order(&s->trial, &p->arena, s->queue, s->queued);
-    lift_moving(s, &s->trial);
     s->admitted = s->queue;
     s->admitted_count = s->queued;
+    if (s->o->seating != NULL)
+        s->queued = seating_take(&s->seated, &p->arena, &s->trial, s->o->seating, s->queue, s->queued);
+    greedy_order(&s->trial, &p->arena, s->queue, s->queued);
+    lift_moving(s, &s->trial);
     receive_all(s, &s->trial, true);
-    if (s->o->places != NULL && s->queued != 0)
+    if (s->o->places != NULL && s->admitted_count != 0)
         seat(s);
     receive_all(s, &s->trial, false);
     struct cheapest c = {.arena = &p->arena, .syms = p->syms, .options = s->o, .closed = closed_rows(s), .queue = s->queue,

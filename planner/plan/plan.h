@@ -89,6 +89,14 @@ struct plan {
     const struct plan_closed *closed;
     uint32_t closed_count;
     uint32_t waiting;              /* pods of the pass */
+    const uint32_t *rows;          /* by number of a pod that waits in the world: the row of its place, + 1; 0: none */
+    uint32_t row_count;
+    /* Who has kept its place by plan_options.seating is not among `nodes`, and is in no log of the trial. */
+    uint32_t kept;
+    const uint32_t *kept_rows;     /* on which there are such pods */
+    uint32_t kept_row_count;
+    const struct pod *const *unkept; /* others that waited in the world before, as they were there */
+    uint32_t unkept_count;
     double cost_before, cost_after, lower_bound; /* per hour; NAN: not known */
     double node_costs;             /* of cost_after: what pools say that nodes cost beside their price */
     struct guesses *guesses; /* of explanations: explain/meant.c, no_type.c */

@@ -67,6 +67,8 @@ static void count_pods(struct asked *q)
             q->pods[n->pod_classes[i]] +=
                 !trial_is_gone(q->t, row) && !is_kept(n) && moves(w, n, i);
     }
+    for (uint32_t i = 0; i < q->t->seats_count; i++)
+        q->pods[q->t->seats[i].class_id] += q->t->seats[i].count;
     for (uint32_t i = 0; i < q->t->step_count; i++) {
         enum trial_kind kind = q->t->steps[i].kind;
         q->pods[q->t->steps[i].class_id] +=

@@ -594,16 +594,24 @@ static uint32_t seat_some(struct trial *t, const struct places *places, bool sen
     return left;
 }
 
-/* Those who were sent come first, they are as good as there. The others go round until nobody more can sit:
- * some of a spread fit only after others. A bar is for who seeks a place: who has one there was not turned
- * down himself. */
+/* A bar is for who seeks a place: who has one there was not turned down himself. */
+uint32_t greedy_seat_sent(struct trial *t, const struct places *places, uint32_t *queue, uint32_t count,
+                          uint8_t *outcome_out)
+{
+    uint32_t barred = t->barred_count;
+    t->barred_count = 0;
+    if (places->any_sent)
+        count = seat_some(t, places, true, queue, count, outcome_out);
+    t->barred_count = barred;
+    return count;
+}
+
+/* They go round until nobody more can sit: some of a spread fit only after others. */
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out)
 {
     uint32_t barred = t->barred_count, before;
     t->barred_count = 0;
-    if (places->any_sent)
-        count = seat_some(t, places, true, queue, count, outcome_out);
     do {
         before = count;
         count = seat_some(t, places, false, queue, count, outcome_out);

@@ -9,8 +9,10 @@
 struct places;
 
 /* Gives those of the queue who have a place on a row, and still fit there, that place; who was sent there
- * has only to have room. Returns how many of the queue are left, in their order; the places of the others
- * are outcomes. */
+ * has only to have room, and comes first, by a call of its own: he is as good as there. Returns how many of the queue
+ * are left, in their order; the places of the others are outcomes. */
+uint32_t greedy_seat_sent(struct trial *t, const struct places *places, uint32_t *queue, uint32_t count,
+                          uint8_t *outcome_out);
 uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
                      uint32_t count, uint8_t *outcome_out);
 

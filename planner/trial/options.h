@@ -24,6 +24,7 @@ enum removal { REMOVAL_CONSOLIDATION, REMOVAL_DRIFT, REMOVAL_REPAIR };
 
 struct arrival;
 struct places;
+struct seating;
 
 /* A class is not tried on a row: the scheduler has turned it down there. */
 struct barred {
@@ -47,6 +48,7 @@ struct plan_options {
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
      * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */
     const struct places *places;
+    const struct seating *seating; /* of `places`, by the plan before (plan/seating.h); NULL: each is looked up */
     /* Pods that the scheduler is binding, whose room is nobody else's, and which are in no plan. Of one that may
      * come to several nodes room is kept on all, as long as that costs nothing, else on the likeliest. */
     const struct arrival *arrivals;

@@ -274,6 +274,47 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
                                      .given_up = try->given_up});
 }
 
+/* --- many at once --- */
+
+bool trial_may_seat(const struct world *w, uint32_t class_id)
+{
+    const struct pod_class *k = &w->classes.items[class_id];
+    if (k->shared_count + k->ties.counted_by_count + k->ties.keeps_off_count != 0)
+        return false;
+    for (uint32_t i = 0; i < k->attempt_count; i++) {
+        const struct attempt *try = &w->classes.attempts[k->first_attempt + i];
+        if (try->tied || w->classes.signatures[try->signature].ports.count != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool suits_somehow(const struct world *w, uint32_t row, uint32_t class_id)
+{
+    const struct pod_class *k = &w->classes.items[class_id];
+    for (uint32_t i = 0; i < k->attempt_count; i++)
+        if (world_suits(w, &w->classes.attempts[k->first_attempt + i], w->profile_of[row], NULL) == FIT_YES)
+            return true;
+    return false;
+}
+
+bool trial_seat(struct trial *t, uint32_t row, uint32_t class_id, uint32_t count)
+{
+    const struct world *w = t->world;
+    const amount *requests = classes_requests(&w->classes, class_id);
+    amount *all = t->adjusted;
+    t->asked++;
+    for (uint32_t c = 0; c < w->column_count; c++)
+        if (__builtin_mul_overflow(requests[c], (amount)count, &all[c]))
+            return false;
+    if (trial_is_gone(t, row) || !vector_fits(w, all, trial_left(t, row)) || !suits_somehow(w, row, class_id))
+        return false;
+    trial_move_vector(touch_row(t, row)->left, all, -1, w->column_count);
+    struct trial_seats seats = {row, class_id, count};
+    ARENA_PUSH(t->arena, t->seats, t->seats_count, t->seats_capacity, seats);
+    return true;
+}
+
 /* --- undo --- */
 
 uint32_t trial_port_count(const struct trial *t, uint32_t class_id)

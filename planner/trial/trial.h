@@ -51,6 +51,10 @@ struct trial_row { /* a row that differs from the world's */
     bool gone;
 };
 
+struct trial_seats { /* taken at once (trial_seat); not in the log */
+    uint32_t row, class_id, count;
+};
+
 struct barred;
 
 struct trial {
@@ -66,6 +70,8 @@ struct trial {
     uint32_t claim_count, claim_capacity;
     struct trial_step *steps; /* the log */
     uint32_t step_count, step_capacity;
+    struct trial_seats *seats;
+    uint32_t seats_count, seats_capacity;
     amount *budgets; /* a row an option */
     amount *nodes_left;
     struct tally tally;
@@ -146,6 +152,11 @@ static inline const struct waiting_pod *trial_pod(const struct trial *t, uint32_
 }
 /* So much of the row's room, or what is left of it, is nobody's. Before the first mark: it cannot be undone. */
 void trial_keep(struct trial *t, uint32_t row, const amount *requests);
+/* Whether room and labels are all that decides of pods of the class, and nobody else's rule looks at them. */
+bool trial_may_seat(const struct world *w, uint32_t class_id);
+/* So many pods of such a class keep their places on the row; false: they do not all fit, and none is seated. Before the
+ * first mark: it cannot be undone. */
+bool trial_seat(struct trial *t, uint32_t row, uint32_t class_id, uint32_t count);
 /* A pod of the class that stands on the row goes: its room comes back, its host ports do not. */
 void trial_remove_pod(struct trial *t, uint32_t row, uint32_t class_id);
 

@@ -52,17 +52,15 @@ static int by_uid(const void *a, const void *b)
 /* For so many waiting pods, each on another node; pod 0 has none. */
 static struct places *make_places(unsigned nodes, unsigned count)
 {
-    struct places *p = mem_new(sizeof(*p));
-    arena_init(&p->arena, 0);
-    struct place *items = ARENA_ARRAY(&p->arena, struct place, count);
+    struct places *p = places_begin(count, 0);
+    struct place *items = (struct place *)(uintptr_t)p->items;
     for (unsigned i = 0; i < count; i++) {
-        struct span pod = arena_printf(&p->arena, "waiting-%06u", i + 1);
+        struct span pod = arena_printf(&p->texts->arena, "waiting-%06u", i + 1);
         items[p->count++] =
             (struct place){.uid = pod, .ns = SPAN("web"), .pod = pod,
-                           .target = arena_printf(&p->arena, "node-%05u", (i * 5 + i * 5 / nodes) % nodes)};
+                           .target = arena_printf(&p->texts->arena, "node-%05u", (i * 5 + i * 5 / nodes) % nodes)};
     }
     qsort(items, p->count, sizeof(*items), by_uid);
-    p->items = items;
     return p;
 }
 

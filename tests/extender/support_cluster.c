@@ -62,9 +62,7 @@ void cluster_publish(struct cluster *c)
 
 void cluster_unplan(struct cluster *c)
 {
-    struct places *none = mem_new(sizeof(*none));
-    arena_init(&none->arena, 0);
-    cluster_replan(c, none);
+    cluster_replan(c, places_begin(0, 0));
 }
 
 void cluster_replan(struct cluster *c, struct places *instead)
@@ -102,15 +100,14 @@ void cluster_place(struct cluster *c, const char *pod, const char *target)
 void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, const char *target)
 {
     struct places *p = c->places;
-    struct place *items = ARENA_ARRAY(&p->arena, struct place, p->count + 1);
-    if (p->count != 0)
-        memcpy(items, p->items, p->count * sizeof(*items));
+    struct arena *a = &p->texts->arena;
+    struct place *items = mem_grow((void *)(uintptr_t)p->items, p->count + 1, sizeof(*items));
     bool on_claim = span_has_prefix(span_of(target), SPAN("claim/"));
     items[p->count] = (struct place){
-        .uid = arena_dup(&p->arena, span_of(uid)),
+        .uid = arena_dup(a, span_of(uid)),
         .ns = SPAN("web"),
-        .pod = arena_dup(&p->arena, span_of(pod)),
-        .target = arena_dup(&p->arena, span_of(target + (on_claim ? strlen("claim/") : 0))),
+        .pod = arena_dup(a, span_of(pod)),
+        .target = arena_dup(a, span_of(target + (on_claim ? strlen("claim/") : 0))),
         .on_claim = on_claim,
     };
     qsort(items, p->count + 1, sizeof(*items), by_uid);

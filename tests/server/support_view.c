@@ -38,9 +38,8 @@ static int by_uid(const void *a, const void *b)
 struct places *view_read_places(const char *text)
 {
     enum { PLACES_MAX = 64 };
-    struct places *p = mem_new(sizeof(*p));
-    arena_init(&p->arena, 0);
-    struct place *items = ARENA_ARRAY(&p->arena, struct place, PLACES_MAX);
+    struct places *p = places_begin(PLACES_MAX, 0);
+    struct place *items = (struct place *)(uintptr_t)p->items;
     for (struct span rest = span_of(text), line; rest.len != 0;) {
         struct span target;
         line = span_cut(rest, '\n', &rest);
@@ -49,15 +48,14 @@ struct places *view_read_places(const char *text)
         size_t skip = on_claim ? strlen("claim/") : 0;
         assert_true(p->count < PLACES_MAX);
         items[p->count++] = (struct place){
-            .uid = arena_printf(&p->arena, "uid-%.*s", SPAN_ARG(pod)),
-            .pod = arena_dup(&p->arena, pod),
+            .uid = arena_printf(&p->texts->arena, "uid-%.*s", SPAN_ARG(pod)),
+            .pod = arena_dup(&p->texts->arena, pod),
             .target =
-                arena_dup(&p->arena, (struct span){target.ptr + skip, target.len - skip}),
+                arena_dup(&p->texts->arena, (struct span){target.ptr + skip, target.len - skip}),
             .on_claim = on_claim,
         };
     }
     qsort(items, p->count, sizeof(*items), by_uid);
-    p->items = items;
     return p;
 }
 
