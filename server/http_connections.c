@@ -24,9 +24,9 @@ static const struct {
     [HTTP_WEBHOOK] = {128, 4 * (size_t)HTTP_BODY_MAX},
     [HTTP_EXTENDER] = {128, 4 * (size_t)HTTP_BODY_MAX},
     /* Heads alone. A probe has a connection of its own and must find one. */
-    [HTTP_METRICS] = {128, 4 * MIB},
-    [HTTP_PROBES] = {256, 4 * MIB},
-    [HTTP_PAGE] = {2 * HTTP_STREAMS_MAX, 4 * MIB},
+    [HTTP_METRICS] = {128, 4 * (size_t)MIB},
+    [HTTP_PROBES] = {256, 4 * (size_t)MIB},
+    [HTTP_PAGE] = {2 * HTTP_STREAMS_MAX, 4 * (size_t)MIB},
 };
 
 static void enter(struct connection *c, enum connection_state state)

@@ -10,6 +10,7 @@
 
 #include "base/base64.h"
 #include "base/doc.h"
+#include "certs/secrets.h"
 
 static const wall_ms WALL = 1767225600000; /* 2026-01-01 */
 
@@ -313,6 +314,71 @@ static void test_what_ends_is_made_anew(void **state)
     process_free(third);
 }
 
+/* What the Secret of the scheduler has for it. */
+static struct secret_entry stored(struct fake *f, struct arena *a, const char *key)
+{
+    const struct doc *d;
+    struct err err;
+    assert_true(doc_parse_json(f->parser, span_of(object_of(f, SECRET_CLIENT)->json), &d, &err));
+    return (struct secret_entry){key, secret_get(a, doc_root(d), key)};
+}
+
+static void put_client(struct fake *f, struct arena *a, const struct secret_entry entries[3])
+{
+    struct span body = secret_body(a, SPAN("stowage-system"), SECRET_CLIENT, (struct span){NULL, 0}, entries, 3);
+    put_object(f, SECRET_CLIENT, arena_cstr(a, body));
+}
+
+/* The scheduler trusts the CA that signs what we serve, and shows what that has signed. */
+static void client_is_right(struct fake *f, const struct process *p, const char *when)
+{
+    static const struct cert_subject subject = {SPAN_INIT("stowage-scheduler"), CERT_CLIENT, NULL, 0};
+    struct arena a;
+    struct err err;
+    arena_init(&a, 0);
+    struct cert_pair pair = {stored(f, &a, "tls.crt").value, stored(f, &a, "tls.key").value};
+    if (!span_eq(stored(f, &a, "ca.crt").value, p->ca))
+        fail_msg("%s: the scheduler trusts another CA", when);
+    if (!authority_check(p->ca, &pair, &subject, WALL, &err))
+        fail_msg("%s: the scheduler's certificate: %s", when, err.msg);
+    arena_release(&a);
+}
+
+static void test_the_schedulers_certificate_follows_the_ca(void **state)
+{
+    struct fake *f = *state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct process *p = process_new(f, plain);
+    settle(f, p, 0, WALL);
+    client_is_right(f, p, "at first");
+    struct secret_entry old[] = {stored(f, &a, "ca.crt"), stored(f, &a, "tls.crt"), stored(f, &a, "tls.key")};
+    process_free(p);
+    put_object(f, SECRET_CERTS, "{\"metadata\":{\"name\":\"stowage-certs\"},\"data\":{}}"); /* somebody wants a new CA */
+    p = process_new(f, plain);
+    settle(f, p, 0, WALL);
+    assert_false(span_eq(old[0].value, p->ca));
+    client_is_right(f, p, "with a new CA");
+    struct secret_entry new[] = {stored(f, &a, "ca.crt"), stored(f, &a, "tls.crt"), stored(f, &a, "tls.key")};
+    process_free(p);
+    const struct {
+        const char *label;
+        struct secret_entry entries[3];
+    } rows[] = {
+        {"the new CA, and what the old one signed", {new[0], old[1], old[2]}},
+        {"what the new CA signed, and the old one", {old[0], new[1], new[2]}},
+        {"another's key", {new[0], new[1], old[2]}},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        put_client(f, &a, rows[i].entries);
+        p = process_new(f, plain);
+        settle(f, p, 0, WALL);
+        client_is_right(f, p, rows[i].label);
+        process_free(p);
+    }
+    arena_release(&a);
+}
+
 static void test_a_spoilt_secret_is_replaced(void **state)
 {
     struct fake *f = *state;
@@ -459,6 +525,7 @@ int main(void)
         ROW(test_first_writer_wins),
         ROW(test_a_name_more_is_signed_in_private),
         ROW(test_what_ends_is_made_anew),
+        ROW(test_the_schedulers_certificate_follows_the_ca),
         ROW(test_a_spoilt_secret_is_replaced),
         ROW(test_bundle),
         ROW(test_no_webhook_no_bundle),
