@@ -36,6 +36,12 @@ static bool is_leaving(struct sim *s, const char *claim)
     return leaving;
 }
 
+static void expect_told(struct loop *l, const char *line, bool want)
+{
+    if (span_contains(buf_span(&l->history), span_of(line)) != want)
+        fail_msg("%s%s", want ? "not told: " : "told: ", line);
+}
+
 /* Three that are empty at once: their names do not tell the order, their prices do. */
 static void the_dearest_goes_first(void **state)
 {
@@ -70,7 +76,7 @@ static void the_dearest_goes_first(void **state)
 static void a_node_that_is_not_ready_uses_the_budget_up(void **state)
 {
     (void)state;
-    struct loop l = {0};
+    struct loop l = {.keeps = true};
     struct sim *s = new_sim_with(&(struct sim_options){.delays = {.node_ready = MS_HOUR}}, node_class_yaml());
     load(s, pool_yaml("general", ONE, ""));
     deploy_apart(s, "stays", "500m", "c-2x-amd64-linux");
@@ -86,14 +92,47 @@ static void a_node_that_is_not_ready_uses_the_budget_up(void **state)
     char broken[64], empty[64];
     snprintf(broken, sizeof(broken), "%s", node_under(s, "stays"));
     snprintf(empty, sizeof(empty), "%s", node_under(s, "goes"));
+    buf_clear(&l.history);
     set_ready(s, broken, "False");
     scale(s, "goes", 0);
     run_for(s, 2 * MS_MINUTE);
     assert_false(is_leaving(s, empty));
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    expect_told(&l, "karpenter_nodepools_allowed_disruptions nodepool=general reason=empty 1\n", true);
+    expect_told(&l, "karpenter_nodepools_nodes_consuming_budgets nodepool=general reason=empty 1\n", true);
+    expect_told(&l, "event DisruptionBlocked general:", false); /* it does let one go */
     set_ready(s, broken, "True");
     run_for(s, MS_MINUTE);
     assert_true(is_leaving(s, empty));
     assert_false(is_leaving(s, broken));
+    loop_end(&l);
+}
+
+/* Whoever looks at the pool learns why nothing goes, once. */
+static void a_budget_that_lets_nothing_go_is_told(void **state)
+{
+    static const char event[] =
+        "event DisruptionBlocked general: No allowed disruptions for disruption reason Empty due to blocking budget\n";
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general",
+                      "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"0\","
+                      "\"reasons\":[\"Empty\"]},{\"nodes\":\"100%\"}]}",
+                      ""));
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    expect_told(&l, event, true);
+    expect_told(&l, "karpenter_nodepools_allowed_disruptions nodepool=general reason=empty 0\n", true);
+    struct span rest, told = buf_span(&l.history);
+    for (; told.len != 0 && !span_has_prefix(told, span_of(event)); told = rest)
+        span_cut(told, '\n', &rest);
+    span_cut(told, '\n', &rest);
+    assert_false(span_contains(rest, span_of(event)));
     loop_end(&l);
 }
 
@@ -102,6 +141,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_dearest_goes_first),
         cmocka_unit_test(a_node_that_is_not_ready_uses_the_budget_up),
+        cmocka_unit_test(a_budget_that_lets_nothing_go_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
