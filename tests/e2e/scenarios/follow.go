@@ -119,7 +119,8 @@ type follower struct {
 
 	mu      sync.Mutex
 	loading *loading
-	first   *plan // the first that buys anything
+	first   *plan           // the first that buys anything for a pod that was not bound when it began
+	before  map[string]bool // pods that were
 	errs    []error
 }
 
@@ -127,7 +128,7 @@ type follower struct {
 // the context is ended. The pods that wait must be there already; those that are bound already are not judged.
 func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	ctx, stop := context.WithCancel(ctx)
-	w := &follower{f: f, page: page, stop: stop, loading: newLoading()}
+	w := &follower{f: f, page: page, stop: stop, loading: newLoading(), before: map[string]bool{}}
 	list, err := f.Client().CoreV1().Pods("default").List(ctx, meta.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -135,6 +136,7 @@ func (f *fleet) follow(ctx context.Context, page string) (*follower, error) {
 	for i := range list.Items {
 		pod := &list.Items[i]
 		w.loading.on[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName
+		w.before[pod.Namespace+"/"+pod.Name] = pod.Spec.NodeName != ""
 		w.see(ctx, pod)
 	}
 	events, err := f.podEvents(ctx, list.ResourceVersion, "")
@@ -275,11 +277,23 @@ func (w *follower) poll(ctx context.Context) {
 		}
 		w.mu.Lock()
 		maps.Copy(w.loading.meant, p.places())
-		if w.first == nil && len(p.NodeClaims) > 0 {
+		if w.first == nil && w.buysAnew(p) {
 			w.first = &p
 		}
 		w.mu.Unlock()
 	}
+}
+
+// buysAnew tells a plan from one that was on the page before.
+func (w *follower) buysAnew(p plan) bool {
+	for _, c := range p.NodeClaims {
+		for _, pod := range c.Pods {
+			if !w.before[pod] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func readPlan(ctx context.Context, page string) (plan, error) {
