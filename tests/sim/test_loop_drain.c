@@ -45,6 +45,16 @@ static uint32_t count_events(const struct loop *l, const char *about, const char
     return found;
 }
 
+static uint32_t count_lines(const struct loop *l, const char *want)
+{
+    uint32_t found = 0;
+    for (struct span rest = buf_span(&l->history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        found += span_eq(line, span_of(want));
+    }
+    return found;
+}
+
 static void expect_waits(const struct loop *l, const char *want)
 {
     if (strstr(l->last[DECISION_DRAIN], want) == NULL)
@@ -132,9 +142,43 @@ static void a_pod_of_the_same_name_is_not_evicted(void **state)
     assert_non_null(twin);
     assert_null(tree_get(twin, "metadata.deletionTimestamp"));
     json_decref(twin);
+    assert_int_equal(count_lines(&l, "karpenter_nodes_eviction_requests_total code=409 1"), 1); /* nor asked for again */
     run_for(s, 40 * MS_SECOND); /* it is seen, and told */
     assert_true(is_gone(s, KIND_POD, "default", "twin"));
     assert_true(is_gone(s, KIND_NODE, NULL, node));
+    loop_end(&l);
+}
+
+static bool is_fenced(struct sim *s, const char *name)
+{
+    json_t *node = object_of(s, KIND_NODE, NULL, name), *taint;
+    size_t i;
+    bool found = false;
+    json_array_foreach(tree_get(node, "spec.taints"), i, taint)
+        found |= tree_is(taint, "key", "karpenter.sh/disrupted");
+    json_decref(node);
+    return found;
+}
+
+/* The taint of an empty node was written, and not yet seen by who bound a pod. */
+static void a_node_onto_which_a_pod_slips_is_given_back(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    char node[64];
+    struct sim *s = begin_with_one(&l, node, sizeof(node));
+    scale(s, "web", 0);
+    for (int i = 0; i < 6000 && !is_fenced(s, node); i++)
+        run_for(s, 10);
+    assert_true(is_fenced(s, node));
+    load_pod_on(s, "slips", node);
+    run_for(s, 30 * MS_SECOND);
+    assert_false(is_fenced(s, node));
+    json_t *claim = object_of(s, KIND_NODE_CLAIM, NULL, node), *pod = object_of(s, KIND_POD, "default", "slips");
+    assert_null(tree_get(claim, "metadata.deletionTimestamp"));
+    assert_null(tree_get(pod, "metadata.deletionTimestamp"));
+    json_decref(claim);
+    json_decref(pod);
     loop_end(&l);
 }
 
@@ -165,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_of_the_same_name_is_not_evicted),
         cmocka_unit_test(a_machine_stays_for_five_seconds_after_the_taint),
+        cmocka_unit_test(a_node_onto_which_a_pod_slips_is_given_back),
         cmocka_unit_test(a_pod_that_must_not_be_disrupted_is_named),
         cmocka_unit_test(a_budget_that_holds_the_drain_is_named),
     };

@@ -162,6 +162,62 @@ static void nothing_is_made_for_a_claim_that_is_being_deleted(void **state)
     loop_end(&l);
 }
 
+/* Of another provider: neither its age nor its end is ours. */
+static void claims_of_another_class_are_left_alone(void **state)
+{
+    static const char *const names[] = {"old", "ends"};
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodeClaim\",\"metadata\":{\"name\":\"%s\","
+                 "\"finalizers\":[\"karpenter.sh/termination\"]},\"spec\":{\"expireAfter\":\"1m\","
+                 "\"requirements\":[],\"nodeClassRef\":{\"group\":\"karpenter.k8s.aws\",\"kind\":"
+                 "\"EC2NodeClass\",\"name\":\"default\"}}}",
+                 names[i]);
+        load(s, text);
+    }
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, "ends", NULL, 200);
+    loop_begin(&l, s);
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    json_t *old = object_of(s, KIND_NODE_CLAIM, NULL, "old");
+    assert_null(tree_get(old, "metadata.deletionTimestamp"));
+    assert_null(tree_get(old, "status"));
+    json_decref(old);
+    loop_end(&l);
+}
+
+static enum sim_fate nodes_are_stuck(void *user, uint64_t number, const struct api_request *r,
+                                     struct sim_refusal *refusal)
+{
+    (void)number, (void)refusal;
+    return *(const bool *)user && r->kind == KIND_NODE && r->verb != API_CREATE ? SIM_REFUSE : SIM_PASS;
+}
+
+/* Its machine has not joined and cannot be removed: nobody would know whose it is. */
+static void a_claim_stays_until_its_machine_is_gone(void **state)
+{
+    (void)state;
+    bool stuck = true;
+    struct loop l = {.faults = {.user = &stuck, .before = nodes_are_stuck}};
+    struct sim *s = cluster();
+    load_claim(s, "one", "of-one");
+    loop_begin(&l, s);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, "one", NULL, 200);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    stuck = false;
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -170,6 +226,8 @@ int main(void)
         cmocka_unit_test(the_api_server_is_asked_before_a_machine_is_removed),
         cmocka_unit_test(a_claim_stays_while_its_node_is_ready),
         cmocka_unit_test(nothing_is_made_for_a_claim_that_is_being_deleted),
+        cmocka_unit_test(claims_of_another_class_are_left_alone),
+        cmocka_unit_test(a_claim_stays_until_its_machine_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
