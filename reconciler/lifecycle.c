@@ -327,9 +327,43 @@ static bool withdraw(struct pass *p, const struct claim_view *c)
     return true;
 }
 
+static struct claim_rest rest_of(const struct pass *p, const struct claim_view *c, wall_ms due)
+{
+    return (struct claim_rest){.claim = c->claim,
+                               .node = c->node >= 0 ? p->nodes[c->node].node : NULL,
+                               .pool = c->pool,
+                               .nodes = c->nodes,
+                               .launched = c->memo->launched,
+                               .labels_written = c->memo->labels_written,
+                               .blind_until = p->r->blind_until,
+                               .due = due};
+}
+
+/* Else it is forgotten at once: another object may come to stand where one was. */
+static bool is_at_rest(struct pass *p, const struct claim_view *c)
+{
+    struct claim_rest *was = &c->memo->rest, now = rest_of(p, c, was->due);
+    bool rests = was->claim == now.claim && was->node == now.node && was->pool == now.pool &&
+                 was->nodes == now.nodes && was->launched == now.launched &&
+                 was->labels_written == now.labels_written && was->blind_until == now.blind_until &&
+                 c->memo->pod_event == 0 && !c->memo->launch_failed && (was->due == 0 || p->wall < was->due);
+    if (!rests)
+        *was = (struct claim_rest){0};
+    else if (was->due != 0)
+        pass_wake_wall(p, was->due);
+    return rests;
+}
+
+static bool is_idle(const struct lifecycle_step *s)
+{
+    return !s->launch && s->claim_patch.len == 0 && s->status_patch.len == 0 && s->node_patch.len == 0;
+}
+
 static void run_claim(struct pass *p, const struct claim_view *c)
 {
     struct claim_memo *m = c->memo;
+    if (is_at_rest(p, c))
+        return;
     struct lifecycle_facts f = {
         .claim = c->claim,
         .pool = c->pool,
@@ -358,6 +392,8 @@ static void run_claim(struct pass *p, const struct claim_view *c)
         give_up(p, c, &s);
         return;
     }
+    if (is_idle(&s))
+        m->rest = rest_of(p, c, s.due);
     if (s.launch && !conditions_true(c->claim->conditions, SPAN("Launched")) && withdraw(p, c))
         return;
     if (s.launch)

@@ -63,14 +63,22 @@ static void collect_pools(struct pass *p)
 static void collect_claims(struct pass *p)
 {
     const struct provider_ops *ops = p->r->config.provider->ops;
-    const struct meta **list = collect(p, KIND_NODE_CLAIM, &p->claim_count);
+    const struct roll *roll = &p->r->claim_roll;
+    const struct node_pool *pool = NULL;
+    sym of_pool = SYM_NONE;
+    roll_call(&p->r->claim_roll, p->snapshot, p->r->previous, KIND_NODE_CLAIM, &p->r->claims);
+    p->claim_count = roll->count;
     p->claims = ARENA_ARRAY(p->a, struct claim_view, p->claim_count);
     for (uint32_t i = 0; i < p->claim_count; i++) {
-        const struct node_claim *claim = (const struct node_claim *)list[i];
+        const struct node_claim *claim = (const struct node_claim *)roll->objects[i];
+        sym name = sym_pairs_get(claim->meta.labels, SYM_NODEPOOL);
+        if (name != of_pool) /* claims of one pool stand together */
+            pool = pass_pool(p, pass_text(p, name));
+        of_pool = name;
         p->claims[i] = (struct claim_view){
             .claim = claim,
-            .memo = memos_at(&p->r->claims, claim->meta.uid),
-            .pool = pass_pool(p, claim_pool_name(p, claim)),
+            .memo = (struct claim_memo *)roll->memos[i],
+            .pool = pool,
             .managed = span_eq(claim->node_class.group, span_of(ops->node_class_group)) &&
                        span_eq(claim->node_class.kind, span_of(ops->node_class_kind)),
             .node = -1};
@@ -79,12 +87,14 @@ static void collect_claims(struct pass *p)
 
 static void collect_nodes(struct pass *p)
 {
-    const struct meta **list = collect(p, KIND_NODE, &p->node_count);
+    const struct roll *roll = &p->r->node_roll;
+    roll_call(&p->r->node_roll, p->snapshot, p->r->previous, KIND_NODE, &p->r->nodes);
+    p->node_count = roll->count;
     p->nodes = ARENA_ARRAY(p->a, struct node_view, p->node_count);
     for (uint32_t i = 0; i < p->node_count; i++) {
-        const struct node *node = (const struct node *)list[i];
+        const struct node *node = (const struct node *)roll->objects[i];
         p->nodes[i] = (struct node_view){.node = node,
-                                         .memo = memos_at(&p->r->nodes, node->meta.uid),
+                                         .memo = (struct node_memo *)roll->memos[i],
                                          .claim = -1,
                                          .row = world_find_node(p->world, node->meta.name)};
     }

@@ -69,6 +69,8 @@ static void forget_expected(struct reconciler *r)
 
 static void release_memory(struct reconciler *r)
 {
+    roll_release(&r->node_roll);
+    roll_release(&r->claim_roll);
     memos_release(&r->claims);
     memos_release(&r->nodes);
     memos_release(&r->pods);

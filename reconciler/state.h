@@ -17,6 +17,7 @@
 #include "reconciler/health.h"
 #include "reconciler/kept_verdict.h"
 #include "reconciler/reconciler.h"
+#include "reconciler/roll.h"
 
 enum { OBSERVE_MAX = 512 };
 
@@ -27,8 +28,20 @@ struct standing_note { /* an Event that is told when it has been true for a whil
     mono_ms due;   /* 0: told */
 };
 
+/* A claim of which nothing was to be done, as long as all that said so is the same: the very objects, which the last
+ * pass still has, and what is remembered. */
+struct claim_rest {
+    const struct node_claim *claim; /* NULL: something is to be done, or nobody has looked */
+    const struct node *node;
+    const struct node_pool *pool;
+    uint32_t nodes;
+    bool launched, labels_written;
+    wall_ms blind_until, due; /* due: when time alone may change that; 0: never */
+};
+
 struct claim_memo {
     struct memo memo;
+    struct claim_rest rest;
     /* launch */
     struct call *launch; /* create under way */
     struct arena arena;  /* of the machine */
@@ -160,6 +173,7 @@ struct reconciler {
     struct arena arena;        /* of the pass */
     mono_ms mono;
     wall_ms wall;
+    struct roll node_roll, claim_roll;
     struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
     uint32_t nominating; /* writes of nominations under way */
     mono_ms swept, scanned, garbage_at;
