@@ -279,7 +279,7 @@ void trial_place_on_node(struct trial *t, uint32_t row, uint32_t pod, uint32_t c
 bool trial_may_seat(const struct world *w, uint32_t class_id)
 {
     const struct pod_class *k = &w->classes.items[class_id];
-    if (k->shared_count + k->ties.counted_by_count + k->ties.keeps_off_count != 0)
+    if (k->shared_count != 0)
         return false;
     for (uint32_t i = 0; i < k->attempt_count; i++) {
         const struct attempt *try = &w->classes.attempts[k->first_attempt + i];

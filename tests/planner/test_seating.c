@@ -368,8 +368,93 @@ static void cheapest_lives(void **state)
     random_lives(SEARCH_CHEAPEST);
 }
 
+/* --- by hand --- */
+
+#define POD(name, more, spec)                                                                      \
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: default, uid: u-" name more "}\n"             \
+    "spec: {" spec "containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n"                              \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+/* And a pool that can buy nothing more. */
+#define NODE                                                                                       \
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: spent}\nspec: {limits: {cpu: 0}, template: {spec: "  \
+    "{nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, requirements: []}}}\n---\n" \
+    "apiVersion: v1\nkind: Node\nmetadata: {name: n1, uid: n1, labels: {kubernetes.io/hostname: n1}}\n"        \
+    "status: {allocatable: {cpu: 8, memory: 8Gi, pods: 10}, conditions: [{type: Ready, status: \"True\"}]}\n---\n"
+#define LABELED ", labels: {app: a}"
+#define APART                                                                                      \
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "         \
+    "kubernetes.io/hostname, labelSelector: {matchLabels: {app: a}}}]}}, "
+
+static void begin(struct life *x, const char *yaml)
+{
+    struct figures none = {0};
+    *x = (struct life){.d = {.state = 1}};
+    cluster_init(&x->c);
+    cluster_types_c0(&x->c);
+    cluster_add(&x->c, yaml);
+    look(x, build(x), false, 0, &none);
+}
+
+static void end(struct life *x)
+{
+    plan_free(x->plan);
+    world_free(x->world);
+    places_destroy(&x->places->shared);
+    cluster_release(&x->c);
+}
+
+/* Who went leaves no gap: the others are found again behind it. */
+static void one_goes(void **state)
+{
+    (void)state;
+    struct life x;
+    struct figures seen = {0};
+    begin(&x, NODE POD("a", "", "") "---\n" POD("b", "", "") "---\n" POD("c", "", ""));
+    assert_int_equal(x.places->count, 3);
+    struct cluster_list *l = &x.c.kinds[KIND_POD];
+    memmove(l->items, l->items + 1, --l->count * sizeof(*l->items));
+    look(&x, build(&x), true, 0, &seen);
+    assert_int_equal(seen.kept, 2);
+    assert_int_equal(seen.asked, 0);
+    assert_int_equal(x.places->count, 2);
+    end(&x);
+}
+
+/* Nobody looked at them before; who comes now does. */
+static void one_comes_who_looks_at_them(void **state)
+{
+    (void)state;
+    struct life x;
+    struct figures seen = {0};
+    begin(&x, NODE POD("a", LABELED, "") "---\n" POD("b", LABELED, ""));
+    cluster_add(&x.c, POD("c", "", APART));
+    look(&x, build(&x), true, 0, &seen); /* the checker would see c beside the others */
+    assert_int_equal(seen.kept, 0);
+    assert_int_equal(seen.asked, 2);
+    assert_int_equal(x.plan->unschedulable_count, 1);
+    end(&x);
+}
+
+/* Of whom the scheduler has told something the places are looked up. */
+static void one_is_apart(void **state)
+{
+    (void)state;
+    struct life x;
+    begin(&x, NODE POD("a", "", "") "---\n" POD("b", "", ""));
+    const struct span apart[] = {SPAN("u-b"), SPAN("u-nobody")};
+    struct seating seating = {.world = x.world, .rows = x.plan->rows, .apart = apart, .apart_count = COUNT_OF(apart)};
+    struct plan *p = plan_solve(x.world, &(struct plan_options){.places = x.places, .seating = &seating});
+    assert_int_equal(p->kept, 1);
+    assert_int_equal(p->node_count, 1);
+    assert_string_equal(p->nodes[0].pods[0]->meta.name.ptr, "b");
+    plan_free(p);
+    end(&x);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(greedy_lives), cmocka_unit_test(cheapest_lives)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_goes), cmocka_unit_test(one_comes_who_looks_at_them),
+                                       cmocka_unit_test(one_is_apart),
+                                       cmocka_unit_test(greedy_lives), cmocka_unit_test(cheapest_lives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,12 +135,39 @@ static void a_claim_keeps_the_hash_that_it_was_planned_from(void **state)
     loop_end(&l);
 }
 
+/* Pods whose machine is on its way are planned again and again, and keep their places without a word; who comes
+ * later alone is told of his. */
+static void who_keeps_a_place_is_not_told_again(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim("{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\",\"metadata\":{"
+                            "\"name\":\"default\"},\"spec\":{\"nodeRegistrationDelay\":\"5m\"}}");
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 3, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 25 * MS_SECOND);
+    uint32_t told = l.decided[DECISION_PLACE];
+    assert_true(told >= 3);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_PLACE], told);
+    load(s, deployment_yaml("late", 1, "100m", ""));
+    run_for(s, 25 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_PLACE], told + 1);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    run_for(s, 6 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 3);
+    assert_int_equal(count_bound(s, "late"), 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nothing_is_bought_before_the_cluster_is_known),
         cmocka_unit_test(nothing_is_planned_while_a_claim_has_no_machine),
         cmocka_unit_test(a_new_leader_has_waited_for_no_machine_yet),
+        cmocka_unit_test(who_keeps_a_place_is_not_told_again),
         cmocka_unit_test(a_claim_keeps_the_hash_that_it_was_planned_from),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
