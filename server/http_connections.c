@@ -130,7 +130,7 @@ struct connection *http_connection_answers(h2o_req_t *req)
 static size_t holds(const struct connection *c)
 {
     const h2o_buffer_t *in = c->socket->input;
-    return in != NULL && in->bytes != NULL ? in->capacity : 0;
+    return in->bytes != NULL ? in->capacity : 0; /* else it is the prototype */
 }
 
 /* The sum over all that are not cut; *largest_out is NULL when it is 0. */
@@ -164,7 +164,7 @@ static bool is_late(struct connection *c, mono_ms now)
 {
     if (c->state == CONNECTION_ANSWERING)
         return now - c->answering > HTTP_STREAM_STUCK_MS && !c->streams;
-    if (holds(c) == 0)
+    if (c->socket->input->size == 0) /* room alone is none: TLS keeps some for a record that has begun */
         c->asking = 0;
     else if (c->asking == 0)
         c->asking = now;

@@ -185,6 +185,25 @@ static void test_slow_senders(void **state)
     }
 }
 
+/* Neither is slow: who has asked and is idle, nor who sends its next request later than one may take. */
+static void test_idle_is_not_slow(void **state)
+{
+    struct fixture *f = *state;
+    struct client_conn *idle[HTTP_LISTENER_COUNT];
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        idle[l] = client_open(port(f, (enum http_listener)l), is_tls((enum http_listener)l) ? &f->tls : NULL);
+        expect_hello(idle[l], http_listener_name((enum http_listener)l), "at first");
+    }
+    struct client_conn *slow = client_open(port(f, HTTP_PROBES), NULL);
+    client_send(slow, SPAN("POST /hello HTTP/1.1\r\n")); /* when it is cut, the time is over for all */
+    assert_true(client_at_end(slow));
+    client_close(slow);
+    for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
+        expect_hello(idle[l], http_listener_name((enum http_listener)l), "later");
+        client_close(idle[l]);
+    }
+}
+
 /* --- memory --- */
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -273,6 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(test_idle_connections),
         cmocka_unit_test_setup_teardown(test_slow_senders, setup_impatient, teardown),
+        cmocka_unit_test_setup_teardown(test_idle_is_not_slow, setup_impatient, teardown),
         ROW(test_large_bodies_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
