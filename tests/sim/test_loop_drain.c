@@ -175,6 +175,8 @@ static void a_node_onto_which_a_pod_slips_is_given_back(void **state)
     run_for(s, 30 * MS_SECOND);
     assert_false(is_fenced(s, node));
     json_t *claim = object_of(s, KIND_NODE_CLAIM, NULL, node), *pod = object_of(s, KIND_POD, "default", "slips");
+    assert_non_null(claim);
+    assert_non_null(pod);
     assert_null(tree_get(claim, "metadata.deletionTimestamp"));
     assert_null(tree_get(pod, "metadata.deletionTimestamp"));
     json_decref(claim);
