@@ -62,12 +62,22 @@ static void pack_sym(struct packer *p, const sym *from, sym *to)
 
 static void pack_fields(struct packer *p, const struct schema *schema, const char *from, char *to);
 
+/* What lies behind a list's count is nobody's, and whatever was there when the list was returned from somewhere:
+ * equal objects have an equal digest without it. */
+static void clear_padding(void *list)
+{
+    const size_t end = offsetof(struct list, count) + sizeof(uint32_t);
+    memset((char *)list + end, 0, sizeof(struct list) - end);
+}
+
 static void pack_list(struct packer *p, const struct field *f, const void *from, void *to)
 {
     struct list l = list_at(from);
     size_t size = f->kind == FIELD_SPANS  ? sizeof(struct span)
                   : f->kind == FIELD_SYMS ? sizeof(sym)
                                           : f->schema->size;
+    if (p->block != NULL)
+        clear_padding(to);
     if (l.count == 0) {
         if (p->block != NULL)
             memset(to, 0, sizeof(l.items));
