@@ -249,7 +249,7 @@ static void build_placements(struct solving *s)
         if (step->kind > TRIAL_OPENED || is_arriving(s, step->pod))
             continue;
         const struct pod *pod = trial_pod(t, step->pod)->pod;
-        if (step->kind == TRIAL_ON_NODE && !trial_is_moved(t, step->pod))
+        if (step->kind == TRIAL_ON_NODE && !trial_is_moved(t, step->pod) && !pod->is_virtual)
             rows[step->pod] = step->target + 1;
         if (step->kind == TRIAL_ON_NODE) {
             struct plan_node *n = &list[node_of_row[step->target]];

@@ -89,7 +89,8 @@ struct plan {
     const struct plan_closed *closed;
     uint32_t closed_count;
     uint32_t waiting;              /* pods of the pass */
-    const uint32_t *rows;          /* by number of a pod that waits in the world: the row of its place, + 1; 0: none */
+    const uint32_t *rows;          /* by number of a pod that waits in the world: the row of its place, + 1; 0: none, and
+                                    * of a virtual one */
     uint32_t row_count;
     /* Who has kept its place by plan_options.seating is not among `nodes`, and is in no log of the trial. */
     uint32_t kept;

@@ -11,7 +11,7 @@ static void match_pods(struct seated *s, const struct world *now)
     uint32_t next = 0;
     for (uint32_t i = 0; i < now->waiting_count; i++) {
         const struct pod *pod = now->waiting[i].pod;
-        if (now->waiting[i].bound || pod->is_virtual)
+        if (now->waiting[i].bound)
             continue;
         if (next == before->waiting_count || before->waiting[next].pod != pod) {
             const struct waiting_pod *x = before->waiting_count != 0 ? world_unbound(before, pod->meta.uid) : NULL;
