@@ -8,13 +8,14 @@ static void on_node_deleted(void *user, const struct api_result *r)
     if (r->err.kind == ERR_NONE || r->err.kind == ERR_NOT_FOUND)
         operation_fail_with(o, ERR_NOT_FOUND, "the instance is terminated");
     else if (r->status == 409)
-        operation_fail_with(o, ERR_RETRY, "the Node %.*s has changed hands",
+        operation_fail_with(o, ERR_RETRY, "the Node %.*s has changed meanwhile",
                             SPAN_ARG(o->node_name));
     else
         operation_fail_request(o, r, "deleting Node");
 }
 
-static struct span delete_options(struct arena *a, struct span uid)
+/* Of the Node as it was read: it still was of this claim then. */
+static struct span delete_options(struct arena *a, struct doc_value node)
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
@@ -22,7 +23,8 @@ static struct span delete_options(struct arena *a, struct span uid)
     json_put_string(&j, "apiVersion", SPAN("v1"));
     json_put_string(&j, "kind", SPAN("DeleteOptions"));
     json_put_object(&j, "preconditions");
-    json_put_string(&j, "uid", uid);
+    json_put_string(&j, "uid", operation_meta(node, "uid"));
+    json_put_string(&j, "resourceVersion", operation_meta(node, "resourceVersion"));
     json_object_end(&j);
     json_object_end(&j);
     struct span body = arena_dup(a, buf_span(&out));
@@ -44,12 +46,11 @@ static void on_node_to_remove(void *user, const struct api_result *r)
         operation_fail_with(o, ERR_NOT_FOUND, "the instance is terminated");
         return;
     }
-    struct span uid = arena_dup(&o->arena, operation_meta(operation_body(r), "uid"));
     operation_send(o,
                    (struct api_request){.verb = API_DELETE,
                                         .kind = KIND_NODE,
                                         .name = o->node_name,
-                                        .body = delete_options(&o->arena, uid)},
+                                        .body = delete_options(&o->arena, operation_body(r))},
                    on_node_deleted);
 }
 

@@ -32,9 +32,12 @@ struct client_policy {          /* zero: the default in brackets */
     const char *user_agent; /* ["stowage"]; not one that begins with "curl" */
     const struct log *log;  /* NULL: silent */
     /* Acts (is_act) leave only before this time of CLOCK_MONOTONIC, asked for each as it leaves; later
-     * ones end with ERR_CANCELLED. NULL: at any time. API thread. */
+     * ones end with ERR_CANCELLED. NULL, INT64_MAX: at any time. API thread. */
     mono_ms (*acts_until)(void *user);
     void *user;
+    /* What has left by then is given up so much later, by us and by the API server, which is told
+     * so: when our Lease is over, nothing of ours is under way. */
+    span_ms acts_grace_ms;
 };
 
 struct client;

@@ -51,6 +51,13 @@ struct span url_watch(struct arena *a, struct span server, enum kind k, struct s
     return with_value(a, url, version);
 }
 
+struct span url_within(struct arena *a, struct span url, span_ms timeout)
+{
+    bool has_query = memchr(url.ptr, '?', url.len) != NULL;
+    return arena_printf(a, "%.*s%ctimeout=%lldms", SPAN_ARG(url), has_query ? '&' : '?',
+                        (long long)timeout);
+}
+
 /* In the order of enum api_verb. The field manager is named wherever fields are written: by default
  * it would be the user agent. */
 static const struct {

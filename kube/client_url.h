@@ -22,6 +22,9 @@ struct http_call {
     const char *content_type; /* NULL: no body */
 };
 
+/* The API server, too, gives the request up after so long. For one that is no watch. */
+struct span url_within(struct arena *a, struct span url, span_ms timeout);
+
 void http_call_of(struct arena *a, struct span server, const struct api_request *r,
                   struct http_call *out);
 

@@ -220,10 +220,27 @@ static void on_end(struct transfer *t, const struct transfer_end *end)
 
 static const struct transfer_hooks hooks = {.on_end = on_end};
 
+/* How much of the Lease is left to an act; 0: no Lease bounds this call. */
+static span_ms left_to(const struct client *c, const struct call *call)
+{
+    const struct client_policy *p = &c->policy;
+    mono_ms until = call->request.is_act && p->acts_until != NULL ? p->acts_until(p->user) : INT64_MAX;
+    if (until == INT64_MAX)
+        return 0;
+    span_ms left = until + p->acts_grace_ms - c->now;
+    return left > 1 ? left : 1;
+}
+
 static void start(struct client *c, struct call *call)
 {
     struct http_call http;
+    span_ms timeout = is_lease(call) ? c->policy.lease_timeout_ms : c->policy.request_timeout_ms;
+    span_ms left = left_to(c, call);
     http_call_of(&c->scratch, c->config.server, &call->request, &http);
+    if (left != 0) {
+        timeout = left < timeout ? left : timeout;
+        http.url = url_within(&c->scratch, http.url, timeout);
+    }
     call->tries++;
     call->transfer.hooks = &hooks;
     list_append(&c->running, call);
@@ -232,8 +249,7 @@ static void start(struct client *c, struct call *call)
                                         .url = http.url.ptr,
                                         .content_type = http.content_type,
                                         .body = call->request.body,
-                                        .timeout_ms = is_lease(call) ? c->policy.lease_timeout_ms
-                                                                     : c->policy.request_timeout_ms,
+                                        .timeout_ms = timeout,
                                         .reply_max = CLIENT_REPLY_MAX,
                                         .compressed = is_read(call),
                                         .fresh = c->suspect,

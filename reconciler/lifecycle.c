@@ -11,12 +11,12 @@ enum { RELAUNCH_MS = MS_MINUTE }; /* after a machine was found to be gone */
 
 /* ---- deleting a claim ---- */
 
-static struct span delete_options(struct arena *a, struct span uid)
+struct span delete_options(struct arena *a, const struct meta *m)
 {
     return arena_printf(a,
                         "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":"
-                        "{\"uid\":\"%.*s\"}}",
-                        SPAN_ARG(uid));
+                        "{\"uid\":\"%.*s\",\"resourceVersion\":\"%llu\"}}",
+                        SPAN_ARG(m->uid), (unsigned long long)m->resource_version);
 }
 
 static void on_deleted(struct reconciler *r, struct call *c)
@@ -39,7 +39,7 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
     call_send(call, &(struct api_request){.verb = API_DELETE,
                                           .kind = KIND_NODE_CLAIM,
                                           .name = m->name,
-                                          .body = delete_options(p->a, m->uid)});
+                                          .body = delete_options(p->a, m)});
     c->memo->deleted_by_us = true;
     tell(p->r, *d, "%.*s  %s", SPAN_ARG(m->name), sentence);
     return true;

@@ -359,13 +359,14 @@ static void solve(struct pass *p)
     scheduling_begin(&scheduling, p);
     struct plan *plan = plan_solve(p->world, &o);
     plan_tell(plan);
-    scheduling_end(&scheduling, plan);
-    if (plan->waiting == 0 || publish(p, plan)) {
+    bool wanted = scheduling_end(&scheduling, plan);
+    if (wanted && (plan->waiting == 0 || publish(p, plan))) {
         tell_closed(p, plan);
         if (plan->waiting != 0)
             carry_out(p, plan);
         buffer_status_planned(p, plan);
     }
+    p->r->batch_ready |= !wanted; /* should we go on leading after all */
     plan_free(plan);
     if (places != NULL)
         places_destroy(&places->shared);

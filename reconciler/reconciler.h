@@ -50,6 +50,9 @@ struct reconciler_listener { /* any but wake may be NULL. Called on the reconcil
      * planned (planner/places.h); in `a`. NULL: nobody knows. */
     uint32_t (*sent)(void *user, mono_ms now, struct arena *a, const struct sent_pod **out);
     mono_ms (*asked)(void *user); /* when the scheduler last asked the extender; 0: never */
+    /* Asked some thousand times a second during a solve, which may take seconds: we are alive; false: we
+     * are to end or do not lead any more, and the plan is of no use. NULL: go on. */
+    bool (*goes_on)(void *user);
 };
 
 struct reconciler_config {

@@ -112,8 +112,10 @@ bool scheduling_tick(void *scheduling)
         count(s->p->r, MEASURE_UNFINISHED_WORK, (double)lasts / 1e9, CONTROLLER, own_id(s->p->r),
               (struct span){0});
     }
+    const struct reconciler_listener *l = &s->p->r->config.listener;
+    s->given_up = s->given_up || (l->goes_on != NULL && !l->goes_on(l->user));
     s->stopped = lasts >= SOLVE_MOST;
-    return s->stopped;
+    return s->stopped || s->given_up;
 }
 
 /* The plan is carried out as far as it got; the next one begins with who has a place, and goes on. */
@@ -142,7 +144,7 @@ struct why scheduling_put_off(void *user, const struct pod *pod)
     return divergence_put_off(((const struct scheduling *)user)->p, pod);
 }
 
-void scheduling_end(struct scheduling *s, const struct plan *plan)
+bool scheduling_end(struct scheduling *s, const struct plan *plan)
 {
     struct reconciler *r = s->p->r;
     uint32_t ignored = 0, unschedulable = 0;
@@ -150,6 +152,8 @@ void scheduling_end(struct scheduling *s, const struct plan *plan)
         count(r, MEASURE_SCHEDULING_DURATION, (double)(now_ns(r) - s->began) / 1e9, CONTROLLER,
               (struct span){0}, (struct span){0});
     uncount(r, MEASURE_UNFINISHED_WORK, CONTROLLER, own_id(r), (struct span){0});
+    if (s->given_up)
+        return false;
     for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
         enum unschedulable_reason why = plan->unschedulable[i].reason;
         if (plan->unschedulable[i].pod->is_virtual)
@@ -165,4 +169,5 @@ void scheduling_end(struct scheduling *s, const struct plan *plan)
     decided_all(r, plan);
     if (s->stopped)
         tell_stopped(s->p, plan);
+    return true;
 }

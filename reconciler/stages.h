@@ -55,12 +55,14 @@ struct scheduling {
     struct pass *p;
     uint64_t began, told; /* ns; told: since then */
     bool stopped;
+    bool given_up; /* by the listener: the plan is for nobody */
 };
 void scheduling_begin(struct scheduling *s, struct pass *p);
 bool scheduling_tick(void *s); /* a plan's `stop`: measures, and stops what takes too long */
 bool scheduling_own_nomination(void *s, const struct pod *pod); /* a plan's `own_nomination` */
 struct why scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `put_off` */
-void scheduling_end(struct scheduling *s, const struct plan *plan);
+/* False: the plan is not to be carried out. */
+bool scheduling_end(struct scheduling *s, const struct plan *plan);
 
 /* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */
 void pod_times_seen(struct pass *p, const struct pod *pod); /* it changed, or nobody looked for a while */
@@ -87,6 +89,9 @@ bool detach_run(struct pass *p, const struct node_view *n);
  * …) is told when it is sent. False: a call for it is under way. */
 bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
                   const struct decision *d, const char *sentence);
+/* The body of an API_DELETE of a Node or NodeClaim: only of the object as it was when it was decided on,
+ * so that one of a leader that was cut off does nothing to what another has changed since. */
+struct span delete_options(struct arena *a, const struct meta *m);
 /* Writes the Node's taints with or without karpenter.sh/disrupted:NoSchedule; the gate must be
  * open. `exclude`: and the label that takes it out of load balancers. */
 void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude);

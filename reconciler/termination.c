@@ -231,10 +231,7 @@ static void delete_node(struct pass *p, const struct node_view *n)
                      .verb = API_DELETE,
                      .kind = KIND_NODE,
                      .name = m->name,
-                     .body = arena_printf(p->a,
-                                          "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
-                                          "\"preconditions\":{\"uid\":\"%.*s\"}}",
-                                          SPAN_ARG(m->uid))});
+                     .body = delete_options(p->a, m)});
 }
 
 /* Deletes the Nodes of a registered claim; true when none is left. One that a doubtful list does not

@@ -36,6 +36,7 @@ struct http_reply {
     int status;               /* 200 */
     const char *content_type; /* "application/json"; static storage */
     const char *allow;        /* of a 405 */
+    bool last;                /* the connection ends with it: whoever asks next may mean another */
     struct buf body;          /* the loop's, empty; Content-Length comes from it */
 };
 

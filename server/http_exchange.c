@@ -102,6 +102,8 @@ static void send_reply(h2o_req_t *req, const struct http_request *q, const struc
     put_head(req, q->listener, r->status, r->content_type);
     if (r->allow != NULL)
         add_header(req, "allow", r->allow);
+    if (r->last)
+        req->http1_is_persistent = 0;
     req->res.content_length = r->body.len;
     h2o_iovec_t body = {h2o_mem_alloc_pool(&req->pool, r->body.len + 1), r->body.len};
     if (body.len != 0)

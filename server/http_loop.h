@@ -48,6 +48,7 @@ struct http_loop {
     h2o_multithread_message_t stop; /* the only message there is, sent once */
     span_ms patience;               /* of the stop; written before it is sent */
     h2o_timeout_entry_t tick;
+    uint32_t parted[HTTP_LISTENER_COUNT]; /* of the server's, seen by the last tick */
     h2o_linklist_t streams;
     uint32_t stream_count[2]; /* by struct stream.document */
     _Atomic(uint32_t) open; /* connections, those cut included */
@@ -67,6 +68,7 @@ struct http_server {
     struct http_loop **loops; /* the last one is for metrics, probes and the page */
     uint32_t loop_count;
     _Atomic(bool) draining;
+    _Atomic(uint32_t) parted[HTTP_LISTENER_COUNT]; /* how often all connections were to end */
     bool started, stopped;
 };
 

@@ -76,6 +76,33 @@ static void on_accept(h2o_socket_t *listener, const char *err)
     }
 }
 
+/* --- ending connections --- */
+
+/* h2o leaves idle connections open. One whose next request has begun is let alone. `data`: hosts of
+ * one listener; NULL: of all. */
+static int kick_idle(h2o_req_t *req, void *data)
+{
+    if (data != NULL && req->conn->hosts != data)
+        return 0;
+    if (req->timestamps.request_begin_at.tv_sec == 0 && req->input.method.len == 0)
+        shutdown(h2o_socket_get_fd(req->conn->callbacks->get_socket(req->conn)), SHUT_RD);
+    return 0;
+}
+
+static void kick_all_idle(struct http_loop *loop, void *hosts)
+{
+    loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, kick_idle, hosts);
+}
+
+static void part(struct http_loop *loop, enum http_listener l)
+{
+    struct http_server *s = loop->server;
+    uint32_t wanted = atomic_load_explicit(&s->parted[l], memory_order_relaxed);
+    if (loop->parted[l] != wanted)
+        kick_all_idle(loop, s->hosts[l]);
+    loop->parted[l] = wanted;
+}
+
 /* --- the second's tick --- */
 
 static void on_tick(h2o_timeout_entry_t *entry)
@@ -83,6 +110,8 @@ static void on_tick(h2o_timeout_entry_t *entry)
     struct http_loop *loop = H2O_STRUCT_FROM_MEMBER(struct http_loop, tick, entry);
     mono_ms now = clock_mono();
     pulse_beat(&loop->pulse, now);
+    for (enum http_listener l = 0; l < HTTP_LISTENER_COUNT; l++)
+        part(loop, l);
     if (loop->server->config.scratch.tick != NULL)
         loop->server->config.scratch.tick(loop->scratch);
     buf_trim(&loop->body, HTTP_KEEP_BYTES);
@@ -92,15 +121,6 @@ static void on_tick(h2o_timeout_entry_t *entry)
 }
 
 /* --- the way down --- */
-
-/* h2o leaves idle connections open. One whose next request has begun is let alone. */
-static int kick_idle(h2o_req_t *req, void *data)
-{
-    (void)data;
-    if (req->timestamps.request_begin_at.tv_sec == 0 && req->input.method.len == 0)
-        shutdown(h2o_socket_get_fd(req->conn->callbacks->get_socket(req->conn)), SHUT_RD);
-    return 0;
-}
 
 static void close_listeners(struct http_loop *loop)
 {
@@ -121,7 +141,7 @@ static void on_control(h2o_multithread_receiver_t *receiver, h2o_linklist_t *mes
     loop->deadline = clock_mono() + loop->patience;
     close_listeners(loop);
     h2o_context_request_shutdown(&loop->ctx);
-    loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, kick_idle, NULL);
+    kick_all_idle(loop, NULL);
 }
 
 /* -1 (a signal) is no reason to end. */
@@ -346,6 +366,11 @@ uint32_t http_server_connections(const struct http_server *s)
 const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i)
 {
     return i < s->loop_count ? &s->loops[i]->pulse : NULL;
+}
+
+void http_server_part(struct http_server *s, enum http_listener l)
+{
+    atomic_fetch_add(&s->parted[l], 1);
 }
 
 void http_server_drain(struct http_server *s)

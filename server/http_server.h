@@ -52,6 +52,9 @@ const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i);
 
 /* From now on every reply says Connection: close; everything is served as before. Any thread. */
 void http_server_drain(struct http_server *s);
+/* The idle connections that a listener has now end within a second: who asks next is to look anew where
+ * to. One whose request has begun is let alone. Any thread. */
+void http_server_part(struct http_server *s, enum http_listener l);
 /* Stops listening, lets what is under way end for at most `patience`, ends the threads. */
 void http_server_stop(struct http_server *s, span_ms patience);
 void http_server_free(struct http_server *s); /* stops first when need be */

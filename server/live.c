@@ -113,6 +113,14 @@ static mono_ms leads_until(void *user)
     return standing_leads_until(((struct live *)user)->standing);
 }
 
+static bool goes_on(void *user)
+{
+    struct live *l = user;
+    mono_ms now = clock_mono();
+    pulse_beat(&l->pulses[LIVE_RECONCILER], now);
+    return !atomic_load(&l->stop_deciding) && now < leads_until(l);
+}
+
 /* --- may we act --- */
 
 static void tell_standing(struct live *l)
@@ -332,6 +340,9 @@ static bool open_cluster(struct live *l, struct err *err)
     struct client_policy policy = {.rate = o->client_qps,
                                    .burst = (double)o->client_burst,
                                    .lease_timeout_ms = o->lease_renew / 2,
+                                   .acts_until = leads_until,
+                                   .user = l,
+                                   .acts_grace_ms = o->lease_duration - o->lease_renew,
                                    .log = l->config.log};
     bool named = o->kubeconfig != NULL && o->kubeconfig[0] != '\0';
     struct err why = {0};
@@ -455,7 +466,8 @@ static void open_reconciler(struct live *l)
                      .leads_until = leads_until,
                      .now_ns = now_ns,
                      .sent = sent_pods,
-                     .asked = last_asked},
+                     .asked = last_asked,
+                     .goes_on = goes_on},
     });
 }
 

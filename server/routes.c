@@ -133,7 +133,9 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
     struct route_scratch *s = scratch;
     const struct routes_config *c = &e->routes->config;
     struct extender_view view = {.snapshot = NULL};
-    if (c->leading(c->user))
+    /* Connections outlast leaders: the next one that the scheduler opens goes where its Service leads. */
+    r->last = !c->leading(c->user);
+    if (!r->last)
         view = route_view(s);
     if (view.snapshot != NULL && !snapshot_synced(view.snapshot))
         view = (struct extender_view){.snapshot = NULL};

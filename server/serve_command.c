@@ -102,8 +102,11 @@ static void on_standing(void *user, bool leading, struct span observing)
     struct serve *s = user;
     struct span name = span_of(s->options.lease_name);
     metrics_set(s->metrics, s->leader_metric, &name, leading);
-    if (!leading)
+    if (!leading) {
         page_forget(s->page);
+        if (s->http != NULL) /* the scheduler's next call finds the new leader */
+            http_server_part(s->http, HTTP_EXTENDER);
+    }
     char text[512];
     int n = snprintf(text, sizeof(text), "%s%s%.*s", leading ? "leads" : "stands by",
                      leading && observing.len != 0 ? ", and only observes: " : "",

@@ -206,9 +206,11 @@ bool standing_released(const struct standing *s)
     return s->lease == NULL || lease_released(s->lease);
 }
 
+/* Another thread may ask before the API thread has noticed that time is up. */
 bool standing_leads(const struct standing *s)
 {
-    return atomic_load(&s->leading);
+    return atomic_load(&s->leading) &&
+           (s->lease == NULL || clock_mono() < lease_leads_until(s->lease));
 }
 
 mono_ms standing_leads_until(const struct standing *s)

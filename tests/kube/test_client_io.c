@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -22,6 +23,7 @@ struct world {
     int results;
     struct api_result last; /* spans are not valid */
     char reason[64], cause[64], body_name[64];
+    _Atomic(long) within_ms; /* the time-out that the last request told mute_script; 0: none */
 };
 
 static int64_t now_ms(void)
@@ -832,6 +834,58 @@ static void test_acts_are_not_sent_once_the_lease_has_run_out(void **state)
     end(&w);
 }
 
+static void mute_script(void *user, struct http_exchange *x)
+{
+    const char *told = strstr(x->target, "&timeout=");
+    atomic_store(&((struct world *)user)->within_ms,
+                 told != NULL ? strtol(told + strlen("&timeout="), NULL, 10) : 0);
+    http_hang(x);
+}
+
+/* Whatever the API server does with it: when the Lease is over, nothing of ours is under way. The Lease
+ * itself, and what is no act, have all the time that they are given. */
+static void test_acts_end_with_the_lease(void **state)
+{
+    (void)state;
+    mono_ms until = 0;
+    struct client_policy policy = quick;
+    policy.acts_until = acts_until;
+    policy.user = &until;
+    policy.acts_grace_ms = 300;
+    policy.request_timeout_ms = 60000;
+    struct world w;
+    begin(&w, mute_script, &policy);
+    until = now_ms() + 400;
+    mono_ms over = until + 300;
+    send(&w, API_MERGE, KIND_NODE, "{}");
+    until_results(&w, 1);
+    assert_true(now_ms() <= over + 10000); /* a busy machine; without the rule it is a minute */
+    assert_int_equal(w.last.status, 0);
+    assert_int_equal(w.last.err.kind, ERR_RETRY);
+    assert_in_range(atomic_load(&w.within_ms), 1, 700); /* the API server, too, is to stop then */
+    end(&w);
+}
+
+static void test_a_lease_that_is_long_cuts_nothing_short(void **state)
+{
+    (void)state;
+    mono_ms until = INT64_MAX; /* nobody is elected */
+    struct client_policy policy = quick;
+    policy.acts_until = acts_until;
+    policy.user = &until;
+    policy.request_timeout_ms = 300;
+    struct world w;
+    begin(&w, mute_script, &policy);
+    send(&w, API_MERGE, KIND_NODE, "{}");
+    until_results(&w, 1);
+    assert_int_equal(atomic_load(&w.within_ms), 0);
+    until = now_ms() + 60000;
+    send(&w, API_MERGE, KIND_NODE, "{}");
+    until_results(&w, 2); /* ended by its own time-out */
+    assert_int_equal(atomic_load(&w.within_ms), 300);
+    end(&w);
+}
+
 static void much_later_script(void *user, struct http_exchange *x)
 {
     (void)user;
@@ -1062,6 +1116,8 @@ int main(void)
         cmocka_unit_test(test_what_waits_can_be_cancelled_and_leases_pass),
         cmocka_unit_test(test_what_is_sent_after_cancel_acts_is_not_cancelled),
         cmocka_unit_test(test_acts_are_not_sent_once_the_lease_has_run_out),
+        cmocka_unit_test(test_acts_end_with_the_lease),
+        cmocka_unit_test(test_a_lease_that_is_long_cuts_nothing_short),
         cmocka_unit_test(test_retry_after_of_years_is_handed_back),
         cmocka_unit_test(test_freeing_ends_everything),
         cmocka_unit_test(test_many_requests_keep_their_number),

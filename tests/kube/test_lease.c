@@ -20,10 +20,14 @@ struct replica {
 struct world {
     struct fake_api api;
     struct replica a, b;
-    mono_ms now;
+    mono_ms now, due; /* when the requests under way are answered; 0: there are none */
 };
 
-enum { WALL = 1767323045 /* 2026-01-02T03:04:05Z */ };
+enum {
+    WALL = 1767323045, /* 2026-01-02T03:04:05Z */
+    TAKES_MS = 300,    /* from a request to its answer */
+    GAIN_MS = 3 * TAKES_MS, /* to look, to find no Lease and to create it, and to see that it is ours */
+};
 
 static void on_changed(void *user, bool leading, struct span holder)
 {
@@ -76,9 +80,13 @@ static wall_ms wall_of(const struct world *w)
 
 static void step(struct world *w, struct replica *r)
 {
+    if (w->due != 0 && w->now >= w->due) {
+        fake_api_answer(&w->api);
+        w->due = 0;
+    }
     lease_step(r->lease, w->now, wall_of(w));
-    while (fake_api_answer(&w->api) != 0)
-        lease_step(r->lease, w->now, wall_of(w));
+    if (w->due == 0 && w->api.answered < w->api.count)
+        w->due = w->now + TAKES_MS;
 }
 
 /* Lets time pass in small steps for those given; NULL: the process is gone or stopped. */
@@ -103,22 +111,22 @@ static const char *field(struct world *w, const char *path)
 static void test_the_first_creates_and_leads(void **state)
 {
     struct world *w = *state;
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     assert_true(w->a.leading);
     assert_string_equal(w->a.holder, "pod-a_1");
     assert_string_equal(field(w, "spec.holderIdentity"), "pod-a_1");
     assert_string_equal(field(w, "spec.leaseDurationSeconds"), "15");
     assert_string_equal(field(w, "spec.leaseTransitions"), "0");
-    assert_string_equal(field(w, "spec.acquireTime"), "2026-01-02T03:04:05.000000Z");
-    assert_string_equal(field(w, "spec.renewTime"), "2026-01-02T03:04:05.000000Z");
+    assert_string_equal(field(w, "spec.acquireTime"), "2026-01-02T03:04:05.300000Z");
+    assert_string_equal(field(w, "spec.renewTime"), "2026-01-02T03:04:05.300000Z");
 }
 
 static void test_renewal_keeps_when_it_was_acquired(void **state)
 {
     struct world *w = *state;
     pass(w, &w->a, NULL, 60000);
-    assert_string_equal(field(w, "spec.acquireTime"), "2026-01-02T03:04:05.000000Z");
-    assert_string_equal(field(w, "spec.renewTime"), "2026-01-02T03:05:03.000000Z");
+    assert_string_equal(field(w, "spec.acquireTime"), "2026-01-02T03:04:05.300000Z");
+    assert_string_equal(field(w, "spec.renewTime"), "2026-01-02T03:05:03.300000Z");
     assert_string_equal(field(w, "spec.leaseTransitions"), "0");
     assert_int_equal(w->a.changes, 2);     /* nobody leads, we lead */
     assert_in_range(w->api.count, 30, 34); /* every two seconds: one request */
@@ -148,6 +156,7 @@ static void test_the_other_takes_over_from_a_dead_one(void **state)
     assert_true(lease_leads_until(w->a.lease) < w->now);
     step(w, &w->a);
     assert_false(w->a.leading);
+    pass(w, &w->a, NULL, GAIN_MS);
     assert_string_equal(w->a.holder, "pod-b_2");
     assert_int_equal(w->api.acts_cancelled, 1);
 }
@@ -160,9 +169,9 @@ static void test_an_unreachable_api_server_ends_it_in_time(void **state)
     w->api.fail = 0;
     while (w->now < until) {
         assert_true(w->a.leading);
-        pass(w, &w->a, NULL, 100);
+        pass(w, &w->a, NULL, GAIN_MS);
     }
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     assert_false(w->a.leading);
     assert_int_equal(w->api.acts_cancelled, 1);
     assert_int_equal(lease_leads_until(w->a.lease), 0);
@@ -175,12 +184,40 @@ static void test_an_unreachable_api_server_ends_it_in_time(void **state)
 static void test_silence_ends_it_in_time(void **state)
 {
     struct world *w = *state;
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     for (int i = 0; i < 101; i++) { /* requests are never answered */
         w->now += 100;
         lease_step(w->a.lease, w->now, wall_of(w));
     }
     assert_false(w->a.leading);
+}
+
+/* The others count from when the API server had our renewal, which is after we sent it and may be long
+ * before we hear so. */
+static void test_leadership_counts_from_when_the_renewal_was_sent(void **state)
+{
+    struct world *w = *state;
+    pass(w, &w->a, NULL, GAIN_MS);
+    mono_ms sent = w->now += 2000;
+    lease_step(w->a.lease, w->now, wall_of(w));
+    w->now += 4000;
+    assert_int_equal(fake_api_answer(&w->api), 1);
+    lease_step(w->a.lease, w->now, wall_of(w));
+    assert_true(w->a.leading);
+    assert_int_equal(lease_leads_until(w->a.lease), sent + 10000);
+}
+
+static void test_an_answer_that_comes_too_late_is_none(void **state)
+{
+    struct world *w = *state;
+    pass(w, &w->a, NULL, GAIN_MS);
+    w->now += 2000;
+    lease_step(w->a.lease, w->now, wall_of(w));
+    w->now += 10001;
+    assert_int_equal(fake_api_answer(&w->api), 1);
+    lease_step(w->a.lease, w->now, wall_of(w));
+    assert_false(w->a.leading);
+    assert_true(lease_leads_until(w->a.lease) <= w->now);
 }
 
 static void test_a_lost_reply_is_looked_up(void **state)
@@ -200,7 +237,7 @@ static void test_a_lost_reply_is_looked_up(void **state)
 static void test_a_lost_renewal_does_not_cost_the_lead(void **state)
 {
     struct world *w = *state;
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     w->now += 2000;
     lease_step(w->a.lease, w->now, wall_of(w));
     assert_int_equal(fake_api_lose(&w->api), 1);
@@ -216,9 +253,10 @@ static void test_release_lets_the_other_lead_at_once(void **state)
     pass(w, &w->a, &w->b, 10000);
     lease_release(w->a.lease);
     assert_int_equal(lease_leads_until(w->a.lease), 0);
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     assert_true(lease_released(w->a.lease));
     assert_string_equal(field(w, "spec.holderIdentity"), "");
+    assert_string_equal(field(w, "spec.leaseDurationSeconds"), "1"); /* for those who count on by it */
     mono_ms released = w->now;
     while (!w->b.leading && w->now < released + 60000)
         pass(w, NULL, &w->b, 100);
@@ -238,13 +276,13 @@ static void test_release_of_a_follower_touches_nothing(void **state)
 static void test_release_with_a_renewal_under_way(void **state)
 {
     struct world *w = *state;
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     w->now += 2000;
     lease_step(w->a.lease, w->now, wall_of(w)); /* sends the renewal */
     lease_release(w->a.lease);
     lease_step(w->a.lease, w->now, wall_of(w));
     assert_false(lease_released(w->a.lease));
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     assert_true(lease_released(w->a.lease));
     assert_string_equal(field(w, "spec.holderIdentity"), "");
 }
@@ -252,10 +290,10 @@ static void test_release_with_a_renewal_under_way(void **state)
 static void test_release_ends_when_the_api_server_is_gone(void **state)
 {
     struct world *w = *state;
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, GAIN_MS);
     w->api.fail = 0;
     lease_release(w->a.lease);
-    pass(w, &w->a, NULL, 100);
+    pass(w, &w->a, NULL, 3 * GAIN_MS);
     assert_true(lease_released(w->a.lease));
 }
 
@@ -308,6 +346,8 @@ int main(void)
         TEST(test_the_other_takes_over_from_a_dead_one),
         TEST(test_an_unreachable_api_server_ends_it_in_time),
         TEST(test_silence_ends_it_in_time),
+        TEST(test_leadership_counts_from_when_the_renewal_was_sent),
+        TEST(test_an_answer_that_comes_too_late_is_none),
         TEST(test_a_lost_reply_is_looked_up),
         TEST(test_a_lost_renewal_does_not_cost_the_lead),
         TEST(test_release_lets_the_other_lead_at_once),

@@ -58,6 +58,16 @@ static void feed(void *user, void *scratch, struct http_stream *s, mono_ms now, 
 
 enum { PIECES = 150 };
 
+static void on_farewell(void *user, void *scratch, const struct http_request *q,
+                        struct http_reply *r)
+{
+    (void)user;
+    (void)scratch;
+    (void)q;
+    buf_add(&r->body, SPAN("ask another"));
+    r->last = true;
+}
+
 /* Goes on until others have had their turn, for so long at most. */
 static void polite(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
 {
@@ -146,6 +156,8 @@ static int setup(void **state)
                    &(struct http_route){HTTP_EXTENDER, "POST", "/echo", on_echo, NULL, NULL, NULL});
     http_table_add(&f->table,
                    &(struct http_route){HTTP_PROBES, "GET", "/hello", on_hello, NULL, NULL, NULL});
+    http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/farewell", on_farewell, NULL,
+                                                   NULL, NULL});
     http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/live", NULL, feed, f, NULL});
     sem_init(&f->begun, 0, 0);
     sem_init(&f->asked, 0, 0);
@@ -600,6 +612,49 @@ static void test_last_pieces_at_once(void **state)
     expect_most(*state, SPAN("GET /whole HTTP/1.1\r\nHost: localhost\r\n\r\n"));
 }
 
+static void test_a_last_reply_ends_the_connection(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_reply r;
+    struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+    client_ask(c, "GET", "/farewell", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    assert_true(r.closes);
+    assert_true(client_at_end(c));
+    client_close(c);
+}
+
+/* Of the others nobody is told to leave. */
+static void test_one_listener_parts(void **state)
+{
+    struct fixture *f = *state;
+    start(f, 0);
+    struct client_reply r;
+    struct client_conn *stays = client_open(port(f, HTTP_PAGE), NULL);
+    struct client_conn *half = client_open(port(f, HTTP_PROBES), NULL);
+    struct client_conn *idle = client_open(port(f, HTTP_PROBES), NULL);
+    client_send(half, SPAN("GET /hello HTTP/1.1\r\nHost: "));
+    client_ask(stays, "GET", "/nowhere", (struct span){NULL, 0}, &r);
+    client_ask(idle, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_false(r.closes);
+    http_server_part(f->server, HTTP_PROBES);
+    assert_true(client_at_end(idle));
+    client_send(half, SPAN("localhost\r\n\r\n")); /* has its answer */
+    client_read_reply(half, false, &r);
+    assert_int_equal(r.status, 200);
+    client_ask(stays, "GET", "/nowhere", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 404);
+    struct client_conn *next = client_open(port(f, HTTP_PROBES), NULL); /* as welcome as before */
+    client_ask(next, "GET", "/hello", (struct span){NULL, 0}, &r);
+    client_ask(next, "GET", "/hello", (struct span){NULL, 0}, &r);
+    assert_int_equal(r.status, 200);
+    client_close(next);
+    client_close(half);
+    client_close(idle);
+    client_close(stays);
+}
+
 static void test_way_down(void **state)
 {
     struct fixture *f = *state;
@@ -675,6 +730,8 @@ int main(void)
         ROW(test_document_to_an_old_reader),
         ROW(test_documents_at_once),
         ROW(test_last_pieces_at_once),
+        ROW(test_a_last_reply_ends_the_connection),
+        ROW(test_one_listener_parts),
         ROW(test_way_down),
         ROW(test_forced_end),
         ROW(test_port_taken),

@@ -281,11 +281,13 @@ static void test_extender(void **state)
     struct fixture *f = *state;
     ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
     says(f, 200, "\"NodeNames\":[\"n1\"]");
+    assert_false(f->reply.last);
     ask(f, HTTP_EXTENDER, "POST", "/scheduler/prioritize", ARGS);
     says(f, 200, "\"Host\":\"n1\"");
     f->leading = false; /* plan and places are not ours to speak of */
     ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
     says(f, 200, "\"NodeNames\":[\"n2\",\"n1\"]");
+    assert_true(f->reply.last); /* nor is the next question for us */
     ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
     says(f, 200, "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 1\n");
     says(f, 200, "stowage_extender_requests_total{verb=\"filter\",answer=\"no-opinion\"} 1\n");

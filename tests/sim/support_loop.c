@@ -99,6 +99,13 @@ static mono_ms asked(void *user)
     return ((const struct loop *)user)->asked;
 }
 
+static bool goes_on(void *user)
+{
+    struct loop *l = user;
+    l->beats++;
+    return l->deposed_at == 0 || l->beats < l->deposed_at;
+}
+
 /* ---- a Stowage ---- */
 
 static struct catalogue_source *catalogue_of(const struct loop *l)
@@ -137,7 +144,7 @@ void loop_start(struct loop *l)
         .places = &l->places,
         .options = l->options,
         .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns,
-                     .sent = sent_pods, .asked = l->hears ? asked : NULL},
+                     .sent = sent_pods, .asked = l->hears ? asked : NULL, .goes_on = goes_on},
     });
     reconciler_lead(l->reconciler, true);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)

@@ -29,6 +29,8 @@ struct loop {
     mono_ms asked;
     uint64_t look_ns; /* what each look at the listener's clock takes: virtual time stands still meanwhile */
     uint64_t looked_ns;
+    uint64_t beats;      /* signs of life that solves gave */
+    uint64_t deposed_at; /* from that one on they are told to stop; 0: never */
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];
     char last[DECISION_COUNT][256];

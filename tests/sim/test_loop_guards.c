@@ -340,6 +340,39 @@ static void no_pool_with_replicas_shrinks_unseen(void **state)
     loop_end(&l);
 }
 
+static enum sim_fate look_at_delete(void *user, uint64_t number, const struct api_request *r,
+                                    struct sim_refusal *refusal)
+{
+    uint32_t *deletes = user;
+    (void)number;
+    (void)refusal;
+    if (r->verb != API_DELETE || (r->kind != KIND_NODE && r->kind != KIND_NODE_CLAIM))
+        return SIM_PASS;
+    if (!span_contains(r->body, SPAN("\"uid\":\"")) ||
+        !span_contains(r->body, SPAN("\"resourceVersion\":\"")))
+        fail_msg("DELETE %s with %.*s", kind_info(r->kind)->plural, SPAN_ARG(r->body));
+    deletes[r->kind]++;
+    return SIM_PASS;
+}
+
+/* What a leader that was cut off sent in the end does nothing to what its successor has changed since. */
+static void each_delete_is_of_what_was_decided_on(void **state)
+{
+    (void)state;
+    uint32_t deletes[KIND_STORED_COUNT] = {0};
+    struct loop l = {.faults = {.user = deletes, .before = look_at_delete}};
+    struct sim *s = cluster();
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    assert_int_equal(deletes[KIND_NODE_CLAIM], 1);
+    assert_int_equal(deletes[KIND_NODE], 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +383,7 @@ int main(void)
         cmocka_unit_test(no_pool_with_replicas_shrinks_unseen),
         cmocka_unit_test(no_drain_ends_without_seeing_pods),
         cmocka_unit_test(no_drained_node_is_given_up_without_seeing_its_volumes),
+        cmocka_unit_test(each_delete_is_of_what_was_decided_on),
         cmocka_unit_test(who_does_not_see_nodes_gives_no_machine_up),
         cmocka_unit_test(the_time_to_join_counts_anew_after_a_broken_watch),
         cmocka_unit_test(a_list_that_lost_many_nodes_is_not_believed_at_once),

@@ -96,6 +96,28 @@ static void each_pod_is_decided_on_once(void **state)
     loop_end(&l);
 }
 
+enum { SHAPES = 40 };
+
+/* Nothing is learned from the one before. */
+static void load_shapes(struct sim *s)
+{
+    for (unsigned i = 0; i < SHAPES; i++) {
+        char name[16], cpu[16];
+        snprintf(name, sizeof(name), "web%u", i);
+        snprintf(cpu, sizeof(cpu), "%um", 20000 + i);
+        load(s, deployment_yaml(name, 5, cpu, ""));
+    }
+}
+
+static void expect_shapes_bound(struct sim *s)
+{
+    for (unsigned i = 0; i < SHAPES; i++) {
+        char name[16];
+        snprintf(name, sizeof(name), "web%u", i);
+        assert_int_equal(count_bound(s, name), 5);
+    }
+}
+
 /* A clock on which a plan takes forever: each is stopped, says so, and the next goes on from its places. */
 static void a_solve_has_an_end(void **state)
 {
@@ -103,21 +125,31 @@ static void a_solve_has_an_end(void **state)
     struct loop l = {.keeps = true, .look_ns = 3000000000,
                      .options = {.batch_idle = 2 * MS_SECOND, .batch_max = 10 * MS_SECOND}};
     struct sim *s = cluster("");
-    char name[16];
-    for (unsigned i = 0; i < 40; i++) { /* of a shape each: nothing is learned from the one before */
-        char cpu[16];
-        snprintf(name, sizeof(name), "web%u", i);
-        snprintf(cpu, sizeof(cpu), "%um", 20000 + i);
-        load(s, deployment_yaml(name, 5, cpu, ""));
-    }
+    load_shapes(s);
     loop_begin(&l, s);
     run_for(s, 20 * MS_SECOND);
     assert_non_null(strstr(l.last[DECISION_PLAN], "the search was stopped after 10 s"));
     run_for(s, 5 * MS_MINUTE);
-    for (unsigned i = 0; i < 40; i++) {
-        snprintf(name, sizeof(name), "web%u", i);
-        assert_int_equal(count_bound(s, name), 5);
-    }
+    expect_shapes_bound(s);
+    loop_end(&l);
+}
+
+/* While it takes long nobody takes it for dead; who is deposed in the middle of it buys nothing any more. */
+static void a_solve_shows_life_and_ends_when_it_is_for_nobody(void **state)
+{
+    (void)state;
+    struct loop l = {.deposed_at = 20,
+                     .options = {.batch_idle = 2 * MS_SECOND, .batch_max = 10 * MS_SECOND}};
+    struct sim *s = cluster("");
+    load_shapes(s);
+    loop_begin(&l, s);
+    run_for(s, 20 * MS_SECOND);
+    assert_true(l.beats >= l.deposed_at);
+    assert_int_equal(l.decided[DECISION_PLAN], 0);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    l.deposed_at = 0; /* the Lease was renewed at the last moment */
+    run_for(s, 2 * MS_MINUTE);
+    expect_shapes_bound(s);
     loop_end(&l);
 }
 
@@ -497,6 +529,7 @@ int main(void)
         cmocka_unit_test(a_solve_shows_what_it_works_on),
         cmocka_unit_test(each_pod_is_decided_on_once),
         cmocka_unit_test(a_solve_has_an_end),
+        cmocka_unit_test(a_solve_shows_life_and_ends_when_it_is_for_nobody),
         cmocka_unit_test(pods_are_timed_until_they_are_bound),
         cmocka_unit_test(pods_are_timed_until_they_are_ready),
         cmocka_unit_test(pods_with_devices_are_told_apart),
