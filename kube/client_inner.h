@@ -154,6 +154,9 @@ struct client {
     struct call_list delayed; /* until their Retry-After */
     struct call_list running;
     struct bucket bucket;
+    mono_ms busy_until; /* nothing but Leases is begun before: the API server is busy */
+    uint32_t window;    /* requests under way at most */
+    uint32_t answered;  /* since the window was changed */
     bool suspect; /* the last request timed out: the next ones take a connection of their own */
 
     pthread_mutex_t lock; /* of the commands */
@@ -163,10 +166,12 @@ struct client {
     _Atomic(uint64_t) counts[HTTP_METHODS][HTTP_CODES];
     _Atomic(bool) absent[KIND_STORED_COUNT];
     _Atomic(uint64_t) resumed[KIND_STORED_COUNT], listed[KIND_STORED_COUNT], bytes;
-    _Atomic(uint32_t) waiting_count, running_count;
+    _Atomic(uint32_t) waiting_count, running_count, most_count;
 };
 
 extern const char *const client_methods[HTTP_METHODS];
 void client_count(struct client *c, int method, int status);
+/* What an answer says of how busy the API server is slows everything down, and lets it grow faster again. */
+void client_heard(struct client *c, int status, int32_t retry_after_s, struct span cause);
 
 #endif

@@ -10,6 +10,8 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "kube/status.h"
+
 static mono_ms clock_now(void)
 {
     struct timespec t;
@@ -21,6 +23,33 @@ void client_count(struct client *c, int method, int status)
 {
     int code = status >= 0 && status < HTTP_CODES ? status : 0;
     atomic_fetch_add_explicit(&c->counts[method][code], 1, memory_order_relaxed);
+}
+
+/* Once for all that were refused together. */
+static void slow_down(struct client *c, int status, span_ms hold)
+{
+    bool anew = c->now >= c->busy_until, told = c->busy_until != 0 && c->now - c->busy_until < MS_MINUTE;
+    if (c->now + hold > c->busy_until)
+        c->busy_until = c->now + hold;
+    if (!anew)
+        return;
+    c->window = c->window > 1 ? c->window / 2 : 1;
+    c->answered = 0;
+    if (!told && c->policy.log != NULL)
+        log_warn(c->policy.log, "api",
+                 "the API server is busy (%d): sending nothing but Leases for %.1f s, and less after that",
+                 status, (double)hold / MS_SECOND);
+}
+
+void client_heard(struct client *c, int status, int32_t retry_after_s, struct span cause)
+{
+    span_ms hold = retry_after_s > 0 ? retry_after_s * MS_SECOND : 0;
+    if (status_is_busy(status, retry_after_s, cause))
+        slow_down(c, status, hold < CLIENT_BUSY_MAX_MS ? hold : (span_ms)CLIENT_BUSY_MAX_MS);
+    else if (status != 0 && c->window < CLIENT_RUNNING_MAX && ++c->answered >= c->window) {
+        c->window++;
+        c->answered = 0;
+    }
 }
 
 static void push_command(struct client *c, const struct command *command)
@@ -141,6 +170,7 @@ bool client_new(const struct client_config *config, const struct client_policy *
     set_defaults(&c->policy);
     copy_config(c, config);
     c->now = clock_now();
+    c->window = CLIENT_RUNNING_MAX;
     c->bucket = (struct bucket){.rate = c->policy.rate, .burst = c->policy.burst};
     c->parser = doc_parser_new();
     c->multi = curl_multi_init();
@@ -228,6 +258,7 @@ static mono_ms turn(struct client *c)
     atomic_store_explicit(&c->waiting_count, c->waiting.count + c->delayed.count,
                           memory_order_relaxed);
     atomic_store_explicit(&c->running_count, c->running.count, memory_order_relaxed);
+    atomic_store_explicit(&c->most_count, c->window, memory_order_relaxed);
     return watches < calls ? watches : calls;
 }
 
@@ -287,6 +318,7 @@ struct client_load client_load(const struct client *c)
     struct client_load load = {
         .waiting = atomic_load_explicit(&c->waiting_count, memory_order_relaxed),
         .running = atomic_load_explicit(&c->running_count, memory_order_relaxed),
+        .most = atomic_load_explicit(&c->most_count, memory_order_relaxed),
         .bytes = atomic_load_explicit(&c->bytes, memory_order_relaxed),
     };
     for (int k = 0; k < KIND_STORED_COUNT; k++) {

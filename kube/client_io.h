@@ -7,8 +7,12 @@
  * Requests leave in the order of api_send, at most policy.rate a second. Leases neither wait in
  * that line nor count in it. A request is sent again only when the server said that it did nothing
  * and when to come back (429 and 5xx with Retry-After, 401 once), and a read also when the
- * connection broke; an eviction never: its 429 is an answer. A write whose reply was lost ends with
- * status 0.
+ * connection broke; not an eviction that a budget refuses: that is an answer. A write whose reply was
+ * lost ends with status 0.
+ *
+ * An API server that is busy (429, 503 with Retry-After) is left alone for as long as it asks, a
+ * minute at most, by everything but Leases; then half as many requests are under way at once as
+ * before, and one more for each round that goes well.
  *
  * Memory is bounded by the largest page or event, see kube/client_limits.h. */
 #ifndef KUBE_CLIENT_IO_H
@@ -63,6 +67,7 @@ size_t client_counts(const struct client *c, struct client_count *out,
                      size_t max); /* of all that is not 0 */
 struct client_load {
     uint32_t waiting, running;           /* requests */
+    uint32_t most;                       /* that may be under way at once: less once the server was busy */
     uint64_t resumed[KIND_STORED_COUNT]; /* watches begun again */
     uint64_t listed[KIND_STORED_COUNT];  /* LISTs completed */
     bool absent[KIND_STORED_COUNT];      /* optional, and the API server does not know it */

@@ -26,6 +26,8 @@ enum {
     CLIENT_RUNNING_MAX = 64,
     /* A token file is some kilobytes, a CA bundle at most a few hundred. */
     CLIENT_FILE_MAX = 1024 * 1024,
+    /* How long a Retry-After keeps everything back: who names an hour is asked again after a minute. */
+    CLIENT_BUSY_MAX_MS = 60 * MS_SECOND,
     /* Attempts of one request, and how long it may take before it is handed back. */
     CLIENT_TRIES_MAX = 10,
     CLIENT_TRIES_MS = 60 * MS_SECOND,

@@ -215,6 +215,7 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
 {
     struct client *c = client_of(w);
     c->happened = true;
+    client_heard(c, end->status, end->retry_after_s, (struct span){0});
     struct resume_step step = resume_after(&w->resume, end, random_unit(&c->random));
     if (step.credentials)
         auth_refresh(&c->auth, c->now, true);
@@ -387,15 +388,22 @@ static mono_ms step_stream(struct watch *w, mono_ms now)
     return w->broken && proven < stalls ? proven : stalls;
 }
 
+/* When what waits may begin. */
+static mono_ms due_of(const struct watch *w)
+{
+    mono_ms busy_until = client_of(w)->busy_until;
+    return w->due > busy_until ? w->due : busy_until;
+}
+
 static mono_ms step(struct watch *w, mono_ms now)
 {
     if (w->doing == WATCH_STREAMS && now - w->transfer.heard >= client_of(w)->policy.stall_ms)
         end_stalled(w);
-    if (w->doing == WATCH_WAITS && w->due <= now)
+    if (w->doing == WATCH_WAITS && due_of(w) <= now)
         begin(w);
     if (w->doing == WATCH_STREAMS)
         return step_stream(w, now);
-    return w->doing == WATCH_WAITS ? w->due : INT64_MAX;
+    return w->doing == WATCH_WAITS ? due_of(w) : INT64_MAX;
 }
 
 mono_ms watches_step(struct client *c)

@@ -1,8 +1,8 @@
 /* Requests of api_send: their line, their pace, and who may be sent again (spec contracts 4.3).
  *
  * A request is sent again only when the server said that it did nothing: 429 or 5xx with
- * Retry-After, and once a 401. A read also when the connection broke. An eviction never: what its
- * 429 means, the drain decides. */
+ * Retry-After, and once a 401. A read also when the connection broke. An eviction only when the
+ * server was busy. */
 #include "kube/client_inner.h"
 
 #include <stdlib.h>
@@ -161,8 +161,8 @@ static span_ms retry_delay(struct call *call, const struct api_result *r)
         auth_refresh(&c->auth, c->now, true);
         return 0;
     }
-    if (call->request.verb == API_EVICT)
-        return -1;
+    if (call->request.verb == API_EVICT && !status_is_busy(r->status, r->retry_after_s, r->cause))
+        return -1; /* what a budget means, the drain decides */
     if ((r->status == 429 || r->status >= 500) && r->retry_after_s >= 0)
         return r->retry_after_s > 0 ? r->retry_after_s * MS_SECOND : READ_RETRY_FIRST_MS;
     if (r->status == 0 && is_read(call))
@@ -214,6 +214,7 @@ static void on_end(struct transfer *t, const struct transfer_end *end)
     list_remove(&c->running, call);
     c->suspect = end->timed_out || (c->suspect && end->status == 0);
     read_reply(call, end, &result);
+    client_heard(c, result.status, result.retry_after_s, result.cause);
     if (!try_again(call, &result))
         complete(call, &result);
 }
@@ -299,7 +300,9 @@ mono_ms calls_step(struct client *c)
         list_remove(&c->waiting, call);
         start(c, call);
     }
-    while (c->waiting.first != NULL && c->running.count < CLIENT_RUNNING_MAX) {
+    if (c->now < c->busy_until && c->waiting.first != NULL)
+        return c->busy_until < due ? c->busy_until : due;
+    while (c->waiting.first != NULL && c->running.count < c->window) {
         struct call *call = c->waiting.first;
         bool leaves = may_leave(c, call);
         if (leaves && !bucket_take(&c->bucket, c->now)) {

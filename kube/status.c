@@ -64,6 +64,12 @@ void status_read(struct api_result *r, const struct doc *doc, struct span text)
             SPAN_ARG(text));
 }
 
+bool status_is_busy(int status, int32_t retry_after_s, struct span cause)
+{
+    return status == 429 ? !span_eq(cause, SPAN("DisruptionBudget"))
+                         : status == 503 && retry_after_s >= 0;
+}
+
 void status_of_event(struct api_result *r, struct doc_value object)
 {
     int64_t code = doc_int64_at(object, SPAN("code"), 500);

@@ -10,6 +10,10 @@
  * borrow from the doc. */
 void status_read(struct api_result *r, const struct doc *doc, struct span text);
 
+/* The API server has more to do than it can: 429, but for that of a budget in an eviction's way (`cause`),
+ * and 503 with Retry-After. It did nothing, and says nothing about the object. */
+bool status_is_busy(int status, int32_t retry_after_s, struct span cause);
+
 /* The same for the object of a watch's ERROR event; its `code` becomes the status. */
 void status_of_event(struct api_result *r, struct doc_value object);
 

@@ -18,6 +18,12 @@ static bool many_budgets(const struct call *c)
            span_contains(span_of(c->err.msg), SPAN("more than one PodDisruptionBudget"));
 }
 
+/* Any other 429 is of an API server that is busy, and says nothing about the pod. */
+static bool budget_refuses(const struct call *c)
+{
+    return c->status == 429 && span_eq(c->cause, SPAN("DisruptionBudget"));
+}
+
 static void on_evicted(struct reconciler *r, struct call *c)
 {
     struct pod_memo *m = (struct pod_memo *)c->memo;
@@ -33,14 +39,14 @@ static void on_evicted(struct reconciler *r, struct call *c)
         tell(r, d, "Evicted pod: %.*s", SPAN_ARG(c->text));
     } else if (c->status == 404 || c->status == 409) {
         m->left_alone = true;
-    } else if (c->status == 429 || many_budgets(c)) {
+    } else if (budget_refuses(c) || many_budgets(c)) {
         d.warning = true;
         d.reason = SPAN("FailedDraining");
         d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->node, c->node_uid};
         d.dedupe = c->uid;
         d.note = arena_printf(&c->arena, "Failed to drain node, %s (Pod=%.*s/%.*s)",
-                              c->status == 429 ? "evicting pod violates a PDB"
-                                               : "eviction does not support multiple PDBs",
+                              budget_refuses(c) ? "evicting pod violates a PDB"
+                                                : "eviction does not support multiple PDBs",
                               SPAN_ARG(c->ns), SPAN_ARG(c->name));
         tell_silently(r, d);
     }

@@ -23,6 +23,8 @@ struct world {
     int results;
     struct api_result last; /* spans are not valid */
     char reason[64], cause[64], body_name[64];
+    _Atomic(int64_t) refused_at; /* by overload_script; 0: not yet */
+    _Atomic(int) too_early;
     _Atomic(long) within_ms; /* the time-out that the last request told mute_script; 0: none */
 };
 
@@ -660,15 +662,13 @@ static const struct answer {
      "\"DisruptionBudget\"}]}}",
      ERR_RETRY, "TooManyRequests", "DisruptionBudget", -1},
     {"an eviction that comes too early", API_EVICT, 429, "Retry-After: 10\r\n",
-     "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\"}", ERR_RETRY, "TooManyRequests", "", 10},
+     "{\"kind\":\"Status\",\"reason\":\"TooManyRequests\",\"details\":{\"causes\":[{\"reason\":"
+     "\"DisruptionBudget\"}]}}",
+     ERR_RETRY, "TooManyRequests", "DisruptionBudget", 10},
     {"an eviction with two budgets", API_EVICT, 500, "", "{\"kind\":\"Status\",\"message\":\"m\"}",
      ERR_RETRY, "", "", -1},
     {"gone", API_DELETE, 404, "", "{\"kind\":\"Status\",\"reason\":\"NotFound\"}", ERR_NOT_FOUND,
      "NotFound", "", -1},
-    {"Retry-After of an hour", API_CREATE, 503, "Retry-After: 3600\r\n", "", ERR_RETRY, "", "",
-     3600},
-    {"Retry-After of a lifetime", API_MERGE, 503, "Retry-After: 2147483647\r\n", "", ERR_RETRY, "",
-     "", 86400},
     {"not JSON to a read", API_GET, 200, "", "<html>", ERR_RETRY, "", "", -1},
 };
 
@@ -900,6 +900,80 @@ static void test_retry_after_of_years_is_handed_back(void **state)
     send(&w, API_MERGE, KIND_NODE, "{}");
     until_results(&w, 1);
     assert_int_equal(w.last.status, 503);
+    assert_int_equal(w.last.retry_after_s, 86400); /* a day is as good as ever */
+    end(&w);
+}
+
+/* One eviction, one write and a watch, each refused once by a server that is busy; whatever comes before a
+ * second is over comes too early. */
+static void overload_script(void *user, struct http_exchange *x)
+{
+    struct world *w = user;
+    int64_t since = atomic_load(&w->refused_at), now = now_ms();
+    if (asks(x, "/leases/")) {
+        http_reply(x, 200, "", ITEM("lease"));
+        return;
+    }
+    if (since == 0) {
+        atomic_store(&w->refused_at, now);
+        http_reply(x, 429, "Retry-After: 1\r\n", "Too many requests, please try again later.");
+        return;
+    }
+    if (now - since < 1000)
+        atomic_fetch_add(&w->too_early, 1);
+    if (asks(x, "watch=true"))
+        http_hang(x);
+    else if (asks(x, "limit="))
+        http_reply(x, 200, "", LIST("5", "", ITEM("a")));
+    else
+        http_reply(x, 201, "", ITEM("created"));
+}
+
+static void test_a_busy_server_is_left_alone_by_all(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, overload_script, &quick);
+    send(&w, API_EVICT, KIND_POD, "{}");
+    while (http_server_requests(w.server) < 1)
+        client_poll(w.client, 10);
+    client_poll(w.client, 100); /* the refusal has come, or comes at once: not more than one is sent */
+    while (atomic_load(&w.refused_at) == 0 || client_load(w.client).running != 0)
+        client_poll(w.client, 10);
+    send(&w, API_MERGE, KIND_NODE, "{}");
+    send(&w, API_GET, KIND_NODE, "");
+    watch(&w, KIND_NODE);
+    send(&w, API_GET, KIND_LEASE, ""); /* the only one that may not wait */
+    until_results(&w, 1);
+    assert_string_equal(w.body_name, "lease");
+    until_results(&w, 4); /* the eviction as well: the server did nothing with it */
+    assert_int_equal(w.last.err.kind, ERR_NONE);
+    until_seen(&w, "[ +a ] ");
+    assert_int_equal(atomic_load(&w.too_early), 0);
+    end(&w);
+}
+
+static void refused_once_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    if (x->number == 0)
+        http_reply(x, 429, "Retry-After: 1\r\n", "");
+    else
+        http_reply(x, 201, "", ITEM("created"));
+}
+
+static void test_after_that_it_is_asked_for_less_at_once(void **state)
+{
+    (void)state;
+    struct world w;
+    begin(&w, refused_once_script, &quick);
+    send(&w, API_MERGE, KIND_NODE, "{}");
+    until_results(&w, 1);
+    assert_int_equal(client_load(w.client).most, 32);
+    for (int i = 0; i < 200; i++)
+        send(&w, API_MERGE, KIND_NODE, "{}");
+    until_results(&w, 201);
+    assert_in_range(client_load(w.client).most, 36, 40); /* one more a round: 32 + 33 + … */
     end(&w);
 }
 
@@ -1119,6 +1193,8 @@ int main(void)
         cmocka_unit_test(test_acts_end_with_the_lease),
         cmocka_unit_test(test_a_lease_that_is_long_cuts_nothing_short),
         cmocka_unit_test(test_retry_after_of_years_is_handed_back),
+        cmocka_unit_test(test_a_busy_server_is_left_alone_by_all),
+        cmocka_unit_test(test_after_that_it_is_asked_for_less_at_once),
         cmocka_unit_test(test_freeing_ends_everything),
         cmocka_unit_test(test_many_requests_keep_their_number),
         cmocka_unit_test(test_any_thread_may_send),

@@ -206,12 +206,43 @@ static void a_machine_stays_for_five_seconds_after_the_taint(void **state)
     loop_end(&l);
 }
 
+static enum sim_fate refuse_evictions(void *user, uint64_t number, const struct api_request *r,
+                                      struct sim_refusal *refusal)
+{
+    uint32_t *left = user;
+    (void)number;
+    if (r->verb != API_EVICT || *left == 0)
+        return SIM_PASS;
+    (*left)--;
+    *refusal = (struct sim_refusal){429, "TooManyRequests", "Too many requests, please try again later.", 1};
+    return SIM_REFUSE;
+}
+
+/* Both are 429; the one says something of the pod, and is told to people, the other does not. */
+static void a_busy_server_is_no_budget(void **state)
+{
+    (void)state;
+    uint32_t refused = 3;
+    struct loop l = {.faults = {.user = &refused, .before = refuse_evictions}};
+    char node[64];
+    struct sim *s = begin_with_one(&l, node, sizeof(node));
+    buf_clear(&l.history);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, node, NULL, 200);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(refused, 0);
+    assert_int_equal(count_events(&l, "FailedDraining", "violates a PDB"), 0);
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
+    assert_int_equal(count_bound(s, "web"), 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_of_the_same_name_is_not_evicted),
         cmocka_unit_test(a_machine_stays_for_five_seconds_after_the_taint),
         cmocka_unit_test(a_node_onto_which_a_pod_slips_is_given_back),
+        cmocka_unit_test(a_busy_server_is_no_budget),
         cmocka_unit_test(a_pod_that_must_not_be_disrupted_is_named),
         cmocka_unit_test(a_budget_that_holds_the_drain_is_named),
     };

@@ -18,6 +18,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/rest"
 
@@ -66,6 +67,20 @@ type Strike struct {
 	Kill   func() // must return only when the client is gone
 }
 
+// Gate is asked about each request before anything else happens to it. What it answers other than 0 is the
+// answer to the client, and Hold none at all.
+type Gate func(r *http.Request) int
+
+// Hold keeps a request until its client gives it up. It is not forwarded, then or later.
+const Hold = -1
+
+// Held is a request that was kept.
+type Held struct {
+	Method, Path string // with the query
+	Came         time.Time
+	Gone         time.Time // zero: the client still waits
+}
+
 // Proxy serves one client at a time.
 type Proxy struct {
 	listener net.Listener
@@ -78,6 +93,9 @@ type Proxy struct {
 	writes []*Write
 	strike Strike
 	struck bool
+	gate   Gate
+	held   []*Held
+	open   map[*http.Request]context.CancelFunc // reads under way
 }
 
 // Start serves on the address with the certificate and forwards to the API server of the
@@ -96,7 +114,7 @@ func Start(address string, certificate tls.Certificate, config *rest.Config) (*P
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{listener: listener, upstream: upstream, target: target}
+	p := &Proxy{listener: listener, upstream: upstream, target: target, open: map[*http.Request]context.CancelFunc{}}
 	quiet := log.New(io.Discard, "", 0) // clients are killed here all the time
 	p.reverse = &httputil.ReverseProxy{
 		Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -127,6 +145,73 @@ func (p *Proxy) Begin(strike Strike) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.writes, p.strike, p.struck = nil, strike, false
+}
+
+// Guard has the gate asked from now on; nil: everything passes. Reads under way that it would not let pass
+// are cut.
+func (p *Proxy) Guard(gate Gate) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gate = gate
+	for r, cancel := range p.open {
+		if gate != nil && gate(r) != 0 {
+			cancel()
+		}
+	}
+}
+
+// Held returns the requests that were kept, in the order in which they came.
+func (p *Proxy) Held() []Held {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]Held, len(p.held))
+	for i, h := range p.held {
+		all[i] = *h
+	}
+	return all
+}
+
+// pass is false when the gate has dealt with the request.
+func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) bool {
+	p.mu.Lock()
+	code := 0
+	if p.gate != nil {
+		code = p.gate(r)
+	}
+	var held *Held
+	if code == Hold {
+		held = &Held{Method: r.Method, Path: r.URL.RequestURI(), Came: time.Now()}
+		p.held = append(p.held, held)
+	}
+	p.mu.Unlock()
+	switch {
+	case code == 0:
+		return true
+	case held == nil:
+		w.WriteHeader(code)
+		return false
+	}
+	_, _ = io.Copy(io.Discard, r.Body) // the server notices that the client has gone only after that
+	<-r.Context().Done()
+	p.mu.Lock()
+	held.Gone = time.Now()
+	p.mu.Unlock()
+	panic(http.ErrAbortHandler)
+}
+
+// read forwards what is no write.
+func (p *Proxy) read(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	p.mu.Lock()
+	p.open[r] = cancel
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		delete(p.open, r)
+		p.mu.Unlock()
+	}()
+	p.reverse.ServeHTTP(w, r.WithContext(ctx))
 }
 
 // Struck says whether the client was killed since Begin.
@@ -164,8 +249,11 @@ func counted(r *http.Request) bool {
 }
 
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.pass(w, r) {
+		return
+	}
 	if !counted(r) {
-		p.reverse.ServeHTTP(w, r)
+		p.read(w, r)
 		return
 	}
 	body, err := io.ReadAll(r.Body)
