@@ -2,7 +2,9 @@
 
 #include <assert.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -85,12 +87,22 @@ const struct pulse *watchdog_look(struct watchdog *w, mono_ms now)
     return NULL;
 }
 
+/* Who waits for what one that stands still holds may be found before it: all are named. */
 static void end_process(const struct watchdog *w, const struct pulse *still)
 {
+    char others[512] = "";
+    uint32_t count;
+    const struct pulse *const *pulses = health_pulses(w->health, &count);
     alarm(LAST_WORDS_S);
+    for (uint32_t i = 0; i < count; i++) {
+        size_t len = strlen(others);
+        if (pulses[i] != still && w->patience[i].silent >= DOUBT_MS)
+            snprintf(others + len, sizeof(others) - len, "%s%s", len == 0 ? "; silent, too: " : ", ",
+                     pulses[i]->name);
+    }
     log_error(w->log, "watchdog",
-              "%s has stood still for %lld s: the process ends, so that a new one answers", still->name,
-              (long long)(WATCHDOG_STALL_MS / MS_SECOND));
+              "%s has stood still for %lld s: the process ends, so that a new one answers%s", still->name,
+              (long long)(WATCHDOG_STALL_MS / MS_SECOND), others);
     _exit(WATCHDOG_EXIT);
 }
 

@@ -176,11 +176,13 @@ static pid_t stall(int log)
         return child;
     struct log l = {.sink = write_line, .user = &log, .now_ms = no_time, .level = LOG_INFO, .format = LOG_TEXT};
     struct health *health = health_new();
-    struct pulse beats = {.name = "what beats"}, still = {.name = "what stands still"};
+    struct pulse beats = {.name = "what beats"}, still = {.name = "what stands still"}, waits = {.name = "what waits for it"};
     pulse_begin(&beats, "beats", clock_mono());
     pulse_begin(&still, "still", clock_mono());
     health_watch(health, &beats);
+    pulse_begin(&waits, "waits", clock_mono());
     health_watch(health, &still);
+    health_watch(health, &waits);
     watchdog_start(watchdog_new(health, pulse_account), &l);
     for (;;) {
         pulse_beat(&beats, clock_mono());
@@ -211,7 +213,8 @@ static void test_the_process_ends_and_says_who(void **state)
     char line[256];
     ssize_t n = read(log[0], line, sizeof(line) - 1);
     line[n > 0 ? n : 0] = '\0';
-    assert_non_null(strstr(line, "error: what stands still has stood still for 4 s: the process ends"));
+    assert_non_null(strstr(line, "error: what stands still has stood still for 4 s: the process ends, so that a new one answers; "
+                                 "silent, too: what waits for it"));
     assert_int_equal(waitpid(unheard, &how, 0), unheard);
     assert_true(WIFSIGNALED(how) && WTERMSIG(how) == SIGALRM);
     for (int i = 0; i < 2; i++) {

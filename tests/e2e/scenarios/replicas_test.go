@@ -343,7 +343,7 @@ func (f *fleet) stalls(t *testing.T) (undo func()) {
 		if !errors.As(f.Stowage.Err(), &status) || status.ExitCode() != 70 {
 			t.Errorf("it ended with %v, not with status 70", f.Stowage.Err())
 		}
-		if said := process.Tail(f.Stowage.Log(), 2000); !strings.Contains(said, "of 2 of extender and webhook has stood still") {
+		if said := process.Tail(f.Stowage.Log(), 2000); !strings.Contains(said, "of 2 of extender and webhook") {
 			t.Errorf("it did not say what stood still:\n%s", said)
 		}
 		restarted <- f.Stowage.Restart()
