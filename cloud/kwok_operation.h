@@ -23,6 +23,9 @@ struct operation {
     struct arena arena;
     struct symtab *syms; /* of the machine's resources; lives in the arena */
     struct span node_name, claim_uid;
+    /* list */
+    struct machine *listed; /* of the pages so far */
+    size_t listed_count, listed_capacity;
     /* create */
     struct span claim_name, class_name;
     bool launched_before; /* the claim has a providerID */

@@ -114,12 +114,15 @@ uint64_t kwok_get(struct provider *p, struct span provider_id, machine_done *don
     return start_by_id(p, VERB_GET, provider_id, (struct span){0}, done, user, on_node_read);
 }
 
+/* A page. A Node takes some 10 KiB, with its images up to 20. */
+enum { LIST_PAGE = 500 };
+
+static void list_from(struct operation *o, struct span from);
+
 static void on_nodes_listed(void *user, const struct api_result *r)
 {
     static const char *const path[] = {"items"};
     struct operation *o = user;
-    struct machine *all = NULL;
-    size_t count = 0, capacity = 0;
     if (r->err.kind != ERR_NONE) {
         operation_fail_request(o, r, "listing Nodes");
         return;
@@ -129,15 +132,25 @@ static void on_nodes_listed(void *user, const struct api_result *r)
         for (struct doc_iter it = doc_iter_of(items); doc_next(&it);) {
             struct machine m;
             if (kwok_machine_of_node(&o->arena, it.value, o->syms, &m))
-                ARENA_PUSH(&o->arena, all, count, capacity, m);
+                ARENA_PUSH(&o->arena, o->listed, o->listed_count, o->listed_capacity, m);
         }
-    operation_finish(o, all, count);
+    struct span next = operation_meta(operation_body(r), "continue");
+    if (next.len != 0)
+        list_from(o, next);
+    else
+        operation_finish(o, o->listed, o->listed_count);
+}
+
+static void list_from(struct operation *o, struct span from)
+{
+    operation_send(o, (struct api_request){.verb = API_LIST, .kind = KIND_NODE, .limit = LIST_PAGE, .from = from},
+                   on_nodes_listed);
 }
 
 uint64_t kwok_list(struct provider *p, machine_done *done, void *user)
 {
     struct operation *o = operation_new(kwok_of(p), VERB_LIST, done, user);
     uint64_t id = o->id;
-    operation_send(o, (struct api_request){.verb = API_LIST, .kind = KIND_NODE}, on_nodes_listed);
+    list_from(o, (struct span){NULL, 0});
     return id;
 }

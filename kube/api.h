@@ -12,7 +12,7 @@
 
 enum api_verb {
     API_GET,
-    API_LIST,   /* once, all pages in one reply body {"items":[…]}; for kinds that are not watched */
+    API_LIST,   /* once, {"items":[…]}, a page; for kinds that are not watched, and who must not err */
     API_CREATE, /* POST body */
     API_UPDATE, /* PUT body, carries resourceVersion */
     API_MERGE,  /* merge patch; put metadata.resourceVersion into the body to lock */
@@ -28,6 +28,8 @@ struct api_request { /* copied by api_send */
     struct span subresource;  /* "status" or absent */
     struct span body;         /* JSON */
     struct span field_selector; /* LIST */
+    uint32_t limit;             /* LIST: at most so many; 0: all there are */
+    struct span from;           /* LIST: metadata.continue of the page before; absent: the first */
     bool force;               /* APPLY: take fields over */
     bool is_act;              /* cancelled with the others by api_cancel_acts (losing the Lease) */
 };

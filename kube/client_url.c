@@ -73,6 +73,17 @@ static const struct {
     [API_EVICT] = {"POST", "application/json", ""},
 };
 
+static struct span with_selection(struct arena *a, struct span url, const struct api_request *r)
+{
+    if (r->field_selector.len != 0)
+        url = with_value(a, arena_printf(a, "%.*s?fieldSelector=", SPAN_ARG(url)), r->field_selector);
+    if (r->limit != 0)
+        url = arena_printf(a, "%.*s%climit=%u", SPAN_ARG(url), r->field_selector.len != 0 ? '&' : '?', r->limit);
+    if (r->limit != 0 && r->from.len != 0)
+        url = with_value(a, arena_printf(a, "%.*s&continue=", SPAN_ARG(url)), r->from);
+    return url;
+}
+
 void http_call_of(struct arena *a, struct span server, const struct api_request *r,
                   struct http_call *out)
 {
@@ -80,9 +91,8 @@ void http_call_of(struct arena *a, struct span server, const struct api_request 
                                    verbs[r->verb].query);
     if (r->verb == API_APPLY)
         url = arena_printf(a, "%.*s&force=%s", SPAN_ARG(url), r->force ? "true" : "false");
-    if (r->verb == API_LIST && r->field_selector.len != 0)
-        url =
-            with_value(a, arena_printf(a, "%.*s?fieldSelector=", SPAN_ARG(url)), r->field_selector);
+    if (r->verb == API_LIST)
+        url = with_selection(a, url, r);
     *out = (struct http_call){
         .method = verbs[r->verb].method,
         .url = url,

@@ -40,7 +40,7 @@ static struct span copy_text(char **at, struct span s)
 struct call *client_call_new(const struct api_request *r, api_done *done, void *user, uint64_t id)
 {
     struct call *call = mem_new(sizeof(*call) + r->ns.len + r->name.len + r->subresource.len +
-                                r->body.len + r->field_selector.len);
+                                r->body.len + r->field_selector.len + r->from.len);
     char *at = (char *)(call + 1);
     call->request = *r;
     call->request.ns = copy_text(&at, r->ns);
@@ -48,6 +48,7 @@ struct call *client_call_new(const struct api_request *r, api_done *done, void *
     call->request.subresource = copy_text(&at, r->subresource);
     call->request.body = copy_text(&at, r->body);
     call->request.field_selector = copy_text(&at, r->field_selector);
+    call->request.from = copy_text(&at, r->from);
     call->id = id;
     call->done = done;
     call->user = user;

@@ -35,6 +35,7 @@ static uint64_t client_send(struct api *api, const struct api_request *r, api_do
     p->request.subresource = arena_dup(&p->arena, r->subresource);
     p->request.body = arena_dup(&p->arena, r->body);
     p->request.field_selector = arena_dup(&p->arena, r->field_selector);
+    p->request.from = arena_dup(&p->arena, r->from);
     pthread_mutex_lock(&c->lock);
     uint64_t id = p->id = ++c->ids;
     *c->sent_end = p;

@@ -472,20 +472,41 @@ static bool field_matches(const json_t *object, struct span selector, bool *know
     return true;
 }
 
-static bool list(const struct objects *o, const struct api_request *r, struct reply *out)
+/* From the one on whose number `from` says; `next_out` is that of the next page's first, 0: there is none. Unlike the
+ * API server's, pages are of what there is by then. */
+static bool select_items(const struct objects *o, const struct api_request *r, json_t *items, int64_t *next_out)
 {
-    char version[24], kind[64];
     const char *key;
-    json_t *object, *items = json_array();
+    json_t *object;
     bool known = true;
+    int64_t skip = 0;
+    if (r->from.len != 0)
+        span_int64(r->from, &skip);
+    int64_t at = 0;
+    *next_out = 0;
     json_object_foreach(o->kinds[r->kind], key, object) {
         if (r->ns.len != 0 && !span_eq(tree_string(object, "metadata.namespace"), r->ns))
             continue;
-        if (field_matches(object, r->field_selector, &known))
-            json_array_append(items, object);
+        bool matches = field_matches(object, r->field_selector, &known);
         if (!known)
+            return false;
+        if (!matches || at++ < skip)
+            continue;
+        if (r->limit != 0 && json_array_size(items) == r->limit) {
+            *next_out = at - 1;
             break;
+        }
+        json_array_append(items, object);
     }
+    return true;
+}
+
+static bool list(const struct objects *o, const struct api_request *r, struct reply *out)
+{
+    char version[24], kind[64], next[24];
+    json_t *items = json_array();
+    int64_t after;
+    bool known = select_items(o, r, items, &after);
     if (!known) {
         json_decref(items);
         return reply_fail(out, 400, "BadRequest", "field label not supported: %.*s",
@@ -493,9 +514,10 @@ static bool list(const struct objects *o, const struct api_request *r, struct re
     }
     snprintf(version, sizeof version, "%llu", (unsigned long long)o->version);
     snprintf(kind, sizeof kind, "%sList", kind_info(r->kind)->name);
-    json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "kind", kind, "apiVersion",
+    snprintf(next, sizeof next, "%lld", (long long)after);
+    json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:o}", "kind", kind, "apiVersion",
                              kind_info(r->kind)->api_version, "metadata", "resourceVersion",
-                             version, "items", items);
+                             version, "continue", after != 0 ? next : "", "items", items);
     reply_object(out, 200, body);
     json_decref(body);
     return true;

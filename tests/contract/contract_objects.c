@@ -267,6 +267,32 @@ static void leases(struct contract *c)
     contract_clean(c, KIND_LEASE, "contract-lease");
 }
 
+/* Page by page each is listed once. */
+static void pages(struct contract *c)
+{
+    struct api_request r = {.verb = API_LIST, .kind = KIND_LEASE, .limit = 2};
+    char from[1024] = "";
+    size_t ours = 0, page_count = 0;
+    for (int i = 0; i < 5; i++) {
+        struct answer a = contract_create(c, KIND_LEASE, lease(contract_text("contract-page-%d", i),
+                                                               "2026-01-02T03:04:05.000000Z"));
+        CHECK_STATUS(c, a, 201);
+    }
+    do {
+        struct answer a = contract_send(c, &r);
+        CHECK_STATUS(c, a, 200);
+        const json_t *items = tree_get(a.body, "items");
+        CHECK(c, json_array_size(items) <= 2, "%zu items, 2 are asked for", json_array_size(items));
+        for (size_t i = 0; i < json_array_size(items); i++)
+            ours += span_has_prefix(tree_string(json_array_get(items, i), "metadata.name"), SPAN("contract-page-"));
+        snprintf(from, sizeof from, "%.*s", SPAN_ARG(tree_string(a.body, "metadata.continue")));
+        r.from = span_of(from);
+    } while (from[0] != '\0' && ++page_count < 1000);
+    CHECK(c, ours == 5, "%zu of 5 are listed", ours);
+    for (int i = 0; i < 5; i++)
+        contract_clean(c, KIND_LEASE, contract_text("contract-page-%d", i));
+}
+
 static void apply_creates_and_owns(struct contract *c)
 {
     const char *both = contract_claim("contract-apply", ",\"labels\":{\"a\":\"1\",\"b\":\"2\"}", "");
@@ -317,6 +343,7 @@ static const struct contract_case cases[] = {
     {"defaults of NodePool and KWOKNodeClass", defaults, false, false},
     {"a NodeClaim's spec is immutable", claim_spec_is_immutable, false, false},
     {"Leases: MicroTime, list by name across namespaces", leases, false, false},
+    {"list: page by page each is there once", pages, false, false},
     {"apply: creates, repeats, removes what it owns", apply_creates_and_owns, false, false},
     {"apply: conflicts unless forced", apply_conflicts, false, false},
 };

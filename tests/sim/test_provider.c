@@ -173,9 +173,31 @@ static void finds(void **state)
     }
 }
 
+/* Of a large cluster, whose Nodes no reply holds. */
+static void lists_all_pages(void **state)
+{
+    (void)state;
+    enum { NODES = 1201 };
+    char text[256];
+    struct desk d;
+    begin(&d, (const char *[]){NULL});
+    for (int i = 0; i < NODES; i++) {
+        snprintf(text, sizeof(text),
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"n%d\"},\"spec\":{\"providerID\":\"kwok://n%d\"}}",
+                 i, i);
+        load(d.sim, text);
+    }
+    d.provider->ops->list(d.provider, on_done, &d);
+    answered(&d);
+    assert_int_equal(d.err.kind, ERR_NONE);
+    assert_int_equal(d.machines, NODES);
+    end(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists_all_pages),
         cmocka_unit_test(creates),
         cmocka_unit_test(removes),
         cmocka_unit_test(finds),
