@@ -109,7 +109,7 @@ static const uint32_t *rows_of(const struct desk *d, const struct world *w, cons
 static void enter(struct desk *d, const struct extender_view *v, const struct booking *b,
                   struct arena *scratch)
 {
-    const amount *requests;
+    const amount *requests = NULL;
     enum standing standing = judge(d, v->world, b, &d->arena, &requests);
     bool traded = enter_trade(d, v->world, b);
     if (standing != STANDS) {
