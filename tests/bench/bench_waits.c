@@ -13,7 +13,7 @@
 #include "planner/plan/seating.h"
 #include "tests/planner/support_cluster.h"
 
-enum { PODS = 20000, ROUNDS = 200, SHAPES = 10, TYPES = 20, ROOMY = 10 };
+enum { PODS = 20000, ROUNDS = 200, SHAPES = 10, TYPES = 20, ROOMY = 40 };
 #define NOW 1795176000000
 
 static double now_us(void)
