@@ -318,7 +318,9 @@ static const struct requirements *filter_terms(struct topology *t, const struct 
 static uint32_t put_filter(struct topology *t, const struct pod *p, const struct spread *x)
 {
     struct shape s = {.texts = NULL};
-    words_init(&s.words, t->arena);
+    struct arena scratch; /* asked anew for each way of giving up: what it takes must not stay */
+    arena_init(&scratch, 0);
+    words_init(&s.words, &scratch);
     words_put(&s.words, (uint32_t)x->ignore_affinity << 1 | x->honor_taints);
     if (!x->ignore_affinity)
         shape_node_selector(&s, p);
@@ -326,6 +328,7 @@ static uint32_t put_filter(struct topology *t, const struct pod *p, const struct
         shape_tolerations(&s, p->tolerations);
     bool is_new;
     uint32_t id = intern_put(&t->filter_ids, &s.words, &is_new);
+    arena_release(&scratch);
     if (!is_new)
         return id;
     struct topology_filter f = {.by_affinity = !x->ignore_affinity, .by_taints = x->honor_taints,

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* What the worst of the corpus takes, several times over; what multiplies takes hundreds of times as much. A small
  * cluster has its tables all the same. */
-enum { STEPS = 20000, STEPS_PER_BYTE = 8, BYTES = 8 << 20, BYTES_PER_BYTE = 2048 };
+enum { STEPS = 20000, STEPS_PER_BYTE = 8, BYTES = 8 << 20, BYTES_PER_BYTE = 512 };
 
 static void put_list(struct buf *b, unsigned count, const char *format)
 {
