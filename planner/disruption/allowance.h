@@ -1,0 +1,31 @@
+/* allowance: how many nodes of each pool may be disrupted now for a reason (spec disruption 5): the one home of that
+ * sum, from which every method draws. */
+#ifndef PLANNER_DISRUPTION_ALLOWANCE_H
+#define PLANNER_DISRUPTION_ALLOWANCE_H
+
+#include "base/arena.h"
+#include "planner/world.h"
+
+enum disruption_reason { REASON_EMPTY, REASON_UNDERUTILIZED, REASON_DRIFTED, REASON_UNHEALTHY, REASON_COUNT };
+struct span disruption_reason_name(enum disruption_reason r);  /* "Empty": of budgets, conditions, Events */
+struct span disruption_reason_label(enum disruption_reason r); /* "empty": of metrics and plans */
+
+struct allowance {      /* of a pool */
+    uint32_t nodes;     /* that percentages are of */
+    uint32_t busy;      /* leaving, rebooting, or (but for UNHEALTHY) not ready */
+    int32_t allowed;    /* by its budgets, before `busy` is taken off */
+    int32_t left;       /* never negative */
+};
+
+struct allowances { /* by the world's index of pools */
+    struct allowance *items;
+    uint32_t count;
+};
+
+/* `queued` (NULL: none): rows that a command has, which are busy too. */
+struct allowances allowances_make(struct arena *a, const struct world *w, enum disruption_reason reason,
+                                  const uint64_t *queued, wall_ms now);
+/* False: the pool has none left. */
+bool allowances_take(struct allowances *x, int32_t pool);
+
+#endif

@@ -1,0 +1,91 @@
+/* disruption: which nodes are to leave, by which method, and what comes in their place (spec disruption 1, 3-8).
+ *
+ * Pure: equal world and options give equal commands, ties by name. A decision is about the state as given: waits are
+ * over at once, nothing is validated a second time (that is asking again). Everything lives in the result's arena, in
+ * its plans, or in the world. */
+#ifndef PLANNER_DISRUPTION_DISRUPTION_H
+#define PLANNER_DISRUPTION_DISRUPTION_H
+
+#include "planner/disruption/allowance.h"
+#include "planner/plan/plan.h"
+
+enum disruption_method { /* in the order in which they are asked: the first that acts is the pass */
+    METHOD_REPAIR,
+    METHOD_EMPTINESS,
+    METHOD_STATIC_DRIFT,
+    METHOD_DRIFT,
+    METHOD_MULTI,
+    METHOD_SINGLE,
+    METHOD_COUNT,
+};
+const char *disruption_method_name(enum disruption_method m); /* "MultiNodeConsolidation" */
+enum disruption_reason disruption_method_reason(enum disruption_method m);
+
+enum disruption_decision { DECIDE_DELETE, DECIDE_REPLACE, DECIDE_TERMINATE_FIRST, DECIDE_REBOOT };
+const char *disruption_decision_name(enum disruption_decision d); /* "terminate-first" */
+
+enum terminate_first { TERMINATE_NO_RESERVED_CAPACITY, TERMINATE_STATIC_AT_LIMIT }; /* 8.11 */
+
+struct disruption_command {
+    enum disruption_method method;
+    enum disruption_decision decision;
+    enum terminate_first terminate_first;  /* with DECIDE_TERMINATE_FIRST */
+    const uint32_t *rows;                  /* candidates, in the order in which they were taken */
+    uint32_t count;
+    const struct plan_claim *replacements; /* of a static pool without types: its template */
+    uint32_t replacement_count;
+    double savings;                        /* per hour; NAN: not known (plan-contract 4) */
+    double cost;                           /* sum of the candidates' disruption_cost */
+    bool has_grace;                        /* a bound of the drain, of a repair policy */
+    span_ms grace;
+    const struct plan *plan;               /* the simulation that it rests on; NULL: none was needed */
+};
+
+enum disruption_note_kind { /* as Karpenter's Events name them */
+    NOTE_BLOCKED,           /* DisruptionBlocked, on Node and NodeClaim; on a pool: its budgets */
+    NOTE_UNCONSOLIDATABLE,
+    NOTE_REPAIR_BLOCKED,    /* NodeRepairBlocked */
+};
+
+struct disruption_note { /* why somebody is left alone; who has nothing to say has none */
+    enum disruption_note_kind kind;
+    enum disruption_method method;
+    int32_t row;                   /* -1: of the pool alone */
+    const struct node_pool *pool;  /* or NULL */
+    struct span text;
+};
+
+struct reboot_count { uint32_t row, reboots; };          /* that Repair ordered within 24 h */
+struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool: on their way, without a claim yet */
+
+struct disruption_options {
+    const struct plan_options *plan; /* search (GREEDY: as Karpenter would), policies, now, stop; not what it says of removals */
+    bool all;                        /* every method on the same state, instead of the first that acts */
+    bool node_repair;                /* gate NodeRepair, and not --legacy-node-repair */
+    bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */
+    /* What a running controller remembers; sets of rows, NULL: none. */
+    const uint64_t *queued, *nominated, *buffered;
+    const struct reboot_count *reboots;
+    uint32_t reboot_count;
+    const struct reserved_nodes *reserved;
+    uint32_t reserved_count;
+};
+
+struct disruption {
+    struct arena arena;
+    const struct disruption_command *commands;
+    uint32_t command_count;
+    const struct disruption_note *notes;
+    uint32_t note_count;
+    struct span error;    /* what ends a pass before any method acts: no pool is ready (7); absent: nothing did */
+    uint32_t constrained; /* methods (bit by number) of which a budget held somebody back */
+    uint64_t steps;
+    bool complete;        /* not stopped before the end */
+    struct plan **plans;  /* of commands, freed with it */
+    uint32_t plan_count;
+};
+
+struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o);
+void disruption_free(struct disruption *d);
+
+#endif

@@ -1,0 +1,55 @@
+/* simulate: what if these nodes were gone (spec disruption 7)?
+ *
+ * A simulator lies on one world and answers one question after another. It undoes each before the next, so what an
+ * answer points to is valid until the next question, and equal questions have equal answers whatever was asked
+ * between them. Nothing grows with the number of questions. What a question costs goes by what it touches: answers
+ * are short, and what a plan would list and explain is made for who asks for it (simulation_claim, simulation_plan).
+ *
+ * Pending pods and those of leaving nodes are part of every question, as upstream has it. */
+#ifndef PLANNER_DISRUPTION_SIMULATE_H
+#define PLANNER_DISRUPTION_SIMULATE_H
+
+#include "planner/plan/plan.h"
+
+struct simulator;
+
+/* `o` as for a plan: search, policies, now, stop. What it says of removals and reservations is not read. Borrows both. */
+struct simulator *simulator_new(const struct world *w, const struct plan_options *o);
+void simulator_free(struct simulator *s); /* NULL is fine */
+
+struct simulation_question {
+    const uint32_t *rows; /* the candidates, each once */
+    uint32_t count;
+    enum removal why;     /* consolidation also asks that who moves keeps off nodes within their consolidateAfter */
+    /* The second look of 7.2: who could use a reserved offering waits for one, and one more instance of this
+     * reservation is free. Absent: reservations that are full are done without. */
+    struct span credit;
+};
+
+enum simulated {
+    SIMULATED_PLACED,   /* every pod but such as were pending has a place, none of them (but of a leaving node) on a node
+                         * that is not initialised */
+    SIMULATED_UNPLACED, /* some would have none: simulation_unplaced */
+    SIMULATED_LEAVING,  /* a candidate is leaving already */
+    SIMULATED_NO_POOLS, /* no pool is ready and dynamic: upstream asks nobody then, existing nodes neither */
+    SIMULATED_STOPPED,  /* plan_options.stop */
+};
+
+struct simulation {
+    enum simulated outcome;
+    uint32_t claims;   /* to be bought, those of pending pods included; without meaning unless PLACED */
+    uint32_t unplaced; /* pods that are not pending */
+    uint64_t steps;
+};
+
+struct simulation simulate(struct simulator *s, const struct simulation_question *q);
+
+/* Of the last question. The least price at which claim i can be had, INFINITY: at none; and all of it. */
+double simulation_least_price(struct simulator *s, uint32_t claim);
+const struct plan_claim *simulation_claim(struct simulator *s, uint32_t claim);
+/* Why, of at most five pods as upstream lists them: "not all pods would schedule, ns/name => …; …". In `a`. */
+struct span simulation_unplaced(struct simulator *s, struct arena *a);
+/* The plan that the answer is of, told (explain/tell.h has to be asked for): the caller's to free. */
+struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q);
+
+#endif
