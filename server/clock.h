@@ -2,6 +2,7 @@
 #ifndef SERVER_CLOCK_H
 #define SERVER_CLOCK_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -22,6 +23,22 @@ static inline mono_ms clock_mono(void)
 static inline wall_ms clock_wall(void)
 {
     return clock_read(CLOCK_REALTIME);
+}
+
+/* CPU time of the calling thread. */
+static inline uint64_t clock_cpu_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Until then, whatever happens; for moments. */
+static inline void clock_sleep(mono_ms until)
+{
+    struct timespec t = {.tv_sec = until / MS_SECOND, .tv_nsec = until % MS_SECOND * 1000000};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        ;
 }
 
 /* Whether *until, a mono_ms, is over: what a search that is to end in time asks. */

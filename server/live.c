@@ -14,6 +14,7 @@
 #include "kube/kubeconfig_io.h"
 #include "planner/pods/default_spread.h"
 #include "reconciler/derive.h"
+#include "reconciler/pace.h"
 #include "reconciler/reconciler.h"
 #include "server/catalogue_file.h"
 #include "server/clock.h"
@@ -266,8 +267,10 @@ static void *reconciler_main(void *user)
     while (!atomic_load(&l->stop_deciding)) {
         mono_ms now = clock_mono();
         pulse_beat(&l->pulses[LIVE_RECONCILER], now);
-        mono_ms next = reconciler_step(l->reconciler, now, clock_wall());
-        wake_wait(&l->reconciler_wake, earlier(next, now + ROUND_MS));
+        uint64_t began = clock_cpu_ns();
+        mono_ms next = earlier(reconciler_step(l->reconciler, now, clock_wall()), now + ROUND_MS);
+        clock_sleep(earlier(next, clock_mono() + pace_rest(clock_cpu_ns() - began)));
+        wake_wait(&l->reconciler_wake, next);
     }
     return NULL;
 }

@@ -18,6 +18,7 @@
 #include "cloud/kwok.h"
 #include "planner/places.h"
 #include "reconciler/derive.h"
+#include "reconciler/pace.h"
 #include "reconciler/reconciler.h"
 #include "tests/bench/rest_cluster.h"
 
@@ -55,7 +56,9 @@ struct bench {
     struct reconciler *reconciler;
     enum kind listing;
     /* the virtual clock, ns: when each thread is free again */
-    int64_t now, api_free, derived_at, reconciler_free, reconciler_wake;
+    int64_t now, api_free, derived_at, reconciler_free;
+    int64_t reconciler_next, reconciler_woken; /* when it asked to be called; when something woke it */
+    int64_t reconciler_rests;                  /* until then nothing wakes it (reconciler/pace.h) */
     struct snapshot *begun;
     uint64_t shown; /* sequence of the last snapshot */
     /* what is measured */
@@ -123,6 +126,16 @@ static int64_t spend(struct bench *b, enum stage s, int64_t began)
     return took;
 }
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 static mono_ms mono(const struct bench *b)
 {
     return b->now / MS + 1000;
@@ -182,6 +195,11 @@ static void listed(void *user, struct span json)
     take_text(b, b->listing, WATCH_PUT, json);
 }
 
+static void wake(struct bench *b, int64_t at)
+{
+    b->reconciler_woken = earlier(b->reconciler_woken, at);
+}
+
 static void answer(struct bench *b, const struct rest_event *e)
 {
     const struct doc *doc;
@@ -189,8 +207,7 @@ static void answer(struct bench *b, const struct rest_event *e)
     doc_parse_json(b->parser, e->json, &doc, &err);
     struct api_result result = {.status = 200, .retry_after_s = -1, .body = doc};
     e->done(e->user, &result);
-    if (b->reconciler_wake > b->now)
-        b->reconciler_wake = b->now;
+    wake(b, b->now);
 }
 
 static void hear(struct bench *b)
@@ -235,8 +252,7 @@ static void show(struct bench *b)
     b->derived_at = INT64_MAX;
     b->shown = sequence;
     pending_end(&b->unseen, sequence, b->api_free, &b->to_snapshot, b->warm);
-    if (b->reconciler_wake > b->api_free)
-        b->reconciler_wake = b->api_free;
+    wake(b, b->api_free);
 }
 
 /* --- the reconciler's thread --- */
@@ -247,20 +263,15 @@ static void reconcile(struct bench *b)
     mono_ms next = reconciler_step(b->reconciler, mono(b), WALL + b->now / MS);
     int64_t took = spend(b, STAGE_RECONCILE, began);
     b->reconciler_free = b->now + took;
-    b->reconciler_wake = next == INT64_MAX ? INT64_MAX : (next - 1000) * MS;
-    if (b->reconciler_wake < b->reconciler_free)
-        b->reconciler_wake = b->reconciler_free;
+    b->reconciler_next = (next - 1000) * MS;
+    b->reconciler_woken = INT64_MAX;
+    b->reconciler_rests = b->reconciler_free + pace_rest((uint64_t)took) * MS;
     const struct places *p = (const struct places *)share_read(&b->places, &b->places_seen);
     if (p != NULL)
         pending_end(&b->unplanned, p->snapshot, b->reconciler_free, &b->to_plan, b->warm);
 }
 
 /* --- the whole --- */
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 /* One step of whichever thread is first. False: none before `end`. */
 static bool turn(struct bench *b, int64_t end)
@@ -270,7 +281,7 @@ static bool turn(struct bench *b, int64_t end)
         later(rest_due(b->cluster), b->api_free),
         b->begun != NULL || due == INT64_MAX ? INT64_MAX : later((due - 1000) * MS, b->api_free),
         b->begun == NULL ? INT64_MAX : later(b->derived_at, b->api_free),
-        later(b->reconciler_wake, b->reconciler_free),
+        later(earlier(b->reconciler_next, later(b->reconciler_woken, b->reconciler_rests)), b->reconciler_free),
     };
     static void (*const steps[])(struct bench *) = {hear, publish, show, reconcile};
     size_t first = 0;
