@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	kwok "sigs.k8s.io/karpenter/kwok/cloudprovider"
 	kwokoptions "sigs.k8s.io/karpenter/kwok/options"
@@ -24,7 +25,27 @@ type catalogueFile struct {
 	WellKnownLabels         []string          `json:"wellKnownLabels"`
 	UnsupportedProvisioners []string          `json:"unsupportedProvisioners"`
 	UnsupportedTopologyKeys []string          `json:"unsupportedTopologyKeys"`
+	RepairPolicies          []repairPolicy    `json:"repairPolicies"`
 	InstanceTypes           []json.RawMessage `json:"instanceTypes"`
+}
+
+type repairPolicy struct {
+	ConditionType          corev1.NodeConditionType   `json:"conditionType"`
+	ConditionStatus        corev1.ConditionStatus     `json:"conditionStatus"`
+	ReasonRegex            string                     `json:"reasonRegex"`
+	TolerationDuration     metav1.Duration            `json:"tolerationDuration"`
+	TerminationGracePeriod *metav1.Duration           `json:"terminationGracePeriod"`
+	Priority               int                        `json:"priority"`
+	Action                 cloudprovider.RepairAction `json:"action"`
+}
+
+func (p repairPolicy) typed() cloudprovider.RepairPolicy {
+	t := cloudprovider.RepairPolicy{ConditionType: p.ConditionType, ConditionStatus: p.ConditionStatus, ReasonRegex: p.ReasonRegex,
+		TolerationDuration: p.TolerationDuration.Duration, Priority: p.Priority, Action: p.Action}
+	if p.TerminationGracePeriod != nil {
+		t.TerminationGracePeriod = &p.TerminationGracePeriod.Duration
+	}
+	return t
 }
 
 type typeEntry struct {
@@ -64,6 +85,7 @@ type Catalogue struct {
 	Entries int // of the file
 	all     []*cloudprovider.InstanceType
 	forPool map[string][]*cloudprovider.InstanceType
+	repair  []cloudprovider.RepairPolicy
 }
 
 func (c *Catalogue) of(pool string) []*cloudprovider.InstanceType {
@@ -108,6 +130,9 @@ func ReadCatalogue(ctx context.Context, path string) (*Catalogue, error) {
 	provisioning.UnsupportedTopologyKeys.Insert(file.UnsupportedTopologyKeys...)
 
 	c := &Catalogue{forPool: map[string][]*cloudprovider.InstanceType{}, Entries: len(file.InstanceTypes)}
+	for _, p := range file.RepairPolicies {
+		c.repair = append(c.repair, p.typed())
+	}
 	for i, raw := range file.InstanceTypes {
 		var fields map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &fields); err != nil {

@@ -15,13 +15,16 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 // memClient answers Get and List from the objects of the input, as an informer cache does: typed
 // objects, an index of pods by node, a deep copy unless the caller waives it. controller-runtime's
 // fake client goes through JSON on every List, which would make Karpenter look slower than it is.
 //
-// The embedded Client is nil: a write, or any call not defined here, panics, and so is never lost.
+// The embedded Client is nil: a write, or any call not defined here, panics, and so is never lost. The one write is what
+// Repair notes on a NodeClaim when it decides on a reboot; nobody reads it afterwards.
 type memClient struct {
 	client.Client
 	byKind     map[schema.GroupVersionKind][]client.Object
@@ -116,4 +119,23 @@ func (c *memClient) List(_ context.Context, list client.ObjectList, opts ...clie
 		items = append(items, obj)
 	}
 	return meta.SetList(list, items)
+}
+
+func (c *memClient) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.PatchOption) error {
+	return onlyNodeClaims(o)
+}
+
+func (c *memClient) Status() client.SubResourceWriter { return statusWriter{} }
+
+type statusWriter struct{ client.SubResourceWriter }
+
+func (statusWriter) Patch(_ context.Context, o client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+	return onlyNodeClaims(o)
+}
+
+func onlyNodeClaims(o client.Object) error {
+	if _, ok := o.(*v1.NodeClaim); !ok {
+		return fmt.Errorf("memClient: a write to %T", o)
+	}
+	return nil
 }

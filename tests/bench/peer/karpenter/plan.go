@@ -20,13 +20,14 @@ import (
 
 // Plan is what `stowage plan -o json` prints, as far as Karpenter has an opinion.
 type Plan struct {
-	APIVersion    string        `json:"apiVersion"`
-	Kind          string        `json:"kind"`
-	NodeClaims    []PlanClaim   `json:"nodeClaims"`
-	ExistingNodes []PlanNode    `json:"existingNodes"`
-	Unschedulable []PlanFailure `json:"unschedulable"`
-	Cost          PlanCost      `json:"cost"`
-	Warnings      []string      `json:"warnings,omitempty"`
+	APIVersion    string            `json:"apiVersion"`
+	Kind          string            `json:"kind"`
+	NodeClaims    []PlanClaim       `json:"nodeClaims"`
+	ExistingNodes []PlanNode        `json:"existingNodes"`
+	Unschedulable []PlanFailure     `json:"unschedulable"`
+	Disruption    *[]PlanDisruption `json:"disruption,omitempty"` // there if it was asked for
+	Cost          PlanCost          `json:"cost"`
+	Warnings      []string          `json:"warnings,omitempty"`
 }
 
 type PlanClaim struct {
@@ -51,6 +52,19 @@ type PlanFailure struct {
 	Pod     string `json:"pod"`
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
+}
+
+// PlanDisruption is one command of a method.
+type PlanDisruption struct {
+	Method         string      `json:"method"`
+	Reason         string      `json:"reason"`
+	Decision       string      `json:"decision"`
+	Candidates     []string    `json:"candidates"`
+	Replacements   []PlanClaim `json:"replacements,omitempty"`
+	SavingsPerHour *float64    `json:"savingsPerHour,omitempty"` // absent if a replacement has no price
+	DisruptionCost float64     `json:"disruptionCost"`
+
+	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"` // of the drain, where a repair policy bounds it
 }
 
 type PlanCost struct {

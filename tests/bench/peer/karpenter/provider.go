@@ -3,10 +3,12 @@ package karpenter
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -46,6 +48,12 @@ func (p *provider) GetInstanceTypes(_ context.Context, np *v1.NodePool) ([]*clou
 }
 func (p *provider) GetSupportedNodeClasses() []status.Object { return p.classes }
 func (p *provider) Name() string                             { return "plan" }
+func (p *provider) RepairPolicies() []cloudprovider.RepairPolicy {
+	return p.catalogue.repair
+}
+func (p *provider) IsDrifted(context.Context, *v1.NodeClaim) (cloudprovider.DriftReason, error) {
+	return "", nil
+}
 func (p *provider) Create(context.Context, *v1.NodeClaim) (*v1.NodeClaim, error) {
 	return nil, errors.New("planning launches nothing")
 }
@@ -67,3 +75,12 @@ func (n nodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSe
 type silentRecorder struct{}
 
 func (silentRecorder) Publish(...events.Event) {}
+
+// planClock stands at the time of the plan; waiting (the 15 s before a command is validated) is over at once.
+type planClock struct{ *clocktesting.FakeClock }
+
+func (c planClock) After(time.Duration) <-chan time.Time {
+	fired := make(chan time.Time, 1)
+	fired <- c.Now()
+	return fired
+}

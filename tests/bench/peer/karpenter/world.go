@@ -1,4 +1,4 @@
-// Package karpenter runs Karpenter's own provisioner and scheduler behind the contract of `stowage plan`.
+// Package karpenter runs Karpenter's own provisioner, scheduler and disruption methods behind the contract of `stowage plan`.
 package karpenter
 
 import (
@@ -24,6 +24,7 @@ import (
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/dynamicresources/deviceallocation"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/health"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
@@ -37,10 +38,11 @@ import (
 type World struct {
 	client      *memClient
 	provider    *provider
-	clock       *clocktesting.FakeClock
+	clock       planClock
 	cluster     *state.Cluster
 	provisioner *provisioning.Provisioner
 	warnings    []string
+	rebooted    map[types.UID]int // by NodeClaim
 }
 
 // Context carries what Karpenter's code looks for in one: its options, a logger that says nothing.
@@ -69,8 +71,12 @@ func NewWorld(ctx context.Context, in *Input, cat *Catalogue, now time.Time, all
 	if err != nil {
 		return nil, err
 	}
-	w := &World{client: c, provider: newProvider(cat, objects), clock: clocktesting.NewFakeClock(now), warnings: in.warnings}
-	w.cluster = state.NewCluster(w.clock, c, w.provider)
+	w := &World{client: c, provider: newProvider(cat, objects), clock: planClock{clocktesting.NewFakeClock(now)}, warnings: in.warnings}
+	policies, err := health.NewRepairPolicyMatcher(ctx, w.provider)
+	if err != nil {
+		return nil, err
+	}
+	w.cluster = state.NewCluster(w.clock, c, w.provider, state.WithRepairPolicyMatcher(policies))
 	w.provisioner = provisioning.NewProvisioner(c, silentRecorder{}, w.provider, w.cluster, w.clock,
 		deviceallocation.NewController(c), virtualpods.NewVirtualPodCache(c))
 	return w, w.learn(ctx, objects)

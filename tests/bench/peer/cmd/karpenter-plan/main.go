@@ -1,4 +1,5 @@
-// karpenter-plan has the command line and the output of "stowage plan", and Karpenter's own scheduler inside.
+// karpenter-plan has the command line and the output of "stowage plan", and Karpenter's own scheduler and disruption
+// methods inside.
 //
 // Exit status: 0 planned, 1 some pod has no place, 2 the input is wrong.
 package main
@@ -10,8 +11,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -26,35 +25,17 @@ const (
 	exitBadInput      = 2
 )
 
-type stringList []string
-
-func (l *stringList) String() string     { return strings.Join(*l, ",") }
-func (l *stringList) Set(s string) error { *l = append(*l, strings.Split(s, ",")...); return nil }
-
-// countMap takes NAME=N,...
-type countMap map[string]int
-
-func (m countMap) String() string { return "" }
-func (m countMap) Set(s string) error {
-	for _, part := range strings.Split(s, ",") {
-		name, number, _ := strings.Cut(part, "=")
-		n, err := strconv.Atoi(number)
-		if err != nil || n < 0 || name == "" {
-			return fmt.Errorf("%q is not NAME=COUNT", part)
-		}
-		m[name] = n
-	}
-	return nil
-}
-
 // request is what the command line asks.
 type request struct {
 	settings   *options.Options // Karpenter's own flags
-	files      stringList
+	files      karpenter.Names
 	types      string
 	now        time.Time
 	allUnbound bool
+	memory     karpenter.Memory
 	pass       karpenter.Pass
+	disruption bool // of the first method that acts
+	all        bool // of every method
 	bench      int
 }
 
@@ -76,18 +57,21 @@ func parse(args []string) (*request, error) {
 	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter-plan", flag.ContinueOnError)}
 	r := &request{settings: &options.Options{}, now: time.Now()}
 	r.settings.AddFlags(fs)
-	credit := countMap{}
+	r.memory.AddFlags(fs.FlagSet)
+	credit := karpenter.Counts{}
 	fs.Var(&r.files, "f", "file, folder or - (repeatable)")
 	fs.StringVar(&r.types, "instance-types", "", "catalogue file; default: kwok's own")
 	now := fs.String("now", "", "the time to plan at, RFC 3339; default: now")
 	fs.BoolVar(&r.allUnbound, "all-unbound", false, "take every pod without a node as pending")
 	fs.String("o", "json", "for the likeness to stowage: the output is always JSON")
 	fs.IntVar(&scheduling.MaxInstanceTypes, "max-instance-types", scheduling.MaxInstanceTypes, "instance types kept per NodeClaim")
-	fs.Var((*stringList)(&r.pass.Remove), "remove", "simulate the removal of these nodes (comma separated, repeatable)")
+	fs.Var((*karpenter.Names)(&r.pass.Remove), "remove", "simulate the removal of these nodes (comma separated, repeatable)")
 	fs.StringVar(&r.pass.RemoveFor, "remove-for", "consolidation", "the rules of that simulation: consolidation, drift or repair")
 	mode := fs.String("reserved-offering-mode", "", "strict (wait for reserved capacity; default) or fallback (default with --remove)")
 	fs.Var(credit, "credit-reservation", "ID=N,…: plan as if this many more instances were left of the reservation")
 	fs.BoolVar(&r.pass.NoTimeLimit, "no-time-limit", false, "let the pass take longer than Karpenter's one minute")
+	fs.BoolVar(&r.disruption, "disruption", false, "say what the disruption methods would do too; the first that acts ends it")
+	fs.BoolVar(&r.all, "disruption-all", false, "the same, of every method on the same state")
 	fs.IntVar(&r.bench, "bench", 0, "repeat the pass N times and print timings instead of the plan")
 	if err := r.settings.Parse(fs, args[1:]...); err != nil {
 		return nil, err
@@ -126,7 +110,14 @@ func run(args []string) (int, error) {
 			return 0, err
 		}
 	}
-	w, err := karpenter.NewWorld(ctx, in, cat, r.now, r.allUnbound)
+	fresh := func() (*karpenter.World, error) {
+		w, err := karpenter.NewWorld(ctx, in, cat, r.now, r.allUnbound)
+		if err != nil {
+			return nil, err
+		}
+		return w, w.Remember(ctx, &r.memory)
+	}
+	w, err := fresh()
 	if err != nil {
 		return 0, err
 	}
@@ -140,6 +131,17 @@ func run(args []string) (int, error) {
 	plan, err := w.Plan(ctx, r.pass)
 	if err != nil {
 		return 0, err
+	}
+	if r.disruption || r.all {
+		answers, err := karpenter.Disrupt(ctx, fresh, r.all)
+		if err != nil {
+			return 0, err
+		}
+		commands, err := karpenter.Commands(answers)
+		if err != nil {
+			return 0, err
+		}
+		plan.Disruption = &commands
 	}
 	enc := json.NewEncoder(os.Stdout)
 	enc.SetIndent("", "  ")
