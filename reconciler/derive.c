@@ -22,7 +22,7 @@ struct derive {
     struct provider *provider;
     struct world_options options;
     pthread_mutex_t lock;    /* of all below, counts of users included */
-    struct shelf *shelf;     /* the newest */
+    struct shelf *shelf;     /* the newest; only the deriver's thread puts another there */
     struct derived *derived; /* those that live; few */
     enum derive_way last; /* deriver's thread */
 };
@@ -51,20 +51,31 @@ static struct shelf *shelf_new(struct derive *d, struct symtab *syms, uint64_t g
     return s;
 }
 
-/* The catalogue for worlds of this table. */
+/* The newest, if it is of this table and this list of the provider's. */
+static bool is_new(struct derive *d, const struct symtab *syms, uint64_t generation)
+{
+    pthread_mutex_lock(&d->lock);
+    bool same = d->shelf != NULL && d->shelf->syms == syms && d->shelf->generation == generation;
+    pthread_mutex_unlock(&d->lock);
+    return same;
+}
+
+/* The catalogue for worlds of this table. Asked for off the lock: who lets a world go does not wait for it. */
 static struct shelf *shelf_for(struct derive *d, struct symtab *syms)
 {
     uint64_t generation = d->provider->ops->generation(d->provider);
-    if (d->shelf == NULL || d->shelf->syms != syms || d->shelf->generation != generation) {
-        struct shelf *fresh = shelf_new(d, syms, generation);
-        if (fresh != NULL || d->shelf == NULL || d->shelf->syms != syms) {
-            shelf_leave(d->shelf);
-            d->shelf = fresh;
-        }
+    bool wanted = !is_new(d, syms, generation);
+    struct shelf *fresh = wanted ? shelf_new(d, syms, generation) : NULL;
+    pthread_mutex_lock(&d->lock);
+    if (wanted && (fresh != NULL || d->shelf == NULL || d->shelf->syms != syms)) {
+        shelf_leave(d->shelf);
+        d->shelf = fresh;
     }
-    if (d->shelf != NULL)
-        d->shelf->users++;
-    return d->shelf;
+    struct shelf *s = d->shelf;
+    if (s != NULL)
+        s->users++;
+    pthread_mutex_unlock(&d->lock);
+    return s;
 }
 
 struct lists {
@@ -203,8 +214,8 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
     d->last = DERIVE_NONE;
     if (!snapshot_synced(s))
         return NULL;
-    pthread_mutex_lock(&d->lock);
     struct shelf *shelf = shelf_for(d, symtab);
+    pthread_mutex_lock(&d->lock);
     struct derived *x = nearly_same(d, s, previous, shelf);
     bool same = x != NULL && same_world(s, previous);
     if (same) {

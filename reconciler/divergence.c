@@ -66,10 +66,10 @@ static void add_barred(struct pass *p)
 
 void divergence_ask(struct pass *p)
 {
-    const struct reconciler_listener *l = &p->r->config.listener;
+    const struct reconciler_scheduler *s = &p->r->config.scheduler;
     p->sent_count = 0;
-    if (l->sent != NULL)
-        p->sent_count = l->sent(l->user, p->mono, p->a, &p->sent);
+    if (s->sent != NULL)
+        p->sent_count = s->sent(s->user, p->mono, p->a, &p->sent);
     add_barred(p);
     struct places *traded = places_traded(p->r->places, p->sent, p->sent_count, p->world);
     if (traded != NULL)
@@ -385,10 +385,10 @@ static void drop_lapsed(struct pass *p, const bool *lapsed)
 static void listen_for_scheduler(struct pass *p, const struct pod *waits)
 {
     struct reconciler *r = p->r;
-    const struct reconciler_listener *l = &r->config.listener;
-    if (l->asked == NULL || r->config.options.nominate) /* then nobody is to ask */
+    const struct reconciler_scheduler *s = &r->config.scheduler;
+    if (s->asked == NULL || r->config.options.nominate) /* then nobody is to ask */
         return;
-    mono_ms asked = l->asked(l->user);
+    mono_ms asked = s->asked(s->user);
     if (waits == NULL || asked > r->waits_since)
         r->waits_since = waits != NULL ? asked : p->mono;
     bool silent = waits != NULL && p->mono - r->waits_since >= SILENT_MS;

@@ -46,13 +46,17 @@ struct reconciler_listener { /* any but wake may be NULL. Called on the reconcil
     mono_ms (*leads_until)(void *user);
     /* A clock for the durations of metrics, decisions never see it; NULL: they are not measured. */
     uint64_t (*now_ns)(void *user);
-    /* What the extender has let where and no snapshot shows yet, and who was refused where he was
-     * planned (planner/places.h); in `a`. NULL: nobody knows. */
-    uint32_t (*sent)(void *user, mono_ms now, struct arena *a, const struct sent_pod **out);
-    mono_ms (*asked)(void *user); /* when the scheduler last asked the extender; 0: never */
     /* Asked some thousand times a second during a solve, which may take seconds: we are alive; false: we
      * are to end or do not lead any more, and the plan is of no use. NULL: go on. */
     bool (*goes_on)(void *user);
+};
+
+struct reconciler_scheduler { /* what the extender knows of it; any may be NULL: nobody knows. On the reconciler's thread */
+    void *user;
+    /* Whom it has let where and no snapshot shows yet, and who was refused where he was planned (planner/places.h);
+     * in `a`. */
+    uint32_t (*sent)(void *user, mono_ms now, struct arena *a, const struct sent_pod **out);
+    mono_ms (*asked)(void *user); /* when it was last asked; 0: never */
 };
 
 struct reconciler_config {
@@ -63,6 +67,7 @@ struct reconciler_config {
     struct share *places; /* share_init(s, places_destroy); of struct places */
     struct reconciler_options options;
     struct reconciler_listener listener;
+    struct reconciler_scheduler scheduler;
 };
 
 struct reconciler;

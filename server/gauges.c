@@ -112,7 +112,7 @@ static void read_client(struct gauges *g, const struct client *client)
 
 static void read_snapshot(struct gauges *g, struct live *l, mono_ms now)
 {
-    struct shared *held = share_take(live_snapshots(l));
+    struct shared *held = share_take(live_sources(l)->snapshots);
     if (held == NULL)
         return;
     set(g, SNAPSHOT_AGE, (double)(now - ((const struct snapshot *)held)->published) / MS_SECOND);
@@ -128,8 +128,8 @@ void gauges_read(struct gauges *g, struct live *l, mono_ms now)
         read_client(g, live_client(l));
     read_snapshot(g, l, now);
     set(g, EVENTS_DROPPED, (double)events_counts(live_events(l)).dropped);
-    set(g, LEDGER_PODS, ledger_count(live_ledger(l)));
-    set(g, LEDGER_FULL, (double)ledger_times_full(live_ledger(l)));
+    set(g, LEDGER_PODS, ledger_count(live_sources(l)->ledger));
+    set(g, LEDGER_FULL, (double)ledger_times_full(live_sources(l)->ledger));
 }
 
 void gauges_derived(struct gauges *g, enum derive_way way, double seconds)

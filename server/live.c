@@ -10,12 +10,11 @@
 #include <unistd.h>
 
 #include "cloud/kwok.h"
+#include "engine/engine.h"
 #include "kube/events.h"
 #include "kube/kubeconfig_io.h"
 #include "planner/pods/default_spread.h"
-#include "reconciler/derive.h"
 #include "reconciler/pace.h"
-#include "reconciler/reconciler.h"
 #include "server/catalogue_file.h"
 #include "server/clock.h"
 #include "server/embedded.h"
@@ -39,19 +38,14 @@ struct live {
     struct client *client;
     struct sim *sim;
     struct api *api;
-    struct store *store;
-    struct derive *derive;
     struct provider *provider;
-    struct share places;
-    struct ledger *ledger; /* of what the extender answered; shared by all who answer */
-    struct reconciler *reconciler;
+    struct engine *engine;
     struct standing *standing;
     struct events *events;
     struct span own_namespace, identity;
 
     pthread_t api_thread, deriver_thread, reconciler_thread;
     struct wake api_wake, deriver_wake, reconciler_wake;
-    _Atomic(struct snapshot *) begun, derived; /* API thread to deriver and back; NULL: none */
     _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
     struct pulse pulses[LIVE_THREAD_COUNT];
 
@@ -133,7 +127,7 @@ static void tell_standing(struct live *l)
 static void on_leads(void *user, bool leading)
 {
     struct live *l = user;
-    reconciler_lead(l->reconciler, leading);
+    engine_lead(l->engine, leading);
     tell_standing(l);
     wake_reconciler(l);
 }
@@ -141,7 +135,7 @@ static void on_leads(void *user, bool leading)
 static void on_observes(void *user, struct span reason)
 {
     struct live *l = user;
-    reconciler_observe(l->reconciler, reason);
+    engine_observe(l->engine, reason);
     tell_standing(l);
     wake_reconciler(l);
 }
@@ -158,26 +152,20 @@ static void poll_cluster(struct live *l, mono_ms until)
     }
     wall_ms wall = clock_wall();
     wall_ms due = sim_step(l->sim, wall);
-    if (store_due(l->store) <= now)
+    if (engine_due(l->engine) <= now)
         return;
     if (due != INT64_MAX)
         until = earlier(until, now + (due > wall ? due - wall : 0));
-    wake_wait(&l->api_wake, earlier(until, earlier(store_due(l->store), now + ROUND_MS)));
+    wake_wait(&l->api_wake, earlier(until, earlier(engine_due(l->engine), now + ROUND_MS)));
 }
 
 static void publish(struct live *l, mono_ms now)
 {
-    struct snapshot *derived = atomic_exchange(&l->derived, NULL);
-    if (derived != NULL) {
-        store_show(l->store, derived);
-        wake_reconciler(l);
-    }
-    if (derive_is_stale(l->derive))
-        store_touch(l->store);
-    if (store_due(l->store) <= now) {
-        atomic_store(&l->begun, store_begin(l->store, now));
+    bool shown;
+    if (engine_publish(l->engine, now, &shown))
         wake_up(&l->deriver_wake);
-    }
+    if (shown)
+        wake_reconciler(l);
 }
 
 static mono_ms api_round(struct live *l, mono_ms now)
@@ -188,7 +176,7 @@ static mono_ms api_round(struct live *l, mono_ms now)
     if (l->config.round != NULL)
         next = earlier(next, l->config.round(l->config.user, now, clock_wall()));
     publish(l, now);
-    return earlier(next, store_due(l->store));
+    return earlier(next, engine_due(l->engine));
 }
 
 /* Whether requests are on their way, Events included: which of them are acts, nobody keeps. */
@@ -244,15 +232,13 @@ static void *deriver_main(void *user)
     while (!atomic_load(&l->stop_deriving)) {
         mono_ms now = clock_mono();
         pulse_beat(&l->pulses[LIVE_DERIVER], now);
-        struct snapshot *begun = atomic_exchange(&l->begun, NULL);
-        if (begun != NULL) {
-            uint64_t began = now_ns(l);
-            store_derive(begun);
-            if (l->config.derived != NULL)
-                l->config.derived(l->config.user, derive_last(l->derive), (double)(now_ns(l) - began) / 1e9);
-            atomic_store(&l->derived, begun);
+        uint64_t began = now_ns(l);
+        bool done;
+        enum derive_way way = engine_derive(l->engine, &done);
+        if (done && l->config.derived != NULL)
+            l->config.derived(l->config.user, way, (double)(now_ns(l) - began) / 1e9);
+        if (done)
             wake_api(l);
-        }
         wake_wait(&l->deriver_wake, now + ROUND_MS);
     }
     return NULL;
@@ -268,41 +254,25 @@ static void *reconciler_main(void *user)
         mono_ms now = clock_mono();
         pulse_beat(&l->pulses[LIVE_RECONCILER], now);
         uint64_t began = clock_cpu_ns();
-        mono_ms next = earlier(reconciler_step(l->reconciler, now, clock_wall()), now + ROUND_MS);
+        mono_ms next = earlier(engine_decide(l->engine, now, clock_wall()), now + ROUND_MS);
         clock_sleep(earlier(next, clock_mono() + pace_rest(clock_cpu_ns() - began)));
         wake_wait(&l->reconciler_wake, next);
     }
     return NULL;
 }
 
-/* --- watches feed the store --- */
-
-static void sink_begin(void *user, enum kind k)
-{
-    store_list_begin(((struct live *)user)->store, k);
-}
-
-static void sink_end(void *user, enum kind k)
-{
-    store_list_end(((struct live *)user)->store, k);
-}
-
-static void sink_event(void *user, enum kind k, enum watch_event e, struct doc_value object)
-{
-    store_event(((struct live *)user)->store, k, e, object);
-}
-
-static void sink_state(void *user, enum kind k, const struct err *broken)
-{
-    store_state(((struct live *)user)->store, k, broken, clock_mono());
-}
-
 /* --- a cluster in memory --- */
+
+static struct extender_view sim_view(struct live *l)
+{
+    return extender_open(engine_sources(l->engine), &l->sim_snapshots, &l->sim_places,
+                         (struct extender_times){clock_mono(), clock_wall()});
+}
 
 static bool sim_filter(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
-    struct extender_view view = live_view(l, &l->sim_snapshots, &l->sim_places);
+    struct extender_view view = sim_view(l);
     struct extender_verdict verdict;
     struct err err;
     bool answered = extender_filter(&l->sim_scratch, &view, args, reply, &verdict, &err);
@@ -314,7 +284,7 @@ static bool sim_filter(void *user, struct span args, struct buf *reply)
 static bool sim_prioritize(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
-    struct extender_view view = live_view(l, &l->sim_snapshots, &l->sim_places);
+    struct extender_view view = sim_view(l);
     struct extender_verdict verdict;
     struct err err;
     return extender_prioritize(&l->sim_scratch, &view, args, reply, &verdict, &err);
@@ -394,25 +364,21 @@ static bool read_spread(struct live *l, struct err *err)
            err_wrap(err, "--scheduler-config");
 }
 
-bool live_watches(const struct options *o, enum kind k)
+static struct world_options world_options(const struct options *o, const struct default_spread_config *spread)
 {
     bool spreads = o->scheduler_config != NULL && o->scheduler_config[0] != '\0';
-    switch (k) {
-    case KIND_NODE_OVERLAY:
-        return o->gates.node_overlay;
-    case KIND_CAPACITY_BUFFER:
-    case KIND_POD_TEMPLATE:
-    case KIND_DEPLOYMENT:
-        return o->gates.capacity_buffer;
-    case KIND_REPLICA_SET: /* what a buffer may be scaled by, and what default spreads select by */
-    case KIND_STATEFUL_SET:
-        return o->gates.capacity_buffer || spreads;
-    case KIND_SERVICE:
-    case KIND_REPLICATION_CONTROLLER:
-        return spreads;
-    default:
-        return true;
-    }
+    return (struct world_options){.reserved_capacity = o->gates.reserved_capacity,
+                                  .node_overlay = o->gates.node_overlay,
+                                  .capacity_buffer = o->gates.capacity_buffer,
+                                  .nominated_wait = o->placement == PLACEMENT_NOMINATE,
+                                  .default_spread = spreads ? spread : NULL};
+}
+
+bool live_watches(const struct options *o, enum kind k)
+{
+    static const struct default_spread_config some;
+    struct world_options world = world_options(o, &some);
+    return engine_watches(&world, k);
 }
 
 struct plan_options live_plan_options(const struct options *o)
@@ -423,54 +389,34 @@ struct plan_options live_plan_options(const struct options *o)
         .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
 }
 
-static uint32_t sent_pods(void *user, mono_ms now, struct arena *a, const struct sent_pod **out)
+static mono_ms now_of(void *user)
 {
-    return ledger_sent(((struct live *)user)->ledger, now, a, out);
+    (void)user;
+    return clock_mono();
 }
 
-static mono_ms last_asked(void *user)
-{
-    return ledger_last_asked(((struct live *)user)->ledger);
-}
-
-static void open_reconciler(struct live *l)
+static void open_engine(struct live *l)
 {
     const struct options *o = l->options;
-    struct world_options world = {.reserved_capacity = o->gates.reserved_capacity,
-                                  .node_overlay = o->gates.node_overlay,
-                                  .capacity_buffer = o->gates.capacity_buffer,
-                                  .nominated_wait = o->placement == PLACEMENT_NOMINATE,
-                                  .default_spread = &l->spread};
-    l->derive = derive_new(l->provider, &world);
-    struct store_deriver deriver = derive_deriver(l->derive);
-    l->store = store_new(&deriver);
-    if (o->gates.capacity_buffer)
-        store_read_scale(l->store);
-    if (o->placement == PLACEMENT_NOMINATE)
-        store_keep_pod_versions(l->store);
-    share_init(&l->places, places_destroy);
-    l->ledger = ledger_new();
-    l->reconciler = reconciler_new(&(struct reconciler_config){
+    l->engine = engine_new(&(struct engine_config){
         .api = l->api,
         .provider = l->provider,
-        .snapshots = store_share(l->store),
-        .places = &l->places,
-        .options = {.batch_idle = o->batch_idle,
-                    .batch_max = o->batch_max,
-                    .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
-                    .max_hourly_price = o->max_hourly_price,
-                    .nominate = o->placement == PLACEMENT_NOMINATE,
-                    .static_capacity = o->gates.static_capacity,
-                    .plan = live_plan_options(o)},
+        .world = world_options(o, &l->spread),
+        .reconciler = {.batch_idle = o->batch_idle,
+                       .batch_max = o->batch_max,
+                       .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
+                       .max_hourly_price = o->max_hourly_price,
+                       .nominate = o->placement == PLACEMENT_NOMINATE,
+                       .static_capacity = o->gates.static_capacity,
+                       .plan = live_plan_options(o)},
         .listener = {.user = l,
                      .wake = wake_reconciler,
                      .decided = on_decided,
                      .measured = on_measured,
                      .leads_until = leads_until,
                      .now_ns = now_ns,
-                     .sent = sent_pods,
-                     .asked = last_asked,
                      .goes_on = goes_on},
+        .now = now_of,
     });
 }
 
@@ -494,7 +440,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
                            ? span_of(l->options->own_namespace)
                        : l->cluster.ns.len != 0 ? l->cluster.ns
                                                 : SPAN("default");
-    open_reconciler(l);
+    open_engine(l);
     l->events = events_new(&(struct events_config){.controller = SPAN("stowage"),
                                                    .instance = l->identity},
                            l->api);
@@ -512,18 +458,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
         return false;
     }
     standing_begin(l->standing);
-    struct api_sink sink = {.user = l,
-                            .list_begin = sink_begin,
-                            .list_end = sink_end,
-                            .event = sink_event,
-                            .state = sink_state};
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (live_watches(l->options, k)) {
-            l->api->ops->watch(l->api, k, &sink);
-        } else { /* there are none, for all that anybody asks */
-            store_list_begin(l->store, k);
-            store_list_end(l->store, k);
-        }
+    engine_watch(l->engine);
     *out = l;
     return true;
 }
@@ -565,21 +500,14 @@ void live_free(struct live *l)
         client_free(l->client); /* what was under way ends here, while those it tells still exist */
     if (l->sim != NULL)
         sim_free(l->sim);
-    if (l->reconciler != NULL)
-        reconciler_free(l->reconciler);
+    engine_free(l->engine);
     if (l->provider != NULL)
         l->provider->ops->free(l->provider);
     standing_free(l->standing);
     if (l->events != NULL)
         events_free(l->events);
-    if (l->store != NULL) {
-        store_free(l->store);
-        share_release(&l->places);
-        derive_free(l->derive);
-    }
     if (l->sim_scratch.parser != NULL)
         extender_scratch_release(&l->sim_scratch);
-    ledger_free(l->ledger);
     wake_release(&l->api_wake);
     wake_release(&l->deriver_wake);
     wake_release(&l->reconciler_wake);
@@ -587,14 +515,9 @@ void live_free(struct live *l)
     free(l);
 }
 
-struct share *live_snapshots(struct live *l)
+const struct extender_sources *live_sources(const struct live *l)
 {
-    return store_share(l->store);
-}
-
-struct share *live_places(struct live *l)
-{
-    return &l->places;
+    return engine_sources(l->engine);
 }
 
 void live_astray(struct live *l)
@@ -605,32 +528,6 @@ void live_astray(struct live *l)
 struct events *live_events(struct live *l)
 {
     return l->events;
-}
-
-struct ledger *live_ledger(struct live *l)
-{
-    return l->ledger;
-}
-
-struct extender_view live_view(struct live *l, struct share_cache *snapshots,
-                               struct share_cache *places)
-{
-    const struct snapshot *s = (const struct snapshot *)share_read(store_share(l->store), snapshots);
-    if (s == NULL || !standing_leads(l->standing) || !snapshot_synced(s))
-        return (struct extender_view){0};
-    return (struct extender_view){
-        .snapshot = s,
-        .world = derive_world(s),
-        .places = (const struct places *)share_read(&l->places, places),
-        .ledger = l->ledger,
-        .now = clock_mono(),
-        .wall = clock_wall(),
-    };
-}
-
-bool live_leading(const struct live *l)
-{
-    return standing_leads(l->standing);
 }
 
 const struct pulse *live_pulse(const struct live *l, enum live_thread t)

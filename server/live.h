@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "cloud/provider.h"
-#include "extender/extender.h"
+#include "extender/view.h"
 #include "kube/client_io.h"
 #include "kube/events.h"
 #include "reconciler/decision.h"
@@ -47,16 +47,9 @@ bool live_watches(const struct options *o, enum kind k);
 /* How the reconciler plans, and whoever explains what it did. */
 struct plan_options live_plan_options(const struct options *o);
 
-struct share *live_snapshots(struct live *l);
-struct share *live_places(struct live *l);
-struct ledger *live_ledger(struct live *l);
+const struct extender_sources *live_sources(const struct live *l); /* of all that is answered */
 struct events *live_events(struct live *l);
 void live_astray(struct live *l); /* the ledger has something for the planner; any thread */
-/* What the extender may answer from, by the caller's own caches: no opinion unless we lead and every
- * kind is synced. */
-struct extender_view live_view(struct live *l, struct share_cache *snapshots,
-                               struct share_cache *places);
-bool live_leading(const struct live *l); /* any thread */
 const struct pulse *live_pulse(const struct live *l, enum live_thread t);
 struct api *live_api(struct live *l);
 struct provider *live_provider(struct live *l);

@@ -56,8 +56,8 @@ static void *scratch_make(void *user)
 
 static void read_newest(struct route_scratch *s)
 {
-    share_read(s->routes->config.snapshots, &s->snapshots);
-    share_read(s->routes->config.places, &s->places);
+    share_read(s->routes->config.sources->snapshots, &s->snapshots);
+    share_read(s->routes->config.sources->places, &s->places);
 }
 
 /* An idle loop would pin the snapshot that it read last, and what its largest call took. */
@@ -82,21 +82,14 @@ static void scratch_drop(void *scratch)
     free(s);
 }
 
+static struct extender_times times_now(void)
+{
+    return (struct extender_times){clock_mono(), clock_wall()};
+}
+
 struct extender_view route_view(struct route_scratch *s)
 {
-    read_newest(s);
-    struct extender_view v = {
-        .snapshot = (const struct snapshot *)s->snapshots.mine,
-        .places = (const struct places *)s->places.mine,
-        .ledger = s->routes->config.ledger,
-        .now = clock_mono(),
-        .wall = clock_wall(),
-    };
-    if (v.snapshot != NULL)
-        v.world = v.snapshot->derived;
-    if (v.world == NULL) /* a part of the cluster is nothing to speak of */
-        v.snapshot = NULL;
-    return v;
+    return extender_newest(s->routes->config.sources, &s->snapshots, &s->places, times_now());
 }
 
 /* --- the scheduler's questions --- */
@@ -132,13 +125,10 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
     struct extender_route *e = user;
     struct route_scratch *s = scratch;
     const struct routes_config *c = &e->routes->config;
-    struct extender_view view = {.snapshot = NULL};
+    struct extender_times now = times_now();
+    struct extender_view view = extender_open(c->sources, &s->snapshots, &s->places, now);
     /* Connections outlast leaders: the next one that the scheduler opens goes where its Service leads. */
-    r->last = !c->leading(c->user);
-    if (!r->last)
-        view = route_view(s);
-    if (view.snapshot != NULL && !snapshot_synced(view.snapshot))
-        view = (struct extender_view){.snapshot = NULL};
+    r->last = !extender_leads(c->sources, now.mono);
     struct extender_verdict verdict;
     struct err err;
     if (functions[e->verb](&s->extender, &view, q->body, &r->body, &verdict, &err)) {
@@ -216,9 +206,9 @@ static void on_own_metrics(void *user, void *scratch, const struct http_request 
  * twice. */
 static struct census *begin_census(const struct routes *routes)
 {
-    if (routes->config.no_census || !routes->config.leading(routes->config.user))
+    if (routes->config.no_census || !extender_leads(routes->config.sources, clock_mono()))
         return NULL;
-    struct shared *held = share_take(routes->config.snapshots);
+    struct shared *held = share_take(routes->config.sources->snapshots);
     const struct snapshot *s = (const struct snapshot *)held;
     if (s != NULL && s->derived != NULL)
         return census_new(s, &routes->node_labels, routes->config.census_pods, clock_wall());

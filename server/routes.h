@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "base/share.h"
 #include "cloud/provider.h"
-#include "extender/extender.h"
+#include "extender/view.h"
 #include "server/health.h"
 #include "server/http_server.h"
 #include "server/metrics.h"
@@ -26,8 +26,7 @@ struct route_scratch { /* one a loop */
 };
 
 struct routes_config { /* everything is the caller's and outlives the routes */
-    struct share *snapshots, *places;  /* of struct snapshot, struct places */
-    struct ledger *ledger;
+    const struct extender_sources *sources; /* of all that is answered */
     struct metrics *metrics;
     struct log *log; /* whose level /log-level tells and sets; NULL: of none */
     struct health *health;
@@ -36,8 +35,6 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     bool no_census;          /* /metrics tells of this process alone */
     uint32_t census_pods;    /* census_new's pods_max */
     const struct plan_options *plan; /* policies by which /explain plans; NULL: the defaults */
-    /* Whether plan and places are ours to speak of; false: no opinion. Called on the loops. */
-    bool (*leading)(void *user);
     void (*astray)(void *user); /* a planned pod was refused where it was planned: plan anew. On the loops */
     void *user;
 };

@@ -232,11 +232,6 @@ static void astray(void *user)
     live_astray(((struct serve *)user)->live);
 }
 
-static bool leading(void *user)
-{
-    return live_leading(((struct serve *)user)->live);
-}
-
 static bool open_http(struct serve *s, struct err *err)
 {
     const struct options *o = &s->options;
@@ -245,9 +240,7 @@ static bool open_http(struct serve *s, struct err *err)
         return false;
     s->plan = live_plan_options(o);
     s->routes = routes_new(&(struct routes_config){
-        .snapshots = live_snapshots(s->live),
-        .places = live_places(s->live),
-        .ledger = live_ledger(s->live),
+        .sources = live_sources(s->live),
         .metrics = s->metrics,
         .log = &s->log,
         .health = s->health,
@@ -256,7 +249,6 @@ static bool open_http(struct serve *s, struct err *err)
         .no_census = o->disable_cluster_state_observability,
         .census_pods = (uint32_t)o->metrics_pods_max,
         .plan = &s->plan,
-        .leading = leading,
         .astray = astray,
         .user = s,
     });

@@ -31,6 +31,7 @@ struct busy {
     struct metrics *metrics;
     struct health *health;
     struct page *page;
+    struct extender_sources sources;
     struct routes *routes;
     struct http_server *server;
     _Atomic(bool) done;
@@ -44,9 +45,10 @@ struct caller {
     _Atomic(bool) ended;
 };
 
-static bool leading(void *user)
+static bool leading(void *user, mono_ms now)
 {
     (void)user;
+    (void)now;
     return true;
 }
 
@@ -128,13 +130,14 @@ static void open_server(struct busy *b)
     b->health = health_new();
     b->page = page_new();
     static const struct webhook_rules none;
-    b->routes = routes_new(&(struct routes_config){.snapshots = store_share(b->view.store),
-                                                   .places = &b->view.places,
+    b->sources = (struct extender_sources){.snapshots = store_share(b->view.store),
+                                           .places = &b->view.places,
+                                           .leads = leading};
+    b->routes = routes_new(&(struct routes_config){.sources = &b->sources,
                                                    .metrics = b->metrics,
                                                    .health = b->health,
                                                    .page = b->page,
-                                                   .rules = &none,
-                                                   .leading = leading});
+                                                   .rules = &none});
     struct err err;
     struct http_server_config config = {
         .table = routes_table(b->routes),

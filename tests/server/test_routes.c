@@ -42,10 +42,12 @@ struct fixture {
     struct log log;
     struct buf lines; /* of the log */
     bool leading;
+    struct extender_sources sources;
 };
 
-static bool leading(void *user)
+static bool leading(void *user, mono_ms now)
 {
+    (void)now;
     return ((struct fixture *)user)->leading;
 }
 
@@ -85,15 +87,17 @@ static int set_up(void **state, bool no_census, uint32_t census_pods)
     f->page = page_new();
     f->leading = true;
     f->log = (struct log){.sink = keep_line, .user = &f->lines, .now_ms = no_time, .level = LOG_INFO};
+    f->sources = (struct extender_sources){.snapshots = store_share(f->view.store),
+                                           .places = &f->view.places,
+                                           .leads = leading,
+                                           .user = f};
     f->routes = routes_new(&(struct routes_config){
-        .snapshots = store_share(f->view.store),
-        .places = &f->view.places,
+        .sources = &f->sources,
         .metrics = f->metrics,
         .log = &f->log,
         .health = f->health,
         .page = f->page,
         .rules = &f->rules,
-        .leading = leading,
         .no_census = no_census,
         .census_pods = census_pods,
         .user = f,

@@ -144,7 +144,8 @@ void loop_start(struct loop *l)
         .places = &l->places,
         .options = l->options,
         .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns,
-                     .sent = sent_pods, .asked = l->hears ? asked : NULL, .goes_on = goes_on},
+                     .goes_on = goes_on},
+        .scheduler = {.user = l, .sent = sent_pods, .asked = l->hears ? asked : NULL},
     });
     reconciler_lead(l->reconciler, true);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
