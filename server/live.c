@@ -187,18 +187,23 @@ static bool is_busy(struct live *l)
 }
 
 /* Who leads next should find our last writes done, so that they end before the Lease goes back. */
-static void hand_back(struct live *l)
+static void end_acts(struct live *l)
 {
-    if (standing_released(l->standing))
-        return;
-    mono_ms now = clock_mono(), limit = now + HAND_BACK_MS;
+    mono_ms now = clock_mono(), limit = now + ACTS_END_MS;
     l->api->ops->cancel_acts(l->api);
     do {
         poll_cluster(l, now + 50);
         now = clock_mono();
-    } while (is_busy(l) && now < limit - HAND_BACK_MS + ACTS_END_MS);
+    } while (is_busy(l) && now < limit);
+}
+
+static void hand_back(struct live *l)
+{
+    mono_ms limit = clock_mono() + HAND_BACK_MS;
+    if (!standing_released(l->standing)) /* else nobody waits for it */
+        end_acts(l);
     standing_release(l->standing);
-    for (; now < limit && !standing_released(l->standing); now = clock_mono())
+    for (mono_ms now = clock_mono(); now < limit && !standing_released(l->standing); now = clock_mono())
         poll_cluster(l, earlier(standing_step(l->standing, now), now + 50));
 }
 

@@ -3,7 +3,8 @@
  * Up: the API thread first, since certificates come from the cluster; listeners at once, handshakes
  * fail until a certificate is there, so that a caller passes us over instead of waiting. Down, on
  * SIGTERM or SIGINT: readiness falls and replies say Connection: close; after --shutdown-delay
- * deciding stops, the Lease goes back, listeners close. A second signal ends the wait. */
+ * listeners close, and when what was asked has its answer, deciding stops and the Lease goes back: who
+ * still asks is answered by a leader that follows the cluster. A second signal ends the wait. */
 #include <errno.h>
 #include <malloc.h>
 #include <poll.h>
@@ -393,8 +394,8 @@ static void run(struct serve *s, int signals, int argc, char *const *argv)
     http_server_drain(s->http);
     wait_signal(signals, s->options.shutdown_delay);
     watchdog_stop(s->watchdog);
-    live_stop(s->live);
     http_server_stop(s->http, LISTENERS_PATIENCE_MS);
+    live_stop(s->live);
     log_info(&s->log, "serve", "stopped");
 }
 

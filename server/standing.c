@@ -197,8 +197,12 @@ mono_ms standing_step(struct standing *s, mono_ms now)
 
 void standing_release(struct standing *s)
 {
-    if (s->lease != NULL)
+    if (s->lease != NULL) {
         lease_release(s->lease);
+    } else {
+        atomic_store(&s->leading, false);
+        s->config.leads(s->config.user, false);
+    }
 }
 
 bool standing_released(const struct standing *s)

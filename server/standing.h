@@ -29,7 +29,7 @@ void standing_free(struct standing *s); /* NULL is fine; no request may be under
 void standing_begin(struct standing *s);
 
 mono_ms standing_step(struct standing *s, mono_ms now); /* when to call again at the latest */
-/* Hands the Lease back; standing_step goes on until it is released. */
+/* Leads no more, and hands the Lease back; standing_step goes on until it is released. */
 void standing_release(struct standing *s);
 bool standing_released(const struct standing *s); /* also when nobody is elected */
 

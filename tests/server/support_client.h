@@ -23,7 +23,7 @@ struct client_reply {
     int status;        /* 0: the connection ended before a reply */
     bool closes;       /* Connection: close */
     char head[4096];
-    char body[16384];  /* cut there */
+    char body[65536];  /* cut there */
     size_t body_len;
 };
 /* Sends one request and reads the whole reply. */

@@ -41,6 +41,7 @@ struct fixture {
     struct http_reply reply;
     struct log log;
     struct buf lines; /* of the log */
+    struct ledger *ledger;
     bool leading;
     struct extender_sources sources;
 };
@@ -73,7 +74,7 @@ static int64_t no_time(void *user)
     return 0;
 }
 
-static int set_up(void **state, bool no_census, uint32_t census_pods)
+static int set_up(void **state, struct ledger *ledger, bool no_census, uint32_t census_pods)
 {
     struct fixture *f = mem_new(sizeof(*f));
     struct provider provider = {&provider_ops};
@@ -86,9 +87,11 @@ static int set_up(void **state, bool no_census, uint32_t census_pods)
     f->health = health_new();
     f->page = page_new();
     f->leading = true;
+    f->ledger = ledger;
     f->log = (struct log){.sink = keep_line, .user = &f->lines, .now_ms = no_time, .level = LOG_INFO};
     f->sources = (struct extender_sources){.snapshots = store_share(f->view.store),
                                            .places = &f->view.places,
+                                           .ledger = ledger,
                                            .leads = leading,
                                            .user = f};
     f->routes = routes_new(&(struct routes_config){
@@ -110,17 +113,22 @@ static int set_up(void **state, bool no_census, uint32_t census_pods)
 
 static int setup(void **state)
 {
-    return set_up(state, false, 100);
+    return set_up(state, NULL, false, 100);
 }
 
 static int setup_without(void **state)
 {
-    return set_up(state, true, 100);
+    return set_up(state, NULL, true, 100);
 }
 
 static int setup_few(void **state)
 {
-    return set_up(state, false, 0);
+    return set_up(state, NULL, false, 0);
+}
+
+static int setup_booking(void **state)
+{
+    return set_up(state, ledger_new(), false, 100);
 }
 
 static int teardown(void **state)
@@ -130,6 +138,7 @@ static int teardown(void **state)
     f->hooks.drop(f->scratch);
     routes_free(f->routes);
     view_close(&f->view);
+    ledger_free(f->ledger);
     page_free(f->page);
     health_free(f->health);
     metrics_free(f->metrics);
@@ -439,6 +448,44 @@ static void test_late_answers_are_counted(void **state)
     says(f, 200, "stowage_extender_given_up_total{verb=\"filter\",why=\"contended\"} 0\n");
 }
 
+/* Another thread's answers, as many as there are `rivals`, each booked between one of ours and its booking: the linker
+ * leads filter's calls here (CMakeLists.txt). */
+static unsigned rivals;
+bool __real_ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
+bool __wrap_ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
+bool __wrap_ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now)
+{
+    const uint64_t elsewhere = span_hash(SPAN("n3"));
+    if (rivals != 0) {
+        rivals--;
+        ledger_book(l, &(struct booking){.uid = SPAN("uid-rival"), .id = 1, .nodes = &elsewhere, .node_count = 1}, now);
+    }
+    return __real_ledger_book_if(l, b, version, now);
+}
+
+/* Who is not the first to book looks again, but not for ever: with others all the while he goes by what he saw. */
+static void test_contention_is_counted(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        unsigned rivals;
+        const char *contended;
+    } rows[] = {{0, "} 0\n"}, {3, "} 0\n"}, {1000, "} 1\n"}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[128];
+        rivals = rows[i].rivals;
+        ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
+        says(f, 200, "\"NodeNames\":[\"n1\"]");
+        assert_true(rivals == 0 || rows[i].rivals == 1000);
+        rivals = 0;
+        snprintf(text, sizeof(text), "stowage_extender_given_up_total{verb=\"filter\",why=\"contended\"%s",
+                 rows[i].contended);
+        ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+        says(f, 200, text);
+        says(f, 200, "stowage_extender_given_up_total{verb=\"filter\",why=\"late\"} 0\n");
+    }
+}
+
 static void test_page(void **state)
 {
     struct fixture *f = *state;
@@ -679,6 +726,7 @@ int main(void)
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
         cmocka_unit_test_setup_teardown(test_fewer_pods, setup_few, teardown),
+        cmocka_unit_test_setup_teardown(test_contention_is_counted, setup_booking, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
