@@ -67,6 +67,9 @@ static struct call *pod_call(struct pass *p, const struct node_view *n, const st
     return c;
 }
 
+/* The UID is its only precondition, here as in `force`: we do not keep the newest version of a pod that says nothing
+ * new to us (kube/store.h), so that an eviction with a version would fail of a write to its status alone. What else it
+ * may have become meanwhile does not change that the node is to be empty, and its budgets the API server weighs. */
 static void evict(struct pass *p, const struct node_view *n, const struct pod *pod,
                   struct span reason)
 {

@@ -110,7 +110,6 @@ void garbage_run(struct pass *p)
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
         if (!c->memo->unlisted || !c->managed || c->claim->meta.deleted != 0 ||
-            !conditions_true(c->claim->conditions, SPAN("Registered")) ||
             (c->nodes == 1 && node_is_ready(p->nodes[c->node].node)))
             continue;
         struct decision d = {.kind = DECISION_REMOVE,

@@ -162,6 +162,51 @@ static void nothing_is_made_for_a_claim_that_is_being_deleted(void **state)
     loop_end(&l);
 }
 
+/* What has not joined in time is for liveness to give up (lifecycle): the provider may list late. */
+static void a_machine_that_has_not_joined_may_be_unlisted(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    load(s, "{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\","
+            "\"metadata\":{\"name\":\"default\"},\"spec\":{\"nodeRegistrationDelay\":\"45s\"}}");
+    load_claim(s, "late", "of-late");
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND); /* it was looked for four times */
+    json_t *claim = only(s, KIND_NODE_CLAIM);
+    assert_true(tree_condition_is(claim, "Launched", "True"));
+    assert_null(tree_get(claim, "metadata.deletionTimestamp"));
+    json_decref(claim);
+    run_for(s, 30 * MS_SECOND);
+    expect_owned(s, "late", "of-late");
+    loop_end(&l);
+}
+
+/* Two Nodes say that they are its machine, so that it never registers: one of them may be another's. The machine
+ * goes; with provider kwok that is the Node of the claim's name. */
+static void nodes_of_an_unregistered_claim_are_not_deleted(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"another\"},\"spec\":{\"providerID\":\"kwok://one\"}}");
+    load_claim(s, "one", "of-one");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    json_t *claim = only(s, KIND_NODE_CLAIM);
+    assert_true(tree_condition_is(claim, "Launched", "True"));
+    assert_false(tree_condition_is(claim, "Registered", "True"));
+    json_decref(claim);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, "one", NULL, 200);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    json_t *left = only(s, KIND_NODE);
+    assert_true(tree_is(left, "metadata.name", "another"));
+    assert_null(tree_get(left, "metadata.deletionTimestamp"));
+    json_decref(left);
+    loop_end(&l);
+}
+
 /* Of another provider: neither its age nor its end is ours. */
 static void claims_of_another_class_are_left_alone(void **state)
 {
@@ -226,6 +271,8 @@ int main(void)
         cmocka_unit_test(the_api_server_is_asked_before_a_machine_is_removed),
         cmocka_unit_test(a_claim_stays_while_its_node_is_ready),
         cmocka_unit_test(nothing_is_made_for_a_claim_that_is_being_deleted),
+        cmocka_unit_test(a_machine_that_has_not_joined_may_be_unlisted),
+        cmocka_unit_test(nodes_of_an_unregistered_claim_are_not_deleted),
         cmocka_unit_test(claims_of_another_class_are_left_alone),
         cmocka_unit_test(a_claim_stays_until_its_machine_is_gone),
     };
