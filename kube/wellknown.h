@@ -37,6 +37,9 @@
     X(KWOK_NODECLASS, "karpenter.kwok.sh/kwoknodeclass")                                           \
     /* annotations */                                                                              \
     X(DO_NOT_DISRUPT, "karpenter.sh/do-not-disrupt")                                               \
+    X(DO_NOT_REPAIR, "karpenter.sh/do-not-repair")                                                 \
+    X(DISRUPTION_COST, "karpenter.sh/disruption-cost")                                             \
+    X(POD_DELETION_COST, "controller.kubernetes.io/pod-deletion-cost")                             \
     X(NODEPOOL_HASH, "karpenter.sh/nodepool-hash")                                                 \
     X(NODEPOOL_HASH_VERSION, "karpenter.sh/nodepool-hash-version")                                 \
     X(TERMINATION_TIMESTAMP, "karpenter.sh/nodeclaim-termination-timestamp")                       \

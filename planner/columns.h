@@ -119,6 +119,10 @@ struct world {
 /* A row as Node and NodeClaim (one may be NULL) make it, but for what its pool, type and pods say. */
 struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name);
 struct sym_pairs world_row_labels(const struct world_node *n);
+/* The type of the catalogue that its labels name and its pool is offered, or NULL; and the price of the first offering
+ * of that type in its zone, of its capacity type, whether it can be had or not: NAN when there is none. */
+const struct instance_type *world_row_type(const struct world *w, const struct world_node *n);
+double world_row_offer(const struct world *w, const struct world_node *n, const struct instance_type *it);
 /* Taints that count: not those that go by themselves while a node of ours comes up. */
 struct taints world_row_taints(struct world *w, const struct world_node *n);
 /* What a claim says of the machine that will come, its labels included. */

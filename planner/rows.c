@@ -260,8 +260,7 @@ static void fill_room(struct world *w, uint32_t row)
     }
 }
 
-/* The type of that name which its pool is offered, or NULL. */
-static const struct instance_type *row_type(const struct world *w, const struct world_node *n)
+const struct instance_type *world_row_type(const struct world *w, const struct world_node *n)
 {
     struct sym_pairs labels = world_row_labels(n);
     sym type = sym_pairs_get(labels, SYM_INSTANCE_TYPE);
@@ -294,8 +293,7 @@ static double row_cost(const struct world *w, const struct world_node *n)
     return cost;
 }
 
-static double row_price(const struct world *w, const struct world_node *n,
-                        const struct instance_type *it)
+double world_row_offer(const struct world *w, const struct world_node *n, const struct instance_type *it)
 {
     struct sym_pairs labels = world_row_labels(n);
     sym zone = sym_pairs_get(labels, SYM_ZONE), capacity = sym_pairs_get(labels, SYM_CAPACITY_TYPE);
@@ -307,7 +305,7 @@ static double row_price(const struct world *w, const struct world_node *n,
         const struct requirement *c = requirements_get(r, SYM_CAPACITY_TYPE);
         if (z != NULL && c != NULL && requirement_has(z, zone, w->syms) &&
             requirement_has(c, capacity, w->syms))
-            return it->offerings[i].price + row_cost(w, n);
+            return it->offerings[i].price;
     }
     return NAN;
 }
@@ -374,10 +372,10 @@ void world_build_rows(struct world *w, const struct world_input *in)
     w->profile_of = ARENA_ARRAY(w->arena, uint32_t, w->node_count);
     for (uint32_t row = 0; row < w->node_count; row++) {
         fill_room(w, row);
-        const struct instance_type *it = row_type(w, &w->nodes[row]);
+        const struct instance_type *it = world_row_type(w, &w->nodes[row]);
         fill_attachments(w, row, it);
         w->nodes[row].pool = row_pool(w, &w->nodes[row]);
-        w->nodes[row].price = row_price(w, &w->nodes[row], it);
+        w->nodes[row].price = world_row_offer(w, &w->nodes[row], it) + row_cost(w, &w->nodes[row]);
     }
     index_rows(w);
 }

@@ -1,4 +1,5 @@
-/* candidate: who may be disrupted at all, and what that would cost and save (spec disruption 3, 4). */
+/* candidate: who may be disrupted at all, and what that would cost and save (spec disruption 3, 4). The one home of
+ * these rules: the planner asks about rows of a world, others about objects. */
 #ifndef PLANNER_DISRUPTION_CANDIDATE_H
 #define PLANNER_DISRUPTION_CANDIDATE_H
 
@@ -8,7 +9,7 @@
 /* Which of the checks a method waives (0.3). EVENTUAL: pods that may not be evicted, where the claim has a
  * terminationGracePeriod. REPAIR: these always (has_pod_blockers remembers it), the node's do-not-disrupt, and that a
  * registered node is not initialised. */
-enum disruption_class { DISRUPT_GRACEFUL, DISRUPT_EVENTUAL, DISRUPT_REPAIR };
+enum disruption_class { DISRUPT_GRACEFUL, DISRUPT_EVENTUAL, DISRUPT_REPAIR, DISRUPT_COUNT };
 
 enum blocked { /* in the order of the checks; the first that fails is told */
     BLOCKED_NOT,
@@ -36,6 +37,31 @@ struct blocked_answer {
     const struct disruption_budget *budget, *other; /* that hold it, or NULL */
     struct span pool_name;
 };
+
+struct blocked_looks { /* what an answer about pods hangs on beside them */
+    struct arena *arena;
+    uint32_t *budgets; /* positions of those that select a pod that was looked at; some twice */
+    uint32_t count, capacity;
+    wall_ms until;     /* by then time alone may change it; 0: never */
+};
+
+struct blocked_facts { /* of a node, or a claim alone */
+    const struct node *node;        /* or NULL */
+    const struct node_claim *claim; /* or NULL */
+    enum disruption_class class;
+    bool queued, leaving, nominated;
+    bool has_pool; /* there is one of the name, and it has something to buy */
+    struct span pool_name; /* by the label, which may be absent */
+    const struct pod *const *pods; /* bound, not terminal */
+    uint32_t pod_count;
+    const struct pod_budgets *budgets; /* all of the cluster; NULL: none */
+    wall_ms now;
+    struct blocked_looks *looks; /* is added to; NULL: nobody asks */
+};
+/* The first check that fails. Of the pods alone only `pods`, `budgets`, `now` and `looks` are read. */
+struct blocked_answer blocked_judge(const struct blocked_facts *f);
+struct blocked_answer blocked_judge_node(const struct blocked_facts *f);
+struct blocked_answer blocked_judge_pods(const struct blocked_facts *f);
 /* What Karpenter v1.15.0 says of it in an Event DisruptionBlocked on Node and NodeClaim; absent: nothing (3). */
 struct span blocked_event(struct arena *a, const struct blocked_answer *x);
 

@@ -6,22 +6,36 @@
 #include "planner/disruption/disruption.h"
 #include "planner/disruption/simulate.h"
 
+struct candidates {
+    struct candidate *items; /* in the order of rows */
+    uint32_t count;
+};
+
 struct disrupting {
     const struct world *w;
     const struct disruption_options *o;
     struct disruption *out;
     struct simulator *simulator;
     struct candidate_facts facts;
+    struct candidates of_class[DISRUPT_COUNT];
+    bool asked[DISRUPT_COUNT]; /* of_class is known */
+    uint8_t *told;             /* by row: the last `enum blocked` that has a note */
+    uint32_t told_reasons;     /* bit by `enum disruption_reason`: pools that it has no allowance in have a note */
     uint32_t command_capacity, note_capacity, plan_capacity;
 };
 
-struct candidates {
-    struct candidate *items; /* in the order of rows */
-    uint32_t count;
-};
-
-/* All that may be disrupted by the class; who may not has a note once. */
+/* All that may be disrupted by the class; who may not has a note once. The list is the caller's to sort and cut. */
 struct candidates candidates_of(struct disrupting *d, enum disruption_class k, enum disruption_method m);
+void candidates_sort(struct disrupting *d, struct candidates c); /* candidate_order */
+static inline int32_t candidate_pool(const struct disrupting *d, const struct candidate *c)
+{
+    return world_node_at(d->w, c->row)->pool;
+}
+
+/* What the budgets leave to the method; a pool with nodes and a budget that allows none has a note. */
+struct allowances allowances_of(struct disrupting *d, enum disruption_method m);
+/* A budget holds somebody back. */
+void constrained_add(struct disrupting *d, enum disruption_method m);
 
 /* Each adds its commands (most at most one) and notes. False: the pass ends here with d->out->error. */
 bool repair_decide(struct disrupting *d);
@@ -31,8 +45,20 @@ bool drift_decide(struct disrupting *d);
 bool multi_decide(struct disrupting *d);
 bool single_decide(struct disrupting *d);
 
+/* A command about these candidates: rows, cost, and savings as of a delete. */
+struct disruption_command command_of(struct disrupting *d, enum disruption_method m, const struct candidate *c,
+                                     uint32_t count);
+/* What replaces them is all that the answer to `q` buys; without any it is a delete. The command keeps the plan. */
+void command_replace(struct disrupting *d, struct disruption_command *c, const struct simulation_question *q);
 struct disruption_command *command_add(struct disrupting *d, struct disruption_command c);
 /* `row` -1: of the pool alone. */
 void note_add(struct disrupting *d, struct disruption_note n);
+/* A note on one candidate. */
+void note_candidate(struct disrupting *d, enum disruption_method m, enum disruption_note_kind kind,
+                    const struct candidate *c, struct span text);
+/* Ends the pass, unless something has already. Returns false. */
+bool pass_fails(struct disrupting *d, struct span error);
+/* A simulation that ends the pass, or was stopped: false, and why is kept. */
+bool simulated_whole(struct disrupting *d, const struct simulation *x);
 
 #endif
