@@ -111,6 +111,25 @@ const struct plan_claim *simulation_claim(struct simulator *s, uint32_t claim)
     return &s->last->claims[claim];
 }
 
+const struct symtab *simulation_syms(struct simulator *s)
+{
+    return s->last->syms;
+}
+
+const struct simulation_place *simulation_places(struct simulator *s, uint32_t *count_out)
+{
+    struct plan *p = s->last;
+    struct simulation_place *list = NULL;
+    uint32_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < p->node_count; i++)
+        for (uint32_t k = 0; k < p->nodes[i].pod_count; k++) {
+            struct simulation_place x = {p->nodes[i].pods[k], p->nodes[i].row};
+            ARENA_PUSH(&p->arena, list, count, capacity, x);
+        }
+    *count_out = count;
+    return list;
+}
+
 static void add_pod(struct buf *out, uint32_t at, const struct pod *p, struct span why)
 {
     if (at < PODS_NAMED)
@@ -152,4 +171,10 @@ struct span simulation_unplaced(struct simulator *s, struct arena *a)
 struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q)
 {
     return solve(s, q);
+}
+
+size_t simulator_memory(const struct simulator *s)
+{
+    const struct plan *p = s->last;
+    return p == NULL ? 0 : p->arena.total + (p->trial_arena != NULL ? p->trial_arena->total : 0);
 }

@@ -44,12 +44,25 @@ struct simulation {
 
 struct simulation simulate(struct simulator *s, const struct simulation_question *q);
 
-/* Of the last question. The least price at which claim i can be had, INFINITY: at none; and all of it. */
+/* Of the last question. The least price at which claim i can be had, INFINITY: at none; and all of it, its symbols
+ * read with simulation_syms. */
 double simulation_least_price(struct simulator *s, uint32_t claim);
 const struct plan_claim *simulation_claim(struct simulator *s, uint32_t claim);
+const struct symtab *simulation_syms(struct simulator *s);
+
+/* Where pods go that need no claim, pending ones included, in the order of rows and of a row in that in which the
+ * scheduler can bind them. */
+struct simulation_place {
+    const struct pod *pod;
+    uint32_t row;
+};
+const struct simulation_place *simulation_places(struct simulator *s, uint32_t *count_out);
 /* Why, of at most five pods as upstream lists them: "not all pods would schedule, ns/name => …; …". In `a`. */
 struct span simulation_unplaced(struct simulator *s, struct arena *a);
 /* The plan that the answer is of, told (explain/tell.h has to be asked for): the caller's to free. */
 struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q);
+
+/* Bytes that it holds. */
+size_t simulator_memory(const struct simulator *s);
 
 #endif

@@ -510,6 +510,12 @@ void random_cluster_make(struct random_cluster *r, struct draws *d)
     split_some(r, d);
 }
 
+void random_cluster_grow(struct random_cluster *r, struct draws *d, unsigned from, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        put_node(r, d, from + i);
+}
+
 void random_cluster_release(struct random_cluster *r)
 {
     arena_release(&r->arena);

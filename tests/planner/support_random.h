@@ -23,6 +23,8 @@ struct random_cluster {
 };
 
 void random_cluster_make(struct random_cluster *r, struct draws *d);
+/* So many nodes more, and what stands on them, as the others are; named node FROM and on: FROM is more than any has. */
+void random_cluster_grow(struct random_cluster *r, struct draws *d, unsigned from, unsigned count);
 void random_cluster_release(struct random_cluster *r);
 /* The same cluster anew. With a seed that is not 0 its objects come in another order. */
 void random_cluster_load(const struct random_cluster *r, uint64_t order, struct cluster *out);
