@@ -371,6 +371,11 @@ void world_free(struct world *w)
     free(w);
 }
 
+const struct catalogue *world_catalogue(const struct world *w)
+{
+    return w->types.catalogue;
+}
+
 uint32_t world_node_count(const struct world *w)
 {
     return w->node_count;

@@ -332,6 +332,7 @@ static struct claim_rest rest_of(const struct pass *p, const struct claim_view *
     return (struct claim_rest){.claim = c->claim,
                                .node = c->node >= 0 ? p->nodes[c->node].node : NULL,
                                .pool = c->pool,
+                               .types = world_catalogue(p->world),
                                .nodes = c->nodes,
                                .launched = c->memo->launched,
                                .labels_written = c->memo->labels_written,
@@ -343,7 +344,7 @@ static struct claim_rest rest_of(const struct pass *p, const struct claim_view *
 static bool is_at_rest(struct pass *p, const struct claim_view *c)
 {
     struct claim_rest *was = &c->memo->rest, now = rest_of(p, c, was->due);
-    bool rests = was->claim == now.claim && was->node == now.node && was->pool == now.pool &&
+    bool rests = was->claim == now.claim && was->node == now.node && was->pool == now.pool && was->types == now.types &&
                  was->nodes == now.nodes && was->launched == now.launched &&
                  was->labels_written == now.labels_written && was->blind_until == now.blind_until &&
                  c->memo->pod_event == 0 && !c->memo->launch_failed && (was->due == 0 || p->wall < was->due);
@@ -374,6 +375,7 @@ static void run_claim(struct pass *p, const struct claim_view *c)
         .launch_error = m->launch_failed ? &m->error : NULL,
         .pod_event = m->pod_event,
         .blind_until = p->r->blind_until,
+        .types = world_catalogue(p->world),
         .syms = p->syms,
         .now = p->wall,
     };

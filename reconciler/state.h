@@ -34,6 +34,7 @@ struct claim_rest {
     const struct node_claim *claim; /* NULL: something is to be done, or nobody has looked */
     const struct node *node;
     const struct node_pool *pool;
+    const struct catalogue *types;
     uint32_t nodes;
     bool launched, labels_written;
     wall_ms blind_until, due; /* due: when time alone may change that; 0: never */

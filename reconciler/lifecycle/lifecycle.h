@@ -6,6 +6,7 @@
 #define RECONCILER_LIFECYCLE_LIFECYCLE_H
 
 #include "kube/condition_set.h"
+#include "kube/instance_type.h"
 #include "kube/node.h"
 #include "reconciler/call.h"
 
@@ -13,6 +14,7 @@ enum {
     LAUNCH_TIMEOUT_MS = 5 * MS_MINUTE,
     REGISTRATION_TIMEOUT_MS = 15 * MS_MINUTE,
     POD_EVENT_MS = 10 * MS_SECOND,
+    TYPE_KNOWN_MS = MS_HOUR, /* so long a type that is not listed any more is taken for listed: lists come late */
 };
 
 struct lifecycle_facts {
@@ -25,6 +27,7 @@ struct lifecycle_facts {
     const struct err *launch_error;       /* of the last create, or NULL */
     wall_ms pod_event;                    /* 0: none that is not written */
     wall_ms blind_until; /* until then our view of the cluster was partial; 0: never */
+    const struct catalogue *types; /* what can be bought now; NULL: nobody knows */
     struct symtab *syms;
     wall_ms now;
 };
@@ -62,6 +65,7 @@ void lifecycle_initialize(struct arena *a, const struct lifecycle_facts *f,
                           struct lifecycle_step *s);
 void lifecycle_check_consistency(struct arena *a, const struct lifecycle_facts *f,
                                  struct lifecycle_step *s);
+void lifecycle_drift(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_consolidatable(const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_liveness(const struct lifecycle_facts *f, struct lifecycle_step *s);
 

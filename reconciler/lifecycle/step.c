@@ -98,6 +98,7 @@ void lifecycle_step(struct arena *a, const struct lifecycle_facts *f, struct lif
     lifecycle_register(a, f, out);
     lifecycle_initialize(a, f, out);
     lifecycle_check_consistency(a, f, out);
+    lifecycle_drift(a, f, out);
     lifecycle_consolidatable(f, out);
     lifecycle_liveness(f, out);
     if (out->conditions.changed || pod_event_is_new(f))

@@ -590,10 +590,48 @@ static void a_node_that_is_smaller_than_its_type_is_told(void **state)
     loop_end(&l);
 }
 
+/* Disruption 179, 180 and 186. */
+static void a_claim_says_that_its_pool_has_changed(void **state)
+{
+    static const struct {
+        const char *spec, *back, *reason;
+    } changes[] = {
+        {"{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"team\":\"a\"}}}}}",
+         "{\"spec\":{\"template\":{\"metadata\":{\"labels\":null}}}}",
+         "True NodePoolDrifted NodePoolDrifted"},
+        {"{\"spec\":{\"template\":{\"spec\":{\"requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":"
+         "\"In\",\"values\":[\"spot\"]}]}}}}",
+         "{\"spec\":{\"template\":{\"spec\":{\"requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":"
+         "\"In\",\"values\":[\"spot\",\"on-demand\"]}]}}}}",
+         "True RequirementsDrifted RequirementsDrifted"},
+        {"{\"spec\":{\"weight\":7}}", "{\"spec\":{\"weight\":8}}", ""},
+    };
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster("", "");
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 20 * MS_SECOND);
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", changes[i].spec, 200);
+        run_for(s, 5 * MS_SECOND);
+        json_t *claim = first_of(s, KIND_NODE_CLAIM);
+        assert_string_equal(condition_text(claim, "Drifted"), changes[i].reason);
+        json_decref(claim);
+        do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", changes[i].back, 200);
+        run_for(s, 5 * MS_SECOND);
+        claim = first_of(s, KIND_NODE_CLAIM);
+        assert_string_equal(condition_text(claim, "Drifted"), "");
+        json_decref(claim);
+    }
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_says_what_it_is),
+        cmocka_unit_test(a_claim_says_that_its_pool_has_changed),
         cmocka_unit_test(a_pool_says_what_it_has),
         cmocka_unit_test(a_node_that_is_smaller_than_its_type_is_told),
         cmocka_unit_test(a_broken_pool_is_set_aside_and_another_goes_on),
