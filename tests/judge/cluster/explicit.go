@@ -11,7 +11,19 @@ import (
 type Explicit struct {
 	ReservationIDLabel string          `json:"reservationIDLabel"`
 	WellKnown          []string        `json:"wellKnownLabels"`
+	RepairPolicies     []RepairPolicy  `json:"repairPolicies,omitempty"`
 	Types              []*ExplicitType `json:"instanceTypes"`
+}
+
+// RepairPolicy is what Repair does about a node condition.
+type RepairPolicy struct {
+	ConditionType          string `json:"conditionType"`
+	ConditionStatus        string `json:"conditionStatus"`
+	ReasonRegex            string `json:"reasonRegex,omitempty"`
+	TolerationDuration     string `json:"tolerationDuration,omitempty"`
+	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"`
+	Priority               int    `json:"priority"`
+	Action                 string `json:"action"`
 }
 
 type ExplicitType struct {

@@ -36,8 +36,9 @@ type ClaimSpec struct {
 		Kind  string `json:"kind"`
 		Name  string `json:"name"`
 	} `json:"nodeClassRef"`
-	ExpireAfter string `json:"expireAfter,omitempty"`
-	Resources   *struct {
+	ExpireAfter            string `json:"expireAfter,omitempty"`
+	TerminationGracePeriod string `json:"terminationGracePeriod,omitempty"`
+	Resources              *struct {
 		Requests v1.ResourceList `json:"requests,omitempty"`
 	} `json:"resources,omitempty"`
 }
@@ -81,6 +82,8 @@ type NodeClaim struct {
 		Capacity    v1.ResourceList    `json:"capacity,omitempty"`
 		Allocatable v1.ResourceList    `json:"allocatable,omitempty"`
 		Conditions  []metav1.Condition `json:"conditions,omitempty"`
+
+		LastPodEventTime *metav1.Time `json:"lastPodEventTime,omitempty"`
 	} `json:"status,omitempty"`
 }
 

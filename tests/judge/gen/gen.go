@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -29,8 +30,9 @@ import (
 // Now is the clock of every generated cluster; pass it as --now.
 const Now = "2026-11-20T12:00:00Z"
 
-// AllUnbound says whether a profile's clusters are planned with --all-unbound: in `existing` who waits is the question.
-func AllUnbound(profile string) bool { return profile != "existing" }
+// AllUnbound says whether a profile's clusters are planned with --all-unbound: in `existing` who waits is the question,
+// and in fleets who stands.
+func AllUnbound(profile string) bool { return profile != "existing" && fleets[profile] == 0 }
 
 // PlanFlags are those with which a planner is asked about a cluster that Write put into dir. Its pods are all that
 // are judged: a workload for which Write found no room stands for none.
@@ -54,6 +56,12 @@ var Profiles = map[string]func(*G){
 	"mixed": kin(mixed),
 }
 
+func init() {
+	for profile, features := range fleets {
+		Profiles[profile] = fleetOf(features)
+	}
+}
+
 // G is one cluster in the making.
 type G struct {
 	*rand.Rand
@@ -63,6 +71,7 @@ type G struct {
 	pools    []*cluster.NodePool
 	objs     map[string][]any // by file
 	zones    []string
+	flags    []string // of the planner, beside PlanFlags
 	uids     int
 	spent    map[string]map[string]float64 // node -> resource -> requested by bound pods
 }
@@ -78,10 +87,15 @@ func New(profile string, seed uint64, size Size) (*G, error) {
 	return g, nil
 }
 
-// Write puts the cluster under dir: objects/*.yaml (or .json) and instance-types.json beside it.
+// Write puts the cluster under dir: objects/*.yaml (or .json), and beside it instance-types.json and flags, one a line.
 func (g *G) Write(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "objects"), 0o755); err != nil {
 		return err
+	}
+	if len(g.flags) > 0 {
+		if err := os.WriteFile(filepath.Join(dir, "flags"), []byte(strings.Join(g.flags, "\n")+"\n"), 0o644); err != nil {
+			return err
+		}
 	}
 	asJSON := g.IntN(3) == 0 || len(g.objs["pods"]) > 2000
 	for name, items := range g.objs {

@@ -3,9 +3,12 @@ package karpenter
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"reflect"
 	"strings"
 	"unsafe"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/controllers/disruption"
@@ -73,7 +76,7 @@ func newDisruptionPass(ctx context.Context, w *World) (*disruptionPass, error) {
 	for _, objs := range w.client.byKind {
 		for _, o := range objs {
 			if nc, ok := o.(*v1.NodeClaim); ok {
-				if err := p.spent.UpdateNodeClaim(ctx, nc); err != nil {
+				if err := p.spent.UpdateNodeClaim(ctx, nc); client.IgnoreNotFound(err) != nil { // of its pool: it costs nothing
 					return nil, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
 				}
 			}
@@ -112,6 +115,8 @@ func (p *disruptionPass) ask(ctx context.Context, m disruption.Method) ([]PlanDi
 	if err != nil {
 		return nil, err
 	}
+	// They come in the order of a map, which for a few is nearly always the same.
+	rand.Shuffle(len(candidates), func(i, j int) { candidates[i], candidates[j] = candidates[j], candidates[i] })
 	commands, err := m.ComputeCommands(ctx, budgets, candidates...)
 	if err != nil {
 		return nil, err

@@ -18,6 +18,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"stowage.dev/tests/bench/peer/karpenter"
 )
 
@@ -92,7 +94,7 @@ func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan
 }
 
 // stowage plans the objects with the program under test.
-func (c *cluster) stowage(o *outcome, objects []client.Object, search string) (*karpenter.Plan, error) {
+func (c *cluster) stowage(o *outcome, objects []client.Object, search string, flags ...string) (*karpenter.Plan, error) {
 	from := filepath.Join(c.dir, "objects")
 	if len(objects) < len(c.input.Objects) {
 		from = filepath.Join(c.dir, "fewer.json")
@@ -105,7 +107,7 @@ func (c *cluster) stowage(o *outcome, objects []client.Object, search string) (*
 	if c.allUnbound {
 		args = append(args, "--all-unbound")
 	}
-	cmd := exec.Command(c.d.stowage, append(args, c.d.flags...)...)
+	cmd := exec.Command(c.d.stowage, slices.Concat(args, flags, c.d.flags)...)
 	var errs strings.Builder
 	cmd.Stderr = &errs
 	start := time.Now()
@@ -182,6 +184,20 @@ func (c *cluster) keep(ours, theirs *karpenter.Plan, differences []string) error
 		}
 	}
 	return os.WriteFile(filepath.Join(c.dir, "differences"), []byte(strings.Join(differences, "\n")+"\n"), 0o644)
+}
+
+// without leaves out the object, and with a node its claim and its pods.
+func without(objects []client.Object, gone client.Object) []client.Object {
+	node, isNode := gone.(*corev1.Node)
+	return slices.DeleteFunc(slices.Clone(objects), func(o client.Object) bool {
+		switch x := o.(type) {
+		case *corev1.Pod:
+			return o == gone || isNode && x.Spec.NodeName == node.Name
+		case *v1.NodeClaim:
+			return o == gone || isNode && x.Status.NodeName == node.Name
+		}
+		return o == gone
+	})
 }
 
 func podKey(o client.Object) string {

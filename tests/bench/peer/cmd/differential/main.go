@@ -9,6 +9,8 @@
 // Our cheapest plan never places fewer pods than greedy, is never dearer for the same ones, and on average of the
 // clusters in which Karpenter places the same pods it is strictly cheaper than Karpenter.
 //
+// With -disruption the clusters are fleets, and the question is what each disruption method would do: see disruption.go.
+//
 // Where the two differ on purpose there is a rule in listed.go and a paragraph in docs/differences.md.
 //
 // Exit status: 0 no difference but listed ones; 1 a difference, or cheapest is not cheaper; 2 a cluster could not be planned.
@@ -38,6 +40,12 @@ const (
 	manyRuns  = 300 // before one of price alone is
 )
 
+const (
+	planProfiles  = "tiny,plain,constraints,topology,volumes,existing,packing,reserved,attached,leaving,overrides,mixed"
+	fleetProfiles = "fleet-plain,fleet-empty,fleet-drift,fleet-static,fleet-budgets,fleet-policies,fleet-guarded,fleet-spot," +
+		"fleet-reserved,fleet-repair,fleet-pools,fleet-places,fleet-leaving,fleet-odd,fleet-mixed"
+)
+
 // clock is that of every generated cluster.
 const clock = "2026-11-20T12:00:00Z"
 
@@ -49,6 +57,8 @@ type differential struct {
 	now      time.Time
 	flags    []string // of stowage
 	maxLines int
+
+	disruption, shrink bool
 }
 
 // outcome is what came of one cluster.
@@ -60,10 +70,11 @@ type outcome struct {
 	more         int      // pods that we place and Karpenter never does: left out too
 	listed       []string // names of rules without whose pods there is no difference
 	differences  []string
-	ours, theirs time.Duration // theirs: one run
-	price        [2]float64    // ours, Karpenter's mean
-	ratio        float64       // of cheapest's price to Karpenter's; 0: they place others
-	worse        []string      // cheapest beside greedy
+	ours, theirs time.Duration  // theirs: one run
+	price        [2]float64     // ours, Karpenter's mean
+	ratio        float64        // of cheapest's price to Karpenter's; 0: they place others
+	worse        []string       // cheapest beside greedy
+	commands     map[string]int // of Karpenter, by method
 }
 
 func main() {
@@ -72,9 +83,11 @@ func main() {
 	flag.StringVar(&d.gen, "gen", "", "the generator of clusters (tests/judge)")
 	flag.StringVar(&d.dir, "dir", "", "where clusters and plans are kept")
 	flag.IntVar(&d.maxLines, "lines", 12, "lines printed for each difference")
+	flag.BoolVar(&d.disruption, "disruption", false, "compare what disruption methods do to fleets")
+	flag.BoolVar(&d.shrink, "shrink", false, "with -disruption: take away from a cluster what its difference does not need")
 	n := flag.Int("n", 100, "clusters in all, shared out among the profiles")
 	from := flag.Uint64("from", 1, "first seed")
-	profiles := flag.String("profiles", "tiny,plain,constraints,topology,volumes,existing,packing,reserved,attached,leaving,overrides,mixed", "which")
+	profiles := flag.String("profiles", "", "which; without: all of the mode")
 	parallel := flag.Int("parallel", 2, "clusters at a time")
 	flag.Parse()
 	d.flags = flag.Args()
@@ -82,16 +95,29 @@ func main() {
 		fmt.Fprintln(os.Stderr, "differential: -stowage, -gen and -dir are needed")
 		os.Exit(2)
 	}
-	settings := &options.Options{}
-	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
-	settings.AddFlags(fs)
-	if err := settings.Parse(fs); err != nil {
+	var err error
+	if d.ctx, _, err = karpenterContext(nil); err != nil {
 		fmt.Fprintln(os.Stderr, "differential:", err)
 		os.Exit(2)
 	}
-	d.ctx = karpenter.Context(context.Background(), settings)
+	if *profiles == "" {
+		*profiles = planProfiles
+		if d.disruption {
+			*profiles = fleetProfiles
+		}
+	}
 	d.now, _ = time.Parse(time.RFC3339, clock)
 	os.Exit(d.all(strings.Split(*profiles, ","), *n, *from, *parallel))
+}
+
+// karpenterContext has the settings that the flags say, and what a controller remembers.
+func karpenterContext(flags []string) (context.Context, *karpenter.Memory, error) {
+	settings, memory := &options.Options{}, &karpenter.Memory{}
+	fs := &options.FlagSet{FlagSet: flag.NewFlagSet("karpenter", flag.ContinueOnError)}
+	settings.AddFlags(fs)
+	memory.AddFlags(fs.FlagSet)
+	err := settings.Parse(fs, flags...)
+	return karpenter.Context(context.Background(), settings), memory, err
 }
 
 // all tries n clusters, several at a time, and prints them in order.
@@ -118,6 +144,10 @@ func (d *differential) all(profiles []string, n int, from uint64, parallel int) 
 	for _, o := range outcomes {
 		status = max(status, d.print(o))
 	}
+	if d.disruption {
+		fleetTotals(profiles, outcomes)
+		return status
+	}
 	if notCheaper(outcomes) {
 		fmt.Println("cheapest is not cheaper than Karpenter on average")
 		status = max(status, 1)
@@ -137,8 +167,12 @@ func (d *differential) one(o *outcome) {
 		o.err = fmt.Errorf("%s: %w: %s", d.gen, err, out)
 		return
 	}
-	c := &cluster{d: d, dir: dir, allUnbound: o.profile != "existing"}
+	c := &cluster{d: d, dir: dir, allUnbound: o.profile != "existing" && !d.disruption}
 	if o.err = c.read(); o.err != nil {
+		return
+	}
+	if d.disruption {
+		o.err = c.oneFleet(o)
 		return
 	}
 	if o.err = c.compare(o, c.input.Objects, firstRuns+moreRuns); o.err == nil {
