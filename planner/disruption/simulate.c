@@ -130,6 +130,29 @@ const struct simulation_place *simulation_places(struct simulator *s, uint32_t *
     return list;
 }
 
+/* Of the trial's claims the one that is this in the plan, which leaves out who breaks its minValues: pods tell. */
+static const struct trial_claim *claim_tried(const struct simulator *s, uint32_t claim)
+{
+    const struct trial *t = s->last->trial;
+    for (uint32_t i = 0; i < t->step_count; i++) {
+        const struct trial_step *step = &t->steps[i];
+        if ((step->kind == TRIAL_OPENED || step->kind == TRIAL_ON_CLAIM) &&
+            trial_pod(t, step->pod)->pod == s->last->claims[claim].pods[0])
+            return &t->claims[step->target];
+    }
+    return NULL; /* no claim is without a pod */
+}
+
+bool simulation_admits(struct simulator *s, uint32_t claim, sym capacity_type)
+{
+    const struct trial *t = s->last->trial;
+    const struct trial_claim *c = claim_tried(s, claim);
+    const struct requirement *asked = requirements_get(&t->specs.items[c->spec].requirements, SYM_CAPACITY_TYPE);
+    if (c->held != NULL)
+        return capacity_type == SYM_RESERVED;
+    return asked == NULL || requirement_has(asked, capacity_type, s->w->syms);
+}
+
 static void add_pod(struct buf *out, uint32_t at, const struct pod *p, struct span why)
 {
     if (at < PODS_NAMED)

@@ -57,6 +57,10 @@ struct simulation_place {
     uint32_t row;
 };
 const struct simulation_place *simulation_places(struct simulator *s, uint32_t *count_out);
+
+/* Whether what is asked of claim i leaves the capacity type open, be it one that nothing left of it can be launched
+ * as, which the claim's own requirement does not name any more. One that holds reservations is reserved. */
+bool simulation_admits(struct simulator *s, uint32_t claim, sym capacity_type);
 /* Why, of at most five pods as upstream lists them: "not all pods would schedule, ns/name => …; …". In `a`. */
 struct span simulation_unplaced(struct simulator *s, struct arena *a);
 /* The plan that the answer is of, told (explain/tell.h has to be asked for): the caller's to free. */
