@@ -170,6 +170,10 @@ void note_add(struct disrupting *d, struct disruption_note n)
 void note_candidate(struct disrupting *d, enum disruption_method m, enum disruption_note_kind kind,
                     const struct candidate *c, struct span text)
 {
+    if (kind == NOTE_UNCONSOLIDATABLE && span_eq(d->refused[c->row], text))
+        return;
+    if (kind == NOTE_UNCONSOLIDATABLE)
+        d->refused[c->row] = text;
     note_add(d, (struct disruption_note){
                     .kind = kind, .method = m, .row = (int32_t)c->row, .pool = c->pool, .text = text});
 }
@@ -181,13 +185,18 @@ bool pass_fails(struct disrupting *d, struct span error)
     return false;
 }
 
+static bool pass_stops(struct disrupting *d)
+{
+    d->stopped = true;
+    d->out->complete = false;
+    return false;
+}
+
 bool simulated_whole(struct disrupting *d, const struct simulation *x)
 {
     d->out->steps += x->steps;
-    if (x->outcome == SIMULATED_STOPPED) {
-        d->out->complete = false;
-        return false;
-    }
+    if (x->outcome == SIMULATED_STOPPED)
+        return pass_stops(d);
     if (x->outcome == SIMULATED_NO_POOLS)
         return pass_fails(d, SPAN("no dynamic NodePool is ready, so nobody knows where the pods could go"));
     return true;
@@ -212,9 +221,9 @@ static void ask_methods(struct disrupting *d)
         if (!is_asked(o, (enum disruption_method)m))
             continue;
         if (is_stopped(o->plan))
-            d->out->complete = false;
-        bool fine = d->out->complete && methods[m].decide(d);
-        if (!d->out->complete || (!o->all && (!fine || d->out->command_count != 0)))
+            pass_stops(d);
+        bool fine = !d->stopped && methods[m].decide(d);
+        if (d->stopped || (!o->all && (!fine || d->out->command_count != 0)))
             return;
     }
 }
@@ -223,13 +232,16 @@ struct disruption *disruption_decide(const struct world *w, const struct disrupt
 {
     struct disruption *out = mem_new(sizeof(*out));
     out->complete = true;
+    out->unreached = o->unreached;
+    out->unreached_count = o->unreached_count;
     arena_init(&out->arena, 0);
     struct pod_budgets budgets = pod_budgets_make(&out->arena, w->budgets, w->budget_count);
     struct disrupting d = {.w = w, .o = o, .out = out,
                            .simulator = simulator_new(w, o->plan),
                            .facts = {.budgets = &budgets, .queued = o->queued, .nominated = o->nominated,
                                      .deletion_cost_ignored = o->pod_deletion_cost, .now = o->plan->now},
-                           .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count)};
+                           .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count),
+                           .refused = ARENA_ARRAY(&out->arena, struct span, w->node_count)};
     ask_methods(&d);
     simulator_free(d.simulator);
     return out;

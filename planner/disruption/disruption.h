@@ -69,6 +69,10 @@ struct disruption_options {
     uint32_t reboot_count;
     const struct reserved_nodes *reserved;
     uint32_t reserved_count;
+    const struct span *unreached; /* pools by name: what the decision before said of them */
+    uint32_t unreached_count;
+    uint64_t multi_steps, single_steps; /* after which a search ends with what it has, and is not complete; 0: what is
+                                         * upstream's one minute and three, see multi.c */
 };
 
 struct disruption {
@@ -81,6 +85,10 @@ struct disruption {
     uint32_t constrained; /* methods (bit by number) of which a budget held somebody back */
     uint64_t steps;
     bool complete;        /* not stopped before the end */
+    /* Pools that a search for one node had not come to when its steps were over: to be handed in with the next, in which
+     * they come first. */
+    const struct span *unreached;
+    uint32_t unreached_count;
     struct plan **plans;  /* of commands, freed with it */
     uint32_t plan_count;
 };

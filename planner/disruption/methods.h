@@ -20,6 +20,8 @@ struct disrupting {
     struct candidates of_class[DISRUPT_COUNT];
     bool asked[DISRUPT_COUNT]; /* of_class is known */
     uint8_t *told;             /* by row: the last `enum blocked` that has a note */
+    struct span *refused;      /* by row: the last text of its notes NOTE_UNCONSOLIDATABLE */
+    bool stopped;              /* by plan_options.stop: no method is asked any more */
     uint32_t told_reasons;     /* bit by `enum disruption_reason`: pools that it has no allowance in have a note */
     uint32_t command_capacity, note_capacity, plan_capacity;
 };
@@ -53,7 +55,7 @@ void command_replace(struct disrupting *d, struct disruption_command *c, const s
 struct disruption_command *command_add(struct disrupting *d, struct disruption_command c);
 /* `row` -1: of the pool alone. */
 void note_add(struct disrupting *d, struct disruption_note n);
-/* A note on one candidate. */
+/* A note on one candidate. That it is not consolidated, for the same reason by several methods, is noted once. */
 void note_candidate(struct disrupting *d, enum disruption_method m, enum disruption_note_kind kind,
                     const struct candidate *c, struct span text);
 /* Ends the pass, unless something has already. Returns false. */

@@ -1,0 +1,411 @@
+/* Consolidation as Karpenter v1.15.0 does it: the numbered scenarios of spec disruption 20.3, 20.7, 20.9 and 20.19 that
+ * are decisions. Both methods are asked on the same state, so a row says what each would do. */
+#include "planner/disruption/disruption.h"
+#include "support_fleet.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+/* A pool, and types that cost 0.1 a CPU on demand in zone a. */
+#define POOL "pool default\n"
+#define TYPES                                                                                      \
+    "type t2 2 od/a/0.2\ntype t4 4 od/a/0.4\ntype t8 8 od/a/0.8\n"
+/* A node of a type, with a pod of so many CPUs. */
+#define USED(node_, type_, cpus_)                                                                  \
+    "node " node_ " default " type_ " od/a\npod p-" node_ " " node_ " " cpus_ "\n"
+
+enum gates { SPOT_TO_SPOT = 1, IGNORE_PREFERENCES = 2, BEST_EFFORT = 4 };
+
+static const struct row {
+    const char *label, *fleet, *want;
+    enum gates gates;
+    const char *says; /* in some note, "node: text"; NULL: not asked */
+} rows[] = {
+    {"88 a cheaper type exists", POOL TYPES USED("n1", "t8", "1"), "single replace n1 -> t2 t4 on-demand saves 0.6\n", 0, NULL},
+    {"89 the pod fits on another node, of whatever price", POOL TYPES USED("n1", "t2", "1") USED("n2", "t8", "7"),
+     "single delete n1 saves 0.2\n", 0, NULL},
+    {"90 it would take two new nodes",
+     "pool default types=t2\n" TYPES "node n1 default t4 od/a\npod a n1 1500m\npod b n1 1500m\n", "", 0,
+     "n1: Can't remove without creating 2 candidates"},
+    {"91 open to both: spot it is", "pool default\ntype t4 4 od/a/0.4 spot/a/0.1\n" USED("n1", "t4", "1"),
+     "single replace n1 -> t4 spot saves 0.3\n", 0, NULL},
+    {"92 spot is dearer in another zone",
+     "pool default\ntype t4 4 od/a/0.5 spot/a/1.0 spot/b/0.2 spot/c/0.4\n" USED("n1", "t4", "1"), "", 0,
+     "n1: Can't replace with a cheaper node"},
+    {"92 unless it is asked for where it is not",
+     "pool default\ntype t4 4 od/a/0.5 spot/a/1.0 spot/b/0.2 spot/c/0.4\nnode n1 default t4 od/a\npod p n1 1 zone=b\n",
+     "single replace n1 -> t4 spot saves 0.3\n", 0, NULL},
+    {"92 spot is no matter where the pool is on demand",
+     "pool default capacity=od\ntype t4 4 od/a/0.5 spot/a/0.1\n" USED("n1", "t4", "1"), "", 0, NULL},
+    {"93 reserved costs nothing: it is not replaced",
+     "pool default\ntype t4 4 od/a/0.4 res/a/0.0000001/r1/0\nnode n1 default t4 res/a\npod p n1 1\n", "", 0,
+     "n1: Can't replace with a cheaper node"},
+    {"93 but deleted",
+     "pool default\ntype t4 4 od/a/0.4 res/a/0.0000001/r1/0\ntype t8 8 od/a/0.8\nnode n1 default t4 res/a\npod p n1 1\n"
+     "node n2 default t8 od/a\npod q n2 7\n",
+     "single delete n1 saves 1e-07\n", 0, NULL},
+    {"94 spot by spot is off", "pool default\ntype s2 2 spot/a/0.1\ntype s4 4 spot/a/0.2\nnode n1 default s4 spot/a\npod p n1 1\n",
+     "", 0, "n1: SpotToSpotConsolidation is disabled, can't replace a spot node with a spot node"},
+    {"94 a spot node is deleted all the same",
+     "pool default\ntype s4 4 spot/a/0.2\nnode n1 default s4 spot/a\npod p n1 1\nnode n2 default s4 spot/a\npod q n2 3\n",
+     "single delete n1 saves 0.2\n", 0, NULL},
+    {"97 several spot nodes need no 15 types",
+     "pool default\ntype s4 4 spot/a/0.2\ntype s6 6 spot/a/0.25\n"
+     "node n1 default s4 spot/a\npod p n1 2500m\nnode n2 default s4 spot/a\npod q n2 2500m\n",
+     "multi replace n1 n2 -> s6 spot saves 0.15\n", SPOT_TO_SPOT, NULL},
+    {"98 spot and on demand are replaced by spot",
+     "pool default\ntype s4 4 spot/a/0.2 od/a/0.4\ntype s6 6 spot/a/0.25\n"
+     "node n1 default s4 spot/a\npod p n1 2500m\nnode n2 default s4 od/a\npod q n2 2500m\n",
+     "multi replace n2 n1 -> s6 spot saves 0.35\nsingle replace n2 -> s4 s6 spot saves 0.2\n", 0, NULL},
+    {"99 not two by one of the same type",
+     "pool default\ntype t4 4 od/a/0.4\n" USED("n1", "t4", "1") USED("n2", "t4", "1"), "single delete n1 saves 0.4\n", 0, NULL},
+    {"100 only what is cheaper than the cheapest of them",
+     "pool default\ntype nano 2 od/a/0.05\ntype small 4 od/a/0.1\ntype xl 8 od/a/0.4\ntype 2xl 16 od/a/0.8\n"
+     "pod a n1 500m apart=yes app=x\nnode n1 default 2xl od/a\nnode n2 default 2xl od/a\npod b n2 500m\n"
+     "node n3 default small od/a\npod c n3 500m\n",
+     "multi replace n1 n2 n3 -> nano on-demand saves 1.65\nsingle delete n1 saves 0.8\n", 0, NULL},
+    {"101 policy WhenEmpty", "pool default policy=WhenEmpty\n" TYPES USED("n1", "t8", "1"), "", 0,
+     "n1: NodePool \"default\" has consolidation policy WhenEmpty, but node is not empty"},
+    {"101 consolidateAfter Never", "pool default after=Never\n" TYPES USED("n1", "t8", "1"), "", 0,
+     "n1: NodePool \"default\" has consolidation disabled"},
+    {"102 minValues break once it is cheaper", "pool default min=2\n" TYPES USED("n1", "t4", "1"), "", 0,
+     "n1: Filtering by price: minValues requirement is not met for label(s) (label(s)=node.kubernetes.io/instance-type)"},
+    {"102 and hold", "pool default min=2\n" TYPES USED("n1", "t8", "1"), "single replace n1 -> t2 t4 on-demand saves 0.6\n", 0, NULL},
+    {"103 best effort is no effort here", "pool default min=2\n" TYPES USED("n1", "t4", "1"), "", BEST_EFFORT,
+     "n1: Filtering by price"},
+    {"104 not consolidatable yet", POOL TYPES "node n1 default t8 od/a consolidatable=no\npod p n1 1\n", "", 0, NULL},
+    {"104 nor does it take who runs while it settles",
+     "pool default after=5m\n" TYPES USED("n1", "t2", "1")
+     "node n2 default t8 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 7\n",
+     "", 0, NULL},
+    {"105 but who is pending",
+     "pool default after=5m\n" TYPES USED("n1", "t8", "5")
+     "node n2 default t2 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 1\npod r - 1\n",
+     "", 0, NULL},
+    {"106 one with consolidateAfter Never takes them",
+     "pool default\npool never after=Never\n" TYPES USED("n1", "t2", "1")
+     "node n2 never t8 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 7\n",
+     "single delete n1 saves 0.2\n", 0, NULL},
+    {"107 nobody is to rely on a node that is not there yet",
+     POOL TYPES USED("n1", "t2", "1") "node n2 default t8 od/a stage=registered\n", "", 0,
+     "n1: not all pods would schedule, default/p-n1 => would schedule against uninitialized nodeclaim/n2, node/n2"},
+    {"108 but who has to go anyway",
+     "pool default types=t2\n" TYPES USED("n1", "t2", "1") USED("n3", "t2", "1")
+     "node n0 default t8 od/a deleting=yes\npod p n0 6\nnode n2 default t8 od/a stage=registered\n",
+     "single delete n1 saves 0.2\n", 0, NULL},
+    {"109 anti-affinity",
+     "pool default types=t4\n" TYPES "node n1 default t4 od/a\npod a n1 1 app=x apart=yes\nnode n2 default t4 od/a\npod b n2 1 "
+     "app=x apart=yes\n",
+     "", 0, NULL},
+    {"110 who is pending for ever is in nobody's way",
+     POOL TYPES USED("n1", "t2", "1") USED("n2", "t8", "7") "pod r - 100\n", "single delete n1 saves 0.2\n", 0, NULL},
+    {"111 what is pending counts as a second node",
+     "pool default types=t4\n" TYPES USED("n1", "t8", "4") "pod r - 4\n", "", 0,
+     "n1: Can't remove without creating 2 candidates"},
+    {"111 and alone as the replacement",
+     "pool default types=t2,t4\n" TYPES USED("n1", "t2", "1") USED("n2", "t8", "7") "pod r - 4\n", "", 0,
+     "n1: Can't replace with a cheaper node"},
+    {"112 a preference is kept",
+     "pool default types=t4\n" TYPES "node n1 default t4 od/a\npod a n1 1 app=x apart=prefer\nnode n2 default t4 od/a\npod b n2 1 "
+     "app=x apart=prefer\n",
+     "", 0, NULL},
+    {"112 or not",
+     "pool default types=t4\n" TYPES "node n1 default t4 od/a\npod a n1 1 app=x apart=prefer\nnode n2 default t4 od/a\npod b n2 1 "
+     "app=x apart=prefer\n",
+     "single delete n1 saves 0.4\n", IGNORE_PREFERENCES, NULL},
+    {"126 its own capacity is free for its replacement", "pool default cpus=8\n" TYPES USED("n1", "t8", "1"),
+     "single replace n1 -> t2 t4 on-demand saves 0.6\n", 0, NULL},
+    {"119 the first cannot go, the second does",
+     "pool default types=t8\n" TYPES USED("n1", "t8", "6") USED("n2", "t8", "7") "node n3 default t8 od/a\npod a n3 1\npod b n3 1\n"
+     "pod c n3 1\n",
+     "single delete n3 saves 0.8\n", 0, NULL},
+    {"123, 125 a pool without a budget is passed over", "pool closed budget=0\n" POOL TYPES
+     "node n1 closed t8 od/a\npod a n1 1\n" USED("n2", "t4", "1"),
+     "single delete n2 saves 0.4\n", 0, NULL},
+    {"124 no pool is ready", "pool default replicas=1\n" TYPES USED("n1", "t8", "1"), "", 0, NULL},
+    {"300 a full reservation makes no type cheap",
+     "pool default\ntype t4 4 od/a/1.0 res/a/0.0000001/r1/0\ntype t5 5 od/a/0.5!\nnode n1 default t5 od/a\npod p n1 1\n", "", 0,
+     "n1: Can't replace with a cheaper node"},
+    {"300 nor stands before others, nor in the savings",
+     "pool default\ntype t4 4 od/a/1.0 res/a/0.0000001/r1/0\ntype t5 5 od/a/0.9\ntype t8 8 od/a/2.0\n"
+     "node n1 default t8 od/a\npod p n1 1\n",
+     "single replace n1 -> t5 t4 on-demand saves 1.1\n", 0, NULL},
+    {"an instance type that nobody sells", POOL TYPES "node n1 default gone od/a\npod p n1 1\n", "", 0,
+     "n1: Instance Type \"gone\" not found"},
+    {"a node without a zone", POOL TYPES "node n1 default t8 od/a without=zone\npod p n1 1\n", "", 0,
+     "n1: Node does not have label \"topology.kubernetes.io/zone\""},
+    {"a node without a capacity type", POOL TYPES "node n1 default t8 od/a without=capacity-type\npod p n1 1\n", "", 0,
+     "n1: Node does not have label \"karpenter.sh/capacity-type\""},
+    {"what a pool says its nodes cost beside counts on both sides",
+     "pool default cost=0.5 types=t2,t8\npool dear cost=5 weight=10 types=t2,t8\n" TYPES "node n1 default t8 od/a\npod p n1 1\n", "", 0,
+     "n1: Can't replace with a cheaper node"},
+};
+
+static void put_types(struct buf *out, const struct symtab *syms, const struct plan_claim *c)
+{
+    if (c->type_count > 4)
+        buf_addf(out, " %u types", c->type_count);
+    for (uint32_t i = 0; i < c->type_count && c->type_count <= 4; i++)
+        buf_addf(out, " %.*s", SPAN_ARG(c->types[i]->name));
+    const struct requirement *r = requirements_get(&c->requirements, SYM_CAPACITY_TYPE);
+    for (uint32_t i = 0; r != NULL && i < r->count; i++)
+        buf_addf(out, " %.*s", SPAN_ARG(sym_text(syms, r->values[i])));
+}
+
+/* Of the two methods alone. */
+static struct span summary(struct cluster *c, const struct disruption *d)
+{
+    struct buf b = {0};
+    for (uint32_t i = 0; i < d->command_count; i++) {
+        const struct disruption_command *x = &d->commands[i];
+        if (x->method != METHOD_MULTI && x->method != METHOD_SINGLE)
+            continue;
+        buf_addf(&b, "%s %s", x->method == METHOD_MULTI ? "multi" : "single", disruption_decision_name(x->decision));
+        for (uint32_t k = 0; k < x->count; k++)
+            buf_addf(&b, " %.*s", SPAN_ARG(world_node_at(c->world, x->rows[k])->name));
+        buf_addf(&b, "%s", x->replacement_count != 0 ? " ->" : "");
+        for (uint32_t k = 0; k < x->replacement_count; k++)
+            put_types(&b, c->syms, &x->replacements[k]);
+        buf_addf(&b, " saves %.4g\n", x->savings);
+    }
+    struct span text = arena_dup(&c->arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+static struct span notes(struct cluster *c, const struct disruption *d)
+{
+    struct buf b = {0};
+    for (uint32_t i = 0; i < d->note_count; i++)
+        if (d->notes[i].row >= 0)
+            buf_addf(&b, "%.*s: %.*s\n", SPAN_ARG(world_node_at(c->world, (uint32_t)d->notes[i].row)->name),
+                     SPAN_ARG(d->notes[i].text));
+    struct span text = arena_dup(&c->arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+static struct disruption *decide(struct cluster *c, struct disruption_options *o)
+{
+    struct world_input in = cluster_input(c);
+    world_free(c->world);
+    c->world = world_build(&in);
+    c->plan_options.search = SEARCH_GREEDY;
+    o->plan = &c->plan_options;
+    o->all = true;
+    return disruption_decide(c->world, o);
+}
+
+static void fleets(void **state)
+{
+    (void)state;
+    bool fine = true;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct row *r = &rows[i];
+        struct cluster c;
+        cluster_init(&c);
+        c.options = (struct world_options){.reserved_capacity = true, .ready_when_unstated = true};
+        fleet_add(&c, r->fleet);
+        c.plan_options.ignore_preferences = r->gates & IGNORE_PREFERENCES;
+        c.plan_options.best_effort_min_values = r->gates & BEST_EFFORT;
+        struct disruption_options o = {.spot_to_spot = r->gates & SPOT_TO_SPOT};
+        struct disruption *d = decide(&c, &o);
+        struct span got = summary(&c, d), said = notes(&c, d);
+        bool same = span_eq(got, span_of(r->want)) && (r->says == NULL || span_contains(said, span_of(r->says)));
+        if (!same)
+            print_error("%s: got\n%.*swant\n%snotes\n%.*swant\n%s\n\n", r->label, SPAN_ARG(got), r->want,
+                        SPAN_ARG(said), r->says != NULL ? r->says : "");
+        fine = fine && same;
+        disruption_free(d);
+        cluster_release(&c);
+    }
+    assert_true(fine);
+}
+
+/* --- searches --- */
+
+struct asked {
+    struct cluster c;
+    struct disruption_options o;
+    struct disruption *d;
+};
+
+static struct span ask(struct asked *x, const char *fleet)
+{
+    cluster_init(&x->c);
+    x->c.options = (struct world_options){.reserved_capacity = true, .ready_when_unstated = true};
+    fleet_add(&x->c, fleet);
+    x->d = decide(&x->c, &x->o);
+    return summary(&x->c, x->d);
+}
+
+static void asked_release(struct asked *x)
+{
+    disruption_free(x->d);
+    cluster_release(&x->c);
+}
+
+static void is_text(struct span got, const char *want)
+{
+    if (!span_eq(got, span_of(want)))
+        fail_msg("got\n%.*swant\n%s", SPAN_ARG(got), want);
+}
+
+/* Scenarios 95, 96: a spot node and so many cheaper spot types. */
+static void spot_by_spot_needs_options(void **state)
+{
+    static const struct {
+        uint32_t cheaper, min_values;
+        const char *want;
+    } cases[] = {
+        {14, 0, ""},
+        {15, 0, "single replace n1 -> 15 types spot saves 0.99\n"},
+        {40, 0, "single replace n1 -> 15 types spot saves 0.99\n"},
+        {40, 20, "single replace n1 -> 20 types spot saves 0.99\n"},
+        {40, 3, "single replace n1 -> 15 types spot saves 0.99\n"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct asked x = {.o = {.spot_to_spot = true}};
+        struct buf b = {0};
+        for (uint32_t k = 1; k <= cases[i].cheaper; k++)
+            buf_addf(&b, "type s%u 2 spot/a/%u.%02u od/a/5\n", k, k / 100, k % 100);
+        buf_addf(&b, "type big 4 spot/a/1.0 od/a/5\npool default");
+        if (cases[i].min_values != 0)
+            buf_addf(&b, " min=%u", cases[i].min_values);
+        buf_addf(&b, "\nnode n1 default big spot/a\npod p n1 1\n");
+        is_text(ask(&x, b.ptr), cases[i].want);
+        if (cases[i].cheaper == 14)
+            is_text(notes(&x.c, x.d), "n1: SpotToSpotConsolidation requires 15 cheaper instance type options than the "
+                                      "current candidate to consolidate, got 14\n");
+        asked_release(&x);
+        buf_release(&b);
+    }
+}
+
+/* Scenario 114: so many small nodes beside one that has room for all of their pods. */
+static void multi_takes_at_most_101(void **state)
+{
+    static const struct {
+        uint32_t nodes, want;
+    } cases[] = {{2, 2}, {99, 99}, {100, 100}, {101, 101}, {110, 101}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct asked x = {0};
+        struct buf b = {0};
+        buf_addf(&b, "type t2 2 od/a/0.2\ntype t64 64 od/a/6.4\npool default\nnode big default t64 od/a consolidatable=no\n");
+        for (uint32_t k = 0; k < cases[i].nodes; k++)
+            buf_addf(&b, "node n%03u default t2 od/a\npod p%u n%03u 100m\n", k, k, k);
+        ask(&x, b.ptr);
+        assert_int_equal(x.d->commands[0].method, METHOD_MULTI);
+        assert_int_equal(x.d->commands[0].count, cases[i].want);
+        assert_int_equal(x.d->commands[0].decision, DECIDE_DELETE);
+        assert_true(x.d->complete);
+        asked_release(&x);
+        buf_release(&b);
+    }
+}
+
+#define FULL(node_, pool_) "node " node_ " " pool_ " t4 od/a\npod p-" node_ " " node_ " 3\n"
+#define FULL_POOLS                                                                                 \
+    "type t4 4 od/a/0.4\npool a\npool b\npool c\n" FULL("a1", "a") FULL("a2", "a") FULL("a3", "a") FULL("b1", "b")     \
+        FULL("b2", "b") FULL("c1", "c")
+
+/* The order in which single nodes are looked at: each has a note, once. */
+static struct span looked_at(struct asked *x)
+{
+    struct buf b = {0};
+    for (uint32_t i = 0; i < x->d->note_count; i++)
+        buf_addf(&b, "%.*s ", SPAN_ARG(world_node_at(x->c.world, (uint32_t)x->d->notes[i].row)->name));
+    struct span text = arena_dup(&x->c.arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+/* Scenarios 117, 118. */
+static void single_takes_pools_by_turns(void **state)
+{
+    (void)state;
+    struct asked all = {0}, first = {.o = {.single_steps = 1}};
+    is_text(ask(&all, FULL_POOLS), "");
+    is_text(looked_at(&all), "a1 b1 c1 a2 b2 a3 ");
+    assert_true(all.d->complete);
+    assert_int_equal(all.d->unreached_count, 0);
+
+    is_text(ask(&first, FULL_POOLS), "");
+    is_text(looked_at(&first), "a1 ");
+    assert_false(first.d->complete);
+    assert_int_equal(first.d->unreached_count, 2);
+    struct asked next = {.o = {.unreached = first.d->unreached, .unreached_count = first.d->unreached_count}};
+    is_text(ask(&next, FULL_POOLS), "");
+    is_text(looked_at(&next), "b1 c1 a1 b2 a2 a3 ");
+    assert_int_equal(next.d->unreached_count, 0);
+    asked_release(&next);
+    asked_release(&first);
+    asked_release(&all);
+}
+
+/* Scenarios 115, 116: of 8 nodes all pods go to the big one, or those of the first 4. One step is one question, which is
+ * about the first 5. What it ends without is left to the methods that follow. */
+static void multi_ends_with_what_it_has(void **state)
+{
+    static const struct {
+        const char *pods;
+        uint64_t steps;
+        uint32_t want;
+    } cases[] = {{"100m", 0, 8}, {"100m", 1, 5}, {"1900m", 0, 4}, {"1900m", 1, 0}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct asked x = {.o = {.multi_steps = cases[i].steps}};
+        struct buf b = {0};
+        buf_addf(&b, "type t2 2 od/a/0.2\ntype t8 8 od/a/0.8\npool default types=t2\nnode big default t8 od/a consolidatable=no\n");
+        for (uint32_t k = 0; k < 8; k++)
+            buf_addf(&b, "node n%u default t2 od/a\npod p%u n%u %s\n", k, k, k, cases[i].pods);
+        ask(&x, b.ptr);
+        bool found = x.d->command_count != 0 && x.d->commands[0].method == METHOD_MULTI;
+        assert_int_equal(found ? x.d->commands[0].count : 0, cases[i].want);
+        assert_int_equal(x.d->complete, cases[i].steps == 0);
+        asked_release(&x);
+        buf_release(&b);
+    }
+}
+
+/* Scenarios 123, 125: who could go on but for a budget is not done. */
+static void who_a_budget_holds_is_not_done(void **state)
+{
+    (void)state;
+    struct asked x = {0}, y = {0};
+    ask(&x, "pool closed budget=0\npool default\ntype t4 4 od/a/0.4\n" FULL("n1", "closed") FULL("n2", "default"));
+    assert_int_equal(x.d->constrained, 1U << METHOD_MULTI | 1U << METHOD_SINGLE);
+    ask(&y, "pool default\ntype t4 4 od/a/0.4\n" FULL("n1", "default") FULL("n2", "default"));
+    assert_int_equal(y.d->constrained, 0);
+    asked_release(&x);
+    asked_release(&y);
+}
+
+/* Scenario 124. */
+static void without_a_pool_multi_ends_the_pass(void **state)
+{
+    (void)state;
+    struct asked x = {0};
+    is_text(ask(&x, "type t4 4 od/a/0.4\npool default ready=no\n" FULL("n1", "default") FULL("n2", "default")), "");
+    assert_true(x.d->error.len != 0);
+    asked_release(&x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fleets),
+        cmocka_unit_test(spot_by_spot_needs_options),
+        cmocka_unit_test(multi_takes_at_most_101),
+        cmocka_unit_test(single_takes_pools_by_turns),
+        cmocka_unit_test(multi_ends_with_what_it_has),
+        cmocka_unit_test(who_a_budget_holds_is_not_done),
+        cmocka_unit_test(without_a_pool_multi_ends_the_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
