@@ -37,6 +37,9 @@ type Scheduler struct {
 	// NoExtenders leaves Config's extenders out.
 	NoExtenders bool
 
+	// Percent replaces percentageOfNodesToScore. 0: as it stands.
+	Percent int
+
 	// QPS replaces clientConnection.qps, and twice of it .burst. 0: as they stand.
 	QPS float64
 
@@ -199,6 +202,9 @@ func patchScheduler(text []byte, kubeconfig string, options Scheduler) ([]byte, 
 		if err := unstructured.SetNestedField(after, value, "clientConnection", field); err != nil {
 			return nil, nil, err
 		}
+	}
+	if options.Percent != 0 {
+		after["percentageOfNodesToScore"] = options.Percent
 	}
 	if options.NoExtenders {
 		delete(after, "extenders")

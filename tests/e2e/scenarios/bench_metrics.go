@@ -20,6 +20,8 @@ type Sizes struct {
 	Rate    float64       // pods that come, in each second
 	Seed    uint64        // of what comes when
 	Delay   time.Duration // from a launch to the Node
+	Rows    string        // of scheduler: regular expression of those to run
+	Percent int           // of scheduler: percentageOfNodesToScore instead of ours
 }
 
 // sample is the sum of a metric's samples that have all those labels, each as key="value"; 0: there is none.

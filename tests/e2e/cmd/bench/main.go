@@ -24,6 +24,8 @@ func main() {
 	flag.Float64Var(&sizes.Rate, "rate", 0, "pods that come in a second, of churn (20)")
 	flag.Uint64Var(&sizes.Seed, "seed", 0, "of what comes when, of churn")
 	flag.DurationVar(&sizes.Delay, "delay", 0, "from a launch to the Node, of churn (10s)")
+	flag.StringVar(&sizes.Rows, "rows", "", "of scheduler: regular expression of those to run")
+	flag.IntVar(&sizes.Percent, "percent", 0, "of scheduler: percentageOfNodesToScore instead of ours")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch|scheduler|churn ...")
 		flag.PrintDefaults()
