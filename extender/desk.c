@@ -124,6 +124,9 @@ static void enter(struct desk *d, const struct extender_view *v, const struct bo
     const struct holder x = {b->id, b->priority, requests};
     uint32_t count;
     const uint32_t *rows = rows_of(d, v->world, b, scratch, &count);
+    if (b->controller != 0 && !b->several && count == 1)
+        ARENA_PUSH(&d->arena, d->replicas, d->replica_count, d->replica_capacity,
+                   ((struct sent_replica){b->id, b->controller, rows[0]}));
     held_put(d->held, rows, count, &x);
 }
 
@@ -172,6 +175,8 @@ static void seat_all(struct desk *d)
     seat_mates(d);
     d->sent = NULL;
     d->sent_count = d->sent_capacity = 0;
+    d->replicas = NULL;
+    d->replica_count = d->replica_capacity = 0;
     d->traders = NULL;
     d->trader_count = d->trader_capacity = 0;
 }
@@ -197,6 +202,9 @@ static void drop(struct desk *d, uint64_t id)
     for (uint32_t i = 0; i < d->sent_count; i++)
         if (d->sent[i].id == id)
             d->sent[i--] = d->sent[--d->sent_count];
+    for (uint32_t i = 0; i < d->replica_count; i++)
+        if (d->replicas[i].id == id)
+            d->replicas[i--] = d->replicas[--d->replica_count];
 }
 
 static bool has_traded(const struct desk *d, uint64_t id)

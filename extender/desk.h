@@ -21,6 +21,11 @@ struct seat { /* who has which place by now: the pod of one published place, the
     int32_t class_id; /* of the pod; -1: it does not wait any more */
 };
 
+struct sent_replica { /* a pod that was let onto one node, and is not seen there yet */
+    uint64_t id, controller; /* span_hash of its uid, replicas_controller */
+    uint32_t row;
+};
+
 struct desk { /* zero: nothing laid out yet */
     struct arena arena; /* of `held`; emptied with it */
     bool laid;
@@ -42,6 +47,8 @@ struct desk { /* zero: nothing laid out yet */
     uint32_t trader_count, trader_capacity;
     struct split_sent *sent; /* pods of split workloads that have a booking and still have to come */
     uint32_t sent_count, sent_capacity;
+    struct sent_replica *replicas; /* those with a controller */
+    uint32_t replica_count, replica_capacity;
 };
 
 /* Brings the desk up to the view, whose world is there. A booking whose pod the snapshot shows bound, or

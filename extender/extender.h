@@ -12,8 +12,9 @@
  * elsewhere or nowhere. The first pod of a group that has to be together (required affinity to its own kind) waits for
  * its place, and for another for all of them should the scheduler refuse it there.
  *
- * A pod without a place that may go to many nodes is told the best of each zone (extender/score.h), so that
- * kube-scheduler need not score a thousand; one that says itself which it prefers is told all.
+ * A pod without a place is told the best node (extender/score.h), its replicas kept apart (extender/replicas.h), so
+ * that kube-scheduler need not score and ask a second time; only where it knows more than we do, the best of each
+ * zone; one that says itself which it prefers is told all.
  *
  * What is unknown or stale never blocks, its answer is no opinion, that is all names: a pod that is not in
  * sight, unless it is so new that no snapshot can have it (then its own words count), a node that is not
@@ -65,6 +66,7 @@ struct extender_verdict {
     /* The ledger has something for the planner: its planned node is there and ready, and a filter of the
      * scheduler's own has refused it; or another pod's place is its own now. */
     bool astray;
+    bool again;   /* the pod was let onto one node before, and that has come to nothing: an attempt more */
     bool gave_in; /* others booked all the while: decided by what may have been old news */
 };
 

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "base/json.h"
+#include "extender/replicas.h"
 #include "extender/score.h"
 
 /* Why a node is struck. One that is not chosen is not refused: the pod goes to another. */
@@ -117,11 +118,13 @@ static double *score_passing(struct extender_scratch *s, const struct question *
     for (uint32_t i = 0; i < q->count; i++)
         rows[i] = q->refusals[i] == PASSES ? q->rows[i] : -1;
     score_all(q->v, &q->subject, rows, q->count, scores);
+    replicas_part(&s->arena, q->v, &q->subject, rows, q->count, scores);
     return scores;
 }
 
-/* A pod that has a place and may not wait for it gets one other, the best that it fits into: so the next plan
- * knows where it is, and promises that room to nobody else. */
+/* The best node alone: the scheduler need not score, nor ask a second time, and the next plan knows where the pod is
+ * and promises that room to nobody else. Its own filters have passed the node a moment ago, so it is taken only if
+ * that fails after it has chosen, which costs the pod another attempt. */
 static void choose_one(struct extender_scratch *s, struct question *q)
 {
     int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, q->count);
@@ -135,7 +138,7 @@ static void choose_one(struct extender_scratch *s, struct question *q)
     q->left = 1;
 }
 
-/* A pod that may go to many nodes is told the best of them. Names that are not in sight stay. */
+/* Where the scheduler still has to choose: it is told the best. Names that are not in sight stay. */
 static void choose_some(struct extender_scratch *s, struct question *q)
 {
     int32_t *rows = ARENA_ARRAY(&s->arena, int32_t, q->count);
@@ -148,6 +151,12 @@ static void choose_some(struct extender_scratch *s, struct question *q)
         }
 }
 
+/* What neither we know nor the scheduler can be asked for: how it would spread the pod, and which devices suit it. */
+static bool is_for_scheduler(const struct pod *pod)
+{
+    return pod->resource_claims || !replicas_can_tell(pod);
+}
+
 static void judge_all(struct extender_scratch *s, struct question *q)
 {
     bool wait = must_wait(q);
@@ -156,11 +165,15 @@ static void judge_all(struct extender_scratch *s, struct question *q)
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
     }
-    if (subject_prefers(&q->subject))
+    if (subject_prefers(&q->subject) || q->left < 2)
         return; /* its preferences the scheduler alone weighs */
-    if (q->seat != NULL && q->left > 1)
+    if (q->seat != NULL)
         choose_one(s, q);
-    else if (q->left > SHORTLIST && q->nominated < 0)
+    else if (q->nominated >= 0)
+        return;
+    else if (!is_for_scheduler(q->subject.pod))
+        choose_one(s, q);
+    else if (q->left > SHORTLIST)
         choose_some(s, q);
 }
 
@@ -201,6 +214,7 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .volumes = subject_awaits_volumes(q->v->snapshot, pod),
                         .workload = q->left != 0 ? subject->workload : 0,
                         .side = subject->side,
+                        .controller = replicas_controller(pod),
                         .instead = q->instead,
                         .published = q->published};
     memcpy(b.base, subject->requests, sizeof(b.base));
@@ -391,7 +405,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
         ledger_asked(v->ledger, v->now);
     struct question q = {.v = v, .names = args.node_names.items, .count = args.node_names.count};
     if (v->ledger != NULL && args.pod.uid.len != 0) /* what it was told before has come to nothing */
-        ledger_forget(v->ledger, span_hash(args.pod.uid));
+        verdict_out->again = ledger_forget(v->ledger, span_hash(args.pod.uid));
     if (!subject_find(s, v, &args, &q.subject)) {
         put_result(reply, &q);
         return true;

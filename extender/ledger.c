@@ -311,13 +311,16 @@ void ledger_prefer(struct ledger *l, uint64_t id, uint64_t node)
     pthread_mutex_unlock(&l->lock);
 }
 
-void ledger_forget(struct ledger *l, uint64_t id)
+bool ledger_forget(struct ledger *l, uint64_t id)
 {
     pthread_mutex_lock(&l->lock);
     uint32_t *link = link_of(l, id);
-    if (*link != 0)
+    const struct entry *e = *link != 0 ? &l->entries[*link - 1] : NULL;
+    bool one = e != NULL && !e->b.several && e->settled == 0;
+    if (e != NULL)
         take_back(l, link);
     pthread_mutex_unlock(&l->lock);
+    return one;
 }
 
 uint64_t ledger_times_full(struct ledger *l)

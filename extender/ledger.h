@@ -65,6 +65,7 @@ struct booking {
      * of the answer are. 0: of none. */
     uint64_t workload;
     enum split_side side;
+    uint64_t controller; /* replicas_controller of the pod */
     /* Of the only node, when the place there was another's: uids of the pod that had it and of the one for
      * which it was published, which may have traded before. The former is absent when it is its own by then. */
     struct span instead, published;
@@ -87,7 +88,8 @@ bool ledger_book(struct ledger *l, const struct booking *b, mono_ms now);
 bool ledger_book_if(struct ledger *l, const struct booking *b, uint64_t version, mono_ms now);
 /* Of the several names that the pod was told, its scheduler prefers this one in all likelihood. */
 void ledger_prefer(struct ledger *l, uint64_t id, uint64_t node);
-void ledger_forget(struct ledger *l, uint64_t id);
+/* True: the pod was let onto one node, and has not been seen bound or gone. */
+bool ledger_forget(struct ledger *l, uint64_t id);
 /* A snapshot shows what was booked: the pod is bound, or else gone. It is kept for a little while yet, for threads
  * that are in the middle of an answer from the snapshot before. */
 void ledger_settle(struct ledger *l, uint64_t id, bool bound, mono_ms now);

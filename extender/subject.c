@@ -32,6 +32,7 @@ static const struct pod *read_pod(struct extender_scratch *s, const struct exten
 
 void subject_look(struct extender_scratch *s, const struct extender_view *v, struct subject *x)
 {
+    x->desk = &s->desk;
     x->held = desk_open(&s->desk, v);
     x->holds = held_any(x->held, x->id);
     x->side = world_split_side(v->world, x->pod, &s->arena, s->desk.sent, s->desk.sent_count);

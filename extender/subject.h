@@ -13,6 +13,7 @@ struct subject {
     bool daemon;
     enum split_side side;  /* of its owner's split between spot and on-demand */
     uint64_t workload;     /* that one; 0: its side is not for us to choose */
+    const struct desk *desk; /* who was let where */
     const struct held *held;
     bool holds;            /* something is held for itself */
     amount *scratch;

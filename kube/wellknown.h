@@ -80,6 +80,7 @@
     X(API_KARPENTER_V1, "karpenter.sh/v1")                                                         \
     X(KIND_NODE, "Node")                                                                           \
     X(KIND_DAEMON_SET, "DaemonSet")                                                                \
+    X(KIND_JOB, "Job")                                                                             \
     X(KIND_STATEFUL_SET, "StatefulSet")                                                            \
     X(KIND_REPLICA_SET, "ReplicaSet")                                                              \
     X(KIND_REPLICATION_CONTROLLER, "ReplicationController")                                        \

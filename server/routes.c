@@ -29,7 +29,7 @@ static const double ANSWER_BUCKETS[] = {0.00005, 0.0001, 0.00025, 0.0005, 0.001,
 struct extender_route {
     struct routes *routes;
     enum verb verb;
-    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled, *late, *gave_in;
+    struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled, *late, *gave_in, *again;
 };
 
 struct routes {
@@ -137,6 +137,8 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
             metric_add(e->sampled, 1);
         if (verdict.gave_in)
             metric_add(e->gave_in, 1);
+        if (verdict.again)
+            metric_add(e->again, 1);
         if (verdict.astray && c->astray != NULL)
             c->astray(c->user);
     } else {
@@ -408,6 +410,13 @@ static void add_extender(struct routes *r)
                 "answered all the while (contended)",
         .type = METRIC_COUNTER,
         .labels = {"verb", "why"}};
+    static const struct metric_info again = {
+        .name = "stowage_extender_asked_again_total",
+        .help = "Questions about a pod that was let onto one node before and was not bound there: attempts that "
+                "came to nothing",
+        .type = METRIC_COUNTER,
+        .labels = {"verb"}};
+    uint32_t again_id = metrics_register(m, &again);
     uint32_t given_up_id = metrics_register(m, &given_up);
     uint32_t sampled_id = metrics_register(m, &sampled);
     uint32_t requests_id = metrics_register(m, &requests);
@@ -420,6 +429,7 @@ static void add_extender(struct routes *r)
         e->errors = metrics_series(m, requests_id, labels);
         e->seconds = metrics_series(m, seconds_id, labels);
         e->sampled = metrics_series(m, sampled_id, labels);
+        e->again = metrics_series(m, again_id, labels);
         labels[1] = SPAN("late");
         e->late = metrics_series(m, given_up_id, labels);
         labels[1] = SPAN("contended");

@@ -6,10 +6,12 @@
 
 #include "support_cluster.h"
 
+/* Of a controller of which we do not know whether a Service makes kube-scheduler spread its pods: they are told all
+ * nodes that take them. */
 #define OWNED(owner, name, cpu, node, more)                                                        \
     "---\napiVersion: v1\nkind: Pod\n"                                                             \
     "metadata: {namespace: web, name: " name ", uid: uid-" name ", ownerReferences: "               \
-    "[{apiVersion: apps/v1, kind: ReplicaSet, name: " owner ", uid: uid-" owner ", controller: true}]}\n" \
+    "[{apiVersion: apps/v1, kind: CloneSet, name: " owner ", uid: uid-" owner ", controller: true}]}\n" \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: '" cpu "', memory: 1Gi}}}]\n" node \
     "status:\n  phase: Pending\n" more
 #define POD(name, cpu, node, more) OWNED("set", name, cpu, node, more)

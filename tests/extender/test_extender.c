@@ -513,7 +513,9 @@ static void test_new_pod_takes_no_place(void **state)
         struct buf body = {0}, reply = {0};
         buf_addf(&body,
                  "{\"Pod\":{\"metadata\":{\"namespace\":\"web\",\"name\":\"thief\",\"uid\":\"t%u\","
-                 "\"creationTimestamp\":\"%s\"},\"spec\":{\"containers\":[{\"name\":\"c\","
+                 "\"creationTimestamp\":\"%s\",\"ownerReferences\":[{\"apiVersion\":\"a/v1\","
+                 "\"kind\":\"CloneSet\",\"name\":\"set\",\"uid\":\"set\",\"controller\":true}]},"
+                 "\"spec\":{\"containers\":[{\"name\":\"c\","
                  "\"resources\":{\"requests\":{\"cpu\":\"%s\"}}}]},\"status\":{}},"
                  "\"NodeNames\":[\"n4\",\"n2\"]}",
                  (unsigned)i, told[i].made, told[i].cpu);

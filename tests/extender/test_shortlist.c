@@ -1,4 +1,5 @@
-/* A pod that nothing is planned for, and that may go to many nodes, is told the best of each zone. */
+/* A pod that nothing is planned for, and that may go to many nodes, is told the best of each zone when we do not know
+ * how kube-scheduler would spread it. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -13,7 +14,8 @@
 enum { NODES = 40, LISTED = 32, SHUNNED = 10 };
 
 #define POD(name, more)                                                                            \
-    "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name "}\n" \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name ", "  \
+    "ownerReferences: [{apiVersion: a/v1, kind: CloneSet, name: set, uid: s, controller: true}]}\n" \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: '1', memory: 1Gi}}}]\n" more       \
     "status: {phase: Pending}\n"
 #define TERM "{matchExpressions: [{key: kubernetes.io/os, operator: Exists}]}"

@@ -208,7 +208,8 @@ static void large_may_go_to(struct fixture *f, const char *names)
 static void test_held_room_follows_what_is_published(void **state)
 {
     struct fixture *f = *state;
-    view_put(&f->view, "apiVersion: v1\nkind: Pod\nmetadata: {name: large, namespace: web, uid: uid-large}\n"
+    view_put(&f->view, "apiVersion: v1\nkind: Pod\nmetadata: {name: large, namespace: web, uid: uid-large, ownerReferences: "
+                       "[{apiVersion: a/v1, kind: CloneSet, name: set, uid: s, controller: true}]}\n"
                        "spec: {containers: [{name: c, resources: {requests: {cpu: 4}}}]}\n"
                        "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", "
                        "reason: Unschedulable}]}\n");
@@ -341,6 +342,16 @@ static void test_samples_are_counted(void **state)
     ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
     says(f, 200, "stowage_extender_sampled_total{verb=\"filter\"} 1\n");
     buf_release(&yaml);
+}
+
+/* The pod was sent to its place and is not bound there. */
+static void test_attempts_that_came_to_nothing_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    for (int i = 0; i < 3; i++)
+        ask(f, HTTP_EXTENDER, "POST", "/scheduler/filter", ARGS);
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_extender_asked_again_total{verb=\"filter\"} 2\n");
 }
 
 /* What the scheduler cannot have meant it reads in its own log. */
@@ -727,6 +738,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
         cmocka_unit_test_setup_teardown(test_fewer_pods, setup_few, teardown),
         cmocka_unit_test_setup_teardown(test_contention_is_counted, setup_booking, teardown),
+        cmocka_unit_test_setup_teardown(test_attempts_that_came_to_nothing_are_counted, setup_booking, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
