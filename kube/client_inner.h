@@ -96,6 +96,9 @@ struct transfer {
 void transfer_start(struct transfer *t, const struct transfer_request *r);
 void transfer_abort(struct transfer *t);                 /* when running; on_end is not called */
 void transfer_finish(struct transfer *t, int curl_code); /* called by the loop */
+/* Its HTTP/2 connection writes what it still has to write. libcurl (7.88) keeps the reset of another stream that timed
+ * out until something else happens there, seconds later on a quiet connection. */
+void transfer_stir(struct transfer *t);
 void transfer_release(struct transfer *t);
 
 /* Watches. */
@@ -103,6 +106,7 @@ struct watch;
 void watch_start(struct client *c, enum kind k, const struct api_sink *sink);
 void watch_relist(struct client *c, enum kind k);
 mono_ms watches_step(struct client *c); /* when to come again */
+void watches_stir(struct client *c);    /* all that stream: transfer_stir */
 void watches_free(struct client *c);
 
 /* Requests. */

@@ -249,6 +249,14 @@ static void give_back(struct transfer *t)
     t->headers = t->connect_to = NULL;
 }
 
+void transfer_stir(struct transfer *t)
+{
+    if (t->easy == NULL)
+        return;
+    curl_easy_pause(t->easy, CURLPAUSE_RECV);
+    curl_easy_pause(t->easy, CURLPAUSE_CONT);
+}
+
 void transfer_abort(struct transfer *t)
 {
     if (t->easy == NULL)

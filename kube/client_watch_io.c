@@ -418,6 +418,13 @@ mono_ms watches_step(struct client *c)
     return next;
 }
 
+void watches_stir(struct client *c)
+{
+    for (int k = 0; k < KIND_COUNT; k++)
+        if (c->watches[k] != NULL && c->watches[k]->doing == WATCH_STREAMS)
+            transfer_stir(&c->watches[k]->transfer);
+}
+
 void watch_start(struct client *c, enum kind k, const struct api_sink *sink)
 {
     if (c->watches[k] != NULL)

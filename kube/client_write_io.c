@@ -214,6 +214,8 @@ static void on_end(struct transfer *t, const struct transfer_end *end)
     struct api_result result = {.status = end->status, .retry_after_s = end->retry_after_s};
     list_remove(&c->running, call);
     c->suspect = end->timed_out || (c->suspect && end->status == 0);
+    if (end->timed_out) /* that it is given up is to be heard now: an act's Lease may be over */
+        watches_stir(c);
     read_reply(call, end, &result);
     client_heard(c, result.status, result.retry_after_s, result.cause);
     if (!try_again(call, &result))
