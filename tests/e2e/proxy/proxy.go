@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -68,11 +69,18 @@ type Strike struct {
 }
 
 // Gate is asked about each request before anything else happens to it. What it answers other than 0 is the
-// answer to the client, and Hold none at all.
+// answer to the client; Hold is none at all, and Busy one with its headers.
 type Gate func(r *http.Request) int
 
 // Hold keeps a request until its client gives it up. It is not forwarded, then or later.
 const Hold = -1
+
+// Busy refuses it as an API server does that has no room for it (API priority and fairness): the client is to come
+// again after BusyFor.
+const (
+	Busy    = -2
+	BusyFor = 5 * time.Second
+)
 
 // Held is a request that was kept.
 type Held struct {
@@ -187,6 +195,12 @@ func (p *Proxy) pass(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case code == 0:
 		return true
+	case code == Busy:
+		w.Header().Set("Retry-After", strconv.Itoa(int(BusyFor.Seconds())))
+		w.Header().Set("X-Kubernetes-Pf-Flowschema-Uid", "d7a0b2a4-3c0f-4b6e-9d53-3f1f5b2a7c11")
+		w.Header().Set("X-Kubernetes-Pf-Prioritylevel-Uid", "5b9a2f0e-6f55-4b8c-8a3e-0c6f1d2e9b42")
+		http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+		return false
 	case held == nil:
 		w.WriteHeader(code)
 		return false
