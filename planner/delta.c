@@ -484,6 +484,17 @@ static bool change_nodes(struct delta *d, const struct world_change *c)
     return true;
 }
 
+bool world_same_rows(const struct world *a, const struct world *b)
+{
+    return a->parts[PART_GROUND] == b->parts[PART_GROUND];
+}
+
+bool world_row_moved(const struct world *before, const struct world *now, uint32_t row)
+{
+    const struct world_node *a = &before->nodes[row], *b = &now->nodes[row];
+    return a->node != b->node || a->claim != b->claim || a->pods != b->pods || a->pod_count != b->pod_count;
+}
+
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
     if (from->spread.rule_count != 0 || from->buffers.count != 0)

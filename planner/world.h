@@ -104,6 +104,12 @@ struct world_change {
  * needs what it would need if it had been built. */
 struct world *world_delta(const struct world *w, const struct world_change *change);
 
+/* Whether rows of both mean the same nodes: one was made of the other by deltas. Then they have the same stages,
+ * labels, taints and room, and pools, types and texts are the same, too. Both are alive. */
+bool world_same_rows(const struct world *a, const struct world *b);
+/* Of such: the row is of other objects, or other pods stand there. Some are said to have moved that did not. */
+bool world_row_moved(const struct world *before, const struct world *now, uint32_t row);
+
 enum node_stage {
     NODE_UNMANAGED,   /* no NodeClaim */
     NODE_LAUNCHING,   /* a NodeClaim whose Node is not there yet */

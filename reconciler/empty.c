@@ -23,25 +23,49 @@ struct allowance { /* of one pool */
     int32_t nodes, busy, left;
 };
 
-static struct allowance allowance_of(const struct pass *p, const struct node_pool *pool)
+static struct allowance *allowance_for(struct allowance *all, uint32_t count,
+                                       const struct node_pool *pool)
 {
-    struct allowance a = {.pool = pool};
+    for (uint32_t i = 0; i < count; i++)
+        if (all[i].pool == pool)
+            return &all[i];
+    return NULL;
+}
+
+/* Who has a command does not rest, so that nobody else's memory is asked. */
+static bool has_command(const struct pass *p, uint32_t at)
+{
+    return turns_due(&p->r->views.emptiness, at) <= p->wall && p->nodes[at].memo->command;
+}
+
+static void count_nodes(const struct pass *p, struct allowance *all, uint32_t count_of)
+{
+    struct allowance *a = NULL;
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
-        if (!node_counts(p, n) || p->claims[n->claim].pool != pool)
+        if (!node_counts(p, n))
             continue;
-        a.nodes++;
-        a.busy += n->node->meta.deleted != 0 || p->claims[n->claim].claim->meta.deleted != 0 ||
-                  n->memo->command || !node_is_ready(n->node);
+        const struct claim_view *c = &p->claims[n->claim];
+        if (a == NULL || a->pool != c->pool) /* nodes of one pool stand together */
+            a = allowance_for(all, count_of, c->pool);
+        if (a == NULL)
+            continue;
+        a->nodes++;
+        a->busy += n->leaving || c->leaving || !n->ready || has_command(p, i);
     }
-    int32_t allowed = budgets_allowed(pool, a.nodes, REASON, p->wall);
-    a.left = allowed > a.busy ? allowed - a.busy : 0;
+}
+
+static void allow(struct pass *p, struct allowance *a)
+{
+    const struct node_pool *pool = a->pool;
+    int32_t allowed = budgets_allowed(pool, a->nodes, REASON, p->wall);
+    a->left = allowed > a->busy ? allowed - a->busy : 0;
     count(p->r, MEASURE_ALLOWED_DISRUPTIONS, allowed, pool->meta.name, SPAN("empty"),
           (struct span){0});
-    count(p->r, MEASURE_CONSUMING_BUDGETS, a.busy, pool->meta.name, SPAN("empty"),
+    count(p->r, MEASURE_CONSUMING_BUDGETS, a->busy, pool->meta.name, SPAN("empty"),
           (struct span){0});
     struct pool_memo *memo = memos_at(&p->r->pools, pool->meta.uid);
-    bool blocked = allowed == 0 && a.nodes != 0;
+    bool blocked = allowed == 0 && a->nodes != 0;
     if (blocked && !memo->told_blocked)
         tell(p->r,
              (struct decision){
@@ -53,16 +77,6 @@ static struct allowance allowance_of(const struct pass *p, const struct node_poo
                  .about = object_of(KIND_NODE_POOL, &pool->meta)},
              "NodePool %.*s: its budgets let no empty node go now", SPAN_ARG(pool->meta.name));
     memo->told_blocked = blocked;
-    return a;
-}
-
-static struct allowance *allowance_for(struct allowance *all, uint32_t count,
-                                       const struct node_pool *pool)
-{
-    for (uint32_t i = 0; i < count; i++)
-        if (all[i].pool == pool)
-            return &all[i];
-    return NULL;
 }
 
 /* ---- candidates ---- */
@@ -362,39 +376,84 @@ static void decide(struct pass *p, struct candidate *list, uint32_t count_of,
     }
 }
 
+/* Nothing is to be done of it but what one of the objects that its verdict was made of, or time, may change. */
+static bool is_settled(const struct pass *p, const struct node_view *n, enum empty_verdict v)
+{
+    const struct node_memo *m = n->memo;
+    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+    return v != EMPTY_YES && m->verdict.answer.verdict == v && !m->command &&
+           m->blocked.due == 0 && !is_nominated_lately(p, n, c) && !n->disrupted &&
+           (c == NULL || !c->reasoned);
+}
+
+/* True: the node may be decided on. */
+static bool look_at(struct pass *p, struct node_view *n, const struct round *round, struct empty_answer *x)
+{
+    bool news;
+    *x = judge(round, n, &news);
+    if (n->memo->verdict.until > p->wall)
+        pass_wake_wall(p, n->memo->verdict.until);
+    if (news)
+        tell_answer(p, n, x);
+    if (news || is_ours(p, n) || n->memo->blocked.due != 0)
+        tell_blocked(p, n, x);
+    if (n->memo->command && x->verdict == EMPTY_LEAVING) {
+        n->memo->command = false; /* done: termination goes on from here */
+        n->memo->validate_at = 0;
+    } else if (n->memo->command && n->claim >= 0) {
+        go_on(p, n, x);
+    } else if (has_waited(p, n, x->verdict)) {
+        return true;
+    } else {
+        clean_up(p, n);
+    }
+    return false;
+}
+
+/* Whom a PodDisruptionBudget that has changed holds, or all of whom what was kept means nothing. */
+static void call_nodes(const struct pass *p, const struct round *round)
+{
+    struct turns *turns = &p->r->views.emptiness;
+    if (round->since.anew)
+        turns_begin(turns, p->node_count);
+    else if (round->since.changed != NULL)
+        for (uint32_t i = 0; i < p->node_count; i++)
+            if (kept_verdict_hangs_on(&p->nodes[i].memo->verdict, &round->since))
+                turns_call(turns, i);
+}
+
 void empty_run(struct pass *p)
 {
+    struct turns *turns = &p->r->views.emptiness;
     struct candidate *ready = ARENA_ARRAY(p->a, struct candidate, p->node_count);
     struct allowance *allowances = ARENA_ARRAY(p->a, struct allowance, p->pool_count);
     uint32_t ready_count = 0, pools = 0, eligible = 0;
     struct round round = round_of(p);
+    struct empty_answer x;
+    call_nodes(p, &round);
     for (uint32_t i = 0; i < p->node_count; i++) {
         struct node_view *n = &p->nodes[i];
-        bool news;
-        struct empty_answer x = judge(&round, n, &news);
-        if (news)
-            tell_answer(p, n, &x);
-        if (news || is_ours(p, n) || n->memo->blocked.due != 0)
-            tell_blocked(p, n, &x);
-        eligible += x.verdict == EMPTY_YES;
-        if (n->memo->command && x.verdict == EMPTY_LEAVING) {
-            n->memo->command = false; /* done: termination goes on from here */
-            n->memo->validate_at = 0;
-        } else if (n->memo->command && n->claim >= 0) {
-            go_on(p, n, &x);
-        } else if (has_waited(p, n, x.verdict)) {
+        if (!pass_turn(p, turns, i))
+            continue;
+        if (look_at(p, n, &round, &x))
             ready[ready_count++] = (struct candidate){n, price_of(p, n)};
-        } else {
-            clean_up(p, n);
-        }
+        eligible += x.verdict == EMPTY_YES;
+        if (is_settled(p, n, x.verdict))
+            turns_rest(turns, i, n->memo->verdict.until);
     }
     count(p->r, MEASURE_ELIGIBLE_NODES, eligible, SPAN("empty"), (struct span){0},
           (struct span){0});
     for (uint32_t i = 0; i < p->claim_count; i++)
-        tell_without_node(p, &p->claims[i]);
+        if (p->claims[i].unpaired) {
+            tell_without_node(p, &p->claims[i]);
+            p->claims[i].unpaired = p->claims[i].nodes == 0;
+        }
     for (uint32_t i = 0; i < p->pool_count; i++)
         if (p->pools[i].managed)
-            allowances[pools++] = allowance_of(p, p->pools[i].pool);
+            allowances[pools++].pool = p->pools[i].pool;
+    count_nodes(p, allowances, pools);
+    for (uint32_t i = 0; i < pools; i++)
+        allow(p, &allowances[i]);
     decide(p, ready, ready_count, allowances, pools);
     p->r->judged = p->snapshot->sequence;
 }

@@ -7,11 +7,10 @@ void expiration_run(struct pass *p)
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
         const struct node_claim *claim = c->claim;
-        if (!c->managed || claim->meta.deleted != 0 || !claim->has_expire_after)
+        if (!c->managed || c->leaving || c->expires == INT64_MAX)
             continue;
-        wall_ms at = claim->meta.created + claim->expire_after;
-        if (p->wall < at) {
-            pass_wake_wall(p, at);
+        if (p->wall < c->expires) {
+            pass_wake_wall(p, c->expires);
             continue;
         }
         struct decision d = {.kind = DECISION_REMOVE,

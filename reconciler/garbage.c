@@ -76,14 +76,17 @@ static void on_listed(struct reconciler *r, struct call *c)
             (claim == NULL || !span_eq(claim->meta.uid, m->claim_uid)))
             look_up(r, m);
     }
+    r->unlisted = 0;
     struct snapshot_iter it = snapshot_each(r->previous, KIND_NODE_CLAIM);
     for (const struct node_claim *claim; (claim = snapshot_next(&it)) != NULL;) {
         struct claim_memo *m = memos_find(&r->claims, claim->meta.uid);
         const struct condition *registered = conditions_find(claim->conditions, SPAN("Registered"));
-        if (m != NULL)
-            m->unlisted = claim->provider_id.len != 0 && !listed(c, claim->provider_id) &&
-                          registered != NULL && registered->status == CONDITION_TRUE &&
-                          registered->transition + SETTLE_MS < c->number;
+        if (m == NULL)
+            continue;
+        m->unlisted = claim->provider_id.len != 0 && !listed(c, claim->provider_id) &&
+                      registered != NULL && registered->status == CONDITION_TRUE &&
+                      registered->transition + SETTLE_MS < c->number;
+        r->unlisted += m->unlisted;
     }
 }
 
@@ -107,10 +110,9 @@ static void list_machines(struct pass *p)
 
 void garbage_run(struct pass *p)
 {
-    for (uint32_t i = 0; i < p->claim_count; i++) {
+    for (uint32_t i = 0; p->r->unlisted != 0 && i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
-        if (!c->memo->unlisted || !c->managed || c->claim->meta.deleted != 0 ||
-            (c->nodes == 1 && node_is_ready(p->nodes[c->node].node)))
+        if (!c->managed || c->leaving || !c->memo->unlisted || (c->nodes == 1 && p->nodes[c->node].ready))
             continue;
         struct decision d = {.kind = DECISION_REMOVE,
                              .subject = "remove",

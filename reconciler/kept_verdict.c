@@ -19,7 +19,7 @@ static uint64_t sum_of(const struct pod *const *pods, uint32_t count)
     return sum;
 }
 
-static bool budget_changed(const struct kept_verdict *k, const struct kept_since *since)
+bool kept_verdict_hangs_on(const struct kept_verdict *k, const struct kept_since *since)
 {
     for (uint32_t i = 0; since->changed != NULL && i < k->budget_count; i++)
         if (bits_has(since->changed, k->budgets[i]))
@@ -32,7 +32,7 @@ static bool holds(const struct kept_verdict *k, const struct kept_since *since,
 {
     return !since->anew && k->judged && k->node == f->node && k->claim == f->claim &&
            k->pool == f->pool && k->nominated == f->nominated && k->pods == pods &&
-           (k->until == 0 || f->now < k->until) && !budget_changed(k, since);
+           (k->until == 0 || f->now < k->until) && !kept_verdict_hangs_on(k, since);
 }
 
 static void keep_looks(struct kept_verdict *k, const struct empty_looks *x)

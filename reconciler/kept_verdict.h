@@ -28,6 +28,8 @@ struct kept_since { /* the last time */
 };
 
 void kept_verdict_release(struct kept_verdict *k);
+/* A budget that has changed selects a pod that was looked at. */
+bool kept_verdict_hangs_on(const struct kept_verdict *k, const struct kept_since *since);
 /* As empty_judge; `looks` of the facts is taken. True: it was judged, false: it holds. */
 bool kept_verdict_judge(struct kept_verdict *k, const struct kept_since *since, struct empty_facts *f);
 

@@ -287,7 +287,7 @@ static void give_up(struct pass *p, const struct claim_view *c, const struct lif
 }
 
 /* The pod of a place is bound elsewhere for good, or gone. On a node that leaves it is still to come. */
-static bool is_settled(const struct pass *p, const struct place *place)
+static bool is_placed(const struct pass *p, const struct place *place)
 {
     const struct pod *pod = snapshot_find(p->snapshot, KIND_POD, place->ns, place->pod);
     if (pod == NULL || !span_eq(pod->meta.uid, place->uid))
@@ -306,7 +306,7 @@ static bool is_unneeded(const struct pass *p, const struct claim_view *c)
         const struct place *place = &places->items[i];
         if (!place->on_claim || !span_eq(place->target, c->claim->meta.name))
             continue;
-        if (!is_settled(p, place))
+        if (!is_placed(p, place))
             return false;
         any = true;
     }
@@ -327,44 +327,21 @@ static bool withdraw(struct pass *p, const struct claim_view *c)
     return true;
 }
 
-static struct claim_rest rest_of(const struct pass *p, const struct claim_view *c, wall_ms due)
-{
-    return (struct claim_rest){.claim = c->claim,
-                               .node = c->node >= 0 ? p->nodes[c->node].node : NULL,
-                               .pool = c->pool,
-                               .types = world_catalogue(p->world),
-                               .nodes = c->nodes,
-                               .launched = c->memo->launched,
-                               .labels_written = c->memo->labels_written,
-                               .blind_until = p->r->blind_until,
-                               .due = due};
-}
-
-/* Else it is forgotten at once: another object may come to stand where one was. */
-static bool is_at_rest(struct pass *p, const struct claim_view *c)
-{
-    struct claim_rest *was = &c->memo->rest, now = rest_of(p, c, was->due);
-    bool rests = was->claim == now.claim && was->node == now.node && was->pool == now.pool && was->types == now.types &&
-                 was->nodes == now.nodes && was->launched == now.launched &&
-                 was->labels_written == now.labels_written && was->blind_until == now.blind_until &&
-                 c->memo->pod_event == 0 && !c->memo->launch_failed && (was->due == 0 || p->wall < was->due);
-    if (!rests)
-        *was = (struct claim_rest){0};
-    else if (was->due != 0)
-        pass_wake_wall(p, was->due);
-    return rests;
-}
-
 static bool is_idle(const struct lifecycle_step *s)
 {
     return !s->launch && s->claim_patch.len == 0 && s->status_patch.len == 0 && s->node_patch.len == 0;
 }
 
-static void run_claim(struct pass *p, const struct claim_view *c)
+/* Nothing that comes back can tell anything new of it. */
+static bool is_settled(const struct claim_memo *m)
 {
+    return m->memo.held == 0 && m->memo.gate.under_way == 0 && !m->launch_failed && m->pod_event == 0;
+}
+
+static void run_claim(struct pass *p, uint32_t at)
+{
+    const struct claim_view *c = &p->claims[at];
     struct claim_memo *m = c->memo;
-    if (is_at_rest(p, c))
-        return;
     struct lifecycle_facts f = {
         .claim = c->claim,
         .pool = c->pool,
@@ -394,8 +371,8 @@ static void run_claim(struct pass *p, const struct claim_view *c)
         give_up(p, c, &s);
         return;
     }
-    if (is_idle(&s))
-        m->rest = rest_of(p, c, s.due);
+    if (is_idle(&s) && is_settled(m))
+        turns_rest(&p->r->views.lifecycle, at, s.due);
     if (s.launch && !conditions_true(c->claim->conditions, SPAN("Launched")) && withdraw(p, c))
         return;
     if (s.launch)
@@ -410,7 +387,11 @@ static void run_claim(struct pass *p, const struct claim_view *c)
 
 void lifecycle_run(struct pass *p)
 {
+    struct views *v = &p->r->views;
+    if (v->blind_until != p->r->blind_until) /* all claims' times are counted from then on */
+        turns_begin(&v->lifecycle, p->claim_count);
+    v->blind_until = p->r->blind_until;
     for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && p->claims[i].claim->meta.deleted == 0)
-            run_claim(p, &p->claims[i]);
+        if (p->claims[i].managed && !p->claims[i].leaving && pass_turn(p, &v->lifecycle, i))
+            run_claim(p, i);
 }

@@ -1,30 +1,9 @@
-/* The objects of a snapshot side by side: claims with their Nodes by provider id, Nodes with their
- * rows of the world. Sorted by name, so that equal snapshots give equal decisions. */
+/* What all stages of a pass look at, and small questions that several of them ask. */
 #include <stdlib.h>
 
 #include "planner/bits.h"
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
-
-struct index { /* of provider ids: slot → 1 + position, chained by open addressing */
-    uint32_t *slots;
-    uint32_t count;
-};
-
-static struct index index_new(struct arena *a, uint32_t items)
-{
-    struct index x = {.count = items * 2 + 1};
-    x.slots = ARENA_ARRAY(a, uint32_t, x.count);
-    return x;
-}
-
-static void index_add(struct index *x, struct span key, uint32_t position)
-{
-    uint32_t at = (uint32_t)(span_hash(key) % x->count);
-    while (x->slots[at] != 0)
-        at = (at + 1) % x->count;
-    x->slots[at] = position + 1;
-}
 
 static int by_name(const void *x, const void *y)
 {
@@ -60,68 +39,6 @@ static void collect_pools(struct pass *p)
     }
 }
 
-static void collect_claims(struct pass *p)
-{
-    const struct provider_ops *ops = p->r->config.provider->ops;
-    const struct roll *roll = &p->r->claim_roll;
-    const struct node_pool *pool = NULL;
-    sym of_pool = SYM_NONE;
-    roll_call(&p->r->claim_roll, p->snapshot, p->r->previous, KIND_NODE_CLAIM, &p->r->claims);
-    p->claim_count = roll->count;
-    p->claims = ARENA_ARRAY(p->a, struct claim_view, p->claim_count);
-    for (uint32_t i = 0; i < p->claim_count; i++) {
-        const struct node_claim *claim = (const struct node_claim *)roll->objects[i];
-        sym name = sym_pairs_get(claim->meta.labels, SYM_NODEPOOL);
-        if (name != of_pool) /* claims of one pool stand together */
-            pool = pass_pool(p, pass_text(p, name));
-        of_pool = name;
-        p->claims[i] = (struct claim_view){
-            .claim = claim,
-            .memo = (struct claim_memo *)roll->memos[i],
-            .pool = pool,
-            .managed = span_eq(claim->node_class.group, span_of(ops->node_class_group)) &&
-                       span_eq(claim->node_class.kind, span_of(ops->node_class_kind)),
-            .node = -1};
-    }
-}
-
-static void collect_nodes(struct pass *p)
-{
-    const struct roll *roll = &p->r->node_roll;
-    roll_call(&p->r->node_roll, p->snapshot, p->r->previous, KIND_NODE, &p->r->nodes);
-    p->node_count = roll->count;
-    p->nodes = ARENA_ARRAY(p->a, struct node_view, p->node_count);
-    for (uint32_t i = 0; i < p->node_count; i++) {
-        const struct node *node = (const struct node *)roll->objects[i];
-        p->nodes[i] = (struct node_view){.node = node,
-                                         .memo = (struct node_memo *)roll->memos[i],
-                                         .claim = -1,
-                                         .row = world_find_node(p->world, node->meta.name)};
-    }
-}
-
-static void match(struct pass *p)
-{
-    struct index x = index_new(p->a, p->claim_count);
-    for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].claim->provider_id.len != 0)
-            index_add(&x, p->claims[i].claim->provider_id, i);
-    for (uint32_t n = 0; n < p->node_count; n++) {
-        struct span id = p->nodes[n].node->provider_id;
-        if (id.len == 0)
-            continue;
-        for (uint32_t at = (uint32_t)(span_hash(id) % x.count); x.slots[at] != 0;
-             at = (at + 1) % x.count) {
-            struct claim_view *c = &p->claims[x.slots[at] - 1];
-            if (!span_eq(c->claim->provider_id, id))
-                continue;
-            if (c->nodes++ == 0)
-                c->node = (int32_t)n;
-            p->nodes[n].claim = p->nodes[n].claims++ == 0 ? (int32_t)(x.slots[at] - 1) : -1;
-        }
-    }
-}
-
 void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
 {
     arena_clear(&r->arena);
@@ -134,10 +51,8 @@ void pass_begin(struct pass *p, struct reconciler *r, const struct snapshot *s)
                        .next = INT64_MAX};
     p->syms = symtab_new_local(s->syms, p->a);
     collect_pools(p);
-    collect_claims(p);
-    collect_nodes(p);
+    views_look(p);
     budgets_seen_look(&r->budgets, s, r->previous);
-    match(p);
     divergence_ask(p);
 }
 
@@ -162,8 +77,7 @@ bool node_has_taint(const struct node *n, sym key, enum taint_effect effect)
 
 bool node_counts(const struct pass *p, const struct node_view *n)
 {
-    return n->claim >= 0 && node_is_initialized(n->node) &&
-           !conditions_true(p->claims[n->claim].claim->conditions, SPAN("InstanceTerminating"));
+    return n->claim >= 0 && n->initialized && !p->claims[n->claim].terminating;
 }
 
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,

@@ -98,8 +98,10 @@ static void look_at(struct pass *p, const struct pod *now)
     struct node_view *n = find_node(p, pass_text(p, now->node));
     if (before == NULL || before->node == SYM_NONE)
         count_bound(p, now, n);
-    if (n != NULL && n->claim >= 0)
-        p->claims[n->claim].memo->pod_event = p->wall;
+    if (n == NULL || n->claim < 0)
+        return;
+    p->claims[n->claim].memo->pod_event = p->wall;
+    turns_call(&p->r->views.lifecycle, (uint32_t)n->claim);
 }
 
 static void scan_pods(struct pass *p)

@@ -52,17 +52,28 @@ static uint32_t add_up(const struct pass *p, const struct node_pool *pool, struc
     return count;
 }
 
+/* Added up anew when rows are other ones: of the same, room and pool are (planner/world.h). */
+static uint32_t kept_usage(const struct pass *p, const struct pool_view *v, struct resources *out)
+{
+    struct pool_memo *m = v->memo;
+    if (m->counted != p->r->views.made) {
+        struct resources usage;
+        m->nodes = add_up(p, v->pool, &usage);
+        m->usage = (struct resources){mem_grow(m->usage.items, usage.count, sizeof(*usage.items)), usage.count};
+        memcpy(m->usage.items, usage.items, usage.count * sizeof(*usage.items));
+        m->counted = p->r->views.made;
+    }
+    *out = m->usage;
+    return m->nodes;
+}
+
 uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct resources *out)
 {
     for (uint32_t i = 0; i < p->pool_count; i++) {
         struct pool_view *v = &p->pools[i];
         if (!span_eq(v->pool->meta.name, pool->meta.name))
             continue;
-        if (!v->counted)
-            v->nodes = add_up(p, v->pool, &v->usage);
-        v->counted = true;
-        *out = v->usage;
-        return v->nodes;
+        return kept_usage(p, v, out);
     }
     return add_up(p, pool, out);
 }

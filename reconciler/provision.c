@@ -63,8 +63,7 @@ static bool seating_of(const struct pass *p, struct seating *out)
 static bool check_launched(const struct pass *p)
 {
     for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && p->claims[i].claim->meta.deleted == 0 &&
-            p->claims[i].claim->provider_id.len == 0)
+        if (p->claims[i].managed && !p->claims[i].leaving && !p->claims[i].identified)
             return false;
     return true;
 }
@@ -273,8 +272,11 @@ static void note_nominated(struct pass *p, const struct world_node *n)
     span_ms window = 2 * p->r->config.options.batch_max;
     if (window < 10 * MS_SECOND)
         window = 10 * MS_SECOND;
-    if (n->node != NULL)
-        ((struct node_memo *)memos_at(&p->r->nodes, n->node->meta.uid))->nominated_until = p->mono + window;
+    if (n->node != NULL) {
+        struct node_memo *m = memos_at(&p->r->nodes, n->node->meta.uid);
+        m->nominated_until = p->mono + window;
+        turns_call(&p->r->views.emptiness, m->at);
+    }
     if (n->claim != NULL)
         ((struct claim_memo *)memos_at(&p->r->claims, n->claim->meta.uid))->nominated_until = p->mono + window;
 }

@@ -24,7 +24,9 @@ static void release_node(struct memo *m)
 
 static void release_pool(struct memo *m)
 {
-    free((void *)(uintptr_t)((struct pool_memo *)m)->faults.ptr);
+    struct pool_memo *pool = (struct pool_memo *)m;
+    free((void *)(uintptr_t)pool->faults.ptr);
+    free(pool->usage.items);
 }
 
 static void init_memory(struct reconciler *r)
@@ -69,8 +71,7 @@ static void forget_expected(struct reconciler *r)
 
 static void release_memory(struct reconciler *r)
 {
-    roll_release(&r->node_roll);
-    roll_release(&r->claim_roll);
+    views_release(&r->views);
     memos_release(&r->claims);
     memos_release(&r->nodes);
     memos_release(&r->pods);
@@ -193,7 +194,7 @@ static bool begin_afresh(struct reconciler *r)
     release_memory(r);
     init_memory(r);
     r->garbage_at = 0;
-    r->garbage_rounds = 0;
+    r->garbage_rounds = r->unlisted = 0;
     r->waits_since = r->mono;
     r->unsynced_since = 0;
     r->stale = false;
@@ -302,11 +303,21 @@ static void tell_asides(struct pass *p)
         tell_aside(p, warnings[i]);
 }
 
+void reconciler_look_anew(struct reconciler *r)
+{
+    views_forget(&r->views);
+    r->judged = 0;
+}
+
+/* Should a change ever be missed, it is for as long alone. */
 static void sweep(struct reconciler *r)
 {
     if (r->mono - r->swept < SWEEP_MS)
         return;
     r->swept = r->mono;
+    roll_see(&r->views.claim_roll);
+    roll_see(&r->views.node_roll);
+    views_forget(&r->views);
     memos_sweep(&r->claims);
     memos_sweep(&r->nodes);
     memos_sweep(&r->pods);

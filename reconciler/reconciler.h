@@ -82,6 +82,10 @@ void reconciler_free(struct reconciler *r);
  * whoever publishes a snapshot, though not at once (reconciler/pace.h). `mono` never goes back. */
 mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall);
 
+/* The next step looks at everything anew, as the first one did, and not only at what changed or is due: it decides the
+ * same. On the thread of reconciler_step. */
+void reconciler_look_anew(struct reconciler *r);
+
 /* From now on (or no more) we lead. Losing it drops plan and memory and cancels what the provider
  * has not begun; writes not yet sent are cancelled by the Lease's owner (api_ops.cancel_acts). */
 void reconciler_lead(struct reconciler *r, bool leading);

@@ -15,6 +15,7 @@ static void make(struct roll *r, const struct snapshot *s, enum kind k, struct m
         r->capacity = n + n / 8;
         r->objects = mem_grow(r->objects, r->capacity, sizeof(const struct meta *));
         r->memos = mem_grow(r->memos, r->capacity, sizeof(struct memo *));
+        r->changed = mem_grow(r->changed, r->capacity, sizeof(uint32_t));
     }
     struct snapshot_iter it = snapshot_each(s, k);
     r->count = 0;
@@ -33,9 +34,12 @@ static bool put(struct roll *r, const struct meta *m, struct memos *memos)
         r->count != 0 ? bsearch(&m, r->objects, r->count, sizeof(const struct meta *), by_name) : NULL;
     if (at == NULL)
         return false;
+    if (*at == m)
+        return true;
     if (!span_eq((*at)->uid, m->uid))
         r->memos[at - r->objects] = memos_at(memos, m->uid);
     *at = m;
+    r->changed[r->changed_count++] = (uint32_t)(at - r->objects);
     return true;
 }
 
@@ -49,22 +53,30 @@ static bool follow(struct roll *r, const struct snapshot *s, const struct snapsh
     for (const void *o; (o = snapshot_next_changed(&it, previous)) != NULL;)
         if (!put(r, o, memos))
             return false;
-    for (uint32_t i = 0; i < r->count; i++)
-        r->memos[i]->seen = true;
     return true;
 }
 
-void roll_call(struct roll *r, const struct snapshot *s, const struct snapshot *previous, enum kind k,
+bool roll_call(struct roll *r, const struct snapshot *s, const struct snapshot *previous, enum kind k,
                struct memos *memos)
 {
-    if (!follow(r, s, previous, k, memos))
+    r->changed_count = 0;
+    bool follows = follow(r, s, previous, k, memos);
+    if (!follows)
         make(r, s, k, memos);
     r->sequence = s->sequence;
+    return follows;
+}
+
+void roll_see(const struct roll *r)
+{
+    for (uint32_t i = 0; i < r->count; i++)
+        r->memos[i]->seen = true;
 }
 
 void roll_release(struct roll *r)
 {
     free(r->objects);
     free(r->memos);
+    free(r->changed);
     *r = (struct roll){0};
 }

@@ -17,7 +17,7 @@
 #include "reconciler/health.h"
 #include "reconciler/kept_verdict.h"
 #include "reconciler/reconciler.h"
-#include "reconciler/roll.h"
+#include "reconciler/views.h"
 
 enum { OBSERVE_MAX = 512 };
 
@@ -28,21 +28,9 @@ struct standing_note { /* an Event that is told when it has been true for a whil
     mono_ms due;   /* 0: told */
 };
 
-/* A claim of which nothing was to be done, as long as all that said so is the same: the very objects, which the last
- * pass still has, and what is remembered. */
-struct claim_rest {
-    const struct node_claim *claim; /* NULL: something is to be done, or nobody has looked */
-    const struct node *node;
-    const struct node_pool *pool;
-    const struct catalogue *types;
-    uint32_t nodes;
-    bool launched, labels_written;
-    wall_ms blind_until, due; /* due: when time alone may change that; 0: never */
-};
-
 struct claim_memo {
     struct memo memo;
-    struct claim_rest rest;
+    uint32_t at; /* in the views, if it is there */
     /* launch */
     struct call *launch; /* create under way */
     struct arena arena;  /* of the machine */
@@ -65,6 +53,7 @@ struct claim_memo {
 
 struct node_memo {
     struct memo memo;
+    uint32_t at; /* in the views, if it is there */
     struct gate get;
     bool get_says_gone; /* the provider knows no such machine */
     mono_ms nominated_until;
@@ -96,6 +85,9 @@ struct pool_memo {
     int64_t validated; /* generation of `faults` */
     bool invalid;
     struct span faults; /* malloc'ed when not empty */
+    uint32_t counted;   /* views.made when the two below were added up; 0: never */
+    uint32_t nodes;
+    struct resources usage; /* malloc'ed */
     mono_ms written;    /* status, last */
     bool told_blocked;  /* its budgets let nothing go */
     /* with replicas */
@@ -174,12 +166,12 @@ struct reconciler {
     struct arena arena;        /* of the pass */
     mono_ms mono;
     wall_ms wall;
-    struct roll node_roll, claim_roll;
+    struct views views;
     struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
     uint32_t nominating; /* writes of nominations under way */
     mono_ms swept, scanned, garbage_at;
     wall_ms scanned_wall; /* when all pods were looked at last; 0: not yet */
-    uint32_t garbage_rounds;
+    uint32_t garbage_rounds, unlisted; /* claims whose memo says so */
     struct gate garbage;
     struct batch batch;
     bool batch_ready; /* the window is over, the gate was not open */
@@ -224,30 +216,10 @@ struct reconciler {
 
 /* ---- a pass ---- */
 
-struct claim_view {
-    const struct node_claim *claim;
-    struct claim_memo *memo;
-    const struct node_pool *pool; /* or NULL */
-    bool managed;                 /* of the provider's node class */
-    uint32_t nodes;               /* Nodes with its provider id */
-    int32_t node;                 /* the one, or the first, of them; -1 */
-};
-
-struct node_view {
-    const struct node *node;
-    struct node_memo *memo;
-    uint32_t claims; /* with its provider id */
-    int32_t claim;   /* the one of them; -1: none or several */
-    int32_t row;     /* of the world; -1 */
-};
-
 struct pool_view {
     const struct node_pool *pool;
     struct pool_memo *memo;
     bool managed;
-    bool counted; /* the two below are set (pool_usage) */
-    uint32_t nodes;
-    struct resources usage;
 };
 
 struct sent_pod;
@@ -291,6 +263,14 @@ static inline void pass_wake(struct pass *p, mono_ms at)
 static inline void pass_wake_wall(struct pass *p, wall_ms at)
 {
     pass_wake(p, p->mono + (at > p->wall ? at - p->wall : 0));
+}
+/* Whether it is his turn. Else there will be a pass when it is. */
+static inline bool pass_turn(struct pass *p, const struct turns *t, uint32_t at)
+{
+    wall_ms due = turns_due(t, at);
+    if (due > p->wall && due != INT64_MAX)
+        pass_wake_wall(p, due);
+    return due <= p->wall;
 }
 const struct node_pool *pass_pool(const struct pass *p, struct span name); /* or NULL */
 /* The text of a symbol of the snapshot. */

@@ -502,11 +502,10 @@ void termination_run(struct pass *p)
 {
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node *n = p->nodes[i].node;
-        if (n->meta.deleted != 0 && syms_has(n->meta.finalizers, SYM_TERMINATION) &&
-            is_managed(p, n))
+        if (p->nodes[i].leaving && syms_has(n->meta.finalizers, SYM_TERMINATION) && is_managed(p, n))
             run_node(p, &p->nodes[i]);
     }
     for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && p->claims[i].claim->meta.deleted != 0)
+        if (p->claims[i].managed && p->claims[i].leaving)
             run_claim(p, &p->claims[i]);
 }

@@ -40,7 +40,17 @@ static void expect_roll(struct fixture *f, const struct snapshot *s)
         if (i != 0)
             assert_true(span_cmp(f->roll.objects[i - 1]->name, m->name) < 0);
         assert_ptr_equal(f->roll.memos[i], memos_find(&f->memos, m->uid));
-        assert_true(f->roll.memos[i]->seen);
+    }
+}
+
+/* What is not said to have changed is as it was; false: nothing is said. */
+static void expect_changed(const struct fixture *f, bool follows, const struct meta *const *before)
+{
+    for (uint32_t i = 0, k = 0; follows && i < f->roll.count; i++) {
+        bool said = false;
+        for (k = 0; k < f->roll.changed_count; k++)
+            said = said || f->roll.changed[k] == i;
+        assert_int_equal(said, f->roll.objects[i] != before[i]);
     }
 }
 
@@ -50,6 +60,7 @@ static void a_roll_follows(void **state)
     enum { NAMES = 40, STEPS = 400 };
     struct fixture f = {.store = store_new(NULL), .parser = doc_parser_new(), .version = 1};
     const struct snapshot *before = NULL;
+    unsigned followed = 0;
     memos_init(&f.memos, sizeof(struct memo), NULL);
     for (unsigned i = 0; i < STEPS; i++) {
         unsigned name = i * 2654435761u % NAMES;
@@ -59,14 +70,21 @@ static void a_roll_follows(void **state)
             tell(&f, WATCH_PUT, NAMES + i, NAMES + i);
         store_publish(f.store, i);
         const struct snapshot *s = (const struct snapshot *)share_take(store_share(f.store));
-        roll_call(&f.roll, s, i % 13 != 12 ? before : NULL, KIND_NODE, &f.memos);
+        const struct meta *was[NAMES + STEPS];
+        for (uint32_t k = 0; k < f.roll.count; k++)
+            was[k] = f.roll.objects[k];
+        bool follows = roll_call(&f.roll, s, i % 13 != 12 ? before : NULL, KIND_NODE, &f.memos);
         expect_roll(&f, s);
+        expect_changed(&f, follows, was);
+        followed += follows;
+        roll_see(&f.roll);
         memos_sweep(&f.memos);
         if (before != NULL)
             shared_unref((struct shared *)(uintptr_t)&before->shared);
         before = s;
     }
     shared_unref((struct shared *)(uintptr_t)&before->shared);
+    assert_in_range(followed, STEPS / 4, STEPS * 9 / 10);
     roll_release(&f.roll);
     memos_release(&f.memos);
     store_free(f.store);

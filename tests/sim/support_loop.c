@@ -181,6 +181,8 @@ static wall_ms step(void *user, wall_ms now)
         store_touch(l->store);
     if (store_due(l->store) <= mono_of(now))
         store_publish(l->store, mono_of(now));
+    if (l->looks_anew)
+        reconciler_look_anew(l->reconciler);
     mono_ms next = reconciler_step(l->reconciler, mono_of(now), now);
     mono_ms due = store_due(l->store);
     next = due < next ? due : next;

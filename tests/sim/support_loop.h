@@ -14,6 +14,7 @@ struct loop {
     struct sim *sim;
     struct reconciler_options options;
     struct world_options world; /* gates; reserved_capacity is always on */
+    bool looks_anew;       /* each pass looks at everything, as if it was the first */
     const char *catalogue; /* JSON; NULL: the built-in one */
     bool (*in_stock)(void *user, struct span type, struct span zone, struct span capacity_type);
     void *in_stock_user;
