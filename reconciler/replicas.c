@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-static const double COST_MOST = 10, PER_ANNOTATION = 1 << 27, PER_PRIORITY = 1 << 25;
+#include "planner/disruption/candidate.h"
 
 /* ---- how many ---- */
 
@@ -46,39 +46,6 @@ const char *leaver_rank_text(enum leaver_rank r)
     return texts[r];
 }
 
-static double annotated_cost(const struct pod *p, const struct symtab *syms)
-{
-    static const struct span keys[] = {SPAN_INIT("karpenter.sh/disruption-cost"),
-                                       SPAN_INIT("controller.kubernetes.io/pod-deletion-cost")};
-    for (size_t i = 0; i < COUNT_OF(keys); i++) {
-        sym key = sym_find(syms, keys[i]);
-        struct span text =
-            key != SYM_NONE ? annotations_get(p->meta.annotations, key) : (struct span){0};
-        int64_t value;
-        if (text.ptr == NULL)
-            continue;
-        bool fits = span_int64(text, &value) && value >= INT32_MIN && value <= INT32_MAX;
-        return fits ? (double)value / PER_ANNOTATION : 0;
-    }
-    return 0;
-}
-
-double pod_eviction_cost(const struct pod *p, const struct symtab *syms)
-{
-    double cost = 1 + annotated_cost(p, syms) + (double)p->priority / PER_PRIORITY;
-    if (cost > COST_MOST)
-        return COST_MOST;
-    return cost < -COST_MOST ? -COST_MOST : cost;
-}
-
-static double lifetime_left(const struct node_claim *c, wall_ms now)
-{
-    if (!c->has_expire_after || c->expire_after <= 0)
-        return 1;
-    double left = 1 - (double)(now - c->meta.created) / (double)c->expire_after;
-    return left < 0 ? 0 : left > 1 ? 1 : left;
-}
-
 static enum leaver_rank rank_of(const struct leaver *l, wall_ms now)
 {
     bool empty = true, kept = false;
@@ -105,14 +72,14 @@ static int by_rank(const void *x, const void *y)
     return span_cmp(a->claim->meta.name, b->claim->meta.name);
 }
 
-void replicas_order(struct leaver *list, uint32_t count, const struct symtab *syms, wall_ms now)
+void replicas_order(struct leaver *list, uint32_t count, wall_ms now)
 {
     for (uint32_t i = 0; i < count; i++) {
         double cost = 0;
         list[i].rank = rank_of(&list[i], now);
         for (uint32_t k = 0; k < list[i].pod_count; k++)
-            cost += pod_eviction_cost(list[i].pods[k], syms);
-        list[i].cost = list[i].rank < LEAVER_BUSY ? 0 : cost * lifetime_left(list[i].claim, now);
+            cost += pod_eviction_cost(list[i].pods[k], false);
+        list[i].cost = list[i].rank < LEAVER_BUSY ? 0 : cost * claim_life_left(list[i].claim, now);
     }
     qsort(list, count, sizeof(*list), by_rank);
 }

@@ -43,11 +43,7 @@ struct leaver {
     double cost; /* of its pods, by what is left of its lifetime (expireAfter) */
 };
 
-/* 1, and more or less by priority and the annotations karpenter.sh/disruption-cost or, without it,
- * controller.kubernetes.io/pod-deletion-cost: from -10 to 10. */
-double pod_eviction_cost(const struct pod *p, const struct symtab *syms);
-
 /* Sorts: who leaves first comes first. */
-void replicas_order(struct leaver *list, uint32_t count, const struct symtab *syms, wall_ms now);
+void replicas_order(struct leaver *list, uint32_t count, wall_ms now);
 
 #endif

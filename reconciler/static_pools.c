@@ -172,7 +172,7 @@ static void shrink(struct pass *p, const struct pool_view *v, const struct tally
     const struct node_pool *pool = v->pool;
     int64_t surplus = t->active - pool->replicas;
     struct leaver *list = ARENA_ARRAY(p->a, struct leaver, (size_t)t->active);
-    replicas_order(list, collect(p, pool, list), p->syms, p->wall);
+    replicas_order(list, collect(p, pool, list), p->wall);
     say(p, v, (struct decision){.kind = DECISION_PLAN, .subject = "fixed"},
         arena_printf(p->a, "%.*s  %lld of %lld node%s; removing %lld", SPAN_ARG(pool->meta.name),
                      (long long)t->active, (long long)pool->replicas,

@@ -6,7 +6,6 @@
 #include "base/wrap.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
-#define LATER "of disruption, not planned yet: refused"
 #define GATES                                                                                      \
     "NodeRepair=false,ReservedCapacity=true,SpotToSpotConsolidation=false,NodeOverlay=false,"      \
     "StaticCapacity=false,CapacityBuffer=false,TerminateFirstDrift=false,"                         \
@@ -158,16 +157,17 @@ static const struct option table[] = {
      .fallback = "consolidation", AT(remove_for), .group = OPTION_PLAN,
      .help = "why they would go: which of their pods are planned, and where they may go"},
     {.name = "disruption", .type = OPTION_BOOL, .fallback = "false", AT(disruption),
-     .group = OPTION_PLAN, .help = LATER},
+     .group = OPTION_PLAN, .help = "also which nodes leave, and for what: of the first method that finds any"},
     {.name = "disruption-all", .type = OPTION_BOOL, .fallback = "false", AT(disruption_all),
-     .group = OPTION_PLAN, .help = LATER},
+     .group = OPTION_PLAN, .help = "the same of every method, each as if the others had found nothing"},
     {.name = "nominated", .type = OPTION_NAMES, AT(nominated), .group = OPTION_PLAN,
      .help = "NODE,...: a recent pass placed pods on these: not to be disrupted"},
     {.name = "buffer-nodes", .type = OPTION_NAMES, AT(buffer_nodes), .group = OPTION_PLAN,
      .help = "NODE,...: the last pass placed pods of CapacityBuffers on these: not empty"},
-    {.name = "rebooted", .type = OPTION_COUNTS, AT(rebooted), .group = OPTION_PLAN, .help = LATER},
+    {.name = "rebooted", .type = OPTION_COUNTS, AT(rebooted), .group = OPTION_PLAN,
+     .help = "NODE=N,...: times that Repair had these rebooted in the last 24 h"},
     {.name = "reserved-nodes", .type = OPTION_COUNTS, AT(reserved_nodes), .group = OPTION_PLAN,
-     .help = LATER},
+     .help = "POOL=N,...: nodes of a static NodePool on their way that have no NodeClaim yet"},
     {.name = "repeat", .type = OPTION_INT, .max = 1000000, .fallback = "0", AT(repeat),
      .group = OPTION_PLAN, .help = "solve this often and print the times"},
     {.name = "verbose", .letter = 'v', .type = OPTION_BOOL, .fallback = "false", AT(verbose),
@@ -351,10 +351,7 @@ const char *options_disruption(const struct options *o)
         const char *flag;
         bool given;
     } flags[] = {
-        {"--disruption", o->disruption},
-        {"--disruption-all", o->disruption_all},
         {"--rebooted", o->rebooted.count != 0},
-        {"--reserved-nodes", o->reserved_nodes.count != 0},
         {"--feature-gates NodeRepair=true", o->gates.node_repair && !o->legacy_node_repair},
     };
     for (size_t i = 0; i < COUNT_OF(flags); i++)

@@ -116,8 +116,7 @@ struct options {
     int output, reserved_offering_mode;
     int search; /* enum search_choice */
     struct counts credit_reservation;
-    bool disruption, disruption_all; /* with rebooted and reserved_nodes: refused, see
-                                        options_disruption */
+    bool disruption, disruption_all;
     struct texts nominated, buffer_nodes;
     struct counts rebooted, reserved_nodes;
     struct texts remove;
@@ -148,7 +147,7 @@ bool options_read(struct arena *a, enum option_group group, int argc, char *cons
 struct span options_without_meaning(struct arena *a, enum option_group group, int argc,
                                     char *const *argv, const char *(*getenv_fn)(const char *));
 
-/* The first flag given that asks for the planning of disruption, which this version does not have; NULL:
+/* The first flag given that asks for the planning of repairs, which this version does not have; NULL:
  * none is. */
 const char *options_disruption(const struct options *o);
 

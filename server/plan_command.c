@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "planner/bits.h"
+#include "planner/disruption/disruption_told.h"
 #include "planner/explain/tell.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_table.h"
@@ -65,8 +67,18 @@ static int32_t row_named(const struct world *w, struct span name)
     return -1;
 }
 
-/* Every flag that names nodes names such as there are. */
-static bool check_names(const struct world *w, const struct options *o, struct err *err)
+static bool is_static_pool(const struct input *in, struct span name)
+{
+    for (size_t i = 0; i < in->kinds[KIND_NODE_POOL].count; i++) {
+        const struct node_pool *p = in->kinds[KIND_NODE_POOL].items[i];
+        if (span_eq(p->meta.name, name))
+            return p->has_replicas;
+    }
+    return false;
+}
+
+/* Every flag that names nodes or pools names such as there are. */
+static bool check_names(const struct world *w, const struct input *in, const struct options *o, struct err *err)
 {
     const struct {
         const char *flag;
@@ -81,6 +93,10 @@ static bool check_names(const struct world *w, const struct options *o, struct e
             if (row_named(w, span_of(flags[f].names->items[i])) < 0)
                 return err_set(err, ERR_INVALID, "%s: there is no node \"%s\" in the input",
                                flags[f].flag, flags[f].names->items[i]);
+    for (uint32_t i = 0; i < o->reserved_nodes.count; i++)
+        if (!is_static_pool(in, span_of(o->reserved_nodes.items[i].name)))
+            return err_set(err, ERR_INVALID, "--reserved-nodes: there is no NodePool \"%s\" with replicas in the input",
+                           o->reserved_nodes.items[i].name);
     return true;
 }
 
@@ -101,11 +117,54 @@ static void find_removed(const struct world *w, const struct texts *names, struc
     }
 }
 
+/* The rows of named nodes as a set; NULL: there are none. */
+static const uint64_t *rows_named(const struct world *w, const struct texts *names, struct arena *a)
+{
+    uint64_t *rows = names->count != 0 ? ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(w))) : NULL;
+    for (uint32_t i = 0; i < names->count; i++)
+        bits_add(rows, (uint32_t)row_named(w, span_of(names->items[i])));
+    return rows;
+}
+
+static struct disruption *decide(const struct plan_reading *r, struct input *o, const struct options *options)
+{
+    struct plan_options timed = r->options;
+    mono_ms until = clock_mono() + r->time_budget;
+    struct reserved_nodes *reserved = ARENA_ARRAY(&o->arena, struct reserved_nodes, options->reserved_nodes.count);
+    if (r->time_budget != 0) {
+        timed.stop = clock_is_past;
+        timed.user = &until;
+    }
+    for (uint32_t i = 0; i < options->reserved_nodes.count; i++)
+        reserved[i] = (struct reserved_nodes){span_of(options->reserved_nodes.items[i].name),
+                                              options->reserved_nodes.items[i].count};
+    struct disruption_options with = {
+        .plan = &timed,
+        .all = options->disruption_all,
+        .terminate_first_drift = options->gates.terminate_first_drift,
+        .terminate_first_repair = options->gates.terminate_first_repair,
+        .spot_to_spot = options->gates.spot_to_spot,
+        .pod_deletion_cost = options->gates.pod_deletion_cost,
+        .nominated = rows_named(r->world, &options->nominated, &o->arena),
+        .buffered = rows_named(r->world, &options->buffer_nodes, &o->arena),
+        .reserved = reserved,
+        .reserved_count = options->reserved_nodes.count,
+    };
+    struct disruption *d = disruption_decide(r->world, &with);
+    if (d->error.len != 0) {
+        struct span text = arena_printf(&o->arena, "disruption: %.*s", SPAN_ARG(d->error));
+        input_warn(o, text);
+        command_complain("warning: %.*s\n", SPAN_ARG(text));
+    }
+    return d;
+}
+
 /* 20,000 pods on 4,000 claims of 400 types each are 200 MiB; beyond this something is wrong. */
 enum { PLAN_TEXT_MAX = 2047 * 1024 * 1024 };
 
-static bool print_plan(const struct plan *p, struct input *o, const struct options *options,
-                       struct err *err)
+/* `d` NULL: nobody asked about disruption. */
+static bool print_plan(const struct plan *p, const struct disruption *d, struct input *o,
+                       const struct options *options, struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
     struct span unseen = options->all_unbound ? (struct span){NULL, 0} : input_unseen(o);
@@ -113,11 +172,16 @@ static bool print_plan(const struct plan *p, struct input *o, const struct optio
         plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
                                                           .verbose = options->verbose,
                                                           .left_out = unseen});
+        if (d != NULL)
+            disruption_table(&text, p->world, d, terminal_width(), options->verbose);
     } else {
         if (unseen.len != 0)
             input_warn(o, unseen);
         struct json j = {.out = &text, .indent = 2};
-        plan_json(&j, p, o->warnings, o->warning_count);
+        plan_json_open(&j, p);
+        if (d != NULL)
+            disruption_json(&j, p->world, d);
+        plan_json_close(&j, p, o->warnings, o->warning_count);
         buf_add_char(&text, '\n');
     }
     return command_print(&text, options->output == OUTPUT_YAML, err);
@@ -196,7 +260,7 @@ static bool may_plan(const struct options *o, struct err *err)
 {
     const char *disruption = options_disruption(o);
     if (disruption != NULL)
-        return err_set(err, ERR_INVALID, "%s is about disruption, which this version does not plan",
+        return err_set(err, ERR_INVALID, "%s is about repair, which this version does not plan",
                        disruption);
     return o->ignore_dra_requests ||
            err_set(err, ERR_INVALID,
@@ -262,7 +326,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     out->decode_ns = mono_ns() - start;
     warn_all(o);
     out->world = build_world(o, options, &out->with);
-    if (!check_names(out->world, options, err)) {
+    if (!check_names(out->world, o, options, err)) {
         world_free(out->world);
         return false;
     }
@@ -276,9 +340,12 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     if (!plan_read(o, options, &r, err))
         return 2;
     struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
+    bool asked = options->disruption || options->disruption_all;
+    struct disruption *d = asked ? decide(&r, o, options) : NULL;
     int status = p->unschedulable_count != 0 || input_lacks_askers(o);
-    if (!print_plan(p, o, options, err))
+    if (!print_plan(p, d, o, options, err))
         status = 2;
+    disruption_free(d);
     plan_free(p);
     world_free(r.world);
     if (status != 2 && options->repeat > 0)

@@ -196,7 +196,7 @@ double pod_eviction_cost(const struct pod *p, bool deletion_cost_ignored)
     return fmax(-10.0, fmin(10.0, cost));
 }
 
-static double life_left(const struct node_claim *c, wall_ms now)
+double claim_life_left(const struct node_claim *c, wall_ms now)
 {
     if (!c->has_expire_after)
         return 1;
@@ -218,7 +218,7 @@ static void add_pods(const struct world_node *n, const struct candidate_facts *f
         c->reschedulable++;
         c->reschedule_cost += fmax(0.0, cost);
     }
-    c->disruption_cost = all * life_left(n->claim, f->now);
+    c->disruption_cost = all * claim_life_left(n->claim, f->now);
 }
 
 static double known_price(const struct world *w, const struct world_node *n, const struct instance_type *t)

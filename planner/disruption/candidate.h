@@ -100,5 +100,7 @@ struct blocked_answer candidate_make(const struct world *w, uint32_t row, enum d
 
 /* What moving one pod costs: 1 + annotation / 2^27 + priority / 2^25, within [-10, 10] (4.1). */
 double pod_eviction_cost(const struct pod *p, bool deletion_cost_ignored);
+/* From 1 to 0, as its expireAfter passes; 1 of one that never expires (4.2). */
+double claim_life_left(const struct node_claim *c, wall_ms now);
 
 #endif

@@ -119,13 +119,26 @@ struct disruption_command command_of(struct disrupting *d, enum disruption_metho
                                      uint32_t count)
 {
     uint32_t *rows = ARENA_ARRAY(&d->out->arena, uint32_t, count);
-    struct disruption_command x = {.method = m, .decision = DECIDE_DELETE, .rows = rows, .count = count};
+    struct disruption_command x = {.method = m, .decision = DECIDE_DELETE, .rows = rows, .count = count,
+                                   .syms = d->out->syms};
     for (uint32_t i = 0; i < count; i++) {
         rows[i] = c[i].row;
         x.savings += hourly(&c[i]);
         x.cost += c[i].disruption_cost;
+        x.evictions += c[i].reschedulable;
     }
     return x;
+}
+
+span_ms disruption_payback(const struct disruption_command *c)
+{
+    double twice = 0;
+    if (c->decision != DECIDE_REPLACE)
+        return c->savings > 0 ? 0 : -1;
+    for (uint32_t i = 0; i < c->replacement_count; i++)
+        twice += c->replacements[i].price;
+    double ms = DISRUPTION_OVERLAP_MS * twice / c->savings;
+    return c->savings > 0 && ms < (double)DURATION_TOO_LONG ? (span_ms)ms : -1; /* NAN is neither */
 }
 
 static void keep_plan(struct disrupting *d, struct plan *p)
@@ -143,6 +156,7 @@ void command_replace(struct disrupting *d, struct disruption_command *c, const s
     struct plan *p = simulation_plan(d->simulator, q);
     keep_plan(d, p);
     c->plan = p;
+    c->syms = p->syms;
     c->replacements = p->claims;
     c->replacement_count = p->claim_count;
     c->decision = p->claim_count != 0 ? DECIDE_REPLACE : DECIDE_DELETE;
@@ -235,6 +249,7 @@ struct disruption *disruption_decide(const struct world *w, const struct disrupt
     out->unreached = o->unreached;
     out->unreached_count = o->unreached_count;
     arena_init(&out->arena, 0);
+    out->syms = symtab_new_local(w->syms, &out->arena);
     struct pod_budgets budgets = pod_budgets_make(&out->arena, w->budgets, w->budget_count);
     struct disrupting d = {.w = w, .o = o, .out = out,
                            .simulator = simulator_new(w, o->plan),

@@ -36,9 +36,11 @@ struct disruption_command {
     uint32_t replacement_count;
     double savings;                        /* per hour; NAN: not known (plan-contract 4) */
     double cost;                           /* sum of the candidates' disruption_cost */
+    uint32_t evictions;                    /* pods that have to go elsewhere */
     bool has_grace;                        /* a bound of the drain, of a repair policy */
     span_ms grace;
     const struct plan *plan;               /* the simulation that it rests on; NULL: none was needed */
+    struct symtab *syms;                   /* of the replacements' symbols */
 };
 
 enum disruption_note_kind { /* as Karpenter's Events name them */
@@ -89,9 +91,16 @@ struct disruption {
      * they come first. */
     const struct span *unreached;
     uint32_t unreached_count;
+    struct symtab *syms;  /* the world's, and names of its own; of the arena */
     struct plan **plans;  /* of commands, freed with it */
     uint32_t plan_count;
 };
+
+/* How long until the savings have paid for the time in which both the replacements and what they replace run: from a
+ * claim to a node that takes pods, which clouds make in two to four minutes; 0: nothing is paid twice, -1: never, or
+ * it is not known. */
+enum { DISRUPTION_OVERLAP_MS = 3 * 60 * 1000 };
+span_ms disruption_payback(const struct disruption_command *c);
 
 struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o);
 void disruption_free(struct disruption *d);

@@ -47,6 +47,43 @@ bool drift_decide(struct disrupting *d);
 bool multi_decide(struct disrupting *d);
 bool single_decide(struct disrupting *d);
 
+/* --- drift and repair --- */
+
+/* The id of the reservation that it holds an instance of; SYM_NONE: it holds none. */
+sym candidate_reservation(const struct disrupting *d, const struct candidate *c);
+enum moving {
+    MOVING_DECIDED,
+    MOVING_LEAVING, /* it leaves already */
+    MOVING_BLOCKED, /* its pods have nowhere to go: a note says so */
+    MOVING_ENDS,    /* the pass, or the time for it */
+};
+struct moving_how {
+    enum disruption_method method;
+    enum removal why;
+    bool terminate_first; /* the method's gate */
+};
+/* What one node of a dynamic pool is replaced by, where its pods would have a place; where they only have one once it
+ * is gone, because it holds the reservation that they need, it is terminated first (7.2). */
+enum moving move_one(struct disrupting *d, const struct moving_how *how, const struct candidate *c,
+                     struct disruption_command *out);
+
+struct static_pool {
+    const struct node_pool *pool;
+    int64_t active, pending, leaving; /* claims: pending ones are about to be disrupted */
+    int64_t room;                     /* nodes that limits.nodes still lets be; INT64_MAX: any number */
+    bool usable;                      /* Ready, and not being deleted */
+    bool full;                        /* it can buy from reservations alone, and none has an instance left (8.11) */
+    const sym *offered;               /* of those the ids that are not broken */
+    uint32_t offered_count;
+    uint32_t named;                   /* the last ordinal that a replacement was named with */
+};
+struct static_pool static_pool_of(struct disrupting *d, int32_t pool, bool reservations);
+/* Commands for as many of the candidates, all of this pool, as `want`: 1:1 by its template where there is room for one
+ * more node, terminated first where there is none and the method's gate is on, else noted as blocked. Returns how many
+ * commands: `grace` and the like are the caller's to add. */
+uint32_t static_stage(struct disrupting *d, const struct moving_how *how, struct static_pool *p,
+                      const struct candidate *c, uint32_t count, uint32_t want);
+
 /* A command about these candidates: rows, cost, and savings as of a delete. */
 struct disruption_command command_of(struct disrupting *d, enum disruption_method m, const struct candidate *c,
                                      uint32_t count);

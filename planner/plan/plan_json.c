@@ -31,21 +31,21 @@ static void put_pods(struct json *j, const struct pod *const *pods, uint32_t cou
     json_array_end(j);
 }
 
-static void put_requirements(struct json *j, const struct plan *p, const struct requirements *r)
+static void put_requirements(struct json *j, struct symtab *syms, const struct requirements *r)
 {
     struct arena a;
     arena_init(&a, 0);
-    struct expressions list = requirements_expressions(&a, p->syms, r);
+    struct expressions list = requirements_expressions(&a, syms, r);
     json_put_array(j, "requirements");
     for (uint32_t i = 0; i < list.count; i++) {
         const struct expression *e = &list.items[i];
         json_object_begin(j);
-        json_put_string(j, "key", sym_text(p->syms, e->key));
+        json_put_string(j, "key", sym_text(syms, e->key));
         json_put_string(j, "operator", span_of(op_name(e->op)));
         if (e->values.count != 0) {
             json_put_array(j, "values");
             for (uint32_t v = 0; v < e->values.count; v++)
-                json_text(j, sym_text(p->syms, e->values.items[v]));
+                json_text(j, sym_text(syms, e->values.items[v]));
             json_array_end(j);
         }
         if (e->min_values != 0)
@@ -56,7 +56,7 @@ static void put_requirements(struct json *j, const struct plan *p, const struct 
     arena_release(&a);
 }
 
-static void put_taints(struct json *j, const struct plan *p, struct taints taints)
+static void put_taints(struct json *j, const struct symtab *syms, struct taints taints)
 {
     if (taints.count == 0)
         return;
@@ -64,42 +64,42 @@ static void put_taints(struct json *j, const struct plan *p, struct taints taint
     for (uint32_t i = 0; i < taints.count; i++) {
         const struct taint *t = &taints.items[i];
         json_object_begin(j);
-        json_put_string(j, "key", sym_text(p->syms, t->key));
+        json_put_string(j, "key", sym_text(syms, t->key));
         if (t->value != SYM_NONE && t->value != SYM_EMPTY)
-            json_put_string(j, "value", sym_text(p->syms, t->value));
+            json_put_string(j, "value", sym_text(syms, t->value));
         json_put_string(j, "effect", span_of(taint_effect_name(t->effect)));
         json_object_end(j);
     }
     json_array_end(j);
 }
 
-static void put_requests(struct json *j, const struct plan *p, struct resources r)
+static void put_requests(struct json *j, const struct world *w, const struct symtab *syms, struct resources r)
 {
     json_put_object(j, "requests");
-    for (uint32_t c = 0; c < world_resource_count(p->world); c++) {
-        sym name = world_resource_name(p->world, c);
+    for (uint32_t c = 0; c < world_resource_count(w); c++) {
+        sym name = world_resource_name(w, c);
         amount value = resources_get(r, name);
         if (value == 0)
             continue;
         struct buf b = {0};
-        quantity_put(&b, sym_text(p->syms, name), value);
-        json_key(j, sym_text(p->syms, name));
+        quantity_put(&b, sym_text(syms, name), value);
+        json_key(j, sym_text(syms, name));
         json_text(j, buf_span(&b));
         buf_release(&b);
     }
     json_object_end(j);
 }
 
-static void put_claim(struct json *j, const struct plan *p, const struct plan_claim *c)
+void plan_json_claim(struct json *j, const struct world *w, struct symtab *syms, const struct plan_claim *c)
 {
     json_object_begin(j);
     json_put_string(j, "name", c->name);
     json_put_string(j, "nodePool", c->pool->meta.name);
-    put_requirements(j, p, &c->requirements);
+    put_requirements(j, syms, &c->requirements);
     json_put_object(j, "labels");
     for (uint32_t i = 0; i < c->labels.count; i++) {
-        json_key(j, sym_text(p->syms, c->labels.items[i].key));
-        json_text(j, sym_text(p->syms, c->labels.items[i].value));
+        json_key(j, sym_text(syms, c->labels.items[i].key));
+        json_text(j, sym_text(syms, c->labels.items[i].value));
     }
     json_object_end(j);
     json_put_object(j, "annotations");
@@ -108,13 +108,13 @@ static void put_claim(struct json *j, const struct plan *p, const struct plan_cl
         json_text(j, c->annotations.items[i].value);
     }
     json_object_end(j);
-    put_taints(j, p, c->pool->taints);
+    put_taints(j, syms, c->pool->taints);
     json_put_array(j, "instanceTypes");
     for (uint32_t i = 0; i < c->type_count; i++)
         json_text(j, c->types[i]->name);
     json_array_end(j);
     put_price(j, "price", c->price);
-    put_requests(j, p, c->requests);
+    put_requests(j, w, syms, c->requests);
     put_pods(j, c->pods, c->pod_count);
     json_object_end(j);
 }
@@ -152,14 +152,14 @@ static void put_warnings(struct json *j, const struct plan *p, const struct span
     json_array_end(j);
 }
 
-void plan_json(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count)
+void plan_json_open(struct json *j, const struct plan *p)
 {
     json_object_begin(j);
     json_put_string(j, "apiVersion", SPAN("stowage.dev/v1alpha1"));
     json_put_string(j, "kind", SPAN("Plan"));
     json_put_array(j, "nodeClaims");
     for (uint32_t i = 0; i < p->claim_count; i++)
-        put_claim(j, p, &p->claims[i]);
+        plan_json_claim(j, p->world, p->syms, &p->claims[i]);
     json_array_end(j);
     json_put_array(j, "existingNodes");
     for (uint32_t i = 0; i < p->node_count; i++) {
@@ -173,6 +173,10 @@ void plan_json(struct json *j, const struct plan *p, const struct span *aside, s
     for (uint32_t i = 0; i < p->unschedulable_count; i++)
         put_unschedulable(j, &p->unschedulable[i]);
     json_array_end(j);
+}
+
+void plan_json_close(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count)
+{
     json_put_object(j, "cost");
     put_price(j, "before", p->cost_before);
     put_price(j, "after", p->cost_after);
@@ -186,4 +190,10 @@ void plan_json(struct json *j, const struct plan *p, const struct span *aside, s
     json_object_end(j);
     put_warnings(j, p, aside, aside_count);
     json_object_end(j);
+}
+
+void plan_json(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count)
+{
+    plan_json_open(j, p);
+    plan_json_close(j, p, aside, aside_count);
 }

@@ -8,5 +8,11 @@
 
 /* `aside` are warnings of whoever read the input (objects set aside); they come before the plan's. */
 void plan_json(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count);
+/* The same in two halves: what is put between them are further members of the document. */
+void plan_json_open(struct json *j, const struct plan *p);
+void plan_json_close(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count);
+
+/* A claim, as the plan lists them; `syms` are its own. */
+void plan_json_claim(struct json *j, const struct world *w, struct symtab *syms, const struct plan_claim *c);
 
 #endif

@@ -53,43 +53,6 @@ static void grants_add_up(void **state)
     assert_int_equal(t.active + t.sent + t.leaving, 7);
 }
 
-static double cost_of(const char *metadata, const char *spec)
-{
-    struct span text = arena_printf(objects_arena(), "metadata: {name: p, namespace: d%s}\nspec: {%s}\n",
-                                    metadata, spec);
-    return pod_eviction_cost(pod_of(arena_cstr(objects_arena(), text)), objects_syms());
-}
-
-#define COST(key, value) ", annotations: {" key ": '" value "'}"
-#define OWN "karpenter.sh/disruption-cost"
-#define OTHER "controller.kubernetes.io/pod-deletion-cost"
-
-static void what_a_pod_costs_to_move(void **state)
-{
-    static const struct {
-        const char *label, *metadata, *spec;
-        double want;
-    } rows[] = {
-        {"a pod", "", "", 1},
-        {"by its priority", "", "priority: 33554432", 2},
-        {"a system's pod", "", "priority: 2000000000", 10},
-        {"least of all", "", "priority: -2000000000", -10},
-        {"by its annotation", COST(OWN, "134217728"), "", 2},
-        {"by the one for ReplicaSets", COST(OTHER, "-134217728"), "", 0},
-        {"the first alone", ", annotations: {" OWN ": '0', " OTHER ": '134217728'}", "", 1},
-        {"also when it is wrong", ", annotations: {" OWN ": '1.5', " OTHER ": '134217728'}", "", 1},
-        {"out of range", COST(OWN, "4294967296"), "", 1},
-    };
-    (void)state;
-    objects_begin();
-    for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        double got = cost_of(rows[i].metadata, rows[i].spec);
-        if (got != rows[i].want)
-            fail_msg("%s: %g, not %g", rows[i].label, got, rows[i].want);
-    }
-    objects_clear();
-}
-
 #define OLD "creationTimestamp: '" HOUR_AGO "', "
 #define CLAIM(name, more) "metadata: {" more "name: '" name "'}\nspec: {expireAfter: 2h}\nstatus: {providerID: x}\n"
 
@@ -123,7 +86,7 @@ static void who_leaves_first(void **state)
     for (size_t turn = 0; turn < COUNT_OF(want); turn++) {
         for (size_t i = 0; i < COUNT_OF(want); i++)
             list[i] = want[(i * 3 + turn) % COUNT_OF(want)];
-        replicas_order(list, COUNT_OF(want), objects_syms(), NOW);
+        replicas_order(list, COUNT_OF(want), NOW);
         for (size_t i = 0; i < COUNT_OF(want); i++)
             if (list[i].claim != want[i].claim || list[i].rank != want[i].at)
                 fail_msg("%zu: %.*s, %s", i, SPAN_ARG(list[i].claim->meta.name),
@@ -137,7 +100,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(so_many_are_granted),
         cmocka_unit_test(grants_add_up),
-        cmocka_unit_test(what_a_pod_costs_to_move),
         cmocka_unit_test(who_leaves_first),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

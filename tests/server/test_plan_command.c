@@ -28,13 +28,10 @@ static struct outcome run(const char *objects, const char *const *args)
 static const struct {
     const char *args[ARGS_MAX], *want;
 } refused[] = {
-    {{"--disruption"}, "--disruption is about disruption, which this version does not plan"},
-    {{"--disruption-all"}, "--disruption-all is about disruption, which this version does not plan"},
-    {{"--rebooted=n1=1"}, "--rebooted is about disruption, which this version does not plan"},
-    {{"--reserved-nodes=p=1"},
-     "--reserved-nodes is about disruption, which this version does not plan"},
+    {{"--rebooted=n1=1"}, "--rebooted is about repair, which this version does not plan"},
+    {{"--reserved-nodes=p=1"}, "--reserved-nodes: there is no NodePool \"p\" with replicas in the input"},
     {{"--feature-gates=NodeRepair=true"},
-     "--feature-gates NodeRepair=true is about disruption, which this version does not plan"},
+     "--feature-gates NodeRepair=true is about repair, which this version does not plan"},
     {{"--ignore-dra-requests=false"},
      "--ignore-dra-requests=false needs devices, which plan's input does not have"},
     {{"--remove=n1,n2"}, "--remove: there is no node \"n2\" in the input"},
@@ -67,6 +64,45 @@ static void taken(void **state)
         struct outcome o = run(NODE, args[i]);
         if (o.status != 0)
             fail_msg("%s: status %d, %s", args[i][0], o.status, o.text);
+    }
+}
+
+#define EMPTY_NODE                                                                                 \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: web}\n"                   \
+    "spec: {disruption: {consolidateAfter: 0s}, template: {spec: {requirements: [], nodeClassRef: " \
+    "{group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"                          \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: n2, labels: {karpenter.sh/nodepool: web}}\n" \
+    "spec: {requirements: []}\n"                                                                  \
+    "status: {providerID: \"x://n2\", conditions: [{type: Consolidatable, status: \"True\"}]}\n"   \
+    "---\napiVersion: v1\nkind: Node\n"                                                           \
+    "metadata: {name: n2, labels: {karpenter.sh/nodepool: web, karpenter.sh/registered: \"true\", karpenter.sh/initialized: " \
+    "\"true\", node.kubernetes.io/instance-type: c-4x-amd64-linux, topology.kubernetes.io/zone: test-zone-a, " \
+    "karpenter.sh/capacity-type: spot}}\nspec: {providerID: \"x://n2\"}\nstatus: {conditions: [{type: Ready, status: \"True\"}]}\n"
+
+static void disruption_is_told(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args[ARGS_MAX], *want, *not;
+    } rows[] = {
+        {{"-o", "json"}, "\"nodeClaims\"", "\"disruption\""},
+        {{"-o", "json", "--disruption"}, "\"method\": \"Emptiness\",\n      \"reason\": \"empty\",\n      \"decision\": "
+         "\"delete\",\n      \"candidates\": [\n        \"n2\"\n      ],\n      \"replacements\": [],\n      "
+         "\"savingsPerHour\": ", "terminationGracePeriod"},
+        {{"-o", "yaml", "--disruption"}, "decision: delete\n", "Drift"},
+        {{"-o", "json", "--disruption-all"}, "\"Emptiness\"", "\"Drift\""},
+        {{"-o", "json", "--disruption", "--nominated=n2"}, "\"disruption\": []", "Emptiness"},
+        {{"-o", "json", "--disruption", "--buffer-nodes=n2"}, "\"disruption\": []", "Emptiness"},
+        {{"--disruption"}, "\nMOVES\n  remove n2 (empty): saves $", "stays"},
+        {{"--disruption"}, "/h, evicts 0 pods, pays back at once\n", "none"},
+        {{"--disruption", "--verbose", "--nominated=n2"}, "MOVES\n  none: no node is to leave now\n  n2 stays: Node is "
+         "nominated for a pending pod\n", "remove"},
+        {{"-o", "table"}, "Nothing waits", "MOVES"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = run(NODE EMPTY_NODE, rows[i].args);
+        if (o.status != 0 || strstr(o.text, rows[i].want) == NULL || strstr(o.text, rows[i].not) != NULL)
+            fail_msg("row %zu: status %d, %s", i, o.status, o.text);
     }
 }
 
@@ -174,6 +210,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
+        cmocka_unit_test(disruption_is_told),
         cmocka_unit_test(pools_of_another_provider_are_told),
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),

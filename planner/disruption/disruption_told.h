@@ -1,0 +1,14 @@
+/* disruption_told: what was decided, for a program (`disruption` of the document of spec plan-contract 4) and for a
+ * person at a terminal. Equal decisions give equal bytes. */
+#ifndef PLANNER_DISRUPTION_DISRUPTION_TOLD_H
+#define PLANNER_DISRUPTION_DISRUPTION_TOLD_H
+
+#include "base/json.h"
+#include "planner/disruption/disruption.h"
+
+void disruption_json(struct json *j, const struct world *w, const struct disruption *d); /* a member */
+/* "remove a, b -> buy c: saves $0.084/h, evicts 3 pods, pays back in 4m0s", a line a command; `verbose`: also why
+ * others are left alone. */
+void disruption_table(struct buf *out, const struct world *w, const struct disruption *d, uint32_t width, bool verbose);
+
+#endif
