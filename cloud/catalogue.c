@@ -379,3 +379,19 @@ void catalogue_build(const struct catalogue_source *s, struct arena *a, struct s
     out->unsupported_drivers = build_syms(a, syms, s->unsupported_drivers);
     out->unsupported_topology_keys = build_syms(a, syms, s->unsupported_topology_keys);
 }
+
+struct repair_texts catalogue_repair(const struct catalogue_source *s, struct arena *a)
+{
+    struct repair_texts out = {ARENA_ARRAY(a, struct repair_text, s->repair.count), s->repair.count};
+    for (uint32_t i = 0; i < out.count; i++) {
+        const struct repair_text *t = &s->repair.items[i];
+        out.items[i] = (struct repair_text){.condition_type = arena_dup(a, t->condition_type),
+                                            .condition_status = arena_dup(a, t->condition_status),
+                                            .reason_regex = arena_dup(a, t->reason_regex),
+                                            .toleration = arena_dup(a, t->toleration),
+                                            .grace = arena_dup(a, t->grace),
+                                            .action = arena_dup(a, t->action),
+                                            .priority = t->priority};
+    }
+    return out;
+}

@@ -5,6 +5,7 @@
 
 #include "base/doc.h"
 #include "kube/instance_type.h"
+#include "kube/repair.h"
 
 struct catalogue_source; /* immutable once made; may be read by any thread */
 
@@ -17,5 +18,7 @@ void catalogue_source_free(struct catalogue_source *s); /* NULL is fine */
 /* Interns into `syms` and fills *out, sorted by name; all of it lives in `a`. */
 void catalogue_build(const struct catalogue_source *s, struct arena *a, struct symtab *syms,
                      struct catalogue *out);
+/* Its repair policies as written; all of it lives in `a`. */
+struct repair_texts catalogue_repair(const struct catalogue_source *s, struct arena *a);
 
 #endif

@@ -140,13 +140,21 @@ static const struct field overhead_fields[] = {
 TABLES(kwok, false)
 TABLES(superset, true)
 
-/* Repair policies are read where they are used; here they only must be a list. */
-struct ignored {
-    char none;
+/* Texts only: whether they mean anything is asked by who repairs. */
+static const struct field repair_fields[] = {
+    FIELD(struct repair_text, condition_type, FIELD_SPAN, "conditionType", FOLD),
+    FIELD(struct repair_text, condition_status, FIELD_SPAN, "conditionStatus", FOLD),
+    FIELD(struct repair_text, reason_regex, FIELD_SPAN, "reasonRegex", FOLD),
+    FIELD(struct repair_text, toleration, FIELD_SPAN, "tolerationDuration", FOLD),
+    FIELD(struct repair_text, grace, FIELD_SPAN, "terminationGracePeriod", FOLD),
+    FIELD(struct repair_text, priority, FIELD_INT64, "priority", FOLD),
+    FIELD(struct repair_text, action, FIELD_SPAN, "action", FOLD),
 };
-static const struct field ignored_fields[] = {{.name = "\x01", .kind = FIELD_BOOL}};
-static const struct schema ignored_schema = {
-    .name = "entry", .size = sizeof(struct ignored), .count = 0, .fields = ignored_fields};
+static const struct schema repair_schema = {.name = "repair policy",
+                                            .size = sizeof(struct repair_text),
+                                            .count = COUNT_OF(repair_fields),
+                                            .fields = repair_fields,
+                                            .strict = true};
 
 struct source_file {
     struct {
@@ -155,10 +163,7 @@ struct source_file {
     } types;
     struct span reservation_id_label;
     struct spans well_known, drivers, topology_keys;
-    struct {
-        struct ignored *items;
-        uint32_t count;
-    } repair_policies;
+    struct repair_texts repair;
 };
 
 static const struct field file_fields[] = {
@@ -168,8 +173,7 @@ static const struct field file_fields[] = {
     FIELD(struct source_file, well_known, FIELD_SPANS, "wellKnownLabels", FOLD),
     FIELD(struct source_file, drivers, FIELD_SPANS, "unsupportedProvisioners", FOLD),
     FIELD(struct source_file, topology_keys, FIELD_SPANS, "unsupportedTopologyKeys", FOLD),
-    FIELD(struct source_file, repair_policies, FIELD_LIST, "repairPolicies", FOLD,
-          .schema = &ignored_schema),
+    FIELD(struct source_file, repair, FIELD_LIST, "repairPolicies", FOLD, .schema = &repair_schema),
 };
 static const struct schema file_schema = {.name = "catalogue",
                                           .size = sizeof(struct source_file),
@@ -227,6 +231,7 @@ static bool decode_object(struct decode *d, struct doc_value root, struct catalo
     s->reservation_id_label = f.reservation_id_label;
     s->well_known = f.well_known;
     s->unsupported_drivers = f.drivers;
+    s->repair = f.repair;
     s->unsupported_topology_keys = f.topology_keys;
     return true;
 }

@@ -4,6 +4,7 @@
 
 #include "base/decode.h"
 #include "kube/meta.h"
+#include "kube/repair.h"
 
 struct source_requirement {
     struct span key, op_text;
@@ -64,6 +65,7 @@ struct catalogue_source {
     struct span reservation_id_label; /* absent: none */
     struct spans well_known;          /* beyond Kubernetes' and Karpenter's own */
     struct spans unsupported_drivers, unsupported_topology_keys;
+    struct repair_texts repair; /* not looked at: who repairs checks them */
 };
 
 struct catalogue_source *catalogue_source_new(void);

@@ -30,7 +30,7 @@ static const struct option table[] = {
      .help = "pods with resource claims are reported, not planned"},
     {.name = "legacy-node-repair", .env = "LEGACY_NODE_REPAIR", .type = OPTION_BOOL,
      .fallback = "false", AT(legacy_node_repair), .group = OPTION_BOTH, .without_meaning = true,
-     .help = "Karpenter's"},
+     .help = "no method Repair, whatever the gate NodeRepair says"},
     {.name = "scheduler-config", .env = "SCHEDULER_CONFIG", .type = OPTION_TEXT,
      AT(scheduler_config), .group = OPTION_BOTH,
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
@@ -343,21 +343,6 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
     struct span text = b.len != 0 ? arena_dup(a, buf_span(&b)) : (struct span){NULL, 0};
     buf_release(&b);
     return text;
-}
-
-const char *options_disruption(const struct options *o)
-{
-    const struct {
-        const char *flag;
-        bool given;
-    } flags[] = {
-        {"--rebooted", o->rebooted.count != 0},
-        {"--feature-gates NodeRepair=true", o->gates.node_repair && !o->legacy_node_repair},
-    };
-    for (size_t i = 0; i < COUNT_OF(flags); i++)
-        if (flags[i].given)
-            return flags[i].flag;
-    return NULL;
 }
 
 const char *options_listen(struct arena *a, const struct options *o, int64_t port)

@@ -147,10 +147,6 @@ bool options_read(struct arena *a, enum option_group group, int argc, char *cons
 struct span options_without_meaning(struct arena *a, enum option_group group, int argc,
                                     char *const *argv, const char *(*getenv_fn)(const char *));
 
-/* The first flag given that asks for the planning of repairs, which this version does not have; NULL:
- * none is. */
-const char *options_disruption(const struct options *o);
-
 /* Where to listen unless a flag says it: ":8443"; a cluster in memory is of no use to other machines:
  * "127.0.0.1:8443". */
 const char *options_listen(struct arena *a, const struct options *o, int64_t port);

@@ -21,15 +21,32 @@ static int64_t mono_ns(void)
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-static bool load_catalogue(struct input *o, const char *path, struct catalogue *out,
-                           struct err *err)
+static bool load_catalogue(struct input *o, const char *path, struct planned_with *out, struct err *err)
 {
     struct catalogue_source *source;
     if (!catalogue_file(path, &source, err))
         return false;
-    catalogue_build(source, &o->arena, o->syms, out);
+    catalogue_build(source, &o->arena, o->syms, &out->catalogue);
+    out->repair = catalogue_repair(source, &o->arena);
     catalogue_source_free(source);
     return true;
+}
+
+/* Where Repair is asked for its policies have to be right, all of them. */
+static bool check_repair(struct input *o, const struct options *options, struct planned_with *with, struct err *err)
+{
+    struct buf violations = {0};
+    with->repairs = options->gates.node_repair && !options->legacy_node_repair;
+    bool fine = !with->repairs ||
+                repair_policies_make(&o->arena, &with->repair, &with->repair_policies, &violations);
+    if (!fine) {
+        command_complain("%.*s", SPAN_ARG(buf_span(&violations)));
+        err_set(err, ERR_INVALID, "--feature-gates NodeRepair=true needs repairPolicies in %.*s that are right; "
+                                  "nothing planned",
+                SPAN_ARG(with->catalogue.name));
+    }
+    buf_release(&violations);
+    return fine;
 }
 
 static bool load_spread(struct input *o, const char *text, struct default_spread_config *out,
@@ -93,6 +110,10 @@ static bool check_names(const struct world *w, const struct input *in, const str
             if (row_named(w, span_of(flags[f].names->items[i])) < 0)
                 return err_set(err, ERR_INVALID, "%s: there is no node \"%s\" in the input",
                                flags[f].flag, flags[f].names->items[i]);
+    for (uint32_t i = 0; i < o->rebooted.count; i++)
+        if (row_named(w, span_of(o->rebooted.items[i].name)) < 0)
+            return err_set(err, ERR_INVALID, "--rebooted: there is no node \"%s\" in the input",
+                           o->rebooted.items[i].name);
     for (uint32_t i = 0; i < o->reserved_nodes.count; i++)
         if (!is_static_pool(in, span_of(o->reserved_nodes.items[i].name)))
             return err_set(err, ERR_INVALID, "--reserved-nodes: there is no NodePool \"%s\" with replicas in the input",
@@ -135,12 +156,21 @@ static struct disruption *decide(const struct plan_reading *r, struct input *o, 
         timed.stop = clock_is_past;
         timed.user = &until;
     }
+    struct reboot_count *reboots = ARENA_ARRAY(&o->arena, struct reboot_count, options->rebooted.count);
+    for (uint32_t i = 0; i < options->rebooted.count; i++) {
+        int64_t n = options->rebooted.items[i].count;
+        int32_t row = row_named(r->world, span_of(options->rebooted.items[i].name));
+        reboots[i] = (struct reboot_count){(uint32_t)row, n < UINT32_MAX ? (uint32_t)n : UINT32_MAX};
+    }
     for (uint32_t i = 0; i < options->reserved_nodes.count; i++)
         reserved[i] = (struct reserved_nodes){span_of(options->reserved_nodes.items[i].name),
                                               options->reserved_nodes.items[i].count};
     struct disruption_options with = {
         .plan = &timed,
         .all = options->disruption_all,
+        .repair = r->with.repairs ? &r->with.repair_policies : NULL,
+        .reboots = reboots,
+        .reboot_count = options->rebooted.count,
         .terminate_first_drift = options->gates.terminate_first_drift,
         .terminate_first_repair = options->gates.terminate_first_repair,
         .spot_to_spot = options->gates.spot_to_spot,
@@ -258,10 +288,6 @@ static enum reserved_mode reserved_mode(const struct options *o)
 /* Flags that are known, and ask for what is not there. */
 static bool may_plan(const struct options *o, struct err *err)
 {
-    const char *disruption = options_disruption(o);
-    if (disruption != NULL)
-        return err_set(err, ERR_INVALID, "%s is about repair, which this version does not plan",
-                       disruption);
     return o->ignore_dra_requests ||
            err_set(err, ERR_INVALID,
                    "--ignore-dra-requests=false needs devices, which plan's input does not have");
@@ -302,7 +328,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     o->expands = !options->no_expand;
     int64_t start = mono_ns();
     if (!load_spread(o, options->scheduler_config, &out->with.spread, err) ||
-        !load_catalogue(o, options->instance_types, &out->with.catalogue, err))
+        !load_catalogue(o, options->instance_types, &out->with, err) || !check_repair(o, options, &out->with, err))
         return false;
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
     o->rules = &rules;

@@ -2,6 +2,7 @@
 #ifndef SERVER_PLAN_COMMAND_H
 #define SERVER_PLAN_COMMAND_H
 
+#include "kube/repair.h"
 #include "planner/pods/default_spread.h"
 #include "planner/plan/plan.h"
 #include "server/input.h"
@@ -9,6 +10,9 @@
 struct planned_with { /* what is read before the first object */
     struct catalogue catalogue;
     struct default_spread_config spread;
+    struct repair_texts repair;
+    struct repair_policies repair_policies;
+    bool repairs; /* there is a method Repair */
 };
 
 struct plan_reading {

@@ -220,7 +220,7 @@ bool simulated_whole(struct disrupting *d, const struct simulation *x)
 
 static bool is_asked(const struct disruption_options *o, enum disruption_method m)
 {
-    return m != METHOD_REPAIR || o->node_repair;
+    return m != METHOD_REPAIR || o->repair != NULL;
 }
 
 static bool is_stopped(const struct plan_options *o)

@@ -6,6 +6,7 @@
 #ifndef PLANNER_DISRUPTION_DISRUPTION_H
 #define PLANNER_DISRUPTION_DISRUPTION_H
 
+#include "kube/repair.h"
 #include "planner/disruption/allowance.h"
 #include "planner/plan/plan.h"
 
@@ -39,6 +40,8 @@ struct disruption_command {
     uint32_t evictions;                    /* pods that have to go elsewhere */
     bool has_grace;                        /* a bound of the drain, of a repair policy */
     span_ms grace;
+    struct span condition, condition_reason; /* of the node, that a repair is about */
+    bool escalated;                        /* replaced, since reboots have not helped */
     const struct plan *plan;               /* the simulation that it rests on; NULL: none was needed */
     struct symtab *syms;                   /* of the replacements' symbols */
 };
@@ -63,7 +66,7 @@ struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool:
 struct disruption_options {
     const struct plan_options *plan; /* search (GREEDY: as Karpenter would), policies, now, stop; not what it says of removals */
     bool all;                        /* every method on the same state, instead of the first that acts */
-    bool node_repair;                /* gate NodeRepair, and not --legacy-node-repair */
+    const struct repair_policies *repair; /* gate NodeRepair, and not --legacy-node-repair; NULL: no method Repair */
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */
     /* What a running controller remembers; sets of rows, NULL: none. */
     const uint64_t *queued, *nominated, *buffered;

@@ -7,6 +7,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <stdlib.h>
+#include <unistd.h>
+
 #include "base/arena.h"
 #include "base/buf.h"
 #include "server/command.h"
@@ -28,10 +31,8 @@ static struct outcome run(const char *objects, const char *const *args)
 static const struct {
     const char *args[ARGS_MAX], *want;
 } refused[] = {
-    {{"--rebooted=n1=1"}, "--rebooted is about repair, which this version does not plan"},
+    {{"--rebooted=n2=1"}, "--rebooted: there is no node \"n2\" in the input"},
     {{"--reserved-nodes=p=1"}, "--reserved-nodes: there is no NodePool \"p\" with replicas in the input"},
-    {{"--feature-gates=NodeRepair=true"},
-     "--feature-gates NodeRepair=true is about repair, which this version does not plan"},
     {{"--ignore-dra-requests=false"},
      "--ignore-dra-requests=false needs devices, which plan's input does not have"},
     {{"--remove=n1,n2"}, "--remove: there is no node \"n2\" in the input"},
@@ -102,6 +103,59 @@ static void disruption_is_told(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct outcome o = run(NODE EMPTY_NODE, rows[i].args);
         if (o.status != 0 || strstr(o.text, rows[i].want) == NULL || strstr(o.text, rows[i].not) != NULL)
+            fail_msg("row %zu: status %d, %s", i, o.status, o.text);
+    }
+}
+
+#define TYPE "{\"name\": \"t\", \"requirements\": [], \"resources\": {\"cpu\": \"4\", \"memory\": \"4Gi\"}, \"offerings\": []}"
+#define POLICY(status_, action_)                                                                   \
+    "{\"conditionType\": \"Ready\", \"conditionStatus\": \"" status_ "\", \"tolerationDuration\": \"30m\", "          \
+    "\"terminationGracePeriod\": \"5m\", \"priority\": 3, \"action\": \"" action_ "\"}"
+#define CATALOGUE(policies_) "{\"instanceTypes\": [" TYPE "], \"repairPolicies\": [" policies_ "]}"
+#define ILL_NODE                                                                                   \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: web}\nspec: {template: {spec: {requirements: [], " \
+    "nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"             \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: n2, labels: {karpenter.sh/nodepool: web}}\n" \
+    "spec: {requirements: []}\nstatus: {providerID: \"x://n2\"}\n"                                \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n2, labels: {karpenter.sh/nodepool: web, karpenter.sh/registered: "  \
+    "\"true\", karpenter.sh/initialized: \"true\"}}\nspec: {providerID: \"x://n2\"}\n"             \
+    "status: {conditions: [{type: Ready, status: \"False\", lastTransitionTime: \"2026-01-01T00:00:00Z\"}]}\n"
+
+static void repair_follows_its_policies(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *catalogue, *gate, *more;
+        int status;
+        const char *want[2], *not;
+    } rows[] = {
+        {CATALOGUE(POLICY("False", "ReplaceNode")), "NodeRepair=true", NULL, 0,
+         {"\"method\": \"Repair\",\n      \"reason\": \"unhealthy\",\n      \"decision\": \"delete\"",
+          "\"terminationGracePeriod\": \"5m0s\""}, "DisruptionBlocked"},
+        {CATALOGUE(POLICY("False", "ReplaceNode")), "NodeRepair=false", NULL, 0, {"\"disruption\": []", ""}, "Repair"},
+        {CATALOGUE(POLICY("False", "ReplaceNode")), "NodeRepair=true", "--legacy-node-repair", 0,
+         {"\"disruption\": []", ""}, "Repair"},
+        {CATALOGUE(POLICY("Bad", "Pray")), "NodeRepair=false", NULL, 0, {"\"disruption\": []", ""}, "Repair"},
+        {CATALOGUE(POLICY("Bad", "Pray")), "NodeRepair=true", NULL, 2,
+         {"priority: 3, action: \"Pray\"}: conditionStatus: is not True, False or Unknown\n",
+          "action: is not ReplaceNode or RebootNode\n"}, "nodeClaims"},
+        {CATALOGUE(""), "NodeRepair=true", NULL, 2,
+         {"repairPolicies: none has an empty reasonRegex; one has to be the fallback\nstowage plan: --feature-gates "
+          "NodeRepair=true needs repairPolicies in catalogue /tmp/", "that are right; nothing planned\n"}, "nodeClaims"},
+        {CATALOGUE("{\"conditionTyp\": \"Ready\"}"), "NodeRepair=false", NULL, 2, {"conditionTyp", ""}, "nodeClaims"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char path[] = "/tmp/test_plan_command.XXXXXX", types[64], gates[64];
+        int fd = mkstemp(path);
+        assert_true(fd >= 0);
+        assert_true(write(fd, rows[i].catalogue, strlen(rows[i].catalogue)) == (ssize_t)strlen(rows[i].catalogue));
+        close(fd);
+        snprintf(types, sizeof(types), "--instance-types=%s", path);
+        snprintf(gates, sizeof(gates), "--feature-gates=%s", rows[i].gate);
+        struct outcome o = run(NODE ILL_NODE, (const char *const[ARGS_MAX]){types, "--disruption", "-o", "json", gates, rows[i].more});
+        unlink(path);
+        if (o.status != rows[i].status || strstr(o.text, rows[i].want[0]) == NULL ||
+            strstr(o.text, rows[i].want[1]) == NULL || strstr(o.text, rows[i].not) != NULL)
             fail_msg("row %zu: status %d, %s", i, o.status, o.text);
     }
 }
@@ -211,6 +265,7 @@ int main(void)
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
         cmocka_unit_test(disruption_is_told),
+        cmocka_unit_test(repair_follows_its_policies),
         cmocka_unit_test(pools_of_another_provider_are_told),
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
