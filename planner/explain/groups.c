@@ -242,12 +242,12 @@ static void refuse_affinity(const struct refusal *r)
 static void refuse_volume(const struct refusal *r)
 {
     const struct group_question *q = r->q;
-    struct span name = group_words_volume(q, r->group);
+    struct span name = group_words_volume(q, r->group), taken = group_words_taken(q, r->group);
+    bool nowhere = span_eq(taken, SPAN("none")); /* and yet somebody is there */
     *r->sentence = arena_printf(&q->p->arena,
-                                "shares volume claim %.*s, which is not bound yet, with pods in "
-                                "%.*s; %.*s",
-                                SPAN_ARG(name), SPAN_ARG(group_words_taken(q, r->group)),
-                                SPAN_ARG(only_in(r)));
+                                "shares volume claim %.*s, which is not bound yet, with pods %s%.*s; %.*s",
+                                SPAN_ARG(name), nowhere ? "on a node without a zone" : "in ",
+                                SPAN_ARG(nowhere ? SPAN("") : taken), SPAN_ARG(only_in(r)));
     offer(r, SPAN("give it a volume claim of its own"));
 }
 

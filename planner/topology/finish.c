@@ -337,12 +337,13 @@ static void move_group(struct world *w, uint32_t group, uint32_t row, int by)
 {
     struct topology_group *g = &w->topology.groups[group];
     const struct topology_key *k = &w->topology.keys[g->key];
-    if (g->key != 0 && k->of_row[row] < 0)
+    int32_t domain = g->key != 0 ? k->of_row[row] : 0;
+    if (domain == DOMAIN_OPEN || (domain == DOMAIN_NONE && !topology_meets_nowhere(g)))
         return;
     if (g->key == 0)
         pairs_add(&w->topology.hosts, group, row, by);
-    else
-        g->counts[k->of_row[row]] += (uint32_t)by;
+    else if (domain >= 0)
+        g->counts[domain] += (uint32_t)by;
     g->total += (uint32_t)by;
 }
 

@@ -79,10 +79,14 @@ static void move_host(struct tally *t, uint32_t g, uint32_t target, int by)
 static void move_on_row(struct tally *t, uint32_t g, uint32_t row, int by)
 {
     int32_t domain = group_at(t, g)->key == 0 ? 0 : key_at(t, group_at(t, g)->key)->of_row[row];
-    if (group_at(t, g)->key == 0)
+    if (group_at(t, g)->key == 0) {
         move_host(t, g, row, by);
-    else if (domain >= 0)
+    } else if (domain >= 0) {
         move_domain(t, g, (uint32_t)domain, by);
+    } else if (domain == DOMAIN_NONE && topology_meets_nowhere(group_at(t, g))) {
+        t->totals[g] += (uint32_t)by;
+        t->moved[g]++;
+    }
 }
 
 void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, int by)
@@ -421,12 +425,24 @@ void tally_spread_domains(const struct tally *t, const struct attempt *try, uint
             bits_drop(out, d);
 }
 
+/* Nobody of the group is in a domain. */
+static bool is_nowhere(const struct tally *t, uint32_t g)
+{
+    const uint32_t *counts = counts_of(t, g);
+    for (uint32_t d = 0; d < key_at(t, group_at(t, g)->key)->count; d++)
+        if (counts[d] != 0)
+            return false;
+    return true;
+}
+
 static enum answer row_group(const struct tally *t, const struct pod_class *k,
                                    const struct attempt *try, uint32_t g, uint32_t row)
 {
     const struct topology_group *x = group_at(t, g);
     int32_t d = key_at(t, x->key)->of_row[row];
     bool keeps_off = x->kind == TOPOLOGY_ANTI_AFFINITY;
+    if (d == DOMAIN_NONE && topology_meets_nowhere(x))
+        return is_nowhere(t, g) ? ANSWER_YES : ANSWER_NOT_NOW;
     if (d < 0) /* a node without the label is in nobody's way */
         return x->optional && d == DOMAIN_NONE ? ANSWER_YES : ANSWER_NEVER;
     if (group_allows(t, k, try, g, asked_of(t, try, g), (uint32_t)d))

@@ -137,6 +137,12 @@ void topology_move(struct world *w, const struct pod_class *k, bool goes, uint32
 
 /* Whether pods of the class count for the watch. */
 bool topology_watched(const struct topology *t, uint32_t watch, const struct pod_class *k);
+/* Pods that share a volume meet on nodes without a zone, too; but from there it may not be reached in a zone, nor the
+ * other way round. They count in `total` alone. */
+static inline bool topology_meets_nowhere(const struct topology_group *g)
+{
+    return g->optional && g->kind == TOPOLOGY_AFFINITY;
+}
 /* The domain of a value, or DOMAIN_NONE. */
 int32_t topology_domain(const struct topology_key *k, sym value);
 /* Whether pods on such a node count for the group; `undefined`: keys it may leave open. */

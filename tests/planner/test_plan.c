@@ -423,6 +423,22 @@ static void claim_contents(void **state)
     ASKS("cpu: 1") ", affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [" \
     terms_ "]}}}\n" PENDING
 
+/* The plan of what stands, while nothing can be bought. */
+static void nobody_sells(const char *label, const char *const *objects, const char *summary)
+{
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, POOL("none", REQUIRE(E_IN(ARCH, "s390x"))));
+    for (int i = 0; i < 3; i++)
+        if (objects[i][0] != '\0')
+            cluster_add(&c, objects[i]);
+    cluster_plan(&c);
+    if (!span_eq(cluster_summary(&c), span_of(summary)))
+        fail_msg("%s: %.*s", label, SPAN_ARG(cluster_summary(&c)));
+    cluster_release(&c);
+}
+
 /* As kube-scheduler has it: a pod counts for any term only if all terms mean it, and the first of those who
  * want to be together may go anywhere only while nobody counts by any term. */
 static void affinity_terms(void **state)
@@ -468,19 +484,64 @@ static void affinity_terms(void **state)
          "}]}}}\n" PENDING, "node n2: x\n"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct cluster c;
-        cluster_init(&c);
-        cluster_types_c0(&c);
-        cluster_add(&c, POOL("none", REQUIRE(E_IN(ARCH, "s390x"))));
-        cluster_add(&c, rows[i].nodes);
-        if (rows[i].bound[0] != '\0')
-            cluster_add(&c, rows[i].bound);
-        cluster_add(&c, rows[i].pods);
-        cluster_plan(&c);
-        if (!span_eq(cluster_summary(&c), span_of(rows[i].summary)))
-            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(cluster_summary(&c)));
-        cluster_release(&c);
+        const char *const objects[] = {rows[i].nodes, rows[i].bound, rows[i].pods};
+        nobody_sells(rows[i].label, objects, rows[i].summary);
     }
+}
+
+/* --- a volume that is not there yet, of several pods --- */
+
+#define SHARES ", volumes: [{name: v, persistentVolumeClaim: {claimName: v}}]"
+#define SHARER(name_) POD_WITH(name_, "cpu: 1", "volumes: [{name: v, persistentVolumeClaim: {claimName: v}}]")
+#define LATE_VOLUME                                                                                \
+    "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: late}\nprovisioner: csi.example.com\n" \
+    "volumeBindingMode: WaitForFirstConsumer\n---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: v}\n" \
+    "spec: {storageClassName: late}\nstatus: {phase: Pending}\n"
+
+/* It is made where the first of them goes, and from a node without a zone nobody knows where it can be reached. Where
+ * no node has one, it can be everywhere, for all that is known. */
+static void late_volumes(void **state)
+{
+    (void)state;
+    static const char pods[] = LATE_VOLUME SHARER("a") SHARER("b");
+    static const struct {
+        const char *label, *nodes, *bound, *summary;
+    } rows[] = {
+        {"one zone", TERMS_NODE("n1", ", " ZONE ": z1", "1") TERMS_NODE("n2", ", " ZONE ": z1", "1"), "",
+         "node n1: a\nnode n2: b\n"},
+        {"two zones", TERMS_NODE("n1", ", " ZONE ": z1", "1") TERMS_NODE("n2", ", " ZONE ": z2", "1"), "",
+         "node n1: a\nb Unschedulable\n"},
+        {"no zones", TERMS_NODE("n1", "", "1") TERMS_NODE("n2", "", "1"), "", "node n1: a\nnode n2: b\n"},
+        {"first without a zone", TERMS_NODE("n1", "", "1") TERMS_NODE("n2", ", " ZONE ": z1", "1"), "",
+         "node n1: a\nb Unschedulable\n"},
+        {"first in a zone", TERMS_NODE("n1", ", " ZONE ": z1", "1") TERMS_NODE("n2", "", "1"), "",
+         "node n1: a\nb Unschedulable\n"},
+        {"one has come without a zone", TERMS_NODE("n0", "", "100m") TERMS_NODE("n1", ", " ZONE ": z1", "1") TERMS_NODE("n2", "", "1"),
+         BOUND("x", "n0", TINY, "", SHARES), "node n2: a\nb Unschedulable\n"},
+        {"one has come in a zone", TERMS_NODE("n0", ", " ZONE ": z1", "100m") TERMS_NODE("n1", ", " ZONE ": z1", "1") TERMS_NODE("n2", "", "1"),
+         BOUND("x", "n0", TINY, "", SHARES), "node n1: a\nb Unschedulable\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const char *const objects[] = {rows[i].nodes, rows[i].bound, pods};
+        nobody_sells(rows[i].label, objects, rows[i].summary);
+    }
+}
+
+static void late_volumes_explained(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, PLAIN_POOL);
+    cluster_add(&c, TERMS_NODE("n0", "", "100m"));
+    cluster_add(&c, BOUND("x", "n0", TINY, "", SHARES));
+    cluster_add(&c, LATE_VOLUME SHARER("a"));
+    cluster_plan(&c);
+    const struct plan_unschedulable *u = cluster_failed(&c, "a");
+    if (!span_contains(u->why.sentence, SPAN("shares volume claim v, which is not bound yet, with pods on a node without a zone; ")))
+        fail_msg("%.*s", SPAN_ARG(u->why.sentence));
+    cluster_release(&c);
 }
 
 /* The reason names every term; with a pool that could buy. */
@@ -508,6 +569,7 @@ int main(void)
         cmocka_unit_test(nodes),            cmocka_unit_test(topology), cmocka_unit_test(not_supported),
         cmocka_unit_test(who_may_count_is_not_relied_on),
         cmocka_unit_test(offerings),        cmocka_unit_test(claim_contents),
+        cmocka_unit_test(late_volumes),     cmocka_unit_test(late_volumes_explained),
         cmocka_unit_test(affinity_terms),   cmocka_unit_test(affinity_terms_explained),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -193,12 +193,14 @@ bool volumes_hold(struct check *k, const struct host *h)
 
 /* --- pods that share a claim which has no volume yet --- */
 
-/* The one zone that the host will be in; SYM_NONE while there are several. */
+/* The one zone that the host will be in; SYM_EMPTY when it has none, SYM_NONE while there are several. */
 static sym zone_of(const struct host *h)
 {
     sym zone = SYM_NONE;
     for (uint32_t n = 0; n < h->outcome_count; n++) {
         const struct may *m = may_get(&h->outcomes[n].labels, SYM_ZONE);
+        if (m == NULL && h->outcome_count == 1)
+            return SYM_EMPTY;
         if (m == NULL || m->values.count != 1 ||
             (zone != SYM_NONE && zone != m->values.items[0]))
             return SYM_NONE;
