@@ -81,14 +81,14 @@ static void allow(struct pass *p, struct allowance *a)
 
 /* ---- candidates ---- */
 
-struct candidate {
+struct empty_node {
     struct node_view *node;
     double price;
 };
 
 static int dearest_first(const void *x, const void *y)
 {
-    const struct candidate *a = x, *b = y;
+    const struct empty_node *a = x, *b = y;
     if (a->price != b->price)
         return a->price > b->price ? -1 : 1;
     return span_cmp(a->node->node->meta.name, b->node->node->meta.name);
@@ -359,7 +359,7 @@ static bool has_waited(struct pass *p, struct node_view *n, enum empty_verdict v
     return true;
 }
 
-static void decide(struct pass *p, struct candidate *list, uint32_t count_of,
+static void decide(struct pass *p, struct empty_node *list, uint32_t count_of,
                    struct allowance *allowances, uint32_t pools)
 {
     qsort(list, count_of, sizeof(*list), dearest_first);
@@ -425,7 +425,7 @@ static void call_nodes(const struct pass *p, const struct round *round)
 void empty_run(struct pass *p)
 {
     struct turns *turns = &p->r->views.emptiness;
-    struct candidate *ready = ARENA_ARRAY(p->a, struct candidate, p->node_count);
+    struct empty_node *ready = ARENA_ARRAY(p->a, struct empty_node, p->node_count);
     struct allowance *allowances = ARENA_ARRAY(p->a, struct allowance, p->pool_count);
     uint32_t ready_count = 0, pools = 0, eligible = 0;
     struct round round = round_of(p);
@@ -436,7 +436,7 @@ void empty_run(struct pass *p)
         if (!pass_turn(p, turns, i))
             continue;
         if (look_at(p, n, &round, &x))
-            ready[ready_count++] = (struct candidate){n, price_of(p, n)};
+            ready[ready_count++] = (struct empty_node){n, price_of(p, n)};
         eligible += x.verdict == EMPTY_YES;
         if (is_settled(p, n, x.verdict))
             turns_rest(turns, i, n->memo->verdict.until);

@@ -1,9 +1,10 @@
-/* empty: may this node be removed because nothing runs on it (spec disruption 3, 8.1)? Pure. */
+/* empty: may this node be removed because nothing runs on it (spec disruption 8.1)? Whether it may be disrupted at all,
+ * and what Karpenter says of that, is the planner's to know (planner/disruption/candidate.h). Pure. */
 #ifndef RECONCILER_EMPTY_H
 #define RECONCILER_EMPTY_H
 
 #include "kube/node.h"
-#include "kube/pod_budgets.h"
+#include "planner/disruption/candidate.h"
 
 enum empty_verdict { /* in the order of the checks; the first that fails is told */
                      EMPTY_YES,
@@ -28,13 +29,6 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_VERDICT_COUNT,
 };
 
-struct empty_looks { /* what a verdict hangs on beside the objects of its facts */
-    struct arena *arena;
-    uint32_t *budgets; /* positions of those that select a pod that was looked at; some twice */
-    uint32_t count, capacity;
-    wall_ms until;     /* by then time alone may change it; 0: never */
-};
-
 struct empty_facts {
     const struct node *node;
     const struct node_claim *claim;
@@ -45,7 +39,7 @@ struct empty_facts {
     uint32_t pod_count;
     const struct pod_budgets *budgets; /* all of the cluster; NULL: none */
     wall_ms now;
-    struct empty_looks *looks; /* is added to; NULL: nobody asks */
+    struct blocked_looks *looks; /* is added to; NULL: nobody asks */
 };
 
 struct empty_answer {

@@ -1,79 +1,57 @@
 /* The judgement, and how it is said. */
 #include "reconciler/empty.h"
 
-static void look_at(struct empty_looks *x, uint32_t budget)
+/* What stops any disruption, as a verdict; EMPTY_YES: nothing. */
+static const enum empty_verdict verdicts[BLOCKED_COUNT] = {
+    [BLOCKED_UNMANAGED] = EMPTY_UNMANAGED,
+    [BLOCKED_REBOOTING] = EMPTY_REBOOTING,
+    [BLOCKED_LEAVING] = EMPTY_LEAVING,
+    [BLOCKED_NOT_REGISTERED] = EMPTY_NOT_REGISTERED,
+    [BLOCKED_NOT_INITIALIZED] = EMPTY_NOT_INITIALIZED,
+    [BLOCKED_NOMINATED] = EMPTY_NOMINATED,
+    [BLOCKED_DO_NOT_DISRUPT] = EMPTY_DO_NOT_DISRUPT,
+    [BLOCKED_NO_LABEL] = EMPTY_NO_LABEL,
+    [BLOCKED_NO_POOL] = EMPTY_NO_POOL,
+    [BLOCKED_POD_DO_NOT_DISRUPT] = EMPTY_POD_DO_NOT_DISRUPT,
+    [BLOCKED_POD_BUDGET] = EMPTY_POD_BUDGET,
+    [BLOCKED_POD_BUDGETS] = EMPTY_POD_BUDGETS,
+};
+
+static struct empty_answer answer_of(const struct blocked_answer *b)
 {
-    if (x != NULL)
-        ARENA_PUSH(x->arena, x->budgets, x->count, x->capacity, budget);
+    return (struct empty_answer){.verdict = verdicts[b->what], .pod = b->pod, .budget = b->budget,
+                                 .other = b->other, .pool_name = b->pool_name};
 }
 
-/* As long as its annotation says. */
-static bool is_kept(const struct empty_facts *f, const struct pod *p)
+/* The other way; BLOCKED_NOT: it is about emptiness alone. */
+static struct blocked_answer blocked_of(const struct empty_answer *x)
 {
-    span_ms length;
-    bool kept = pod_do_not_disrupt(p, f->now);
-    if (!kept || f->looks == NULL || p->start_time == 0 || pod_keep(p, &length) != POD_KEEP_FOR)
-        return kept;
-    wall_ms end = p->start_time + length;
-    if (f->looks->until == 0 || end < f->looks->until)
-        f->looks->until = end;
-    return kept;
+    struct blocked_answer b = {.pod = x->pod, .budget = x->budget, .other = x->other, .pool_name = x->pool_name};
+    for (uint32_t i = BLOCKED_NOT + 1; i < BLOCKED_COUNT && b.what == BLOCKED_NOT; i++)
+        if (verdicts[i] == x->verdict)
+            b.what = (enum blocked)i;
+    return b;
 }
 
-static bool budgets_hold(const struct empty_facts *f, const struct pod *p, struct empty_answer *out)
+static struct blocked_facts facts_of(const struct empty_facts *f)
 {
-    uint32_t at[2];
-    if (!pod_is_evictable(p, f->now))
-        return false;
-    uint32_t matching = pod_budgets_of(f->budgets, p, at);
-    for (uint32_t i = 0; i < matching; i++)
-        look_at(f->looks, at[i]);
-    if (matching == 0)
-        return false;
-    const struct disruption_budget *match = f->budgets->items[at[0]];
-    if (matching == 2) { /* the eviction API refuses two */
-        *out = (struct empty_answer){
-            .verdict = EMPTY_POD_BUDGETS, .pod = p, .budget = match, .other = f->budgets->items[at[1]]};
-        return true;
-    }
-    if ((match->evict_unhealthy && p->unready) || match->disruptions_allowed > 0)
-        return false;
-    *out = (struct empty_answer){.verdict = EMPTY_POD_BUDGET, .pod = p, .budget = match};
-    return true;
+    return (struct blocked_facts){
+        .node = f->node, .claim = f->claim, .class = DISRUPT_GRACEFUL, .nominated = f->nominated,
+        .has_pool = f->pool != NULL, .pool_name = f->pool_name, .pods = f->pods, .pod_count = f->pod_count,
+        .budgets = f->budgets, .now = f->now, .looks = f->looks};
+}
+
+static bool is_leaving(const struct empty_facts *f)
+{
+    return f->claim != NULL && (f->claim->meta.deleted != 0 || f->node->meta.deleted != 0 ||
+                                conditions_true(f->claim->conditions, SPAN("InstanceTerminating")));
 }
 
 struct empty_answer empty_judge_pods(const struct empty_facts *f)
 {
-    struct empty_answer x = {.verdict = EMPTY_YES};
-    for (uint32_t i = 0; i < f->pod_count; i++)
-        if (f->pods[i]->meta.deleted == 0 && is_kept(f, f->pods[i]))
-            return (struct empty_answer){.verdict = EMPTY_POD_DO_NOT_DISRUPT, .pod = f->pods[i]};
-    for (uint32_t i = 0; i < f->pod_count; i++)
-        if (budgets_hold(f, f->pods[i], &x))
-            return x;
-    return x;
-}
-
-static enum empty_verdict judge_node(const struct empty_facts *f)
-{
-    if (f->claim == NULL)
-        return EMPTY_UNMANAGED;
-    if (conditions_true(f->claim->conditions, SPAN("Rebooting")))
-        return EMPTY_REBOOTING;
-    if (f->claim->meta.deleted != 0 || f->node->meta.deleted != 0 ||
-        conditions_true(f->claim->conditions, SPAN("InstanceTerminating")))
-        return EMPTY_LEAVING;
-    if (!node_is_initialized(f->node))
-        return sym_pairs_get(f->node->meta.labels, SYM_REGISTERED) == SYM_TRUE
-                   ? EMPTY_NOT_INITIALIZED
-                   : EMPTY_NOT_REGISTERED;
-    if (f->nominated)
-        return EMPTY_NOMINATED;
-    if (span_eq(annotations_get(f->node->meta.annotations, SYM_DO_NOT_DISRUPT), SPAN("true")))
-        return EMPTY_DO_NOT_DISRUPT;
-    if (f->pool == NULL)
-        return f->pool_name.len == 0 ? EMPTY_NO_LABEL : EMPTY_NO_POOL;
-    return EMPTY_YES;
+    struct blocked_facts facts = facts_of(f);
+    struct blocked_answer x = blocked_judge_pods(&facts);
+    return answer_of(&x);
 }
 
 /* Whom nothing stops: whether it is its turn. */
@@ -92,10 +70,11 @@ static enum empty_verdict judge_pool(const struct empty_facts *f)
 
 struct empty_answer empty_judge(const struct empty_facts *f)
 {
-    struct empty_answer x = {.verdict = judge_node(f)};
-    if (x.verdict == EMPTY_YES)
-        x = empty_judge_pods(f);
-    if (x.verdict == EMPTY_YES)
+    struct blocked_facts facts = facts_of(f);
+    facts.leaving = is_leaving(f);
+    struct blocked_answer b = blocked_judge(&facts);
+    struct empty_answer x = answer_of(&b);
+    if (b.what == BLOCKED_NOT)
         x.verdict = judge_pool(f);
     x.pool_name = f->pool_name;
     return x;
@@ -160,43 +139,10 @@ struct span empty_sentence(struct arena *a, const struct empty_answer *x)
     return span_of(text);
 }
 
-static const char *event_text(enum empty_verdict v)
-{
-    static const char *const texts[EMPTY_VERDICT_COUNT] = {
-        [EMPTY_REBOOTING] = "Node is rebooting",
-        [EMPTY_LEAVING] = "Node is deleting or marked for deletion",
-        [EMPTY_NOT_REGISTERED] = "Node isn't initialized nor registered",
-        [EMPTY_NOT_INITIALIZED] = "Node isn't initialized",
-        [EMPTY_NOMINATED] = "Node is nominated for a pending pod",
-        [EMPTY_DO_NOT_DISRUPT] =
-            "Disruption is blocked through the \"karpenter.sh/do-not-disrupt\" annotation",
-        [EMPTY_NO_LABEL] = "Node doesn't have required label (label=karpenter.sh/nodepool)",
-        [EMPTY_NO_POOL] = "NodePool not found",
-        [EMPTY_POD_DO_NOT_DISRUPT] = "Pod has \"karpenter.sh/do-not-disrupt\" annotation",
-        [EMPTY_POD_BUDGET] = "Pdb prevents pod evictions",
-        [EMPTY_POD_BUDGETS] = "Eviction does not support multiple PDBs",
-        [EMPTY_NEVER] = "has consolidation disabled",
-    };
-    return v < EMPTY_VERDICT_COUNT ? texts[v] : NULL;
-}
-
 struct span empty_event(struct arena *a, const struct empty_answer *x)
 {
-    const char *text = event_text(x->verdict);
-    if (text == NULL)
-        return (struct span){0};
-    if (x->verdict == EMPTY_NO_POOL)
-        return arena_printf(a, "%s (NodePool=%.*s)", text, SPAN_ARG(x->pool_name));
+    struct blocked_answer b = blocked_of(x);
     if (x->verdict == EMPTY_NEVER)
-        return arena_printf(a, "NodePool \"%.*s\" %s", SPAN_ARG(x->pool_name), text);
-    if (x->other != NULL && x->budget != NULL)
-        return arena_printf(a, "%s (PodDisruptionBudget(s)=[%.*s %.*s])", text,
-                            SPAN_ARG(full_name(a, &x->budget->meta)),
-                            SPAN_ARG(full_name(a, &x->other->meta)));
-    if (x->budget != NULL)
-        return arena_printf(a, "%s (PodDisruptionBudget=[%.*s])", text,
-                            SPAN_ARG(full_name(a, &x->budget->meta)));
-    if (x->pod != NULL)
-        return arena_printf(a, "%s (Pod=%.*s)", text, SPAN_ARG(full_name(a, &x->pod->meta)));
-    return span_of(text);
+        return pool_disabled_event(a, x->pool_name);
+    return blocked_event(a, &b);
 }

@@ -35,7 +35,7 @@ static bool holds(const struct kept_verdict *k, const struct kept_since *since,
            (k->until == 0 || f->now < k->until) && !kept_verdict_hangs_on(k, since);
 }
 
-static void keep_looks(struct kept_verdict *k, const struct empty_looks *x)
+static void keep_looks(struct kept_verdict *k, const struct blocked_looks *x)
 {
     if (k->budget_room < x->count) {
         k->budgets = mem_grow(k->budgets, x->count, sizeof(*k->budgets));
@@ -49,7 +49,7 @@ static void keep_looks(struct kept_verdict *k, const struct empty_looks *x)
 
 bool kept_verdict_judge(struct kept_verdict *k, const struct kept_since *since, struct empty_facts *f)
 {
-    struct empty_looks looks = {.arena = since->scratch};
+    struct blocked_looks looks = {.arena = since->scratch};
     uint64_t pods = sum_of(f->pods, f->pod_count);
     if (holds(k, since, f, pods)) {
         k->answer.pool_name = f->pool_name; /* of this pass's symbols */

@@ -16,7 +16,7 @@ struct kept_verdict { /* zero: nothing was judged */
     const struct node_claim *claim;
     const struct node_pool *pool;
     uint64_t pods;     /* a sum of them */
-    wall_ms until;     /* as of struct empty_looks */
+    wall_ms until;     /* as of struct blocked_looks */
     uint32_t *budgets; /* malloc'ed: so many as select a pod of the node, or twice that */
     uint32_t budget_count, budget_room;
 };

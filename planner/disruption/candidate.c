@@ -53,9 +53,9 @@ static enum blocked judge_node(const struct blocked_facts *f)
     standing = judge_standing(f);
     if (standing != BLOCKED_NOT)
         return standing;
-    if (f->pool_name.len == 0)
-        return BLOCKED_NO_LABEL;
-    return f->has_pool ? BLOCKED_NOT : BLOCKED_NO_POOL;
+    if (f->has_pool)
+        return BLOCKED_NOT;
+    return f->pool_name.len == 0 ? BLOCKED_NO_LABEL : BLOCKED_NO_POOL;
 }
 
 static void look_at(struct blocked_looks *x, uint32_t budget)
@@ -174,6 +174,11 @@ struct span blocked_event(struct arena *a, const struct blocked_answer *x)
     if (x->pod != NULL)
         return arena_printf(a, "%s (Pod=%.*s)", text, SPAN_ARG(full_name(a, &x->pod->meta)));
     return span_of(text);
+}
+
+struct span pool_disabled_event(struct arena *a, struct span pool)
+{
+    return arena_printf(a, "NodePool \"%.*s\" has consolidation disabled", SPAN_ARG(pool));
 }
 
 /* --- what it costs --- */

@@ -50,7 +50,7 @@ struct blocked_facts { /* of a node, or a claim alone */
     const struct node_claim *claim; /* or NULL */
     enum disruption_class class;
     bool queued, leaving, nominated;
-    bool has_pool; /* there is one of the name, and it has something to buy */
+    bool has_pool; /* there is one of that name, and it has something to buy */
     struct span pool_name; /* by the label, which may be absent */
     const struct pod *const *pods; /* bound, not terminal */
     uint32_t pod_count;
@@ -64,6 +64,8 @@ struct blocked_answer blocked_judge_node(const struct blocked_facts *f);
 struct blocked_answer blocked_judge_pods(const struct blocked_facts *f);
 /* What Karpenter v1.15.0 says of it in an Event DisruptionBlocked on Node and NodeClaim; absent: nothing (3). */
 struct span blocked_event(struct arena *a, const struct blocked_answer *x);
+/* And in an Event Unconsolidatable, of a pool whose consolidateAfter is Never. */
+struct span pool_disabled_event(struct arena *a, struct span pool);
 
 struct candidate {
     uint32_t row;

@@ -18,7 +18,7 @@ static struct span refusal(struct disrupting *d, const struct candidate *c)
     if (c->zone == SYM_NONE)
         return SPAN("Node does not have label \"topology.kubernetes.io/zone\"");
     if (!c->pool->has_consolidate_after)
-        return arena_printf(a, "NodePool \"%.*s\" has consolidation disabled", SPAN_ARG(pool));
+        return pool_disabled_event(a, pool);
     if (!candidate_is_empty(c) && c->pool->policy == CONSOLIDATE_EMPTY)
         return arena_printf(a, "NodePool \"%.*s\" has consolidation policy WhenEmpty, but node is not empty",
                             SPAN_ARG(pool));

@@ -5,13 +5,11 @@
 
 static bool may_leave(struct disrupting *d, const struct candidate *c)
 {
-    struct arena *a = &d->out->arena;
     if (c->pool->has_replicas)
         return false;
     if (!c->pool->has_consolidate_after) {
         note_candidate(d, METHOD_EMPTINESS, NOTE_UNCONSOLIDATABLE, c,
-                       arena_printf(a, "NodePool \"%.*s\" has consolidation disabled",
-                                    SPAN_ARG(c->pool->meta.name)));
+                       pool_disabled_event(&d->out->arena, c->pool->meta.name));
         return false;
     }
     if (d->o->buffered != NULL && bits_has(d->o->buffered, c->row)) {
