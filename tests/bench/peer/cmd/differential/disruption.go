@@ -34,7 +34,7 @@ func (c *cluster) oneFleet(o *outcome) error {
 	if o.differences = m.differences(); len(o.differences) == 0 {
 		return nil
 	}
-	if rest, names := withoutListed(objects, scope{true, true}); len(names) > 0 {
+	if rest, names := withoutListed(objects, scope{onlyPrice: true, onlyWaits: true, onlyCost: m.onlyCosts()}); len(names) > 0 {
 		if again, err := c.methods(rest); err != nil {
 			return err
 		} else if len(again.differences()) == 0 {
@@ -187,6 +187,26 @@ func (m *methods) isSaid(i int, ours []karpenter.PlanDisruption) bool {
 		}
 	}
 	return true
+}
+
+// onlyCosts: it is the same but for what commands are said to cost.
+func (m *methods) onlyCosts() bool {
+	free := func(commands []karpenter.PlanDisruption) []karpenter.PlanDisruption {
+		commands = slices.Clone(commands)
+		for i := range commands {
+			commands[i].DisruptionCost = 0
+		}
+		return commands
+	}
+	x := &methods{all: free(m.all), first: free(m.first)}
+	for _, run := range m.runs {
+		run = slices.Clone(run)
+		for i := range run {
+			run[i].Commands = free(run[i].Commands)
+		}
+		x.runs = append(x.runs, run)
+	}
+	return len(x.differences()) == 0
 }
 
 // theirs are the different answers of the runs, with how many gave each.

@@ -109,6 +109,26 @@ func TestDisruptionAnswers(t *testing.T) {
 	}
 }
 
+// A difference of cost alone is told from others, which a rule about costs does not explain.
+func TestOnlyCosts(t *testing.T) {
+	theirs := []karpenter.PlanDisruption{command(func(*karpenter.PlanDisruption) {})}
+	dearer := command(func(c *karpenter.PlanDisruption) { c.DisruptionCost++ })
+	other := command(func(c *karpenter.PlanDisruption) { c.DisruptionCost++; *c.SavingsPerHour++ })
+	if !answers("MultiNodeConsolidation", []karpenter.PlanDisruption{dearer}, theirs).onlyCosts() {
+		t.Error("another cost is taken for more than that")
+	}
+	if answers("MultiNodeConsolidation", []karpenter.PlanDisruption{other}, theirs).onlyCosts() {
+		t.Error("other savings are taken for a cost")
+	}
+	objects := []client.Object{pod("runs", func(*corev1.Pod) {}), pod("over", func(p *corev1.Pod) { p.Status.Phase, p.Spec.NodeName = corev1.PodFailed, "n" })}
+	if rest, names := withoutListed(objects, scope{onlyCost: true}); len(rest) != 1 || len(names) != 1 {
+		t.Errorf("by cost: %v by %v", rest, names)
+	}
+	if rest, _ := withoutListed(objects, scope{onlyPrice: true, onlyWaits: true}); len(rest) != 2 {
+		t.Errorf("by others: %v", rest)
+	}
+}
+
 func TestWithout(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n"}}
 	claim := &v1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "c"}, Status: v1.NodeClaimStatus{NodeName: "n"}}

@@ -21,6 +21,7 @@ type rule struct {
 	price bool // explains more or dearer nodes only, never what becomes of a pod
 	waits bool // explains that pods wait for a reservation, and nothing else of a pod
 	bound bool // names pods that stand, too
+	cost  bool // explains what a disruption is said to cost, and nothing else
 	names func(pod *corev1.Pod, all []client.Object) bool
 	sets  func(set *appsv1.DaemonSet) bool
 }
@@ -33,6 +34,7 @@ var listed = []rule{
 	{name: "a reservation in another zone", waits: true, names: looksAtOthersInADomain},
 	{name: "a zone settled with its first pod", price: true, bound: true, names: settlesAZone},
 	{name: "a DaemonSet of some zones", price: true, sets: selectsByOffering},
+	{name: "a pod that is over", cost: true, bound: true, names: isOver},
 }
 
 // applies says whether the rule names the object.
@@ -47,15 +49,15 @@ func (r *rule) applies(o client.Object, all []client.Object) bool {
 }
 
 // scope is what a difference is about.
-type scope struct{ onlyPrice, onlyWaits bool }
+type scope struct{ onlyPrice, onlyWaits, onlyCost bool }
 
 // withoutListed returns the objects without those that some rule names, and the names of those rules;
-// rules about the price, or about who waits, only if the difference is of that.
+// rules about the price, about who waits or about what a disruption costs only if the difference is of that.
 func withoutListed(objects []client.Object, about scope) (rest []client.Object, names []string) {
 	for _, o := range objects {
 		drop := false
 		for _, r := range listed {
-			if (about.onlyPrice || !r.price) && (about.onlyWaits || !r.waits) && r.applies(o, objects) {
+			if (about.onlyPrice || !r.price) && (about.onlyWaits || !r.waits) && (about.onlyCost || !r.cost) && r.applies(o, objects) {
 				drop = true
 				if !slices.Contains(names, r.name) {
 					names = append(names, r.name)
@@ -67,6 +69,11 @@ func withoutListed(objects []client.Object, about scope) (rest []client.Object, 
 		}
 	}
 	return rest, names
+}
+
+// isOver: it has run, and its object is still there.
+func isOver(pod *corev1.Pod, _ []client.Object) bool {
+	return pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
 // selectsByOffering: its pods come to a node of a type in some of the type's offerings only. Where Stowage has more

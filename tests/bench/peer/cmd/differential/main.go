@@ -192,7 +192,8 @@ func (c *cluster) explainByList(o *outcome) error {
 		if len(left) == 0 || onlyPrice && slices.ContainsFunc(left, aboutPod) {
 			break
 		}
-		rest, rules := withoutListed(c.input.Objects, scope{onlyPrice, slices.ContainsFunc(left, aboutPod) && !slices.ContainsFunc(left, ofAnotherKind)})
+		rest, rules := withoutListed(c.input.Objects, scope{onlyPrice: onlyPrice,
+			onlyWaits: slices.ContainsFunc(left, aboutPod) && !slices.ContainsFunc(left, ofAnotherKind)})
 		if len(rules) == len(names) {
 			continue
 		}
