@@ -33,7 +33,7 @@ const (
 	leaving                        // nodes on their way in and out, pods that wait, what a controller remembers
 	odd                            // nodes without labels, of unknown types and pools, or of nobody
 
-	anyTrait = odd<<1 - 1
+	byChance trait = 0 // each of them but repairs
 )
 
 var fleets = map[string]trait{
@@ -41,7 +41,7 @@ var fleets = map[string]trait{
 	"fleet-static": statics | drifts, "fleet-budgets": consolidates | empties | budgeted, "fleet-policies": consolidates | policies | weighed,
 	"fleet-guarded": consolidates | guards | drifts, "fleet-spot": consolidates | spots, "fleet-reserved": consolidates | reserved | drifts,
 	"fleet-repair": consolidates | repairs, "fleet-pools": consolidates | choices, "fleet-places": consolidates | places,
-	"fleet-leaving": consolidates | leaving, "fleet-odd": consolidates | odd | leaving, "fleet-mixed": anyTrait,
+	"fleet-leaving": consolidates | leaving, "fleet-odd": consolidates | odd | leaving, "fleet-mixed": byChance,
 }
 
 // fleet is a cluster that has room to spare.
@@ -55,10 +55,10 @@ type fleet struct {
 func fleetOf(of trait) func(*G) {
 	return func(g *G) {
 		f := &fleet{G: g, of: of}
-		if of == anyTrait { // each by chance: all of them at once leave nobody to disrupt
+		if of == byChance { // all of them at once leave nobody to disrupt
 			f.of = consolidates
 			for t := trait(1); t <= odd; t <<= 1 {
-				if g.chance(30) {
+				if t != repairs && g.chance(30) {
 					f.of |= t
 				}
 			}

@@ -32,7 +32,10 @@ const Now = "2026-11-20T12:00:00Z"
 
 // AllUnbound says whether a profile's clusters are planned with --all-unbound: in `existing` who waits is the question,
 // and in fleets who stands.
-func AllUnbound(profile string) bool { return profile != "existing" && fleets[profile] == 0 }
+func AllUnbound(profile string) bool {
+	_, fleet := fleets[profile]
+	return profile != "existing" && !fleet
+}
 
 // PlanFlags are those with which a planner is asked about a cluster that Write put into dir. Its pods are all that
 // are judged: a workload for which Write found no room stands for none.
