@@ -33,7 +33,7 @@ const (
 	leaving                        // nodes on their way in and out, pods that wait, what a controller remembers
 	odd                            // nodes without labels, of unknown types and pools, or of nobody
 
-	byChance trait = 0 // each of them but repairs
+	byChance trait = 0 // each of them
 )
 
 var fleets = map[string]trait{
@@ -58,7 +58,7 @@ func fleetOf(of trait) func(*G) {
 		if of == byChance { // all of them at once leave nobody to disrupt
 			f.of = consolidates
 			for t := trait(1); t <= odd; t <<= 1 {
-				if t != repairs && g.chance(30) {
+				if g.chance(30) {
 					f.of |= t
 				}
 			}

@@ -9,20 +9,24 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	"sigs.k8s.io/yaml"
 
 	_ "sigs.k8s.io/karpenter/kwok/apis/v1alpha1"
 	_ "sigs.k8s.io/karpenter/pkg/apis/autoscaling/v1beta1"
-	_ "sigs.k8s.io/karpenter/pkg/apis/v1"
+	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	_ "sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 )
 
@@ -154,4 +158,47 @@ func (in *Input) decode(where string, doc []byte) error {
 	}
 	in.Objects = append(in.Objects, typed)
 	return nil
+}
+
+// WriteList writes the objects to a file of JSON. It leaves out workloads: one without its pods would stand for as many as it asks for.
+func WriteList(file string, objects []client.Object) error {
+	objects = slices.DeleteFunc(slices.Clone(objects), func(o client.Object) bool {
+		switch o.(type) {
+		case *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet:
+			return true
+		}
+		return false
+	})
+	items := make([]any, len(objects))
+	for i, o := range objects {
+		gvk, err := apiutil.GVKForObject(o, scheme.Scheme)
+		if err != nil {
+			return err
+		}
+		o.GetObjectKind().SetGroupVersionKind(gvk)
+		items[i] = o
+		if pool, ok := o.(*v1.NodePool); ok && len(pool.Spec.Disruption.Budgets) == 0 {
+			if items[i], err = withoutBudgets(pool); err != nil {
+				return err
+			}
+		}
+	}
+	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": items})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, text, 0o644)
+}
+
+// withoutBudgets says that there are none, so that all may go; said by nobody it would mean 10 %.
+func withoutBudgets(pool *v1.NodePool) (map[string]any, error) {
+	text, err := json.Marshal(pool)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]any{}
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, err
+	}
+	return fields, unstructured.SetNestedSlice(fields, []any{}, "spec", "disruption", "budgets")
 }

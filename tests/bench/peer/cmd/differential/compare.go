@@ -12,11 +12,8 @@ import (
 	"strings"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	v1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -98,7 +95,7 @@ func (c *cluster) stowage(o *outcome, objects []client.Object, search string, fl
 	from := filepath.Join(c.dir, "objects")
 	if len(objects) < len(c.input.Objects) {
 		from = filepath.Join(c.dir, "fewer.json")
-		if err := writeList(from, objects); err != nil {
+		if err := karpenter.WriteList(from, objects); err != nil {
 			return nil, err
 		}
 	}
@@ -124,29 +121,6 @@ func (c *cluster) stowage(o *outcome, objects []client.Object, search string, fl
 		return nil, fmt.Errorf("%s: %w", strings.Join(cmd.Args, " "), err)
 	}
 	return p, nil
-}
-
-// writeList leaves out workloads: one without its pods would stand for as many as it asks for.
-func writeList(file string, objects []client.Object) error {
-	objects = slices.DeleteFunc(slices.Clone(objects), func(o client.Object) bool {
-		switch o.(type) {
-		case *appsv1.Deployment, *appsv1.ReplicaSet, *appsv1.StatefulSet:
-			return true
-		}
-		return false
-	})
-	for _, o := range objects {
-		gvk, err := apiutil.GVKForObject(o, scheme.Scheme)
-		if err != nil {
-			return err
-		}
-		o.GetObjectKind().SetGroupVersionKind(gvk)
-	}
-	text, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": objects})
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(file, text, 0o644)
 }
 
 // karpenter plans the objects in another order. What no scheduler takes up (a pod that is over, going or gated) is

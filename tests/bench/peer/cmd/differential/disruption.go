@@ -48,7 +48,7 @@ func (c *cluster) oneFleet(o *outcome) error {
 		}
 		o.differences = m.differences()
 	}
-	return errors.Join(writeList(filepath.Join(c.dir, "fewer.json"), objects), m.keep(c.dir, o.differences))
+	return errors.Join(karpenter.WriteList(filepath.Join(c.dir, "fewer.json"), objects), m.keep(c.dir, o.differences))
 }
 
 // methods asks both about the objects.

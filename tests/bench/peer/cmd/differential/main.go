@@ -43,7 +43,7 @@ const (
 const (
 	planProfiles  = "tiny,plain,constraints,topology,volumes,existing,packing,reserved,attached,leaving,overrides,mixed"
 	fleetProfiles = "fleet-plain,fleet-empty,fleet-drift,fleet-static,fleet-budgets,fleet-policies,fleet-guarded,fleet-spot," +
-		"fleet-reserved,fleet-pools,fleet-places,fleet-leaving,fleet-odd,fleet-mixed"
+		"fleet-reserved,fleet-repair,fleet-pools,fleet-places,fleet-leaving,fleet-odd,fleet-mixed"
 )
 
 // clock is that of every generated cluster.
