@@ -25,6 +25,7 @@ static const struct {
     {"^(a|bc)d$", "bcd", true},
     {"^ab|cd$", "xcd", true},
     {"^a*$", "aaaa", true},
+    {"^ba*$", "b", true},
     {"^a+$", "", false},
     {"^a?b$", "b", true},
     {"^a??b$", "ab", true},

@@ -93,13 +93,13 @@ static void ranks_have_no_gaps(void **state)
     struct repair_policies got;
     struct repair_text items[] = {FALLBACK, OTHER("True", "a", "0s", "0s", 90, "ReplaceNode"),
                                   OTHER("True", "b", "0s", "0s", 10, "ReplaceNode"),
-                                  OTHER("True", "c", "0s", "0s", 90, "ReplaceNode")};
+                                  OTHER("True", "c", "0s", "0s", 10, "ReplaceNode")};
     arena_init(&a, 0);
     assert_true(repair_policies_make(&a, &(struct repair_texts){items, 4}, &got, &b));
     assert_int_equal(got.items[0].rank, 0);
     assert_int_equal(got.items[1].rank, 2);
     assert_int_equal(got.items[2].rank, 1);
-    assert_int_equal(got.items[3].rank, 2);
+    assert_int_equal(got.items[3].rank, 1);
     assert_ptr_equal(got.fallback, &got.items[0]);
     arena_release(&a);
 }
