@@ -6,6 +6,7 @@
 #ifndef PLANNER_COLUMNS_H
 #define PLANNER_COLUMNS_H
 
+#include "kube/pod_budgets.h"
 #include "planner/buffers.h"
 #include "planner/part.h"
 #include "planner/supply/option.h"
@@ -104,8 +105,7 @@ struct world {
     uint32_t waiting_count;
     const struct pod **nominated; /* by the scheduler to some node, and not bound */
     uint32_t nominated_count, nominated_capacity;
-    const struct disruption_budget **budgets; /* PodDisruptionBudgets */
-    uint32_t budget_count;
+    struct pod_budgets budgets; /* PodDisruptionBudgets */
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
     uint32_t unbound_mask;
     uint32_t *members;  /* by class: pods that stand, wait, or are a DaemonSet's */

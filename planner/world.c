@@ -146,19 +146,14 @@ static bool fully_blocking(const struct disruption_budget *b)
 /* spec provisioning 1.3 */
 bool world_blocks(const struct world *w, const struct pod *p)
 {
-    uint32_t matching = 0;
-    bool blocking = false;
-    if (pod_tolerates_disrupted(p))
+    uint32_t at[2];
+    if (w->budgets.count == 0 || pod_tolerates_disrupted(p))
         return false;
-    for (uint32_t i = 0; i < w->budget_count; i++) {
-        const struct disruption_budget *b = w->budgets[i];
-        if (!span_eq(b->meta.ns, p->meta.ns) || !b->has_selector ||
-            !label_selector_matches(&b->selector, p->meta.labels))
-            continue;
-        matching++;
-        blocking |= fully_blocking(b) && !(b->evict_unhealthy && p->unready);
-    }
-    return matching > 1 || blocking;
+    uint32_t matching = pod_budgets_of(&w->budgets, p, at);
+    if (matching != 1)
+        return matching > 1;
+    const struct disruption_budget *b = w->budgets.items[at[0]];
+    return fully_blocking(b) && !(b->evict_unhealthy && p->unready);
 }
 
 bool world_pod_waits(const struct world *w, const struct pod *p)
@@ -171,10 +166,10 @@ bool world_pod_waits(const struct world *w, const struct pod *p)
 
 static void keep_budgets(struct world *w, const struct world_input *in)
 {
-    w->budget_count = (uint32_t)in->budget_count;
-    w->budgets = ARENA_ARRAY(w->arena, const struct disruption_budget *, in->budget_count);
+    const struct disruption_budget **items = ARENA_ARRAY(w->arena, const struct disruption_budget *, in->budget_count);
     for (size_t i = 0; i < in->budget_count; i++)
-        w->budgets[i] = in->budgets[i];
+        items[i] = in->budgets[i];
+    w->budgets = pod_budgets_make(w->arena, items, (uint32_t)in->budget_count);
 }
 
 static void build_pods(struct world *w, const struct world_input *in)

@@ -250,10 +250,9 @@ struct disruption *disruption_decide(const struct world *w, const struct disrupt
     out->unreached_count = o->unreached_count;
     arena_init(&out->arena, 0);
     out->syms = symtab_new_local(w->syms, &out->arena);
-    struct pod_budgets budgets = pod_budgets_make(&out->arena, w->budgets, w->budget_count);
     struct disrupting d = {.w = w, .o = o, .out = out,
                            .simulator = simulator_new(w, o->plan),
-                           .facts = {.budgets = &budgets, .queued = o->queued, .nominated = o->nominated,
+                           .facts = {.budgets = &w->budgets, .queued = o->queued, .nominated = o->nominated,
                                      .deletion_cost_ignored = o->pod_deletion_cost, .now = o->plan->now},
                            .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count),
                            .refused = ARENA_ARRAY(&out->arena, struct span, w->node_count)};

@@ -12,6 +12,7 @@ void pairs_copy(struct pairs *p, struct arena *a)
     memcpy(slots, p->slots, ((size_t)p->mask + 1) * sizeof(*slots));
     p->arena = a;
     p->slots = slots;
+    p->spare = NULL;
 }
 
 static struct pair_slot *slot_of(const struct pairs *p, uint64_t key)
@@ -32,14 +33,27 @@ int32_t pairs_get(const struct pairs *p, uint32_t group, uint32_t target)
     return p->used == 0 ? 0 : slot_of(p, key_of(group, target))->number;
 }
 
-static void grow(struct pairs *p)
+/* Those that are zero leave; if that is not half of them, there is to be more room. */
+static void make_room(struct pairs *p)
 {
     struct pair_slot *old = p->slots;
-    uint32_t count = p->mask + 1;
-    p->mask = count * 2 - 1;
-    p->slots = ARENA_ARRAY(p->arena, struct pair_slot, (size_t)p->mask + 1);
+    uint32_t count = p->mask + 1, left = 0;
     for (uint32_t i = 0; i < count; i++)
-        if (old[i].key != 0)
+        left += old[i].number != 0;
+    if (left * 2 > p->used) {
+        p->mask = count * 2 - 1;
+        p->slots = ARENA_ARRAY(p->arena, struct pair_slot, (size_t)p->mask + 1);
+        p->spare = NULL;
+    } else if (p->spare == NULL) {
+        p->slots = ARENA_ARRAY(p->arena, struct pair_slot, count);
+        p->spare = old;
+    } else {
+        p->slots = memset(p->spare, 0, count * sizeof(*old));
+        p->spare = old;
+    }
+    p->used = left;
+    for (uint32_t i = 0; i < count; i++)
+        if (old[i].number != 0)
             *slot_of(p, old[i].key) = old[i];
 }
 
@@ -48,7 +62,7 @@ void pairs_add(struct pairs *p, uint32_t group, uint32_t target, int32_t by)
     struct pair_slot *s = slot_of(p, key_of(group, target));
     if (s->key == 0) {
         if (p->used * 2 > p->mask) {
-            grow(p);
+            make_room(p);
             s = slot_of(p, key_of(group, target));
         }
         s->key = key_of(group, target);

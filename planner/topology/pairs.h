@@ -1,4 +1,4 @@
-/* pairs: numbers by (group, target), most of which are zero. */
+/* pairs: numbers by (group, target), most of which are zero. Memory goes by how many were not at one time. */
 #ifndef PLANNER_PAIRS_H
 #define PLANNER_PAIRS_H
 
@@ -11,7 +11,7 @@ struct pair_slot {
 
 struct pairs {
     struct arena *arena;
-    struct pair_slot *slots;
+    struct pair_slot *slots, *spare; /* of as many; NULL: none yet */
     uint32_t mask, used;
 };
 

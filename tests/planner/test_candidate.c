@@ -149,10 +149,9 @@ static const struct {
      GRACEFUL, BLOCKED_NO_NODE, "Nodeclaim does not have an associated node", false, false},
 };
 
-static struct candidate_facts facts_of(struct deciding *x, struct pod_budgets *budgets)
+static struct candidate_facts facts_of(struct deciding *x)
 {
-    *budgets = pod_budgets_make(&x->c.arena, x->c.world->budgets, x->c.world->budget_count);
-    return (struct candidate_facts){.budgets = budgets, .now = x->c.plan_options.now};
+    return (struct candidate_facts){.budgets = &x->c.world->budgets, .now = x->c.plan_options.now};
 }
 
 static void who_may_be_disrupted(void **state)
@@ -161,10 +160,9 @@ static void who_may_be_disrupted(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct deciding x;
         struct candidate c;
-        struct pod_budgets budgets;
         deciding_init(&x, rows[i].objects);
         deciding_world(&x);
-        struct candidate_facts facts = facts_of(&x, &budgets);
+        struct candidate_facts facts = facts_of(&x);
         uint64_t all = UINT64_MAX;
         facts.nominated = rows[i].nominated ? &all : NULL;
         facts.queued = rows[i].queued ? &all : NULL;
@@ -192,10 +190,9 @@ static void repair_knows_of_blocked_pods(void **state)
     for (size_t i = 0; i < COUNT_OF(pods); i++) {
         struct deciding x;
         struct candidate c;
-        struct pod_budgets budgets;
         deciding_init(&x, pods[i].objects);
         deciding_world(&x);
-        struct candidate_facts facts = facts_of(&x, &budgets);
+        struct candidate_facts facts = facts_of(&x);
         assert_int_equal(candidate_make(x.c.world, deciding_row(&x, "n1"), DISRUPT_REPAIR, &facts, &c).what,
                          BLOCKED_NOT);
         if (c.has_pod_blockers != pods[i].want)
@@ -292,10 +289,9 @@ static void what_a_node_costs(void **state)
     for (size_t i = 0; i < COUNT_OF(nodes); i++) {
         struct deciding x;
         struct candidate c;
-        struct pod_budgets budgets;
         deciding_init(&x, nodes[i].objects);
         deciding_world(&x);
-        struct candidate_facts facts = facts_of(&x, &budgets);
+        struct candidate_facts facts = facts_of(&x);
         assert_int_equal(candidate_make(x.c.world, deciding_row(&x, "n1"), GRACEFUL, &facts, &c).what, BLOCKED_NOT);
         if (c.price != nodes[i].price || c.reschedule_cost != nodes[i].reschedule ||
             c.disruption_cost != nodes[i].disruption || c.ratio != nodes[i].ratio ||
