@@ -5,7 +5,15 @@
  * between them. Nothing grows with the number of questions. What a question costs goes by what it touches: answers
  * are short, and what a plan would list and explain is made for who asks for it (simulation_claim, simulation_plan).
  *
- * Pending pods and those of leaving nodes are part of every question, as upstream has it. */
+ * Pending pods and those of leaving nodes are part of every question, as upstream has it; they are planned anew in each,
+ * and equal ones that have no place cost as much as one.
+ *
+ * Answers are greedy's, whichever search the options name: outcome, claims and places as plan_solve has them with
+ * SEARCH_GREEDY. simulation_plan searches as the options say, and gives a plan with as few claims or fewer, for all
+ * that the answer places, and no dearer.
+ *
+ * Memory: by row, by attempt of a class (bits of rows), by topology group (its domains), and 16 MiB of what claims
+ * become with pods on them, which is forgotten then; of a question what its pods take. */
 #ifndef PLANNER_DISRUPTION_SIMULATE_H
 #define PLANNER_DISRUPTION_SIMULATE_H
 
@@ -13,7 +21,8 @@
 
 struct simulator;
 
-/* `o` as for a plan: search, policies, now, stop. What it says of removals and reservations is not read. Borrows both. */
+/* `o` as for a plan: search, policies, who is barred or put off, now, stop. What it says of removals, reservations, places
+ * and arrivals is not read. Borrows both. */
 struct simulator *simulator_new(const struct world *w, const struct plan_options *o);
 void simulator_free(struct simulator *s); /* NULL is fine */
 

@@ -1,6 +1,7 @@
 #include "planner/plan/plan.h"
 
 #include "planner/arrivals.h"
+#include "planner/plan/admission.h"
 #include "planner/plan/seating.h"
 #include "planner/plan/solution.h"
 #include "planner/search/cheapest.h"
@@ -60,99 +61,33 @@ static uint32_t number_of(const struct world *w, const struct pod *waiting)
     return (uint32_t)(world_unbound(w, waiting->meta.uid) - w->waiting);
 }
 
-/* It stays where it is until it may move. */
-static bool stays(const struct solving *s, uint32_t index)
-{
-    const struct waiting_pod *x = trial_pod(&s->trial, index);
-    if (!x->bound || (trial_is_moved(&s->trial, index) && s->o->removed_for == REMOVAL_REPAIR))
-        return false;
-    return x->blocked || pod_do_not_disrupt(x->pod, s->o->now);
-}
-
-/* The scheduler makes room for it, or is about to bind it. */
-static bool is_with_scheduler(const struct solving *s, const struct pod *p)
-{
-    if (!s->w->settings.nominated_wait || !pod_is_nominated(p))
-        return false;
-    return s->o->own_nomination == NULL || !s->o->own_nomination(s->o->user, p);
-}
-
 static bool is_arriving(const struct solving *s, uint32_t index)
 {
     return s->arriving != NULL && bits_has(s->arriving, index);
 }
 
-static struct why put_off(const struct solving *s, const struct waiting_pod *x)
-{
-    return !x->bound && s->o->put_off != NULL ? s->o->put_off(s->o->user, x->pod)
-                                              : (struct why){0};
-}
-
-/* Why the pod is not looked for a place; false: it is. */
-static bool is_left(const struct solving *s, const struct waiting_pod *x, struct plan_unschedulable *out)
-{
-    const struct pod_class *k = &s->w->classes.items[x->class_id];
-    struct why later = put_off(s, x);
-    if (later.sentence.len != 0)
-        *out = (struct plan_unschedulable){.failure = FAILED_PUT_OFF, .why = later};
-    else if (!x->bound && k->invalid.ptr != NULL)
-        *out = (struct plan_unschedulable){.failure = FAILED_INVALID, .reason = UNSCHEDULABLE_IGNORED,
-                                           .wanted = class_shuns_pools(k)};
-    else if (s->w->option_count == 0)
-        *out = (struct plan_unschedulable){.failure = FAILED_NO_POOLS, .reason = UNSCHEDULABLE_NO_POOLS};
-    else if (k->error.ptr != NULL)
-        *out = (struct plan_unschedulable){.failure = FAILED_ERROR};
-    else if (k->devices)
-        *out = (struct plan_unschedulable){.failure = FAILED_DEVICES, .reason = UNSCHEDULABLE_DRA};
-    else
-        return false;
-    return true;
-}
-
 static void admit(struct solving *s, uint32_t index)
 {
     const struct waiting_pod *x = trial_pod(&s->trial, index);
+    bool forced = trial_is_moved(&s->trial, index) && s->o->removed_for == REMOVAL_REPAIR;
     struct plan_unschedulable how;
-    if (stays(s, index) || is_with_scheduler(s, x->pod) || is_arriving(s, index))
+    if (!admission_takes(s->w, s->o, x, forced) || is_arriving(s, index))
         return;
     s->p->waiting++;
     if (x->bound)
         s->moving[s->moving_count++] = index;
-    if (is_left(s, x, &how))
+    if (admission_fails(s->w, s->o, x, &how))
         fail(s, how, x);
     else
         s->queue[s->queued++] = index;
 }
 
-/* --- what is removed --- */
-
-/* Its pool's consolidateAfter is not over since the last pod came or went (disruption 13.4). */
-static bool is_settling(const struct world *w, uint32_t row, wall_ms now)
-{
-    const struct world_node *n = &w->nodes[row];
-    const struct node_pool *pool = NULL;
-    for (uint32_t i = 0; n->pool >= 0 && i < w->option_count; i++)
-        if (w->options[i].pool == w->pools[n->pool])
-            pool = w->options[i].pool;
-    if (pool == NULL || n->claim == NULL || !pool->has_consolidate_after)
-        return false;
-    const struct condition *c = conditions_find(n->claim->conditions, SPAN("Initialized"));
-    if (c == NULL || c->status != CONDITION_TRUE)
-        return false;
-    wall_ms since = n->claim->last_pod_event != 0 ? n->claim->last_pod_event : c->transition;
-    return now - since < pool->consolidate_after;
-}
-
-/* The rows that take no pod of a removed node; NULL: none. */
+/* NULL: none are closed. */
 static const uint64_t *closed_rows(struct solving *s)
 {
     if (s->o->removed_count == 0 || s->o->removed_for != REMOVAL_CONSOLIDATION)
         return NULL;
-    uint64_t *closed = ARENA_ARRAY(&s->p->arena, uint64_t, bits_words(s->w->node_count));
-    for (uint32_t row = 0; row < s->w->node_count; row++)
-        if (is_settling(s->w, row, s->o->now))
-            bits_add(closed, row);
-    return closed;
+    return admission_closed(&s->p->arena, s->w, s->o->now);
 }
 
 /* --- what came of it --- */
@@ -184,38 +119,6 @@ static void note_failures(struct solving *s)
         qsort(s->failed, s->failed_count, sizeof(*s->failed), failed_order);
     s->p->unschedulable = s->failed;
     s->p->unschedulable_count = s->failed_count;
-}
-
-static struct span claim_name(struct solving *s, const struct option *o, uint32_t *ordinal)
-{
-    for (;;) {
-        struct span name = arena_printf(&s->p->arena, "%.*s-%u", SPAN_ARG(option_name(o)),
-                                        ++*ordinal);
-        if (world_find_node(s->w, name) < 0 && world_find_claim(s->w, name) < 0)
-            return name;
-    }
-}
-
-/* A claim whose list of types, cut to what may be listed, breaks minValues is not made (5.1). */
-static void build_claims(struct solving *s)
-{
-    struct plan *p = s->p;
-    struct trial *t = &s->trial;
-    struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
-    uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, s->w->option_count);
-    struct listings lists;
-    listings_init(&lists, &p->arena, p->syms, s->o, t);
-    s->claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
-    p->claims = claims;
-    for (uint32_t i = 0; i < t->claim_count; i++) {
-        uint32_t option = t->specs.items[t->claims[i].spec].option;
-        struct plan_claim *c = &claims[p->claim_count];
-        if (!solution_claim(p, t, &lists, i, c))
-            continue;
-        c->name = claim_name(s, &s->w->options[option], &ordinals[option]);
-        c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
-        s->claim_at[i] = ++p->claim_count;
-    }
 }
 
 /* The log has every placement in the order of the search, which is one in which the scheduler can
@@ -285,8 +188,7 @@ static void lift_moving(struct solving *s, struct trial *t)
 {
     for (uint32_t i = 0; i < s->moving_count; i++) {
         const struct waiting_pod *x = trial_pod(t, s->moving[i]);
-        tally_lift(&t->tally, &s->w->classes.items[x->class_id], x->pod->meta.deleted != 0,
-                   row_of(s->w, x->pod));
+        trial_lift(t, x, row_of(s->w, x->pod));
     }
 }
 
@@ -423,7 +325,7 @@ static struct plan *solve(const struct world *w, const struct plan_options *o, b
         admit(&s, i);
     search(&s);
 
-    build_claims(&s);
+    s.claim_at = solution_claims(p, &s.trial, o);
     build_placements(&s);
     solution_cost(p, &s.trial, o->no_bound);
     note_failures(&s);

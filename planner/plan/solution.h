@@ -5,10 +5,9 @@
 #include "planner/plan/plan.h"
 #include "planner/search/listing.h"
 
-/* Everything of a claim but its name and pods. False: its list of types is cut so short that minValues
- * do not hold, which is not to be made. */
-bool solution_claim(struct plan *p, struct trial *t, struct listings *lists, uint32_t claim,
-                    struct plan_claim *out);
+/* claims and claim_count, but for their pods, whose room is there. A claim whose list of types, cut to what may be
+ * listed, breaks minValues is not made (5.1). By claim of the trial: its place in the plan, + 1; 0: not made. */
+uint32_t *solution_claims(struct plan *p, struct trial *t, const struct plan_options *o);
 /* cost_before, cost_after, lower_bound, and warnings about nodes without a price. */
 void solution_cost(struct plan *p, struct trial *t, bool no_bound);
 /* Hourly price below which no fleet can hold what the plan's does: all pods on priced managed nodes and

@@ -92,8 +92,8 @@ static void claim_annotations(struct plan *p, bool relaxed, struct plan_claim *o
     out->annotations = (struct plain_labels){items, n};
 }
 
-bool solution_claim(struct plan *p, struct trial *t, struct listings *lists, uint32_t claim,
-                    struct plan_claim *out)
+static bool build_claim(struct plan *p, struct trial *t, struct listings *lists, uint32_t claim,
+                        struct plan_claim *out)
 {
     const struct listing *l = listing_of(lists, t, claim);
     const struct trial_claim *c = &t->claims[claim];
@@ -114,4 +114,34 @@ bool solution_claim(struct plan *p, struct trial *t, struct listings *lists, uin
     claim_annotations(p, c->relaxed, out);
     out->requests = claim_requests(p, t, claim, l);
     return true;
+}
+
+static struct span claim_name(struct plan *p, const struct option *o, uint32_t *ordinal)
+{
+    for (;;) {
+        struct span name = arena_printf(&p->arena, "%.*s-%u", SPAN_ARG(option_name(o)), ++*ordinal);
+        if (world_find_node(p->world, name) < 0 && world_find_claim(p->world, name) < 0)
+            return name;
+    }
+}
+
+uint32_t *solution_claims(struct plan *p, struct trial *t, const struct plan_options *o)
+{
+    const struct world *w = p->world;
+    struct plan_claim *claims = ARENA_ARRAY(&p->arena, struct plan_claim, t->claim_count);
+    uint32_t *ordinals = ARENA_ARRAY(&p->arena, uint32_t, w->option_count);
+    uint32_t *claim_at = ARENA_ARRAY(&p->arena, uint32_t, t->claim_count);
+    struct listings lists;
+    listings_init(&lists, &p->arena, p->syms, o, t);
+    p->claims = claims;
+    for (uint32_t i = 0; i < t->claim_count; i++) {
+        uint32_t option = t->specs.items[t->claims[i].spec].option;
+        struct plan_claim *c = &claims[p->claim_count];
+        if (!build_claim(p, t, &lists, i, c))
+            continue;
+        c->name = claim_name(p, &w->options[option], &ordinals[option]);
+        c->pods = ARENA_ARRAY(&p->arena, const struct pod *, t->claims[i].pods);
+        claim_at[i] = ++p->claim_count;
+    }
+    return claim_at;
 }

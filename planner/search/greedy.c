@@ -12,7 +12,6 @@
 
 #include <stdlib.h>
 
-#include "planner/places.h"
 #include "planner/search/measure.h"
 
 enum { MOST_LOOKS = 1 << 20 }; /* at what stands, for those who found no place */
@@ -37,27 +36,36 @@ struct passed { /* of a bucket: from..to-1 are gone or refuse for ever */
 };
 
 struct progress { /* of one attempt of one class */
-    uint64_t *refused_rows;
-    uint32_t first_word; /* rows below are all refused */
-    uint8_t *suits;      /* by profile: 0 unknown, 1 yes, 2 no */
-    struct bitset refused; /* claims */
+    uint64_t *refused_rows; /* of greedy_new: those that refuse it on the ground, whoever moves */
+    uint32_t first_word;    /* rows below are all refused */
+    uint8_t *suits;         /* by profile: 0 unknown, 1 yes, 2 no */
+    uint32_t run;           /* of which the rest is */
+    uint64_t *refused_now;  /* of greedy_new: more rows, in this run; NULL: none */
+    struct bitset refused;  /* claims */
     struct passed *passed; /* by number of pods */
     uint32_t passed_count;
 };
 
 struct verdict { /* of a class that found no place */
     uint8_t outcome; /* 0: none yet */
+    uint32_t run;
     uint64_t version;
 };
 
 struct greedy {
     struct trial *t;
     const struct world *w;
-    bool ignore_preferences;
-    amount *least; /* elementwise, of all pods in the queue */
+    struct arena *arena; /* of what lasts longer than a run */
+    bool lasting;        /* of greedy_new */
+    uint32_t run;
+    const struct plan_options *options;
+    const uint32_t *queue;
+    uint32_t count;
+    const amount *least; /* elementwise, of all pods in the queue; NULL: not asked for yet */
     struct progress *progress; /* by attempt */
     struct verdict *verdicts;  /* by class; then again, of pods to which `closed` is closed */
     const uint64_t *closed;    /* rows that take no pod of a removed node; NULL: none */
+    const uint64_t *closable;  /* the same, of runs that keep them off */
     uint64_t share_ends;       /* the pod's, of the trial's questions */
     struct bucket *buckets;    /* by number of pods */
     uint32_t bucket_count, bucket_capacity;
@@ -109,9 +117,25 @@ static void bucket_drop(struct bucket *b, uint32_t at)
     b->closed_up++;
 }
 
-/* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
-static bool is_full(const struct greedy *g, uint32_t claim)
+/* A volume that is shared may be attached already. */
+static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
 {
+    const struct world *w = t->world;
+    amount *least = ARENA_ARRAY(t->arena, amount, w->column_count);
+    for (uint32_t i = 0; i < count; i++) {
+        const amount *requests = trial_requests_at_least(t, trial_pod(t, queue[i])->class_id);
+        for (uint32_t c = 0; c < w->column_count; c++)
+            if (i == 0 || requests[c] < least[c])
+                least[c] = requests[c];
+    }
+    return least;
+}
+
+/* A claim with less room than any pod of the queue asks is full: it leaves the buckets. */
+static bool is_full(struct greedy *g, uint32_t claim)
+{
+    if (g->least == NULL)
+        g->least = least_of(g->t, g->queue, g->count);
     return !vector_fits(g->w, g->least, g->t->claims[claim].headroom);
 }
 
@@ -134,9 +158,9 @@ static bool domain_open(const struct greedy *g, const struct attempt *try, uint3
 static uint64_t **rows_by_domain(struct greedy *g, uint32_t key)
 {
     const struct topology_key *k = &g->w->topology.keys[key];
-    uint64_t **sets = ARENA_ARRAY(g->t->arena, uint64_t *, (size_t)k->count + 1);
+    uint64_t **sets = ARENA_ARRAY(g->arena, uint64_t *, (size_t)k->count + 1);
     for (uint32_t d = 0; d <= k->count; d++)
-        sets[d] = ARENA_ARRAY(g->t->arena, uint64_t, bits_words(g->w->node_count));
+        sets[d] = ARENA_ARRAY(g->arena, uint64_t, bits_words(g->w->node_count));
     for (uint32_t row = 0; row < g->w->node_count; row++)
         bits_add(sets[k->of_row[row] >= 0 ? (uint32_t)k->of_row[row] : k->count], row);
     return sets;
@@ -196,23 +220,48 @@ static bool row_suits(struct greedy *g, struct progress *p, const struct attempt
     return p->suits[profile] == 1;
 }
 
+/* What it refuses as it stands it refuses in every run: pods only come to it, and go from others. But a domain's
+ * numbers fall when its pods go elsewhere, and a shared volume may be there already when it is asked again. */
+static bool refuses_for_ever(struct greedy *g, uint32_t row, uint32_t class_id, const struct attempt *try)
+{
+    const struct pod_class *k = &g->w->classes.items[class_id];
+    return trial_is_untouched(g->t, row) && k->shared_count == 0 &&
+           (!try->tied || !trial_row_holds(g->t, row, class_id, try) ||
+            tally_host(&g->t->tally, k, try, row) == ANSWER_NEVER);
+}
+
+static void refuse(struct greedy *g, struct progress *p, uint32_t row, bool for_ever)
+{
+    if (g->lasting && !for_ever && p->refused_now == NULL)
+        p->refused_now = ARENA_ARRAY(g->t->arena, uint64_t, bits_words(g->w->node_count));
+    bits_add(g->lasting && !for_ever ? p->refused_now : p->refused_rows, row);
+}
+
 static enum answer ask_row(struct greedy *g, struct progress *p, const struct attempt *try,
                            uint32_t row, uint32_t class_id)
 {
     enum answer a = trial_ask_row(g->t, row, class_id, try);
-    return a == ANSWER_YES && !row_suits(g, p, try, row) ? ANSWER_NEVER : a;
+    bool suits = a != ANSWER_YES || row_suits(g, p, try, row);
+    if (!suits || a == ANSWER_NEVER)
+        refuse(g, p, row, !suits || (g->lasting && refuses_for_ever(g, row, class_id, try)));
+    return suits ? a : ANSWER_NEVER;
+}
+
+static void prepare_rows(struct greedy *g, struct progress *p)
+{
+    uint32_t words = bits_words(g->w->node_count);
+    p->refused_rows = ARENA_ARRAY(g->arena, uint64_t, words);
+    p->suits = ARENA_ARRAY(g->arena, uint8_t, g->w->profile_count);
+    for (uint32_t row = g->w->node_count; row < words * 64; row++)
+        bits_add(p->refused_rows, row);
 }
 
 static bool on_node(struct greedy *g, struct progress *p, const struct attempt *try,
                     uint32_t pod, uint32_t class_id)
 {
     uint32_t words = bits_words(g->w->node_count);
-    if (p->refused_rows == NULL) {
-        p->refused_rows = ARENA_ARRAY(g->t->arena, uint64_t, words);
-        p->suits = ARENA_ARRAY(g->t->arena, uint8_t, g->w->profile_count);
-        for (uint32_t row = g->w->node_count; row < words * 64; row++)
-            bits_add(p->refused_rows, row);
-    }
+    if (p->refused_rows == NULL)
+        prepare_rows(g, p);
     while (p->first_word < words && p->refused_rows[p->first_word] == UINT64_MAX)
         p->first_word++;
     const uint64_t *closed = trial_is_moved(g->t, pod) ? g->closed : NULL;
@@ -220,21 +269,17 @@ static bool on_node(struct greedy *g, struct progress *p, const struct attempt *
         uint64_t left = ~p->refused_rows[word];
         if (left != 0 && closed != NULL)
             left &= ~closed[word];
+        if (left != 0 && p->refused_now != NULL)
+            left &= ~p->refused_now[word];
         trial_look(g->t, 1);
         if (left != 0 && try->wavers)
             left = rows_open(g, try, word, left);
         for (; left != 0; left &= left - 1) {
             uint32_t row = word * 64 + (uint32_t)__builtin_ctzll(left);
-            switch (ask_row(g, p, try, row, class_id)) {
-            case ANSWER_YES:
-                trial_place_on_node(g->t, row, pod, class_id, try);
-                return true;
-            case ANSWER_NEVER:
-                bits_add(p->refused_rows, row);
-                break;
-            case ANSWER_NOT_NOW:
-                break;
-            }
+            if (ask_row(g, p, try, row, class_id) != ANSWER_YES)
+                continue;
+            trial_place_on_node(g->t, row, pod, class_id, try);
+            return true;
         }
     }
     return false;
@@ -361,23 +406,35 @@ static uint64_t version_of(const struct greedy *g, enum search_outcome verdict, 
     return sum;
 }
 
+static struct progress *progress_of(struct greedy *g, uint32_t attempt)
+{
+    struct progress *p = &g->progress[attempt];
+    if (p->run != g->run)
+        *p = (struct progress){.refused_rows = p->refused_rows, .first_word = p->first_word, .suits = p->suits,
+                               .run = g->run};
+    return p;
+}
+
 /* Every attempt goes through all stages before the next, weaker one is made. */
 static enum search_outcome place(struct greedy *g, uint32_t pod, uint32_t class_id)
 {
     const struct pod_class *k = &g->w->classes.items[class_id];
-    uint32_t first = g->ignore_preferences ? k->first_strict : k->first_attempt;
-    uint32_t count = g->ignore_preferences ? k->strict_count : k->attempt_count;
+    uint32_t first = g->options->ignore_preferences ? k->first_strict : k->first_attempt;
+    uint32_t count = g->options->ignore_preferences ? k->strict_count : k->attempt_count;
     const struct attempt *attempts = &g->w->classes.attempts[first];
     bool kept_off = g->closed != NULL && trial_is_moved(g->t, pod);
     struct verdict *v = &g->verdicts[class_id + (kept_off ? g->w->classes.count : 0)];
-    enum search_outcome out = v->outcome;
+    enum search_outcome out;
+    if (v->run != g->run)
+        *v = (struct verdict){.run = g->run};
+    out = v->outcome;
     if (out != 0 && v->version == version_of(g, out, attempts, count))
         return out;
     out = OUTCOME_NO_PLACE;
     g->share_ends = g->t->asked + SHARE;
     for (uint32_t i = 0; i < count && out == OUTCOME_NO_PLACE && !is_over(g); i++) {
         const struct attempt *try = &attempts[i];
-        struct progress *p = &g->progress[first + i];
+        struct progress *p = progress_of(g, first + i);
         if (try->soft && !g->w->soft_taints)
             continue;
         find_allowed(g, k, try);
@@ -392,22 +449,8 @@ static enum search_outcome place(struct greedy *g, uint32_t pod, uint32_t class_
         out = OUTCOME_LONG;
     }
     if (out != OUTCOME_PLACED)
-        *v = (struct verdict){(uint8_t)out, version_of(g, out, attempts, count)};
+        *v = (struct verdict){(uint8_t)out, g->run, version_of(g, out, attempts, count)};
     return out;
-}
-
-/* A volume that is shared may be attached already. */
-static amount *least_of(struct trial *t, const uint32_t *queue, uint32_t count)
-{
-    const struct world *w = t->world;
-    amount *least = ARENA_ARRAY(t->arena, amount, w->column_count);
-    for (uint32_t i = 0; i < count; i++) {
-        const amount *requests = trial_requests_at_least(t, trial_pod(t, queue[i])->class_id);
-        for (uint32_t c = 0; c < w->column_count; c++)
-            if (i == 0 || requests[c] < least[c])
-                least[c] = requests[c];
-    }
-    return least;
 }
 
 /* One round over those without a place yet, who come to stand first in the queue again. False when
@@ -452,7 +495,7 @@ static bool place_as_it_stands(struct greedy *g, struct measure *m, uint32_t pod
     g->share_ends = g->t->asked + SHARE;
     for (uint32_t i = 0; i < k->strict_count && m->looks < MOST_LOOKS && !trial_stopped(g->t); i++) {
         const struct attempt *try = &g->w->classes.attempts[k->first_strict + i];
-        struct progress *p = &g->progress[k->first_strict + i];
+        struct progress *p = progress_of(g, k->first_strict + i);
         if ((try->soft && !g->w->soft_taints) || !measure_standing(m, try))
             continue;
         find_allowed(g, k, try);
@@ -526,142 +569,62 @@ static void place_rest(struct greedy *g, uint32_t *queue, uint32_t count, uint8_
     trial_look(g->t, m.looks);
 }
 
-bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
-                const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
+static bool run(struct greedy *g, const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
 {
-    const struct world *w = t->world;
-    struct greedy g = {.t = t, .w = w, .ignore_preferences = o->ignore_preferences,
-                       .closed = closed};
-    g.progress = ARENA_ARRAY(t->arena, struct progress, w->classes.attempt_count);
-    g.verdicts = ARENA_ARRAY(t->arena, struct verdict, (size_t)w->classes.count * 2);
-    g.least = least_of(t, queue, count);
-    g.rows_in = ARENA_ARRAY(t->arena, uint64_t **, w->topology.key_count);
-    g.allowed = ARENA_ARRAY(t->arena, uint64_t *, w->topology.key_count);
-    for (uint32_t k = 1; k < w->topology.key_count; k++)
-        g.allowed[k] = ARENA_ARRAY(t->arena, uint64_t, w->topology.keys[k].words);
+    struct trial *t = g->t;
+    g->run++;
+    g->queue = queue;
+    g->count = count;
+    g->least = NULL;
+    g->buckets = NULL;
+    g->bucket_count = g->bucket_capacity = 0;
     for (uint32_t i = 0; i < t->claim_count; i++)
-        if (!is_full(&g, i))
-            bucket_add(&g, i, t->claims[i].pods);
+        if (!is_full(g, i))
+            bucket_add(g, i, t->claims[i].pods);
     uint32_t *left = ARENA_ARRAY(t->arena, uint32_t, count), before;
     if (count != 0)
         memcpy(left, queue, count * sizeof(*left));
     do {
         before = count;
-        if (!run_round(&g, left, &count, outcome_out))
+        if (!run_round(g, left, &count, outcome_out))
             return false;
     } while (count != 0 && count < before);
-    if (count != 0 && w->topology.group_count != 0 && o->search == SEARCH_CHEAPEST)
-        place_rest(&g, left, count, outcome_out);
+    if (count != 0 && g->w->topology.group_count != 0 && !g->lasting && g->options->search == SEARCH_CHEAPEST)
+        place_rest(g, left, count, outcome_out);
     return !t->stopped;
 }
 
-/* --- places from before --- */
-
-static bool seat_on(struct trial *t, uint32_t row, bool sent, uint32_t pod)
+static struct greedy prepared(struct trial *t, const struct plan_options *o, const uint64_t *closed)
 {
     const struct world *w = t->world;
-    uint32_t class_id = trial_pod(t, pod)->class_id;
-    const struct pod_class *k = &w->classes.items[class_id];
-    const struct attempt *attempts = &w->classes.attempts[k->first_attempt];
-    for (uint32_t i = 0; i < k->attempt_count; i++)
-        if (trial_fits(t, row, class_id, &attempts[i])) {
-            trial_place_on_node(t, row, pod, class_id, &attempts[i]);
-            return true;
-        }
-    if (!sent || !trial_row_holds(t, row, class_id, attempts))
-        return false;
-    trial_place_on_node(t, row, pod, class_id, attempts); /* the scheduler has decided */
-    return true;
+    struct arena *a = t->arena;
+    struct greedy g = {.t = t, .w = w, .arena = a, .options = o, .closed = closed, .closable = closed};
+    g.progress = ARENA_ARRAY(a, struct progress, w->classes.attempt_count);
+    g.verdicts = ARENA_ARRAY(a, struct verdict, (size_t)w->classes.count * 2);
+    g.rows_in = ARENA_ARRAY(a, uint64_t **, w->topology.key_count);
+    g.allowed = ARENA_ARRAY(a, uint64_t *, w->topology.key_count);
+    for (uint32_t k = 1; k < w->topology.key_count; k++)
+        g.allowed[k] = ARENA_ARRAY(a, uint64_t, w->topology.keys[k].words);
+    return g;
 }
 
-static bool seat(struct trial *t, const struct place *place, uint32_t pod)
+bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
+                const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
 {
-    int32_t row = place_row(t->world, place);
-    return row >= 0 && seat_on(t, (uint32_t)row, place->sent, pod);
+    struct greedy g = prepared(t, o, closed);
+    return run(&g, queue, count, outcome_out);
 }
 
-static uint32_t seat_some(struct trial *t, const struct places *places, bool sent, uint32_t *queue,
-                          uint32_t count, uint8_t *outcome_out)
+struct greedy *greedy_new(struct trial *t, const struct plan_options *o, const uint64_t *closed)
 {
-    uint32_t left = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const struct place *place = places_find(places, trial_pod(t, queue[i])->pod->meta.uid);
-        if (place != NULL && (place->sent || !sent) && seat(t, place, queue[i]))
-            outcome_out[queue[i]] = OUTCOME_PLACED;
-        else
-            queue[left++] = queue[i];
-    }
-    return left;
+    struct greedy *g = ARENA_NEW(t->arena, struct greedy);
+    *g = prepared(t, o, closed);
+    g->lasting = true;
+    return g;
 }
 
-/* A bar is for who seeks a place: who has one there was not turned down himself. */
-uint32_t greedy_seat_sent(struct trial *t, const struct places *places, uint32_t *queue, uint32_t count,
-                          uint8_t *outcome_out)
+bool greedy_again(struct greedy *g, bool keeps_off, const uint32_t *queue, uint32_t count, uint8_t *outcome_out)
 {
-    uint32_t barred = t->barred_count;
-    t->barred_count = 0;
-    if (places->any_sent)
-        count = seat_some(t, places, true, queue, count, outcome_out);
-    t->barred_count = barred;
-    return count;
-}
-
-/* They go round until nobody more can sit: some of a spread fit only after others. */
-uint32_t greedy_seat(struct trial *t, const struct places *places, uint32_t *queue,
-                     uint32_t count, uint8_t *outcome_out)
-{
-    uint32_t barred = t->barred_count, before;
-    t->barred_count = 0;
-    do {
-        before = count;
-        count = seat_some(t, places, false, queue, count, outcome_out);
-    } while (count != 0 && count < before);
-    t->barred_count = barred;
-    return count;
-}
-
-uint32_t greedy_receive(struct trial *t, uint32_t pod, const uint32_t *rows, uint32_t count)
-{
-    uint32_t i = 0;
-    while (i < count && !seat_on(t, rows[i], true, pod))
-        i++;
-    return i;
-}
-
-/* --- the queue --- */
-
-struct queued {
-    amount cpu, memory;
-    const struct pod *pod;
-    uint32_t index;
-};
-
-static int queued_order(const void *a, const void *b)
-{
-    const struct queued *x = a, *y = b;
-    if (x->cpu != y->cpu)
-        return x->cpu > y->cpu ? -1 : 1;
-    if (x->memory != y->memory)
-        return x->memory > y->memory ? -1 : 1;
-    const struct meta *m = &x->pod->meta, *n = &y->pod->meta;
-    if (m->created != n->created)
-        return m->created < n->created ? -1 : 1;
-    int order = span_cmp(m->uid, n->uid);
-    if (order == 0)
-        order = span_cmp(m->ns, n->ns);
-    return order != 0 ? order : span_cmp(m->name, n->name);
-}
-
-void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count)
-{
-    struct queued *items = ARENA_ARRAY(a, struct queued, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct waiting_pod *x = trial_pod(t, queue[i]);
-        const amount *requests = classes_requests(&t->world->classes, x->class_id);
-        items[i] = (struct queued){requests[0], requests[1], x->pod, queue[i]};
-    }
-    if (count != 0)
-        qsort(items, count, sizeof(*items), queued_order);
-    for (uint32_t i = 0; i < count; i++)
-        queue[i] = items[i].index;
+    g->closed = keeps_off ? g->closable : NULL;
+    return run(g, queue, count, outcome_out);
 }

@@ -6,6 +6,7 @@
 #include "planner/trial/options.h"
 #include "planner/trial/trial.h"
 
+struct greedy;
 struct places;
 
 /* Gives those of the queue who have a place on a row, and still fit there, that place; who was sent there
@@ -27,7 +28,16 @@ uint32_t greedy_receive(struct trial *t, uint32_t pod, const uint32_t *rows, uin
 bool greedy_run(struct trial *t, const struct plan_options *o, const uint64_t *closed,
                 const uint32_t *queue, uint32_t count, uint8_t *outcome_out);
 
+/* Many runs over one trial, from the same ground each time (trial_stand): what rows refuse as they stand there is
+ * learned once. Memory lies in the trial's arena as it is now, and goes by attempts and rows; of a run in the trial's
+ * arena of then. `o` and `closed` are borrowed. */
+struct greedy *greedy_new(struct trial *t, const struct plan_options *o, const uint64_t *closed);
+/* As greedy_run, with SEARCH_GREEDY; `keeps_off`: pods of removed nodes do not go to `closed`. */
+bool greedy_again(struct greedy *g, bool keeps_off, const uint32_t *queue, uint32_t count, uint8_t *outcome_out);
+
 /* Sorts numbers of the trial's pods: CPU, memory, age, UID. */
 void greedy_order(const struct trial *t, struct arena *a, uint32_t *queue, uint32_t count);
+/* Below 0: the first comes before. */
+int greedy_compare(const struct trial *t, const struct waiting_pod *a, const struct waiting_pod *b);
 
 #endif

@@ -98,12 +98,12 @@ void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, in
         move_on_row(t, k->ties.keeps_off[i], row, by);
 }
 
-void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row)
+void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row, int by)
 {
     if (!goes)
-        tally_move_row(t, k, row, -1);
+        tally_move_row(t, k, row, -by);
     for (uint32_t i = 0; goes && i < k->ties.keeps_off_count; i++)
-        move_on_row(t, k->ties.keeps_off[i], row, -1);
+        move_on_row(t, k->ties.keeps_off[i], row, -by);
 }
 
 static void move_unsure(struct tally *t, uint32_t g, uint32_t domain, int by)

@@ -33,9 +33,9 @@ struct tally_claim {
 void tally_move_row(struct tally *t, const struct pod_class *k, uint32_t row, int by);
 void tally_move_claim(struct tally *t, const struct pod_class *k, const struct tally_claim *c,
                       int by);
-/* A pod that stands on the row is planned anew: it is counted where it comes to stand. `goes` as topology_move
- * has it. */
-void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row);
+/* A pod that stands on the row is planned anew (by 1): it is counted where it comes to stand; or is not after all (by
+ * -1). `goes` as topology_move has it. */
+void tally_lift(struct tally *t, const struct pod_class *k, bool goes, uint32_t row, int by);
 
 enum answer {
     ANSWER_YES,

@@ -2,6 +2,8 @@
 
 #include "planner/trial/options.h"
 
+#include <assert.h>
+
 uint64_t *trial_new_set(struct trial *t)
 {
     return ARENA_ARRAY(t->arena, uint64_t, t->world->types.words);
@@ -113,7 +115,7 @@ static struct trial_row *touch_row(struct trial *t, uint32_t row)
 {
     if (t->row_at[row] == 0) {
         const struct world *w = t->world;
-        struct trial_row r = {.left = trial_new_vector(t)};
+        struct trial_row r = {.row = row, .left = trial_new_vector(t)};
         memcpy(r.left, world_vector(w, w->left, row), w->column_count * sizeof(amount));
         trial_add_ports(t, &r.ports, &r.port_capacity,
                   (struct host_ports){w->ports[row].items, w->ports[row].count});
@@ -166,22 +168,48 @@ static uint32_t moved_class(const struct trial *t, uint32_t class_id)
     return before < k->surplus ? class_id : k->keeps;
 }
 
+static void take_out(struct trial *t, uint32_t row)
+{
+    touch_row(t, row)->gone = true;
+    move_limits(t, row, 1);
+    trial_log(t, (struct trial_step){.kind = TRIAL_NODE_GONE, .target = row, .before = t->moved_count});
+}
+
+static void send_off(struct trial *t, struct waiting_pod x)
+{
+    x.class_id = moved_class(t, x.class_id);
+    ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
+}
+
 void trial_remove_node(struct trial *t, uint32_t row)
 {
     const struct world *w = t->world;
     const struct world_node *n = &w->nodes[row];
-    struct trial_step step = {.kind = TRIAL_NODE_GONE, .target = row, .before = t->moved_count};
     if (trial_is_gone(t, row))
         return;
-    touch_row(t, row)->gone = true;
-    move_limits(t, row, 1);
-    for (uint32_t i = 0; i < n->pod_count; i++) {
-        const struct pod *p = n->pods[i];
-        struct waiting_pod x = {p, moved_class(t, n->pod_classes[i]), true, world_blocks(w, p)};
-        if (pod_is_reschedulable(p))
-            ARENA_PUSH(t->arena, t->moved, t->moved_count, t->moved_capacity, x);
-    }
-    trial_log(t, step);
+    take_out(t, row);
+    for (uint32_t i = 0; i < n->pod_count; i++)
+        if (pod_is_reschedulable(n->pods[i]))
+            send_off(t, (struct waiting_pod){n->pods[i], n->pod_classes[i], true, world_blocks(w, n->pods[i])});
+}
+
+void trial_remove_known(struct trial *t, uint32_t row, const struct waiting_pod *pods, uint32_t count)
+{
+    if (trial_is_gone(t, row))
+        return;
+    take_out(t, row);
+    for (uint32_t i = 0; i < count; i++)
+        send_off(t, pods[i]);
+}
+
+void trial_lift(struct trial *t, const struct waiting_pod *x, uint32_t row)
+{
+    bool goes = x->pod->meta.deleted != 0;
+    const struct pod_class *k = &t->world->classes.items[x->class_id];
+    if (k->ties.counted_by_count + k->ties.keeps_off_count == 0)
+        return;
+    tally_lift(&t->tally, k, goes, row, 1);
+    trial_log(t, (struct trial_step){.kind = TRIAL_LIFTED, .class_id = x->class_id, .target = row, .before = goes});
 }
 
 void trial_keep(struct trial *t, uint32_t row, const amount *requests)
@@ -348,6 +376,9 @@ void trial_undo(struct trial *t, uint32_t mark)
             move_limits(t, step.target, -1);
             t->moved_count = step.before;
             break;
+        case TRIAL_LIFTED:
+            tally_lift(&t->tally, &w->classes.items[step.class_id], step.before != 0, step.target, -1);
+            break;
         case TRIAL_ON_CLAIM:
             trial_undo_on_claim(t, &step);
             break;
@@ -362,4 +393,46 @@ void trial_undo(struct trial *t, uint32_t mark)
             break;
         }
     }
+}
+
+/* --- many questions --- */
+
+void trial_stand(struct trial *t, struct arena *scratch, struct trial_ground *out)
+{
+    enum { ROWS = 64, MOVED = 256, CLAIMS = 16, STEPS = 1024 }; /* most questions need no more */
+    assert(t->row_count == 0 && t->moved_count == 0 && t->claim_count == 0 && t->seats_count == 0);
+    struct trial_step *steps = ARENA_ARRAY(t->arena, struct trial_step, (size_t)t->step_count + STEPS);
+    if (t->step_count != 0)
+        memcpy(steps, t->steps, t->step_count * sizeof(*steps));
+    *out = (struct trial_ground){
+        .rows = ARENA_ARRAY(t->arena, struct trial_row, ROWS),
+        .moved = ARENA_ARRAY(t->arena, struct waiting_pod, MOVED),
+        .claims = ARENA_ARRAY(t->arena, struct trial_claim, CLAIMS),
+        .steps = steps,
+        .row_capacity = ROWS, .moved_capacity = MOVED, .claim_capacity = CLAIMS,
+        .step_capacity = t->step_count + STEPS, .step_count = t->step_count,
+    };
+    t->arena = scratch;
+    trial_return(t, out);
+}
+
+void trial_return(struct trial *t, const struct trial_ground *g)
+{
+    trial_undo(t, g->step_count);
+    for (uint32_t i = 0; i < t->row_count; i++)
+        t->row_at[t->rows[i].row] = 0;
+    t->row_count = 0;
+    t->rows = g->rows;
+    t->row_capacity = g->row_capacity;
+    t->moved = g->moved;
+    t->moved_capacity = g->moved_capacity;
+    t->claims = g->claims;
+    t->claim_capacity = g->claim_capacity;
+    t->steps = g->steps;
+    t->step_capacity = g->step_capacity;
+    t->asked = 0;
+    t->looks = 0;
+    t->stop_asked_at = 0;
+    t->stopped = false;
+    t->cut_short = false;
 }

@@ -28,7 +28,7 @@ struct trial_claim {
 
 enum trial_kind {
     TRIAL_ON_NODE, TRIAL_ON_CLAIM, TRIAL_OPENED, /* a pod is placed */
-    TRIAL_TRIMMED, TRIAL_SETTLED, TRIAL_NODE_GONE, TRIAL_POD_GONE,
+    TRIAL_TRIMMED, TRIAL_SETTLED, TRIAL_NODE_GONE, TRIAL_POD_GONE, TRIAL_LIFTED,
 };
 
 struct trial_step {
@@ -36,7 +36,7 @@ struct trial_step {
     uint32_t pod;    /* the search's number of the pod */
     uint32_t class_id;
     uint32_t target; /* row or claim */
-    uint32_t before; /* the claim's spec; of a node that goes, moved_count */
+    uint32_t before; /* the claim's spec; of a node that goes, moved_count; of who is lifted, whether it was leaving */
     uint32_t given_up; /* preferences of the pod that was placed, see struct attempt */
     const uint64_t *held; /* by the claim, before */
     uint64_t *opened;     /* of a claim that was trimmed, before */
@@ -44,6 +44,7 @@ struct trial_step {
 };
 
 struct trial_row { /* a row that differs from the world's */
+    uint32_t row;
     amount *left;
     struct host_ports ports;
     uint32_t port_capacity;
@@ -126,11 +127,33 @@ static inline uint32_t trial_mark(const struct trial *t)
 }
 void trial_undo(struct trial *t, uint32_t mark);
 
+/* Many questions on one trial: what is done from now on lies in `scratch`, until trial_return undoes it and leaves the
+ * trial as it is now; what was worked out about claims (`specs`) and spreads is still known then. Scratch is the
+ * caller's to clear. To be called before anything but lifts. */
+struct trial_ground {
+    struct trial_row *rows;
+    struct waiting_pod *moved;
+    struct trial_claim *claims;
+    struct trial_step *steps;
+    uint32_t row_capacity, moved_capacity, claim_capacity, step_capacity, step_count;
+};
+void trial_stand(struct trial *t, struct arena *scratch, struct trial_ground *out);
+void trial_return(struct trial *t, const struct trial_ground *g);
+/* As the world has the row: nothing was placed there, nor has it gone. */
+static inline bool trial_is_untouched(const struct trial *t, uint32_t row)
+{
+    return t->row_at[row] == 0;
+}
+
 const amount *trial_left(const struct trial *t, uint32_t row);
 /* The node goes: its room is not used, the pool's limits get back what it counted, and its
  * reschedulable pods join those to be placed. They are counted where they stand until whoever plans
  * them moves them. A node that is leaving already is no different afterwards. */
 void trial_remove_node(struct trial *t, uint32_t row);
+/* The same for who knows them already: all that are reschedulable, by name. */
+void trial_remove_known(struct trial *t, uint32_t row, const struct waiting_pod *pods, uint32_t count);
+/* A pod of a node that goes is planned anew: it is counted where it comes to stand. */
+void trial_lift(struct trial *t, const struct waiting_pod *x, uint32_t row);
 static inline bool trial_is_gone(const struct trial *t, uint32_t row)
 {
     uint32_t at = t->row_at[row];
