@@ -184,8 +184,7 @@ static void put_claim(struct rest_cluster *c, uint32_t node)
     add_meta(c, name, NULL, "claim", node, c->claims[node].version);
     ADD(",\"generation\":1,");
     add_labels(c, node, name);
-    ADD(",\"annotations\":{\"karpenter.sh/nodepool-hash\":\"1\",\"karpenter.sh/nodepool-hash-version\":\"v3\"},"
-        "\"finalizers\":[\"karpenter.sh/termination\"],\"ownerReferences\":[{\"apiVersion\":\"karpenter.sh/v1\","
+    ADD(",\"finalizers\":[\"karpenter.sh/termination\"],\"ownerReferences\":[{\"apiVersion\":\"karpenter.sh/v1\","
         "\"kind\":\"NodePool\",\"name\":\"general\",\"uid\":\"pool-4c1e-4f6a-9d5b-000000000000\","
         "\"blockOwnerDeletion\":true}]},\"spec\":{\"nodeClassRef\":{\"group\":\"karpenter.kwok.sh\",\"kind\":"
         "\"KWOKNodeClass\",\"name\":\"default\"},\"expireAfter\":\"Never\",\"requirements\":["
