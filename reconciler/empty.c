@@ -383,7 +383,7 @@ static bool is_settled(const struct pass *p, const struct node_view *n, enum emp
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     return v != EMPTY_YES && m->verdict.answer.verdict == v && !m->command &&
            m->blocked.due == 0 && !is_nominated_lately(p, n, c) && !n->disrupted &&
-           (c == NULL || !c->reasoned);
+           (c == NULL || conditions_find(c->claim->conditions, DISRUPTION_REASON) == NULL);
 }
 
 /* True: the node may be decided on. */

@@ -17,7 +17,6 @@ static void see_claim(const struct pass *p, struct claim_view *v, const struct n
     v->expires = claim->has_expire_after ? claim->meta.created + claim->expire_after : INT64_MAX;
     v->registered = conditions_true(claim->conditions, SPAN("Registered"));
     v->terminating = conditions_true(claim->conditions, SPAN("InstanceTerminating"));
-    v->reasoned = conditions_find(claim->conditions, SPAN("DisruptionReason")) != NULL;
 }
 
 static void see_node(struct node_view *v, const struct node *node)
@@ -140,15 +139,7 @@ static void make(struct pass *p, struct views *v)
 
 /* ---- what changed ---- */
 
-/* All that the two look at of one another is seen by one pair; of others, by none: then all are called. */
-static void call_pair(struct views *v, int32_t claim, int32_t node)
-{
-    if (claim >= 0)
-        turns_call(&v->lifecycle, (uint32_t)claim);
-    if (node >= 0)
-        turns_call(&v->emptiness, (uint32_t)node);
-}
-
+/* Of others all are looked at anew: nobody keeps who looks at whom. */
 static bool is_paired(const struct views *v, int32_t claim, int32_t node)
 {
     return claim < 0 || node < 0 || (v->claims[claim].nodes == 1 && v->nodes[node].claims == 1);
@@ -167,7 +158,7 @@ static bool follow_claims(struct pass *p, struct views *v)
         c->memo->at = i;
         c->pool = pass_pool(p, pass_text(p, sym_pairs_get(now->meta.labels, SYM_NODEPOOL)));
         see_claim(p, c, now);
-        call_pair(v, (int32_t)i, c->node);
+        turns_call(&v->lifecycle, i);
     }
     return true;
 }
@@ -185,12 +176,14 @@ static bool follow_nodes(struct views *v)
         n->memo = (struct node_memo *)roll->memos[i];
         n->memo->at = i;
         see_node(n, now);
-        call_pair(v, n->claim, (int32_t)i);
+        if (n->claim >= 0)
+            turns_call(&v->lifecycle, (uint32_t)n->claim);
     }
     return true;
 }
 
-static void follow_pods(const struct pass *p, struct views *v, const struct world *before)
+/* A row moves with its Node, its claim and its pods. */
+static void follow_rows(const struct pass *p, struct views *v, const struct world *before)
 {
     for (uint32_t row = 0; before != p->world && row < v->row_count; row++)
         if (v->node_of_row[row] != 0 && world_row_moved(before, p->world, row))
@@ -201,7 +194,7 @@ static bool follow(struct pass *p, struct views *v, const struct world *before)
 {
     if (before == NULL || !world_same_rows(before, p->world) || !follow_claims(p, v) || !follow_nodes(v))
         return false;
-    follow_pods(p, v, before);
+    follow_rows(p, v, before);
     return true;
 }
 

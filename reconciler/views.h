@@ -25,7 +25,6 @@ struct claim_view {
     bool leaving;                 /* it is being deleted */
     bool identified;              /* it has a provider id */
     bool registered, terminating; /* conditions Registered and InstanceTerminating are true */
-    bool reasoned;                /* it has a condition DisruptionReason */
     bool unpaired;                /* it has no Node, or had none when emptiness looked last */
 };
 
