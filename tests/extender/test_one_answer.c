@@ -30,7 +30,7 @@
 static const char nodes_yaml[] =
     ZONED("empty", "a") ZONED("far", "b") ZONED("part", "a") ZONED("used", "a")
     OF("ReplicaSet", "web", "web-1", "", BOUND("used"), "")
-    OF("ReplicaSet", "near", "near-1", "", BOUND("used"), "")
+    OF("ReplicaSet", "near", "near-1", HARD, BOUND("used"), "")
     OF("ReplicaSet", "old", "old-1", "", BOUND("used"), LEAVING)
     OF("ReplicaSet", "other", "other-2", "", BOUND("far"), "")
     OF("ReplicaSet", "other", "other-1", "", BOUND("far"), "")
