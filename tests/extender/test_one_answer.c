@@ -46,7 +46,8 @@ static const char others_yaml[] =
     OF("ReplicationController", "rc", "rc-new", "", "", "") OF("Job", "job", "job-new", "", "", "")
     OF("CloneSet", "clones", "clone-new", "", "", "")
     OF("StatefulSet", "disks", "disk-new", VOLUME, "", "") OF("Job", "job", "disk-job", VOLUME, "", "")
-    OF("Job", "gpus", "gpu-new", CLAIM, "", "") OF("ReplicaSet", "near", "hard-new", HARD, "", "") BARE("bare");
+    OF("Job", "gpus", "gpu-new", CLAIM, "", "") OF("ReplicaSet", "near", "hard-new", HARD, "", "")
+    OF("ReplicaSet", "near", "hard-next", HARD, "", "") BARE("bare");
 
 static void open_all(struct cluster *c)
 {
@@ -103,6 +104,8 @@ static void test_fellows_sent_a_moment_ago(void **state)
     expect(&c, "the first", "alone-new", "empty part used", "used");
     expect(&c, "the second", "alone-next", "empty part used", "part");
     expect(&c, "the first asks again: it stands nowhere", "alone-new", "empty part used", "used");
+    expect(&c, "one with constraints of its own", "hard-new", "empty part used", "used");
+    expect(&c, "another: those have seen to it", "hard-next", "empty part used", "used");
     cluster_close(&c);
 }
 
