@@ -62,6 +62,7 @@ struct field {
     int32_t low, high;  /* of an integer, when high is not 0: the bounds of what an API server admits, an
                            INT32_MAX for none above. `invalid` hears of another value, and the nearest of
                            these is taken; of a FIELD_INT32 that is needed and missing the lowest */
+    bool common;        /* of a list, map or pointer: many objects say the same there (schema_pack_apart) */
     bool (*keep)(struct span key); /* of a FIELD_MAP: entries to read, the others are skipped; NULL: all */
 };
 
@@ -132,6 +133,12 @@ bool decode_borrow(struct arena *a, struct doc_value v, const struct schema *sch
  * `from` to it; NULL or the same table leaves them. *size_out is that of the block. */
 void *schema_pack(const struct schema *schema, const void *object, size_t header,
                   const struct symtab *from, struct symtab *to, size_t *size_out);
+/* The same, but what the `common` fields lead to is in a block of its own: that which `place` gives for the digest of
+ * its content; *fresh_out: it is to be filled. Never of 0 bytes, for which nobody is asked. Of one `to` alone: equal
+ * symbols mean equal texts. */
+typedef void *schema_place(void *user, uint64_t digest, size_t size, bool *fresh_out);
+void *schema_pack_apart(const struct schema *schema, const void *object, size_t header, const struct symtab *from,
+                        struct symtab *to, schema_place *place, void *user);
 
 /* A deep copy in the arena; its symbols stay those of the object's table. */
 void *schema_copy(struct arena *a, const struct schema *schema, const void *object);

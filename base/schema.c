@@ -20,6 +20,7 @@ struct packer {
     size_t structs, texts; /* offsets of the next free byte */
     const struct symtab *from;
     struct symtab *to;
+    struct packer *apart; /* takes what `common` fields lead to; NULL: it goes with the others */
 };
 
 static void *take(struct packer *p, size_t size)
@@ -130,13 +131,13 @@ static void pack_field(struct packer *p, const struct field *f, const void *from
         pack_fields(p, f->schema, from, to);
         return;
     case FIELD_POINTER:
-        pack_pointer(p, f, from, to);
+        pack_pointer(f->common && p->apart != NULL ? p->apart : p, f, from, to);
         return;
     case FIELD_LIST:
     case FIELD_SPANS:
     case FIELD_SYMS:
     case FIELD_MAP:
-        pack_list(p, f, from, to);
+        pack_list(f->common && p->apart != NULL ? p->apart : p, f, from, to);
         return;
     case FIELD_BOOL:
     case FIELD_INT32:
@@ -184,6 +185,46 @@ void *schema_pack(const struct schema *schema, const void *object, size_t header
     if (size_out != NULL)
         *size_out = size;
     return block;
+}
+
+/* Anew, into the same blocks. */
+static void write(struct packer *p, const struct schema *schema, const void *object, size_t header, size_t structs,
+                  size_t apart)
+{
+    p->structs = header;
+    p->texts = structs;
+    p->apart->structs = 0;
+    p->apart->texts = apart;
+    char *copy = take(p, schema->size);
+    memcpy(copy, object, schema->size);
+    pack_fields(p, schema, object, copy);
+}
+
+void *schema_pack_apart(const struct schema *schema, const void *object, size_t header, const struct symtab *from,
+                        struct symtab *to, schema_place *place, void *user)
+{
+    assert(header % 8 == 0);
+    struct packer q = {.from = from, .to = to};
+    struct packer p = {.structs = header, .from = from, .to = to, .apart = &q};
+    take(&p, schema->size);
+    pack_fields(&p, schema, object, NULL);
+    size_t structs = p.structs, apart = q.structs, size = q.structs + q.texts;
+    p.block = mem_new(p.structs + p.texts);
+    p.base = (uintptr_t)p.block;
+    if (size == 0) {
+        write(&p, schema, object, header, structs, apart);
+        return p.block;
+    }
+    q.block = mem_new(size); /* with offsets for pointers first: those are the same wherever it will be */
+    write(&p, schema, object, header, structs, apart);
+    bool fresh;
+    void *shared = place(user, span_hash((struct span){q.block, size}), size, &fresh);
+    q.base = (uintptr_t)shared;
+    write(&p, schema, object, header, structs, apart);
+    if (fresh)
+        memcpy(shared, q.block, size);
+    free(q.block);
+    return p.block;
 }
 
 void *schema_copy(struct arena *a, const struct schema *schema, const void *object)

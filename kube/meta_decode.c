@@ -145,15 +145,16 @@ static const struct schema pod_owner_schema = {
         FIELD(struct meta, created, FIELD_SCALAR, "creationTimestamp", .scalar = decode_time),     \
         FIELD(struct meta, deleted, FIELD_SCALAR, "deletionTimestamp", .scalar = decode_time)
 
-#define META_FIELDS(owners_schema, keep_annotation)                                                \
+/* `common_`: labels and owners are those of many objects. */
+#define META_FIELDS(owners_schema, keep_annotation, common_)                                       \
     META_IDENTITY, FIELD(struct meta, generation, FIELD_INT64, "generation"),                      \
-        FIELD(struct meta, labels, FIELD_MAP, "labels", .schema = &label_schema),                  \
+        FIELD(struct meta, labels, FIELD_MAP, "labels", .schema = &label_schema, .common = (common_)), \
         FIELD(struct meta, annotations, FIELD_MAP, "annotations", .schema = &annotation_schema,    \
               .keep = keep_annotation),                                                            \
         FIELD(struct meta, finalizers, FIELD_SYMS, "finalizers"),                                  \
-        FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &owners_schema)
+        FIELD(struct meta, owners, FIELD_LIST, "ownerReferences", .schema = &owners_schema, .common = (common_))
 
-static const struct field meta_fields[] = {META_FIELDS(owner_schema, is_read_annotation)};
+static const struct field meta_fields[] = {META_FIELDS(owner_schema, is_read_annotation, false)};
 const struct schema meta_schema = SCHEMA_WITH(struct meta, "metadata", meta_fields, META_NAMES);
 
 /* The API server keeps, by writer, which fields are as he wrote them, and drops who has none left. */
@@ -169,13 +170,13 @@ static bool decode_writers(struct decode *d, struct doc_value v, void *out, stru
 }
 
 static const struct field pod_meta_fields[] = {
-    META_FIELDS(pod_owner_schema, is_read_annotation),
+    META_FIELDS(pod_owner_schema, is_read_annotation, true),
     FIELD(struct meta, wrote_status, FIELD_SCALAR, "managedFields", .scalar = decode_writers),
 };
 const struct schema pod_meta_schema = SCHEMA_WITH(struct meta, "metadata", pod_meta_fields, META_NAMES);
 
 /* All annotations of a NodeClaim reach its Node, also those that we never read. */
-static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL)};
+static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL, false)};
 const struct schema claim_meta_schema = SCHEMA_WITH(struct meta, "metadata", claim_meta_fields, META_NAMES);
 
 static const struct field plain_meta_fields[] = {META_IDENTITY};

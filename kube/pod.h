@@ -1,7 +1,7 @@
 /* pod: the part of a Pod that decides where it can run and when it may move.
  *
  * Containers are summed up while decoding and not kept: a cluster has more pods than anything else,
- * and 600 bytes is what one may take. */
+ * and 600 bytes is what one may take. What pods of one template say alike they share (kube/commons.h). */
 #ifndef KUBE_POD_H
 #define KUBE_POD_H
 

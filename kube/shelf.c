@@ -33,7 +33,32 @@ static uint32_t chunk_of(uint64_t hash, uint32_t bits)
 void shelf_discard(struct shelf *k, const void *object)
 {
     struct shelf_head *h = shelf_head(object);
+    if (h->common != 0)
+        commons_leave(&k->commons, h->common, k->litter);
     litter_drop(k->litter, h, h->born);
+}
+
+struct joining { /* of one object */
+    struct shelf *shelf;
+    uint64_t salt;
+    uint32_t number;
+};
+
+static void *join(void *user, uint64_t digest, size_t size, bool *fresh_out)
+{
+    struct joining *j = user;
+    return commons_join(&j->shelf->commons, digest ^ j->salt, size, j->shelf->litter->sequence + 1, &j->number,
+                        fresh_out);
+}
+
+void *shelf_pack(struct shelf *k, const struct schema *schema, const void *object, const struct symtab *from,
+                 struct symtab *to, struct shelf_head head)
+{
+    struct joining j = {.shelf = k, .salt = (uint64_t)(uintptr_t)to * UINT64_C(0x9e3779b97f4a7c15)};
+    struct shelf_head *h = schema_pack_apart(schema, object, sizeof(*h), from, to, join, &j);
+    *h = head;
+    h->common = j.number;
+    return h + 1;
 }
 
 static struct store_chunk *chunk_new(const struct litter *l, uint32_t capacity)
@@ -180,4 +205,5 @@ void shelf_release(struct shelf *k)
         free(k->chunks[at]);
     }
     free(k->chunks);
+    commons_release(&k->commons);
 }

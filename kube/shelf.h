@@ -7,7 +7,7 @@
 #ifndef KUBE_SHELF_H
 #define KUBE_SHELF_H
 
-#include "kube/litter.h"
+#include "kube/commons.h"
 #include "kube/meta.h"
 
 struct shelf_head { /* before every object; all but born is the writer's own */
@@ -15,6 +15,7 @@ struct shelf_head { /* before every object; all but born is the writer's own */
     uint64_t version; /* the newest seen; that in the object may be older, of the same content */
     uint64_t digest;  /* of the content but for the version */
     uint32_t list;    /* the LIST that saw it last */
+    uint32_t common;  /* what it shares (commons.h); 0: nothing */
 };
 
 struct shelf_item {
@@ -30,6 +31,7 @@ struct store_chunk {
 
 struct shelf {
     struct litter *litter;
+    struct commons commons; /* of the objects that stand there */
     struct store_chunk **chunks;
     uint32_t bits; /* 1 << bits chunks, by the top bits of the hash */
     uint32_t count;
@@ -38,6 +40,9 @@ struct shelf {
 void shelf_init(struct shelf *k, struct litter *litter);
 void shelf_release(struct shelf *k); /* frees the objects, too */
 
+/* A copy of an object, for shelf_put: as of schema_pack_apart, behind its head. */
+void *shelf_pack(struct shelf *k, const struct schema *schema, const void *object, const struct symtab *from,
+                 struct symtab *to, struct shelf_head head);
 void shelf_put(struct shelf *k, const void *object); /* taken, head and all; instead of what had its name */
 bool shelf_remove(struct shelf *k, struct span ns, struct span name); /* false: it was not there */
 uint32_t shelf_sweep(struct shelf *k, uint32_t list); /* removes those that this LIST has not seen; how many */

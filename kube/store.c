@@ -178,9 +178,7 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
         take_version(s, kind, found, id->version);
         return;
     }
-    struct shelf_head *h = schema_pack(schema, object, sizeof(*h), s->syms, s->syms, NULL);
-    *h = head;
-    shelf_put(&k->shelf, h + 1);
+    shelf_put(&k->shelf, shelf_pack(&k->shelf, schema, object, s->syms, s->syms, head));
     s->changed = true;
 }
 
@@ -268,13 +266,12 @@ static void syms_rebuild(struct store *s)
             struct store_chunk *c = shelf_own(&k->shelf, at);
             for (uint32_t i = 0; i < c->count; i++) {
                 const void *old = c->items[i].object;
-                struct shelf_head *h =
-                    schema_pack(k->schema, old, sizeof(*h), s->syms, fresh, NULL);
-                *h = *shelf_head(old);
+                void *moved = shelf_pack(&k->shelf, k->schema, old, s->syms, fresh, *shelf_head(old));
+                struct shelf_head *h = shelf_head(moved);
                 h->born = s->litter.sequence + 1;
-                h->digest = digest_of(k->schema, (struct meta *)(h + 1));
+                h->digest = digest_of(k->schema, moved);
                 shelf_discard(&k->shelf, old);
-                c->items[i].object = h + 1;
+                c->items[i].object = moved;
             }
         }
     }

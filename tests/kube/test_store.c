@@ -493,10 +493,43 @@ static void test_readers_beside_the_writer(void **state)
     assert_false(atomic_load(&r.wrong));
 }
 
+/* What pods of one template say alike is there once, for as long as one of them or a snapshot wants it. */
+static void test_pods_share_what_they_say_alike(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "a", 1, "one");
+    put_pod(f, "b", 2, "one");
+    put_pod(f, "c", 3, "two");
+    store_publish(f->store, 0);
+    const struct snapshot *first = take(f);
+    const struct pod *a = snapshot_find(first, KIND_POD, SPAN("web"), SPAN("a"));
+    const struct pod *b = snapshot_find(first, KIND_POD, SPAN("web"), SPAN("b"));
+    const struct pod *c = snapshot_find(first, KIND_POD, SPAN("web"), SPAN("c"));
+    assert_ptr_equal(a->meta.labels.items, b->meta.labels.items);
+    assert_ptr_not_equal(a->meta.labels.items, c->meta.labels.items);
+    delete_pod(f, "a");
+    put_pod(f, "b", 4, "two"); /* nobody says "one" any more */
+    store_publish(f->store, 50);
+    const struct snapshot *second = take(f);
+    assert_string_equal(label_of(first, "a"), "one");
+    assert_string_equal(label_of(first, "b"), "one");
+    give_back(first);
+    put_pod(f, "d", 5, "one");
+    store_publish(f->store, 100);
+    const struct snapshot *third = take(f);
+    b = snapshot_find(third, KIND_POD, SPAN("web"), SPAN("b"));
+    assert_ptr_equal(b->meta.labels.items, c->meta.labels.items);
+    assert_string_equal(label_of(third, "b"), "two");
+    assert_string_equal(label_of(third, "d"), "one");
+    give_back(second);
+    give_back(third);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
+        TEST(test_pods_share_what_they_say_alike),
         TEST(test_a_snapshot_never_changes),
         TEST(test_many_objects_are_found_and_walked_once),
         TEST(test_a_list_forgets_what_it_does_not_name),
