@@ -133,13 +133,19 @@ static const struct row {
      "pool default\ntype t4 4 od/a/1.0 res/a/0.0000001/r1/0\ntype t5 5 od/a/0.9\ntype t8 8 od/a/2.0\n"
      "node n1 default t8 od/a\npod p n1 1\n",
      "single replace n1 -> t5 t4 on-demand saves 1.1\n", 0, NULL},
+    {"300 nor is it let in beside others",
+     "pool default\ntype t4 4 od/a/1.0 res/a/0.0000001/r1/0\ntype t5 5 od/a/0.9\ntype t8 8 od/a/0.95\n"
+     "node n1 default t8 od/a\npod p n1 1\n",
+     "single replace n1 -> t5 on-demand saves 0.05\n", 0, NULL},
     {"an instance type that nobody sells", POOL TYPES "node n1 default gone od/a\npod p n1 1\n", "", 0,
      "n1: Instance Type \"gone\" not found"},
     {"a node without a zone", POOL TYPES "node n1 default t8 od/a without=zone\npod p n1 1\n", "", 0,
      "n1: Node does not have label \"topology.kubernetes.io/zone\""},
     {"a node without a capacity type", POOL TYPES "node n1 default t8 od/a without=capacity-type\npod p n1 1\n", "", 0,
      "n1: Node does not have label \"karpenter.sh/capacity-type\""},
-    {"what a pool says its nodes cost beside counts on both sides",
+    {"what a pool says its nodes cost beside is saved", "pool default cost=0.5\n" TYPES USED("n1", "t2", "1") USED("n2", "t8", "7"),
+     "single delete n1 saves 0.7\n", 0, NULL},
+    {"what a pool says its nodes cost beside counts for a replacement too",
      "pool default cost=0.5 types=t2,t8\npool dear cost=5 weight=10 types=t2,t8\n" TYPES "node n1 default t8 od/a\npod p n1 1\n", "", 0,
      "n1: Can't replace with a cheaper node"},
 };
