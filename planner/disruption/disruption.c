@@ -242,7 +242,7 @@ static void ask_methods(struct disrupting *d)
     }
 }
 
-struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o)
+void disrupting_start(struct disrupting *d, const struct world *w, const struct disruption_options *o)
 {
     struct disruption *out = mem_new(sizeof(*out));
     out->complete = true;
@@ -250,15 +250,26 @@ struct disruption *disruption_decide(const struct world *w, const struct disrupt
     out->unreached_count = o->unreached_count;
     arena_init(&out->arena, 0);
     out->syms = symtab_new_local(w->syms, &out->arena);
-    struct disrupting d = {.w = w, .o = o, .out = out,
-                           .simulator = simulator_new(w, o->plan),
-                           .facts = {.budgets = &w->budgets, .queued = o->queued, .nominated = o->nominated,
-                                     .deletion_cost_ignored = o->pod_deletion_cost, .now = o->plan->now},
-                           .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count),
-                           .refused = ARENA_ARRAY(&out->arena, struct span, w->node_count)};
+    *d = (struct disrupting){.w = w, .o = o, .out = out,
+                             .simulator = simulator_new(w, o->plan),
+                             .facts = {.budgets = &w->budgets, .queued = o->queued, .nominated = o->nominated,
+                                       .deletion_cost_ignored = o->pod_deletion_cost, .now = o->plan->now},
+                             .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count),
+                             .refused = ARENA_ARRAY(&out->arena, struct span, w->node_count)};
+}
+
+struct disruption *disrupting_end(struct disrupting *d)
+{
+    simulator_free(d->simulator);
+    return d->out;
+}
+
+struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o)
+{
+    struct disrupting d;
+    disrupting_start(&d, w, o);
     ask_methods(&d);
-    simulator_free(d.simulator);
-    return out;
+    return disrupting_end(&d);
 }
 
 void disruption_free(struct disruption *d)

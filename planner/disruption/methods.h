@@ -26,6 +26,9 @@ struct disrupting {
     uint32_t command_capacity, note_capacity, plan_capacity;
 };
 
+void disrupting_start(struct disrupting *d, const struct world *w, const struct disruption_options *o);
+struct disruption *disrupting_end(struct disrupting *d); /* d->out is the caller's */
+
 /* All that may be disrupted by the class; who may not has a note once. The list is the caller's to sort and cut. */
 struct candidates candidates_of(struct disrupting *d, enum disruption_class k, enum disruption_method m);
 void candidates_sort(struct disrupting *d, struct candidates c); /* candidate_order */

@@ -1,6 +1,6 @@
 /* Consolidation as Karpenter v1.15.0 does it: the numbered scenarios of spec disruption 20.3, 20.7, 20.9 and 20.19 that
  * are decisions. Both methods are asked on the same state, so a row says what each would do. */
-#include "planner/disruption/disruption.h"
+#include "planner/disruption/validate.h"
 #include "support_fleet.h"
 
 #include <setjmp.h>
@@ -402,6 +402,72 @@ static void without_a_pool_multi_ends_the_pass(void **state)
     asked_release(&x);
 }
 
+/* --- what was decided before --- */
+
+static struct world *world_of(struct cluster *c, const char *fleet)
+{
+    cluster_init(c);
+    c->options = (struct world_options){.reserved_capacity = true, .ready_when_unstated = true};
+    fleet_add(c, fleet);
+    c->plan_options.search = SEARCH_GREEDY;
+    struct world_input in = cluster_input(c);
+    return c->world = world_build(&in);
+}
+
+#define TWO USED("n1", "t2", "1") USED("n2", "t8", "6")
+
+/* Scenarios 127 to 134, 136: n1 was to go (with "n2"), or to be replaced by t2 or t4. */
+static void validation(void **state)
+{
+    static const struct {
+        const char *label, *fleet;
+        bool both, replaces;
+        const char *nominated;
+        enum disruption_validity want;
+    } cases[] = {
+        {"nothing changed", POOL TYPES TWO, false, false, NULL, VALIDITY_STANDS},
+        {"127 a pod came that must stay", POOL TYPES TWO "pod new n1 100m stays=yes\n", false, false, NULL, VALIDITY_CHURN},
+        {"128 it is nominated", POOL TYPES TWO, false, false, "n1", VALIDITY_BUDGET},
+        {"129 a budget closed", POOL TYPES "node n1 default t2 od/a\npod p n1 1 app=x\npdb b x 0\n" USED("n2", "t8", "6"), false,
+         false, NULL, VALIDITY_CHURN},
+        {"129 that of the pool", "pool default budget=0\n" TYPES TWO, false, false, NULL, VALIDITY_BUDGET},
+        {"129 it has room for one of two", "pool default budget=1\n" TYPES TWO, true, true, NULL, VALIDITY_BUDGET},
+        {"130 types are not sold any more", POOL "type t2 2 od/a/0.2!\ntype t4 4 od/a/0.4\ntype t8 8 od/a/0.8\n"
+         USED("n1", "t8", "1"), false, true, NULL, VALIDITY_SCHEDULING},
+        {"131 others are", POOL TYPES "type t1 1 od/a/0.1\n" USED("n1", "t8", "1"), false, true, NULL, VALIDITY_STANDS},
+        {"132 a node is needed now", POOL TYPES USED("n1", "t2", "1") USED("n2", "t8", "7500m"), false, false, NULL,
+         VALIDITY_SCHEDULING},
+        {"132 or two", "pool default types=t2\n" TYPES "node n1 default t4 od/a\npod a n1 1500m\npod b n1 1500m\n", false, true, NULL,
+         VALIDITY_SCHEDULING},
+        {"133 none is needed now", POOL TYPES TWO, false, true, NULL, VALIDITY_SCHEDULING},
+        {"134 prices rose", POOL "type t2 2 od/a/2\ntype t4 4 od/a/4\ntype t8 8 od/a/0.8\n" USED("n1", "t8", "1"), false, true, NULL,
+         VALIDITY_STANDS},
+        {"136 it is gone", POOL TYPES USED("n2", "t8", "6"), false, false, NULL, VALIDITY_CHURN},
+        {"136 one of two is gone", POOL TYPES USED("n1", "t2", "1"), true, false, NULL, VALIDITY_CHURN},
+        {"it is empty now", POOL TYPES "node n1 default t2 od/a\n" USED("n2", "t8", "6"), false, false, NULL, VALIDITY_CHURN},
+        {"no pool is ready", "pool default ready=no\n" TYPES TWO, false, false, NULL, VALIDITY_UNKNOWN},
+    };
+    static const struct span nodes[] = {SPAN_INIT("n1"), SPAN_INIT("n2")}, types[] = {SPAN_INIT("t2"), SPAN_INIT("t4")};
+    bool fine = true;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct cluster c;
+        const struct world *w = world_of(&c, cases[i].fleet);
+        uint64_t nominated[1] = {0};
+        if (cases[i].nominated != NULL)
+            nominated[0] = UINT64_C(1) << world_find_node(w, span_of(cases[i].nominated));
+        struct disruption_options o = {.plan = &c.plan_options, .nominated = nominated};
+        struct disruption_pledge p = {nodes, cases[i].both ? 2 : 1, cases[i].replaces, types, COUNT_OF(types)};
+        enum disruption_validity got = disruption_validate(w, &o, &p);
+        if (got != cases[i].want)
+            print_error("%s: got %s, want %s\n", cases[i].label, disruption_validity_name(got),
+                        disruption_validity_name(cases[i].want));
+        fine = fine && got == cases[i].want;
+        cluster_release(&c);
+    }
+    assert_true(fine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +478,7 @@ int main(void)
         cmocka_unit_test(multi_ends_with_what_it_has),
         cmocka_unit_test(who_a_budget_holds_is_not_done),
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
+        cmocka_unit_test(validation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
