@@ -116,6 +116,16 @@ static const struct row {
      "pool default types=t4\n" TYPES "node n1 default t4 od/a\npod a n1 1 app=x apart=prefer\nnode n2 default t4 od/a\npod b n2 1 "
      "app=x apart=prefer\n",
      "single delete n1 saves 0.4\n", IGNORE_PREFERENCES, NULL},
+    {"113 a local volume binds nobody to the node that goes",
+     "pool default types=t2\n" TYPES "node n1 default t2 od/a\nnode n2 default t8 od/a\npod q n2 7\n"
+     "---\napiVersion: v1\nkind: PersistentVolume\nmetadata: {name: v}\nspec: {local: {path: /x}, storageClassName: \"\", "
+     "claimRef: {name: c, namespace: default}, nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: "
+     "kubernetes.io/hostname, operator: In, values: [n1]}]}]}}}\n"
+     "---\napiVersion: v1\nkind: PersistentVolumeClaim\nmetadata: {name: c}\nspec: {volumeName: v, storageClassName: \"\"}\n"
+     "status: {phase: Bound}\n"
+     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {nodeName: n1, volumes: [{name: d, persistentVolumeClaim: "
+     "{claimName: c}}], containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {phase: Running}\n",
+     "single delete n1 saves 0.2\n", 0, NULL},
     {"126 its own capacity is free for its replacement", "pool default cpus=8\n" TYPES USED("n1", "t8", "1"),
      "single replace n1 -> t2 t4 on-demand saves 0.6\n", 0, NULL},
     {"119 the first cannot go, the second does",
