@@ -46,7 +46,8 @@ static struct span running_metrics(struct arena *a, const struct options *o)
     return text;
 }
 
-static bool check_cluster(struct check_report *r, const struct options *o, struct err *err)
+static bool check_cluster(struct check_report *r, const struct options *o, bool every_node,
+                          struct err *err)
 {
     struct client_config config;
     struct catalogue_source *types;
@@ -70,7 +71,8 @@ static bool check_cluster(struct check_report *r, const struct options *o, struc
                       .address = config.server,
                       .now = clock_wall(),
                       .types = types,
-                      .metrics = running_metrics(r->a, o)};
+                      .metrics = running_metrics(r->a, o),
+                      .every_node = every_node};
     if (c.ns.len == 0)
         c.ns = SPAN("stowage-system");
     bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
@@ -79,13 +81,14 @@ static bool check_cluster(struct check_report *r, const struct options *o, struc
     return ok;
 }
 
-static bool check_file(struct check_report *r, const struct options *o, struct err *err)
+static bool check_file(struct check_report *r, const struct options *o, bool *every_node_out,
+                       struct err *err)
 {
     struct span text;
     const char *path = o->scheduler_file;
     if (path == NULL || path[0] == '\0')
         return true;
-    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, err)) ||
+    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, every_node_out, err)) ||
            err_wrap(err, "--scheduler-config");
 }
 
@@ -106,7 +109,7 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
     struct check_report report = {.a = a};
-    bool help;
+    bool help, every_node = false;
     if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
     if (help) {
@@ -116,8 +119,8 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
         buf_release(&text);
         return 0;
     }
-    if (!check_file(&report, &options, err) || !check_cluster(&report, &options, err) ||
-        !print(&report, &options, err))
+    if (!check_file(&report, &options, &every_node, err) ||
+        !check_cluster(&report, &options, every_node, err) || !print(&report, &options, err))
         return 2;
     return check_count(&report, CHECK_FAIL) != 0;
 }

@@ -20,6 +20,7 @@ struct check {
     wall_ms now;
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
     const struct catalogue_source *types; /* what is bought */
+    bool every_node;     /* the scheduler's configuration was given, and says that it offers every node */
     /* found on the way */
     bool runs;           /* somebody leads */
     struct permissions permissions;

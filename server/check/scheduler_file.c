@@ -174,7 +174,46 @@ static void check_extenders(struct check_report *r, const char *path, struct doc
               "%s has no extender that is Stowage's", path);
 }
 
-bool check_scheduler_file(struct check_report *r, const char *path, struct span text, struct err *err)
+/* The percentage of nodes looked at: `value` when it says one, else `otherwise`. */
+static int64_t percentage(struct doc_value value, int64_t otherwise)
+{
+    return doc_int64_at(value, SPAN("percentageOfNodesToScore"), otherwise);
+}
+
+/* True: every profile looks at all. */
+static bool check_sampling(struct check_report *r, struct doc_value root)
+{
+    struct doc_value profiles;
+    int64_t whole = percentage(root, 0);
+    uint32_t profile_count = 0, wrong = 0;
+    const char *fix = "set percentageOfNodesToScore: 100";
+    if (doc_find(root, SPAN("profiles"), &profiles)) {
+        struct doc_iter it = doc_iter_of(profiles);
+        for (; doc_next(&it); profile_count++) {
+            struct span name = text_of(it.value, "schedulerName");
+            int64_t of = percentage(it.value, whole);
+            if (of >= 100)
+                continue;
+            wrong++;
+            check_say(r, CHECK_WARN, "sampling", fix,
+                      "profile %.*s looks at a part of the nodes where there are 100 or more "
+                      "(percentageOfNodesToScore %lld): the planned one may not be among them",
+                      SPAN_ARG(name.len != 0 ? name : SPAN("default-scheduler")), (long long)of);
+        }
+    }
+    if (profile_count == 0 && whole < 100)
+        check_say(r, CHECK_WARN, "sampling", fix,
+                  "kube-scheduler looks at a part of the nodes where there are 100 or more "
+                  "(percentageOfNodesToScore %lld): the planned one may not be among them",
+                  (long long)whole);
+    else if (wrong == 0)
+        check_say(r, CHECK_OK, "sampling", NULL,
+                  "every node is offered (percentageOfNodesToScore 100)");
+    return wrong == 0 && (profile_count != 0 || whole >= 100);
+}
+
+bool check_scheduler_file(struct check_report *r, const char *path, struct span text,
+                          bool *every_node_out, struct err *err)
 {
     struct doc_parser *parser = doc_parser_new();
     const struct doc *d;
@@ -185,10 +224,12 @@ bool check_scheduler_file(struct check_report *r, const char *path, struct span 
         err_set(err, ERR_INVALID, "is empty");
     if (ok && !span_eq(text_of(doc_root(d), "kind"), SPAN("KubeSchedulerConfiguration")))
         ok = err_set(err, ERR_INVALID, "is not a KubeSchedulerConfiguration");
-    if (ok)
+    if (ok) {
         check_extenders(r, path, doc_root(d));
-    else
+        *every_node_out = check_sampling(r, doc_root(d));
+    } else {
         err_wrap(err, "%s", path);
+    }
     doc_parser_free(parser);
     return ok;
 }

@@ -51,7 +51,25 @@ static bool metric_sum(struct span text, const char *name, const char *label, do
     return found;
 }
 
-static void check_called(struct check *c)
+/* Told by how many nodes were offered, of which kube-scheduler's filters may by chance leave as many; its
+ * configuration knows better. */
+static void check_sampling(struct check *c)
+{
+    double sampled;
+    if (c->every_node || !metric_sum(c->metrics, "stowage_extender_sampled_total", "", &sampled))
+        return;
+    if (sampled > 0)
+        check_say(c->report, CHECK_WARN, "sampling",
+                  "set percentageOfNodesToScore: 100 in the scheduler's configuration",
+                  "the scheduler seems to have offered a part of the nodes %.0f times: the planned one "
+                  "may not be among them",
+                  sampled);
+    else
+        check_say(c->report, CHECK_OK, "sampling", NULL, "the scheduler offers every node");
+}
+
+/* True: the scheduler has asked something. */
+static bool check_called(struct check *c)
 {
     static const char requests[] = "stowage_extender_requests_total";
     double leads, asked, wrong, silent;
@@ -75,6 +93,7 @@ static void check_called(struct check *c)
     if (wrong > 0)
         check_say(c->report, CHECK_WARN, "wiring", "is nodeCacheCapable true in its configuration?",
                   "%.0f of the scheduler's questions could not be read", wrong);
+    return asked > 0;
 }
 
 void check_wiring(struct check *c)
@@ -91,5 +110,6 @@ void check_wiring(struct check *c)
                   c->options->server);
         return;
     }
-    check_called(c);
+    if (check_called(c))
+        check_sampling(c);
 }

@@ -76,6 +76,7 @@ struct bench {
     struct buf text;
     struct err err;
     bool answered;
+    bool every_node; /* the scheduler file says so */
 };
 
 static bool wait_sim(void *user)
@@ -176,7 +177,8 @@ static const char *run(struct bench *b, const char *metrics)
                               .address = SPAN("https://10.0.0.1"),
                               .now = NOW,
                               .metrics = span_of(metrics),
-                              .types = b->types};
+                              .types = b->types,
+                              .every_node = b->every_node};
     b->answered = check_run(&b->check, &b->err);
     buf_clear(&b->text);
     check_text(&b->text, &b->report, 0);
@@ -203,7 +205,8 @@ static const char GOOD_METRICS[] =
     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 7\n"
     "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 5\n"
     "stowage_extender_requests_total{verb=\"prioritize\",answer=\"room\"} 4\n"
-    "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 0\n";
+    "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 0\n"
+    "stowage_extender_sampled_total{verb=\"filter\"} 0\n";
 
 /* ---- what is right ---- */
 
@@ -223,6 +226,7 @@ static void test_a_healthy_cluster(void **state)
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
     says(&b, "ok    the webhook's caBundle is Stowage's CA\n");
     says(&b, "ok    the scheduler asks Stowage: about 12 pods so far\n");
+    says(&b, "ok    the scheduler offers every node\n");
     says(&b, "ok    no other autoscaler holds a Lease (Karpenter, Cluster Autoscaler)\n");
     says(&b, "ok    no Deployment or CronJob is called a descheduler\n");
     says(&b, "nothing to mend\n");
@@ -359,7 +363,8 @@ static const struct {
      "?     whether a descheduler moves pods"},
     {"never asked", put_all,
      "leader_election_master_status{name=\"x\"} 1\n"
-     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n",
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"planned\"} 0\n"
+     "stowage_extender_sampled_total{verb=\"filter\"} 0\n",
      CHECK_WARN, "warn  the scheduler has not asked Stowage about any pod since it started\n"},
     {"asked no more", put_all,
      "leader_election_master_status{name=\"x\"} 1\nstowage_scheduler_silent 1\n"
@@ -371,6 +376,10 @@ static const struct {
      "leader_election_master_status{name=\"x\"} 1\n"
      "stowage_extender_requests_total{verb=\"filter\",answer=\"error\"} 3\n",
      CHECK_WARN, "warn  3 of the scheduler's questions could not be read\n"},
+    {"sampling", put_all,
+     "leader_election_master_status{name=\"x\"} 1\nstowage_extender_sampled_total{verb=\"filter\"} 2\n"
+     "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 3\n",
+     CHECK_WARN, "warn  the scheduler seems to have offered a part of the nodes 2 times"},
 };
 
 static void test_each_trouble_is_told(void **state)
@@ -440,6 +449,22 @@ static void test_another_account(void **state)
     run(&b, GOOD_METRICS);
     says(&b, "permissions of manifests/rbac.yaml are missing: list nodepools.karpenter.sh, "
              "watch nodepools.karpenter.sh, ");
+    end(&b);
+}
+
+/* The number of names seems to say so by chance: the scheduler's configuration knows better. */
+static void test_no_sample_where_every_node_is_offered(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    b.every_node = true;
+    run(&b, "leader_election_master_status{name=\"x\"} 1\n"
+            "stowage_extender_sampled_total{verb=\"filter\"} 2\n"
+            "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 3\n");
+    says(&b, "the scheduler asks Stowage: about 3 pods so far");
+    assert_null(strstr(b.text.ptr, "a part of the nodes"));
     end(&b);
 }
 
@@ -567,7 +592,7 @@ static void test_rules_become_permissions(void **state)
 
 /* ---- the scheduler's configuration ---- */
 
-#define HEAD "kind: KubeSchedulerConfiguration\nextenders:\n- "
+#define HEAD "kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\nextenders:\n- "
 #define URL "urlPrefix: https://s:9443/scheduler, "
 #define VERBS "filterVerb: filter, prioritizeVerb: prioritize, preemptVerb: preempt, weight: 2, "
 #define CACHE "nodeCacheCapable: true, ignorable: true, "
@@ -578,7 +603,7 @@ static const struct {
     enum check_level level;
 } files[] = {
     {HEAD "{" URL VERBS CACHE "httpTimeout: 200ms, " TLS "}", "F calls Stowage at https://s:9443/scheduler\n", CHECK_OK},
-    {"kind: KubeSchedulerConfiguration\n", "F has no extender that is Stowage's\n", CHECK_FAIL},
+    {"kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\n", "F has no extender that is Stowage's\n", CHECK_FAIL},
     {HEAD "{urlPrefix: https://other/x}", "F has no extender that is Stowage's\n", CHECK_FAIL},
     {HEAD "{" URL "filterVerb: filter, preemptVerb: preempt, " CACHE "httpTimeout: 1s, " TLS "}", "extenders[0]: no prioritizeVerb, so that pods are spread", CHECK_WARN},
     {HEAD "{" URL VERBS "bindVerb: bind, " CACHE "httpTimeout: 1s, " TLS "}", "bindVerb is set", CHECK_FAIL},
@@ -597,6 +622,9 @@ static const struct {
     {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, " TLS "}\n- {urlPrefix: http://gpu/x, filterVerb: f, ignorable: true}", "http://gpu/x may refuse the nodes that Stowage has chosen", CHECK_WARN},
     {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, " TLS "}\n- {urlPrefix: http://gpu/x, filterVerb: f}", "F calls Stowage at", CHECK_OK},
     {HEAD "{" URL VERBS CACHE "httpTimeout: 1s, " TLS "}\n- {urlPrefix: http://gpu/x, prioritizeVerb: p, weight: 1, ignorable: true}", "F calls Stowage at", CHECK_OK},
+    {"kind: KubeSchedulerConfiguration\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "kube-scheduler looks at a part of the nodes where there are 100 or more (percentageOfNodesToScore 0)", CHECK_WARN},
+    {"kind: KubeSchedulerConfiguration\npercentageOfNodesToScore: 100\nprofiles: [{schedulerName: x, percentageOfNodesToScore: 50}]\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "profile x looks at a part of the nodes", CHECK_WARN},
+    {"kind: KubeSchedulerConfiguration\nprofiles: [{percentageOfNodesToScore: 100}]\nextenders:\n- {" URL VERBS CACHE "httpTimeout: 1s, " TLS "}", "every node is offered", CHECK_OK},
 };
 
 static void test_scheduler_files(void **state)
@@ -608,8 +636,10 @@ static void test_scheduler_files(void **state)
         struct err err;
         arena_init(&a, 0);
         struct check_report r = {.a = &a};
-        assert_true(check_scheduler_file(&r, "F", span_of(files[i].text), &err));
+        bool every_node;
+        assert_true(check_scheduler_file(&r, "F", span_of(files[i].text), &every_node, &err));
         check_text(&text, &r, 0);
+        assert_int_equal(every_node, strstr(text.ptr, "every node is offered") != NULL);
         uint32_t others = files[i].level == CHECK_OK ? r.count - check_count(&r, CHECK_OK)
                                                      : check_count(&r, files[i].level) - 1;
         if (strstr(text.ptr, files[i].line) == NULL || others != 0)
@@ -628,11 +658,13 @@ static void test_what_ships_is_right(void **state)
     arena_init(&a, 0);
     struct check_report r = {.a = &a};
     assert_true(input_text(&a, SOURCE_DIR "/manifests/scheduler-configuration.yaml", &text, &err));
-    assert_true(check_scheduler_file(&r, "F", text, &err));
+    bool every_node;
+    assert_true(check_scheduler_file(&r, "F", text, &every_node, &err));
+    assert_true(every_node);
     assert_int_equal(check_count(&r, CHECK_OK), r.count);
     static const char *const no_files[] = {"", "kind: Pod\n", "a: [", "[]"};
     for (size_t i = 0; i < COUNT_OF(no_files); i++)
-        if (check_scheduler_file(&r, "F", span_of(no_files[i]), &err))
+        if (check_scheduler_file(&r, "F", span_of(no_files[i]), &every_node, &err))
             fail_msg("taken: %s", no_files[i]);
     arena_release(&a);
 }
@@ -679,6 +711,7 @@ int main(void)
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_another_account),
+        cmocka_unit_test(test_no_sample_where_every_node_is_offered),
         cmocka_unit_test(test_nominating),
         cmocka_unit_test(test_a_kind_that_no_decision_needs_is_not_watched),
         cmocka_unit_test(test_the_list_covers_what_is_watched),
