@@ -151,10 +151,13 @@ static void choose_some(struct extender_scratch *s, struct question *q)
         }
 }
 
-/* What neither we know nor the scheduler can be asked for: how it would spread the pod, and which devices suit it. */
-static bool is_for_scheduler(const struct pod *pod)
+/* What we do not know and the scheduler weighs: how it would spread the pod, which devices suit it, and whom others
+ * would like to have near them or not. */
+static bool is_for_scheduler(struct extender_scratch *s, const struct question *q)
 {
-    return pod->resource_claims || !replicas_can_tell(pod);
+    const struct pod *pod = q->subject.pod;
+    return pod->resource_claims || !replicas_can_tell(pod) ||
+           world_is_looked_at(q->v->world, &s->arena, pod);
 }
 
 static void judge_all(struct extender_scratch *s, struct question *q)
@@ -171,7 +174,7 @@ static void judge_all(struct extender_scratch *s, struct question *q)
         choose_one(s, q);
     else if (q->nominated >= 0)
         return;
-    else if (!is_for_scheduler(q->subject.pod))
+    else if (!is_for_scheduler(s, q))
         choose_one(s, q);
     else if (q->left > SHORTLIST)
         choose_some(s, q);

@@ -2,6 +2,7 @@
  * they are bound to), DaemonSets, options (which need the DaemonSets), and last what needs every
  * signature: profiles, the room that is left, and where pods are counted. */
 #include "planner/columns.h"
+#include "planner/topology/watch_index.h"
 
 #include <stdlib.h>
 
@@ -364,6 +365,19 @@ void world_free(struct world *w)
     for (size_t i = 0; i < PART_COUNT; i++)
         part_leave(w->parts[i]);
     free(w);
+}
+
+bool world_is_looked_at(const struct world *w, struct arena *a, const struct pod *p)
+{
+    const struct topology *t = &w->topology;
+    struct pod_class k = {.ns = sym_find(w->syms, p->meta.ns), .labels = p->meta.labels};
+    if (t->index == NULL)
+        return false;
+    watch_index_ties(t, a, &k);
+    for (uint32_t i = 0; i < k.ties.counted_by_count; i++)
+        if (t->groups[k.ties.counted_by[i]].kind != TOPOLOGY_SPREAD)
+            return true;
+    return false;
 }
 
 const struct catalogue *world_catalogue(const struct world *w)

@@ -155,6 +155,8 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 
 /* Classes. -1: the pod's shape is not in this world (it came later). */
 int32_t world_class_of(const struct world *w, const struct pod *p);
+/* Whether affinity or anti-affinity of some pod, required or preferred, looks at this one. `a` is scratch. */
+bool world_is_looked_at(const struct world *w, struct arena *a, const struct pod *p);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
 const struct pod *world_waiting_pod(const struct world *w, struct span uid); /* NULL: as before */
 

@@ -20,6 +20,13 @@
 #define CLAIM "  resourceClaims: [{name: gpu, resourceClaimTemplateName: gpu}]\n"
 #define HARD "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: none, " \
     "whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {app: x}}}]\n"
+#define LABELLED(name, app)                                                                        \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name ", labels: {app: " app "}}\n" \
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: 200m, memory: 1Gi}}}]\n"           \
+    "status: {phase: Pending}\n"
+#define LIKES(app)                                                                                 \
+    "  affinity: {podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: [{weight: 1, podAffinityTerm: "  \
+    "{topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: " app "}}}}]}}\n"
 #define BARE(name)                                                                                 \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {namespace: web, name: " name ", uid: uid-" name "}\n" \
     "spec:\n  containers: [{name: c, resources: {requests: {cpu: 200m, memory: 1Gi}}}]\n"           \
@@ -95,6 +102,20 @@ static void test_who_gets_one(void **state)
     }
 }
 
+/* Preferences that standing pods state towards the one that comes are weighed by the scheduler alone. */
+static void test_whom_others_would_like_near_them(void **state)
+{
+    static const char yaml[] = ZONED("empty", "a") ZONED("part", "a")
+        OF("StatefulSet", "db", "db-1", LIKES("liked"), BOUND("part"), "")
+        LABELLED("liked", "liked") LABELLED("other", "other");
+    (void)state;
+    struct cluster c;
+    cluster_open(&c, yaml);
+    expect(&c, "liked", "liked", "empty part", "empty part");
+    expect(&c, "another", "other", "empty part", "part");
+    cluster_close(&c);
+}
+
 /* Who was let somewhere a moment ago is there, before any watch tells of it. */
 static void test_fellows_sent_a_moment_ago(void **state)
 {
@@ -142,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_who_gets_one),
+        cmocka_unit_test(test_whom_others_would_like_near_them),
         cmocka_unit_test(test_fellows_sent_a_moment_ago),
         cmocka_unit_test(test_zones),
         cmocka_unit_test(test_asked_again),
