@@ -37,7 +37,9 @@ static void what_blocks_a_node_is_told_of_it_and_of_its_claim(void **state)
     load(s, deployment_yaml("web", 2, "500m", ""));
     load(s, BUDGET("web"));
     loop_begin(&l, s);
-    run_for(s, MS_MINUTE);
+    for (int i = 0; i < 60 && strstr(l.last[DECISION_KEEP], "allows no eviction") == NULL; i++)
+        run_for(s, MS_SECOND);
+    run_for(s, 10 * MS_SECOND); /* as often as Karpenter looks */
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     assert_int_equal(count_lines(&l, "event DisruptionBlocked general-",
                                  ": Pdb prevents pod evictions (PodDisruptionBudget=[default/web])"),
@@ -93,6 +95,33 @@ static void what_is_said_of_a_node_is_so_today(void **state)
     loop_end(&l);
 }
 
+/* Its budget says something else, and nothing else has changed; three times within the time after which all is looked
+ * at again whatever has changed. */
+static void a_budget_that_changes_is_heard_at_once(void **state)
+{
+    static const struct {
+        int least;
+        const char *why;
+    } changes[] = {{1, ""}, {2, "PodDisruptionBudget default/web allows no eviction (2 of 2 must stay)"}, {0, ""}};
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    load(s, BUDGET("web"));
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    expect_why(&l, "at first", changes[1].why);
+    for (size_t i = 0; i < COUNT_OF(changes); i++) {
+        char patch[64];
+        snprintf(patch, sizeof(patch), "{\"spec\":{\"minAvailable\":%d}}", changes[i].least);
+        do_request(s, API_MERGE, KIND_DISRUPTION_BUDGET, "default", "web", patch, 200);
+        run_for(s, 2 * MS_SECOND);
+        expect_why(&l, patch, changes[i].why);
+    }
+    loop_end(&l);
+}
+
 static void load_kept(struct sim *s, const char *name, const char *value)
 {
     char yaml[512];
@@ -137,6 +166,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_a_node_is_so_today),
+        cmocka_unit_test(a_budget_that_changes_is_heard_at_once),
         cmocka_unit_test(what_blocks_a_node_is_told_of_it_and_of_its_claim),
         cmocka_unit_test(a_claim_without_a_node_says_so),
         cmocka_unit_test(an_annotation_says_what_it_comes_to),
