@@ -56,6 +56,7 @@ enum world_part {
     PART_ROWS,   /* nodes, requested, left, expected, ports; it holds the parts of `lists` */
     PART_PODS,   /* waiting, its index, members, volumes.users, live_daemons */
     PART_COUNTS, /* numbers of topology groups */
+    PART_BUDGETS, /* items of `budgets` */
     PART_COUNT,
 };
 

@@ -495,13 +495,36 @@ bool world_row_moved(const struct world *before, const struct world *now, uint32
     return a->node != b->node || a->claim != b->claim || a->pods != b->pods || a->pod_count != b->pod_count;
 }
 
+/* But for what its status says: whom it selects and holds for ever stands in the world. */
+static bool same_rule(const struct disruption_budget *a, const struct disruption_budget *b)
+{
+    return span_eq(a->meta.ns, b->meta.ns) && span_eq(a->meta.name, b->meta.name) &&
+           a->has_selector == b->has_selector && label_selector_same(&a->selector, &b->selector) &&
+           span_eq(a->max_unavailable, b->max_unavailable) && span_eq(a->min_available, b->min_available) &&
+           a->evict_unhealthy == b->evict_unhealthy;
+}
+
+static bool change_budgets(struct delta *d, const struct world_change *c)
+{
+    struct pod_budgets *b = &d->w->budgets;
+    if (c->budgets == NULL)
+        return true;
+    if (c->budget_count != b->count)
+        return false;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (b->items[i] != c->budgets[i] && !same_rule(b->items[i], c->budgets[i]))
+            return false;
+    b->items = copy(delta_own_part(d, PART_BUDGETS, NULL), c->budgets, b->count, sizeof(*b->items));
+    return true;
+}
+
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
     if (from->spread.rule_count != 0 || from->buffers.count != 0)
         return NULL;
     struct delta d = {.from = from, .w = share(from)};
     arena_init(&d.scratch, 0);
-    bool made = change_nodes(&d, change) && change_pods(&d, change);
+    bool made = change_budgets(&d, change) && change_nodes(&d, change) && change_pods(&d, change);
     if (made) {
         settle_rows(&d);
         settle_queue(&d);

@@ -83,14 +83,15 @@ struct world_change {
     const struct pod *const *come;
     const struct node *const *nodes; /* as they are now; the world has had them under these names */
     const struct node_claim *const *claims;
-    size_t gone_count, come_count, node_count, claim_count;
+    const struct disruption_budget *const *budgets; /* all of them, in the order of before; NULL: the very same */
+    size_t gone_count, come_count, node_count, claim_count, budget_count;
 };
 
 /* The world after the change, in the time of the change (and of a copy of the columns that it touches)
  * instead of that of the cluster; or NULL: build it anew. It plans exactly as a world that was built of the
  * same objects.
  *
- * What only a build can take in: any other kind of object; a Node or NodeClaim that came or went, another stage of
+ * What only a build can take in: any other kind of object; PodDisruptionBudgets of which more than the status is another; a Node or NodeClaim that came or went, another stage of
  * one, or other labels, taints, room or requirements; the newest pod of a DaemonSet unless the newest after it
  * asks the same; pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods on
  * a node that is leaving or nominated to one; a pod of a new shape that states rules about other pods, has volumes,

@@ -112,7 +112,7 @@ static struct world *build_world(struct derive *d, const struct shelf *shelf,
 }
 
 /* What a world can be made by delta of. */
-static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM};
+static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_DISRUPTION_BUDGET};
 
 static bool moves(enum kind k)
 {
@@ -184,6 +184,18 @@ static bool none_came(const struct snapshot *s, const struct snapshot *previous,
     return s->state[k].count == previous->state[k].count;
 }
 
+/* All of the kind, in the order in which worlds are built of them; NULL: the very same. To be freed. */
+static const void **whole(const struct snapshot *s, const struct snapshot *previous, enum kind k, size_t *count_out)
+{
+    struct lists l = {0};
+    *count_out = 0;
+    if (snapshot_same(previous, s, k))
+        return NULL;
+    collect(s, k, &l);
+    *count_out = l.count[k];
+    return l.items[k];
+}
+
 static struct world *next_world(const struct world *before, const struct snapshot *s,
                                 const struct snapshot *previous)
 {
@@ -192,7 +204,9 @@ static struct world *next_world(const struct world *before, const struct snapsho
     const void **come = beside(s, previous, KIND_POD, &c.come_count);
     const void **nodes = beside(s, previous, KIND_NODE, &c.node_count);
     const void **claims = beside(s, previous, KIND_NODE_CLAIM, &c.claim_count);
+    const void **budgets = whole(s, previous, KIND_DISRUPTION_BUDGET, &c.budget_count);
     struct world *w = NULL;
+    c.budgets = (const struct disruption_budget *const *)budgets;
     c.gone = (const struct pod *const *)gone;
     c.come = (const struct pod *const *)come;
     c.nodes = (const struct node *const *)nodes;
@@ -204,6 +218,7 @@ static struct world *next_world(const struct world *before, const struct snapsho
     free(come);
     free(nodes);
     free(claims);
+    free(budgets);
     return w;
 }
 

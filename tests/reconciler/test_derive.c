@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "planner/columns.h"
 #include "reconciler/derive.h"
 
 /* A provider without a machine to sell. */
@@ -213,6 +214,45 @@ static void test_news_of_a_node_reaches_its_row(void **state)
     give_back(third);
 }
 
+static int32_t allowed_now(const struct snapshot *s, const char *name)
+{
+    const struct pod_budgets *b = &derive_world(s)->budgets;
+    for (uint32_t i = 0; i < b->count; i++)
+        if (span_eq(b->items[i]->meta.name, span_of(name)))
+            return b->items[i]->disruptions_allowed;
+    return -1;
+}
+
+/* A budget's status is another whenever a pod becomes ready; whom it selects, and holds for ever, hardly ever. */
+static void test_what_a_budget_allows_builds_no_world(void **state)
+{
+    struct fixture *f = *state;
+    list_all(f);
+    put_with(f, KIND_DISRUPTION_BUDGET, "a", "{\"minAvailable\":1}", "{\"disruptionsAllowed\":1}");
+    put_with(f, KIND_DISRUPTION_BUDGET, "b", "{\"minAvailable\":1}", "{\"disruptionsAllowed\":2}");
+    const struct snapshot *first = publish(f);
+    put_with(f, KIND_DISRUPTION_BUDGET, "b", "{\"minAvailable\":1}", "{\"disruptionsAllowed\":7}");
+    const struct snapshot *second = publish(f);
+    assert_int_equal(derive_last(f->derive), DERIVE_DELTA);
+    assert_int_equal(allowed_now(first, "b"), 2);
+    give_back(first);
+    share_reap(store_share(f->store));
+    assert_int_equal(allowed_now(second, "a"), 1);
+    assert_int_equal(allowed_now(second, "b"), 7);
+    static const struct {
+        const char *name, *spec;
+    } others[] = {{"b", "{\"minAvailable\":\"100%\"}"}, {"b", "{\"maxUnavailable\":0}"}, {"b", "{\"minAvailable\":1,"
+        "\"selector\":{\"matchLabels\":{\"app\":\"x\"}}}"}, {"c", "{}"}};
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        put_with(f, KIND_DISRUPTION_BUDGET, others[i].name, others[i].spec, "{\"disruptionsAllowed\":7}");
+        const struct snapshot *next = publish(f);
+        assert_int_equal(derive_last(f->derive), DERIVE_BUILD);
+        give_back(second);
+        second = next;
+    }
+    give_back(second);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -222,6 +262,7 @@ int main(void)
         TEST(test_other_types_make_another_world),
         TEST(test_pods_change_the_world_they_are_in),
         TEST(test_news_of_a_node_reaches_its_row),
+        TEST(test_what_a_budget_allows_builds_no_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
