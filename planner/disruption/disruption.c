@@ -251,14 +251,11 @@ void disrupting_start(struct disrupting *d, const struct world *w, const struct 
     arena_init(&out->arena, 0);
     out->syms = symtab_new_local(w->syms, &out->arena);
     *d = (struct disrupting){.w = w, .o = o, .out = out,
-                             .greedy = ARENA_NEW(&out->arena, struct plan_options),
                              .facts = {.budgets = &w->budgets, .queued = o->queued, .nominated = o->nominated,
                                        .deletion_cost_ignored = o->pod_deletion_cost, .now = o->plan->now},
                              .told = ARENA_ARRAY(&out->arena, uint8_t, w->node_count),
                              .refused = ARENA_ARRAY(&out->arena, struct span, w->node_count)};
-    *d->greedy = *o->plan; /* a command is carried out as it was simulated: another plan may have other claims */
-    d->greedy->search = SEARCH_GREEDY;
-    d->simulator = simulator_new(w, d->greedy);
+    d->simulator = simulator_new(w, o->plan);
 }
 
 struct disruption *disrupting_end(struct disrupting *d)

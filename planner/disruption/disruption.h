@@ -64,7 +64,7 @@ struct reboot_count { uint32_t row, reboots; };          /* that Repair ordered 
 struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool: on their way, without a claim yet */
 
 struct disruption_options {
-    const struct plan_options *plan; /* search (GREEDY: as Karpenter would), policies, now, stop; not what it says of removals */
+    const struct plan_options *plan; /* policies, now, stop; not its search (simulate.h), nor what it says of removals */
     bool all;                        /* every method on the same state, instead of the first that acts */
     const struct repair_policies *repair; /* gate NodeRepair, and not --legacy-node-repair; NULL: no method Repair */
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */

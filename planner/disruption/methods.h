@@ -15,7 +15,6 @@ struct disrupting {
     const struct world *w;
     const struct disruption_options *o;
     struct disruption *out;
-    struct plan_options *greedy; /* the simulator's */
     struct simulator *simulator;
     struct candidate_facts facts;
     struct candidates of_class[DISRUPT_COUNT];

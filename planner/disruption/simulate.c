@@ -393,11 +393,10 @@ const struct simulation_place *simulation_places(struct simulator *s, uint32_t *
 
 /* --- whole plans --- */
 
-static struct plan *solve(const struct simulator *s, const struct simulation_question *q, enum search_kind search)
+struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q)
 {
     struct plan_options o = s->search;
     struct reservation_credit credit = {.id = q->credit, .count = 1};
-    o.search = search;
     o.removed = q->rows;
     o.removed_count = q->count;
     o.removed_for = q->why;
@@ -406,24 +405,6 @@ static struct plan *solve(const struct simulator *s, const struct simulation_que
     o.credit_count = q->credit.len != 0;
     o.no_bound = true;
     return plan_solve(s->w, &o);
-}
-
-/* Of a cost that is not known nothing can be said. */
-static bool is_no_worse(const struct plan *p, const struct plan *than)
-{
-    return p->claim_count <= than->claim_count && p->unschedulable_count <= than->unschedulable_count &&
-           p->cost_after <= than->cost_after;
-}
-
-struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q)
-{
-    struct plan *p = solve(s, q, SEARCH_GREEDY);
-    if (s->o->search == SEARCH_GREEDY)
-        return p;
-    struct plan *other = solve(s, q, SEARCH_CHEAPEST);
-    bool better = is_no_worse(other, p);
-    plan_free(better ? p : other);
-    return better ? other : p;
 }
 
 static void add_pod(struct buf *out, uint32_t at, const struct pod *p, struct span why)
@@ -436,7 +417,7 @@ static void add_pod(struct buf *out, uint32_t at, const struct pod *p, struct sp
 struct span simulation_unplaced(struct simulator *s, struct arena *a)
 {
     const struct world *w = s->w;
-    struct plan *p = solve(s, &s->question, SEARCH_GREEDY);
+    struct plan *p = simulation_plan(s, &s->question);
     struct buf out = {0};
     uint32_t count = 0, places;
     plan_tell(p);

@@ -8,9 +8,8 @@
  * Pending pods and those of leaving nodes are part of every question, as upstream has it; they are planned anew in each,
  * and equal ones that have no place cost as much as one.
  *
- * Answers are greedy's, whichever search the options name: outcome, claims and places as plan_solve has them with
- * SEARCH_GREEDY. simulation_plan searches as the options say, and gives a plan with as few claims or fewer, for all
- * that the answer places, and no dearer.
+ * Answers, and the plans that they are of, are greedy's, whichever search the options name: outcome, claims and places as
+ * plan_solve has them with SEARCH_GREEDY. A command is carried out as it was judged.
  *
  * Memory: by row, by attempt of a class (bits of rows), by topology group (its domains), and 16 MiB of what claims
  * become with pods on them, which is forgotten then; of a question what its pods take. */
@@ -21,7 +20,7 @@
 
 struct simulator;
 
-/* `o` as for a plan: search, policies, who is barred or put off, now, stop. What it says of removals, reservations, places
+/* `o` as for a plan: policies, who is barred or put off, now, stop. What it says of the search, removals, reservations, places
  * and arrivals is not read. Borrows both. */
 struct simulator *simulator_new(const struct world *w, const struct plan_options *o);
 void simulator_free(struct simulator *s); /* NULL is fine */
