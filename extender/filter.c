@@ -35,6 +35,7 @@ struct question {
     int32_t *rows;             /* of the names; -1: not in sight */
     uint8_t *refusals;         /* of the names */
     uint32_t left;             /* names that pass */
+    bool waits;                /* some would, if its group did not have its place elsewhere */
     bool sampled;
 };
 
@@ -66,11 +67,19 @@ static void find_place(struct question *q, const struct desk *d)
         q->planned = -1; /* its owner's pods have changed since */
 }
 
+/* Who has a place counts there for the places of others. Elsewhere he may leave them none: then he waits for his
+ * own, or for the next plan's should the scheduler refuse it. A sample may never have it. */
+static bool is_misplaced(const struct question *q, uint32_t row)
+{
+    return q->planned >= 0 && !q->sampled && q->seat->class_id >= 0 &&
+           !world_is_alike(q->v->world, q->seat->class_id, (uint32_t)q->planned, row);
+}
+
 /* The scheduler's own filters have passed the node, and they see more than we do, what it has bound a
  * moment ago above all; the only things that we know better are what is held and what is about to go.
  * Where nothing is held, a node that is full in our eyes is not full. Neither is one where somebody had to
  * go for the pod, which was weighed then: refused, it would evict others elsewhere. */
-static enum refusal judge(const struct question *q, int32_t row)
+static enum refusal judge_room(const struct question *q, int32_t row)
 {
     const struct world *w = q->v->world;
     const struct subject *s = &q->subject;
@@ -89,6 +98,12 @@ static enum refusal judge(const struct question *q, int32_t row)
     if (placed)
         return HELD;
     return world_has_room(w, s->requests, true, (uint32_t)row, held) ? DAEMONS : PASSES;
+}
+
+static enum refusal judge(const struct question *q, int32_t row)
+{
+    enum refusal r = judge_room(q, row);
+    return r == PASSES && row >= 0 && row != q->nominated && is_misplaced(q, (uint32_t)row) ? ITS_KIND : r;
 }
 
 static bool has_kin(const struct question *q)
@@ -164,9 +179,11 @@ static void judge_all(struct extender_scratch *s, struct question *q)
 {
     bool wait = must_wait(q);
     q->left = 0;
+    q->waits = false;
     for (uint32_t i = 0; i < q->count; i++) {
         q->refusals[i] = (uint8_t)(wait ? ITS_KIND : judge(q, q->rows[i]));
         q->left += q->refusals[i] == PASSES;
+        q->waits |= q->refusals[i] == ITS_KIND;
     }
     if (subject_prefers(&q->subject) || q->left < 2)
         return; /* its preferences the scheduler alone weighs */
@@ -322,7 +339,7 @@ static enum extender_answer choose(struct extender_scratch *s, struct question *
     judge_all(s, q);
     if (q->left != 0)
         return q->seat != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
-    return q->count != 0 && q->refusals[0] == ITS_KIND ? EXTENDER_WAITS : EXTENDER_REFUSED;
+    return q->waits ? EXTENDER_WAITS : EXTENDER_REFUSED;
 }
 
 /* Two who judge at the same time would give the same room away: who books second looks again. With many
@@ -339,13 +356,29 @@ static enum extender_answer choose_and_book(struct extender_scratch *s, struct q
     }
 }
 
+/* Until others of its kind are where they are planned, a spread or an affinity may refuse it at its place, and that
+ * says nothing of the node. Should it do so in the end, the reconciler finds out. */
+static bool waits_its_turn(const struct question *q, const struct desk *d)
+{
+    const struct world *w = q->v->world;
+    uint32_t count;
+    if (q->left != 0 || q->seat->class_id < 0 || !world_wavers(w, q->seat->class_id))
+        return false;
+    struct seat *const *mates = desk_mates(d, q->seat->class_id, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (mates[i]->row < 0 ||
+            !world_is_alike(w, q->seat->class_id, (uint32_t)q->planned, (uint32_t)mates[i]->row))
+            return true;
+    return false;
+}
+
 /* It does not go to its place. */
-static void note(const struct question *q, struct extender_verdict *out)
+static void note(const struct question *q, const struct desk *d, struct extender_verdict *out)
 {
     const struct world_node *planned =
         q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
-    out->astray =
-        planned != NULL && world_node_usable(planned) && !q->sampled && q->count != 0;
+    out->astray = planned != NULL && world_node_usable(planned) && !q->sampled && q->count != 0 &&
+                  (planned->going || !waits_its_turn(q, d));
     if (out->astray && q->v->ledger != NULL)
         ledger_refused(q->v->ledger, q->subject.pod->meta.uid,
                        span_hash(planned->node->meta.name), q->v->now);
@@ -423,7 +456,7 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     if (q.published.len != 0)
         verdict_out->astray = true;
     else if (verdict_out->answer != EXTENDER_PLANNED)
-        note(&q, verdict_out);
+        note(&q, &s->desk, verdict_out);
     put_result(reply, &q);
     return true;
 }

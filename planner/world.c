@@ -380,6 +380,28 @@ bool world_is_looked_at(const struct world *w, struct arena *a, const struct pod
     return false;
 }
 
+bool world_is_alike(const struct world *w, int32_t class_id, uint32_t row, uint32_t other)
+{
+    const struct topology_ties *ties = &w->classes.items[class_id].ties;
+    for (uint32_t i = 0; i < ties->counted_by_count; i++)
+        if (w->topology.groups[ties->counted_by[i]].hard &&
+            !topology_counts_alike(w, ties->counted_by[i], row, other))
+            return false;
+    for (uint32_t i = 0; i < ties->keeps_off_count; i++)
+        if (!topology_counts_alike(w, ties->keeps_off[i], row, other))
+            return false;
+    return true;
+}
+
+bool world_wavers(const struct world *w, int32_t class_id)
+{
+    const struct pod_class *k = &w->classes.items[class_id];
+    for (uint32_t i = 0; i < k->strict_count; i++)
+        if (w->classes.attempts[k->first_strict + i].wavers)
+            return true;
+    return false;
+}
+
 const struct catalogue *world_catalogue(const struct world *w)
 {
     return w->types.catalogue;

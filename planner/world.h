@@ -158,6 +158,11 @@ const struct pod *const *world_node_pods(const struct world *w, uint32_t row);
 int32_t world_class_of(const struct world *w, const struct pod *p);
 /* Whether affinity or anti-affinity of some pod, required or preferred, looks at this one. `a` is scratch. */
 bool world_is_looked_at(const struct world *w, struct arena *a, const struct pod *p);
+/* Whether for a pod of the class one row is as good as the other in the eyes of every pod with a required rule about
+ * where pods are: what must be spread, together or apart is so with it on either. */
+bool world_is_alike(const struct world *w, int32_t class_id, uint32_t row, uint32_t other);
+/* Whether a node that refuses pods of the class may take them once others are bound: they must be spread, or together. */
+bool world_wavers(const struct world *w, int32_t class_id);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
 const struct pod *world_waiting_pod(const struct world *w, struct span uid); /* NULL: as before */
 

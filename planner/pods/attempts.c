@@ -349,6 +349,10 @@ void classes_state(struct classes *c, const struct pod *p, const struct volume_n
         k->attempt_count = k->strict_count;
     }
 
+    for (uint32_t i = 0; i < k->strict_count; i++)
+        topology_harden(c->topology, c->attempts[k->first_strict + i].groups,
+                        c->attempts[k->first_strict + i].group_count);
+
     struct topology_ties *ties = &k->ties;
     const struct affinity *a = p->affinity;
     uint32_t *off = ARENA_ARRAY(c->arena, uint32_t, a != NULL ? a->required_anti.count : 0);

@@ -235,6 +235,21 @@ bool topology_counts_row(const struct world *w, const struct topology_group *g, 
     return topology_admits(w, g, &p->labels, p->taints, (struct syms){0});
 }
 
+static bool is_same_domain(const struct topology_key *k, uint32_t row, uint32_t other)
+{
+    if (k->key == SYM_HOSTNAME)
+        return row == other;
+    return k->of_row[row] == k->of_row[other] && k->of_row[row] != DOMAIN_OPEN;
+}
+
+bool topology_counts_alike(const struct world *w, uint32_t group, uint32_t row, uint32_t other)
+{
+    const struct topology_group *g = &w->topology.groups[group];
+    bool counted = topology_counts_row(w, g, row);
+    return counted == topology_counts_row(w, g, other) &&
+           (!counted || is_same_domain(&w->topology.keys[g->key], row, other));
+}
+
 static bool lists(const uint32_t *groups, uint32_t count, uint32_t group)
 {
     for (uint32_t i = 0; i < count; i++)

@@ -291,6 +291,12 @@ uint32_t topology_put_volume(struct topology *t, uint32_t volume)
     return put_group(t, &g);
 }
 
+void topology_harden(struct topology *t, const uint32_t *groups, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        t->groups[groups[i]].hard = true;
+}
+
 static struct requirements filter_term(struct topology *t, const struct pod *p, struct expressions term)
 {
     struct requirements all = requirements_of_labels(t->arena, t->syms, p->node_selector);

@@ -53,6 +53,7 @@ struct topology_group {
     enum topology_kind kind;
     bool inverse;
     bool optional; /* a node without the key will do */
+    bool hard;     /* some pod must keep to it, rather than would like to */
     uint32_t key, watch, filter; /* filter of spread only */
     int32_t max_skew, min_domains;
     const uint32_t *with; /* groups of all parts of its watch, itself included */
@@ -124,6 +125,9 @@ uint32_t topology_put_term(struct topology *t, const struct pod *p, const struct
 void topology_put_affinity(struct topology *t, const struct pod *p, const struct pod_terms *terms,
                            uint32_t *groups_out);
 
+/* Some pod must keep to these. */
+void topology_harden(struct topology *t, const uint32_t *groups, uint32_t count);
+
 /* When all classes, options, rows and profiles are there: domains, ties and numbers. */
 void topology_finish(struct topology *t, struct world *w);
 
@@ -157,5 +161,7 @@ bool topology_surely_admits(const struct world *w, const struct topology_group *
  * spread over hostname. 0: it does not limit them. */
 uint32_t topology_most_on_node(const struct world *w, const struct pod_class *k, uint32_t group);
 bool topology_counts_row(const struct world *w, const struct topology_group *g, uint32_t row);
+/* Whether a pod counts there as it does on the other row: in the same domain, or nowhere. */
+bool topology_counts_alike(const struct world *w, uint32_t group, uint32_t row, uint32_t other);
 
 #endif

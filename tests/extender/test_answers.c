@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <stdio.h>
 
 #include "support_ask.h"
 
@@ -104,6 +105,118 @@ static void test_revised_by_the_pods_own_constraints_first(void **state)
     }
 }
 
+/* Two zones; b1, a machine that is not ready yet, is the place of whoever is asked about. */
+#define IN_ZONE(name, zone) NODE(name, "  labels: {topology.kubernetes.io/zone: " zone ", kubernetes.io/hostname: " name "}\n")
+#define LABELLED(name, more) OF_APP(name, name, more)
+#define OF_APP(name, app, more)                                                                    \
+    "---\napiVersion: v1\nkind: Pod\n"                                                             \
+    "metadata: {namespace: web, name: " name ", uid: uid-" name ", labels: {app: " app "}}\n"       \
+    "spec:\n  containers: [{name: c, resources: {requests: {cpu: 10m}}}]\n" more                   \
+    "status:\n  phase: Pending\n" WAITS
+#define ZONE "topology.kubernetes.io/zone"
+#define SPREAD(key, when)                                                                          \
+    "  topologySpreadConstraints: [{maxSkew: 1, topologyKey: " key ", whenUnsatisfiable: " when    \
+    ", labelSelector: {matchLabels: {app: p}}}]\n"
+#define TERM(kind, app)                                                                            \
+    "  affinity: {" kind ": {requiredDuringSchedulingIgnoredDuringExecution: "                      \
+    "[{topologyKey: topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: " app "}}}]}}\n"
+static const char misplaced_yaml[] =
+    IN_ZONE("a1", "a") IN_ZONE("b2", "b")
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: b1, labels: {topology.kubernetes.io/zone: b, "
+    "kubernetes.io/hostname: b1, karpenter.sh/nodepool: p, karpenter.sh/registered: 'true'}}\n"
+    "spec: {providerID: 'kwok://b1', taints: [{key: node.kubernetes.io/not-ready, effect: NoSchedule}]}\n"
+    "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"
+    "  conditions: [{type: Ready, status: 'False'}]\n"
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: b1, uid: uid-c-b1, "
+    "labels: {karpenter.sh/nodepool: p}}\nspec: {requirements: []}\n"
+    "status: {nodeName: b1, providerID: 'kwok://b1'}\n";
+
+/* The scheduler measures spread by the pods that are there: as it takes them, it would let one go where a fellow has
+ * his place, which is none then, and a machine more be bought. */
+static void test_who_is_counted_stays_where_he_is_planned(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *pods, *names, *want;
+        enum extender_answer answer;
+    } rows[] = {
+        {"spread over zones: not to another zone", LABELLED("p", SPREAD(ZONE, "DoNotSchedule")),
+         "a1", "", EXTENDER_WAITS},
+        {"another node of the zone will do", LABELLED("p", SPREAD(ZONE, "DoNotSchedule")),
+         "a1 b2", "b2", EXTENDER_REVISED},
+        {"and its own when that is ready", LABELLED("p", SPREAD(ZONE, "DoNotSchedule")),
+         "a1 b1 b2", "b1", EXTENDER_PLANNED},
+        {"a node that is not known is not refused", LABELLED("p", SPREAD(ZONE, "DoNotSchedule")),
+         "a1 new", "new", EXTENDER_REVISED},
+        {"spread over nodes: to no other", LABELLED("p", SPREAD("kubernetes.io/hostname", "DoNotSchedule")), "a1 b2", "",
+         EXTENDER_WAITS},
+        {"who would only like to be spread goes", LABELLED("p", SPREAD(ZONE, "ScheduleAnyway")),
+         "a1", "a1", EXTENDER_REVISED},
+        {"who keeps others off, not where they may have their place", LABELLED("p", TERM("podAntiAffinity", "other")),
+         "a1", "", EXTENDER_WAITS},
+        {"nor whom others keep off", LABELLED("p", "") LABELLED("other", TERM("podAntiAffinity", "p")), "a1", "",
+         EXTENDER_WAITS},
+        {"nor whom others have to be near", LABELLED("p", "") LABELLED("other", TERM("podAffinity", "p")), "a1", "",
+         EXTENDER_WAITS},
+        {"who has to be near others may where they are", LABELLED("p", TERM("podAffinity", "other")), "a1", "a1",
+         EXTENDER_REVISED},
+        {"whom nobody looks at goes", LABELLED("p", ""), "a1", "a1", EXTENDER_REVISED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        struct answer got;
+        char yaml[4096];
+        snprintf(yaml, sizeof(yaml), "%s%s", misplaced_yaml, rows[i].pods);
+        cluster_open(&c, yaml);
+        cluster_place(&c, "p", "b1");
+        ask_filter_answer(&c, "p", rows[i].names, &got);
+        if (strcmp(got.passed, rows[i].want) != 0)
+            fail_msg("%s: got \"%s\", want \"%s\"", rows[i].label, got.passed, rows[i].want);
+        if (got.verdict.answer != rows[i].answer)
+            fail_msg("%s: answered %s", rows[i].label, extender_answer_name(got.verdict.answer));
+        assert_false(got.verdict.astray); /* nobody has refused a node that is not ready */
+        cluster_close(&c);
+    }
+}
+
+/* A planned node that is ready and not offered is refused by the scheduler, and its plan made anew; but not while it
+ * may be one of its kind that has to come first. */
+static void test_who_waits_for_his_kind_is_not_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *pods, *mate, *names;
+        bool astray;
+    } rows[] = {
+        {"spread, and another's place is in the other zone",
+         OF_APP("p", "p", SPREAD(ZONE, "DoNotSchedule")) OF_APP("q", "p", SPREAD(ZONE, "DoNotSchedule")), "a1", "a3", false},
+        {"also where there is no room", OF_APP("p", "p", SPREAD(ZONE, "DoNotSchedule"))
+             OF_APP("q", "p", SPREAD(ZONE, "DoNotSchedule")), "a1", "b3", false},
+        {"its place is in the same zone", OF_APP("p", "p", SPREAD(ZONE, "DoNotSchedule"))
+             OF_APP("q", "p", SPREAD(ZONE, "DoNotSchedule")), "b1", "a3", true},
+        {"it is bound by now", OF_APP("p", "p", SPREAD(ZONE, "DoNotSchedule"))
+             OF_APP("q", "p", SPREAD(ZONE, "DoNotSchedule") BOUND("a1")), "a1", "a3", true},
+        {"they only keep off each other", OF_APP("p", "p", TERM("podAntiAffinity", "p"))
+             OF_APP("q", "p", TERM("podAntiAffinity", "p")), "a1", "a3", true},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        struct answer got;
+        char yaml[4096];
+        snprintf(yaml, sizeof(yaml), "%s" IN_ZONE("a3", "a") IN_ZONE("b3", "b") POD("most", "4", "", WAITS) "%s",
+                 misplaced_yaml, rows[i].pods);
+        cluster_open(&c, yaml);
+        cluster_place(&c, "p", "b2");
+        cluster_place(&c, "q", rows[i].mate);
+        cluster_place(&c, "most", "b3");
+        ask_filter_answer(&c, "p", rows[i].names, &got);
+        assert_string_equal(got.passed, "");
+        if (got.verdict.astray != rows[i].astray)
+            fail_msg("%s: it is %s", rows[i].label, got.verdict.astray ? "astray" : "not astray");
+        cluster_close(&c);
+    }
+}
+
 /* Nodes of a pool that stand, in every state that says that they are about to go, and one in none. */
 #define POOL_LABELS                                                                                \
     "labels: {karpenter.sh/nodepool: p, karpenter.sh/registered: 'true', karpenter.sh/initialized: 'true'}\n"
@@ -150,6 +263,8 @@ int main(void)
         cmocka_unit_test(test_preempting_leaves_daemons_their_room),
         cmocka_unit_test(test_a_daemon_has_the_room_that_is_kept_for_it),
         cmocka_unit_test(test_revised_by_the_pods_own_constraints_first),
+        cmocka_unit_test(test_who_is_counted_stays_where_he_is_planned),
+        cmocka_unit_test(test_who_waits_for_his_kind_is_not_refused),
         cmocka_unit_test(test_nobody_new_comes_onto_a_node_about_to_go),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
