@@ -2,6 +2,7 @@
 
 #include "planner/held.h"
 #include "planner/places.h"
+#include "planner/search/binder.h"
 #include "planner/world.h"
 #include "reconciler/batch.h"
 #include "reconciler/stages.h"
@@ -315,6 +316,18 @@ static bool is_turned_down(struct pass *p, const struct waiting_memo *m)
     return p->mono - m->tried >= AGAIN_MS;
 }
 
+/* Where pods are spread, or have to be together, the scheduler takes some only once it has bound others, whose machines
+ * may become ready much later. */
+static bool waits_its_turn(struct pass *p, const struct place *place, int32_t row)
+{
+    int32_t class_id = world_waiting_class(p->world, place->uid);
+    if (class_id < 0 || !world_wavers(p->world, class_id))
+        return false;
+    if (p->binder == NULL)
+        p->binder = binder_new(p->a, p->world);
+    return binder_may_change(binder_ask(p->binder, class_id, (uint32_t)row));
+}
+
 static enum time look_at_place(struct pass *p, const struct place *place, const struct pod *pod)
 {
     struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, pod->meta.uid);
@@ -328,6 +341,8 @@ static enum time look_at_place(struct pass *p, const struct place *place, const 
     if (p->mono - m->ready_since >= LAPSE_MS)
         return LAPSED;
     bool late = p->mono - m->ready_since >= LATE_MS, news = late && !m->late;
+    if (late && m->tried >= m->ready_since && waits_its_turn(p, place, row))
+        m->tried = 0;
     pass_wake(p, m->ready_since + (late ? (span_ms)LAPSE_MS : (span_ms)LATE_MS));
     if (late && is_turned_down(p, m))
         return TURNED_DOWN;

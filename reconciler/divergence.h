@@ -5,7 +5,8 @@
  *   refused    a filter of the scheduler's own has turned its planned node down: the extender was not offered
  *              it; or, 30 s after the node was ready, the scheduler has tried the pod there (what it says of the
  *              pod has changed) and has not even asked the extender, which it does only when some node passes.
- *              The plan does not try its kind there again for a minute, or ten
+ *              The plan does not try its kind there again for a minute, or ten. Nothing is said of the node as
+ *              long as a spread or an affinity forbids it by itself: others of its kind are to come first
  *   elsewhere  bound elsewhere, for another reason
  *   late       its planned node has been ready for 30 s, and it is neither bound nor refused; not while the
  *              scheduler has its volumes bound there, which takes as long as it takes: nor does its place lapse

@@ -223,6 +223,7 @@ struct pool_view {
 };
 
 struct sent_pod;
+struct binder;
 
 struct pass {
     struct reconciler *r;
@@ -248,6 +249,7 @@ struct pass {
     uint32_t strayed_count;
     uint32_t *taken; /* rows on which pods were bound that have no place there */
     uint32_t taken_count, taken_capacity;
+    struct binder *binder; /* of the world, nothing bound; NULL: nobody asked yet */
 };
 
 /* Lets its snapshot go: objects that were replaced since can be freed. */

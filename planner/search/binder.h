@@ -4,7 +4,8 @@
  * could be bought. It counts who was bound before, and may take it back. Spreads are measured from the
  * nodes that stand (measure.h).
  *
- * For whoever plays the scheduler, on a world without pools and claims. Everything lives in the arena. */
+ * For whoever plays the scheduler, on a world without pools and claims, and whoever wants to know what it sees. Everything
+ * lives in the arena. */
 #ifndef PLANNER_SEARCH_BINDER_H
 #define PLANNER_SEARCH_BINDER_H
 
