@@ -295,14 +295,22 @@ static bool take_place(struct question *q)
            take(q, q->seat);
 }
 
-/* Pods that the planner sees no difference between are equal only if one workload owns them: nobody waits longer
- * so that another's pods do not. */
+/* What a sample of the nodes does not show may stand all the same, and take whoever comes. */
+static bool is_hidden(const struct question *q)
+{
+    const struct world_node *n = q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
+    return q->sampled && n != NULL && world_node_usable(n) && !n->going &&
+           node_lets_in(n->node, q->subject.pod, q->v->snapshot->syms);
+}
+
+/* Pods that the planner sees no difference between are equal if one workload owns them: nobody waits longer
+ * so that another's pods do not. Nor does anybody who gets a place for his that is ready, too. */
 static bool is_equal(const struct question *q, const struct seat *s)
 {
     const struct pod *other =
         snapshot_find(q->v->snapshot, KIND_POD, s->pod->ns, s->pod->pod);
     return other != NULL && other->priority == q->subject.pod->priority &&
-           pod_same_controller(q->subject.pod, other);
+           (pod_same_controller(q->subject.pod, other) || is_hidden(q));
 }
 
 /* The place of an equal pod that still waits for it: that one gets this one's. Not for whom somebody had to go:

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/pod.h"
+
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref)
 {
     struct span label = arena_printf(a, "%.*s/%.*s", SPAN_ARG(ref->group), SPAN_ARG(ref->kind));
@@ -46,6 +48,31 @@ bool node_is_ready(const struct node *n)
 bool node_is_initialized(const struct node *n)
 {
     return sym_pairs_get(n->meta.labels, SYM_INITIALIZED) == SYM_TRUE;
+}
+
+static bool keeps_off(const struct node *n, const struct pod *pod, const struct symtab *syms)
+{
+    for (uint32_t i = 0; i < n->taints.count; i++) {
+        const struct taint *t = &n->taints.items[i];
+        bool hard = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
+        if (hard && t->key != SYM_NOT_READY && !taint_tolerated(t, pod->tolerations, syms))
+            return true;
+    }
+    return false;
+}
+
+static bool has_resources(const struct node *n, const struct pod *pod)
+{
+    for (uint32_t i = 0; i < pod->requests.count; i++)
+        if (resources_get(n->allocatable, pod->requests.items[i].name) < pod->requests.items[i].value)
+            return false;
+    return true;
+}
+
+bool node_lets_in(const struct node *n, const struct pod *pod, const struct symtab *syms)
+{
+    return node_is_ready(n) && n->meta.deleted == 0 && !n->unschedulable && !keeps_off(n, pod, syms) &&
+           has_resources(n, pod);
 }
 
 bool taint_is_ephemeral(const struct taint *t, const struct symtab *syms)

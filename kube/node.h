@@ -113,6 +113,12 @@ struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 
 bool node_is_ready(const struct node *n);
 bool node_is_initialized(const struct node *n); /* by Karpenter's label */
+/* Whether the node as such lets the pod come now: it is ready and stays, and no taint, startup taints included, keeps the
+ * pod off. That of a node which has only just become ready goes by itself: who waits for that comes after
+ * kube-scheduler's own attempt. What the pod asks for is there, which for devices takes a while; who else
+ * stands there does not matter. */
+struct pod;
+bool node_lets_in(const struct node *n, const struct pod *pod, const struct symtab *syms);
 /* Known ephemeral taints (spec provisioning 2.4). */
 bool taint_is_ephemeral(const struct taint *t, const struct symtab *syms);
 

@@ -88,39 +88,11 @@ static const struct node *node_of(const struct pass *p, const struct place *plac
     return c != NULL && c->node_name != SYM_NONE ? node_named(p, pass_text(p, c->node_name)) : NULL;
 }
 
-static bool is_ready(const struct node *n)
-{
-    const struct condition *c = conditions_find(n->conditions, SPAN("Ready"));
-    return c != NULL && c->status == CONDITION_TRUE && n->meta.deleted == 0 && !n->unschedulable;
-}
-
-/* Startup taints, those of a node about to go, and others'. That of a node which has only just become
- * ready goes by itself: who waits for that comes after the scheduler's own attempt. */
-static bool keeps_off(const struct node *n, const struct pod *pod, const struct symtab *syms)
-{
-    for (uint32_t i = 0; i < n->taints.count; i++) {
-        const struct taint *t = &n->taints.items[i];
-        bool hard = t->effect == TAINT_NO_SCHEDULE || t->effect == TAINT_NO_EXECUTE;
-        if (hard && t->key != SYM_NOT_READY && !taint_tolerated(t, pod->tolerations, syms))
-            return true;
-    }
-    return false;
-}
-
-/* Devices are announced some time after the node has become ready. */
-static bool has_resources(const struct node *n, const struct pod *pod)
-{
-    for (uint32_t i = 0; i < pod->requests.count; i++)
-        if (resources_get(n->allocatable, pod->requests.items[i].name) < pod->requests.items[i].value)
-            return false;
-    return true;
-}
-
 static bool is_usable(const struct pass *p, const struct node *n, const struct pod *pod)
 {
     int32_t row = n != NULL ? world_find_node(p->world, n->meta.name) : -1;
-    return row >= 0 && !world_node_at(p->world, (uint32_t)row)->leaving && is_ready(n) &&
-           !keeps_off(n, pod, p->snapshot->syms) && has_resources(n, pod);
+    return row >= 0 && !world_node_at(p->world, (uint32_t)row)->leaving &&
+           node_lets_in(n, pod, p->snapshot->syms);
 }
 
 static void nominate(struct pass *p, const struct place *place)

@@ -10,26 +10,33 @@
 
 /* m0 is held for the owner, m1 has an agent to come; the others are free. */
 static const char pods_yaml[] =
-    POD("owner", "4", "", WAITS) POD("thief", "4", "", WAITS)
+    POD("owner", "4", "", WAITS) POD("thief", "4", "", WAITS) OWNED("another", "other", "4", "", WAITS)
     "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {namespace: web, name: agent, uid: uid-agent}\n"
     "spec:\n  template:\n    spec:\n      nodeSelector: {agents: here}\n"
     "      containers: [{name: c, resources: {requests: {cpu: 500m}}}]\n";
 
-static void open_nodes(struct cluster *c, unsigned count)
+static void open_with(struct cluster *c, unsigned count, const char *last_spec, const char *last_ready)
 {
     struct buf yaml = {0};
     buf_addf(&yaml, "%s", pods_yaml);
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; i < count; i++) {
+        bool last = i + 1 == count;
         buf_addf(&yaml,
                  "---\napiVersion: v1\nkind: Node\nmetadata: {name: m%u, labels: {%s}}\n"
-                 "spec: {providerID: 'kwok://m%u'}\n"
+                 "spec: {providerID: 'kwok://m%u'%s}\n"
                  "status:\n  allocatable: {cpu: '4', memory: 16Gi, pods: '110'}\n"
-                 "  conditions: [{type: Ready, status: 'True'}]\n",
-                 i, i == 1 ? "agents: here" : "", i);
+                 "  conditions: [{type: Ready, status: '%s'}]\n",
+                 i, i == 1 ? "agents: here" : "", i, last ? last_spec : "", last ? last_ready : "True");
+    }
     buf_add_char(&yaml, '\0');
     cluster_open(c, yaml.ptr);
     cluster_place(c, "owner", "m0");
     buf_release(&yaml);
+}
+
+static void open_nodes(struct cluster *c, unsigned count)
+{
+    open_with(c, count, "", "True");
 }
 
 /* The reply; m0 to m<offered - 1> are asked about. */
@@ -120,11 +127,46 @@ static void test_a_sample_without_the_planned_node_refuses_none(void **state)
     }
 }
 
+/* The pod of another workload that has a place among those that are offered gives it, since it gets one that is
+ * ready, too. What is not offered although all are, or would not take it yet, is no place to give. */
+static void test_a_hidden_place_is_exchanged(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *spec, *ready;
+        unsigned offered;
+        enum extender_answer want;
+    } rows[] = {
+        {"hidden by a sample", "", "True", 100, EXTENDER_TRADED},
+        {"not hidden, but turned down", "", "True", 101, EXTENDER_REVISED},
+        {"not ready", "", "False", 100, EXTENDER_REVISED},
+        {"cordoned", ", unschedulable: true", "True", 100, EXTENDER_REVISED},
+        {"still starting", ", taints: [{key: a/starting, effect: NoSchedule}]", "True", 100, EXTENDER_REVISED},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        struct extender_verdict verdict;
+        char passed[64];
+        open_with(&c, 150, rows[i].spec, rows[i].ready);
+        cluster_unplan(&c);
+        cluster_place(&c, "owner", "m149");
+        cluster_place(&c, "other", "m5");
+        json_t *root = ask(&c, "owner", rows[i].offered, &verdict);
+        ask_joined(json_object_get(root, "NodeNames"), passed, sizeof(passed));
+        bool has_it = strcmp(passed, "m5") == 0;
+        if (verdict.answer != rows[i].want || has_it != (rows[i].want == EXTENDER_TRADED))
+            fail_msg("%s: %s, %s", rows[i].label, extender_answer_name(verdict.answer), passed);
+        json_decref(root);
+        cluster_close(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_sample_is_told_by_its_size),
         cmocka_unit_test(test_a_sample_without_the_planned_node_refuses_none),
+        cmocka_unit_test(test_a_hidden_place_is_exchanged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

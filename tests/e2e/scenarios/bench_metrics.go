@@ -22,6 +22,8 @@ type Sizes struct {
 	Delay   time.Duration // from a launch to the Node
 	Rows    string        // of scheduler: regular expression of those to run
 	Percent int           // of scheduler: percentageOfNodesToScore instead of ours
+	CPU     string        // of scheduler: what the pods ask for
+	Shapes  int           // of scheduler: how many different sizes they have
 }
 
 // sample is the sum of a metric's samples that have all those labels, each as key="value"; 0: there is none.

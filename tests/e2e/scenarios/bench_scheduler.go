@@ -23,6 +23,7 @@ import (
 
 const (
 	heldKey = "scenarios.stowage.dev/held" // label of the nodes whose room others hold
+	soldKey = "scenarios.stowage.dev/sold" // of those that are bought
 
 	// The scheduler binds 50 pods a second by default: no more of it would be seen.
 	benchQPS = 5000
@@ -38,17 +39,21 @@ type schedulerBench struct {
 	asks    bool   // Stowage runs, and is asked
 	planned bool   // the pods have places on the nodes that are there
 	refused bool   // others wait that are refused for reserved room
+	bought  bool   // the pods fit on none of them: Stowage buys nodes, and the scheduler looks all the while
 }
 
 // BenchScheduler measures what asking Stowage costs kube-scheduler: pods that come to nodes with room,
 // with Kubernetes' configuration, with ours less the extender, with ours, once that nothing is planned for and once
 // with places, and with ours while others are in the queue that are refused for reserved room. Each has a control
-// plane of its own. The pods are all there before the scheduler looks, so that it never waits for them. What the
+// plane of its own. The pods are all there before the scheduler looks, so that it never waits for them, but where
+// nodes are bought for them: there it waits for nodes most of the time, and the answers say who got his place. What the
 // programs took of the processor says more than the time where others are at work.
 func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(format string, args ...any)) error {
 	defaults(&sizes.Nodes, 1000)
 	defaults(&sizes.Pods, 5000)
 	defaults(&sizes.Refused, 5000)
+	defaults(&sizes.CPU, "250m")
+	defaults(&sizes.Shapes, 1)
 	ship, err := manifests.Load(manifests.Folder())
 	if err != nil {
 		return err
@@ -68,6 +73,7 @@ func BenchScheduler(ctx context.Context, binary string, sizes Sizes, say func(fo
 		{name: "ours without the extender", config: ours},
 		{name: "ours", config: ours, asks: true},
 		{name: "ours, planned", config: ours, asks: true, planned: true},
+		{name: "ours, bought", config: ours, asks: true, bought: true},
 		{name: fmt.Sprintf("ours, %d others refused", sizes.Refused), config: ours, asks: true, refused: true},
 	} {
 		if !rows.MatchString(b.name) {
@@ -150,12 +156,18 @@ func (b schedulerBench) run(ctx context.Context, binary string, sizes Sizes, say
 			return got, err
 		}
 	}
+	if b.bought {
+		err = f.createPools(ctx, pool{name: "sold", arch: "amd64", cpu: []string{"16"}, labels: map[string]string{soldKey: "yes"}})
+		if err != nil {
+			return got, err
+		}
+	}
 	if b.refused {
 		if err = f.refuse(ctx, sizes); err != nil {
 			return got, err
 		}
 	}
-	if got, err = f.schedule(ctx, sizes.Pods, b.planned); err != nil || !b.refused {
+	if got, err = f.schedule(ctx, sizes, b); err != nil || !b.refused {
 		return got, err
 	}
 	got.strayed, err = f.strayed(ctx)
@@ -322,8 +334,20 @@ func (f *fleet) delayMachines(ctx context.Context, delay time.Duration) error {
 
 // createPods makes pods without an owner, named NAME-00000 and so on.
 func (f *fleet) createPods(ctx context.Context, s shape, count int, edits ...edit) error {
-	_, template := s.template(edits...)
+	return f.createShapes(ctx, s, count, 1, edits...)
+}
+
+// createShapes makes such pods of so many sizes in turns: each asks for a millicore more than the one before.
+func (f *fleet) createShapes(ctx context.Context, s shape, count, shapes int, edits ...edit) error {
+	templates := make([]core.PodTemplateSpec, shapes)
+	for i := range templates {
+		_, templates[i] = s.template(edits...)
+		cpu := templates[i].Spec.Containers[0].Resources.Requests[core.ResourceCPU]
+		cpu.Add(*resource.NewMilliQuantity(int64(i), resource.DecimalSI))
+		templates[i].Spec.Containers[0].Resources.Requests[core.ResourceCPU] = cpu
+	}
 	return each(count, func(i int) error {
+		template := templates[i%shapes]
 		_, err := f.Client().CoreV1().Pods("default").Create(ctx, &core.Pod{
 			ObjectMeta: meta.ObjectMeta{Name: fmt.Sprintf("%s-%05d", s.name, i), Labels: template.Labels}, Spec: template.Spec,
 		}, meta.CreateOptions{})
@@ -380,19 +404,23 @@ func (f *fleet) attempts(ctx context.Context) (attempts, error) {
 
 // schedule has pods come while the scheduler looks away, and measures from the first that is bound to the
 // last.
-func (f *fleet) schedule(ctx context.Context, count int, planned bool) (got scheduled, err error) {
+func (f *fleet) schedule(ctx context.Context, sizes Sizes, b schedulerBench) (got scheduled, err error) {
+	count := sizes.Pods
 	scheduler := f.Part(controlplane.SchedulerPart)
 	before, err := f.attempts(ctx)
 	if err != nil {
 		return got, err
 	}
-	if err = scheduler.Pause(); err != nil {
+	come := shape{name: "comes", cpu: sizes.CPU, memory: "512Mi"}
+	if b.bought {
+		come.on = map[string]string{soldKey: "yes"}
+	} else if err = scheduler.Pause(); err != nil {
 		return got, err
 	}
-	if err = f.createPods(ctx, shape{name: "comes", cpu: "250m", memory: "512Mi"}, count); err != nil {
+	if err = f.createShapes(ctx, come, count, sizes.Shapes); err != nil {
 		return got, err
 	}
-	if planned {
+	if b.planned {
 		if err = f.plan(ctx, "comes", count); err != nil {
 			return got, err
 		}
@@ -402,8 +430,10 @@ func (f *fleet) schedule(ctx context.Context, count int, planned bool) (got sche
 		return got, err
 	}
 	worked := f.worked()
-	if err = scheduler.Continue(); err != nil {
-		return got, err
+	if !b.bought {
+		if err = scheduler.Continue(); err != nil {
+			return got, err
+		}
 	}
 	var first, last attempts
 	err = eventually(ctx, benchPace, "pods to be bound", func(ctx context.Context) error {

@@ -26,6 +26,8 @@ func main() {
 	flag.DurationVar(&sizes.Delay, "delay", 0, "from a launch to the Node, of churn (10s)")
 	flag.StringVar(&sizes.Rows, "rows", "", "of scheduler: regular expression of those to run")
 	flag.IntVar(&sizes.Percent, "percent", 0, "of scheduler: percentageOfNodesToScore instead of ours")
+	flag.StringVar(&sizes.CPU, "cpu", "", "of scheduler: what the pods ask for (250m)")
+	flag.IntVar(&sizes.Shapes, "shapes", 0, "of scheduler: so many different sizes of pods (1)")
 	flag.Usage = func() {
 		fmt.Fprintln(os.Stderr, "usage: bench -stowage PROGRAM sync|batch|scheduler|churn ...")
 		flag.PrintDefaults()
