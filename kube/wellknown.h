@@ -45,6 +45,8 @@
     X(TERMINATION_TIMESTAMP, "karpenter.sh/nodeclaim-termination-timestamp")                       \
     X(MIN_VALUES_RELAXED, "karpenter.sh/nodeclaim-min-values-relaxed")                             \
     X(PLANNED, "stowage.dev/planned")                                                              \
+    X(REPLACES, "stowage.dev/replaces")                                                            \
+    X(DECISION, "stowage.dev/decision")                                                            \
     X(CLAIM_UID, "stowage.dev/nodeclaim-uid")                                                      \
     X(ON_DEMAND_BASE, "stowage.dev/on-demand-base")                                                \
     X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \

@@ -84,6 +84,7 @@ struct world {
     const struct daemon_set **daemon_sets;
     const struct pod **live_daemons; /* their newest pods, by which the classes go; NULL: by the template */
     uint32_t daemon_count;
+    bool any_replace; /* some claim was bought in place of others */
     bool daemons_skipped; /* some DaemonSet is not among them: its pods have resource claims */
 
     struct option *options; /* in the order of trying */
@@ -118,7 +119,7 @@ struct world {
 };
 
 /* A row as Node and NodeClaim (one may be NULL) make it, but for what its pool, type and pods say. */
-struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name);
+struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name, bool replaced);
 struct sym_pairs world_row_labels(const struct world_node *n);
 /* The type of the catalogue that its labels name and its pool is offered, or NULL; and the price of the first offering
  * of that type in its zone, of its capacity type, whether it can be had or not: NAN when there is none. */

@@ -86,16 +86,29 @@ bool delta_node(struct delta *d, const struct node *node)
     const struct world_node *was = row >= 0 ? &d->w->nodes[row] : NULL;
     if (was == NULL || !same_node(was->node, node))
         return false;
-    struct world_node now = world_row(node, was->claim, was->name_sym);
+    struct world_node now = world_row(node, was->claim, was->name_sym, was->replaced);
     return put(d, (uint32_t)row, &now);
+}
+
+/* Whether one is replaced hangs on others, too. */
+static bool same_replaced(const struct world *w, const struct node_claim *a, const struct node_claim *b)
+{
+    const struct condition *before = conditions_find(a->conditions, SPAN("DisruptionReason"));
+    const struct condition *now = conditions_find(b->conditions, SPAN("DisruptionReason"));
+    bool same_reason = before == NULL || now == NULL
+                           ? before == now
+                           : before->status == now->status && before->transition == now->transition;
+    return (same_reason || !w->any_replace) &&
+           span_eq(annotations_get(a->meta.annotations, SYM_REPLACES),
+                   annotations_get(b->meta.annotations, SYM_REPLACES));
 }
 
 bool delta_claim(struct delta *d, const struct node_claim *claim)
 {
     int32_t row = world_find_claim(d->w, claim->meta.name);
     const struct world_node *was = row >= 0 ? &d->w->nodes[row] : NULL;
-    if (was == NULL || !same_claim(was->claim, claim))
+    if (was == NULL || !same_claim(was->claim, claim) || !same_replaced(d->w, was->claim, claim))
         return false;
-    struct world_node now = world_row(was->node, claim, was->name_sym);
+    struct world_node now = world_row(was->node, claim, was->name_sym, was->replaced);
     return put(d, (uint32_t)row, &now);
 }

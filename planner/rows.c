@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "kube/replaces.h"
+
 /* --- which claim belongs to which node --- */
 
 struct claim_index {
@@ -132,10 +134,10 @@ static bool is_going(const struct world_node *n)
     return n->node->meta.deleted != 0;
 }
 
-struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name)
+struct world_node world_row(const struct node *node, const struct node_claim *claim, sym name, bool replaced)
 {
     struct world_node n = {.node = node, .claim = claim, .name_sym = name, .pool = -1,
-                           .price = NAN};
+                           .price = NAN, .replaced = replaced};
     if (claim == NULL)
         n.stage = NODE_UNMANAGED;
     else if (node == NULL)
@@ -149,7 +151,7 @@ struct world_node world_row(const struct node *node, const struct node_claim *cl
     bool by_claim = claim != NULL && (node == NULL || speaks_claim(&n));
     n.name = by_claim ? claim->meta.name : node->meta.name;
     if (claim != NULL)
-        n.leaving = claim->meta.deleted != 0 ||
+        n.leaving = replaced || claim->meta.deleted != 0 ||
                     conditions_true(claim->conditions, SPAN("InstanceTerminating"));
     else
         n.leaving = node->meta.deleted != 0;
@@ -166,15 +168,77 @@ static int row_order(const void *a, const void *b)
     return order != 0 ? order : (x->claim != NULL) - (y->claim != NULL);
 }
 
+/* --- who has been replaced --- */
+
+/* Those who were bought in place of a claim that is meant to leave, though its deletion waits for them: as upstream
+ * marks candidates for deletion once their replacements are there (spec disruption 9.1), and for every replica and the
+ * next leader to see. */
+struct substitute {
+    struct span uid; /* of whom it replaces */
+    wall_ms created;
+};
+
+struct substitutes { /* by uid, then the newest first */
+    struct substitute *items;
+    uint32_t count, capacity;
+};
+
+static int by_uid(const void *x, const void *y)
+{
+    const struct substitute *a = x, *b = y;
+    int order = span_cmp(a->uid, b->uid);
+    return order != 0 ? order : (a->created < b->created) - (a->created > b->created);
+}
+
+static struct substitutes substitutes_of(struct arena *a, const struct world_input *in)
+{
+    struct substitutes x = {.items = NULL};
+    for (size_t i = 0; i < in->claim_count; i++) {
+        const struct node_claim *c = in->claims[i];
+        struct replaces r = replaces_of(c);
+        struct replaced one;
+        while (c->meta.deleted == 0 && replaces_next(&r, &one))
+            ARENA_PUSH(a, x.items, x.count, x.capacity, ((struct substitute){one.uid, c->meta.created}));
+    }
+    if (x.count != 0)
+        qsort(x.items, x.count, sizeof(*x.items), by_uid);
+    return x;
+}
+
+/* Two clocks: the API server says when a claim was made, a leader when it gave the reason. */
+enum { CLOCKS_APART_MS = 60 * 1000 };
+
+/* A substitute that is older than the reason is of an earlier attempt. */
+static bool is_replaced(const struct substitutes *x, const struct node_claim *c)
+{
+    const struct condition *why = c != NULL && x->count != 0
+                                      ? conditions_find(c->conditions, SPAN("DisruptionReason"))
+                                      : NULL;
+    uint32_t low = 0, high = x->count;
+    if (why == NULL || why->status != CONDITION_TRUE)
+        return false;
+    while (low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (span_cmp(x->items[mid].uid, c->meta.uid) < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < x->count && span_eq(x->items[low].uid, c->meta.uid) &&
+           x->items[low].created + CLOCKS_APART_MS >= why->transition;
+}
+
 static void collect_rows(struct world *w, const struct world_input *in)
 {
     struct claim_index claims = claim_index_of(w->arena, in);
+    struct substitutes substitutes = substitutes_of(w->arena, in);
     bool *used = ARENA_ARRAY(w->arena, bool, in->claim_count); /* by place in by_node */
+    w->any_replace = substitutes.count != 0;
     w->nodes = ARENA_ARRAY(w->arena, struct world_node, in->node_count + in->claim_count);
     for (size_t i = 0; i < in->node_count; i++) {
         sym name = sym_intern(w->syms, in->nodes[i]->meta.name);
         const struct node_claim *claim = claim_of(&claims, in->nodes[i], name);
-        w->nodes[w->node_count++] = world_row(in->nodes[i], claim, name);
+        w->nodes[w->node_count++] = world_row(in->nodes[i], claim, name, is_replaced(&substitutes, claim));
         if (claim != NULL) {
             const struct node_claim **at = bsearch(&claim, claims.by_node, claims.count,
                                                    sizeof(*claims.by_node), by_node_name);
@@ -183,7 +247,8 @@ static void collect_rows(struct world *w, const struct world_input *in)
     }
     for (size_t i = 0; i < claims.count; i++)
         if (!used[i])
-            w->nodes[w->node_count++] = world_row(NULL, claims.by_node[i], SYM_NONE);
+            w->nodes[w->node_count++] = world_row(NULL, claims.by_node[i], SYM_NONE,
+                                                  is_replaced(&substitutes, claims.by_node[i]));
     if (w->node_count != 0)
         qsort(w->nodes, w->node_count, sizeof(*w->nodes), row_order);
 }

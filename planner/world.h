@@ -127,6 +127,7 @@ struct world_node {
     const struct node_claim *claim; /* or NULL */
     enum node_stage stage;
     bool leaving;           /* spec plan-contract 1; its capacity is not used */
+    bool replaced;          /* it is leaving because others have been bought in its place (kube/replaces.h) */
     /* Or is meant to: its Node is being deleted or carries karpenter.sh/disrupted, or its claim says why it is
      * disrupted. A plan may still count on it, since that can be taken back; nobody new is let onto it. */
     bool going;

@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "base/decode.h"
+#include "kube/replaces.h"
 #include "planner/columns.h"
 #include "planner/plan/plan_json.h"
 
@@ -255,6 +256,18 @@ static void node_changes(struct history *h)
     h->nodes[h->node_count++] = n;
 }
 
+static struct condition disrupted = {.type = SPAN_INIT("DisruptionReason"), .status = CONDITION_TRUE};
+
+/* What a claim says that was bought in place of another. */
+static struct annotations replaces(struct history *h, const void *other)
+{
+    const struct meta *m = other;
+    struct annotation *one = ARENA_NEW(&h->c.arena, struct annotation);
+    struct replaced whom = {m->name, m->uid};
+    *one = (struct annotation){SYM_REPLACES, replaces_text(&h->c.arena, 1, &whom, 1)};
+    return (struct annotations){one, 1};
+}
+
 static void claim_changes(struct history *h)
 {
     struct cluster_list *list = &h->c.kinds[KIND_NODE_CLAIM];
@@ -272,6 +285,12 @@ static void claim_changes(struct history *h)
         break;
     case 2:
         c->taints.count = c->startup_taints.count = 0;
+        break;
+    case 3:
+        c->conditions = (struct conditions){&disrupted, 1};
+        break;
+    case 4:
+        c->meta.annotations = replaces(h, list->items[draw(&h->d, (unsigned)list->count)]);
         break;
     default:
         c->meta.generation++;

@@ -54,6 +54,9 @@
     ": test-zone-1, " CAPACITY ": spot, " ARCH ": amd64}" meta_ "}\nspec: {" spec_ "}\nstatus: {"  \
     "providerID: \"x://" node_ "\", capacity: {cpu: 4, memory: 4Gi, pods: 5}, allocatable: {cpu: " \
     "3900m, memory: 4086Mi, pods: 5}" status_ "}\n"
+#define REASON                                                                                     \
+    ", conditions: [{type: DisruptionReason, status: \"True\", reason: Drifted, "                   \
+    "lastTransitionTime: \"2026-01-01T00:00:00Z\"}]"
 #define BOUND(name_, node_, requests_, meta_, spec_)                                               \
     "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ meta_ "}\nspec: {nodeName: " node_   \
     ", " ASKS(requests_) spec_ "}\nstatus: {phase: Running}\n"
@@ -259,6 +262,18 @@ static void nodes(void **state)
         {"109 not-ready and startup taints before", PLAIN_POOL "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: {karpenter.sh/registered: \"true\", karpenter.sh/nodepool: default}}\nspec: {providerID: \"x://n1\", taints: [{key: node.kubernetes.io/not-ready, effect: NoExecute}, {key: boot, effect: NoSchedule}]}\nstatus: {allocatable: {cpu: 0}}\n" CLAIM("c1", "n1", "", "startupTaints: [{key: boot, effect: NoSchedule}]", "") POD("a", "cpu: 1"), "node n1: a\n", 0},
         {"cordoned", PLAIN_POOL NODE("n1", "", ", unschedulable: true") POD("a", TINY), "default-1 small-instance-type/6: a\n", 0},
         {"115 leaving: pods planned, room not used", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, "", "") POD("b", TINY), "default-1 small-instance-type/5: a b\n", 0},
+        {"replaced by a claim that is there: pods planned onto that, room not used", PLAIN_POOL NODE("n1", "", "")
+         CLAIM("c1", "n1", ", uid: u1", "", REASON) CLAIM("c2", "n2", ", creationTimestamp: \"2026-01-01T00:00:05Z\", annotations: {stowage.dev/replaces: \"1 c1/u1\"}", "", "")
+         BOUND("a", "n1", TINY, "", "") POD("b", TINY), "node c2: a b\n", 0},
+        {"replaced, had it still to leave", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", uid: u1", "", "")
+         CLAIM("c2", "n2", ", creationTimestamp: \"2026-01-01T00:00:05Z\", annotations: {stowage.dev/replaces: \"1 c1/u1\"}", "", "") BOUND("a", "n1", TINY, "", "")
+         POD("b", TINY), "node n1: b\n", 0},
+        {"replaced by one that is leaving itself", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", uid: u1", "", REASON)
+         CLAIM("c2", "n2", ", creationTimestamp: \"2026-01-01T00:00:05Z\", deletionTimestamp: \"2026-01-01T00:00:00Z\", annotations: {stowage.dev/replaces: \"1 c1/u1\"}", "", "")
+         BOUND("a", "n1", TINY, "", "") POD("b", TINY), "node n1: b\n", 0},
+        {"replaced by one that was bought for an earlier reason", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", uid: u1", "", REASON)
+         CLAIM("c2", "n2", ", creationTimestamp: \"2025-12-31T23:58:59Z\", annotations: {stowage.dev/replaces: \"1 c1/u1\"}", "", "")
+         BOUND("a", "n1", TINY, "", "") POD("b", TINY), "node n1: b\n", 0},
         {"116 DaemonSet pods of a leaving node", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u}]", ""), "", 0},
         {"117 blocked for ever", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", labels: {app: x}", "") "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: p}\nspec: {maxUnavailable: 0, selector: {matchLabels: {app: x}}}\n", "", 0},
         {"118 do-not-disrupt", PLAIN_POOL NODE("n1", "", "") CLAIM("c1", "n1", ", deletionTimestamp: \"2026-01-01T00:00:00Z\"", "", "") BOUND("a", "n1", TINY, ", annotations: {karpenter.sh/do-not-disrupt: \"true\"}", ""), "", 0},

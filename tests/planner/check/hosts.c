@@ -1,6 +1,9 @@
 /* The nodes that there are, as the scheduler sees them once they have come up, and the planned ones. */
 #include "inner.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* --- finding things by name --- */
 
 const struct node_pool *pool_named(const struct check *k, struct span name)
@@ -160,13 +163,29 @@ static struct resources least_room(struct check *k, const struct mays *labels, s
     return least;
 }
 
+/* A claim that stays, and is no more than a minute older than the reason, says that it was bought in place of it. */
+static bool replaced(const struct check *k, const struct node_claim *claim)
+{
+    const struct condition *why = conditions_find(claim->conditions, SPAN("DisruptionReason"));
+    bool found = false;
+    for (size_t i = 0; why != NULL && why->status == CONDITION_TRUE && i < COUNT(k, KIND_NODE_CLAIM); i++) {
+        const struct node_claim *other = k->c->kinds[KIND_NODE_CLAIM].items[i];
+        struct span text = annotations_get(other->meta.annotations, SYM_REPLACES);
+        char wanted[512];
+        int n = snprintf(wanted, sizeof(wanted), "/%.*s", SPAN_ARG(claim->meta.uid));
+        found |= text.len != 0 && other->meta.deleted == 0 && other->meta.created + MS_MINUTE >= why->transition &&
+                 memmem(text.ptr, text.len, wanted, (size_t)n) != NULL;
+    }
+    return found;
+}
+
 static void stand(struct check *k, const struct node *node, const struct node_claim *claim)
 {
     struct host *h = &k->hosts[k->host_count++];
     *h = (struct host){.node = node, .claim = claim};
     h->name = registered(h) ? node->meta.name : claim->meta.name;
     h->leaving = claim != NULL
-                     ? claim->meta.deleted != 0 ||
+                     ? claim->meta.deleted != 0 || replaced(k, claim) ||
                            conditions_true(claim->conditions, SPAN("InstanceTerminating"))
                      : node->meta.deleted != 0;
     for (size_t i = 0; i < COUNT_OF(k->c->removed) && !h->leaving; i++)
