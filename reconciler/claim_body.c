@@ -78,6 +78,8 @@ static void put_metadata(struct json *j, struct arena *a, const struct plan_clai
     json_put_string(j, "karpenter.sh/nodepool-hash-version", SPAN(NODE_POOL_HASH_VERSION));
     if (extra->planned.ptr != NULL)
         json_put_string(j, "stowage.dev/planned", extra->planned);
+    if (extra->replaces.ptr != NULL)
+        json_put_string(j, "stowage.dev/replaces", extra->replaces);
     json_put_string(j, "stowage.dev/decision", extra->decision);
     json_object_end(j);
     json_put_array(j, "finalizers");

@@ -15,6 +15,7 @@ struct span claim_name_fixed(struct arena *a, const struct node_pool *pool, uint
 struct claim_extra {
     struct span name;
     struct span planned;  /* stowage.dev/planned; absent: none */
+    struct span replaces; /* stowage.dev/replaces (kube/replaces.h); absent: nobody */
     struct span decision; /* stowage.dev/decision */
 };
 struct span claim_body(struct arena *a, const struct plan_claim *c, struct symtab *syms,

@@ -164,13 +164,19 @@ static void nominate_pod(struct pass *p, const struct pod *pod, struct span clai
          SPAN_ARG(node.len != 0 ? node : claim));
 }
 
-static void buy(struct pass *p, const struct plan *plan, const struct plan_claim *c)
+/* False: something holds it back. */
+static bool buy(struct pass *p, const struct plan *plan, const struct plan_claim *c, struct purse *purse)
 {
-    purchase_send(p, &(struct purchase){.claim = c,
-                                        .syms = plan->syms,
-                                        .planned = places_planned_text(p->a, p->world, c->pods, c->pod_count),
-                                        .for_whom = pods_text(p->a, c, plan->syms),
-                                        .asked = p->r->batch_ended});
+    struct purchase b = purchase_of(p, c);
+    struct claim_extra extra = {.name = b.name, .decision = span_of(b.id)};
+    if (!purse_take(p, &b, purse))
+        return false;
+    extra.planned = places_planned_text(p->a, p->world, c->pods, c->pod_count);
+    b.body = claim_body(p->a, c, plan->syms, &extra);
+    b.for_whom = pods_text(p->a, c, plan->syms);
+    b.asked = p->r->batch_ended;
+    purchase_send(p, &b);
+    return true;
 }
 
 /* ---- carrying a plan out ---- */
@@ -327,10 +333,8 @@ static void carry_out(struct pass *p, struct plan *plan)
     tell_plan(p, plan);
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct plan_claim *c = &plan->claims[i];
-        if (!purse_take(p, c, &purse))
-            continue;
-        buy(p, plan, c);
-        bought[bought_count++] = c;
+        if (buy(p, plan, c, &purse))
+            bought[bought_count++] = c;
     }
     for (uint32_t i = 0; i < bought_count; i++) /* the requests are on their way by now */
         nominate_claim(p, bought[i]);

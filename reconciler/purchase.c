@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 
-#include "reconciler/claim_body.h"
 #include "reconciler/stages.h"
 
 enum {
@@ -110,30 +109,33 @@ struct purse purse_open(const struct pass *p)
 
 /* usage > limit, strictly, before the claim is there (spec api 4.3): the planner does the gating.
  */
-static bool limit_exceeded(const struct pass *p, const struct plan_claim *c, sym *name_out)
+static bool limit_exceeded(const struct pass *p, const struct node_pool *pool, sym *name_out)
 {
     struct resources usage;
-    pool_usage(p, c->pool, &usage);
-    for (uint32_t i = 0; i < c->pool->limits.count; i++) {
-        *name_out = c->pool->limits.items[i].name;
-        if (resources_get(usage, *name_out) > c->pool->limits.items[i].value)
+    pool_usage(p, pool, &usage);
+    for (uint32_t i = 0; i < pool->limits.count; i++) {
+        *name_out = pool->limits.items[i].name;
+        if (resources_get(usage, *name_out) > pool->limits.items[i].value)
             return true;
     }
     return false;
 }
 
-bool purse_take(struct pass *p, const struct plan_claim *c, struct purse *purse)
+bool purse_take(struct pass *p, const struct purchase *b, struct purse *purse)
 {
+    const struct node_pool *pool = pass_pool(p, b->pool);
     const struct reconciler_options *o = &p->r->config.options;
+    sym name;
+    if (pool == NULL)
+        return false;
     struct decision d = {.kind = DECISION_HOLD,
                          .subject = "hold",
                          .warning = true,
-                         .per_hour = c->price,
-                         .about = object_of(KIND_NODE_POOL, &c->pool->meta)};
-    sym name;
-    if (limit_exceeded(p, c, &name)) {
+                         .per_hour = b->price,
+                         .about = object_of(KIND_NODE_POOL, &pool->meta)};
+    if (limit_exceeded(p, pool, &name)) {
         tell(p->r, d, "NodePool %.*s: resource usage exceeds limit (resource-name=%.*s)",
-             SPAN_ARG(c->pool->meta.name), SPAN_ARG(pass_text(p, name)));
+             SPAN_ARG(b->pool), SPAN_ARG(pass_text(p, name)));
         count(p->r, MEASURE_HELD_BACK, 1, SPAN("limit"), (struct span){0}, (struct span){0});
         return false;
     }
@@ -146,16 +148,16 @@ bool purse_take(struct pass *p, const struct plan_claim *c, struct purse *purse)
               (struct span){0});
         return false;
     }
-    if (o->max_hourly_price > 0 && !isnan(c->price) &&
-        purse->per_hour + c->price > o->max_hourly_price) {
+    if (o->max_hourly_price > 0 && !isnan(b->price) &&
+        purse->per_hour + b->price > o->max_hourly_price) {
         if (purse->held_price++ == 0)
             tell(p->r, d, "another node would cost $%.3f/h in all, above --max-hourly-price",
-                 purse->per_hour + c->price);
+                 purse->per_hour + b->price);
         count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_hourly_price"), (struct span){0},
               (struct span){0});
         return false;
     }
-    purse->per_hour += isnan(c->price) ? 0 : c->price;
+    purse->per_hour += isnan(b->price) ? 0 : b->price;
     return true;
 }
 
@@ -186,7 +188,7 @@ static void on_created(struct reconciler *r, struct call *c)
     if (c->memo != NULL)
         pace((struct pool_memo *)c->memo, created || c->err.kind == ERR_CANCELLED, r->mono);
     if (c->err.kind == ERR_NONE) {
-        count(r, MEASURE_CLAIMS_CREATED, 1, SPAN("provisioned"), c->text, c->ns);
+        count(r, MEASURE_CLAIMS_CREATED, 1, c->uid, c->text, c->ns);
         if (c->number >= 0)
             count(r, MEASURE_PASS_DURATION, (double)(r->mono - c->number) / MS_SECOND,
                   (struct span){0}, (struct span){0}, (struct span){0});
@@ -198,12 +200,12 @@ static void on_created(struct reconciler *r, struct call *c)
     }
 }
 
-static void expect(struct reconciler *r, const struct plan_claim *claim, struct call *c)
+static void expect(struct reconciler *r, const struct purchase *b, struct call *c)
 {
-    struct span name = claim->name;
+    struct span name = b->name;
     struct expected *e = mem_new(sizeof(*e));
     memcpy(e->name, name.ptr, name.len < sizeof(e->name) ? name.len : sizeof(e->name) - 1);
-    e->pool = span_hash(claim->pool->meta.uid);
+    e->pool = span_hash(b->pool_uid);
     e->next = r->expected;
     r->expected = e;
     c->gate = &e->gate;
@@ -219,30 +221,43 @@ static struct span min_values_relaxed(const struct plan_claim *c)
     return (struct span){0};
 }
 
+struct purchase purchase_of(struct pass *p, const struct plan_claim *c)
+{
+    struct purchase b = {.name = c->name, .pool = c->pool->meta.name, .pool_uid = c->pool->meta.uid,
+                         .has_others = c->type_count > 1, .price = c->price, .relaxed = min_values_relaxed(c),
+                         .why = SPAN("provisioned"), .asked = -1};
+    if (c->type_count != 0)
+        b.type = c->types[0]->name;
+    decision_id(p->r, b.id);
+    return b;
+}
+
 void purchase_send(struct pass *p, const struct purchase *b)
 {
     struct reconciler *r = p->r;
-    const struct plan_claim *c = b->claim;
     struct decision d = {.kind = DECISION_BUY,
                          .subject = "buy",
-                         .per_hour = c->price,
-                         .about = {.kind = KIND_NODE_CLAIM, .name = c->name}};
+                         .per_hour = b->price,
+                         .about = {.kind = KIND_NODE_CLAIM, .name = b->name}};
     struct call *call = call_new(r, NULL, on_created);
-    struct claim_extra extra = {.name = c->name, .planned = b->planned};
     if (b->paced != NULL)
         call_about(call, &b->paced->memo);
-    expect(r, c, call);
+    expect(r, b, call);
     remember_purchase(r);
-    decision_id(r, d.id);
-    extra.decision = span_of(d.id);
-    call->name = arena_dup(&call->arena, c->name);
-    call->text = arena_dup(&call->arena, c->pool->meta.name);
-    call->ns = arena_dup(&call->arena, min_values_relaxed(c));
+    memcpy(d.id, b->id, sizeof(d.id));
+    call->name = arena_dup(&call->arena, b->name);
+    call->text = arena_dup(&call->arena, b->pool);
+    call->ns = arena_dup(&call->arena, b->relaxed);
+    call->uid = arena_dup(&call->arena, b->why);
     call->number = b->asked;
-    tell(r, d, "%.*s  %.*s%s  for %.*s", SPAN_ARG(c->name),
-         SPAN_ARG(c->type_count != 0 ? c->types[0]->name : SPAN("any type")),
-         c->type_count > 1 ? " or another" : "", SPAN_ARG(b->for_whom));
-    call_send(call, &(struct api_request){.verb = API_CREATE,
-                                          .kind = KIND_NODE_CLAIM,
-                                          .body = claim_body(p->a, c, b->syms, &extra)});
+    tell(r, d, "%.*s  %.*s%s  for %.*s", SPAN_ARG(b->name),
+         SPAN_ARG(b->type.len != 0 ? b->type : SPAN("any type")), b->has_others ? " or another" : "",
+         SPAN_ARG(b->for_whom));
+    call_send(call, &(struct api_request){.verb = API_CREATE, .kind = KIND_NODE_CLAIM, .body = b->body});
+}
+
+bool purchase_failed(const struct pass *p, struct span name)
+{
+    const struct expected *e = find_expected(p->r, name);
+    return !is_seen(p, name) && (e == NULL || e->gone);
 }

@@ -21,18 +21,28 @@ struct purse {       /* of what is bought in one go */
     uint32_t held_minute, held_price;
 };
 struct purse purse_open(const struct pass *p);
-/* False: a limit of the pool, --max-nodes-per-minute or --max-hourly-price is in the way, and that was
- * told. Else the claim's price counts from now on. */
-bool purse_take(struct pass *p, const struct plan_claim *c, struct purse *purse);
 
-struct purchase {
-    const struct plan_claim *claim; /* under the name that it gets */
-    struct symtab *syms;            /* of its symbols */
-    struct span planned;            /* stowage.dev/planned; absent: none */
-    struct span for_whom;           /* of the log line */
-    struct pool_memo *paced;        /* its gate paces what fails; NULL: the next plan does */
-    mono_ms asked;                  /* end of the batch window; -1: none */
+struct purchase { /* a NodeClaim that is to be created; texts, so that it can wait while worlds come and go */
+    char id[16];             /* of the decision: on the claim, too */
+    struct span name;        /* under which it is created */
+    struct span pool, pool_uid;
+    struct span type;        /* the cheapest; absent: any */
+    bool has_others;         /* types */
+    double price;            /* per hour; NAN: not known */
+    struct span relaxed;     /* what it says of its minValues; absent: none were counted */
+    struct span body;
+    struct span for_whom;    /* of the log line */
+    struct span why;         /* metrics' reason */
+    struct pool_memo *paced; /* its gate paces what fails; NULL: whoever asked sees to it */
+    mono_ms asked;           /* end of the batch window; -1: none */
 };
+/* Of a claim that has its name: what is told of it, and a new id; neither body nor for whom. Borrows. */
+struct purchase purchase_of(struct pass *p, const struct plan_claim *c);
+/* False: a limit of the pool, --max-nodes-per-minute or --max-hourly-price is in the way, and that was
+ * told; or the pool is gone. Else the claim's price counts from now on. */
+bool purse_take(struct pass *p, const struct purchase *b, struct purse *purse);
 void purchase_send(struct pass *p, const struct purchase *b);
+/* It has been asked for, and there will be none. */
+bool purchase_failed(const struct pass *p, struct span name);
 
 #endif

@@ -100,19 +100,20 @@ static bool claim_of_template(struct pass *p, const struct node_pool *pool, stru
 static void ask(struct pass *p, const struct pool_view *v, struct plan_claim *c, int64_t nodes)
 {
     struct purse purse = purse_open(p);
-    struct purchase b = {
-        .claim = c, .syms = p->syms, .paced = v->memo, .asked = -1,
-        .for_whom = arena_printf(p->a, "%lld replicas", (long long)v->pool->replicas)};
     uint32_t ordinal = 0;
     for (int64_t i = 0; i < nodes; i++) {
         do
             c->name = claim_name_fixed(p->a, v->pool, ordinal++);
         while (purchases_name_taken(p, c->name));
-        if (!purse_take(p, c, &purse)) {
+        struct purchase b = purchase_of(p, c);
+        if (!purse_take(p, &b, &purse)) {
             v->memo->buying.retry_at = p->mono + HELD_MS;
             pass_wake(p, v->memo->buying.retry_at);
             return;
         }
+        b.paced = v->memo;
+        b.for_whom = arena_printf(p->a, "%lld replicas", (long long)v->pool->replicas);
+        b.body = claim_body(p->a, c, p->syms, &(struct claim_extra){.name = b.name, .decision = span_of(b.id)});
         purchase_send(p, &b);
     }
 }
