@@ -21,6 +21,7 @@ enum decision_kind {
     DECISION_READY,     /* a node is initialised */
     DECISION_BOUND,     /* planned pods have reached their nodes */
     DECISION_KEEP,      /* not removed, though somebody may wonder why */
+    DECISION_MOVE,      /* nodes are to leave, others may come in their place; or no more */
     DECISION_REMOVE,    /* a NodeClaim is deleted */
     DECISION_DRAIN,     /* a pod is evicted, or could not be */
     DECISION_GONE,      /* a node has left */

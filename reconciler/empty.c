@@ -7,14 +7,12 @@
 
 #include <stdlib.h>
 
-#include "base/json.h"
 #include "kube/budget.h"
-#include "reconciler/stages.h"
+#include "reconciler/disruption/marks.h"
 
 enum { LOOK_MS = 10 * MS_SECOND }; /* as often as Karpenter looks: what goes sooner is not told */
 
 static const struct span REASON = SPAN_INIT("Empty");
-static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
 
 /* ---- budgets ---- */
 
@@ -35,7 +33,8 @@ static struct allowance *allowance_for(struct allowance *all, uint32_t count,
 /* Who has a command does not rest, so that nobody else's memory is asked. */
 static bool has_command(const struct pass *p, uint32_t at)
 {
-    return turns_due(&p->r->views.emptiness, at) <= p->wall && p->nodes[at].memo->command;
+    return turns_due(&p->r->views.emptiness, at) <= p->wall &&
+           (p->nodes[at].memo->command || p->nodes[at].memo->queued);
 }
 
 static void count_nodes(const struct pass *p, struct allowance *all, uint32_t count_of)
@@ -173,46 +172,6 @@ static void give_back(struct pass *p, struct node_view *n, const struct empty_an
          "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
 }
 
-static bool is_open(struct pass *p, const struct gate *g, const struct meta *m)
-{
-    bool open = gate_open(g, m->resource_version, p->mono);
-    if (!open && g->retry_at > p->mono)
-        pass_wake(p, g->retry_at);
-    return open;
-}
-
-static void write_reason(struct pass *p, const struct claim_view *c, bool set)
-{
-    const struct meta *m = &c->claim->meta;
-    struct condition_set s =
-        condition_set_of(p->a, &node_claim_conditions, m, c->claim->conditions, p->wall);
-    struct buf out = {0};
-    struct json j = JSON_TO(&out);
-    if (!is_open(p, &c->memo->memo.gate, m))
-        return;
-    if (set)
-        condition_set_put(&s, DISRUPTION_REASON, CONDITION_TRUE, REASON, REASON);
-    else
-        condition_set_clear(&s, DISRUPTION_REASON);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(p->a, "%llu", (unsigned long long)m->resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, s.list);
-    json_object_end(&j);
-    json_object_end(&j);
-    call_send(call_new(p->r, &c->memo->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE,
-                                    .kind = KIND_NODE_CLAIM,
-                                    .name = m->name,
-                                    .subresource = SPAN("status"),
-                                    .body = buf_span(&out)});
-    buf_release(&out);
-}
-
 static void delete_claim(struct pass *p, const struct node_view *n)
 {
     const struct claim_view *c = &p->claims[n->claim];
@@ -239,30 +198,11 @@ static void delete_claim(struct pass *p, const struct node_view *n)
 static void go_on(struct pass *p, struct node_view *n, const struct empty_answer *x)
 {
     const struct claim_view *c = &p->claims[n->claim];
-    if (!node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE)) {
-        if (is_open(p, &n->memo->memo.gate, &n->node->meta))
-            node_patch_taint(p, n, true, false);
-        return;
-    }
-    if (x->verdict != EMPTY_YES)
+    bool tainted = node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE);
+    if (tainted && x->verdict != EMPTY_YES)
         give_back(p, n, x);
-    else if (!conditions_true(c->claim->conditions, DISRUPTION_REASON))
-        write_reason(p, c, true);
-    else
+    else if (marks_put(p, n, c, REASON))
         delete_claim(p, n);
-}
-
-/* The taint and the reason of a command that is no more. */
-static void clean_up(struct pass *p, struct node_view *n)
-{
-    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
-    if (c == NULL || !c->managed || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
-        return;
-    if (node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE) &&
-        is_open(p, &n->memo->memo.gate, &n->node->meta))
-        node_patch_taint(p, n, false, false);
-    if (conditions_find(c->claim->conditions, DISRUPTION_REASON) != NULL)
-        write_reason(p, c, false);
 }
 
 /* What the node shows by itself needs no words. */
@@ -367,7 +307,7 @@ static void decide(struct pass *p, struct empty_node *list, uint32_t count_of,
         struct node_view *n = list[i].node;
         struct allowance *a = allowance_for(allowances, pools, p->claims[n->claim].pool);
         if (a == NULL || a->left == 0) {
-            clean_up(p, n);
+            marks_take_back(p, n);
             continue;
         }
         a->left--;
@@ -381,15 +321,20 @@ static bool is_settled(const struct pass *p, const struct node_view *n, enum emp
 {
     const struct node_memo *m = n->memo;
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
-    return v != EMPTY_YES && m->verdict.answer.verdict == v && !m->command &&
+    return v != EMPTY_YES && m->verdict.answer.verdict == v && !m->command && !m->queued &&
            m->blocked.due == 0 && !is_nominated_lately(p, n, c) && !n->disrupted &&
-           (c == NULL || conditions_find(c->claim->conditions, DISRUPTION_REASON) == NULL);
+           (c == NULL || conditions_find(c->claim->conditions, SPAN("DisruptionReason")) == NULL);
 }
 
 /* True: the node may be decided on. */
 static bool look_at(struct pass *p, struct node_view *n, const struct round *round, struct empty_answer *x)
 {
     bool news;
+    if (n->memo->queued) { /* a command has it */
+        n->memo->validate_at = 0;
+        *x = (struct empty_answer){.verdict = EMPTY_LEAVING};
+        return false;
+    }
     *x = judge(round, n, &news);
     if (n->memo->verdict.until > p->wall)
         pass_wake_wall(p, n->memo->verdict.until);
@@ -405,7 +350,7 @@ static bool look_at(struct pass *p, struct node_view *n, const struct round *rou
     } else if (has_waited(p, n, x->verdict)) {
         return true;
     } else {
-        clean_up(p, n);
+        marks_take_back(p, n);
     }
     return false;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "kube/replaces.h"
 #include "reconciler/stages.h"
 
 enum { RELAUNCH_MS = MS_MINUTE }; /* after a machine was found to be gone */
@@ -321,7 +322,7 @@ static bool withdraw(struct pass *p, const struct claim_view *c)
                                .subject = "withdraw",
                                .per_hour = NAN,
                                .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
-    if (m->launch != NULL || m->launched || !is_unneeded(p, c))
+    if (m->launch != NULL || m->launched || replaces_of(c->claim).bought != 0 || !is_unneeded(p, c))
         return false;
     claim_delete(p, c, "unneeded", &d, "its pods went elsewhere before it was launched");
     return true;

@@ -71,6 +71,10 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "Nodes that could be disrupted")                                                             \
     X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER,             \
       L("decision", "reason", "consolidation_type"), "Commands decided")                           \
+    X(QUEUE_FAILURES, "karpenter_voluntary_disruption_queue_failures_total", COUNTER,               \
+      L("decision", "reason", "consolidation_type"), "Replacements of commands that were taken back") \
+    X(CONSOLIDATION_TIMEOUTS, "karpenter_voluntary_disruption_consolidation_timeouts_total", COUNTER, \
+      L("consolidation_type"), "Searches for a consolidation that ended before all was looked at")   \
     X(FAILED_VALIDATIONS, "karpenter_voluntary_disruption_failed_validations_total", COUNTER,      \
       L("consolidation_type"), "Nodes that left a command during its wait")                        \
     X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM,                       \

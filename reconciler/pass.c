@@ -62,6 +62,38 @@ const struct node_pool *pass_pool(const struct pass *p, struct span name)
                          : NULL;
 }
 
+struct node_view *pass_node(const struct pass *p, struct span name)
+{
+    uint32_t low = 0, high = p->node_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = span_cmp(p->nodes[middle].node->meta.name, name);
+        if (order == 0)
+            return &p->nodes[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+struct claim_view *pass_claim(const struct pass *p, struct span name)
+{
+    uint32_t low = 0, high = p->claim_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        int order = span_cmp(p->claims[middle].claim->meta.name, name);
+        if (order == 0)
+            return &p->claims[middle];
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
 struct span claim_pool_name(const struct pass *p, const struct node_claim *c)
 {
     return pass_text(p, sym_pairs_get(c->meta.labels, SYM_NODEPOOL));

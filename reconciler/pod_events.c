@@ -11,22 +11,6 @@ enum {
     BOUND_MS = 1 * MS_SECOND, /* without a pod being bound: then those that were are told of */
 };
 
-static struct node_view *find_node(const struct pass *p, struct span name)
-{
-    uint32_t low = 0, high = p->node_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = span_cmp(p->nodes[middle].node->meta.name, name);
-        if (order == 0)
-            return &p->nodes[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
-}
-
 static bool is_event(const struct pod *before, const struct pod *now)
 {
     if (now->node == SYM_NONE || pod_is_daemon(now))
@@ -95,7 +79,7 @@ static void look_at(struct pass *p, const struct pod *now)
     do_not_disrupt_seen(p, before, now);
     if (previous == NULL || !is_event(before, now))
         return;
-    struct node_view *n = find_node(p, pass_text(p, now->node));
+    struct node_view *n = pass_node(p, pass_text(p, now->node));
     if (before == NULL || before->node == SYM_NONE)
         count_bound(p, now, n);
     if (n == NULL || n->claim < 0)

@@ -60,14 +60,6 @@ static bool seating_of(const struct pass *p, struct seating *out)
     return true;
 }
 
-static bool check_launched(const struct pass *p)
-{
-    for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && !p->claims[i].leaving && !p->claims[i].identified)
-            return false;
-    return true;
-}
-
 /* ---- buying ---- */
 
 /* "web ×6, api ×3": pods by the workload that owns them. */
@@ -398,8 +390,7 @@ void provision_run(struct pass *p)
     struct reconciler *r = p->r;
     if (r->standing.snapshot != NULL && p->mono - r->standing.made >= STANDING_MS)
         standing_plan_drop(&r->standing);
-    bool seen = !purchases_unseen(p);
-    bool synced = check_launched(p) && seen;
+    bool synced = purchases_settled(p);
     tell_synced(p, synced);
     if (batch_due(&r->batch) <= p->mono) {
         batch_close(&r->batch);

@@ -59,6 +59,14 @@ bool purchases_unseen(struct pass *p)
     return p->r->expected != NULL;
 }
 
+bool purchases_settled(struct pass *p)
+{
+    bool unseen = purchases_unseen(p), launched = true;
+    for (uint32_t i = 0; i < p->claim_count && launched; i++)
+        launched = !p->claims[i].managed || p->claims[i].leaving || p->claims[i].identified;
+    return launched && !unseen;
+}
+
 uint32_t purchases_for(const struct pass *p, struct span pool_uid)
 {
     uint64_t pool = span_hash(pool_uid);

@@ -11,6 +11,9 @@
 
 /* True while a claim is on its way; asks the API about those that take long. Once a pass. */
 bool purchases_unseen(struct pass *p);
+/* No claim is on its way, into the API or to a machine: what there will be is known, and anything may be decided on it
+ * (spec disruption 1.2, provisioning 2.3). */
+bool purchases_settled(struct pass *p);
 /* How many are on their way for the pool of this uid. */
 uint32_t purchases_for(const struct pass *p, struct span pool_uid);
 /* A claim of this name is in the snapshot or on its way. */

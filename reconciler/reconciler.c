@@ -1,4 +1,6 @@
 /* The machine itself: inbox, leadership, and the order of the stages. */
+#include "reconciler/disruption/ask.h"
+#include "reconciler/disruption/command.h"
 #include "reconciler/divergence.h"
 #include "reconciler/reconciler.h"
 
@@ -85,6 +87,8 @@ static void release_memory(struct reconciler *r)
     r->buffers_planned = false;
     memos_release(&r->nominations);
     forget_expected(r);
+    queue_forget(&r->commands);
+    ask_forget(&r->asking);
 }
 
 static void drop_previous(struct reconciler *r)
@@ -357,6 +361,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     if (!r->rebuilt) {
         reconciler_publish(r, places_rebuild(p.world, r->wall));
         divergence_begin(&p);
+        queue_adopt(&p);
         r->rebuilt = true;
     }
     run_guards(&p);
@@ -370,8 +375,10 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         expiration_run(&p);
     if (pass_may(&p, GUARDS_COLLECT))
         garbage_run(&p);
-    if (pass_may(&p, GUARDS_EMPTY))
+    if (pass_may(&p, GUARDS_EMPTY)) {
+        disruption_run(&p);
         empty_run(&p);
+    }
     termination_run(&p);
     divergence_run(&p);
     static_pools_run(&p);

@@ -31,6 +31,7 @@ struct reconciler_options {        /* zero: the default in brackets */
                       snapshots have nominated_wait */
     bool static_capacity; /* feature gate: pools with replicas have so many nodes, else no new ones */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
+    bool terminate_first_drift, spot_to_spot, pod_deletion_cost; /* feature gates */
 };
 
 struct sent_pod;

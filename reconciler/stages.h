@@ -37,6 +37,9 @@ void do_not_disrupt_scan(struct pass *p, const struct pod *pod, wall_ms since);
 
 /* static_pools.c: NodePools with replicas have that many nodes. Before plans are made: pods may go there. */
 void static_pools_run(struct pass *p);
+/* What the template says and nothing else; the provider takes the cheapest that suits. False: no type
+ * can be had by it. */
+bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_claim *out);
 
 /* provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
@@ -76,6 +79,8 @@ void expiration_run(struct pass *p);
 void garbage_run(struct pass *p);
 /* empty.c: nodes without pods leave. */
 void empty_run(struct pass *p);
+/* disruption/ask.c: which nodes are to leave, and the commands that see to it. */
+void disruption_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
 /* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */

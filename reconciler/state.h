@@ -28,6 +28,11 @@ struct standing_note { /* an Event that is told when it has been true for a whil
     mono_ms due;   /* 0: told */
 };
 
+struct note_told { /* an Event that is not told again soon */
+    uint64_t hash; /* of its note; 0: never */
+    mono_ms at;
+};
+
 struct claim_memo {
     struct memo memo;
     uint32_t at; /* in the views, if it is there */
@@ -61,7 +66,11 @@ struct node_memo {
     struct kept_verdict verdict;
     enum empty_verdict said; /* by it and by all that is asked in each pass */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
-    bool command;        /* decided: taint, mark, delete */
+    bool command;        /* decided because it is empty: taint, mark, delete */
+    mono_ms barred;      /* until then no command is to have it: the last ones were taken back */
+    uint32_t taken_back; /* how many of them in a row */
+    struct note_told unconsolidatable;
+    bool queued;         /* a command of the queue has marked it (disruption/command.h) */
     struct standing_note blocked;
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
@@ -90,6 +99,7 @@ struct pool_memo {
     struct resources usage; /* malloc'ed */
     mono_ms written;    /* status, last */
     bool told_blocked;  /* its budgets let nothing go */
+    uint32_t told_reasons; /* bit by reason: likewise, of the other methods */
     /* with replicas */
     struct gate buying; /* paces claims that could not be created, or may not be */
     uint64_t told_fixed; /* what was said last of their number: hash of the sentence; 0: nothing */
@@ -147,6 +157,19 @@ struct told { /* of what may happen to many at once, and is told only now and th
     uint32_t others; /* not told yet */
 };
 
+struct command_queue { /* of disruption/command.h; zero: empty */
+    struct command *first;
+};
+
+struct asking { /* of disruption/ask.c: when the planner is asked again who is to leave */
+    mono_ms next;        /* not before */
+    mono_ms again;       /* then at last, though nothing has changed */
+    bool changed;        /* the world, since a consolidation was asked for in vain */
+    bool several_rejected; /* the last one of several nodes did not stand: next those of one */
+    struct span *unreached; /* pools: of the last decision, for the next. malloc'ed, and so are the texts */
+    uint32_t unreached_count;
+};
+
 struct reconciler {
     struct reconciler_config config;
     /* from other threads */
@@ -191,6 +214,8 @@ struct reconciler {
     mono_ms *bought;       /* times of the last minute's purchases, oldest first */
     uint32_t bought_count, bought_slots;
     struct budgets_seen budgets;
+    struct command_queue commands;
+    struct asking asking;
     uint64_t judged; /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     struct guards guards;
     uint32_t relisted;    /* the list of nodes after which a second one was asked for */
@@ -275,6 +300,8 @@ static inline bool pass_turn(struct pass *p, const struct turns *t, uint32_t at)
     return due <= p->wall;
 }
 const struct node_pool *pass_pool(const struct pass *p, struct span name); /* or NULL */
+struct node_view *pass_node(const struct pass *p, struct span name);       /* or NULL */
+struct claim_view *pass_claim(const struct pass *p, struct span name);     /* or NULL */
 /* The text of a symbol of the snapshot. */
 static inline struct span pass_text(const struct pass *p, sym s)
 {

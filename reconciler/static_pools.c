@@ -73,9 +73,7 @@ static void hold(struct pass *p, const struct pool_view *v, const char *reason, 
 
 /* ---- more ---- */
 
-/* What the template says and nothing else; the provider takes the cheapest that suits. False: no type
- * can be had by it. */
-static bool claim_of_template(struct pass *p, const struct node_pool *pool, struct plan_claim *out)
+bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_claim *out)
 {
     struct provider *provider = p->r->config.provider;
     const struct instance_type **type = ARENA_NEW(p->a, const struct instance_type *);
@@ -132,7 +130,7 @@ static void grow(struct pass *p, const struct pool_view *v, const struct tally *
         hold(p, v, "limit",
              arena_printf(p->a, "NodePool %.*s: %lld of %lld node%s; limits.nodes is %lld",
                           SPAN_ARG(pool->meta.name), have, want, want == 1 ? "" : "s", limit));
-    } else if (!claim_of_template(p, pool, &c)) {
+    } else if (!static_claim(p, pool, &c)) {
         v->memo->buying.retry_at = p->mono + HELD_MS; /* a catalogue is too much for each pass */
         hold(p, v, "no_type",
              arena_printf(p->a,

@@ -45,7 +45,7 @@ static void tell_blocked(struct disrupting *d, enum disruption_method m, uint32_
 {
     const struct world_node *n = &d->w->nodes[row];
     struct disruption_note note = {
-        .kind = NOTE_BLOCKED, .method = m, .row = (int32_t)row,
+        .kind = NOTE_BLOCKED, .method = m, .row = (int32_t)row, .shared = true,
         .pool = n->pool >= 0 ? d->w->pools[n->pool] : NULL, .text = blocked_event(&d->out->arena, x)};
     if (note.text.len != 0 && d->told[row] != (uint8_t)x->what)
         note_add(d, note);
@@ -220,7 +220,7 @@ bool simulated_whole(struct disrupting *d, const struct simulation *x)
 
 static bool is_asked(const struct disruption_options *o, enum disruption_method m)
 {
-    return m != METHOD_REPAIR || o->repair != NULL;
+    return ((o->passed_over >> m) & 1) == 0 && (m != METHOD_REPAIR || o->repair != NULL);
 }
 
 static bool is_stopped(const struct plan_options *o)

@@ -58,6 +58,7 @@ struct disruption_note { /* why somebody is left alone; who has nothing to say h
     int32_t row;                   /* -1: of the pool alone */
     const struct node_pool *pool;  /* or NULL */
     struct span text;
+    bool shared;                   /* of the checks that are no method's own (candidate.h) */
 };
 
 struct reboot_count { uint32_t row, reboots; };          /* that Repair ordered within 24 h */
@@ -65,6 +66,7 @@ struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool:
 
 struct disruption_options {
     const struct plan_options *plan; /* policies, now, stop; not its search (simulate.h), nor what it says of removals */
+    uint32_t passed_over;            /* methods (bit by number) that are not asked */
     bool all;                        /* every method on the same state, instead of the first that acts */
     const struct repair_policies *repair; /* gate NodeRepair, and not --legacy-node-repair; NULL: no method Repair */
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */

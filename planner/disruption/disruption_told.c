@@ -88,7 +88,7 @@ static void put_worth(struct buf *b, struct arena *a, const struct disruption_co
         buf_addf(b, ", pays back at once");
 }
 
-static struct span move_text(struct arena *a, const struct world *w, const struct disruption_command *c)
+struct span disruption_move_text(struct arena *a, const struct world *w, const struct disruption_command *c)
 {
     struct buf b = {0};
     buf_addf(&b, c->decision == DECIDE_REBOOT ? "reboot " : "remove ");
@@ -130,7 +130,7 @@ void disruption_table(struct buf *out, const struct world *w, const struct disru
     if (d->command_count == 0)
         put_line(out, SPAN("none: no node is to leave now"), most);
     for (uint32_t i = 0; i < d->command_count; i++)
-        put_line(out, move_text(&a, w, &d->commands[i]), most);
+        put_line(out, disruption_move_text(&a, w, &d->commands[i]), most);
     for (uint32_t i = 0; verbose && i < d->note_count; i++)
         put_line(out, note_text(&a, w, &d->notes[i]), most);
     arena_release(&a);

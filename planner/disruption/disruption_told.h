@@ -6,8 +6,10 @@
 #include "base/json.h"
 #include "planner/disruption/disruption.h"
 
+/* "remove a, b -> buy c (underutilized): saves $0.084/h, evicts 3 pods, pays back in 4m0s"; at most five names of each. */
+struct span disruption_move_text(struct arena *a, const struct world *w, const struct disruption_command *c);
 void disruption_json(struct json *j, const struct world *w, const struct disruption *d); /* a member */
-/* "remove a, b -> buy c: saves $0.084/h, evicts 3 pods, pays back in 4m0s", a line a command; `verbose`: also why
+/* A line a command; `verbose`: also why
  * others are left alone. */
 void disruption_table(struct buf *out, const struct world *w, const struct disruption *d, uint32_t width, bool verbose);
 

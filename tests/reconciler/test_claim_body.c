@@ -85,7 +85,7 @@ static void bodies(void **state)
     c.labels = (struct sym_pairs){&label, 1};
     c.requests = (struct resources){requests, 2};
     requirements_add(a, &c.requirements, &os, t);
-    struct claim_extra extra = {SPAN("general-x"), SPAN("1×abc"), SPAN("d-1")};
+    struct claim_extra extra = {.name = SPAN("general-x"), .planned = SPAN("1×abc"), .decision = SPAN("d-1")};
     const char *body = arena_cstr(a, claim_body(a, &c, t, &extra));
     body_has(body, "\"name\":\"general-x\"");
     body_has(body, "\"karpenter.sh/nodepool\":\"general\"");

@@ -109,7 +109,8 @@ static bool goes_unlisted(const char *ready)
 {
     struct loop l = {0};
     struct sim *s = new_sim_with(&(struct sim_options){.delays = {.node_ready = MS_HOUR}}, node_class_yaml());
-    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\"}", ""));
+    /* it is not as its pool would have it */
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"0\"}]}", ""));
     load_claim(s, "one", "of-one");
     loop_begin(&l, s);
     run_for(s, 5 * MS_SECOND);

@@ -116,9 +116,10 @@ static json_t *hash_of_first(struct sim *s, enum kind k)
 static void a_claim_keeps_the_hash_that_it_was_planned_from(void **state)
 {
     (void)state;
-    struct sim *s = cluster();
+    struct sim *s = new_sim(node_class_yaml());
     struct editor e = {.sim = s};
     struct loop l = {.faults = {.user = &e, .before = edit_pool}};
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"0\"}]}", "")); /* nobody leaves */
     loop_begin(&l, s);
     run_for(s, 10 * MS_SECOND);
     json_t *planned = hash_of_first(s, KIND_NODE_POOL);

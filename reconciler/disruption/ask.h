@@ -1,0 +1,21 @@
+/* ask: what the planner is asked about disruption, and when (spec disruption 1, 6). For this folder only.
+ *
+ * Who drifted is asked for every ten seconds while somebody has; a consolidation when the world has changed since the
+ * last one was asked for in vain, or five minutes later. Never while something is on its way whose shape nobody knows, or
+ * a consolidation waits to be judged again; and so seldom that it takes a twentieth of the time. */
+#ifndef RECONCILER_DISRUPTION_ASK_H
+#define RECONCILER_DISRUPTION_ASK_H
+
+#include "planner/disruption/validate.h"
+
+struct pass;
+struct command;
+
+/* Whether a consolidation that has waited still stands. */
+enum disruption_validity ask_validity(struct pass *p, const struct command *c);
+/* One did not. */
+void ask_rejected(struct pass *p, enum disruption_method m);
+struct asking;
+void ask_forget(struct asking *a);
+
+#endif

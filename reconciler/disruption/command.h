@@ -1,0 +1,78 @@
+/* command: one disruption that was decided: who leaves, what comes in their place, and how far it is (spec disruption
+ * 9). The queue owns it from then on; it steps each once a pass, and each ends: it is done, or taken back with a reason.
+ *
+ *   waits     of a consolidation only: it is judged a second time once its wait is over, and dropped if it does not
+ *             stand. The API knows nothing of it yet
+ *   marks     the taint on each Node that keeps new pods away, then the condition DisruptionReason on each NodeClaim
+ *   readies   its replacements are created, which say whom they replace (kube/replaces.h): from then on everybody plans
+ *             as if those were leaving. Until each has been initialised once, and the drain of who leaves can end
+ *   removes   the NodeClaims are deleted; termination goes on from there
+ *
+ * What was marked and is in no command, of whoever's, loses its marks again (marks.h). So taking back is forgetting.
+ *
+ * Nothing that must not be lost is here alone: a leader that takes over finds one that readies or removes by what its
+ * replacements say (adopt.c); of others nothing has begun but marks. Texts, in the command's own arena: worlds
+ * come and go. Memory: by command, which budgets bound, some 200 bytes a node and the bodies of the replacements. */
+#ifndef RECONCILER_DISRUPTION_COMMAND_H
+#define RECONCILER_DISRUPTION_COMMAND_H
+
+#include "planner/disruption/disruption.h"
+#include "reconciler/purchase.h"
+
+struct pass;
+
+enum command_state { COMMAND_WAITS, COMMAND_MARKS, COMMAND_READIES, COMMAND_REMOVES };
+
+struct command_member {
+    struct span claim, claim_uid, node, node_uid; /* node: absent when it has none */
+};
+
+struct command_replacement {
+    struct purchase buy;    /* of one that was taken over only its name */
+    bool initialized;       /* has been; stays */
+    bool told_launch, told_machine; /* its Events */
+};
+
+struct command {
+    struct command *next;
+    struct arena arena;
+    char id[16];
+    enum disruption_method method;
+    enum disruption_decision decision;
+    enum command_state state;
+    mono_ms due;            /* of COMMAND_WAITS: when its wait is over */
+    mono_ms began;          /* to mark; it ends a limit of time after it */
+    struct command_member *members;
+    uint32_t count;
+    struct command_replacement *replacements;
+    uint32_t replacement_count;
+    const struct span *types;   /* that its one replacement may be, as it was decided */
+    uint32_t type_count;
+    const struct span *targets; /* UIDs of Nodes and NodeClaims that its pods go to */
+    uint32_t target_count;
+    double savings;             /* per hour; NAN: not known */
+    uint32_t evictions;
+    struct span move;           /* "remove a -> buy b: saves …", for a person */
+    struct span event;          /* as Karpenter v1.15.0 words it in Events */
+    uint64_t held;              /* hash of what was told last to hold its drain; 0: nothing */
+};
+
+/* What was decided on the pass's world, with names for its replacements; not in the queue yet. NULL: a replacement
+ * cannot be had by its pool's template any more. */
+struct command *command_make(struct pass *p, const struct disruption_command *from);
+void command_free(struct command *c);
+/* Begins at its first state. */
+void queue_add(struct pass *p, struct command *c);
+/* Goes on at the state that it has. */
+void queue_take(struct pass *p, struct command *c);
+/* Who waits for its validation; NULL: nobody does. */
+struct command *queue_waiting(const struct command_queue *q);
+void queue_run(struct pass *p);
+void queue_forget(struct command_queue *q); /* all, without a word */
+/* Commands that an earlier leader left, by what the API says of them. Once, as leading begins. */
+void queue_adopt(struct pass *p);
+/* Replacements of the pool (its uid) that have not been sent yet. */
+uint32_t queue_unsent(const struct command_queue *q, struct span pool_uid);
+bool queue_names(const struct command_queue *q, struct span claim); /* one of its replacements has this name */
+
+#endif

@@ -1,0 +1,77 @@
+#include "reconciler/disruption/marks.h"
+
+#include "base/json.h"
+
+static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
+
+static bool is_open(struct pass *p, const struct gate *g, const struct meta *m)
+{
+    bool open = gate_open(g, m->resource_version, p->mono);
+    if (!open && g->retry_at > p->mono)
+        pass_wake(p, g->retry_at);
+    return open;
+}
+
+/* An absent reason takes it away. */
+static void write_reason(struct pass *p, const struct claim_view *c, struct span reason)
+{
+    const struct meta *m = &c->claim->meta;
+    struct condition_set s =
+        condition_set_of(p->a, &node_claim_conditions, m, c->claim->conditions, p->wall);
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    if (!is_open(p, &c->memo->memo.gate, m))
+        return;
+    if (reason.len != 0)
+        condition_set_put(&s, DISRUPTION_REASON, CONDITION_TRUE, reason, reason);
+    else
+        condition_set_clear(&s, DISRUPTION_REASON);
+    json_object_begin(&j);
+    json_put_object(&j, "metadata");
+    json_put_string(&j, "resourceVersion",
+                    arena_printf(p->a, "%llu", (unsigned long long)m->resource_version));
+    json_object_end(&j);
+    json_put_object(&j, "status");
+    json_key(&j, SPAN("conditions"));
+    conditions_json(&j, p->a, s.list);
+    json_object_end(&j);
+    json_object_end(&j);
+    call_send(call_new(p->r, &c->memo->memo.gate, NULL),
+              &(struct api_request){.verb = API_MERGE,
+                                    .kind = KIND_NODE_CLAIM,
+                                    .name = m->name,
+                                    .subresource = SPAN("status"),
+                                    .body = buf_span(&out)});
+    buf_release(&out);
+}
+
+bool marks_shown(const struct claim_view *c)
+{
+    return conditions_true(c->claim->conditions, DISRUPTION_REASON);
+}
+
+bool marks_put(struct pass *p, const struct node_view *n, const struct claim_view *c, struct span reason)
+{
+    if (n != NULL && !node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE)) {
+        if (is_open(p, &n->memo->memo.gate, &n->node->meta))
+            node_patch_taint(p, n, true, false);
+        return false;
+    }
+    const struct condition *said = conditions_find(c->claim->conditions, DISRUPTION_REASON);
+    if (said != NULL && said->status == CONDITION_TRUE && span_eq(said->reason, reason))
+        return true;
+    write_reason(p, c, reason);
+    return false;
+}
+
+void marks_take_back(struct pass *p, const struct node_view *n)
+{
+    const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+    if (c == NULL || !c->managed || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
+        return;
+    if (node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE) &&
+        is_open(p, &n->memo->memo.gate, &n->node->meta))
+        node_patch_taint(p, n, false, false);
+    if (conditions_find(c->claim->conditions, DISRUPTION_REASON) != NULL)
+        write_reason(p, c, (struct span){0});
+}

@@ -1,0 +1,289 @@
+/* Nodes that hold pods leave for a reason: they have drifted, or their pods fit elsewhere for less (spec disruption 8, 9). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "kube/replaces.h"
+#include "tests/sim/support_loop.h"
+
+static const char moves[] = "{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"100%\"}]}";
+static const char drifts[] = "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"1\"}]}";
+
+static void patch_pool(struct sim *s, const char *spec)
+{
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", spec, 200);
+}
+
+static void change_template(struct sim *s)
+{
+    patch_pool(s, "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}");
+}
+
+static struct sim *cluster(const char *disruption, int pods, const char *cpu)
+{
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", disruption, ""));
+    load(s, deployment_yaml("web", pods, cpu, ""));
+    return s;
+}
+
+/* So many pods, each on a node of its own. */
+static struct sim *apart(const char *disruption, int pods)
+{
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", disruption, ""));
+    load(s, deployment_yaml("web", pods, "500m",
+                            ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+                            "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":"
+                            "\"kubernetes.io/hostname\"}]}}"));
+    return s;
+}
+
+/* Objects that have the key in what is there by the path. */
+static size_t count_with(struct sim *s, enum kind k, const char *path, const char *key)
+{
+    json_t *all = objects_of(s, k), *one;
+    size_t i, n = 0;
+    json_array_foreach(all, i, one)
+        n += json_object_get(tree_get(one, path), key) != NULL;
+    json_decref(all);
+    return n;
+}
+
+static bool is_marked(json_t *node)
+{
+    json_t *taint;
+    size_t i;
+    json_array_foreach(tree_get(node, "spec.taints"), i, taint)
+        if (span_eq(tree_string(taint, "key"), SPAN("karpenter.sh/disrupted")))
+            return true;
+    return false;
+}
+
+static size_t count_marked(struct sim *s)
+{
+    json_t *all = objects_of(s, KIND_NODE), *one;
+    size_t i, n = 0;
+    json_array_foreach(all, i, one)
+        n += is_marked(one);
+    json_decref(all);
+    return n;
+}
+
+static json_t *names(struct sim *s)
+{
+    json_t *all = objects_of(s, KIND_NODE_CLAIM), *list = json_object(), *one;
+    size_t i;
+    json_array_foreach(all, i, one)
+        json_object_set(list, json_string_value(tree_get(one, "metadata.uid")), tree_get(one, "metadata.name"));
+    json_decref(all);
+    return list;
+}
+
+/* How many of `before` are still there. */
+static size_t count_kept(struct sim *s, json_t *before)
+{
+    json_t *now = names(s);
+    const char *uid;
+    json_t *name;
+    size_t n = 0;
+    json_object_foreach(before, uid, name)
+        n += json_object_get(now, uid) != NULL;
+    json_decref(now);
+    return n;
+}
+
+/* ---- watched all the time ---- */
+
+struct watch {
+    struct sim *sim;
+    size_t most_marked; /* at a time */
+    size_t least_bound;
+    uint64_t version;
+};
+
+static wall_ms look(void *user, wall_ms now)
+{
+    struct watch *w = user;
+    uint64_t version = sim_cluster_version(sim_cluster(w->sim));
+    (void)now;
+    if (version == w->version)
+        return INT64_MAX;
+    w->version = version;
+    size_t marked = count_marked(w->sim);
+    w->most_marked = marked > w->most_marked ? marked : w->most_marked;
+    return INT64_MAX;
+}
+
+static void watch(struct watch *w, struct sim *s)
+{
+    *w = (struct watch){.sim = s};
+    sim_add_actor(s, (struct sim_actor){.user = w, .step = look});
+}
+
+static void expect_calm(struct sim *s, int pods)
+{
+    assert_int_equal(count_bound(s, "web"), pods);
+    assert_int_equal(count_marked(s), 0);
+    assert_int_equal(count_objects(s, KIND_NODE), count_objects(s, KIND_NODE_CLAIM));
+    assert_no_orphans(s);
+    assert_no_overcommit(s);
+}
+
+/* ---- consolidation ---- */
+
+static void pods_that_fit_elsewhere_let_their_node_go(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    size_t before = count_objects(s, KIND_NODE);
+    load(s, deployment_yaml("big", 6, "3", ""));
+    run_for(s, 30 * MS_SECOND);
+    size_t most = count_objects(s, KIND_NODE);
+    assert_true(most > before);
+    scale(s, "big", 1);
+    scale(s, "web", 4);
+    run_for(s, 5 * MS_MINUTE);
+    expect_calm(s, 4);
+    assert_int_equal(count_bound(s, "big"), 1);
+    assert_true(count_objects(s, KIND_NODE) <= 2);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event ConsolidationCandidate general-")));
+    assert_true(span_contains(buf_span(&l.history), SPAN("event DisruptionTerminating general-")));
+    assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_disrupted_total reason=underutilized ")));
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+static void a_node_is_replaced_by_a_cheaper_one(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    json_t *before = names(s);
+    scale(s, "web", 1);
+    run_for(s, 5 * MS_MINUTE);
+    expect_calm(s, 1);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    assert_int_equal(count_kept(s, before), 0);
+    assert_int_equal(count_with(s, KIND_NODE_CLAIM, "metadata.annotations", "stowage.dev/replaces"), 1);
+    assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_created_total reason=underutilized ")));
+    json_decref(before);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* Its pods have nowhere to go and nothing is cheaper: it stays as it is, and says so once. */
+static void what_is_as_cheap_as_can_be_stays(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 3, "900m");
+    loop_begin(&l, s);
+    run_for(s, 3 * MS_MINUTE);
+    json_t *before = names(s);
+    run_for(s, 10 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), json_object_size(before));
+    assert_int_equal(l.decided[DECISION_MOVE], 0);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
+    json_decref(before);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* ---- drift ---- */
+
+static void nodes_that_drifted_are_replaced_one_by_one(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct watch w;
+    struct sim *s = apart(drifts, 5);
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *before = names(s);
+    assert_int_equal(json_object_size(before), 5);
+    assert_int_equal(count_bound(s, "web"), 5);
+    watch(&w, s);
+    change_template(s);
+    run_for(s, 20 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 0);
+    assert_int_equal(count_with(s, KIND_NODE, "metadata.labels", "new"), count_objects(s, KIND_NODE));
+    assert_int_equal(w.most_marked, 1);
+    expect_calm(s, 5);
+    assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_created_total reason=drifted ")));
+    assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_disrupted_total reason=drifted ")));
+    json_decref(before);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* ---- what does not come about ---- */
+
+static bool none(void *user, struct span type, struct span zone, struct span capacity_type)
+{
+    (void)type;
+    (void)zone;
+    (void)capacity_type;
+    return !*(bool *)user;
+}
+
+/* No machine is to be had: nobody is evicted, nothing stays marked, and it is not tried without end. */
+static void a_replacement_that_cannot_be_had_takes_its_command_back(void **state)
+{
+    (void)state;
+    bool sold_out = false;
+    struct loop l = {.in_stock = none, .in_stock_user = &sold_out};
+    struct sim *s = cluster(drifts, 4, "900m");
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *before = names(s);
+    sold_out = true;
+    change_template(s);
+    run_for(s, 10 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), json_object_size(before));
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(l.decided[DECISION_DRAIN], 0);
+    assert_true(l.decided[DECISION_BUY] <= 8);
+    sold_out = false;
+    run_for(s, 40 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 0);
+    expect_calm(s, 4);
+    json_decref(before);
+    loop_end(&l);
+}
+
+static void a_command_that_is_overtaken_is_dropped(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 1);
+    for (int i = 0; i < 120 && !span_contains(buf_span(&l.history), SPAN("event ConsolidationCandidate ")); i++)
+        run_for(s, MS_SECOND);
+    scale(s, "web", 12); /* while it waits */
+    run_for(s, 2 * MS_MINUTE);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event ConsolidationRejected ")));
+    expect_calm(s, 12);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods_that_fit_elsewhere_let_their_node_go),
+        cmocka_unit_test(a_node_is_replaced_by_a_cheaper_one),
+        cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
+        cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
+        cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
+        cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
