@@ -11,19 +11,6 @@ static const char in_zone_a[] =
 static const char in_zone_b[] =
     ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-b\"}";
 
-/* Two types in two zones: what is made is not the question here, and worlds are built quickly. */
-#define OFFERING(zone, price)                                                                      \
-    "{\"Price\":" price ",\"Requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":" \
-    "\"In\",\"values\":[\"on-demand\"]},{\"key\":\"topology.kubernetes.io/"                        \
-    "zone\",\"operator\":\"In\","                                                                  \
-    "\"values\":[\"" zone "\"]}]}"
-#define TYPE(name, cpu, memory, price)                                                             \
-    "{\"name\":\"" name "\",\"architecture\":\"amd64\",\"operatingSystems\":[\"linux\"],"          \
-    "\"resources\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory                                      \
-    "\"},\"offerings\":[" OFFERING("test-zone-a", price) "," OFFERING("test-zone-b", price) "]}"
-static const char types[] =
-    "[" TYPE("small", "16", "32Gi", "0.4") "," TYPE("large", "32", "64Gi", "0.8") "]";
-
 struct crash {
     uint64_t at;
     bool after;
@@ -88,7 +75,7 @@ static uint64_t play(uint64_t at, bool is_after, bool *hit)
 {
     struct crash c = {.at = at, .after = is_after};
     struct loop l = {.restart_after = RESTART_MS,
-                     .catalogue = types,
+                     .catalogue = two_types,
                      .faults = {.user = &c, .before = before, .after = after}};
     struct sim *s = new_sim(node_class_yaml());
     load(s, pool_yaml("general", "", ",\"expireAfter\":\"Never\""));

@@ -211,6 +211,18 @@ const char *node_class_yaml(void)
            "\"metadata\":{\"name\":\"default\"}}";
 }
 
+#define OFFERING(zone, price)                                                                      \
+    "{\"Price\":" price ",\"Requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":" \
+    "\"In\",\"values\":[\"on-demand\"]},{\"key\":\"topology.kubernetes.io/"                        \
+    "zone\",\"operator\":\"In\","                                                                  \
+    "\"values\":[\"" zone "\"]}]}"
+#define TYPE(name, cpu, memory, price)                                                             \
+    "{\"name\":\"" name "\",\"architecture\":\"amd64\",\"operatingSystems\":[\"linux\"],"          \
+    "\"resources\":{\"cpu\":\"" cpu "\",\"memory\":\"" memory                                      \
+    "\"},\"offerings\":[" OFFERING("test-zone-a", price) "," OFFERING("test-zone-b", price) "]}"
+const char two_types[] =
+    "[" TYPE("small", "16", "32Gi", "0.4") "," TYPE("large", "32", "64Gi", "0.8") "]";
+
 const char *pool_yaml(const char *name, const char *disruption, const char *more)
 {
     static char text[4096];

@@ -58,6 +58,7 @@ void loop_end(struct loop *l);  /* stops, frees the sim */
  * …") may be "". */
 const char *pool_yaml(const char *name, const char *disruption, const char *more);
 const char *node_class_yaml(void);
+extern const char two_types[]; /* a catalogue in two zones, with which worlds are built quickly */
 
 size_t count_objects(struct sim *s, enum kind k);
 size_t count_bound(struct sim *s, const char *app);

@@ -92,12 +92,32 @@ static size_t count_kept(struct sim *s, json_t *before)
     return n;
 }
 
+static bool has_condition(json_t *claim, const char *type)
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach(tree_get(claim, "status.conditions"), i, one)
+        if (span_eq(tree_string(one, "type"), span_of(type)))
+            return span_eq(tree_string(one, "status"), SPAN("True"));
+    return false;
+}
+
+/* As budgets count them: a machine that goes for good is no node of the pool any more (spec disruption 5). */
+static size_t count_leaving(struct sim *s)
+{
+    json_t *all = objects_of(s, KIND_NODE_CLAIM), *one;
+    size_t i, n = 0;
+    json_array_foreach(all, i, one)
+        n += has_condition(one, "DisruptionReason") && !has_condition(one, "InstanceTerminating");
+    json_decref(all);
+    return n;
+}
+
 /* ---- watched all the time ---- */
 
 struct watch {
     struct sim *sim;
-    size_t most_marked; /* at a time */
-    size_t least_bound;
+    size_t most_leaving; /* at a time */
     uint64_t version;
 };
 
@@ -109,8 +129,8 @@ static wall_ms look(void *user, wall_ms now)
     if (version == w->version)
         return INT64_MAX;
     w->version = version;
-    size_t marked = count_marked(w->sim);
-    w->most_marked = marked > w->most_marked ? marked : w->most_marked;
+    size_t leaving = count_leaving(w->sim);
+    w->most_leaving = leaving > w->most_leaving ? leaving : w->most_leaving;
     return INT64_MAX;
 }
 
@@ -213,7 +233,7 @@ static void nodes_that_drifted_are_replaced_one_by_one(void **state)
     run_for(s, 20 * MS_MINUTE);
     assert_int_equal(count_kept(s, before), 0);
     assert_int_equal(count_with(s, KIND_NODE, "metadata.labels", "new"), count_objects(s, KIND_NODE));
-    assert_int_equal(w.most_marked, 1);
+    assert_int_equal(w.most_leaving, 1);
     expect_calm(s, 5);
     assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_created_total reason=drifted ")));
     assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_disrupted_total reason=drifted ")));
@@ -275,6 +295,137 @@ static void a_command_that_is_overtaken_is_dropped(void **state)
     loop_end(&l);
 }
 
+/* ---- dying in the middle ---- */
+
+struct crash {
+    uint64_t at, seen; /* writes, over all lives */
+    bool after, armed, done;
+};
+
+static enum sim_fate fate(struct crash *c, bool after)
+{
+    if (!c->armed || c->done)
+        return SIM_PASS;
+    c->seen += !after;
+    if (c->seen != c->at || c->after != after)
+        return SIM_PASS;
+    c->done = true;
+    return SIM_KILL;
+}
+
+static enum sim_fate before(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    (void)number;
+    (void)r;
+    (void)refusal;
+    return fate(user, false);
+}
+
+static enum sim_fate after(void *user, uint64_t number, const struct api_request *r)
+{
+    (void)number;
+    (void)r;
+    return fate(user, true);
+}
+
+struct census { /* of all NodeClaims that ever were */
+    struct sim *sim;
+    json_t *uids;
+    uint64_t version;
+};
+
+static void count_in(void *user, struct span object)
+{
+    json_t *o = tree_parse(object);
+    json_object_set_new(user, json_string_value(tree_get(o, "metadata.uid")), json_true());
+    json_decref(o);
+}
+
+static wall_ms take_census(void *user, wall_ms now)
+{
+    struct census *c = user;
+    (void)now;
+    if (sim_cluster_version(sim_cluster(c->sim)) == c->version)
+        return INT64_MAX;
+    c->version = sim_cluster_version(sim_cluster(c->sim));
+    sim_cluster_each(sim_cluster(c->sim), KIND_NODE_CLAIM, count_in, c->uids);
+    return INT64_MAX;
+}
+
+enum { PODS = 2 };
+
+/* One life of a cluster whose nodes all drift. False: it had no such write. */
+static bool dies_at(uint64_t at, bool is_after)
+{
+    struct crash c = {.at = at, .after = is_after};
+    struct loop l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types,
+                     .faults = {.user = &c, .before = before, .after = after}};
+    struct watch w;
+    struct sim *s = apart(drifts, PODS);
+    struct census claims = {s, json_object(), 0};
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *old = names(s);
+    assert_int_equal(json_object_size(old), PODS);
+    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    watch(&w, s);
+    c.armed = true;
+    change_template(s);
+    run_for(s, 6 * MS_MINUTE);
+    if (count_kept(s, old) != 0 || json_object_size(claims.uids) != 2 * PODS || w.most_leaving > 1)
+        fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for %d, %zu left at a time",
+                 is_after ? "after" : "before", (unsigned long long)at, count_kept(s, old),
+                 json_object_size(claims.uids), PODS, w.most_leaving);
+    expect_calm(s, PODS);
+    json_decref(old);
+    json_decref(claims.uids);
+    loop_end(&l);
+    return c.done;
+}
+
+/* Whoever comes next ends what has begun: no machine is bought twice, no budget is overdrawn, nothing stays marked. */
+static void a_move_survives_the_death_of_its_leader(void **state)
+{
+    (void)state;
+    uint64_t places = 0;
+    for (int is_after = 0; is_after <= 1; is_after++)
+        for (uint64_t k = 1; dies_at(k, is_after != 0); k++)
+            places++;
+    print_message("%llu places to die\n", (unsigned long long)places);
+    assert_true(places > 40);
+}
+
+/* ---- what holds a drain ---- */
+
+/* A budget that closes once its replacement is on its way: nobody is evicted as long as it is. */
+static void a_drain_that_could_not_end_does_not_begin(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(drifts, 1, "500m");
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *old = names(s);
+    change_template(s);
+    for (int i = 0; i < 60 && count_objects(s, KIND_NODE_CLAIM) == 1; i++)
+        run_for(s, MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    load(s, "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"web\","
+            "\"namespace\":\"default\"},\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}");
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_kept(s, old), 1);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    assert_non_null(strstr(l.last[DECISION_MOVE], "is not drained yet: Pdb prevents pod evictions "
+                                                  "(PodDisruptionBudget=[default/web])"));
+    do_request(s, API_DELETE, KIND_DISRUPTION_BUDGET, "default", "web", NULL, 200);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_kept(s, old), 0);
+    expect_calm(s, 1);
+    json_decref(old);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +435,8 @@ int main(void)
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
+        cmocka_unit_test(a_move_survives_the_death_of_its_leader),
+        cmocka_unit_test(a_drain_that_could_not_end_does_not_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
