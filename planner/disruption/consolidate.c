@@ -1,5 +1,7 @@
 #include "planner/disruption/consolidate.h"
 
+#include <math.h>
+
 #include "planner/columns.h"
 #include "planner/disruption/replacement.h"
 
@@ -69,30 +71,112 @@ static struct span told(struct disrupting *d, struct arena *a, const struct repl
     return SPAN("Can't replace with a cheaper node");
 }
 
-/* The claim that the answer buys, which is one. What is no cheaper at its best needs no list to say so. */
-static void replace(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,
-                    struct consolidation *x)
+/* A claim that is to stand in for candidates, and which capacity types what is asked of it leaves open. */
+struct offer {
+    const struct plan_claim *claim;
+    bool spot, on_demand;
+};
+
+static struct replacement cut(struct disrupting *d, struct arena *a, const struct candidate *c, uint32_t count,
+                              const struct offer *o, double below)
 {
-    x->spot = simulation_admits(d->simulator, 0, SYM_SPOT);
-    x->on_demand = simulation_admits(d->simulator, 0, SYM_ON_DEMAND);
-    struct replacement_question q = {.candidates = c, .count = count, .spot = x->spot, .on_demand = x->on_demand,
-                                     .spot_to_spot = d->o->spot_to_spot};
-    struct replacement r = {.verdict = REPLACING_NOT_CHEAPER};
-    if (replacement_is_spot_to_spot(&q) && !q.spot_to_spot) {
-        r.verdict = REPLACING_SPOT_GATE;
-    } else if (simulation_least_price(d->simulator, 0) < replacement_total(c, count)) {
-        q.claim = simulation_claim(d->simulator, 0);
-        r = replacement_find(scratch, d->w, &q);
-    }
-    if (r.verdict == REPLACING_YES) {
-        x->outcome = CONSOLIDATE_REPLACE;
-        x->savings = replacement_total(c, count) - r.claim.price;
-    } else if (count == 1) {
-        x->why = told(d, scratch, &r);
-    }
+    struct replacement_question q = {.candidates = c, .count = count, .claim = o->claim, .below = below,
+                                     .spot = o->spot, .on_demand = o->on_demand, .spot_to_spot = d->o->spot_to_spot};
+    return replacement_find(a, d->w, &q);
 }
 
-struct consolidation consolidate(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count)
+/* What the claims may be bought as. Of several each has its share of what is saved, beside the least that it costs at
+ * worst: together they stay below what the candidates cost. */
+static enum replacing cut_all(struct disrupting *d, struct arena *a, const struct candidate *c, uint32_t count,
+                              const struct offer *offers, uint32_t n, struct replacement *out)
+{
+    double total = replacement_total(c, count), worst = 0;
+    enum replacing v = REPLACING_YES;
+    for (uint32_t i = 0; i < n && v == REPLACING_YES; i++) {
+        out[i] = cut(d, a, c, count, &offers[i], 0);
+        v = out[i].verdict;
+        worst += out[i].worst;
+    }
+    if (v != REPLACING_YES || n == 1)
+        return v;
+    for (uint32_t i = 0; i < n && v == REPLACING_YES; i++) {
+        double share = (total - worst) / n;
+        out[i] = cut(d, a, c, count, &offers[i], out[i].worst + share);
+        v = share > 0 ? out[i].verdict : REPLACING_NOT_CHEAPER;
+    }
+    return v;
+}
+
+/* Claims of the last question. */
+static struct offer *offers_simulated(struct disrupting *d, struct arena *a, const struct plan_claim *claims, uint32_t n)
+{
+    struct offer *offers = ARENA_ARRAY(a, struct offer, n);
+    for (uint32_t i = 0; i < n; i++)
+        offers[i] = (struct offer){claims != NULL ? &claims[i] : simulation_claim(d->simulator, i),
+                                   simulation_admits(d->simulator, i, SYM_SPOT),
+                                   simulation_admits(d->simulator, i, SYM_ON_DEMAND)};
+    return offers;
+}
+
+static bool leaves_open(const struct plan *p, const struct plan_claim *c, sym capacity_type)
+{
+    const struct requirement *r = requirements_get(&c->requirements, SYM_CAPACITY_TYPE);
+    return r == NULL || requirement_has(r, capacity_type, p->syms);
+}
+
+static struct offer *offers_planned(struct arena *a, const struct plan *p)
+{
+    struct offer *offers = ARENA_ARRAY(a, struct offer, p->claim_count);
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        offers[i] = (struct offer){&p->claims[i], leaves_open(p, &p->claims[i], SYM_SPOT),
+                                   leaves_open(p, &p->claims[i], SYM_ON_DEMAND)};
+    return offers;
+}
+
+/* What does not save that much at its best needs no list to say so. */
+static bool may_save(struct disrupting *d, double total, double above, uint32_t claims)
+{
+    double least = 0;
+    for (uint32_t i = 0; i < claims; i++)
+        least += simulation_least_price(d->simulator, i);
+    return least < total - above;
+}
+
+static void replaced(struct consolidation *x, double total, const struct replacement *r, uint32_t n)
+{
+    x->outcome = CONSOLIDATE_REPLACE;
+    x->savings = total;
+    for (uint32_t i = 0; i < n; i++)
+        x->savings -= r[i].claim.price;
+}
+
+static void replace(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,
+                    double above, struct consolidation *x)
+{
+    uint32_t n = x->simulated.claims;
+    double total = replacement_total(c, count);
+    struct replacement *r = ARENA_ARRAY(scratch, struct replacement, n);
+    enum replacing v = REPLACING_NOT_CHEAPER;
+    struct replacement_question q = {.candidates = c, .count = count,
+                                     .spot = simulation_admits(d->simulator, 0, SYM_SPOT)};
+    if (replacement_is_spot_to_spot(&q) && !d->o->spot_to_spot)
+        v = r[0].verdict = REPLACING_SPOT_GATE;
+    else if (may_save(d, total, above, n))
+        v = cut_all(d, scratch, c, count, offers_simulated(d, scratch, NULL, n), n, r);
+    if (v == REPLACING_YES)
+        replaced(x, total, r, n);
+    else if (count == 1)
+        x->why = told(d, scratch, &r[0]);
+}
+
+/* Karpenter never makes several of one, nor of several. */
+static uint32_t most_replacements(const struct disrupting *d)
+{
+    return d->o->plan->search == SEARCH_GREEDY ? 1 : MOST_REPLACEMENTS;
+}
+
+struct consolidation consolidate(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,
+                                 double above)
 {
     arena_clear(scratch);
     uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, count);
@@ -107,28 +191,93 @@ struct consolidation consolidate(struct disrupting *d, struct arena *scratch, co
     if (x.simulated.claims == 0) {
         x.outcome = CONSOLIDATE_DELETE;
         x.savings = replacement_total(c, count);
-    } else if (x.simulated.claims == 1) {
-        replace(d, scratch, c, count, &x);
+    } else if (x.simulated.claims <= most_replacements(d)) {
+        replace(d, scratch, c, count, above, &x);
     } else if (count == 1) {
         x.why = arena_printf(scratch, "Can't remove without creating %u candidates", x.simulated.claims);
     }
     return x;
 }
 
+/* --- other claims than greedy's --- */
+
+static bool is_candidate(const struct disrupting *d, const struct candidate *c, uint32_t count, const struct pod *p)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (span_eq(sym_text(d->w->syms, p->node), world_node_at(d->w, c[i].row)->name))
+            return true;
+    return false;
+}
+
+/* As simulate has it: everybody but such as were pending has a place, and who moves none on a node that comes up. */
+static bool is_whole(const struct disrupting *d, const struct candidate *c, uint32_t count, const struct plan *p)
+{
+    for (uint32_t i = 0; i < p->unschedulable_count; i++)
+        if (p->unschedulable[i].pod->node != SYM_NONE)
+            return false;
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        enum node_stage stage = d->w->nodes[p->nodes[i].row].stage;
+        for (uint32_t k = 0; k < p->nodes[i].pod_count && (stage == NODE_LAUNCHING || stage == NODE_REGISTERED); k++)
+            if (is_candidate(d, c, count, p->nodes[i].pods[k]))
+                return false;
+    }
+    return p->complete || d->o->plan->stop == NULL;
+}
+
+struct consolidation consolidate_cheaper(struct disrupting *d, struct arena *scratch, const struct candidate *c,
+                                         uint32_t count, double above)
+{
+    struct consolidation x = consolidate(d, scratch, c, count, above);
+    double total = replacement_total(c, count);
+    if (x.simulated.outcome != SIMULATED_PLACED || x.simulated.claims == 0 || total <= above)
+        return x;
+    uint32_t *rows = ARENA_ARRAY(scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++)
+        rows[i] = c[i].row;
+    struct simulation_question q = {.rows = rows, .count = count, .why = REMOVAL_CONSOLIDATION, .cheaper = true};
+    struct plan *p = simulation_plan(d->simulator, &q);
+    struct replacement *r = ARENA_ARRAY(scratch, struct replacement, p->claim_count);
+    double price = 0;
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        price += p->claims[i].price;
+    double least = fmax(above, x.outcome == CONSOLIDATE_NOT ? 0 : x.savings);
+    d->out->steps += p->steps;
+    if (p->claim_count != 0 && p->claim_count <= MOST_REPLACEMENTS && total - price > least + PRICE_DIFFERENCE &&
+        is_whole(d, c, count, p) &&
+        cut_all(d, scratch, c, count, offers_planned(scratch, p), p->claim_count, r) == REPLACING_YES) {
+        replaced(&x, total, r, p->claim_count);
+        x.cheaper = true;
+        x.why = (struct span){0};
+    }
+    plan_free(p);
+    return x;
+}
+
+/* --- the command --- */
+
 void consolidate_take(struct disrupting *d, enum disruption_method m, const struct candidate *c, uint32_t count,
                       const struct consolidation *x)
 {
+    struct arena *a = &d->out->arena;
     struct disruption_command command = command_of(d, m, c, count);
-    struct simulation_question q = {.rows = command.rows, .count = count, .why = REMOVAL_CONSOLIDATION};
+    struct simulation_question q = {.rows = command.rows, .count = count, .why = REMOVAL_CONSOLIDATION,
+                                    .cheaper = x->cheaper};
     command_replace(d, &command, &q);
-    if (x->outcome == CONSOLIDATE_REPLACE) {
-        struct replacement_question asked = {.candidates = c, .count = count, .claim = command.replacements,
-                                             .spot = x->spot, .on_demand = x->on_demand,
-                                             .spot_to_spot = d->o->spot_to_spot};
-        struct plan_claim *claim = ARENA_NEW(&d->out->arena, struct plan_claim);
-        *claim = replacement_find(&d->out->arena, d->w, &asked).claim;
-        command.replacements = claim;
+    uint32_t n = command.replacement_count;
+    struct offer *offers = NULL;
+    struct plan_claim *left = ARENA_ARRAY(a, struct plan_claim, n);
+    struct replacement *r = ARENA_ARRAY(a, struct replacement, n);
+    if (x->cheaper) {
+        offers = offers_planned(a, command.plan);
+    } else if (n != 0) {
+        d->out->steps += simulate(d->simulator, &q).steps; /* what claims admit is told of the last question */
+        offers = offers_simulated(d, a, command.replacements, n);
     }
+    if (n != 0)
+        cut_all(d, a, c, count, offers, n, r);
+    for (uint32_t i = 0; i < n; i++)
+        left[i] = r[i].claim;
+    command.replacements = left;
     command.savings = x->savings;
     command_add(d, command);
 }

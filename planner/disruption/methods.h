@@ -11,6 +11,8 @@ struct candidates {
     uint32_t count;
 };
 
+struct sweep;
+
 struct disrupting {
     const struct world *w;
     const struct disruption_options *o;
@@ -21,6 +23,7 @@ struct disrupting {
     bool asked[DISRUPT_COUNT]; /* of_class is known */
     uint8_t *told;             /* by row: the last `enum blocked` that has a note */
     struct span *refused;      /* by row: the last text of its notes NOTE_UNCONSOLIDATABLE */
+    struct sweep *swept;       /* by MULTI and SINGLE together; NULL: not yet */
     bool stopped;              /* by plan_options.stop: no method is asked any more */
     uint32_t told_reasons;     /* bit by `enum disruption_reason`: pools that it has no allowance in have a note */
     uint32_t command_capacity, note_capacity, plan_capacity;

@@ -1,6 +1,7 @@
 /* Several nodes at once (spec disruption 8.4): the longest prefix of those worth most that can go, by halving. */
 #include "planner/disruption/balanced.h"
 #include "planner/disruption/consolidate.h"
+#include "planner/disruption/sweep.h"
 
 /* Upstream looks at no more than 100 and so, counting from nought, takes up to 101. */
 enum { LAST_PREFIX = 100 };
@@ -39,7 +40,7 @@ static bool search(struct disrupting *d, struct candidates c, const struct balan
             return true;
         }
         uint32_t mid = (low + high) / 2;
-        struct consolidation x = consolidate(d, scratch, c.items, mid + 1);
+        struct consolidation x = consolidate(d, scratch, c.items, mid + 1, 0);
         if (!simulated_whole(d, &x.simulated))
             return x.simulated.outcome == SIMULATED_STOPPED;
         if (x.outcome != CONSOLIDATE_NOT && balance_approves(b, c.items, mid + 1, x.savings)) {
@@ -54,6 +55,8 @@ static bool search(struct disrupting *d, struct candidates c, const struct balan
 
 bool multi_decide(struct disrupting *d)
 {
+    if (d->o->plan->search != SEARCH_GREEDY)
+        return sweep_decide(d, METHOD_MULTI);
     struct candidates all = candidates_of(d, DISRUPT_GRACEFUL, METHOD_MULTI);
     struct balance b = balance_make(&d->out->arena, d->w, all, d->facts.deletion_cost_ignored);
     struct candidates c = consolidate_whom(d, all, METHOD_MULTI);

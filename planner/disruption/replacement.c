@@ -335,6 +335,11 @@ static struct plan_claim claim_left(struct cut *c)
 
 /* --- the two ways --- */
 
+static double bound_of(const struct replacement_question *q)
+{
+    return q->below > 0 ? q->below : replacement_total(q->candidates, q->count);
+}
+
 /* Spot nodes by a spot node: whichever of the cheapest is launched, it is not replaced again at once. */
 static enum replacing spot_by_spot(struct cut *c, const struct replacement_question *q, struct replacement *x)
 {
@@ -343,7 +348,7 @@ static enum replacing spot_by_spot(struct cut *c, const struct replacement_quest
     pin_to_spot(c);
     drop_unsold(c);
     sort_by_price(c);
-    keep_cheaper(c, replacement_total(q->candidates, q->count));
+    keep_cheaper(c, bound_of(q));
     enum replacing v = verdict_of(c, x);
     if (v != REPLACING_YES || q->count > 1)
         return v;
@@ -358,7 +363,7 @@ static enum replacing spot_by_spot(struct cut *c, const struct replacement_quest
 /* Prices were compared as if spot is launched where it can be; on-demand is not to come in its place. */
 static enum replacing by_price(struct cut *c, const struct replacement_question *q, struct replacement *x)
 {
-    keep_cheaper(c, replacement_total(q->candidates, q->count));
+    keep_cheaper(c, bound_of(q));
     enum replacing v = verdict_of(c, x);
     if (v == REPLACING_YES && q->spot && q->on_demand && has_spot(c))
         pin_to_spot(c);
@@ -374,7 +379,11 @@ struct replacement replacement_find(struct arena *a, const struct world *w, cons
         keep_cheaper(&c, cheapest_shared(&c, q) + c.beside);
         x.verdict = verdict_of(&c, &x);
     }
-    if (x.verdict == REPLACING_YES)
+    if (x.verdict == REPLACING_YES) {
         x.claim = claim_left(&c);
+        x.worst = INFINITY;
+        for (uint32_t i = 0; i < c.count; i++)
+            x.worst = fmin(x.worst, worst_launch(&c, c.types[i]));
+    }
     return x;
 }

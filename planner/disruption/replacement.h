@@ -28,6 +28,7 @@ struct replacement_question {
     const struct plan_claim *claim;     /* as simulated */
     bool spot, on_demand;               /* what it admits (simulation_admits) */
     bool spot_to_spot;                  /* gate */
+    double below;                       /* only what costs less than this; 0: than all candidates together */
 };
 
 struct replacement {
@@ -35,6 +36,7 @@ struct replacement {
     sym key;                 /* REPLACING_MIN_VALUES */
     uint32_t options;        /* REPLACING_SPOT_FEW */
     struct plan_claim claim; /* REPLACING_YES: cut down, by price; what it does not change is the question's */
+    double worst;            /* REPLACING_YES: what one of its types costs at worst, the least of them */
 };
 
 /* Of several candidates, also none of a type that one of them has, at its price or more: then that one is to stay

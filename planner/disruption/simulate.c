@@ -17,6 +17,8 @@ enum {
     PODS_NAMED = 5,
     /* Of different mixes of pods on claims there is no end; a mix takes about a kilobyte. */
     MOST_SPECS = 16 << 20,
+    /* Steps of a cheaper plan, of which a decision looks at some dozens; a plan of its own has 400,000. */
+    CHEAPER_EFFORT = 20000,
 };
 
 struct simulator {
@@ -404,6 +406,10 @@ struct plan *simulation_plan(const struct simulator *s, const struct simulation_
     o.credits = &credit;
     o.credit_count = q->credit.len != 0;
     o.no_bound = true;
+    if (q->cheaper) {
+        o.search = SEARCH_CHEAPEST;
+        o.effort = CHEAPER_EFFORT;
+    }
     return plan_solve(s->w, &o);
 }
 

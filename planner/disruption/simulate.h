@@ -9,7 +9,8 @@
  * and equal ones that have no place cost as much as one.
  *
  * Answers, and the plans that they are of, are greedy's, whichever search the options name: outcome, claims and places as
- * plan_solve has them with SEARCH_GREEDY. A command is carried out as it was judged.
+ * plan_solve has them with SEARCH_GREEDY. A command is carried out as it was judged: who judges it by another plan
+ * (`cheaper`) asks for that.
  *
  * Memory: by row, by attempt of a class (bits of rows), by topology group (its domains), and 16 MiB of what claims
  * become with pods on them, which is forgotten then; of a question what its pods take. */
@@ -32,6 +33,7 @@ struct simulation_question {
     /* The second look of 7.2: who could use a reserved offering waits for one, and one more instance of this
      * reservation is free. Absent: reservations that are full are done without. */
     struct span credit;
+    bool cheaper; /* simulation_plan: by the search `cheapest`, with less effort than a plan of its own. Answers are greedy's */
 };
 
 enum simulated {
@@ -71,7 +73,7 @@ const struct simulation_place *simulation_places(struct simulator *s, uint32_t *
 bool simulation_admits(struct simulator *s, uint32_t claim, sym capacity_type);
 /* Why, of at most five pods as upstream lists them: "not all pods would schedule, ns/name => …; …". In `a`. */
 struct span simulation_unplaced(struct simulator *s, struct arena *a);
-/* The plan that the answer is of, told (explain/tell.h has to be asked for): the caller's to free. */
+/* The plan that the answer is of, or the cheaper one that was asked for, told (explain/tell.h has to be asked for): the caller's to free. */
 struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q);
 
 /* Bytes that it holds. */

@@ -46,6 +46,48 @@ static bool lists(const struct plan_claim *c, struct span type)
     return false;
 }
 
+static bool lists_all(const struct plan_claim *c, const struct pledged_claim *pledged)
+{
+    for (uint32_t i = 0; i < pledged->type_count; i++)
+        if (!lists(c, pledged->types[i]))
+            return false;
+    return true;
+}
+
+/* Whether there is a claim for each that was pledged, and no more; both come in the order in which they were planned. */
+static bool has_all(const struct plan_claim *const *claims, uint32_t count, const struct disruption_pledge *p)
+{
+    struct pledged_claim first = {p->types, p->type_count};
+    if (count != (p->replaces ? 1 + p->other_count : 0))
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (!lists_all(claims[i], i == 0 ? &first : &p->others[i - 1]))
+            return false;
+    return true;
+}
+
+static const struct plan_claim **claims_simulated(struct disrupting *d, uint32_t count)
+{
+    const struct plan_claim **claims = ARENA_ARRAY(&d->out->arena, const struct plan_claim *, count);
+    for (uint32_t i = 0; i < count; i++)
+        claims[i] = simulation_claim(d->simulator, i);
+    return claims;
+}
+
+/* What was pledged may have been the cheaper plan (consolidate_cheaper). */
+static bool has_cheaper(struct disrupting *d, const struct simulation_question *q, const struct disruption_pledge *p)
+{
+    struct simulation_question cheaper = *q;
+    cheaper.cheaper = true;
+    struct plan *plan = simulation_plan(d->simulator, &cheaper);
+    const struct plan_claim **claims = ARENA_ARRAY(&d->out->arena, const struct plan_claim *, plan->claim_count);
+    for (uint32_t i = 0; i < plan->claim_count; i++)
+        claims[i] = &plan->claims[i];
+    bool has = has_all(claims, plan->claim_count, p);
+    plan_free(plan);
+    return has;
+}
+
 static enum disruption_validity ask_again(struct disrupting *d, const struct disruption_pledge *p, struct candidates c)
 {
     uint32_t *rows = ARENA_ARRAY(&d->out->arena, uint32_t, c.count);
@@ -55,12 +97,12 @@ static enum disruption_validity ask_again(struct disrupting *d, const struct dis
     struct simulation x = simulate(d->simulator, &q);
     if (x.outcome == SIMULATED_STOPPED || x.outcome == SIMULATED_NO_POOLS)
         return VALIDITY_UNKNOWN;
-    if (x.outcome != SIMULATED_PLACED || x.claims != p->replaces)
+    if (x.outcome != SIMULATED_PLACED)
         return VALIDITY_SCHEDULING;
-    for (uint32_t i = 0; p->replaces && i < p->type_count; i++)
-        if (!lists(simulation_claim(d->simulator, 0), p->types[i]))
-            return VALIDITY_SCHEDULING;
-    return VALIDITY_STANDS;
+    if (has_all(claims_simulated(d, x.claims), x.claims, p))
+        return VALIDITY_STANDS;
+    bool other = d->o->plan->search != SEARCH_GREEDY && x.claims != 0 && p->replaces;
+    return other && has_cheaper(d, &q, p) ? VALIDITY_STANDS : VALIDITY_SCHEDULING;
 }
 
 static enum disruption_validity judge(struct disrupting *d, const struct disruption_pledge *p)

@@ -14,12 +14,19 @@ enum disruption_validity { /* as Events and metrics class them */
 };
 const char *disruption_validity_name(enum disruption_validity v); /* "churn" */
 
+struct pledged_claim { /* types that it may be; what can be launched is to have all of them */
+    const struct span *types;
+    uint32_t type_count;
+};
+
 struct disruption_pledge { /* of MultiNode or SingleNode */
     const struct span *nodes; /* as world_node.name has them */
     uint32_t count;
-    bool replaces;            /* by one node; false: they are deleted */
-    const struct span *types; /* that it may be; what can be launched is to have all of them */
+    bool replaces;            /* false: they are deleted */
+    const struct span *types; /* of the replacement, as of a pledged_claim */
     uint32_t type_count;
+    const struct pledged_claim *others; /* replacements beside it, which only the search `cheapest` makes */
+    uint32_t other_count;
 };
 
 /* All or nothing. Prices are not compared again, nor is it asked again whether a Balanced pool approves. */

@@ -412,7 +412,7 @@ static void without_a_pool_multi_ends_the_pass(void **state)
     asked_release(&x);
 }
 
-/* --- what was decided before --- */
+/* --- better than Karpenter --- */
 
 static struct world *world_of(struct cluster *c, const char *fleet)
 {
@@ -423,6 +423,66 @@ static struct world *world_of(struct cluster *c, const char *fleet)
     struct world_input in = cluster_input(c);
     return c->world = world_build(&in);
 }
+
+#define SINK "pool sink\nnode sink sink t64 od/a consolidatable=no\ntype t64 64 od/a/6.4\n"
+
+/* What the search `cheapest` finds, and greedy does not. */
+static void sweeps(void **state)
+{
+    static const struct {
+        const char *label, *fleet, *greedy, *cheapest;
+    } cases[] = {
+        {"one node by two that cost less",
+         "pool default\ntype t5 5 od/a/0.3\ntype t16 16 od/a/1.6\nnode n1 default t16 od/a\npod a n1 4500m\npod b n1 4500m\n",
+         "", "single replace n1 -> t5 on-demand t5 on-demand saves 1\n"},
+        {"three by two",
+         "pool default capacity=od\ntype t4 4 od/a/0.4\ntype t6 6 od/a/0.5\ntype t8 8 od/a/0.8\n" USED("n1", "t8", "3") USED("n2", "t8", "3")
+             USED("n3", "t8", "4"),
+         "multi replace n1 n2 -> t4 t6 on-demand saves 1.2\nsingle delete n1 saves 0.8\n",
+         "multi replace n1 n2 n3 -> t4 t6 on-demand t6 on-demand saves 1.5\n"
+         "single delete n1 saves 0.8\n"},
+        {"who cannot go is passed over",
+         "pool default types=t4\ntype t4 4 od/a/0.4\n" SINK "node n1 default t4 od/a\npod a n1 100m zone=b\n" USED("n2", "t4", "1")
+             USED("n3", "t4", "1"),
+         "single delete n2 saves 0.4\n", "multi delete n2 n3 saves 0.8\nsingle delete n2 saves 0.4\n"},
+            {"the one that is worth most, not the first",
+         "pool default types=t3\ntype t3 3 od/a/0.3\ntype t4 4 od/a/0.4\ntype x2 2 od/a/0.8\n" SINK "pod big sink 62\n"
+         "node n1 default t4 od/a\npod a n1 2500m\nnode n2 default x2 od/a\npod b n2 1\npod c n2 400m\npod d n2 100m\n"
+         "pod e n2 100m\npod f n2 100m\npod g n2 100m\npod h n2 100m\n",
+         "multi replace n1 n2 -> t3 on-demand saves 0.9\nsingle replace n1 -> t3 on-demand saves 0.1\n",
+         "multi replace n1 n2 -> t3 on-demand saves 0.9\nsingle delete n2 saves 0.8\n"},
+        {"what saves less than its evictions cost",
+         "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.199\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
+         "single replace n1 -> x2 on-demand saves 0.001\n", ""},
+        {"unless evictions cost less than that",
+         "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.196\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
+         "single replace n1 -> x2 on-demand saves 0.004\n", "single replace n1 -> x2 on-demand saves 0.004\n"},
+        {"nobody goes where the next would go from",
+         "pool default types=t4 budget=1\ntype t2 2 od/a/0.4\ntype t4 4 od/a/0.4\n" SINK "pod big sink 60\n" USED("n1", "t2", "400m")
+             USED("n2", "t4", "3500m"),
+         "single delete n1 saves 0.4\n", "single delete n2 saves 0.4\n"},
+    };
+    bool fine = true;
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        for (int k = 0; k < 2; k++) {
+            struct cluster c;
+            const char *want = k == 0 ? cases[i].greedy : cases[i].cheapest;
+            const struct world *w = world_of(&c, cases[i].fleet);
+            c.plan_options.search = k == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST;
+            struct disruption_options o = {.plan = &c.plan_options, .all = true};
+            struct disruption *d = disruption_decide(w, &o);
+            struct span got = summary(&c, d);
+            if (!span_eq(got, span_of(want)))
+                print_error("%s, %s: got\n%.*swant\n%s\n", cases[i].label, k == 0 ? "greedy" : "cheapest", SPAN_ARG(got), want);
+            fine = fine && span_eq(got, span_of(want));
+            disruption_free(d);
+            cluster_release(&c);
+        }
+    assert_true(fine);
+}
+
+/* --- what was decided before --- */
 
 #define TWO USED("n1", "t2", "1") USED("n2", "t8", "6")
 
@@ -467,7 +527,8 @@ static void validation(void **state)
         if (cases[i].nominated != NULL)
             nominated[0] = UINT64_C(1) << world_find_node(w, span_of(cases[i].nominated));
         struct disruption_options o = {.plan = &c.plan_options, .nominated = nominated};
-        struct disruption_pledge p = {nodes, cases[i].both ? 2 : 1, cases[i].replaces, types, COUNT_OF(types)};
+        struct disruption_pledge p = {.nodes = nodes, .count = cases[i].both ? 2 : 1, .replaces = cases[i].replaces,
+                                      .types = types, .type_count = COUNT_OF(types)};
         enum disruption_validity got = disruption_validate(w, &o, &p);
         if (got != cases[i].want)
             print_error("%s: got %s, want %s\n", cases[i].label, disruption_validity_name(got),
@@ -476,6 +537,30 @@ static void validation(void **state)
         cluster_release(&c);
     }
     assert_true(fine);
+}
+
+/* Of several replacements each is to be what was pledged. */
+static void validation_of_several(void **state)
+{
+    static const struct span n1 = SPAN_INIT("n1"), t5 = SPAN_INIT("t5"), t4 = SPAN_INIT("t4");
+    const struct {
+        struct pledged_claim other;
+        uint32_t count;
+        enum disruption_validity want;
+    } cases[] = {
+        {{&t5, 1}, 1, VALIDITY_STANDS}, {{&t4, 1}, 1, VALIDITY_SCHEDULING}, {{&t5, 1}, 0, VALIDITY_SCHEDULING}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct cluster c;
+        const struct world *w = world_of(&c, "pool default\ntype t5 5 od/a/0.3\ntype t16 16 od/a/1.6\nnode n1 default t16 od/a\n"
+                                             "pod a n1 4500m\npod b n1 4500m\n");
+        c.plan_options.search = SEARCH_CHEAPEST;
+        struct disruption_options o = {.plan = &c.plan_options};
+        struct disruption_pledge p = {.nodes = &n1, .count = 1, .replaces = true, .types = &t5, .type_count = 1,
+                                      .others = &cases[i].other, .other_count = cases[i].count};
+        assert_int_equal(disruption_validate(w, &o, &p), cases[i].want);
+        cluster_release(&c);
+    }
 }
 
 int main(void)
@@ -488,7 +573,9 @@ int main(void)
         cmocka_unit_test(multi_ends_with_what_it_has),
         cmocka_unit_test(who_a_budget_holds_is_not_done),
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
+        cmocka_unit_test(sweeps),
         cmocka_unit_test(validation),
+        cmocka_unit_test(validation_of_several),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
