@@ -8,7 +8,12 @@
  *
  * A nomination is ours when the API server says that we wrote what stands there (kube/meta.h), so that a new
  * leader knows; it is taken back when the plan no longer says so, its node is gone, or nominating was given up.
- * Any other is the scheduler's own, for which it makes room or is about to bind, and is let alone. */
+ * Any other is the scheduler's own, for which it makes room or is about to bind, and is let alone.
+ *
+ * Where the scheduler asks us nothing is nominated: it would look at one node instead of at all, which saves it 1.1 ms of
+ * 1,000 nodes, and the write takes the API server and those who watch it more than twice that. 5,000 pods (./dev bench
+ * scheduler, two cores) were bound at 159 a second instead of 202 when they were nominated meanwhile, and at 291 when they
+ * had been nominated before, which took 20 s. */
 #include "base/json.h"
 #include "reconciler/stages.h"
 
