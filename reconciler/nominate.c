@@ -13,7 +13,7 @@
  * Where the scheduler asks us nothing is nominated: it would look at one node instead of at all, which saves it 1.1 ms of
  * 1,000 nodes, and the write takes the API server and those who watch it more than twice that. 5,000 pods (./dev bench
  * scheduler, two cores) were bound at 159 a second instead of 202 when they were nominated meanwhile, and at 291 when they
- * had been nominated before, which took 20 s. */
+ * had been nominated before, which took 20 s. On 5,000 nodes looking at all takes it 9.5 ms: from 2,500 or so it would pay. */
 #include "base/json.h"
 #include "reconciler/stages.h"
 

@@ -200,8 +200,8 @@ func end(c *stowage.Cluster, err error, say func(string, ...any)) {
 }
 
 // createStatic makes nodes that are nobody's, every other with the label of heldKey, and waits until all
-// are Ready. No kubelet speaks for them, nor kwok: what a thousand of them say took more than one of two cores,
-// of which nothing was left to measure. The node lifecycle controller believes in them for five minutes.
+// are Ready. No kubelet speaks for them, nor kwok: what a thousand of them say took half of one core of two,
+// and went into the figures for a pod by as much as a row took longer. The node lifecycle controller believes in them for five minutes.
 func (f *fleet) createStatic(ctx context.Context, count int) error {
 	room := core.ResourceList{"cpu": resource.MustParse("16"), "memory": resource.MustParse("64Gi"), "pods": resource.MustParse("110")}
 	err := each(count, func(i int) error {
