@@ -31,6 +31,20 @@ static uint64_t is_drifted(struct provider *p, const struct claim_order *order, 
     return id;
 }
 
+static struct kwok_choice offering_at(const struct kwok *k, uint32_t i, uint32_t o)
+{
+    const struct instance_type *type = &k->types.items[i];
+    const struct requirements *r = &type->offerings[o].requirements;
+    const struct requirement *zone = requirements_get(r, SYM_ZONE);
+    const struct requirement *capacity = requirements_get(r, SYM_CAPACITY_TYPE);
+    struct kwok_choice c = {.type = type, .offering = &type->offerings[o]};
+    if (zone != NULL && zone->count == 1)
+        c.zone = sym_text(k->syms, zone->values[0]);
+    if (capacity != NULL && capacity->count == 1)
+        c.capacity_type = sym_text(k->syms, capacity->values[0]);
+    return c;
+}
+
 static bool types(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
                   struct err *err)
 {
@@ -38,23 +52,50 @@ static bool types(struct provider *p, struct arena *a, struct symtab *syms, stru
     (void)err;
     catalogue_build(k->config.types, a, syms, out);
     pthread_mutex_lock(&k->lock);
-    for (uint32_t i = 0; i < out->count && k->sold_count != 0; i++)
+    for (uint32_t i = 0; i < out->count && (k->sold_count != 0 || k->listed != NULL); i++)
         for (uint32_t o = 0; o < out->items[i].offering_count; o++) {
             /* Both catalogues are of one source: the same indices mean the same. */
-            const struct instance_type *mine = &k->types.items[i];
-            const struct requirements *r = &mine->offerings[o].requirements;
-            const struct requirement *zone = requirements_get(r, SYM_ZONE);
-            const struct requirement *type = requirements_get(r, SYM_CAPACITY_TYPE);
-            struct kwok_choice c = {.type = mine, .offering = &mine->offerings[o]};
-            if (zone != NULL && zone->count == 1)
-                c.zone = sym_text(k->syms, zone->values[0]);
-            if (type != NULL && type->count == 1)
-                c.capacity_type = sym_text(k->syms, type->values[0]);
+            struct kwok_choice c = offering_at(k, i, o);
+            out->items[i].offerings[o].price = c.offering->price;
             if (kwok_is_sold_out(k, &c))
                 out->items[i].offerings[o].available = false;
         }
     pthread_mutex_unlock(&k->lock);
     return true;
+}
+
+/* Under the lock. */
+static void list_prices(struct kwok *k)
+{
+    uint32_t count = 0, n = 0;
+    for (uint32_t i = 0; i < k->types.count; i++)
+        count += k->types.items[i].offering_count;
+    k->listed = ARENA_ARRAY(&k->arena, double, count + 1);
+    for (uint32_t i = 0; i < k->types.count; i++)
+        for (uint32_t o = 0; o < k->types.items[i].offering_count; o++)
+            k->listed[n++] = k->types.items[i].offerings[o].price;
+}
+
+void kwok_reprice(struct provider *p,
+                  double (*price)(void *user, struct span type, struct span zone, struct span capacity_type,
+                                  double listed),
+                  void *user)
+{
+    struct kwok *k = kwok_of(p);
+    uint32_t n = 0;
+    pthread_mutex_lock(&k->lock);
+    if (k->listed == NULL)
+        list_prices(k);
+    for (uint32_t i = 0; i < k->types.count; i++)
+        for (uint32_t o = 0; o < k->types.items[i].offering_count; o++) {
+            struct kwok_choice c = offering_at(k, i, o);
+            k->types.items[i].offerings[o].price =
+                price(user, c.type->name, c.zone, c.capacity_type, k->listed[n++]);
+        }
+    k->generation++;
+    pthread_mutex_unlock(&k->lock);
+    if (k->config.wake != NULL)
+        k->config.wake(k->config.user);
 }
 
 static uint64_t generation(struct provider *p)

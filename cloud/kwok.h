@@ -23,12 +23,21 @@
 
 enum { KWOK_SOLD_OUT_MS = 3 * MS_MINUTE };
 
+/* What becomes of a machine that is asked for. */
+enum kwok_fate {
+    KWOK_COMES,
+    KWOK_FAILS,           /* the call fails (ERR_RETRY): no machine */
+    KWOK_NEVER_REGISTERS, /* a machine that is paid for, of which no Node ever comes */
+};
+
 struct kwok_config {
     struct api *api;
     struct catalogue_source *types; /* taken over */
     /* Whether a machine of this offering can be had now; NULL: always. For tests and simulations.
      */
     bool (*in_stock)(void *user, struct span type, struct span zone, struct span capacity_type);
+    /* Of the machine that a claim is about to get; NULL: it comes. For tests and simulations. */
+    enum kwok_fate (*fate)(void *user, struct span claim);
     void *user;
     void (*wake)(void *user); /* step has something to do; may be NULL */
 };
@@ -36,5 +45,11 @@ struct kwok_config {
 /* Of other node classes it knows nothing. */
 bool kwok_serves(const struct node_class_ref *ref);
 struct provider *kwok_new(const struct kwok_config *config);
+/* From now on each offering costs what `price` says of it, which was `listed` at first. Any thread; `price` is not
+ * called after it returns. */
+void kwok_reprice(struct provider *p,
+                  double (*price)(void *user, struct span type, struct span zone, struct span capacity_type,
+                                  double listed),
+                  void *user);
 
 #endif

@@ -90,6 +90,8 @@ static span_ms registration_delay(struct doc_value class)
     return delay > 0 ? delay : 0;
 }
 
+#define NEVER_MS (INT64_MAX / 4) /* room for sums with times */
+
 static void on_class_read(void *user, const struct api_result *r)
 {
     struct operation *o = user;
@@ -109,7 +111,7 @@ static void on_class_read(void *user, const struct api_result *r)
                             SPAN_ARG(message));
         return;
     }
-    o->delay = registration_delay(operation_body(r));
+    o->delay = o->never_registers ? NEVER_MS : registration_delay(operation_body(r));
     if (o->launched_before && o->delay == 0) {
         read_existing_node(o);
     } else if (o->delay == 0) {
@@ -212,6 +214,14 @@ uint64_t kwok_create(struct provider *p, const struct claim_order *order, machin
     if (find_waiting(k, o->claim_uid, o, &waiting)) {
         operation_finish(o, &waiting, 1);
         return id;
+    }
+    if (k->config.fate != NULL && !o->launched_before) {
+        enum kwok_fate fate = k->config.fate(k->config.user, o->claim_name);
+        o->never_registers = fate == KWOK_NEVER_REGISTERS;
+        if (fate == KWOK_FAILS) {
+            operation_fail_with(o, ERR_RETRY, "the cloud could not launch an instance");
+            return id;
+        }
     }
     operation_send(
         o,

@@ -29,6 +29,7 @@ struct operation {
     /* create */
     struct span claim_name, class_name;
     bool launched_before; /* the claim has a providerID */
+    bool never_registers;
     struct machine machine;
     struct span body;
     span_ms delay;
@@ -45,8 +46,9 @@ struct kwok {
     struct kwok_config config;
     struct arena arena;
     struct symtab *syms; /* of `types`; not written to after kwok_new */
-    struct catalogue types;
+    struct catalogue types; /* its prices are under the lock */
     pthread_mutex_t lock; /* of all below */
+    double *listed; /* the source's prices, type by type; NULL: they hold */
     struct operation *operations;
     uint64_t last_id, generation;
     mono_ms now; /* of the last step */

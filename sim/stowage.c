@@ -44,6 +44,12 @@ static bool in_stock(void *user, struct span type, struct span zone, struct span
            w->options.in_stock(w->options.user, type, zone, capacity_type);
 }
 
+static enum kwok_fate fate(void *user, struct span claim)
+{
+    const struct sim_stowage *w = user;
+    return w->options.fate != NULL ? w->options.fate(w->options.user, claim) : KWOK_COMES;
+}
+
 /* ---- a round ---- */
 
 static wall_ms step(void *user, wall_ms now)
@@ -121,6 +127,7 @@ struct sim_stowage *sim_stowage_new(struct sim *s, const struct sim_stowage_opti
         .api = w->client,
         .types = o->types != NULL ? o->types : catalogue_builtin(),
         .in_stock = in_stock,
+        .fate = fate,
         .user = w,
         .wake = on_wake,
     });
@@ -157,6 +164,11 @@ void sim_stowage_free(struct sim_stowage *w)
 struct api *sim_stowage_client(struct sim_stowage *w)
 {
     return w->client;
+}
+
+struct provider *sim_stowage_provider(struct sim_stowage *w)
+{
+    return w->provider;
 }
 
 const struct snapshot *sim_stowage_snapshot(struct sim_stowage *w)

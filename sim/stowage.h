@@ -19,6 +19,7 @@ struct sim_stowage_options { /* copied; zero: the defaults */
     struct world_options world;
     struct catalogue_source *types; /* taken over; NULL: the built-in ones */
     bool (*in_stock)(void *user, struct span type, struct span zone, struct span capacity_type);
+    enum kwok_fate (*fate)(void *user, struct span claim);
     void (*decided)(void *user, const struct decision *d);
     void (*measured)(void *user, const struct measure *m);
     void *user;
@@ -35,6 +36,8 @@ struct api *sim_stowage_client(struct sim_stowage *w); /* for sim_client_set_fau
 /* What the stand-in scheduler asks: answers from this Stowage's snapshot and places. Not after
  * sim_stowage_free: set another, or none, before. */
 struct sim_extender sim_stowage_extender(struct sim_stowage *w);
+
+struct provider *sim_stowage_provider(struct sim_stowage *w); /* kwok's, for kwok_reprice */
 
 /* The newest of each, valid until the next step; NULL before the first. */
 const struct snapshot *sim_stowage_snapshot(struct sim_stowage *w);
