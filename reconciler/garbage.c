@@ -100,7 +100,8 @@ static void list_machines(struct pass *p)
         pass_wake(p, r->garbage_at);
         return;
     }
-    r->garbage_at = p->mono + (++r->garbage_rounds <= FIRST_ROUNDS ? FIRST_MS : LATER_MS);
+    span_ms rest = ++r->garbage_rounds <= FIRST_ROUNDS ? FIRST_MS : LATER_MS;
+    r->garbage_at = p->mono + (rest > r->config.options.idle ? rest : r->config.options.idle);
     pass_wake(p, r->garbage_at);
     struct call *c = call_new(r, &r->garbage, on_listed);
     c->number = p->wall;

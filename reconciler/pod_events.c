@@ -88,13 +88,16 @@ static void look_at(struct pass *p, const struct pod *now)
     turns_call(&p->r->views.lifecycle, (uint32_t)n->claim);
 }
 
-static void scan_pods(struct pass *p)
+/* Whether any waits. */
+static bool scan_pods(struct pass *p)
 {
+    bool some = p->r->unplaced != 0;
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
         if (pod->node == SYM_NONE || (!pod->ready && !pod_is_terminal(pod)))
             pod_times_seen(p, pod);
         do_not_disrupt_scan(p, pod, p->r->scanned_wall);
+        some |= pod->node == SYM_NONE;
         if (pod_is_pending(pod)) {
             batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
             pod_times_wake(p, pod);
@@ -102,21 +105,35 @@ static void scan_pods(struct pass *p)
     }
     if (p->r->unplaced != 0) /* when they are gone without a plan, the last one still says that they wait */
         batch_wake(&p->r->batch, p->mono);
+    return some;
 }
 
-/* Pods of nodes that leave need a place elsewhere. */
-static void scan_nodes(struct pass *p)
+/* Pods of nodes that leave need a place elsewhere. Whether any leaves. */
+static bool scan_nodes(struct pass *p)
 {
+    bool some = false;
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
         uint32_t count;
         if (n->row < 0 || !world_node_at(p->world, (uint32_t)n->row)->leaving)
             continue;
         const struct pod *const *pods = node_pods(p, n, &count);
+        some = true;
         for (uint32_t k = 0; k < count; k++)
             if (pod_is_reschedulable(pods[k]))
                 batch_trigger(&p->r->batch, pods[k]->meta.uid, p->mono);
     }
+    return some;
+}
+
+/* While nothing waits, nobody leaves and nothing changes, there is nothing to trigger again. */
+static void scan(struct pass *p)
+{
+    struct reconciler *r = p->r;
+    bool waits = scan_pods(p), leaves = scan_nodes(p);
+    bool rests = !waits && !leaves && p->snapshot == r->previous && r->config.options.idle > SCAN_MS;
+    r->scanned = p->mono + (rests ? r->config.options.idle : SCAN_MS);
+    r->scanned_wall = p->wall;
 }
 
 void pod_events_run(struct pass *p)
@@ -125,12 +142,10 @@ void pod_events_run(struct pass *p)
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next_changed(&it, r->previous)) != NULL;)
         look_at(p, pod);
-    if (p->mono >= r->scanned) {
-        scan_pods(p);
-        scan_nodes(p);
+    if (p->snapshot != r->previous && r->scanned > p->mono + SCAN_MS)
         r->scanned = p->mono + SCAN_MS;
-        r->scanned_wall = p->wall;
-    }
+    if (p->mono >= r->scanned)
+        scan(p);
     pass_wake(p, r->scanned);
     tell_bound(p);
 }

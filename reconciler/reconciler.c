@@ -10,7 +10,6 @@
 
 enum {
     UNSYNCED_MS = 1 * MS_SECOND,
-    SWEEP_MS = 10 * MS_SECOND,
     IDLE_MS = 10 * MS_SECOND, /* a step at least this often: metrics, timers of the provider */
 };
 
@@ -52,6 +51,7 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
     r->config = *config;
     o->batch_idle = o->batch_idle != 0 ? o->batch_idle : 1 * MS_SECOND;
     o->batch_max = o->batch_max != 0 ? o->batch_max : 10 * MS_SECOND;
+    o->idle = o->idle != 0 ? o->idle : IDLE_MS;
     o->validation = o->validation != 0 ? o->validation : 15 * MS_SECOND;
     pthread_mutex_init(&r->lock, NULL);
     r->inbox_end = &r->inbox;
@@ -316,7 +316,7 @@ void reconciler_look_anew(struct reconciler *r)
 /* Should a change ever be missed, it is for as long alone. */
 static void sweep(struct reconciler *r)
 {
-    if (r->mono - r->swept < SWEEP_MS)
+    if (r->mono - r->swept < r->config.options.idle)
         return;
     r->swept = r->mono;
     roll_see(&r->views.claim_roll);
@@ -399,7 +399,7 @@ mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)
     r->wall = wall;
     calls_deliver(r);
     follow_leadership(r);
-    mono_ms next = mono + IDLE_MS;
+    mono_ms next = mono + r->config.options.idle;
     struct snapshot *s = (struct snapshot *)share_read(r->config.snapshots, &r->cache);
     if (!reconciler_may_act(r)) {
         share_drop(&r->cache);

@@ -30,6 +30,8 @@ struct reconciler_options {        /* zero: the default in brackets */
     bool nominate; /* --placement=nominate: pods are nominated for their places; the worlds of the
                       snapshots have nominated_wait */
     bool static_capacity; /* feature gate: pools with replicas have so many nodes, else no new ones */
+    span_ms idle;             /* a step at least this often, and a look at everything [10 s]; garbage is never looked
+                                 for more often. Longer where hours go by in no time */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
     bool terminate_first_drift, spot_to_spot, pod_deletion_cost; /* feature gates */
 };
