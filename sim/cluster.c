@@ -371,6 +371,11 @@ struct sim_answer sim_cluster_do(struct sim_cluster *c, struct arena *a, const s
     return answer;
 }
 
+void sim_cluster_adopt(struct sim_cluster *c, const struct sim_cluster *from)
+{
+    objects_adopt(&c->objects, &from->objects);
+}
+
 uint32_t sim_cluster_count(const struct sim_cluster *c, enum kind k)
 {
     return (uint32_t)json_object_size(c->objects.kinds[k]);

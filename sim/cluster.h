@@ -96,6 +96,10 @@ bool sim_cluster_load(struct sim_cluster *c, struct span text, uint32_t *passed_
  * already stays, but for a Namespace. */
 bool sim_cluster_add(struct sim_cluster *c, enum kind k, struct doc_value object, struct err *err);
 
+/* Puts all of another cluster's objects into one that has none but its first namespaces and no watch yet. What was
+ * created at the other's time was created now. Neither changes what the other has. */
+void sim_cluster_adopt(struct sim_cluster *c, const struct sim_cluster *from);
+
 uint32_t sim_cluster_count(const struct sim_cluster *c, enum kind k);
 /* Those whose member at `path` ("status.phase", see sim/tree.h) is this string. */
 uint32_t sim_cluster_count_of(const struct sim_cluster *c, enum kind k, const char *path,

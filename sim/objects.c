@@ -15,6 +15,44 @@ void objects_init(struct objects *o, wall_ms now)
     o->applied = json_object();
 }
 
+static json_t *created_now(const struct objects *o, json_t *object)
+{
+    json_t *fresh = json_copy(object), *meta = json_copy(tree_get(object, "metadata"));
+    json_object_set_new(meta, "creationTimestamp", tree_of_time(o->now));
+    json_object_set_new(fresh, "metadata", meta);
+    return fresh;
+}
+
+static void adopt_kind(struct objects *o, const struct objects *from, int k)
+{
+    const char *key;
+    json_t *object, *then = tree_of_time(from->now);
+    json_object_clear(o->kinds[k]);
+    json_object_foreach(from->kinds[k], key, object) {
+        if (tree_is(object, "metadata.creationTimestamp", json_string_value(then)))
+            json_object_set_new(o->kinds[k], key, created_now(o, object));
+        else
+            json_object_set(o->kinds[k], key, object);
+    }
+    json_decref(then);
+}
+
+void objects_adopt(struct objects *o, const struct objects *from)
+{
+    for (int k = 0; k < KIND_COUNT; k++) {
+        adopt_kind(o, from, k);
+        o->kind_versions[k] = from->kind_versions[k];
+        if (k < KIND_STORED_COUNT)
+            objects_trim(o, (enum kind)k, o->version);
+    }
+    json_object_clear(o->alive);
+    json_object_update(o->alive, from->alive);
+    json_object_update(o->applied, from->applied);
+    o->version = from->version;
+    o->uids = from->uids;
+    o->names = from->names;
+}
+
 static void change_release(struct change *c)
 {
     json_decref(c->object);
@@ -89,6 +127,8 @@ json_t *objects_put(struct objects *o, enum kind k, json_t *object)
     struct span uid = tree_string(object, "metadata.uid");
     set_version(o, object);
     objects_key_of(key, k, object);
+    if (o->changed != NULL)
+        o->changed(o->changed_user, k, json_object_get(o->kinds[k], key), object);
     json_object_set_new(o->kinds[k], key, object);
     if (uid.len != 0)
         json_object_setn_new(o->alive, uid.ptr, uid.len, json_true());
@@ -104,6 +144,8 @@ void objects_remove(struct objects *o, enum kind k, const json_t *object)
     set_version(o, last);
     objects_key_of(key, k, last);
     json_object_del(o->kinds[k], key);
+    if (o->changed != NULL)
+        o->changed(o->changed_user, k, last, NULL);
     if (uid.len != 0)
         json_object_deln(o->alive, uid.ptr, uid.len);
     log_change(o, k, WATCH_DELETE, last);

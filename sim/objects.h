@@ -32,6 +32,9 @@ struct objects {
     uint64_t kind_versions[KIND_COUNT]; /* of the last change in each kind */
     json_t *kinds[KIND_COUNT]; /* key → object, oldest first */
     json_t *alive;     /* uid → true */
+    /* Hears of each change when it is made: of what was there (NULL: nothing) and what is there now (NULL: nothing). */
+    void (*changed)(void *user, enum kind k, const json_t *old, const json_t *fresh); /* NULL: nobody */
+    void *changed_user;
     const char *writer; /* field manager of the request under way; NULL: somebody else's than our clients' */
     json_t *applied;   /* what server-side apply remembers: "kind key" → last intent */
     struct change_log logs[KIND_STORED_COUNT];
@@ -40,6 +43,9 @@ struct objects {
 enum { OBJECTS_KEY_MAX = 512 };
 
 void objects_init(struct objects *o, wall_ms now);
+/* All that `from` has, which goes on having it, into one that has nothing yet. What was created at the time of `from`
+ * was created now. */
+void objects_adopt(struct objects *o, const struct objects *from);
 void objects_release(struct objects *o);
 
 /* "namespace/name" or "name"; false when it is longer than names can be. */
