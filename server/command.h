@@ -9,6 +9,7 @@
 int command_serve(int argc, char *const *argv);
 int command_plan(int argc, char *const *argv);
 int command_explain(int argc, char *const *argv);
+int command_simulate(int argc, char *const *argv);
 int command_check(int argc, char *const *argv);
 
 /* For those commands: the environment as options_read asks for it; columns of the terminal, 0 when standard

@@ -4,7 +4,6 @@
 #include "cloud/kwok.h"
 #include "kube/node.h"
 #include "server/command.h"
-#include "server/input.h"
 
 static bool add(void *user, enum kind kind, struct doc_value object, struct err *err)
 {
@@ -12,17 +11,18 @@ static bool add(void *user, enum kind kind, struct doc_value object, struct err 
 }
 
 /* Such a pool would be planned by `plan`; here it gets no condition, so that it never becomes ready. */
-static void tell_unserved(const struct node_pool *pool, const struct log *log)
+static void tell_unserved(struct input *in, const struct node_pool *pool)
 {
     const struct node_class_ref *ref = &pool->node_class;
-    log_warn(log, "load",
-             "NodePool %.*s refers to %.*s %.*s (%.*s), which cannot be served here: there are machines "
-             "for KWOKNodeClass of karpenter.kwok.sh alone; nothing is bought for the pool",
-             SPAN_ARG(pool->meta.name), SPAN_ARG(ref->kind), SPAN_ARG(ref->name), SPAN_ARG(ref->group));
+    input_warn(in, arena_printf(&in->arena,
+                                "NodePool %.*s refers to %.*s %.*s (%.*s), which cannot be served here: there are "
+                                "machines for KWOKNodeClass of karpenter.kwok.sh alone; nothing is bought for the pool",
+                                SPAN_ARG(pool->meta.name), SPAN_ARG(ref->kind), SPAN_ARG(ref->name),
+                                SPAN_ARG(ref->group)));
 }
 
 /* `plan` needs no node classes, so files may be without: what a pool refers to is made. */
-static void add_classes(struct sim_cluster *c, const struct input *in, const struct log *log)
+static void add_classes(struct sim_cluster *c, struct input *in, const struct log *log)
 {
     struct arena a;
     arena_init(&a, 0);
@@ -35,7 +35,7 @@ static void add_classes(struct sim_cluster *c, const struct input *in, const str
         if (ref->name.len == 0)
             continue;
         if (!kwok_serves(ref)) {
-            tell_unserved(pool, log);
+            tell_unserved(in, pool);
             continue;
         }
         if (sim_cluster_get(c, &a, KIND_KWOK_NODE_CLASS, none, ref->name).len != 0)
@@ -49,7 +49,7 @@ static void add_classes(struct sim_cluster *c, const struct input *in, const str
         json_put_string(&j, "name", ref->name);
         json_object_end(&j);
         json_object_end(&j);
-        if (sim_cluster_load(c, buf_span(&b), NULL, &err))
+        if (sim_cluster_load(c, buf_span(&b), NULL, &err) && log != NULL)
             log_info(log, "load", "KWOKNodeClass %.*s is not in the files: made, for NodePool %.*s",
                      SPAN_ARG(ref->name),
                      SPAN_ARG(pool->meta.name));
@@ -58,24 +58,30 @@ static void add_classes(struct sim_cluster *c, const struct input *in, const str
     arena_release(&a);
 }
 
+bool embedded_read(struct sim_cluster *c, struct input *in, const struct options *o, const struct log *log,
+                   struct err *err)
+{
+    in->taken = add;
+    in->user = c;
+    if (!input_read(in, &o->files, o->instance_types, err))
+        return false;
+    input_gates(in, &o->gates);
+    input_check(in);
+    add_classes(c, in, log);
+    return true;
+}
+
 bool embedded_load(struct sim_cluster *c, const struct options *o, const struct log *log,
                    struct err *err)
 {
     struct input in;
     input_init(&in);
     in.undone = "started";
-    in.taken = add;
-    in.user = c;
-    bool ok = input_read(&in, &o->files, o->instance_types, err);
-    if (!ok) {
+    bool ok = embedded_read(c, &in, o, log, err);
+    if (!ok)
         command_complain("%.*s", SPAN_ARG(buf_span(&in.mistake_lines)));
-    } else {
-        input_gates(&in, &o->gates);
-        input_check(&in);
-        add_classes(c, &in, log);
-        for (size_t i = 0; i < in.warning_count; i++)
-            log_warn(log, "load", "%.*s", SPAN_ARG(in.warnings[i]));
-    }
+    for (size_t i = 0; ok && i < in.warning_count; i++)
+        log_warn(log, "load", "%.*s", SPAN_ARG(in.warnings[i]));
     input_release(&in);
     return ok;
 }

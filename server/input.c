@@ -256,6 +256,27 @@ static void take_object(struct place_in_file *at, struct doc_value v, enum kind 
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
 }
 
+static bool is_own(const struct input *o, const struct type_meta *type)
+{
+    return o->own != NULL && span_eq(type->kind, span_of(o->own->kind)) &&
+           span_eq(type->api_version, span_of(o->own->api_version));
+}
+
+static void take_own(struct place_in_file *at, struct doc_value v)
+{
+    struct input *o = at->o;
+    struct kind_info info = {.name = o->own->kind};
+    struct decode d = {.arena = &o->arena, .syms = o->syms, .mistake = input_add_mistake,
+                       .invalid = input_add_mistake, .unknown = input_add_mistake, .user = at};
+    struct input_origin origin = next_origin(o, at->file, v);
+    void *object = input_new_object(o, &origin, o->own->schema->size);
+    struct input_list *list = &o->own->found;
+    if (!find_name(at, v, &info))
+        return;
+    decode_value(&d, v, o->own->schema, object);
+    ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
+}
+
 static void read_object(struct input *o, const char *file, struct doc_value v,
                         const struct type_meta *type)
 {
@@ -267,7 +288,9 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     enum kind kind = kind_find(type->api_version, type->kind);
     enum kind other = kind_find_group(type->api_version, type->kind);
     const struct schema *schema = schema_of(o, kind);
-    if (schema != NULL) {
+    if (is_own(o, type)) {
+        take_own(&at, v);
+    } else if (schema != NULL) {
         if (find_name(&at, v, kind_info(kind)))
             take_object(&at, v, kind, schema);
     } else if (kind == KIND_NONE && other < KIND_STORED_COUNT) {

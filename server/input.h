@@ -20,6 +20,13 @@ struct input_list {
     size_t count, capacity;
 };
 
+/* A kind that is none of a cluster's and is read all the same, for who asks. */
+struct input_own {
+    const char *api_version, *kind;
+    const struct schema *schema; /* the struct begins with a struct meta; what its checks find is a mistake */
+    struct input_list found;
+};
+
 struct input_origin { /* stands before each object */
     const char *file;
     uint32_t line, order; /* line of the object; how many were read before */
@@ -52,6 +59,7 @@ struct input {
     struct span passed_over_kinds; /* "ConfigMap, Role", at most a handful */
     uint32_t files, bad_files, mistakes;
     struct buf mistake_lines; /* one a line */
+    struct input_own *own; /* NULL: none */
     const char *undone;       /* what is not done after a mistake: "planned" */
     /* Hears of every object that is used, as long as there is no mistake, with its text; NULL: nobody.
      * False, with err set, is a mistake. */

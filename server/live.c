@@ -369,7 +369,7 @@ static bool read_spread(struct live *l, struct err *err)
            err_wrap(err, "--scheduler-config");
 }
 
-static struct world_options world_options(const struct options *o, const struct default_spread_config *spread)
+struct world_options live_world_options(const struct options *o, const struct default_spread_config *spread)
 {
     bool spreads = o->scheduler_config != NULL && o->scheduler_config[0] != '\0';
     return (struct world_options){.reserved_capacity = o->gates.reserved_capacity,
@@ -382,7 +382,7 @@ static struct world_options world_options(const struct options *o, const struct 
 bool live_watches(const struct options *o, enum kind k)
 {
     static const struct default_spread_config some;
-    struct world_options world = world_options(o, &some);
+    struct world_options world = live_world_options(o, &some);
     return engine_watches(&world, k);
 }
 
@@ -392,6 +392,21 @@ struct plan_options live_plan_options(const struct options *o)
         .search = o->search == SEARCH_IS_GREEDY ? SEARCH_GREEDY : SEARCH_CHEAPEST,
         .ignore_preferences = o->preference_policy == PREFERENCE_IGNORE,
         .best_effort_min_values = o->min_values_policy == MIN_VALUES_BEST_EFFORT};
+}
+
+struct reconciler_options live_reconciler_options(const struct options *o)
+{
+    return (struct reconciler_options){
+        .batch_idle = o->batch_idle,
+        .batch_max = o->batch_max,
+        .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
+        .max_hourly_price = o->max_hourly_price,
+        .nominate = o->placement == PLACEMENT_NOMINATE,
+        .static_capacity = o->gates.static_capacity,
+        .terminate_first_drift = o->gates.terminate_first_drift,
+        .spot_to_spot = o->gates.spot_to_spot,
+        .pod_deletion_cost = o->gates.pod_deletion_cost,
+        .plan = live_plan_options(o)};
 }
 
 static mono_ms now_of(void *user)
@@ -406,17 +421,8 @@ static void open_engine(struct live *l)
     l->engine = engine_new(&(struct engine_config){
         .api = l->api,
         .provider = l->provider,
-        .world = world_options(o, &l->spread),
-        .reconciler = {.batch_idle = o->batch_idle,
-                       .batch_max = o->batch_max,
-                       .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
-                       .max_hourly_price = o->max_hourly_price,
-                       .nominate = o->placement == PLACEMENT_NOMINATE,
-                       .static_capacity = o->gates.static_capacity,
-                       .terminate_first_drift = o->gates.terminate_first_drift,
-                       .spot_to_spot = o->gates.spot_to_spot,
-                       .pod_deletion_cost = o->gates.pod_deletion_cost,
-                       .plan = live_plan_options(o)},
+        .world = live_world_options(o, &l->spread),
+        .reconciler = live_reconciler_options(o),
         .listener = {.user = l,
                      .wake = wake_reconciler,
                      .decided = on_decided,

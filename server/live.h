@@ -9,9 +9,8 @@
 #include "extender/view.h"
 #include "kube/client_io.h"
 #include "kube/events.h"
-#include "reconciler/decision.h"
 #include "reconciler/derive.h"
-#include "reconciler/measure.h"
+#include "reconciler/reconciler.h"
 #include "server/options.h"
 #include "server/pulse.h"
 
@@ -46,6 +45,9 @@ bool live_watches(const struct options *o, enum kind k);
 
 /* How the reconciler plans, and whoever explains what it did. */
 struct plan_options live_plan_options(const struct options *o);
+/* What the flags mean for an engine; `spread` outlives the worlds. */
+struct reconciler_options live_reconciler_options(const struct options *o);
+struct world_options live_world_options(const struct options *o, const struct default_spread_config *spread);
 
 const struct extender_sources *live_sources(const struct live *l); /* of all that is answered */
 struct events *live_events(struct live *l);

@@ -25,6 +25,7 @@ static const struct {
     {"plan", "read objects from files and print what would be done and why", command_plan},
     {"explain", "why a pod, node or nodepool is as it is, from files or from a server",
      command_explain},
+    {"simulate", "play a scenario, a week in seconds: prices, evictions, waiting pods", command_simulate},
     {"check", "what stands in its way in a cluster: permissions, wiring, rivals",
      command_check},
     {"version", "what this program was built from", command_version},

@@ -44,11 +44,13 @@ struct gates { /* Karpenter's, in the order of its help */
 enum option_group { /* which commands take it */
     OPTION_SERVE = 1,
     OPTION_PLAN = 2,
-    OPTION_BOTH = OPTION_SERVE | OPTION_PLAN,
     OPTION_EXPLAIN = 4, /* beside all that `plan` takes */
     OPTION_CHECK = 8,
+    OPTION_SIMULATE = 16,
+    OPTION_LOOP = OPTION_SERVE | OPTION_SIMULATE,
+    OPTION_ALL = OPTION_LOOP | OPTION_PLAN,
     OPTION_CLUSTER = OPTION_SERVE | OPTION_CHECK,
-    OPTION_PRINT = OPTION_PLAN | OPTION_CHECK,
+    OPTION_PRINT = OPTION_PLAN | OPTION_CHECK | OPTION_SIMULATE,
     OPTION_ASK = OPTION_EXPLAIN | OPTION_CHECK,
 };
 
@@ -74,6 +76,7 @@ enum { RESERVED_OFFERING_AUTO, RESERVED_OFFERING_STRICT, RESERVED_OFFERING_FALLB
 enum { REMOVE_FOR_CONSOLIDATION, REMOVE_FOR_DRIFT, REMOVE_FOR_REPAIR };
 enum { PLACEMENT_EXTENDER, PLACEMENT_NOMINATE };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
+enum { COMPARE_NONE, COMPARE_KARPENTER };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
 enum search_choice { SEARCH_IS_CHEAPEST, SEARCH_IS_GREEDY };
@@ -128,6 +131,10 @@ struct options {
     bool no_expand, include_cron_jobs;
     const char *pod_namespace; /* explain; NULL: default */
     const char *server; /* explain, check: base URL of the page's listener */
+    /* simulate */
+    int compare;
+    const char *report;
+    bool show_log;
     /* check: a file's name, NAMESPACE/NAME of a service account */
     const char *scheduler_file, *account;
     /* where options of Karpenter that mean nothing here go */
