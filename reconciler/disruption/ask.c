@@ -132,12 +132,14 @@ enum disruption_validity ask_validity(struct pass *p, const struct command *c)
     struct span *nodes = ARENA_ARRAY(p->a, struct span, c->count);
     for (uint32_t i = 0; i < c->count; i++)
         nodes[i] = c->members[i].node;
-    return disruption_validate(p->world, &q.options,
-                               &(struct disruption_pledge){.nodes = nodes,
-                                                           .count = c->count,
-                                                           .replaces = c->replacement_count != 0,
-                                                           .types = c->types,
-                                                           .type_count = c->type_count});
+    struct disruption_pledge pledge = {.nodes = nodes, .count = c->count, .replaces = c->replacement_count != 0};
+    if (pledge.replaces) {
+        pledge.types = c->pledged[0].types;
+        pledge.type_count = c->pledged[0].type_count;
+        pledge.others = &c->pledged[1];
+        pledge.other_count = c->replacement_count - 1;
+    }
+    return disruption_validate(p->world, &q.options, &pledge);
 }
 
 void ask_rejected(struct pass *p, enum disruption_method m)

@@ -151,14 +151,15 @@ static bool keep_replacements(struct pass *p, struct command *c, const struct di
 
 static void keep_types(struct command *c, const struct disruption_command *from)
 {
-    if (from->replacement_count != 1)
-        return;
-    const struct plan_claim *r = &from->replacements[0];
-    struct span *list = ARENA_ARRAY(&c->arena, struct span, r->type_count);
-    for (uint32_t i = 0; i < r->type_count; i++)
-        list[i] = arena_dup(&c->arena, r->types[i]->name);
-    c->types = list;
-    c->type_count = r->type_count;
+    struct pledged_claim *list = ARENA_ARRAY(&c->arena, struct pledged_claim, from->replacement_count);
+    for (uint32_t i = 0; i < from->replacement_count; i++) {
+        const struct plan_claim *r = &from->replacements[i];
+        struct span *types = ARENA_ARRAY(&c->arena, struct span, r->type_count);
+        for (uint32_t k = 0; k < r->type_count; k++)
+            types[k] = arena_dup(&c->arena, r->types[k]->name);
+        list[i] = (struct pledged_claim){types, r->type_count};
+    }
+    c->pledged = list;
 }
 
 /* ---- how it is said ---- */

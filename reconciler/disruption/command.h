@@ -16,7 +16,7 @@
 #ifndef RECONCILER_DISRUPTION_COMMAND_H
 #define RECONCILER_DISRUPTION_COMMAND_H
 
-#include "planner/disruption/disruption.h"
+#include "planner/disruption/validate.h"
 #include "reconciler/purchase.h"
 
 struct pass;
@@ -46,8 +46,8 @@ struct command {
     uint32_t count;
     struct command_replacement *replacements;
     uint32_t replacement_count;
-    const struct span *types;   /* that its one replacement may be, as it was decided */
-    uint32_t type_count;
+    const struct pledged_claim *pledged; /* types that each replacement may be, as it was decided; of one that was taken
+                                          * over NULL */
     const struct span *targets; /* UIDs of Nodes and NodeClaims that its pods go to */
     uint32_t target_count;
     double savings;             /* per hour; NAN: not known */
