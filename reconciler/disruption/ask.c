@@ -305,5 +305,5 @@ void disruption_run(struct pass *p)
     a->next = p->mono + POLL_MS;
     if (asked != 0)
         ask(p, asked);
-    pass_wake(p, a->next);
+    pass_wake(p, asked != 0 ? a->next : a->again); /* what changes meanwhile is a pass of its own */
 }
