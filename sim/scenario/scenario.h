@@ -12,7 +12,7 @@
 #define SCENARIO_API "stowage.dev/v1alpha1"
 #define SCENARIO_KIND "Scenario"
 
-#define SCENARIO_LENGTH_MAX_MS (3660 * 24 * MS_HOUR) /* ten years: what is longer is a slip of the pen */
+#define SCENARIO_LENGTH_MAX_MS (MS_HOUR * 24 * 3660) /* ten years: what is longer is a slip of the pen */
 enum { SCENARIO_EVENTS_MAX = 10000 };                /* written out; what repeats is one */
 
 struct scenario_share { /* "5" or "1%" of what there is */
