@@ -182,6 +182,7 @@ struct engine *engine_new(const struct engine_config *config)
         .options = config->reconciler,
         .listener = config->listener,
         .scheduler = {.user = e->ledger, .sent = sent_pods, .asked = last_asked},
+        .worker = config->worker,
     });
     e->sources = (struct extender_sources){.snapshots = store_share(e->store),
                                            .places = &e->places,

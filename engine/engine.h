@@ -17,6 +17,7 @@ struct engine_config {
     struct world_options world;
     struct reconciler_options reconciler;
     struct reconciler_listener listener; /* `wake`: engine_decide has something to do */
+    struct reconciler_worker worker;
     mono_ms (*now)(void *user); /* of the listener's user: the clock of the steps below */
     bool all_kinds;             /* watches also those of which no decision needs any */
 };

@@ -101,6 +101,10 @@ static void drop_previous(struct reconciler *r)
 void reconciler_free(struct reconciler *r)
 {
     calls_free(r);
+    if (!ask_is_idle(&r->asking)) {
+        r->config.worker.join(r->config.worker.user);
+        ask_is_idle(&r->asking);
+    }
     r->config.listener.measured = NULL; /* nobody listens any more */
     release_memory(r);
     standing_plan_drop(&r->standing);
@@ -193,7 +197,7 @@ static bool begin_afresh(struct reconciler *r)
 {
     if (!r->stale)
         return true;
-    if (r->calls_under_way != 0)
+    if (!ask_is_idle(&r->asking) || r->calls_under_way != 0)
         return false;
     release_memory(r);
     init_memory(r);

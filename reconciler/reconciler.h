@@ -62,6 +62,14 @@ struct reconciler_scheduler { /* what the extender knows of it; any may be NULL:
     mono_ms (*asked)(void *user); /* when it was last asked; 0: never */
 };
 
+/* Computes beside the reconciler's thread: `run` has job(arg) called once, from whatever thread, and does not wait for
+ * it; at most one is asked for at a time. `join` returns when none runs. NULL: they run at once, before it goes on. */
+struct reconciler_worker {
+    void *user;
+    void (*run)(void *user, void (*job)(void *arg), void *arg);
+    void (*join)(void *user);
+};
+
 struct reconciler_config {
     struct api *api;
     struct provider *provider;
@@ -71,6 +79,7 @@ struct reconciler_config {
     struct reconciler_options options;
     struct reconciler_listener listener;
     struct reconciler_scheduler scheduler;
+    struct reconciler_worker worker;
 };
 
 struct reconciler;

@@ -162,6 +162,7 @@ struct command_queue { /* of disruption/command.h; zero: empty */
 };
 
 struct asking { /* of disruption/ask.c: when the planner is asked again who is to leave */
+    struct inquiry *inquiry; /* that is being answered; NULL: none */
     mono_ms next;        /* not before */
     mono_ms again;       /* then at last, though nothing has changed */
     bool changed;        /* the world, since a consolidation was asked for in vain */

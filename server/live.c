@@ -21,6 +21,7 @@
 #include "server/input.h"
 #include "server/standing.h"
 #include "server/wake.h"
+#include "server/worker.h"
 #include "sim/sample.h"
 #include "sim/sim.h"
 
@@ -46,6 +47,7 @@ struct live {
 
     pthread_t api_thread, deriver_thread, reconciler_thread;
     struct wake api_wake, deriver_wake, reconciler_wake;
+    struct worker *worker; /* of the reconciler */
     _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
     struct pulse pulses[LIVE_THREAD_COUNT];
 
@@ -418,6 +420,7 @@ static mono_ms now_of(void *user)
 static void open_engine(struct live *l)
 {
     const struct options *o = l->options;
+    l->worker = worker_new();
     l->engine = engine_new(&(struct engine_config){
         .api = l->api,
         .provider = l->provider,
@@ -430,6 +433,7 @@ static void open_engine(struct live *l)
                      .leads_until = leads_until,
                      .now_ns = now_ns,
                      .goes_on = goes_on},
+        .worker = {.user = l->worker, .run = worker_run, .join = worker_join},
         .now = now_of,
     });
 }
@@ -515,6 +519,7 @@ void live_free(struct live *l)
     if (l->sim != NULL)
         sim_free(l->sim);
     engine_free(l->engine);
+    worker_free(l->worker);
     if (l->provider != NULL)
         l->provider->ops->free(l->provider);
     standing_free(l->standing);

@@ -1,6 +1,7 @@
 #include "reconciler/disruption/ask.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "planner/bits.h"
@@ -12,9 +13,9 @@ enum {
     POLL_MS = 10 * MS_SECOND,      /* Karpenter's loop */
     REFRESH_MS = 5 * MS_MINUTE,    /* as its state of consolidation does: windows of budgets open by time alone */
     TOLD_AGAIN_MS = 15 * MS_MINUTE, /* Unconsolidatable, of one node */
-    /* A step takes two microseconds (planner/disruption/multi.c). A question is to end within two seconds, for the same
-     * thread launches and binds; and questions are to take a twentieth of the time. */
-    STEPS_MOST = 500 * 1000,
+    /* A step takes two microseconds (planner/disruption/multi.c). Each search ends within ten seconds, since what it looks
+     * at is as old as that; and questions are to take a twentieth of the time. */
+    STEPS_MOST = 5 * 1000 * 1000,
     STEPS_PER_MS = 500,
     REST = 20,
 };
@@ -25,22 +26,37 @@ static const uint32_t ALL = (UINT32_C(1) << METHOD_COUNT) - 1;
 
 /* ---- the question ---- */
 
-struct question {
-    struct pass *p;
+/* Asked on one pass's world, answered wherever the worker is: all that it reads lives in it, or in its snapshot. */
+struct inquiry {
+    struct reconciler *r;
+    struct snapshot *snapshot; /* a reference */
+    struct arena arena;
     struct plan_options plan;
     struct disruption_options options;
+    uint32_t asked;            /* methods, bit by number */
+    const uint64_t *put_off;   /* hashes of the UIDs of pods for whom nothing is planned now, sorted */
+    uint32_t put_off_count;
+    struct disruption *answer;
+    _Atomic(bool) cancelled, done;
 };
 
 static bool is_to_stop(void *user)
 {
-    const struct question *q = user;
-    const struct reconciler_listener *l = &q->p->r->config.listener;
-    return l->goes_on != NULL && !l->goes_on(l->user);
+    return atomic_load(&((struct inquiry *)user)->cancelled);
+}
+
+static int by_number(const void *x, const void *y)
+{
+    uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return (a > b) - (a < b);
 }
 
 static struct why put_off(void *user, const struct pod *pod)
 {
-    return divergence_put_off(((const struct question *)user)->p, pod);
+    const struct inquiry *q = user;
+    uint64_t hash = span_hash(pod->meta.uid);
+    bool is = bsearch(&hash, q->put_off, q->put_off_count, sizeof(hash), by_number) != NULL;
+    return is ? (struct why){SPAN("is not planned for a while"), {NULL, 0}} : (struct why){0};
 }
 
 static bool own_nomination(void *user, const struct pod *pod)
@@ -49,10 +65,23 @@ static bool own_nomination(void *user, const struct pod *pod)
     return nominate_is_own(pod);
 }
 
-/* Rows that a command has, emptiness' own among them. */
-static const uint64_t *rows_queued(const struct pass *p)
+static void keep_put_off(struct inquiry *q, const struct pass *p)
 {
-    uint64_t *rows = ARENA_ARRAY(p->a, uint64_t, bits_words(world_node_count(p->world)));
+    const struct memos *all = &p->r->waiting;
+    uint64_t *list = ARENA_ARRAY(&q->arena, uint64_t, p->r->putting_off ? all->count : 0);
+    for (uint32_t i = 0; p->r->putting_off && i < all->slot_count; i++)
+        for (struct memo *m = all->slots[i]; m != NULL; m = m->next)
+            if (((struct waiting_memo *)m)->put_off > p->mono)
+                list[q->put_off_count++] = span_hash(m->key);
+    if (q->put_off_count != 0)
+        qsort(list, q->put_off_count, sizeof(*list), by_number);
+    q->put_off = list;
+}
+
+/* Rows that a command has, emptiness' own among them. */
+static const uint64_t *rows_queued(struct arena *a, const struct pass *p)
+{
+    uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++)
         if (p->nodes[i].row >= 0 && (p->nodes[i].memo->queued || p->nodes[i].memo->command))
             bits_add(rows, (uint32_t)p->nodes[i].row);
@@ -66,18 +95,18 @@ static bool is_nominated(struct pass *p, const struct node_view *n)
            (c != NULL && c->memo->nominated_until > p->mono) || node_is_promised(p, n);
 }
 
-static const uint64_t *rows_nominated(struct pass *p)
+static const uint64_t *rows_nominated(struct arena *a, struct pass *p)
 {
-    uint64_t *rows = ARENA_ARRAY(p->a, uint64_t, bits_words(world_node_count(p->world)));
+    uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++)
         if (p->nodes[i].row >= 0 && is_nominated(p, &p->nodes[i]))
             bits_add(rows, (uint32_t)p->nodes[i].row);
     return rows;
 }
 
-static const uint64_t *rows_buffered(const struct pass *p)
+static const uint64_t *rows_buffered(struct arena *a, const struct pass *p)
 {
-    uint64_t *rows = ARENA_ARRAY(p->a, uint64_t, bits_words(world_node_count(p->world)));
+    uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
         if (n->row >= 0 && n->claim >= 0 && buffers_need(p, p->claims[n->claim].claim))
@@ -86,9 +115,10 @@ static const uint64_t *rows_buffered(const struct pass *p)
     return rows;
 }
 
-static void reserve(const struct pass *p, struct disruption_options *o)
+static void reserve(struct inquiry *q, const struct pass *p)
 {
-    struct reserved_nodes *list = ARENA_ARRAY(p->a, struct reserved_nodes, p->pool_count);
+    struct disruption_options *o = &q->options;
+    struct reserved_nodes *list = ARENA_ARRAY(&q->arena, struct reserved_nodes, p->pool_count);
     for (uint32_t i = 0; i < p->pool_count; i++) {
         const struct node_pool *pool = p->pools[i].pool;
         int64_t nodes = pool->has_replicas ? (int64_t)purchases_for(p, pool->meta.uid) +
@@ -100,35 +130,51 @@ static void reserve(const struct pass *p, struct disruption_options *o)
     o->reserved = list;
 }
 
-static void question_init(struct question *q, struct pass *p)
+static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
 {
     const struct reconciler_options *with = &p->r->config.options;
-    *q = (struct question){.p = p, .plan = with->plan};
+    struct inquiry *q = mem_new(sizeof(*q));
+    q->r = p->r;
+    q->asked = asked;
+    q->snapshot = (struct snapshot *)(uintptr_t)p->snapshot;
+    shared_ref(&q->snapshot->shared);
+    arena_init(&q->arena, 0);
+    keep_put_off(q, p);
+    q->plan = with->plan;
     q->plan.now = p->wall;
     q->plan.stop = is_to_stop;
     q->plan.own_nomination = own_nomination;
-    q->plan.put_off = p->r->putting_off ? put_off : NULL;
+    q->plan.put_off = q->put_off_count != 0 ? put_off : NULL;
     q->plan.user = q;
     q->options = (struct disruption_options){
         .plan = &q->plan,
+        .passed_over = ALL & ~asked,
         .terminate_first_drift = with->terminate_first_drift,
         .spot_to_spot = with->spot_to_spot,
         .pod_deletion_cost = with->pod_deletion_cost,
-        .queued = rows_queued(p),
-        .nominated = rows_nominated(p),
-        .buffered = rows_buffered(p),
-        .unreached = p->r->asking.unreached,
+        .queued = rows_queued(&q->arena, p),
+        .nominated = rows_nominated(&q->arena, p),
+        .buffered = rows_buffered(&q->arena, p),
+        .unreached = p->r->asking.unreached, /* stays until the answer */
         .unreached_count = p->r->asking.unreached_count,
         .multi_steps = STEPS_MOST,
         .single_steps = STEPS_MOST,
     };
-    reserve(p, &q->options);
+    reserve(q, p);
+    return q;
+}
+
+static void inquiry_free(struct inquiry *q)
+{
+    disruption_free(q->answer);
+    shared_unref(&q->snapshot->shared);
+    arena_release(&q->arena);
+    free(q);
 }
 
 enum disruption_validity ask_validity(struct pass *p, const struct command *c)
 {
-    struct question q;
-    question_init(&q, p);
+    struct inquiry *q = inquiry_new(p, 0);
     struct span *nodes = ARENA_ARRAY(p->a, struct span, c->count);
     for (uint32_t i = 0; i < c->count; i++)
         nodes[i] = c->members[i].node;
@@ -139,7 +185,9 @@ enum disruption_validity ask_validity(struct pass *p, const struct command *c)
         pledge.others = &c->pledged[1];
         pledge.other_count = c->replacement_count - 1;
     }
-    return disruption_validate(p->world, &q.options, &pledge);
+    enum disruption_validity v = disruption_validate(p->world, &q->options, &pledge);
+    inquiry_free(q);
+    return v;
 }
 
 void ask_rejected(struct pass *p, enum disruption_method m)
@@ -151,9 +199,9 @@ void ask_rejected(struct pass *p, enum disruption_method m)
 /* ---- what is said ---- */
 
 /* Of one node once in a while, whatever the reason: the first is as good as the next. */
-static void tell_node(struct pass *p, const struct disruption_note *note)
+static void tell_node(struct pass *p, const struct world *w, const struct disruption_note *note)
 {
-    const struct world_node *row = world_node_at(p->world, (uint32_t)note->row);
+    const struct world_node *row = world_node_at(w, (uint32_t)note->row);
     struct node_view *n = row->node != NULL ? pass_node(p, row->node->meta.name) : NULL;
     bool blocked = note->kind == NOTE_BLOCKED;
     uint64_t hash = span_hash(note->text);
@@ -187,21 +235,23 @@ static void tell_pool(struct pass *p, const struct disruption_note *note)
 }
 
 /* What blocks a node whatever the method, emptiness tells (empty.c). */
-static void tell_notes(struct pass *p, const struct disruption *d, uint32_t asked)
+static void tell_notes(struct pass *p, const struct inquiry *q)
 {
+    const struct disruption *d = q->answer;
+    const struct world *w = derive_world(q->snapshot);
     uint32_t reasons = 0;
     for (uint32_t m = 0; m < METHOD_COUNT; m++)
-        if ((asked >> m) & 1)
+        if ((q->asked >> m) & 1)
             reasons |= UINT32_C(1) << disruption_method_reason((enum disruption_method)m);
     uint32_t *closed = ARENA_ARRAY(p->a, uint32_t, p->pool_count);
     for (uint32_t i = 0; i < d->note_count; i++) {
         const struct disruption_note *note = &d->notes[i];
         if (note->row >= 0 && !note->shared)
-            tell_node(p, note);
+            tell_node(p, w, note);
         else if (note->row < 0)
             tell_pool(p, note);
         for (uint32_t k = 0; note->row < 0 && k < p->pool_count; k++)
-            if (p->pools[k].pool == note->pool)
+            if (span_eq(p->pools[k].pool->meta.uid, note->pool->meta.uid))
                 closed[k] |= UINT32_C(1) << disruption_method_reason(note->method);
     }
     for (uint32_t k = 0; k < p->pool_count; k++) /* open again: the next time is news */
@@ -215,7 +265,7 @@ void ask_forget(struct asking *a)
     for (uint32_t i = 0; i < a->unreached_count; i++)
         free((void *)(uintptr_t)a->unreached[i].ptr);
     free(a->unreached);
-    *a = (struct asking){.changed = true};
+    *a = (struct asking){.inquiry = a->inquiry, .changed = true};
 }
 
 static void keep_unreached(struct asking *a, const struct disruption *d)
@@ -228,9 +278,9 @@ static void keep_unreached(struct asking *a, const struct disruption *d)
     }
     struct asking kept = *a;
     ask_forget(a);
-    *a = (struct asking){.next = kept.next, .again = kept.again, .changed = kept.changed,
-                         .several_rejected = kept.several_rejected, .unreached = list,
-                         .unreached_count = d->unreached_count};
+    *a = kept;
+    a->unreached = list;
+    a->unreached_count = d->unreached_count;
 }
 
 static bool any_drifted(const struct pass *p)
@@ -251,59 +301,101 @@ static uint32_t what_to_ask(const struct pass *p)
     return asked;
 }
 
-static void count_timeouts(struct pass *p, const struct disruption *d, uint32_t asked)
+static void count_timeouts(struct pass *p, const struct inquiry *q)
 {
-    if (!d->complete && (asked & CONSOLIDATIONS) != 0)
+    const struct disruption *d = q->answer;
+    if (!d->complete && (q->asked & CONSOLIDATIONS) != 0)
         count(p->r, MEASURE_CONSOLIDATION_TIMEOUTS, 1, d->unreached_count != 0 ? SPAN("single") : SPAN("multi"),
               (struct span){0}, (struct span){0});
 }
 
-static void ask(struct pass *p, uint32_t asked)
+/* On the worker's thread. */
+static void work(void *inquiry)
+{
+    struct inquiry *q = inquiry;
+    const struct reconciler_listener l = q->r->config.listener;
+    q->answer = disruption_decide(derive_world(q->snapshot), &q->options);
+    atomic_store(&q->done, true); /* from here on it is the reconciler's */
+    if (l.wake != NULL)
+        l.wake(l.user);
+}
+
+static void begin(struct pass *p, uint32_t asked)
 {
     struct asking *a = &p->r->asking;
-    struct question q;
+    const struct reconciler_worker *worker = &p->r->config.worker;
+    a->inquiry = inquiry_new(p, asked);
+    if ((asked & CONSOLIDATIONS) != 0)
+        a->changed = false;
+    if (worker->run != NULL)
+        worker->run(worker->user, work, a->inquiry);
+    else
+        work(a->inquiry);
+}
+
+/* Who is not what he was any more, the commands themselves find out (queue.c). */
+static void take_answer(struct pass *p)
+{
+    struct asking *a = &p->r->asking;
+    struct inquiry *q = a->inquiry;
+    const struct disruption *d = q->answer;
     uint32_t begun = 0;
-    question_init(&q, p);
-    q.options.passed_over = ALL & ~asked;
-    struct disruption *d = disruption_decide(p->world, &q.options);
-    tell_notes(p, d, asked);
-    count_timeouts(p, d, asked);
-    keep_unreached(a, d);
+    tell_notes(p, q);
+    count_timeouts(p, q);
     for (uint32_t i = 0; i < d->command_count; i++) {
-        struct command *c = command_make(p, &d->commands[i]);
+        struct command *c = command_make(p, q->snapshot, &d->commands[i]);
         if (c != NULL) {
             queue_add(p, c);
             begun++;
         }
     }
-    if ((asked & CONSOLIDATIONS) != 0) {
+    if ((q->asked & CONSOLIDATIONS) != 0) {
         a->several_rejected = false;
-        a->changed = begun != 0 || !d->complete;
+        a->changed |= begun != 0 || !d->complete;
         a->again = p->mono + REFRESH_MS;
     }
-    span_ms took = (span_ms)(d->steps / STEPS_PER_MS);
-    a->next = p->mono + (begun != 0 ? 0 : POLL_MS) + took * REST;
-    pass_wake(p, a->next);
-    disruption_free(d);
+    a->next = p->mono + (begun != 0 ? 0 : POLL_MS) + (span_ms)(d->steps / STEPS_PER_MS) * REST;
+    keep_unreached(a, d);
+    inquiry_free(q);
+    a->inquiry = NULL;
+}
+
+static void ask(struct pass *p)
+{
+    struct asking *a = &p->r->asking;
+    bool free_to_ask = a->inquiry == NULL && queue_waiting(&p->r->commands) == NULL;
+    if (free_to_ask && p->mono < a->next) {
+        pass_wake(p, a->next);
+    } else if (free_to_ask && purchases_settled(p)) {
+        uint32_t asked = what_to_ask(p);
+        a->next = p->mono + POLL_MS;
+        if (asked != 0)
+            begin(p, asked);
+        else
+            pass_wake(p, a->again); /* what changes meanwhile is a pass of its own */
+    }
+    if (a->inquiry != NULL && atomic_load(&a->inquiry->done)) {
+        take_answer(p);
+        pass_wake(p, a->next);
+    }
 }
 
 void disruption_run(struct pass *p)
 {
     struct reconciler *r = p->r;
-    struct asking *a = &r->asking;
-    a->changed |= r->previous == NULL || derive_world(r->previous) != p->world;
+    r->asking.changed |= r->previous == NULL || derive_world(r->previous) != p->world;
     queue_run(p);
-    if (queue_waiting(&r->commands) != NULL)
-        return;
-    if (p->mono < a->next) {
-        pass_wake(p, a->next);
-        return;
-    }
-    if (!purchases_settled(p))
-        return;
-    uint32_t asked = what_to_ask(p);
-    a->next = p->mono + POLL_MS;
-    if (asked != 0)
-        ask(p, asked);
-    pass_wake(p, asked != 0 ? a->next : a->again); /* what changes meanwhile is a pass of its own */
+    ask(p);
+}
+
+bool ask_is_idle(struct asking *a)
+{
+    if (a->inquiry == NULL)
+        return true;
+    atomic_store(&a->inquiry->cancelled, true);
+    if (!atomic_load(&a->inquiry->done))
+        return false;
+    inquiry_free(a->inquiry);
+    a->inquiry = NULL;
+    return true;
 }

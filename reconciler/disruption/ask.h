@@ -2,7 +2,8 @@
  *
  * Who drifted is asked for every ten seconds while somebody has; a consolidation when the world has changed since the
  * last one was asked for in vain, or five minutes later. Never while something is on its way whose shape nobody knows, or
- * a consolidation waits to be judged again; and so seldom that it takes a twentieth of the time. */
+ * a consolidation waits to be judged again; and so seldom that it takes a twentieth of the time. One question at a time,
+ * answered by the worker (reconciler_worker) while passes go on. */
 #ifndef RECONCILER_DISRUPTION_ASK_H
 #define RECONCILER_DISRUPTION_ASK_H
 
@@ -16,6 +17,9 @@ enum disruption_validity ask_validity(struct pass *p, const struct command *c);
 /* One did not. */
 void ask_rejected(struct pass *p, enum disruption_method m);
 struct asking;
+/* But for a question that is being answered. */
 void ask_forget(struct asking *a);
+/* Drops the question that is being answered; false: the worker has not let go of it yet. */
+bool ask_is_idle(struct asking *a);
 
 #endif

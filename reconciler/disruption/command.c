@@ -37,12 +37,12 @@ bool queue_names(const struct command_queue *q, struct span claim)
 
 /* ---- whom it is about ---- */
 
-static void keep_members(struct pass *p, struct command *c, const struct disruption_command *from)
+static void keep_members(const struct world *w, struct command *c, const struct disruption_command *from)
 {
     struct arena *a = &c->arena;
     c->members = ARENA_ARRAY(a, struct command_member, from->count);
     for (uint32_t i = 0; i < from->count; i++) {
-        const struct world_node *n = world_node_at(p->world, from->rows[i]);
+        const struct world_node *n = world_node_at(w, from->rows[i]);
         struct command_member *m = &c->members[c->count++];
         m->claim = arena_dup(a, n->claim->meta.name);
         m->claim_uid = arena_dup(a, n->claim->meta.uid);
@@ -61,12 +61,12 @@ static bool has_real_pods(const struct plan_node *n)
     return any;
 }
 
-static void keep_targets(struct pass *p, struct command *c, const struct plan *plan)
+static void keep_targets(const struct world *w, struct command *c, const struct plan *plan)
 {
     struct span *list = ARENA_ARRAY(&c->arena, struct span, plan != NULL ? 2 * (size_t)plan->node_count : 0);
     c->targets = list;
     for (uint32_t i = 0; plan != NULL && i < plan->node_count; i++) {
-        const struct world_node *n = world_node_at(p->world, plan->nodes[i].row);
+        const struct world_node *n = world_node_at(w, plan->nodes[i].row);
         if (!has_real_pods(&plan->nodes[i]))
             continue;
         if (n->node != NULL)
@@ -133,7 +133,8 @@ static bool keep_replacements(struct pass *p, struct command *c, const struct di
         struct plan_claim claim = from->replacements[i];
         struct symtab *syms = from->syms;
         if (claim.pool->has_replicas) {
-            if (!static_claim(p, claim.pool, &claim))
+            const struct node_pool *pool = pass_pool(p, claim.pool->meta.name);
+            if (pool == NULL || !static_claim(p, pool, &claim))
                 return false;
             syms = p->syms;
         }
@@ -173,13 +174,15 @@ static bool has_name(const struct span *list, uint32_t count, struct span name)
 }
 
 /* "Underutilized/d-…: replace: nodepools=[a,b]: [n1, n2] -> [1 replacement] (savings: $0.08)" (spec disruption 10). */
-static struct span event_text(struct pass *p, const struct command *c, const struct disruption_command *from)
+static struct span event_text(struct pass *p, const struct snapshot *s, const struct command *c,
+                              const struct disruption_command *from)
 {
     struct buf b = {0};
     struct span *pools = ARENA_ARRAY(p->a, struct span, from->count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < from->count; i++) {
-        struct span pool = claim_pool_name(p, world_node_at(p->world, from->rows[i])->claim);
+        const struct node_claim *claim = world_node_at(derive_world(s), from->rows[i])->claim;
+        struct span pool = sym_text(s->syms, sym_pairs_get(claim->meta.labels, SYM_NODEPOOL));
         if (!has_name(pools, count, pool))
             pools[count++] = pool;
     }
@@ -198,21 +201,22 @@ static struct span event_text(struct pass *p, const struct command *c, const str
     return text;
 }
 
-struct command *command_make(struct pass *p, const struct disruption_command *from)
+struct command *command_make(struct pass *p, const struct snapshot *s, const struct disruption_command *from)
 {
+    const struct world *w = derive_world(s);
     struct command *c = mem_new(sizeof(*c));
     *c = (struct command){.method = from->method, .decision = from->decision, .savings = from->savings,
                           .evictions = from->evictions};
     arena_init(&c->arena, 0);
     decision_id(p->r, c->id);
-    keep_members(p, c, from);
-    keep_targets(p, c, from->plan);
+    keep_members(w, c, from);
+    keep_targets(w, c, from->plan);
     keep_types(c, from);
     if (!keep_replacements(p, c, from)) {
         command_free(c);
         return NULL;
     }
-    c->move = disruption_move_text(&c->arena, p->world, from);
-    c->event = arena_dup(&c->arena, event_text(p, c, from));
+    c->move = disruption_move_text(&c->arena, w, from);
+    c->event = arena_dup(&c->arena, event_text(p, s, c, from));
     return c;
 }

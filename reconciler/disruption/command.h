@@ -57,9 +57,9 @@ struct command {
     uint64_t held;              /* hash of what was told last to hold its drain; 0: nothing */
 };
 
-/* What was decided on the pass's world, with names for its replacements; not in the queue yet. NULL: a replacement
+/* What was decided on the world of a snapshot, with names for its replacements; not in the queue yet. NULL: a replacement
  * cannot be had by its pool's template any more. */
-struct command *command_make(struct pass *p, const struct disruption_command *from);
+struct command *command_make(struct pass *p, const struct snapshot *s, const struct disruption_command *from);
 void command_free(struct command *c);
 /* Begins at its first state. */
 void queue_add(struct pass *p, struct command *c);

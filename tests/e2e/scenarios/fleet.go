@@ -61,6 +61,7 @@ type pool struct {
 	spot   bool              // spot machines, too
 
 	after    string // consolidateAfter; "": 0s
+	policy   string // consolidationPolicy; "": WhenEmpty
 	budget   string // how many of its nodes may be disrupted at once; "": 100%
 	expires  string // expireAfter; "": as it is by default
 	replicas *int64 // nil: as many as pods need
@@ -112,7 +113,7 @@ func (p pool) object() *unstructured.Unstructured {
 			"spec":     machine,
 		},
 		"disruption": map[string]any{
-			"consolidateAfter": cmp.Or(p.after, "0s"), "consolidationPolicy": "WhenEmpty",
+			"consolidateAfter": cmp.Or(p.after, "0s"), "consolidationPolicy": cmp.Or(p.policy, "WhenEmpty"),
 			"budgets": []any{map[string]any{"nodes": cmp.Or(p.budget, "100%")}},
 		},
 	}
