@@ -53,6 +53,7 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
     o->batch_max = o->batch_max != 0 ? o->batch_max : 10 * MS_SECOND;
     o->idle = o->idle != 0 ? o->idle : IDLE_MS;
     o->validation = o->validation != 0 ? o->validation : 15 * MS_SECOND;
+    o->cool_down = o->plan.search == SEARCH_GREEDY ? -1 : o->cool_down != 0 ? o->cool_down : 5 * MS_MINUTE;
     pthread_mutex_init(&r->lock, NULL);
     r->inbox_end = &r->inbox;
     arena_init(&r->arena, 64 << 10);

@@ -33,6 +33,10 @@ struct reconciler_options {        /* zero: the default in brackets */
     span_ms idle;             /* a step at least this often, and a look at everything [10 s]; garbage is never looked
                                  for more often. Longer where hours go by in no time */
     span_ms validation;       /* wait before a removal is decided anew [15 s] */
+    /* --consolidation-cool-down [5 min]: so long a node that a consolidation has moved pods to is in no other; below
+     * zero: not at all, as with --search=greedy. A pod that was moved has lost its caches and connections; it is not to
+     * lose them again for what a better plan could have saved at once. As long as Karpenter takes to look again. */
+    span_ms cool_down;
     bool terminate_first_drift, spot_to_spot, pod_deletion_cost; /* feature gates */
 };
 

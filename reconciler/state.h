@@ -46,6 +46,7 @@ struct claim_memo {
     struct err error;
     struct gate create, remove; /* pace the provider's calls */
     mono_ms nominated_until;
+    mono_ms cools; /* until then it is in no consolidation, for one has moved pods to it */
     uint64_t planned;  /* sum of the uids' hashes of whom its stowage.dev/planned speaks; 0: not known */
     wall_ms pod_event; /* a pod came or went, not yet written */
     /* end */
@@ -164,6 +165,7 @@ struct command_queue { /* of disruption/command.h; zero: empty */
 struct asking { /* of disruption/ask.c: when the planner is asked again who is to leave */
     struct inquiry *inquiry; /* that is being answered; NULL: none */
     mono_ms next;        /* not before */
+    mono_ms rested;      /* no consolidation before */
     mono_ms again;       /* then at last, though nothing has changed */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */

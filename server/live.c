@@ -401,6 +401,7 @@ struct reconciler_options live_reconciler_options(const struct options *o)
     return (struct reconciler_options){
         .batch_idle = o->batch_idle,
         .batch_max = o->batch_max,
+        .cool_down = o->cool_down != 0 ? o->cool_down : -1,
         .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
         .max_hourly_price = o->max_hourly_price,
         .nominate = o->placement == PLACEMENT_NOMINATE,

@@ -24,6 +24,8 @@ static struct span refusal(struct disrupting *d, const struct candidate *c)
     if (!candidate_is_empty(c) && c->pool->policy == CONSOLIDATE_EMPTY)
         return arena_printf(a, "NodePool \"%.*s\" has consolidation policy WhenEmpty, but node is not empty",
                             SPAN_ARG(pool));
+    if (d->o->cooling != NULL && bits_has(d->o->cooling, c->row))
+        return SPAN("Pods were moved here by a consolidation a few minutes ago");
     return (struct span){0};
 }
 

@@ -72,6 +72,7 @@ struct disruption_options {
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */
     /* What a running controller remembers; sets of rows, NULL: none. */
     const uint64_t *queued, *nominated, *buffered;
+    const uint64_t *cooling; /* took the pods of a consolidation a while ago, and are in none now */
     const struct reboot_count *reboots;
     uint32_t reboot_count;
     const struct reserved_nodes *reserved;

@@ -40,9 +40,13 @@ struct sweeping {
 
 /* --- what a set is worth --- */
 
+/* What a node costs whose price nobody knows nobody knows either: it saves more than it evicts, by less than any price,
+ * so that it goes as in Karpenter. */
+#define UNKNOWN_WORTH 1e-6
+
 static double evictions_cost(const struct candidate *c)
 {
-    return (c->reschedule_cost - 1) * EVICTION_COST;
+    return c->price > 0 ? (c->reschedule_cost - 1) * EVICTION_COST : -UNKNOWN_WORTH;
 }
 
 static uint32_t list_set(struct sweeping *s, const uint8_t *has)

@@ -13,9 +13,9 @@ enum {
     POLL_MS = 10 * MS_SECOND,      /* Karpenter's loop */
     REFRESH_MS = 5 * MS_MINUTE,    /* as its state of consolidation does: windows of budgets open by time alone */
     TOLD_AGAIN_MS = 15 * MS_MINUTE, /* Unconsolidatable, of one node */
-    /* A step takes two microseconds (planner/disruption/multi.c). Each search ends within ten seconds, since what it looks
-     * at is as old as that; and questions are to take a twentieth of the time. */
-    STEPS_MOST = 5 * 1000 * 1000,
+    /* A step takes two microseconds (planner/disruption/multi.c). Single nodes are looked at for ten seconds at most, since
+     * what is looked at is as old as that; and consolidations are to take a twentieth of the time. */
+    SINGLE_STEPS = 5 * 1000 * 1000,
     STEPS_PER_MS = 500,
     REST = 20,
 };
@@ -104,6 +104,17 @@ static const uint64_t *rows_nominated(struct arena *a, struct pass *p)
     return rows;
 }
 
+static const uint64_t *rows_cooling(struct arena *a, const struct pass *p)
+{
+    uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        if (n->row >= 0 && n->claim >= 0 && p->claims[n->claim].memo->cools > p->mono)
+            bits_add(rows, (uint32_t)n->row);
+    }
+    return rows;
+}
+
 static const uint64_t *rows_buffered(struct arena *a, const struct pass *p)
 {
     uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
@@ -155,10 +166,10 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
         .queued = rows_queued(&q->arena, p),
         .nominated = rows_nominated(&q->arena, p),
         .buffered = rows_buffered(&q->arena, p),
+        .cooling = rows_cooling(&q->arena, p),
         .unreached = p->r->asking.unreached, /* stays until the answer */
         .unreached_count = p->r->asking.unreached_count,
-        .multi_steps = STEPS_MOST,
-        .single_steps = STEPS_MOST,
+        .single_steps = SINGLE_STEPS,
     };
     reserve(q, p);
     return q;
@@ -296,7 +307,7 @@ static uint32_t what_to_ask(const struct pass *p)
 {
     const struct asking *a = &p->r->asking;
     uint32_t asked = any_drifted(p) ? DRIFTS : 0;
-    if (a->changed || p->mono >= a->again)
+    if (p->mono >= a->rested && (a->changed || p->mono >= a->again))
         asked |= CONSOLIDATIONS & ~(a->several_rejected ? UINT32_C(1) << METHOD_MULTI : 0);
     return asked;
 }
@@ -354,7 +365,9 @@ static void take_answer(struct pass *p)
         a->changed |= begun != 0 || !d->complete;
         a->again = p->mono + REFRESH_MS;
     }
-    a->next = p->mono + (begun != 0 ? 0 : POLL_MS) + (span_ms)(d->steps / STEPS_PER_MS) * REST;
+    a->next = p->mono + (begun != 0 ? 0 : POLL_MS);
+    if ((q->asked & CONSOLIDATIONS) != 0)
+        a->rested = p->mono + (span_ms)(d->steps / STEPS_PER_MS) * REST;
     keep_unreached(a, d);
     inquiry_free(q);
     a->inquiry = NULL;
@@ -372,7 +385,7 @@ static void ask(struct pass *p)
         if (asked != 0)
             begin(p, asked);
         else
-            pass_wake(p, a->again); /* what changes meanwhile is a pass of its own */
+            pass_wake(p, a->changed ? a->rested : a->again); /* what changes meanwhile is a pass of its own */
     }
     if (a->inquiry != NULL && atomic_load(&a->inquiry->done)) {
         take_answer(p);

@@ -2,7 +2,7 @@
  *
  * Who drifted is asked for every ten seconds while somebody has; a consolidation when the world has changed since the
  * last one was asked for in vain, or five minutes later. Never while something is on its way whose shape nobody knows, or
- * a consolidation waits to be judged again; and so seldom that it takes a twentieth of the time. One question at a time,
+ * a consolidation waits to be judged again; and so seldom that consolidations take a twentieth of the time. One question at a time,
  * answered by the worker (reconciler_worker) while passes go on. */
 #ifndef RECONCILER_DISRUPTION_ASK_H
 #define RECONCILER_DISRUPTION_ASK_H

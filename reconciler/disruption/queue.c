@@ -278,6 +278,24 @@ static bool is_held(struct pass *p, struct command *c)
     return false;
 }
 
+/* Pods are on their way to these: they are not to be moved again soon. */
+static void cool(struct pass *p, const struct command *c)
+{
+    mono_ms until = p->mono + p->r->config.options.cool_down;
+    if (type_of(c).len == 0 || p->r->config.options.cool_down < 0)
+        return;
+    for (uint32_t i = 0; i < c->target_count; i++) {
+        struct claim_memo *m = memos_find(&p->r->claims, c->targets[i]);
+        if (m != NULL)
+            m->cools = until;
+    }
+    for (uint32_t i = 0; i < c->replacement_count; i++) {
+        struct claim_view *v = pass_claim(p, c->replacements[i].buy.name);
+        if (v != NULL)
+            v->memo->cools = until;
+    }
+}
+
 static bool step_ready(struct queue_pass *q, struct command *c)
 {
     bool ready = true;
@@ -289,6 +307,7 @@ static bool step_ready(struct queue_pass *q, struct command *c)
     }
     if (!ready || is_held(q->p, c))
         return true;
+    cool(q->p, c);
     c->state = COMMAND_REMOVES;
     return true;
 }

@@ -457,6 +457,9 @@ static void sweeps(void **state)
         {"unless evictions cost less than that",
          "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.196\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
          "single replace n1 -> x2 on-demand saves 0.004\n", "single replace n1 -> x2 on-demand saves 0.004\n"},
+        {"nobody knows what it costs",
+         "pool default types=t4\ntype t4 4 od/b/0.4\n" SINK "node n1 default t4 od/a\npod a n1 1\n",
+         "single delete n1 saves 0\n", "single delete n1 saves 0\n"},
         {"nobody goes where the next would go from",
          "pool default types=t4 budget=1\ntype t2 2 od/a/0.4\ntype t4 4 od/a/0.4\n" SINK "pod big sink 60\n" USED("n1", "t2", "400m")
              USED("n2", "t4", "3500m"),

@@ -181,7 +181,7 @@ static void pods_that_fit_elsewhere_let_their_node_go(void **state)
     assert_true(most > before);
     scale(s, "big", 1);
     scale(s, "web", 4);
-    run_for(s, 5 * MS_MINUTE);
+    run_for(s, 15 * MS_MINUTE);
     expect_calm(s, 4);
     assert_int_equal(count_bound(s, "big"), 1);
     assert_true(count_objects(s, KIND_NODE) < most);
@@ -229,6 +229,32 @@ static void what_is_as_cheap_as_can_be_stays(void **state)
     assert_true(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
     json_decref(before);
     buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* A pod that was moved is let alone for a while, though it could be moved to what is cheaper still. */
+static void who_was_moved_is_let_alone_for_a_while(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 5);
+    for (int i = 0; i < 120 && l.decided[DECISION_REMOVE] == 0; i++)
+        run_for(s, MS_SECOND);
+    assert_int_equal(l.decided[DECISION_REMOVE], 1);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_bound(s, "web"), 5);
+    uint32_t told = l.decided[DECISION_MOVE];
+    scale(s, "web", 1);
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 1);
+    assert_true(sum_of_sizes(s) > 1);
+    assert_int_equal(l.decided[DECISION_MOVE], told);
+    run_for(s, 8 * MS_MINUTE);
+    assert_int_equal(sum_of_sizes(s), 1);
+    expect_calm(s, 1);
     loop_end(&l);
 }
 
@@ -449,6 +475,7 @@ int main(void)
         cmocka_unit_test(pods_that_fit_elsewhere_let_their_node_go),
         cmocka_unit_test(a_node_is_replaced_by_a_cheaper_one),
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
+        cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),

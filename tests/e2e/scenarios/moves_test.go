@@ -21,7 +21,8 @@ const (
 // Nodes with pods leave: their pods fit elsewhere for less, or they are not as their pool would have them any more.
 func TestMoves(t *testing.T) {
 	t.Parallel()
-	f := up(t, steadyLease...)
+	// Pods are moved again as soon as that saves something.
+	f := up(t, append([]string{"--consolidation-cool-down=10s"}, steadyLease...)...)
 	must(t, f.createPools(t.Context(), pool{name: "general", arch: "amd64", cpu: []string{"2", "4", "8", "16"},
 		policy: "WhenEmptyOrUnderutilized", budget: "50%"}))
 	f.step(t, "what is too large is consolidated", f.consolidates)
