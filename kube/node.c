@@ -16,15 +16,11 @@ struct span node_class_label(struct arena *a, const struct node_class_ref *ref)
 }
 
 /* Digits, and perhaps a point with digits behind it. */
-bool node_pool_cost(const struct node_pool *p, double *out)
+static bool read_number(struct span text, double *out)
 {
     enum { LONGEST = 15 }; /* what a double holds without loss */
-    struct span text = annotations_get(p->meta.annotations, SYM_NODE_COST);
     char copy[LONGEST + 1] = "";
     size_t points = 0;
-    *out = 0;
-    if (text.ptr == NULL)
-        return true;
     if (text.len == 0 || text.len > LONGEST)
         return false;
     for (size_t i = 0; i < text.len; i++) {
@@ -37,6 +33,36 @@ bool node_pool_cost(const struct node_pool *p, double *out)
         return false;
     memcpy(copy, text.ptr, text.len);
     *out = strtod(copy, NULL);
+    return true;
+}
+
+bool node_pool_cost(const struct node_pool *p, double *out)
+{
+    struct span text = annotations_get(p->meta.annotations, SYM_NODE_COST);
+    *out = 0;
+    return text.ptr == NULL || read_number(text, out);
+}
+
+bool node_pool_min_savings(const struct node_pool *p, struct min_savings *out)
+{
+    struct span text = annotations_get(p->meta.annotations, SYM_MIN_SAVINGS);
+    span_ms payback;
+    *out = (struct min_savings){.payback = INT64_MAX};
+    if (text.ptr == NULL)
+        return true;
+    if (span_has_suffix(text, SPAN("%"))) {
+        struct span number = {text.ptr, text.len - 1};
+        double percent;
+        if (!read_number(number, &percent) || percent > 100)
+            return false;
+        out->share = percent / 100;
+        return true;
+    }
+    if (read_number(text, &out->per_hour))
+        return true;
+    if (!duration_parse(text, &payback) || payback < 0)
+        return false;
+    out->payback = payback;
     return true;
 }
 

@@ -108,6 +108,16 @@ void node_pool_hash(const struct node_pool *p, const struct symtab *syms, char o
  * stowage.dev/node-cost; absent: 0. False, and 0, when that is no amount of dollars. */
 bool node_pool_cost(const struct node_pool *p, double *out);
 
+/* What a consolidation has to save for nodes of the pool to be in it, by its annotation stowage.dev/min-savings: dollars an
+ * hour ("0.05"), a share of what those nodes cost ("10%"), or how soon it pays back the time in which old and new nodes
+ * both run ("30m"). */
+struct min_savings {
+    double per_hour, share; /* 0: nothing */
+    span_ms payback;        /* INT64_MAX: ever */
+};
+/* False, and nothing is asked for, when it is none of these. */
+bool node_pool_min_savings(const struct node_pool *p, struct min_savings *out);
+
 /* "<group>/<lowercase kind>", the label that ties claims and nodes to their class. */
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 

@@ -51,6 +51,7 @@
     X(ON_DEMAND_BASE, "stowage.dev/on-demand-base")                                                \
     X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \
     X(NODE_COST, "stowage.dev/node-cost")                                                          \
+    X(MIN_SAVINGS, "stowage.dev/min-savings")                                                      \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \

@@ -177,6 +177,39 @@ static uint32_t most_replacements(const struct disrupting *d)
     return d->o->plan->search == SEARCH_GREEDY ? 1 : MOST_REPLACEMENTS;
 }
 
+/* --- whether that is enough --- */
+
+/* Of what the pool's own candidates cost. */
+static double price_in(const struct candidate *c, uint32_t count, const struct node_pool *pool)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < count; i++)
+        sum += c[i].pool == pool ? c[i].price : 0;
+    return sum;
+}
+
+/* What it saves less than some pool asks for is not done; each pool's own nodes are what its share is of. */
+static void ask_for_enough(struct arena *a, const struct candidate *c, uint32_t count, struct consolidation *x)
+{
+    for (uint32_t i = 0; i < count && x->outcome != CONSOLIDATE_NOT; i++) {
+        struct min_savings least;
+        if ((i != 0 && c[i].pool == c[i - 1].pool) || !node_pool_min_savings(c[i].pool, &least))
+            continue;
+        double bought = x->outcome == CONSOLIDATE_REPLACE ? replacement_total(c, count) - x->savings : 0;
+        bool enough = x->savings + PRICE_DIFFERENCE >= least.per_hour &&
+                      x->savings + PRICE_DIFFERENCE >= least.share * price_in(c, count, c[i].pool) &&
+                      (least.payback == INT64_MAX ||
+                       (double)DISRUPTION_OVERLAP_MS * bought <= (double)least.payback * x->savings);
+        if (enough)
+            continue;
+        x->outcome = CONSOLIDATE_NOT;
+        if (count == 1)
+            x->why = arena_printf(a, "It saves $%.4f/h, less than its NodePool asks for (stowage.dev/min-savings: %.*s)",
+                                  x->savings,
+                                  SPAN_ARG(annotations_get(c[i].pool->meta.annotations, SYM_MIN_SAVINGS)));
+    }
+}
+
 struct consolidation consolidate(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,
                                  double above)
 {
@@ -198,6 +231,7 @@ struct consolidation consolidate(struct disrupting *d, struct arena *scratch, co
     } else if (count == 1) {
         x.why = arena_printf(scratch, "Can't remove without creating %u candidates", x.simulated.claims);
     }
+    ask_for_enough(scratch, c, count, &x);
     return x;
 }
 
@@ -250,6 +284,7 @@ struct consolidation consolidate_cheaper(struct disrupting *d, struct arena *scr
         replaced(&x, total, r, p->claim_count);
         x.cheaper = true;
         x.why = (struct span){0};
+        ask_for_enough(scratch, c, count, &x);
     }
     plan_free(p);
     return x;

@@ -43,6 +43,18 @@ static void warn_node_costs(struct plan *p, const struct world *w)
                                  SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_NODE_COST))));
 }
 
+static void warn_min_savings(struct plan *p, const struct world *w)
+{
+    struct min_savings least;
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (!node_pool_min_savings(w->pools[i], &least))
+            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/min-savings is \"%.*s\" and has "
+                                            "no effect. Fix: write dollars per hour, a share or a time, like \"0.05\", "
+                                            "\"10%%\" or \"30m\"",
+                                 SPAN_ARG(w->pools[i]->meta.name),
+                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_MIN_SAVINGS))));
+}
+
 static void warn_splits(struct plan *p, const struct world *w)
 {
     const struct span *warnings;
@@ -131,6 +143,7 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     warn_buffers(p, w);
     warn_splits(p, w);
     warn_node_costs(p, w);
+    warn_min_savings(p, w);
     warn_unpriced(p, t, true);
     warn_unpriced(p, t, false);
 }

@@ -118,11 +118,14 @@ static void put_values(struct buf *out, const char *key, struct span list, struc
 
 static void put_pool(struct buf *out, struct line *l)
 {
-    struct span weight = option(l, "weight"), cpus = option(l, "cpus"), cost = option(l, "cost");
+    struct span weight = option(l, "weight"), cpus = option(l, "cpus"), cost = option(l, "cost"),
+                least = option(l, "least");
     struct span replicas = option(l, "replicas"), types = option(l, "types");
     buf_addf(out, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: %.*s", SPAN_ARG(l->words[1]));
     if (cost.ptr != NULL)
         buf_addf(out, ", annotations: {stowage.dev/node-cost: \"%.*s\"}", SPAN_ARG(cost));
+    else if (least.ptr != NULL)
+        buf_addf(out, ", annotations: {stowage.dev/min-savings: \"%.*s\"}", SPAN_ARG(least));
     buf_addf(out, "}\nspec: {");
     if (weight.ptr != NULL)
         buf_addf(out, "weight: %.*s, ", SPAN_ARG(weight));

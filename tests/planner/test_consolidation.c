@@ -460,6 +460,20 @@ static void sweeps(void **state)
         {"nobody knows what it costs",
          "pool default types=t4\ntype t4 4 od/b/0.4\n" SINK "node n1 default t4 od/a\npod a n1 1\n",
          "single delete n1 saves 0\n", "single delete n1 saves 0\n"},
+#define LEAST(least_)                                                                                              \
+    "pool default least=" least_ "\ntype t2 2 od/a/0.2\ntype t8 8 od/a/0.8\nnode n1 default t8 od/a\npod a n1 1\n"
+#define REPLACED "single replace n1 -> t2 on-demand saves 0.6\n"
+        {"as many dollars as the pool asks for", LEAST("0.6"), REPLACED, REPLACED},
+        {"fewer", LEAST("0.61"), "", ""},
+        {"the share that it asks for", LEAST("75%"), REPLACED, REPLACED},
+        {"a lesser one", LEAST("76%"), "", ""},
+        {"in the time that it asks for", LEAST("1m"), REPLACED, REPLACED}, /* three minutes × 0.2 / 0.6 */
+        {"later", LEAST("59s"), "", ""},
+        {"nothing that can be read", LEAST("much"), REPLACED, REPLACED},
+        {"more than all", LEAST("101%"), REPLACED, REPLACED},
+        {"who is deleted pays back at once",
+         "pool default types=t4 least=0s\ntype t4 4 od/a/0.4\n" SINK USED("n1", "t4", "1"),
+         "single delete n1 saves 0.4\n", "single delete n1 saves 0.4\n"},
         {"nobody goes where the next would go from",
          "pool default types=t4 budget=1\ntype t2 2 od/a/0.4\ntype t4 4 od/a/0.4\n" SINK "pod big sink 60\n" USED("n1", "t2", "400m")
              USED("n2", "t4", "3500m"),
@@ -483,6 +497,34 @@ static void sweeps(void **state)
             cluster_release(&c);
         }
     assert_true(fine);
+}
+
+/* --- what a pool asks for --- */
+
+static void min_savings_are_read_or_told(void **state)
+{
+    static const struct {
+        const char *text, *warning;
+    } cases[] = {{"0", ""}, {"0.05", ""}, {"10%", ""}, {"100%", ""}, {"30m", ""}, {"1h30m", ""},
+#define WRONG(text_)                                                                                               \
+    {text_, "NodePool default: its annotation stowage.dev/min-savings is \"" text_ "\" and has no effect. Fix: write "   \
+            "dollars per hour, a share or a time, like \"0.05\", \"10%\" or \"30m\""}
+                 WRONG("%"), WRONG("101%"), WRONG("-1"), WRONG("-5m"), WRONG("$1"), WRONG("5 %"), WRONG("much")};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct cluster c;
+        char pool[256];
+        snprintf(pool, sizeof(pool), "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default, annotations: "
+                                     "{stowage.dev/min-savings: '%s'}}\nspec: {template: {spec: {requirements: []}}}\n",
+                 cases[i].text);
+        cluster_init(&c);
+        cluster_add(&c, pool);
+        const struct plan *p = cluster_plan(&c);
+        struct span told = p->warning_count != 0 ? p->warnings[0] : SPAN("");
+        if (p->warning_count > 1 || !span_eq(told, span_of(cases[i].warning)))
+            fail_msg("%s: \"%.*s\"", cases[i].text, SPAN_ARG(told));
+        cluster_release(&c);
+    }
 }
 
 /* --- what was decided before --- */
@@ -577,6 +619,7 @@ int main(void)
         cmocka_unit_test(who_a_budget_holds_is_not_done),
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
         cmocka_unit_test(sweeps),
+        cmocka_unit_test(min_savings_are_read_or_told),
         cmocka_unit_test(validation),
         cmocka_unit_test(validation_of_several),
     };
