@@ -135,11 +135,16 @@ static bool take_back(struct queue_pass *q, struct command *c, struct span why)
     return false;
 }
 
+static mono_ms nominated_until(const struct pass *p)
+{
+    span_ms window = 2 * p->r->config.options.batch_max;
+    return p->mono + (window < 10 * MS_SECOND ? 10 * MS_SECOND : window);
+}
+
 /* From the moment that it is said of them, nobody takes the nodes that its pods go to for empty. */
 static void nominate_targets(struct pass *p, const struct command *c)
 {
-    span_ms window = 2 * p->r->config.options.batch_max;
-    mono_ms until = p->mono + (window < 10 * MS_SECOND ? 10 * MS_SECOND : window);
+    mono_ms until = nominated_until(p);
     for (uint32_t i = 0; i < c->target_count; i++) {
         struct node_memo *n = memos_find(&p->r->nodes, c->targets[i]);
         struct claim_memo *m = memos_find(&p->r->claims, c->targets[i]);
@@ -222,11 +227,14 @@ static void tell_replacement(struct pass *p, const struct command *c, struct com
 
 enum come { COME_READY, COME_WAITS, COME_NEVER };
 
+/* Nor is one empty for whose pods it waits. */
 static enum come look_at(struct pass *p, const struct command *c, struct command_replacement *r)
 {
+    const struct claim_view *v = pass_claim(p, r->buy.name);
+    if (v != NULL)
+        v->memo->nominated_until = nominated_until(p);
     if (r->initialized)
         return COME_READY;
-    const struct claim_view *v = pass_claim(p, r->buy.name);
     if (v == NULL)
         return purchase_failed(p, r->buy.name) ? COME_NEVER : COME_WAITS;
     if (v->leaving)

@@ -469,6 +469,46 @@ static void a_drain_that_could_not_end_does_not_begin(void **state)
     loop_end(&l);
 }
 
+static void keep_pod(struct sim *s, const char *value)
+{
+    char body[128];
+    json_t *pods = objects_of(s, KIND_POD);
+    snprintf(body, sizeof(body), "{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-disrupt\":%s}}}", value);
+    assert_int_equal(json_array_size(pods), 1);
+    do_request(s, API_MERGE, KIND_POD, "default",
+               json_string_value(tree_get(json_array_get(pods, 0), "metadata.name")), body, 200);
+    json_decref(pods);
+}
+
+/* While it waits, nobody takes what has come in its place for empty. */
+static void a_replacement_is_kept_for_whom_it_is(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster(drifts, 1, "500m");
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    patch_pool(s, "{\"spec\":{\"disruption\":{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"0s\",\"budgets\":[{"
+                  "\"nodes\":\"100%\"}]}}}");
+    json_t *old = names(s);
+    change_template(s);
+    for (int i = 0; i < 60 && count_objects(s, KIND_NODE_CLAIM) == 1; i++)
+        run_for(s, MS_SECOND);
+    keep_pod(s, "\"true\"");
+    run_for(s, 3 * MS_MINUTE);
+    json_t *both = names(s);
+    assert_int_equal(json_object_size(both), 2);
+    assert_int_equal(count_kept(s, old), 1);
+    keep_pod(s, "null");
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_kept(s, old), 0);
+    assert_int_equal(count_kept(s, both), 1);
+    expect_calm(s, 1);
+    json_decref(old);
+    json_decref(both);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -481,6 +521,7 @@ int main(void)
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
         cmocka_unit_test(a_move_survives_the_death_of_its_leader),
         cmocka_unit_test(a_drain_that_could_not_end_does_not_begin),
+        cmocka_unit_test(a_replacement_is_kept_for_whom_it_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
