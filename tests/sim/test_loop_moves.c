@@ -426,6 +426,32 @@ static bool dies_at(uint64_t at, bool is_after)
     return c.done;
 }
 
+/* And of one whose one node has become too large. */
+static bool dies_consolidating_at(uint64_t at, bool is_after)
+{
+    struct crash c = {.at = at, .after = is_after};
+    struct loop l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types,
+                     .faults = {.user = &c, .before = before, .after = after}};
+    struct sim *s = cluster(moves, 30, "900m");
+    struct census claims = {s, json_object(), 0};
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *old = names(s);
+    assert_int_equal(json_object_size(old), 1);
+    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    c.armed = true;
+    scale(s, "web", 10);
+    run_for(s, 6 * MS_MINUTE);
+    if (count_kept(s, old) != 0 || count_objects(s, KIND_NODE_CLAIM) != 1 || json_object_size(claims.uids) != 2)
+        fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for one", is_after ? "after" : "before",
+                 (unsigned long long)at, count_kept(s, old), json_object_size(claims.uids));
+    expect_calm(s, 10);
+    json_decref(old);
+    json_decref(claims.uids);
+    loop_end(&l);
+    return c.done;
+}
+
 /* Whoever comes next ends what has begun: no machine is bought twice, no budget is overdrawn, nothing stays marked. */
 static void a_move_survives_the_death_of_its_leader(void **state)
 {
@@ -433,6 +459,9 @@ static void a_move_survives_the_death_of_its_leader(void **state)
     uint64_t places = 0;
     for (int is_after = 0; is_after <= 1; is_after++)
         for (uint64_t k = 1; dies_at(k, is_after != 0); k++)
+            places++;
+    for (int is_after = 0; is_after <= 1; is_after++)
+        for (uint64_t k = 1; dies_consolidating_at(k, is_after != 0); k++)
             places++;
     print_message("%llu places to die\n", (unsigned long long)places);
     assert_true(places > 40);
