@@ -60,10 +60,12 @@ type pool struct {
 	limit  string            // CPUs of all its machines; "": no limit
 	spot   bool              // spot machines, too
 
-	after    string // consolidateAfter; "": 0s
-	policy   string // consolidationPolicy; "": WhenEmpty
-	budget   string // how many of its nodes may be disrupted at once; "": 100%
-	expires  string // expireAfter; "": as it is by default
+	after        string // consolidateAfter; "": 0s
+	policy       string // consolidationPolicy; "": WhenEmpty
+	budget       string // how many of its nodes may be disrupted at once; "": 100%
+	expires      string // expireAfter; "": as it is by default
+	keepsDrifted bool   // no node leaves because it has drifted
+
 	replicas *int64 // nil: as many as pods need
 }
 
@@ -107,6 +109,10 @@ func (p pool) object() *unstructured.Unstructured {
 	if p.starts != "" {
 		machine["startupTaints"] = []any{map[string]any{"key": p.starts, "effect": "NoSchedule"}}
 	}
+	budgets := []any{map[string]any{"nodes": cmp.Or(p.budget, "100%")}}
+	if p.keepsDrifted {
+		budgets = append(budgets, map[string]any{"nodes": "0", "reasons": []any{"Drifted"}})
+	}
 	spec := map[string]any{
 		"template": map[string]any{
 			"metadata": map[string]any{"labels": labels},
@@ -114,7 +120,7 @@ func (p pool) object() *unstructured.Unstructured {
 		},
 		"disruption": map[string]any{
 			"consolidateAfter": cmp.Or(p.after, "0s"), "consolidationPolicy": cmp.Or(p.policy, "WhenEmpty"),
-			"budgets": []any{map[string]any{"nodes": cmp.Or(p.budget, "100%")}},
+			"budgets": budgets,
 		},
 	}
 	if p.expires != "" {
