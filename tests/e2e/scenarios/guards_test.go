@@ -59,8 +59,9 @@ func (f *fleet) losesNodes(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "pods to run", f.running(2, "web")))
 	must(t, f.Wait(ctx, "machines", f.settled))
 
-	// Its watch of Nodes ends while many of them go, and has to begin with a list.
-	var gone atomic.Bool
+	// Its watch of Nodes ends while many of them go, and has to begin with a list. The provider, whose machines
+	// are Nodes, lists them too; its requests have a time-out.
+	var gone, refused atomic.Bool
 	var lists atomic.Int32
 	p.Guard(func(r *http.Request) int {
 		switch {
@@ -69,10 +70,10 @@ func (f *fleet) losesNodes(t *testing.T, ctx context.Context) {
 		case !gone.Load():
 			return http.StatusInternalServerError
 		case r.URL.Query().Has("watch"):
-			if lists.Load() == 0 {
+			if refused.CompareAndSwap(false, true) {
 				return http.StatusGone
 			}
-		case !r.URL.Query().Has("continue"):
+		case !r.URL.Query().Has("continue") && !r.URL.Query().Has("timeout"):
 			lists.Add(1)
 		}
 		return 0
