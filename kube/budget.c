@@ -1,6 +1,6 @@
 #include "kube/budget.h"
 
-#include "kube/cron.h"
+#include "kube/allow_windows.h"
 
 /* "5" or "10%" of n, rounded up; more than an int32 holds is no limit. */
 static bool share_of(struct span nodes, int32_t n, int32_t *out, struct err *err)
@@ -19,23 +19,30 @@ static bool share_of(struct span nodes, int32_t n, int32_t *out, struct err *err
     return true;
 }
 
-static bool is_active(const struct budget *b, wall_ms now, bool *out, struct err *err)
+enum when { WHEN_ALWAYS, WHEN_WINDOW };
+
+static bool when_of(const struct budget *b, enum when *when, struct window *out, struct err *err)
 {
-    struct cron cron;
-    span_ms duration = 0;
-    wall_ms hit;
-    *out = true;
-    if (b->schedule.ptr == NULL && b->duration.ptr == NULL)
+    *out = (struct window){.length = 0};
+    *when = b->schedule.ptr == NULL && b->duration.ptr == NULL ? WHEN_ALWAYS : WHEN_WINDOW;
+    if (*when == WHEN_ALWAYS)
         return true;
     if (b->schedule.ptr == NULL || b->duration.ptr == NULL)
         return err_set(err, ERR_INVALID, "schedule and duration must be set together");
-    if (!cron_parse(b->schedule, &cron, err))
+    if (!cron_parse(b->schedule, &out->cron, err))
         return false;
-    if (!duration_parse(b->duration, &duration))
-        return err_set(err, ERR_INVALID, "\"%.*s\" is not a duration; write it like \"8h\"",
-                       SPAN_ARG(b->duration));
-    /* A schedule without a hit in five years is never active; upstream takes it for always. */
-    *out = cron_next(&cron, now - duration, &hit) && hit <= now;
+    return duration_parse(b->duration, &out->length) ||
+           err_set(err, ERR_INVALID, "\"%.*s\" is not a duration; write it like \"8h\"", SPAN_ARG(b->duration));
+}
+
+/* A schedule without a hit in five years is never active; upstream takes it for always. */
+static bool is_active(const struct budget *b, wall_ms now, bool *out, struct err *err)
+{
+    enum when when;
+    struct window w;
+    if (!when_of(b, &when, &w, err))
+        return false;
+    *out = when == WHEN_ALWAYS || window_is_open(&w, now);
     return true;
 }
 
@@ -54,18 +61,58 @@ static bool restricts(const struct budget *b, struct span reason)
     return found;
 }
 
-int32_t budgets_allowed(const struct node_pool *p, int32_t n, struct span reason, wall_ms now)
+struct budget_answer budgets_judge(const struct node_pool *p, int32_t n, struct span reason, wall_ms now)
 {
-    int32_t allowed = BUDGET_UNLIMITED;
+    struct budget_answer x = {.allowed = BUDGET_UNLIMITED};
     for (uint32_t i = 0; i < p->budgets.count; i++) {
         const struct budget *b = &p->budgets.items[i];
         int32_t share = 0;
         bool active = false;
         struct err broken;
         if (!share_of(b->nodes, n, &share, &broken) || !is_active(b, now, &active, &broken))
-            return 0; /* a window that nobody can read may be meant for now */
-        if (active && restricts(b, reason) && share < allowed)
-            allowed = share;
+            return (struct budget_answer){0, BUDGET_BY_BROKEN, i};
+        if (active && restricts(b, reason) && share < x.allowed)
+            x = (struct budget_answer){share, BUDGET_BY_BUDGET, i};
     }
-    return allowed;
+    return allow_windows_open(p, reason, now) ? x : (struct budget_answer){0, BUDGET_BY_WINDOWS, 0};
+}
+
+static void turn_earlier(const struct window *w, wall_ms now, wall_ms *first)
+{
+    wall_ms at;
+    if (window_turns(w, now, &at) && at < *first)
+        *first = at;
+}
+
+/* Of any of its windows, whatever comes of it; INT64_MAX: none is near. */
+static wall_ms next_turn(const struct node_pool *p, wall_ms now)
+{
+    wall_ms first = INT64_MAX;
+    struct span rest = annotations_get(p->meta.annotations, SYM_ALLOW_WINDOWS);
+    struct allow_window allow;
+    struct err err;
+    for (uint32_t i = 0; i < p->budgets.count; i++) {
+        enum when when;
+        struct window w;
+        if (when_of(&p->budgets.items[i], &when, &w, &err) && when == WHEN_WINDOW)
+            turn_earlier(&w, now, &first);
+    }
+    while (allow_windows_next(&rest, &allow, &err))
+        turn_earlier(&allow.window, now, &first);
+    return first;
+}
+
+bool budgets_turn(const struct node_pool *p, int32_t n, struct span reason, wall_ms now, wall_ms *out)
+{
+    enum { TURNS_MOST = 1000 }; /* those of other reasons, and of budgets that are not the least, come to nothing */
+    int32_t allowed = budgets_allowed(p, n, reason, now);
+    *out = now;
+    for (uint32_t i = 0; i < TURNS_MOST; i++) {
+        *out = next_turn(p, *out);
+        if (*out == INT64_MAX)
+            return false;
+        if (budgets_allowed(p, n, reason, *out) != allowed)
+            return true;
+    }
+    return false;
 }

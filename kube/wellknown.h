@@ -52,6 +52,8 @@
     X(SPOT_PERCENT, "stowage.dev/spot-percent")                                                    \
     X(NODE_COST, "stowage.dev/node-cost")                                                          \
     X(MIN_SAVINGS, "stowage.dev/min-savings")                                                      \
+    X(ALLOW_WINDOWS, "stowage.dev/allow-windows")                                                  \
+    X(MODE, "stowage.dev/mode")                                                                    \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \

@@ -2,6 +2,7 @@
 
 #include "base/doc.h"
 #include "base/nearest.h"
+#include "planner/disruption/allowance_told.h"
 #include "planner/explain/tell.h"
 #include "reconciler/detach.h"
 #include "reconciler/drain.h"
@@ -214,6 +215,23 @@ static void explain_node(struct plan *p, const struct explain_objects *all, uint
         plan_free(without);
 }
 
+/* --- NodePools --- */
+
+/* "may go   at 2026-…: for any reason 2 of 20 nodes, …" */
+static void add_allowances(struct plan *p, const struct node_pool *pool, wall_ms at, struct explanation *e)
+{
+    struct allowance_told told[REASON_COUNT];
+    uint32_t count = allowance_tell(&p->arena, p->world, pool, at, told);
+    struct answer_line *lines = ARENA_ARRAY(&p->arena, struct answer_line, (size_t)e->line_count + count);
+    if (e->line_count != 0)
+        memcpy(lines, e->lines, e->line_count * sizeof(*lines));
+    for (uint32_t i = 0; i < count; i++)
+        lines[e->line_count++] = (struct answer_line){
+            SPAN("may go"), arena_printf(&p->arena, "at %.*s for %.*s: %.*s", SPAN_ARG(time_text(&p->arena, at)),
+                                         SPAN_ARG(told[i].reasons), SPAN_ARG(told[i].text))};
+    e->lines = lines;
+}
+
 /* --- the answer --- */
 
 bool explain_answer(struct plan *p, const struct explain_objects *all,
@@ -233,6 +251,7 @@ bool explain_answer(struct plan *p, const struct explain_objects *all,
     for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
         if (span_eq(all->pools[i]->meta.name, q->name)) {
             answer_pool(p, all->pools[i], out);
+            add_allowances(p, all->pools[i], q->at != 0 ? q->at : o->now, out);
             return true;
         }
     return unknown(p, all, q, err);

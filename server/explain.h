@@ -12,6 +12,7 @@ struct explain_question {
     enum kind kind; /* KIND_POD, KIND_NODE, KIND_NODE_POOL */
     struct span ns; /* of a pod; absent: default */
     struct span name;
+    wall_ms at; /* of a NodePool: when its nodes would be disrupted; 0: now */
 };
 
 /* "pod", "node" or "nodepool", or kubectl's plurals and short names, and a name, which of a pod may be

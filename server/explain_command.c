@@ -109,7 +109,7 @@ static bool is_plain(struct span name)
     return name.len != 0;
 }
 
-static bool question_url(struct buf *out, const char *server, const struct explain_question *q,
+static bool question_url(struct arena *a, struct buf *out, const char *server, const struct explain_question *q,
                          struct err *err)
 {
     struct span base = span_of(server);
@@ -123,6 +123,8 @@ static bool question_url(struct buf *out, const char *server, const struct expla
     if (q->kind == KIND_POD)
         buf_addf(out, "%.*s/", SPAN_ARG(q->ns));
     buf_add(out, q->name);
+    if (q->at != 0)
+        buf_addf(out, "?at=%.*s", SPAN_ARG(time_text(a, q->at)));
     return true;
 }
 
@@ -132,7 +134,7 @@ static int explain_server(struct arena *a, const struct explain_question *q,
     struct buf url = {0}, reply = {0};
     struct explanation e;
     int code = 0, status = 2;
-    if (!question_url(&url, options->server, q, err)) {
+    if (!question_url(a, &url, options->server, q, err)) {
         ;
     } else if (!fetch_text(url.ptr, &code, &reply, err)) {
         err_wrap(err, "no files are given (-f) and no server answers (--server)");
@@ -153,6 +155,16 @@ static int explain_server(struct arena *a, const struct explain_question *q,
 /* --- the command --- */
 
 static const enum option_group GROUP = OPTION_PLAN | OPTION_EXPLAIN;
+
+static bool read_at(const struct options *options, struct explain_question *q, struct err *err)
+{
+    if (options->at == NULL)
+        return true;
+    if (q->kind != KIND_NODE_POOL)
+        return err_set(err, ERR_INVALID, "--at is for a nodepool");
+    return time_parse(span_of(options->at), &q->at) ||
+           err_set(err, ERR_INVALID, "--at: \"%s\" is not a time like 2026-10-10T12:00:00Z", options->at);
+}
 
 static int explain(struct arena *a, int argc, char *const *argv, struct err *err)
 {
@@ -180,7 +192,7 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     }
     struct span ns = options.pod_namespace != NULL ? span_of(options.pod_namespace)
                                                    : (struct span){NULL, 0};
-    if (!explain_parse(kind, name, ns, &q, err))
+    if (!explain_parse(kind, name, ns, &q, err) || !read_at(&options, &q, err))
         return 2;
     return options.files.count != 0 ? explain_files(&q, &options, err)
                                     : explain_server(a, &q, &options, err);

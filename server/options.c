@@ -185,6 +185,8 @@ static const struct option table[] = {
 
     {.name = "namespace", .letter = 'n', .type = OPTION_TEXT, AT(pod_namespace),
      .group = OPTION_EXPLAIN, .help = "of the pod, unless its name says it; default: default"},
+    {.name = "at", .type = OPTION_TEXT, AT(at), .group = OPTION_EXPLAIN,
+     .help = "RFC 3339 time: how many nodes of the nodepool might be disrupted then; default: now"},
     {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
      .group = OPTION_ASK, .help = "base URL of a running server's --page-listen"},
     {.name = "scheduler-config", .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,

@@ -131,6 +131,7 @@ struct options {
     bool all_unbound, verbose;
     bool no_expand, include_cron_jobs;
     const char *pod_namespace; /* explain; NULL: default */
+    const char *at;            /* explain nodepool; NULL: now */
     const char *server; /* explain, check: base URL of the page's listener */
     /* simulate */
     int compare;

@@ -265,7 +265,20 @@ static void on_plan(void *user, void *scratch, const struct http_request *q, str
                 &r->body);
 }
 
-/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME */
+/* 0: it is not given. */
+static bool time_asked(struct span query, wall_ms *out, struct err *err)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct span text = http_query(&a, query, "at");
+    *out = 0;
+    bool ok = text.ptr == NULL || time_parse(text, out) ||
+              err_set(err, ERR_INVALID, "at: \"%.*s\" is not a time like 2026-10-10T12:00:00Z", SPAN_ARG(text));
+    arena_release(&a);
+    return ok;
+}
+
+/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME[?at=TIME] */
 static void on_explain(void *user, void *scratch, const struct http_request *q,
                        struct http_reply *r)
 {
@@ -289,7 +302,7 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
                                 .until = clock_mono() + EXPLAIN_MS,
                                 .put_off = why_put_off,
                                 .user = user};
-    if (!explain_parse(kind, name, (struct span){0}, &question, &err) ||
+    if (!explain_parse(kind, name, (struct span){0}, &question, &err) || !time_asked(q->query, &question.at, &err) ||
         !explain_write(&live, &question, &r->body, &err))
         http_reply_text(r, 404, "%s", err.msg);
 }

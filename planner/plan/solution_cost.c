@@ -1,6 +1,8 @@
 /* Price of the fleet (plan-contract 6), and what a person should know about it. */
 #include "planner/plan/solution.h"
 
+#include "kube/allow_windows.h"
+
 #include <math.h>
 
 /* A handful: the list is copied each time. */
@@ -53,6 +55,17 @@ static void warn_min_savings(struct plan *p, const struct world *w)
                                             "\"10%%\" or \"30m\"",
                                  SPAN_ARG(w->pools[i]->meta.name),
                                  SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_MIN_SAVINGS))));
+}
+
+static void warn_allow_windows(struct plan *p, const struct world *w)
+{
+    struct err err;
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (!allow_windows_valid(w->pools[i], &err))
+            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/allow-windows is \"%.*s\", and until "
+                                            "that is fixed no node of the pool is disrupted: %s",
+                                 SPAN_ARG(w->pools[i]->meta.name),
+                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_ALLOW_WINDOWS)), err.msg));
 }
 
 static void warn_splits(struct plan *p, const struct world *w)
@@ -144,6 +157,7 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     warn_splits(p, w);
     warn_node_costs(p, w);
     warn_min_savings(p, w);
+    warn_allow_windows(p, w);
     warn_unpriced(p, t, true);
     warn_unpriced(p, t, false);
 }

@@ -501,6 +501,23 @@ static void sweeps(void **state)
 
 /* --- what a pool asks for --- */
 
+/* The plan's only warning of a pool with the annotation is to be this; "": there is none. */
+static void expect_warning(const char *annotation, const char *text, const char *want)
+{
+    struct cluster c;
+    char pool[256];
+    snprintf(pool, sizeof(pool), "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default, annotations: "
+                                 "{stowage.dev/%s: '%s'}}\nspec: {template: {spec: {requirements: []}}}\n",
+             annotation, text);
+    cluster_init(&c);
+    cluster_add(&c, pool);
+    const struct plan *p = cluster_plan(&c);
+    struct span told = p->warning_count != 0 ? p->warnings[0] : SPAN("");
+    if (p->warning_count > 1 || !span_eq(told, span_of(want)))
+        fail_msg("%s: %s: \"%.*s\"", annotation, text, SPAN_ARG(told));
+    cluster_release(&c);
+}
+
 static void min_savings_are_read_or_told(void **state)
 {
     static const struct {
@@ -511,18 +528,44 @@ static void min_savings_are_read_or_told(void **state)
             "dollars per hour, a share or a time, like \"0.05\", \"10%\" or \"30m\""}
                  WRONG("%"), WRONG("101%"), WRONG("-1"), WRONG("-5m"), WRONG("$1"), WRONG("5 %"), WRONG("much")};
     (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++)
+        expect_warning("min-savings", cases[i].text, cases[i].warning);
+}
+
+static void allow_windows_that_cannot_be_read_are_told(void **state)
+{
+    (void)state;
+    expect_warning("allow-windows", "0 1 * * mon-fri 4h Europe/Berlin; Drifted: @weekly 1h", "");
+    expect_warning("allow-windows", "0 1 * * mon-fri 4h Berlin",
+                   "NodePool default: its annotation stowage.dev/allow-windows is \"0 1 * * mon-fri 4h Berlin\", and until that "
+                   "is fixed no node of the pool is disrupted: \"Berlin\" is not a time zone; write a name like "
+                   "Europe/Berlin, or an offset like +02:00");
+}
+
+/* FLEET_NOW is noon: a window that is shut holds back, whatever the budgets say. */
+static void nobody_goes_outside_of_the_windows(void **state)
+{
+    static const struct {
+        const char *windows;
+        bool goes;
+    } cases[] = {{"0 11 * * * 2h", true}, {"0 13 * * * 2h", false}, {"0 13 * * * 2h Europe/Berlin", true},
+                 {"Drifted: 0 13 * * * 2h", true}, {"Underutilized: 0 13 * * * 2h", false}, {"soon", false}};
+    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {
         struct cluster c;
-        char pool[256];
-        snprintf(pool, sizeof(pool), "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: default, annotations: "
-                                     "{stowage.dev/min-savings: '%s'}}\nspec: {template: {spec: {requirements: []}}}\n",
-                 cases[i].text);
+        struct disruption_options o = {0};
+        char fleet[1024];
+        snprintf(fleet, sizeof(fleet), "type t2 2 od/a/0.1\ntype t8 8 od/a/0.4\nnode n1 default t2 od/a\npod p n1 1\n"
+                                       "node n2 default t8 od/a\npod q n2 1\n---\napiVersion: karpenter.sh/v1\nkind: NodePool\n"
+                                       "metadata: {name: default, annotations: {stowage.dev/allow-windows: '%s'}}\n"
+                                       "spec: {disruption: {consolidateAfter: 0s, budgets: [{nodes: 100%%}]}, template: {spec: "
+                                       "{requirements: []}}}\n", cases[i].windows);
         cluster_init(&c);
-        cluster_add(&c, pool);
-        const struct plan *p = cluster_plan(&c);
-        struct span told = p->warning_count != 0 ? p->warnings[0] : SPAN("");
-        if (p->warning_count > 1 || !span_eq(told, span_of(cases[i].warning)))
-            fail_msg("%s: \"%.*s\"", cases[i].text, SPAN_ARG(told));
+        fleet_add(&c, fleet);
+        struct disruption *d = decide(&c, &o);
+        if ((d->command_count != 0) != cases[i].goes)
+            fail_msg("\"%s\": %u commands", cases[i].windows, d->command_count);
+        disruption_free(d);
         cluster_release(&c);
     }
 }
@@ -620,6 +663,8 @@ int main(void)
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
         cmocka_unit_test(sweeps),
         cmocka_unit_test(min_savings_are_read_or_told),
+        cmocka_unit_test(allow_windows_that_cannot_be_read_are_told),
+        cmocka_unit_test(nobody_goes_outside_of_the_windows),
         cmocka_unit_test(validation),
         cmocka_unit_test(validation_of_several),
     };

@@ -65,6 +65,11 @@ static const struct {
     {{"pod", "x", "--outptu=json"}, 2, "stowage explain: no flag --outptu; did you mean --output (-o)?\n"},
     {{"node", "n1", "--server=http://127.0.0.1:1"}, 2,
      "stowage explain: no files are given (-f) and no server answers (--server): http://127.0.0.1:1/explain/node/n1: "},
+    {{"nodepool", "general", "-f", "{}", "--at", "noon"}, 2, "stowage explain: --at: \"noon\" is not a time like 2026-10-10T12:00:00Z\n"},
+    {{"node", "n1", "-f", "{}", "--at", "2026-10-10T12:00:00Z"}, 2, "stowage explain: --at is for a nodepool\n"},
+    {{"nodepool", "general", "--at", "2026-10-10T12:00:00Z", "--server=http://127.0.0.1:1"}, 2,
+     "stowage explain: no files are given (-f) and no server answers (--server): "
+     "http://127.0.0.1:1/explain/nodepool/general?at=2026-10-10T12:00:00Z: "},
     {{"pod", "a b", "--server=http://127.0.0.1:1"}, 2, "stowage explain: \"a b\" is not a name that an object can have\n"},
     {{"--help"}, 0, "usage: stowage explain pod|node|nodepool NAME"},
 };
@@ -76,6 +81,53 @@ static void answers(void **state)
         struct outcome o = run_command(command_explain, OBJECTS, rows[i].args);
         if (o.status != rows[i].status || strncmp(o.text, rows[i].begins, strlen(rows[i].begins)) != 0)
             fail_msg("%s %s: status %d, %s", rows[i].args[0], rows[i].args[1], o.status, o.text);
+    }
+}
+
+/* How many may go at a time, who says so, and until when. */
+static void what_may_go(void **state)
+{
+#define POOL(annotations, budgets)                                                                                    \
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general, annotations: {" annotations "}}\n"        \
+    "spec: {disruption: {budgets: [" budgets "]}, template: {spec: {requirements: [], "                                 \
+    "nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n---\n"
+#define NODE(name)                                                                                                     \
+    "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name ", labels: {karpenter.sh/nodepool: general}}\n" \
+    "spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}\n"                          \
+    "status: {providerID: 'kwok://" name "', nodeName: " name "}\n---\napiVersion: v1\nkind: Node\n"                 \
+    "metadata: {name: " name ", labels: {karpenter.sh/nodepool: general, karpenter.sh/initialized: 'true', "            \
+    "karpenter.sh/registered: 'true'}}\nspec: {providerID: 'kwok://" name "'}\n"                                      \
+    "status: {allocatable: {cpu: 4}, conditions: [{type: Ready, status: 'True'}]}\n---\n"
+    static const struct {
+        const char *objects, *at, *says;
+    } cases[] = {
+        {POOL("", "{nodes: 50%}") NODE("a") NODE("b"), "2026-07-01T12:00:00Z",
+         "at 2026-07-01T12:00:00Z for any reason: 1 of 2 nodes, by spec.disruption.budgets[0] (\"50%\")\n"},
+        {POOL("", "{nodes: '5'}, {nodes: '0', reasons: [Drifted], schedule: '0 9 * * *', duration: 8h}") NODE("a") NODE("b"),
+         "2026-07-01T12:00:00Z",
+         "for Drifted: 0 of 2 nodes, by spec.disruption.budgets[1] (\"0\"); from 2026-07-01T17:00:00Z on 2 of 2 nodes, by "
+         "spec.disruption.budgets[0] (\"5\")\n"},
+        {POOL("stowage.dev/allow-windows: 0 1 * * mon-fri 4h Europe/Berlin", "{nodes: '1'}") NODE("a") NODE("b"),
+         "2026-07-01T22:00:00Z",
+         "for any reason: 0 of 2 nodes, no window of stowage.dev/allow-windows is open; from 2026-07-01T23:00:00Z on 1 of 2 "
+         "nodes, by spec.disruption.budgets[0] (\"1\")\n"},
+        {POOL("stowage.dev/allow-windows: at night", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
+         "for any reason: 0 of 1 nodes, stowage.dev/allow-windows cannot be read: \"at night\" is no window; "},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        const char *const args[COMMAND_ARGS_MAX] = {"nodepool", "general", "-f", "{}", "--at", cases[i].at};
+        struct outcome o = run_command(command_explain, cases[i].objects, args);
+        struct buf flat = {0}; /* lines are broken, and begin with blanks */
+        for (const char *c = o.text; *c != 0; c++)
+            if (*c == '\n' && c[1] == ' ' && strncmp(c + 1, "  may go", 8) != 0)
+                buf_add_char(&flat, ' ');
+            else if (*c != ' ' || flat.len == 0 || flat.ptr[flat.len - 1] != ' ')
+                buf_add_char(&flat, *c);
+        buf_add_char(&flat, 0);
+        if (o.status != 0 || strstr(flat.ptr, cases[i].says) == NULL)
+            fail_msg("%zu: status %d, %s", i, o.status, flat.ptr);
+        buf_release(&flat);
     }
 }
 
@@ -121,6 +173,6 @@ static void there_and_back(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(what_is_set_aside), cmocka_unit_test(there_and_back)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(what_may_go), cmocka_unit_test(what_is_set_aside), cmocka_unit_test(there_and_back)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -285,6 +285,26 @@ static void nodes_that_drifted_are_replaced_one_by_one(void **state)
     loop_end(&l);
 }
 
+/* It is 03:04 as it begins. */
+static void who_drifted_goes_while_a_window_is_open(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = apart(drifts, 2);
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *before = names(s);
+    patch_pool(s, "{\"metadata\":{\"annotations\":{\"stowage.dev/allow-windows\":\"30 4 * * * 30m +01:00\"}}}");
+    change_template(s);
+    run_for(s, 24 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 2);
+    run_for(s, 25 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 0);
+    expect_calm(s, 2);
+    json_decref(before);
+    loop_end(&l);
+}
+
 /* ---- what does not come about ---- */
 
 static bool none(void *user, struct span type, struct span zone, struct span capacity_type)
@@ -546,6 +566,7 @@ int main(void)
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
+        cmocka_unit_test(who_drifted_goes_while_a_window_is_open),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
         cmocka_unit_test(a_move_survives_the_death_of_its_leader),
