@@ -176,6 +176,34 @@ static void free_kwok(struct provider *p)
     free(k);
 }
 
+static const struct repair_policies *repair(struct provider *p, struct span *violations_out)
+{
+    struct kwok *k = kwok_of(p);
+    *violations_out = k->violations;
+    return k->violations.len == 0 ? &k->repair : NULL;
+}
+
+/* Where the catalogue says nothing: as Karpenter v1.15.0's kwok has them. The KWOK… conditions are faults for trying it. */
+static void make_repair(struct kwok *k)
+{
+    static struct repair_text own[] = {
+        {SPAN_INIT("Ready"), SPAN_INIT("False"), {0}, SPAN_INIT("10m0s"), SPAN_INIT("0s"), SPAN_INIT("ReplaceNode"), 0},
+        {SPAN_INIT("Ready"), SPAN_INIT("Unknown"), SPAN_INIT(".*"), SPAN_INIT("10m0s"), SPAN_INIT("0s"),
+         SPAN_INIT("ReplaceNode"), 0},
+        {SPAN_INIT("KWOKUnhealthy"), SPAN_INIT("True"), SPAN_INIT(".*"), SPAN_INIT("30s"), SPAN_INIT("45s"),
+         SPAN_INIT("ReplaceNode"), 0},
+        {SPAN_INIT("KWOKRebootRequired"), SPAN_INIT("True"), SPAN_INIT(".*"), SPAN_INIT("30s"), SPAN_INIT("1m0s"),
+         SPAN_INIT("RebootNode"), 0},
+    };
+    struct repair_texts texts = catalogue_repair(k->config.types, &k->arena);
+    struct buf violations = {0};
+    if (texts.count == 0)
+        texts = (struct repair_texts){own, COUNT_OF(own)};
+    if (!repair_policies_make(&k->arena, &texts, &k->repair, &violations))
+        k->violations = arena_dup(&k->arena, buf_span(&violations));
+    buf_release(&violations);
+}
+
 struct provider *kwok_new(const struct kwok_config *config)
 {
     static const struct provider_ops ops = {
@@ -190,6 +218,7 @@ struct provider *kwok_new(const struct kwok_config *config)
         .get = kwok_get,
         .list = kwok_list,
         .is_drifted = is_drifted,
+        .repair = repair,
         .cancel = cancel,
         .step = step,
         .free = free_kwok,
@@ -202,5 +231,6 @@ struct provider *kwok_new(const struct kwok_config *config)
     pthread_mutex_init(&k->lock, NULL);
     k->generation = 1;
     catalogue_build(k->config.types, &k->arena, k->syms, &k->types);
+    make_repair(k);
     return &k->provider;
 }

@@ -10,6 +10,7 @@
  *   Karpenter's provider refuses it, and takes the values of any operator as the list.
  * - A node's capacity is its type's, not the claim's requests. No compatible offering is
  *   ERR_CAPACITY. Equal prices go by the type's name, then the order of its offerings.
+ * - Its repair policies are those of the catalogue's file, if that has any.
  * - An offering that is out of stock (tests say so) is not offered for three minutes.
  *
  * Any thread may call the operations; `done` is called on the API thread, or within the operation

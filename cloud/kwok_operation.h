@@ -47,6 +47,8 @@ struct kwok {
     struct arena arena;
     struct symtab *syms; /* of `types`; not written to after kwok_new */
     struct catalogue types; /* its prices are under the lock */
+    struct repair_policies repair;
+    struct span violations; /* of them; absent: they are right */
     pthread_mutex_t lock; /* of all below */
     double *listed; /* the source's prices, type by type; NULL: they hold */
     struct operation *operations;

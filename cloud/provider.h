@@ -10,6 +10,7 @@
 #include "kube/instance_type.h"
 #include "kube/kind.h"
 #include "kube/node.h"
+#include "kube/repair.h"
 
 struct machine { /* what a provider knows of one machine; spans live during the callback */
     struct span provider_id, node_name, image_id;
@@ -58,6 +59,9 @@ struct provider_ops {
     uint64_t (*list)(struct provider *p, machine_done *done, void *user);
     uint64_t (*is_drifted)(struct provider *p, const struct claim_order *order, machine_done *done,
                            void *user);
+    /* What is done about nodes of its machines that are not well (gate NodeRepair); fixed, lives with the provider. NULL:
+     * its policies are not right, *violations_out has a line for each. Any thread. */
+    const struct repair_policies *(*repair)(struct provider *p, struct span *violations_out);
     void (*cancel)(struct provider *p, uint64_t operation);
     /* Does what time has brought; returns when to call next at the latest. The reconciler calls it.
      */

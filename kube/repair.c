@@ -193,8 +193,11 @@ static void take(struct resolving *r, const struct condition *c, const struct re
     if (r->rebooted > since)
         since = r->rebooted;
     struct match m = {p, c, since + p->toleration};
-    if (m.due > r->now)
+    if (m.due > r->now) {
+        if (r->out->next == 0 || m.due < r->out->next)
+            r->out->next = m.due;
         return;
+    }
     double score = (double)p->rank + (double)(r->now - m.due) / AGEING_MS;
     if (!r->out->due || score > r->out->score)
         r->out->score = score;

@@ -49,7 +49,8 @@ bool repair_policies_make(struct arena *a, const struct repair_texts *texts, str
 bool repair_is_unhealthy(const struct repair_policies *p, const struct node *n);
 
 struct repair_answer {
-    bool due; /* else nothing else is said */
+    bool due;     /* else only the next is said */
+    wall_ms next; /* when it will be, if it goes on so; 0: not by time alone */
     enum repair_action action;
     struct span condition_type, reason; /* that decided */
     bool has_grace;                     /* of all policies that are met and due, the shortest */

@@ -11,6 +11,7 @@
 #include "kube/api.h"
 #include "reconciler/memo.h"
 
+struct measure;
 struct reconciler;
 struct call;
 
@@ -38,6 +39,7 @@ struct call {
     struct memo *memo;  /* kept until `done` has returned; set by call_about */
     const char *method; /* of a provider's call, for metrics */
     struct span pool;   /* and the NodePool that it is for; absent: none */
+    const struct measure *also; /* counted when it has been done; or NULL */
     mono_ms sent;
     uint64_t id; /* of a provider's operation, to cancel it */
     /* the answer */

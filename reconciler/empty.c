@@ -190,7 +190,7 @@ static void delete_claim(struct pass *p, const struct node_view *n)
     struct span age = duration_text(p->a, (p->wall - since) / MS_SECOND * MS_SECOND);
     struct span sentence =
         arena_printf(p->a, "empty for %.*s, saves $%.3f/h", SPAN_ARG(age), price);
-    if (claim_delete(p, c, "empty", &d, arena_cstr(p->a, sentence)))
+    if (claim_delete(p, c, &(struct claim_end){.why = "empty"}, &d, arena_cstr(p->a, sentence)))
         count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, SPAN("delete"), SPAN("empty"), SPAN("empty"));
 }
 

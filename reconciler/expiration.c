@@ -18,7 +18,7 @@ void expiration_run(struct pass *p)
                              .per_hour = NAN,
                              .about = object_of(KIND_NODE_CLAIM, &claim->meta)};
         struct span age = duration_text(p->a, claim->expire_after);
-        claim_delete(p, c, "expired", &d,
+        claim_delete(p, c, &(struct claim_end){.why = "expired"}, &d,
                      arena_cstr(p->a, arena_printf(p->a, "expired after %.*s", SPAN_ARG(age))));
     }
 }

@@ -120,7 +120,7 @@ void garbage_run(struct pass *p)
                              .warning = true,
                              .per_hour = NAN,
                              .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
-        claim_delete(p, c, "garbage_collected", &d, "its machine is gone");
+        claim_delete(p, c, &(struct claim_end){.why = "garbage_collected"}, &d, "its machine is gone");
     }
     list_machines(p);
 }

@@ -22,11 +22,23 @@ struct span delete_options(struct arena *a, const struct meta *m)
 
 static void on_deleted(struct reconciler *r, struct call *c)
 {
-    if (c->err.kind == ERR_NONE)
-        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
+    if (c->err.kind != ERR_NONE)
+        return;
+    count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
+    if (c->also != NULL)
+        count_all(r, c->also);
 }
 
-bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
+static const struct measure *keep_measure(struct arena *a, const struct measure *m)
+{
+    struct measure *out = ARENA_ARRAY(a, struct measure, 1);
+    *out = *m;
+    for (int i = 0; i < MEASURE_LABELS_MAX; i++)
+        out->labels[i] = arena_dup(a, m->labels[i]);
+    return out;
+}
+
+bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim_end *end,
                   const struct decision *d, const char *sentence)
 {
     const struct meta *m = &c->claim->meta;
@@ -34,7 +46,8 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
         return false;
     struct call *call = call_new(p->r, &c->memo->memo.gate, on_deleted);
     call->last = true;
-    call->text = arena_dup(&call->arena, span_of(why));
+    call->text = arena_dup(&call->arena, span_of(end->why));
+    call->also = end->also != NULL ? keep_measure(&call->arena, end->also) : NULL;
     call->name = arena_dup(&call->arena, claim_pool_name(p, c->claim));
     call->ns = arena_dup(&call->arena, pass_text(p, sym_pairs_get(m->labels, SYM_CAPACITY_TYPE)));
     call_send(call, &(struct api_request){.verb = API_DELETE,
@@ -278,7 +291,7 @@ static void give_up(struct pass *p, const struct claim_view *c, const struct lif
                          .per_hour = NAN,
                          .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
     const struct condition *launched = conditions_find(c->claim->conditions, SPAN("Launched"));
-    if (!claim_delete(p, c, lifecycle_end_name(s->end), &d, sentences[s->end]))
+    if (!claim_delete(p, c, &(struct claim_end){.why = lifecycle_end_name(s->end)}, &d, sentences[s->end]))
         return;
     if (s->end == LIFECYCLE_REGISTRATION_TIMEOUT)
         pool_status_launched(p, c->claim, false, SPAN("RegistrationFailed"),
@@ -324,7 +337,7 @@ static bool withdraw(struct pass *p, const struct claim_view *c)
                                .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
     if (m->launch != NULL || m->launched || replaces_of(c->claim).bought != 0 || !is_unneeded(p, c))
         return false;
-    claim_delete(p, c, "unneeded", &d, "its pods went elsewhere before it was launched");
+    claim_delete(p, c, &(struct claim_end){.why = "unneeded"}, &d, "its pods went elsewhere before it was launched");
     return true;
 }
 

@@ -15,6 +15,9 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "NodeClaims whose machine is gone and whose finalizer was released")                         \
     X(CLAIMS_DISRUPTED, "karpenter_nodeclaims_disrupted_total", COUNTER,                           \
       L("reason", "nodepool", "capacity_type"), "NodeClaims deleted by Stowage, by reason")        \
+    X(UNHEALTHY_DISRUPTED, "karpenter_nodeclaims_unhealthy_disrupted_total", COUNTER,              \
+      L("condition", "nodepool", "capacity_type", "image_id", "termination_mode"),                 \
+      "NodeClaims deleted or rebooted since their node was not well, by its condition")            \
     X(CLAIM_TERMINATION, "karpenter_nodeclaims_termination_duration_seconds", HISTOGRAM,           \
       L("nodepool"), "From a NodeClaim's deletion to its end")                                     \
     X(INSTANCE_TERMINATION, "karpenter_nodeclaims_instance_termination_duration_seconds",          \

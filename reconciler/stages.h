@@ -90,9 +90,13 @@ bool detach_run(struct pass *p, const struct node_view *n);
 
 /* ---- shared by several ---- */
 
-/* Deletes a NodeClaim, by this UID only. `why` is the metric's reason; d (kind, subject, sentence
- * …) is told when it is sent. False: a call for it is under way. */
-bool claim_delete(struct pass *p, const struct claim_view *c, const char *why,
+struct claim_end { /* what is counted once a claim is deleted */
+    const char *why; /* reason of the metric */
+    const struct measure *also; /* or NULL */
+};
+/* Deletes a NodeClaim, by this UID only; d (kind, subject, sentence …) is told when it is sent. False: a call for it is
+ * under way. */
+bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim_end *end,
                   const struct decision *d, const char *sentence);
 /* The body of an API_DELETE of a Node or NodeClaim: only of the object as it was when it was decided on,
  * so that one of a leader that was cut off does nothing to what another has changed since. */

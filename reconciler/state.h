@@ -70,7 +70,7 @@ struct node_memo {
     bool command;        /* decided because it is empty: taint, mark, delete */
     mono_ms barred;      /* until then no command is to have it: the last ones were taken back */
     uint32_t taken_back; /* how many of them in a row */
-    struct note_told unconsolidatable;
+    struct note_told unconsolidatable, unrepaired;
     bool queued;         /* a command of the queue has marked it (disruption/command.h) */
     struct standing_note blocked;
     uint64_t told;       /* hash of the sentence told last; 0: none holds */

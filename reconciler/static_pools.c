@@ -184,7 +184,7 @@ static void shrink(struct pass *p, const struct pool_view *v, const struct tally
                              .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
         struct span why = arena_printf(p->a, "more nodes than replicas; %s",
                                        leaver_rank_text(list[i].rank));
-        if (!claim_delete(p, c, "overprovisioned", &d, arena_cstr(p->a, why)) &&
+        if (!claim_delete(p, c, &(struct claim_end){.why = "overprovisioned"}, &d, arena_cstr(p->a, why)) &&
             c->memo->memo.gate.retry_at > p->mono)
             pass_wake(p, c->memo->memo.gate.retry_at);
     }

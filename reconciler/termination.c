@@ -472,7 +472,7 @@ static void run_node(struct pass *p, const struct node_view *n)
                              .subject = "remove",
                              .per_hour = NAN,
                              .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
-        claim_delete(p, c, "node_deleted", &d, "its Node was deleted");
+        claim_delete(p, c, &(struct claim_end){.why = "node_deleted"}, &d, "its Node was deleted");
         return;
     }
     if (machine_is_gone(p, n)) {

@@ -354,6 +354,19 @@ static struct span own_identity(struct arena *a)
 
 /* --- putting it together --- */
 
+/* Where nodes are repaired its policies have to be right, all of them. */
+static bool check_repair(struct live *l, struct err *err)
+{
+    struct span violations;
+    if (l->provider->ops->repair(l->provider, &violations) != NULL)
+        return true;
+    for (struct span rest = violations, line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        log_error(l->config.log, "repair", "%.*s", SPAN_ARG(line));
+    }
+    return err_set(err, ERR_INVALID, "--feature-gates NodeRepair=true needs repairPolicies that are right");
+}
+
 static bool open_provider(struct live *l, struct err *err)
 {
     struct catalogue_source *types;
@@ -361,7 +374,7 @@ static bool open_provider(struct live *l, struct err *err)
         return false;
     l->provider = kwok_new(&(struct kwok_config){
         .api = l->api, .types = types, .user = l, .wake = wake_reconciler});
-    return true;
+    return !l->options->gates.node_repair || l->options->legacy_node_repair || check_repair(l, err);
 }
 
 static bool read_spread(struct live *l, struct err *err)
@@ -407,6 +420,8 @@ struct reconciler_options live_reconciler_options(const struct options *o)
         .nominate = o->placement == PLACEMENT_NOMINATE,
         .static_capacity = o->gates.static_capacity,
         .terminate_first_drift = o->gates.terminate_first_drift,
+        .terminate_first_repair = o->gates.terminate_first_repair,
+        .node_repair = o->gates.node_repair && !o->legacy_node_repair,
         .spot_to_spot = o->gates.spot_to_spot,
         .pod_deletion_cost = o->gates.pod_deletion_cost,
         .plan = live_plan_options(o)};

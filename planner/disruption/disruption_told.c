@@ -97,7 +97,11 @@ struct span disruption_move_text(struct arena *a, const struct world *w, const s
         put_bought(&b, c);
     else if (c->decision == DECIDE_TERMINATE_FIRST)
         buf_addf(&b, ", which has to go before another can come");
-    buf_addf(&b, " (%.*s)", SPAN_ARG(disruption_reason_label(disruption_method_reason(c->method))));
+    buf_addf(&b, " (%.*s", SPAN_ARG(disruption_reason_label(disruption_method_reason(c->method))));
+    if (c->condition.len != 0)
+        buf_addf(&b, ": %.*s%s%.*s", SPAN_ARG(c->condition), c->condition_reason.len != 0 ? ", " : "",
+                 SPAN_ARG(c->condition_reason));
+    buf_addf(&b, ")");
     if (c->decision != DECIDE_REBOOT) {
         buf_addf(&b, ": ");
         put_worth(&b, a, c);

@@ -6,6 +6,7 @@
 
 #include "kube/replaces.h"
 #include "reconciler/disruption/command.h"
+#include "reconciler/disruption/repair.h"
 #include "reconciler/stages.h"
 
 struct found { /* a replacement */
@@ -95,6 +96,7 @@ static void adopt(struct pass *p, const struct found *f, uint32_t count)
     c->move = arena_printf(&c->arena, "remove %.*s%s, in whose place others have come", SPAN_ARG(c->members[0].claim),
                            c->count > 1 ? " and others" : "");
     c->event = c->move;
+    repair_adopt(p, c);
     queue_take(p, c);
 }
 

@@ -6,6 +6,7 @@
 
 #include "planner/bits.h"
 #include "reconciler/disruption/command.h"
+#include "reconciler/disruption/repair.h"
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
@@ -22,6 +23,7 @@ enum {
 
 static const uint32_t CONSOLIDATIONS = UINT32_C(1) << METHOD_MULTI | UINT32_C(1) << METHOD_SINGLE;
 static const uint32_t DRIFTS = UINT32_C(1) << METHOD_STATIC_DRIFT | UINT32_C(1) << METHOD_DRIFT;
+static const uint32_t REPAIRS = UINT32_C(1) << METHOD_REPAIR;
 static const uint32_t ALL = (UINT32_C(1) << METHOD_COUNT) - 1;
 
 /* ---- the question ---- */
@@ -160,7 +162,9 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
     q->options = (struct disruption_options){
         .plan = &q->plan,
         .passed_over = ALL & ~asked,
+        .repair = repair_policies_of(p->r),
         .terminate_first_drift = with->terminate_first_drift,
+        .terminate_first_repair = with->terminate_first_repair,
         .spot_to_spot = with->spot_to_spot,
         .pod_deletion_cost = with->pod_deletion_cost,
         .queued = rows_queued(&q->arena, p),
@@ -212,23 +216,30 @@ void ask_rejected(struct pass *p, enum disruption_method m)
 /* Of one node once in a while, whatever the reason: the first is as good as the next. */
 static void tell_node(struct pass *p, const struct world *w, const struct disruption_note *note)
 {
+    static const struct span reasons[] = {[NOTE_BLOCKED] = SPAN_INIT("DisruptionBlocked"),
+                                          [NOTE_UNCONSOLIDATABLE] = SPAN_INIT("Unconsolidatable"),
+                                          [NOTE_REPAIR_BLOCKED] = SPAN_INIT("NodeRepairBlocked")};
     const struct world_node *row = world_node_at(w, (uint32_t)note->row);
     struct node_view *n = row->node != NULL ? pass_node(p, row->node->meta.name) : NULL;
-    bool blocked = note->kind == NOTE_BLOCKED;
     uint64_t hash = span_hash(note->text);
     if (n == NULL || row->claim == NULL)
         return;
-    struct note_told *told = &n->memo->unconsolidatable;
+    struct note_told *told = note->method == METHOD_REPAIR ? &n->memo->unrepaired : &n->memo->unconsolidatable;
     if (told->hash == hash && p->mono < told->at + TOLD_AGAIN_MS)
         return;
     *told = (struct note_told){hash, p->mono};
     struct decision d = {.kind = DECISION_KEEP,
                          .per_hour = NAN,
-                         .reason = blocked ? SPAN("DisruptionBlocked") : SPAN("Unconsolidatable"),
+                         .warning = note->kind == NOTE_REPAIR_BLOCKED,
+                         .reason = reasons[note->kind],
                          .note = note->text,
                          .about = object_of(KIND_NODE_CLAIM, &row->claim->meta)};
     tell_silently(p->r, d);
     d.about = object_of(KIND_NODE, &row->node->meta);
+    tell_silently(p->r, d);
+    if (note->kind != NOTE_REPAIR_BLOCKED)
+        return;
+    d.about = object_of(KIND_NODE_POOL, &note->pool->meta);
     tell_silently(p->r, d);
 }
 
@@ -245,7 +256,13 @@ static void tell_pool(struct pass *p, const struct disruption_note *note)
     m->told_reasons |= bit;
 }
 
-/* What blocks a node whatever the method, emptiness tells (empty.c). */
+/* What blocks a node whatever the method, emptiness tells (empty.c); why one is not repaired it cannot. */
+static bool is_told(const struct disruption_note *note, const struct inquiry *q, const struct world *w)
+{
+    const struct node *n = note->row >= 0 ? world_node_at(w, (uint32_t)note->row)->node : NULL;
+    return n != NULL && (!note->shared || (note->method == METHOD_REPAIR && repair_is_unhealthy(q->options.repair, n)));
+}
+
 static void tell_notes(struct pass *p, const struct inquiry *q)
 {
     const struct disruption *d = q->answer;
@@ -257,7 +274,7 @@ static void tell_notes(struct pass *p, const struct inquiry *q)
     uint32_t *closed = ARENA_ARRAY(p->a, uint32_t, p->pool_count);
     for (uint32_t i = 0; i < d->note_count; i++) {
         const struct disruption_note *note = &d->notes[i];
-        if (note->row >= 0 && !note->shared)
+        if (is_told(note, q, w))
             tell_node(p, w, note);
         else if (note->row < 0)
             tell_pool(p, note);
@@ -303,10 +320,12 @@ static bool any_drifted(const struct pass *p)
 }
 
 /* Methods, bit by number; 0: there is nothing to ask. */
-static uint32_t what_to_ask(const struct pass *p)
+static uint32_t what_to_ask(struct pass *p)
 {
     const struct asking *a = &p->r->asking;
     uint32_t asked = any_drifted(p) ? DRIFTS : 0;
+    if (repair_is_due(p))
+        asked |= REPAIRS;
     if (p->mono >= a->rested && (a->changed || p->mono >= a->again))
         asked |= CONSOLIDATIONS & ~(a->several_rejected ? UINT32_C(1) << METHOD_MULTI : 0);
     return asked;
@@ -354,6 +373,8 @@ static void take_answer(struct pass *p)
     tell_notes(p, q);
     count_timeouts(p, q);
     for (uint32_t i = 0; i < d->command_count; i++) {
+        if (d->commands[i].decision == DECIDE_REBOOT)
+            continue;
         struct command *c = command_make(p, q->snapshot, &d->commands[i]);
         if (c != NULL) {
             queue_add(p, c);

@@ -206,8 +206,9 @@ struct command *command_make(struct pass *p, const struct snapshot *s, const str
     const struct world *w = derive_world(s);
     struct command *c = mem_new(sizeof(*c));
     *c = (struct command){.method = from->method, .decision = from->decision, .savings = from->savings,
-                          .evictions = from->evictions};
+                          .evictions = from->evictions, .has_grace = from->has_grace, .grace = from->grace};
     arena_init(&c->arena, 0);
+    c->condition = arena_dup(&c->arena, from->condition);
     decision_id(p->r, c->id);
     keep_members(w, c, from);
     keep_targets(w, c, from->plan);

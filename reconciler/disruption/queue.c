@@ -7,6 +7,7 @@
 #include "planner/disruption/validate.h"
 #include "reconciler/disruption/ask.h"
 #include "reconciler/disruption/marks.h"
+#include "reconciler/disruption/repair.h"
 
 enum {
     /* After which one that has not ended is taken back: 80 ms a queued node, within these (9.2). */
@@ -258,8 +259,7 @@ static struct blocked_answer what_holds(const struct pass *p, const struct comma
     const struct claim_view *claim = claim_of(p, m);
     const struct node_view *n = node_of(p, m);
     struct blocked_facts f = {.class = class_of(c), .has_pool = true, .budgets = &p->r->budgets.index, .now = p->wall};
-    if (claim == NULL || n == NULL || (f.class == DISRUPT_EVENTUAL && claim->claim->has_grace) ||
-        f.class == DISRUPT_REPAIR)
+    if (claim == NULL || n == NULL || (f.class != DISRUPT_GRACEFUL && claim->claim->has_grace) || c->has_grace)
         return (struct blocked_answer){.what = BLOCKED_NOT};
     f.node = n->node;
     f.claim = claim->claim;
@@ -345,10 +345,16 @@ static void remove_one(struct pass *p, const struct command *c, const struct com
         [METHOD_MULTI] = "its pods fit elsewhere for less",
         [METHOD_SINGLE] = "its pods fit elsewhere for less",
     };
+    struct measure also = {0};
     char why[32];
+    if (!repair_bound_kept(p, c, claim))
+        return;
+    if (c->method == METHOD_REPAIR)
+        also = repair_measure(p, c, claim);
     snprintf(why, sizeof(why), "%.*s", SPAN_ARG(label_of(c)));
     memcpy(d.id, c->id, sizeof(d.id));
-    if (claim_delete(p, claim, why, &d, sentences[c->method]))
+    if (claim_delete(p, claim, &(struct claim_end){why, c->method == METHOD_REPAIR ? &also : NULL}, &d,
+                     sentences[c->method]))
         tell_node(p, c, m);
     else if (claim->memo->memo.gate.retry_at > p->mono)
         pass_wake(p, claim->memo->memo.gate.retry_at);

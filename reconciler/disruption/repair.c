@@ -1,0 +1,99 @@
+#include "reconciler/disruption/repair.h"
+
+#include "reconciler/disruption/command.h"
+#include "reconciler/drain.h"
+#include "reconciler/stages.h"
+
+const struct repair_policies *repair_policies_of(const struct reconciler *r)
+{
+    struct span violations;
+    struct provider *provider = r->config.provider;
+    return r->config.options.node_repair ? provider->ops->repair(provider, &violations) : NULL;
+}
+
+bool repair_is_due(struct pass *p)
+{
+    const struct repair_policies *policies = repair_policies_of(p->r);
+    for (uint32_t i = 0; policies != NULL && i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        if (n->claim < 0)
+            continue;
+        struct repair_answer x = repair_resolve(policies, n->node, p->claims[n->claim].claim, p->wall);
+        if (x.due)
+            return true;
+        if (x.next != 0)
+            pass_wake_wall(p, x.next);
+    }
+    return false;
+}
+
+bool repair_bound_kept(struct pass *p, const struct command *c, const struct claim_view *claim)
+{
+    const struct meta *m = &claim->claim->meta;
+    wall_ms said = claim_deadline(claim->claim), end = p->wall + c->grace;
+    if (!c->has_grace || (said != 0 && said <= end))
+        return true;
+    if (!gate_open(&claim->memo->memo.gate, m->resource_version, p->mono)) {
+        if (claim->memo->memo.gate.retry_at > p->mono)
+            pass_wake(p, claim->memo->memo.gate.retry_at);
+        return false;
+    }
+    struct span body = arena_printf(
+        p->a,
+        "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"karpenter.sh/nodeclaim-termination-timestamp\":"
+        "\"%.*s\"}}}",
+        (unsigned long long)m->resource_version, SPAN_ARG(time_text(p->a, end)));
+    call_send(call_new(p->r, &claim->memo->memo.gate, NULL),
+              &(struct api_request){.verb = API_MERGE, .kind = KIND_NODE_CLAIM, .name = m->name, .body = body});
+    return false;
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+/* "KWOKUnhealthy": kwok_unhealthy. */
+static struct span snake_case(struct arena *a, struct span s)
+{
+    char *out = arena_alloc(a, 2 * s.len + 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.len; i++) {
+        bool ends = i != 0 && is_upper(s.ptr[i]) &&
+                    (!is_upper(s.ptr[i - 1]) || (i + 1 < s.len && !is_upper(s.ptr[i + 1])));
+        if (ends)
+            out[n++] = '_';
+        out[n++] = (char)(is_upper(s.ptr[i]) ? s.ptr[i] - 'A' + 'a' : s.ptr[i]);
+    }
+    return (struct span){out, n};
+}
+
+static struct span mode_of(const struct command *c, const struct node_claim *claim)
+{
+    bool bound = c->has_grace || claim->has_grace;
+    span_ms grace = c->has_grace ? c->grace : claim->grace;
+    return !bound ? SPAN("graceful") : grace > 0 ? SPAN("eventual") : SPAN("forceful");
+}
+
+struct measure repair_measure(struct pass *p, const struct command *c, const struct claim_view *claim)
+{
+    const struct node_claim *x = claim->claim;
+    return (struct measure){
+        .id = MEASURE_UNHEALTHY_DISRUPTED,
+        .value = 1,
+        .labels = {snake_case(p->a, c->condition), claim_pool_name(p, x),
+                   pass_text(p, sym_pairs_get(x->meta.labels, SYM_CAPACITY_TYPE)), x->image_id, mode_of(c, x)}};
+}
+
+void repair_adopt(struct pass *p, struct command *c)
+{
+    const struct repair_policies *policies = repair_policies_of(p->r);
+    const struct node_view *n = pass_node(p, c->members[0].node);
+    const struct claim_view *claim = pass_claim(p, c->members[0].claim);
+    if (c->method != METHOD_REPAIR || policies == NULL || n == NULL || claim == NULL)
+        return;
+    struct repair_answer x = repair_resolve(policies, n->node, claim->claim, p->wall);
+    c->has_grace = x.has_grace;
+    c->grace = x.has_grace && claim->claim->has_grace && claim->claim->grace < x.grace ? claim->claim->grace : x.grace;
+    c->condition = arena_dup(&c->arena, x.condition_type);
+}

@@ -1,0 +1,287 @@
+/* Nodes that say that they are not well, by the policies of provider kwok (spec api 7.6): KWOKUnhealthy is tolerated for
+ * 30 s, and the drain is over 45 s after the deletion (spec disruption 8.10, 16; numbers are those of its scenarios). */
+#include <stdio.h>
+#include <string.h>
+
+#include "tests/sim/support_loop.h"
+
+#define BUDGETS(nodes) "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"" nodes "\"}]}"
+#define APART                                                                                                           \
+    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{"      \
+    "\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":\"kubernetes.io/hostname\"}]}}"
+#define CLOSED                                                                                                          \
+    "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"                     \
+    "spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}\n"
+
+enum { PODS = 5 };
+
+struct ward {
+    struct loop l;
+    struct sim *sim;
+    char first[64], second[64]; /* nodes, which are named as their claims */
+};
+
+/* A pod on each of five nodes, or four and a node that has none; more: of the claims' template. */
+static void set_up(struct ward *w, const char *disruption, const char *more)
+{
+    w->sim = new_sim(node_class_yaml());
+    load(w->sim, pool_yaml("general", disruption, more));
+    load(w->sim, deployment_yaml("web", PODS, "500m", APART));
+    w->l.keeps = true;
+    loop_begin(&w->l, w->sim);
+    run_for(w->sim, 60 * MS_SECOND);
+    json_t *all = objects_of(w->sim, KIND_NODE);
+    assert_int_equal(json_array_size(all), PODS);
+    snprintf(w->first, sizeof(w->first), "%s", json_string_value(tree_get(json_array_get(all, 0), "metadata.name")));
+    snprintf(w->second, sizeof(w->second), "%s", json_string_value(tree_get(json_array_get(all, 1), "metadata.name")));
+    json_decref(all);
+    buf_clear(&w->l.history);
+}
+
+static void tear_down(struct ward *w)
+{
+    loop_end(&w->l);
+}
+
+static void say(struct ward *w, const char *node, const char *type, const char *status)
+{
+    char body[512];
+    struct arena a;
+    arena_init(&a, 0);
+    struct span now = time_text(&a, sim_now(w->sim));
+    snprintf(body, sizeof(body),
+             "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":\"%s\",\"status\":\"%s\","
+             "\"reason\":\"Injected\",\"lastTransitionTime\":\"%.*s\"}]}}",
+             type, status, SPAN_ARG(now));
+    struct api_request r = {.verb = API_MERGE, .kind = KIND_NODE, .name = span_of(node),
+                            .subresource = SPAN("status"), .body = span_of(body)};
+    assert_int_equal(sim_cluster_do(sim_cluster(w->sim), &a, &r).status, 200);
+    arena_release(&a);
+}
+
+static void fall_ill(struct ward *w, const char *node)
+{
+    say(w, node, "KWOKUnhealthy", "True");
+}
+
+static bool is_there(struct ward *w, const char *node)
+{
+    json_t *n = object_of(w->sim, KIND_NODE, "", node);
+    bool is = n != NULL;
+    json_decref(n);
+    return is;
+}
+
+static bool said(const struct ward *w, const char *what)
+{
+    return span_contains(buf_span(&w->l.history), span_of(what));
+}
+
+static void expect_calm(struct ward *w)
+{
+    assert_int_equal(count_bound(w->sim, "web"), PODS);
+    assert_no_orphans(w->sim);
+    assert_no_overcommit(w->sim);
+}
+
+/* ---- who is repaired, and who is not ---- */
+
+static const struct patient {
+    const char *label, *budgets, *annotation; /* of the node: key and value as JSON, or NULL */
+    bool off, closed;                         /* no gate; a PodDisruptionBudget that lets nobody go */
+    const char *grace;                        /* of the claims; "" for none */
+    const char *type;                         /* of the condition */
+    span_ms lasts;                            /* then the node is well again; 0: it never is */
+    bool goes;
+    const char *says; /* in Events and metrics; or NULL */
+} patients[] = {
+    {"252: it goes", BUDGETS("1"), NULL, false, false, "", "KWOKUnhealthy", 0, true,
+     "karpenter_nodeclaims_created_total reason=unhealthy nodepool=general "},
+    {"249: the gate is off", BUDGETS("1"), NULL, true, false, "", "KWOKUnhealthy", 0, false, NULL},
+    {"a condition that no policy names", BUDGETS("1"), NULL, false, false, "", "Other", 0, false, NULL},
+    {"226: it is well again in time", BUDGETS("1"), NULL, false, false, "", "KWOKUnhealthy", 25 * MS_SECOND, false, NULL},
+    {"228: budget 0", BUDGETS("0"), NULL, false, false, "", "KWOKUnhealthy", 0, false,
+     "event DisruptionBlocked general: No allowed disruptions for disruption reason Unhealthy due to blocking budget"},
+    {"228: do-not-disrupt on the node", BUDGETS("1"), "karpenter.sh/do-not-disrupt\":\"true", false, false, "",
+     "KWOKUnhealthy", 0, true, NULL},
+    {"260: do-not-repair", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"true", false, false, "", "KWOKUnhealthy", 0, false,
+     ": repair is blocked through the \"karpenter.sh/do-not-repair\" annotation"},
+    {"260: do-not-repair, but not true", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"yes", false, false, "",
+     "KWOKUnhealthy", 0, true, NULL},
+    {"257: a closed budget, and a bound of the drain", BUDGETS("1"), NULL, false, true, "", "KWOKUnhealthy", 0, true,
+     "karpenter_nodeclaims_unhealthy_disrupted_total condition=kwok_unhealthy nodepool=general capacity_type=on-demand "
+     "image_id= termination_mode=eventual 1\n"},
+};
+
+static void expect_outcome(const struct patient *x)
+{
+    struct ward w = {.l = {.options = {.node_repair = !x->off}}};
+    char patch[256];
+    set_up(&w, x->budgets, x->grace);
+    if (x->annotation != NULL) {
+        snprintf(patch, sizeof(patch), "{\"metadata\":{\"annotations\":{\"%s\"}}}", x->annotation);
+        do_request(w.sim, API_MERGE, KIND_NODE, NULL, w.first, patch, 200);
+    }
+    if (x->closed)
+        load(w.sim, CLOSED);
+    say(&w, w.first, x->type, "True");
+    run_for(w.sim, 25 * MS_SECOND);
+    if (x->lasts != 0)
+        say(&w, w.first, x->type, "False");
+    assert_true(is_there(&w, w.first));
+    run_for(w.sim, 4 * MS_MINUTE);
+    if (is_there(&w, w.first) == x->goes)
+        fail_msg("%s: the node %s", x->label, x->goes ? "stays" : "is gone");
+    if (x->says != NULL && !said(&w, x->says))
+        fail_msg("%s: nothing says \"%s\"", x->label, x->says);
+    expect_calm(&w);
+    tear_down(&w);
+}
+
+static void who_is_not_well_goes(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(patients); i++)
+        expect_outcome(&patients[i]);
+}
+
+/* ---- how ---- */
+
+static span_ms deadline_of(struct ward *w, const char *name)
+{
+    wall_ms at = 0;
+    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", name);
+    const char *text = json_string_value(json_object_get(tree_get(claim, "metadata.annotations"),
+                                                         "karpenter.sh/nodeclaim-termination-timestamp"));
+    assert_true(text == NULL || time_parse(span_of(text), &at));
+    json_decref(claim);
+    return at;
+}
+
+static bool is_leaving(struct ward *w, const char *name)
+{
+    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", name);
+    bool is = claim == NULL || tree_get(claim, "metadata.deletionTimestamp") != NULL;
+    json_decref(claim);
+    return is;
+}
+
+/* Runs until the claim is deleted, its deadline in *out. */
+static wall_ms wait_for_deletion(struct ward *w, const char *name)
+{
+    for (int i = 0; i < 300 && !is_leaving(w, name); i++) {
+        assert_int_equal(count_bound(w->sim, "web"), PODS);
+        run_for(w->sim, MS_SECOND);
+    }
+    assert_true(is_leaving(w, name));
+    return sim_now(w->sim);
+}
+
+/* 252, 257: the other is there first; the drain's end is counted from the deletion. */
+static void the_drain_is_bound_from_the_deletion_on(void **state)
+{
+    static const struct {
+        const char *more;
+        span_ms bound;
+    } rows[] = {{"", 45 * MS_SECOND},
+                {",\"terminationGracePeriod\":\"10s\"", 10 * MS_SECOND}, /* 258 */
+                {",\"terminationGracePeriod\":\"1h\"", 45 * MS_SECOND}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct ward w = {.l = {.options = {.node_repair = true}}};
+        set_up(&w, BUDGETS("1"), rows[i].more);
+        load(w.sim, CLOSED);
+        fall_ill(&w, w.first);
+        wall_ms deleted = wait_for_deletion(&w, w.first);
+        span_ms bound = deadline_of(&w, w.first) - deleted;
+        assert_int_equal(count_objects(w.sim, KIND_NODE), PODS + 1);
+        assert_true(bound <= rows[i].bound && bound >= rows[i].bound - 3 * MS_SECOND);
+        run_for(w.sim, 2 * MS_MINUTE);
+        assert_false(is_there(&w, w.first));
+        expect_calm(&w);
+        tear_down(&w);
+    }
+}
+
+static enum sim_fate refuse_bound(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    uint32_t *left = user;
+    (void)number;
+    (void)refusal;
+    if (*left == 0 || r->kind != KIND_NODE_CLAIM || !span_contains(r->body, SPAN("termination-timestamp")))
+        return SIM_PASS;
+    --*left;
+    return SIM_REFUSE;
+}
+
+/* 259: nobody is deleted whose drain has no end yet. */
+static void who_has_no_deadline_yet_is_not_deleted(void **state)
+{
+    (void)state;
+    uint32_t left = 3;
+    struct ward w = {.l = {.options = {.node_repair = true}, .faults = {.user = &left, .before = refuse_bound}}};
+    set_up(&w, BUDGETS("1"), "");
+    fall_ill(&w, w.first);
+    for (int i = 0; i < 120 && left != 0; i++) {
+        assert_false(is_leaving(&w, w.first));
+        run_for(w.sim, MS_SECOND);
+    }
+    assert_int_equal(left, 0);
+    wait_for_deletion(&w, w.first);
+    assert_true(deadline_of(&w, w.first) != 0);
+    tear_down(&w);
+}
+
+/* 227, 269: when so many are not well, the nodes are hardly the cause. */
+static void who_is_not_well_among_many_stays(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    set_up(&w, BUDGETS("100%"), "");
+    fall_ill(&w, w.first);
+    fall_ill(&w, w.second);
+    run_for(w.sim, 5 * MS_MINUTE);
+    assert_true(is_there(&w, w.first) && is_there(&w, w.second));
+    char event[256];
+    snprintf(event, sizeof(event), "event NodeRepairBlocked %s: more than 20%% of nodes in nodepool \"general\"", w.first);
+    assert_true(said(&w, event));
+    assert_true(said(&w, "event NodeRepairBlocked general: more than 20% of nodes in nodepool \"general\" are unhealthy"));
+    say(&w, w.second, "KWOKUnhealthy", "False");
+    run_for(w.sim, 3 * MS_MINUTE);
+    assert_true(!is_there(&w, w.first) && is_there(&w, w.second));
+    expect_calm(&w);
+    tear_down(&w);
+}
+
+/* A leader that takes over while the other is on its way ends the repair, drain's end and all. */
+static void a_repair_survives_the_death_of_its_leader(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}, .restart_after = MS_SECOND}};
+    set_up(&w, BUDGETS("1"), "");
+    load(w.sim, CLOSED);
+    fall_ill(&w, w.first);
+    for (int i = 0; i < 600 && count_objects(w.sim, KIND_NODE_CLAIM) == PODS; i++)
+        run_for(w.sim, 200);
+    assert_int_equal(count_objects(w.sim, KIND_NODE_CLAIM), PODS + 1);
+    loop_stop(&w.l);
+    assert_false(is_leaving(&w, w.first));
+    wall_ms deleted = wait_for_deletion(&w, w.first);
+    assert_in_range(deadline_of(&w, w.first) - deleted, 40 * MS_SECOND, 45 * MS_SECOND);
+    run_for(w.sim, 3 * MS_MINUTE);
+    assert_int_equal(count_objects(w.sim, KIND_NODE), PODS);
+    expect_calm(&w);
+    tear_down(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_is_not_well_goes),
+        cmocka_unit_test(the_drain_is_bound_from_the_deletion_on),
+        cmocka_unit_test(who_has_no_deadline_yet_is_not_deleted),
+        cmocka_unit_test(who_is_not_well_among_many_stays),
+        cmocka_unit_test(a_repair_survives_the_death_of_its_leader),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
