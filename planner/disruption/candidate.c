@@ -157,6 +157,17 @@ static struct span full_name(struct arena *a, const struct meta *m)
     return arena_printf(a, "%.*s/%.*s", SPAN_ARG(m->ns), SPAN_ARG(m->name));
 }
 
+/* Karpenter names the budget alone; who is to do something about it has to know for whom it stands in the way. */
+static struct span held_pod(struct arena *a, const struct pod *p)
+{
+    struct span pod = full_name(a, &p->meta);
+    const struct owner *o = meta_controller(&p->meta);
+    if (o == NULL)
+        return arena_printf(a, "Pod=%.*s", SPAN_ARG(pod));
+    struct span kind = o->kind < SYM_WELLKNOWN_END ? wellknown_text[o->kind - 1] : SPAN("Owner"); /* somebody's own kind */
+    return arena_printf(a, "Pod=%.*s, %.*s=%.*s", SPAN_ARG(pod), SPAN_ARG(kind), SPAN_ARG(o->name));
+}
+
 struct span blocked_event(struct arena *a, const struct blocked_answer *x)
 {
     const char *text = event_text(x->what);
@@ -165,12 +176,12 @@ struct span blocked_event(struct arena *a, const struct blocked_answer *x)
     if (x->what == BLOCKED_NO_POOL)
         return arena_printf(a, "%s (NodePool=%.*s)", text, SPAN_ARG(x->pool_name));
     if (x->other != NULL && x->budget != NULL)
-        return arena_printf(a, "%s (PodDisruptionBudget(s)=[%.*s %.*s])", text,
-                            SPAN_ARG(full_name(a, &x->budget->meta)),
-                            SPAN_ARG(full_name(a, &x->other->meta)));
+        return arena_printf(a, "%s (PodDisruptionBudget(s)=[%.*s %.*s], %.*s)", text,
+                            SPAN_ARG(full_name(a, &x->budget->meta)), SPAN_ARG(full_name(a, &x->other->meta)),
+                            SPAN_ARG(held_pod(a, x->pod)));
     if (x->budget != NULL)
-        return arena_printf(a, "%s (PodDisruptionBudget=[%.*s])", text,
-                            SPAN_ARG(full_name(a, &x->budget->meta)));
+        return arena_printf(a, "%s (PodDisruptionBudget=[%.*s], %.*s)", text,
+                            SPAN_ARG(full_name(a, &x->budget->meta)), SPAN_ARG(held_pod(a, x->pod)));
     if (x->pod != NULL)
         return arena_printf(a, "%s (Pod=%.*s)", text, SPAN_ARG(full_name(a, &x->pod->meta)));
     return span_of(text);

@@ -62,7 +62,8 @@ struct blocked_facts { /* of a node, or a claim alone */
 struct blocked_answer blocked_judge(const struct blocked_facts *f);
 struct blocked_answer blocked_judge_node(const struct blocked_facts *f);
 struct blocked_answer blocked_judge_pods(const struct blocked_facts *f);
-/* What Karpenter v1.15.0 says of it in an Event DisruptionBlocked on Node and NodeClaim; absent: nothing (3). */
+/* What Karpenter v1.15.0 says of it in an Event DisruptionBlocked on Node and NodeClaim (3), and the pod that a budget
+ * holds, with its controller; absent: nothing. */
 struct span blocked_event(struct arena *a, const struct blocked_answer *x);
 /* And in an Event Unconsolidatable, of a pool whose consolidateAfter is Never. */
 struct span pool_disabled_event(struct arena *a, struct span pool);

@@ -55,19 +55,23 @@ static struct span type_of(const struct command *c)
                                         : (struct span){0};
 }
 
-/* An Event on Node and NodeClaim of each. */
+/* An Event on its Node and its NodeClaim. */
+static void tell_member(struct pass *p, const struct command *c, const struct command_member *m, struct span reason,
+                        struct span note)
+{
+    struct decision d = {.kind = DECISION_MOVE, .per_hour = NAN, .reason = reason, .note = note};
+    memcpy(d.id, c->id, sizeof(d.id));
+    d.about = (struct decision_object){KIND_NODE_CLAIM, {0}, m->claim, m->claim_uid};
+    tell_silently(p->r, d);
+    d.about = (struct decision_object){KIND_NODE, {0}, m->node, m->node_uid};
+    if (m->node.len != 0)
+        tell_silently(p->r, d);
+}
+
 static void tell_members(struct pass *p, const struct command *c, struct span reason, struct span note)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
-        const struct command_member *m = &c->members[i];
-        struct decision d = {.kind = DECISION_MOVE, .per_hour = NAN, .reason = reason, .note = note};
-        memcpy(d.id, c->id, sizeof(d.id));
-        d.about = (struct decision_object){KIND_NODE_CLAIM, {0}, m->claim, m->claim_uid};
-        tell_silently(p->r, d);
-        d.about = (struct decision_object){KIND_NODE, {0}, m->node, m->node_uid};
-        if (m->node.len != 0)
-            tell_silently(p->r, d);
-    }
+    for (uint32_t i = 0; i < c->count; i++)
+        tell_member(p, c, &c->members[i], reason, note);
 }
 
 static void tell_move(struct pass *p, const struct command *c, bool warning, const char *format, struct span text)
@@ -276,9 +280,11 @@ static bool is_held(struct pass *p, struct command *c)
             continue;
         struct span why = blocked_event(p->a, &x);
         uint64_t hash = span_hash(why);
-        if (c->held != hash)
+        if (c->held != hash) {
             tell_move(p, c, false, "%.*s", arena_printf(p->a, "%.*s is not drained yet: %.*s",
                                                         SPAN_ARG(c->members[i].claim), SPAN_ARG(why)));
+            tell_member(p, c, &c->members[i], SPAN("DisruptionBlocked"), why);
+        }
         c->held = hash;
         pass_wake(p, p->mono + LOOK_MS);
         return true;

@@ -15,7 +15,7 @@
 #define STARTED(meta_, time_) D_POD_OF("a", "n1", "1", meta_, "", ", startTime: \"" time_ "\"")
 #define LABELLED "labels: {app: x}, "
 #define CLOSED D_BUDGET("b", "default", "maxUnavailable: 1", "disruptionsAllowed: 0")
-#define PDB_EVENT "Pdb prevents pod evictions (PodDisruptionBudget=[default/b])"
+#define PDB_EVENT "Pdb prevents pod evictions (PodDisruptionBudget=[default/b], Pod=default/a)"
 #define KEEP_EVENT "Pod has \"karpenter.sh/do-not-disrupt\" annotation (Pod=default/a)"
 #define N1 D_NODE("n1", "")
 #define GRACEFUL DISRUPT_GRACEFUL
@@ -79,7 +79,10 @@ static const struct {
      false},
     {"23: a closed budget", D_ANY CLOSED N1 POD(LABELLED), GRACEFUL, BLOCKED_POD_BUDGET, PDB_EVENT, false, false},
     {"23: of a DaemonSet's pod", D_ANY CLOSED N1 POD(LABELLED D_OWNER("DaemonSet")), GRACEFUL, BLOCKED_POD_BUDGET,
-     PDB_EVENT, false, false},
+     "Pdb prevents pod evictions (PodDisruptionBudget=[default/b], Pod=default/a, DaemonSet=o)", false, false},
+    {"23: whose controller is of a kind of somebody's own", D_ANY CLOSED N1 POD(LABELLED D_OWNER("Rollout")), GRACEFUL,
+     BLOCKED_POD_BUDGET, "Pdb prevents pod evictions (PodDisruptionBudget=[default/b], Pod=default/a, Owner=o)", false,
+     false},
     {"23: a mirror pod is nobody's",
      D_ANY CLOSED N1 POD(LABELLED "ownerReferences: [{apiVersion: v1, kind: Node, name: n1, uid: u}], "), GRACEFUL,
      BLOCKED_NOT, NULL, false, false},
@@ -89,7 +92,8 @@ static const struct {
      D_ANY D_BUDGET("b", "default", "maxUnavailable: 1", "disruptionsAllowed: 1")
          D_BUDGET("c", "default", "maxUnavailable: 1", "disruptionsAllowed: 1") N1 POD(LABELLED),
      GRACEFUL, BLOCKED_POD_BUDGETS,
-     "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[default/b default/c])", false, false},
+     "Eviction does not support multiple PDBs (PodDisruptionBudget(s)=[default/b default/c], Pod=default/a)", false,
+     false},
     {"26: unhealthy, and the budget lets such go",
      D_ANY D_BUDGET("b", "default", "maxUnavailable: 1, unhealthyPodEvictionPolicy: AlwaysAllow", "disruptionsAllowed: 0")
          N1 D_POD_OF("a", "n1", "1", LABELLED, "", ", conditions: [{type: Ready, status: \"False\"}]"),

@@ -41,9 +41,10 @@ static void what_blocks_a_node_is_told_of_it_and_of_its_claim(void **state)
         run_for(s, MS_SECOND);
     run_for(s, 10 * MS_SECOND); /* as often as Karpenter looks */
     assert_int_equal(count_objects(s, KIND_NODE), 1);
-    assert_int_equal(count_lines(&l, "event DisruptionBlocked general-",
-                                 ": Pdb prevents pod evictions (PodDisruptionBudget=[default/web])"),
-                     2);
+    assert_true(span_contains(buf_span(&l.history),
+                              SPAN(": Pdb prevents pod evictions (PodDisruptionBudget=[default/web], Pod=default/web-")));
+    assert_true(span_contains(buf_span(&l.history), SPAN(", ReplicaSet=web-")));
+    assert_int_equal(count_lines(&l, "event DisruptionBlocked general-", ""), 2);
     assert_int_equal(count_lines(&l, "event DisruptionBlocked ", ""), 2); /* what lasted less is not told */
     buf_release(&l.history);
     loop_end(&l);
