@@ -63,7 +63,8 @@ func (w Write) String() string {
 
 // Strike says where the client is killed.
 type Strike struct {
-	Number int // of the write; 0: never
+	Number int              // of the write; 0: never
+	At     func(Write) bool // or the first write of which it says so; nil: none
 	Half   Half
 	Kill   func() // must return only when the client is gone
 }
@@ -303,7 +304,8 @@ func (p *Proxy) number(r *http.Request, body []byte) *Write {
 // hit kills the client if this is where it is to die, and then does not return.
 func (p *Proxy) hit(write *Write, half Half) {
 	p.mu.Lock()
-	mine := !p.struck && p.strike.Number == write.Number && p.strike.Half == half
+	mine := !p.struck && p.strike.Half == half &&
+		(p.strike.Number == write.Number || p.strike.At != nil && p.strike.At(*write))
 	if mine {
 		p.struck, write.Half = true, &half
 	}

@@ -108,18 +108,23 @@ func TestForwards(t *testing.T) {
 }
 
 func TestStrikes(t *testing.T) {
+	is := func(body string) func(Write) bool { return func(w Write) bool { return string(w.Body) == body } }
 	for _, row := range []struct {
-		half Half
-		want []string // reaches the server
+		half   Half
+		number int
+		at     func(Write) bool
+		want   []string // reaches the server
 	}{
-		{Before, []string{"POST /a 1 as me", "POST /a 3 as me"}},
-		{After, []string{"POST /a 1 as me", "POST /a 2 as me", "POST /a 3 as me"}},
+		{Before, 2, nil, []string{"POST /a 1 as me", "POST /a 3 as me"}},
+		{After, 2, nil, []string{"POST /a 1 as me", "POST /a 2 as me", "POST /a 3 as me"}},
+		{Before, 0, is("2"), []string{"POST /a 1 as me", "POST /a 3 as me"}},
+		{After, 0, is("2"), []string{"POST /a 1 as me", "POST /a 2 as me", "POST /a 3 as me"}},
 	} {
 		behind, p, client := pair(t)
 		_, _, _ = send(client, "POST", p.URL()+"/a", "0")
 		behind.reached = nil
 		killed := 0
-		p.Begin(Strike{Number: 2, Half: row.half, Kill: func() { killed++ }})
+		p.Begin(Strike{Number: row.number, At: row.at, Half: row.half, Kill: func() { killed++ }})
 		for i, body := range []string{"1", "2", "3"} {
 			_, _, err := send(client, "POST", p.URL()+"/a", body)
 			if (err != nil) != (i == 1) {
