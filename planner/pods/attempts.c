@@ -90,7 +90,9 @@ static uint32_t put_signature(struct classes *c, const struct stance *st)
     struct shape s = {.texts = NULL};
     words_init(&s.words, c->arena);
     shape_labels(&s, p->node_selector);
-    bool empty_term = term != NULL && term->match_expressions.count == 0;
+    /* matchFields say nothing of whom a class goes to: only DaemonSets' pods come so far with them, and each of those has
+     * a node of its own. */
+    bool empty_term = term != NULL && term->match_expressions.count == 0 && !term->has_match_fields;
     words_put(&s.words, empty_term);
     shape_expressions(&s, term != NULL ? term->match_expressions : (struct expressions){0});
     shape_expressions(&s, liked != NULL ? liked->match_expressions : (struct expressions){0});
