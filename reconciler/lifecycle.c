@@ -38,6 +38,13 @@ static const struct measure *keep_measure(struct arena *a, const struct measure 
     return out;
 }
 
+bool claim_is_leaving(const struct pass *p, const struct claim_view *c)
+{
+    const struct meta *m = &c->claim->meta;
+    return c->leaving ||
+           (c->memo->deleted_by_us && !gate_open(&c->memo->memo.gate, m->resource_version, p->mono));
+}
+
 bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim_end *end,
                   const struct decision *d, const char *sentence)
 {
@@ -55,6 +62,8 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim
                                           .name = m->name,
                                           .body = delete_options(p->a, m)});
     c->memo->deleted_by_us = true;
+    if (c->node >= 0)
+        turns_call(&p->r->views.emptiness, (uint32_t)c->node);
     tell(p->r, *d, "%.*s  %s", SPAN_ARG(m->name), sentence);
     return true;
 }

@@ -107,11 +107,6 @@ bool node_has_taint(const struct node *n, sym key, enum taint_effect effect)
     return false;
 }
 
-bool node_counts(const struct pass *p, const struct node_view *n)
-{
-    return n->claim >= 0 && n->initialized && !p->claims[n->claim].terminating;
-}
-
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,
                                    uint32_t *count_out)
 {

@@ -380,10 +380,8 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         expiration_run(&p);
     if (pass_may(&p, GUARDS_COLLECT))
         garbage_run(&p);
-    if (pass_may(&p, GUARDS_EMPTY)) {
+    if (pass_may(&p, GUARDS_EMPTY))
         disruption_run(&p);
-        empty_run(&p);
-    }
     termination_run(&p);
     divergence_run(&p);
     static_pools_run(&p);

@@ -77,9 +77,7 @@ void waiting_memo_release(struct memo *m);
 void expiration_run(struct pass *p);
 /* garbage.c: claims whose machine is gone, machines whose claim is gone. */
 void garbage_run(struct pass *p);
-/* empty.c: nodes without pods leave. */
-void empty_run(struct pass *p);
-/* disruption/ask.c: which nodes are to leave, and the commands that see to it. */
+/* disruption/ask.c: which nodes are to leave, why others stay, and the commands that see to it. */
 void disruption_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
@@ -98,14 +96,14 @@ struct claim_end { /* what is counted once a claim is deleted */
  * under way. */
 bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim_end *end,
                   const struct decision *d, const char *sentence);
+/* It is being deleted, or we have asked for it a moment ago. */
+bool claim_is_leaving(const struct pass *p, const struct claim_view *c);
 /* The body of an API_DELETE of a Node or NodeClaim: only of the object as it was when it was decided on,
  * so that one of a leader that was cut off does nothing to what another has changed since. */
 struct span delete_options(struct arena *a, const struct meta *m);
 /* Writes the Node's taints with or without karpenter.sh/disrupted:NoSchedule; the gate must be
  * open. `exclude`: and the label that takes it out of load balancers. */
 void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude);
-/* An initialised node of ours that may count for budgets: not being terminated. */
-bool node_counts(const struct pass *p, const struct node_view *n);
 bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,

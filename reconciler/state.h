@@ -8,6 +8,7 @@
 #include "kube/condition_set.h"
 #include "kube/store.h"
 #include "kube/workload.h"
+#include "planner/disruption/allowance.h"
 #include "planner/places.h"
 #include "reconciler/batch.h"
 #include "reconciler/budgets_seen.h"
@@ -67,11 +68,10 @@ struct node_memo {
     struct kept_verdict verdict;
     enum empty_verdict said; /* by it and by all that is asked in each pass */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
-    bool command;        /* decided because it is empty: taint, mark, delete */
+    struct command *command; /* that has marked it, or is about to (disruption/command.h); NULL: none */
     mono_ms barred;      /* until then no command is to have it: the last ones were taken back */
     uint32_t taken_back; /* how many of them in a row */
     struct note_told unconsolidatable, unrepaired;
-    bool queued;         /* a command of the queue has marked it (disruption/command.h) */
     struct standing_note blocked;
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
@@ -99,8 +99,7 @@ struct pool_memo {
     uint32_t nodes;
     struct resources usage; /* malloc'ed */
     mono_ms written;    /* status, last */
-    bool told_blocked;  /* its budgets let nothing go */
-    uint32_t told_reasons; /* bit by reason: likewise, of the other methods */
+    uint32_t told_blocked; /* bit by reason: its budgets let nothing go */
     /* with replicas */
     struct gate buying; /* paces claims that could not be created, or may not be */
     uint64_t told_fixed; /* what was said last of their number: hash of the sentence; 0: nothing */
@@ -248,6 +247,8 @@ struct pool_view {
     const struct node_pool *pool;
     struct pool_memo *memo;
     bool managed;
+    struct allowance counted, by_reason[REASON_COUNT]; /* disruption/budgets.c; those of `closed`, bit by number */
+    uint32_t closed;
 };
 
 struct sent_pod;

@@ -16,13 +16,6 @@ enum {
     AT_ONCE = 100,            /* claims on their way for one pool */
 };
 
-static bool is_leaving(const struct pass *p, const struct claim_view *c)
-{
-    const struct meta *m = &c->claim->meta;
-    return m->deleted != 0 ||
-           (c->memo->deleted_by_us && !gate_open(&c->memo->memo.gate, m->resource_version, p->mono));
-}
-
 static bool is_replaced(const struct claim_view *c)
 {
     return conditions_true(c->claim->conditions, SPAN("DisruptionReason"));
@@ -40,7 +33,7 @@ static struct tally tally_of(const struct pass *p, const struct node_pool *pool)
         const struct claim_view *c = &p->claims[i];
         if (!belongs(c, pool))
             continue;
-        if (is_leaving(p, c))
+        if (claim_is_leaving(p, c))
             t.leaving++;
         else if (is_replaced(c))
             t.replaced++;
@@ -156,7 +149,7 @@ static uint32_t collect(const struct pass *p, const struct node_pool *pool, stru
     uint32_t n = 0;
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
-        if (!belongs(c, pool) || is_leaving(p, c) || is_replaced(c))
+        if (!belongs(c, pool) || claim_is_leaving(p, c) || is_replaced(c))
             continue;
         list[n] = (struct leaver){.claim = c->claim, .at = i, .has_node = c->node >= 0};
         if (c->node >= 0)

@@ -17,6 +17,7 @@ static void see_claim(const struct pass *p, struct claim_view *v, const struct n
     v->expires = claim->has_expire_after ? claim->meta.created + claim->expire_after : INT64_MAX;
     v->registered = conditions_true(claim->conditions, SPAN("Registered"));
     v->terminating = conditions_true(claim->conditions, SPAN("InstanceTerminating"));
+    v->rebooting = conditions_true(claim->conditions, SPAN("Rebooting"));
 }
 
 static void see_node(struct node_view *v, const struct node *node)

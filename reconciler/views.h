@@ -24,7 +24,7 @@ struct claim_view {
     bool managed;                 /* of the provider's node class */
     bool leaving;                 /* it is being deleted */
     bool identified;              /* it has a provider id */
-    bool registered, terminating; /* conditions Registered and InstanceTerminating are true */
+    bool registered, terminating, rebooting; /* conditions Registered, InstanceTerminating, Rebooting are true */
     bool unpaired;                /* it has no Node, or had none when emptiness looked last */
 };
 

@@ -22,26 +22,39 @@ struct span disruption_reason_label(enum disruption_reason r)
     return reasons[r].label;
 }
 
-static bool is_rebooting(const struct world_node *n)
-{
-    return conditions_true(n->claim->conditions, SPAN("Rebooting"));
-}
-
 /* A machine that is going for good is no node of the pool any more, and one that has not come up none yet; but for
  * those that reboot, which have been one. */
-static bool counts(const struct world_node *n)
+static bool counts(const struct allowance_facts *f)
 {
-    if (n->pool < 0 || n->claim == NULL ||
-        conditions_true(n->claim->conditions, SPAN("InstanceTerminating")))
-        return false;
-    return (n->node != NULL && node_is_initialized(n->node)) || is_rebooting(n);
+    return !f->terminating && (f->initialized || f->rebooting);
 }
 
-static bool is_busy(const struct world_node *n, enum disruption_reason reason)
+void allowance_count(struct allowance *x, const struct allowance_facts *f)
 {
-    if (n->leaving || is_rebooting(n))
-        return true;
-    return reason != REASON_UNHEALTHY && !(n->node != NULL && node_is_ready(n->node));
+    if (!counts(f))
+        return;
+    bool going = f->leaving || f->rebooting || f->queued;
+    x->nodes++;
+    x->going += going;
+    x->unready += !going && !f->ready;
+}
+
+void allowance_close(struct allowance *x, const struct node_pool *pool, enum disruption_reason reason, wall_ms now)
+{
+    x->busy = x->going + (reason != REASON_UNHEALTHY ? x->unready : 0);
+    x->allowed = budgets_allowed(pool, (int32_t)x->nodes, reasons[reason].name, now);
+    x->left = x->allowed > (int32_t)x->busy ? x->allowed - (int32_t)x->busy : 0;
+}
+
+static struct allowance_facts facts_of(const struct world_node *n)
+{
+    return (struct allowance_facts){
+        .initialized = n->node != NULL && node_is_initialized(n->node),
+        .ready = n->node != NULL && node_is_ready(n->node),
+        .rebooting = conditions_true(n->claim->conditions, SPAN("Rebooting")),
+        .terminating = conditions_true(n->claim->conditions, SPAN("InstanceTerminating")),
+        .leaving = n->leaving,
+    };
 }
 
 struct allowances allowances_make(struct arena *a, const struct world *w, enum disruption_reason reason,
@@ -50,16 +63,14 @@ struct allowances allowances_make(struct arena *a, const struct world *w, enum d
     struct allowances x = {.items = ARENA_ARRAY(a, struct allowance, w->pool_count), .count = w->pool_count};
     for (uint32_t row = 0; row < w->node_count; row++) {
         const struct world_node *n = &w->nodes[row];
-        if (!counts(n))
+        if (n->pool < 0 || n->claim == NULL)
             continue;
-        x.items[n->pool].nodes++;
-        x.items[n->pool].busy += (queued != NULL && bits_has(queued, row)) || is_busy(n, reason);
+        struct allowance_facts f = facts_of(n);
+        f.queued = queued != NULL && bits_has(queued, row);
+        allowance_count(&x.items[n->pool], &f);
     }
-    for (uint32_t i = 0; i < x.count; i++) {
-        struct allowance *p = &x.items[i];
-        p->allowed = budgets_allowed(w->pools[i], (int32_t)p->nodes, reasons[reason].name, now);
-        p->left = p->allowed > (int32_t)p->busy ? p->allowed - (int32_t)p->busy : 0;
-    }
+    for (uint32_t i = 0; i < x.count; i++)
+        allowance_close(&x.items[i], w->pools[i], reason, now);
     return x;
 }
 

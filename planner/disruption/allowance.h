@@ -12,10 +12,25 @@ struct span disruption_reason_label(enum disruption_reason r); /* "empty": of me
 
 struct allowance {      /* of a pool */
     uint32_t nodes;     /* that percentages are of */
-    uint32_t busy;      /* leaving, rebooting, or (but for UNHEALTHY) not ready */
+    uint32_t going;     /* leaving, rebooting, or had by a command */
+    uint32_t unready;   /* of the others */
+    /* for one reason */
+    uint32_t busy;      /* going or (but for UNHEALTHY) not ready */
     int32_t allowed;    /* by its budgets, before `busy` is taken off */
     int32_t left;       /* never negative */
 };
+
+struct allowance_facts { /* of a managed node */
+    bool initialized, ready, rebooting;
+    bool terminating; /* its instance is */
+    bool leaving;
+    bool queued;      /* a command has it */
+};
+
+/* Counts one node of the pool. */
+void allowance_count(struct allowance *x, const struct allowance_facts *f);
+/* All are counted: what that comes to for the reason. */
+void allowance_close(struct allowance *x, const struct node_pool *pool, enum disruption_reason reason, wall_ms now);
 
 struct allowances { /* by the world's index of pools */
     struct allowance *items;

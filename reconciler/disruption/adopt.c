@@ -80,7 +80,7 @@ static void adopt(struct pass *p, const struct found *f, uint32_t count)
 {
     struct command *c = mem_new(sizeof(*c));
     *c = (struct command){.decision = DECIDE_REPLACE, .state = COMMAND_READIES, .began = p->mono, .savings = NAN};
-    arena_init(&c->arena, 0);
+    arena_init(&c->arena, COMMAND_CHUNK);
     snprintf(c->id, sizeof(c->id), "%.*s", SPAN_ARG(f->id));
     if (count != f->bought || !adopt_members(p, c, f)) {
         command_free(c);

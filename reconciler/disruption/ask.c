@@ -5,7 +5,9 @@
 #include <stdlib.h>
 
 #include "planner/bits.h"
+#include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/command.h"
+#include "reconciler/disruption/emptiness.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
@@ -80,13 +82,15 @@ static void keep_put_off(struct inquiry *q, const struct pass *p)
     q->put_off = list;
 }
 
-/* Rows that a command has, emptiness' own among them. */
+/* Rows that a command has, or that we have asked to leave. */
 static const uint64_t *rows_queued(struct arena *a, const struct pass *p)
 {
     uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
-    for (uint32_t i = 0; i < p->node_count; i++)
-        if (p->nodes[i].row >= 0 && (p->nodes[i].memo->queued || p->nodes[i].memo->command))
-            bits_add(rows, (uint32_t)p->nodes[i].row);
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        if (n->row >= 0 && (n->memo->command != NULL || (n->claim >= 0 && claim_is_leaving(p, &p->claims[n->claim]))))
+            bits_add(rows, (uint32_t)n->row);
+    }
     return rows;
 }
 
@@ -243,20 +247,7 @@ static void tell_node(struct pass *p, const struct world *w, const struct disrup
     tell_silently(p->r, d);
 }
 
-static void tell_pool(struct pass *p, const struct disruption_note *note)
-{
-    struct pool_memo *m = memos_at(&p->r->pools, note->pool->meta.uid);
-    uint32_t bit = UINT32_C(1) << disruption_method_reason(note->method);
-    if ((m->told_reasons & bit) == 0)
-        tell_silently(p->r, (struct decision){.kind = DECISION_KEEP,
-                                              .per_hour = NAN,
-                                              .reason = SPAN("DisruptionBlocked"),
-                                              .note = note->text,
-                                              .about = object_of(KIND_NODE_POOL, &note->pool->meta)});
-    m->told_reasons |= bit;
-}
-
-/* What blocks a node whatever the method, emptiness tells (empty.c); why one is not repaired it cannot. */
+/* What blocks a node whatever the method, emptiness tells (stays.c); why one is not repaired it cannot. */
 static bool is_told(const struct disruption_note *note, const struct inquiry *q, const struct world *w)
 {
     const struct node *n = note->row >= 0 ? world_node_at(w, (uint32_t)note->row)->node : NULL;
@@ -276,14 +267,14 @@ static void tell_notes(struct pass *p, const struct inquiry *q)
         const struct disruption_note *note = &d->notes[i];
         if (is_told(note, q, w))
             tell_node(p, w, note);
-        else if (note->row < 0)
-            tell_pool(p, note);
         for (uint32_t k = 0; note->row < 0 && k < p->pool_count; k++)
             if (span_eq(p->pools[k].pool->meta.uid, note->pool->meta.uid))
                 closed[k] |= UINT32_C(1) << disruption_method_reason(note->method);
     }
-    for (uint32_t k = 0; k < p->pool_count; k++) /* open again: the next time is news */
-        p->pools[k].memo->told_reasons &= ~(reasons & ~closed[k]);
+    for (uint32_t k = 0; k < p->pool_count; k++)
+        for (uint32_t r = 0; r < REASON_COUNT; r++)
+            if ((reasons >> r) & 1)
+                budgets_tell(p, &p->pools[k], (enum disruption_reason)r, (closed[k] >> r) & 1);
 }
 
 /* ---- asking ---- */
@@ -376,10 +367,7 @@ static void take_answer(struct pass *p)
         if (d->commands[i].decision == DECIDE_REBOOT)
             continue;
         struct command *c = command_make(p, q->snapshot, &d->commands[i]);
-        if (c != NULL) {
-            queue_add(p, c);
-            begun++;
-        }
+        begun += c != NULL && queue_add(p, c);
     }
     if ((q->asked & CONSOLIDATIONS) != 0) {
         a->several_rejected = false;
@@ -418,6 +406,8 @@ void disruption_run(struct pass *p)
 {
     struct reconciler *r = p->r;
     r->asking.changed |= r->previous == NULL || derive_world(r->previous) != p->world;
+    budgets_count(p);
+    emptiness_run(p);
     queue_run(p);
     ask(p);
 }

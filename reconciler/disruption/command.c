@@ -207,7 +207,7 @@ struct command *command_make(struct pass *p, const struct snapshot *s, const str
     struct command *c = mem_new(sizeof(*c));
     *c = (struct command){.method = from->method, .decision = from->decision, .savings = from->savings,
                           .evictions = from->evictions, .has_grace = from->has_grace, .grace = from->grace};
-    arena_init(&c->arena, 0);
+    arena_init(&c->arena, COMMAND_CHUNK);
     c->condition = arena_dup(&c->arena, from->condition);
     decision_id(p->r, c->id);
     keep_members(w, c, from);

@@ -12,7 +12,7 @@
  *
  * Nothing that must not be lost is here alone: a leader that takes over finds one that readies or removes by what its
  * replacements say (adopt.c); of others nothing has begun but marks. Texts, in the command's own arena: worlds
- * come and go. Memory: by command, which budgets bound, some 200 bytes a node and the bodies of the replacements. */
+ * come and go. Memory: by command, which budgets bound, a kilobyte and the bodies of the replacements. */
 #ifndef RECONCILER_DISRUPTION_COMMAND_H
 #define RECONCILER_DISRUPTION_COMMAND_H
 
@@ -20,6 +20,8 @@
 #include "reconciler/purchase.h"
 
 struct pass;
+
+enum { COMMAND_CHUNK = 512 }; /* of its arena: one about an empty node needs no more */
 
 enum command_state { COMMAND_WAITS, COMMAND_MARKS, COMMAND_READIES, COMMAND_REMOVES };
 
@@ -64,8 +66,9 @@ struct command {
  * cannot be had by its pool's template any more. */
 struct command *command_make(struct pass *p, const struct snapshot *s, const struct disruption_command *from);
 void command_free(struct command *c);
-/* Begins at its first state. */
-void queue_add(struct pass *p, struct command *c);
+/* Begins at its first state. Consolidations wait in it; another is dropped (false) if a member is in a command by now,
+ * or its pool's budgets let it go no more. */
+bool queue_add(struct pass *p, struct command *c);
 /* Goes on at the state that it has. */
 void queue_take(struct pass *p, struct command *c);
 /* Who waits for its validation; NULL: nobody does. */

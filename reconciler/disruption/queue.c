@@ -6,6 +6,8 @@
 #include "planner/disruption/candidate.h"
 #include "planner/disruption/validate.h"
 #include "reconciler/disruption/ask.h"
+#include "reconciler/disruption/budgets.h"
+#include "reconciler/disruption/emptiness.h"
 #include "reconciler/disruption/marks.h"
 #include "reconciler/disruption/repair.h"
 
@@ -52,6 +54,7 @@ static struct span type_of(const struct command *c)
 {
     return c->method == METHOD_MULTI    ? SPAN("multi")
            : c->method == METHOD_SINGLE ? SPAN("single")
+           : c->method == METHOD_EMPTINESS ? SPAN("empty")
                                         : (struct span){0};
 }
 
@@ -82,16 +85,45 @@ static void tell_move(struct pass *p, const struct command *c, bool warning, con
     tell(p->r, d, format, SPAN_ARG(text));
 }
 
-/* What is no more is not decided twice: whoever was marked loses the marks, as nobody has them any more. */
-static void release_members(struct pass *p, const struct command *c)
+/* Marked or about to be: they are in no other command, and their marks stay. */
+static void hold_members(struct pass *p, struct command *c)
 {
-    for (uint32_t i = 0; i < c->count; i++) {
+    for (uint32_t i = 0; c->state != COMMAND_WAITS && i < c->count; i++) {
         struct node_view *n = node_of(p, &c->members[i]);
         if (n == NULL)
             continue;
-        n->memo->queued = false;
+        n->memo->command = c;
         turns_call(&p->r->views.emptiness, (uint32_t)(n - p->nodes));
     }
+}
+
+/* What is no more is not decided twice: whoever was marked loses the marks. */
+static void release_members(struct pass *p, const struct command *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        struct node_memo *m = c->members[i].node.len != 0 ? memos_find(&p->r->nodes, c->members[i].node_uid) : NULL;
+        struct node_view *n = node_of(p, &c->members[i]);
+        if (m == NULL || m->command != c)
+            continue;
+        m->command = NULL; /* also of one that is not seen now */
+        if (n == NULL)
+            continue;
+        marks_take_back(p, n);
+        turns_call(&p->r->views.emptiness, (uint32_t)(n - p->nodes));
+    }
+}
+
+/* It begins: its members are in no other command, and their pools let them go. */
+static bool draw(struct pass *p, const struct command *c)
+{
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct node_view *n = node_of(p, &c->members[i]);
+        const struct claim_view *v = claim_of(p, &c->members[i]);
+        if ((n != NULL && n->memo->command != NULL) ||
+            (v != NULL && !budgets_take(p, v->pool, disruption_method_reason(c->method))))
+            return false;
+    }
+    return true;
 }
 
 /* ---- validation ---- */
@@ -170,6 +202,8 @@ static bool step_wait(struct queue_pass *q, struct command *c)
         return true;
     }
     enum disruption_validity v = ask_validity(p, c);
+    if (v == VALIDITY_STANDS && !draw(p, c))
+        v = VALIDITY_BUDGET;
     if (v != VALIDITY_STANDS) {
         reject(p, c, v);
         return false;
@@ -211,7 +245,7 @@ static bool step_mark(struct queue_pass *q, struct command *c)
           type_of(c));
     nominate_targets(p, c);
     c->state = COMMAND_READIES;
-    return begin_replacements(q, c);
+    return c->replacement_count == 0 || begin_replacements(q, c);
 }
 
 static void tell_replacement(struct pass *p, const struct command *c, struct command_replacement *r,
@@ -328,7 +362,8 @@ static bool step_ready(struct queue_pass *q, struct command *c)
 
 static void tell_node(struct pass *p, const struct command *c, const struct command_member *m)
 {
-    struct decision d = {.kind = DECISION_MOVE, .per_hour = NAN, .reason = SPAN("DisruptionTerminating"),
+    struct decision d = {.kind = DECISION_NONE, .per_hour = NAN,
+                         .reason = SPAN("DisruptionTerminating"),
                          .note = arena_printf(p->a, "Disrupting Node: %.*s", SPAN_ARG(reason_of(c))),
                          .about = {KIND_NODE, {0}, m->node, m->node_uid}};
     memcpy(d.id, c->id, sizeof(d.id));
@@ -336,31 +371,34 @@ static void tell_node(struct pass *p, const struct command *c, const struct comm
         tell_silently(p->r, d);
 }
 
+static struct span why_removed(struct pass *p, const struct command *c, const struct node_claim *claim)
+{
+    static const struct span sentences[METHOD_COUNT] = {
+        [METHOD_REPAIR] = SPAN_INIT("it is not healthy"),
+        [METHOD_STATIC_DRIFT] = SPAN_INIT("it has drifted"),
+        [METHOD_DRIFT] = SPAN_INIT("it has drifted"),
+        [METHOD_MULTI] = SPAN_INIT("its pods fit elsewhere for less"),
+        [METHOD_SINGLE] = SPAN_INIT("its pods fit elsewhere for less"),
+    };
+    return c->method == METHOD_EMPTINESS ? emptiness_sentence(p, claim, c->savings) : sentences[c->method];
+}
+
 static void remove_one(struct pass *p, const struct command *c, const struct command_member *m,
                        const struct claim_view *claim)
 {
-    struct decision d = {.kind = DECISION_REMOVE, .subject = "remove", .per_hour = NAN,
+    struct decision d = {.kind = DECISION_REMOVE, .subject = "remove",
+                         .per_hour = c->method == METHOD_EMPTINESS ? c->savings : NAN,
                          .reason = SPAN("DisruptionTerminating"),
                          .note = arena_printf(p->a, "Disrupting NodeClaim: %.*s", SPAN_ARG(reason_of(c))),
                          .about = object_of(KIND_NODE_CLAIM, &claim->claim->meta)};
-    static const char *const sentences[METHOD_COUNT] = {
-        [METHOD_REPAIR] = "it is not healthy",
-        [METHOD_EMPTINESS] = "it is empty",
-        [METHOD_STATIC_DRIFT] = "it has drifted",
-        [METHOD_DRIFT] = "it has drifted",
-        [METHOD_MULTI] = "its pods fit elsewhere for less",
-        [METHOD_SINGLE] = "its pods fit elsewhere for less",
-    };
     struct measure also = {0};
-    char why[32];
     if (!repair_bound_kept(p, c, claim))
         return;
     if (c->method == METHOD_REPAIR)
         also = repair_measure(p, c, claim);
-    snprintf(why, sizeof(why), "%.*s", SPAN_ARG(label_of(c)));
+    struct claim_end end = {arena_cstr(p->a, label_of(c)), c->method == METHOD_REPAIR ? &also : NULL};
     memcpy(d.id, c->id, sizeof(d.id));
-    if (claim_delete(p, claim, &(struct claim_end){why, c->method == METHOD_REPAIR ? &also : NULL}, &d,
-                     sentences[c->method]))
+    if (claim_delete(p, claim, &end, &d, arena_cstr(p->a, why_removed(p, c, claim->claim))))
         tell_node(p, c, m);
     else if (claim->memo->memo.gate.retry_at > p->mono)
         pass_wake(p, claim->memo->memo.gate.retry_at);
@@ -378,6 +416,15 @@ static bool step_remove(struct queue_pass *q, struct command *c)
     return here != 0;
 }
 
+/* What it was decided for still is so. */
+static bool stands(struct pass *p, const struct command *c)
+{
+    if (c->method != METHOD_EMPTINESS)
+        return true;
+    struct node_view *n = node_of(p, &c->members[0]);
+    return n != NULL && emptiness_stands(p, n);
+}
+
 /* False: it has ended. */
 static bool step(struct queue_pass *q, struct command *c)
 {
@@ -388,6 +435,8 @@ static bool step(struct queue_pass *q, struct command *c)
         [COMMAND_REMOVES] = step_remove,
     };
     enum command_state was;
+    if (!stands(q->p, c))
+        return false;
     if (c->state != COMMAND_WAITS && q->p->mono > c->began + q->last)
         return take_back(q, c, SPAN("it took too long"));
     do { /* what takes no time is done at once */
@@ -402,18 +451,6 @@ static bool step(struct queue_pass *q, struct command *c)
 
 /* ---- the queue ---- */
 
-/* Marked or about to be: they are in no other command, and their marks stay. */
-static void hold_members(struct pass *p, const struct command *c)
-{
-    for (uint32_t i = 0; c->state != COMMAND_WAITS && i < c->count; i++) {
-        struct node_view *n = node_of(p, &c->members[i]);
-        if (n == NULL)
-            continue;
-        n->memo->queued = true;
-        turns_call(&p->r->views.emptiness, (uint32_t)(n - p->nodes));
-    }
-}
-
 void queue_take(struct pass *p, struct command *c)
 {
     struct command **end = &p->r->commands.first;
@@ -424,23 +461,25 @@ void queue_take(struct pass *p, struct command *c)
     hold_members(p, c);
 }
 
-void queue_add(struct pass *p, struct command *c)
+bool queue_add(struct pass *p, struct command *c)
 {
-    if (c->method == METHOD_MULTI || c->method == METHOD_SINGLE) {
-        c->state = COMMAND_WAITS;
-        c->due = p->mono + p->r->config.options.validation;
+    bool waits = c->method == METHOD_MULTI || c->method == METHOD_SINGLE;
+    if (!waits && !draw(p, c)) {
+        command_free(c);
+        return false;
+    }
+    c->state = waits ? COMMAND_WAITS : COMMAND_MARKS;
+    c->due = p->mono + p->r->config.options.validation;
+    c->began = p->mono;
+    if (waits)
         tell_members(p, c, SPAN("ConsolidationCandidate"),
                      arena_printf(p->a, "Consolidation candidate: %.*s (savings: $%.2f)", SPAN_ARG(c->event),
                                   isnan(c->savings) ? 0 : c->savings));
-        pass_wake(p, c->due);
-        queue_take(p, c);
-    } else {
-        c->state = COMMAND_MARKS;
-        c->began = p->mono;
+    else if (c->method != METHOD_EMPTINESS) /* its removal says it all */
         tell_move(p, c, false, "%.*s", c->move);
-        queue_take(p, c);
-        pass_wake(p, p->mono);
-    }
+    queue_take(p, c);
+    pass_wake(p, waits ? c->due : p->mono);
+    return true;
 }
 
 struct command *queue_waiting(const struct command_queue *q)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kube/meta.h"
 #include "tests/sim/support_loop.h"
 
 #define ONE                                                                                        \
@@ -108,6 +109,42 @@ static void a_node_that_is_not_ready_uses_the_budget_up(void **state)
     loop_end(&l);
 }
 
+/* The window that holds the empty node back ends in the moment in which another expires: that one asks nobody, and is
+ * the one that leaves. */
+static void who_expires_uses_the_budget_up(void **state)
+{
+    enum { ENDS = 355 }; /* 03:10:00, seconds from the start */
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    char empty[64], old[64];
+    load(s, pool_yaml("general",
+                      "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"1\"},"
+                      "{\"nodes\":\"0\",\"schedule\":\"0 3 * * *\",\"duration\":\"10m\"}]}",
+                      ",\"expireAfter\":\"354s\""));
+    deploy_apart(s, "expires", "500m", "c-8x-amd64-linux");
+    loop_begin(&l, s);
+    run_for(s, 40 * MS_SECOND);
+    deploy_apart(s, "goes", "500m", "c-4x-amd64-linux");
+    run_for(s, 40 * MS_SECOND);
+    snprintf(empty, sizeof(empty), "%s", node_under(s, "goes"));
+    snprintf(old, sizeof(old), "%s", node_under(s, "expires"));
+    json_t *claim = object_of(s, KIND_NODE_CLAIM, NULL, old);
+    wall_ms created;
+    assert_true(time_parse(tree_string(claim, "metadata.creationTimestamp"), &created));
+    assert_int_equal(created + 354 * MS_SECOND, START + ENDS * MS_SECOND);
+    json_decref(claim);
+    scale(s, "goes", 0);
+    run_for(s, START + ENDS * MS_SECOND - 1 - sim_now(s));
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    run_for(s, MS_SECOND);
+    assert_true(is_leaving(s, old));
+    assert_false(is_leaving(s, empty));
+    run_for(s, 20 * MS_SECOND);
+    assert_true(is_leaving(s, empty));
+    loop_end(&l);
+}
+
 /* Whoever looks at the pool learns why nothing goes, once. */
 static void a_budget_that_lets_nothing_go_is_told(void **state)
 {
@@ -141,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_dearest_goes_first),
         cmocka_unit_test(a_node_that_is_not_ready_uses_the_budget_up),
+        cmocka_unit_test(who_expires_uses_the_budget_up),
         cmocka_unit_test(a_budget_that_lets_nothing_go_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -506,6 +506,7 @@ static void a_drain_that_could_not_end_does_not_begin(void **state)
             "\"namespace\":\"default\"},\"spec\":{\"minAvailable\":1,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}");
     run_for(s, 2 * MS_MINUTE);
     assert_int_equal(count_kept(s, old), 1);
+    assert_int_equal(count_marked(s), 1);
     assert_int_equal(l.decided[DECISION_REMOVE], 0);
     assert_non_null(strstr(l.last[DECISION_MOVE], "is not drained yet: Pdb prevents pod evictions "
                                                   "(PodDisruptionBudget=[default/web], Pod=default/web-"));
