@@ -54,9 +54,11 @@ enum world_part {
     PART_GROUND,
     PART_SHAPES, /* classes */
     PART_ROWS,   /* nodes, requested, left, expected, ports; it holds the parts of `lists` */
-    PART_PODS,   /* waiting, its index, members, volumes.users, live_daemons */
+    PART_PODS,   /* waiting, its index, aside, members, volumes.users, live_daemons */
     PART_COUNTS, /* numbers of topology groups */
-    PART_BUDGETS, /* items of `budgets` */
+    PART_FRAME,  /* what Nodes, NodeClaims and CSINodes say: allocatable, capacity, profiles, the indexes of rows, options
+                  * (for their budgets), topology's keys (for where rows are), volumes.csi_nodes, shared */
+    PART_BUDGETS, /* `budgets` */
     PART_COUNT,
 };
 
@@ -64,7 +66,7 @@ enum { LISTS_ROWS = 16 };
 
 struct world {
     struct part *parts[PART_COUNT];
-    struct arena *arena; /* PART_GROUND's; allocated from only while building */
+    struct arena *arena; /* PART_GROUND's while building, PART_FRAME's while rows are made anew; nobody's afterwards */
     struct symtab *syms; /* a reference; written only while building */
     struct world_options settings;
     struct label_rules rules;
@@ -105,6 +107,8 @@ struct world {
 
     struct waiting_pod *waiting;
     uint32_t waiting_count;
+    const struct pod **aside; /* world_pod_is_aside, and neither standing nor waiting */
+    uint32_t aside_count, aside_capacity;
     const struct pod **nominated; /* by the scheduler to some node, and not bound */
     uint32_t nominated_count, nominated_capacity;
     struct pod_budgets budgets; /* PodDisruptionBudgets */
@@ -168,6 +172,8 @@ const struct waiting_pod *world_unbound(const struct world *w, struct span uid);
 
 /* Pending: it is to be placed. */
 bool world_pod_waits(const struct world *w, const struct pod *p);
+/* Should its Node come, or be told to go, it will stand or wait: it is not over, or another will come for it. */
+bool world_pod_is_aside(const struct pod *p);
 int world_pod_order(const struct pod *a, const struct pod *b); /* by namespace and name */
 
 /* What follows from the pods on a row: `requested`, but for volumes, and `ports`; then `left`. */
@@ -188,6 +194,16 @@ void world_index_waiting(struct world *w, struct arena *a);
 /* Steps of world_build, each in a file of its own: rows before the pods that stand on them, profiles
  * when every class is known, topology_finish last. */
 void world_build_rows(struct world *w, const struct world_input *in);
+/* Of these: which rows there are, in their order (nodes, node_count, any_replace); what one has of itself (allocatable,
+ * capacity, pool, price); and finding them by name. */
+void world_collect_rows(struct world *w, const struct world_input *in);
+void world_fill_row(struct world *w, uint32_t row);
+void world_index_rows(struct world *w);
+/* What signatures can see of a row; may point into its Node and NodeClaim. Equal words: equal profiles. */
+struct profile world_row_profile(struct world *w, uint32_t row);
+void world_profile_words(struct words *out, const struct profile *p);
+/* What pools' limits leave, by what their rows have. */
+void world_budget_options(struct world *w);
 void world_build_standing(struct world *w, const struct world_input *in,
                           const int32_t *row_of_sym); /* row + 1 */
 void world_build_profiles(struct world *w);

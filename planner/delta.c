@@ -1,134 +1,10 @@
-/* The next world: a copy of the last one's columns where pods came or went, the columns themselves
- * elsewhere. Everything of a part that is copied is copied, so that a part leans on the ground alone. Exceptions are
- * classes, whose copies point into the ones before and grow until a build starts afresh, and the lists of pods by
- * row: those of a few rows each have a part of their own, which all worlds share in which these rows are the same. */
+/* The next world: a copy of the last one's columns where pods came or went (delta_parts.c), the columns themselves
+ * elsewhere; rows made anew where Nodes did (delta_rows.c), or go on with what nobody decides by (delta_nodes.c). */
 #include "planner/delta_inner.h"
 
 #include <stdlib.h>
 
 enum { SHAPES_SHARE = 4 }; /* of the ground's memory: what new shapes may take before a build */
-
-/* --- parts --- */
-
-static struct world *share(const struct world *from)
-{
-    struct world *w = mem_new(sizeof(*w));
-    *w = *from;
-    symtab_ref(w->syms);
-    for (size_t i = 0; i < PART_COUNT; i++)
-        part_join(w->parts[i]);
-    w->classes.rules = &w->rules;
-    w->classes.topology = &w->topology;
-    w->classes.volumes = &w->volumes;
-    w->classes.spread = &w->spread;
-    w->classes.split = &w->split;
-    return w;
-}
-
-struct arena *delta_own_part(struct delta *d, enum world_part part, struct part *under)
-{
-    struct part *old = d->w->parts[part];
-    d->w->parts[part] = part_new(0, under);
-    part_leave(old);
-    return &d->w->parts[part]->arena;
-}
-
-static bool owns(const struct delta *d, enum world_part part)
-{
-    return d->w->parts[part] != d->from->parts[part];
-}
-
-static void *copy(struct arena *a, const void *items, size_t count, size_t size)
-{
-    void *to = arena_array(a, count, size);
-    if (count != 0)
-        memcpy(to, items, count * size);
-    return to;
-}
-
-static void own_pods(struct delta *d, size_t more)
-{
-    struct world *w = d->w;
-    struct arena *a = delta_own_part(d, PART_PODS, NULL);
-    w->waiting = ARENA_ARRAY(a, struct waiting_pod, w->waiting_count + more);
-    if (w->waiting_count != 0)
-        memcpy(w->waiting, d->from->waiting, w->waiting_count * sizeof(*w->waiting));
-    w->members = copy(a, w->members, w->classes.count, sizeof(*w->members));
-    w->live_daemons = copy(a, w->live_daemons, w->daemon_count, sizeof(*w->live_daemons));
-    w->volumes.users = copy(a, w->volumes.users, w->volumes.claims.count, sizeof(*w->volumes.users));
-    d->left = ARENA_ARRAY(&d->scratch, bool, w->waiting_count);
-    d->lost = ARENA_ARRAY(&d->scratch, bool, w->daemon_count);
-}
-
-static struct arena *shapes(struct delta *d)
-{
-    return &d->w->parts[PART_SHAPES]->arena;
-}
-
-/* Parts of lists stay shared until a row of theirs changes. */
-static void share_lists(struct world *w)
-{
-    struct part *rows = w->parts[PART_ROWS];
-    uint32_t count = (w->node_count + LISTS_ROWS - 1) / LISTS_ROWS;
-    struct part **lists = ARENA_ARRAY(&rows->arena, struct part *, count);
-    for (uint32_t i = 0; i < count && w->lists != NULL; i++)
-        lists[i] = part_join(w->lists[i]);
-    rows->held = w->lists = lists;
-    rows->held_count = count;
-}
-
-void delta_own_rows(struct delta *d)
-{
-    struct world *w = d->w;
-    if (d->dirty != NULL)
-        return;
-    struct arena *a = delta_own_part(d, PART_ROWS, NULL);
-    size_t cells = (size_t)w->node_count * w->column_count;
-    uint32_t words = bits_words(w->node_count);
-    w->nodes = copy(a, w->nodes, w->node_count, sizeof(*w->nodes));
-    w->requested = copy(a, w->requested, cells, sizeof(amount));
-    w->left = copy(a, w->left, cells, sizeof(amount));
-    w->expected = copy(a, w->expected, cells, sizeof(amount));
-    w->ports = copy(a, w->ports, w->node_count, sizeof(*w->ports));
-    share_lists(w);
-    d->dirty = ARENA_ARRAY(&d->scratch, uint64_t, words);
-    d->blocks = ARENA_ARRAY(&d->scratch, uint64_t, bits_words(w->parts[PART_ROWS]->held_count));
-}
-
-static struct arena *lists(struct delta *d, uint32_t row)
-{
-    return &d->w->lists[row / LISTS_ROWS]->arena;
-}
-
-static size_t lists_size(const struct world *w, uint32_t first, uint32_t end)
-{
-    size_t bytes = 512;
-    for (uint32_t row = first; row < end; row++)
-        bytes += (size_t)w->nodes[row].pod_count * (sizeof(void *) + sizeof(uint32_t)) +
-                 w->ports[row].count * sizeof(struct host_port) + 3 * _Alignof(max_align_t);
-    return bytes + bytes / 4; /* those that change are there twice */
-}
-
-static void own_lists(struct delta *d, uint32_t row)
-{
-    struct world *w = d->w;
-    uint32_t block = row / LISTS_ROWS, first = block * LISTS_ROWS, end = first + LISTS_ROWS;
-    if (bits_has(d->blocks, block))
-        return;
-    bits_add(d->blocks, block);
-    end = end < w->node_count ? end : w->node_count;
-    part_leave(w->lists[block]); /* the older world has it, too */
-    w->lists[block] = part_new(lists_size(w, first, end), NULL);
-    struct arena *a = &w->lists[block]->arena;
-    for (row = first; row < end; row++) {
-        struct world_node *n = &w->nodes[row];
-        struct row_ports *p = &w->ports[row];
-        n->pods = copy(a, n->pods, n->pod_count, sizeof(*n->pods));
-        n->pod_classes = copy(a, n->pod_classes, n->pod_count, sizeof(*n->pod_classes));
-        p->items = copy(a, p->items, p->count, sizeof(*p->items));
-        p->capacity = p->count;
-    }
-}
 
 /* --- shapes --- */
 
@@ -165,11 +41,16 @@ static bool is_shown(const struct world *w, const struct signature *s)
     return true;
 }
 
+static struct arena *shapes(struct delta *d)
+{
+    return &d->w->parts[PART_SHAPES]->arena;
+}
+
 static bool own_shapes(struct delta *d)
 {
     struct world *w = d->w;
     size_t taken = part_bytes(w->parts[PART_SHAPES]);
-    if (owns(d, PART_SHAPES))
+    if (delta_owns(d, PART_SHAPES))
         return true;
     if (taken > part_bytes(w->parts[PART_GROUND]) / SHAPES_SHARE)
         return false;
@@ -192,7 +73,7 @@ static bool new_class(struct delta *d, const struct pod *p, uint32_t *class_out)
     return true;
 }
 
-static bool class_of(struct delta *d, const struct pod *p, uint32_t *class_out)
+static bool class_known(struct delta *d, const struct pod *p, uint32_t *class_out)
 {
     struct world *w = d->w;
     sym ns = sym_find(w->syms, p->meta.ns);
@@ -201,6 +82,23 @@ static bool class_of(struct delta *d, const struct pod *p, uint32_t *class_out)
     int32_t known = classes_recall(&w->classes, p);
     *class_out = (uint32_t)known;
     return known >= 0 || (p->volumes.count == 0 && new_class(d, p, class_out));
+}
+
+/* And the pod is one of it. */
+static bool class_of(struct delta *d, const struct pod *p, uint32_t *class_out)
+{
+    struct world *w = d->w;
+    uint32_t before = w->classes.count;
+    if (!class_known(d, p, class_out))
+        return false;
+    if (w->classes.count != before) {
+        uint32_t *more = ARENA_ARRAY(&w->parts[PART_PODS]->arena, uint32_t, w->classes.count);
+        memcpy(more, w->members, before * sizeof(*more));
+        w->members = more;
+    }
+    w->members[*class_out]++;
+    d->daemons_moved |= w->classes.items[*class_out].daemon;
+    return true;
 }
 
 /* The last of its kind to go may leave behind what a build would not have: a domain that must be settled, a
@@ -216,30 +114,21 @@ static bool is_missed(const struct delta *d)
 
 /* --- pods that stand --- */
 
-static void move_count(struct delta *d, const struct pod *p, uint32_t class_id, uint32_t row, int by)
+void delta_count(struct delta *d, const struct pod *p, uint32_t class_id, uint32_t row, int by)
 {
     const struct pod_class *k = &d->w->classes.items[class_id];
     bool goes = p->meta.deleted != 0;
     if ((goes ? 0 : k->ties.counted_by_count) + k->ties.keeps_off_count == 0)
         return;
-    if (!owns(d, PART_COUNTS))
-        topology_copy_counts(d->w, delta_own_part(d, PART_COUNTS, NULL));
+    delta_own_counts(d);
     topology_move(d->w, k, goes, row, by);
-}
-
-static struct world_node *changing(struct delta *d, uint32_t row)
-{
-    delta_own_rows(d);
-    own_lists(d, row);
-    bits_add(d->dirty, row);
-    return &d->w->nodes[row];
 }
 
 static void stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t class_id)
 {
-    struct world_node *n = changing(d, row);
-    const struct pod **pods = ARENA_ARRAY(lists(d, row), const struct pod *, (size_t)n->pod_count + 1);
-    uint32_t *classes = ARENA_ARRAY(lists(d, row), uint32_t, (size_t)n->pod_count + 1);
+    struct world_node *n = delta_touch(d, row);
+    const struct pod **pods = ARENA_ARRAY(delta_lists(d, row), const struct pod *, (size_t)n->pod_count + 1);
+    uint32_t *classes = ARENA_ARRAY(delta_lists(d, row), uint32_t, (size_t)n->pod_count + 1);
     uint32_t at = 0;
     while (at < n->pod_count && world_pod_order(n->pods[at], p) <= 0)
         at++;
@@ -251,14 +140,14 @@ static void stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t c
     n->pods = pods;
     n->pod_classes = classes;
     n->pod_count++;
-    move_count(d, p, class_id, row, 1);
+    delta_count(d, p, class_id, row, 1);
 }
 
 static bool leave_row(struct delta *d, uint32_t row, const struct pod *p, uint32_t *class_out)
 {
-    struct world_node *n = changing(d, row);
-    const struct pod **pods = ARENA_ARRAY(lists(d, row), const struct pod *, n->pod_count);
-    uint32_t *classes = ARENA_ARRAY(lists(d, row), uint32_t, n->pod_count);
+    struct world_node *n = delta_touch(d, row);
+    const struct pod **pods = ARENA_ARRAY(delta_lists(d, row), const struct pod *, n->pod_count);
+    uint32_t *classes = ARENA_ARRAY(delta_lists(d, row), uint32_t, n->pod_count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < n->pod_count; i++) {
         if (n->pods[i] == p) {
@@ -273,14 +162,14 @@ static bool leave_row(struct delta *d, uint32_t row, const struct pod *p, uint32
     n->pod_classes = classes;
     n->pod_count = count;
     if (found)
-        move_count(d, p, *class_out, row, -1);
+        delta_count(d, p, *class_out, row, -1);
     return found;
 }
 
 static void settle_rows(struct delta *d)
 {
     for (BITS_EACH(row, d->dirty, d->dirty != NULL ? bits_words(d->w->node_count) : 0)) {
-        world_row_sum(d->w, lists(d, row), row);
+        world_row_sum(d->w, delta_lists(d, row), row);
         if (d->w->column_count != d->w->resource_count)
             world_row_attach(d->w, row);
         if (d->daemons_moved)
@@ -304,15 +193,60 @@ static bool leave_queue(struct delta *d, const struct pod *p, uint32_t *class_ou
     return true;
 }
 
+void delta_wait_bound(struct delta *d, const struct pod *p, uint32_t class_id)
+{
+    struct world *w = d->w;
+    if (!pod_is_reschedulable(p))
+        return;
+    w->waiting[w->waiting_count++] =
+        (struct waiting_pod){.pod = p, .class_id = class_id, .bound = true, .blocked = world_blocks(w, p)};
+    w->members[class_id]++;
+}
+
+static void leave_bound(struct delta *d, const struct pod *p)
+{
+    struct world *w = d->w;
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        if (w->waiting[i].bound && w->waiting[i].pod == p && !d->left[i]) {
+            d->left[i] = true;
+            w->members[w->waiting[i].class_id]--;
+        }
+}
+
 static void settle_queue(struct delta *d)
 {
     struct world *w = d->w;
     uint32_t count = 0;
-    for (uint32_t i = 0; i < w->waiting_count; i++)
-        if (i >= d->from->waiting_count || !d->left[i])
-            w->waiting[count++] = w->waiting[i];
+    for (uint32_t i = 0; i < w->waiting_count; i++) {
+        if (d->left[i])
+            continue;
+        w->waiting[count] = w->waiting[i];
+        if (w->waiting[count].bound && delta_owns(d, PART_BUDGETS))
+            w->waiting[count].blocked = world_blocks(w, w->waiting[count].pod);
+        count++;
+    }
     w->waiting_count = count;
     world_index_waiting(w, &w->parts[PART_PODS]->arena);
+}
+
+/* --- pods that do neither --- */
+
+void delta_set_aside(struct delta *d, const struct pod *p)
+{
+    struct world *w = d->w;
+    ARENA_PUSH(&w->parts[PART_PODS]->arena, w->aside, w->aside_count, w->aside_capacity, p);
+}
+
+static bool leave_aside(struct delta *d, const struct pod *p)
+{
+    struct world *w = d->w;
+    uint32_t at = 0;
+    while (at < w->aside_count && w->aside[at] != p)
+        at++;
+    if (at == w->aside_count)
+        return false;
+    w->aside[at] = w->aside[--w->aside_count];
+    return true;
 }
 
 /* --- one pod --- */
@@ -341,11 +275,11 @@ static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
     bool nominated = p->node == SYM_NONE && p->nominated_node != SYM_NONE;
-    if (nominated || split_concerns(&d->w->split, p))
+    bool comes_back = pod_is_terminal(p) && world_pod_is_aside(p);
+    if (nominated || comes_back || split_concerns(&d->w->split, p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:
-        return !d->w->nodes[row].leaving;
     case WAITS:
         return true;
     case ELSEWHERE: /* it still has its columns, and its selectors are still looked at */
@@ -366,7 +300,6 @@ static int32_t daemon_set_of(const struct world *w, const struct pod *p)
     return -1;
 }
 
-/* Who is the newest now, only a look at all of them would tell. */
 static void daemon_goes(struct delta *d, const struct pod *p)
 {
     int32_t i = world_daemon_lives(p) ? daemon_set_of(d->w, p) : -1;
@@ -381,7 +314,20 @@ static bool succeeds(const struct pod *p, const struct pod *gone)
            (p->meta.created == gone->meta.created && span_eq(p->meta.name, gone->meta.name));
 }
 
-/* What new nodes are expected to run goes by the newest, which may be another so long as it asks the same. */
+/* What new nodes are expected to run goes by the newest (NULL: none lives), which may be another so long as it asks
+ * the same. */
+static bool take_newest(struct delta *d, uint32_t i, const struct pod *p)
+{
+    struct world *w = d->w;
+    const struct pod *expected = world_daemon_pod(&d->scratch, p, w->daemon_sets[i]);
+    if (expected->resource_claims || expected->priority != w->daemon_priorities[i] ||
+        classes_recall(&w->classes, expected) != (int32_t)w->daemons[i])
+        return false;
+    w->live_daemons[i] = p;
+    d->lost[i] = false;
+    return true;
+}
+
 static bool daemon_comes(struct delta *d, const struct pod *p)
 {
     struct world *w = d->w;
@@ -393,13 +339,30 @@ static bool daemon_comes(struct delta *d, const struct pod *p)
     const struct pod *newest = w->live_daemons[i];
     if (newest != NULL && (d->lost[i] ? !succeeds(p, newest) : !world_daemon_newer(p, newest)))
         return true;
-    const struct pod *expected = world_daemon_pod(&d->scratch, p, w->daemon_sets[i]);
-    if (expected->resource_claims || p->priority != w->daemon_priorities[i] ||
-        classes_recall(&w->classes, expected) != (int32_t)w->daemons[i])
-        return false;
-    w->live_daemons[i] = p;
-    d->lost[i] = false;
-    return true;
+    return take_newest(d, (uint32_t)i, p);
+}
+
+static const struct pod *newer_of(const struct world *w, uint32_t set, const struct pod *best, const struct pod *p)
+{
+    bool its = pod_is_daemon(p) && world_daemon_lives(p) && daemon_set_of(w, p) == (int32_t)set;
+    return its && (best == NULL || world_daemon_newer(p, best)) ? p : best;
+}
+
+/* Only a look at all of them tells, once the newest is gone. */
+static const struct pod *newest_daemon(const struct delta *d, uint32_t set)
+{
+    const struct world *w = d->w;
+    const struct pod *best = NULL;
+    for (uint32_t row = 0; row < w->node_count; row++)
+        for (uint32_t i = 0; i < w->nodes[row].pod_count; i++)
+            if (w->classes.items[w->nodes[row].pod_classes[i]].daemon)
+                best = newer_of(w, set, best, w->nodes[row].pods[i]);
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        if (!d->left[i])
+            best = newer_of(w, set, best, w->waiting[i].pod);
+    for (uint32_t i = 0; i < w->aside_count; i++)
+        best = newer_of(w, set, best, w->aside[i]);
+    return best;
 }
 
 static bool moves_user(const struct delta *d, const struct pod *p, int by)
@@ -417,6 +380,7 @@ static bool goes(struct delta *d, const struct pod *p)
     case STANDS:
         if (!leave_row(d, row, p, &class_id))
             return false;
+        leave_bound(d, p);
         break;
     case WAITS:
         if (!leave_queue(d, p, &class_id))
@@ -426,41 +390,48 @@ static bool goes(struct delta *d, const struct pod *p)
         for (uint32_t i = 0; i < p->requests.count; i++)
             if (classes_column(&d->w->classes, p->requests.items[i].name) >= 4)
                 return false;
-        return true;
+        return !world_pod_is_aside(p) || leave_aside(d, p);
     }
     d->w->members[class_id]--;
     d->daemons_moved |= d->w->classes.items[class_id].daemon;
     return true;
 }
 
+bool delta_stand(struct delta *d, uint32_t row, const struct pod *p)
+{
+    uint32_t class_id;
+    if (!class_of(d, p, &class_id))
+        return false;
+    stand(d, row, p, class_id);
+    if (d->w->nodes[row].leaving)
+        delta_wait_bound(d, p, class_id);
+    return true;
+}
+
 static bool comes(struct delta *d, const struct pod *p)
 {
     struct world *w = d->w;
-    uint32_t row, class_id = 0, before = w->classes.count;
+    uint32_t row, class_id;
     if (!takes(d, p) || !moves_user(d, p, 1) || !daemon_comes(d, p))
         return false;
-    enum whereabouts place = where(w, p, &row);
-    if (place == ELSEWHERE)
-        return true;
-    if (!class_of(d, p, &class_id))
-        return false;
-    if (w->classes.count != before) {
-        uint32_t *more = ARENA_ARRAY(&w->parts[PART_PODS]->arena, uint32_t, w->classes.count);
-        memcpy(more, w->members, before * sizeof(*more));
-        w->members = more;
-    }
-    w->members[class_id]++;
-    d->daemons_moved |= w->classes.items[class_id].daemon;
-    if (place == STANDS)
-        stand(d, row, p, class_id);
-    else
+    switch (where(w, p, &row)) {
+    case STANDS:
+        return delta_stand(d, row, p);
+    case WAITS:
+        if (!class_of(d, p, &class_id))
+            return false;
         w->waiting[w->waiting_count++] = (struct waiting_pod){.pod = p, .class_id = class_id};
+        return true;
+    case ELSEWHERE:
+        if (world_pod_is_aside(p))
+            delta_set_aside(d, p);
+    }
     return true;
 }
 
 static bool change_pods(struct delta *d, const struct world_change *c)
 {
-    own_pods(d, c->come_count);
+    delta_own_pods(d, c->come_count);
     for (size_t i = 0; i < c->gone_count; i++)
         if (!goes(d, c->gone[i]))
             return false;
@@ -468,25 +439,14 @@ static bool change_pods(struct delta *d, const struct world_change *c)
         if (!comes(d, c->come[i]))
             return false;
     for (uint32_t i = 0; i < d->w->daemon_count; i++)
-        if (d->lost[i])
+        if (d->lost[i] && !take_newest(d, i, newest_daemon(d, i)))
             return false;
     return !is_missed(d);
 }
 
-static bool change_nodes(struct delta *d, const struct world_change *c)
-{
-    for (size_t i = 0; i < c->node_count; i++)
-        if (!delta_node(d, c->nodes[i]))
-            return false;
-    for (size_t i = 0; i < c->claim_count; i++)
-        if (!delta_claim(d, c->claims[i]))
-            return false;
-    return true;
-}
-
 bool world_same_rows(const struct world *a, const struct world *b)
 {
-    return a->parts[PART_GROUND] == b->parts[PART_GROUND];
+    return a->parts[PART_GROUND] == b->parts[PART_GROUND] && a->parts[PART_FRAME] == b->parts[PART_FRAME];
 }
 
 bool world_row_moved(const struct world *before, const struct world *now, uint32_t row)
@@ -495,36 +455,23 @@ bool world_row_moved(const struct world *before, const struct world *now, uint32
     return a->node != b->node || a->claim != b->claim || a->pods != b->pods || a->pod_count != b->pod_count;
 }
 
-/* But for what its status says: whom it selects and holds for ever stands in the world. */
-static bool same_rule(const struct disruption_budget *a, const struct disruption_budget *b)
+static void change_budgets(struct delta *d, const struct world_change *c)
 {
-    return span_eq(a->meta.ns, b->meta.ns) && span_eq(a->meta.name, b->meta.name) &&
-           a->has_selector == b->has_selector && label_selector_same(&a->selector, &b->selector) &&
-           span_eq(a->max_unavailable, b->max_unavailable) && span_eq(a->min_available, b->min_available) &&
-           a->evict_unhealthy == b->evict_unhealthy;
-}
-
-static bool change_budgets(struct delta *d, const struct world_change *c)
-{
-    struct pod_budgets *b = &d->w->budgets;
     if (c->budgets == NULL)
-        return true;
-    if (c->budget_count != b->count)
-        return false;
-    for (uint32_t i = 0; i < b->count; i++)
-        if (b->items[i] != c->budgets[i] && !same_rule(b->items[i], c->budgets[i]))
-            return false;
-    b->items = copy(delta_own_part(d, PART_BUDGETS, NULL), c->budgets, b->count, sizeof(*b->items));
-    return true;
+        return;
+    struct arena *a = delta_own_part(d, PART_BUDGETS, NULL);
+    d->w->budgets = pod_budgets_make(a, delta_copy(a, c->budgets, c->budget_count, sizeof(*c->budgets)),
+                                     (uint32_t)c->budget_count);
 }
 
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
     if (from->spread.rule_count != 0 || from->buffers.count != 0)
         return NULL;
-    struct delta d = {.from = from, .w = share(from)};
+    struct delta d = {.from = from, .w = delta_share(from)};
     arena_init(&d.scratch, 0);
-    bool made = change_budgets(&d, change) && change_nodes(&d, change) && change_pods(&d, change);
+    change_budgets(&d, change);
+    bool made = (delta_news(&d, change) || delta_rows(&d, change)) && change_pods(&d, change);
     if (made) {
         settle_rows(&d);
         settle_queue(&d);

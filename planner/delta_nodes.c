@@ -65,29 +65,20 @@ static bool is_claims(const struct world_node *n)
     return n->stage == NODE_LAUNCHING;
 }
 
-static bool put(struct delta *d, uint32_t row, const struct world_node *now)
+/* The row of before can go on as this. */
+static bool goes_on(const struct world_node *was, const struct world_node *now)
 {
-    const struct world_node *was = &d->w->nodes[row];
-    if (now->stage != was->stage || now->leaving != was->leaving || !span_eq(now->name, was->name) ||
-        is_claims(was))
-        return false;
-    delta_own_rows(d);
-    struct world_node *n = &d->w->nodes[row];
-    n->node = now->node;
-    n->claim = now->claim;
-    n->name = now->name;
-    n->going = now->going;
-    return true;
+    return now->stage == was->stage && now->leaving == was->leaving && span_eq(now->name, was->name) &&
+           !is_claims(was);
 }
 
-bool delta_node(struct delta *d, const struct node *node)
+static int32_t row_of_node(const struct world *w, const struct node *node)
 {
-    int32_t row = world_find_node(d->w, node->meta.name);
-    const struct world_node *was = row >= 0 ? &d->w->nodes[row] : NULL;
-    if (was == NULL || !same_node(was->node, node))
-        return false;
-    struct world_node now = world_row(node, was->claim, was->name_sym, was->replaced);
-    return put(d, (uint32_t)row, &now);
+    int32_t row = world_find_node(w, node->meta.name);
+    if (row < 0 || !same_node(w->nodes[row].node, node))
+        return -1;
+    struct world_node now = world_row(node, w->nodes[row].claim, w->nodes[row].name_sym, w->nodes[row].replaced);
+    return goes_on(&w->nodes[row], &now) ? row : -1;
 }
 
 /* Whether one is replaced hangs on others, too. */
@@ -103,12 +94,49 @@ static bool same_replaced(const struct world *w, const struct node_claim *a, con
                    annotations_get(b->meta.annotations, SYM_REPLACES));
 }
 
-bool delta_claim(struct delta *d, const struct node_claim *claim)
+static int32_t row_of_claim(const struct world *w, const struct node_claim *claim)
 {
-    int32_t row = world_find_claim(d->w, claim->meta.name);
-    const struct world_node *was = row >= 0 ? &d->w->nodes[row] : NULL;
-    if (was == NULL || !same_claim(was->claim, claim) || !same_replaced(d->w, was->claim, claim))
+    int32_t row = world_find_claim(w, claim->meta.name);
+    if (row < 0 || !same_claim(w->nodes[row].claim, claim) || !same_replaced(w, w->nodes[row].claim, claim))
+        return -1;
+    struct world_node now = world_row(w->nodes[row].node, claim, w->nodes[row].name_sym, w->nodes[row].replaced);
+    return goes_on(&w->nodes[row], &now) ? row : -1;
+}
+
+static bool all_go_on(const struct world *w, const struct world_change *c)
+{
+    bool same = c->gone_node_count == c->node_count && c->gone_claim_count == c->claim_count &&
+                c->gone_csi_node_count + c->csi_node_count == 0;
+    for (size_t i = 0; i < c->node_count && same; i++)
+        same = row_of_node(w, c->nodes[i]) >= 0;
+    for (size_t i = 0; i < c->claim_count && same; i++)
+        same = row_of_claim(w, c->claims[i]) >= 0;
+    return same;
+}
+
+static void put(struct world_node *n, const struct node *node, const struct node_claim *claim)
+{
+    struct world_node now = world_row(node, claim, n->name_sym, n->replaced);
+    n->node = now.node;
+    n->claim = now.claim;
+    n->name = now.name;
+    n->going = now.going;
+}
+
+bool delta_news(struct delta *d, const struct world_change *c)
+{
+    struct world *w = d->w;
+    if (!all_go_on(d->from, c))
         return false;
-    struct world_node now = world_row(was->node, claim, was->name_sym, was->replaced);
-    return put(d, (uint32_t)row, &now);
+    if (c->node_count + c->claim_count != 0)
+        delta_own_rows(d);
+    for (size_t i = 0; i < c->node_count; i++) {
+        struct world_node *n = &w->nodes[world_find_node(d->from, c->nodes[i]->meta.name)];
+        put(n, c->nodes[i], n->claim);
+    }
+    for (size_t i = 0; i < c->claim_count; i++) {
+        struct world_node *n = &w->nodes[world_find_claim(d->from, c->claims[i]->meta.name)];
+        put(n, n->node, c->claims[i]);
+    }
+    return true;
 }

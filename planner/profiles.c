@@ -50,7 +50,7 @@ static struct requirements row_requirements(struct world *w, const struct world_
     return seen;
 }
 
-static void profile_words(struct words *out, const struct profile *p)
+void world_profile_words(struct words *out, const struct profile *p)
 {
     requirements_words(out, &p->labels);
     words_put(out, UINT32_MAX);
@@ -59,6 +59,12 @@ static void profile_words(struct words *out, const struct profile *p)
         words_put(out, p->taints.items[i].value);
         words_put(out, p->taints.items[i].effect);
     }
+}
+
+struct profile world_row_profile(struct world *w, uint32_t row)
+{
+    const struct world_node *n = &w->nodes[row];
+    return (struct profile){row_requirements(w, n, w->asked, w->asked_limit), world_row_taints(w, n)};
 }
 
 static bool daemon_goes(const struct world *w, uint32_t daemon, uint32_t profile)
@@ -122,18 +128,16 @@ const amount *world_daemons_from(const struct world *w, struct arena *a, uint32_
 
 void world_build_profiles(struct world *w)
 {
-    uint32_t limit = symtab_limit(w->syms), capacity = 0; /* once: others add to the table meanwhile */
-    bool *asked = asked_keys(w, limit);
-    w->asked = asked;
-    w->asked_limit = limit;
+    uint32_t capacity = 0;
+    w->asked_limit = symtab_limit(w->syms); /* once: others add to the table meanwhile */
+    w->asked = asked_keys(w, w->asked_limit);
     struct intern known;
     intern_init(&known, w->arena);
     for (uint32_t row = 0; row < w->node_count; row++) {
-        struct profile p = {row_requirements(w, &w->nodes[row], asked, limit),
-                            world_row_taints(w, &w->nodes[row])};
+        struct profile p = world_row_profile(w, row);
         struct words words;
         words_init(&words, w->arena);
-        profile_words(&words, &p);
+        world_profile_words(&words, &p);
         bool is_new;
         w->profile_of[row] = intern_put(&known, &words, &is_new);
         if (is_new)

@@ -228,13 +228,14 @@ static bool is_replaced(const struct substitutes *x, const struct node_claim *c)
            x->items[low].created + CLOCKS_APART_MS >= why->transition;
 }
 
-static void collect_rows(struct world *w, const struct world_input *in)
+void world_collect_rows(struct world *w, const struct world_input *in)
 {
     struct claim_index claims = claim_index_of(w->arena, in);
     struct substitutes substitutes = substitutes_of(w->arena, in);
     bool *used = ARENA_ARRAY(w->arena, bool, in->claim_count); /* by place in by_node */
     w->any_replace = substitutes.count != 0;
     w->nodes = ARENA_ARRAY(w->arena, struct world_node, in->node_count + in->claim_count);
+    w->node_count = 0;
     for (size_t i = 0; i < in->node_count; i++) {
         sym name = sym_intern(w->syms, in->nodes[i]->meta.name);
         const struct node_claim *claim = claim_of(&claims, in->nodes[i], name);
@@ -408,7 +409,7 @@ static void index_row(struct row_index *x, struct span name, uint32_t row)
     x->slots[at] = (struct row_slot){hash, row + 1};
 }
 
-static void index_rows(struct world *w)
+void world_index_rows(struct world *w)
 {
     uint32_t size = 16;
     while (size < w->node_count * 2)
@@ -424,9 +425,18 @@ static void index_rows(struct world *w)
     }
 }
 
+void world_fill_row(struct world *w, uint32_t row)
+{
+    fill_room(w, row);
+    const struct instance_type *it = world_row_type(w, &w->nodes[row]);
+    fill_attachments(w, row, it);
+    w->nodes[row].pool = row_pool(w, &w->nodes[row]);
+    w->nodes[row].price = world_row_offer(w, &w->nodes[row], it) + row_cost(w, &w->nodes[row]);
+}
+
 void world_build_rows(struct world *w, const struct world_input *in)
 {
-    collect_rows(w, in);
+    world_collect_rows(w, in);
     size_t cells = (size_t)w->node_count * w->column_count;
     w->allocatable = ARENA_ARRAY(w->arena, amount, cells);
     w->capacity = ARENA_ARRAY(w->arena, amount, cells);
@@ -435,12 +445,7 @@ void world_build_rows(struct world *w, const struct world_input *in)
     w->left = ARENA_ARRAY(w->arena, amount, cells);
     w->ports = ARENA_ARRAY(w->arena, struct row_ports, w->node_count);
     w->profile_of = ARENA_ARRAY(w->arena, uint32_t, w->node_count);
-    for (uint32_t row = 0; row < w->node_count; row++) {
-        fill_room(w, row);
-        const struct instance_type *it = world_row_type(w, &w->nodes[row]);
-        fill_attachments(w, row, it);
-        w->nodes[row].pool = row_pool(w, &w->nodes[row]);
-        w->nodes[row].price = world_row_offer(w, &w->nodes[row], it) + row_cost(w, &w->nodes[row]);
-    }
-    index_rows(w);
+    for (uint32_t row = 0; row < w->node_count; row++)
+        world_fill_row(w, row);
+    world_index_rows(w);
 }

@@ -173,6 +173,11 @@ static void keep_budgets(struct world *w, const struct world_input *in)
     w->budgets = pod_budgets_make(w->arena, items, (uint32_t)in->budget_count);
 }
 
+bool world_pod_is_aside(const struct pod *p)
+{
+    return !pod_is_terminal(p) || (p->node != SYM_NONE && pod_is_reschedulable(p));
+}
+
 static void build_pods(struct world *w, const struct world_input *in)
 {
     keep_budgets(w, in);
@@ -189,9 +194,11 @@ static void build_pods(struct world *w, const struct world_input *in)
         if (p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 &&
             !pod_is_terminal(p))
             ARENA_PUSH(w->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
-        if (!leaves && !world_pod_waits(w, p))
-            continue;
-        if (p->node == SYM_NONE && pod_is_terminal(p))
+        bool over = pod_is_terminal(p);
+        bool waits = leaves || (!over && world_pod_waits(w, p));
+        if (!waits && (row < 0 || over) && world_pod_is_aside(p))
+            ARENA_PUSH(w->arena, w->aside, w->aside_count, w->aside_capacity, p);
+        if (!waits)
             continue;
         w->waiting[w->waiting_count++] =
             (struct waiting_pod){.pod = p, .class_id = classes_put(&w->classes, p),
@@ -256,6 +263,26 @@ static void build_pools(struct world *w, const struct world_input *in)
         qsort(w->pools, w->pool_count, sizeof(*w->pools), pool_name_order);
 }
 
+void world_budget_options(struct world *w)
+{
+    size_t columns = w->column_count;
+    amount *used = ARENA_ARRAY(w->arena, amount, w->pool_count * columns); /* by pool */
+    amount *nodes = ARENA_ARRAY(w->arena, amount, w->pool_count);
+    for (uint32_t row = 0; row < w->node_count; row++) {
+        const struct world_node *n = &w->nodes[row];
+        if (n->pool < 0 || n->leaving)
+            continue;
+        amount *sum = used + (size_t)n->pool * columns;
+        nodes[(uint32_t)n->pool]++;
+        for (uint32_t c = 0; c < columns; c++)
+            sum[c] = amount_add(sum[c], world_vector(w, w->capacity, row)[c]);
+    }
+    for (uint32_t i = 0; i < w->option_count; i++)
+        for (uint32_t p = 0; p < w->pool_count; p++)
+            if (w->pools[p] == w->options[i].pool)
+                option_budget(&w->options[i], w, used + p * columns, nodes[p]);
+}
+
 static void build_options(struct world *w)
 {
     const struct node_pool **ready = ARENA_ARRAY(w->arena, const struct node_pool *, w->pool_count);
@@ -265,23 +292,11 @@ static void build_options(struct world *w)
     if (w->option_count != 0)
         qsort(ready, w->option_count, sizeof(*ready), option_order);
     w->options = ARENA_ARRAY(w->arena, struct option, w->option_count);
-    amount *used = ARENA_ARRAY(w->arena, amount, w->column_count);
     for (uint32_t i = 0; i < w->option_count; i++) {
-        struct option *o = &w->options[i];
-        option_build(o, w, ready[i]);
-        w->soft_taints |= o->soft_taints;
-        amount nodes = 0;
-        memset(used, 0, w->column_count * sizeof(*used));
-        for (uint32_t row = 0; row < w->node_count; row++) {
-            const struct world_node *n = &w->nodes[row];
-            if (n->pool < 0 || w->pools[n->pool] != o->pool || n->leaving)
-                continue;
-            nodes++;
-            for (uint32_t c = 0; c < w->column_count; c++)
-                used[c] = amount_add(used[c], world_vector(w, w->capacity, row)[c]);
-        }
-        option_budget(o, w, used, nodes);
+        option_build(&w->options[i], w, ready[i]);
+        w->soft_taints |= w->options[i].soft_taints;
     }
+    world_budget_options(w);
 }
 
 static void overlay(struct world *w, const struct world_input *in)

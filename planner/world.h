@@ -77,27 +77,35 @@ const struct catalogue *world_catalogue(const struct world *w);
 /* Whether other objects of the kind, and the same pods, could make another world. */
 bool world_reads(const struct world *w, enum kind k);
 
-/* Pods that came and went. One that changed, or was bound, went as it was and came as it is. */
+/* What came and went. What changed went as it was and came as it is: a pod that was bound, say. */
 struct world_change {
-    const struct pod *const *gone; /* the very objects that the world was made of */
-    const struct pod *const *come;
-    const struct node *const *nodes; /* as they are now; the world has had them under these names */
-    const struct node_claim *const *claims;
-    const struct disruption_budget *const *budgets; /* all of them, in the order of before; NULL: the very same */
-    size_t gone_count, come_count, node_count, claim_count, budget_count;
+    const struct pod *const *gone, *const *come; /* what is gone: the very objects that the world was made of */
+    const struct node *const *gone_nodes, *const *nodes;
+    const struct node_claim *const *gone_claims, *const *claims;
+    const struct csi_node *const *gone_csi_nodes, *const *csi_nodes;
+    const struct disruption_budget *const *budgets; /* all of them; NULL: the very same */
+    size_t gone_count, come_count, gone_node_count, node_count, gone_claim_count, claim_count;
+    size_t gone_csi_node_count, csi_node_count, budget_count;
 };
 
 /* The world after the change, in the time of the change (and of a copy of the columns that it touches)
  * instead of that of the cluster; or NULL: build it anew. It plans exactly as a world that was built of the
- * same objects.
+ * same objects. Where Nodes or NodeClaims came or went, or are others in what rows are made of, rows are put in their
+ * order anew: the time is that of all rows then, but still not that of all pods.
  *
- * What only a build can take in: any other kind of object; PodDisruptionBudgets of which more than the status is another; a Node or NodeClaim that came or went, another stage of
- * one, or other labels, taints, room or requirements; the newest pod of a DaemonSet unless the newest after it
- * asks the same; pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods on
- * a node that is leaving or nominated to one; a pod of a new shape that states rules about other pods, has volumes,
- * asks for a resource or a node label that nobody asked for before, or is in a new namespace while there are such
- * rules; the last pod of a shape with rules, or of one that asks for an extended resource; a pod that asks for a
- * split of spot and on-demand, or is in a namespace where some do; default spreads, capacity buffers.
+ * What only a build can take in:
+ * - any other kind of object;
+ * - a Node or NodeClaim in a topology domain that is new, or the last one in its domain, or the last that counts there
+ *   for a spread; one for which a volume is being made; a CSINode with a driver that nobody limited before, or the last
+ *   that limits one; any of these while some workload is split between spot and on-demand;
+ * - the newest pod of a DaemonSet unless the newest after it asks the same;
+ * - pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods that are nominated
+ *   to a node; pods of StatefulSets that are over and being deleted;
+ * - a pod of a new shape that states rules about other pods, has volumes, asks for a resource or a node label that
+ *   nobody asked for before, or is in a new namespace while there are such rules; the last pod of a shape with rules, or
+ *   of one that asks for an extended resource; a pod that asks for a split of spot and on-demand, or is in a namespace
+ *   where some do;
+ * - default spreads, capacity buffers.
  * And from time to time, when too many new shapes have come.
  *
  * The two worlds share memory: each may be freed first, by any thread. The objects that are gone are needed
@@ -105,8 +113,8 @@ struct world_change {
  * needs what it would need if it had been built. */
 struct world *world_delta(const struct world *w, const struct world_change *change);
 
-/* Whether rows of both mean the same nodes: one was made of the other by deltas. Then they have the same stages,
- * labels, taints and room, and pools, types and texts are the same, too. Both are alive. */
+/* Whether rows of both mean the same nodes: one was made of the other by deltas that made no rows anew. Then they have
+ * the same stages, labels, taints and room, and pools, types and texts are the same, too. Both are alive. */
 bool world_same_rows(const struct world *a, const struct world *b);
 /* Of such: the row is of other objects, or other pods stand there. Some are said to have moved that did not. */
 bool world_row_moved(const struct world *before, const struct world *now, uint32_t row);

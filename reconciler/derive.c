@@ -112,7 +112,7 @@ static struct world *build_world(struct derive *d, const struct shelf *shelf,
 }
 
 /* What a world can be made by delta of. */
-static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_DISRUPTION_BUDGET};
+static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_CSI_NODE, KIND_DISRUPTION_BUDGET};
 
 static bool moves(enum kind k)
 {
@@ -172,18 +172,6 @@ static const void **beside(const struct snapshot *s, const struct snapshot *othe
     return objects;
 }
 
-/* All of them are in both. */
-static bool none_came(const struct snapshot *s, const struct snapshot *previous, enum kind k,
-                      const void *const *changed, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        const struct meta *m = changed[i];
-        if (snapshot_find(previous, k, m->ns, m->name) == NULL)
-            return false;
-    }
-    return s->state[k].count == previous->state[k].count;
-}
-
 /* All of the kind, in the order in which worlds are built of them; NULL: the very same. To be freed. */
 static const void **whole(const struct snapshot *s, const struct snapshot *previous, enum kind k, size_t *count_out)
 {
@@ -196,28 +184,48 @@ static const void **whole(const struct snapshot *s, const struct snapshot *previ
     return l.items[k];
 }
 
+struct moved { /* of one kind */
+    const void **gone, **come;
+    size_t gone_count, come_count;
+};
+
+static struct moved moved_of(const struct snapshot *s, const struct snapshot *previous, enum kind k)
+{
+    struct moved m;
+    m.gone = beside(previous, s, k, &m.gone_count);
+    m.come = beside(s, previous, k, &m.come_count);
+    return m;
+}
+
+static void moved_release(struct moved *m)
+{
+    free(m->gone);
+    free(m->come);
+}
+
 static struct world *next_world(const struct world *before, const struct snapshot *s,
                                 const struct snapshot *previous)
 {
-    struct world_change c;
-    const void **gone = beside(previous, s, KIND_POD, &c.gone_count);
-    const void **come = beside(s, previous, KIND_POD, &c.come_count);
-    const void **nodes = beside(s, previous, KIND_NODE, &c.node_count);
-    const void **claims = beside(s, previous, KIND_NODE_CLAIM, &c.claim_count);
-    const void **budgets = whole(s, previous, KIND_DISRUPTION_BUDGET, &c.budget_count);
-    struct world *w = NULL;
-    c.budgets = (const struct disruption_budget *const *)budgets;
-    c.gone = (const struct pod *const *)gone;
-    c.come = (const struct pod *const *)come;
-    c.nodes = (const struct node *const *)nodes;
-    c.claims = (const struct node_claim *const *)claims;
-    if (none_came(s, previous, KIND_NODE, nodes, c.node_count) &&
-        none_came(s, previous, KIND_NODE_CLAIM, claims, c.claim_count))
-        w = world_delta(before, &c);
-    free(gone);
-    free(come);
-    free(nodes);
-    free(claims);
+    struct moved pods = moved_of(s, previous, KIND_POD), nodes = moved_of(s, previous, KIND_NODE);
+    struct moved claims = moved_of(s, previous, KIND_NODE_CLAIM), csi = moved_of(s, previous, KIND_CSI_NODE);
+    size_t budget_count;
+    const void **budgets = whole(s, previous, KIND_DISRUPTION_BUDGET, &budget_count);
+    struct world_change c = {
+        .gone = (const void *)pods.gone, .gone_count = pods.gone_count,
+        .come = (const void *)pods.come, .come_count = pods.come_count,
+        .gone_nodes = (const void *)nodes.gone, .gone_node_count = nodes.gone_count,
+        .nodes = (const void *)nodes.come, .node_count = nodes.come_count,
+        .gone_claims = (const void *)claims.gone, .gone_claim_count = claims.gone_count,
+        .claims = (const void *)claims.come, .claim_count = claims.come_count,
+        .gone_csi_nodes = (const void *)csi.gone, .gone_csi_node_count = csi.gone_count,
+        .csi_nodes = (const void *)csi.come, .csi_node_count = csi.come_count,
+        .budgets = (const void *)budgets, .budget_count = budget_count,
+    };
+    struct world *w = world_delta(before, &c);
+    moved_release(&pods);
+    moved_release(&nodes);
+    moved_release(&claims);
+    moved_release(&csi);
     free(budgets);
     return w;
 }

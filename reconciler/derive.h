@@ -3,7 +3,7 @@
  *
  * No world is made before every kind was listed: nothing may be decided from a part of the cluster. A
  * snapshot in which nothing changed that a world is made of shares the world of the one before; where only
- * pods, Nodes and NodeClaims changed its world is made by delta if that can be (planner/world.h). The
+ * pods, Nodes, NodeClaims, CSINodes and budgets changed its world is made by delta if that can be (planner/world.h). The
  * catalogue is asked of the provider for each table of symbols and each generation of the provider's
  * list once, and shared by the worlds made with it. */
 #ifndef RECONCILER_DERIVE_H

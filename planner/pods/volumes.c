@@ -428,6 +428,52 @@ bool volumes_move_user(const struct volumes *v, const struct pod *p, int by)
 
 /* --- nodes --- */
 
+bool volumes_made_for(const struct volumes *v, struct span node_name)
+{
+    for (uint32_t i = 0; i < v->claims.count; i++) {
+        const struct volume_claim *c = v->claims.items[i];
+        if (c->volume.len == 0 && span_eq(volume_claim_selected_node(c), node_name))
+            return true;
+    }
+    return false;
+}
+
+static bool limits(const struct csi_node *n, sym driver)
+{
+    for (uint32_t i = 0; i < n->drivers.count; i++)
+        if (n->drivers.items[i].name == driver)
+            return n->drivers.items[i].has_limit;
+    return false;
+}
+
+bool volumes_knows_drivers(const struct volumes *v, const struct csi_node *n)
+{
+    for (uint32_t i = 0; i < n->drivers.count; i++)
+        if (limits(n, n->drivers.items[i].name) && driver_rank(v, n->drivers.items[i].name) == v->driver_count)
+            return false;
+    return true;
+}
+
+static bool is_limited(const struct volumes *v, const struct catalogue *c, sym driver)
+{
+    for (uint32_t i = 0; i < v->csi_nodes.count; i++)
+        if (limits(v->csi_nodes.items[i], driver))
+            return true;
+    for (uint32_t t = 0; c != NULL && t < c->count; t++)
+        for (uint32_t i = 0; i < c->items[t].volume_limit_count; i++)
+            if (c->items[t].volume_limits[i].driver == driver)
+                return true;
+    return false;
+}
+
+bool volumes_drivers_stay(const struct volumes *v, const struct catalogue *c)
+{
+    for (uint32_t i = 0; i < v->driver_count; i++)
+        if (!is_limited(v, c, v->drivers[i]))
+            return false;
+    return true;
+}
+
 const struct csi_node *volumes_csi_node(struct volumes *v, struct span node_name)
 {
     return object_index_at(&v->csi_nodes,

@@ -109,6 +109,12 @@ struct volume_uses volumes_recall_in_use(const struct volumes *v, struct arena *
  * too, before or after: who shares what has numbers, which only a build gives. */
 bool volumes_move_user(const struct volumes *v, const struct pod *p, int by);
 
+/* A volume is being made for the Node: pods with its claim know that Node's hostname. */
+bool volumes_made_for(const struct volumes *v, struct span node_name);
+/* Every driver that the CSINode limits is limited already; and every one that was is still, by some CSINode or type. */
+bool volumes_knows_drivers(const struct volumes *v, const struct csi_node *n);
+bool volumes_drivers_stay(const struct volumes *v, const struct catalogue *c);
+
 /* What the node publishes; NULL: nothing yet, or it has no name yet. */
 const struct csi_node *volumes_csi_node(struct volumes *v, struct span node_name);
 

@@ -74,7 +74,7 @@ void option_budget(struct option *o, const struct world *w, const amount *used, 
         o->budget[c] = INT64_MAX;
     o->nodes_left = INT64_MAX;
     o->limited = o->pool->limits.count != 0;
-    if (o->limited) {
+    if (o->limited && o->by_capacity == NULL) {
         struct arena *a = (struct arena *)w->arena;
         uint32_t *itself = ARENA_ARRAY(a, uint32_t, (size_t)w->types.count + 1);
         for (uint32_t i = 0; i <= w->types.count; i++)

@@ -152,6 +152,14 @@ static bool is_given(const struct world *w, const struct topology_key *k)
     return false;
 }
 
+bool topology_row_domain(struct world *w, const struct topology_key *k, uint32_t row, int32_t *domain_out)
+{
+    bool open = false;
+    sym value = row_value(w, row, k->key, &open);
+    *domain_out = value != SYM_NONE ? topology_domain(k, value) : open ? DOMAIN_OPEN : DOMAIN_NONE;
+    return value == SYM_NONE || *domain_out >= 0;
+}
+
 static void finish_key(struct world *w, struct topology_key *k)
 {
     uint32_t capacity = 0;
@@ -382,6 +390,10 @@ void topology_copy_counts(struct world *w, struct arena *a)
         uint32_t count = t->keys[groups[i].key].count;
         groups[i].counts = ARENA_ARRAY(a, uint32_t, count);
         memcpy(groups[i].counts, t->groups[i].counts, count * sizeof(uint32_t));
+        if (groups[i].domains == NULL)
+            continue;
+        groups[i].domains = ARENA_ARRAY(a, uint64_t, bits_words(count));
+        memcpy(groups[i].domains, t->groups[i].domains, bits_words(count) * sizeof(uint64_t));
     }
     t->groups = groups;
     pairs_copy(&t->hosts, a);

@@ -15,6 +15,17 @@ void pairs_copy(struct pairs *p, struct arena *a)
     p->spare = NULL;
 }
 
+void pairs_renumber(struct pairs *p, struct arena *a, const uint32_t *to)
+{
+    struct pairs old = *p;
+    pairs_init(p, a);
+    for (uint32_t i = 0; i <= old.mask; i++) {
+        uint64_t key = old.slots[i].key - 1;
+        if (old.slots[i].number != 0)
+            pairs_add(p, (uint32_t)(key >> 32), to[(uint32_t)key] - 1, old.slots[i].number);
+    }
+}
+
 static struct pair_slot *slot_of(const struct pairs *p, uint64_t key)
 {
     uint32_t at = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & p->mask;

@@ -17,6 +17,8 @@ struct pairs {
 
 void pairs_init(struct pairs *p, struct arena *a);
 void pairs_copy(struct pairs *p, struct arena *a); /* goes on in another arena */
+/* The same, target by target: `to` is the new one, + 1, of each that has a number. */
+void pairs_renumber(struct pairs *p, struct arena *a, const uint32_t *to);
 int32_t pairs_get(const struct pairs *p, uint32_t group, uint32_t target);
 void pairs_add(struct pairs *p, uint32_t group, uint32_t target, int32_t by);
 

@@ -133,7 +133,9 @@ void topology_finish(struct topology *t, struct world *w);
 
 /* The same for a class that comes later and has no group of its own. */
 void topology_tie(struct world *w, struct arena *a, struct pod_class *k);
-/* Numbers of its own, in the arena, for those that moves change. */
+/* Where the row is by the key, among the domains there are; false: in one that is not among them. */
+bool topology_row_domain(struct world *w, const struct topology_key *k, uint32_t row, int32_t *domain_out);
+/* Numbers and domains of its own, in the arena, for those that moves change. */
 void topology_copy_counts(struct world *w, struct arena *a);
 /* A bound pod of the class comes (by 1) or goes (by -1). One that is being deleted, `goes`, counts for nobody
  * any more, but keeps others off until it is gone: kube-scheduler and Karpenter ask its own anti-affinity. */

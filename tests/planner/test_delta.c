@@ -1,6 +1,6 @@
 /* A world made by delta plans exactly as one that was built of the same objects, and shares what did not
- * change without holding on to it: random clusters whose pods come, are bound, move on and go, pods of DaemonSets and with volumes among them, and
- * whose Nodes and NodeClaims change, most in nothing that a world is made of.
+ * change without holding on to it: random clusters whose pods come, are bound, move on and go, pods of DaemonSets and
+ * with volumes among them, and whose Nodes, NodeClaims, CSINodes and PodDisruptionBudgets come, change and go.
  *
  * Every version of an object is a block of its own, freed with the last world that may look at it: so that the
  * address sanitizer sees who looks longer. */
@@ -18,6 +18,13 @@
 #include "planner/columns.h"
 #include "planner/plan/plan_json.h"
 
+enum { STEP_MOST = 8 };
+
+struct moves { /* of one kind, in one step */
+    const void *gone[STEP_MOST], *come[STEP_MOST];
+    size_t gone_count, come_count;
+};
+
 struct history { /* of one cluster */
     struct cluster c;
     struct draws d;
@@ -25,17 +32,17 @@ struct history { /* of one cluster */
     size_t count, capacity;
     struct pod *gone[8], *come[8]; /* of the step being made */
     size_t gone_count, come_count;
-    void *nodes[4], *claims[4]; /* their versions now, of those that changed in this step */
-    size_t node_count, claim_count;
-    void *before[8]; /* versions that those replace and that were made by a step */
+    struct moves moves[KIND_STORED_COUNT]; /* in this step, but pods */
+    void *before[STEP_MOST * 4]; /* versions that are gone now and that were made by a step */
     size_t before_count;
-    void **versions; /* of Nodes and NodeClaims, made by steps */
+    void **versions; /* made by steps */
     size_t version_count;
+    void *former[KIND_STORED_COUNT]; /* one of each that left, and may come again */
     struct pod **away; /* templates of pods that may come (again) */
     size_t away_count;
     struct world *world;
     unsigned deltas, serial;
-    unsigned noted_deltas, daemon_deltas, volume_deltas;
+    unsigned daemon_deltas, volume_deltas, kind_deltas[KIND_STORED_COUNT];
 };
 
 static struct pod *version_of(const struct history *h, const struct pod *p)
@@ -81,6 +88,8 @@ static void history_end(struct history *h)
         free(h->away[i]);
     for (size_t i = 0; i < h->version_count; i++)
         free(h->versions[i]);
+    for (size_t k = 0; k < KIND_STORED_COUNT; k++)
+        free(h->former[k]);
     free(h->versions);
     free(h->pods);
     free(h->away);
@@ -201,38 +210,184 @@ static void daemon_up(struct history *h)
     come(h, made);
 }
 
-/* The object takes the place of the one that is at `at`. */
-static void replace(struct history *h, struct cluster_list *list, size_t at, void *made)
-{
-    const void *old = list->items[at];
-    for (size_t i = 0; i < h->version_count; i++)
-        if (h->versions[i] == old) {
-            h->before[h->before_count++] = h->versions[i];
-            h->versions[i] = h->versions[--h->version_count];
-            break;
-        }
-    h->versions[h->version_count++] = made;
-    list->items[at] = made;
-}
+/* --- what happens to other objects --- */
 
-static bool is_new(void *const *made, size_t count, const void *object)
+static bool is_new(const struct moves *m, const void *object)
 {
-    for (size_t i = 0; i < count; i++)
-        if (made[i] == object)
+    for (size_t i = 0; i < m->come_count; i++)
+        if (m->come[i] == object)
             return true;
     return false;
 }
 
-/* Most that is written to a Node nobody decides by. */
+/* One that is there, and was before this step; or the count. */
+static size_t pick(struct history *h, enum kind k)
+{
+    const struct cluster_list *list = &h->c.kinds[k];
+    struct moves *m = &h->moves[k];
+    size_t at = list->count != 0 ? draw(&h->d, (unsigned)list->count) : 0;
+    bool may = at < list->count && m->gone_count + m->come_count < STEP_MOST && !is_new(m, list->items[at]);
+    return may ? at : list->count;
+}
+
+static void put(struct history *h, enum kind k, void *made)
+{
+    struct moves *m = &h->moves[k];
+    h->versions[h->version_count++] = made;
+    m->come[m->come_count++] = made;
+}
+
+static void drop(struct history *h, enum kind k, const void *old)
+{
+    struct moves *m = &h->moves[k];
+    m->gone[m->gone_count++] = old;
+    for (size_t i = 0; i < h->version_count; i++)
+        if (h->versions[i] == old) {
+            h->before[h->before_count++] = h->versions[i];
+            h->versions[i] = h->versions[--h->version_count];
+            return;
+        }
+}
+
+/* The object takes the place of the one that is at `at`. */
+static void replace(struct history *h, enum kind k, size_t at, void *made)
+{
+    drop(h, k, h->c.kinds[k].items[at]);
+    put(h, k, made);
+    h->c.kinds[k].items[at] = made;
+}
+
+static void *version(struct history *h, enum kind k, const void *object)
+{
+    return schema_pack(kind_info(k)->schema, object, 0, h->c.syms, NULL, NULL);
+}
+
+static void goes_away(struct history *h, enum kind k)
+{
+    struct cluster_list *list = &h->c.kinds[k];
+    size_t at = pick(h, k);
+    if (at == list->count)
+        return;
+    free(h->former[k]);
+    h->former[k] = version(h, k, list->items[at]);
+    drop(h, k, list->items[at]);
+    list->items[at] = list->items[--list->count];
+}
+
+/* The one that left last, or another like one that is there. */
+static void comes_in(struct history *h, enum kind k, void (*rename)(struct history *, void *))
+{
+    struct cluster_list *list = &h->c.kinds[k];
+    size_t at = pick(h, k);
+    void *made = h->former[k];
+    if (h->moves[k].come_count != 0 || h->moves[k].gone_count != 0 || (made == NULL && at == list->count))
+        return;
+    if (made == NULL || (at != list->count && draw(&h->d, 2) != 0)) {
+        char text[32];
+        struct meta *m = made = version(h, k, list->items[at]);
+        int n = snprintf(text, sizeof(text), "joins-%u", h->serial++);
+        m->name = m->uid = arena_dup(&h->c.arena, (struct span){text, (size_t)n});
+        rename(h, made);
+    } else {
+        h->former[k] = NULL;
+    }
+    put(h, k, made);
+    ARENA_PUSH(&h->c.arena, list->items, list->count, list->capacity, made);
+}
+
+static void rename_node(struct history *h, void *made)
+{
+    struct node *n = made;
+    n->provider_id = draw(&h->d, 2) != 0 ? n->meta.name : (struct span){NULL, 0};
+    for (uint32_t i = 0; i < n->meta.labels.count; i++)
+        if (n->meta.labels.items[i].key == SYM_HOSTNAME)
+            n->meta.labels.items[i].value = sym_intern(h->c.syms, n->meta.name);
+}
+
+/* Its own Node, or the one of the claim of which it was copied. */
+static void rename_claim(struct history *h, void *made)
+{
+    struct node_claim *c = made;
+    if (draw(&h->d, 2) != 0)
+        return;
+    c->provider_id = draw(&h->d, 2) != 0 ? c->meta.name : (struct span){NULL, 0};
+    c->node_name = SYM_NONE;
+}
+
+static void rename_nothing(struct history *h, void *made)
+{
+    (void)h;
+    (void)made;
+}
+
+static void node_goes(struct history *h)
+{
+    goes_away(h, KIND_NODE);
+}
+
+static void node_comes(struct history *h)
+{
+    comes_in(h, KIND_NODE, rename_node);
+}
+
+/* What was bought, or what is said of it, goes or comes. */
+static void others_move(struct history *h)
+{
+    switch (draw(&h->d, 6)) {
+    case 0:
+        goes_away(h, KIND_NODE_CLAIM);
+        break;
+    case 1:
+        comes_in(h, KIND_NODE_CLAIM, rename_claim);
+        break;
+    case 2:
+        goes_away(h, KIND_CSI_NODE);
+        break;
+    case 3:
+        comes_in(h, KIND_CSI_NODE, rename_nothing);
+        break;
+    case 4:
+        goes_away(h, KIND_DISRUPTION_BUDGET);
+        break;
+    default:
+        comes_in(h, KIND_DISRUPTION_BUDGET, rename_nothing);
+    }
+}
+
+static void csi_node_changes(struct history *h)
+{
+    size_t at = pick(h, KIND_CSI_NODE);
+    if (at == h->c.kinds[KIND_CSI_NODE].count)
+        return;
+    struct csi_node *n = version(h, KIND_CSI_NODE, h->c.kinds[KIND_CSI_NODE].items[at]);
+    if (n->drivers.count != 0) {
+        n->drivers.items[0].limit = (int32_t)draw(&h->d, 3);
+        n->drivers.items[0].has_limit = draw(&h->d, 4) != 0;
+    }
+    replace(h, KIND_CSI_NODE, at, n);
+}
+
+static void budget_changes(struct history *h)
+{
+    static const struct span numbers[] = {SPAN_INIT("0"), SPAN_INIT("100%"), SPAN_INIT("1")};
+    size_t at = pick(h, KIND_DISRUPTION_BUDGET);
+    if (at == h->c.kinds[KIND_DISRUPTION_BUDGET].count)
+        return;
+    struct disruption_budget *b = version(h, KIND_DISRUPTION_BUDGET, h->c.kinds[KIND_DISRUPTION_BUDGET].items[at]);
+    b->max_unavailable = numbers[draw(&h->d, COUNT_OF(numbers))];
+    b->has_selector = draw(&h->d, 4) != 0;
+    replace(h, KIND_DISRUPTION_BUDGET, at, b);
+}
+
+/* Half of what is written to a Node nobody decides by. */
 static void node_changes(struct history *h)
 {
-    struct cluster_list *list = &h->c.kinds[KIND_NODE];
-    size_t at = list->count != 0 ? draw(&h->d, (unsigned)list->count) : 0;
-    if (list->count == 0 || h->node_count == COUNT_OF(h->nodes) || is_new(h->nodes, h->node_count, list->items[at]))
+    size_t at = pick(h, KIND_NODE);
+    if (at == h->c.kinds[KIND_NODE].count)
         return;
-    struct node *n = schema_pack(&node_schema, list->items[at], 0, h->c.syms, NULL, NULL);
+    struct node *n = version(h, KIND_NODE, h->c.kinds[KIND_NODE].items[at]);
     n->meta.generation++;
-    switch (draw(&h->d, 16)) {
+    switch (draw(&h->d, 12)) {
     case 0:
         n->unschedulable = !n->unschedulable;
         break;
@@ -247,13 +402,17 @@ static void node_changes(struct history *h)
         n->meta.labels.count -= n->meta.labels.count != 0;
         break;
     case 4:
-        n->meta.deleted = h->c.plan_options.now;
+        n->meta.deleted = n->meta.deleted != 0 ? 0 : h->c.plan_options.now;
+        break;
+    case 5: /* it registers, or comes up */
+        for (uint32_t i = 0; i < n->meta.labels.count; i++)
+            if (n->meta.labels.items[i].key == SYM_REGISTERED || n->meta.labels.items[i].key == SYM_INITIALIZED)
+                n->meta.labels.items[i].value = draw(&h->d, 2) != 0 ? SYM_TRUE : SYM_EMPTY;
         break;
     default:
         n->conditions.count = 0;
     }
-    replace(h, list, at, n);
-    h->nodes[h->node_count++] = n;
+    replace(h, KIND_NODE, at, n);
 }
 
 static struct condition disrupted = {.type = SPAN_INIT("DisruptionReason"), .status = CONDITION_TRUE};
@@ -263,22 +422,22 @@ static struct annotations replaces(struct history *h, const void *other)
 {
     const struct meta *m = other;
     struct annotation *one = ARENA_NEW(&h->c.arena, struct annotation);
-    struct replaced whom = {m->name, m->uid};
+    struct replaced whom = {arena_dup(&h->c.arena, m->name), arena_dup(&h->c.arena, m->uid)};
     *one = (struct annotation){SYM_REPLACES, replaces_text(&h->c.arena, 1, &whom, 1)};
     return (struct annotations){one, 1};
 }
 
 static void claim_changes(struct history *h)
 {
-    struct cluster_list *list = &h->c.kinds[KIND_NODE_CLAIM];
-    size_t at = list->count != 0 ? draw(&h->d, (unsigned)list->count) : 0;
-    if (list->count == 0 || h->claim_count == COUNT_OF(h->claims) || is_new(h->claims, h->claim_count, list->items[at]))
+    const struct cluster_list *list = &h->c.kinds[KIND_NODE_CLAIM];
+    size_t at = pick(h, KIND_NODE_CLAIM);
+    if (at == list->count)
         return;
-    struct node_claim *c = schema_pack(&node_claim_schema, list->items[at], 0, h->c.syms, NULL, NULL);
+    struct node_claim *c = version(h, KIND_NODE_CLAIM, list->items[at]);
     c->last_pod_event += 1000;
     switch (draw(&h->d, 16)) {
     case 0:
-        c->meta.deleted = h->c.plan_options.now;
+        c->meta.deleted = c->meta.deleted != 0 ? 0 : h->c.plan_options.now;
         break;
     case 1:
         c->conditions.count = 0;
@@ -295,15 +454,16 @@ static void claim_changes(struct history *h)
     default:
         c->meta.generation++;
     }
-    replace(h, list, at, c);
-    h->claims[h->claim_count++] = c;
+    replace(h, KIND_NODE_CLAIM, at, c);
 }
 
 static void draw_step(struct history *h)
 {
-    static void (*const happenings[])(struct history *) = {arrive, scale_up,  scale_up,     leave,        change,
-                                                           change, daemon_up, node_changes, claim_changes};
-    h->gone_count = h->come_count = h->node_count = h->claim_count = h->before_count = 0;
+    static void (*const happenings[])(struct history *) = {
+        arrive, scale_up, scale_up, leave, leave, change, change, change, daemon_up, node_changes, node_changes,
+        claim_changes, node_goes, node_comes, others_move, csi_node_changes, budget_changes};
+    memset(h->moves, 0, sizeof(h->moves));
+    h->gone_count = h->come_count = h->before_count = 0;
     for (unsigned i = 1 + draw(&h->d, 2); i > 0; i--)
         happenings[draw(&h->d, COUNT_OF(happenings))](h);
 }
@@ -316,7 +476,8 @@ static void count_delta(struct history *h)
         volumes |= h->come[i]->volumes.count != 0;
     }
     h->deltas++;
-    h->noted_deltas += h->node_count + h->claim_count != 0;
+    for (size_t k = 0; k < KIND_STORED_COUNT; k++)
+        h->kind_deltas[k] += h->moves[k].gone_count + h->moves[k].come_count != 0;
     h->daemon_deltas += daemons;
     h->volume_deltas += volumes;
 }
@@ -337,9 +498,54 @@ static struct buf planned(struct history *h, const struct world *w, enum search_
     return b;
 }
 
+static bool same_amounts(const struct world *a, const amount *x, const amount *y)
+{
+    return memcmp(x, y, a->column_count * sizeof(amount)) == 0;
+}
+
+static bool same_row(const struct world *a, const struct world *b, uint32_t row)
+{
+    const struct world_node *x = &a->nodes[row], *y = &b->nodes[row];
+    bool same = x->node == y->node && x->claim == y->claim && span_eq(x->name, y->name) && x->stage == y->stage &&
+                x->leaving == y->leaving && x->going == y->going && x->replaced == y->replaced &&
+                x->pool == y->pool && memcmp(&x->price, &y->price, sizeof(x->price)) == 0 &&
+                x->pod_count == y->pod_count;
+    for (uint32_t i = 0; same && i < x->pod_count; i++)
+        same = x->pods[i] == y->pods[i];
+    return same && same_amounts(a, world_vector(a, a->allocatable, row), world_vector(b, b->allocatable, row)) &&
+           same_amounts(a, world_vector(a, a->capacity, row), world_vector(b, b->capacity, row)) &&
+           same_amounts(a, world_vector(a, a->requested, row), world_vector(b, b->requested, row)) &&
+           same_amounts(a, world_vector(a, a->expected, row), world_vector(b, b->expected, row)) &&
+           same_amounts(a, world_vector(a, a->left, row), world_vector(b, b->left, row));
+}
+
+static uint32_t count_blocked(const struct world *w)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < w->waiting_count; i++)
+        count += (w->waiting[i].bound ? 1u : 0) + (w->waiting[i].blocked ? 1000u : 0);
+    return count;
+}
+
+/* What is asked of a world beside plans: its rows, and who waits. */
+static void expect_same_rows(const struct history *h, const struct world *w, const struct world *whole, uint64_t seed)
+{
+    bool same = w->node_count == whole->node_count && w->column_count == whole->column_count;
+    for (uint32_t row = 0; same && row < w->node_count; row++)
+        if (!same_row(w, whole, row))
+            fail_msg("seed %llu, delta %u: row %u is another than that of a world built anew", (unsigned long long)seed,
+                     h->deltas, row);
+    if (!same || w->waiting_count != whole->waiting_count || w->aside_count != whole->aside_count ||
+        count_blocked(w) != count_blocked(whole))
+        fail_msg("seed %llu, delta %u: %u rows, %u wait, %u are aside; %u, %u and %u in a world built anew",
+                 (unsigned long long)seed, h->deltas, w->node_count, w->waiting_count, w->aside_count,
+                 whole->node_count, whole->waiting_count, whole->aside_count);
+}
+
 static void expect_same_plans(struct history *h, const struct world *w, uint64_t seed)
 {
     struct world *whole = built(h);
+    expect_same_rows(h, w, whole, seed);
     for (int search = SEARCH_CHEAPEST; search <= SEARCH_GREEDY; search++) {
         struct buf a = planned(h, w, (enum search_kind)search);
         struct buf b = planned(h, whole, (enum search_kind)search);
@@ -358,12 +564,20 @@ static void expect_same_plans(struct history *h, const struct world *w, uint64_t
 static void step(struct history *h, uint64_t seed)
 {
     draw_step(h);
-    struct world_change c = {.gone = (const struct pod *const *)h->gone,
-                             .come = (const struct pod *const *)h->come,
-                             .gone_count = h->gone_count, .come_count = h->come_count,
-                             .nodes = (const struct node *const *)h->nodes,
-                             .claims = (const struct node_claim *const *)h->claims,
-                             .node_count = h->node_count, .claim_count = h->claim_count};
+    const struct moves *nodes = &h->moves[KIND_NODE], *claims = &h->moves[KIND_NODE_CLAIM];
+    const struct moves *csi = &h->moves[KIND_CSI_NODE], *budgets = &h->moves[KIND_DISRUPTION_BUDGET];
+    struct world_change c = {
+        .gone = (const struct pod *const *)h->gone, .come = (const struct pod *const *)h->come,
+        .gone_nodes = (const void *)nodes->gone, .nodes = (const void *)nodes->come,
+        .gone_claims = (const void *)claims->gone, .claims = (const void *)claims->come,
+        .gone_csi_nodes = (const void *)csi->gone, .csi_nodes = (const void *)csi->come,
+        .gone_count = h->gone_count, .come_count = h->come_count, .gone_node_count = nodes->gone_count,
+        .node_count = nodes->come_count, .gone_claim_count = claims->gone_count, .claim_count = claims->come_count,
+        .gone_csi_node_count = csi->gone_count, .csi_node_count = csi->come_count};
+    if (budgets->gone_count + budgets->come_count != 0) {
+        c.budgets = (const void *)h->c.kinds[KIND_DISRUPTION_BUDGET].items;
+        c.budget_count = h->c.kinds[KIND_DISRUPTION_BUDGET].count;
+    }
     struct buf before = planned(h, h->world, SEARCH_GREEDY);
     struct world *next = world_delta(h->world, &c);
     struct buf after = planned(h, h->world, SEARCH_GREEDY);
@@ -471,9 +685,9 @@ static void pods_with_volumes_move(void **state)
 static void plans_as_a_world_built_anew(void **state)
 {
     (void)state;
-    enum { EVERY_DAY = 12, STEPS = 25 };
+    enum { EVERY_DAY = 20, STEPS = 25 };
     unsigned long long from = 1, to = EVERY_DAY;
-    unsigned deltas = 0, noted = 0, daemons = 0, volumes = 0;
+    unsigned deltas = 0, daemons = 0, volumes = 0, kinds[KIND_STORED_COUNT] = {0};
     const char *seeds = getenv("STOWAGE_SEEDS");
     if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
         fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
@@ -484,15 +698,27 @@ static void plans_as_a_world_built_anew(void **state)
         for (int i = 0; i < STEPS; i++)
             step(&h, seed);
         deltas += h.deltas;
-        noted += h.noted_deltas;
+        for (size_t k = 0; k < KIND_STORED_COUNT; k++)
+            kinds[k] += h.kind_deltas[k];
         daemons += h.daemon_deltas;
         volumes += h.volume_deltas;
         history_end(&h);
     }
-    print_message("%u of %llu changes by delta, %u with Nodes or NodeClaims, %u with pods of DaemonSets, %u with volumes\n",
-                  deltas, (to - from + 1) * STEPS, noted, daemons, volumes);
+    print_message("%u of %llu changes by delta, %u with Nodes, %u with NodeClaims, %u with CSINodes, %u with budgets, %u "
+                  "with pods of DaemonSets, %u with volumes\n",
+                  deltas, (to - from + 1) * STEPS, kinds[KIND_NODE], kinds[KIND_NODE_CLAIM], kinds[KIND_CSI_NODE],
+                  kinds[KIND_DISRUPTION_BUDGET], daemons, volumes);
     assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
-    assert_true(noted != 0 && daemons != 0);
+    assert_true(kinds[KIND_NODE] != 0 && kinds[KIND_NODE_CLAIM] != 0 && kinds[KIND_CSI_NODE] != 0);
+    assert_true(kinds[KIND_DISRUPTION_BUDGET] != 0 && daemons != 0);
+}
+
+static size_t world_bytes(const struct world *w)
+{
+    size_t bytes = 0;
+    for (size_t part = 0; part < PART_COUNT; part++)
+        bytes += part_bytes(w->parts[part]);
+    return bytes;
 }
 
 /* A pod comes, stands, and goes again, over and over: what the world takes does not grow. */
@@ -519,15 +745,137 @@ static void memory_comes_back(void **state)
         assert_non_null(next);
         world_free(h.world);
         h.world = next;
-        size_t bytes = 0;
-        for (size_t part = 0; part < PART_COUNT; part++)
-            bytes += part_bytes(next->parts[part]);
+        size_t bytes = world_bytes(next);
         if (i < 30)
             early = bytes > early ? bytes : early;
         late = bytes;
     }
     assert_true(late <= early);
     history_end(&h);
+}
+
+/* --- a day of deltas --- */
+
+enum { DAY_NODES = 60, DAY_STEPS = 3000 };
+
+struct day {
+    struct history h;
+    struct node *node[DAY_NODES];
+    struct pod *on[DAY_NODES];        /* pods on nodes 0 and on; the versions that stand */
+};
+
+static struct node *day_node(struct day *d, unsigned i)
+{
+    char name[32];
+    struct resource room[] = {{SYM_CPU, 4000}, {SYM_MEMORY, 8000000000}, {SYM_PODS, 110}};
+    struct node n = {.allocatable = {room, COUNT_OF(room)}};
+    n.meta.name = n.meta.uid = (struct span){name, (size_t)snprintf(name, sizeof(name), "node-%02u", i * 7 % 61)};
+    return schema_pack(&node_schema, &n, 0, d->h.c.syms, NULL, NULL);
+}
+
+static struct pod *day_pod(struct day *d, unsigned i, unsigned number)
+{
+    char name[32];
+    struct pod p = {.phase = POD_RUNNING, .node = sym_intern(d->h.c.syms, d->node[i]->meta.name)};
+    p.meta.ns = SPAN("default");
+    p.meta.name = p.meta.uid = (struct span){name, (size_t)snprintf(name, sizeof(name), "pod-%u", number)};
+    return version_of(&d->h, &p);
+}
+
+static void day_begin(struct day *d)
+{
+    const struct node *nodes[DAY_NODES];
+    *d = (struct day){.h = {.serial = 0}};
+    cluster_init(&d->h.c);
+    cluster_types_c1(&d->h.c, 5);
+    for (unsigned i = 0; i < DAY_NODES; i++)
+        d->node[i] = day_node(d, i);
+    for (unsigned i = 0; i < DAY_NODES; i++) {
+        nodes[i] = d->node[i];
+        d->on[i] = day_pod(d, i, i);
+    }
+    struct world_input in = cluster_input(&d->h.c);
+    in.nodes = nodes;
+    in.node_count = DAY_NODES;
+    in.pods = (const struct pod *const *)d->on;
+    in.pod_count = DAY_NODES;
+    d->h.world = world_build(&in);
+}
+
+/* How many parts of lists it does not share with the one before, and how many there are. */
+static uint32_t day_step(struct day *d, const struct world_change *c, uint32_t *parts_out)
+{
+    struct world *from = d->h.world, *next = world_delta(from, c);
+    uint32_t made = 0, count = next != NULL ? next->parts[PART_ROWS]->held_count : 0;
+    if (next == NULL)
+        fail_msg("step %u was left to a build", d->h.serial);
+    assert_int_equal(world_same_rows(from, next), c->node_count + c->gone_node_count == 0);
+    for (uint32_t i = 0; i < count; i++) {
+        bool had = from->lists != NULL && i < from->parts[PART_ROWS]->held_count;
+        made += next->lists[i] != (had ? from->lists[i] : NULL);
+    }
+    world_free(from);
+    d->h.world = next;
+    *parts_out = count;
+    return made;
+}
+
+/* The pod of a node goes, and another comes in its place. */
+static uint32_t day_pod_changes(struct day *d, unsigned step, uint32_t *parts_out)
+{
+    unsigned i = step % (DAY_NODES - 1); /* not the one that goes and comes */
+    struct pod *old = d->on[i];
+    d->on[i] = day_pod(d, i, DAY_NODES + step);
+    const struct pod *gone = old, *come = d->on[i];
+    uint32_t made = day_step(
+        d, &(struct world_change){.gone = &gone, .come = &come, .gone_count = 1, .come_count = 1}, parts_out);
+    free(old);
+    return made;
+}
+
+/* Its pod stays bound to it, and stands there again when it is back. */
+static void day_node_changes(struct day *d, unsigned step)
+{
+    uint32_t parts;
+    const struct node *it = d->node[DAY_NODES - 1];
+    struct world_change c = {.nodes = &it, .gone_nodes = &it};
+    if (step % 2 == 0)
+        c.gone_node_count = 1;
+    else
+        c.node_count = 1;
+    day_step(d, &c, &parts);
+    int32_t row = world_find_node(d->h.world, it->meta.name);
+    assert_int_equal(row >= 0, step % 2 != 0);
+    assert_true(row < 0 || d->h.world->nodes[row].pod_count == 1);
+}
+
+/* However many rows have changed before, and however often: a delta makes anew what its pods touch, no build is asked
+ * for, and what the world takes is what it took in the morning. */
+static void costs_at_night_what_it_cost_in_the_morning(void **state)
+{
+    (void)state;
+    struct day d;
+    size_t early = 0, late = 0;
+    day_begin(&d);
+    for (unsigned step = 0; step < DAY_STEPS; step++) {
+        uint32_t parts = 0, made = day_pod_changes(&d, step, &parts);
+        d.h.serial = step;
+        if (made != 1 || parts != (d.h.world->node_count + LISTS_ROWS - 1) / LISTS_ROWS)
+            fail_msg("step %u: %u parts of %u made anew for one pod", step, made, parts);
+        if (step % 10 == 9)
+            day_node_changes(&d, step / 10);
+        size_t bytes = world_bytes(d.h.world);
+        if (step < 2 * DAY_NODES)
+            early = bytes > early ? bytes : early;
+        late = bytes;
+    }
+    assert_true(late <= early);
+    world_free(d.h.world);
+    for (unsigned i = 0; i < DAY_NODES; i++) {
+        free(d.on[i]);
+        free(d.node[i]);
+    }
+    cluster_release(&d.h.c);
 }
 
 #define IN_ZONE(name_, zone_)                                                                      \
@@ -571,6 +919,42 @@ static void who_goes_does_not_count(void **state)
         free(old);
     }
     expect_same_plans(&h, h.world, 0);
+    history_end(&h);
+}
+
+/* --- the newest pod of a DaemonSet --- */
+
+static const char agents[] =
+    "---\napiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: agent, namespace: default}\nspec: {template: {spec: "
+    "{containers: [{name: c, resources: {requests: {cpu: 100m}}}]}}}\n"
+#define AGENT(name, cpu, time)                                                                     \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: default, uid: " name                     \
+    ", creationTimestamp: \"2026-11-20T12:00:0" time "Z\", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, "  \
+    "name: agent, uid: agent, controller: true}]}\nspec: {nodeName: node-1, containers: [{name: c, resources: "         \
+    "{requests: {cpu: " cpu "}}}]}\nstatus: {phase: Running}\n"
+    AGENT("oldest", "200m", "1") AGENT("second", "100m", "2") AGENT("newest", "100m", "3");
+
+/* It goes, and the one after it asks the same; this one goes, too, and the one after that asks for more: what new
+ * nodes are expected to run is then another. */
+static void the_newest_goes_and_the_next_is(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    cluster_add(&h.c, agents);
+    const struct cluster_list *list = &h.c.kinds[KIND_POD];
+    h.capacity = list->count;
+    h.pods = mem_array(h.capacity, sizeof(*h.pods));
+    for (size_t i = 0; i < list->count; i++)
+        h.pods[h.count++] = version_of(&h, list->items[i]);
+    world_free(h.world);
+    h.world = built(&h);
+    h.gone[h.gone_count++] = h.pods[--h.count];
+    expect_delta(&h, "the newest goes");
+    const struct pod *second = h.pods[--h.count];
+    assert_ptr_equal(h.world->live_daemons[0], second);
+    assert_null(world_delta(h.world, &(struct world_change){.gone = &second, .gone_count = 1}));
+    h.count++;
     history_end(&h);
 }
 
@@ -648,6 +1032,8 @@ int main(void)
         cmocka_unit_test(plans_as_a_world_built_anew),
         cmocka_unit_test(pods_with_volumes_move),
         cmocka_unit_test(memory_comes_back),
+        cmocka_unit_test(costs_at_night_what_it_cost_in_the_morning),
+        cmocka_unit_test(the_newest_goes_and_the_next_is),
         cmocka_unit_test(who_goes_does_not_count),
         cmocka_unit_test(asks_for_a_build),
         cmocka_unit_test(too_many_shapes_ask_for_a_build),
