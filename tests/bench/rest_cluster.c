@@ -31,7 +31,7 @@ struct rest_claim {
     json_t *status; /* NULL: as it was at the beginning */
 };
 
-enum happening { HEARTBEAT, POD_STEP, JOB_COMES, ROLL_NEXT, WRITTEN, REPLY, CLAIM_TOLD, POOL_TOLD };
+enum happening { HEARTBEAT, LABEL, POD_STEP, JOB_COMES, ROLL_NEXT, WRITTEN, REPLY, CLAIM_TOLD, POOL_TOLD };
 
 struct due {
     int64_t at;
@@ -49,7 +49,7 @@ struct rest_cluster {
     struct rest_pod *pods;
     uint32_t pod_count, pod_room;
     uint32_t *free_slots, free_count;
-    uint32_t *node_versions;
+    uint32_t *node_versions, *node_labels; /* of the latter: which value */
     struct rest_claim *claims;
     json_t *pool;
     uint32_t roll; /* pod that is replaced next */
@@ -142,8 +142,8 @@ static void add_labels(struct rest_cluster *c, uint32_t node, const char *name)
         "\"karpenter.kwok.sh/kwoknodeclass\":\"default\","
         "\"topology.kubernetes.io/zone\":\"%s\",\"node.kubernetes.io/instance-type\":\"s-8x-amd64-linux\","
         "\"kubernetes.io/os\":\"linux\",\"kubernetes.io/arch\":\"amd64\",\"kubernetes.io/hostname\":\"%s\","
-        "\"karpenter.sh/registered\":\"true\",\"karpenter.sh/initialized\":\"true\"}",
-        zone(node), name);
+        "\"karpenter.sh/registered\":\"true\",\"karpenter.sh/initialized\":\"true\",\"example.com/rev\":\"%u\"}",
+        zone(node), name, c->node_labels[node]);
 }
 
 static void put_node(struct rest_cluster *c, uint32_t node, int64_t now)
@@ -628,6 +628,14 @@ void rest_take(struct rest_cluster *c, struct rest_event *out)
         out->kind = KIND_NODE;
         at(c, (struct due){.at = d.at + c->load.heartbeat_s * SECOND, .what = HEARTBEAT, .index = d.index});
         break;
+    case LABEL:
+        c->node_versions[d.index] = ++c->version;
+        c->node_labels[d.index]++;
+        put_node(c, d.index, d.at);
+        out->kind = KIND_NODE;
+        at(c, (struct due){.at = d.at + 60 * SECOND / c->load.labelled_per_min, .what = LABEL,
+                           .index = (d.index + 1009) % c->load.nodes});
+        break;
     case POD_STEP:
         pod_step(c, &d, out);
         break;
@@ -749,6 +757,7 @@ struct rest_cluster *rest_new(const struct rest_load *load, int64_t wall)
     c->pods = mem_array(c->pod_room, sizeof(*c->pods));
     c->free_slots = mem_array(c->pod_room, sizeof(*c->free_slots));
     c->node_versions = mem_array(load->nodes, sizeof(*c->node_versions));
+    c->node_labels = mem_array(load->nodes, sizeof(*c->node_labels));
     c->claims = mem_array(load->nodes, sizeof(*c->claims));
     c->pool = pool_new();
     c->images = mem_array(IMAGES, sizeof(*c->images));
@@ -764,6 +773,8 @@ struct rest_cluster *rest_new(const struct rest_load *load, int64_t wall)
     }
     if (load->changes_per_s != 0)
         at(c, (struct due){.what = JOB_COMES});
+    if (load->labelled_per_min != 0)
+        at(c, (struct due){.what = LABEL});
     if (load->rollout_per_min != 0)
         at(c, (struct due){.what = ROLL_NEXT});
     return c;
@@ -778,6 +789,7 @@ void rest_free(struct rest_cluster *c)
     free(c->pods);
     free(c->free_slots);
     free(c->node_versions);
+    free(c->node_labels);
     free(c->claims);
     free(c->images);
     free(c->heap);

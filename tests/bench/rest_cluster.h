@@ -16,6 +16,7 @@ struct rest_load {
     uint32_t heartbeat_s;         /* every node's kubelet writes it, unchanged, once in so long */
     uint32_t changes_per_s;       /* events of pods that come, run and go */
     uint32_t rollout_per_min;     /* pods of a Deployment that is rolled out */
+    uint32_t labelled_per_min;    /* nodes that get another label, one that a world is made of */
     uint32_t refused_per_min;     /* pods that the scheduler refuses at first */
 };
 
