@@ -78,6 +78,8 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       L("decision", "reason", "consolidation_type"), "Replacements of commands that were taken back") \
     X(CONSOLIDATION_TIMEOUTS, "karpenter_voluntary_disruption_consolidation_timeouts_total", COUNTER, \
       L("consolidation_type"), "Searches for a consolidation that ended before all was looked at")   \
+    X(LAST_FULL_SWEEP, "stowage_consolidation_last_full_sweep_seconds", GAUGE, NO_LABELS,           \
+      "Since a search for a consolidation last came to every node that may go")                    \
     X(FAILED_VALIDATIONS, "karpenter_voluntary_disruption_failed_validations_total", COUNTER,      \
       L("consolidation_type"), "Nodes that left a command during its wait")                        \
     X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM,                       \

@@ -90,6 +90,7 @@ static void release_memory(struct reconciler *r)
     forget_expected(r);
     queue_forget(&r->commands);
     ask_forget(&r->asking);
+    uncount(r, MEASURE_LAST_FULL_SWEEP, (struct span){0}, (struct span){0}, (struct span){0});
 }
 
 static void drop_previous(struct reconciler *r)

@@ -85,6 +85,17 @@ struct pod_memo { /* of a pod that is being drained */
     bool left_alone; /* the eviction queue has dropped it */
 };
 
+struct drift_wave { /* of disruption/waves.c */
+    bool known;       /* what follows is */
+    uint32_t size;    /* nodes that may go in it; 0: none has begun */
+    uint32_t taken;   /* that have */
+    uint32_t unready; /* pods on these that were not ready before either */
+    wall_ms began;    /* 0: before this process, or nobody knows */
+    mono_ms over;     /* its nodes are gone since; 0: they are not */
+    uint64_t hash;    /* of the template's */
+    bool paused;      /* told */
+};
+
 struct pool_memo {
     struct memo memo;
     struct health health;
@@ -100,6 +111,7 @@ struct pool_memo {
     struct resources usage; /* malloc'ed */
     mono_ms written;    /* status, last */
     uint32_t told_blocked; /* bit by reason: its budgets let nothing go */
+    struct drift_wave wave;
     /* with replicas */
     struct gate buying; /* paces claims that could not be created, or may not be */
     uint64_t told_fixed; /* what was said last of their number: hash of the sentence; 0: nothing */
@@ -166,6 +178,7 @@ struct asking { /* of disruption/ask.c: when the planner is asked again who is t
     mono_ms next;        /* not before */
     mono_ms rested;      /* no consolidation before */
     mono_ms again;       /* then at last, though nothing has changed */
+    mono_ms swept;       /* a consolidation last looked at everybody, or was first to be asked about; 0: not yet */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */
     struct span *unreached; /* pools: of the last decision, for the next. malloc'ed, and so are the texts */

@@ -102,6 +102,17 @@ struct allowances allowances_of(struct disrupting *d, enum disruption_method m)
     return x;
 }
 
+struct allowances wave_allowances_of(struct disrupting *d, enum disruption_method m)
+{
+    struct allowances x = allowances_of(d, m);
+    for (uint32_t i = 0; i < x.count; i++)
+        for (uint32_t k = 0; k < d->o->wave_count; k++)
+            if (span_eq(d->o->waves[k].pool, d->w->pools[i]->meta.name) &&
+                x.items[i].left > (int64_t)d->o->waves[k].nodes)
+                x.items[i].left = (int32_t)d->o->waves[k].nodes;
+    return x;
+}
+
 void constrained_add(struct disrupting *d, enum disruption_method m)
 {
     d->out->constrained |= UINT32_C(1) << m;

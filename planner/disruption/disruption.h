@@ -64,6 +64,8 @@ struct disruption_note { /* why somebody is left alone; who has nothing to say h
 struct reboot_count { uint32_t row, reboots; };          /* that Repair ordered within 24 h */
 struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool: on their way, without a claim yet */
 
+struct wave_left { struct span pool; uint32_t nodes; };
+
 struct disruption_options {
     const struct plan_options *plan; /* policies, now, stop; not its search (simulate.h), nor what it says of removals */
     uint32_t passed_over;            /* methods (bit by number) that are not asked */
@@ -77,6 +79,8 @@ struct disruption_options {
     uint32_t reboot_count;
     const struct reserved_nodes *reserved;
     uint32_t reserved_count;
+    const struct wave_left *waves; /* pools of which so many nodes may go for drift now; others: any number */
+    uint32_t wave_count;
     const struct span *unreached; /* pools by name: what the decision before said of them */
     uint32_t unreached_count;
     uint64_t multi_steps, single_steps; /* after which a search ends with what it has, and is not complete; 0: what is
@@ -93,6 +97,7 @@ struct disruption {
     uint32_t constrained; /* methods (bit by number) of which a budget held somebody back */
     uint64_t steps;
     bool complete;        /* not stopped before the end */
+    bool swept;           /* every node that a consolidation may take was looked at, at least alone */
     /* Pools that a search for one node had not come to when its steps were over: to be handed in with the next, in which
      * they come first. */
     const struct span *unreached;

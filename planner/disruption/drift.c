@@ -42,7 +42,7 @@ bool drift_decide(struct disrupting *d)
     struct candidates list = drifted(d);
     if (list.count == 0)
         return true;
-    struct allowances left = allowances_of(d, METHOD_DRIFT);
+    struct allowances left = wave_allowances_of(d, METHOD_DRIFT);
     for (uint32_t i = 0; i < list.count; i++) {
         struct disruption_command c;
         if (left.items[candidate_pool(d, &list.items[i])].left == 0) {

@@ -42,6 +42,8 @@ static inline int32_t candidate_pool(const struct disrupting *d, const struct ca
 
 /* What the budgets leave to the method; a pool with nodes and a budget that allows none has a note. */
 struct allowances allowances_of(struct disrupting *d, enum disruption_method m);
+/* Those of a drift: no more than its pools' waves have left. */
+struct allowances wave_allowances_of(struct disrupting *d, enum disruption_method m);
 /* A budget holds somebody back. */
 void constrained_add(struct disrupting *d, enum disruption_method m);
 

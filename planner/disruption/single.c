@@ -51,6 +51,7 @@ bool single_decide(struct disrupting *d)
     bool found = false;
     uint32_t i = 0;
     if (c.count == 0) {
+        d->out->swept = true;
         turns_end(d, turns, 0, 0);
         return true;
     }
@@ -59,6 +60,7 @@ bool single_decide(struct disrupting *d)
     for (; i < c.count && !found && !l.stopped && d->out->steps < l.end; i++)
         found = look_at(&l, &c.items[turns[i].at]);
     arena_release(&l.scratch);
+    d->out->swept = i == c.count && !l.stopped;
     if (found)
         return true; /* which pools come first next time is as it was */
     d->out->complete = d->out->complete && i == c.count;

@@ -30,7 +30,7 @@ bool static_drift_decide(struct disrupting *d)
     struct candidates all = drifted(d);
     if (all.count == 0)
         return true;
-    struct allowances left = allowances_of(d, METHOD_STATIC_DRIFT);
+    struct allowances left = wave_allowances_of(d, METHOD_STATIC_DRIFT);
     for (uint32_t i = 0; i < left.count; i++) {
         struct candidates list = drifted_of(d, all, (int32_t)i);
         if (list.count == 0)

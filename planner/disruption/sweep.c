@@ -402,6 +402,7 @@ static void find(struct sweeping *s, const struct allowances *allowed, struct sw
     const double *worth = look_at_all(s, &out->one);
     if (s->over)
         return;
+    d->out->swept = true;
     cut_to_window(s, worth);
     s->items = ARENA_ARRAY(&d->out->arena, struct candidate, s->c.count);
     s->taken = ARENA_ARRAY(&d->out->arena, uint32_t, d->w->pool_count);
@@ -419,6 +420,7 @@ static void search(struct disrupting *d, struct sweep *out)
     struct candidates all = candidates_of(d, DISRUPT_GRACEFUL, METHOD_MULTI);
     struct sweeping s = {.d = d, .balance = balance_make(&d->out->arena, d->w, all, d->facts.deletion_cost_ignored)};
     s.c = consolidate_whom(d, all, METHOD_MULTI);
+    d->out->swept = s.c.count == 0;
     if (s.c.count == 0)
         return;
     struct allowances allowed = allowances_of(d, METHOD_MULTI);

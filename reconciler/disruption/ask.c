@@ -9,6 +9,7 @@
 #include "reconciler/disruption/command.h"
 #include "reconciler/disruption/emptiness.h"
 #include "reconciler/disruption/repair.h"
+#include "reconciler/disruption/waves.h"
 #include "reconciler/divergence.h"
 #include "reconciler/stages.h"
 
@@ -179,6 +180,8 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
         .unreached_count = p->r->asking.unreached_count,
         .single_steps = SINGLE_STEPS,
     };
+    if ((asked & DRIFTS) != 0)
+        q->options.wave_count = waves_left(p, &q->arena, &q->options.waves);
     reserve(q, p);
     return q;
 }
@@ -315,6 +318,8 @@ static uint32_t what_to_ask(struct pass *p)
 {
     const struct asking *a = &p->r->asking;
     uint32_t asked = any_drifted(p) ? DRIFTS : 0;
+    if (asked == 0)
+        waves_rest(p);
     if (repair_is_due(p))
         asked |= REPAIRS;
     if (p->mono >= a->rested && (a->changed || p->mono >= a->again))
@@ -373,6 +378,7 @@ static void take_answer(struct pass *p)
         a->several_rejected = false;
         a->changed |= begun != 0 || !d->complete;
         a->again = p->mono + REFRESH_MS;
+        a->swept = d->swept ? p->mono : a->swept;
     }
     a->next = p->mono + (begun != 0 ? 0 : POLL_MS);
     if ((q->asked & CONSOLIDATIONS) != 0)
@@ -410,6 +416,10 @@ void disruption_run(struct pass *p)
     emptiness_run(p);
     queue_run(p);
     ask(p);
+    if (r->asking.swept == 0)
+        r->asking.swept = p->mono;
+    count(r, MEASURE_LAST_FULL_SWEEP, (double)(p->mono - r->asking.swept) / MS_SECOND, (struct span){0}, (struct span){0},
+          (struct span){0});
 }
 
 bool ask_is_idle(struct asking *a)

@@ -10,6 +10,7 @@
 #include "reconciler/disruption/emptiness.h"
 #include "reconciler/disruption/marks.h"
 #include "reconciler/disruption/repair.h"
+#include "reconciler/disruption/waves.h"
 
 enum {
     /* After which one that has not ended is taken back: 80 ms a queued node, within these (9.2). */
@@ -163,6 +164,7 @@ static bool take_back(struct queue_pass *q, struct command *c, struct span why)
 {
     uint32_t missing = 0;
     bar_members(q->p, c);
+    waves_fail(q->p, c);
     for (uint32_t i = 0; i < c->replacement_count; i++)
         missing += !c->replacements[i].initialized;
     if (missing != 0)
@@ -477,6 +479,7 @@ bool queue_add(struct pass *p, struct command *c)
                                   isnan(c->savings) ? 0 : c->savings));
     else if (c->method != METHOD_EMPTINESS) /* its removal says it all */
         tell_move(p, c, false, "%.*s", c->move);
+    waves_take(p, c);
     queue_take(p, c);
     pass_wake(p, waits ? c->due : p->mono);
     return true;

@@ -278,6 +278,64 @@ static void a_full_reservation_blocks(void **state)
     }
 }
 
+static void drift_goes_no_further_than_its_wave(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *pool, *nodes, *want;
+        struct wave_left left;
+    } rows[] = {
+        {"none is left", D_ANY, D_NODE("n1", D_DRIFTED), "", {SPAN_INIT("default"), 0}},
+        {"one is", D_ANY, D_NODE("n1", D_DRIFTED), "Drift delete n1\n", {SPAN_INIT("default"), 1}},
+        {"it is another pool's", D_ANY, D_NODE("n1", D_DRIFTED), "Drift delete n1\n", {SPAN_INIT("other"), 0}},
+        {"two of three", STATIC("3", "", ""), D_NODE("n1", D_DRIFTED) D_NODE("n2", D_DRIFTED) D_NODE("n3", D_DRIFTED),
+         "StaticDrift replace n1 -> 1\nStaticDrift replace n2 -> 1\n", {SPAN_INIT("default"), 2}},
+        {"the budget allows less", D_POOL("default", "budgets: [{nodes: \"1\"}]", "replicas: 2, ", ""),
+         D_NODE("n1", D_DRIFTED) D_NODE("n2", D_DRIFTED), "StaticDrift replace n1 -> 1\n", {SPAN_INIT("default"), 2}},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct deciding x;
+        deciding_init(&x, rows[i].pool);
+        cluster_add(&x.c, rows[i].nodes);
+        x.o.waves = &rows[i].left;
+        x.o.wave_count = 1;
+        struct span commands = deciding_commands(&x);
+        if (!span_eq(commands, span_of(rows[i].want)))
+            fail_msg("%s: %.*s", rows[i].label, SPAN_ARG(commands));
+        deciding_release(&x);
+    }
+}
+
+/* Not so when the steps are over before, or somebody else acts first. */
+static void a_full_sweep_is_known(void **state)
+{
+    (void)state;
+#define HOLDS(name_) D_NODE(name_, D_EMPTY) D_POD("p" name_, name_, "1", "")
+    static const struct {
+        const char *label, *nodes;
+        uint64_t steps;
+        bool greedy, want;
+    } rows[] = {
+        {"nobody is there", "", 0, false, true},
+        {"all were looked at", HOLDS("n1") HOLDS("n2"), 0, false, true},
+        {"all were, by Karpenter's search", HOLDS("n1") D_POD("q", "n1", "2", D_KEEP("true")), 0, true, true},
+        {"its steps were over", HOLDS("n1") HOLDS("n2"), 1, false, false},
+        {"drift came first", HOLDS("n1") D_NODE("n2", D_DRIFTED), 0, false, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct deciding x;
+        deciding_init(&x, D_ANY);
+        if (rows[i].nodes[0] != 0)
+            cluster_add(&x.c, rows[i].nodes);
+        x.c.plan_options.search = rows[i].greedy ? SEARCH_GREEDY : SEARCH_CHEAPEST;
+        x.o.single_steps = rows[i].steps;
+        deciding_commands(&x);
+        if (x.d->swept != rows[i].want)
+            fail_msg("%s: %s", rows[i].label, x.d->swept ? "swept" : "not swept");
+        deciding_release(&x);
+    }
+}
+
 static void a_budget_that_holds_somebody_back_is_known(void **state)
 {
     (void)state;
@@ -313,6 +371,8 @@ int main(void)
         cmocka_unit_test(drift),
         cmocka_unit_test(who_cannot_be_placed_lets_the_next_one_go),
         cmocka_unit_test(static_drift),
+        cmocka_unit_test(drift_goes_no_further_than_its_wave),
+        cmocka_unit_test(a_full_sweep_is_known),
         cmocka_unit_test(reservations),
         cmocka_unit_test(a_full_reservation_blocks),
         cmocka_unit_test(a_budget_that_holds_somebody_back_is_known),

@@ -6,6 +6,7 @@
 #include "tests/sim/support_loop.h"
 
 static const char moves[] = "{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"100%\"}]}";
+static const char all_drift[] = "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"100%\"}]}";
 static const char drifts[] = "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"1\"}]}";
 
 static void patch_pool(struct sim *s, const char *spec)
@@ -27,15 +28,19 @@ static struct sim *cluster(const char *disruption, int pods, const char *cpu)
 }
 
 /* So many pods, each on a node of its own. */
-static struct sim *apart(const char *disruption, int pods)
+static struct sim *apart_in(struct sim *s, const char *disruption, int pods)
 {
-    struct sim *s = new_sim(node_class_yaml());
     load(s, pool_yaml("general", disruption, ""));
     load(s, deployment_yaml("web", pods, "500m",
                             ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
                             "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":"
                             "\"kubernetes.io/hostname\"}]}}"));
     return s;
+}
+
+static struct sim *apart(const char *disruption, int pods)
+{
+    return apart_in(new_sim(node_class_yaml()), disruption, pods);
 }
 
 /* Objects that have the key in what is there by the path. */
@@ -118,6 +123,7 @@ static size_t count_leaving(struct sim *s)
 struct watch {
     struct sim *sim;
     size_t most_leaving; /* at a time */
+    size_t peak, peaks[8], peak_count; /* likewise, between times at which nobody is */
     uint64_t version;
 };
 
@@ -131,6 +137,12 @@ static wall_ms look(void *user, wall_ms now)
     w->version = version;
     size_t leaving = count_leaving(w->sim);
     w->most_leaving = leaving > w->most_leaving ? leaving : w->most_leaving;
+    w->peak = leaving > w->peak ? leaving : w->peak;
+    if (leaving == 0 && w->peak != 0) {
+        assert_true(w->peak_count < COUNT_OF(w->peaks));
+        w->peaks[w->peak_count++] = w->peak;
+        w->peak = 0;
+    }
     return INT64_MAX;
 }
 
@@ -227,6 +239,8 @@ static void what_is_as_cheap_as_can_be_stays(void **state)
     assert_int_equal(l.decided[DECISION_MOVE], 0);
     assert_int_equal(l.decided[DECISION_REMOVE], 0);
     assert_true(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
+    assert_true(l.measured[MEASURE_LAST_FULL_SWEEP] < 5 * 60 + 20); /* as often as it looks at all */
+    assert_true(span_contains(buf_span(&l.history), SPAN("stowage_consolidation_last_full_sweep_seconds 120\n")));
     json_decref(before);
     buf_release(&l.history);
     loop_end(&l);
@@ -282,6 +296,84 @@ static void nodes_that_drifted_are_replaced_one_by_one(void **state)
     assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_disrupted_total reason=drifted ")));
     json_decref(before);
     buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* One first, then twice as many each time; all that budgets allow where it is to be as Karpenter does it. */
+static void drift_goes_in_waves(void **state)
+{
+    (void)state;
+    for (int greedy = 0; greedy < 2; greedy++) {
+        struct loop l = {.options.plan.search = greedy != 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST};
+        struct watch w;
+        struct sim *s = apart(all_drift, 5);
+        loop_begin(&l, s);
+        run_for(s, 60 * MS_SECOND);
+        json_t *before = names(s);
+        watch(&w, s);
+        change_template(s);
+        run_for(s, 10 * MS_MINUTE);
+        assert_int_equal(count_kept(s, before), 0);
+        expect_calm(s, 5);
+        if (greedy != 0) {
+            assert_true(w.most_leaving > 2);
+        } else {
+            assert_int_equal(w.peak_count, 3);
+            assert_int_equal(w.peaks[0], 1);
+            assert_int_equal(w.peaks[1], 2);
+            assert_int_equal(w.peaks[2], 2); /* of 4: no more are left */
+        }
+        json_decref(before);
+        loop_end(&l);
+    }
+}
+
+/* Pods take three minutes to be ready where they come to. */
+static void drift_pauses_until_pods_run_again(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = apart_in(new_sim_with(&(struct sim_options){.delays = {.pod_start = 3 * MS_MINUTE}}, node_class_yaml()),
+                             all_drift, 3);
+    loop_begin(&l, s);
+    run_for(s, 5 * MS_MINUTE);
+    json_t *before = names(s);
+    change_template(s);
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 2);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event DriftPaused general: ")));
+    run_for(s, 6 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 0);
+    expect_calm(s, 3);
+    json_decref(before);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* Who takes over does not know how far it was, and begins again with one. */
+static void a_new_leader_begins_with_a_small_wave(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct watch w;
+    struct sim *s = apart(all_drift, 5);
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *before = names(s);
+    watch(&w, s);
+    change_template(s);
+    for (int i = 0; i < 600 && (w.peak_count != 1 || w.peak != 2); i++)
+        run_for(s, MS_SECOND);
+    assert_int_equal(w.peak, 2);
+    loop_stop(&l);
+    loop_start(&l);
+    run_for(s, 10 * MS_MINUTE);
+    assert_int_equal(count_kept(s, before), 0);
+    expect_calm(s, 5);
+    assert_int_equal(w.peak_count, 4);
+    assert_int_equal(w.peaks[2], 1);
+    assert_int_equal(w.peaks[3], 1); /* of 2: no more are left */
+    json_decref(before);
     loop_end(&l);
 }
 
@@ -568,6 +660,9 @@ int main(void)
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
+        cmocka_unit_test(drift_goes_in_waves),
+        cmocka_unit_test(drift_pauses_until_pods_run_again),
+        cmocka_unit_test(a_new_leader_begins_with_a_small_wave),
         cmocka_unit_test(who_drifted_goes_while_a_window_is_open),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
