@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "kube/patch.h"
 #include "planner/buffers.h"
 #include "reconciler/stages.h"
 
@@ -151,17 +152,9 @@ static void write_status(struct pass *p, const struct buffer_answer *x, struct b
     const struct meta *meta = &x->buffer->meta;
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(p->a, "%llu", (unsigned long long)meta->resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
+    patch_status_begin(&j, p->a, meta, s->list);
     put_figures(&j, x);
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, s->list);
-    json_object_end(&j);
-    json_object_end(&j);
+    patch_status_end(&j);
     call_send(call_new(p->r, &m->memo.gate, NULL),
               &(struct api_request){.verb = API_MERGE,
                                     .kind = KIND_CAPACITY_BUFFER,

@@ -1,6 +1,7 @@
 /* Conditions of NodeOverlays: whether each has the effect that its writer meant. The world has laid them
  * over the catalogue already and knows those that it left out. */
 #include "base/json.h"
+#include "kube/patch.h"
 #include "planner/supply/overlays.h"
 #include "reconciler/stages.h"
 
@@ -20,16 +21,8 @@ static void write_conditions(struct pass *p, const struct meta *meta, struct mem
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(p->a, "%llu", (unsigned long long)meta->resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, list);
-    json_object_end(&j);
-    json_object_end(&j);
+    patch_status_begin(&j, p->a, meta, list);
+    patch_status_end(&j);
     call_send(call_new(p->r, &memo->gate, NULL),
               &(struct api_request){.verb = API_MERGE,
                                     .kind = KIND_NODE_OVERLAY,

@@ -62,14 +62,16 @@ const struct node_pool *pass_pool(const struct pass *p, struct span name)
                          : NULL;
 }
 
-struct node_view *pass_node(const struct pass *p, struct span name)
+/* Views begin with their object, and objects with their meta; sorted by name. */
+static void *find_view(const void *views, uint32_t count, size_t size, struct span name)
 {
-    uint32_t low = 0, high = p->node_count;
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        int order = span_cmp(p->nodes[middle].node->meta.name, name);
+        const void *view = (const char *)views + middle * size;
+        int order = span_cmp((*(const struct meta *const *)view)->name, name);
         if (order == 0)
-            return &p->nodes[middle];
+            return (void *)(uintptr_t)view;
         if (order < 0)
             low = middle + 1;
         else
@@ -78,20 +80,14 @@ struct node_view *pass_node(const struct pass *p, struct span name)
     return NULL;
 }
 
+struct node_view *pass_node(const struct pass *p, struct span name)
+{
+    return find_view(p->nodes, p->node_count, sizeof(*p->nodes), name);
+}
+
 struct claim_view *pass_claim(const struct pass *p, struct span name)
 {
-    uint32_t low = 0, high = p->claim_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = span_cmp(p->claims[middle].claim->meta.name, name);
-        if (order == 0)
-            return &p->claims[middle];
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return NULL;
+    return find_view(p->claims, p->claim_count, sizeof(*p->claims), name);
 }
 
 struct span claim_pool_name(const struct pass *p, const struct node_claim *c)

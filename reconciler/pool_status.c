@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kube/pool_validate.h"
+#include "kube/patch.h"
 #include "reconciler/stages.h"
 
 enum { WRITE_MS = 1 * MS_SECOND }; /* counts alone are written no more often */
@@ -235,18 +236,10 @@ static void write_status(struct pass *p, const struct pool_view *v, const struct
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     struct call *c = call_new(p->r, &v->memo->memo.gate, NULL);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(p->a, "%llu", (unsigned long long)v->pool->meta.resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, s->list);
+    patch_status_begin(&j, p->a, &v->pool->meta, s->list);
     json_put_int(&j, "nodes", nodes);
     put_resources(&j, p, "resources", usage, v->pool->status_resources);
-    json_object_end(&j);
-    json_object_end(&j);
+    patch_status_end(&j);
     call_send(c, &(struct api_request){.verb = API_MERGE,
                                        .kind = KIND_NODE_POOL,
                                        .name = v->pool->meta.name,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/json.h"
+#include "kube/patch.h"
 #include "reconciler/drain.h"
 #include "reconciler/stages.h"
 
@@ -18,12 +19,6 @@ static const struct span DRAINED = SPAN_INIT("Drained");
 static const struct span DETACHED = SPAN_INIT("VolumesDetached");
 
 /* ---- patches ---- */
-
-static void put_version(struct json *j, struct arena *a, const struct meta *m)
-{
-    json_put_string(j, "resourceVersion",
-                    arena_printf(a, "%llu", (unsigned long long)m->resource_version));
-}
 
 static void put_finalizers_but_ours(struct json *j, const struct pass *p, const struct meta *m)
 {
@@ -59,7 +54,7 @@ static void release_finalizer(struct pass *p, enum kind k, const struct meta *m,
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    put_version(&j, p->a, m);
+    patch_version(&j, p->a, m);
     put_finalizers_but_ours(&j, p, m);
     json_object_end(&j);
     json_object_end(&j);
@@ -73,7 +68,7 @@ static void patch_conditions(struct pass *p, const struct claim_view *c,
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    put_version(&j, p->a, &c->claim->meta);
+    patch_version(&j, p->a, &c->claim->meta);
     json_object_end(&j);
     json_put_object(&j, "status");
     json_key(&j, SPAN("conditions"));
@@ -349,7 +344,7 @@ void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted,
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    put_version(&j, p->a, &n->node->meta);
+    patch_version(&j, p->a, &n->node->meta);
     if (exclude) {
         json_put_object(&j, "labels");
         json_put_string(&j, "node.kubernetes.io/exclude-from-external-load-balancers",

@@ -112,13 +112,8 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
     bool help, every_node = false;
     if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
-    if (help) {
-        struct buf text = {0};
-        options_help(&text, OPTION_CHECK, "check");
-        fwrite(text.ptr, 1, text.len, stdout);
-        buf_release(&text);
-        return 0;
-    }
+    if (help)
+        return command_help(OPTION_CHECK, "check");
     if (!check_file(&report, &options, &every_node, err) ||
         !check_cluster(&report, &options, every_node, err) || !print(&report, &options, err))
         return 2;
@@ -127,12 +122,5 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
 
 int command_check(int argc, char *const *argv)
 {
-    struct arena a;
-    struct err err = {0};
-    arena_init(&a, 0);
-    int status = check(&a, argc, argv, &err);
-    if (err.kind != ERR_NONE)
-        command_complain("stowage check: %s\n", err.msg);
-    arena_release(&a);
-    return status;
+    return command_once("check", check, argc, argv);
 }

@@ -52,3 +52,25 @@ void command_complain(const char *format, ...)
     fwrite(text, 1, (size_t)n, stderr);
     free(text);
 }
+
+int command_help(enum option_group group, const char *usage)
+{
+    struct buf text = {0};
+    options_help(&text, group, usage);
+    fwrite(text.ptr, 1, text.len, stdout);
+    buf_release(&text);
+    return 0;
+}
+
+int command_once(const char *word, int (*run)(struct arena *a, int argc, char *const *argv, struct err *err), int argc,
+                 char *const *argv)
+{
+    struct arena a;
+    struct err err = {0};
+    arena_init(&a, 0);
+    int status = run(&a, argc, argv, &err);
+    if (err.kind != ERR_NONE)
+        command_complain("stowage %s: %s\n", word, err.msg);
+    arena_release(&a);
+    return status;
+}

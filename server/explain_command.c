@@ -176,13 +176,8 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
         words++;
     if (!help && !options_read(a, GROUP, argc - words, argv + words, command_environment, &options, &help, err))
         return 2;
-    if (help) {
-        struct buf text = {0};
-        options_help(&text, GROUP, "explain pod|node|nodepool NAME");
-        fwrite(text.ptr, 1, text.len, stdout);
-        buf_release(&text);
-        return 0;
-    }
+    if (help)
+        return command_help(GROUP, "explain pod|node|nodepool NAME");
     struct span name = words > 1 ? span_of(argv[1]) : (struct span){NULL, 0};
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);
@@ -200,12 +195,5 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
 
 int command_explain(int argc, char *const *argv)
 {
-    struct arena a;
-    struct err err = {0};
-    arena_init(&a, 0);
-    int status = explain(&a, argc, argv, &err);
-    if (err.kind != ERR_NONE)
-        command_complain("stowage explain: %s\n", err.msg);
-    arena_release(&a);
-    return status;
+    return command_once("explain", explain, argc, argv);
 }

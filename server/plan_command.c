@@ -379,33 +379,26 @@ static int plan_objects(struct input *o, const struct options *options, struct e
     return status;
 }
 
+static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
+{
+    struct options options;
+    struct input o;
+    bool help;
+    if (!options_read(a, OPTION_PLAN, argc, argv, command_environment, &options, &help, err))
+        return 2;
+    if (help)
+        return command_help(OPTION_PLAN, "plan -f FILE|DIR|-");
+    if (options.files.count == 0) {
+        err_set(err, ERR_INVALID, "no input; give files or directories with -f, or -f - for standard input");
+        return 2;
+    }
+    input_init(&o);
+    int status = plan_objects(&o, &options, err);
+    input_release(&o);
+    return status;
+}
+
 int command_plan(int argc, char *const *argv)
 {
-    struct arena a;
-    arena_init(&a, 0);
-    struct err err = {0};
-    struct options options;
-    bool help;
-    int status = 2;
-    if (!options_read(&a, OPTION_PLAN, argc, argv, command_environment, &options, &help, &err)) {
-        ;
-    } else if (help) {
-        struct buf text = {0};
-        options_help(&text, OPTION_PLAN, "plan -f FILE|DIR|-");
-        fwrite(text.ptr, 1, text.len, stdout);
-        buf_release(&text);
-        status = 0;
-    } else if (options.files.count == 0) {
-        err_set(&err, ERR_INVALID, "no input; give files or directories with -f, or -f - for "
-                                   "standard input");
-    } else {
-        struct input o;
-        input_init(&o);
-        status = plan_objects(&o, &options, &err);
-        input_release(&o);
-    }
-    if (err.kind != ERR_NONE)
-        command_complain("stowage plan: %s\n", err.msg);
-    arena_release(&a);
-    return status;
+    return command_once("plan", plan, argc, argv);
 }

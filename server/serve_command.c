@@ -421,11 +421,7 @@ int command_serve(int argc, char *const *argv)
     if (!options_read(&s->arena, OPTION_SERVE, argc, argv, command_environment, &s->options, &help, &err)) {
         ;
     } else if (help) {
-        struct buf text = {0};
-        options_help(&text, OPTION_SERVE, "serve");
-        fwrite(text.ptr, 1, text.len, stdout);
-        buf_release(&text);
-        status = 0;
+        status = command_help(OPTION_SERVE, "serve");
     } else if (s->options.files.count != 0 && !s->options.embedded) {
         err_set(&err, ERR_INVALID, "-f is for --embedded; a real cluster has its own objects");
     } else {

@@ -182,13 +182,8 @@ static int run(struct arena *a, int argc, char *const *argv, struct err *err)
     bool help, named = argc > 0 && (argv[0][0] != '-' || argv[0][1] == '\0');
     if (!options_read(a, OPTION_SIMULATE, argc - named, argv + named, command_environment, &s.options, &help, err))
         return 2;
-    if (help) {
-        struct buf text = {0};
-        options_help(&text, OPTION_SIMULATE, "simulate SCENARIO");
-        fwrite(text.ptr, 1, text.len, stdout);
-        buf_release(&text);
-        return 0;
-    }
+    if (help)
+        return command_help(OPTION_SIMULATE, "simulate SCENARIO");
     if (!named) {
         err_set(err, ERR_INVALID, "no scenario; name its file first: stowage simulate SCENARIO (docs/simulate.md)");
         return 2;
@@ -203,12 +198,5 @@ static int run(struct arena *a, int argc, char *const *argv, struct err *err)
 
 int command_simulate(int argc, char *const *argv)
 {
-    struct arena a;
-    struct err err = {0};
-    arena_init(&a, 0);
-    int status = run(&a, argc, argv, &err);
-    if (err.kind != ERR_NONE)
-        command_complain("stowage simulate: %s\n", err.msg);
-    arena_release(&a);
-    return status;
+    return command_once("simulate", run, argc, argv);
 }

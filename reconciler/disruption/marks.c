@@ -1,6 +1,7 @@
 #include "reconciler/disruption/marks.h"
 
 #include "base/json.h"
+#include "kube/patch.h"
 
 static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
 
@@ -26,16 +27,8 @@ static void write_reason(struct pass *p, const struct claim_view *c, struct span
         condition_set_put(&s, DISRUPTION_REASON, CONDITION_TRUE, reason, reason);
     else
         condition_set_clear(&s, DISRUPTION_REASON);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(p->a, "%llu", (unsigned long long)m->resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, s.list);
-    json_object_end(&j);
-    json_object_end(&j);
+    patch_status_begin(&j, p->a, m, s.list);
+    patch_status_end(&j);
     call_send(call_new(p->r, &c->memo->memo.gate, NULL),
               &(struct api_request){.verb = API_MERGE,
                                     .kind = KIND_NODE_CLAIM,

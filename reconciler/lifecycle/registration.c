@@ -3,6 +3,7 @@
  * then; all of it in one patch, bound to the version we saw. When the Node shows it, the claim is
  * registered. */
 #include "base/json.h"
+#include "kube/patch.h"
 #include "reconciler/lifecycle/lifecycle.h"
 
 static const struct span REGISTERED = SPAN_INIT("Registered");
@@ -102,8 +103,7 @@ static void put_metadata(struct json *j, struct arena *a, const struct lifecycle
 {
     const struct meta *m = &f->claim->meta;
     json_put_object(j, "metadata");
-    json_put_string(j, "resourceVersion",
-                    arena_printf(a, "%llu", (unsigned long long)f->node->meta.resource_version));
+    patch_version(j, a, &f->node->meta);
     json_put_object(j, "labels");
     for (uint32_t i = 0; i < m->labels.count; i++) {
         json_key(j, sym_text(f->syms, m->labels.items[i].key));

@@ -1,4 +1,5 @@
 #include "base/json.h"
+#include "kube/patch.h"
 #include "reconciler/lifecycle/lifecycle.h"
 
 const char *lifecycle_end_name(enum lifecycle_end e)
@@ -27,8 +28,7 @@ static struct span finalizer_patch(struct arena *a, const struct lifecycle_facts
     const struct meta *m = &f->claim->meta;
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(a, "%llu", (unsigned long long)m->resource_version));
+    patch_version(&j, a, m);
     json_put_array(&j, "finalizers");
     for (uint32_t i = 0; i < m->finalizers.count; i++)
         json_text(&j, sym_text(f->syms, m->finalizers.items[i]));
@@ -62,14 +62,7 @@ static struct span status_patch(struct arena *a, const struct lifecycle_facts *f
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "resourceVersion",
-                    arena_printf(a, "%llu", (unsigned long long)f->claim->meta.resource_version));
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, a, s->conditions.list);
+    patch_status_begin(&j, a, &f->claim->meta, s->conditions.list);
     if (f->machine != NULL && f->claim->provider_id.len == 0 &&
         lifecycle_status(s, SPAN("Launched")) == CONDITION_TRUE)
         put_machine(&j, f);
@@ -78,8 +71,7 @@ static struct span status_patch(struct arena *a, const struct lifecycle_facts *f
         json_put_string(&j, "nodeName", f->node->meta.name);
     if (pod_event_is_new(f))
         json_put_string(&j, "lastPodEventTime", time_text(a, f->pod_event));
-    json_object_end(&j);
-    json_object_end(&j);
+    patch_status_end(&j);
     struct span body = arena_dup(a, buf_span(&out));
     buf_release(&out);
     return body;

@@ -18,33 +18,6 @@ struct crash {
     bool done;
 };
 
-/* Everything of a kind that was ever there. */
-struct census {
-    struct sim *sim;
-    enum kind kind;
-    json_t *uids;
-    uint32_t count; /* when last looked: one comes or goes at a time */
-};
-
-static void count_in(void *user, struct span object)
-{
-    struct census *c = user;
-    json_t *o = tree_parse(object);
-    json_object_set_new(c->uids, json_string_value(tree_get(o, "metadata.uid")), json_true());
-    json_decref(o);
-}
-
-static wall_ms take_census(void *user, wall_ms now)
-{
-    struct census *c = user;
-    (void)now;
-    if (sim_cluster_count(sim_cluster(c->sim), c->kind) == c->count)
-        return INT64_MAX;
-    c->count = sim_cluster_count(sim_cluster(c->sim), c->kind);
-    sim_cluster_each(sim_cluster(c->sim), c->kind, count_in, c);
-    return INT64_MAX;
-}
-
 static enum sim_fate fate(struct crash *c, bool after, const struct api_request *r)
 {
     if (!after)
@@ -81,20 +54,19 @@ static uint64_t play(uint64_t at, bool is_after, bool *hit)
     load(s, pool_yaml("general", "", ",\"expireAfter\":\"Never\""));
     load(s, deployment_yaml("web", WEB, "900m", in_zone_a));
     load(s, deployment_yaml("api", API, "900m", in_zone_b));
-    struct census nodes = {s, KIND_NODE, json_object(), 0};
-    struct census claims = {s, KIND_NODE_CLAIM, json_object(), 0};
+    struct census nodes, claims;
     loop_begin(&l, s);
-    sim_add_actor(s, (struct sim_actor){.user = &nodes, .step = take_census});
-    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    census_begin(&nodes, s, KIND_NODE);
+    census_begin(&claims, s, KIND_NODE_CLAIM);
     run_for(s, 60 * MS_SECOND);
     size_t bound = count_bound(s, "web") + count_bound(s, "api");
     if (bound != WEB + API || count_objects(s, KIND_NODE) != NODES ||
-        count_objects(s, KIND_NODE_CLAIM) != NODES || json_object_size(nodes.uids) != NODES ||
-        json_object_size(claims.uids) != NODES)
+        count_objects(s, KIND_NODE_CLAIM) != NODES || census_count(&nodes) != NODES ||
+        census_count(&claims) != NODES)
         fail_msg("killed %s write %llu: %zu pods bound, %zu nodes of %zu, %zu claims of %zu",
                  is_after ? "after" : "before", (unsigned long long)at, bound,
-                 count_objects(s, KIND_NODE), json_object_size(nodes.uids),
-                 count_objects(s, KIND_NODE_CLAIM), json_object_size(claims.uids));
+                 count_objects(s, KIND_NODE), census_count(&nodes),
+                 count_objects(s, KIND_NODE_CLAIM), census_count(&claims));
     assert_no_orphans(s);
     assert_no_overcommit(s);
 
@@ -106,8 +78,8 @@ static uint64_t play(uint64_t at, bool is_after, bool *hit)
                  is_after ? "after" : "before", (unsigned long long)at, count_objects(s, KIND_NODE),
                  count_objects(s, KIND_NODE_CLAIM));
     *hit = c.done;
-    json_decref(nodes.uids);
-    json_decref(claims.uids);
+    census_end(&nodes);
+    census_end(&claims);
     loop_end(&l);
     return c.seen;
 }

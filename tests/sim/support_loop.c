@@ -246,6 +246,43 @@ size_t count_objects(struct sim *s, enum kind k)
     return sim_cluster_count(sim_cluster(s), k);
 }
 
+static void count_in(void *user, struct span object)
+{
+    json_t *o = tree_parse(object);
+    json_object_set_new(user, json_string_value(tree_get(o, "metadata.uid")), json_true());
+    json_decref(o);
+}
+
+static wall_ms take_census(void *user, wall_ms now)
+{
+    struct census *c = user;
+    uint64_t version = sim_cluster_version(sim_cluster(c->sim));
+    (void)now;
+    if (version == c->version)
+        return INT64_MAX;
+    size_t here = count_objects(c->sim, c->kind);
+    c->version = version;
+    c->most = here > c->most ? here : c->most;
+    sim_cluster_each(sim_cluster(c->sim), c->kind, count_in, c->uids);
+    return INT64_MAX;
+}
+
+void census_begin(struct census *c, struct sim *s, enum kind k)
+{
+    *c = (struct census){.sim = s, .kind = k, .uids = json_object()};
+    sim_add_actor(s, (struct sim_actor){.user = c, .step = take_census});
+}
+
+size_t census_count(const struct census *c)
+{
+    return json_object_size(c->uids);
+}
+
+void census_end(struct census *c)
+{
+    json_decref(c->uids);
+}
+
 size_t count_bound(struct sim *s, const char *app)
 {
     return count_pods(s, app, NULL) - count_pods(s, app, "");

@@ -61,6 +61,17 @@ const char *node_class_yaml(void);
 extern const char two_types[]; /* a catalogue in two zones, with which worlds are built quickly */
 
 size_t count_objects(struct sim *s, enum kind k);
+
+struct census { /* of all objects of a kind that are ever there, while the sim runs */
+    struct sim *sim;
+    enum kind kind;
+    json_t *uids;
+    size_t most; /* at a time */
+    uint64_t version; /* of the cluster, when last looked */
+};
+void census_begin(struct census *c, struct sim *s, enum kind k);
+size_t census_count(const struct census *c);
+void census_end(struct census *c); /* before the sim is gone; it does not run any more */
 size_t count_bound(struct sim *s, const char *app);
 /* Each Node has a claim whose UID it carries, each claim that is launched one Node at most. */
 void assert_no_orphans(struct sim *s);

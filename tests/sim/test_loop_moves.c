@@ -483,30 +483,6 @@ static enum sim_fate after(void *user, uint64_t number, const struct api_request
     return fate(user, true);
 }
 
-struct census { /* of all NodeClaims that ever were */
-    struct sim *sim;
-    json_t *uids;
-    uint64_t version;
-};
-
-static void count_in(void *user, struct span object)
-{
-    json_t *o = tree_parse(object);
-    json_object_set_new(user, json_string_value(tree_get(o, "metadata.uid")), json_true());
-    json_decref(o);
-}
-
-static wall_ms take_census(void *user, wall_ms now)
-{
-    struct census *c = user;
-    (void)now;
-    if (sim_cluster_version(sim_cluster(c->sim)) == c->version)
-        return INT64_MAX;
-    c->version = sim_cluster_version(sim_cluster(c->sim));
-    sim_cluster_each(sim_cluster(c->sim), KIND_NODE_CLAIM, count_in, c->uids);
-    return INT64_MAX;
-}
-
 enum { PODS = 2 };
 
 /* One life of a cluster whose nodes all drift. False: it had no such write. */
@@ -517,23 +493,23 @@ static bool dies_at(uint64_t at, bool is_after)
                      .faults = {.user = &c, .before = before, .after = after}};
     struct watch w;
     struct sim *s = apart(drifts, PODS);
-    struct census claims = {s, json_object(), 0};
+    struct census claims;
     loop_begin(&l, s);
     run_for(s, 60 * MS_SECOND);
     json_t *old = names(s);
     assert_int_equal(json_object_size(old), PODS);
-    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    census_begin(&claims, s, KIND_NODE_CLAIM);
     watch(&w, s);
     c.armed = true;
     change_template(s);
     run_for(s, 6 * MS_MINUTE);
-    if (count_kept(s, old) != 0 || json_object_size(claims.uids) != 2 * PODS || w.most_leaving > 1)
+    if (count_kept(s, old) != 0 || census_count(&claims) != 2 * PODS || w.most_leaving > 1)
         fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for %d, %zu left at a time",
                  is_after ? "after" : "before", (unsigned long long)at, count_kept(s, old),
-                 json_object_size(claims.uids), PODS, w.most_leaving);
+                 census_count(&claims), PODS, w.most_leaving);
     expect_calm(s, PODS);
     json_decref(old);
-    json_decref(claims.uids);
+    census_end(&claims);
     loop_end(&l);
     return c.done;
 }
@@ -545,21 +521,21 @@ static bool dies_consolidating_at(uint64_t at, bool is_after)
     struct loop l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types,
                      .faults = {.user = &c, .before = before, .after = after}};
     struct sim *s = cluster(moves, 30, "900m");
-    struct census claims = {s, json_object(), 0};
+    struct census claims;
     loop_begin(&l, s);
     run_for(s, 60 * MS_SECOND);
     json_t *old = names(s);
     assert_int_equal(json_object_size(old), 1);
-    sim_add_actor(s, (struct sim_actor){.user = &claims, .step = take_census});
+    census_begin(&claims, s, KIND_NODE_CLAIM);
     c.armed = true;
     scale(s, "web", 10);
     run_for(s, 6 * MS_MINUTE);
-    if (count_kept(s, old) != 0 || count_objects(s, KIND_NODE_CLAIM) != 1 || json_object_size(claims.uids) != 2)
+    if (count_kept(s, old) != 0 || count_objects(s, KIND_NODE_CLAIM) != 1 || census_count(&claims) != 2)
         fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for one", is_after ? "after" : "before",
-                 (unsigned long long)at, count_kept(s, old), json_object_size(claims.uids));
+                 (unsigned long long)at, count_kept(s, old), census_count(&claims));
     expect_calm(s, 10);
     json_decref(old);
-    json_decref(claims.uids);
+    census_end(&claims);
     loop_end(&l);
     return c.done;
 }

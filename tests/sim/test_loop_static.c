@@ -49,41 +49,6 @@ static void expect_fleet(struct sim *s, size_t nodes)
     assert_no_orphans(s);
 }
 
-/* ---- how many there ever were ---- */
-
-struct census {
-    struct sim *sim;
-    json_t *uids;
-    size_t most;      /* at a time */
-    uint64_t version; /* of the cluster when last looked */
-};
-
-static void count_in(void *user, struct span object)
-{
-    json_t *o = tree_parse(object);
-    json_object_set_new(user, json_string_value(tree_get(o, "metadata.uid")), json_true());
-    json_decref(o);
-}
-
-static wall_ms take_census(void *user, wall_ms now)
-{
-    struct census *c = user;
-    size_t here = count_objects(c->sim, KIND_NODE_CLAIM);
-    (void)now;
-    if (sim_cluster_version(sim_cluster(c->sim)) == c->version)
-        return INT64_MAX;
-    c->version = sim_cluster_version(sim_cluster(c->sim));
-    c->most = here > c->most ? here : c->most;
-    sim_cluster_each(sim_cluster(c->sim), KIND_NODE_CLAIM, count_in, c->uids);
-    return INT64_MAX;
-}
-
-static void watch_claims(struct census *c, struct sim *s)
-{
-    *c = (struct census){.sim = s, .uids = json_object()};
-    sim_add_actor(s, (struct sim_actor){.user = c, .step = take_census});
-}
-
 /* ---- more ---- */
 
 static void a_pool_gets_its_nodes(void **state)
@@ -178,7 +143,7 @@ static void a_leaving_node_counts_until_it_is_gone(void **state)
     struct sim *s = cluster(2);
     patch_pool(s, "fixed", "{\"limits\":{\"nodes\":\"2\"}}");
     begin(&l, s);
-    watch_claims(&c, s);
+    census_begin(&c, s, KIND_NODE_CLAIM);
     run_for(s, 30 * MS_SECOND);
     json_t *claims = objects_of(s, KIND_NODE_CLAIM);
     do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL,
@@ -186,9 +151,9 @@ static void a_leaving_node_counts_until_it_is_gone(void **state)
     run_for(s, 2 * MS_MINUTE);
     expect_fleet(s, 2);
     assert_int_equal(c.most, 2);
-    assert_int_equal(json_object_size(c.uids), 3);
+    assert_int_equal(census_count(&c), 3);
     json_decref(claims);
-    json_decref(c.uids);
+    census_end(&c);
     loop_end(&l);
 }
 
@@ -317,13 +282,13 @@ static void what_fails_is_asked_for_again_and_never_twice(void **state)
         struct census c;
         struct sim *s = cluster(4);
         begin(&l, s);
-        watch_claims(&c, s);
+        census_begin(&c, s, KIND_NODE_CLAIM);
         run_for(s, 3 * MS_MINUTE);
         assert_int_equal(rows[i].left, 0);
         expect_fleet(s, 4);
-        assert_int_equal(json_object_size(c.uids), 4);
+        assert_int_equal(census_count(&c), 4);
         assert_true(l.decided[DECISION_FAIL] > 0);
-        json_decref(c.uids);
+        census_end(&c);
         loop_end(&l);
     }
 }
@@ -452,7 +417,7 @@ static void what_is_on_its_way_counts(void **state)
     struct sim *s = new_sim_with(&slow, node_class_yaml());
     add_pool(s, "", 4);
     begin(&l, s);
-    watch_claims(&c, s);
+    census_begin(&c, s, KIND_NODE_CLAIM);
     pass_often(s, 600);
     expect_fleet(s, 4);
     assert_int_equal(l.decided[DECISION_BUY], 4);
@@ -461,8 +426,8 @@ static void what_is_on_its_way_counts(void **state)
     expect_fleet(s, 2);
     assert_int_equal(l.decided[DECISION_REMOVE], 2);
     assert_int_equal(l.decided[DECISION_BUY], 4);
-    assert_int_equal(json_object_size(c.uids), 4);
-    json_decref(c.uids);
+    assert_int_equal(census_count(&c), 4);
+    census_end(&c);
     loop_end(&l);
 }
 
@@ -577,16 +542,16 @@ static bool survives(uint64_t at, bool is_after)
     struct census census;
     struct sim *s = cluster(3);
     begin(&l, s);
-    watch_claims(&census, s);
+    census_begin(&census, s, KIND_NODE_CLAIM);
     run_for(s, MS_MINUTE);
     expect_fleet(s, 3);
     set_replicas(s, 1);
     run_for(s, 2 * MS_MINUTE);
     expect_fleet(s, 1);
-    if (json_object_size(census.uids) != 3)
+    if (census_count(&census) != 3)
         fail_msg("killed %s write %llu: %zu claims were made", is_after ? "after" : "before",
-                 (unsigned long long)at, json_object_size(census.uids));
-    json_decref(census.uids);
+                 (unsigned long long)at, census_count(&census));
+    census_end(&census);
     loop_end(&l);
     return c.done;
 }
