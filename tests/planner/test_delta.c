@@ -922,6 +922,165 @@ static void who_goes_does_not_count(void **state)
     history_end(&h);
 }
 
+/* --- Nodes, by hand --- */
+
+#define PLAIN_NODE(name_, labels_)                                                                 \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {" labels_                                  \
+    "}}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 110}}\n"
+#define ZONE_(zone_) "topology.kubernetes.io/zone: " zone_
+#define APART                                                                                      \
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, " \
+    "labelSelector: {matchLabels: {app: x}}}]}}"
+#define RULED_POD(name_, spec_, status_)                                                           \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", uid: " name_ ", labels: {app: x}}\nspec: {" spec_     \
+    ", containers: [{name: c}]}\nstatus: {" status_ "}\n"
+#define REFUSED                                                                                    \
+    "phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]"
+
+static void cluster_of(struct history *h, const char *objects)
+{
+    *h = (struct history){.serial = 0};
+    cluster_init(&h->c);
+    cluster_types_c1(&h->c, 5);
+    cluster_add(&h->c, "{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: default}}");
+    cluster_add(&h->c, objects);
+    const struct cluster_list *list = &h->c.kinds[KIND_POD];
+    h->capacity = list->count;
+    h->pods = mem_array(list->count + 1, sizeof(*h->pods));
+    for (size_t i = 0; i < list->count; i++)
+        h->pods[h->count++] = version_of(h, list->items[i]);
+}
+
+/* The nodes of the cluster's list, one of which came, or went. False: left to a build. */
+static bool nodes_move(struct history *h, const struct node *gone, const struct node *come)
+{
+    struct world *next = world_delta(h->world, &(struct world_change){
+        .gone_nodes = &gone, .gone_node_count = gone != NULL, .nodes = &come, .node_count = come != NULL});
+    if (next == NULL)
+        return false;
+    world_free(h->world);
+    h->world = next;
+    expect_same_plans(h, next, 0);
+    return true;
+}
+
+/* A Node is told to go: its pods are to have another place. Then it stays after all. */
+static void pods_of_a_leaving_node_wait(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n1", "") RULED_POD("one", "nodeName: n1", "phase: Running"));
+    h.world = built(&h);
+    const void **at = &h.c.kinds[KIND_NODE].items[0];
+    const struct node *stays = *at;
+    struct node goes = *stays;
+    goes.meta.deleted = 1;
+    *at = &goes;
+    assert_true(nodes_move(&h, stays, &goes));
+    assert_int_equal(h.world->waiting_count, 1);
+    assert_true(h.world->waiting[0].bound);
+    *at = stays;
+    assert_true(nodes_move(&h, &goes, stays));
+    assert_int_equal(h.world->waiting_count, 0);
+    history_end(&h);
+}
+
+/* Rows behind it have other numbers, and pods that keep others off do so where they are. */
+static void a_node_comes_before_others(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n2", "") PLAIN_NODE("n3", "") PLAIN_NODE("n1", "")
+                       RULED_POD("one", "nodeName: n2, " APART, "phase: Running")
+                           RULED_POD("two", APART, REFUSED) RULED_POD("three", APART, REFUSED));
+    struct cluster_list *nodes = &h.c.kinds[KIND_NODE];
+    nodes->count = 2;
+    h.world = built(&h);
+    nodes->count = 3;
+    assert_true(nodes_move(&h, NULL, nodes->items[2]));
+    assert_int_equal(world_find_node(h.world, SPAN("n2")), 1);
+    nodes->count = 2;
+    assert_true(nodes_move(&h, nodes->items[2], NULL));
+    assert_int_equal(world_find_node(h.world, SPAN("n2")), 0);
+    history_end(&h);
+}
+
+/* Which domains there are is a build's to say; and which of them a spread compares. */
+static void domains_come_and_go_with_a_build(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n1", ZONE_("a") ", disk: ssd") PLAIN_NODE("n2", ZONE_("b"))
+                       PLAIN_NODE("n3", ZONE_("b") ", disk: ssd") PLAIN_NODE("n4", ZONE_("b")) PLAIN_NODE("n5", ZONE_("c"))
+                           RULED_POD("one", "nodeName: n1", "phase: Running")
+                               RULED_POD("new",
+                                         "nodeSelector: {disk: ssd}, topologySpreadConstraints: [{maxSkew: 1, topologyKey: "
+                                         "topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: "
+                                         "{matchLabels: {app: x}}}]",
+                                         REFUSED));
+    struct cluster_list *nodes = &h.c.kinds[KIND_NODE];
+    nodes->count = 3;
+    h.world = built(&h);
+    assert_false(nodes_move(&h, NULL, nodes->items[4])); /* of a zone that nobody has */
+    assert_false(nodes_move(&h, nodes->items[0], NULL)); /* the last of its zone */
+    assert_false(nodes_move(&h, nodes->items[2], NULL)); /* the last that counts there */
+    nodes->count = 4;
+    assert_true(nodes_move(&h, NULL, nodes->items[3]));
+    history_end(&h);
+}
+
+/* Also where no spread compares them. */
+static void the_last_node_of_a_domain_goes_with_a_build(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n1", ZONE_("a")) PLAIN_NODE("n2", ZONE_("a")) PLAIN_NODE("n3", ZONE_("c"))
+                       RULED_POD("new",
+                                 "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: "
+                                 "topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: x}}}]}}",
+                                 REFUSED));
+    const struct cluster_list *nodes = &h.c.kinds[KIND_NODE];
+    h.world = built(&h);
+    assert_false(nodes_move(&h, nodes->items[2], NULL));
+    history_end(&h);
+}
+
+/* A budget that lets nobody go comes while pods of a node that is leaving wait for another; then it goes again. */
+static void budgets_hold_who_waits_already(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    cluster_add(&h.c, "---\napiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b, namespace: default}\n"
+                      "spec: {maxUnavailable: 0, selector: {}}\n");
+    struct cluster_list *nodes = &h.c.kinds[KIND_NODE], *budgets = &h.c.kinds[KIND_DISRUPTION_BUDGET];
+    struct node leaving = *(const struct node *)nodes->items[0];
+    struct pod stands = {.phase = POD_RUNNING, .node = sym_intern(h.c.syms, leaving.meta.name)};
+    struct pod *p = &stands;
+    leaving.meta.deleted = 1;
+    nodes->items[0] = &leaving;
+    stands.meta.ns = SPAN("default");
+    stands.meta.name = stands.meta.uid = SPAN("p");
+    h.pods = &p;
+    h.count = 1;
+    for (size_t held = 0; held <= 1; held++) {
+        world_free(h.world);
+        budgets->count = 1 - held;
+        h.world = built(&h);
+        assert_int_equal(h.world->waiting[0].blocked, !held);
+        budgets->count = held;
+        struct world *next = world_delta(h.world, &(struct world_change){
+            .budgets = (const void *)budgets->items, .budget_count = budgets->count});
+        assert_non_null(next);
+        world_free(h.world);
+        h.world = next;
+        assert_int_equal(next->waiting[0].blocked, held);
+    }
+    h.pods = NULL;
+    h.count = 0;
+    history_end(&h);
+}
+
 /* --- the newest pod of a DaemonSet --- */
 
 static const char agents[] =
@@ -1033,6 +1192,11 @@ int main(void)
         cmocka_unit_test(pods_with_volumes_move),
         cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(costs_at_night_what_it_cost_in_the_morning),
+        cmocka_unit_test(pods_of_a_leaving_node_wait),
+        cmocka_unit_test(a_node_comes_before_others),
+        cmocka_unit_test(domains_come_and_go_with_a_build),
+        cmocka_unit_test(the_last_node_of_a_domain_goes_with_a_build),
+        cmocka_unit_test(budgets_hold_who_waits_already),
         cmocka_unit_test(the_newest_goes_and_the_next_is),
         cmocka_unit_test(who_goes_does_not_count),
         cmocka_unit_test(asks_for_a_build),
