@@ -219,6 +219,7 @@ struct provider *kwok_new(const struct kwok_config *config)
         .list = kwok_list,
         .is_drifted = is_drifted,
         .repair = repair,
+        .reboot = kwok_reboot,
         .cancel = cancel,
         .step = step,
         .free = free_kwok,

@@ -6,7 +6,7 @@
 
 #include "cloud/kwok_machine.h"
 
-enum verb { VERB_CREATE, VERB_REMOVE, VERB_GET, VERB_LIST };
+enum verb { VERB_CREATE, VERB_REMOVE, VERB_GET, VERB_LIST, VERB_REBOOT };
 
 struct kwok;
 
@@ -90,6 +90,8 @@ uint64_t kwok_remove(struct provider *p, struct span provider_id, struct span cl
                      machine_done *done, void *user);
 uint64_t kwok_get(struct provider *p, struct span provider_id, machine_done *done, void *user);
 uint64_t kwok_list(struct provider *p, machine_done *done, void *user);
+uint64_t kwok_reboot(struct provider *p, const struct claim_order *order, struct span operation, machine_done *done,
+                     void *user);
 /* A delayed Node's time has come. */
 void kwok_create_due(struct operation *o);
 bool kwok_is_sold_out(const struct kwok *k, const struct kwok_choice *c); /* under the lock */

@@ -62,6 +62,10 @@ struct provider_ops {
     /* What is done about nodes of its machines that are not well (gate NodeRepair); fixed, lives with the provider. NULL:
      * its policies are not right, *violations_out has a line for each. Any thread. */
     const struct repair_policies *(*repair)(struct provider *p, struct span *violations_out);
+    /* Starts the claim's machine anew, where it is: done when that is accepted. Calls of one `operation` are one reboot,
+     * where the provider can tell. ERR_NOT_FOUND, ERR_INVALID: asking again is of no use. */
+    uint64_t (*reboot)(struct provider *p, const struct claim_order *order, struct span operation, machine_done *done,
+                       void *user);
     void (*cancel)(struct provider *p, uint64_t operation);
     /* Does what time has brought; returns when to call next at the latest. The reconciler calls it.
      */

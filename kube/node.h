@@ -7,6 +7,7 @@
 struct node {
     struct meta meta;
     struct span provider_id;
+    struct span boot_id; /* another one with each boot */
     bool unschedulable;
     struct taints taints;
     struct resources capacity, allocatable;

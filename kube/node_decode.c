@@ -81,7 +81,13 @@ static const struct schema node_spec =
     SCHEMA_WITH(struct node, "spec", node_spec_fields,
                 .also = "podCIDR podCIDRs configSource externalID");
 
+static const struct field node_info_fields[] = {
+    FIELD(struct node, boot_id, FIELD_SPAN, "bootID"),
+};
+static const struct schema node_info = SCHEMA(struct node, "nodeInfo", node_info_fields);
+
 static const struct field node_status_fields[] = {
+    {.name = "nodeInfo", .kind = FIELD_OBJECT, .schema = &node_info},
     FIELD(struct node, capacity, FIELD_MAP, "capacity", .schema = &resource_schema),
     FIELD(struct node, allocatable, FIELD_MAP, "allocatable", .schema = &resource_schema),
     FIELD(struct node, conditions, FIELD_LIST, "conditions", .schema = &quiet_condition_schema),

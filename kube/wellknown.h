@@ -43,6 +43,8 @@
     X(NODEPOOL_HASH, "karpenter.sh/nodepool-hash")                                                 \
     X(NODEPOOL_HASH_VERSION, "karpenter.sh/nodepool-hash-version")                                 \
     X(TERMINATION_TIMESTAMP, "karpenter.sh/nodeclaim-termination-timestamp")                       \
+    X(REBOOT_GRACE, "karpenter.sh/reboot-termination-grace-period")                                \
+    X(REBOOT_BEFORE, "karpenter.sh/reboot-pre-boot-id")                                            \
     X(MIN_VALUES_RELAXED, "karpenter.sh/nodeclaim-min-values-relaxed")                             \
     X(PLANNED, "stowage.dev/planned")                                                              \
     X(REPLACES, "stowage.dev/replaces")                                                            \

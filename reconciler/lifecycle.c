@@ -24,7 +24,8 @@ static void on_deleted(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NONE)
         return;
-    count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
+    if (c->text.len != 0)
+        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
     if (c->also != NULL)
         count_all(r, c->also);
 }

@@ -24,6 +24,11 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       HISTOGRAM, L("nodepool"), "From asking for a machine's end to its end")                      \
     X(NODES_CREATED, "karpenter_nodes_created_total", COUNTER, L("nodepool"),                      \
       "Nodes registered")                                                                          \
+    X(REBOOTS, "karpenter_nodes_reboots_total", COUNTER, L("result"), "Reboots that have ended") \
+    X(REBOOT_DURATION, "karpenter_nodes_reboot_duration_seconds", HISTOGRAM, L("result"),          \
+      "From asking for a reboot to its end")                                                       \
+    X(REBOOT_RECOVERY, "karpenter_nodes_reboot_recovery_duration_seconds", HISTOGRAM, NO_LABELS,   \
+      "From a reboot's being under way to its end")                                                \
     X(NODES_TERMINATED, "karpenter_nodes_terminated_total", COUNTER, L("nodepool"),                \
       "Nodes whose finalizer was released")                                                        \
     X(NODES_DRAINED, "karpenter_nodes_drained_total", COUNTER, L("nodepool"),                      \

@@ -383,6 +383,8 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         garbage_run(&p);
     if (pass_may(&p, GUARDS_EMPTY))
         disruption_run(&p);
+    if (pass_may(&p, GUARDS_DRAINED))
+        reboot_run(&p);
     termination_run(&p);
     divergence_run(&p);
     static_pools_run(&p);

@@ -79,6 +79,8 @@ void expiration_run(struct pass *p);
 void garbage_run(struct pass *p);
 /* disruption/ask.c: which nodes are to leave, why others stay, and the commands that see to it. */
 void disruption_run(struct pass *p);
+/* disruption/reboot.c: machines that are started anew in their place. */
+void reboot_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
 /* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
@@ -89,7 +91,7 @@ bool detach_run(struct pass *p, const struct node_view *n);
 /* ---- shared by several ---- */
 
 struct claim_end { /* what is counted once a claim is deleted */
-    const char *why; /* reason of the metric */
+    const char *why; /* reason of the metric; "": was counted */
     const struct measure *also; /* or NULL */
 };
 /* Deletes a NodeClaim, by this UID only; d (kind, subject, sentence …) is told when it is sent. False: a call for it is
@@ -104,6 +106,10 @@ struct span delete_options(struct arena *a, const struct meta *m);
 /* Writes the Node's taints with or without karpenter.sh/disrupted:NoSchedule; the gate must be
  * open. `exclude`: and the label that takes it out of load balancers. */
 void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude);
+/* Writes the Node's taints with or without one of this key and effect NoSchedule; the gate must be open. */
+void node_put_taint(struct pass *p, const struct node_view *n, sym key, bool wanted);
+/* Writes the claim's conditions; its gate must be open. */
+void claim_patch_conditions(struct pass *p, const struct claim_view *c, const struct condition_set *s);
 bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,

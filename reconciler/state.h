@@ -46,6 +46,11 @@ struct claim_memo {
     bool launch_failed;  /* error is the last one */
     struct err error;
     struct gate create, remove; /* pace the provider's calls */
+    /* reboot (disruption/reboot.c) */
+    struct gate reboot;
+    wall_ms reboot_until;  /* the provider is asked; 0: not yet */
+    bool reboot_accepted, reboot_refused; /* by the provider; refused: error says why */
+    mono_ms reboots[2];    /* the last ones that were committed to, the later behind; 0: none */
     mono_ms nominated_until;
     mono_ms cools; /* until then it is in no consolidation, for one has moved pods to it */
     uint64_t planned;  /* sum of the uids' hashes of whom its stowage.dev/planned speaks; 0: not known */

@@ -61,7 +61,7 @@ static void release_finalizer(struct pass *p, enum kind k, const struct meta *m,
     send_patch(p, &memo->gate, k, m->name, (struct span){0}, &out, done, memo, pool);
 }
 
-static void patch_conditions(struct pass *p, const struct claim_view *c,
+void claim_patch_conditions(struct pass *p, const struct claim_view *c,
                              const struct condition_set *s)
 {
     struct buf out = {0};
@@ -108,7 +108,7 @@ static bool keep_condition(struct pass *p, const struct claim_view *c, struct sp
         condition_set_true(&s, type);
     else
         condition_set_put(&s, type, status, reason, reason);
-    patch_conditions(p, c, &s);
+    claim_patch_conditions(p, c, &s);
     return false;
 }
 
@@ -123,7 +123,7 @@ static bool keep_drained(struct pass *p, const struct claim_view *c)
     struct condition_set s = conditions_of(p, c);
     condition_set_true(&s, DRAINED);
     condition_set_true(&s, DETACHED);
-    patch_conditions(p, c, &s);
+    claim_patch_conditions(p, c, &s);
     return false;
 }
 
@@ -320,12 +320,21 @@ static bool machine_is_gone(struct pass *p, const struct node_view *n)
     return false;
 }
 
-static void put_taints(struct json *j, const struct pass *p, const struct node *n)
+static void put_taint(struct json *j, sym key)
+{
+    json_object_begin(j);
+    json_put_string(j, "key", wellknown_text[key - 1]);
+    json_put_string(j, "effect", SPAN("NoSchedule"));
+    json_object_end(j);
+}
+
+/* All but those of the key; the list is left open. */
+static void put_taints(struct json *j, const struct pass *p, const struct node *n, sym but)
 {
     json_put_array(j, "taints");
     for (uint32_t i = 0; i < n->taints.count; i++) {
         const struct taint *t = &n->taints.items[i];
-        if (t->key == SYM_DISRUPTED)
+        if (t->key == but)
             continue;
         json_object_begin(j);
         json_put_string(j, "key", pass_text(p, t->key));
@@ -353,18 +362,33 @@ void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted,
     }
     json_object_end(&j);
     json_put_object(&j, "spec");
-    put_taints(&j, p, n->node);
-    if (disrupted) {
-        json_object_begin(&j);
-        json_put_string(&j, "key", wellknown_text[SYM_DISRUPTED - 1]);
-        json_put_string(&j, "effect", SPAN("NoSchedule"));
-        json_object_end(&j);
-    }
+    put_taints(&j, p, n->node, SYM_DISRUPTED);
+    if (disrupted)
+        put_taint(&j, SYM_DISRUPTED);
     json_array_end(&j);
     json_object_end(&j);
     json_object_end(&j);
     send_patch(p, &n->memo->memo.gate, KIND_NODE, n->node->meta.name, (struct span){0}, &out, NULL,
                &n->memo->memo, (struct span){0});
+}
+
+void node_put_taint(struct pass *p, const struct node_view *n, sym key, bool wanted)
+{
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    json_object_begin(&j);
+    json_put_object(&j, "metadata");
+    patch_version(&j, p->a, &n->node->meta);
+    json_object_end(&j);
+    json_put_object(&j, "spec");
+    put_taints(&j, p, n->node, key);
+    if (wanted)
+        put_taint(&j, key);
+    json_array_end(&j);
+    json_object_end(&j);
+    json_object_end(&j);
+    send_patch(p, &n->memo->memo.gate, KIND_NODE, n->node->meta.name, (struct span){0}, &out, NULL, &n->memo->memo,
+               (struct span){0});
 }
 
 static bool node_open(struct pass *p, const struct node_view *n)

@@ -8,6 +8,7 @@
 #include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/disruption/emptiness.h"
+#include "reconciler/disruption/reboot.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/disruption/waves.h"
 #include "reconciler/divergence.h"
@@ -182,6 +183,8 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
     };
     if ((asked & DRIFTS) != 0)
         q->options.wave_count = waves_left(p, &q->arena, &q->options.waves);
+    if (q->options.repair != NULL)
+        q->options.reboots = reboot_counts(&q->arena, p, &q->options.reboot_count);
     reserve(q, p);
     return q;
 }
@@ -369,8 +372,6 @@ static void take_answer(struct pass *p)
     tell_notes(p, q);
     count_timeouts(p, q);
     for (uint32_t i = 0; i < d->command_count; i++) {
-        if (d->commands[i].decision == DECIDE_REBOOT)
-            continue;
         struct command *c = command_make(p, q->snapshot, &d->commands[i]);
         begun += c != NULL && queue_add(p, c);
     }

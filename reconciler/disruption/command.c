@@ -209,6 +209,7 @@ struct command *command_make(struct pass *p, const struct snapshot *s, const str
                           .evictions = from->evictions, .has_grace = from->has_grace, .grace = from->grace};
     arena_init(&c->arena, COMMAND_CHUNK);
     c->condition = arena_dup(&c->arena, from->condition);
+    c->condition_reason = arena_dup(&c->arena, from->condition_reason);
     decision_id(p->r, c->id);
     keep_members(w, c, from);
     keep_targets(w, c, from->plan);

@@ -54,7 +54,7 @@ struct command {
     uint32_t target_count;
     bool has_grace;             /* of a repair: how long its drain may take, from the deletion on */
     span_ms grace;
-    struct span condition;      /* of the Node, that it is about */
+    struct span condition, condition_reason; /* of the Node, that it is about */
     double savings;             /* per hour; NAN: not known */
     uint32_t evictions;
     struct span move;           /* "remove a -> buy b: saves …", for a person */

@@ -60,7 +60,7 @@ bool marks_put(struct pass *p, const struct node_view *n, const struct claim_vie
 void marks_take_back(struct pass *p, const struct node_view *n)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
-    if (c == NULL || !c->managed || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
+    if (c == NULL || !c->managed || conditions_true(c->claim->conditions, SPAN("Rebooting")) || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
         return;
     if (node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE) &&
         is_open(p, &n->memo->memo.gate, &n->node->meta))

@@ -9,6 +9,7 @@
 #include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/emptiness.h"
 #include "reconciler/disruption/marks.h"
+#include "reconciler/disruption/reboot.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/disruption/waves.h"
 
@@ -234,6 +235,8 @@ static bool step_mark(struct queue_pass *q, struct command *c)
 {
     struct pass *p = q->p;
     uint32_t here = 0, marked = 0;
+    if (c->decision == DECIDE_REBOOT)
+        return reboot_commit(p, c);
     for (uint32_t i = 0; i < c->count; i++) {
         struct claim_view *claim = claim_of(p, &c->members[i]);
         here += claim != NULL;
@@ -394,7 +397,7 @@ static void remove_one(struct pass *p, const struct command *c, const struct com
                          .note = arena_printf(p->a, "Disrupting NodeClaim: %.*s", SPAN_ARG(reason_of(c))),
                          .about = object_of(KIND_NODE_CLAIM, &claim->claim->meta)};
     struct measure also = {0};
-    if (!repair_bound_kept(p, c, claim))
+    if (c->has_grace && !repair_bound_kept(p, claim, c->grace))
         return;
     if (c->method == METHOD_REPAIR)
         also = repair_measure(p, c, claim);

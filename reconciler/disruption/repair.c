@@ -27,11 +27,11 @@ bool repair_is_due(struct pass *p)
     return false;
 }
 
-bool repair_bound_kept(struct pass *p, const struct command *c, const struct claim_view *claim)
+bool repair_bound_kept(struct pass *p, const struct claim_view *claim, span_ms bound)
 {
     const struct meta *m = &claim->claim->meta;
-    wall_ms said = claim_deadline(claim->claim), end = p->wall + c->grace;
-    if (!c->has_grace || (said != 0 && said <= end))
+    wall_ms said = claim_deadline(claim->claim), end = p->wall + bound;
+    if (said != 0 && said <= end)
         return true;
     if (!gate_open(&claim->memo->memo.gate, m->resource_version, p->mono)) {
         if (claim->memo->memo.gate.retry_at > p->mono)

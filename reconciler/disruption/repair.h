@@ -16,8 +16,8 @@ struct claim_view;
 const struct repair_policies *repair_policies_of(const struct reconciler *r);
 /* Some node has been unwell for longer than a policy tolerates; else there will be a pass when one has. */
 bool repair_is_due(struct pass *p);
-/* The claim says by when its drain ends, if the command bounds that; else it is written, when that may be. */
-bool repair_bound_kept(struct pass *p, const struct command *c, const struct claim_view *claim);
+/* The claim says by when its drain ends, from now on at most so long; else it is written, when that may be. */
+bool repair_bound_kept(struct pass *p, const struct claim_view *claim, span_ms bound);
 /* What a repair's end of a claim counts beside nodeclaims_disrupted_total. */
 struct measure repair_measure(struct pass *p, const struct command *c, const struct claim_view *claim);
 /* Of a command that was taken over: what its node says now. */

@@ -274,6 +274,215 @@ static void a_repair_survives_the_death_of_its_leader(void **state)
     tear_down(&w);
 }
 
+/* ---- reboots ---- */
+
+static json_t *condition_of(json_t *claim, const char *type)
+{
+    json_t *one;
+    size_t i;
+    json_array_foreach(tree_get(claim, "status.conditions"), i, one)
+        if (span_eq(tree_string(one, "type"), span_of(type)))
+            return one;
+    return NULL;
+}
+
+/* "True RebootRequested"; "" when there is none. Static storage. */
+static const char *state_of(struct ward *w, const char *type)
+{
+    static char text[128];
+    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", w->first), *c = condition_of(claim, type);
+    text[0] = '\0';
+    if (c != NULL)
+        snprintf(text, sizeof(text), "%.*s %.*s", SPAN_ARG(tree_string(c, "status")), SPAN_ARG(tree_string(c, "reason")));
+    json_decref(claim);
+    return text;
+}
+
+/* "": absent. Static storage. */
+static const char *annotation_of(struct ward *w, const char *key)
+{
+    static char text[128];
+    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", w->first);
+    const char *value = json_string_value(json_object_get(tree_get(claim, "metadata.annotations"), key));
+    snprintf(text, sizeof(text), "%s", value != NULL ? value : "");
+    json_decref(claim);
+    return text;
+}
+
+static bool has_boot(struct ward *w)
+{
+    json_t *n = object_of(w->sim, KIND_NODE, "", w->first);
+    bool has = span_has_prefix(tree_string(n, "status.nodeInfo.bootID"), SPAN("kwok-"));
+    json_decref(n);
+    return has;
+}
+
+static void wait_for_state(struct ward *w, const char *want, int seconds)
+{
+    for (int i = 0; i < 4 * seconds && strcmp(state_of(w, "Rebooting"), want) != 0; i++)
+        run_for(w->sim, MS_SECOND / 4);
+    if (strcmp(state_of(w, "Rebooting"), want) != 0)
+        fail_msg("is not %s but %s", want, state_of(w, "Rebooting"));
+}
+
+static void begin_reboot(struct ward *w)
+{
+    set_up(w, BUDGETS("1"), "");
+    say(w, w->first, "KWOKRebootRequired", "True");
+    wait_for_state(w, "True RebootRequested", 60);
+}
+
+static void expect_rebooted(struct ward *w)
+{
+    run_for(w->sim, 2 * MS_MINUTE);
+    assert_true(has_boot(w));
+    assert_string_equal(state_of(w, "Rebooting"), "False RebootSucceeded");
+    assert_string_equal(state_of(w, "Initialized"), "True Initialized");
+    assert_string_equal(state_of(w, "DisruptionReason"), "");
+    assert_string_equal(annotation_of(w, "karpenter.sh/reboot-pre-boot-id"), "");
+    json_t *n = object_of(w->sim, KIND_NODE, "", w->first);
+    assert_int_equal(json_array_size(tree_get(n, "spec.taints")), 0);
+    json_decref(n);
+    assert_int_equal(count_objects(w->sim, KIND_NODE), PODS);
+    expect_calm(w);
+}
+
+/* 274, 276, 278, 282, 287 */
+static void a_node_is_rebooted_in_its_place(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    begin_reboot(&w);
+    wall_ms requested = sim_now(w.sim);
+    assert_string_equal(state_of(&w, "DisruptionReason"), "True Unhealthy");
+    assert_string_equal(annotation_of(&w, "karpenter.sh/reboot-termination-grace-period"), "1m0s");
+    wait_for_state(&w, "True RebootIssued", 30);
+    assert_true(sim_now(w.sim) >= requested + 4 * MS_SECOND);
+    assert_string_equal(state_of(&w, "Initialized"), "Unknown Rebooting");
+    assert_string_equal(state_of(&w, "DisruptionReason"), "True Unhealthy");
+    say(&w, w.first, "KWOKRebootRequired", "False");
+    expect_rebooted(&w);
+    assert_true(said(&w, "karpenter_voluntary_disruption_decisions_total decision=reboot reason=unhealthy "));
+    assert_true(said(&w, "event RebootObserved "));
+    assert_true(said(&w, "karpenter_nodes_reboots_total result=succeeded 1"));
+    assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
+    assert_int_equal(w.l.measured[MEASURE_CLAIMS_DISRUPTED], 1);
+    assert_int_equal(w.l.decided[DECISION_REMOVE], 0);
+    tear_down(&w);
+}
+
+/* 277: they ride it. */
+static void pods_that_may_not_go_ride_the_reboot(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    set_up(&w, BUDGETS("1"), "");
+    load(w.sim, CLOSED);
+    size_t before = count_pods(w.sim, "web", w.first);
+    say(&w, w.first, "KWOKRebootRequired", "True");
+    wait_for_state(&w, "True RebootRequested", 60);
+    run_for(w.sim, 50 * MS_SECOND);
+    assert_string_equal(state_of(&w, "Rebooting"), "True RebootRequested");
+    wait_for_state(&w, "True RebootIssued", 20);
+    say(&w, w.first, "KWOKRebootRequired", "False");
+    assert_int_equal(count_pods(w.sim, "web", w.first), before);
+    expect_rebooted(&w);
+    assert_int_equal(count_pods(w.sim, "web", w.first), before);
+    tear_down(&w);
+}
+
+/* 288: what two of them do not cure is replaced. */
+static void who_was_rebooted_twice_is_replaced(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    begin_reboot(&w);
+    run_for(w.sim, 10 * MS_MINUTE);
+    assert_false(is_there(&w, w.first));
+    assert_int_equal(w.l.measured[MEASURE_REBOOTS], 2);
+    expect_calm(&w);
+    tear_down(&w);
+}
+
+struct refusal {
+    uint32_t left;
+    int status;
+};
+
+static enum sim_fate refuse_reboot(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    struct refusal *x = user;
+    (void)number;
+    if (x->left == 0 || r->kind != KIND_NODE || !span_contains(r->body, SPAN("bootID")))
+        return SIM_PASS;
+    x->left--;
+    *refusal = (struct sim_refusal){.status = x->status, .reason = x->status == 404 ? "NotFound" : "InternalError",
+                                    .message = "not now"};
+    return SIM_REFUSE;
+}
+
+/* 279, 280 */
+static void who_cannot_be_rebooted_goes(void **state)
+{
+    static const struct {
+        struct refusal refusal;
+        bool goes;
+        span_ms after;
+    } rows[] = {{{3, 500}, false, 0}, {{1, 404}, true, 0}, {{UINT32_MAX, 500}, true, 4 * MS_MINUTE}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct refusal x = rows[i].refusal;
+        struct ward w = {.l = {.options = {.node_repair = true}, .faults = {.user = &x, .before = refuse_reboot}}};
+        begin_reboot(&w);
+        say(&w, w.first, "KWOKRebootRequired", "False");
+        run_for(w.sim, rows[i].after);
+        assert_true(!rows[i].goes || !is_leaving(&w, w.first));
+        if (rows[i].goes) {
+            run_for(w.sim, 4 * MS_MINUTE);
+            assert_false(is_there(&w, w.first));
+            assert_true(said(&w, "event RebootFailed "));
+            assert_true(said(&w, "karpenter_nodes_reboots_total result=provider_error 1"));
+            expect_calm(&w);
+        } else {
+            expect_rebooted(&w);
+        }
+        tear_down(&w);
+    }
+}
+
+/* 285 */
+static void a_request_that_cannot_be_read_fails(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    begin_reboot(&w);
+    say(&w, w.first, "KWOKRebootRequired", "False");
+    do_request(w.sim, API_MERGE, KIND_NODE_CLAIM, NULL, w.first,
+               "{\"metadata\":{\"annotations\":{\"karpenter.sh/reboot-termination-grace-period\":\"abc\"}}}", 200);
+    run_for(w.sim, 2 * MS_MINUTE);
+    assert_string_equal(state_of(&w, "Rebooting"), "False RebootFailed");
+    assert_true(is_there(&w, w.first) && !is_leaving(&w, w.first) && !has_boot(&w));
+    assert_true(said(&w, "event RebootFailed "));
+    expect_calm(&w);
+    tear_down(&w);
+}
+
+/* 281, 292: whenever its leader dies, and though the next one repairs nothing. */
+static void a_reboot_survives_the_death_of_its_leader(void **state)
+{
+    (void)state;
+    for (span_ms at = 0; at < 10 * MS_SECOND; at += 700) {
+        struct ward w = {.l = {.options = {.node_repair = true}, .restart_after = MS_SECOND}};
+        begin_reboot(&w);
+        say(&w, w.first, "KWOKRebootRequired", "False");
+        run_for(w.sim, at);
+        loop_stop(&w.l);
+        w.l.options.node_repair = false;
+        expect_rebooted(&w);
+        tear_down(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -282,6 +491,12 @@ int main(void)
         cmocka_unit_test(who_has_no_deadline_yet_is_not_deleted),
         cmocka_unit_test(who_is_not_well_among_many_stays),
         cmocka_unit_test(a_repair_survives_the_death_of_its_leader),
+        cmocka_unit_test(a_node_is_rebooted_in_its_place),
+        cmocka_unit_test(pods_that_may_not_go_ride_the_reboot),
+        cmocka_unit_test(who_was_rebooted_twice_is_replaced),
+        cmocka_unit_test(who_cannot_be_rebooted_goes),
+        cmocka_unit_test(a_request_that_cannot_be_read_fails),
+        cmocka_unit_test(a_reboot_survives_the_death_of_its_leader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
