@@ -23,19 +23,20 @@ static int tier_of(const struct pod *p)
     return (p->priority >= CRITICAL_PRIORITY ? 2 : 0) + (pod_is_daemon(p) ? 1 : 0);
 }
 
+static int64_t grace_of(wall_ms deadline, wall_ms now)
+{
+    int64_t left = (deadline - now) / MS_SECOND;
+    return left > GRACE_MIN_S ? left : GRACE_MIN_S;
+}
+
+/* Who is on his way out is told again only if he would be sooner: once the deadline is over nobody's end is before it. */
 static bool is_overdue(const struct pod *p, wall_ms deadline, wall_ms now)
 {
     if (deadline == 0)
         return false;
     if (p->meta.deleted != 0)
-        return p->meta.deleted > deadline;
+        return p->meta.deleted > deadline && p->meta.deleted > now + grace_of(deadline, now) * MS_SECOND;
     return p->has_grace && now > deadline - p->grace_seconds * MS_SECOND;
-}
-
-static int64_t grace_of(wall_ms deadline, wall_ms now)
-{
-    int64_t left = (deadline - now) / MS_SECOND;
-    return left > GRACE_MIN_S ? left : GRACE_MIN_S;
 }
 
 static enum drain_act act_of(const struct pod *p, int tier, wall_ms now)

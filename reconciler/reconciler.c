@@ -381,8 +381,10 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         expiration_run(&p);
     if (pass_may(&p, GUARDS_COLLECT))
         garbage_run(&p);
-    if (pass_may(&p, GUARDS_EMPTY))
+    if (pass_may(&p, GUARDS_EMPTY)) {
+        legacy_repair_run(&p);
         disruption_run(&p);
+    }
     if (pass_may(&p, GUARDS_DRAINED))
         reboot_run(&p);
     termination_run(&p);

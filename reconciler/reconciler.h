@@ -38,6 +38,7 @@ struct reconciler_options {        /* zero: the default in brackets */
      * lose them again for what a better plan could have saved at once. As long as Karpenter takes to look again. */
     span_ms cool_down;
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* feature gates */
+    bool legacy_node_repair; /* the option, and gate NodeRepair */
     bool node_repair; /* gate NodeRepair, and not --legacy-node-repair; the provider's policies are right */
 };
 

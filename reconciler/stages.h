@@ -79,6 +79,8 @@ void expiration_run(struct pass *p);
 void garbage_run(struct pass *p);
 /* disruption/ask.c: which nodes are to leave, why others stay, and the commands that see to it. */
 void disruption_run(struct pass *p);
+/* disruption/legacy_repair.c: nodes that are not well, the former way. */
+void legacy_repair_run(struct pass *p);
 /* disruption/reboot.c: machines that are started anew in their place. */
 void reboot_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */

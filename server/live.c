@@ -421,6 +421,7 @@ struct reconciler_options live_reconciler_options(const struct options *o)
         .static_capacity = o->gates.static_capacity,
         .terminate_first_drift = o->gates.terminate_first_drift,
         .terminate_first_repair = o->gates.terminate_first_repair,
+        .legacy_node_repair = o->gates.node_repair && o->legacy_node_repair,
         .node_repair = o->gates.node_repair && !o->legacy_node_repair,
         .spot_to_spot = o->gates.spot_to_spot,
         .pod_deletion_cost = o->gates.pod_deletion_cost,

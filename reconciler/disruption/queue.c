@@ -115,6 +115,12 @@ static void release_members(struct pass *p, const struct command *c)
     }
 }
 
+/* A node that was never initialised is none of those that budgets are of; only a repair takes it (8.10). */
+static bool uses_budget(const struct command *c, const struct node_view *n)
+{
+    return c->method != METHOD_REPAIR || (n != NULL && n->initialized);
+}
+
 /* It begins: its members are in no other command, and their pools let them go. */
 static bool draw(struct pass *p, const struct command *c)
 {
@@ -122,7 +128,7 @@ static bool draw(struct pass *p, const struct command *c)
         const struct node_view *n = node_of(p, &c->members[i]);
         const struct claim_view *v = claim_of(p, &c->members[i]);
         if ((n != NULL && n->memo->command != NULL) ||
-            (v != NULL && !budgets_take(p, v->pool, disruption_method_reason(c->method))))
+            (v != NULL && uses_budget(c, n) && !budgets_take(p, v->pool, disruption_method_reason(c->method))))
             return false;
     }
     return true;
@@ -400,7 +406,7 @@ static void remove_one(struct pass *p, const struct command *c, const struct com
     if (c->has_grace && !repair_bound_kept(p, claim, c->grace))
         return;
     if (c->method == METHOD_REPAIR)
-        also = repair_measure(p, c, claim);
+        also = repair_measure(p, c->condition, claim, c->has_grace ? &c->grace : NULL);
     struct claim_end end = {arena_cstr(p->a, label_of(c)), c->method == METHOD_REPAIR ? &also : NULL};
     memcpy(d.id, c->id, sizeof(d.id));
     if (claim_delete(p, claim, &end, &d, arena_cstr(p->a, why_removed(p, c, claim->claim))))

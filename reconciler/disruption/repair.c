@@ -68,21 +68,21 @@ static struct span snake_case(struct arena *a, struct span s)
     return (struct span){out, n};
 }
 
-static struct span mode_of(const struct command *c, const struct node_claim *claim)
+static struct span mode_of(const span_ms *own, const struct node_claim *claim)
 {
-    bool bound = c->has_grace || claim->has_grace;
-    span_ms grace = c->has_grace ? c->grace : claim->grace;
+    bool bound = own != NULL || claim->has_grace;
+    span_ms grace = own != NULL ? *own : claim->grace;
     return !bound ? SPAN("graceful") : grace > 0 ? SPAN("eventual") : SPAN("forceful");
 }
 
-struct measure repair_measure(struct pass *p, const struct command *c, const struct claim_view *claim)
+struct measure repair_measure(struct pass *p, struct span condition, const struct claim_view *claim, const span_ms *bound)
 {
     const struct node_claim *x = claim->claim;
     return (struct measure){
         .id = MEASURE_UNHEALTHY_DISRUPTED,
         .value = 1,
-        .labels = {snake_case(p->a, c->condition), claim_pool_name(p, x),
-                   pass_text(p, sym_pairs_get(x->meta.labels, SYM_CAPACITY_TYPE)), x->image_id, mode_of(c, x)}};
+        .labels = {snake_case(p->a, condition), claim_pool_name(p, x),
+                   pass_text(p, sym_pairs_get(x->meta.labels, SYM_CAPACITY_TYPE)), x->image_id, mode_of(bound, x)}};
 }
 
 void repair_adopt(struct pass *p, struct command *c)

@@ -18,8 +18,8 @@ const struct repair_policies *repair_policies_of(const struct reconciler *r);
 bool repair_is_due(struct pass *p);
 /* The claim says by when its drain ends, from now on at most so long; else it is written, when that may be. */
 bool repair_bound_kept(struct pass *p, const struct claim_view *claim, span_ms bound);
-/* What a repair's end of a claim counts beside nodeclaims_disrupted_total. */
-struct measure repair_measure(struct pass *p, const struct command *c, const struct claim_view *claim);
+/* What a repair's end of a claim counts beside nodeclaims_disrupted_total; `bound`: of its drain, by the policy, or NULL. */
+struct measure repair_measure(struct pass *p, struct span condition, const struct claim_view *claim, const span_ms *bound);
 /* Of a command that was taken over: what its node says now. */
 void repair_adopt(struct pass *p, struct command *c);
 

@@ -483,6 +483,42 @@ static void a_reboot_survives_the_death_of_its_leader(void **state)
     }
 }
 
+/* ---- the former way ---- */
+
+/* 225, 227, 228, 231, 273: by force, whatever stands against it, but not where many are unwell. */
+static void the_legacy_way_forces(void **state)
+{
+    static const char policies[] =
+        "[{\"conditionType\":\"KWOKUnhealthy\",\"conditionStatus\":\"True\",\"tolerationDuration\":\"30s\","
+        "\"action\":\"ReplaceNode\"},{\"conditionType\":\"KWOKUnhealthy\",\"conditionStatus\":\"True\","
+        "\"reasonRegex\":\"Inj\",\"tolerationDuration\":\"5s\",\"action\":\"RebootNode\"}]";
+    static char catalogue[4096];
+    (void)state;
+    snprintf(catalogue, sizeof(catalogue), "{\"instanceTypes\":%s,\"repairPolicies\":%s}", two_types, policies);
+    struct ward w = {.l = {.options = {.legacy_node_repair = true}, .catalogue = catalogue}};
+    set_up(&w, BUDGETS("0"), ",\"terminationGracePeriod\":\"1h\"");
+    load(w.sim, CLOSED);
+    do_request(w.sim, API_MERGE, KIND_NODE, NULL, w.first,
+               "{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-repair\":\"true\"}}}", 200);
+    fall_ill(&w, w.first);
+    fall_ill(&w, w.second);
+    run_for(w.sim, 2 * MS_MINUTE);
+    assert_true(is_there(&w, w.first) && is_there(&w, w.second));
+    assert_true(said(&w, ": more than 20% nodes are unhealthy in the nodepool"));
+    say(&w, w.first, "KWOKUnhealthy", "False");
+    say(&w, w.second, "KWOKUnhealthy", "False");
+    run_for(w.sim, MS_MINUTE);
+    fall_ill(&w, w.first);
+    wall_ms ill = sim_now(w.sim), deleted = wait_for_deletion(&w, w.first);
+    assert_in_range(deleted - ill, 28 * MS_SECOND, 33 * MS_SECOND);
+    assert_in_range(deadline_of(&w, w.first), deleted - 3 * MS_SECOND, deleted);
+    run_for(w.sim, 2 * MS_MINUTE);
+    assert_true(!is_there(&w, w.first) && is_there(&w, w.second));
+    assert_true(said(&w, "karpenter_nodeclaims_unhealthy_disrupted_total condition=kwok_unhealthy nodepool=general "));
+    expect_calm(&w);
+    tear_down(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -496,6 +532,7 @@ int main(void)
         cmocka_unit_test(who_was_rebooted_twice_is_replaced),
         cmocka_unit_test(who_cannot_be_rebooted_goes),
         cmocka_unit_test(a_request_that_cannot_be_read_fails),
+        cmocka_unit_test(the_legacy_way_forces),
         cmocka_unit_test(a_reboot_survives_the_death_of_its_leader),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
