@@ -88,27 +88,26 @@ static void expect_calm(struct ward *w)
 
 static const struct patient {
     const char *label, *budgets, *annotation; /* of the node: key and value as JSON, or NULL */
-    bool off, closed;                         /* no gate; a PodDisruptionBudget that lets nobody go */
+    bool off, closed, goes;                   /* no gate; a PodDisruptionBudget that lets nobody go */
     const char *grace;                        /* of the claims; "" for none */
     const char *type;                         /* of the condition */
     span_ms lasts;                            /* then the node is well again; 0: it never is */
-    bool goes;
     const char *says; /* in Events and metrics; or NULL */
 } patients[] = {
-    {"252: it goes", BUDGETS("1"), NULL, false, false, "", "KWOKUnhealthy", 0, true,
+    {"252: it goes", BUDGETS("1"), NULL, false, false, true, "", "KWOKUnhealthy", 0,
      "karpenter_nodeclaims_created_total reason=unhealthy nodepool=general "},
-    {"249: the gate is off", BUDGETS("1"), NULL, true, false, "", "KWOKUnhealthy", 0, false, NULL},
-    {"a condition that no policy names", BUDGETS("1"), NULL, false, false, "", "Other", 0, false, NULL},
-    {"226: it is well again in time", BUDGETS("1"), NULL, false, false, "", "KWOKUnhealthy", 25 * MS_SECOND, false, NULL},
-    {"228: budget 0", BUDGETS("0"), NULL, false, false, "", "KWOKUnhealthy", 0, false,
+    {"249: the gate is off", BUDGETS("1"), NULL, true, false, false, "", "KWOKUnhealthy", 0, NULL},
+    {"a condition that no policy names", BUDGETS("1"), NULL, false, false, false, "", "Other", 0, NULL},
+    {"226: it is well again in time", BUDGETS("1"), NULL, false, false, false, "", "KWOKUnhealthy", 25 * MS_SECOND, NULL},
+    {"228: budget 0", BUDGETS("0"), NULL, false, false, false, "", "KWOKUnhealthy", 0,
      "event DisruptionBlocked general: No allowed disruptions for disruption reason Unhealthy due to blocking budget"},
-    {"228: do-not-disrupt on the node", BUDGETS("1"), "karpenter.sh/do-not-disrupt\":\"true", false, false, "",
-     "KWOKUnhealthy", 0, true, NULL},
-    {"260: do-not-repair", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"true", false, false, "", "KWOKUnhealthy", 0, false,
+    {"228: do-not-disrupt on the node", BUDGETS("1"), "karpenter.sh/do-not-disrupt\":\"true", false, false, true, "",
+     "KWOKUnhealthy", 0, NULL},
+    {"260: do-not-repair", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"true", false, false, false, "", "KWOKUnhealthy", 0,
      ": repair is blocked through the \"karpenter.sh/do-not-repair\" annotation"},
-    {"260: do-not-repair, but not true", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"yes", false, false, "",
-     "KWOKUnhealthy", 0, true, NULL},
-    {"257: a closed budget, and a bound of the drain", BUDGETS("1"), NULL, false, true, "", "KWOKUnhealthy", 0, true,
+    {"260: do-not-repair, but not true", BUDGETS("1"), "karpenter.sh/do-not-repair\":\"yes", false, false, true, "",
+     "KWOKUnhealthy", 0, NULL},
+    {"257: a closed budget, and a bound of the drain", BUDGETS("1"), NULL, false, true, true, "", "KWOKUnhealthy", 0,
      "karpenter_nodeclaims_unhealthy_disrupted_total condition=kwok_unhealthy nodepool=general capacity_type=on-demand "
      "image_id= termination_mode=eventual 1\n"},
 };
