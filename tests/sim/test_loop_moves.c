@@ -578,7 +578,10 @@ static void a_drain_that_could_not_end_does_not_begin(void **state)
     assert_int_equal(l.decided[DECISION_REMOVE], 0);
     assert_non_null(strstr(l.last[DECISION_MOVE], "is not drained yet: Pdb prevents pod evictions "
                                                   "(PodDisruptionBudget=[default/web], Pod=default/web-"));
-    assert_true(span_contains(buf_span(&l.history), SPAN("event DisruptionBlocked general-")));
+    char event[128];
+    snprintf(event, sizeof(event), "event DisruptionBlocked %s: Pdb ",
+             json_string_value(json_object_iter_value(json_object_iter(old))));
+    assert_true(span_contains(buf_span(&l.history), span_of(event)));
     do_request(s, API_DELETE, KIND_DISRUPTION_BUDGET, "default", "web", NULL, 200);
     run_for(s, 2 * MS_MINUTE);
     assert_int_equal(count_kept(s, old), 0);
