@@ -2,6 +2,7 @@
  * makes every walk, and so every run, the same. */
 #include "sim/objects.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,11 +10,46 @@
 void objects_init(struct objects *o, wall_ms now)
 {
     *o = (struct objects){.now = now};
-    for (int k = 0; k < KIND_COUNT; k++)
+    for (int k = 0; k < KIND_COUNT; k++) {
         o->kinds[k] = json_object();
+        o->births[k] = json_object();
+    }
     o->alive = json_object();
     o->applied = json_object();
 }
+
+/* ---- who hears ---- */
+
+static void tell(const struct objects *o, enum kind k, const json_t *old, const json_t *fresh)
+{
+    for (uint32_t i = 0; i < o->listener_count; i++)
+        o->listeners[i].heard(o->listeners[i].user, k, old, fresh);
+}
+
+void objects_listen(struct objects *o, objects_heard *heard, void *user)
+{
+    const char *key;
+    json_t *object;
+    assert(o->listener_count < OBJECTS_LISTENERS_MAX);
+    o->listeners[o->listener_count].heard = heard;
+    o->listeners[o->listener_count++].user = user;
+    for (enum kind k = 0; k < KIND_COUNT; k++) {
+        json_object_foreach(o->kinds[k], key, object) {
+            heard(user, k, NULL, object);
+        }
+    }
+}
+
+void objects_unlisten(struct objects *o, const void *user)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < o->listener_count; i++)
+        if (o->listeners[i].user != user)
+            o->listeners[kept++] = o->listeners[i];
+    o->listener_count = kept;
+}
+
+/* ---- all of another ---- */
 
 static json_t *created_now(const struct objects *o, json_t *object)
 {
@@ -28,11 +64,14 @@ static void adopt_kind(struct objects *o, const struct objects *from, int k)
     const char *key;
     json_t *object, *then = tree_of_time(from->now);
     json_object_clear(o->kinds[k]);
+    json_object_clear(o->births[k]);
     json_object_foreach(from->kinds[k], key, object) {
         if (tree_is(object, "metadata.creationTimestamp", json_string_value(then)))
             json_object_set_new(o->kinds[k], key, created_now(o, object));
         else
             json_object_set(o->kinds[k], key, object);
+        json_object_set_new(o->births[k], key, json_integer((json_int_t)++o->births_given));
+        tell(o, (enum kind)k, NULL, json_object_get(o->kinds[k], key));
     }
     json_decref(then);
 }
@@ -61,8 +100,10 @@ static void change_release(struct change *c)
 
 void objects_release(struct objects *o)
 {
-    for (int k = 0; k < KIND_COUNT; k++)
+    for (int k = 0; k < KIND_COUNT; k++) {
         json_decref(o->kinds[k]);
+        json_decref(o->births[k]);
+    }
     json_decref(o->alive);
     json_decref(o->applied);
     for (int k = 0; k < KIND_STORED_COUNT; k++) {
@@ -93,6 +134,11 @@ json_t *objects_find(const struct objects *o, enum kind k, struct span ns, struc
 {
     char key[OBJECTS_KEY_MAX];
     return objects_key(key, k, ns, name) ? json_object_get(o->kinds[k], key) : NULL;
+}
+
+uint64_t objects_birth(const struct objects *o, enum kind k, const char *key)
+{
+    return (uint64_t)json_integer_value(json_object_get(o->births[k], key));
 }
 
 bool objects_alive(const struct objects *o, struct span uid)
@@ -127,8 +173,10 @@ json_t *objects_put(struct objects *o, enum kind k, json_t *object)
     struct span uid = tree_string(object, "metadata.uid");
     set_version(o, object);
     objects_key_of(key, k, object);
-    if (o->changed != NULL)
-        o->changed(o->changed_user, k, json_object_get(o->kinds[k], key), object);
+    const json_t *old = json_object_get(o->kinds[k], key);
+    if (old == NULL)
+        json_object_set_new(o->births[k], key, json_integer((json_int_t)++o->births_given));
+    tell(o, k, old, object);
     json_object_set_new(o->kinds[k], key, object);
     if (uid.len != 0)
         json_object_setn_new(o->alive, uid.ptr, uid.len, json_true());
@@ -144,8 +192,8 @@ void objects_remove(struct objects *o, enum kind k, const json_t *object)
     set_version(o, last);
     objects_key_of(key, k, last);
     json_object_del(o->kinds[k], key);
-    if (o->changed != NULL)
-        o->changed(o->changed_user, k, last, NULL);
+    json_object_del(o->births[k], key);
+    tell(o, k, last, NULL);
     if (uid.len != 0)
         json_object_deln(o->alive, uid.ptr, uid.len);
     log_change(o, k, WATCH_DELETE, last);

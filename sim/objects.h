@@ -24,6 +24,11 @@ struct change_log {
     uint64_t trimmed; /* changes up to this version are forgotten */
 };
 
+/* Hears of each change when it is made: of what was there (NULL: nothing) and what is there now (NULL: nothing). */
+typedef void objects_heard(void *user, enum kind k, const json_t *old, const json_t *fresh);
+
+enum { OBJECTS_LISTENERS_MAX = 8 }; /* the stand-ins and a tally */
+
 struct objects {
     wall_ms now;
     uint64_t version;  /* the newest given */
@@ -31,10 +36,14 @@ struct objects {
     uint64_t removals; /* objects removed so far */
     uint64_t kind_versions[KIND_COUNT]; /* of the last change in each kind */
     json_t *kinds[KIND_COUNT]; /* key → object, oldest first */
+    json_t *births[KIND_COUNT]; /* key → the how manieth object it was to be made */
+    uint64_t births_given;
     json_t *alive;     /* uid → true */
-    /* Hears of each change when it is made: of what was there (NULL: nothing) and what is there now (NULL: nothing). */
-    void (*changed)(void *user, enum kind k, const json_t *old, const json_t *fresh); /* NULL: nobody */
-    void *changed_user;
+    struct {
+        objects_heard *heard;
+        void *user;
+    } listeners[OBJECTS_LISTENERS_MAX];
+    uint32_t listener_count;
     const char *writer; /* field manager of the request under way; NULL: somebody else's than our clients' */
     json_t *applied;   /* what server-side apply remembers: "kind key" → last intent */
     struct change_log logs[KIND_STORED_COUNT];
@@ -43,6 +52,10 @@ struct objects {
 enum { OBJECTS_KEY_MAX = 512 };
 
 void objects_init(struct objects *o, wall_ms now);
+/* It hears of what is there at once, kind by kind, and of all changes until it is taken off. */
+void objects_listen(struct objects *o, objects_heard *heard, void *user);
+void objects_unlisten(struct objects *o, const void *user);
+
 /* All that `from` has, which goes on having it, into one that has nothing yet. What was created at the time of `from`
  * was created now. */
 void objects_adopt(struct objects *o, const struct objects *from);
@@ -53,6 +66,8 @@ bool objects_key(char out[OBJECTS_KEY_MAX], enum kind k, struct span ns, struct 
 bool objects_key_of(char out[OBJECTS_KEY_MAX], enum kind k, const json_t *object);
 
 json_t *objects_find(const struct objects *o, enum kind k, struct span ns, struct span name);
+/* Of those that are there the older ones have the less; 0: it is not there. */
+uint64_t objects_birth(const struct objects *o, enum kind k, const char *key);
 bool objects_alive(const struct objects *o, struct span uid);
 
 /* Takes the object, gives it the next version, and returns it (borrowed). */

@@ -45,12 +45,15 @@ struct sim *sim_new(const struct sim_options *o)
     s->options.delays = delays_of(&o->delays);
     s->cluster = sim_cluster_new(&o->cluster);
     struct objects *objects = &s->cluster->objects;
-    struct pacer pacer = {.delay = s->options.delays.controllers};
-    s->workloads = (struct workloads){objects, pacer};
-    s->daemons = (struct daemons){objects, pacer};
-    s->budgets = (struct budget_keeper){objects, pacer, 0};
-    s->collector = (struct collector){objects, pacer, 0};
-    kubelet_init(&s->kubelet, objects, &s->options.delays);
+    span_ms delay = s->options.delays.controllers;
+    if (!o->no_controllers) {
+        workloads_init(&s->workloads, objects, delay);
+        daemons_init(&s->daemons, objects, delay);
+        budget_keeper_init(&s->budgets, objects, delay);
+        collector_init(&s->collector, objects, delay);
+    }
+    if (!o->no_kubelet)
+        kubelet_init(&s->kubelet, objects, &s->options.delays);
     if (!o->no_scheduler)
         s->scheduler = scheduler_new(s->cluster, s->options.delays.schedule);
     return s;
@@ -61,7 +64,14 @@ void sim_free(struct sim *s)
     if (s == NULL)
         return;
     scheduler_free(s->scheduler);
-    kubelet_release(&s->kubelet);
+    if (!s->options.no_kubelet)
+        kubelet_release(&s->kubelet);
+    if (!s->options.no_controllers) {
+        collector_release(&s->collector);
+        budget_keeper_release(&s->budgets);
+        daemons_release(&s->daemons);
+        workloads_release(&s->workloads);
+    }
     while (s->actor_count > 0)
         sim_remove_actor(s, s->actors[0].user);
     sim_cluster_free(s->cluster);

@@ -81,11 +81,11 @@ static const char *step(const char *path, char name[STEP_MAX])
 
 json_t *tree_get(const json_t *root, const char *path)
 {
-    char name[STEP_MAX];
     json_t *at = (json_t *)(uintptr_t)root; /* jansson's readers take no const */
     while (path != NULL && at != NULL) {
-        path = step(path, name);
-        at = json_object_get(at, name);
+        const char *dot = strchr(path, '.');
+        at = json_object_getn(at, path, dot != NULL ? (size_t)(dot - path) : strlen(path));
+        path = dot != NULL ? dot + 1 : NULL;
     }
     return json_is_null(at) ? NULL : at;
 }

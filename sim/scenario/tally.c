@@ -244,27 +244,14 @@ static void on_changed(void *user, enum kind k, const json_t *old, const json_t 
 
 /* ---- lifecycle ---- */
 
-static void hear_all(struct tally *t, enum kind k)
-{
-    const char *key;
-    json_t *object;
-    json_object_foreach(t->cluster->objects.kinds[k], key, object) {
-        on_changed(t, k, NULL, object);
-    }
-}
-
 struct tally *tally_new(struct sim_cluster *c, const struct market *market, span_ms duration)
 {
     struct tally *t = mem_new(sizeof *t);
     *t = (struct tally){.cluster = c, .market = market, .duration = duration, .start = c->objects.now,
                         .last = c->objects.now, .index = json_object(), .since = json_object()};
-    hear_all(t, KIND_NODE);
-    hear_all(t, KIND_NODE_CLAIM);
-    hear_all(t, KIND_POD);
+    objects_listen(&c->objects, on_changed, t);
     t->totals.bought = t->totals.evictions = 0;
     t->totals.price_first = t->rate;
-    c->objects.changed = on_changed;
-    c->objects.changed_user = t;
     return t;
 }
 
@@ -272,7 +259,7 @@ void tally_free(struct tally *t)
 {
     if (t == NULL)
         return;
-    t->cluster->objects.changed = NULL;
+    objects_unlisten(&t->cluster->objects, t);
     json_decref(t->index);
     json_decref(t->since);
     free(t->machines);

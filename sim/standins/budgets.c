@@ -50,30 +50,31 @@ static json_t *disrupted_of(const struct objects *o, const json_t *budget, wall_
     return kept;
 }
 
-static struct tally count(const struct objects *o, const json_t *budget, const json_t *disrupted)
+static struct tally count(const struct budget_keeper *b, const json_t *budget, const json_t *disrupted)
 {
     struct tally t = {0};
+    size_t i;
+    char key[OBJECTS_KEY_MAX];
+    objects_key_of(key, KIND_DISRUPTION_BUDGET, budget);
     json_t *seen = json_object(), *pod;
-    const char *key;
-    json_object_foreach(o->kinds[KIND_POD], key, pod) {
-        if (!span_eq(tree_string(pod, "metadata.namespace"),
-                     tree_string(budget, "metadata.namespace")) ||
-            !tree_selects(tree_get(budget, "spec.selector"), tree_get(pod, "metadata.labels")))
-            continue;
+    json_t *pods = objects_by_age(b->objects, KIND_POD, groups_keys(&b->members, span_of(key)));
+    json_array_foreach(pods, i, pod) {
         t.pods++;
-        t.scale += scale_of(o, pod, seen);
+        t.scale += scale_of(b->objects, pod, seen);
         if (standin_pod_is_active(pod) && tree_condition_is(pod, "Ready", "True") &&
             json_object_get(disrupted, json_string_value(tree_get(pod, "metadata.name"))) == NULL)
             t.healthy++;
     }
+    json_decref(pods);
     json_decref(seen);
     return t;
 }
 
-static void keep_budget(struct objects *o, const json_t *budget, wall_ms *expiry_out)
+static void keep_budget(const struct budget_keeper *b, const json_t *budget, wall_ms *expiry_out)
 {
+    struct objects *o = b->objects;
     json_t *disrupted = disrupted_of(o, budget, expiry_out);
-    struct tally t = count(o, budget, disrupted);
+    struct tally t = count(b, budget, disrupted);
     const json_t *least = tree_get(budget, "spec.minAvailable");
     const json_t *most = tree_get(budget, "spec.maxUnavailable");
     int64_t expected = most != NULL || json_is_string(least) ? t.scale : t.pods;
@@ -97,27 +98,92 @@ static void keep_budget(struct objects *o, const json_t *budget, wall_ms *expiry
     json_decref(disrupted);
 }
 
+/* ---- what changed ---- */
+
+static bool selects(const json_t *budget, const json_t *pod)
+{
+    return pod != NULL &&
+           span_eq(tree_string(pod, "metadata.namespace"), tree_string(budget, "metadata.namespace")) &&
+           tree_selects(tree_get(budget, "spec.selector"), tree_get(pod, "metadata.labels"));
+}
+
+static void hear_pod(struct budget_keeper *b, const json_t *old, const json_t *fresh)
+{
+    char key[OBJECTS_KEY_MAX];
+    const char *name;
+    json_t *budget;
+    objects_key_of(key, KIND_POD, fresh != NULL ? fresh : old);
+    json_object_foreach(b->objects->kinds[KIND_DISRUPTION_BUDGET], name, budget) {
+        bool was = selects(budget, old), is = selects(budget, fresh);
+        if (was && !is)
+            groups_drop(&b->members, span_of(name), key);
+        if (is && !was)
+            groups_add(&b->members, span_of(name), key);
+        if (was || is)
+            marks_add(&b->budgets, budget);
+    }
+}
+
+/* Who is selected is found anew: a selector changes seldom. */
+static void hear_budget(struct budget_keeper *b, const json_t *old, const json_t *fresh)
+{
+    char key[OBJECTS_KEY_MAX];
+    const char *name;
+    json_t *pod;
+    objects_key_of(key, KIND_DISRUPTION_BUDGET, fresh != NULL ? fresh : old);
+    marks_add(&b->budgets, fresh != NULL ? fresh : old);
+    if (old != NULL && fresh != NULL && json_equal(tree_get(old, "spec"), tree_get(fresh, "spec")))
+        return;
+    json_object_del(b->members.sets, key);
+    json_object_foreach(b->objects->kinds[KIND_POD], name, pod) {
+        if (fresh != NULL && selects(fresh, pod))
+            groups_add(&b->members, span_of(key), name);
+    }
+}
+
+static void heard(void *user, enum kind k, const json_t *old, const json_t *fresh)
+{
+    struct budget_keeper *b = user;
+    if (k == KIND_DISRUPTION_BUDGET)
+        hear_budget(b, old, fresh);
+    else if (k == KIND_POD)
+        hear_pod(b, old, fresh);
+    else if (k == KIND_REPLICA_SET && tree_int(old, "spec.replicas", -1) != tree_int(fresh, "spec.replicas", -1))
+        marks_add_keys(&b->budgets, b->objects->kinds[KIND_DISRUPTION_BUDGET]);
+}
+
 wall_ms budget_keeper_step(struct budget_keeper *b)
 {
     struct objects *o = b->objects;
-    json_t *budget, *budgets;
-    const char *key;
+    json_t *budget;
     size_t i;
-    b->pacer.kinds = watched;
     bool expired = b->expiry != 0 && b->expiry <= o->now;
-    if (!pacer_is_due(&b->pacer, o) && !expired) {
-        wall_ms due = pacer_due(&b->pacer);
-        return b->expiry != 0 && b->expiry < due ? b->expiry : due;
+    if (expired)
+        marks_add_keys(&b->budgets, o->kinds[KIND_DISRUPTION_BUDGET]);
+    if (pacer_is_due(&b->pacer, o) || expired) {
+        wall_ms expiry = b->expiry == 0 || expired ? INT64_MAX : b->expiry;
+        json_t *budgets = marks_take(&b->budgets, o);
+        json_array_foreach(budgets, i, budget) {
+            keep_budget(b, budget, &expiry);
+        }
+        json_decref(budgets);
+        b->expiry = expiry == INT64_MAX ? 0 : expiry;
     }
-    wall_ms expiry = INT64_MAX;
-    budgets = json_array();
-    json_object_foreach(o->kinds[KIND_DISRUPTION_BUDGET], key, budget) {
-        json_array_append(budgets, budget);
-    }
-    json_array_foreach(budgets, i, budget) {
-        keep_budget(o, budget, &expiry);
-    }
-    json_decref(budgets);
-    b->expiry = expiry == INT64_MAX ? 0 : expiry;
-    return expiry < pacer_due(&b->pacer) ? expiry : pacer_due(&b->pacer);
+    wall_ms due = pacer_due(&b->pacer);
+    return b->expiry != 0 && b->expiry < due ? b->expiry : due;
+}
+
+void budget_keeper_init(struct budget_keeper *b, struct objects *o, span_ms delay)
+{
+    *b = (struct budget_keeper){.objects = o, .pacer = {.kinds = watched, .delay = delay}};
+    marks_init(&b->budgets, KIND_DISRUPTION_BUDGET);
+    groups_init(&b->members);
+    objects_listen(o, heard, b);
+}
+
+void budget_keeper_release(struct budget_keeper *b)
+{
+    objects_unlisten(b->objects, b);
+    groups_release(&b->members);
+    marks_release(&b->budgets);
 }

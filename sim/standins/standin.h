@@ -9,6 +9,7 @@
 
 #include "sim/cluster_state.h"
 #include "sim/sim.h"
+#include "sim/standins/marks.h"
 
 /* Runs something `delay` after the first change of some kinds that it has not seen. */
 struct pacer {
@@ -38,26 +39,40 @@ struct match *match_new(const json_t *pod_spec); /* which outlives it */
 void match_free(struct match *m);
 bool match_node(struct match *m, const json_t *node);
 
+/* Each of these hears of the cluster's changes from init to release and looks at what they concern. */
+
 /* Deployments keep ReplicaSets, ReplicaSets keep pods. */
 struct workloads {
     struct objects *objects;
     struct pacer pacer;
+    struct marks deployments, sets; /* to be looked at */
+    struct groups by_controller;    /* pods */
 };
+void workloads_init(struct workloads *w, struct objects *o, span_ms delay);
+void workloads_release(struct workloads *w);
 wall_ms workloads_step(struct workloads *w);
 
 /* DaemonSets keep one pod on each node that suits. */
 struct daemons {
     struct objects *objects;
     struct pacer pacer;
+    struct marks sets;
+    struct groups by_controller; /* pods */
 };
+void daemons_init(struct daemons *d, struct objects *o, span_ms delay);
+void daemons_release(struct daemons *d);
 wall_ms daemons_step(struct daemons *d);
 
 /* The disruption controller: status of PodDisruptionBudgets. */
 struct budget_keeper {
     struct objects *objects;
     struct pacer pacer;
-    wall_ms expiry; /* the next disruptedPods entry to forget */
+    wall_ms expiry; /* not after the next disruptedPods entry to forget; 0: there is none */
+    struct marks budgets;
+    struct groups members; /* pods by the key of the budget that selects them */
 };
+void budget_keeper_init(struct budget_keeper *b, struct objects *o, span_ms delay);
+void budget_keeper_release(struct budget_keeper *b);
 wall_ms budget_keeper_step(struct budget_keeper *b);
 
 /* The garbage collector: dependents of owners that are gone, contents of namespaces that are gone,
@@ -66,7 +81,11 @@ struct collector {
     struct objects *objects;
     struct pacer pacer;
     wall_ms expiry;
+    struct marks marks[KIND_COUNT];
+    struct groups by_owner[KIND_COUNT]; /* all that have an owner, by its uid */
 };
+void collector_init(struct collector *c, struct objects *o, span_ms delay);
+void collector_release(struct collector *c);
 wall_ms collector_step(struct collector *c);
 
 /* kwok: nodes become Ready, pods run, deleted pods end; and the node controllers' part: the not-ready
@@ -74,9 +93,15 @@ wall_ms collector_step(struct collector *c);
 struct kubelet {
     struct objects *objects;
     const struct sim_delays *delays;
-    uint64_t seen;
-    wall_ms next;
-    json_t *due; /* "what uid" → when */
+    struct marks nodes, pods; /* to be looked at */
+    struct groups by_node;    /* pods */
+    json_t *nodes_due, *pods_due; /* key → what, of which uid, when */
+    struct kubelet_later {
+        wall_ms when;
+        enum kind kind;
+        json_t *key;
+    } *later; /* a heap of these by time, old entries among them */
+    uint32_t later_count, later_capacity;
 };
 void kubelet_init(struct kubelet *k, struct objects *o, const struct sim_delays *delays);
 void kubelet_release(struct kubelet *k);

@@ -105,37 +105,35 @@ static void report_deployment(struct objects *o, const json_t *deployment)
     registry_put_status(o, KIND_DEPLOYMENT, deployment, fresh);
 }
 
-static void keep_deployment(struct objects *o, const json_t *deployment)
+static void keep_deployment(struct workloads *w, const json_t *deployment)
 {
+    struct objects *o = w->objects;
     if (tree_get(deployment, "metadata.deletionTimestamp") != NULL)
         return;
     json_t *template = plain_template(deployment);
-    if (!scale_owned(o, deployment, template))
-        standin_create(o, KIND_REPLICA_SET, tree_string(deployment, "metadata.namespace"),
-                       replica_set_of(deployment, template));
+    if (!scale_owned(o, deployment, template) &&
+        !standin_create(o, KIND_REPLICA_SET, tree_string(deployment, "metadata.namespace"),
+                        replica_set_of(deployment, template)))
+        marks_add(&w->deployments, deployment); /* once more at the next look */
     json_decref(template);
     report_deployment(o, deployment);
 }
 
 /* ---- ReplicaSets ---- */
 
-/* uid of the controller → its active pods, oldest first */
-static json_t *pods_by_controller(const struct objects *o)
+/* The active pods of a controller, oldest first. */
+static json_t *pods_of(const struct workloads *w, const json_t *controller)
 {
-    json_t *all = json_object(), *pod;
-    const char *key;
-    json_object_foreach(o->kinds[KIND_POD], key, pod) {
-        struct span uid = tree_string(tree_controller(pod), "uid");
-        if (uid.len == 0 || !standin_pod_is_active(pod))
-            continue;
-        json_t *list = json_object_getn(all, uid.ptr, uid.len);
-        if (list == NULL) {
-            list = json_array();
-            json_object_setn_new(all, uid.ptr, uid.len, list);
-        }
-        json_array_append(list, pod);
+    size_t i;
+    json_t *pod, *active = json_array();
+    json_t *all = objects_by_age(w->objects, KIND_POD,
+                                 groups_keys(&w->by_controller, tree_string(controller, "metadata.uid")));
+    json_array_foreach(all, i, pod) {
+        if (standin_pod_is_active(pod))
+            json_array_append(active, pod);
     }
-    return all;
+    json_decref(all);
+    return active;
 }
 
 /* Which pod goes first when there are too many: the less it is, the sooner. */
@@ -177,52 +175,87 @@ static void report_set(struct objects *o, const json_t *set, const json_t *pods)
     registry_put_status(o, KIND_REPLICA_SET, set, fresh);
 }
 
-static void keep_replica_set(struct objects *o, const json_t *set, const json_t *by_controller)
+static void keep_replica_set(struct workloads *w, const json_t *set)
 {
+    struct objects *o = w->objects;
     if (tree_get(set, "metadata.deletionTimestamp") != NULL)
         return;
-    struct span uid = tree_string(set, "metadata.uid");
-    json_t *known = json_object_getn(by_controller, uid.ptr, uid.len);
-    json_t *pods = known != NULL ? json_copy(known) : json_array();
+    json_t *pods = pods_of(w, set);
     int64_t want = tree_int(set, "spec.replicas", 1), have = (int64_t)json_array_size(pods);
     for (int64_t i = have; i < want; i++)
-        standin_create(o, KIND_POD, tree_string(set, "metadata.namespace"),
-                       standin_pod_of(set, KIND_REPLICA_SET));
+        if (!standin_create(o, KIND_POD, tree_string(set, "metadata.namespace"),
+                            standin_pod_of(set, KIND_REPLICA_SET)))
+            marks_add(&w->sets, set); /* once more at the next look */
     if (have > want)
         drop_pods(o, pods, (size_t)(have - want));
     report_set(o, set, pods);
     json_decref(pods);
 }
 
-/* The objects of a kind as they are now, safe against changes while walking. */
-static json_t *list_of(const struct objects *o, enum kind k)
+/* ---- what changed ---- */
+
+static void mark_owners(struct marks *m, const json_t *object)
 {
-    json_t *all = json_array(), *object;
-    const char *key;
-    json_object_foreach(o->kinds[k], key, object) {
-        json_array_append(all, object);
+    size_t i;
+    json_t *owner;
+    json_array_foreach(tree_get(object, "metadata.ownerReferences"), i, owner) {
+        if (tree_is(owner, "kind", kind_info(m->kind)->name))
+            marks_add_named(m, tree_string(object, "metadata.namespace"), tree_string(owner, "name"));
     }
-    return all;
+}
+
+static void heard(void *user, enum kind k, const json_t *old, const json_t *fresh)
+{
+    char key[OBJECTS_KEY_MAX];
+    struct workloads *w = user;
+    const json_t *object = fresh != NULL ? fresh : old;
+    if (k == KIND_DEPLOYMENT) {
+        marks_add(&w->deployments, object);
+    } else if (k == KIND_REPLICA_SET) {
+        marks_add(&w->sets, object);
+        mark_owners(&w->deployments, old);
+        mark_owners(&w->deployments, fresh);
+    } else if (k == KIND_POD) {
+        objects_key_of(key, k, object);
+        groups_move(&w->by_controller, key, tree_string(tree_controller(old), "uid"),
+                    tree_string(tree_controller(fresh), "uid"));
+        mark_owners(&w->sets, old);
+        mark_owners(&w->sets, fresh);
+    }
 }
 
 wall_ms workloads_step(struct workloads *w)
 {
     size_t i;
     json_t *object, *list;
-    w->pacer.kinds = watched;
     if (!pacer_is_due(&w->pacer, w->objects))
         return pacer_due(&w->pacer);
-    list = list_of(w->objects, KIND_DEPLOYMENT);
+    list = marks_take(&w->deployments, w->objects);
     json_array_foreach(list, i, object) {
-        keep_deployment(w->objects, object);
+        keep_deployment(w, object);
     }
     json_decref(list);
-    list = list_of(w->objects, KIND_REPLICA_SET);
-    json_t *pods = pods_by_controller(w->objects);
+    list = marks_take(&w->sets, w->objects);
     json_array_foreach(list, i, object) {
-        keep_replica_set(w->objects, object, pods);
+        keep_replica_set(w, object);
     }
-    json_decref(pods);
     json_decref(list);
     return pacer_due(&w->pacer);
+}
+
+void workloads_init(struct workloads *w, struct objects *o, span_ms delay)
+{
+    *w = (struct workloads){.objects = o, .pacer = {.kinds = watched, .delay = delay}};
+    marks_init(&w->deployments, KIND_DEPLOYMENT);
+    marks_init(&w->sets, KIND_REPLICA_SET);
+    groups_init(&w->by_controller);
+    objects_listen(o, heard, w);
+}
+
+void workloads_release(struct workloads *w)
+{
+    objects_unlisten(w->objects, w);
+    groups_release(&w->by_controller);
+    marks_release(&w->deployments);
+    marks_release(&w->sets);
 }
