@@ -182,7 +182,9 @@ struct asking { /* of disruption/ask.c: when the planner is asked again who is t
     struct inquiry *inquiry; /* that is being answered; NULL: none */
     mono_ms next;        /* not before */
     mono_ms rested;      /* no consolidation before */
-    mono_ms again;       /* then at last, though nothing has changed */
+    mono_ms again;       /* then it is looked whether time alone has changed what consolidations go by */
+    mono_ms renewed;     /* then they are asked for though nothing has changed at all */
+    uint64_t basis;      /* hash of what time may change, as they were asked for last */
     mono_ms swept;       /* a consolidation last looked at everybody, or was first to be asked about; 0: not yet */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "kube/budget.h"
 #include "planner/bits.h"
 #include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/command.h"
@@ -17,7 +18,9 @@
 enum {
     POLL_MS = 10 * MS_SECOND,      /* Karpenter's loop */
     REFRESH_MS = 5 * MS_MINUTE,    /* as its state of consolidation does: windows of budgets open by time alone */
+    RENEW_MS = MS_HOUR,            /* what is left of a node's life weighs its pods, and shrinks slowly */
     TOLD_AGAIN_MS = 15 * MS_MINUTE, /* Unconsolidatable, of one node */
+    SHARES_OF = 1000, /* nodes: so many budgets are asked about to see whether they allow as many as before */
     /* A step takes two microseconds (planner/disruption/multi.c). Single nodes are looked at for ten seconds at most, since
      * what is looked at is as old as that; and consolidations are to take a twentieth of the time. */
     SINGLE_STEPS = 5 * 1000 * 1000,
@@ -132,6 +135,23 @@ static const uint64_t *rows_buffered(struct arena *a, const struct pass *p)
             bits_add(rows, (uint32_t)n->row);
     }
     return rows;
+}
+
+/* What the same world is judged by and time alone changes: who is in a command, wanted or cooling, and how many nodes
+ * budgets let go. The planner answers the same to the same, so that there is nothing to ask while this is as it was. */
+static uint64_t basis_of(const struct inquiry *q, const struct pass *p)
+{
+    uint32_t words = bits_words(world_node_count(p->world));
+    const uint64_t *rows[] = {q->options.queued, q->options.nominated, q->options.buffered, q->options.cooling,
+                              q->put_off};
+    uint64_t hash = 0;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        uint32_t count = rows[i] == q->put_off ? q->put_off_count : words;
+        hash = hash * 31 + (count != 0 ? span_hash((struct span){(const char *)rows[i], count * sizeof(*rows[i])}) : 0);
+    }
+    for (uint32_t i = 0; i < p->pool_count; i++)
+        hash = hash * 31 + (uint64_t)budgets_allowed(p->pools[i].pool, SHARES_OF, SPAN("Underutilized"), p->wall);
+    return hash;
 }
 
 static void reserve(struct inquiry *q, const struct pass *p)
@@ -316,6 +336,17 @@ static bool any_drifted(const struct pass *p)
     return any;
 }
 
+static bool is_as_before(struct pass *p)
+{
+    struct asking *a = &p->r->asking;
+    struct inquiry *q = inquiry_new(p, CONSOLIDATIONS);
+    bool same = basis_of(q, p) == a->basis && p->mono < a->renewed;
+    inquiry_free(q);
+    if (same)
+        a->again = p->mono + REFRESH_MS;
+    return same;
+}
+
 /* Methods, bit by number; 0: there is nothing to ask. */
 static uint32_t what_to_ask(struct pass *p)
 {
@@ -325,7 +356,7 @@ static uint32_t what_to_ask(struct pass *p)
         waves_rest(p);
     if (repair_is_due(p))
         asked |= REPAIRS;
-    if (p->mono >= a->rested && (a->changed || p->mono >= a->again))
+    if (p->mono >= a->rested && (a->changed || (p->mono >= a->again && !is_as_before(p))))
         asked |= CONSOLIDATIONS & ~(a->several_rejected ? UINT32_C(1) << METHOD_MULTI : 0);
     return asked;
 }
@@ -354,8 +385,11 @@ static void begin(struct pass *p, uint32_t asked)
     struct asking *a = &p->r->asking;
     const struct reconciler_worker *worker = &p->r->config.worker;
     a->inquiry = inquiry_new(p, asked);
-    if ((asked & CONSOLIDATIONS) != 0)
+    if ((asked & CONSOLIDATIONS) != 0) {
         a->changed = false;
+        a->basis = basis_of(a->inquiry, p);
+        a->renewed = p->mono + RENEW_MS;
+    }
     if (worker->run != NULL)
         worker->run(worker->user, work, a->inquiry);
     else
@@ -377,7 +411,8 @@ static void take_answer(struct pass *p)
     }
     if ((q->asked & CONSOLIDATIONS) != 0) {
         a->several_rejected = false;
-        a->changed |= begun != 0 || !d->complete;
+        /* A search whose steps were over would come as far once more: unless it goes on with other pools. */
+        a->changed |= begun != 0 || d->unreached_count != 0;
         a->again = p->mono + REFRESH_MS;
         a->swept = d->swept ? p->mono : a->swept;
     }

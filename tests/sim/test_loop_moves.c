@@ -246,6 +246,40 @@ static void what_is_as_cheap_as_can_be_stays(void **state)
     loop_end(&l);
 }
 
+/* The planner would say the same of the same: nobody hears it again within the hour. */
+static void what_has_not_changed_is_not_asked_anew(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 3, "900m");
+    loop_begin(&l, s);
+    run_for(s, 3 * MS_MINUTE);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
+    buf_clear(&l.history);
+    run_for(s, 40 * MS_MINUTE);
+    assert_false(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
+    run_for(s, 30 * MS_MINUTE);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event Unconsolidatable general-")));
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+static void a_window_that_opens_is_noticed(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    patch_pool(s, "{\"metadata\":{\"annotations\":{\"stowage.dev/allow-windows\":\"30 4 * * * 30m +01:00\"}}}");
+    scale(s, "web", 5);
+    run_for(s, 24 * MS_MINUTE);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    run_for(s, 10 * MS_MINUTE);
+    assert_true(l.decided[DECISION_REMOVE] > 0);
+    loop_end(&l);
+}
+
 /* A pod that was moved is let alone for a while, though it could be moved to what is cheaper still. */
 static void who_was_moved_is_let_alone_for_a_while(void **state)
 {
@@ -637,6 +671,8 @@ int main(void)
         cmocka_unit_test(pods_that_fit_elsewhere_let_their_node_go),
         cmocka_unit_test(a_node_is_replaced_by_a_cheaper_one),
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
+        cmocka_unit_test(what_has_not_changed_is_not_asked_anew),
+        cmocka_unit_test(a_window_that_opens_is_noticed),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
         cmocka_unit_test(drift_goes_in_waves),
