@@ -66,6 +66,13 @@ bool node_pool_min_savings(const struct node_pool *p, struct min_savings *out)
     return true;
 }
 
+bool node_pool_daemon_room(const struct node_pool *p, bool *out)
+{
+    struct span text = annotations_get(p->meta.annotations, SYM_DAEMON_ROOM);
+    *out = span_eq(text, SPAN("true"));
+    return *out || text.ptr == NULL || span_eq(text, SPAN("false"));
+}
+
 bool node_is_ready(const struct node *n)
 {
     return conditions_true(n->conditions, SPAN("Ready"));

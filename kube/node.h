@@ -119,6 +119,10 @@ struct min_savings {
 /* False, and nothing is asked for, when it is none of these. */
 bool node_pool_min_savings(const struct node_pool *p, struct min_savings *out);
 
+/* Whether pods are moved off its nodes for DaemonSets' pods that found no room there, by its annotation
+ * stowage.dev/daemonset-room: "true". False, and *out is, when that says neither "true" nor "false". */
+bool node_pool_daemon_room(const struct node_pool *p, bool *out);
+
 /* "<group>/<lowercase kind>", the label that ties claims and nodes to their class. */
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 

@@ -128,6 +128,24 @@ static void force(struct pass *p, const struct node_view *n, const struct drain_
                                        (long long)d->grace, SPAN_ARG(m->uid))});
 }
 
+/* True when one may be sent for it now. */
+static bool is_due(struct pass *p, const struct pod_memo *m, const struct pod *pod)
+{
+    if (gate_open(&m->memo.gate, pod->meta.resource_version, p->mono))
+        return true;
+    if (m->memo.gate.retry_at > p->mono)
+        pass_wake(p, m->memo.gate.retry_at);
+    return false;
+}
+
+bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason)
+{
+    bool due = is_due(p, memos_at(&p->r->pods, pod->meta.uid), pod);
+    if (due)
+        evict(p, n, pod, reason);
+    return due;
+}
+
 /* Each new one that holds the drain is told by an Event and in the log, and so is its beginning; how many
  * pods still wait is for the page. */
 static void tell_waiting(struct pass *p, const struct node_view *n, const struct drain *d)
@@ -174,14 +192,12 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
         struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
         if (d.pods[i].act == DRAIN_EVICT && m->left_alone)
             continue;
-        if (!gate_open(&m->memo.gate, pod->meta.resource_version, p->mono)) {
-            if (m->memo.gate.retry_at > p->mono)
-                pass_wake(p, m->memo.gate.retry_at);
-        } else if (d.pods[i].act == DRAIN_EVICT) {
+        if (!is_due(p, m, pod))
+            continue;
+        if (d.pods[i].act == DRAIN_EVICT)
             evict(p, n, pod, reason_of(c));
-        } else {
+        else
             force(p, n, &d.pods[i], reason_of(c));
-        }
     }
     tell_waiting(p, n, &d);
     return d.waiting == 0;

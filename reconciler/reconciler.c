@@ -203,7 +203,7 @@ static bool begin_afresh(struct reconciler *r)
         return false;
     release_memory(r);
     init_memory(r);
-    r->garbage_at = 0;
+    r->garbage_at = r->room_looked = 0;
     r->garbage_rounds = r->unlisted = 0;
     r->waits_since = r->mono;
     r->unsynced_since = 0;
@@ -384,6 +384,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     if (pass_may(&p, GUARDS_EMPTY)) {
         legacy_repair_run(&p);
         disruption_run(&p);
+        daemon_room_run(&p);
     }
     if (pass_may(&p, GUARDS_DRAINED))
         reboot_run(&p);

@@ -83,10 +83,14 @@ void disruption_run(struct pass *p);
 void legacy_repair_run(struct pass *p);
 /* disruption/reboot.c: machines that are started anew in their place. */
 void reboot_run(struct pass *p);
+/* disruption/daemon_room.c: pods make room for DaemonSets' on nodes that stand. */
+void daemon_room_run(struct pass *p);
 /* termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
 /* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
+/* Evicts a pod of a node that stays; `reason` is told of it. False: it is not its turn, or it is under way. */
+bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason);
 /* Volumes of the pods of a drained node are still attached to it. */
 bool detach_run(struct pass *p, const struct node_view *n);
 

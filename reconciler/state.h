@@ -238,6 +238,7 @@ struct reconciler {
     struct budgets_seen budgets;
     struct command_queue commands;
     struct asking asking;
+    mono_ms room_looked; /* when pods last made room for DaemonSets', or need not; 0: never */
     uint64_t judged; /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     struct guards guards;
     uint32_t relisted;    /* the list of nodes after which a second one was asked for */

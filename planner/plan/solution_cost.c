@@ -68,6 +68,17 @@ static void warn_allow_windows(struct plan *p, const struct world *w)
                                  SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_ALLOW_WINDOWS)), err.msg));
 }
 
+static void warn_daemon_room(struct plan *p, const struct world *w)
+{
+    bool asked;
+    for (uint32_t i = 0; i < w->pool_count; i++)
+        if (!node_pool_daemon_room(w->pools[i], &asked))
+            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/daemonset-room is \"%.*s\" and has "
+                                            "no effect. Fix: write \"true\" or \"false\"",
+                                 SPAN_ARG(w->pools[i]->meta.name),
+                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_DAEMON_ROOM))));
+}
+
 static void warn_splits(struct plan *p, const struct world *w)
 {
     const struct span *warnings;
@@ -158,6 +169,7 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     warn_node_costs(p, w);
     warn_min_savings(p, w);
     warn_allow_windows(p, w);
+    warn_daemon_room(p, w);
     warn_unpriced(p, t, true);
     warn_unpriced(p, t, false);
 }

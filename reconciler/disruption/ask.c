@@ -87,8 +87,7 @@ static void keep_put_off(struct inquiry *q, const struct pass *p)
     q->put_off = list;
 }
 
-/* Rows that a command has, or that we have asked to leave. */
-static const uint64_t *rows_queued(struct arena *a, const struct pass *p)
+const uint64_t *ask_queued(struct arena *a, const struct pass *p)
 {
     uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++) {
@@ -193,7 +192,7 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
         .terminate_first_repair = with->terminate_first_repair,
         .spot_to_spot = with->spot_to_spot,
         .pod_deletion_cost = with->pod_deletion_cost,
-        .queued = rows_queued(&q->arena, p),
+        .queued = ask_queued(&q->arena, p),
         .nominated = rows_nominated(&q->arena, p),
         .buffered = rows_buffered(&q->arena, p),
         .cooling = rows_cooling(&q->arena, p),

@@ -16,6 +16,8 @@ struct command;
 enum disruption_validity ask_validity(struct pass *p, const struct command *c);
 /* One did not. */
 void ask_rejected(struct pass *p, enum disruption_method m);
+/* Rows that a command has, or that we have asked to leave. */
+const uint64_t *ask_queued(struct arena *a, const struct pass *p);
 struct asking;
 /* But for a question that is being answered. */
 void ask_forget(struct asking *a);

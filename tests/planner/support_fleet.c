@@ -119,13 +119,15 @@ static void put_values(struct buf *out, const char *key, struct span list, struc
 static void put_pool(struct buf *out, struct line *l)
 {
     struct span weight = option(l, "weight"), cpus = option(l, "cpus"), cost = option(l, "cost"),
-                least = option(l, "least");
+                least = option(l, "least"), room = option(l, "room");
     struct span replicas = option(l, "replicas"), types = option(l, "types");
     buf_addf(out, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: %.*s", SPAN_ARG(l->words[1]));
     if (cost.ptr != NULL)
         buf_addf(out, ", annotations: {stowage.dev/node-cost: \"%.*s\"}", SPAN_ARG(cost));
     else if (least.ptr != NULL)
         buf_addf(out, ", annotations: {stowage.dev/min-savings: \"%.*s\"}", SPAN_ARG(least));
+    else if (room.ptr != NULL)
+        buf_addf(out, ", annotations: {stowage.dev/daemonset-room: \"%.*s\"}", SPAN_ARG(room));
     buf_addf(out, "}\nspec: {");
     if (weight.ptr != NULL)
         buf_addf(out, "weight: %.*s, ", SPAN_ARG(weight));
@@ -207,7 +209,7 @@ static void put_apart(struct buf *out, struct span app, bool preferred)
 
 static void put_pod_meta(struct buf *out, struct line *l, struct span app)
 {
-    struct span cost = option(l, "cost");
+    struct span cost = option(l, "cost"), of = option(l, "of");
     buf_addf(out, "---\napiVersion: v1\nkind: Pod\nmetadata: {name: %.*s, ", SPAN_ARG(l->words[1]));
     if (app.ptr != NULL)
         buf_addf(out, "labels: {app: %.*s}, ", SPAN_ARG(app));
@@ -217,6 +219,9 @@ static void put_pod_meta(struct buf *out, struct line *l, struct span app)
         buf_addf(out, "annotations: {karpenter.sh/do-not-disrupt: \"true\"}, ");
     if (!has(l, "daemon", "no") && has(l, "daemon", "yes"))
         buf_addf(out, "ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: u, controller: true}], ");
+    else if (of.ptr != NULL)
+        buf_addf(out, "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: %.*s, uid: %.*s, controller: true}], ",
+                 SPAN_ARG(of), SPAN_ARG(of));
 }
 
 static void put_pod(struct buf *out, struct line *l)
