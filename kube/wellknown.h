@@ -55,7 +55,6 @@
     X(NODE_COST, "stowage.dev/node-cost")                                                          \
     X(MIN_SAVINGS, "stowage.dev/min-savings")                                                      \
     X(ALLOW_WINDOWS, "stowage.dev/allow-windows")                                                  \
-    X(MODE, "stowage.dev/mode")                                                                    \
     X(DAEMON_ROOM, "stowage.dev/daemonset-room")                                                   \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
