@@ -186,6 +186,7 @@ struct asking { /* of disruption/ask.c: when the planner is asked again who is t
     mono_ms renewed;     /* then they are asked for though nothing has changed at all */
     uint64_t basis;      /* hash of what time may change, as they were asked for last */
     mono_ms swept;       /* a consolidation last looked at everybody, or was first to be asked about; 0: not yet */
+    bool swept_all;      /* the last search looked at everybody */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */
     struct span *unreached; /* pools: of the last decision, for the next. malloc'ed, and so are the texts */

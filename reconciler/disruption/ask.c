@@ -341,9 +341,11 @@ static bool is_as_before(struct pass *p)
     struct inquiry *q = inquiry_new(p, CONSOLIDATIONS);
     bool same = basis_of(q, p) == a->basis && p->mono < a->renewed;
     inquiry_free(q);
-    if (same)
-        a->again = p->mono + REFRESH_MS;
-    return same;
+    if (!same)
+        return false;
+    a->again = p->mono + REFRESH_MS;
+    a->swept = a->swept_all ? p->mono : a->swept; /* of everybody the answer is as it was */
+    return true;
 }
 
 /* Methods, bit by number; 0: there is nothing to ask. */
@@ -413,6 +415,7 @@ static void take_answer(struct pass *p)
         /* A search whose steps were over would come as far once more: unless it goes on with other pools. */
         a->changed |= begun != 0 || d->unreached_count != 0;
         a->again = p->mono + REFRESH_MS;
+        a->swept_all = d->swept;
         a->swept = d->swept ? p->mono : a->swept;
     }
     a->next = p->mono + (begun != 0 ? 0 : POLL_MS);
