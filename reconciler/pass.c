@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "planner/bits.h"
-#include "reconciler/divergence.h"
+#include "reconciler/divergence/divergence.h"
 #include "reconciler/stages.h"
 
 static int by_name(const void *x, const void *y)

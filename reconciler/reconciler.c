@@ -1,7 +1,7 @@
 /* The machine itself: inbox, leadership, and the order of the stages. */
 #include "reconciler/disruption/ask.h"
 #include "reconciler/disruption/command.h"
-#include "reconciler/divergence.h"
+#include "reconciler/divergence/divergence.h"
 #include "reconciler/reconciler.h"
 
 #include <stdlib.h>

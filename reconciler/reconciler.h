@@ -97,7 +97,7 @@ reconciler_new(const struct reconciler_config *config); /* copied; does not lead
 void reconciler_free(struct reconciler *r);
 
 /* One step. Returns when to call again at the latest; `wake` may ask for it sooner, and so does
- * whoever publishes a snapshot, though not at once (reconciler/pace.h). `mono` never goes back. */
+ * whoever publishes a snapshot, though not at once (reconciler/provision/pace.h). `mono` never goes back. */
 mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall);
 
 /* The next step looks at everything anew, as the first one did, and not only at what changed or is due: it decides the

@@ -4,7 +4,7 @@
 
 #include "reconciler/state.h"
 
-/* pool_status.c: conditions, counts and hash annotations of NodePools. */
+/* status/pool_status.c: conditions, counts and hash annotations of NodePools. */
 void pool_status_run(struct pass *p);
 /* What a pool's nodes that are not leaving have, and how many they are (spec api 5.6). */
 uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct resources *out);
@@ -13,47 +13,47 @@ uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct r
 void pool_status_launched(struct pass *p, const struct node_claim *claim, bool ok,
                           struct span reason, struct span message);
 
-/* buffer_status.c: CapacityBuffers: what they are resolved to wakes the planner and is written into their
+/* status/buffer_status.c: CapacityBuffers: what they are resolved to wakes the planner and is written into their
  * status, and so is what the last plan did with their virtual pods. */
 void buffer_status_run(struct pass *p);
 void buffer_status_planned(struct pass *p, const struct plan *plan); /* claims have their names */
 /* Virtual pods are planned on the claim's node, or nobody knows yet whether they are. */
 bool buffers_need(const struct pass *p, const struct node_claim *c);
 
-/* overlay_status.c: conditions of NodeOverlays. */
+/* status/overlay_status.c: conditions of NodeOverlays. */
 void overlay_status_run(struct pass *p);
 
-/* lifecycle.c: NodeClaims from their creation to a node that is initialised. */
+/* lifecycle/lifecycle.c: NodeClaims from their creation to a node that is initialised. */
 void lifecycle_run(struct pass *p);
 
-/* pod_events.c: pods that came, ended or began to leave move their claim's lastPodEventTime; pods
+/* lifecycle/pod_events.c: pods that came, ended or began to leave move their claim's lastPodEventTime; pods
  * that wait open the batch. */
 void pod_events_run(struct pass *p);
 
-/* do_not_disrupt.c: what a pod's annotation comes to, by Events. `before`: as the last pass saw it; NULL: not. */
+/* disruption/do_not_disrupt.c: what a pod's annotation comes to, by Events. `before`: as the last pass saw it; NULL: not. */
 void do_not_disrupt_seen(struct pass *p, const struct pod *before, const struct pod *now);
 /* The annotation's time may have ended after `since`, the last look; 0: the first. */
 void do_not_disrupt_scan(struct pass *p, const struct pod *pod, wall_ms since);
 
-/* static_pools.c: NodePools with replicas have that many nodes. Before plans are made: pods may go there. */
+/* static/static_pools.c: NodePools with replicas have that many nodes. Before plans are made: pods may go there. */
 void static_pools_run(struct pass *p);
 /* What the template says and nothing else; the provider takes the cheapest that suits. False: no type
  * can be had by it. */
 bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_claim *out);
 
-/* provision.c: from waiting pods to NodeClaims and places. */
+/* provision/provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
-/* planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
+/* provision/planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
 void planned_run(struct pass *p);
 
-/* nominate.c: with options.nominate, places become status.nominatedNodeName; what is ours and not meant any more
+/* provision/nominate.c: with options.nominate, places become status.nominatedNodeName; what is ours and not meant any more
  * is taken back with and without it. */
 void nominate_run(struct pass *p);
 /* Whether what stands in the pod's status.nominatedNodeName is ours. */
 bool nominate_is_own(const struct pod *pod);
 
-/* scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
+/* provision/scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
 struct scheduling {
     struct pass *p;
     uint64_t began, told; /* ns; told: since then */
@@ -67,15 +67,15 @@ struct why scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `pu
 /* False: the plan is not to be carried out. */
 bool scheduling_end(struct scheduling *s, const struct plan *plan);
 
-/* pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */
+/* provision/pod_times.c: how long pods wait, under Karpenter v1.15.0's names. */
 void pod_times_seen(struct pass *p, const struct pod *pod); /* it changed, or nobody looked for a while */
 void pod_times_wake(struct pass *p, const struct pod *pod); /* it waits for a plan: the first time counts */
 void pod_times_decided(struct reconciler *r, const struct pod *pod, bool placed); /* by a plan */
 void waiting_memo_release(struct memo *m);
 
-/* expiration.c */
+/* disruption/expiration.c */
 void expiration_run(struct pass *p);
-/* garbage.c: claims whose machine is gone, machines whose claim is gone. */
+/* lifecycle/garbage.c: claims whose machine is gone, machines whose claim is gone. */
 void garbage_run(struct pass *p);
 /* disruption/ask.c: which nodes are to leave, why others stay, and the commands that see to it. */
 void disruption_run(struct pass *p);
@@ -85,9 +85,9 @@ void legacy_repair_run(struct pass *p);
 void reboot_run(struct pass *p);
 /* disruption/daemon_room.c: pods make room for DaemonSets' on nodes that stand. */
 void daemon_room_run(struct pass *p);
-/* termination.c: finalizers of NodeClaims and Nodes. */
+/* termination/termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
-/* evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
+/* termination/evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
 /* Evicts a pod of a node that stays; `reason` is told of it. False: it is not its turn, or it is under way. */
 bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason);

@@ -10,15 +10,15 @@
 #include "kube/workload.h"
 #include "planner/disruption/allowance.h"
 #include "planner/places.h"
-#include "reconciler/batch.h"
-#include "reconciler/budgets_seen.h"
+#include "reconciler/provision/batch.h"
+#include "reconciler/disruption/budgets_seen.h"
 #include "reconciler/call.h"
 #include "reconciler/derive.h"
 #include "reconciler/guards.h"
-#include "reconciler/health.h"
-#include "reconciler/kept_verdict.h"
+#include "reconciler/status/health.h"
+#include "reconciler/disruption/kept_verdict.h"
 #include "reconciler/reconciler.h"
-#include "reconciler/views.h"
+#include "reconciler/views/views.h"
 
 enum { OBSERVE_MAX = 512 };
 

@@ -4,8 +4,8 @@
 #include "base/nearest.h"
 #include "planner/disruption/allowance_told.h"
 #include "planner/explain/tell.h"
-#include "reconciler/detach.h"
-#include "reconciler/drain.h"
+#include "reconciler/termination/detach.h"
+#include "reconciler/termination/drain.h"
 #include "server/clock.h"
 
 /* --- the question --- */

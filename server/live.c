@@ -14,7 +14,7 @@
 #include "kube/events.h"
 #include "kube/kubeconfig_io.h"
 #include "planner/pods/default_spread.h"
-#include "reconciler/pace.h"
+#include "reconciler/provision/pace.h"
 #include "server/catalogue_file.h"
 #include "server/clock.h"
 #include "server/embedded.h"

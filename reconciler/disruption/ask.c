@@ -12,7 +12,7 @@
 #include "reconciler/disruption/reboot.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/disruption/waves.h"
-#include "reconciler/divergence.h"
+#include "reconciler/divergence/divergence.h"
 #include "reconciler/stages.h"
 
 enum {

@@ -6,7 +6,7 @@
 
 #include "kube/replaces.h"
 #include "planner/disruption/disruption_told.h"
-#include "reconciler/claim_body.h"
+#include "reconciler/provision/claim_body.h"
 #include "reconciler/stages.h"
 
 enum { NAMES_TRIED = 100 };

@@ -17,7 +17,7 @@
 #define RECONCILER_DISRUPTION_COMMAND_H
 
 #include "planner/disruption/validate.h"
-#include "reconciler/purchase.h"
+#include "reconciler/provision/purchase.h"
 
 struct pass;
 

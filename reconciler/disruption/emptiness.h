@@ -1,11 +1,11 @@
 /* emptiness: who is to leave because nothing runs there (spec disruption 8.1), and why others stay. Each Node is judged
- * when something that its verdict was made of has changed (reconciler/kept_verdict.h); who has been empty for the whole
+ * when something that its verdict was made of has changed (reconciler/disruption/kept_verdict.h); who has been empty for the whole
  * wait (8.8), the dearest first, gets a command of its own as far as budgets go: so that one which cannot be marked holds
  * nobody else up. For this folder only. */
 #ifndef RECONCILER_DISRUPTION_EMPTINESS_H
 #define RECONCILER_DISRUPTION_EMPTINESS_H
 
-#include "reconciler/empty.h"
+#include "reconciler/disruption/empty.h"
 #include "reconciler/stages.h"
 
 /* Judges, and hands commands to the queue. */

@@ -2,7 +2,7 @@
  * force once a policy that replaces has waited long enough. Budgets, annotations and what pods ask for are not looked at,
  * nor is there another node before; only when too many are unwell nothing is done. */
 #include "reconciler/disruption/repair.h"
-#include "reconciler/drain.h"
+#include "reconciler/termination/drain.h"
 #include "reconciler/stages.h"
 
 enum { UNHEALTHY_PERCENT = 20, BLOCKED_MS = 5 * MS_MINUTE };

@@ -1,7 +1,7 @@
 #include "reconciler/disruption/repair.h"
 
 #include "reconciler/disruption/command.h"
-#include "reconciler/drain.h"
+#include "reconciler/termination/drain.h"
 #include "reconciler/stages.h"
 
 const struct repair_policies *repair_policies_of(const struct reconciler *r)

@@ -18,7 +18,7 @@
 #include "cloud/kwok.h"
 #include "planner/places.h"
 #include "reconciler/derive.h"
-#include "reconciler/pace.h"
+#include "reconciler/provision/pace.h"
 #include "reconciler/reconciler.h"
 #include "tests/bench/rest_cluster.h"
 
@@ -58,7 +58,7 @@ struct bench {
     /* the virtual clock, ns: when each thread is free again */
     int64_t now, api_free, derived_at, reconciler_free;
     int64_t reconciler_next, reconciler_woken; /* when it asked to be called; when something woke it */
-    int64_t reconciler_rests;                  /* until then nothing wakes it (reconciler/pace.h) */
+    int64_t reconciler_rests;                  /* until then nothing wakes it (reconciler/provision/pace.h) */
     struct snapshot *begun;
     uint64_t shown; /* sequence of the last snapshot */
     /* what is measured */

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "reconciler/batch.h"
+#include "reconciler/provision/batch.h"
 
 enum { IDLE = 1000, MAX = 10000 };
 

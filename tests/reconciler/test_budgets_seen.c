@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "planner/bits.h"
-#include "reconciler/budgets_seen.h"
+#include "reconciler/disruption/budgets_seen.h"
 
 struct fixture {
     struct store *store;

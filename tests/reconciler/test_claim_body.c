@@ -1,4 +1,4 @@
-#include "reconciler/claim_body.h"
+#include "reconciler/provision/claim_body.h"
 
 #include <string.h>
 

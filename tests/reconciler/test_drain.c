@@ -1,4 +1,4 @@
-#include "reconciler/drain.h"
+#include "reconciler/termination/drain.h"
 #include "tests/reconciler/support_objects.h"
 
 #define POD(name, spec) "metadata: {name: " name ", namespace: d, uid: u-" name "}\nspec: {nodeName: m" spec "}\n"

@@ -1,4 +1,4 @@
-#include "reconciler/empty.h"
+#include "reconciler/disruption/empty.h"
 #include "tests/reconciler/support_objects.h"
 
 #define NODE(more)                                                                                 \

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "reconciler/health.h"
+#include "reconciler/status/health.h"
 
 static const struct {
     const char *label;

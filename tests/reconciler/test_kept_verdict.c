@@ -1,6 +1,6 @@
 /* Random nodes that live on from look to look: pods come, go and change, budgets are counted anew, replaced and
  * deleted, time goes by. What is kept is what a judgement would say, and who was not touched is not judged. */
-#include "reconciler/kept_verdict.h"
+#include "reconciler/disruption/kept_verdict.h"
 #include "tests/reconciler/support_objects.h"
 
 #include <stdio.h>

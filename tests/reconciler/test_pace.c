@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/span.h"
-#include "reconciler/pace.h"
+#include "reconciler/provision/pace.h"
 
 static void rests_as_it_worked(void **state)
 {

@@ -1,4 +1,4 @@
-#include "reconciler/replicas.h"
+#include "reconciler/static/replicas.h"
 
 #include <string.h>
 

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "reconciler/roll.h"
+#include "reconciler/views/roll.h"
 
 struct fixture {
     struct store *store;

@@ -1,0 +1,24 @@
+/* health: how the last four launches of a NodePool went (spec disruption 12.6). For people to see;
+ * it gates nothing. Pure. */
+#ifndef RECONCILER_STATUS_HEALTH_H
+#define RECONCILER_STATUS_HEALTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kube/meta.h"
+
+enum { HEALTH_ENTRIES = 4, HEALTH_FAILURES = 2 /* of four: unhealthy */ };
+
+struct health {
+    bool failed[HEALTH_ENTRIES];
+    uint8_t count, at;
+};
+
+/* After a restart, from what the condition says. */
+struct health health_of(enum condition_status status);
+void health_add(struct health *h, bool ok);
+/* Unknown while empty, False with two failures, else True. */
+enum condition_status health_status(const struct health *h);
+
+#endif
