@@ -22,7 +22,7 @@ struct sources { /* of the program: where metrics that the reconciler does not m
 
 static void read_sources(struct sources *s)
 {
-    static const char *const patterns[] = {"server", "reconciler", "extender"};
+    static const char *const patterns[] = {"server", "reconciler", "reconciler/*", "extender"};
     struct buf all = {0};
     struct err err;
     arena_init(&s->a, 0);
