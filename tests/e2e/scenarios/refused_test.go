@@ -174,8 +174,9 @@ func (f *fleet) leavesBusyAlone(t *testing.T, ctx context.Context) {
 		}
 		return nil
 	}))
-	// What there is to do meanwhile: a machine for others.
-	must(t, f.deploy(ctx, shape{name: "late", cpu: "500m", memory: "512Mi"}, 3))
+	// What there is to do meanwhile: a machine for others, who do not all fit on the one that is bought for those
+	// that leave, which may be on its way already.
+	must(t, f.deploy(ctx, shape{name: "late", cpu: "1500m", memory: "512Mi"}, 3))
 	must(t, f.Wait(ctx, "a purchase, and evictions to be tried again", func(context.Context) error {
 		bought, refused := 0, map[string]int{}
 		for _, one := range a.since() {
