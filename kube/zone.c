@@ -52,7 +52,7 @@ static wall_ms turn_in(const struct zone_turn *t, int64_t year)
     int64_t first = time_days(year, t->month, 1);
     int64_t next = t->month == 12 ? time_days(year + 1, 1, 1) : time_days(year, t->month + 1, 1);
     int64_t weekday = (first % 7 + 7 + THURSDAY) % 7;
-    int64_t day = first + (t->weekday - weekday + 7) % 7 + (t->week - 1) * 7;
+    int64_t day = first + (t->weekday - weekday + 7) % 7 + (int64_t)(t->week - 1) * 7;
     while (day >= next)
         day -= 7;
     return day * 24 * MS_HOUR + t->minute * MS_MINUTE;
