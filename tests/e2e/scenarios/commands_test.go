@@ -30,7 +30,6 @@ func TestCommands(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	must(t, f.readies(ctx))
-	f.step(t, "a consolidation whose drain a budget holds is not begun", f.awaitsBudget)
 	f.step(t, "a consolidation that is overtaken while it waits is dropped", f.isOvertaken)
 	stop() // from now on machines become ready when the test says so
 	f.step(t, "a budget that closes while a replacement comes holds the drain", f.holdsDrain)
@@ -177,27 +176,6 @@ func (f *fleet) held(t *testing.T, ctx context.Context, name string) []string {
 	must(t, err)
 	owner := meta.GetControllerOf(&pods[0])
 	return []string{"PodDisruptionBudget=[default/" + name + "]", "Pod=default/" + name + "-", owner.Kind + "=" + owner.Name}
-}
-
-func (f *fleet) awaitsBudget(t *testing.T, ctx context.Context) {
-	begin := time.Now()
-	must(t, f.budget(ctx, "web", 0))
-	f.halves(t, ctx)
-	before, marked := f.uids(t, ctx, "web"), f.marked(t, ctx)
-	texts := f.held(t, ctx, "web")
-	for _, kind := range []string{"Node", "NodeClaim"} {
-		_, err := f.told(ctx, "DisruptionBlocked", kind, begin, texts...)
-		must(t, err)
-	}
-
-	if names := marked.all(); len(names) > 0 || !slices.Equal(before, f.uids(t, ctx, "web")) {
-		t.Errorf("a drain was begun that cannot end: of %v", names)
-	}
-	must(t, f.openBudget(ctx, "web"))
-	must(t, f.Wait(ctx, "one machine to stay", f.count(1)))
-	must(t, f.Wait(ctx, "pods to run", f.running(quarters, "web")))
-	must(t, f.Client().PolicyV1().PodDisruptionBudgets("default").Delete(ctx, "web", meta.DeleteOptions{}))
-	f.clear(t, ctx, "web")
 }
 
 // A test on a busy machine may itself be too late, and the command have been carried out. Then it tries again.

@@ -60,7 +60,7 @@ func (f *fleet) startKarpenter() (*process.Process, error) {
 	}
 	return f.Run(process.Command{
 		Name: "karpenter",
-		Path: filepath.Join(lines[len(lines)-1], "karpenter"),
+		Path: filepath.Join(lines[len(lines)-1], "karpenter-kwok"),
 		Args: []string{fmt.Sprintf("--metrics-port=%d", metrics), fmt.Sprintf("--health-probe-port=%d", probes),
 			"--leader-election-namespace=kube-system", "--log-level=debug"},
 		Env: f.Environment("KUBECONFIG="+f.Kubeconfig(), "SYSTEM_NAMESPACE=kube-system"),
