@@ -13,8 +13,7 @@
 
 #include "base/buf.h"
 
-/* Clocks of a cluster differ: a new certificate is valid a little while ago. */
-enum { BACKDATE_S = 300, SERIAL_BYTES = 16 };
+enum { BACKDATE_S = (int)(ROTATION_BACKDATE / MS_SECOND), SERIAL_BYTES = 16 };
 
 struct pair {
     X509 *cert;
@@ -159,7 +158,7 @@ static bool finish(const struct pair *p, X509 *issuer, EVP_PKEY *issuer_key,
            X509_sign(p->cert, issuer_key, EVP_sha256()) > 0;
 }
 
-bool authority_new(struct arena *a, wall_ms now, struct cert_pair *out, struct err *err)
+bool authority_new(struct arena *a, wall_ms now, span_ms term, struct cert_pair *out, struct err *err)
 {
     static const struct extension list[] = {
         {NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
@@ -168,7 +167,7 @@ bool authority_new(struct arena *a, wall_ms now, struct cert_pair *out, struct e
         {NID_authority_key_identifier, "keyid:always"},
     };
     struct pair p = {NULL, NULL};
-    bool ok = begin(&p, "stowage-ca", now, CERTS_CA_LIFE) &&
+    bool ok = begin(&p, "stowage-ca", now, ROTATION_TERMS * term) &&
               finish(&p, p.cert, p.key, list, COUNT_OF(list));
     ok = ok ? pair_write(a, &p, out, err) : openssl_failed(err, "making a CA");
     pair_release(&p);
@@ -224,7 +223,7 @@ static bool issue(const struct pair *ca, const struct cert_subject *s, const cha
     size_t count = 5;
     if (names[0] != '\0')
         list[count++] = (struct extension){NID_subject_alt_name, names};
-    return begin(out, common_name, now, CERTS_LEAF_LIFE) &&
+    return begin(out, common_name, now, s->life != 0 ? s->life : CERTS_LEAF_LIFE) &&
            finish(out, ca->cert, ca->key, list, count);
 }
 
@@ -254,25 +253,36 @@ static wall_ms time_of(const ASN1_TIME *t)
     return days * CERTS_DAY + (wall_ms)seconds * MS_SECOND;
 }
 
-/* Used for two thirds of a life, renewed in the last. */
-static bool fresh(const X509 *x, wall_ms now, struct err *err)
+static struct rotation_cert described(const X509 *x)
 {
-    wall_ms from = time_of(X509_get0_notBefore(x)), until = time_of(X509_get0_notAfter(x));
-    if (now < from)
+    return (struct rotation_cert){.good = true,
+                                  .issued = time_of(X509_get0_notBefore(x)) + ROTATION_BACKDATE,
+                                  .until = time_of(X509_get0_notAfter(x))};
+}
+
+static bool in_time(const struct rotation_cert *c, wall_ms now, struct err *err)
+{
+    if (now < c->issued - ROTATION_BACKDATE)
         return err_set(err, ERR_INVALID, "it is not valid yet");
-    if (now >= until)
+    if (now >= c->until)
         return err_set(err, ERR_INVALID, "it has expired");
-    if (until - now < (until - from) / 3)
-        return err_set(err, ERR_INVALID, "it ends soon");
     return true;
 }
 
-bool authority_usable(const struct cert_pair *ca, wall_ms now, struct err *err)
+/* Used for two thirds of a life, renewed in the last. */
+static bool fresh(const struct rotation_cert *c, wall_ms now, struct err *err)
+{
+    return in_time(c, now, err) && (!rotation_is_due(c, now) || err_set(err, ERR_INVALID, "it ends soon"));
+}
+
+bool authority_describe(const struct cert_pair *ca, struct rotation_cert *out, struct err *err)
 {
     struct pair p = {NULL, NULL};
-    bool ok = pair_read(ca, &p, err) && fresh(p.cert, now, err);
+    bool ok = pair_read(ca, &p, err);
     if (ok && X509_check_ca(p.cert) == 0)
         ok = err_set(err, ERR_INVALID, "it is not a CA");
+    if (ok)
+        *out = described(p.cert);
     pair_release(&p);
     return ok;
 }
@@ -284,33 +294,58 @@ static bool has_name(struct arena *a, X509 *x, struct span name)
                                : X509_check_host(x, text, 0, 0, NULL) == 1;
 }
 
-static bool signed_by(X509 *x, struct span ca_cert, enum cert_purpose purpose, wall_ms now,
-                      struct err *err)
+/* All of a PEM text; a new reference each. */
+static X509_STORE *store_of(struct span pem, int *count_out)
 {
-    X509 *ca = read_certificate(ca_cert);
-    if (ca == NULL)
-        return err_set(err, ERR_INVALID, "its CA cannot be read");
     X509_STORE *store = X509_STORE_new();
-    X509_STORE_add_cert(store, ca);
+    BIO *bio = bio_of(pem);
+    *count_out = 0;
+    for (X509 *x; (x = PEM_read_bio_X509(bio, NULL, NULL, NULL)) != NULL; X509_free(x))
+        *count_out += X509_STORE_add_cert(store, x);
+    BIO_free(bio);
+    ERR_clear_error();
+    return store;
+}
+
+static bool signed_by(X509 *x, X509_STORE *store, enum cert_purpose purpose, struct err *err)
+{
     X509_STORE_CTX *ctx = X509_STORE_CTX_new();
     X509_STORE_CTX_init(ctx, store, x, NULL);
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
     X509_VERIFY_PARAM_set_purpose(param, purpose == CERT_SERVER ? X509_PURPOSE_SSL_SERVER
                                                                 : X509_PURPOSE_SSL_CLIENT);
-    X509_VERIFY_PARAM_set_time(param, (time_t)(now / MS_SECOND));
+    X509_VERIFY_PARAM_set_flags(param, X509_V_FLAG_NO_CHECK_TIME); /* rotation.c's business */
     bool ok = X509_verify_cert(ctx) == 1;
     if (!ok)
         err_set(err, ERR_INVALID, "%s",
                 X509_verify_cert_error_string(X509_STORE_CTX_get_error(ctx)));
     X509_STORE_CTX_free(ctx);
-    X509_STORE_free(store);
-    X509_free(ca);
     ERR_clear_error();
     return ok;
 }
 
-static bool has_names(X509 *x, const struct cert_subject *s, struct err *err)
+bool authority_describe_leaf(struct span cas, const struct cert_pair *pair, enum cert_purpose purpose,
+                             struct rotation_cert *out, struct err *err)
 {
+    int count;
+    struct pair p = {NULL, NULL};
+    if (!pair_read(pair, &p, err))
+        return false;
+    X509_STORE *store = store_of(cas, &count);
+    bool ok = count != 0 ? signed_by(p.cert, store, purpose, err)
+                         : err_set(err, ERR_INVALID, "its CA cannot be read");
+    if (ok)
+        *out = described(p.cert);
+    X509_STORE_free(store);
+    pair_release(&p);
+    return ok;
+}
+
+bool authority_names(struct span cert, const struct cert_subject *s, struct err *err)
+{
+    X509 *x = read_certificate(cert);
+    if (x == NULL)
+        return err_set(err, ERR_INVALID, "it cannot be read");
     struct arena a;
     arena_init(&a, 0);
     bool ok = true;
@@ -318,18 +353,26 @@ static bool has_names(X509 *x, const struct cert_subject *s, struct err *err)
         if (!has_name(&a, x, s->names[i]))
             ok = err_set(err, ERR_INVALID, "it does not name %.*s", SPAN_ARG(s->names[i]));
     arena_release(&a);
+    X509_free(x);
     return ok;
 }
 
-bool authority_check(struct span ca_cert, const struct cert_pair *pair,
-                     const struct cert_subject *subject, wall_ms now, struct err *err)
+bool authority_check(struct span cas, const struct cert_pair *pair, const struct cert_subject *subject,
+                     wall_ms now, struct err *err)
+{
+    struct rotation_cert c;
+    return authority_describe_leaf(cas, pair, subject->purpose, &c, err) && fresh(&c, now, err) &&
+           authority_names(pair->cert, subject, err);
+}
+
+bool cert_pair_usable(const struct cert_pair *pair, wall_ms now, struct err *err)
 {
     struct pair p = {NULL, NULL};
-    bool ok = pair_read(pair, &p, err) && fresh(p.cert, now, err) &&
-              signed_by(p.cert, ca_cert, subject->purpose, now, err) &&
-              has_names(p.cert, subject, err);
+    if (!pair_read(pair, &p, err))
+        return false;
+    struct rotation_cert c = described(p.cert);
     pair_release(&p);
-    return ok;
+    return in_time(&c, now, err);
 }
 
 bool cert_not_after(struct span pem, wall_ms *out)

@@ -1,17 +1,20 @@
 /* One request at a time. A stage sends one, and its reply says which stage comes next; what fails is
- * tried again after a while, from the read before it, so that every write follows a fresh look. */
+ * tried again after a while, from the read before it, so that every write follows a fresh look. The scheduler's Secret
+ * and the webhook do not wait for each other. */
 #include "certs/certs.h"
 
 #include <stdlib.h>
 
 #include "base/doc.h"
-#include "certs/secrets.h"
+#include "certs/bundle.h"
+#include "certs/keyring.h"
 #include "certs/webhook_configuration.h"
 
 enum {
     RETRY_FIRST_MS = MS_SECOND,
     RETRY_MAX_MS = MS_MINUTE,
-    LOOK_AGAIN_MS = MS_MINUTE,
+    /* Between writes of ours that do not last, at most: replicas whose clocks disagree find each other's unusable. */
+    REWRITE_MAX_MS = 10 * MS_MINUTE,
     NAMES_MAX = 32,
 };
 
@@ -24,16 +27,37 @@ enum stage {
     STAGE_WRITE_WEBHOOK,
 };
 
+/* What troubles are about: requests, and what is stored. */
+enum { TOPIC_CERTS, TOPIC_CLIENT, TOPIC_WEBHOOK, TOPIC_STORED, TOPIC_COUNT };
+
 struct certs {
     struct certs_config config;
     struct arena texts; /* the config's, and the names */
+    struct arena file_texts; /* of config.files */
     struct span names[NAMES_MAX];
     uint32_t name_count;
 
-    struct arena held; /* of `ca` and `serving`, until they are read again */
-    struct cert_pair ca, serving;
+    struct arena held, fresh; /* of `ring`, and of `found`; they change places */
+    struct keyring ring;      /* in use; absent: none yet */
+    struct rotation_state state; /* its; reading keys takes milliseconds */
+    struct span ring_version; /* of the Secret that holds it; absent: not known */
+    struct keyring found;     /* what the Secret holds or is to hold */
+    bool another_ca;          /* `found` signs with another than was stored */
+    mono_ms shrink_due;       /* who has changed the CA clears the caBundle then; 0: not us */
+    mono_ms rewrite_due;
+    span_ms rewrite_pause;
+
+    struct arena own_texts;
+    struct cert_pair own; /* signed in private, for names that the stored one lacks */
+    struct arena bundle_texts;
+    struct span bundle; /* the caBundle as we saw it last */
+    bool bundle_is_free; /* there is none that is ours to write */
+    uint64_t told;      /* of the last set */
+    bool waits;         /* what is in use has not been told: the API server would not trust it */
+
     struct arena passing; /* of what follows, until the next look */
     struct cert_pair client;
+    wall_ms client_end;
     struct span version; /* of the object to be written; absent: it is not there */
     struct span body;    /* to be written */
 
@@ -42,7 +66,7 @@ struct certs {
     mono_ms now, due;
     wall_ms wall;
     span_ms pause;
-    struct err last; /* that was told */
+    struct err last[TOPIC_COUNT]; /* that was told */
 };
 
 /* --- names --- */
@@ -85,21 +109,23 @@ static void collect_names(struct certs *c, const struct certs_config *config)
 
 static struct cert_subject serving_subject(const struct certs *c)
 {
-    return (struct cert_subject){SPAN("stowage"), CERT_SERVER, c->names, c->name_count};
+    return (struct cert_subject){SPAN("stowage"), CERT_SERVER, c->names, c->name_count, c->config.leaf_life};
 }
 
-static const struct cert_subject client_subject = {SPAN_INIT("stowage-scheduler"), CERT_CLIENT,
-                                                   NULL, 0};
+static struct cert_subject client_subject(const struct certs *c)
+{
+    return (struct cert_subject){SPAN("stowage-scheduler"), CERT_CLIENT, NULL, 0, c->config.leaf_life};
+}
 
 static bool has_files(const struct certs *c)
 {
     return c->config.files.cert.len != 0;
 }
 
-/* What callers of ours have to trust. */
-static struct span trusted(const struct certs *c)
+/* What the scheduler has to trust. */
+static struct span trusted(struct certs *c)
 {
-    return has_files(c) ? c->config.files.cert : c->ca.cert;
+    return has_files(c) ? c->config.files.cert : keyring_announced(&c->passing, &c->ring);
 }
 
 /* --- moving on --- */
@@ -110,11 +136,16 @@ static void go(struct certs *c, enum stage next)
     c->due = c->now;
 }
 
+static int topic_of(enum stage s)
+{
+    return s <= STAGE_WRITE_CERTS ? TOPIC_CERTS : s <= STAGE_WRITE_CLIENT ? TOPIC_CLIENT : TOPIC_WEBHOOK;
+}
+
 /* One object is as it should be. */
 static void go_on(struct certs *c, enum stage next)
 {
+    c->last[topic_of(c->stage)].msg[0] = '\0';
     go(c, next);
-    c->pause = 0;
 }
 
 static void wait_longer(struct certs *c)
@@ -134,6 +165,15 @@ static enum stage look_of(enum stage s)
                                       : s;
 }
 
+static void tell_trouble(struct certs *c, int topic, const struct err *err)
+{
+    if (strcmp(err->msg, c->last[topic].msg) == 0)
+        return;
+    c->last[topic] = *err;
+    if (c->config.listener.trouble != NULL)
+        c->config.listener.trouble(c->config.listener.user, err);
+}
+
 static void try_again(struct certs *c, const struct err *why)
 {
     static const char *const doing[] = {
@@ -146,106 +186,215 @@ static void try_again(struct certs *c, const struct err *why)
     };
     struct err err = *why;
     err_wrap(&err, "%s", doing[c->stage]);
-    c->stage = look_of(c->stage);
+    struct err told = err;
+    err_set(&err, told.kind, "%s; trying again", told.msg);
+    tell_trouble(c, topic_of(c->stage), &err);
+    if (topic_of(c->stage) == TOPIC_CLIENT) { /* the webhook's certificate must not wait for it */
+        go(c, STAGE_READ_WEBHOOK);
+        return;
+    }
+    c->stage = STAGE_READ_CERTS;
     if (c->pause == 0)
         c->pause = RETRY_FIRST_MS;
     wait_longer(c);
-    if (strcmp(err.msg, c->last.msg) == 0)
-        return;
-    c->last = err;
-    if (c->config.listener.trouble != NULL)
-        c->config.listener.trouble(c->config.listener.user, &err);
 }
 
 static void look_again_later(struct certs *c)
 {
-    c->stage = STAGE_READ_WEBHOOK;
-    c->due = c->now + LOOK_AGAIN_MS;
+    span_ms pause = rotation_pause(&c->state.leaf);
+    go_on(c, STAGE_READ_CERTS);
+    c->due = c->now + (!c->waits || pause < RETRY_FIRST_MS ? pause : RETRY_FIRST_MS);
     c->pause = 0;
-    c->last.msg[0] = '\0';
 }
 
 /* --- the CA and the serving certificate --- */
 
-static void tell(struct certs *c)
+/* The stored one, or our own if that lacks a name of ours; our own is used until two thirds of its life. */
+static bool serving_of(struct certs *c, struct cert_pair *out, struct err *err)
 {
-    struct cert_set set = {.ca = c->ca.cert, .serving = c->serving};
+    struct cert_subject s = serving_subject(c);
+    *out = c->config.files;
     if (has_files(c))
-        set.serving = c->config.files;
+        return true;
+    *out = c->ring.leaf;
+    if (authority_names(out->cert, &s, err))
+        return true;
+    if (!authority_check(c->ring.current.cert, &c->own, &s, c->wall, err)) {
+        arena_clear(&c->own_texts);
+        if (!authority_issue(&c->own_texts, &c->ring.current, &s, c->wall, &c->own, err))
+            return false;
+    }
+    *out = c->own;
+    return true;
+}
+
+/* The API server was told of the CA that signs; or there is nobody to tell, or nothing to lose. */
+static bool is_announced(const struct certs *c)
+{
+    return c->told == 0 || c->bundle_is_free || bundle_has(c->bundle, c->ring.current.cert);
+}
+
+static bool tell(struct certs *c, struct err *err)
+{
+    struct cert_set set = {.ca = keyring_clients(&c->passing, &c->ring)};
+    c->waits = !is_announced(c);
+    if (c->waits)
+        return true;
+    if (!serving_of(c, &set.serving, err))
+        return false;
     if (!cert_not_after(set.serving.cert, &set.not_after))
         set.not_after = 0;
-    c->config.listener.changed(c->config.listener.user, &set);
+    uint64_t hash = span_hash(arena_printf(&c->passing, "%.*s%.*s", SPAN_ARG(set.serving.cert), SPAN_ARG(set.ca))) | 1;
+    if (hash != c->told)
+        c->config.listener.changed(c->config.listener.user, &set);
+    c->told = hash;
+    return true;
 }
 
 static void write_certs(struct certs *c)
 {
-    const struct secret_entry entries[] = {{"ca.crt", c->ca.cert},
-                                           {"ca.key", c->ca.key},
-                                           {"tls.crt", c->serving.cert},
-                                           {"tls.key", c->serving.key}};
-    c->body = secret_body(&c->passing, c->config.ns, SECRET_CERTS, c->version, entries,
-                          COUNT_OF(entries));
+    struct secret_entry entries[KEYRING_ENTRIES];
+    keyring_entries(&c->found, entries);
+    c->body = secret_body(&c->passing, c->config.ns, SECRET_CERTS, c->version, entries, COUNT_OF(entries));
     go(c, STAGE_WRITE_CERTS);
 }
 
-static bool issue_serving(struct certs *c, struct err *err)
+/* What is in use is what is stored. */
+static void go_on_with_ring(struct certs *c)
 {
-    struct cert_subject s = serving_subject(c);
-    return authority_issue(&c->held, &c->ca, &s, c->wall, &c->serving, err);
+    struct err err;
+    if (!tell(c, &err)) {
+        try_again(c, &err);
+        return;
+    }
+    c->stage = STAGE_READ_CLIENT;
+    c->due = c->now;
 }
 
-/* What is stored is used as far as it goes: a CA that holds stays, and so does a certificate that
- * it signed. One that only lacks a name of ours is another replica's business. */
-static bool settle_certs(struct certs *c, bool *write_out, struct err *err)
+/* What was found, or written, is in use from now on. */
+static void take_up(struct certs *c, struct span version)
 {
-    struct err why;
-    *write_out = false;
-    if (!authority_usable(&c->ca, c->wall, &why)) {
-        *write_out = true;
-        return authority_new(&c->held, c->wall, &c->ca, err) && issue_serving(c, err);
+    struct arena before = c->held;
+    struct err unused;
+    c->ring_version = arena_dup(&c->fresh, version);
+    c->held = c->fresh;
+    c->fresh = before;
+    c->ring = c->found;
+    c->state = keyring_describe(&c->ring, &unused);
+    go_on_with_ring(c);
+}
+
+static void nothing_due(struct certs *c)
+{
+    c->rewrite_pause = 0;
+    c->pause = 0;
+    c->last[TOPIC_CERTS].msg[0] = '\0';
+    if (rotation_next(&c->state, c->wall) == ROTATION_WAIT) {
+        struct err err;
+        err_set(&err, ERR_INVALID, "Secret " SECRET_CERTS ": ca.crt is not valid yet by this machine's clock");
+        tell_trouble(c, TOPIC_STORED, &err);
+    } else
+        c->last[TOPIC_STORED].msg[0] = '\0';
+}
+
+static struct keyring_policy policy_of(const struct certs *c)
+{
+    return (struct keyring_policy){.serving = serving_subject(c),
+                                   .term = c->config.ca_life,
+                                   .announced = c->bundle_is_free || bundle_has(c->bundle, c->found.next.cert)};
+}
+
+static bool in_use(const struct certs *c)
+{
+    return c->ring.current.cert.len != 0;
+}
+
+static void tell_unusable(struct certs *c, bool salvaged, const struct err *why)
+{
+    struct err err = *why;
+    err_wrap(&err, "Secret " SECRET_CERTS);
+    if (salvaged) {
+        struct err told = err;
+        err_set(&err, ERR_INVALID, "%s; writing back what is in use", told.msg);
     }
-    struct cert_subject s = serving_subject(c);
-    if (authority_check(c->ca.cert, &c->serving, &s, c->wall, &why))
-        return true;
-    s.name_count = 0;
-    *write_out = !authority_check(c->ca.cert, &c->serving, &s, c->wall, &why);
-    return issue_serving(c, err);
+    tell_trouble(c, TOPIC_STORED, &err);
+}
+
+static void on_certs_found(struct certs *c)
+{
+    struct err why = {0}, err;
+    bool salvaged = false, renewed;
+    if (in_use(c))
+        salvaged = keyring_salvage(&c->fresh, &c->found, &c->ring, c->wall, &why);
+    else
+        keyring_describe(&c->found, &why);
+    if (c->version.len == 0)
+        err_set(&why, ERR_NOT_FOUND, "is not there");
+    if (salvaged || (why.kind != ERR_NONE && c->version.len != 0))
+        tell_unusable(c, salvaged, &why);
+    struct keyring_policy policy = policy_of(c);
+    if (!keyring_settle(&c->fresh, &c->found, &policy, c->wall, &renewed, &c->another_ca, &err)) {
+        try_again(c, &err);
+        return;
+    }
+    if (!salvaged && !renewed) {
+        take_up(c, c->version);
+        nothing_due(c);
+    } else if (in_use(c) && c->now < c->rewrite_due)
+        go(c, STAGE_READ_CLIENT);
+    else
+        write_certs(c);
+}
+
+/* As most looks find it. */
+static bool is_unchanged(struct certs *c)
+{
+    c->state.announced = c->bundle_is_free || bundle_has(c->bundle, c->ring.next.cert);
+    enum rotation_step step = rotation_next(&c->state, c->wall);
+    return in_use(c) && c->version.len != 0 && span_eq(c->version, c->ring_version) &&
+           (step == ROTATION_NONE || step == ROTATION_WAIT);
 }
 
 static void on_certs_read(struct certs *c, const struct api_result *r)
 {
-    arena_clear(&c->held);
-    c->ca = c->serving = (struct cert_pair){{NULL, 0}, {NULL, 0}};
+    arena_clear(&c->fresh);
+    c->found = (struct keyring){{{NULL, 0}, {NULL, 0}}, {{NULL, 0}, {NULL, 0}}, {{NULL, 0}, {NULL, 0}}, {NULL, 0}};
     c->version = (struct span){NULL, 0};
     if (r->err.kind == ERR_NONE && r->body != NULL) {
         struct doc_value secret = doc_root(r->body);
         c->version = secret_version(&c->passing, secret);
-        c->ca.cert = secret_get(&c->held, secret, "ca.crt");
-        c->ca.key = secret_get(&c->held, secret, "ca.key");
-        c->serving.cert = secret_get(&c->held, secret, "tls.crt");
-        c->serving.key = secret_get(&c->held, secret, "tls.key");
+        if (is_unchanged(c)) {
+            nothing_due(c);
+            go_on_with_ring(c);
+            return;
+        }
+        c->found = keyring_read(&c->fresh, secret);
     }
-    struct err err;
-    bool write;
-    if (!settle_certs(c, &write, &err)) {
-        try_again(c, &err);
-        return;
-    }
-    if (write) {
-        write_certs(c);
-        return;
-    }
-    tell(c);
-    go_on(c, STAGE_READ_CLIENT);
+    on_certs_found(c);
 }
 
 static void on_certs_written(struct certs *c)
 {
-    tell(c);
-    go_on(c, STAGE_READ_CLIENT);
+    struct rotation_cert next;
+    struct err unused;
+    c->rewrite_due = c->now + c->rewrite_pause;
+    c->rewrite_pause = c->rewrite_pause == 0                  ? RETRY_FIRST_MS
+                       : c->rewrite_pause * 2 < REWRITE_MAX_MS ? c->rewrite_pause * 2
+                                                               : REWRITE_MAX_MS;
+    if (c->another_ca && authority_describe(&c->found.next, &next, &unused))
+        c->shrink_due = c->now + rotation_settling(&next);
+    take_up(c, (struct span){NULL, 0});
 }
 
 /* --- the scheduler's certificate --- */
+
+static bool client_is_right(struct certs *c, struct doc_value secret)
+{
+    struct err unused;
+    struct cert_subject subject = client_subject(c);
+    return span_eq(secret_get(&c->passing, secret, "ca.crt"), trusted(c)) &&
+           authority_check(keyring_clients(&c->passing, &c->ring), &c->client, &subject, c->wall, &unused);
+}
 
 static void on_client_read(struct certs *c, const struct api_result *r)
 {
@@ -256,13 +405,14 @@ static void on_client_read(struct certs *c, const struct api_result *r)
         c->version = secret_version(&c->passing, secret);
         c->client.cert = secret_get(&c->passing, secret, "tls.crt");
         c->client.key = secret_get(&c->passing, secret, "tls.key");
-        if (span_eq(secret_get(&c->passing, secret, "ca.crt"), trusted(c)) &&
-            authority_check(c->ca.cert, &c->client, &client_subject, c->wall, &err)) {
+        if (client_is_right(c, secret)) {
+            cert_not_after(c->client.cert, &c->client_end);
             go_on(c, STAGE_READ_WEBHOOK);
             return;
         }
     }
-    if (!authority_issue(&c->passing, &c->ca, &client_subject, c->wall, &c->client, &err)) {
+    struct cert_subject subject = client_subject(c);
+    if (!authority_issue(&c->passing, &c->ring.current, &subject, c->wall, &c->client, &err)) {
         try_again(c, &err);
         return;
     }
@@ -274,21 +424,53 @@ static void on_client_read(struct certs *c, const struct api_result *r)
     go(c, STAGE_WRITE_CLIENT);
 }
 
+static void on_client_written(struct certs *c)
+{
+    cert_not_after(c->client.cert, &c->client_end);
+    go_on(c, STAGE_READ_WEBHOOK);
+}
+
 /* --- the webhook --- */
+
+/* What the API server has to trust now, and what it need not any more. */
+static struct bundle_change bundle_change(struct certs *c)
+{
+    bool trusts_old = rotation_trusts_old(&c->state, c->wall);
+    return (struct bundle_change){
+        .want = trusts_old ? keyring_clients(&c->passing, &c->ring) : keyring_announced(&c->passing, &c->ring),
+        .drop = trusts_old ? (struct span){NULL, 0} : c->ring.old,
+        .exact = c->shrink_due != 0 && c->now >= c->shrink_due,
+    };
+}
+
+static void note_bundle(struct certs *c, const struct webhook_seen *seen)
+{
+    arena_clear(&c->bundle_texts);
+    c->bundle = arena_dup(&c->bundle_texts, seen->bundle);
+    c->bundle_is_free = has_files(c) || (!seen->there && !c->config.register_webhooks);
+}
 
 static void on_webhook_read(struct certs *c, const struct api_result *r)
 {
-    struct span ca = has_files(c) ? (struct span){NULL, 0} : c->ca.cert, uid = {NULL, 0};
-    enum webhook_state state = WEBHOOK_ABSENT;
+    struct webhook_seen seen = {.there = false};
     if (r->err.kind == ERR_NONE && r->body != NULL)
-        state = webhook_state_of(&c->passing, doc_root(r->body), ca, &uid);
-    bool right = state == WEBHOOK_CURRENT || (has_files(c) && state == WEBHOOK_STALE);
-    if (c->config.register_webhooks && !(right && c->registered))
-        c->body = certs_webhook_configuration(&c->passing, c->config.ns, c->config.webhook_url, ca);
-    else if (!right && state == WEBHOOK_STALE)
-        c->body = webhook_bundle_patch(&c->passing, uid, ca);
+        seen = webhook_look(&c->passing, doc_root(r->body));
+    note_bundle(c, &seen);
+    struct bundle_change change = bundle_change(c);
+    struct span bundle = has_files(c) ? (struct span){NULL, 0} : bundle_next(&c->passing, seen.bundle, &change, c->wall);
+    if (c->config.register_webhooks && !(seen.there && c->registered && bundle.ptr == NULL))
+        c->body = certs_webhook_configuration(&c->passing, c->config.ns, c->config.webhook_url,
+                                              has_files(c) || bundle.ptr != NULL ? bundle : seen.bundle);
+    else if (seen.there && bundle.ptr != NULL)
+        c->body = webhook_bundle_patch(&c->passing, &seen, bundle);
     else {
-        look_again_later(c);
+        struct err err;
+        if (change.exact)
+            c->shrink_due = 0;
+        if (tell(c, &err))
+            look_again_later(c);
+        else
+            try_again(c, &err);
         return;
     }
     go(c, STAGE_WRITE_WEBHOOK);
@@ -329,7 +511,7 @@ static void on_success(struct certs *c, const struct api_result *r)
         on_client_read(c, r);
         break;
     case STAGE_WRITE_CLIENT:
-        go_on(c, STAGE_READ_WEBHOOK);
+        on_client_written(c);
         break;
     case STAGE_READ_WEBHOOK:
         on_webhook_read(c, r);
@@ -357,17 +539,30 @@ static void on_done(void *user, const struct api_result *r)
 
 /* --- outside --- */
 
+void certs_use_files(struct certs *c, const struct cert_pair *files)
+{
+    arena_clear(&c->file_texts);
+    c->config.files = (struct cert_pair){arena_dup(&c->file_texts, files->cert), arena_dup(&c->file_texts, files->key)};
+}
+
 struct certs *certs_new(const struct certs_config *config)
 {
     struct certs *c = mem_new(sizeof(*c));
     arena_init(&c->texts, 0);
     arena_init(&c->held, 0);
+    arena_init(&c->fresh, 0);
+    arena_init(&c->own_texts, 0);
+    arena_init(&c->bundle_texts, 0);
     arena_init(&c->passing, 0);
     c->config = *config;
+    if (c->config.leaf_life == 0)
+        c->config.leaf_life = CERTS_LEAF_LIFE;
+    if (c->config.ca_life == 0)
+        c->config.ca_life = CERTS_CA_LIFE;
     c->config.ns = arena_dup(&c->texts, config->ns);
     c->config.webhook_url = arena_dup(&c->texts, config->webhook_url);
-    c->config.files.cert = arena_dup(&c->texts, config->files.cert);
-    c->config.files.key = arena_dup(&c->texts, config->files.key);
+    arena_init(&c->file_texts, 0);
+    certs_use_files(c, &config->files);
     c->config.names = NULL;
     collect_names(c, config);
     c->stage = STAGE_READ_CERTS;
@@ -379,7 +574,11 @@ void certs_free(struct certs *c)
     if (c == NULL)
         return;
     arena_release(&c->texts);
+    arena_release(&c->file_texts);
     arena_release(&c->held);
+    arena_release(&c->fresh);
+    arena_release(&c->own_texts);
+    arena_release(&c->bundle_texts);
     arena_release(&c->passing);
     free(c);
 }
@@ -407,4 +606,11 @@ mono_ms certs_step(struct certs *c, mono_ms now, wall_ms wall)
 void certs_serving(struct certs *c)
 {
     c->may_announce = true;
+}
+
+void certs_ends(const struct certs *c, wall_ms out[CERT_NAME_COUNT])
+{
+    out[CERT_NAME_CA] = c->state.current.until;
+    out[CERT_NAME_NEXT_CA] = c->state.next.until;
+    out[CERT_NAME_SCHEDULER] = c->client_end;
 }

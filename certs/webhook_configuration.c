@@ -8,7 +8,7 @@
 
 #define WEBHOOK_NAME "nodepools.webhook.stowage.dev"
 
-static void put_head(struct json *j, struct span uid)
+static void put_head(struct json *j, struct span uid, struct span version)
 {
     json_put_string(j, "apiVersion", SPAN("admissionregistration.k8s.io/v1"));
     json_put_string(j, "kind", SPAN("ValidatingWebhookConfiguration"));
@@ -16,6 +16,8 @@ static void put_head(struct json *j, struct span uid)
     json_put_string(j, "name", SPAN(WEBHOOK_CONFIGURATION));
     if (uid.len != 0)
         json_put_string(j, "uid", uid);
+    if (version.len != 0)
+        json_put_string(j, "resourceVersion", version);
     json_object_end(j);
 }
 
@@ -78,8 +80,10 @@ static void put_conditions(struct arena *a, struct json *j, struct span ns)
                                "request.userInfo.username != "
                                "'system:serviceaccount:%.*s:stowage'",
                                SPAN_ARG(ns)));
-    put_condition(j, "spec-changed",
-                  SPAN("request.operation == 'CREATE' || object.spec != oldObject.spec"));
+    put_condition(j, "not-going", SPAN("!has(object.metadata.deletionTimestamp)"));
+    put_condition(j, "changed",
+                  SPAN("request.operation == 'CREATE' || object.spec != oldObject.spec || "
+                       "object.metadata.?annotations != oldObject.metadata.?annotations"));
     json_array_end(j);
 }
 
@@ -99,7 +103,7 @@ struct span certs_webhook_configuration(struct arena *a, struct span ns, struct 
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    put_head(&j, (struct span){NULL, 0});
+    put_head(&j, (struct span){NULL, 0}, (struct span){NULL, 0});
     json_put_array(&j, "webhooks");
     json_object_begin(&j);
     json_put_string(&j, "name", SPAN(WEBHOOK_NAME));
@@ -114,12 +118,12 @@ struct span certs_webhook_configuration(struct arena *a, struct span ns, struct 
     return finish(a, &j);
 }
 
-struct span webhook_bundle_patch(struct arena *a, struct span uid, struct span ca)
+struct span webhook_bundle_patch(struct arena *a, const struct webhook_seen *seen, struct span ca)
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    put_head(&j, uid);
+    put_head(&j, seen->uid, seen->version);
     json_put_array(&j, "webhooks");
     json_object_begin(&j);
     json_put_string(&j, "name", SPAN(WEBHOOK_NAME));
@@ -137,21 +141,22 @@ static struct span text_of(struct doc_value object, const char *key)
                : (struct span){NULL, 0};
 }
 
-enum webhook_state webhook_state_of(struct arena *a, struct doc_value object, struct span ca,
-                                    struct span *uid_out)
+struct webhook_seen webhook_look(struct arena *a, struct doc_value object)
 {
     struct doc_value meta, list, client;
-    *uid_out = doc_find(object, SPAN("metadata"), &meta) ? arena_dup(a, text_of(meta, "uid"))
-                                                         : (struct span){NULL, 0};
-    if (!doc_find(object, SPAN("webhooks"), &list))
-        return WEBHOOK_ABSENT;
-    struct doc_iter it = doc_iter_of(list);
-    while (doc_next(&it)) {
-        if (!span_eq(text_of(it.value, "name"), SPAN(WEBHOOK_NAME)))
-            continue;
-        bool same = doc_find(it.value, SPAN("clientConfig"), &client) &&
-                    span_eq(text_of(client, "caBundle"), base64_encode(a, ca));
-        return same ? WEBHOOK_CURRENT : WEBHOOK_STALE;
+    struct webhook_seen seen = {.there = false};
+    if (doc_find(object, SPAN("metadata"), &meta)) {
+        seen.uid = arena_dup(a, text_of(meta, "uid"));
+        seen.version = arena_dup(a, text_of(meta, "resourceVersion"));
     }
-    return WEBHOOK_ABSENT;
+    if (!doc_find(object, SPAN("webhooks"), &list))
+        return seen;
+    struct doc_iter it = doc_iter_of(list);
+    while (!seen.there && doc_next(&it)) {
+        seen.there = span_eq(text_of(it.value, "name"), SPAN(WEBHOOK_NAME));
+        if (seen.there && doc_find(it.value, SPAN("clientConfig"), &client) &&
+            !base64_decode(a, text_of(client, "caBundle"), &seen.bundle))
+            seen.bundle = (struct span){NULL, 0};
+    }
+    return seen;
 }

@@ -7,17 +7,16 @@
 
 #define WEBHOOK_CONFIGURATION "stowage"
 
-enum webhook_state {
-    WEBHOOK_ABSENT,  /* the object has no webhook of our name */
-    WEBHOOK_STALE,   /* it has, with another caBundle or none */
-    WEBHOOK_CURRENT,
+struct webhook_seen { /* in the arena; all absent and false: the object has no webhook of our name */
+    bool there;
+    struct span uid, version; /* of the object */
+    struct span bundle;       /* PEM; absent: none that can be read */
 };
 
-enum webhook_state webhook_state_of(struct arena *a, struct doc_value object, struct span ca,
-                                    struct span *uid_out);
+struct webhook_seen webhook_look(struct arena *a, struct doc_value object);
 
-/* For server-side apply: our caBundle and nothing else. With the object's uid, so that one that was
- * deleted meanwhile is not made again. */
-struct span webhook_bundle_patch(struct arena *a, struct span uid, struct span ca);
+/* For server-side apply: our caBundle and nothing else. With the object's uid and resourceVersion, so that one that was
+ * deleted or written meanwhile is left as it is. */
+struct span webhook_bundle_patch(struct arena *a, const struct webhook_seen *seen, struct span ca);
 
 #endif

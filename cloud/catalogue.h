@@ -18,6 +18,16 @@ void catalogue_source_free(struct catalogue_source *s); /* NULL is fine */
 /* Interns into `syms` and fills *out, sorted by name; all of it lives in `a`. */
 void catalogue_build(const struct catalogue_source *s, struct arena *a, struct symtab *syms,
                      struct catalogue *out);
+/* As another table has it; all of it lives in `a`. */
+void catalogue_copy(const struct catalogue *from, const struct symtab *from_syms, struct arena *a, struct symtab *syms,
+                    struct catalogue *out);
+struct catalogue_part { /* of one provider */
+    const struct catalogue *catalogue;
+    struct spans pools; /* that are made of its machines */
+};
+/* One of several: each one's types are offered to its own pools alone, and to those of them that it says; what a provider's
+ * nodes cannot have, no node can. Of a part that is partial, its pools are unlisted. All in `a`, or the parts'. */
+void catalogue_join(struct arena *a, const struct catalogue_part *parts, uint32_t count, struct catalogue *out);
 /* Its repair policies as written; all of it lives in `a`. */
 struct repair_texts catalogue_repair(const struct catalogue_source *s, struct arena *a);
 

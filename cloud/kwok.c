@@ -208,6 +208,17 @@ struct provider *kwok_new(const struct kwok_config *config)
 {
     static const struct provider_ops ops = {
         .name = "kwok",
+        /* All it does are requests to the API server, each of which comes back within a minute, an error as a rule
+         * (kube/client_limits.h CLIENT_TRIES_MS): the operations are waited for as long as all that they are made of, so
+         * that the request's own error is what is told. After a create a launch has a minute left of its 5. */
+        .limits = {.patience = {[PROVIDER_CREATE] = 4 * MS_MINUTE, /* class, claim, Node, the one that was there */
+                                [PROVIDER_REMOVE] = 2 * MS_MINUTE + 30 * MS_SECOND,
+                                [PROVIDER_GET] = 90 * MS_SECOND,
+                                [PROVIDER_LIST] = 5 * MS_MINUTE,         /* page by page */
+                                [PROVIDER_IS_DRIFTED] = 30 * MS_SECOND, /* answered within the call */
+                                [PROVIDER_REBOOT] = 90 * MS_SECOND},
+                   /* a burst of launches is 1,000; an operation holds some 4 KB, and the client queues what it sends */
+                   .calls = 2048},
         .node_class = KIND_KWOK_NODE_CLASS,
         .node_class_group = class_group,
         .node_class_kind = class_kind,

@@ -26,7 +26,7 @@ struct machine_result {
     const struct machine *machines; /* create, get: one; list: all; delete: none */
     size_t count;
     const struct symtab *syms; /* of the resources' names */
-    struct span drift;         /* is_drifted: the reason, absent for none */
+    struct span drift;         /* is_drifted: the reason, a word in CamelCase of at most 63 characters; absent: it is not */
 };
 
 typedef void machine_done(void *user, const struct machine_result *result);
@@ -38,16 +38,36 @@ struct claim_order { /* what create needs of a NodeClaim; copied */
 
 struct provider;
 
+enum provider_method {
+    PROVIDER_CREATE,
+    PROVIDER_REMOVE,
+    PROVIDER_GET,
+    PROVIDER_LIST,
+    PROVIDER_IS_DRIFTED,
+    PROVIDER_REBOOT,
+    PROVIDER_METHOD_COUNT,
+};
+
+/* How long its answers are waited for and how many at once; each provider has them in one place, with their reasons.
+ * Who does not answer in time is cancelled and asked anew later, as after any failure (ERR_RETRY); what he answers then
+ * is not looked at. Until he does, the call is one of those under way: with as many as `calls` he is asked nothing. */
+struct provider_limits {
+    span_ms patience[PROVIDER_METHOD_COUNT];
+    uint32_t calls; /* under way at once; bounds what a provider that hangs holds on to */
+};
+
 struct provider_ops {
-    const char *name;     /* metrics label */
-    enum kind node_class; /* the objects of the class below; decoded as struct kwok_node_class is */
+    const char *name;     /* metrics label; ClusterRole stowage-provider-NAME grants what it needs beside all others */
+    struct provider_limits limits;
+    enum kind node_class; /* the objects of the class below, listed and watched where it is chosen; each begins as struct node_class does */
     const char *node_class_group,
         *node_class_kind; /* pools and claims of other classes are not ours */
-    /* All types for a pool, available or not. Cheap and in memory; refreshed by the provider. The
-     * catalogue is interned into `syms` and lives in `a`. */
+    /* All types, available or not. It may take its time, but ends by itself: it is asked on a thread that waits for this
+     * provider alone (cloud/listings.h), and whoever stops waits for that thread; a server asks once more as it starts, for
+     * the labels that its webhook knows. The catalogue is interned into `syms` and lives in `a`. */
     bool (*types)(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
                   struct err *err);
-    /* Moves when types would answer otherwise than before. Any thread. */
+    /* Moves when types would answer otherwise than before. Any thread, at once, also while types is asked. */
     uint64_t (*generation)(struct provider *p);
     uint64_t (*create)(struct provider *p, const struct claim_order *order, machine_done *done,
                        void *user);
@@ -70,7 +90,7 @@ struct provider_ops {
     /* Does what time has brought; returns when to call next at the latest. The reconciler calls it.
      */
     mono_ms (*step)(struct provider *p, mono_ms now);
-    void (*free)(struct provider *p); /* no operation may be under way, or the API client is gone */
+    void (*free)(struct provider *p); /* no operation may be under way, or the API client is gone; calls no `done` */
 };
 
 struct provider {

@@ -41,7 +41,7 @@ static void sink_state(void *user, enum kind k, const struct err *broken)
     store_state(e->store, k, broken, e->config.now(e->config.listener.user));
 }
 
-bool engine_watches(const struct world_options *o, enum kind k)
+bool engine_watches(const struct world_options *o, const struct providers *providers, enum kind k)
 {
     bool spreads = o->default_spread != NULL;
     switch (k) {
@@ -57,6 +57,8 @@ bool engine_watches(const struct world_options *o, enum kind k)
     case KIND_SERVICE:
     case KIND_REPLICATION_CONTROLLER:
         return spreads;
+    case KIND_KWOK_NODE_CLASS:
+        return providers == NULL || providers_watch(providers, k);
     default:
         return true;
     }
@@ -71,7 +73,7 @@ void engine_watch(struct engine *e)
                             .event = sink_event,
                             .state = sink_state};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (e->config.all_kinds || engine_watches(&e->config.world, k)) {
+        if (e->config.all_kinds || engine_watches(&e->config.world, &e->config.providers, k)) {
             api->ops->watch(api, k, &sink);
         } else { /* there are none, for all that anybody asks */
             store_list_begin(e->store, k);
@@ -115,7 +117,7 @@ static mono_ms last_asked(void *user)
 
 mono_ms engine_due(const struct engine *e)
 {
-    return store_due(e->store);
+    return derive_waits(e->derive) ? INT64_MAX : store_due(e->store);
 }
 
 bool engine_publish(struct engine *e, mono_ms now, bool *shown_out)
@@ -125,9 +127,9 @@ bool engine_publish(struct engine *e, mono_ms now, bool *shown_out)
         store_show(e->store, derived);
     if (shown_out != NULL)
         *shown_out = derived != NULL;
-    if (derive_is_stale(e->derive))
+    if (derive_look(e->derive, now))
         store_touch(e->store);
-    if (store_due(e->store) > now)
+    if (engine_due(e) > now)
         return false;
     atomic_store(&e->begun, store_begin(e->store, now));
     return true;
@@ -165,7 +167,7 @@ struct engine *engine_new(const struct engine_config *config)
 {
     struct engine *e = mem_new(sizeof(*e));
     e->config = *config;
-    e->derive = derive_new(config->provider, &config->world);
+    e->derive = derive_new(&config->providers, &config->lister, &config->world);
     struct store_deriver deriver = derive_deriver(e->derive);
     e->store = store_new(&deriver);
     if (config->world.capacity_buffer)
@@ -176,7 +178,7 @@ struct engine *engine_new(const struct engine_config *config)
     e->ledger = ledger_new();
     e->reconciler = reconciler_new(&(struct reconciler_config){
         .api = config->api,
-        .provider = config->provider,
+        .providers = config->providers,
         .snapshots = store_share(e->store),
         .places = &e->places,
         .options = config->reconciler,

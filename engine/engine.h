@@ -13,7 +13,8 @@
 
 struct engine_config {
     struct api *api;           /* its client's; see engine_free */
-    struct provider *provider; /* the caller's */
+    struct providers providers; /* the caller's */
+    struct listings_worker lister; /* has the providers asked what they list; none: FEED asks them */
     struct world_options world;
     struct reconciler_options reconciler;
     struct reconciler_listener listener; /* `wake`: engine_decide has something to do */
@@ -26,11 +27,12 @@ struct engine;
 
 struct engine *engine_new(const struct engine_config *config); /* copied */
 /* Nothing may be under way any more (the API client is gone), and no reader of snapshots or places is left. The
- * provider is freed after it. */
+ * providers are freed after it. The lister has nothing to do any more. */
 void engine_free(struct engine *e); /* NULL is fine */
 
-/* Whether an engine with these options lists and watches a kind: some decision needs it. */
-bool engine_watches(const struct world_options *o, enum kind k);
+/* Whether an engine with these options and providers (NULL: whichever there are) lists and watches a kind: some decision
+ * needs it. */
+bool engine_watches(const struct world_options *o, const struct providers *providers, enum kind k);
 void engine_watch(struct engine *e); /* begins to */
 
 /* From now on (or no more) we lead: the reconciler acts, and the scheduler gets answers. */
@@ -40,7 +42,8 @@ void engine_observe(struct engine *e, struct span reason);
 
 /* --- FEED --- */
 
-mono_ms engine_due(const struct engine *e); /* when engine_publish is to be called; INT64_MAX: nothing changed */
+/* When engine_publish is to be called; INT64_MAX: nothing changed, or first lists of types are waited for. */
+mono_ms engine_due(const struct engine *e);
 /* Shows the snapshot whose world is made, and begins another one when it is due. True: engine_derive has something to
  * do. `*shown_out` (NULL: nobody asks): there is a new one. */
 bool engine_publish(struct engine *e, mono_ms now, bool *shown_out);

@@ -1,5 +1,6 @@
 #include "kube/allow_windows.h"
 
+#include "kube/disruption_reason.h"
 #include "kube/meta.h"
 
 #define LIKE "write a schedule, a duration and a time zone, like \"0 1 * * mon-fri 4h Europe/Berlin\""
@@ -23,16 +24,6 @@ static struct span word_of(struct span *rest)
     return word;
 }
 
-static bool is_reason(struct span name)
-{
-    static const struct span known[] = {SPAN_INIT("Empty"), SPAN_INIT("Underutilized"), SPAN_INIT("Drifted"),
-                                        SPAN_INIT("Unhealthy")};
-    bool found = false;
-    for (size_t i = 0; i < COUNT_OF(known); i++)
-        found |= span_eq(name, known[i]);
-    return found;
-}
-
 /* "Drifted,Empty:", if it begins with that. */
 static bool take_reasons(struct span *rest, struct span *out, struct err *err)
 {
@@ -44,9 +35,9 @@ static bool take_reasons(struct span *rest, struct span *out, struct err *err)
     *rest = after;
     for (struct span list = *out; list.ptr != NULL;) {
         struct span name = span_cut(list, ',', &list);
-        if (!is_reason(name))
-            return err_set(err, ERR_INVALID,
-                           "\"%.*s\" is no reason; write Empty, Underutilized, Drifted or Unhealthy", SPAN_ARG(name));
+        enum disruption_reason reason;
+        if (!disruption_reason_find(name, &reason))
+            return err_set(err, ERR_INVALID, "\"%.*s\" is no reason; write " DISRUPTION_REASONS, SPAN_ARG(name));
     }
     return true;
 }

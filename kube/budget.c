@@ -53,6 +53,34 @@ bool budget_valid(const struct budget *b, struct err *err)
     return share_of(b->nodes, 0, &share, err) && is_active(b, 0, &active, err);
 }
 
+/* Each day is as the other for a schedule that names no days and months. */
+static bool is_daily(const struct cron *c)
+{
+    const uint32_t all_months = 0x1ffe;
+    return c->any_day && c->any_weekday && (c->months & all_months) == all_months;
+}
+
+enum budget_times budget_times_of(const struct budget *b)
+{
+    enum { HITS_MOST = 1500, DAYS = 366 }; /* each minute of a day, or some a day for a leap year */
+    const wall_ms begin = INT64_C(1704067200000); /* 2024-01-01T00:00:00Z */
+    enum when when;
+    struct window w;
+    struct err err;
+    wall_ms hit, next;
+    if (!when_of(b, &when, &w, &err))
+        return BUDGET_AT_TIMES;
+    if (when == WHEN_ALWAYS)
+        return BUDGET_ALWAYS;
+    if (w.length == 0 || !cron_next(&w.cron, begin, &hit))
+        return BUDGET_NEVER;
+    wall_ms end = hit + (span_ms)(is_daily(&w.cron) ? 1 : DAYS) * 24 * MS_HOUR;
+    for (uint32_t i = 0; i < HITS_MOST && hit < end; i++, hit = next)
+        if (!cron_next(&w.cron, hit, &next) || next - hit > w.length)
+            return BUDGET_AT_TIMES;
+    return hit < end ? BUDGET_AT_TIMES : BUDGET_ALWAYS;
+}
+
 static bool restricts(const struct budget *b, struct span reason)
 {
     bool found = b->reasons.count == 0;

@@ -31,6 +31,9 @@ static inline int32_t budgets_allowed(const struct node_pool *p, int32_t n, stru
 /* The first time after `now` at which as many are not allowed any more, or more are. False: none is near (window.h). */
 bool budgets_turn(const struct node_pool *p, int32_t n, struct span reason, wall_ms now, wall_ms *out);
 
+/* When a budget holds: for one that is not broken. What only a longer look would tell is AT_TIMES: it is for warnings. */
+enum budget_times { BUDGET_AT_TIMES, BUDGET_ALWAYS, BUDGET_NEVER };
+enum budget_times budget_times_of(const struct budget *b);
 /* Why a budget is broken. */
 bool budget_valid(const struct budget *b, struct err *err);
 

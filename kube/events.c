@@ -45,6 +45,7 @@ static const struct rule {
     {"DoNotDisruptGracePeriodElapsed", WINDOW_MS, KIND_POD, true},
     {"DisruptionBlocked", MS_MINUTE, KIND_NODE_POOL, false},
     {"DisruptionBlocked", WINDOW_MS, KIND_NONE, true},
+    {"DisruptionRecommended", 15 * MS_MINUTE, KIND_NONE, true},
     {"Unconsolidatable", 15 * MS_MINUTE, KIND_NONE, false},
     {"NodeRepairBlocked", 15 * MS_MINUTE, KIND_NONE, false},
     {"RebootObserved", 30 * MS_MINUTE, KIND_NONE, false},

@@ -52,10 +52,20 @@ bool offering_launchable(const struct offering *o, const struct symtab *syms)
     return !reserved || o->reservation_capacity > 0;
 }
 
+static bool has(struct spans pools, struct span pool)
+{
+    for (uint32_t i = 0; i < pools.count; i++)
+        if (span_eq(pools.items[i], pool))
+            return true;
+    return false;
+}
+
 bool instance_type_offered(const struct instance_type *t, struct span pool)
 {
-    for (uint32_t i = 0; i < t->node_pools.count; i++)
-        if (span_eq(t->node_pools.items[i], pool))
-            return true;
-    return t->node_pools.count == 0;
+    return t->node_pools.count == 0 || has(t->node_pools, pool);
+}
+
+bool catalogue_lists(const struct catalogue *c, struct span pool)
+{
+    return !c->partial && !has(c->unlisted, pool);
 }

@@ -36,6 +36,8 @@ struct instance_type {
 
 struct catalogue {
     struct span name; /* as sentences have it: "the built-in catalogue", "catalogue types.json" */
+    bool partial;     /* nobody has said yet what there is */
+    struct spans unlisted; /* pools of a provider that has not, where another one has */
     bool builtin;     /* its types and prices are nobody's */
     struct instance_type *items; /* sorted by name */
     uint32_t count;
@@ -46,6 +48,9 @@ struct catalogue {
     /* What the provider's nodes cannot have: pods whose volumes need it are left out (provisioning 1.2). */
     struct syms unsupported_drivers, unsupported_topology_keys;
 };
+
+/* What can be had for the pool is known; else what is not listed may be there. */
+bool catalogue_lists(const struct catalogue *c, struct span pool);
 
 static inline struct label_rules catalogue_rules(const struct catalogue *c)
 {

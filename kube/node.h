@@ -93,10 +93,15 @@ struct node_pool {
     struct resources status_resources;
 };
 
+struct node_class { /* what those of all providers begin with */
+    struct meta meta;
+    struct conditions conditions;
+};
+
 struct kwok_node_class {
     struct meta meta;
-    span_ms registration_delay;
     struct conditions conditions;
+    span_ms registration_delay;
 };
 
 extern const struct schema node_schema, node_claim_schema, node_pool_schema, kwok_node_class_schema;

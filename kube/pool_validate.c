@@ -1,19 +1,17 @@
 #include "kube/pool_validate.h"
 
-#include "kube/budget.h"
+#include <stdlib.h>
 
 struct check {
     struct arena *arena;
     const struct label_rules *rules;
     struct symtab *syms;
-    struct pool_faults found;
-    uint32_t capacity;
+    struct findings *found;
 };
 
 static void fault(struct check *c, struct span path, struct span text)
 {
-    struct pool_fault f = {path, text};
-    ARENA_PUSH(c->arena, c->found.items, c->found.count, c->capacity, f);
+    finding_add(c->arena, c->found, true, path, text);
 }
 
 static void check_label(struct check *c, const struct sym_pair *label)
@@ -57,28 +55,54 @@ static struct span taint_fault(struct check *c, const struct taint *t)
     return (struct span){NULL, 0};
 }
 
-static bool is_repeated(const struct taint *t, const struct taint *before, uint32_t count)
+/* A taint is unique over both lists. */
+struct listed_taint {
+    const struct taint *taint;
+    uint32_t at; /* in the order of both lists */
+};
+
+static int compare_listed(const void *x, const void *y)
 {
-    for (uint32_t i = 0; i < count; i++)
-        if (before[i].key == t->key && before[i].effect == t->effect)
-            return true;
-    return false;
+    const struct listed_taint *l = x, *r = y;
+    if (l->taint->key != r->taint->key)
+        return l->taint->key < r->taint->key ? -1 : 1;
+    if (l->taint->effect != r->taint->effect)
+        return l->taint->effect < r->taint->effect ? -1 : 1;
+    return l->at < r->at ? -1 : 1;
 }
 
-/* `earlier` are taints of the list before, for a taint is unique over both. */
-static void check_taints(struct check *c, const char *list, struct taints taints,
-                         struct taints earlier)
+/* By its place in both lists, whether the same stands before it. The API bounds neither list: no pair is compared. */
+static bool *repeated_taints(struct check *c, const struct taints lists[2])
 {
-    for (uint32_t i = 0; i < taints.count; i++) {
-        const struct taint *t = &taints.items[i];
-        struct span text = taint_fault(c, t);
-        if (text.ptr == NULL &&
-            (is_repeated(t, taints.items, i) || is_repeated(t, earlier.items, earlier.count)))
-            text = arena_printf(c->arena, "taint \"%.*s:%s\" is there twice; leave one",
-                                SPAN_ARG(sym_text(c->syms, t->key)), taint_effect_name(t->effect));
-        if (text.ptr != NULL)
-            fault(c, arena_printf(c->arena, "spec.template.spec.%s[%u]", list, i), text);
-    }
+    uint32_t count = lists[0].count + lists[1].count;
+    bool *repeated = ARENA_ARRAY(c->arena, bool, count);
+    struct listed_taint *sorted = ARENA_ARRAY(c->arena, struct listed_taint, count);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = (struct listed_taint){
+            i < lists[0].count ? &lists[0].items[i] : &lists[1].items[i - lists[0].count], i};
+    if (count != 0)
+        qsort(sorted, count, sizeof(*sorted), compare_listed);
+    for (uint32_t i = 0; i < count; i++)
+        repeated[sorted[i].at] = i != 0 && sorted[i].taint->key == sorted[i - 1].taint->key &&
+                                 sorted[i].taint->effect == sorted[i - 1].taint->effect;
+    return repeated;
+}
+
+static void check_taints(struct check *c, const struct node_pool *p)
+{
+    static const char *const names[] = {"taints", "startupTaints"};
+    const struct taints lists[] = {p->taints, p->startup_taints};
+    const bool *repeated = repeated_taints(c, lists);
+    for (uint32_t l = 0; l < COUNT_OF(lists); l++)
+        for (uint32_t i = 0; i < lists[l].count; i++, repeated++) {
+            const struct taint *t = &lists[l].items[i];
+            struct span text = taint_fault(c, t);
+            if (text.ptr == NULL && *repeated)
+                text = arena_printf(c->arena, "taint \"%.*s:%s\" is there twice; leave one",
+                                    SPAN_ARG(sym_text(c->syms, t->key)), taint_effect_name(t->effect));
+            if (text.ptr != NULL)
+                fault(c, arena_printf(c->arena, "spec.template.spec.%s[%u]", names[l], i), text);
+        }
 }
 
 /* The member of a requirement that its first fault is about. */
@@ -114,57 +138,16 @@ static void check_length(struct check *c, const char *path, span_ms length)
               SPAN("the duration is longer than the 2562047h that the API can hold"));
 }
 
-/* A limit below nothing is never met; the schema admits it, and who wrote it meant something else. */
-static void check_limits(struct check *c, struct resources limits)
+void pool_validate(struct arena *a, const struct node_pool *p, const struct label_rules *rules, struct symtab *syms,
+                   struct findings *out)
 {
-    for (uint32_t i = 0; i < limits.count; i++) {
-        struct span name = sym_text(c->syms, limits.items[i].name);
-        bool dotted = span_contains(name, SPAN("."));
-        if (limits.items[i].value < 0)
-            fault(c,
-                  arena_printf(c->arena, "spec.limits%s%.*s%s", dotted ? "[" : ".", SPAN_ARG(name),
-                               dotted ? "]" : ""),
-                  SPAN("must not be negative"));
-    }
-}
-
-struct pool_faults pool_validate(struct arena *a, const struct node_pool *p,
-                                 const struct label_rules *rules, struct symtab *syms)
-{
-    struct check c = {.arena = a, .rules = rules, .syms = syms};
+    struct check c = {.arena = a, .rules = rules, .syms = syms, .found = out};
     for (uint32_t i = 0; i < p->labels.count; i++)
         check_label(&c, &p->labels.items[i]);
-    check_taints(&c, "taints", p->taints, (struct taints){NULL, 0});
-    check_taints(&c, "startupTaints", p->startup_taints, p->taints);
+    check_taints(&c, p);
     for (uint32_t i = 0; i < p->requirements.count; i++)
         check_requirement(&c, &p->requirements.items[i], i);
     check_length(&c, "spec.template.spec.expireAfter", p->expire_after);
     check_length(&c, "spec.template.spec.terminationGracePeriod", p->grace);
     check_length(&c, "spec.disruption.consolidateAfter", p->consolidate_after);
-    check_limits(&c, p->limits);
-    return c.found;
-}
-
-struct pool_faults pool_warnings(struct arena *a, const struct node_pool *p)
-{
-    struct check c = {.arena = a};
-    for (uint32_t i = 0; i < p->budgets.count; i++) {
-        struct err err;
-        if (!budget_valid(&p->budgets.items[i], &err))
-            fault(&c, arena_printf(a, "spec.disruption.budgets[%u]", i),
-                  arena_printf(a, "%s; until that is fixed, no node of the pool is disrupted",
-                               err.msg));
-    }
-    return c.found;
-}
-
-struct span pool_faults_text(struct arena *a, struct pool_faults faults)
-{
-    struct buf b = {0};
-    for (uint32_t i = 0; i < faults.count; i++)
-        buf_addf(&b, "%s%.*s: %.*s", i != 0 ? "; " : "", SPAN_ARG(faults.items[i].path),
-                 SPAN_ARG(faults.items[i].text));
-    struct span text = arena_dup(a, buf_span(&b));
-    buf_release(&b);
-    return text;
 }

@@ -56,6 +56,7 @@
     X(MIN_SAVINGS, "stowage.dev/min-savings")                                                      \
     X(ALLOW_WINDOWS, "stowage.dev/allow-windows")                                                  \
     X(DAEMON_ROOM, "stowage.dev/daemonset-room")                                                   \
+    X(MODE, "stowage.dev/mode")                                                                    \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \

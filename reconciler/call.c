@@ -34,6 +34,31 @@ void call_about(struct call *c, struct memo *memo)
     memo->held++;
 }
 
+static const struct measure *dup_measure(struct arena *a, const struct measure *m)
+{
+    struct measure *out = ARENA_ARRAY(a, struct measure, 1);
+    *out = *m;
+    for (int i = 0; i < MEASURE_LABELS_MAX; i++)
+        out->labels[i] = arena_dup(a, m->labels[i]);
+    return out;
+}
+
+void call_topic(struct call *c, const struct call_topic *t)
+{
+    struct arena *a = &c->arena;
+    c->topic = (struct call_topic){
+        .ns = arena_dup(a, t->ns),
+        .name = arena_dup(a, t->name),
+        .uid = arena_dup(a, t->uid),
+        .text = arena_dup(a, t->text),
+        .node = arena_dup(a, t->node),
+        .node_uid = arena_dup(a, t->node_uid),
+        .whose = t->whose,
+        .number = t->number,
+        .also = t->also != NULL ? dup_measure(a, t->also) : NULL,
+    };
+}
+
 static void deliver_later(struct call *c)
 {
     struct reconciler *r = c->reconciler;
@@ -84,6 +109,11 @@ void call_send(struct call *c, const struct api_request *request)
     api_send(c->reconciler->config.api, &act, on_reply, c);
 }
 
+void call_get(struct call *c, enum kind k, struct span name)
+{
+    call_send(c, &(struct api_request){.verb = API_GET, .kind = k, .name = name});
+}
+
 /* ---- the provider's answers ---- */
 
 static struct plain_labels dup_labels(struct arena *a, struct plain_labels from)
@@ -131,21 +161,67 @@ static struct called_machine dup_machine(struct arena *a, const struct machine *
     };
 }
 
-void call_begin(struct call *c, const char *method, struct span pool)
+static uint32_t *calls_of(struct reconciler *r, const struct provider *p)
 {
+    return &r->sides[providers_index(&r->config.providers, p)].calls;
+}
+
+bool call_may_begin(const struct reconciler *r, const struct provider *p)
+{
+    return r->sides[providers_index(&r->config.providers, p)].calls < p->ops->limits.calls;
+}
+
+bool call_may_wonder(const struct reconciler *r, const struct provider *p)
+{
+    return r->sides[providers_index(&r->config.providers, p)].calls < p->ops->limits.calls / 2;
+}
+
+bool calls_stall(const struct reconciler *r, const struct provider *p)
+{
+    for (const struct call *c = r->calls; c != NULL; c = c->next)
+        if (c->provider == p && r->mono - c->sent >= CALLS_STALL_MS)
+            return true;
+    return false;
+}
+
+void call_begin(struct call *c, struct provider *p, enum provider_method method, struct span pool)
+{
+    struct reconciler *r = c->reconciler;
+    c->provider = p;
     c->method = method;
     c->pool = arena_dup(&c->arena, pool);
+    c->due = r->mono + p->ops->limits.patience[method];
+    if (c->due < r->calls_due)
+        r->calls_due = c->due;
+    ++*calls_of(r, p);
+}
+
+/* False: it was given up, and its arena is not ours any more. */
+static bool take_answer(struct call *c)
+{
+    struct reconciler *r = c->reconciler;
+    pthread_mutex_lock(&r->lock);
+    bool waited_for = c->state == CALL_ASKED;
+    if (waited_for)
+        c->state = CALL_ANSWERED;
+    pthread_mutex_unlock(&r->lock);
+    return waited_for;
 }
 
 void call_machine_done(void *user, const struct machine_result *result)
 {
     struct call *c = user;
+    if (!take_answer(c)) {
+        deliver_later(c);
+        return;
+    }
     struct called_machine *m = ARENA_ARRAY(&c->arena, struct called_machine, result->count);
     c->err = result->err;
     for (size_t i = 0; i < result->count; i++)
         m[i] = dup_machine(&c->arena, &result->machines[i], result->syms);
     c->machines = m;
     c->machine_count = result->count;
+    c->drift = arena_dup(&c->arena, result->drift);
     deliver_later(c);
 }
 
@@ -187,19 +263,36 @@ static struct span error_name(enum err_kind k)
     }
 }
 
+static const char *method_name(enum provider_method m)
+{
+    static const char *const names[PROVIDER_METHOD_COUNT] = {"Create", "Delete", "Get", "List", "IsDrifted", "Reboot"};
+    return names[m];
+}
+
 static void measure_method(struct reconciler *r, const struct call *c)
 {
     static const struct span controller = SPAN_INIT("reconciler");
-    struct span provider = span_of(r->config.provider->ops->name);
-    if (c->method == NULL)
+    if (c->provider == NULL)
         return;
-    count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, controller,
-          span_of(c->method), provider);
+    struct span provider = span_of(c->provider->ops->name), method = span_of(method_name(c->method));
+    count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, controller, method, provider);
     if (c->err.kind != ERR_NONE && c->err.kind != ERR_CANCELLED)
         count_all(r, &(struct measure){.id = MEASURE_CLOUD_ERRORS,
-                                       .labels = {controller, span_of(c->method), provider,
-                                                  error_name(c->err.kind), c->pool},
+                                       .labels = {controller, method, provider, error_name(c->err.kind), c->pool},
                                        .value = 1});
+}
+
+/* Nobody waits for it any more. */
+static void end(struct call *c)
+{
+    struct reconciler *r = c->reconciler;
+    close_gate(c, r->mono);
+    measure_method(r, c);
+    if (c->done != NULL)
+        c->done(r, c);
+    r->calls_under_way--;
+    if (c->memo != NULL)
+        c->memo->held--;
 }
 
 static void call_free(struct call *c)
@@ -208,9 +301,8 @@ static void call_free(struct call *c)
     *c->link = c->next;
     if (c->next != NULL)
         c->next->link = c->link;
-    r->calls_under_way--;
-    if (c->memo != NULL)
-        c->memo->held--;
+    if (c->provider != NULL)
+        --*calls_of(r, c->provider);
     arena_release(&c->arena);
     free(c);
 }
@@ -224,12 +316,47 @@ void calls_deliver(struct reconciler *r)
     pthread_mutex_unlock(&r->lock);
     for (struct call *later; c != NULL; c = later) {
         later = c->later;
-        close_gate(c, r->mono);
-        measure_method(r, c);
-        if (c->done != NULL)
-            c->done(r, c);
+        if (c->state != CALL_GIVEN_UP)
+            end(c);
         call_free(c);
     }
+}
+
+/* It stays among the calls, without its answer, until that comes. */
+static void give_up(struct call *c, enum err_kind kind)
+{
+    struct reconciler *r = c->reconciler;
+    pthread_mutex_lock(&r->lock);
+    bool first = c->state == CALL_ASKED;
+    if (first)
+        c->state = CALL_GIVEN_UP;
+    pthread_mutex_unlock(&r->lock);
+    if (!first)
+        return;
+    err_set(&c->err, kind, "provider %s: no answer to %s within %lld s", c->provider->ops->name, method_name(c->method),
+            (long long)((r->mono - c->sent) / MS_SECOND));
+    end(c);
+    c->provider->ops->cancel(c->provider, c->id);
+}
+
+mono_ms calls_expire(struct reconciler *r)
+{
+    if (r->mono < r->calls_due)
+        return r->calls_due;
+    r->calls_due = INT64_MAX;
+    for (struct call *c = r->calls; c != NULL; c = c->next)
+        if (c->provider != NULL && c->due <= r->mono)
+            give_up(c, ERR_RETRY);
+        else if (c->provider != NULL && c->due < r->calls_due)
+            r->calls_due = c->due;
+    return r->calls_due;
+}
+
+void calls_give_up(struct reconciler *r)
+{
+    for (struct call *c = r->calls; c != NULL; c = c->next)
+        if (c->provider != NULL)
+            give_up(c, ERR_CANCELLED);
 }
 
 void calls_free(struct reconciler *r)

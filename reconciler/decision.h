@@ -45,6 +45,7 @@ struct decision { /* spans live during the callback */
                             logged */
     struct span sentence;         /* of the log line; begins with the name, if about a node or its claim; or absent */
     struct span said;             /* without the name that it begins with, for who shows the object beside it */
+    struct span side; /* of `about` that it speaks of ("drift"), beside what else is said of that; absent: the whole */
     bool takes_back;              /* what was said of `about` before holds no more */
     bool warning;                 /* a person may want to act */
     struct why put_off;           /* why nothing is planned for a while for the pod of `about`; absent: it is planned */
@@ -54,5 +55,9 @@ struct decision { /* spans live during the callback */
     struct span dedupe; /* what else tells two Events of one reason and object apart; or absent */
     double per_hour;              /* what it adds to (or saves of) the price, NAN: does not apply */
 };
+
+struct event_note; /* kube/events.h */
+/* The Event of it, which lives as long as the decision; false: it has none. */
+bool decision_event(const struct decision *d, struct event_note *out);
 
 #endif

@@ -3,11 +3,18 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "cloud/catalogue.h"
+
+struct edition { /* of what the providers list, and for whom; which one worlds are made with */
+    uint64_t numbers[PROVIDERS_MAX]; /* of the lists, listings_number */
+    uint64_t pools; /* hash of whose they are, where there are several providers */
+};
+
 struct shelf { /* a catalogue and who uses it */
     struct arena arena;
     struct catalogue catalogue;
     struct symtab *syms; /* of the catalogue; a reference */
-    uint64_t generation;
+    struct edition edition;
     uint32_t users;
 };
 
@@ -19,7 +26,8 @@ struct derived { /* a world and the shelf it points into */
 };
 
 struct derive {
-    struct provider *provider;
+    struct providers providers;
+    struct listings *listings;
     struct world_options options;
     pthread_mutex_t lock;    /* of all below, counts of users included */
     struct shelf *shelf;     /* the newest; only the deriver's thread puts another there */
@@ -36,44 +44,87 @@ static void shelf_leave(struct shelf *s)
     free(s);
 }
 
-static struct shelf *shelf_new(struct derive *d, struct symtab *syms, uint64_t generation)
+/* Which pools are the provider's. */
+static struct spans pools_of(struct derive *d, const struct snapshot *s, const struct provider *p, struct arena *a)
+{
+    struct span *names = ARENA_ARRAY(a, struct span, s->state[KIND_NODE_POOL].count + 1);
+    struct spans out = {names, 0};
+    struct snapshot_iter it = snapshot_each(s, KIND_NODE_POOL);
+    for (const struct node_pool *pool; (pool = snapshot_next(&it)) != NULL;)
+        if (providers_of_class(&d->providers, &pool->node_class) == p)
+            names[out.count++] = arena_dup(a, pool->meta.name);
+    return out;
+}
+
+static struct edition edition_of(struct derive *d, const struct snapshot *s)
+{
+    struct edition e = {.pools = 0};
+    for (uint32_t i = 0; i < d->providers.count; i++)
+        e.numbers[i] = listings_number(d->listings, i);
+    if (d->providers.count < 2) /* all pools that are anybody's are his */
+        return e;
+    struct snapshot_iter it = snapshot_each(s, KIND_NODE_POOL);
+    for (const struct node_pool *pool; (pool = snapshot_next(&it)) != NULL;) {
+        struct provider *p = providers_of_class(&d->providers, &pool->node_class);
+        if (p != NULL)
+            e.pools += span_hash(pool->meta.name) * (2 * providers_index(&d->providers, p) + 1);
+    }
+    return e;
+}
+
+static bool same_edition(const struct edition *a, const struct edition *b)
+{
+    for (uint32_t i = 0; i < PROVIDERS_MAX; i++)
+        if (a->numbers[i] != b->numbers[i])
+            return false;
+    return a->pools == b->pools;
+}
+
+/* Of who has not listed anything yet nothing is known. */
+static struct shelf *shelf_new(struct derive *d, const struct snapshot *snapshot, struct symtab *syms,
+                               const struct edition *edition)
 {
     struct shelf *s = mem_new(sizeof(*s));
+    struct catalogue lists[PROVIDERS_MAX];
+    struct catalogue_part parts[PROVIDERS_MAX];
     arena_init(&s->arena, 64 << 10);
     s->users = 1;
-    s->generation = generation;
+    s->edition = *edition;
     s->syms = symtab_ref(syms);
-    struct err err; /* worlds are made with the last list that came */
-    if (!d->provider->ops->types(d->provider, &s->arena, syms, &s->catalogue, &err)) {
-        shelf_leave(s);
-        return NULL;
+    for (uint32_t i = 0; i < d->providers.count; i++) {
+        s->edition.numbers[i] = listings_copy(d->listings, i, &s->arena, syms, &lists[i]);
+        parts[i].catalogue = &lists[i];
     }
+    for (uint32_t i = 0; i < d->providers.count && d->providers.count > 1; i++)
+        parts[i].pools = pools_of(d, snapshot, d->providers.items[i], &s->arena);
+    if (d->providers.count == 1)
+        s->catalogue = lists[0];
+    else
+        catalogue_join(&s->arena, parts, d->providers.count, &s->catalogue);
     return s;
 }
 
-/* The newest, if it is of this table and this list of the provider's. */
-static bool is_new(struct derive *d, const struct symtab *syms, uint64_t generation)
+/* The newest, if it is of this table and this edition. */
+static bool is_new(struct derive *d, const struct symtab *syms, const struct edition *edition)
 {
     pthread_mutex_lock(&d->lock);
-    bool same = d->shelf != NULL && d->shelf->syms == syms && d->shelf->generation == generation;
+    bool same = d->shelf != NULL && d->shelf->syms == syms && same_edition(&d->shelf->edition, edition);
     pthread_mutex_unlock(&d->lock);
     return same;
 }
 
-/* The catalogue for worlds of this table. Asked for off the lock: who lets a world go does not wait for it. */
-static struct shelf *shelf_for(struct derive *d, struct symtab *syms)
+/* The catalogue for worlds of this table. Copied off the lock: who lets a world go does not wait for it. */
+static struct shelf *shelf_for(struct derive *d, const struct snapshot *snapshot, struct symtab *syms)
 {
-    uint64_t generation = d->provider->ops->generation(d->provider);
-    bool wanted = !is_new(d, syms, generation);
-    struct shelf *fresh = wanted ? shelf_new(d, syms, generation) : NULL;
+    struct edition edition = edition_of(d, snapshot);
+    struct shelf *fresh = !is_new(d, syms, &edition) ? shelf_new(d, snapshot, syms, &edition) : NULL;
     pthread_mutex_lock(&d->lock);
-    if (wanted && (fresh != NULL || d->shelf == NULL || d->shelf->syms != syms)) {
+    if (fresh != NULL) {
         shelf_leave(d->shelf);
         d->shelf = fresh;
     }
     struct shelf *s = d->shelf;
-    if (s != NULL)
-        s->users++;
+    s->users++;
     pthread_mutex_unlock(&d->lock);
     return s;
 }
@@ -94,12 +145,11 @@ static void collect(const struct snapshot *s, enum kind k, struct lists *l)
 static struct world *build_world(struct derive *d, const struct shelf *shelf,
                                 const struct snapshot *s, struct symtab *symtab)
 {
-    static const struct catalogue none;
     struct lists l = {0};
     struct world_input in = {
         .syms = symtab,
         .options = &d->options,
-        .catalogue = shelf != NULL ? &shelf->catalogue : &none,
+        .catalogue = &shelf->catalogue,
     };
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         collect(s, k, &l);
@@ -237,7 +287,7 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
     d->last = DERIVE_NONE;
     if (!snapshot_synced(s))
         return NULL;
-    struct shelf *shelf = shelf_for(d, symtab);
+    struct shelf *shelf = shelf_for(d, s, symtab);
     pthread_mutex_lock(&d->lock);
     struct derived *x = nearly_same(d, s, previous, shelf);
     bool same = x != NULL && same_world(s, previous);
@@ -282,10 +332,12 @@ static void destroy(void *user, void *derived)
     free(gone);
 }
 
-struct derive *derive_new(struct provider *provider, const struct world_options *options)
+struct derive *derive_new(const struct providers *providers, const struct listings_worker *worker,
+                          const struct world_options *options)
 {
     struct derive *d = mem_new(sizeof(*d));
-    d->provider = provider;
+    d->providers = *providers;
+    d->listings = listings_new(providers, worker);
     d->options = *options;
     pthread_mutex_init(&d->lock, NULL);
     return d;
@@ -296,6 +348,7 @@ void derive_free(struct derive *d)
     if (d == NULL)
         return;
     shelf_leave(d->shelf);
+    listings_free(d->listings);
     pthread_mutex_destroy(&d->lock);
     free(d);
 }
@@ -310,11 +363,18 @@ enum derive_way derive_last(const struct derive *d)
     return d->last;
 }
 
-bool derive_is_stale(struct derive *d)
+bool derive_look(struct derive *d, mono_ms now)
 {
+    bool stale = false;
+    listings_look(d->listings, now);
     pthread_mutex_lock(&d->lock);
-    bool stale = d->shelf != NULL &&
-                 d->shelf->generation != d->provider->ops->generation(d->provider);
+    for (uint32_t i = 0; d->shelf != NULL && i < d->providers.count; i++)
+        stale |= d->shelf->edition.numbers[i] != listings_number(d->listings, i);
     pthread_mutex_unlock(&d->lock);
     return stale;
+}
+
+bool derive_waits(const struct derive *d)
+{
+    return listings_awaited(d->listings);
 }

@@ -83,10 +83,16 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       L("decision", "reason", "consolidation_type"), "Replacements of commands that were taken back") \
     X(CONSOLIDATION_TIMEOUTS, "karpenter_voluntary_disruption_consolidation_timeouts_total", COUNTER, \
       L("consolidation_type"), "Searches for a consolidation that ended before all was looked at")   \
+    X(DISRUPTION_LOOPS, "stowage_disruption_loops_total", COUNTER, L("nodepool"),                   \
+      "Nodes that are not consolidated for a while, since consolidations undid one another")       \
     X(LAST_FULL_SWEEP, "stowage_consolidation_last_full_sweep_seconds", GAUGE, NO_LABELS,           \
       "Since a search for a consolidation last came to every node that may go")                    \
     X(FAILED_VALIDATIONS, "karpenter_voluntary_disruption_failed_validations_total", COUNTER,      \
       L("consolidation_type"), "Nodes that left a command during its wait")                        \
+    X(DELETION_COST_NODES, "karpenter_pod_deletion_cost_nodes_with_pending_annotation_writes", GAUGE, L("nodepool"), \
+      "Nodes on which the last look found pods whose pod-deletion-cost is to change")              \
+    X(DELETION_COST_WRITES, "karpenter_pod_deletion_cost_pod_annotation_writes_total", COUNTER, L("result"), \
+      "Writes of pod-deletion-cost: updated, skipped_unchanged, skipped_notfound, skipped_conflict, error") \
     X(CLOUD_DURATION, "karpenter_cloudprovider_duration_seconds", HISTOGRAM,                       \
       L("controller", "method", "provider"), "Duration of a provider's calls")                     \
     X(CLOUD_ERRORS, "karpenter_cloudprovider_errors_total", COUNTER,                               \

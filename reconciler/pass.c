@@ -26,7 +26,6 @@ static const struct meta **collect(struct pass *p, enum kind k, uint32_t *count_
 
 static void collect_pools(struct pass *p)
 {
-    const struct provider_ops *ops = p->r->config.provider->ops;
     const struct meta **list = collect(p, KIND_NODE_POOL, &p->pool_count);
     p->pools = ARENA_ARRAY(p->a, struct pool_view, p->pool_count);
     for (uint32_t i = 0; i < p->pool_count; i++) {
@@ -34,8 +33,7 @@ static void collect_pools(struct pass *p)
         p->pools[i] = (struct pool_view){
             .pool = pool,
             .memo = memos_at(&p->r->pools, pool->meta.uid),
-            .managed = span_eq(pool->node_class.group, span_of(ops->node_class_group)) &&
-                       span_eq(pool->node_class.kind, span_of(ops->node_class_kind))};
+            .provider = providers_of_class(&p->r->config.providers, &pool->node_class)};
     }
 }
 

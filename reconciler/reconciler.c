@@ -1,5 +1,6 @@
 /* The machine itself: inbox, leadership, and the order of the stages. */
 #include "reconciler/disruption/ask.h"
+#include "reconciler/disruption/recommend.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/divergence/divergence.h"
 #include "reconciler/reconciler.h"
@@ -40,8 +41,9 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->waiting, sizeof(struct waiting_memo), waiting_memo_release);
     memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
     memos_init(&r->overlays, sizeof(struct memo), NULL);
-    arena_init(&r->buffered_arena, 0);
+    arena_init(&r->buffered.arena, 0);
     memos_init(&r->nominations, sizeof(struct memo), NULL);
+    arena_init(&r->ranking.arena, 0);
 }
 
 struct reconciler *reconciler_new(const struct reconciler_config *config)
@@ -57,7 +59,7 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
     pthread_mutex_init(&r->lock, NULL);
     r->inbox_end = &r->inbox;
     arena_init(&r->arena, 64 << 10);
-    batch_init(&r->batch, o->batch_idle, o->batch_max);
+    batch_init(&r->provision.batch, o->batch_idle, o->batch_max);
     budgets_seen_init(&r->budgets);
     init_memory(r);
     return r;
@@ -65,11 +67,11 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
 
 static void forget_expected(struct reconciler *r)
 {
-    for (struct expected *e = r->expected, *next; e != NULL; e = next) {
+    for (struct expected *e = r->purchases.expected, *next; e != NULL; e = next) {
         next = e->next;
         free(e);
     }
-    r->expected = NULL;
+    r->purchases.expected = NULL;
 }
 
 static void release_memory(struct reconciler *r)
@@ -83,13 +85,18 @@ static void release_memory(struct reconciler *r)
     memos_release(&r->waiting);
     memos_release(&r->buffers);
     memos_release(&r->overlays);
-    arena_release(&r->buffered_arena);
-    r->buffered_count = 0;
-    r->buffers_planned = false;
+    arena_release(&r->buffered.arena);
+    r->buffered.count = 0;
+    r->buffered.planned = false;
     memos_release(&r->nominations);
     forget_expected(r);
     queue_forget(&r->commands);
     ask_forget(&r->asking);
+    recommend_forget(&r->recommending);
+    loops_release(&r->loops);
+    arena_release(&r->ranking.arena);
+    r->ranking = (struct ranking){0};
+    r->moves_told = 0;
     uncount(r, MEASURE_LAST_FULL_SWEEP, (struct span){0}, (struct span){0}, (struct span){0});
 }
 
@@ -112,12 +119,12 @@ void reconciler_free(struct reconciler *r)
     standing_plan_drop(&r->standing);
     drop_previous(r);
     share_drop(&r->cache);
-    batch_release(&r->batch);
+    batch_release(&r->provision.batch);
     budgets_seen_release(&r->budgets);
     arena_release(&r->arena);
     pthread_mutex_destroy(&r->lock);
-    free(r->bought);
-    free(r->zones);
+    free(r->purchases.times);
+    free(r->series.zones);
     free(r);
 }
 
@@ -157,13 +164,11 @@ void reconciler_publish(struct reconciler *r, struct places *places)
 
 static void stop_acting(struct reconciler *r)
 {
-    for (struct call *c = r->calls; c != NULL; c = c->next)
-        if (c->id != 0)
-            r->config.provider->ops->cancel(r->config.provider, c->id);
+    calls_give_up(r);
     if (r->places != NULL)
         reconciler_publish(r, NULL);
-    batch_close(&r->batch);
-    r->batch_ready = r->rebuilt = false;
+    batch_close(&r->provision.batch);
+    r->provision.batch_ready = r->rebuilt = false;
     drop_previous(r);
 }
 
@@ -203,10 +208,11 @@ static bool begin_afresh(struct reconciler *r)
         return false;
     release_memory(r);
     init_memory(r);
-    r->garbage_at = r->room_looked = 0;
-    r->garbage_rounds = r->unlisted = 0;
-    r->waits_since = r->mono;
-    r->unsynced_since = 0;
+    for (uint32_t i = 0; i < PROVIDERS_MAX; i++) /* calls that were given up are still under way */
+        r->sides[i] = (struct provider_side){.calls = r->sides[i].calls};
+    r->room_looked = r->drift_round = 0;
+    r->divergence.waits_since = r->mono;
+    r->provision.unsynced_since = 0;
     r->stale = false;
     return true;
 }
@@ -224,16 +230,16 @@ bool reconciler_may_act(const struct reconciler *r)
  * list: page by page, again when it fails, and what was missing wrongly is there again with it. */
 static void list_again(struct reconciler *r)
 {
-    if (r->relisted == r->guards.lists)
+    if (r->missing.relisted == r->missing.guards.lists)
         return;
-    r->relisted = r->guards.lists;
+    r->missing.relisted = r->missing.guards.lists;
     r->config.api->ops->relist(r->config.api, KIND_NODE);
 }
 
 /* The most general of what waits, and why; absent: nothing does. */
 static struct span what_waits(const struct pass *p)
 {
-    const struct guards *g = &p->r->guards;
+    const struct guards *g = &p->r->missing.guards;
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
         enum kind k = KIND_NONE;
         enum guards_verdict v = guards_check(&p->view, act, &k);
@@ -255,9 +261,9 @@ static void tell_guards(struct pass *p)
     uint64_t told = waits.len != 0 ? span_hash(waits) : 0;
     struct decision d = {
         .kind = DECISION_GUARD, .subject = "guard", .warning = told != 0, .per_hour = NAN};
-    if (told == r->guards_told)
+    if (told == r->missing.told)
         return;
-    r->guards_told = told;
+    r->missing.told = told;
     if (told != 0)
         tell(r, d, "%.*s", SPAN_ARG(waits));
     else
@@ -268,7 +274,7 @@ static void run_guards(struct pass *p)
 {
     struct reconciler *r = p->r;
     bool stopped[GUARDS_VERDICT_COUNT] = {false};
-    p->view = guards_look(&r->guards, p->snapshot, p->mono);
+    p->view = guards_look(&r->missing.guards, p->snapshot, p->mono);
     pass_wake(p, guards_due(p->snapshot, p->mono));
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
         enum kind k;
@@ -280,7 +286,7 @@ static void run_guards(struct pass *p)
     if (p->view.nodes_lost)
         list_again(r);
     if (!pass_may(p, GUARDS_COLLECT))
-        r->blind_until = p->wall;
+        r->missing.blind_until = p->wall;
     tell_guards(p);
 }
 
@@ -377,6 +383,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     overlay_status_run(&p);
     buffer_status_run(&p);
     lifecycle_run(&p);
+    drift_ask_run(&p);
     if (pass_may(&p, GUARDS_EXPIRE))
         expiration_run(&p);
     if (pass_may(&p, GUARDS_COLLECT))
@@ -386,6 +393,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
         disruption_run(&p);
         daemon_room_run(&p);
     }
+    ranks_run(&p);
     if (pass_may(&p, GUARDS_DRAINED))
         reboot_run(&p);
     termination_run(&p);
@@ -401,12 +409,23 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     return p.next;
 }
 
+static mono_ms step_providers(struct reconciler *r)
+{
+    const struct providers *s = &r->config.providers;
+    mono_ms next = INT64_MAX;
+    for (uint32_t i = 0; i < s->count; i++) {
+        mono_ms at = s->items[i]->ops->step(s->items[i], r->mono);
+        next = at < next ? at : next;
+    }
+    return next;
+}
+
 mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)
 {
-    const struct provider_ops *provider = r->config.provider->ops;
     r->mono = mono;
     r->wall = wall;
     calls_deliver(r);
+    mono_ms overdue = calls_expire(r);
     follow_leadership(r);
     mono_ms next = mono + r->config.options.idle;
     struct snapshot *s = (struct snapshot *)share_read(r->config.snapshots, &r->cache);
@@ -414,7 +433,8 @@ mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)
         share_drop(&r->cache);
         return next;
     }
-    mono_ms at = provider->step(r->config.provider, mono);
+    next = overdue < next ? overdue : next;
+    mono_ms at = step_providers(r);
     next = at < next ? at : next;
     if (s == NULL || !snapshot_synced(s) || !begin_afresh(r))
         return mono + UNSYNCED_MS < next ? mono + UNSYNCED_MS : next;

@@ -15,7 +15,7 @@
 #define RECONCILER_RECONCILER_H
 
 #include "base/share.h"
-#include "cloud/provider.h"
+#include "cloud/providers.h"
 #include "kube/api.h"
 #include "planner/plan/plan.h"
 #include "reconciler/decision.h"
@@ -44,12 +44,17 @@ struct reconciler_options {        /* zero: the default in brackets */
 
 struct sent_pod;
 
+struct moves; /* reconciler/move.h */
+
 struct reconciler_listener { /* any but wake may be NULL. Called on the reconciler's thread, except
                                 wake */
     void *user;
     void (*wake)(void *user); /* a step has something to do; from any thread */
     void (*decided)(void *user, const struct decision *d);
     void (*measured)(void *user, const struct measure *m);
+    /* Disruptions under way and recommended, when they are others than were told last. None are once we do not lead any more,
+     * and nobody says so. */
+    void (*moved)(void *user, const struct moves *m);
     /* Until when we lead, by the clock of `mono` (kube/lease.h lease_leads_until); NULL: as long as
      * reconciler_lead says. Asked before each pass. */
     mono_ms (*leads_until)(void *user);
@@ -78,7 +83,7 @@ struct reconciler_worker {
 
 struct reconciler_config {
     struct api *api;
-    struct provider *provider;
+    struct providers providers;
     struct share
         *snapshots; /* of struct snapshot, `derived` being a struct world (reconciler/derive.h) */
     struct share *places; /* share_init(s, places_destroy); of struct places */
@@ -92,7 +97,7 @@ struct reconciler;
 
 struct reconciler *
 reconciler_new(const struct reconciler_config *config); /* copied; does not lead yet */
-/* Nothing may be under way any more: the API client is gone. The provider stays the caller's, and is
+/* Nothing may be under way any more: the API client is gone. The providers stay the caller's, and are
  * freed after the reconciler. */
 void reconciler_free(struct reconciler *r);
 

@@ -2,6 +2,7 @@
 #ifndef RECONCILER_STAGES_H
 #define RECONCILER_STAGES_H
 
+#include "reconciler/act.h"
 #include "reconciler/state.h"
 
 /* status/pool_status.c: conditions, counts and hash annotations of NodePools. */
@@ -12,6 +13,12 @@ uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct r
  */
 void pool_status_launched(struct pass *p, const struct node_claim *claim, bool ok,
                           struct span reason, struct span message);
+
+/* A node of this pool's takes pods for the first time. */
+void pool_status_ready(struct pass *p, const struct node_claim *claim);
+struct launch_fact;
+/* How the pools' launches went. */
+uint32_t pool_launches(const struct pass *p, struct arena *a, const struct launch_fact **out);
 
 /* status/buffer_status.c: CapacityBuffers: what they are resolved to wakes the planner and is written into their
  * status, and so is what the last plan did with their virtual pods. */
@@ -75,14 +82,20 @@ void waiting_memo_release(struct memo *m);
 
 /* disruption/expiration.c */
 void expiration_run(struct pass *p);
+/* lifecycle/drift_ask.c: providers are asked whether claims are drifted. */
+void drift_ask_run(struct pass *p);
 /* lifecycle/garbage.c: claims whose machine is gone, machines whose claim is gone. */
 void garbage_run(struct pass *p);
 /* disruption/ask.c: which nodes are to leave, why others stay, and the commands that see to it. */
 void disruption_run(struct pass *p);
+/* disruption/moves.c: what is under way and what is recommended, for the listener. */
+void moves_tell(struct pass *p);
 /* disruption/legacy_repair.c: nodes that are not well, the former way. */
 void legacy_repair_run(struct pass *p);
 /* disruption/reboot.c: machines that are started anew in their place. */
 void reboot_run(struct pass *p);
+/* disruption/ranks.c: pods of nodes that are to go first say so to whoever scales down. */
+void ranks_run(struct pass *p);
 /* disruption/daemon_room.c: pods make room for DaemonSets' on nodes that stand. */
 void daemon_room_run(struct pass *p);
 /* termination/termination.c: finalizers of NodeClaims and Nodes. */
@@ -106,9 +119,6 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim
                   const struct decision *d, const char *sentence);
 /* It is being deleted, or we have asked for it a moment ago. */
 bool claim_is_leaving(const struct pass *p, const struct claim_view *c);
-/* The body of an API_DELETE of a Node or NodeClaim: only of the object as it was when it was decided on,
- * so that one of a leader that was cut off does nothing to what another has changed since. */
-struct span delete_options(struct arena *a, const struct meta *m);
 /* Writes the Node's taints with or without karpenter.sh/disrupted:NoSchedule; the gate must be
  * open. `exclude`: and the label that takes it out of load balancers. */
 void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude);
@@ -116,6 +126,9 @@ void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted,
 void node_put_taint(struct pass *p, const struct node_view *n, sym key, bool wanted);
 /* Writes the claim's conditions; its gate must be open. */
 void claim_patch_conditions(struct pass *p, const struct claim_view *c, const struct condition_set *s);
+/* Writes until when its pods may stay (karpenter.sh/nodeclaim-termination-timestamp); `why`: told, or NULL. False: its gate
+ * is shut. */
+bool claim_write_deadline(struct pass *p, const struct claim_view *c, wall_ms at, const struct decision *why);
 bool node_has_taint(const struct node *n, sym key, enum taint_effect effect);
 /* Pods bound to the node, not terminal. */
 const struct pod *const *node_pods(const struct pass *p, const struct node_view *n,

@@ -12,6 +12,7 @@
 #include "planner/places.h"
 #include "reconciler/provision/batch.h"
 #include "reconciler/disruption/budgets_seen.h"
+#include "reconciler/disruption/loops.h"
 #include "reconciler/call.h"
 #include "reconciler/derive.h"
 #include "reconciler/guards.h"
@@ -34,6 +35,14 @@ struct note_told { /* an Event that is not told again soon */
     mono_ms at;
 };
 
+struct provider_drift { /* what its provider said last of a claim's drift */
+    struct gate gate;
+    mono_ms due;     /* asked again; 0: as soon as may be */
+    uint64_t basis;  /* hash of pool and class as they were when it was asked */
+    bool known;      /* it has answered */
+    char reason[64]; /* "": not drifted */
+};
+
 struct claim_memo {
     struct memo memo;
     uint32_t at; /* in the views, if it is there */
@@ -42,6 +51,7 @@ struct claim_memo {
     struct arena arena;  /* of the machine */
     bool launched;       /* create has answered in this process */
     struct called_machine machine;
+    struct provider_drift drift; /* lifecycle/drift_ask.c */
     bool labels_written; /* the machine's labels and annotations are on the claim */
     bool launch_failed;  /* error is the last one */
     struct err error;
@@ -104,6 +114,7 @@ struct drift_wave { /* of disruption/waves.c */
 struct pool_memo {
     struct memo memo;
     struct health health;
+    span_ms warm_up; /* of its nodes, the last ones weighing most; 0: none has come up in this process */
     bool known; /* the two below and health are set */
     int64_t generation, class_generation;
     bool launched; /* health was added to in this process */
@@ -117,6 +128,7 @@ struct pool_memo {
     mono_ms written;    /* status, last */
     uint32_t told_blocked; /* bit by reason: its budgets let nothing go */
     struct drift_wave wave;
+    mono_ms loop_ends;  /* until then its nodes are in no consolidation (disruption/loops.h); 0: they are */
     /* with replicas */
     struct gate buying; /* paces claims that could not be created, or may not be */
     uint64_t told_fixed; /* what was said last of their number: hash of the sentence; 0: nothing */
@@ -186,11 +198,96 @@ struct asking { /* of disruption/ask.c: when the planner is asked again who is t
     mono_ms renewed;     /* then they are asked for though nothing has changed at all */
     uint64_t basis;      /* hash of what time may change, as they were asked for last */
     mono_ms swept;       /* a consolidation last looked at everybody, or was first to be asked about; 0: not yet */
+    bool acted;          /* the last question was about what is to be done, and not about what is only recommended */
     bool swept_all;      /* the last search looked at everybody */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */
     struct span *unreached; /* pools: of the last decision, for the next. malloc'ed, and so are the texts */
     uint32_t unreached_count;
+};
+
+struct recommending { /* of disruption/recommend.c */
+    bool changed;   /* the world, since it was asked what would be done */
+    mono_ms next;   /* not before */
+    mono_ms again;  /* then though nothing has changed */
+    struct command_queue moves; /* that would be made, and are not */
+};
+
+struct ranking { /* of disruption/ranks.c */
+    struct arena arena;        /* of the writes that the last look found */
+    struct rank_write *writes;
+    uint32_t count, left, under_way; /* left: not done yet */
+    uint32_t at;               /* next of them, round about */
+    mono_ms next, renewed;     /* looks: when something has changed, and when nothing has */
+    bool changed;              /* the world, since the last look */
+    bool told;                 /* that writes fail, since the last look */
+    struct gate pace;          /* of what fails */
+};
+
+struct provider_side { /* what is a provider's own, by its index */
+    uint32_t calls; /* under way, those that were given up included */
+    struct gate garbage; /* lifecycle/garbage.c */
+    mono_ms garbage_at;
+    uint32_t garbage_rounds, unlisted; /* claims whose memo says so */
+};
+
+struct told_missing { /* of guards.h, and what was told of them */
+    struct guards guards;
+    uint32_t relisted;   /* the list of nodes after which a second one was asked for */
+    uint64_t told;       /* hash of the sentence that says what waits; 0: nothing does */
+    wall_ms blind_until; /* the last pass that did not see all nodes; 0: none */
+};
+
+struct provisioning { /* of provision/provision.c */
+    struct batch batch;
+    bool batch_ready; /* the window is over, the gate was not open */
+    mono_ms batch_ended;
+    unsigned overtaken;     /* plans in a row that were not carried out */
+    mono_ms unsynced_since; /* 0: synced */
+    uint32_t told_unschedulable;
+    uint32_t unplaced; /* pods to which the last plan gave no place */
+};
+
+struct purchases { /* of provision/purchase.c */
+    struct expected *expected;
+    mono_ms *times; /* of the last minute's, oldest first; malloc'ed */
+    uint32_t count, slots;
+};
+
+struct watching { /* of lifecycle/pod_events.c */
+    mono_ms scanned;
+    wall_ms scanned_wall; /* when all pods were looked at last; 0: not yet */
+    uint32_t bound, bound_right; /* planned pods, since it was last told */
+    mono_ms bound_at;
+};
+
+struct diverging { /* of divergence/divergence.c */
+    struct told late, refused, elsewhere;
+    mono_ms barred;      /* the last bar of waiting_memo ends */
+    bool putting_off;    /* some waiting_memo may have put_off */
+    uint32_t queue;      /* pods with a place on a node that is ready, in the last pass */
+    mono_ms waits_since; /* pods that the scheduler does not ask about */
+    bool silent;         /* told */
+};
+
+struct buffered { /* of status/buffer_status.c */
+    struct arena arena;
+    struct span *claims; /* NodeClaims that the last plan has virtual pods on, sorted */
+    uint32_t count;
+    bool planned; /* a plan has seen all buffers as they are now */
+};
+
+struct shown_series { /* of metrics that name what may go */
+    char scheduling_id[16]; /* of the last solve */
+    struct zone_told *zones;
+    uint32_t zone_count, zone_slots;
+    uint32_t pods; /* with a series of their own */
+};
+
+struct standing_plan { /* the plan that the published places are of, for the next one (planner/plan/seating.h) */
+    struct snapshot *snapshot; /* a reference; NULL: there is none */
+    uint32_t *rows;            /* malloc'ed */
+    mono_ms made;
 };
 
 struct reconciler {
@@ -202,65 +299,46 @@ struct reconciler {
     char want_observe[OBSERVE_MAX];
     /* the reconciler's own */
     struct call *calls;
-    uint32_t calls_under_way;
+    uint32_t calls_under_way; /* that are waited for */
+    mono_ms calls_due;        /* none of the providers' is overdue before */
+    struct provider_side sides[PROVIDERS_MAX];
+    mono_ms drift_round; /* lifecycle/drift_ask.c: the next; and with which claim the last one ended */
+    uint32_t drift_at;
     bool leading;
     bool stale;   /* memory is of another time of leading */
     bool rebuilt; /* places were made of what the API says */
     char observing[OBSERVE_MAX];
+    uint64_t decisions;
+    /* the pass */
     struct share_cache cache;
     struct snapshot *previous; /* of the last pass; a reference */
-    struct arena arena;        /* of the pass */
+    struct arena arena;
     mono_ms mono;
     wall_ms wall;
+    struct told_missing missing;
+    /* what is remembered of objects */
     struct views views;
     struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
-    uint32_t nominating; /* writes of nominations under way */
-    mono_ms swept, scanned, garbage_at;
-    wall_ms scanned_wall; /* when all pods were looked at last; 0: not yet */
-    uint32_t garbage_rounds, unlisted; /* claims whose memo says so */
-    struct gate garbage;
-    struct batch batch;
-    bool batch_ready; /* the window is over, the gate was not open */
-    struct told late, refused, elsewhere;
-    mono_ms barred;     /* the last bar of waiting_memo ends */
-    bool putting_off;   /* some waiting_memo may have put_off */
-    uint32_t queue;     /* pods with a place on a node that is ready, in the last pass */
-    unsigned overtaken; /* plans in a row that were not carried out */
-    mono_ms batch_ended;
-    struct expected *expected;
+    mono_ms swept;
     struct places *places; /* the published ones; kept by the share */
-    struct standing_plan { /* the plan that these are of, for the next one (planner/plan/seating.h) */
-        struct snapshot *snapshot;   /* a reference; NULL: there is none */
-        uint32_t *rows;              /* malloc'ed */
-        mono_ms made;
-    } standing;
-    mono_ms *bought;       /* times of the last minute's purchases, oldest first */
-    uint32_t bought_count, bought_slots;
+    struct standing_plan standing;
+    /* what a stage keeps for itself */
+    struct provisioning provision;
+    struct purchases purchases;
+    struct watching watching;
+    struct diverging divergence;
+    struct buffered buffered;
+    struct shown_series series;
     struct budgets_seen budgets;
     struct command_queue commands;
     struct asking asking;
-    mono_ms room_looked; /* when pods last made room for DaemonSets', or need not; 0: never */
-    uint64_t judged; /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
-    struct guards guards;
-    uint32_t relisted;    /* the list of nodes after which a second one was asked for */
-    uint64_t guards_told; /* hash of the sentence that says what waits; 0: nothing does */
-    wall_ms blind_until; /* the last pass that did not see all nodes; 0: none */
-    uint64_t decisions;
-    uint32_t told_unschedulable;
-    uint32_t unplaced; /* pods to which the last plan gave no place */
-    struct arena buffered_arena;
-    struct span *buffered; /* NodeClaims that the last plan has virtual pods on, sorted */
-    uint32_t buffered_count;
-    bool buffers_planned; /* a plan has seen all buffers as they are now */
-    char scheduling_id[16]; /* of the last solve; its series is shown */
-    struct zone_told *zones;
-    uint32_t zone_count, zone_slots;
-    uint32_t gauges; /* pods with a series of their own */
-    uint32_t bound, bound_right; /* planned pods, since it was last told */
-    mono_ms bound_at;
-    mono_ms unsynced_since; /* 0: synced */
-    mono_ms waits_since;    /* pods that the scheduler does not ask about */
-    bool silent;            /* told */
+    struct recommending recommending;
+    struct loops loops;
+    struct ranking ranking;
+    uint64_t moves_told;  /* hash of what the listener knows of both (disruption/moves.c); 0: there are none */
+    mono_ms room_looked;  /* when pods last made room for DaemonSets', or need not; 0: never */
+    uint64_t judged;      /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
+    uint32_t nominating;  /* writes of nominations under way */
 };
 
 /* ---- a pass ---- */
@@ -268,7 +346,7 @@ struct reconciler {
 struct pool_view {
     const struct node_pool *pool;
     struct pool_memo *memo;
-    bool managed;
+    struct provider *provider; /* NULL: somebody else's */
     struct allowance counted, by_reason[REASON_COUNT]; /* disruption/budgets.c; those of `closed`, bit by number */
     uint32_t closed;
 };
@@ -354,6 +432,8 @@ __attribute__((format(printf, 3, 4))) void tell(struct reconciler *r, struct dec
                                                 const char *format, ...);
 /* An Event alone, or that what was told last of d.about holds no more (d.takes_back). */
 void tell_silently(struct reconciler *r, struct decision d);
+/* The same of what nobody tells again: whatever other Event of its reason its object has had a moment ago. */
+void tell_once(struct reconciler *r, struct decision d);
 void decision_id(struct reconciler *r, char out[16]); /* a new one */
 void count(struct reconciler *r, enum measure_id id, double value, struct span l0, struct span l1,
            struct span l2);

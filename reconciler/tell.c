@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "kube/events.h"
 #include "reconciler/state.h"
 
 /* Ids sort by time: milliseconds, then a counter that makes two of one moment differ. */
@@ -54,6 +55,24 @@ void tell_silently(struct reconciler *r, struct decision d)
     d.at = r->wall;
     decision_id(r, d.id);
     r->config.listener.decided(r->config.listener.user, &d);
+}
+
+void tell_once(struct reconciler *r, struct decision d)
+{
+    d.dedupe = d.note;
+    tell_silently(r, d);
+}
+
+bool decision_event(const struct decision *d, struct event_note *out)
+{
+    *out = (struct event_note){
+        .about = {d->about.kind, d->about.ns, d->about.name, d->about.uid},
+        .warning = d->warning,
+        .reason = d->reason,
+        .note = d->note.len != 0 ? d->note : d->sentence,
+        .dedupe = d->dedupe,
+    };
+    return d->reason.len != 0 && d->about.kind != KIND_NONE;
 }
 
 void count_all(struct reconciler *r, const struct measure *m)

@@ -5,6 +5,7 @@
 #include "kube/kubeconfig_io.h"
 #include "server/catalogue_file.h"
 #include "server/check/check.h"
+#include "server/check/files.h"
 #include "server/check/scheduler_file.h"
 #include "server/clock.h"
 #include "server/command.h"
@@ -97,6 +98,8 @@ static bool print(const struct check_report *r, const struct options *o, struct 
     struct buf text = {0};
     if (o->output == OUTPUT_TABLE) {
         check_text(&text, r, terminal_width());
+    } else if (o->output == OUTPUT_GITHUB) {
+        check_github(&text, r);
     } else {
         struct json j = {.out = &text, .indent = 2};
         check_json(&j, r);
@@ -114,10 +117,17 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
         return 2;
     if (help)
         return command_help(OPTION_CHECK, "check");
-    if (!check_file(&report, &options, &every_node, err) ||
-        !check_cluster(&report, &options, every_node, err) || !print(&report, &options, err))
+    struct input in;
+    input_init(&in);
+    bool ok = check_file(&report, &options, &every_node, err) &&
+              (options.files.count != 0 ? check_files(&report, &options, &in, err)
+                                        : check_cluster(&report, &options, every_node, err)) &&
+              print(&report, &options, err);
+    input_release(&in);
+    if (!ok)
         return 2;
-    return check_count(&report, CHECK_FAIL) != 0;
+    return check_count(&report, CHECK_FAIL) != 0 ||
+           (options.warnings_as_errors && check_count(&report, CHECK_WARN) != 0);
 }
 
 int command_check(int argc, char *const *argv)

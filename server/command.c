@@ -32,7 +32,7 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
         ok = err_set(err, ERR_INTERNAL, "the answer is larger than %zu MiB",
                      (text->max != 0 ? text->max : BUF_DEFAULT_MAX) / 1024 / 1024);
     if (ok)
-        ok = (fwrite(shown->ptr, 1, shown->len, stdout) == shown->len && fflush(stdout) == 0) ||
+        ok = ((shown->len == 0 || fwrite(shown->ptr, 1, shown->len, stdout) == shown->len) && fflush(stdout) == 0) ||
              err_set(err, ERR_INTERNAL, "standard output cannot be written");
     buf_release(text);
     buf_release(&yaml);

@@ -217,19 +217,28 @@ static void explain_node(struct plan *p, const struct explain_objects *all, uint
 
 /* --- NodePools --- */
 
+static void add_lines(struct plan *p, const struct answer_line *more, uint32_t count, struct explanation *e)
+{
+    struct answer_line *lines = ARENA_ARRAY(&p->arena, struct answer_line, (size_t)e->line_count + count);
+    if (e->line_count != 0)
+        memcpy(lines, e->lines, e->line_count * sizeof(*lines));
+    if (count != 0)
+        memcpy(lines + e->line_count, more, count * sizeof(*lines));
+    e->lines = lines;
+    e->line_count += count;
+}
+
 /* "may go   at 2026-…: for any reason 2 of 20 nodes, …" */
 static void add_allowances(struct plan *p, const struct node_pool *pool, wall_ms at, struct explanation *e)
 {
     struct allowance_told told[REASON_COUNT];
     uint32_t count = allowance_tell(&p->arena, p->world, pool, at, told);
-    struct answer_line *lines = ARENA_ARRAY(&p->arena, struct answer_line, (size_t)e->line_count + count);
-    if (e->line_count != 0)
-        memcpy(lines, e->lines, e->line_count * sizeof(*lines));
+    struct answer_line *lines = ARENA_ARRAY(&p->arena, struct answer_line, count);
     for (uint32_t i = 0; i < count; i++)
-        lines[e->line_count++] = (struct answer_line){
+        lines[i] = (struct answer_line){
             SPAN("may go"), arena_printf(&p->arena, "at %.*s for %.*s: %.*s", SPAN_ARG(time_text(&p->arena, at)),
                                          SPAN_ARG(told[i].reasons), SPAN_ARG(told[i].text))};
-    e->lines = lines;
+    add_lines(p, lines, count, e);
 }
 
 /* --- the answer --- */
@@ -295,6 +304,34 @@ static struct why put_off(void *user, const struct pod *pod)
     return x->live->put_off != NULL ? x->live->put_off(x->live->user, &x->a, pod) : (struct why){0};
 }
 
+/* The NodePool that is asked about, or that of a node that has drifted; NULL: drift is no matter here. */
+static const struct node_pool *drifting_pool(const struct plan *p, const struct explain_objects *all,
+                                             const struct explain_question *q)
+{
+    struct span name = q->kind == KIND_NODE_POOL ? q->name : (struct span){NULL, 0};
+    int32_t row = q->kind == KIND_NODE ? row_named(p->world, q->name) : -1;
+    const struct node_claim *claim = row >= 0 ? world_node_at(p->world, (uint32_t)row)->claim : NULL;
+    if (claim != NULL && conditions_true(claim->conditions, SPAN("Drifted")))
+        name = sym_text(p->syms, sym_pairs_get(claim->meta.labels, SYM_NODEPOOL));
+    for (size_t i = 0; name.len != 0 && i < all->pool_count; i++)
+        if (span_eq(all->pools[i]->meta.name, name))
+            return all->pools[i];
+    return NULL;
+}
+
+static void add_pause(struct plan *p, const struct explain_live *live, const struct explain_objects *all,
+                      const struct explain_question *q, struct explanation *e)
+{
+    const struct node_pool *pool = live->drift_paused != NULL ? drifting_pool(p, all, q) : NULL;
+    struct span why = pool != NULL ? live->drift_paused(live->user, &p->arena, &pool->meta) : (struct span){NULL, 0};
+    if (why.len != 0)
+        add_lines(p,
+                  &(struct answer_line){SPAN("drift"),
+                                        arena_printf(&p->arena, "nodes of NodePool %.*s that have drifted are let alone: %.*s",
+                                                     SPAN_ARG(pool->meta.name), SPAN_ARG(why))},
+                  1, e);
+}
+
 bool explain_write(const struct explain_live *live, const struct explain_question *q,
                    struct buf *out, struct err *err)
 {
@@ -318,6 +355,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     struct explanation e;
     bool ok = explain_answer(p, &all, q, &o, &e, err);
     if (ok) {
+        add_pause(p, live, &all, q, &e);
         struct json j = JSON_TO(out);
         explanation_json(&j, &e);
     }

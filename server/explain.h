@@ -45,6 +45,8 @@ struct explain_live {
     /* Why the reconciler plans nothing for a pod for a while (plan_options.put_off), in `a`; NULL: it plans
      * for all. */
     struct why (*put_off)(void *user, struct arena *a, const struct pod *p);
+    /* Why nodes of a NodePool that have drifted are let alone, in `a`; absent: they are not. NULL: nobody knows. */
+    struct span (*drift_paused)(void *user, struct arena *a, const struct meta *pool);
     void *user;
 };
 

@@ -172,11 +172,13 @@ static void open_listener(struct http_loop *loop, enum http_listener l)
 {
     struct http_server *s = loop->server;
     struct tls *tls = is_plain(l) ? NULL : s->config.tls;
-    bool asks = l == HTTP_EXTENDER && !s->config.extender_anyone;
+    enum tls_door door = l == HTTP_EXTENDER && !s->config.extender_anyone ? TLS_EXTENDER
+                         : l == HTTP_WEBHOOK && s->config.webhook_asks   ? TLS_WEBHOOK
+                                                                         : TLS_ANYONE;
     h2o_accept_ctx_t *accept_ctx = &loop->listeners[l].accept;
     accept_ctx->ctx = &loop->ctx;
     accept_ctx->hosts = s->hosts[l];
-    accept_ctx->ssl_ctx = tls != NULL ? tls_context(tls, asks) : NULL;
+    accept_ctx->ssl_ctx = tls != NULL ? tls_context(tls, door) : NULL;
     h2o_socket_t *socket =
         h2o_evloop_socket_create(loop->ctx.loop, loop->fds[l], H2O_SOCKET_FLAG_DONT_READ);
     loop->fds[l] = -1;

@@ -29,6 +29,7 @@ struct http_server_config { /* zero: the default in brackets */
     const struct http_table *table;  /* unchanged while the server lives */
     const char *listen[HTTP_LISTENER_COUNT]; /* "host:port", ":port" (every address); NULL or "": not at all. Port 0: any */
     struct tls *tls;                 /* of webhook and extender; NULL: both plain (tests) */
+    bool webhook_asks;               /* --webhook-client-ca: a client certificate of the API server */
     bool extender_anyone;            /* --extender-insecure: no client certificate asked */
     uint32_t loops;                  /* [2] */
     uint32_t connections;            /* at once, of each listener on one loop [http_connections.c] */

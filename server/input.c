@@ -2,14 +2,10 @@
 #include <stdlib.h>
 
 #include "kube/pool_validate.h"
+#include "kube/pool_warnings.h"
 #include "kube/workload.h"
 #include "server/input_inner.h"
 #include "server/input_told.h"
-
-void input_warn(struct input *o, struct span text)
-{
-    ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, text);
-}
 
 /* --- objects --- */
 
@@ -81,9 +77,9 @@ static void pass_over_version(struct input *o, const char *file, struct doc_valu
     }
     struct span why = arena_printf(&o->arena, "is %.*s; Stowage reads %s",
                                    SPAN_ARG(type->api_version), info->api_version);
-    input_warn(o, arena_printf(&o->arena, "%s:%u: %.*s %.*s", file, origin.line,
-                               SPAN_ARG(kind_object_name(&o->arena, kind, &pool.meta)),
-                               SPAN_ARG(why)));
+    input_tell(o, INPUT_WARNS, file, origin.line,
+               arena_printf(&o->arena, "%.*s %.*s", SPAN_ARG(kind_object_name(&o->arena, kind, &pool.meta)),
+                            SPAN_ARG(why)));
     if (kind != KIND_NODE_POOL || pool.meta.name.len == 0)
         return;
     struct span told = arena_printf(&o->arena, "it %.*s", SPAN_ARG(why));
@@ -208,9 +204,15 @@ static void check_pool(struct place_in_file *at, struct doc_value v, const struc
     struct input *o = at->o;
     if (o->rules == NULL)
         return;
-    struct pool_faults found = pool_validate(&o->arena, pool, o->rules, o->syms);
+    struct findings found = {0};
+    pool_validate(&o->arena, pool, o->rules, o->syms, &found);
     for (uint32_t i = 0; i < found.count; i++)
         refuse(at, v, found.items[i].path, found.items[i].text);
+    found = (struct findings){0};
+    if (o->looks_closely)
+        pool_warnings(&o->arena, pool, o->syms, &found);
+    for (uint32_t i = 0; i < found.count; i++)
+        input_add_warning(at, input_line_of(v, found.items[i].path), found.items[i].path, found.items[i].text);
 }
 
 /* A pool stays there for its nodes, and to be told of. */
@@ -241,7 +243,7 @@ static void take_object(struct place_in_file *at, struct doc_value v, enum kind 
     decode_value(&d, v, schema, object);
     complete_identity(o, kind_info(kind), object);
     check_names(at, v, kind);
-    if (kind == KIND_NODE_POOL && at->refused.ptr == NULL)
+    if (kind == KIND_NODE_POOL && (at->refused.ptr == NULL || o->looks_closely))
         check_pool(at, v, object);
     if (at->refused.ptr != NULL) {
         set_aside(at, &origin, kind, object);
@@ -322,7 +324,8 @@ static bool looks_like_object(struct doc_value v)
 static void pass_over_document(struct input *o, const char *file, struct doc_value v)
 {
     const char *what = doc_type(v) == DOC_OBJECT ? "an object without apiVersion and kind" : doc_type_name(doc_type(v));
-    input_warn(o, arena_printf(&o->arena, "%s:%u: passed over: %s is no Kubernetes object", file, doc_line(v), what));
+    input_tell(o, INPUT_WARNS, file, doc_line(v),
+               arena_printf(&o->arena, "passed over: %s is no Kubernetes object", what));
 }
 
 /* A List by its name, unless it is an object of a kind that happens to end so. */

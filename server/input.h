@@ -32,6 +32,18 @@ struct input_origin { /* stands before each object */
     uint32_t line, order; /* line of the object; how many were read before */
 };
 
+enum input_level {
+    INPUT_WARNS,
+    INPUT_REFUSES, /* no API server takes the object, or no controller uses it: it is set aside */
+    INPUT_MISTAKE, /* nothing is done */
+};
+struct input_note {
+    enum input_level level;
+    const char *file; /* NULL: of no one file */
+    uint32_t line;    /* 0: of the file as a whole */
+    struct span text; /* "NodePool x: field: what; fix" */
+};
+
 struct input {
     struct arena arena;
     struct symtab *syms;
@@ -47,6 +59,8 @@ struct input {
     size_t refused_count, refused_capacity;
     struct input_unknown { /* a field that no schema knows, where it was first */
         const struct kind_info *kind;
+        const char *file;
+        uint32_t line;
         struct span field, told;
         uint32_t more; /* how often it came again */
     } *unknown;
@@ -55,6 +69,9 @@ struct input {
     bool some;                   /* some document was a Kubernetes object, or a List of none */
     struct span *warnings; /* "file:line: NodePool x: field: what; fix" */
     size_t warning_count, warning_capacity;
+    struct input_note *notes; /* all of it: warnings and mistakes, with their places */
+    size_t note_count, note_capacity;
+    bool looks_closely; /* also for what is wrong with NodePools that are used (kube/pool_warnings.h) */
     uint32_t passed_over;  /* objects of kinds that a plan does not read */
     struct span passed_over_kinds; /* "ConfigMap, Role", at most a handful */
     uint32_t files, bad_files, mistakes;
@@ -87,7 +104,12 @@ bool input_lacks_askers(const struct input *o);
 struct span input_why_refused(const struct input *o, enum kind kind, struct span ns, struct span name);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
-void input_warn(struct input *o, struct span text); /* the text outlives the input */
+/* Texts and files outlive the input. `file` may be NULL, `line` 0. */
+void input_tell(struct input *o, enum input_level level, const char *file, uint32_t line, struct span text);
+static inline void input_warn(struct input *o, struct span text)
+{
+    input_tell(o, INPUT_WARNS, NULL, 0, text);
+}
 
 /* Room for an object that comes from there, zeroed. */
 void *input_new_object(struct input *o, const struct input_origin *origin, size_t size);

@@ -39,8 +39,9 @@ static void drop_doubles(struct input *o, enum kind kind)
         }
         const struct input_origin *here = input_origin(list->items[i]), *there = input_origin(first);
         struct span name = kind_object_name(&o->arena, kind, first);
-        input_warn(o, arena_printf(&o->arena, "%s:%u: %.*s: already given at %s:%u, which is used",
-                                   here->file, here->line, SPAN_ARG(name), there->file, there->line));
+        input_tell(o, INPUT_WARNS, here->file, here->line,
+                   arena_printf(&o->arena, "%.*s: already given at %s:%u, which is used", SPAN_ARG(name), there->file,
+                                there->line));
     }
     list->count = kept;
 }
@@ -83,8 +84,9 @@ void input_check_pools(struct input *o, const struct catalogue *catalogue)
         pool_match(&o->arena, pools, (uint32_t)list->count, catalogue, o->syms, &found);
     for (uint32_t i = 0; i < count; i++) {
         const struct input_origin *from = input_origin(found[i].pool);
-        input_warn(o, arena_printf(&o->arena, "%s:%u: NodePool %.*s%.*s", from->file, from->line,
-                                   SPAN_ARG(found[i].pool->meta.name), SPAN_ARG(found[i].text)));
+        input_tell(o, INPUT_WARNS, from->file, from->line,
+                   arena_printf(&o->arena, "NodePool %.*s%.*s", SPAN_ARG(found[i].pool->meta.name),
+                                SPAN_ARG(found[i].text)));
     }
 }
 

@@ -49,8 +49,7 @@ struct reading { /* one file */
 
 static void file_mistake(struct input *o, const char *text)
 {
-    o->mistakes++;
-    buf_addf(&o->mistake_lines, "%s\n", text);
+    input_tell(o, INPUT_MISTAKE, NULL, 0, arena_dup(&o->arena, span_of(text)));
 }
 
 /* --- JSON --- */
@@ -172,15 +171,14 @@ static bool is_template(const struct reading *r, uint32_t line)
 /* The parsers say "line 3: why"; a person reads "file:3: why". */
 static void syntax_mistake(struct reading *r, uint32_t line, const char *text)
 {
-    struct input *o = r->o;
-    struct span why;
-    o->mistakes++;
+    struct span why, told = span_of(text);
     if (line != 0 && is_template(r, line))
-        buf_addf(&o->mistake_lines, "%s:%u: " UNRENDERED "\n", r->file, line);
-    else if (line != 0 && span_has_prefix(span_cut(span_of(text), ':', &why), SPAN("line ")))
-        buf_addf(&o->mistake_lines, "%s:%u:%.*s\n", r->file, line, SPAN_ARG(why));
+        told = SPAN(UNRENDERED);
+    else if (line != 0 && span_has_prefix(span_cut(told, ':', &why), SPAN("line ")))
+        span_cut(why, ' ', &told);
     else
-        buf_addf(&o->mistake_lines, "%s: %s\n", r->file, text);
+        line = 0;
+    input_tell(r->o, INPUT_MISTAKE, r->file, line, arena_dup(&r->o->arena, told));
 }
 
 static bool is_quoted(struct span text)
@@ -204,7 +202,7 @@ static void read_text(struct reading *r)
         line = doc_fault_line(r->parser);
     }
     if (ok && r->documents == 0)
-        input_warn(r->o, arena_printf(&r->o->arena, "%s: passed over: there is no object in it", r->file));
+        input_tell(r->o, INPUT_WARNS, r->file, 0, SPAN("passed over: there is no object in it"));
     if (ok)
         return;
     bool tell_json = json && (err.kind == ERR_NONE || is_quoted(r->text) || is_template(r, json_line));

@@ -1,42 +1,58 @@
 #include "server/input_told.h"
 
-static void put_where(struct buf *b, const struct place_in_file *at, uint32_t line)
+static struct span placed(struct arena *a, const struct input_note *n)
 {
-    buf_addf(b, "%s:%u: ", at->file, line);
+    if (n->file == NULL)
+        return n->text;
+    return n->line == 0 ? arena_printf(a, "%s: %.*s", n->file, SPAN_ARG(n->text))
+                        : arena_printf(a, "%s:%u: %.*s", n->file, n->line, SPAN_ARG(n->text));
+}
+
+void input_tell(struct input *o, enum input_level level, const char *file, uint32_t line, struct span text)
+{
+    struct input_note note = {level, file, line, text};
+    struct span whole = placed(&o->arena, &note);
+    ARENA_PUSH(&o->arena, o->notes, o->note_count, o->note_capacity, note);
+    if (level != INPUT_MISTAKE) {
+        ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, whole);
+        return;
+    }
+    o->mistakes++;
+    buf_addf(&o->mistake_lines, "%.*s\n", SPAN_ARG(whole));
+}
+
+/* "Pod x: path: text<then>", in the input's arena. */
+static struct span told(const struct place_in_file *at, struct span path, struct span text, const char *then)
+{
+    struct buf b = {0};
     if (at->kind != NULL)
-        buf_addf(b, "%s %.*s%s%.*s: ", at->kind->name, SPAN_ARG(at->ns), at->ns.len != 0 ? "/" : "",
+        buf_addf(&b, "%s %.*s%s%.*s: ", at->kind->name, SPAN_ARG(at->ns), at->ns.len != 0 ? "/" : "",
                  SPAN_ARG(at->name));
+    if (path.len != 0)
+        buf_addf(&b, "%.*s: ", SPAN_ARG(path));
+    buf_addf(&b, "%.*s%s", SPAN_ARG(text), then);
+    struct span out = arena_dup(&at->o->arena, buf_span(&b));
+    buf_release(&b);
+    return out;
 }
 
 void input_add_mistake(void *user, uint32_t line, struct span path, struct span text)
 {
     const struct place_in_file *at = user;
-    at->o->mistakes++;
-    struct buf *b = &at->o->mistake_lines;
-    put_where(b, at, line);
-    if (path.len != 0)
-        buf_addf(b, "%.*s: ", SPAN_ARG(path));
-    buf_addf(b, "%.*s\n", SPAN_ARG(text));
+    input_tell(at->o, INPUT_MISTAKE, at->file, line, told(at, path, text, ""));
 }
 
-/* "file:line: Pod x: path: text<then>", in the input's arena. */
-static struct span told(const struct place_in_file *at, uint32_t line, struct span path, struct span text,
-                        const char *then)
+void input_add_warning(struct place_in_file *at, uint32_t line, struct span path, struct span text)
 {
-    struct buf b = {0};
-    put_where(&b, at, line);
-    buf_addf(&b, "%.*s: %.*s%s", SPAN_ARG(path), SPAN_ARG(text), then);
-    struct span out = arena_dup(&at->o->arena, buf_span(&b));
-    buf_release(&b);
-    return out;
+    input_tell(at->o, INPUT_WARNS, at->file, line, told(at, path, text, ""));
 }
 
 void input_add_invalid(void *user, uint32_t line, struct span path, struct span text)
 {
     struct place_in_file *at = user;
     bool pool = at->kind == kind_info(KIND_NODE_POOL);
-    input_warn(at->o, told(at, line, path, text,
-                           pool ? "; the pool is set aside" : "; the object is set aside"));
+    input_tell(at->o, INPUT_REFUSES, at->file, line,
+               told(at, path, text, pool ? "; the pool is set aside" : "; the object is set aside"));
     if (at->refused.ptr == NULL)
         at->refused = arena_printf(&at->o->arena, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
 }
@@ -68,7 +84,8 @@ void input_add_unknown(void *user, uint32_t line, struct span path, struct span 
             o->unknown[i].more++;
             return;
         }
-    struct input_unknown first = {.kind = at->kind, .field = field, .told = told(at, line, path, text, "")};
+    struct input_unknown first = {
+        .kind = at->kind, .file = at->file, .line = line, .field = field, .told = told(at, path, text, "")};
     ARENA_PUSH(&o->arena, o->unknown, o->unknown_count, o->unknown_capacity, first);
 }
 
@@ -76,9 +93,9 @@ void input_tell_unknown(struct input *o)
 {
     for (size_t i = 0; i < o->unknown_count; i++) {
         const struct input_unknown *u = &o->unknown[i];
-        input_warn(o, u->more == 0 ? u->told
-                                   : arena_printf(&o->arena, "%.*s (and %u more of these)",
-                                                  SPAN_ARG(u->told), u->more));
+        input_tell(o, INPUT_WARNS, u->file, u->line,
+                   u->more == 0 ? u->told
+                                : arena_printf(&o->arena, "%.*s (and %u more of these)", SPAN_ARG(u->told), u->more));
     }
 }
 

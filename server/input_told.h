@@ -17,6 +17,7 @@ struct place_in_file {
 void input_add_mistake(void *user, uint32_t line, struct span path, struct span text);
 void input_add_invalid(void *user, uint32_t line, struct span path, struct span text);
 void input_add_unknown(void *user, uint32_t line, struct span path, struct span text);
+void input_add_warning(struct place_in_file *at, uint32_t line, struct span path, struct span text);
 /* Warns of the fields that no schema knows: once each, however many objects have it. */
 void input_tell_unknown(struct input *o);
 

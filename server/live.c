@@ -48,6 +48,7 @@ struct live {
     pthread_t api_thread, deriver_thread, reconciler_thread;
     struct wake api_wake, deriver_wake, reconciler_wake;
     struct worker *worker; /* of the reconciler */
+    struct worker *lister; /* asks the provider for its types: one for each provider */
     _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
     struct pulse pulses[LIVE_THREAD_COUNT];
 
@@ -85,17 +86,16 @@ static void on_decided(void *user, const struct decision *d)
     }
     if (l->config.decided != NULL)
         l->config.decided(l->config.user, d);
-    if (d->reason.len == 0 || d->about.kind == KIND_NONE || l->events == NULL)
-        return;
-    struct event_note note = {
-        .about = {d->about.kind, d->about.ns, d->about.name, d->about.uid},
-        .warning = d->warning,
-        .reason = d->reason,
-        .note = d->note.len != 0 ? d->note : d->sentence,
-        .dedupe = d->dedupe,
-    };
-    if (events_record(l->events, &note, clock_mono(), clock_wall()))
+    struct event_note note;
+    if (decision_event(d, &note) && l->events != NULL && events_record(l->events, &note, clock_mono(), clock_wall()))
         wake_api(l);
+}
+
+static void on_moved(void *user, const struct moves *m)
+{
+    struct live *l = user;
+    if (l->config.moved != NULL)
+        l->config.moved(l->config.user, m);
 }
 
 static void on_measured(void *user, const struct measure *m)
@@ -398,7 +398,7 @@ bool live_watches(const struct options *o, enum kind k)
 {
     static const struct default_spread_config some;
     struct world_options world = live_world_options(o, &some);
-    return engine_watches(&world, k);
+    return engine_watches(&world, NULL, k);
 }
 
 struct plan_options live_plan_options(const struct options *o)
@@ -434,19 +434,29 @@ static mono_ms now_of(void *user)
     return clock_mono();
 }
 
+/* There is one provider. */
+static void ask_types(void *user, uint32_t provider, void (*job)(void *arg), void *arg)
+{
+    (void)provider;
+    worker_run(((struct live *)user)->lister, job, arg);
+}
+
 static void open_engine(struct live *l)
 {
     const struct options *o = l->options;
     l->worker = worker_new();
+    l->lister = worker_new();
     l->engine = engine_new(&(struct engine_config){
         .api = l->api,
-        .provider = l->provider,
+        .providers = {{l->provider}, 1},
+        .lister = {.user = l, .run = ask_types, .fresh = wake_api},
         .world = live_world_options(o, &l->spread),
         .reconciler = live_reconciler_options(o),
         .listener = {.user = l,
                      .wake = wake_reconciler,
                      .decided = on_decided,
                      .measured = on_measured,
+                     .moved = on_moved,
                      .leads_until = leads_until,
                      .now_ns = now_ns,
                      .goes_on = goes_on},
@@ -531,6 +541,7 @@ void live_free(struct live *l)
 {
     share_drop(&l->sim_snapshots);
     share_drop(&l->sim_places);
+    worker_free(l->lister); /* it wakes the API thread */
     if (l->client != NULL)
         client_free(l->client); /* what was under way ends here, while those it tells still exist */
     if (l->sim != NULL)

@@ -26,7 +26,7 @@ static const struct {
     {"explain", "why a pod, node or nodepool is as it is, from files or from a server",
      command_explain},
     {"simulate", "play a scenario, a week in seconds: prices, evictions, waiting pods", command_simulate},
-    {"check", "what stands in its way in a cluster: permissions, wiring, rivals",
+    {"check", "what stands in its way in a cluster, or what is wrong with files of objects",
      command_check},
     {"version", "what this program was built from", command_version},
 };

@@ -76,8 +76,18 @@ static const struct option table[] = {
              "default: all that the CA has signed"},
     {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
      .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
+    {.name = "webhook-client-ca", .type = OPTION_TEXT, AT(webhook_client_ca), .group = OPTION_SERVE,
+     .help = "CA file of the API server's certificate, which the webhook asks for then; default: it asks for none"},
+    {.name = "webhook-client-names", .type = OPTION_NAMES, AT(webhook_client_names), .group = OPTION_SERVE,
+     .help = "NAME,...: as --extender-client-names, of the certificates that the webhook accepts"},
+    {.name = "leaf-life", .type = OPTION_DURATION, .fallback = "8760h", AT(leaf_life), .group = OPTION_SERVE,
+     .help = "how long a certificate of our own CA lasts; renewed at two thirds; from 5s to 876000h"},
+    {.name = "ca-life", .type = OPTION_DURATION, .fallback = "87600h", AT(ca_life), .group = OPTION_SERVE,
+     .help = "how long our own CA signs, after it was announced for as long; at least twice --leaf-life"},
     {.name = "register-webhooks", .type = OPTION_BOOL, .fallback = "false", AT(register_webhooks),
      .group = OPTION_SERVE, .help = "write the webhook configuration ourselves"},
+    {.name = "strict-admission", .type = OPTION_BOOL, .fallback = "false", AT(strict_admission),
+     .group = OPTION_SERVE, .help = "refuse what the webhook only warns of else"},
     {.name = "webhook-url", .type = OPTION_TEXT, AT(webhook_url), .group = OPTION_SERVE,
      .help = "base URL that the API server calls, instead of the Service"},
     {.name = "kube-client-qps", .env = "KUBE_CLIENT_QPS", .type = OPTION_NUMBER,
@@ -130,6 +140,9 @@ static const struct option table[] = {
 
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
      .fallback = "table", AT(output), .group = OPTION_PRINT, .help = "form of the answer"},
+    {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|github",
+     .fallback = "table", AT(output), .group = OPTION_CHECK,
+     .help = "form of the answer; github: annotations of a change"},
     {.name = "search", .type = OPTION_CHOICE, .choices = "cheapest|greedy", .fallback = "cheapest",
      AT(search), .group = OPTION_ALL,
      .help = "greedy has Karpenter's outcome; cheapest is never dearer"},
@@ -189,6 +202,10 @@ static const struct option table[] = {
      .help = "RFC 3339 time: how many nodes of the nodepool might be disrupted then; default: now"},
     {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
      .group = OPTION_ASK, .help = "base URL of a running server's --page-listen"},
+    {.name = "filename", .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_CHECK,
+     .help = "a file or directory of objects to be checked instead of a cluster, - for standard input; may be repeated"},
+    {.name = "warnings-as-errors", .type = OPTION_BOOL, .fallback = "false", AT(warnings_as_errors),
+     .group = OPTION_CHECK, .help = "exit 1 on warnings, too"},
     {.name = "scheduler-config", .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
      .help = "file of kube-scheduler's --config, to be checked"},
     {.name = "account", .type = OPTION_TEXT, AT(account), .group = OPTION_CHECK,
@@ -288,9 +305,7 @@ static bool next_flag(struct arena *a, enum option_group group, int argc, char *
     if (out->help)
         return true;
     if (arg[0] != '-' || arg[1] == '\0')
-        return err_set(err, ERR_INVALID, "\"%s\" is not a flag%s", arg,
-                       find_option(group, SPAN("filename")) != NULL ? "; files are given with -f"
-                                                                    : "");
+        return err_set(err, ERR_INVALID, "\"%s\" is not a flag; files are given with -f", arg);
     struct span value;
     struct span name = span_cut(span_of(arg + (arg[1] == '-' ? 2 : 1)), '=', &value);
     out->option = find_option(group, name);

@@ -50,7 +50,7 @@ enum option_group { /* which commands take it */
     OPTION_LOOP = OPTION_SERVE | OPTION_SIMULATE,
     OPTION_ALL = OPTION_LOOP | OPTION_PLAN,
     OPTION_CLUSTER = OPTION_SERVE | OPTION_CHECK,
-    OPTION_PRINT = OPTION_PLAN | OPTION_CHECK | OPTION_SIMULATE,
+    OPTION_PRINT = OPTION_PLAN | OPTION_SIMULATE, /* and OPTION_CHECK, which has a form more */
     OPTION_ASK = OPTION_EXPLAIN | OPTION_CHECK,
 };
 
@@ -75,7 +75,7 @@ enum { MIN_VALUES_STRICT, MIN_VALUES_BEST_EFFORT };
 enum { RESERVED_OFFERING_AUTO, RESERVED_OFFERING_STRICT, RESERVED_OFFERING_FALLBACK };
 enum { REMOVE_FOR_CONSOLIDATION, REMOVE_FOR_DRIFT, REMOVE_FOR_REPAIR };
 enum { PLACEMENT_EXTENDER, PLACEMENT_NOMINATE };
-enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML };
+enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_GITHUB /* of check alone */ };
 enum { COMPARE_NONE, COMPARE_KARPENTER };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
@@ -107,10 +107,13 @@ struct options {
     bool disable_leader_election, coexist;
     int log_level, log_format;
     span_ms shutdown_delay;
-    bool register_webhooks;
+    bool register_webhooks, strict_admission;
     const char *webhook_url; /* base URL that the API server calls instead of the Service */
     const char *tls_cert, *tls_key, *extender_client_ca;
     struct texts extender_client_names;
+    const char *webhook_client_ca;
+    struct texts webhook_client_names;
+    span_ms leaf_life, ca_life;
     bool extender_insecure;
     int64_t max_nodes_per_minute;
     double max_hourly_price;
@@ -138,6 +141,7 @@ struct options {
     const char *report;
     bool show_log;
     /* check: a file's name, NAMESPACE/NAME of a service account */
+    bool warnings_as_errors;
     const char *scheduler_file, *account;
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;

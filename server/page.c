@@ -8,6 +8,7 @@
 #include "planner/held.h"
 #include "server/html.h"
 #include "server/page/fleet.h"
+#include "server/page/moves.h"
 
 struct page {
     struct page_memory *memory;
@@ -41,6 +42,21 @@ struct span page_reason(struct page *p, struct arena *a, const struct pod *pod)
 struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod)
 {
     return page_memory_put_off(p->memory, a, &pod->meta);
+}
+
+struct span page_drift_paused(struct page *p, struct arena *a, const struct meta *pool)
+{
+    return page_memory_side(p->memory, a, KIND_NODE_POOL, pool, SPAN("drift"));
+}
+
+void page_moved(struct page *p, const struct moves *m)
+{
+    page_memory_moved(p->memory, m);
+}
+
+struct moves page_moves(struct page *p, struct arena *a)
+{
+    return page_memory_moves(p->memory, a);
 }
 
 void page_forget(struct page *p)
@@ -120,6 +136,7 @@ void page_main(struct page *p, const struct page_view *v, struct buf *out)
         fleet_put_pools(&r);
         fleet_put_nodes(&r);
     }
+    moves_put(&r);
     put_decisions(&r);
     render_put(&r, "</main>");
     arena_release(&r.a);
@@ -135,7 +152,7 @@ void page_html(struct page *p, const struct page_view *v, struct buf *out)
                       "<script src=\"/page.js\" defer></script></head><body>"
                       "<header><h1>Stowage</h1><nav aria-label=Sections><a href=\"#waiting\">waiting</a> "
                       "<a href=\"#pools\">pools</a> <a href=\"#nodes\">nodes</a> "
-                      "<a href=\"#decisions\">decisions</a></nav>"
+                      "<a href=\"#moves\">moves</a> <a href=\"#decisions\">decisions</a></nav>"
                       "<p id=line role=status>not live</p></header>"
                       "<svg class=defs aria-hidden=true><defs>"
                       "<pattern id=hatch width=4 height=4 patternUnits=userSpaceOnUse>"

@@ -11,6 +11,7 @@
 #include "kube/store.h"
 #include "planner/places.h"
 #include "reconciler/decision.h"
+#include "reconciler/move.h"
 
 enum { PAGE_DECISIONS = 200, PAGE_ROWS_MAX = 1000, PAGE_REASONS_MAX = 4096 };
 
@@ -24,7 +25,13 @@ void page_decided(struct page *p, const struct decision *d);
 struct span page_reason(struct page *p, struct arena *a, const struct pod *pod);
 /* Why nothing is planned for a pod for a while (plan_options.put_off), if that is what was said last. */
 struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod);
-/* We do not lead any more: what was said of objects is not kept up to date. Any thread. */
+/* Why nodes of a NodePool that have drifted are let alone, in `a`; absent: they are not. Any thread. */
+struct span page_drift_paused(struct page *p, struct arena *a, const struct meta *pool);
+/* reconciler_listener.moved. Any thread; copied. */
+void page_moved(struct page *p, const struct moves *m);
+/* The last ones, in `a`. Any thread. */
+struct moves page_moves(struct page *p, struct arena *a);
+/* We do not lead any more: what was said of objects is not kept up to date, and no moves are ours. Any thread. */
 void page_forget(struct page *p);
 /* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */
 void page_standing(struct page *p, struct span text);

@@ -27,6 +27,8 @@ struct page_memory {
     uint64_t count;
     struct reason reasons[PAGE_REASONS_MAX];
     uint64_t reason_age;
+    struct moves moves; /* in moves_arena */
+    struct arena moves_arena;
     char standing[STANDING_MAX];
     size_t standing_len;
     _Atomic(uint64_t) version;
@@ -36,6 +38,7 @@ struct page_memory *page_memory_new(void)
 {
     struct page_memory *m = mem_new(sizeof(*m));
     pthread_mutex_init(&m->lock, NULL);
+    arena_init(&m->moves_arena, 0);
     return m;
 }
 
@@ -45,6 +48,7 @@ void page_memory_free(struct page_memory *m)
         free(m->ring[i].text);
     for (size_t i = 0; i < PAGE_REASONS_MAX; i++)
         free(m->reasons[i].text);
+    arena_release(&m->moves_arena);
     pthread_mutex_destroy(&m->lock);
     free(m);
 }
@@ -73,9 +77,9 @@ static void keep_entry(struct held_entry *h, const struct decision *d)
     h->entry.about.name = put(&at, d->about.name);
 }
 
-static uint64_t key_of(enum kind k, struct span ns, struct span name)
+static uint64_t key_of(enum kind k, struct span ns, struct span name, struct span side)
 {
-    uint64_t key = span_hash(ns) * 0x9e3779b97f4a7c15u + span_hash(name) + (uint64_t)k;
+    uint64_t key = (span_hash(side) * 31 + span_hash(ns)) * 0x9e3779b97f4a7c15u + span_hash(name) + (uint64_t)k;
     return key != 0 ? key : 1;
 }
 
@@ -94,7 +98,7 @@ static struct reason *find(struct page_memory *m, uint64_t key, bool make)
 
 static void keep_reason(struct page_memory *m, const struct decision *d)
 {
-    uint64_t key = key_of(d->about.kind, d->about.ns, d->about.name);
+    uint64_t key = key_of(d->about.kind, d->about.ns, d->about.name, d->side);
     struct reason *r = find(m, key, true);
     free(r->text);
     char *at = r->text = mem_new(d->sentence.len + d->put_off.sentence.len + d->put_off.fix.len + 1);
@@ -110,7 +114,7 @@ static void keep_reason(struct page_memory *m, const struct decision *d)
 
 static void forget_reason(struct page_memory *m, const struct decision *d)
 {
-    struct reason *r = find(m, key_of(d->about.kind, d->about.ns, d->about.name), false);
+    struct reason *r = find(m, key_of(d->about.kind, d->about.ns, d->about.name, d->side), false);
     if (r == NULL)
         return;
     free(r->text);
@@ -140,6 +144,39 @@ void page_memory_standing(struct page_memory *m, struct span text)
     atomic_fetch_add(&m->version, 1);
 }
 
+static struct moves moves_dup(struct arena *a, const struct moves *m)
+{
+    struct move *items = ARENA_ARRAY(a, struct move, m->count);
+    for (uint32_t i = 0; i < m->count; i++) {
+        struct span *nodes = ARENA_ARRAY(a, struct span, m->items[i].node_count);
+        for (uint32_t k = 0; k < m->items[i].node_count; k++)
+            nodes[k] = arena_dup(a, m->items[i].nodes[k]);
+        items[i] = m->items[i];
+        items[i].id = arena_dup(a, m->items[i].id);
+        items[i].decision = arena_dup(a, m->items[i].decision);
+        items[i].text = arena_dup(a, m->items[i].text);
+        items[i].nodes = nodes;
+    }
+    return (struct moves){items, m->count, m->all};
+}
+
+void page_memory_moved(struct page_memory *m, const struct moves *moves)
+{
+    pthread_mutex_lock(&m->lock);
+    arena_clear(&m->moves_arena);
+    m->moves = moves_dup(&m->moves_arena, moves);
+    pthread_mutex_unlock(&m->lock);
+    atomic_fetch_add(&m->version, 1);
+}
+
+struct moves page_memory_moves(struct page_memory *m, struct arena *a)
+{
+    pthread_mutex_lock(&m->lock);
+    struct moves copy = moves_dup(a, &m->moves);
+    pthread_mutex_unlock(&m->lock);
+    return copy;
+}
+
 uint64_t page_memory_version(const struct page_memory *m)
 {
     return atomic_load(&m->version);
@@ -166,9 +203,9 @@ const struct page_entry *page_memory_entries(struct page_memory *m, struct arena
     return out;
 }
 
-static const struct reason *reason_of(struct page_memory *m, enum kind k, const struct meta *about)
+static const struct reason *reason_of(struct page_memory *m, enum kind k, const struct meta *about, struct span side)
 {
-    const struct reason *r = find(m, key_of(k, about->ns, about->name), false);
+    const struct reason *r = find(m, key_of(k, about->ns, about->name, side), false);
     return r != NULL && (r->uid == 0 || r->uid == span_hash(about->uid)) ? r : NULL;
 }
 
@@ -177,9 +214,20 @@ struct span page_memory_reason(struct page_memory *m, struct arena *a, enum kind
 {
     struct span text = {NULL, 0};
     pthread_mutex_lock(&m->lock);
-    const struct reason *r = reason_of(m, k, about);
+    const struct reason *r = reason_of(m, k, about, (struct span){NULL, 0});
     if (r != NULL)
         text = arena_dup(a, named ? r->sentence : r->said);
+    pthread_mutex_unlock(&m->lock);
+    return text;
+}
+
+struct span page_memory_side(struct page_memory *m, struct arena *a, enum kind k, const struct meta *about, struct span side)
+{
+    struct span text = {NULL, 0};
+    pthread_mutex_lock(&m->lock);
+    const struct reason *r = reason_of(m, k, about, side);
+    if (r != NULL)
+        text = arena_dup(a, r->sentence);
     pthread_mutex_unlock(&m->lock);
     return text;
 }
@@ -188,7 +236,7 @@ struct why page_memory_put_off(struct page_memory *m, struct arena *a, const str
 {
     struct why why = {0};
     pthread_mutex_lock(&m->lock);
-    const struct reason *r = reason_of(m, KIND_POD, pod);
+    const struct reason *r = reason_of(m, KIND_POD, pod, (struct span){NULL, 0});
     if (r != NULL && r->put_off.sentence.len != 0)
         why = (struct why){arena_dup(a, r->put_off.sentence), arena_dup(a, r->put_off.fix)};
     pthread_mutex_unlock(&m->lock);
@@ -202,6 +250,7 @@ void page_memory_forget(struct page_memory *m)
         free(m->reasons[i].text);
         m->reasons[i] = (struct reason){0};
     }
+    m->moves = (struct moves){.count = 0};
     pthread_mutex_unlock(&m->lock);
     atomic_fetch_add(&m->version, 1);
 }

@@ -110,6 +110,36 @@ static void write_unschedulable(struct json *j, struct arena *a, const struct pl
     json_array_end(j);
 }
 
+static void write_move(struct json *j, const struct move *m)
+{
+    json_object_begin(j);
+    json_put_string(j, "id", m->id);
+    json_put_string(j, "state", move_state_name(m->state));
+    json_put_string(j, "reason", disruption_reason_label(m->reason));
+    json_put_string(j, "decision", m->decision);
+    json_put_array(j, "candidates");
+    for (uint32_t i = 0; i < m->node_count; i++)
+        json_text(j, m->nodes[i]);
+    json_array_end(j);
+    json_put_int(j, "replacements", m->replacements);
+    json_put_int(j, "evictions", m->evictions);
+    if (!isnan(m->savings)) {
+        json_key(j, SPAN("savingsPerHour"));
+        json_double(j, m->savings);
+    }
+    if (m->text.len != 0)
+        json_put_string(j, "message", m->text);
+    json_object_end(j);
+}
+
+static void write_moves(struct json *j, const struct moves *m)
+{
+    json_put_array(j, "moves");
+    for (uint32_t i = 0; i < m->count; i++)
+        write_move(j, &m->items[i]);
+    json_array_end(j);
+}
+
 static void write_cost(struct json *j, const struct world *w)
 {
     double sum = 0;
@@ -133,6 +163,8 @@ void places_json(const struct places_view *v, struct buf *out)
     json_put_string(&j, "kind", SPAN("HeldPlaces"));
     write_places(&j, &a, v);
     write_unschedulable(&j, &a, v);
+    if (v->moves != NULL)
+        write_moves(&j, v->moves);
     if (v->world != NULL)
         write_cost(&j, v->world);
     json_object_end(&j);

@@ -1,4 +1,4 @@
-/* places_json: which places are held, and who waits without one: what GET /plan answers. The reconciler
+/* places_json: which places are held, who waits without one, and which nodes are to leave: what GET /plan answers. The reconciler
  * keeps no plan: claims have become NodeClaims, and what is left of it are places. docs/plan.md has the
  * fields; what is not known is absent. */
 #ifndef SERVER_PLACES_JSON_H
@@ -7,11 +7,13 @@
 #include "base/buf.h"
 #include "kube/store.h"
 #include "planner/places.h"
+#include "reconciler/move.h"
 
 struct places_view {
     const struct places *places;     /* may be NULL: none is held */
     const struct snapshot *snapshot; /* may be NULL: then every place is told, and nobody waits */
     const struct world *world;       /* may be NULL: no price is known */
+    const struct moves *moves;       /* may be NULL: none is known of */
     wall_ms now;
     /* Why a pod has no place; absent: it was not planned yet. NULL: nobody knows of any. */
     struct span (*why)(void *user, struct arena *a, const struct pod *p);

@@ -147,7 +147,11 @@ static const uint64_t *rows_named(const struct world *w, const struct texts *nam
     return rows;
 }
 
-static struct disruption *decide(const struct plan_reading *r, struct input *o, const struct options *options)
+struct plan_moves { /* NULL, both: nobody asked about disruption */
+    struct disruption *made, *recommended; /* recommended: NULL where no pool only wants to be told */
+};
+
+static struct plan_moves decide(const struct plan_reading *r, struct input *o, const struct options *options)
 {
     struct plan_options timed = r->options;
     mono_ms until = clock_mono() + r->time_budget;
@@ -180,21 +184,23 @@ static struct disruption *decide(const struct plan_reading *r, struct input *o, 
         .reserved = reserved,
         .reserved_count = options->reserved_nodes.count,
     };
-    struct disruption *d = disruption_decide(r->world, &with);
-    if (d->error.len != 0) {
-        struct span text = arena_printf(&o->arena, "disruption: %.*s", SPAN_ARG(d->error));
+    struct plan_moves moves = {.made = disruption_decide(r->world, &with)};
+    if (moves.made->error.len != 0) {
+        struct span text = arena_printf(&o->arena, "disruption: %.*s", SPAN_ARG(moves.made->error));
         input_warn(o, text);
         command_complain("warning: %.*s\n", SPAN_ARG(text));
     }
-    return d;
+    with.mode = MODE_RECOMMEND;
+    if (disruption_recommends(r->world))
+        moves.recommended = disruption_decide(r->world, &with);
+    return moves;
 }
 
 /* 20,000 pods on 4,000 claims of 400 types each are 200 MiB; beyond this something is wrong. */
 enum { PLAN_TEXT_MAX = 2047 * 1024 * 1024 };
 
-/* `d` NULL: nobody asked about disruption. */
-static bool print_plan(const struct plan *p, const struct disruption *d, struct input *o,
-                       const struct options *options, struct err *err)
+static bool print_plan(const struct plan *p, struct plan_moves moves, struct input *o, const struct options *options,
+                       struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
     struct span unseen = options->all_unbound ? (struct span){NULL, 0} : input_unseen(o);
@@ -202,15 +208,17 @@ static bool print_plan(const struct plan *p, const struct disruption *d, struct 
         plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
                                                           .verbose = options->verbose,
                                                           .left_out = unseen});
-        if (d != NULL)
-            disruption_table(&text, p->world, d, terminal_width(), options->verbose);
+        if (moves.made != NULL)
+            disruption_table(&text, p->world, moves.made, terminal_width(), options->verbose);
+        if (moves.recommended != NULL)
+            disruption_table_recommended(&text, p->world, moves.recommended, terminal_width());
     } else {
         if (unseen.len != 0)
             input_warn(o, unseen);
         struct json j = {.out = &text, .indent = 2};
         plan_json_open(&j, p);
-        if (d != NULL)
-            disruption_json(&j, p->world, d);
+        if (moves.made != NULL)
+            disruption_json(&j, p->world, moves.made, moves.recommended);
         plan_json_close(&j, p, o->warnings, o->warning_count);
         buf_add_char(&text, '\n');
     }
@@ -367,11 +375,14 @@ static int plan_objects(struct input *o, const struct options *options, struct e
         return 2;
     struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
     bool asked = options->disruption || options->disruption_all;
-    struct disruption *d = asked ? decide(&r, o, options) : NULL;
+    struct plan_moves moves = {.made = NULL};
+    if (asked)
+        moves = decide(&r, o, options);
     int status = p->unschedulable_count != 0 || input_lacks_askers(o);
-    if (!print_plan(p, d, o, options, err))
+    if (!print_plan(p, moves, o, options, err))
         status = 2;
-    disruption_free(d);
+    disruption_free(moves.made);
+    disruption_free(moves.recommended);
     plan_free(p);
     world_free(r.world);
     if (status != 2 && options->repeat > 0)

@@ -257,12 +257,23 @@ static struct why why_put_off(void *user, struct arena *a, const struct pod *p)
     return page_put_off(routes->config.page, a, p);
 }
 
+static struct span why_drift_is_paused(void *user, struct arena *a, const struct meta *pool)
+{
+    const struct routes *routes = user;
+    return page_drift_paused(routes->config.page, a, pool);
+}
+
 static void on_plan(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)q;
+    const struct routes *routes = user;
     struct extender_view v = route_view(scratch);
-    places_json(&(struct places_view){v.places, v.snapshot, v.world, clock_wall(), why_waiting, user},
+    struct arena a;
+    arena_init(&a, 0);
+    struct moves moves = page_moves(routes->config.page, &a);
+    places_json(&(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user},
                 &r->body);
+    arena_release(&a);
 }
 
 /* 0: it is not given. */
@@ -301,6 +312,7 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
                                 .now = clock_wall(),
                                 .until = clock_mono() + EXPLAIN_MS,
                                 .put_off = why_put_off,
+                                .drift_paused = why_drift_is_paused,
                                 .user = user};
     if (!explain_parse(kind, name, (struct span){0}, &question, &err) || !time_asked(q->query, &question.at, &err) ||
         !explain_write(&live, &question, &r->body, &err))
@@ -587,6 +599,6 @@ bool routes_webhook_rules(struct arena *a, struct symtab *syms, struct provider 
     domains[1] = span_of(provider->ops->node_class_group);
     struct label_rules *labels = ARENA_NEW(a, struct label_rules);
     *labels = (struct label_rules){catalogue.well_known, domains, 2};
-    *out = (struct webhook_rules){labels, syms};
+    *out = (struct webhook_rules){.labels = labels, .syms = syms};
     return true;
 }

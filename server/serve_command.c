@@ -16,14 +16,17 @@
 #include <unistd.h>
 
 #include "certs/certs.h"
+#include "certs/secrets.h"
 #include "cloud/kwok.h"
 #include "planner/trial/options.h"
 #include "server/clock.h"
 #include "server/command.h"
+#include "server/ends.h"
 #include "server/gauges.h"
 #include "server/live.h"
 #include "server/input.h"
 #include "server/routes.h"
+#include "server/serving.h"
 #include "server/watchdog.h"
 
 enum {
@@ -43,12 +46,14 @@ struct serve {
     struct live *live;
     struct certs *certs;
     struct tls *tls;
+    struct serving *serving;
+    struct ends *ends;
+    wall_ms served_until;
     struct symtab *rule_syms;
     struct webhook_rules rules;
     struct plan_options plan; /* of the page's /explain: as the reconciler plans */
     struct routes *routes;
     struct http_server *http;
-    struct span client_ca; /* of --extender-client-ca */
     _Atomic(bool) listening;
     bool told_serving;
     uint32_t leader_metric;
@@ -98,6 +103,11 @@ static void on_decided(void *user, const struct decision *d)
     page_decided(((struct serve *)user)->page, d);
 }
 
+static void on_moved(void *user, const struct moves *m)
+{
+    page_moved(((struct serve *)user)->page, m);
+}
+
 static void on_standing(void *user, bool leading, struct span observing)
 {
     struct serve *s = user;
@@ -120,21 +130,68 @@ static void on_standing(void *user, bool leading, struct span observing)
 
 static void on_certificates(void *user, const struct cert_set *set)
 {
+    serving_set(((struct serve *)user)->serving, set);
+}
+
+static void on_served(void *user, wall_ms not_after)
+{
     struct serve *s = user;
-    struct err err;
-    struct tls_pem pem = {.cert = set->serving.cert,
-                          .key = set->serving.key,
-                          .client_ca = s->client_ca.len != 0 ? s->client_ca : set->ca};
-    if (!tls_swap(s->tls, &pem, &err)) {
-        log_error(&s->log, "certs", "%s", err.msg);
-        return;
-    }
+    s->served_until = not_after;
     health_have(s->health, HEALTH_CERTIFICATES);
     struct arena a;
     arena_init(&a, 0);
-    log_info(&s->log, "certs", "serving certificate until %.10s",
-             time_text(&a, set->not_after).ptr);
+    log_info(&s->log, "certs", "serving certificate until %.10s", time_text(&a, not_after).ptr);
     arena_release(&a);
+}
+
+static void on_files(void *user, const struct cert_pair *pair)
+{
+    certs_use_files(((struct serve *)user)->certs, pair);
+}
+
+static void on_serving_trouble(void *user, const struct err *err)
+{
+    log_error(&((struct serve *)user)->log, "certs", "%s", err->msg);
+}
+
+/* About the Secret that holds it, or from which it was copied. */
+static void on_ends_soon(void *user, enum end which, wall_ms not_after)
+{
+    static const char *const what[END_COUNT] = {
+        [END_SERVING] = "the serving certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
+        [END_CA] = "the CA ends on %.10s and is not replaced: what does Stowage log about certs?",
+        [END_NEXT_CA] = "the next CA ends on %.10s and is not replaced: what does Stowage log about certs?",
+        [END_SCHEDULER] = "the scheduler's certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
+        [END_SHOWN] = "kube-scheduler's copy of its certificate ends on %.10s: copy this Secret's files to its hosts anew",
+    };
+    struct serve *s = user;
+    struct arena a;
+    arena_init(&a, 0);
+    bool of_scheduler = which == END_SCHEDULER || which == END_SHOWN;
+    char note[256];
+    snprintf(note, sizeof(note), what[which], time_text(&a, not_after).ptr);
+    log_warn(&s->log, "certs", "%s", note);
+    struct event_note event = {.about = {.kind = KIND_SECRET,
+                                         .ns = live_namespace(s->live),
+                                         .name = of_scheduler ? SPAN(SECRET_CLIENT) : SPAN(SECRET_CERTS)},
+                               .warning = true,
+                               .reason = SPAN("CertificateEndsSoon"),
+                               .note = span_of(note),
+                               .dedupe = span_of(end_name(which))};
+    events_record(live_events(s->live), &event, clock_mono(), clock_wall());
+    arena_release(&a);
+}
+
+static mono_ms look_at_ends(struct serve *s, mono_ms now, wall_ms wall)
+{
+    wall_ms kept[CERT_NAME_COUNT];
+    certs_ends(s->certs, kept);
+    const wall_ms ends[END_COUNT] = {[END_SERVING] = s->served_until,
+                                     [END_CA] = kept[CERT_NAME_CA],
+                                     [END_NEXT_CA] = kept[CERT_NAME_NEXT_CA],
+                                     [END_SCHEDULER] = kept[CERT_NAME_SCHEDULER],
+                                     [END_SHOWN] = tls_shown_until(s->tls)};
+    return ends_step(s->ends, ends, now, wall);
 }
 
 static void on_client_refused(void *user, struct span who)
@@ -145,9 +202,17 @@ static void on_client_refused(void *user, struct span who)
              SPAN_ARG(who));
 }
 
+static void on_webhook_client_refused(void *user, struct span who)
+{
+    log_warn(&((struct serve *)user)->log, "certs",
+             "a client of the webhook was turned away: its certificate is of %.*s, none of which "
+             "--webhook-client-names has",
+             SPAN_ARG(who));
+}
+
 static void on_certificate_trouble(void *user, const struct err *err)
 {
-    log_warn(&((struct serve *)user)->log, "certs", "%s; trying again", err->msg);
+    log_warn(&((struct serve *)user)->log, "certs", "%s", err->msg);
 }
 
 static void on_derived(void *user, enum derive_way way, double seconds)
@@ -163,13 +228,8 @@ static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
         certs_serving(s->certs);
     }
     gauges_read(s->gauges, s->live, now);
-    return certs_step(s->certs, now, wall);
-}
-
-static bool read_file_option(struct serve *s, const char *path, struct span *out, struct err *err)
-{
-    *out = (struct span){NULL, 0};
-    return path == NULL || path[0] == '\0' || input_text(&s->arena, path, out, err);
+    mono_ms due = earlier(serving_step(s->serving, now, wall), certs_step(s->certs, now, wall));
+    return earlier(due, look_at_ends(s, now, wall));
 }
 
 /* The host part of "host:port", absent for every address. */
@@ -187,16 +247,44 @@ static struct span host_of(const char *listen)
                : (struct span){NULL, 0};
 }
 
+/* In these bounds a CA outlasts what it signs, and its dates are dates. */
+static bool check_lives(const struct options *o, struct err *err)
+{
+    if (o->leaf_life < CERTS_LEAF_LIFE_MIN || o->leaf_life > CERTS_LIFE_MAX)
+        return err_set(err, ERR_INVALID, "--leaf-life is not between 5s and 876000h");
+    if (o->ca_life < CERTS_LEAVES_IN_A_TERM * o->leaf_life || o->ca_life > CERTS_LIFE_MAX)
+        return err_set(err, ERR_INVALID, "--ca-life is not between twice --leaf-life and 876000h");
+    return true;
+}
+
+static bool open_serving(struct serve *s, struct err *err)
+{
+    const struct options *o = &s->options;
+    s->tls = tls_new(&(struct tls_clients){.names = o->extender_client_names.items,
+                                           .count = o->extender_client_names.count,
+                                           .user = s,
+                                           .refused = on_client_refused},
+                     &(struct tls_clients){.names = o->webhook_client_names.items,
+                                           .count = o->webhook_client_names.count,
+                                           .user = s,
+                                           .refused = on_webhook_client_refused});
+    return serving_new(&(struct serving_config){.tls = s->tls,
+                                                .paths = {[SERVING_CERT] = o->tls_cert,
+                                                          [SERVING_KEY] = o->tls_key,
+                                                          [SERVING_CLIENT_CA] = o->extender_client_ca,
+                                                          [SERVING_WEBHOOK_CLIENT_CA] = o->webhook_client_ca},
+                                                .user = s,
+                                                .served = on_served,
+                                                .files = on_files,
+                                                .trouble = on_serving_trouble},
+                       &s->serving, err);
+}
+
 static bool open_certs(struct serve *s, struct err *err)
 {
     const struct options *o = &s->options;
-    struct cert_pair files;
-    if (!read_file_option(s, o->tls_cert, &files.cert, err) ||
-        !read_file_option(s, o->tls_key, &files.key, err) ||
-        !read_file_option(s, o->extender_client_ca, &s->client_ca, err))
+    if (!check_lives(o, err) || !open_serving(s, err))
         return false;
-    if ((files.cert.len != 0) != (files.key.len != 0))
-        return err_set(err, ERR_INVALID, "--tls-cert and --tls-key go together");
     struct span names[4];
     uint32_t count = 0;
     names[count++] = SPAN("localhost");
@@ -207,18 +295,14 @@ static bool open_certs(struct serve *s, struct err *err)
         if (host.len != 0 && !span_eq(host, names[1]) && !span_eq(host, names[0]))
             names[count++] = host;
     }
-    s->tls = tls_new(&(struct tls_clients){
-        .names = o->extender_client_names.items,
-        .count = o->extender_client_names.count,
-        .user = s,
-        .refused = on_client_refused,
-    });
     s->certs = certs_new(&(struct certs_config){
         .api = live_api(s->live),
         .ns = live_namespace(s->live),
         .names = names,
         .name_count = count,
-        .files = files,
+        .files = serving_pair(s->serving),
+        .leaf_life = o->leaf_life,
+        .ca_life = o->ca_life,
         .register_webhooks = o->register_webhooks,
         .webhook_url = o->webhook_url != NULL ? span_of(o->webhook_url) : (struct span){NULL, 0},
         .listener = {.user = s, .changed = on_certificates, .trouble = on_certificate_trouble},
@@ -239,6 +323,7 @@ static bool open_http(struct serve *s, struct err *err)
     s->rule_syms = kube_symtab_new();
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
+    s->rules.strict = o->strict_admission;
     s->plan = live_plan_options(o);
     s->routes = routes_new(&(struct routes_config){
         .sources = live_sources(s->live),
@@ -264,6 +349,7 @@ static bool open_http(struct serve *s, struct err *err)
                        [HTTP_PROBES] = o->health_port != 0 ? probes : NULL,
                        [HTTP_PAGE] = o->page_listen},
             .tls = s->tls,
+            .webhook_asks = o->webhook_client_ca != NULL && o->webhook_client_ca[0] != '\0',
             .extender_anyone = o->extender_insecure,
             .loops = (uint32_t)o->threads,
             .scratch = routes_scratch(s->routes),
@@ -282,6 +368,11 @@ static void register_metrics(struct serve *s)
                                               .labels = {"name"}};
     s->leader_metric = metrics_register(s->metrics, &leader);
     s->gauges = gauges_new(s->metrics);
+    s->ends = ends_new(&(struct ends_config){.metrics = s->metrics,
+                                             .leaf_life = s->options.leaf_life,
+                                             .ca_life = s->options.ca_life,
+                                             .user = s,
+                                             .soon = on_ends_soon});
 }
 
 static void settle_listeners(struct serve *s)
@@ -306,6 +397,7 @@ static bool open_all(struct serve *s, struct err *err)
                                  .user = s,
                                  .measured = on_measured,
                                  .decided = on_decided,
+                                 .moved = on_moved,
                                  .standing = on_standing,
                                  .round = on_round,
                                  .derived = on_derived};
@@ -333,13 +425,14 @@ static void close_all(struct serve *s)
         live_free(s->live); /* ends requests, so that certs has none under way */
     if (s->certs != NULL)
         certs_free(s->certs);
-    if (s->tls != NULL)
-        tls_free(s->tls);
+    serving_free(s->serving);
+    tls_free(s->tls);
     if (s->health != NULL)
         health_free(s->health);
     if (s->page != NULL)
         page_free(s->page);
     gauges_free(s->gauges);
+    ends_free(s->ends);
     if (s->metrics != NULL)
         metrics_free(s->metrics);
     symtab_unref(s->rule_syms);

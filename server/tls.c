@@ -1,4 +1,4 @@
-/* One SSL_CTX for each way in, made once. What can change, that is certificate, key and the CA of
+/* One SSL_CTX for each way in, made once. What can change, that is certificate, key and the CAs of
  * clients, is one immutable object; the certificate callback puts the current one into each new
  * connection, which keeps its own references. So a swap needs no message to the loops, and nothing
  * is freed under a handshake. */
@@ -19,16 +19,25 @@ struct identity {
     X509 *leaf;
     EVP_PKEY *key;
     STACK_OF(X509) *chain;
-    X509_STORE *clients;              /* NULL: no client CA */
-    STACK_OF(X509_NAME) *client_names; /* told to clients, so that they choose the right certificate */
+    struct client_cas {
+        X509_STORE *store;          /* NULL: no client CA */
+        STACK_OF(X509_NAME) *names; /* told to clients, so that they choose the right certificate */
+    } clients[TLS_DOOR_COUNT];
+};
+
+struct door {
+    struct tls *tls;
+    enum tls_door which;
+    SSL_CTX *ctx;
+    struct tls_clients clients;
+    _Atomic(mono_ms) refused; /* when it was told last; 0: never */
+    _Atomic(wall_ms) until;   /* the end of the last certificate that was accepted; 0: none was */
 };
 
 struct tls {
     struct share current; /* struct identity */
-    SSL_CTX *anyone, *mutual;
-    struct tls_clients clients;
+    struct door doors[TLS_DOOR_COUNT];
     _Atomic(bool) loaded;
-    _Atomic(mono_ms) refused; /* when it was told last; 0: never */
 };
 
 static void identity_free(struct identity *id)
@@ -36,8 +45,10 @@ static void identity_free(struct identity *id)
     X509_free(id->leaf);
     EVP_PKEY_free(id->key);
     sk_X509_pop_free(id->chain, X509_free);
-    X509_STORE_free(id->clients);
-    sk_X509_NAME_pop_free(id->client_names, X509_NAME_free);
+    for (int d = 0; d < TLS_DOOR_COUNT; d++) {
+        X509_STORE_free(id->clients[d].store);
+        sk_X509_NAME_pop_free(id->clients[d].names, X509_NAME_free);
+    }
     free(id);
 }
 
@@ -82,42 +93,43 @@ static bool read_pair(struct identity *id, const struct tls_pem *pem, struct err
     return match || err_set(err, ERR_INVALID, "certificate and key do not belong together");
 }
 
-static bool read_clients(struct identity *id, struct span pem, struct err *err)
+static bool read_clients(struct client_cas *out, struct span pem, struct err *err)
 {
     if (pem.len == 0)
         return true;
     STACK_OF(X509) *cas = sk_X509_new_null();
     bool any = read_certificates(pem, cas);
-    id->clients = X509_STORE_new();
-    id->client_names = sk_X509_NAME_new_null();
+    out->store = X509_STORE_new();
+    out->names = sk_X509_NAME_new_null();
     for (int i = 0; i < sk_X509_num(cas); i++) {
         X509 *ca = sk_X509_value(cas, i);
-        X509_STORE_add_cert(id->clients, ca);
-        sk_X509_NAME_push(id->client_names, X509_NAME_dup(X509_get_subject_name(ca)));
+        X509_STORE_add_cert(out->store, ca);
+        sk_X509_NAME_push(out->names, X509_NAME_dup(X509_get_subject_name(ca)));
     }
     sk_X509_pop_free(cas, X509_free);
     ERR_clear_error();
     return any || err_set(err, ERR_INVALID, "the client CA file holds no PEM certificate");
 }
 
-static bool put_identity(SSL *ssl, const struct identity *id)
+static bool put_identity(SSL *ssl, const struct identity *id, enum tls_door door)
 {
+    const struct client_cas *clients = &id->clients[door];
     if (SSL_use_cert_and_key(ssl, id->leaf, id->key, id->chain, 1) != 1)
         return false;
-    if (id->clients == NULL)
+    if (clients->store == NULL)
         return true;
-    SSL_set_client_CA_list(ssl, SSL_dup_CA_list(id->client_names));
-    return SSL_set1_verify_cert_store(ssl, id->clients) == 1;
+    SSL_set_client_CA_list(ssl, SSL_dup_CA_list(clients->names));
+    return SSL_set1_verify_cert_store(ssl, clients->store) == 1;
 }
 
 /* 0 ends the handshake: better than letting a caller wait for a certificate that is not there yet. */
 static int on_certificate(SSL *ssl, void *arg)
 {
-    struct tls *t = arg;
-    struct identity *id = (struct identity *)share_take(&t->current);
+    struct door *door = arg;
+    struct identity *id = (struct identity *)share_take(&door->tls->current);
     if (id == NULL)
         return 0;
-    bool ok = put_identity(ssl, id);
+    bool ok = put_identity(ssl, id, door->which);
     shared_unref(&id->shared);
     ERR_clear_error();
     return ok ? 1 : 0;
@@ -184,33 +196,51 @@ static bool check_other_names(const struct tls_clients *c, const X509 *x, struct
 }
 
 /* Who is turned away comes again and again: a line each time would fill the log. */
-static void tell_refused(struct tls *t, struct span who)
+static void tell_refused(struct door *d, struct span who)
 {
-    mono_ms now = clock_mono(), last = atomic_load(&t->refused);
-    if (t->clients.refused != NULL && (last == 0 || now - last >= TLS_REFUSED_MS) &&
-        atomic_compare_exchange_strong(&t->refused, &last, now))
-        t->clients.refused(t->clients.user, who);
+    mono_ms now = clock_mono(), last = atomic_load(&d->refused);
+    if (d->clients.refused != NULL && (last == 0 || now - last >= TLS_REFUSED_MS) &&
+        atomic_compare_exchange_strong(&d->refused, &last, now))
+        d->clients.refused(d->clients.user, who);
+}
+
+static wall_ms end_of(const X509 *x)
+{
+    int days = 0, seconds = 0;
+    ASN1_TIME *epoch = ASN1_TIME_set(NULL, 0);
+    ASN1_TIME_diff(&days, &seconds, epoch, X509_get0_notAfter(x));
+    ASN1_TIME_free(epoch);
+    return days * (24 * MS_HOUR) + (wall_ms)seconds * MS_SECOND;
+}
+
+static bool check_listed(struct door *d, const X509 *leaf)
+{
+    struct buf who = {.max = 512};
+    bool listed = d->clients.count == 0 || check_common_name(&d->clients, leaf, &who) ||
+                  check_other_names(&d->clients, leaf, &who);
+    if (!listed)
+        tell_refused(d, buf_span(&who));
+    buf_release(&who);
+    return listed;
 }
 
 /* OpenSSL's own checks come first; the leaf (depth 0) is the last that it asks about. */
 static int on_client(int ok, X509_STORE_CTX *ctx)
 {
     const SSL *ssl = X509_STORE_CTX_get_ex_data(ctx, SSL_get_ex_data_X509_STORE_CTX_idx());
-    struct tls *t = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
-    if (ok != 1 || X509_STORE_CTX_get_error_depth(ctx) != 0 || t->clients.count == 0)
+    struct door *d = SSL_CTX_get_app_data(SSL_get_SSL_CTX(ssl));
+    if (ok != 1 || X509_STORE_CTX_get_error_depth(ctx) != 0)
         return ok;
     const X509 *leaf = X509_STORE_CTX_get_current_cert(ctx);
-    struct buf who = {.max = 512};
-    bool listed = check_common_name(&t->clients, leaf, &who) || check_other_names(&t->clients, leaf, &who);
-    if (!listed) {
+    bool listed = check_listed(d, leaf);
+    if (listed)
+        atomic_store(&d->until, end_of(leaf));
+    else
         X509_STORE_CTX_set_error(ctx, X509_V_ERR_APPLICATION_VERIFICATION);
-        tell_refused(t, buf_span(&who));
-    }
-    buf_release(&who);
     return listed;
 }
 
-static SSL_CTX *context_new(struct tls *t, bool client_certificate)
+static SSL_CTX *context_new(struct door *door)
 {
     static const unsigned char session_context[] = "stowage";
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
@@ -225,21 +255,26 @@ static SSL_CTX *context_new(struct tls *t, bool client_certificate)
     SSL_CTX_set_session_id_context(ctx, session_context, sizeof(session_context) - 1);
     SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS);
     SSL_CTX_set_alpn_select_cb(ctx, on_alpn, NULL);
-    SSL_CTX_set_cert_cb(ctx, on_certificate, t);
-    if (client_certificate)
+    SSL_CTX_set_cert_cb(ctx, on_certificate, door);
+    if (door->which != TLS_ANYONE)
         SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, on_client);
-    SSL_CTX_set_app_data(ctx, t);
+    SSL_CTX_set_app_data(ctx, door);
     return ctx;
 }
 
-struct tls *tls_new(const struct tls_clients *clients)
+struct tls *tls_new(const struct tls_clients *extender, const struct tls_clients *webhook)
 {
+    const struct tls_clients *clients[TLS_DOOR_COUNT] = {[TLS_EXTENDER] = extender, [TLS_WEBHOOK] = webhook};
     struct tls *t = mem_new(sizeof(*t));
-    if (clients != NULL)
-        t->clients = *clients;
     share_init(&t->current, identity_destroy);
-    t->anyone = context_new(t, false);
-    t->mutual = context_new(t, true);
+    for (int d = 0; d < TLS_DOOR_COUNT; d++) {
+        struct door *door = &t->doors[d];
+        door->tls = t;
+        door->which = (enum tls_door)d;
+        if (clients[d] != NULL)
+            door->clients = *clients[d];
+        door->ctx = context_new(door);
+    }
     return t;
 }
 
@@ -247,8 +282,8 @@ void tls_free(struct tls *t)
 {
     if (t == NULL)
         return;
-    SSL_CTX_free(t->anyone);
-    SSL_CTX_free(t->mutual);
+    for (int d = 0; d < TLS_DOOR_COUNT; d++)
+        SSL_CTX_free(t->doors[d].ctx);
     share_release(&t->current);
     free(t);
 }
@@ -256,7 +291,8 @@ void tls_free(struct tls *t)
 bool tls_swap(struct tls *t, const struct tls_pem *pem, struct err *err)
 {
     struct identity *id = mem_new(sizeof(*id));
-    if (!read_pair(id, pem, err) || !read_clients(id, pem->client_ca, err)) {
+    if (!read_pair(id, pem, err) || !read_clients(&id->clients[TLS_EXTENDER], pem->client_ca, err) ||
+        !read_clients(&id->clients[TLS_WEBHOOK], pem->webhook_client_ca, err)) {
         identity_free(id);
         return false;
     }
@@ -271,7 +307,12 @@ bool tls_loaded(const struct tls *t)
     return atomic_load(&t->loaded);
 }
 
-SSL_CTX *tls_context(struct tls *t, bool client_certificate)
+wall_ms tls_shown_until(const struct tls *t)
 {
-    return client_certificate ? t->mutual : t->anyone;
+    return atomic_load(&t->doors[TLS_EXTENDER].until);
+}
+
+SSL_CTX *tls_context(struct tls *t, enum tls_door door)
+{
+    return t->doors[door].ctx;
 }

@@ -1,7 +1,7 @@
 /* tls: the identity under which we serve, replaceable while connections come in.
  *
- * Two long-lived contexts share it: one that lets anyone in (webhook; the API server shows no
- * certificate) and one that demands a client certificate (extender). A handshake takes the identity
+ * Three long-lived contexts share it: one that lets anyone in (webhook; the API server shows no certificate unless it is
+ * told to), and two that demand a client certificate, each of a CA and of names of its own. A handshake takes the identity
  * that is current when it begins; before there is one it fails, so that a caller passes us over at
  * once instead of waiting. HTTP/1.1 only. Sessions are not resumed: a handshake costs a third of a
  * millisecond, callers keep their connections, and a resumed one would outlive its client's CA. */
@@ -18,10 +18,13 @@ struct ssl_ctx_st;
 struct tls_pem {
     struct span cert;      /* leaf, then its chain */
     struct span key;
-    struct span client_ca; /* who may have signed client certificates; absent: nobody gets in */
+    struct span client_ca; /* who may have signed client certificates of the extender; absent: nobody gets in */
+    struct span webhook_client_ca; /* the same of the webhook, where that asks for one */
 };
 
-struct tls_clients { /* of those whom the client CA has signed, who gets in; copied but for the names */
+enum tls_door { TLS_ANYONE, TLS_EXTENDER, TLS_WEBHOOK, TLS_DOOR_COUNT };
+
+struct tls_clients { /* of those whom a client CA has signed, who gets in; copied but for the names */
     const char *const *names; /* common names, DNS names or URIs; none: everybody */
     uint32_t count;
     void *user;
@@ -30,13 +33,15 @@ struct tls_clients { /* of those whom the client CA has signed, who gets in; cop
 };
 enum { TLS_REFUSED_MS = 10 * MS_SECOND };
 
-struct tls *tls_new(const struct tls_clients *clients); /* NULL: everybody */
+struct tls *tls_new(const struct tls_clients *extender, const struct tls_clients *webhook); /* NULL: everybody */
 void tls_free(struct tls *t); /* no handshake may be under way */
 
 /* Checks the whole, then publishes it; on false nothing changes. One thread at a time. */
 bool tls_swap(struct tls *t, const struct tls_pem *pem, struct err *err);
 bool tls_loaded(const struct tls *t); /* any thread */
+/* When the certificate ends that the scheduler showed last, of those that were accepted; 0: none was. Any thread. */
+wall_ms tls_shown_until(const struct tls *t);
 
-struct ssl_ctx_st *tls_context(struct tls *t, bool client_certificate);
+struct ssl_ctx_st *tls_context(struct tls *t, enum tls_door door);
 
 #endif

@@ -133,7 +133,7 @@ struct sim_stowage *sim_stowage_new(struct sim *s, const struct sim_stowage_opti
     });
     w->engine = engine_new(&(struct engine_config){
         .api = w->client,
-        .provider = w->provider,
+        .providers = {{w->provider}, 1},
         .world = o->world,
         .reconciler = o->reconciler,
         .listener = {.user = w, .wake = on_wake, .decided = on_decided, .measured = on_measured},

@@ -3,8 +3,12 @@
 
 #include "base/decode.h"
 #include "base/json.h"
+#include "kube/finding.h"
 #include "kube/node.h"
 #include "kube/pool_validate.h"
+#include "kube/pool_warnings.h"
+
+#include <stdlib.h>
 
 #define REVIEW_API_VERSION "admission.k8s.io/v1"
 #define REVIEW_KIND "AdmissionReview"
@@ -77,31 +81,119 @@ static bool is_pool_write(const struct request *r)
            (span_eq(r->operation, SPAN("CREATE")) || span_eq(r->operation, SPAN("UPDATE")));
 }
 
+struct judging {
+    struct arena *arena;
+    struct findings found;
+};
+
 static void on_mistake(void *user, uint32_t line, struct span path, struct span text)
 {
     (void)line; /* nobody sees the bytes that the API server sends us */
-    struct buf *all = user;
-    buf_addf(all, "%s%.*s: %.*s", all->len != 0 ? "; " : "", SPAN_ARG(path), SPAN_ARG(text));
+    struct judging *j = user;
+    finding_add(j->arena, &j->found, true, arena_dup(j->arena, path), arena_dup(j->arena, text));
 }
 
-/* Why the pool is refused; empty: it is not. */
-static struct span pool_refusal(struct arena *a, const struct webhook_rules *rules,
-                                struct doc_value object)
+static struct findings judge_pool(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
-    struct buf mistakes = {0};
+    struct judging j = {.arena = a};
     struct node_pool pool;
-    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &mistakes};
-    struct span text;
-    if (decode_value(&d, object, &node_pool_schema, &pool))
-        text = pool_faults_text(a, pool_validate(a, &pool, rules->labels, syms));
-    else
-        text = arena_dup(a, buf_span(&mistakes));
-    buf_release(&mistakes);
-    return text;
+    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
+    if (!decode_value(&d, object, &node_pool_schema, &pool))
+        return j.found;
+    pool_validate(a, &pool, rules->labels, syms, &j.found);
+    pool_warnings(a, &pool, syms, &j.found);
+    return j.found;
 }
 
-static void put_reply(struct buf *reply, struct span uid, struct span refusal)
+struct verdict {
+    struct span refusal; /* empty: it is let through */
+    struct span *warnings;
+    uint32_t warning_count;
+};
+
+/* The path does not count: what comes into a list before it moves it. */
+static int by_text(const void *x, const void *y)
+{
+    return span_cmp(((const struct finding *)x)->text, ((const struct finding *)y)->text);
+}
+
+/* What is wrong with it, sorted by what is said; nothing of what was not there. */
+static struct findings found_before(struct arena *a, const struct webhook_rules *rules, struct doc_value request)
+{
+    struct doc_value old;
+    struct findings f = {0};
+    if (doc_find(request, SPAN("oldObject"), &old) && doc_type(old) == DOC_OBJECT)
+        f = judge_pool(a, rules, old);
+    if (f.count != 0)
+        qsort(f.items, f.count, sizeof(*f.items), by_text);
+    return f;
+}
+
+static struct span in_metadata(struct doc_value object, const char *key)
+{
+    struct doc_value meta;
+    return doc_find(object, SPAN("metadata"), &meta) ? doc_text_at(meta, span_of(key)) : (struct span){NULL, 0};
+}
+
+/* What a person reads. The API server passes on 4,096 characters of warnings, and not even those of others after that. */
+enum { TOLD_MOST = 16 };
+
+static struct span and_more(struct arena *a, uint32_t count)
+{
+    return arena_printf(a, "and %u more", count - TOLD_MOST);
+}
+
+static struct span refusal_text(struct arena *a, struct findings *fresh)
+{
+    uint32_t all = fresh->count;
+    if (all > TOLD_MOST)
+        fresh->count = TOLD_MOST;
+    struct span text = findings_refusal(a, fresh);
+    return all <= TOLD_MOST ? text
+                            : arena_printf(a, "%.*s; %.*s", SPAN_ARG(text), SPAN_ARG(and_more(a, all)));
+}
+
+static void add_warning(struct arena *a, struct verdict *v, struct span name, const struct finding *f, bool before)
+{
+    if (v->warning_count++ >= TOLD_MOST)
+        return;
+    v->warnings[v->warning_count - 1] =
+        arena_printf(a, "NodePool %.*s: %.*s: %.*s%s", SPAN_ARG(name), SPAN_ARG(f->path), SPAN_ARG(f->text),
+                     before ? "; it was so before, and no node is bought for the pool until it is fixed" : "");
+}
+
+static void end_warnings(struct arena *a, struct verdict *v)
+{
+    if (v->warning_count <= TOLD_MOST)
+        return;
+    v->warnings[TOLD_MOST] = and_more(a, v->warning_count);
+    v->warning_count = TOLD_MOST + 1;
+}
+
+/* What was wrong before is told and not refused: who changes something else shall be able to. */
+static struct verdict decide(struct arena *a, const struct webhook_rules *rules, struct doc_value request,
+                             struct doc_value object)
+{
+    struct findings now = judge_pool(a, rules, object), old = {0}, fresh = {0};
+    struct verdict v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
+    struct span name = in_metadata(object, "name");
+    if (now.count != 0)
+        old = found_before(a, rules, request);
+    for (uint32_t i = 0; i < now.count; i++) {
+        const struct finding *f = &now.items[i];
+        bool before = old.count != 0 && bsearch(f, old.items, old.count, sizeof(*f), by_text) != NULL;
+        if ((f->refuses || rules->strict) && !before)
+            finding_add(a, &fresh, true, f->path, f->text);
+        else
+            add_warning(a, &v, name, f, before && f->refuses);
+    }
+    end_warnings(a, &v);
+    v.refusal = refusal_text(a, &fresh);
+    return v;
+}
+
+static void put_reply(struct buf *reply, struct span uid, const struct verdict *v)
 {
     struct json j = JSON_TO(reply);
     json_object_begin(&j);
@@ -109,13 +201,19 @@ static void put_reply(struct buf *reply, struct span uid, struct span refusal)
     json_put_string(&j, "kind", SPAN(REVIEW_KIND));
     json_put_object(&j, "response");
     json_put_string(&j, "uid", uid);
-    json_put_bool(&j, "allowed", refusal.len == 0);
-    if (refusal.len != 0) {
+    json_put_bool(&j, "allowed", v->refusal.len == 0);
+    if (v->refusal.len != 0) {
         json_put_object(&j, "status");
         json_put_int(&j, "code", 422);
         json_put_string(&j, "reason", SPAN("Invalid"));
-        json_put_string(&j, "message", refusal);
+        json_put_string(&j, "message", v->refusal);
         json_object_end(&j);
+    }
+    if (v->warning_count != 0) {
+        json_put_array(&j, "warnings");
+        for (uint32_t i = 0; i < v->warning_count; i++)
+            json_text(&j, v->warnings[i]);
+        json_array_end(&j);
     }
     json_object_end(&j);
     json_object_end(&j);
@@ -130,16 +228,18 @@ bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules
     if (!doc_parse_json(s->parser, body, &doc, err) ||
         !read_review(&s->arena, doc_root(doc), &review, err))
         return false;
-    struct span refusal = {NULL, 0};
+    struct verdict v = {.warning_count = 0};
     struct doc_value request, object;
     bool ours = is_pool_write(&review.request);
     if (ours) {
         if (!doc_find(doc_root(doc), SPAN("request"), &request) ||
             !doc_find(request, SPAN("object"), &object) || doc_type(object) != DOC_OBJECT)
             return err_set(err, ERR_INVALID, "the review of a NodePool carries no object");
-        refusal = pool_refusal(&s->arena, rules, object);
+        ours = in_metadata(object, "deletionTimestamp").len == 0;
+        if (ours)
+            v = decide(&s->arena, rules, request, object);
     }
-    put_reply(reply, review.request.uid, refusal);
-    *answer_out = !ours ? WEBHOOK_NOT_OURS : refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
+    put_reply(reply, review.request.uid, &v);
+    *answer_out = !ours ? WEBHOOK_NOT_OURS : v.refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
     return true;
 }

@@ -3,25 +3,6 @@
 #include "kube/budget.h"
 #include "planner/columns.h"
 
-static const struct {
-    struct span name, label;
-} reasons[REASON_COUNT] = {
-    [REASON_EMPTY] = {SPAN_INIT("Empty"), SPAN_INIT("empty")},
-    [REASON_UNDERUTILIZED] = {SPAN_INIT("Underutilized"), SPAN_INIT("underutilized")},
-    [REASON_DRIFTED] = {SPAN_INIT("Drifted"), SPAN_INIT("drifted")},
-    [REASON_UNHEALTHY] = {SPAN_INIT("Unhealthy"), SPAN_INIT("unhealthy")},
-};
-
-struct span disruption_reason_name(enum disruption_reason r)
-{
-    return reasons[r].name;
-}
-
-struct span disruption_reason_label(enum disruption_reason r)
-{
-    return reasons[r].label;
-}
-
 /* A machine that is going for good is no node of the pool any more, and one that has not come up none yet; but for
  * those that reboot, which have been one. */
 static bool counts(const struct allowance_facts *f)
@@ -42,7 +23,7 @@ void allowance_count(struct allowance *x, const struct allowance_facts *f)
 void allowance_close(struct allowance *x, const struct node_pool *pool, enum disruption_reason reason, wall_ms now)
 {
     x->busy = x->going + (reason != REASON_UNHEALTHY ? x->unready : 0);
-    x->allowed = budgets_allowed(pool, (int32_t)x->nodes, reasons[reason].name, now);
+    x->allowed = budgets_allowed(pool, (int32_t)x->nodes, disruption_reason_name(reason), now);
     x->left = x->allowed > (int32_t)x->busy ? x->allowed - (int32_t)x->busy : 0;
 }
 

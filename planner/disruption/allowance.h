@@ -4,11 +4,8 @@
 #define PLANNER_DISRUPTION_ALLOWANCE_H
 
 #include "base/arena.h"
+#include "kube/disruption_reason.h"
 #include "planner/world.h"
-
-enum disruption_reason { REASON_EMPTY, REASON_UNDERUTILIZED, REASON_DRIFTED, REASON_UNHEALTHY, REASON_COUNT };
-struct span disruption_reason_name(enum disruption_reason r);  /* "Empty": of budgets, conditions, Events */
-struct span disruption_reason_label(enum disruption_reason r); /* "empty": of metrics and plans */
 
 struct allowance {      /* of a pool */
     uint32_t nodes;     /* that percentages are of */

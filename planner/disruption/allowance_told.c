@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "kube/allow_windows.h"
 #include "kube/budget.h"
+#include "kube/disruption_mode.h"
 #include "planner/columns.h"
 
 static void add_why(struct buf *b, const struct node_pool *p, const struct budget_answer *x)
@@ -34,10 +35,23 @@ static void add_answer(struct buf *b, const struct node_pool *p, const struct bu
     add_why(b, p, x);
 }
 
-static struct span text_of(struct arena *a, const struct node_pool *p, const struct allowance *now, struct span reason,
-                           wall_ms at)
+static void add_mode(struct buf *b, const struct node_pool *p, enum disruption_reason reason)
+{
+    struct err err;
+    enum disruption_mode mode = disruption_mode_of(p, reason);
+    if (mode == MODE_OBSERVE)
+        buf_addf(b, "; nothing is looked for, by stowage.dev/mode");
+    else if (mode == MODE_RECOMMEND)
+        buf_addf(b, "; what would be done is only said, by stowage.dev/mode%s%s",
+                 disruption_mode_valid(p, &err) ? "" : ", which cannot be read: ",
+                 disruption_mode_valid(p, &err) ? "" : err.msg);
+}
+
+static struct span text_of(struct arena *a, const struct node_pool *p, const struct allowance *now,
+                           enum disruption_reason why, wall_ms at)
 {
     struct buf b = {0};
+    struct span reason = disruption_reason_name(why);
     int32_t nodes = (int32_t)now->nodes;
     struct budget_answer x = budgets_judge(p, nodes, reason, at);
     wall_ms turn;
@@ -49,6 +63,7 @@ static struct span text_of(struct arena *a, const struct node_pool *p, const str
         buf_addf(&b, "; from %.*s on ", SPAN_ARG(time_text(a, turn)));
         add_answer(&b, p, &x, nodes);
     }
+    add_mode(&b, p, why);
     struct span text = arena_dup(a, buf_span(&b));
     buf_release(&b);
     return text;
@@ -63,7 +78,7 @@ uint32_t allowance_tell(struct arena *a, const struct world *w, const struct nod
     for (int r = 0; index < w->pool_count && r < REASON_COUNT; r++) {
         struct allowances all = allowances_make(a, w, (enum disruption_reason)r, NULL, at);
         struct span name = disruption_reason_name((enum disruption_reason)r);
-        struct span text = text_of(a, pool, &all.items[index], name, at);
+        struct span text = text_of(a, pool, &all.items[index], (enum disruption_reason)r, at);
         uint32_t same = 0;
         while (same < count && !span_eq(out[same].text, text))
             same++;

@@ -1,4 +1,5 @@
-/* allowance_told: how many nodes of a NodePool may be disrupted at a time, what decides that, and when it changes next. */
+/* allowance_told: how many nodes of a NodePool may be disrupted at a time, what decides that, when it changes next, and
+ * whether it is done (kube/disruption_mode.h). */
 #ifndef PLANNER_DISRUPTION_ALLOWANCE_TOLD_H
 #define PLANNER_DISRUPTION_ALLOWANCE_TOLD_H
 

@@ -245,8 +245,7 @@ static double known_price(const struct world *w, const struct world_node *n, con
 
 /* --- candidates --- */
 
-/* The provider says what the pool can buy. */
-static bool has_types(const struct world *w, const struct node_pool *p)
+bool pool_has_types(const struct world *w, const struct node_pool *p)
 {
     for (uint32_t i = 0; i < w->types.count; i++)
         if (instance_type_offered(types_at(&w->types, i), p->meta.name))
@@ -259,35 +258,41 @@ static bool is_in(const uint64_t *rows, uint32_t row)
     return rows != NULL && bits_has(rows, row);
 }
 
-static struct blocked_facts facts_of(const struct world *w, uint32_t row, enum disruption_class k,
-                                     const struct candidate_facts *f)
+struct blocked_facts candidate_judged_by(const struct world *w, uint32_t row, enum disruption_class k,
+                                         const struct candidate_facts *f)
 {
     const struct world_node *n = &w->nodes[row];
     return (struct blocked_facts){
         .node = n->node, .claim = n->claim, .class = k,
         .queued = is_in(f->queued, row), .leaving = n->leaving, .nominated = is_in(f->nominated, row),
-        .has_pool = n->pool >= 0 && has_types(w, w->pools[n->pool]),
+        .has_pool = n->pool >= 0 && pool_has_types(w, w->pools[n->pool]),
         .pool_name = sym_text(w->syms, sym_pairs_get(world_row_labels(n), SYM_NODEPOOL)),
         .pods = n->pods, .pod_count = n->pod_count, .budgets = f->budgets, .now = f->now};
+}
+
+struct candidate candidate_of(const struct world *w, uint32_t row, const struct candidate_facts *f)
+{
+    const struct world_node *n = &w->nodes[row];
+    struct sym_pairs labels = world_row_labels(n);
+    struct candidate c = {.row = row, .pool = n->pool >= 0 ? w->pools[n->pool] : NULL, .type = world_row_type(w, n),
+                          .zone = sym_pairs_get(labels, SYM_ZONE),
+                          .capacity_type = sym_pairs_get(labels, SYM_CAPACITY_TYPE)};
+    c.price = known_price(w, n, c.type);
+    add_pods(n, f, &c);
+    c.ratio = c.price / c.reschedule_cost;
+    return c;
 }
 
 struct blocked_answer candidate_make(const struct world *w, uint32_t row, enum disruption_class k,
                                      const struct candidate_facts *f, struct candidate *out)
 {
-    const struct world_node *n = &w->nodes[row];
-    struct blocked_facts facts = facts_of(w, row, k, f);
+    struct blocked_facts facts = candidate_judged_by(w, row, k, f);
     struct blocked_answer x = blocked_judge(&facts);
     if (x.what != BLOCKED_NOT)
         return x;
-    struct sym_pairs labels = world_row_labels(n);
-    *out = (struct candidate){.row = row, .pool = w->pools[n->pool], .type = world_row_type(w, n),
-                              .zone = sym_pairs_get(labels, SYM_ZONE),
-                              .capacity_type = sym_pairs_get(labels, SYM_CAPACITY_TYPE)};
+    *out = candidate_of(w, row, f);
     if (k == DISRUPT_REPAIR)
         out->has_pod_blockers = blocked_judge_pods(&facts).what != BLOCKED_NOT;
-    out->price = known_price(w, n, out->type);
-    add_pods(n, f, out);
-    out->ratio = out->price / out->reschedule_cost;
     return x;
 }
 

@@ -70,7 +70,7 @@ struct span pool_disabled_event(struct arena *a, struct span pool);
 
 struct candidate {
     uint32_t row;
-    const struct node_pool *pool;
+    const struct node_pool *pool;     /* NULL: there is none of that name */
     const struct instance_type *type; /* NULL: none of the catalogue that its pool is offered */
     sym zone, capacity_type;          /* SYM_NONE: its labels do not say */
     bool has_pod_blockers;            /* waived, see disruption_class */
@@ -96,6 +96,14 @@ struct candidate_facts { /* that no object holds, and what is worked out once fo
     bool deletion_cost_ignored;        /* gate PodDeletionCostManagement is on: ranks are ours (4.1) */
     wall_ms now;
 };
+
+/* What is asked about a row of the world. */
+struct blocked_facts candidate_judged_by(const struct world *w, uint32_t row, enum disruption_class k,
+                                         const struct candidate_facts *f);
+/* A row of a claim, whether it may be disrupted or not: what that would cost and save. */
+struct candidate candidate_of(const struct world *w, uint32_t row, const struct candidate_facts *f);
+/* The provider says what the pool can buy. */
+bool pool_has_types(const struct world *w, const struct node_pool *p);
 
 /* Whether the row may be disrupted by a method of the class, and as whom; *out is set when BLOCKED_NOT. */
 struct blocked_answer candidate_make(const struct world *w, uint32_t row, enum disruption_class k,

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "planner/columns.h"
+#include "planner/disruption/price.h"
 #include "planner/disruption/replacement.h"
 
 /* --- who may be consolidated --- */
@@ -25,7 +26,7 @@ static struct span refusal(struct disrupting *d, const struct candidate *c)
         return arena_printf(a, "NodePool \"%.*s\" has consolidation policy WhenEmpty, but node is not empty",
                             SPAN_ARG(pool));
     if (d->o->cooling != NULL && bits_has(d->o->cooling, c->row))
-        return SPAN("Pods were moved here by a consolidation a few minutes ago");
+        return SPAN("It is let alone for a while: a consolidation has moved pods here, or consolidations went in a circle");
     return (struct span){0};
 }
 
@@ -144,12 +145,16 @@ static bool may_save(struct disrupting *d, double total, double above, uint32_t 
     return least < total - above;
 }
 
-static void replaced(struct consolidation *x, double total, const struct replacement *r, uint32_t n)
+static void replaced(const struct disrupting *d, struct consolidation *x, double total, const struct replacement *r,
+                     uint32_t n)
 {
     x->outcome = CONSOLIDATE_REPLACE;
     x->savings = total;
-    for (uint32_t i = 0; i < n; i++)
+    x->price = (struct move_price){.evictions = x->price.evictions};
+    for (uint32_t i = 0; i < n; i++) {
         x->savings -= r[i].claim.price;
+        move_price_add(&x->price, d->o, &r[i].claim);
+    }
 }
 
 static void replace(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,
@@ -166,7 +171,7 @@ static void replace(struct disrupting *d, struct arena *scratch, const struct ca
     else if (may_save(d, total, above, n))
         v = cut_all(d, scratch, c, count, offers_simulated(d, scratch, NULL, n), n, r);
     if (v == REPLACING_YES)
-        replaced(x, total, r, n);
+        replaced(d, x, total, r, n);
     else if (count == 1)
         x->why = told(d, scratch, &r[0]);
 }
@@ -195,11 +200,10 @@ static void ask_for_enough(struct arena *a, const struct candidate *c, uint32_t 
         struct min_savings least;
         if ((i != 0 && c[i].pool == c[i - 1].pool) || !node_pool_min_savings(c[i].pool, &least))
             continue;
-        double bought = x->outcome == CONSOLIDATE_REPLACE ? replacement_total(c, count) - x->savings : 0;
         bool enough = x->savings + PRICE_DIFFERENCE >= least.per_hour &&
                       x->savings + PRICE_DIFFERENCE >= least.share * price_in(c, count, c[i].pool) &&
                       (least.payback == INT64_MAX ||
-                       (double)DISRUPTION_OVERLAP_MS * bought <= (double)least.payback * x->savings);
+                       x->price.warm_up * 60 * MS_MINUTE <= (double)least.payback * x->savings + PRICE_DIFFERENCE);
         if (enough)
             continue;
         x->outcome = CONSOLIDATE_NOT;
@@ -218,7 +222,8 @@ struct consolidation consolidate(struct disrupting *d, struct arena *scratch, co
     for (uint32_t i = 0; i < count; i++)
         rows[i] = c[i].row;
     struct simulation_question q = {.rows = rows, .count = count, .why = REMOVAL_CONSOLIDATION};
-    struct consolidation x = {.outcome = CONSOLIDATE_NOT, .simulated = simulate(d->simulator, &q)};
+    struct consolidation x = {.outcome = CONSOLIDATE_NOT, .simulated = simulate(d->simulator, &q),
+                              .price.evictions = move_price_evictions(c, count)};
     if (x.simulated.outcome == SIMULATED_UNPLACED && count == 1)
         x.why = simulation_unplaced(d->simulator, scratch);
     if (x.simulated.outcome != SIMULATED_PLACED)
@@ -281,7 +286,7 @@ struct consolidation consolidate_cheaper(struct disrupting *d, struct arena *scr
     if (p->claim_count != 0 && p->claim_count <= MOST_REPLACEMENTS && total - price > least + PRICE_DIFFERENCE &&
         is_whole(d, c, count, p) &&
         cut_all(d, scratch, c, count, offers_planned(scratch, p), p->claim_count, r) == REPLACING_YES) {
-        replaced(&x, total, r, p->claim_count);
+        replaced(d, &x, total, r, p->claim_count);
         x.cheaper = true;
         x.why = (struct span){0};
         ask_for_enough(scratch, c, count, &x);
@@ -316,5 +321,7 @@ void consolidate_take(struct disrupting *d, enum disruption_method m, const stru
         left[i] = r[i].claim;
     command.replacements = left;
     command.savings = x->savings;
+    command.priced = d->o->plan->search != SEARCH_GREEDY;
+    command.price = x->price;
     command_add(d, command);
 }

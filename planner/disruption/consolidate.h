@@ -17,16 +17,13 @@ struct consolidation {
     enum consolidating outcome;
     struct simulation simulated;
     double savings;       /* per hour */
+    struct move_price price;
     bool cheaper;         /* by the claims of consolidate_cheaper */
     struct span why;      /* of NOT, of one candidate; several are not told: it may be any of them */
 };
 
 /* Of the candidates those that may be consolidated at all (8.4), the highest ratio first; others have a note. */
 struct candidates consolidate_whom(struct disrupting *d, struct candidates all, enum disruption_method m);
-
-/* What an eviction of cost 1 (candidate.h) is reckoned at, in dollars, to be earned back within the hour by the node that it
- * is for: what a pod of an eighth of a CPU costs in ten minutes, about as long as it takes to be warm again. */
-#define EVICTION_COST 0.001
 
 /* `scratch` is cleared; `why` lives in it. A replacement is to save more than `above` an hour (0: anything). */
 struct consolidation consolidate(struct disrupting *d, struct arena *scratch, const struct candidate *c, uint32_t count,

@@ -5,6 +5,7 @@
 
 #include "planner/columns.h"
 #include "planner/disruption/methods.h"
+#include "planner/disruption/price.h"
 
 static const struct {
     const char *name;
@@ -67,15 +68,21 @@ static struct candidates find_candidates(struct disrupting *d, enum disruption_c
     return found;
 }
 
+bool candidate_is_asked_about(const struct disrupting *d, const struct candidate *c, enum disruption_method m)
+{
+    return disruption_mode_of(c->pool, methods[m].reason) == d->o->mode;
+}
+
 struct candidates candidates_of(struct disrupting *d, enum disruption_class k, enum disruption_method m)
 {
     struct candidates *all = &d->of_class[k];
     if (!d->asked[k])
         *all = find_candidates(d, k, m);
     d->asked[k] = true;
-    struct candidates copy = {ARENA_ARRAY(&d->out->arena, struct candidate, all->count), all->count};
-    if (all->count != 0)
-        memcpy(copy.items, all->items, all->count * sizeof(*copy.items));
+    struct candidates copy = {ARENA_ARRAY(&d->out->arena, struct candidate, all->count), 0};
+    for (uint32_t i = 0; i < all->count; i++)
+        if (candidate_is_asked_about(d, &all->items[i], m))
+            copy.items[copy.count++] = all->items[i];
     return copy;
 }
 
@@ -144,6 +151,8 @@ struct disruption_command command_of(struct disrupting *d, enum disruption_metho
 span_ms disruption_payback(const struct disruption_command *c)
 {
     double twice = 0;
+    if (c->priced && c->savings > 0)
+        return (span_ms)fmin(move_price_once(&c->price) / c->savings * 60 * MS_MINUTE, (double)DURATION_TOO_LONG);
     if (c->decision != DECIDE_REPLACE)
         return c->savings > 0 ? 0 : -1;
     for (uint32_t i = 0; i < c->replacement_count; i++)
@@ -239,16 +248,25 @@ static bool is_stopped(const struct plan_options *o)
     return o->stop != NULL && o->stop(o->user);
 }
 
+static bool has_acted_for(const struct disruption *out, enum disruption_reason reason)
+{
+    for (uint32_t i = 0; i < out->command_count; i++)
+        if (methods[out->commands[i].method].reason == reason)
+            return true;
+    return false;
+}
+
 static void ask_methods(struct disrupting *d)
 {
     const struct disruption_options *o = d->o;
+    bool each = o->mode == MODE_RECOMMEND;
     for (uint32_t m = 0; m < METHOD_COUNT; m++) {
-        if (!is_asked(o, (enum disruption_method)m))
+        if (!is_asked(o, (enum disruption_method)m) || (each && has_acted_for(d->out, methods[m].reason)))
             continue;
         if (is_stopped(o->plan))
             pass_stops(d);
         bool fine = !d->stopped && methods[m].decide(d);
-        if (d->stopped || (!o->all && (!fine || d->out->command_count != 0)))
+        if (d->stopped || (!o->all && (!fine || (!each && d->out->command_count != 0))))
             return;
     }
 }
@@ -273,6 +291,15 @@ struct disruption *disrupting_end(struct disrupting *d)
 {
     simulator_free(d->simulator);
     return d->out;
+}
+
+bool disruption_recommends(const struct world *w)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < w->pool_count && !any; i++)
+        for (uint32_t r = 0; r < REASON_COUNT && !any; r++)
+            any = disruption_mode_of(w->pools[i], (enum disruption_reason)r) == MODE_RECOMMEND;
+    return any;
 }
 
 struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o)

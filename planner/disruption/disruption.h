@@ -6,6 +6,7 @@
 #ifndef PLANNER_DISRUPTION_DISRUPTION_H
 #define PLANNER_DISRUPTION_DISRUPTION_H
 
+#include "kube/disruption_mode.h"
 #include "kube/repair.h"
 #include "planner/disruption/allowance.h"
 #include "planner/plan/plan.h"
@@ -27,6 +28,13 @@ const char *disruption_decision_name(enum disruption_decision d); /* "terminate-
 
 enum terminate_first { TERMINATE_NO_RESERVED_CAPACITY, TERMINATE_STATIC_AT_LIMIT }; /* 8.11 */
 
+struct move_price { /* what a consolidation costs once, in dollars (price.h) */
+    double evictions;    /* by what each pod's costs */
+    double warm_up;      /* old and new nodes are paid while these come up */
+    double image_pulls;  /* of pods that go to new nodes */
+    double launch_fails; /* from 0 to 1: one of the new nodes does not come, and nothing is saved */
+};
+
 struct disruption_command {
     enum disruption_method method;
     enum disruption_decision decision;
@@ -38,6 +46,8 @@ struct disruption_command {
     double savings;                        /* per hour; NAN: not known (plan-contract 4) */
     double cost;                           /* sum of the candidates' disruption_cost */
     uint32_t evictions;                    /* pods that have to go elsewhere */
+    bool priced;                           /* a consolidation that is not greedy's: `price` is known */
+    struct move_price price;
     bool has_grace;                        /* a bound of the drain, of a repair policy */
     span_ms grace;
     struct span condition, condition_reason; /* of the node, that a repair is about */
@@ -64,13 +74,29 @@ struct disruption_note { /* why somebody is left alone; who has nothing to say h
 struct reboot_count { uint32_t row, reboots; };          /* that Repair ordered within 24 h */
 struct reserved_nodes { struct span pool; int64_t nodes; }; /* of a static pool: on their way, without a claim yet */
 
+struct launch_fact { /* how a pool's launches went; of others warm_up is DISRUPTION_OVERLAP_MS, and none fails */
+    struct span pool;
+    span_ms warm_up; /* from the NodeClaim to a node that takes pods */
+    double fails;    /* from 0 to 1, less than 1 */
+};
+
 struct wave_left { struct span pool; uint32_t nodes; };
+
+struct class_repair { /* of the nodes of a node class */
+    struct span group, kind;
+    const struct repair_policies *policies;
+};
 
 struct disruption_options {
     const struct plan_options *plan; /* policies, now, stop; not its search (simulate.h), nor what it says of removals */
     uint32_t passed_over;            /* methods (bit by number) that are not asked */
     bool all;                        /* every method on the same state, instead of the first that acts */
+    /* Only nodes are asked about whose pool says this for the method's reason. With MODE_RECOMMEND the first method that
+     * acts for each reason has its command, all on the same state, which budgets do not notice. */
+    enum disruption_mode mode;
     const struct repair_policies *repair; /* gate NodeRepair, and not --legacy-node-repair; NULL: no method Repair */
+    const struct class_repair *class_repairs; /* of these instead, or none, where a claim is of the class */
+    uint32_t class_repair_count;
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* gates */
     /* What a running controller remembers; sets of rows, NULL: none. */
     const uint64_t *queued, *nominated, *buffered;
@@ -81,6 +107,8 @@ struct disruption_options {
     uint32_t reserved_count;
     const struct wave_left *waves; /* pools of which so many nodes may go for drift now; others: any number */
     uint32_t wave_count;
+    const struct launch_fact *launches;
+    uint32_t launch_count;
     const struct span *unreached; /* pools by name: what the decision before said of them */
     uint32_t unreached_count;
     uint64_t multi_steps, single_steps; /* after which a search ends with what it has, and is not complete; 0: what is
@@ -108,11 +136,13 @@ struct disruption {
 };
 
 /* How long until the savings have paid for the time in which both the replacements and what they replace run: from a
- * claim to a node that takes pods, which clouds make in two to four minutes; 0: nothing is paid twice, -1: never, or
- * it is not known. */
+ * claim to a node that takes pods, which clouds make in two to four minutes, unless it was measured; of one that is priced
+ * also for all else that it costs once. 0: nothing is paid, -1: never, or it is not known. */
 enum { DISRUPTION_OVERLAP_MS = 3 * 60 * 1000 };
 span_ms disruption_payback(const struct disruption_command *c);
 
+/* Some pool says MODE_RECOMMEND for some reason: else there is no need to ask. */
+bool disruption_recommends(const struct world *w);
 struct disruption *disruption_decide(const struct world *w, const struct disruption_options *o);
 void disruption_free(struct disruption *d);
 

@@ -15,6 +15,19 @@ static void put_known(struct json *j, const char *key, double value)
     json_double(j, value);
 }
 
+static void put_price(struct json *j, const struct disruption_command *c)
+{
+    json_key(j, SPAN("price"));
+    json_object_begin(j);
+    put_known(j, "evictions", c->price.evictions);
+    put_known(j, "warmUp", c->price.warm_up);
+    put_known(j, "imagePulls", c->price.image_pulls);
+    put_known(j, "launchFails", c->price.launch_fails);
+    json_object_end(j);
+    if (disruption_payback(c) >= 0)
+        put_known(j, "paybackSeconds", (double)disruption_payback(c) / MS_SECOND);
+}
+
 static void put_command(struct json *j, const struct world *w, const struct disruption_command *c)
 {
     struct arena a;
@@ -33,18 +46,27 @@ static void put_command(struct json *j, const struct world *w, const struct disr
     json_array_end(j);
     put_known(j, "savingsPerHour", c->savings);
     put_known(j, "disruptionCost", c->cost);
+    if (c->priced)
+        put_price(j, c);
     if (c->has_grace)
         json_put_string(j, "terminationGracePeriod", duration_text(&a, c->grace));
     json_object_end(j);
     arena_release(&a);
 }
 
-void disruption_json(struct json *j, const struct world *w, const struct disruption *d)
+static void put_commands(struct json *j, const char *key, const struct world *w, const struct disruption *d)
 {
-    json_put_array(j, "disruption");
+    json_put_array(j, key);
     for (uint32_t i = 0; i < d->command_count; i++)
         put_command(j, w, &d->commands[i]);
     json_array_end(j);
+}
+
+void disruption_json(struct json *j, const struct world *w, const struct disruption *d, const struct disruption *recommended)
+{
+    put_commands(j, "disruption", w, d);
+    if (recommended != NULL && recommended->command_count != 0)
+        put_commands(j, "recommended", w, recommended);
 }
 
 /* --- for a person --- */
@@ -71,6 +93,16 @@ static void put_bought(struct buf *b, const struct disruption_command *c)
         buf_addf(b, " and %u more", c->replacement_count - NAMED);
 }
 
+static void put_parts(struct buf *b, const struct move_price *p)
+{
+    buf_addf(b, " (evictions $%.4f", p->evictions);
+    if (p->warm_up > 0)
+        buf_addf(b, ", warm-up $%.4f, image pulls $%.4f", p->warm_up, p->image_pulls);
+    if (p->launch_fails > 0)
+        buf_addf(b, ", %.0f %% of launches fail", 100 * p->launch_fails);
+    buf_addf(b, ")");
+}
+
 static void put_worth(struct buf *b, struct arena *a, const struct disruption_command *c)
 {
     span_ms back = disruption_payback(c);
@@ -86,6 +118,8 @@ static void put_worth(struct buf *b, struct arena *a, const struct disruption_co
                  SPAN_ARG(duration_text(a, (back + MS_SECOND - 1) / MS_SECOND * MS_SECOND)));
     else if (back == 0)
         buf_addf(b, ", pays back at once");
+    if (c->priced && back > 0)
+        put_parts(b, &c->price);
 }
 
 struct span disruption_move_text(struct arena *a, const struct world *w, const struct disruption_command *c)
@@ -137,5 +171,16 @@ void disruption_table(struct buf *out, const struct world *w, const struct disru
         put_line(out, disruption_move_text(&a, w, &d->commands[i]), most);
     for (uint32_t i = 0; verbose && i < d->note_count; i++)
         put_line(out, note_text(&a, w, &d->notes[i]), most);
+    arena_release(&a);
+}
+
+void disruption_table_recommended(struct buf *out, const struct world *w, const struct disruption *d, uint32_t width)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    if (d->command_count != 0)
+        buf_addf(out, "\nRECOMMENDED, not made since stowage.dev/mode says so\n");
+    for (uint32_t i = 0; i < d->command_count; i++)
+        put_line(out, disruption_move_text(&a, w, &d->commands[i]), width != 0 ? width : 80);
     arena_release(&a);
 }

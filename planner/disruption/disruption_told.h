@@ -8,9 +8,11 @@
 
 /* "remove a, b -> buy c (underutilized): saves $0.084/h, evicts 3 pods, pays back in 4m0s"; at most five names of each. */
 struct span disruption_move_text(struct arena *a, const struct world *w, const struct disruption_command *c);
-void disruption_json(struct json *j, const struct world *w, const struct disruption *d); /* a member */
-/* A line a command; `verbose`: also why
- * others are left alone. */
+/* A member `disruption`, and where something is `recommended` only (NULL: nobody was asked) one of that name. */
+void disruption_json(struct json *j, const struct world *w, const struct disruption *d, const struct disruption *recommended);
+/* A line a command; `verbose`: also why others are left alone. */
 void disruption_table(struct buf *out, const struct world *w, const struct disruption *d, uint32_t width, bool verbose);
+/* A line each of what is recommended; without any, nothing. */
+void disruption_table_recommended(struct buf *out, const struct world *w, const struct disruption *d, uint32_t width);
 
 #endif

@@ -34,6 +34,8 @@ struct disruption *disrupting_end(struct disrupting *d); /* d->out is the caller
 
 /* All that may be disrupted by the class; who may not has a note once. The list is the caller's to sort and cut. */
 struct candidates candidates_of(struct disrupting *d, enum disruption_class k, enum disruption_method m);
+/* Its pool says of the method's reason what the question is about (disruption_options.mode). */
+bool candidate_is_asked_about(const struct disrupting *d, const struct candidate *c, enum disruption_method m);
 void candidates_sort(struct disrupting *d, struct candidates c); /* candidate_order */
 static inline int32_t candidate_pool(const struct disrupting *d, const struct candidate *c)
 {

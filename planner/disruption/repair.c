@@ -26,10 +26,21 @@ static uint32_t reboots_of(const struct disruption_options *o, uint32_t row)
     return 0;
 }
 
+static const struct repair_policies *policies_of(const struct disruption_options *o, const struct node_claim *c)
+{
+    for (uint32_t i = 0; c != NULL && i < o->class_repair_count; i++)
+        if (span_eq(o->class_repairs[i].kind, c->node_class.kind) && span_eq(o->class_repairs[i].group, c->node_class.group))
+            return o->class_repairs[i].policies;
+    return o->repair;
+}
+
 static bool may_be_repaired(struct disrupting *d, struct patient *p)
 {
     const struct world_node *n = world_node_at(d->w, p->c.row);
-    p->answer = repair_resolve(d->o->repair, n->node, n->claim, d->facts.now);
+    const struct repair_policies *policies = policies_of(d->o, n->claim);
+    if (policies == NULL)
+        return false;
+    p->answer = repair_resolve(policies, n->node, n->claim, d->facts.now);
     if (!p->answer.due)
         return false;
     if (p->answer.action == REPAIR_REBOOT && reboots_of(d->o, p->c.row) >= REBOOTS_MOST) {

@@ -9,6 +9,7 @@
 
 #include "planner/columns.h"
 #include "planner/disruption/balanced.h"
+#include "planner/disruption/price.h"
 #include "planner/disruption/turns.h"
 
 /* Sets have no more, for the reason of multi.c; windows as many of each of the two orders. */
@@ -46,7 +47,7 @@ struct sweeping {
 
 static double evictions_cost(const struct candidate *c)
 {
-    return c->price > 0 ? (c->reschedule_cost - 1) * EVICTION_COST : -UNKNOWN_WORTH;
+    return c->price > 0 ? move_price_evictions(c, 1) : -UNKNOWN_WORTH;
 }
 
 static uint32_t list_set(struct sweeping *s, const uint8_t *has)
@@ -89,7 +90,9 @@ static double ask(struct sweeping *s, const struct candidate *c, uint32_t count,
     if (s->how.outcome == CONSOLIDATE_NOT || s->how.savings - cost <= above + PRICE_DIFFERENCE ||
         !balance_approves(&s->balance, c, count, s->how.savings))
         return -INFINITY;
-    double worth = s->how.savings - cost - moved_again(s);
+    const struct move_price *price = &s->how.price;
+    double more = move_price_hourly(price) - price->evictions; /* beside the evictions, which `cost` has */
+    double worth = move_price_hope(price, s->how.savings) - cost - more - moved_again(s);
     return worth > above + PRICE_DIFFERENCE ? worth : -INFINITY;
 }
 

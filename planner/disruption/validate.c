@@ -32,6 +32,8 @@ static enum disruption_validity find_candidates(struct disrupting *d, const stru
         struct blocked_answer x = candidate_make(d->w, (uint32_t)row, DISRUPT_GRACEFUL, &d->facts, &c->items[i]);
         if (x.what != BLOCKED_NOT)
             return x.what == BLOCKED_NOMINATED ? VALIDITY_BUDGET : VALIDITY_CHURN;
+        if (!candidate_is_asked_about(d, &c->items[i], METHOD_MULTI))
+            return VALIDITY_CHURN;
         c->count++;
     }
     *c = consolidate_whom(d, *c, METHOD_MULTI);

@@ -116,6 +116,12 @@ static void tell_requirements(const struct told *x)
 {
     struct requirements none = {0};
     uint32_t count;
+    if (!catalogue_lists(world_catalogue(x->p->world), x->o->pool->meta.name)) {
+        *x->sentence = SPAN("its provider has not listed its types yet");
+        *x->fix = arena_printf(&x->p->arena, "wait for the provider that has node classes of kind %.*s, or see why it is silent",
+                               SPAN_ARG(x->o->pool->node_class.kind));
+        return;
+    }
     if (!some_type(x->p, x->o, &none, NULL)) {
         *x->sentence = SPAN("no type is offered to it");
         *x->fix = arena_printf(&x->p->arena, "put types for pool %.*s into the catalogue",

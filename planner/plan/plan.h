@@ -106,8 +106,8 @@ struct plan {
     uint64_t steps;
     bool complete;
     uint32_t most_types;           /* that a claim lists */
-    const struct span *warnings;
-    uint32_t warning_count;
+    struct span *warnings;
+    uint32_t warning_count, warning_capacity;
 };
 
 struct plan *plan_solve(const struct world *w, const struct plan_options *o);

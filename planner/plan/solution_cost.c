@@ -1,18 +1,13 @@
 /* Price of the fleet (plan-contract 6), and what a person should know about it. */
 #include "planner/plan/solution.h"
 
-#include "kube/allow_windows.h"
+#include "kube/pool_warnings.h"
 
 #include <math.h>
 
-/* A handful: the list is copied each time. */
 static void warn(struct plan *p, struct span text)
 {
-    struct span *list = ARENA_ARRAY(&p->arena, struct span, (size_t)p->warning_count + 1);
-    if (p->warning_count != 0)
-        memcpy(list, p->warnings, p->warning_count * sizeof(*list));
-    list[p->warning_count++] = text;
-    p->warnings = list;
+    ARENA_PUSH(&p->arena, p->warnings, p->warning_count, p->warning_capacity, text);
 }
 
 static void warn_overlays(struct plan *p, const struct world *w)
@@ -34,49 +29,16 @@ static void warn_buffers(struct plan *p, const struct world *w)
     }
 }
 
-static void warn_node_costs(struct plan *p, const struct world *w)
+static void warn_pools(struct plan *p, const struct world *w)
 {
-    double cost;
-    for (uint32_t i = 0; i < w->pool_count; i++)
-        if (!node_pool_cost(w->pools[i], &cost))
-            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/node-cost is \"%.*s\" and has "
-                                            "no effect. Fix: write dollars per hour, like \"0.01\"",
-                                 SPAN_ARG(w->pools[i]->meta.name),
-                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_NODE_COST))));
-}
-
-static void warn_min_savings(struct plan *p, const struct world *w)
-{
-    struct min_savings least;
-    for (uint32_t i = 0; i < w->pool_count; i++)
-        if (!node_pool_min_savings(w->pools[i], &least))
-            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/min-savings is \"%.*s\" and has "
-                                            "no effect. Fix: write dollars per hour, a share or a time, like \"0.05\", "
-                                            "\"10%%\" or \"30m\"",
-                                 SPAN_ARG(w->pools[i]->meta.name),
-                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_MIN_SAVINGS))));
-}
-
-static void warn_allow_windows(struct plan *p, const struct world *w)
-{
-    struct err err;
-    for (uint32_t i = 0; i < w->pool_count; i++)
-        if (!allow_windows_valid(w->pools[i], &err))
-            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/allow-windows is \"%.*s\", and until "
-                                            "that is fixed no node of the pool is disrupted: %s",
-                                 SPAN_ARG(w->pools[i]->meta.name),
-                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_ALLOW_WINDOWS)), err.msg));
-}
-
-static void warn_daemon_room(struct plan *p, const struct world *w)
-{
-    bool asked;
-    for (uint32_t i = 0; i < w->pool_count; i++)
-        if (!node_pool_daemon_room(w->pools[i], &asked))
-            warn(p, arena_printf(&p->arena, "NodePool %.*s: its annotation stowage.dev/daemonset-room is \"%.*s\" and has "
-                                            "no effect. Fix: write \"true\" or \"false\"",
-                                 SPAN_ARG(w->pools[i]->meta.name),
-                                 SPAN_ARG(annotations_get(w->pools[i]->meta.annotations, SYM_DAEMON_ROOM))));
+    struct symtab *syms = symtab_new_local(w->syms, &p->arena);
+    for (uint32_t i = 0; i < w->pool_count; i++) {
+        struct findings all = {0};
+        pool_warnings(&p->arena, w->pools[i], syms, &all);
+        for (uint32_t k = 0; k < all.count; k++)
+            warn(p, arena_printf(&p->arena, "NodePool %.*s: %.*s: %.*s", SPAN_ARG(w->pools[i]->meta.name),
+                                 SPAN_ARG(all.items[k].path), SPAN_ARG(all.items[k].text)));
+    }
 }
 
 static void warn_splits(struct plan *p, const struct world *w)
@@ -166,10 +128,7 @@ void solution_cost(struct plan *p, struct trial *t, bool no_bound)
     warn_overlays(p, w);
     warn_buffers(p, w);
     warn_splits(p, w);
-    warn_node_costs(p, w);
-    warn_min_savings(p, w);
-    warn_allow_windows(p, w);
-    warn_daemon_room(p, w);
+    warn_pools(p, w);
     warn_unpriced(p, t, true);
     warn_unpriced(p, t, false);
 }

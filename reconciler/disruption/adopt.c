@@ -108,7 +108,7 @@ void queue_adopt(struct pass *p)
         const struct claim_view *v = &p->claims[i];
         uint32_t bought = replaces_of(v->claim).bought;
         struct span id = annotations_get(v->claim->meta.annotations, SYM_DECISION);
-        if (bought != 0 && id.len != 0 && v->managed && !v->leaving)
+        if (bought != 0 && id.len != 0 && v->provider != NULL && !v->leaving)
             list[count++] = (struct found){v->claim, id, bought};
     }
     if (count != 0)

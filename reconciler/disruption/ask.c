@@ -9,7 +9,9 @@
 #include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/disruption/emptiness.h"
+#include "reconciler/disruption/loops.h"
 #include "reconciler/disruption/reboot.h"
+#include "reconciler/disruption/recommend.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/disruption/waves.h"
 #include "reconciler/divergence/divergence.h"
@@ -77,8 +79,8 @@ static bool own_nomination(void *user, const struct pod *pod)
 static void keep_put_off(struct inquiry *q, const struct pass *p)
 {
     const struct memos *all = &p->r->waiting;
-    uint64_t *list = ARENA_ARRAY(&q->arena, uint64_t, p->r->putting_off ? all->count : 0);
-    for (uint32_t i = 0; p->r->putting_off && i < all->slot_count; i++)
+    uint64_t *list = ARENA_ARRAY(&q->arena, uint64_t, p->r->divergence.putting_off ? all->count : 0);
+    for (uint32_t i = 0; p->r->divergence.putting_off && i < all->slot_count; i++)
         for (struct memo *m = all->slots[i]; m != NULL; m = m->next)
             if (((struct waiting_memo *)m)->put_off > p->mono)
                 list[q->put_off_count++] = span_hash(m->key);
@@ -105,7 +107,7 @@ static bool is_nominated(struct pass *p, const struct node_view *n)
            (c != NULL && c->memo->nominated_until > p->mono) || node_is_promised(p, n);
 }
 
-static const uint64_t *rows_nominated(struct arena *a, struct pass *p)
+const uint64_t *ask_nominated(struct arena *a, struct pass *p)
 {
     uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++)
@@ -119,7 +121,8 @@ static const uint64_t *rows_cooling(struct arena *a, const struct pass *p)
     uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
-        if (n->row >= 0 && n->claim >= 0 && p->claims[n->claim].memo->cools > p->mono)
+        const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+        if (n->row >= 0 && c != NULL && (c->memo->cools > p->mono || loops_end(p, c) > p->mono))
             bits_add(rows, (uint32_t)n->row);
     }
     return rows;
@@ -168,7 +171,23 @@ static void reserve(struct inquiry *q, const struct pass *p)
     o->reserved = list;
 }
 
-static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
+/* Each provider's own, for its nodes; one that has none repairs nothing. */
+static void take_repairs(struct inquiry *q, const struct reconciler *r)
+{
+    const struct providers *s = &r->config.providers;
+    struct class_repair *list = ARENA_ARRAY(&q->arena, struct class_repair, s->count);
+    for (uint32_t i = 0; i < s->count; i++) {
+        list[i] = (struct class_repair){.group = span_of(s->items[i]->ops->node_class_group),
+                                        .kind = span_of(s->items[i]->ops->node_class_kind),
+                                        .policies = repair_policies_of(r, s->items[i])};
+        if (q->options.repair == NULL)
+            q->options.repair = list[i].policies;
+    }
+    q->options.class_repairs = list;
+    q->options.class_repair_count = s->count;
+}
+
+static struct inquiry *inquiry_new(struct pass *p, uint32_t asked, enum disruption_mode mode)
 {
     const struct reconciler_options *with = &p->r->config.options;
     struct inquiry *q = mem_new(sizeof(*q));
@@ -187,21 +206,23 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked)
     q->options = (struct disruption_options){
         .plan = &q->plan,
         .passed_over = ALL & ~asked,
-        .repair = repair_policies_of(p->r),
+        .mode = mode,
         .terminate_first_drift = with->terminate_first_drift,
         .terminate_first_repair = with->terminate_first_repair,
         .spot_to_spot = with->spot_to_spot,
         .pod_deletion_cost = with->pod_deletion_cost,
         .queued = ask_queued(&q->arena, p),
-        .nominated = rows_nominated(&q->arena, p),
+        .nominated = ask_nominated(&q->arena, p),
         .buffered = rows_buffered(&q->arena, p),
         .cooling = rows_cooling(&q->arena, p),
         .unreached = p->r->asking.unreached, /* stays until the answer */
         .unreached_count = p->r->asking.unreached_count,
         .single_steps = SINGLE_STEPS,
     };
-    if ((asked & DRIFTS) != 0)
+    q->options.launch_count = pool_launches(p, &q->arena, &q->options.launches);
+    if ((asked & DRIFTS) != 0 && mode == MODE_ACT)
         q->options.wave_count = waves_left(p, &q->arena, &q->options.waves);
+    take_repairs(q, p->r);
     if (q->options.repair != NULL)
         q->options.reboots = reboot_counts(&q->arena, p, &q->options.reboot_count);
     reserve(q, p);
@@ -218,7 +239,7 @@ static void inquiry_free(struct inquiry *q)
 
 enum disruption_validity ask_validity(struct pass *p, const struct command *c)
 {
-    struct inquiry *q = inquiry_new(p, 0);
+    struct inquiry *q = inquiry_new(p, 0, MODE_ACT);
     struct span *nodes = ARENA_ARRAY(p->a, struct span, c->count);
     for (uint32_t i = 0; i < c->count; i++)
         nodes[i] = c->members[i].node;
@@ -242,7 +263,7 @@ void ask_rejected(struct pass *p, enum disruption_method m)
 
 /* ---- what is said ---- */
 
-/* Of one node once in a while, whatever the reason: the first is as good as the next. */
+/* Of one node once in a while. Why it is not consolidated changes with its pods: the first reason is as good as the next. */
 static void tell_node(struct pass *p, const struct world *w, const struct disruption_note *note)
 {
     static const struct span reasons[] = {[NOTE_BLOCKED] = SPAN_INIT("DisruptionBlocked"),
@@ -262,6 +283,7 @@ static void tell_node(struct pass *p, const struct world *w, const struct disrup
                          .warning = note->kind == NOTE_REPAIR_BLOCKED,
                          .reason = reasons[note->kind],
                          .note = note->text,
+                         .dedupe = note->kind == NOTE_UNCONSOLIDATABLE ? (struct span){NULL, 0} : note->text,
                          .about = object_of(KIND_NODE_CLAIM, &row->claim->meta)};
     tell_silently(p->r, d);
     d.about = object_of(KIND_NODE, &row->node->meta);
@@ -327,23 +349,50 @@ static void keep_unreached(struct asking *a, const struct disruption *d)
     a->unreached_count = d->unreached_count;
 }
 
+/* Who is to go for it. */
 static bool any_drifted(const struct pass *p)
 {
     bool any = false;
-    for (uint32_t i = 0; i < p->claim_count && !any; i++)
-        any = conditions_true(p->claims[i].claim->conditions, SPAN("Drifted"));
+    for (uint32_t i = 0; i < p->claim_count && !any; i++) {
+        const struct claim_view *c = &p->claims[i];
+        any = conditions_true(c->claim->conditions, SPAN("Drifted")) &&
+              (c->pool == NULL || disruption_mode_of(c->pool, REASON_DRIFTED) == MODE_ACT);
+    }
     return any;
+}
+
+static void sooner(const struct pass *p, mono_ms end, mono_ms *at)
+{
+    if (end > p->mono && end < *at)
+        *at = end;
+}
+
+/* Who was left out because he is nominated, barred or cools down comes into question by time alone. */
+static mono_ms look_again(const struct pass *p)
+{
+    mono_ms at = p->mono + REFRESH_MS;
+    for (uint32_t i = 0; i < p->node_count; i++) {
+        const struct node_view *n = &p->nodes[i];
+        sooner(p, n->memo->nominated_until, &at);
+        sooner(p, n->memo->barred, &at);
+        if (n->claim >= 0) {
+            sooner(p, p->claims[n->claim].memo->nominated_until, &at);
+            sooner(p, p->claims[n->claim].memo->cools, &at);
+            sooner(p, loops_end(p, &p->claims[n->claim]), &at);
+        }
+    }
+    return at;
 }
 
 static bool is_as_before(struct pass *p)
 {
     struct asking *a = &p->r->asking;
-    struct inquiry *q = inquiry_new(p, CONSOLIDATIONS);
+    struct inquiry *q = inquiry_new(p, CONSOLIDATIONS, MODE_ACT);
     bool same = basis_of(q, p) == a->basis && p->mono < a->renewed;
     inquiry_free(q);
     if (!same)
         return false;
-    a->again = p->mono + REFRESH_MS;
+    a->again = look_again(p);
     a->swept = a->swept_all ? p->mono : a->swept; /* of everybody the answer is as it was */
     return true;
 }
@@ -381,40 +430,58 @@ static void work(void *inquiry)
         l.wake(l.user);
 }
 
-static void begin(struct pass *p, uint32_t asked)
+static void begin(struct pass *p, struct inquiry *q)
+{
+    const struct reconciler_worker *worker = &p->r->config.worker;
+    p->r->asking.inquiry = q;
+    if (worker->run != NULL)
+        worker->run(worker->user, work, q);
+    else
+        work(q);
+}
+
+static void begin_acting(struct pass *p, uint32_t asked)
 {
     struct asking *a = &p->r->asking;
-    const struct reconciler_worker *worker = &p->r->config.worker;
-    a->inquiry = inquiry_new(p, asked);
+    struct inquiry *q = inquiry_new(p, asked, MODE_ACT);
     if ((asked & CONSOLIDATIONS) != 0) {
         a->changed = false;
-        a->basis = basis_of(a->inquiry, p);
+        a->basis = basis_of(q, p);
         a->renewed = p->mono + RENEW_MS;
     }
-    if (worker->run != NULL)
-        worker->run(worker->user, work, a->inquiry);
-    else
-        work(a->inquiry);
+    a->acted = true;
+    begin(p, q);
+}
+
+static void begin_recommending(struct pass *p)
+{
+    p->r->asking.acted = false;
+    recommend_begun(p);
+    begin(p, inquiry_new(p, ALL, MODE_RECOMMEND));
 }
 
 /* Who is not what he was any more, the commands themselves find out (queue.c). */
-static void take_answer(struct pass *p)
+static void take_commands(struct pass *p, const struct inquiry *q)
 {
     struct asking *a = &p->r->asking;
-    struct inquiry *q = a->inquiry;
     const struct disruption *d = q->answer;
     uint32_t begun = 0;
     tell_notes(p, q);
     count_timeouts(p, q);
     for (uint32_t i = 0; i < d->command_count; i++) {
         struct command *c = command_make(p, q->snapshot, &d->commands[i]);
+        if (c != NULL && loops_stop(p, c)) {
+            command_free(c);
+            p->r->asking.changed = true;
+            continue;
+        }
         begun += c != NULL && queue_add(p, c);
     }
     if ((q->asked & CONSOLIDATIONS) != 0) {
         a->several_rejected = false;
         /* A search whose steps were over would come as far once more: unless it goes on with other pools. */
         a->changed |= begun != 0 || d->unreached_count != 0;
-        a->again = p->mono + REFRESH_MS;
+        a->again = look_again(p);
         a->swept_all = d->swept;
         a->swept = d->swept ? p->mono : a->swept;
     }
@@ -422,8 +489,27 @@ static void take_answer(struct pass *p)
     if ((q->asked & CONSOLIDATIONS) != 0)
         a->rested = p->mono + (span_ms)(d->steps / STEPS_PER_MS) * REST;
     keep_unreached(a, d);
+}
+
+/* What keeps nodes of its pools has Events as if it was to be done. */
+static void take_recommended(struct pass *p, const struct inquiry *q)
+{
+    for (uint32_t i = 0; i < q->answer->note_count; i++)
+        if (is_told(&q->answer->notes[i], q, derive_world(q->snapshot)))
+            tell_node(p, derive_world(q->snapshot), &q->answer->notes[i]);
+    recommend_take(p, q->snapshot, q->answer);
+    p->r->asking.next = p->mono;
+}
+
+static void take_answer(struct pass *p)
+{
+    struct inquiry *q = p->r->asking.inquiry;
+    if (q->options.mode == MODE_ACT)
+        take_commands(p, q);
+    else
+        take_recommended(p, q);
     inquiry_free(q);
-    a->inquiry = NULL;
+    p->r->asking.inquiry = NULL;
 }
 
 static void ask(struct pass *p)
@@ -434,9 +520,12 @@ static void ask(struct pass *p)
         pass_wake(p, a->next);
     } else if (free_to_ask && purchases_settled(p)) {
         uint32_t asked = what_to_ask(p);
+        bool recommends = recommend_is_due(p) && (asked == 0 || a->acted); /* in turns */
         a->next = p->mono + POLL_MS;
-        if (asked != 0)
-            begin(p, asked);
+        if (recommends)
+            begin_recommending(p);
+        else if (asked != 0)
+            begin_acting(p, asked);
         else
             pass_wake(p, a->changed ? a->rested : a->again); /* what changes meanwhile is a pass of its own */
     }
@@ -449,11 +538,14 @@ static void ask(struct pass *p)
 void disruption_run(struct pass *p)
 {
     struct reconciler *r = p->r;
-    r->asking.changed |= r->previous == NULL || derive_world(r->previous) != p->world;
+    bool changed = r->previous == NULL || derive_world(r->previous) != p->world;
+    r->asking.changed |= changed;
+    r->recommending.changed |= changed;
     budgets_count(p);
     emptiness_run(p);
     queue_run(p);
     ask(p);
+    moves_tell(p);
     if (r->asking.swept == 0)
         r->asking.swept = p->mono;
     count(r, MEASURE_LAST_FULL_SWEEP, (double)(p->mono - r->asking.swept) / MS_SECOND, (struct span){0}, (struct span){0},

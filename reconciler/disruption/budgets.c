@@ -4,7 +4,7 @@ static struct pool_view *view_of(const struct pass *p, const struct node_pool *p
 {
     for (uint32_t i = 0; i < p->pool_count; i++)
         if (p->pools[i].pool == pool)
-            return p->pools[i].managed ? &p->pools[i] : NULL;
+            return p->pools[i].provider != NULL ? &p->pools[i] : NULL;
     return NULL;
 }
 
@@ -61,7 +61,7 @@ void budgets_count(struct pass *p)
 {
     count_nodes(p);
     for (uint32_t i = 0; i < p->pool_count; i++)
-        if (p->pools[i].managed)
+        if (p->pools[i].provider != NULL)
             show(p, &p->pools[i], REASON_EMPTY);
 }
 
@@ -96,6 +96,7 @@ void budgets_tell(struct pass *p, const struct pool_view *v, enum disruption_rea
                                .note = arena_printf(p->a, "No allowed disruptions for disruption reason %.*s due to "
                                                           "blocking budget",
                                                     SPAN_ARG(disruption_reason_name(reason))),
+                               .dedupe = label, /* it is told once, of each reason */
                                .about = object_of(KIND_NODE_POOL, &v->pool->meta)},
              "NodePool %.*s: its budgets let no %.*s node go now", SPAN_ARG(name), SPAN_ARG(label));
 }

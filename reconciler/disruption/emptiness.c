@@ -46,7 +46,7 @@ static struct empty_answer judge(const struct round *round, const struct node_vi
     struct pass *p = round->p;
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct empty_facts f = {.node = n->node,
-                            .claim = c != NULL && c->managed ? c->claim : NULL,
+                            .claim = c != NULL && c->provider != NULL ? c->claim : NULL,
                             .pool = c != NULL ? c->pool : NULL,
                             .nominated = is_nominated_lately(p, n, c),
                             .budgets = &p->r->budgets.index,

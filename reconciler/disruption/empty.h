@@ -25,6 +25,8 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_BUFFERED,           /* a CapacityBuffer's virtual pods are planned for it */
                      EMPTY_NEVER,              /* the pool's consolidateAfter is Never */
                      EMPTY_NOT_CONSOLIDATABLE, /* not long enough */
+                     EMPTY_RECOMMENDED, /* its pool says what would be done, and does not do it */
+                     EMPTY_OBSERVED,    /* its pool is only looked at */
                      EMPTY_UNSEEN,             /* by the planner's world, yet */
                      EMPTY_VERDICT_COUNT,
 };

@@ -1,6 +1,8 @@
 /* The judgement, and how it is said. */
 #include "reconciler/disruption/empty.h"
 
+#include "kube/disruption_mode.h"
+
 /* What stops any disruption, as a verdict; EMPTY_YES: nothing. */
 static const enum empty_verdict verdicts[BLOCKED_COUNT] = {
     [BLOCKED_UNMANAGED] = EMPTY_UNMANAGED,
@@ -64,8 +66,10 @@ static enum empty_verdict judge_pool(const struct empty_facts *f)
             return EMPTY_HAS_PODS;
     if (!f->pool->has_consolidate_after)
         return EMPTY_NEVER;
-    return conditions_true(f->claim->conditions, SPAN("Consolidatable")) ? EMPTY_YES
-                                                                         : EMPTY_NOT_CONSOLIDATABLE;
+    if (!conditions_true(f->claim->conditions, SPAN("Consolidatable")))
+        return EMPTY_NOT_CONSOLIDATABLE;
+    enum disruption_mode mode = disruption_mode_of(f->pool, REASON_EMPTY);
+    return mode == MODE_ACT ? EMPTY_YES : mode == MODE_RECOMMEND ? EMPTY_RECOMMENDED : EMPTY_OBSERVED;
 }
 
 struct empty_answer empty_judge(const struct empty_facts *f)
@@ -101,6 +105,8 @@ static const char *plain_sentence(enum empty_verdict v)
         [EMPTY_BUFFERED] = "a CapacityBuffer keeps it",
         [EMPTY_NEVER] = "consolidateAfter of its NodePool is Never",
         [EMPTY_NOT_CONSOLIDATABLE] = "consolidateAfter of its NodePool is not over",
+        [EMPTY_RECOMMENDED] = "stowage.dev/mode of its NodePool has its removal only recommended",
+        [EMPTY_OBSERVED] = "stowage.dev/mode of its NodePool has it only observed",
         [EMPTY_UNSEEN] = "nobody has looked at it yet",
     };
     return v < EMPTY_VERDICT_COUNT ? texts[v] : "";

@@ -7,7 +7,7 @@ void expiration_run(struct pass *p)
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
         const struct node_claim *claim = c->claim;
-        if (!c->managed || c->leaving || c->expires == INT64_MAX)
+        if (c->provider == NULL || c->leaving || c->expires == INT64_MAX)
             continue;
         if (p->wall < c->expires) {
             pass_wake_wall(p, c->expires);

@@ -82,11 +82,16 @@ static void force_out(struct pass *p, const struct claim_view *c, struct span co
         claim_delete(p, c, &(struct claim_end){"unhealthy", &also}, &d, "it is not healthy");
 }
 
-static void run_node(struct pass *p, const struct repair_policies *all, const struct node_view *n)
+static void run_node(struct pass *p, const struct node_view *n)
 {
+    struct span violations;
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+    const struct repair_policies *all =
+        c != NULL && c->provider != NULL ? c->provider->ops->repair(c->provider, &violations) : NULL;
+    if (all == NULL)
+        return;
     struct fault x = fault_of(all, n->node);
-    if (c == NULL || !c->managed || x.condition == NULL)
+    if (x.condition == NULL)
         return;
     sym pool = sym_pairs_get(c->claim->meta.labels, SYM_NODEPOOL);
     if (x.due > p->wall)
@@ -99,10 +104,6 @@ static void run_node(struct pass *p, const struct repair_policies *all, const st
 
 void legacy_repair_run(struct pass *p)
 {
-    struct span violations;
-    struct provider *provider = p->r->config.provider;
-    const struct repair_policies *all =
-        p->r->config.options.legacy_node_repair ? provider->ops->repair(provider, &violations) : NULL;
-    for (uint32_t i = 0; all != NULL && i < p->node_count; i++)
-        run_node(p, all, &p->nodes[i]);
+    for (uint32_t i = 0; p->r->config.options.legacy_node_repair && i < p->node_count; i++)
+        run_node(p, &p->nodes[i]);
 }

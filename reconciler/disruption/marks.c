@@ -5,14 +5,6 @@
 
 static const struct span DISRUPTION_REASON = SPAN_INIT("DisruptionReason");
 
-static bool is_open(struct pass *p, const struct gate *g, const struct meta *m)
-{
-    bool open = gate_open(g, m->resource_version, p->mono);
-    if (!open && g->retry_at > p->mono)
-        pass_wake(p, g->retry_at);
-    return open;
-}
-
 /* An absent reason takes it away. */
 static void write_reason(struct pass *p, const struct claim_view *c, struct span reason)
 {
@@ -21,20 +13,20 @@ static void write_reason(struct pass *p, const struct claim_view *c, struct span
         condition_set_of(p->a, &node_claim_conditions, m, c->claim->conditions, p->wall);
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    if (!is_open(p, &c->memo->memo.gate, m))
+    if (!act_may(p, &c->memo->memo, m))
         return;
     if (reason.len != 0)
         condition_set_put(&s, DISRUPTION_REASON, CONDITION_TRUE, reason, reason);
     else
         condition_set_clear(&s, DISRUPTION_REASON);
-    patch_status_begin(&j, p->a, m, s.list);
+    patch_status_begin(&j, p->a, s.list);
     patch_status_end(&j);
-    call_send(call_new(p->r, &c->memo->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE,
-                                    .kind = KIND_NODE_CLAIM,
-                                    .name = m->name,
-                                    .subresource = SPAN("status"),
-                                    .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = m,
+                            .memo = &c->memo->memo,
+                            .subresource = SPAN("status"),
+                            .body = buf_span(&out)});
     buf_release(&out);
 }
 
@@ -46,8 +38,7 @@ bool marks_shown(const struct claim_view *c)
 bool marks_put(struct pass *p, const struct node_view *n, const struct claim_view *c, struct span reason)
 {
     if (n != NULL && !node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE)) {
-        if (is_open(p, &n->memo->memo.gate, &n->node->meta))
-            node_patch_taint(p, n, true, false);
+        node_patch_taint(p, n, true, false);
         return false;
     }
     const struct condition *said = conditions_find(c->claim->conditions, DISRUPTION_REASON);
@@ -60,10 +51,9 @@ bool marks_put(struct pass *p, const struct node_view *n, const struct claim_vie
 void marks_take_back(struct pass *p, const struct node_view *n)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
-    if (c == NULL || !c->managed || conditions_true(c->claim->conditions, SPAN("Rebooting")) || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
+    if (c == NULL || c->provider == NULL || conditions_true(c->claim->conditions, SPAN("Rebooting")) || c->claim->meta.deleted != 0 || n->node->meta.deleted != 0)
         return;
-    if (node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE) &&
-        is_open(p, &n->memo->memo.gate, &n->node->meta))
+    if (node_has_taint(n->node, SYM_DISRUPTED, TAINT_NO_SCHEDULE))
         node_patch_taint(p, n, false, false);
     if (conditions_find(c->claim->conditions, DISRUPTION_REASON) != NULL)
         write_reason(p, c, (struct span){0});

@@ -8,6 +8,7 @@
 #include "reconciler/disruption/ask.h"
 #include "reconciler/disruption/budgets.h"
 #include "reconciler/disruption/emptiness.h"
+#include "reconciler/disruption/loops.h"
 #include "reconciler/disruption/marks.h"
 #include "reconciler/disruption/reboot.h"
 #include "reconciler/disruption/repair.h"
@@ -67,10 +68,10 @@ static void tell_member(struct pass *p, const struct command *c, const struct co
     struct decision d = {.kind = DECISION_MOVE, .per_hour = NAN, .reason = reason, .note = note};
     memcpy(d.id, c->id, sizeof(d.id));
     d.about = (struct decision_object){KIND_NODE_CLAIM, {0}, m->claim, m->claim_uid};
-    tell_silently(p->r, d);
+    tell_once(p->r, d);
     d.about = (struct decision_object){KIND_NODE, {0}, m->node, m->node_uid};
     if (m->node.len != 0)
-        tell_silently(p->r, d);
+        tell_once(p->r, d);
 }
 
 static void tell_members(struct pass *p, const struct command *c, struct span reason, struct span note)
@@ -367,6 +368,7 @@ static bool step_ready(struct queue_pass *q, struct command *c)
     if (!ready || is_held(q->p, c))
         return true;
     cool(q->p, c);
+    loops_removed(q->p, c);
     c->state = COMMAND_REMOVES;
     return true;
 }

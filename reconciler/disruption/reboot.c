@@ -1,6 +1,5 @@
 #include "reconciler/disruption/reboot.h"
 
-#include "kube/patch.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/disruption/repair.h"
 #include "reconciler/stages.h"
@@ -17,14 +16,6 @@ static const struct span REBOOTING = SPAN_INIT("Rebooting"), INITIALIZED = SPAN_
                          REQUESTED = SPAN_INIT("RebootRequested"), ISSUED = SPAN_INIT("RebootIssued");
 
 /* ---- writes ---- */
-
-static bool is_open(struct pass *p, const struct gate *g, const struct meta *m)
-{
-    bool open = gate_open(g, m->resource_version, p->mono);
-    if (!open && g->retry_at > p->mono)
-        pass_wake(p, g->retry_at);
-    return open;
-}
 
 static struct condition_set conditions_of(const struct pass *p, const struct claim_view *c)
 {
@@ -44,12 +35,10 @@ static const struct span *find_annotation(const struct claim_view *c, sym key)
 /* An absent text takes it away. */
 static void write_annotation(struct pass *p, const struct claim_view *c, sym key, const struct span *text)
 {
-    const struct meta *m = &c->claim->meta;
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    patch_version(&j, p->a, m);
     json_put_object(&j, "annotations");
     json_key(&j, wellknown_text[key - 1]);
     if (text != NULL)
@@ -59,8 +48,11 @@ static void write_annotation(struct pass *p, const struct claim_view *c, sym key
     json_object_end(&j);
     json_object_end(&j);
     json_object_end(&j);
-    call_send(call_new(p->r, &c->memo->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE, .kind = KIND_NODE_CLAIM, .name = m->name, .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = &c->claim->meta,
+                            .memo = &c->memo->memo,
+                            .body = buf_span(&out)});
     buf_release(&out);
 }
 
@@ -103,7 +95,7 @@ bool reboot_commit(struct pass *p, const struct command *c)
     }
     const struct span *has = find_annotation(claim, SYM_REBOOT_GRACE), *wanted = bound_text(p, c, claim->claim);
     bool same = has == NULL || wanted == NULL ? has == wanted : span_eq(*has, *wanted);
-    if (!is_open(p, &claim->memo->memo.gate, &claim->claim->meta))
+    if (!act_may(p, &claim->memo->memo, &claim->claim->meta))
         return true;
     if (!same) {
         write_annotation(p, claim, SYM_REBOOT_GRACE, wanted);
@@ -175,7 +167,7 @@ static bool keep_fence(struct reboot *b, bool fenced)
     const struct node *n = b->n->node;
     if (node_has_taint(n, SYM_REBOOTING, TAINT_NO_SCHEDULE) == fenced)
         return true;
-    if (is_open(b->p, &b->n->memo->memo.gate, &n->meta))
+    if (act_may(b->p, &b->n->memo->memo, &n->meta))
         node_put_taint(b->p, b->n, SYM_REBOOTING, fenced);
     return false;
 }
@@ -196,7 +188,7 @@ static void end(struct reboot *b, bool fine, struct span reason, struct span mes
 static void fail_request(struct reboot *b)
 {
     const struct span *text = find_annotation(b->c, SYM_REBOOT_GRACE);
-    if ((b->n == NULL || keep_fence(b, false)) && is_open(b->p, &b->memo->memo.gate, &b->c->claim->meta))
+    if ((b->n == NULL || keep_fence(b, false)) && act_may(b->p, &b->memo->memo, &b->c->claim->meta))
         end(b, false, SPAN("RebootFailed"),
             arena_printf(b->p->a, "invalid reboot request: karpenter.sh/reboot-termination-grace-period \"%.*s\" is not a "
                                   "length of time; write it like \"5m0s\"",
@@ -233,16 +225,18 @@ static void on_rebooted(struct reconciler *r, struct call *c)
 static void ask_provider(struct reboot *b)
 {
     struct pass *p = b->p;
-    struct provider *provider = p->r->config.provider;
+    struct provider *provider = b->c->provider;
     struct claim_order order = {b->c->claim, p->syms};
     if (!gate_open(&b->memo->reboot, 0, p->mono)) {
         if (b->memo->reboot.under_way == 0)
             pass_wake(p, b->memo->reboot.retry_at);
         return;
     }
+    if (!call_may_begin(p->r, provider))
+        return;
     struct call *call = call_new(p->r, &b->memo->reboot, on_rebooted);
     call_about(call, &b->memo->memo);
-    call_begin(call, "Reboot", claim_pool_name(p, b->c->claim));
+    call_begin(call, provider, PROVIDER_REBOOT, claim_pool_name(p, b->c->claim));
     struct span id = arena_printf(p->a, "%.*s-%lld-%.*s", SPAN_ARG(b->c->claim->meta.uid),
                                   (long long)b->state->transition * 1000000, SPAN_ARG(*b->before));
     call->id = provider->ops->reboot(provider, &order, id, call_machine_done, call);
@@ -251,7 +245,7 @@ static void ask_provider(struct reboot *b)
 /* From here on its boot is waited for. */
 static void issue(struct reboot *b)
 {
-    if (!is_open(b->p, &b->memo->memo.gate, &b->c->claim->meta))
+    if (!act_may(b->p, &b->memo->memo, &b->c->claim->meta))
         return;
     struct condition_set s = conditions_of(b->p, b->c);
     condition_set_put(&s, REBOOTING, CONDITION_TRUE, ISSUED, b->state->message);
@@ -289,7 +283,7 @@ static void request(struct reboot *b)
     if (b->memo->reboot_until == 0)
         b->memo->reboot_until = b->p->wall + ISSUANCE_MS;
     if (b->before == NULL) {
-        if (is_open(b->p, &b->memo->memo.gate, &b->c->claim->meta))
+        if (act_may(b->p, &b->memo->memo, &b->c->claim->meta))
             write_annotation(b->p, b->c, SYM_REBOOT_BEFORE, &b->n->node->boot_id);
     } else if (b->memo->reboot_accepted || !span_eq(*b->before, b->n->node->boot_id)) {
         issue(b);
@@ -302,14 +296,12 @@ static void request(struct reboot *b)
 
 static void drop_initialized(struct reboot *b)
 {
-    const struct meta *m = &b->n->node->meta;
-    if (!is_open(b->p, &b->n->memo->memo.gate, m))
-        return;
-    call_send(call_new(b->p->r, &b->n->memo->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE,
-                                    .kind = KIND_NODE,
-                                    .name = m->name,
-                                    .body = SPAN("{\"metadata\":{\"labels\":{\"karpenter.sh/initialized\":null}}}")});
+    act(b->p, &(struct action){.verb = API_MERGE,
+                               .kind = KIND_NODE,
+                               .object = &b->n->node->meta,
+                               .memo = &b->n->memo->memo,
+                               .rests = ACT_ON_UID,
+                               .body = SPAN("{\"metadata\":{\"labels\":{\"karpenter.sh/initialized\":null}}}")});
 }
 
 static void await_boot(struct reboot *b)
@@ -323,13 +315,13 @@ static void await_boot(struct reboot *b)
     if (b->before != NULL && span_eq(*b->before, n->boot_id))
         return;
     if (node_has_taint(n, SYM_REBOOTING, TAINT_NO_SCHEDULE)) {
-        if (!is_open(b->p, &b->n->memo->memo.gate, &n->meta))
+        if (!act_may(b->p, &b->n->memo->memo, &n->meta))
             return;
         node_put_taint(b->p, b->n, SYM_REBOOTING, false);
         tell_reboot(b, SPAN("RebootObserved"), SPAN("New boot observed (bootID changed); awaiting node readiness"), false);
         return;
     }
-    if (!node_is_ready(n) || !is_open(b->p, &b->memo->memo.gate, &b->c->claim->meta))
+    if (!node_is_ready(n) || !act_may(b->p, &b->memo->memo, &b->c->claim->meta))
         return;
     if (b->before != NULL) {
         write_annotation(b->p, b->c, SYM_REBOOT_BEFORE, NULL);
@@ -391,7 +383,7 @@ void reboot_run(struct pass *p)
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
         const struct condition *state = conditions_find(c->claim->conditions, REBOOTING);
-        if (state == NULL || state->status != CONDITION_TRUE || c->claim->meta.deleted != 0 || !c->managed)
+        if (state == NULL || state->status != CONDITION_TRUE || c->claim->meta.deleted != 0 || c->provider == NULL)
             continue;
         struct reboot b = reboot_of(p, c, state);
         step(&b);

@@ -1,22 +1,28 @@
 #include "reconciler/disruption/repair.h"
 
+#include "kube/disruption_mode.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/termination/drain.h"
 #include "reconciler/stages.h"
 
-const struct repair_policies *repair_policies_of(const struct reconciler *r)
+const struct repair_policies *repair_policies_of(const struct reconciler *r, struct provider *provider)
 {
     struct span violations;
-    struct provider *provider = r->config.provider;
-    return r->config.options.node_repair ? provider->ops->repair(provider, &violations) : NULL;
+    return provider != NULL && r->config.options.node_repair ? provider->ops->repair(provider, &violations) : NULL;
+}
+
+static bool is_acted_on(const struct claim_view *c)
+{
+    return c->pool == NULL || disruption_mode_of(c->pool, REASON_UNHEALTHY) == MODE_ACT;
 }
 
 bool repair_is_due(struct pass *p)
 {
-    const struct repair_policies *policies = repair_policies_of(p->r);
-    for (uint32_t i = 0; policies != NULL && i < p->node_count; i++) {
+    for (uint32_t i = 0; p->r->config.options.node_repair && i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
-        if (n->claim < 0)
+        const struct repair_policies *policies =
+            n->claim >= 0 ? repair_policies_of(p->r, p->claims[n->claim].provider) : NULL;
+        if (policies == NULL || !is_acted_on(&p->claims[n->claim]))
             continue;
         struct repair_answer x = repair_resolve(policies, n->node, p->claims[n->claim].claim, p->wall);
         if (x.due)
@@ -29,22 +35,10 @@ bool repair_is_due(struct pass *p)
 
 bool repair_bound_kept(struct pass *p, const struct claim_view *claim, span_ms bound)
 {
-    const struct meta *m = &claim->claim->meta;
     wall_ms said = claim_deadline(claim->claim), end = p->wall + bound;
     if (said != 0 && said <= end)
         return true;
-    if (!gate_open(&claim->memo->memo.gate, m->resource_version, p->mono)) {
-        if (claim->memo->memo.gate.retry_at > p->mono)
-            pass_wake(p, claim->memo->memo.gate.retry_at);
-        return false;
-    }
-    struct span body = arena_printf(
-        p->a,
-        "{\"metadata\":{\"resourceVersion\":\"%llu\",\"annotations\":{\"karpenter.sh/nodeclaim-termination-timestamp\":"
-        "\"%.*s\"}}}",
-        (unsigned long long)m->resource_version, SPAN_ARG(time_text(p->a, end)));
-    call_send(call_new(p->r, &claim->memo->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE, .kind = KIND_NODE_CLAIM, .name = m->name, .body = body});
+    claim_write_deadline(p, claim, end, NULL);
     return false;
 }
 
@@ -87,9 +81,9 @@ struct measure repair_measure(struct pass *p, struct span condition, const struc
 
 void repair_adopt(struct pass *p, struct command *c)
 {
-    const struct repair_policies *policies = repair_policies_of(p->r);
     const struct node_view *n = pass_node(p, c->members[0].node);
     const struct claim_view *claim = pass_claim(p, c->members[0].claim);
+    const struct repair_policies *policies = claim != NULL ? repair_policies_of(p->r, claim->provider) : NULL;
     if (c->method != METHOD_REPAIR || policies == NULL || n == NULL || claim == NULL)
         return;
     struct repair_answer x = repair_resolve(policies, n->node, claim->claim, p->wall);

@@ -8,12 +8,13 @@
 #include "reconciler/measure.h"
 
 struct pass;
+struct provider;
 struct reconciler;
 struct command;
 struct claim_view;
 
 /* NULL: gate NodeRepair is off, or the option for the legacy way is on. */
-const struct repair_policies *repair_policies_of(const struct reconciler *r);
+const struct repair_policies *repair_policies_of(const struct reconciler *r, struct provider *provider);
 /* Some node has been unwell for longer than a policy tolerates; else there will be a pass when one has. */
 bool repair_is_due(struct pass *p);
 /* The claim says by when its drain ends, from now on at most so long; else it is written, when that may be. */

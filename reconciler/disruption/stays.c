@@ -60,9 +60,9 @@ static void tell_blocked(struct pass *p, struct node_view *n, const struct empty
                          .about = object_of(KIND_NODE, &n->node->meta)};
     if (!has_stood(p, &n->memo->blocked, d.note) || c == NULL)
         return;
-    tell_silently(p->r, d);
+    tell_once(p->r, d);
     d.about = object_of(KIND_NODE_CLAIM, &c->claim->meta);
-    tell_silently(p->r, d);
+    tell_once(p->r, d);
 }
 
 void stays_tell(struct pass *p, struct node_view *n, const struct empty_answer *x, bool news)
@@ -92,10 +92,10 @@ static void tell_claim(struct pass *p, const struct claim_view *c)
                          .per_hour = NAN,
                          .reason = SPAN("DisruptionBlocked"),
                          .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
-    if (c->managed && c->nodes == 0 && !c->memo->deleted_by_us)
+    if (c->provider != NULL && c->nodes == 0 && !c->memo->deleted_by_us)
         d.note = SPAN("Nodeclaim does not have an associated node");
     if (has_stood(p, &c->memo->blocked, d.note))
-        tell_silently(p->r, d);
+        tell_once(p->r, d);
 }
 
 void stays_tell_without_node(struct pass *p)

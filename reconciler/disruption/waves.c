@@ -82,6 +82,21 @@ static struct gate_view look(const struct pass *p, const struct pool_view *v)
 
 /* ---- waves ---- */
 
+/* Why its drifted nodes are let alone, for who asks; absent: they are not any more. */
+static void show_pause(struct pass *p, const struct node_pool *pool, struct span why)
+{
+    tell_silently(p->r, (struct decision){.per_hour = NAN, .about = object_of(KIND_NODE_POOL, &pool->meta),
+                                          .side = SPAN("drift"), .sentence = why, .takes_back = why.len == 0});
+}
+
+/* What follows has nothing to wait for. */
+static void begin_anew(struct pass *p, const struct pool_view *v, struct drift_wave w)
+{
+    if (v->memo->wave.paused)
+        show_pause(p, v->pool, (struct span){NULL, 0});
+    v->memo->wave = w;
+}
+
 static void keep_shut(struct pass *p, const struct pool_view *v, struct span why)
 {
     struct drift_wave *w = &v->memo->wave;
@@ -90,6 +105,7 @@ static void keep_shut(struct pass *p, const struct pool_view *v, struct span why
     if (w->paused || p->mono < w->over + PAUSE_MS)
         return;
     w->paused = true;
+    show_pause(p, v->pool, why);
     struct span text = arena_printf(p->a, "Its drifted nodes are let alone until the last that came in place of others are fit: "
                                           "%.*s", SPAN_ARG(why));
     tell(p->r, (struct decision){.kind = DECISION_KEEP, .subject = "keep", .warning = true, .per_hour = NAN,
@@ -105,7 +121,7 @@ static void begin_next(struct pass *p, const struct pool_view *v)
     if (w->paused)
         tell(p->r, (struct decision){.kind = DECISION_KEEP, .subject = "keep", .per_hour = NAN},
              "NodePool %.*s: drift goes on, with %u node%s", SPAN_ARG(v->pool->meta.name), size, size == 1 ? "" : "s");
-    *w = (struct drift_wave){.known = true, .size = size, .began = p->wall, .hash = w->hash};
+    begin_anew(p, v, (struct drift_wave){.known = true, .size = size, .began = p->wall, .hash = w->hash});
 }
 
 static uint64_t hash_of(const struct node_pool *pool)
@@ -117,7 +133,7 @@ static uint32_t left_of(struct pass *p, const struct pool_view *v)
 {
     struct drift_wave *w = &v->memo->wave;
     if (!w->known || w->hash != hash_of(v->pool)) /* what has come by now is asked about all the same */
-        *w = (struct drift_wave){.known = true, .began = w->began, .hash = hash_of(v->pool)};
+        begin_anew(p, v, (struct drift_wave){.known = true, .began = w->began, .hash = hash_of(v->pool)});
     if (w->taken < w->size)
         return w->size - w->taken;
     struct gate_view g = look(p, v);
@@ -144,7 +160,7 @@ uint32_t waves_left(struct pass *p, struct arena *a, const struct wave_left **ou
 void waves_rest(struct pass *p)
 {
     for (uint32_t i = 0; i < p->pool_count; i++)
-        p->pools[i].memo->wave = (struct drift_wave){.known = true, .began = p->wall, .hash = hash_of(p->pools[i].pool)};
+        begin_anew(p, &p->pools[i], (struct drift_wave){.known = true, .began = p->wall, .hash = hash_of(p->pools[i].pool)});
 }
 
 /* ---- commands ---- */

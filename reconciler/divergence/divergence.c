@@ -46,7 +46,7 @@ static bool is_ready(const struct pass *p, int32_t row)
 static void add_barred(struct pass *p)
 {
     struct memos *all = &p->r->waiting;
-    if (p->r->barred <= p->mono)
+    if (p->r->divergence.barred <= p->mono)
         return;
     struct sent_pod *sent = ARENA_ARRAY(p->a, struct sent_pod, p->sent_count + all->count);
     if (p->sent_count != 0)
@@ -156,7 +156,7 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
 static void tell_strayed(struct pass *p)
 {
     struct span others = p->strayed_count != 0
-                             ? with_others(p, &p->r->elsewhere, p->strayed_count)
+                             ? with_others(p, &p->r->divergence.elsewhere, p->strayed_count)
                              : (struct span){0};
     if (others.ptr == NULL)
         return;
@@ -173,9 +173,9 @@ static void look_at_taken(struct pass *p)
     if (p->taken_count == 0 || places == NULL || places->count == 0)
         return;
     struct held *held = held_new(p->a, p->world, p->snapshot, places);
-    for (uint32_t i = 0; i < p->taken_count && !p->r->batch_ready; i++) {
+    for (uint32_t i = 0; i < p->taken_count && !p->r->provision.batch_ready; i++) {
         const amount *kept = held_at(held, p->taken[i]);
-        p->r->batch_ready =
+        p->r->provision.batch_ready =
             kept != NULL && !world_has_room(p->world, kept, false, p->taken[i], NULL);
     }
 }
@@ -197,7 +197,7 @@ static void put_off(struct pass *p, struct waiting_memo *m, bool untried)
     m->ready_since = 0;
     m->untried = untried;
     m->put_off = p->mono + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
-    p->r->putting_off = true;
+    p->r->divergence.putting_off = true;
 }
 
 /* Planned anew in this pass. */
@@ -209,7 +209,7 @@ static void refuse(struct pass *p, struct refusals *all, const struct place *pla
     m->ready_since = 0; /* of its next place */
     if (++m->refusals >= REFUSALS_MAX)
         put_off(p, m, false);
-    p->r->batch_ready = true;
+    p->r->provision.batch_ready = true;
     if (all->count++ == 0)
         *all = (struct refusals){place->ns, place->pod, place->uid, place->target,
                                  m->refusals >= REFUSALS_MAX, 1};
@@ -240,7 +240,7 @@ static void tell_refused(struct pass *p, const struct refusals *all)
     if (all->count == 0)
         return;
     diverged(p, "refused", all->count);
-    struct span others = with_others(p, &p->r->refused, all->count);
+    struct span others = with_others(p, &p->r->divergence.refused, all->count);
     if (others.ptr != NULL)
         tell(p->r, about_pod("refused", SPAN("PlannedNodeRefused"), all->ns, all->pod, all->uid),
              "%.*s/%.*s  the scheduler turns down its planned node %.*s; %s%.*s", SPAN_ARG(all->ns),
@@ -268,7 +268,7 @@ static void take_back(struct pass *p)
 {
     const struct memos *all = &p->r->waiting;
     bool some = false;
-    if (!p->r->putting_off)
+    if (!p->r->divergence.putting_off)
         return;
     for (uint32_t i = 0; i < all->slot_count; i++)
         for (struct memo *m = all->slots[i]; m != NULL; m = m->next) {
@@ -284,7 +284,7 @@ static void take_back(struct pass *p)
                                                       .per_hour = NAN,
                                                       .about = object_of(KIND_POD, &pod->meta)});
         }
-    p->r->putting_off = some;
+    p->r->divergence.putting_off = some;
 }
 
 /* ---- late ---- */
@@ -310,7 +310,7 @@ enum time { IN_TIME, LATE, TURNED_DOWN, LAPSED }; /* what a place becomes in thi
  * scheduler's own filters, this one included. */
 static bool is_turned_down(struct pass *p, const struct waiting_memo *m)
 {
-    if (m->tried < m->ready_since || p->r->queue > QUEUE_MAX)
+    if (m->tried < m->ready_since || p->r->divergence.queue > QUEUE_MAX)
         return false;
     pass_wake(p, m->tried + AGAIN_MS);
     return p->mono - m->tried >= AGAIN_MS;
@@ -355,7 +355,7 @@ static void turn_down(struct pass *p, struct refusals *all, const struct place *
     struct waiting_memo *m = (struct waiting_memo *)memos_at(&p->r->waiting, place->uid);
     refuse(p, all, place, m, m->ready_node);
     m->barred = p->mono + LAPSE_MS;
-    p->r->barred = m->barred;
+    p->r->divergence.barred = m->barred;
 }
 
 /* A scheduler that is slow is so with all. */
@@ -364,7 +364,7 @@ static void tell_late(struct pass *p, const struct place *first, uint32_t count_
     if (first == NULL)
         return;
     diverged(p, "late", count_of);
-    struct span others = with_others(p, &p->r->late, count_of);
+    struct span others = with_others(p, &p->r->divergence.late, count_of);
     if (others.ptr != NULL)
         tell(p->r, about_pod("late", SPAN("PlannedNodeUnused"), first->ns, first->pod, first->uid),
              "%.*s/%.*s  is not bound, and its planned node %.*s has been ready for %d s%.*s",
@@ -386,7 +386,7 @@ static void drop_lapsed(struct pass *p, const bool *lapsed)
     }
     if (first == NULL)
         return;
-    r->batch_ready = true;
+    r->provision.batch_ready = true;
     tell(r, about_pod("lapsed", (struct span){0}, first->ns, first->pod, first->uid),
          "%u planned pod%s not bound, %d min after the node was ready: nothing is planned for %s for a "
          "while; %.*s/%.*s on %.*s",
@@ -404,14 +404,14 @@ static void listen_for_scheduler(struct pass *p, const struct pod *waits)
     if (s->asked == NULL || r->config.options.nominate) /* then nobody is to ask */
         return;
     mono_ms asked = s->asked(s->user);
-    if (waits == NULL || asked > r->waits_since)
-        r->waits_since = waits != NULL ? asked : p->mono;
-    bool silent = waits != NULL && p->mono - r->waits_since >= SILENT_MS;
+    if (waits == NULL || asked > r->divergence.waits_since)
+        r->divergence.waits_since = waits != NULL ? asked : p->mono;
+    bool silent = waits != NULL && p->mono - r->divergence.waits_since >= SILENT_MS;
     if (waits != NULL && !silent)
-        pass_wake(p, r->waits_since + SILENT_MS);
-    if (silent == r->silent)
+        pass_wake(p, r->divergence.waits_since + SILENT_MS);
+    if (silent == r->divergence.silent)
         return;
-    r->silent = silent;
+    r->divergence.silent = silent;
     count(r, MEASURE_SCHEDULER_SILENT, silent, (struct span){0}, (struct span){0},
           (struct span){0});
     if (!silent)
@@ -450,7 +450,7 @@ static void look_at_places(struct pass *p, struct refusals *refused)
         if (time == LATE && late_count++ == 0)
             late = place;
     }
-    p->r->queue = queue;
+    p->r->divergence.queue = queue;
     tell_late(p, late, late_count);
     listen_for_scheduler(p, waits);
     if (places != NULL)

@@ -1,5 +1,5 @@
 /* Drifted: the claim is not what its pool would make now (spec disruption 13.1, api 5.9). The first reason counts, and
- * is the condition's message too. What a provider knows of drift beside is asked of it, once one knows any. */
+ * is the condition's message too; last comes what the provider says (lifecycle/drift_ask.c). */
 #include "reconciler/lifecycle/lifecycle.h"
 
 static const struct span DRIFTED = SPAN_INIT("Drifted");
@@ -67,20 +67,43 @@ static bool type_is_listed(struct arena *a, const struct lifecycle_facts *f)
     return false;
 }
 
-static struct span why(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s)
+static const struct span NODE_POOL = SPAN_INIT("NodePoolDrifted"), REQUIREMENTS = SPAN_INIT("RequirementsDrifted"),
+                         TYPE = SPAN_INIT("InstanceTypeNotFound");
+
+bool lifecycle_drift_is_seen(struct span reason)
+{
+    return span_eq(reason, NODE_POOL) || span_eq(reason, REQUIREMENTS) || span_eq(reason, TYPE);
+}
+
+static bool type_is_gone(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s)
 {
     wall_ms known_until = f->claim->meta.created + TYPE_KNOWN_MS;
-    if (hash_differs(f))
-        return SPAN("NodePoolDrifted");
-    if (requirements_differ(a, f))
-        return SPAN("RequirementsDrifted");
     if (f->types == NULL || type_is_listed(a, f))
-        return (struct span){0};
+        return false;
     if (f->now > known_until)
-        return SPAN("InstanceTypeNotFound");
+        return true;
     if (s->due == 0 || known_until + 1 < s->due)
         s->due = known_until + 1;
-    return (struct span){0};
+    return false;
+}
+
+static struct span seen(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s)
+{
+    if (hash_differs(f))
+        return NODE_POOL;
+    if (requirements_differ(a, f))
+        return REQUIREMENTS;
+    return type_is_gone(a, f, s) ? TYPE : (struct span){0};
+}
+
+/* What its provider said; while it has not, what it was said to have said. */
+static struct span told(const struct lifecycle_facts *f)
+{
+    const struct condition *was = conditions_find(f->claim->conditions, DRIFTED);
+    if (f->drift_known)
+        return f->drift;
+    return was != NULL && was->status == CONDITION_TRUE && !lifecycle_drift_is_seen(was->reason) ? was->reason
+                                                                                                : (struct span){0};
 }
 
 void lifecycle_drift(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s)
@@ -88,8 +111,11 @@ void lifecycle_drift(struct arena *a, const struct lifecycle_facts *f, struct li
     if (f->pool == NULL)
         return;
     struct span reason = {0};
-    if (lifecycle_status(s, SPAN("Launched")) == CONDITION_TRUE)
-        reason = why(a, f, s);
+    if (lifecycle_status(s, SPAN("Launched")) == CONDITION_TRUE) {
+        reason = seen(a, f, s);
+        if (reason.len == 0)
+            reason = told(f);
+    }
     if (reason.len != 0)
         condition_set_put(&s->conditions, DRIFTED, CONDITION_TRUE, reason, reason);
     else

@@ -1,6 +1,7 @@
 /* What one side has and the other has not (spec disruption 13.7): a registered claim whose machine
  * the provider does not know any more is deleted, unless its Node is alive; a machine whose claim
- * is gone is removed. Every ten seconds at first, then every two minutes.
+ * is gone is removed. Every ten seconds at first, then every two minutes; each provider for itself, so that one whose
+ * list does not come stops nobody else's.
  *
  * A claim is always written before its machine is asked for, so a machine whose claim the API
  * server does not know is an orphan, however young. */
@@ -19,21 +20,21 @@ static void on_orphan_removed(struct reconciler *r, struct call *c)
 {
     if (c->err.kind == ERR_NOT_FOUND || c->err.kind == ERR_NONE)
         tell(r, (struct decision){.kind = DECISION_REMOVE, .subject = "remove", .per_hour = NAN},
-             "%.*s  a machine whose NodeClaim is gone", SPAN_ARG(c->name));
+             "%.*s  a machine whose NodeClaim is gone", SPAN_ARG(c->topic.name));
 }
 
 /* The API server has the last word: our snapshot may not have seen the claim yet. */
 static void on_claim_looked_up(struct reconciler *r, struct call *c)
 {
-    struct provider *provider = r->config.provider;
+    struct provider *provider = c->topic.whose;
     bool gone =
-        c->err.kind == ERR_NOT_FOUND || (c->err.kind == ERR_NONE && !span_eq(c->uid_now, c->uid));
-    if (!gone || !reconciler_may_act(r))
-        return;
+        c->err.kind == ERR_NOT_FOUND || (c->err.kind == ERR_NONE && !span_eq(c->uid_now, c->topic.uid));
+    if (!gone || !reconciler_may_act(r) || !call_may_begin(r, provider))
+        return; /* the next list has it again */
     struct call *next = call_new(r, NULL, on_orphan_removed);
-    next->name = arena_dup(&next->arena, c->name);
-    call_begin(next, "Delete", c->pool);
-    next->id = provider->ops->remove(provider, c->text, c->uid, call_machine_done, next);
+    next->topic.name = arena_dup(&next->arena, c->topic.name);
+    call_begin(next, provider, PROVIDER_REMOVE, c->pool);
+    next->id = provider->ops->remove(provider, c->topic.text, c->topic.uid, call_machine_done, next);
 }
 
 static struct span pool_of(const struct called_machine *m)
@@ -44,14 +45,15 @@ static struct span pool_of(const struct called_machine *m)
     return (struct span){NULL, 0};
 }
 
-static void look_up(struct reconciler *r, const struct called_machine *m)
+static void look_up(struct reconciler *r, struct provider *whose, const struct called_machine *m)
 {
     struct call *c = call_new(r, NULL, on_claim_looked_up);
-    c->name = arena_dup(&c->arena, m->claim_name);
-    c->uid = arena_dup(&c->arena, m->claim_uid);
-    c->text = arena_dup(&c->arena, m->provider_id);
+    c->topic.whose = whose;
+    c->topic.name = arena_dup(&c->arena, m->claim_name);
+    c->topic.uid = arena_dup(&c->arena, m->claim_uid);
+    c->topic.text = arena_dup(&c->arena, m->provider_id);
     c->pool = arena_dup(&c->arena, pool_of(m));
-    call_send(c, &(struct api_request){.verb = API_GET, .kind = KIND_NODE_CLAIM, .name = c->name});
+    call_get(c, KIND_NODE_CLAIM, c->topic.name);
 }
 
 /* ---- claims without a machine ---- */
@@ -74,46 +76,56 @@ static void on_listed(struct reconciler *r, struct call *c)
             snapshot_find(r->previous, KIND_NODE_CLAIM, (struct span){0}, m->claim_name);
         if (m->claim_uid.len != 0 && !m->deleting &&
             (claim == NULL || !span_eq(claim->meta.uid, m->claim_uid)))
-            look_up(r, m);
+            look_up(r, c->provider, m);
     }
-    r->unlisted = 0;
+    struct provider_side *side = &r->sides[providers_index(&r->config.providers, c->provider)];
+    side->unlisted = 0;
     struct snapshot_iter it = snapshot_each(r->previous, KIND_NODE_CLAIM);
     for (const struct node_claim *claim; (claim = snapshot_next(&it)) != NULL;) {
         struct claim_memo *m = memos_find(&r->claims, claim->meta.uid);
         const struct condition *registered = conditions_find(claim->conditions, SPAN("Registered"));
-        if (m == NULL)
+        if (m == NULL || providers_of_class(&r->config.providers, &claim->node_class) != c->provider)
             continue;
         m->unlisted = claim->provider_id.len != 0 && !listed(c, claim->provider_id) &&
                       registered != NULL && registered->status == CONDITION_TRUE &&
-                      registered->transition + SETTLE_MS < c->number;
-        r->unlisted += m->unlisted;
+                      registered->transition + SETTLE_MS < c->topic.number;
+        side->unlisted += m->unlisted;
     }
 }
 
-static void list_machines(struct pass *p)
+static void list_machines(struct pass *p, struct provider *provider, struct provider_side *side)
 {
     struct reconciler *r = p->r;
-    struct provider *provider = r->config.provider;
-    if (r->garbage.under_way != 0)
+    if (side->garbage.under_way != 0 || !call_may_begin(r, provider))
         return;
-    if (p->mono < r->garbage_at) {
-        pass_wake(p, r->garbage_at);
+    if (p->mono < side->garbage_at) {
+        pass_wake(p, side->garbage_at);
         return;
     }
-    span_ms rest = ++r->garbage_rounds <= FIRST_ROUNDS ? FIRST_MS : LATER_MS;
-    r->garbage_at = p->mono + (rest > r->config.options.idle ? rest : r->config.options.idle);
-    pass_wake(p, r->garbage_at);
-    struct call *c = call_new(r, &r->garbage, on_listed);
-    c->number = p->wall;
-    call_begin(c, "List", (struct span){NULL, 0});
+    span_ms rest = ++side->garbage_rounds <= FIRST_ROUNDS ? FIRST_MS : LATER_MS;
+    side->garbage_at = p->mono + (rest > r->config.options.idle ? rest : r->config.options.idle);
+    pass_wake(p, side->garbage_at);
+    struct call *c = call_new(r, &side->garbage, on_listed);
+    c->topic.number = p->wall;
+    call_begin(c, provider, PROVIDER_LIST, (struct span){NULL, 0});
     c->id = provider->ops->list(provider, call_machine_done, c);
+}
+
+static uint32_t unlisted(const struct reconciler *r)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->config.providers.count; i++)
+        count += r->sides[i].unlisted;
+    return count;
 }
 
 void garbage_run(struct pass *p)
 {
-    for (uint32_t i = 0; p->r->unlisted != 0 && i < p->claim_count; i++) {
+    const struct providers *providers = &p->r->config.providers;
+    uint32_t gone = unlisted(p->r);
+    for (uint32_t i = 0; gone != 0 && i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
-        if (!c->managed || c->leaving || !c->memo->unlisted || (c->nodes == 1 && p->nodes[c->node].ready))
+        if (c->provider == NULL || c->leaving || !c->memo->unlisted || (c->nodes == 1 && p->nodes[c->node].ready))
             continue;
         struct decision d = {.kind = DECISION_REMOVE,
                              .subject = "remove",
@@ -122,5 +134,6 @@ void garbage_run(struct pass *p)
                              .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
         claim_delete(p, c, &(struct claim_end){.why = "garbage_collected"}, &d, "its machine is gone");
     }
-    list_machines(p);
+    for (uint32_t i = 0; i < providers->count; i++)
+        list_machines(p, providers->items[i], &p->r->sides[i]);
 }

@@ -12,31 +12,14 @@ enum { RELAUNCH_MS = MS_MINUTE }; /* after a machine was found to be gone */
 
 /* ---- deleting a claim ---- */
 
-struct span delete_options(struct arena *a, const struct meta *m)
-{
-    return arena_printf(a,
-                        "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\",\"preconditions\":"
-                        "{\"uid\":\"%.*s\",\"resourceVersion\":\"%llu\"}}",
-                        SPAN_ARG(m->uid), (unsigned long long)m->resource_version);
-}
-
 static void on_deleted(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NONE)
         return;
-    if (c->text.len != 0)
-        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->text, c->name, c->ns);
-    if (c->also != NULL)
-        count_all(r, c->also);
-}
-
-static const struct measure *keep_measure(struct arena *a, const struct measure *m)
-{
-    struct measure *out = ARENA_ARRAY(a, struct measure, 1);
-    *out = *m;
-    for (int i = 0; i < MEASURE_LABELS_MAX; i++)
-        out->labels[i] = arena_dup(a, m->labels[i]);
-    return out;
+    if (c->topic.text.len != 0)
+        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->topic.text, c->topic.name, c->topic.ns);
+    if (c->topic.also != NULL)
+        count_all(r, c->topic.also);
 }
 
 bool claim_is_leaving(const struct pass *p, const struct claim_view *c)
@@ -50,22 +33,22 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim
                   const struct decision *d, const char *sentence)
 {
     const struct meta *m = &c->claim->meta;
-    if (!gate_open(&c->memo->memo.gate, m->resource_version, p->mono))
+    struct decision why = *d;
+    why.sentence = arena_printf(p->a, "%.*s  %s", SPAN_ARG(m->name), sentence);
+    if (!act(p, &(struct action){.verb = API_DELETE,
+                                 .kind = KIND_NODE_CLAIM,
+                                 .object = m,
+                                 .memo = &c->memo->memo,
+                                 .done = on_deleted,
+                                 .topic = {.text = span_of(end->why),
+                                           .also = end->also,
+                                           .name = claim_pool_name(p, c->claim),
+                                           .ns = pass_text(p, sym_pairs_get(m->labels, SYM_CAPACITY_TYPE))},
+                                 .why = &why}))
         return false;
-    struct call *call = call_new(p->r, &c->memo->memo.gate, on_deleted);
-    call->last = true;
-    call->text = arena_dup(&call->arena, span_of(end->why));
-    call->also = end->also != NULL ? keep_measure(&call->arena, end->also) : NULL;
-    call->name = arena_dup(&call->arena, claim_pool_name(p, c->claim));
-    call->ns = arena_dup(&call->arena, pass_text(p, sym_pairs_get(m->labels, SYM_CAPACITY_TYPE)));
-    call_send(call, &(struct api_request){.verb = API_DELETE,
-                                          .kind = KIND_NODE_CLAIM,
-                                          .name = m->name,
-                                          .body = delete_options(p->a, m)});
     c->memo->deleted_by_us = true;
     if (c->node >= 0)
         turns_call(&p->r->views.emptiness, (uint32_t)c->node);
-    tell(p->r, *d, "%.*s  %s", SPAN_ARG(m->name), sentence);
     return true;
 }
 
@@ -105,13 +88,13 @@ static void tell_failure(struct reconciler *r, struct call *c)
                          .subject = "launch",
                          .warning = true,
                          .per_hour = NAN,
-                         .about = {KIND_NODE_CLAIM, (struct span){0}, c->name, c->uid}};
+                         .about = {KIND_NODE_CLAIM, (struct span){0}, c->topic.name, c->topic.uid}};
     if (c->err.kind == ERR_CAPACITY) {
         d.reason = SPAN("InsufficientCapacityError");
         d.note = arena_printf(&c->arena, "NodeClaim %.*s event: insufficient capacity, %s",
-                              SPAN_ARG(c->name), c->err.msg);
+                              SPAN_ARG(c->topic.name), c->err.msg);
     }
-    tell(r, d, "%.*s: %s", SPAN_ARG(c->name), c->err.msg);
+    tell(r, d, "%.*s: %s", SPAN_ARG(c->topic.name), c->err.msg);
 }
 
 /* As the last pass saw it. */
@@ -129,10 +112,10 @@ static void tell_pods(struct reconciler *r, struct call *c)
 {
     const struct span note =
         arena_printf(&c->arena, "NodeClaim %.*s nominated for this pod failed to launch: %s",
-                     SPAN_ARG(c->name), c->err.msg);
+                     SPAN_ARG(c->topic.name), c->err.msg);
     for (uint32_t i = 0; r->places != NULL && i < r->places->count; i++) {
         const struct place *place = &r->places->items[i];
-        if (!place->on_claim || !span_eq(place->target, c->name) || !still_waits(r, place))
+        if (!place->on_claim || !span_eq(place->target, c->topic.name) || !still_waits(r, place))
             continue;
         tell(r,
              (struct decision){.kind = DECISION_LAUNCH,
@@ -142,7 +125,7 @@ static void tell_pods(struct reconciler *r, struct call *c)
                                .note = note,
                                .about = {KIND_POD, place->ns, place->pod, place->uid}},
              "%.*s/%.*s waits: no machine for %.*s", SPAN_ARG(place->ns), SPAN_ARG(place->pod),
-             SPAN_ARG(c->name));
+             SPAN_ARG(c->topic.name));
     }
 }
 
@@ -165,13 +148,13 @@ static void on_created(struct reconciler *r, struct call *c)
         tell_failure(r, c);
     if (c->err.kind == ERR_CAPACITY) {
         tell_pods(r, c);
-        r->scanned = 0; /* its pods are planned anew as soon as may be */
+        r->watching.scanned = 0; /* its pods are planned anew as soon as may be */
     }
 }
 
 static void launch(struct pass *p, const struct claim_view *c)
 {
-    struct provider *provider = p->r->config.provider;
+    struct provider *provider = c->provider;
     struct claim_memo *m = c->memo;
     struct claim_order order = {c->claim, p->syms};
     if (m->launch != NULL || !gate_open(&m->create, 0, p->mono)) {
@@ -179,11 +162,13 @@ static void launch(struct pass *p, const struct claim_view *c)
             pass_wake(p, m->create.retry_at);
         return;
     }
+    if (!call_may_begin(p->r, provider))
+        return;
     struct call *call = call_new(p->r, &m->create, on_created);
     call_about(call, &m->memo);
-    call->name = arena_dup(&call->arena, c->claim->meta.name);
-    call->uid = arena_dup(&call->arena, c->claim->meta.uid);
-    call_begin(call, "Create", claim_pool_name(p, c->claim));
+    call->topic.name = arena_dup(&call->arena, c->claim->meta.name);
+    call->topic.uid = arena_dup(&call->arena, c->claim->meta.uid);
+    call_begin(call, provider, PROVIDER_CREATE, claim_pool_name(p, c->claim));
     m->launch = call;
     call->id = provider->ops->create(provider, &order, call_machine_done, call);
 }
@@ -193,54 +178,50 @@ static void launch(struct pass *p, const struct claim_view *c)
 static void on_claim_patched(struct reconciler *r, struct call *c)
 {
     (void)r;
-    if (c->err.kind == ERR_NONE && c->number != 0)
+    if (c->err.kind == ERR_NONE && c->topic.number != 0)
         ((struct claim_memo *)c->memo)->labels_written = true;
 }
 
 static void patch_claim(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
 {
-    struct call *call = call_new(p->r, &c->memo->memo.gate, on_claim_patched);
-    call_about(call, &c->memo->memo);
-    call->number = s->claim_patch_labels;
-    call_send(call, &(struct api_request){.verb = API_MERGE,
-                                          .kind = KIND_NODE_CLAIM,
-                                          .name = c->claim->meta.name,
-                                          .body = s->claim_patch});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = &c->claim->meta,
+                            .memo = &c->memo->memo,
+                            .rests = s->claim_patch_labels ? ACT_ON_UID : ACT_ON_VERSION,
+                            .body = s->claim_patch,
+                            .done = on_claim_patched,
+                            .topic = {.number = s->claim_patch_labels}});
 }
 
 static void on_node_patched(struct reconciler *r, struct call *c)
 {
-    if (c->err.kind == ERR_NONE && c->number != 0)
-        count(r, MEASURE_NODES_CREATED, 1, c->text, (struct span){0}, (struct span){0});
+    if (c->err.kind == ERR_NONE && c->topic.number != 0)
+        count(r, MEASURE_NODES_CREATED, 1, c->topic.text, (struct span){0}, (struct span){0});
 }
 
 static void patch_node(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
 {
     const struct node_view *n = &p->nodes[c->node];
-    if (!gate_open(&n->memo->memo.gate, n->node->meta.resource_version, p->mono)) {
-        pass_wake(p,
-                  n->memo->memo.gate.retry_at > p->mono ? n->memo->memo.gate.retry_at : INT64_MAX);
-        return;
-    }
-    if (s->taint_missing)
-        tell(p->r,
-             (struct decision){
-                 .kind = DECISION_LAUNCH,
-                 .warning = true,
-                 .per_hour = NAN,
-                 .reason = SPAN("UnregisteredTaintMissing"),
-                 .note = SPAN("Missing karpenter.sh/unregistered taint which prevents "
-                              "registration related race conditions on Karpenter-managed nodes"),
-                 .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)},
-             "%.*s: its Node came without the taint karpenter.sh/unregistered",
-             SPAN_ARG(c->claim->meta.name));
-    struct call *call = call_new(p->r, &n->memo->memo.gate, on_node_patched);
-    call->number = s->node_registers;
-    call->text = arena_dup(&call->arena, claim_pool_name(p, c->claim));
-    call_send(call, &(struct api_request){.verb = API_MERGE,
-                                          .kind = KIND_NODE,
-                                          .name = n->node->meta.name,
-                                          .body = s->node_patch});
+    const struct decision missing = {
+        .kind = DECISION_LAUNCH,
+        .warning = true,
+        .per_hour = NAN,
+        .sentence = arena_printf(p->a, "%.*s: its Node came without the taint karpenter.sh/unregistered",
+                                 SPAN_ARG(c->claim->meta.name)),
+        .reason = SPAN("UnregisteredTaintMissing"),
+        .note = SPAN("Missing karpenter.sh/unregistered taint which prevents "
+                     "registration related race conditions on Karpenter-managed nodes"),
+        .about = object_of(KIND_NODE_CLAIM, &c->claim->meta)};
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE,
+                            .object = &n->node->meta,
+                            .memo = &n->memo->memo,
+                            .rests = s->node_registers ? ACT_ON_VERSION : ACT_ON_UID,
+                            .body = s->node_patch,
+                            .done = on_node_patched,
+                            .topic = {.number = s->node_registers, .text = claim_pool_name(p, c->claim)},
+                            .why = s->taint_missing ? &missing : NULL});
 }
 
 static bool becomes_true(const struct claim_view *c, const struct lifecycle_step *s,
@@ -256,15 +237,27 @@ static bool was_false(const struct claim_view *c, struct span type)
     return have != NULL && have->status == CONDITION_FALSE;
 }
 
+static void tell_ready(struct pass *p, const struct node_claim *claim)
+{
+    const struct meta *m = &claim->meta;
+    pool_status_ready(p, claim);
+    tell(p->r,
+         (struct decision){.kind = DECISION_READY,
+                           .subject = "ready",
+                           .per_hour = NAN,
+                           .about = object_of(KIND_NODE_CLAIM, m)},
+         "%.*s  %lld s after it was asked for", SPAN_ARG(m->name), (long long)((p->wall - m->created) / MS_SECOND));
+}
+
 static void patch_status(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
 {
     const struct meta *m = &c->claim->meta;
-    struct call *call = call_new(p->r, &c->memo->memo.gate, NULL);
-    call_send(call, &(struct api_request){.verb = API_MERGE,
-                                          .kind = KIND_NODE_CLAIM,
-                                          .name = m->name,
-                                          .subresource = SPAN("status"),
-                                          .body = s->status_patch});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = m,
+                            .memo = &c->memo->memo,
+                            .subresource = SPAN("status"),
+                            .body = s->status_patch});
     if (s->shortfall.len != 0 && !was_false(c, SPAN("ConsistentStateFound")))
         tell(p->r,
              (struct decision){.kind = DECISION_LAUNCH,
@@ -278,13 +271,7 @@ static void patch_status(struct pass *p, const struct claim_view *c, const struc
     if (becomes_true(c, s, SPAN("Registered")))
         pool_status_launched(p, c->claim, true, (struct span){0}, (struct span){0});
     if (becomes_true(c, s, SPAN("Initialized")))
-        tell(p->r,
-             (struct decision){.kind = DECISION_READY,
-                               .subject = "ready",
-                               .per_hour = NAN,
-                               .about = object_of(KIND_NODE_CLAIM, m)},
-             "%.*s  %lld s after it was asked for", SPAN_ARG(m->name),
-             (long long)((p->wall - m->created) / MS_SECOND));
+        tell_ready(p, c->claim);
 }
 
 static void give_up(struct pass *p, const struct claim_view *c, const struct lifecycle_step *s)
@@ -362,6 +349,12 @@ static bool is_settled(const struct claim_memo *m)
     return m->memo.held == 0 && m->memo.gate.under_way == 0 && !m->launch_failed && m->pod_event == 0;
 }
 
+static const struct catalogue *known_types(const struct world *w, const struct claim_view *c)
+{
+    const struct catalogue *all = world_catalogue(w);
+    return c->pool != NULL && catalogue_lists(all, c->pool->meta.name) ? all : NULL;
+}
+
 static void run_claim(struct pass *p, uint32_t at)
 {
     const struct claim_view *c = &p->claims[at];
@@ -375,17 +368,16 @@ static void run_claim(struct pass *p, uint32_t at)
         .labels_written = m->labels_written,
         .launch_error = m->launch_failed ? &m->error : NULL,
         .pod_event = m->pod_event,
-        .blind_until = p->r->blind_until,
-        .types = world_catalogue(p->world),
+        .blind_until = p->r->missing.blind_until,
+        .types = known_types(p->world, c),
+        .drift_known = m->drift.known,
+        .drift = span_of(m->drift.reason),
         .syms = p->syms,
         .now = p->wall,
     };
     struct lifecycle_step s;
-    if (!gate_open(&m->memo.gate, c->claim->meta.resource_version, p->mono)) {
-        if (m->memo.gate.retry_at > p->mono)
-            pass_wake(p, m->memo.gate.retry_at);
+    if (!act_may(p, &m->memo, &c->claim->meta))
         return;
-    }
     if (m->pod_event != 0 && m->pod_event - c->claim->last_pod_event < POD_EVENT_MS)
         f.pod_event = m->pod_event = 0;
     lifecycle_step(p->a, &f, &s);
@@ -412,10 +404,10 @@ static void run_claim(struct pass *p, uint32_t at)
 void lifecycle_run(struct pass *p)
 {
     struct views *v = &p->r->views;
-    if (v->blind_until != p->r->blind_until) /* all claims' times are counted from then on */
+    if (v->blind_until != p->r->missing.blind_until) /* all claims' times are counted from then on */
         turns_begin(&v->lifecycle, p->claim_count);
-    v->blind_until = p->r->blind_until;
+    v->blind_until = p->r->missing.blind_until;
     for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && !p->claims[i].leaving && pass_turn(p, &v->lifecycle, i))
+        if (p->claims[i].provider != NULL && !p->claims[i].leaving && pass_turn(p, &v->lifecycle, i))
             run_claim(p, i);
 }

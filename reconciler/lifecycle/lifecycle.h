@@ -28,6 +28,8 @@ struct lifecycle_facts {
     wall_ms pod_event;                    /* 0: none that is not written */
     wall_ms blind_until; /* until then our view of the cluster was partial; 0: never */
     const struct catalogue *types; /* what can be bought now; NULL: nobody knows */
+    bool drift_known;        /* its provider has said whether it is drifted */
+    struct span drift;       /* and why it is; absent: it is not */
     struct symtab *syms;
     wall_ms now;
 };
@@ -66,6 +68,8 @@ void lifecycle_initialize(struct arena *a, const struct lifecycle_facts *f,
 void lifecycle_check_consistency(struct arena *a, const struct lifecycle_facts *f,
                                  struct lifecycle_step *s);
 void lifecycle_drift(struct arena *a, const struct lifecycle_facts *f, struct lifecycle_step *s);
+/* Whether a reason of the condition is what is seen of pool, labels and types, and not a provider's. */
+bool lifecycle_drift_is_seen(struct span reason);
 void lifecycle_consolidatable(const struct lifecycle_facts *f, struct lifecycle_step *s);
 void lifecycle_liveness(const struct lifecycle_facts *f, struct lifecycle_step *s);
 

@@ -37,11 +37,11 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
         divergence_taken(p, n);
         return;
     }
-    r->bound++;
-    r->bound_at = p->mono;
+    r->watching.bound++;
+    r->watching.bound_at = p->mono;
     if (n == NULL)
         return;
-    r->bound_right += right;
+    r->watching.bound_right += right;
     count(r, MEASURE_BOUND_AS_PLANNED, 1, right ? SPAN("planned") : SPAN("elsewhere"),
           (struct span){0}, (struct span){0});
     if (!right)
@@ -51,15 +51,15 @@ static void count_bound(struct pass *p, const struct pod *pod, const struct node
 static void tell_bound(struct pass *p)
 {
     struct reconciler *r = p->r;
-    if (r->bound == 0)
+    if (r->watching.bound == 0)
         return;
-    if (p->mono < r->bound_at + BOUND_MS) {
-        pass_wake(p, r->bound_at + BOUND_MS);
+    if (p->mono < r->watching.bound_at + BOUND_MS) {
+        pass_wake(p, r->watching.bound_at + BOUND_MS);
         return;
     }
     tell(r, (struct decision){.kind = DECISION_BOUND, .subject = "bound", .per_hour = NAN},
-         "%u of %u pods where planned", r->bound_right, r->bound);
-    r->bound = r->bound_right = 0;
+         "%u of %u pods where planned", r->watching.bound_right, r->watching.bound);
+    r->watching.bound = r->watching.bound_right = 0;
 }
 
 static void look_at(struct pass *p, const struct pod *now)
@@ -69,7 +69,7 @@ static void look_at(struct pass *p, const struct pod *now)
     pod_times_seen(p, now);
     divergence_heard(p, now);
     if (pod_is_pending(now)) {
-        batch_trigger(&p->r->batch, now->meta.uid, p->mono);
+        batch_trigger(&p->r->provision.batch, now->meta.uid, p->mono);
         pod_times_wake(p, now);
     }
     if (previous != NULL)
@@ -91,20 +91,20 @@ static void look_at(struct pass *p, const struct pod *now)
 /* Whether any waits. */
 static bool scan_pods(struct pass *p)
 {
-    bool some = p->r->unplaced != 0;
+    bool some = p->r->provision.unplaced != 0;
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
         if (pod->node == SYM_NONE || (!pod->ready && !pod_is_terminal(pod)))
             pod_times_seen(p, pod);
-        do_not_disrupt_scan(p, pod, p->r->scanned_wall);
+        do_not_disrupt_scan(p, pod, p->r->watching.scanned_wall);
         some |= pod->node == SYM_NONE;
         if (pod_is_pending(pod)) {
-            batch_trigger(&p->r->batch, pod->meta.uid, p->mono);
+            batch_trigger(&p->r->provision.batch, pod->meta.uid, p->mono);
             pod_times_wake(p, pod);
         }
     }
-    if (p->r->unplaced != 0) /* when they are gone without a plan, the last one still says that they wait */
-        batch_wake(&p->r->batch, p->mono);
+    if (p->r->provision.unplaced != 0) /* when they are gone without a plan, the last one still says that they wait */
+        batch_wake(&p->r->provision.batch, p->mono);
     return some;
 }
 
@@ -121,7 +121,7 @@ static bool scan_nodes(struct pass *p)
         some = true;
         for (uint32_t k = 0; k < count; k++)
             if (pod_is_reschedulable(pods[k]))
-                batch_trigger(&p->r->batch, pods[k]->meta.uid, p->mono);
+                batch_trigger(&p->r->provision.batch, pods[k]->meta.uid, p->mono);
     }
     return some;
 }
@@ -132,8 +132,8 @@ static void scan(struct pass *p)
     struct reconciler *r = p->r;
     bool waits = scan_pods(p), leaves = scan_nodes(p);
     bool rests = !waits && !leaves && p->snapshot == r->previous && r->config.options.idle > SCAN_MS;
-    r->scanned = p->mono + (rests ? r->config.options.idle : SCAN_MS);
-    r->scanned_wall = p->wall;
+    r->watching.scanned = p->mono + (rests ? r->config.options.idle : SCAN_MS);
+    r->watching.scanned_wall = p->wall;
 }
 
 void pod_events_run(struct pass *p)
@@ -142,10 +142,10 @@ void pod_events_run(struct pass *p)
     struct snapshot_iter it = snapshot_each(p->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next_changed(&it, r->previous)) != NULL;)
         look_at(p, pod);
-    if (p->snapshot != r->previous && r->scanned > p->mono + SCAN_MS)
-        r->scanned = p->mono + SCAN_MS;
-    if (p->mono >= r->scanned)
+    if (p->snapshot != r->previous && r->watching.scanned > p->mono + SCAN_MS)
+        r->watching.scanned = p->mono + SCAN_MS;
+    if (p->mono >= r->watching.scanned)
         scan(p);
-    pass_wake(p, r->scanned);
+    pass_wake(p, r->watching.scanned);
     tell_bound(p);
 }

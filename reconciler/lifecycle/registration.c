@@ -3,7 +3,6 @@
  * then; all of it in one patch, bound to the version we saw. When the Node shows it, the claim is
  * registered. */
 #include "base/json.h"
-#include "kube/patch.h"
 #include "reconciler/lifecycle/lifecycle.h"
 
 static const struct span REGISTERED = SPAN_INIT("Registered");
@@ -99,11 +98,10 @@ static void put_owners(struct json *j, const struct lifecycle_facts *f)
     json_array_end(j);
 }
 
-static void put_metadata(struct json *j, struct arena *a, const struct lifecycle_facts *f)
+static void put_metadata(struct json *j, const struct lifecycle_facts *f)
 {
     const struct meta *m = &f->claim->meta;
     json_put_object(j, "metadata");
-    patch_version(j, a, &f->node->meta);
     json_put_object(j, "labels");
     for (uint32_t i = 0; i < m->labels.count; i++) {
         json_key(j, sym_text(f->syms, m->labels.items[i].key));
@@ -127,7 +125,7 @@ static struct span node_patch(struct arena *a, const struct lifecycle_facts *f)
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    put_metadata(&j, a, f);
+    put_metadata(&j, f);
     json_put_object(&j, "spec");
     put_taints(&j, a, f);
     json_object_end(&j);

@@ -28,7 +28,6 @@ static struct span finalizer_patch(struct arena *a, const struct lifecycle_facts
     const struct meta *m = &f->claim->meta;
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    patch_version(&j, a, m);
     json_put_array(&j, "finalizers");
     for (uint32_t i = 0; i < m->finalizers.count; i++)
         json_text(&j, sym_text(f->syms, m->finalizers.items[i]));
@@ -62,7 +61,7 @@ static struct span status_patch(struct arena *a, const struct lifecycle_facts *f
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    patch_status_begin(&j, a, &f->claim->meta, s->conditions.list);
+    patch_status_begin(&j, a, s->conditions.list);
     if (f->machine != NULL && f->claim->provider_id.len == 0 &&
         lifecycle_status(s, SPAN("Launched")) == CONDITION_TRUE)
         put_machine(&j, f);

@@ -77,27 +77,21 @@ static uint64_t sum_of(const struct pod **pods, uint32_t count)
 
 static void write_planned(struct pass *p, const struct claim_view *c, struct span text)
 {
-    const struct meta *m = &c->claim->meta;
-    struct gate *gate = &c->memo->memo.gate;
-    if (!gate_open(gate, m->resource_version, p->mono)) {
-        if (gate->retry_at > p->mono)
-            pass_wake(p, gate->retry_at);
-        return; /* a call that ends brings the next pass */
-    }
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    json_put_string(&j, "uid", m->uid);
     json_put_object(&j, "annotations");
     json_put_string(&j, "stowage.dev/planned", text);
     json_object_end(&j);
     json_object_end(&j);
     json_object_end(&j);
-    call_send(call_new(p->r, gate, NULL), &(struct api_request){.verb = API_MERGE,
-                                                                .kind = KIND_NODE_CLAIM,
-                                                                .name = m->name,
-                                                                .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = &c->claim->meta,
+                            .memo = &c->memo->memo,
+                            .rests = ACT_ON_UID,
+                            .body = buf_span(&out)});
     buf_release(&out);
 }
 
@@ -115,7 +109,7 @@ void planned_run(struct pass *p)
     const struct seat *seats = collect(p, &seat_count);
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
-        int32_t row = c->managed && !c->leaving && !has_arrived(p, c)
+        int32_t row = c->provider != NULL && !c->leaving && !has_arrived(p, c)
                           ? world_find_claim(p->world, c->claim->meta.name)
                           : -1;
         if (row < 0 || !is_on_its_way(world_node_at(p->world, (uint32_t)row)))

@@ -28,7 +28,7 @@ static void hide_all(struct waiting_memo *m)
         return;
     hide(m, MEASURE_PODS_UNBOUND, &m->has_gauge);
     hide(m, MEASURE_PODS_PLANNED_UNBOUND, &m->has_placed_gauge);
-    m->reconciler->gauges--;
+    m->reconciler->series.pods--;
     free(m->ns);
     free(m->name);
 }
@@ -63,9 +63,9 @@ static void show(struct pass *p, const struct pod *pod, struct waiting_memo *m)
 {
     struct reconciler *r = p->r;
     if (!m->has_gauge) {
-        if (r->gauges == GAUGES_MAX)
+        if (r->series.pods == GAUGES_MAX)
             return;
-        r->gauges++;
+        r->series.pods++;
         m->has_gauge = true;
         m->ns = text_dup(pod->meta.ns);
         m->name = text_dup(pod->meta.name);

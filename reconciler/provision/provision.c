@@ -166,7 +166,7 @@ static bool buy(struct pass *p, const struct plan *plan, const struct plan_claim
     extra.planned = places_planned_text(p->a, p->world, c->pods, c->pod_count);
     b.body = claim_body(p->a, c, plan->syms, &extra);
     b.for_whom = pods_text(p->a, c, plan->syms);
-    b.asked = p->r->batch_ended;
+    b.asked = p->r->provision.batch_ended;
     purchase_send(p, &b);
     return true;
 }
@@ -192,7 +192,7 @@ static void tell_plan(struct pass *p, const struct plan *plan)
             first = &plan->unschedulable[i];
             unschedulable++;
         }
-    if (unschedulable != 0 && unschedulable != r->told_unschedulable) {
+    if (unschedulable != 0 && unschedulable != r->provision.told_unschedulable) {
         struct span said = why_text(p->a, &first->why);
         tell(r,
              (struct decision){
@@ -201,7 +201,7 @@ static void tell_plan(struct pass *p, const struct plan *plan)
              unschedulable == 1 ? "" : "s", SPAN_ARG(first->pod->meta.ns),
              SPAN_ARG(first->pod->meta.name), SPAN_ARG(said));
     }
-    r->told_unschedulable = unschedulable;
+    r->provision.told_unschedulable = unschedulable;
 }
 
 static void tell_unschedulable(struct pass *p, const struct plan *plan)
@@ -303,14 +303,14 @@ static bool publish(struct pass *p, struct plan *plan)
     name_claims(p, plan);
     struct places *places = places_of_plan(plan, r->places, p->wall);
     places->snapshot = p->snapshot->sequence;
-    if (r->overtaken < OVERTAKEN_MAX && divergence_overtakes(p, places)) {
-        r->overtaken++;
+    if (r->provision.overtaken < OVERTAKEN_MAX && divergence_overtakes(p, places)) {
+        r->provision.overtaken++;
         places_destroy(&places->shared);
-        r->batch_ready = true;
+        r->provision.batch_ready = true;
         pass_wake(p, p->mono);
         return false;
     }
-    r->overtaken = 0;
+    r->provision.overtaken = 0;
     reconciler_publish(r, places);
     keep_standing(p, plan);
     return true;
@@ -347,7 +347,7 @@ static void solve(struct pass *p)
     o.now = p->wall;
     o.stop = scheduling_tick;
     o.own_nomination = scheduling_own_nomination;
-    o.put_off = p->r->putting_off ? scheduling_put_off : NULL;
+    o.put_off = p->r->divergence.putting_off ? scheduling_put_off : NULL;
     o.user = &scheduling;
     struct seating seating;
     struct places *places = divergence_places(p, &o);
@@ -364,7 +364,7 @@ static void solve(struct pass *p)
             carry_out(p, plan);
         buffer_status_planned(p, plan);
     }
-    p->r->batch_ready |= !wanted; /* should we go on leading after all */
+    p->r->provision.batch_ready |= !wanted; /* should we go on leading after all */
     plan_free(plan);
     if (places != NULL)
         places_destroy(&places->shared);
@@ -374,12 +374,12 @@ static void tell_synced(struct pass *p, bool synced)
 {
     struct reconciler *r = p->r;
     if (synced)
-        r->unsynced_since = 0;
-    else if (r->unsynced_since == 0)
-        r->unsynced_since = p->mono;
+        r->provision.unsynced_since = 0;
+    else if (r->provision.unsynced_since == 0)
+        r->provision.unsynced_since = p->mono;
     count(r, MEASURE_STATE_SYNCED, synced, (struct span){0}, (struct span){0}, (struct span){0});
     count(r, MEASURE_STATE_UNSYNCED,
-          r->unsynced_since != 0 ? (double)(p->mono - r->unsynced_since) / MS_SECOND : 0,
+          r->provision.unsynced_since != 0 ? (double)(p->mono - r->provision.unsynced_since) / MS_SECOND : 0,
           (struct span){0}, (struct span){0}, (struct span){0});
     count(r, MEASURE_STATE_NODES, world_node_count(p->world), (struct span){0}, (struct span){0},
           (struct span){0});
@@ -392,15 +392,15 @@ void provision_run(struct pass *p)
         standing_plan_drop(&r->standing);
     bool synced = purchases_settled(p);
     tell_synced(p, synced);
-    if (batch_due(&r->batch) <= p->mono) {
-        batch_close(&r->batch);
-        if (!r->batch_ready)
-            r->batch_ended = p->mono;
-        r->batch_ready = true;
+    if (batch_due(&r->provision.batch) <= p->mono) {
+        batch_close(&r->provision.batch);
+        if (!r->provision.batch_ready)
+            r->provision.batch_ended = p->mono;
+        r->provision.batch_ready = true;
     }
-    pass_wake(p, batch_due(&r->batch));
-    if (!r->batch_ready || !synced)
+    pass_wake(p, batch_due(&r->provision.batch));
+    if (!r->provision.batch_ready || !synced)
         return;
-    r->batch_ready = false;
+    r->provision.batch_ready = false;
     solve(p);
 }

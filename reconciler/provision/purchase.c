@@ -13,7 +13,7 @@ enum {
 
 static struct expected *find_expected(const struct reconciler *r, struct span name)
 {
-    struct expected *e = r->expected;
+    struct expected *e = r->purchases.expected;
     while (e != NULL && !span_eq(span_of(e->name), name))
         e = e->next;
     return e;
@@ -23,8 +23,8 @@ static void on_looked_up(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NOT_FOUND)
         return;
-    for (struct expected *e = r->expected; e != NULL; e = e->next)
-        if (span_eq(span_of(e->name), c->name))
+    for (struct expected *e = r->purchases.expected; e != NULL; e = e->next)
+        if (span_eq(span_of(e->name), c->topic.name))
             e->gone = true;
 }
 
@@ -36,14 +36,14 @@ static bool is_seen(const struct pass *p, struct span name)
 static void look_up(struct pass *p, struct expected *e)
 {
     struct call *c = call_new(p->r, &e->gate, on_looked_up);
-    c->name = arena_dup(&c->arena, span_of(e->name));
+    c->topic.name = arena_dup(&c->arena, span_of(e->name));
     e->ask_at = p->mono + EXPECTED_MS;
-    call_send(c, &(struct api_request){.verb = API_GET, .kind = KIND_NODE_CLAIM, .name = c->name});
+    call_get(c, KIND_NODE_CLAIM, c->topic.name);
 }
 
 bool purchases_unseen(struct pass *p)
 {
-    for (struct expected **at = &p->r->expected; *at != NULL;) {
+    for (struct expected **at = &p->r->purchases.expected; *at != NULL;) {
         struct expected *e = *at;
         if ((is_seen(p, span_of(e->name)) || e->gone) && e->gate.under_way == 0) {
             *at = e->next;
@@ -56,14 +56,22 @@ bool purchases_unseen(struct pass *p)
             pass_wake(p, e->ask_at);
         at = &e->next;
     }
-    return p->r->expected != NULL;
+    return p->r->purchases.expected != NULL;
 }
 
+/* Those without a machine of a provider that does not answer are not waited for: the plan knows them by what they asked
+ * for, and others' pods need not wait, too. */
 bool purchases_settled(struct pass *p)
 {
+    const struct provider *stalls = NULL; /* the last one of whom it was asked */
     bool unseen = purchases_unseen(p), launched = true;
-    for (uint32_t i = 0; i < p->claim_count && launched; i++)
-        launched = !p->claims[i].managed || p->claims[i].leaving || p->claims[i].identified;
+    for (uint32_t i = 0; i < p->claim_count && launched; i++) {
+        const struct claim_view *c = &p->claims[i];
+        if (c->provider == NULL || c->leaving || c->identified || c->provider == stalls)
+            continue;
+        launched = calls_stall(p->r, c->provider);
+        stalls = c->provider;
+    }
     return launched && !unseen;
 }
 
@@ -71,7 +79,7 @@ uint32_t purchases_for(const struct pass *p, struct span pool_uid)
 {
     uint64_t pool = span_hash(pool_uid);
     uint32_t n = 0;
-    for (const struct expected *e = p->r->expected; e != NULL; e = e->next)
+    for (const struct expected *e = p->r->purchases.expected; e != NULL; e = e->next)
         n += e->pool == pool && !e->gone && !is_seen(p, span_of(e->name));
     return n;
 }
@@ -88,20 +96,20 @@ bool purchases_name_taken(const struct pass *p, struct span name)
 static void forget_purchases(struct reconciler *r)
 {
     uint32_t old = 0;
-    while (old < r->bought_count && r->mono - r->bought[old] >= MINUTE_MS)
+    while (old < r->purchases.count && r->mono - r->purchases.times[old] >= MINUTE_MS)
         old++;
     if (old != 0)
-        memmove(r->bought, r->bought + old, (r->bought_count - old) * sizeof(*r->bought));
-    r->bought_count -= old;
+        memmove(r->purchases.times, r->purchases.times + old, (r->purchases.count - old) * sizeof(*r->purchases.times));
+    r->purchases.count -= old;
 }
 
 static void remember_purchase(struct reconciler *r)
 {
-    if (r->bought_count == r->bought_slots) {
-        r->bought_slots = r->bought_slots != 0 ? r->bought_slots * 2 : 64;
-        r->bought = mem_grow(r->bought, r->bought_slots, sizeof(*r->bought));
+    if (r->purchases.count == r->purchases.slots) {
+        r->purchases.slots = r->purchases.slots != 0 ? r->purchases.slots * 2 : 64;
+        r->purchases.times = mem_grow(r->purchases.times, r->purchases.slots, sizeof(*r->purchases.times));
     }
-    r->bought[r->bought_count++] = r->mono;
+    r->purchases.times[r->purchases.count++] = r->mono;
 }
 
 struct purse purse_open(const struct pass *p)
@@ -147,11 +155,11 @@ bool purse_take(struct pass *p, const struct purchase *b, struct purse *purse)
         count(p->r, MEASURE_HELD_BACK, 1, SPAN("limit"), (struct span){0}, (struct span){0});
         return false;
     }
-    if (o->max_nodes_per_minute != 0 && p->r->bought_count >= o->max_nodes_per_minute) {
-        pass_wake(p, p->r->bought[0] + MINUTE_MS);
+    if (o->max_nodes_per_minute != 0 && p->r->purchases.count >= o->max_nodes_per_minute) {
+        pass_wake(p, p->r->purchases.times[0] + MINUTE_MS);
         if (purse->held_minute++ == 0)
             tell(p->r, d, "%u node%s bought within a minute, as --max-nodes-per-minute allows",
-                 p->r->bought_count, p->r->bought_count == 1 ? " was" : "s were");
+                 p->r->purchases.count, p->r->purchases.count == 1 ? " was" : "s were");
         count(p->r, MEASURE_HELD_BACK, 1, SPAN("max_nodes_per_minute"), (struct span){0},
               (struct span){0});
         return false;
@@ -184,7 +192,7 @@ static void pace(struct pool_memo *m, bool ok, mono_ms now)
  */
 static void on_created(struct reconciler *r, struct call *c)
 {
-    struct expected *e = find_expected(r, c->name);
+    struct expected *e = find_expected(r, c->topic.name);
     bool created = c->err.kind == ERR_NONE || c->status == 409;
     if (e != NULL) {
         bool lost = c->status == 0 && c->err.kind != ERR_CANCELLED;
@@ -196,28 +204,28 @@ static void on_created(struct reconciler *r, struct call *c)
     if (c->memo != NULL)
         pace((struct pool_memo *)c->memo, created || c->err.kind == ERR_CANCELLED, r->mono);
     if (c->err.kind == ERR_NONE) {
-        count(r, MEASURE_CLAIMS_CREATED, 1, c->uid, c->text, c->ns);
-        if (c->number >= 0)
-            count(r, MEASURE_PASS_DURATION, (double)(r->mono - c->number) / MS_SECOND,
+        count(r, MEASURE_CLAIMS_CREATED, 1, c->topic.uid, c->topic.text, c->topic.ns);
+        if (c->topic.number >= 0)
+            count(r, MEASURE_PASS_DURATION, (double)(r->mono - c->topic.number) / MS_SECOND,
                   (struct span){0}, (struct span){0}, (struct span){0});
     } else if (!created && c->err.kind != ERR_CANCELLED) {
         tell(r,
              (struct decision){
                  .kind = DECISION_FAIL, .subject = "buy", .warning = true, .per_hour = NAN},
-             "%.*s: could not be created: %s", SPAN_ARG(c->name), c->err.msg);
+             "%.*s: could not be created: %s", SPAN_ARG(c->topic.name), c->err.msg);
     }
 }
 
-static void expect(struct reconciler *r, const struct purchase *b, struct call *c)
+/* The gate of what is expected, which the create closes. */
+static struct gate *expect(struct reconciler *r, const struct purchase *b)
 {
     struct span name = b->name;
     struct expected *e = mem_new(sizeof(*e));
     memcpy(e->name, name.ptr, name.len < sizeof(e->name) ? name.len : sizeof(e->name) - 1);
     e->pool = span_hash(b->pool_uid);
-    e->next = r->expected;
-    r->expected = e;
-    c->gate = &e->gate;
-    c->gate->under_way++;
+    e->next = r->purchases.expected;
+    r->purchases.expected = e;
+    return &e->gate;
 }
 
 /* Absent of what no minValues were counted for. */
@@ -247,21 +255,20 @@ void purchase_send(struct pass *p, const struct purchase *b)
                          .subject = "buy",
                          .per_hour = b->price,
                          .about = {.kind = KIND_NODE_CLAIM, .name = b->name}};
-    struct call *call = call_new(r, NULL, on_created);
-    if (b->paced != NULL)
-        call_about(call, &b->paced->memo);
-    expect(r, b, call);
     remember_purchase(r);
     memcpy(d.id, b->id, sizeof(d.id));
-    call->name = arena_dup(&call->arena, b->name);
-    call->text = arena_dup(&call->arena, b->pool);
-    call->ns = arena_dup(&call->arena, b->relaxed);
-    call->uid = arena_dup(&call->arena, b->why);
-    call->number = b->asked;
-    tell(r, d, "%.*s  %.*s%s  for %.*s", SPAN_ARG(b->name),
-         SPAN_ARG(b->type.len != 0 ? b->type : SPAN("any type")), b->has_others ? " or another" : "",
-         SPAN_ARG(b->for_whom));
-    call_send(call, &(struct api_request){.verb = API_CREATE, .kind = KIND_NODE_CLAIM, .body = b->body});
+    d.sentence = arena_printf(p->a, "%.*s  %.*s%s  for %.*s", SPAN_ARG(b->name),
+                              SPAN_ARG(b->type.len != 0 ? b->type : SPAN("any type")),
+                              b->has_others ? " or another" : "", SPAN_ARG(b->for_whom));
+    act(p, &(struct action){
+               .verb = API_CREATE,
+               .kind = KIND_NODE_CLAIM,
+               .memo = b->paced != NULL ? &b->paced->memo : NULL,
+               .gate = expect(r, b),
+               .body = b->body,
+               .done = on_created,
+               .topic = {.name = b->name, .text = b->pool, .ns = b->relaxed, .uid = b->why, .number = b->asked},
+               .why = &d});
 }
 
 bool purchase_failed(const struct pass *p, struct span name)

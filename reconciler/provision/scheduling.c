@@ -20,21 +20,21 @@ static uint64_t now_ns(const struct reconciler *r)
 
 static struct span own_id(const struct reconciler *r)
 {
-    return span_of(r->scheduling_id);
+    return span_of(r->series.scheduling_id);
 }
 
 /* ---- effective zones ---- */
 
 static struct zone_told *zone_at(struct reconciler *r, struct span name)
 {
-    for (uint32_t i = 0; i < r->zone_count; i++)
-        if (span_eq(span_of(r->zones[i].name), name))
-            return &r->zones[i];
-    if (r->zone_count == r->zone_slots) {
-        r->zone_slots = r->zone_slots != 0 ? r->zone_slots * 2 : 8;
-        r->zones = mem_grow(r->zones, r->zone_slots, sizeof(*r->zones));
+    for (uint32_t i = 0; i < r->series.zone_count; i++)
+        if (span_eq(span_of(r->series.zones[i].name), name))
+            return &r->series.zones[i];
+    if (r->series.zone_count == r->series.zone_slots) {
+        r->series.zone_slots = r->series.zone_slots != 0 ? r->series.zone_slots * 2 : 8;
+        r->series.zones = mem_grow(r->series.zones, r->series.zone_slots, sizeof(*r->series.zones));
     }
-    struct zone_told *z = &r->zones[r->zone_count++];
+    struct zone_told *z = &r->series.zones[r->series.zone_count++];
     *z = (struct zone_told){.still = true};
     snprintf(z->name, sizeof(z->name), "%.*s", SPAN_ARG(name)); /* a label's value has 63 letters */
     return z;
@@ -43,14 +43,14 @@ static struct zone_told *zone_at(struct reconciler *r, struct span name)
 static void forget_zones(struct reconciler *r)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < r->zone_count; i++) {
-        if (r->zones[i].still)
-            r->zones[kept++] = r->zones[i];
+    for (uint32_t i = 0; i < r->series.zone_count; i++) {
+        if (r->series.zones[i].still)
+            r->series.zones[kept++] = r->series.zones[i];
         else
-            uncount(r, MEASURE_EFFECTIVE_ZONES, CONTROLLER, span_of(r->zones[i].name),
+            uncount(r, MEASURE_EFFECTIVE_ZONES, CONTROLLER, span_of(r->series.zones[i].name),
                     (struct span){0});
     }
-    r->zone_count = kept;
+    r->series.zone_count = kept;
 }
 
 static uint32_t count_zones(struct pass *p)
@@ -58,8 +58,8 @@ static uint32_t count_zones(struct pass *p)
     struct reconciler *r = p->r;
     uint32_t count_of_zones, pods = 0;
     const struct zone_count *zones = effective_zones(p->a, p->world, &count_of_zones);
-    for (uint32_t i = 0; i < r->zone_count; i++)
-        r->zones[i].still = false;
+    for (uint32_t i = 0; i < r->series.zone_count; i++)
+        r->series.zones[i].still = false;
     for (uint32_t i = 0; i < count_of_zones; i++) {
         zone_at(r, zones[i].zone)->still = true;
         pods += zones[i].pods;
@@ -89,9 +89,9 @@ void scheduling_begin(struct scheduling *s, struct pass *p)
 {
     struct reconciler *r = p->r;
     *s = (struct scheduling){.p = p, .began = now_ns(r)};
-    if (r->scheduling_id[0] != '\0')
+    if (r->series.scheduling_id[0] != '\0')
         uncount(r, MEASURE_QUEUE_DEPTH, CONTROLLER, own_id(r), (struct span){0});
-    decision_id(r, r->scheduling_id);
+    decision_id(r, r->series.scheduling_id);
     uint32_t pods = count_zones(p) + world_buffers(p->world)->count;
     count(r, MEASURE_QUEUE_DEPTH, pods, CONTROLLER, own_id(r), (struct span){0});
     count(r, MEASURE_UNSCHEDULABLE_PODS, 0, CONTROLLER, (struct span){0}, (struct span){0});
@@ -129,7 +129,7 @@ static void tell_stopped(struct pass *p, const struct plan *plan)
          (unsigned long long)(SOLVE_MOST / NS_SECOND), left, plan->waiting);
     if (left == 0)
         return;
-    p->r->batch_ready = true;
+    p->r->provision.batch_ready = true;
     pass_wake(p, p->mono);
 }
 
@@ -165,7 +165,7 @@ bool scheduling_end(struct scheduling *s, const struct plan *plan)
     count(r, MEASURE_QUEUE_DEPTH, plan->waiting, CONTROLLER, own_id(r), (struct span){0});
     count(r, MEASURE_IGNORED_PODS, ignored, (struct span){0}, (struct span){0}, (struct span){0});
     count(r, MEASURE_UNSCHEDULABLE_PODS, unschedulable, CONTROLLER, (struct span){0}, (struct span){0});
-    r->unplaced = ignored + unschedulable;
+    r->provision.unplaced = ignored + unschedulable;
     decided_all(r, plan);
     if (s->stopped)
         tell_stopped(s->p, plan);

@@ -23,7 +23,7 @@ static bool is_replaced(const struct claim_view *c)
 
 static bool belongs(const struct claim_view *c, const struct node_pool *pool)
 {
-    return c->managed && c->pool == pool;
+    return c->provider != NULL && c->pool == pool;
 }
 
 static struct tally tally_of(const struct pass *p, const struct node_pool *pool)
@@ -68,23 +68,19 @@ static void hold(struct pass *p, const struct pool_view *v, const char *reason, 
 
 bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_claim *out)
 {
-    struct provider *provider = p->r->config.provider;
     const struct instance_type **type = ARENA_NEW(p->a, const struct instance_type *);
-    struct catalogue catalogue;
-    struct err err;
-    if (!provider->ops->types(provider, p->a, p->syms, &catalogue, &err))
-        return false;
+    const struct catalogue *catalogue = world_catalogue(p->world);
     struct requirements r = pool_requirements(p->a, p->syms, pool);
     double cost;
     node_pool_cost(pool, &cost);
     *out = (struct plan_claim){
         .pool = pool,
         .requirements = r,
-        .labels = pool_node_labels(p->a, p->syms, catalogue.well_known,
+        .labels = pool_node_labels(p->a, p->syms, catalogue->well_known,
                                    pool_labels(p->a, p->syms, pool), &r),
         .types = type,
         .type_count = 1,
-        .price = pool_cheapest(&r, pool->meta.name, &catalogue, p->syms, type) + cost};
+        .price = pool_cheapest(&r, pool->meta.name, catalogue, p->syms, type) + cost};
     return !isnan(out->price);
 }
 
@@ -199,7 +195,7 @@ static void keep_number(struct pass *p, const struct pool_view *v)
 void static_pools_run(struct pass *p)
 {
     for (uint32_t i = 0; p->r->config.options.static_capacity && i < p->pool_count; i++)
-        if (p->pools[i].managed && p->pools[i].pool->has_replicas &&
+        if (p->pools[i].provider != NULL && p->pools[i].pool->has_replicas &&
             p->pools[i].pool->meta.deleted == 0)
             keep_number(p, &p->pools[i]);
 }

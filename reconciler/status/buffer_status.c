@@ -33,8 +33,8 @@ static void wake_for_gone(struct pass *p)
     struct snapshot_iter it = snapshot_each(previous, KIND_CAPACITY_BUFFER);
     for (const struct capacity_buffer *b; (b = snapshot_next(&it)) != NULL;)
         if (is_gone(p, b)) {
-            p->r->buffers_planned = false;
-            batch_wake(&p->r->batch, p->mono);
+            p->r->buffered.planned = false;
+            batch_wake(&p->r->provision.batch, p->mono);
         }
 }
 
@@ -55,9 +55,9 @@ static void wake_for(struct pass *p, const struct buffer_answer *x, struct buffe
     bool changed = !m->known || m->answer != answer;
     bool again = p->mono >= m->due && x->state != BUFFER_FAILED;
     if (changed)
-        r->buffers_planned = false;
+        r->buffered.planned = false;
     if (changed || again) {
-        batch_trigger(&r->batch, x->buffer->meta.uid, p->mono);
+        batch_trigger(&r->provision.batch, x->buffer->meta.uid, p->mono);
         m->due = p->mono + REQUEUE_MS;
     }
     m->known = true;
@@ -149,19 +149,17 @@ static void put_figures(struct json *j, const struct buffer_answer *x)
 static void write_status(struct pass *p, const struct buffer_answer *x, struct buffer_memo *m,
                          const struct condition_set *s)
 {
-    const struct meta *meta = &x->buffer->meta;
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    patch_status_begin(&j, p->a, meta, s->list);
+    patch_status_begin(&j, p->a, s->list);
     put_figures(&j, x);
     patch_status_end(&j);
-    call_send(call_new(p->r, &m->memo.gate, NULL),
-              &(struct api_request){.verb = API_MERGE,
-                                    .kind = KIND_CAPACITY_BUFFER,
-                                    .ns = meta->ns,
-                                    .name = meta->name,
-                                    .subresource = SPAN("status"),
-                                    .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_CAPACITY_BUFFER,
+                            .object = &x->buffer->meta,
+                            .memo = &m->memo,
+                            .subresource = SPAN("status"),
+                            .body = buf_span(&out)});
     buf_release(&out);
 }
 
@@ -170,11 +168,8 @@ static void keep_status(struct pass *p, const struct buffer_answer *x, struct bu
     const struct capacity_buffer *b = x->buffer;
     if (b->meta.deleted != 0)
         return;
-    if (!gate_open(&m->memo.gate, b->meta.resource_version, p->mono)) {
-        if (m->memo.gate.retry_at > p->mono)
-            pass_wake(p, m->memo.gate.retry_at);
+    if (!act_may(p, &m->memo, &b->meta))
         return;
-    }
     struct condition_set s = condition_set_of(p->a, &capacity_buffer_conditions, &b->meta,
                                               b->conditions, p->wall);
     put_ready(&s, x);
@@ -235,7 +230,7 @@ static int by_text(const void *x, const void *y)
 
 static void remember_claim(struct reconciler *r, struct span name)
 {
-    r->buffered[r->buffered_count++] = arena_dup(&r->buffered_arena, name);
+    r->buffered.claims[r->buffered.count++] = arena_dup(&r->buffered.arena, name);
 }
 
 void buffer_status_planned(struct pass *p, const struct plan *plan)
@@ -245,9 +240,9 @@ void buffer_status_planned(struct pass *p, const struct plan *plan)
     for (uint32_t i = 0; i < buffers->answer_count; i++)
         ((struct buffer_memo *)memos_at(&r->buffers, buffers->answers[i].buffer->meta.uid))
             ->planned = false;
-    arena_clear(&r->buffered_arena);
-    r->buffered = ARENA_ARRAY(&r->buffered_arena, struct span, plan->node_count + plan->claim_count);
-    r->buffered_count = 0;
+    arena_clear(&r->buffered.arena);
+    r->buffered.claims = ARENA_ARRAY(&r->buffered.arena, struct span, plan->node_count + plan->claim_count);
+    r->buffered.count = 0;
     for (uint32_t i = 0; i < plan->node_count; i++) {
         const struct plan_node *n = &plan->nodes[i];
         const struct node_claim *claim = world_node_at(p->world, n->row)->claim;
@@ -260,9 +255,9 @@ void buffer_status_planned(struct pass *p, const struct plan *plan)
     for (uint32_t i = 0; i < plan->unschedulable_count; i++)
         if (plan->unschedulable[i].reason != UNSCHEDULABLE_NOT_REACHED)
             tally(p, plan->unschedulable[i].pod, OUTCOME_FAILED);
-    if (r->buffered_count != 0)
-        qsort(r->buffered, r->buffered_count, sizeof(*r->buffered), by_text);
-    r->buffers_planned = true;
+    if (r->buffered.count != 0)
+        qsort(r->buffered.claims, r->buffered.count, sizeof(*r->buffered.claims), by_text);
+    r->buffered.planned = true;
     for (uint32_t i = 0; i < buffers->answer_count; i++)
         keep_status(p, &buffers->answers[i],
                     memos_find(&r->buffers, buffers->answers[i].buffer->meta.uid));
@@ -273,7 +268,7 @@ bool buffers_need(const struct pass *p, const struct node_claim *c)
     const struct reconciler *r = p->r;
     if (world_buffers(p->world)->count == 0)
         return false;
-    return !r->buffers_planned ||
-           (r->buffered_count != 0 && bsearch(&c->meta.name, r->buffered, r->buffered_count,
-                                              sizeof(*r->buffered), by_text) != NULL);
+    return !r->buffered.planned ||
+           (r->buffered.count != 0 && bsearch(&c->meta.name, r->buffered.claims, r->buffered.count,
+                                              sizeof(*r->buffered.claims), by_text) != NULL);
 }

@@ -18,12 +18,17 @@ void health_add(struct health *h, bool ok)
         h->count++;
 }
 
-enum condition_status health_status(const struct health *h)
+int health_failures(const struct health *h)
 {
     int failures = 0;
     for (uint8_t i = 0; i < h->count; i++)
         failures += h->failed[i];
+    return failures;
+}
+
+enum condition_status health_status(const struct health *h)
+{
     if (h->count == 0)
         return CONDITION_UNKNOWN;
-    return failures >= HEALTH_FAILURES ? CONDITION_FALSE : CONDITION_TRUE;
+    return health_failures(h) >= HEALTH_FAILURES ? CONDITION_FALSE : CONDITION_TRUE;
 }

@@ -1,5 +1,5 @@
 /* health: how the last four launches of a NodePool went (spec disruption 12.6). For people to see;
- * it gates nothing. Pure. */
+ * and of what is hoped for from the next ones (pool_launches). Pure. */
 #ifndef RECONCILER_STATUS_HEALTH_H
 #define RECONCILER_STATUS_HEALTH_H
 
@@ -18,6 +18,7 @@ struct health {
 /* After a restart, from what the condition says. */
 struct health health_of(enum condition_status status);
 void health_add(struct health *h, bool ok);
+int health_failures(const struct health *h); /* of those that it knows of */
 /* Unknown while empty, False with two failures, else True. */
 enum condition_status health_status(const struct health *h);
 

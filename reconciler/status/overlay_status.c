@@ -21,14 +21,14 @@ static void write_conditions(struct pass *p, const struct meta *meta, struct mem
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    patch_status_begin(&j, p->a, meta, list);
+    patch_status_begin(&j, p->a, list);
     patch_status_end(&j);
-    call_send(call_new(p->r, &memo->gate, NULL),
-              &(struct api_request){.verb = API_MERGE,
-                                    .kind = KIND_NODE_OVERLAY,
-                                    .name = meta->name,
-                                    .subresource = SPAN("status"),
-                                    .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_OVERLAY,
+                            .object = meta,
+                            .memo = memo,
+                            .subresource = SPAN("status"),
+                            .body = buf_span(&out)});
     buf_release(&out);
 }
 
@@ -38,11 +38,8 @@ static void keep_conditions(struct pass *p, const struct overlaid *laid,
     struct memo *memo = memos_at(&p->r->overlays, o->meta.uid);
     if (o->meta.deleted != 0)
         return;
-    if (!gate_open(&memo->gate, o->meta.resource_version, p->mono)) {
-        if (memo->gate.retry_at > p->mono)
-            pass_wake(p, memo->gate.retry_at);
+    if (!act_may(p, memo, &o->meta))
         return;
-    }
     const struct overlay_fault *fault = find_fault(laid, o);
     struct condition_set s =
         condition_set_of(p->a, &node_overlay_conditions, &o->meta, o->conditions, p->wall);

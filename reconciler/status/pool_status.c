@@ -4,6 +4,7 @@
 
 #include "kube/pool_validate.h"
 #include "kube/patch.h"
+#include "planner/disruption/disruption.h"
 #include "reconciler/stages.h"
 
 enum { WRITE_MS = 1 * MS_SECOND }; /* counts alone are written no more often */
@@ -81,19 +82,21 @@ uint32_t pool_usage(const struct pass *p, const struct node_pool *pool, struct r
 
 /* ---- conditions ---- */
 
+/* Which labels are whose its provider has to say first. */
+static bool can_be_validated(const struct pass *p, const struct pool_view *v)
+{
+    return catalogue_lists(world_catalogue(p->world), v->pool->meta.name);
+}
+
 static void validate(struct pass *p, const struct pool_view *v)
 {
-    struct provider *provider = p->r->config.provider;
     struct pool_memo *m = v->memo;
-    struct catalogue catalogue;
-    struct err err;
     if (m->validated == v->pool->meta.generation && m->validated != 0)
         return;
-    if (!provider->ops->types(provider, p->a, p->syms, &catalogue, &err))
-        catalogue = (struct catalogue){0};
-    struct label_rules rules = catalogue_rules(&catalogue);
-    struct pool_faults faults = pool_validate(p->a, v->pool, &rules, p->syms);
-    struct span text = pool_faults_text(p->a, faults);
+    struct label_rules rules = catalogue_rules(world_catalogue(p->world));
+    struct findings faults = {0};
+    pool_validate(p->a, v->pool, &rules, p->syms, &faults);
+    struct span text = findings_refusal(p->a, &faults);
     bool was = m->invalid;
     free((void *)(uintptr_t)m->faults.ptr);
     m->faults = (struct span){0};
@@ -113,11 +116,33 @@ static void validate(struct pass *p, const struct pool_view *v)
         tell(p->r, d, "NodePool %.*s is used again", SPAN_ARG(v->pool->meta.name));
 }
 
+/* What was said of this generation stays while its provider is silent. */
+static void put_unvalidated(const struct pool_view *v, struct condition_set *s)
+{
+    const struct condition *was = conditions_find(s->list, VALIDATED);
+    if (was == NULL || was->status == CONDITION_UNKNOWN || was->observed_generation != v->pool->meta.generation)
+        condition_set_put(s, VALIDATED, CONDITION_UNKNOWN, SPAN("InstanceTypesUnknown"),
+                          SPAN("its provider has not listed its types yet"));
+}
+
+static void put_validated(const struct pass *p, const struct pool_view *v, struct condition_set *s)
+{
+    if (!can_be_validated(p, v))
+        put_unvalidated(v, s);
+    else if (v->memo->invalid)
+        condition_set_put(s, VALIDATED, CONDITION_FALSE, SPAN("NodePoolValidationFailed"), v->memo->faults);
+    else
+        condition_set_true(s, VALIDATED);
+}
+
+static const struct node_class *node_class_of(const struct pass *p, const struct pool_view *v)
+{
+    return snapshot_find(p->snapshot, v->provider->ops->node_class, (struct span){0}, v->pool->node_class.name);
+}
+
 static void put_class_ready(struct pass *p, const struct pool_view *v, struct condition_set *s)
 {
-    const struct kwok_node_class *class =
-        snapshot_find(p->snapshot, p->r->config.provider->ops->node_class, (struct span){0},
-                      v->pool->node_class.name);
+    const struct node_class *class = node_class_of(p, v);
     const struct condition *ready =
         class != NULL ? conditions_find(class->conditions, SPAN("Ready")) : NULL;
     if (class == NULL)
@@ -141,9 +166,7 @@ static void put_class_ready(struct pass *p, const struct pool_view *v, struct co
 static void put_health(struct pass *p, const struct pool_view *v, struct condition_set *s)
 {
     struct pool_memo *m = v->memo;
-    const struct kwok_node_class *class =
-        snapshot_find(p->snapshot, p->r->config.provider->ops->node_class, (struct span){0},
-                      v->pool->node_class.name);
+    const struct node_class *class = node_class_of(p, v);
     const struct condition *before = conditions_find(v->pool->conditions, HEALTHY);
     int64_t class_generation = class != NULL ? class->meta.generation : -1;
     bool changed = m->known && (m->generation != v->pool->meta.generation ||
@@ -235,24 +258,22 @@ static void write_status(struct pass *p, const struct pool_view *v, const struct
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    struct call *c = call_new(p->r, &v->memo->memo.gate, NULL);
-    patch_status_begin(&j, p->a, &v->pool->meta, s->list);
+    patch_status_begin(&j, p->a, s->list);
     json_put_int(&j, "nodes", nodes);
     put_resources(&j, p, "resources", usage, v->pool->status_resources);
     patch_status_end(&j);
-    call_send(c, &(struct api_request){.verb = API_MERGE,
-                                       .kind = KIND_NODE_POOL,
-                                       .name = v->pool->meta.name,
-                                       .subresource = SPAN("status"),
-                                       .body = buf_span(&out)});
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_POOL,
+                            .object = &v->pool->meta,
+                            .memo = &v->memo->memo,
+                            .subresource = SPAN("status"),
+                            .body = buf_span(&out)});
     buf_release(&out);
     v->memo->written = p->mono;
 }
 
-static void write_hash(struct pass *p, enum kind k, struct span name, struct gate *gate,
-                       struct span hash)
+static void write_hash(struct pass *p, enum kind k, const struct meta *m, struct memo *memo, struct span hash)
 {
-    struct call *c = call_new(p->r, gate, NULL);
     struct span body =
         hash.len != 0
             ? arena_printf(p->a,
@@ -263,7 +284,8 @@ static void write_hash(struct pass *p, enum kind k, struct span name, struct gat
                            "{\"metadata\":{\"annotations\":{"
                            "\"karpenter.sh/nodepool-hash-version\":\"%s\"}}}",
                            NODE_POOL_HASH_VERSION);
-    call_send(c, &(struct api_request){.verb = API_MERGE, .kind = k, .name = name, .body = body});
+    act(p, &(struct action){
+               .verb = API_MERGE, .kind = k, .object = m, .memo = memo, .rests = ACT_ON_UID, .body = body});
 }
 
 /* Hash annotations; claims that carry another version are moved to ours first, so that a change of
@@ -285,14 +307,13 @@ static bool keep_hash(struct pass *p, const struct pool_view *v)
         struct span fresh = span_of(text);
         if (conditions_find(c->claim->conditions, SPAN("Drifted")) != NULL)
             fresh = (struct span){0}; /* it keeps its hash, and so stays drifted */
-        if (gate_open(&c->memo->memo.gate, c->claim->meta.resource_version, p->mono))
-            write_hash(p, KIND_NODE_CLAIM, c->claim->meta.name, &c->memo->memo.gate, fresh);
+        write_hash(p, KIND_NODE_CLAIM, &c->claim->meta, &c->memo->memo, fresh);
     }
     if (waiting)
         return false;
     if (span_eq(hash, span_of(text)) && span_eq(version, SPAN(NODE_POOL_HASH_VERSION)))
         return false;
-    write_hash(p, KIND_NODE_POOL, v->pool->meta.name, &v->memo->memo.gate, span_of(text));
+    write_hash(p, KIND_NODE_POOL, &v->pool->meta, &v->memo->memo, span_of(text));
     return true;
 }
 
@@ -300,21 +321,15 @@ static void run_pool(struct pass *p, const struct pool_view *v)
 {
     const struct node_pool *pool = v->pool;
     struct resources usage;
-    validate(p, v);
-    if (!gate_open(&v->memo->memo.gate, pool->meta.resource_version, p->mono)) {
-        if (v->memo->memo.gate.retry_at > p->mono)
-            pass_wake(p, v->memo->memo.gate.retry_at);
+    if (can_be_validated(p, v))
+        validate(p, v);
+    if (!act_may(p, &v->memo->memo, &pool->meta))
         return;
-    }
     if (keep_hash(p, v))
         return;
     struct condition_set s =
         condition_set_of(p->a, &node_pool_conditions, &pool->meta, pool->conditions, p->wall);
-    if (v->memo->invalid)
-        condition_set_put(&s, VALIDATED, CONDITION_FALSE, SPAN("NodePoolValidationFailed"),
-                          v->memo->faults);
-    else
-        condition_set_true(&s, VALIDATED);
+    put_validated(p, v, &s);
     put_class_ready(p, v, &s);
     put_health(p, v, &s);
     uint32_t nodes = pool_usage(p, pool, &usage);
@@ -329,6 +344,29 @@ static void run_pool(struct pass *p, const struct pool_view *v)
 void pool_status_run(struct pass *p)
 {
     for (uint32_t i = 0; i < p->pool_count; i++)
-        if (p->pools[i].managed && p->pools[i].pool->meta.deleted == 0)
+        if (p->pools[i].provider != NULL && p->pools[i].pool->meta.deleted == 0)
             run_pool(p, &p->pools[i]);
+}
+
+void pool_status_ready(struct pass *p, const struct node_claim *claim)
+{
+    const struct node_pool *pool = pass_pool(p, claim_pool_name(p, claim));
+    struct pool_memo *m = pool != NULL ? memos_at(&p->r->pools, pool->meta.uid) : NULL;
+    span_ms took = p->wall - claim->meta.created;
+    if (m != NULL && took > 0)
+        m->warm_up = m->warm_up == 0 ? took : (3 * m->warm_up + took) / 4;
+}
+
+/* Who has always failed of late may still be tried: so it gets better. */
+uint32_t pool_launches(const struct pass *p, struct arena *a, const struct launch_fact **out)
+{
+    struct launch_fact *list = ARENA_ARRAY(a, struct launch_fact, p->pool_count);
+    for (uint32_t i = 0; i < p->pool_count; i++) {
+        const struct pool_memo *m = p->pools[i].memo;
+        list[i] = (struct launch_fact){.pool = arena_dup(a, p->pools[i].pool->meta.name),
+                                       .warm_up = m->warm_up != 0 ? m->warm_up : DISRUPTION_OVERLAP_MS,
+                                       .fails = (double)health_failures(&m->health) / (HEALTH_ENTRIES + 1)};
+    }
+    *out = list;
+    return p->pool_count;
 }

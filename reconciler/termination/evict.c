@@ -31,119 +31,76 @@ static void on_evicted(struct reconciler *r, struct call *c)
     snprintf(code, sizeof(code), "%d", c->status);
     count(r, MEASURE_EVICTIONS, 1, span_of(code), (struct span){0}, (struct span){0});
     struct decision d = {
-        .kind = DECISION_DRAIN, .per_hour = NAN, .about = {KIND_POD, c->ns, c->name, c->uid}};
+        .kind = DECISION_DRAIN, .per_hour = NAN, .about = {KIND_POD, c->topic.ns, c->topic.name, c->topic.uid}};
     if (c->err.kind == ERR_NONE) {
-        count(r, MEASURE_PODS_DRAINED, 1, c->text, (struct span){0}, (struct span){0});
+        count(r, MEASURE_PODS_DRAINED, 1, c->topic.text, (struct span){0}, (struct span){0});
         d.reason = SPAN("Evicted");
         m->left_alone = true;
-        tell(r, d, "Evicted pod: %.*s", SPAN_ARG(c->text));
+        tell(r, d, "Evicted pod: %.*s", SPAN_ARG(c->topic.text));
     } else if (c->status == 404 || c->status == 409) {
         m->left_alone = true;
     } else if (budget_refuses(c) || many_budgets(c)) {
         d.warning = true;
         d.reason = SPAN("FailedDraining");
-        d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->node, c->node_uid};
-        d.dedupe = c->uid;
+        d.about = (struct decision_object){KIND_NODE, (struct span){0}, c->topic.node, c->topic.node_uid};
+        d.dedupe = c->topic.uid;
         d.note = arena_printf(&c->arena, "Failed to drain node, %s (Pod=%.*s/%.*s)",
                               budget_refuses(c) ? "evicting pod violates a PDB"
                                                 : "eviction does not support multiple PDBs",
-                              SPAN_ARG(c->ns), SPAN_ARG(c->name));
+                              SPAN_ARG(c->topic.ns), SPAN_ARG(c->topic.name));
         tell_silently(r, d);
     }
 }
 
-static struct call *pod_call(struct pass *p, const struct node_view *n, const struct pod *pod,
-                             struct span reason, call_done *done)
-{
-    struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
-    struct call *c = call_new(p->r, &m->memo.gate, done);
-    call_about(c, &m->memo);
-    c->ns = arena_dup(&c->arena, pod->meta.ns);
-    c->name = arena_dup(&c->arena, pod->meta.name);
-    c->uid = arena_dup(&c->arena, pod->meta.uid);
-    c->text = arena_dup(&c->arena, reason);
-    c->node = arena_dup(&c->arena, n->node->meta.name);
-    c->node_uid = arena_dup(&c->arena, n->node->meta.uid);
-    return c;
-}
-
-/* The UID is its only precondition, here as in `force`: we do not keep the newest version of a pod that says nothing
+/* What ends the pod. The UID is its only precondition: we do not keep the newest version of a pod that says nothing
  * new to us (kube/store.h), so that an eviction with a version would fail of a write to its status alone. What else it
  * may have become meanwhile does not change that the node is to be empty, and its budgets the API server weighs. */
-static void evict(struct pass *p, const struct node_view *n, const struct pod *pod,
-                  struct span reason)
+static struct action pod_end(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason)
 {
-    struct buf out = {0};
-    struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    json_put_string(&j, "apiVersion", SPAN("policy/v1"));
-    json_put_string(&j, "kind", SPAN("Eviction"));
-    json_put_object(&j, "metadata");
-    json_put_string(&j, "name", pod->meta.name);
-    json_put_string(&j, "namespace", pod->meta.ns);
-    json_object_end(&j);
-    json_put_object(&j, "deleteOptions");
-    json_put_object(&j, "preconditions");
-    json_put_string(&j, "uid", pod->meta.uid);
-    json_object_end(&j);
-    json_object_end(&j);
-    json_object_end(&j);
-    call_send(pod_call(p, n, pod, reason, on_evicted),
-              &(struct api_request){.verb = API_EVICT,
-                                    .kind = KIND_POD,
-                                    .ns = pod->meta.ns,
-                                    .name = pod->meta.name,
-                                    .body = buf_span(&out)});
-    buf_release(&out);
+    const struct meta *m = &pod->meta;
+    struct pod_memo *memo = memos_at(&p->r->pods, m->uid);
+    return (struct action){.kind = KIND_POD,
+                           .object = m,
+                           .memo = &memo->memo,
+                           .rests = ACT_ON_UID,
+                           .topic = {.ns = m->ns,
+                                     .name = m->name,
+                                     .uid = m->uid,
+                                     .text = reason,
+                                     .node = n->node->meta.name,
+                                     .node_uid = n->node->meta.uid}};
+}
+
+bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason)
+{
+    struct action x = pod_end(p, n, pod, reason);
+    x.verb = API_EVICT;
+    x.done = on_evicted;
+    return act(p, &x);
 }
 
 static void on_forced(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NONE)
         return;
-    count(r, MEASURE_PODS_DRAINED, 1, c->text, (struct span){0}, (struct span){0});
+    count(r, MEASURE_PODS_DRAINED, 1, c->topic.text, (struct span){0}, (struct span){0});
     tell(r,
          (struct decision){.kind = DECISION_DRAIN,
                            .per_hour = NAN,
                            .reason = SPAN("Disrupted"),
-                           .about = {KIND_POD, c->ns, c->name, c->uid}},
-         "Deleted %.*s/%.*s: the node's termination grace period ends", SPAN_ARG(c->ns),
-         SPAN_ARG(c->name));
+                           .about = {KIND_POD, c->topic.ns, c->topic.name, c->topic.uid}},
+         "Deleted %.*s/%.*s: the node's termination grace period ends", SPAN_ARG(c->topic.ns),
+         SPAN_ARG(c->topic.name));
 }
 
 static void force(struct pass *p, const struct node_view *n, const struct drain_pod *d,
                   struct span reason)
 {
-    const struct meta *m = &d->pod->meta;
-    call_send(pod_call(p, n, d->pod, reason, on_forced),
-              &(struct api_request){
-                  .verb = API_DELETE,
-                  .kind = KIND_POD,
-                  .ns = m->ns,
-                  .name = m->name,
-                  .body = arena_printf(p->a,
-                                       "{\"apiVersion\":\"v1\",\"kind\":\"DeleteOptions\","
-                                       "\"gracePeriodSeconds\":%lld,\"preconditions\":{\"uid\":"
-                                       "\"%.*s\"}}",
-                                       (long long)d->grace, SPAN_ARG(m->uid))});
-}
-
-/* True when one may be sent for it now. */
-static bool is_due(struct pass *p, const struct pod_memo *m, const struct pod *pod)
-{
-    if (gate_open(&m->memo.gate, pod->meta.resource_version, p->mono))
-        return true;
-    if (m->memo.gate.retry_at > p->mono)
-        pass_wake(p, m->memo.gate.retry_at);
-    return false;
-}
-
-bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason)
-{
-    bool due = is_due(p, memos_at(&p->r->pods, pod->meta.uid), pod);
-    if (due)
-        evict(p, n, pod, reason);
-    return due;
+    struct action x = pod_end(p, n, d->pod, reason);
+    x.verb = API_DELETE;
+    x.grace = &d->grace;
+    x.done = on_forced;
+    act(p, &x);
 }
 
 /* Each new one that holds the drain is told by an Event and in the log, and so is its beginning; how many
@@ -192,10 +149,8 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
         struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
         if (d.pods[i].act == DRAIN_EVICT && m->left_alone)
             continue;
-        if (!is_due(p, m, pod))
-            continue;
         if (d.pods[i].act == DRAIN_EVICT)
-            evict(p, n, pod, reason_of(c));
+            pod_evict(p, n, pod, reason_of(c));
         else
             force(p, n, &d.pods[i], reason_of(c));
     }

@@ -29,24 +29,6 @@ static void put_finalizers_but_ours(struct json *j, const struct pass *p, const 
     json_array_end(j);
 }
 
-static void send_patch(struct pass *p, struct gate *gate, enum kind k, struct span name,
-                       struct span subresource, struct buf *body, call_done *done,
-                       struct memo *memo, struct span pool)
-{
-    struct call *c = call_new(p->r, gate, done);
-    call_about(c, memo);
-    c->name = arena_dup(&c->arena, name);
-    c->text = arena_dup(&c->arena, pool);
-    c->number = p->wall;
-    c->last = done != NULL;
-    call_send(c, &(struct api_request){.verb = API_MERGE,
-                                       .kind = k,
-                                       .name = name,
-                                       .subresource = subresource,
-                                       .body = buf_span(body)});
-    buf_release(body);
-}
-
 static void release_finalizer(struct pass *p, enum kind k, const struct meta *m, struct memo *memo,
                               call_done *done, struct span pool)
 {
@@ -54,11 +36,18 @@ static void release_finalizer(struct pass *p, enum kind k, const struct meta *m,
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    patch_version(&j, p->a, m);
     put_finalizers_but_ours(&j, p, m);
     json_object_end(&j);
     json_object_end(&j);
-    send_patch(p, &memo->gate, k, m->name, (struct span){0}, &out, done, memo, pool);
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = k,
+                            .object = m,
+                            .memo = memo,
+                            .body = buf_span(&out),
+                            .last = true,
+                            .done = done,
+                            .topic = {.name = m->name, .text = pool, .number = p->wall}});
+    buf_release(&out);
 }
 
 void claim_patch_conditions(struct pass *p, const struct claim_view *c,
@@ -66,26 +55,20 @@ void claim_patch_conditions(struct pass *p, const struct claim_view *c,
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    patch_version(&j, p->a, &c->claim->meta);
-    json_object_end(&j);
-    json_put_object(&j, "status");
-    json_key(&j, SPAN("conditions"));
-    conditions_json(&j, p->a, s->list);
-    json_object_end(&j);
-    json_object_end(&j);
-    send_patch(p, &c->memo->memo.gate, KIND_NODE_CLAIM, c->claim->meta.name, SPAN("status"), &out,
-               NULL, &c->memo->memo, (struct span){0});
+    patch_status_begin(&j, p->a, s->list);
+    patch_status_end(&j);
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE_CLAIM,
+                            .object = &c->claim->meta,
+                            .memo = &c->memo->memo,
+                            .subresource = SPAN("status"),
+                            .body = buf_span(&out)});
+    buf_release(&out);
 }
 
 static bool claim_open(struct pass *p, const struct claim_view *c)
 {
-    const struct gate *g = &c->memo->memo.gate;
-    bool open = gate_open(g, c->claim->meta.resource_version, p->mono);
-    if (!open && g->retry_at > p->mono)
-        pass_wake(p, g->retry_at);
-    return open;
+    return act_may(p, &c->memo->memo, &c->claim->meta);
 }
 
 static struct condition_set conditions_of(const struct pass *p, const struct claim_view *c)
@@ -135,7 +118,7 @@ static void on_removed(struct reconciler *r, struct call *c)
     if (c->err.kind == ERR_NOT_FOUND) {
         m->instance_gone = true;
         count(r, MEASURE_INSTANCE_TERMINATION, (double)(r->mono - m->remove_began) / MS_SECOND,
-              c->text, (struct span){0}, (struct span){0});
+              c->topic.text, (struct span){0}, (struct span){0});
     } else if (c->err.kind == ERR_NONE) {
         m->remove.retry_at = r->mono + REMOVE_MS;
     } else if (c->err.kind != ERR_CANCELLED) {
@@ -145,8 +128,8 @@ static void on_removed(struct reconciler *r, struct call *c)
                                .warning = true,
                                .per_hour = NAN,
                                .reason = SPAN("FailedTermination"),
-                               .about = {KIND_NODE_CLAIM, (struct span){0}, c->name, c->uid}},
-             "%.*s: %s", SPAN_ARG(c->name), c->err.msg);
+                               .about = {KIND_NODE_CLAIM, (struct span){0}, c->topic.name, c->topic.uid}},
+             "%.*s: %s", SPAN_ARG(c->topic.name), c->err.msg);
     }
 }
 
@@ -160,9 +143,8 @@ static struct span machine_id(const struct claim_view *c)
 }
 
 /* True once the provider says that the machine is gone. Asked again until then. */
-static bool remove_machine(struct pass *p, const struct claim_view *c)
+static bool remove_machine(struct pass *p, struct provider *provider, const struct claim_view *c)
 {
-    struct provider *provider = p->r->config.provider;
     struct claim_memo *m = c->memo;
     if (m->instance_gone)
         return true;
@@ -171,14 +153,16 @@ static bool remove_machine(struct pass *p, const struct claim_view *c)
             pass_wake(p, m->remove.retry_at);
         return false;
     }
+    if (!call_may_begin(p->r, provider))
+        return false;
     if (m->remove_began == 0)
         m->remove_began = p->mono;
     struct call *call = call_new(p->r, &m->remove, on_removed);
     call_about(call, &m->memo);
-    call->name = arena_dup(&call->arena, c->claim->meta.name);
-    call->uid = arena_dup(&call->arena, c->claim->meta.uid);
-    call->text = arena_dup(&call->arena, claim_pool_name(p, c->claim));
-    call_begin(call, "Delete", call->text);
+    call->topic.name = arena_dup(&call->arena, c->claim->meta.name);
+    call->topic.uid = arena_dup(&call->arena, c->claim->meta.uid);
+    call->topic.text = arena_dup(&call->arena, claim_pool_name(p, c->claim));
+    call_begin(call, provider, PROVIDER_REMOVE, call->topic.text);
     call->id =
         provider->ops->remove(provider, machine_id(c), c->claim->meta.uid, call_machine_done, call);
     return false;
@@ -186,47 +170,40 @@ static bool remove_machine(struct pass *p, const struct claim_view *c)
 
 /* ---- the claim's finalizer ---- */
 
+bool claim_write_deadline(struct pass *p, const struct claim_view *c, wall_ms at, const struct decision *why)
+{
+    static const char patch[] = "{\"metadata\":{\"annotations\":{\"karpenter.sh/nodeclaim-termination-timestamp\":\"%.*s\"}}}";
+    return act(p, &(struct action){.verb = API_MERGE,
+                                   .kind = KIND_NODE_CLAIM,
+                                   .object = &c->claim->meta,
+                                   .memo = &c->memo->memo,
+                                   .body = arena_printf(p->a, patch, SPAN_ARG(time_text(p->a, at))),
+                                   .why = why});
+}
+
 static bool keep_deadline(struct pass *p, const struct claim_view *c)
 {
     const struct node_claim *claim = c->claim;
-    if (!claim->has_grace ||
-        annotations_get(claim->meta.annotations, SYM_TERMINATION_TIMESTAMP).len != 0)
+    if (!claim->has_grace || annotations_get(claim->meta.annotations, SYM_TERMINATION_TIMESTAMP).len != 0)
         return true;
-    if (!claim_open(p, c))
-        return false;
-    struct span at = time_text(p->a, claim->meta.deleted + claim->grace);
-    struct buf out = {0};
-    buf_addf(&out,
-             "{\"metadata\":{\"annotations\":{\"karpenter.sh/nodeclaim-termination-timestamp\":"
-             "\"%.*s\"}}}",
-             SPAN_ARG(at));
-    send_patch(p, &c->memo->memo.gate, KIND_NODE_CLAIM, claim->meta.name, (struct span){0}, &out,
-               NULL, &c->memo->memo, (struct span){0});
-    tell(p->r,
-         (struct decision){.kind = DECISION_DRAIN,
-                           .warning = true,
-                           .per_hour = NAN,
-                           .reason = SPAN("TerminationGracePeriodExpiring"),
-                           .note =
-                               arena_printf(p->a, "All pods will be deleted by %.*s", SPAN_ARG(at)),
-                           .about = object_of(KIND_NODE_CLAIM, &claim->meta)},
-         "%.*s: all pods will be deleted by %.*s", SPAN_ARG(claim->meta.name), SPAN_ARG(at));
+    wall_ms at = claim->meta.deleted + claim->grace;
+    struct span text = time_text(p->a, at);
+    const struct decision why = {
+        .kind = DECISION_DRAIN,
+        .warning = true,
+        .per_hour = NAN,
+        .sentence = arena_printf(p->a, "%.*s: all pods will be deleted by %.*s", SPAN_ARG(claim->meta.name), SPAN_ARG(text)),
+        .reason = SPAN("TerminationGracePeriodExpiring"),
+        .note = arena_printf(p->a, "All pods will be deleted by %.*s", SPAN_ARG(text)),
+        .about = object_of(KIND_NODE_CLAIM, &claim->meta)};
+    claim_write_deadline(p, c, at, &why);
     return false;
 }
 
 static void delete_node(struct pass *p, const struct node_view *n)
 {
-    struct gate *g = &n->memo->memo.gate;
-    const struct meta *m = &n->node->meta;
-    if (!gate_open(g, m->resource_version, p->mono))
-        return;
-    struct call *c = call_new(p->r, g, NULL);
-    c->last = true;
-    call_send(c, &(struct api_request){
-                     .verb = API_DELETE,
-                     .kind = KIND_NODE,
-                     .name = m->name,
-                     .body = delete_options(p->a, m)});
+    act(p, &(struct action){
+               .verb = API_DELETE, .kind = KIND_NODE, .object = &n->node->meta, .memo = &n->memo->memo});
 }
 
 /* Deletes the Nodes of a registered claim; true when none is left. One that a doubtful list does not
@@ -248,12 +225,12 @@ static void on_claim_released(struct reconciler *r, struct call *c)
     struct claim_memo *m = (struct claim_memo *)c->memo;
     if (c->err.kind != ERR_NONE || m->gone_told)
         return;
-    double seconds = (double)(r->wall - c->number) / MS_SECOND;
+    double seconds = (double)(r->wall - c->topic.number) / MS_SECOND;
     m->gone_told = true;
-    count(r, MEASURE_CLAIMS_TERMINATED, 1, c->text, (struct span){0}, (struct span){0});
-    count(r, MEASURE_CLAIM_TERMINATION, seconds, c->text, (struct span){0}, (struct span){0});
+    count(r, MEASURE_CLAIMS_TERMINATED, 1, c->topic.text, (struct span){0}, (struct span){0});
+    count(r, MEASURE_CLAIM_TERMINATION, seconds, c->topic.text, (struct span){0}, (struct span){0});
     tell(r, (struct decision){.kind = DECISION_GONE, .subject = "gone", .per_hour = NAN},
-         "%.*s  %.0f s", SPAN_ARG(c->name), seconds);
+         "%.*s  %.0f s", SPAN_ARG(c->topic.name), seconds);
 }
 
 static void release_claim(struct pass *p, const struct claim_view *c)
@@ -274,7 +251,7 @@ static void run_claim(struct pass *p, const struct claim_view *c)
     if (!syms_has(claim->meta.finalizers, SYM_TERMINATION))
         return;
     if (c->memo->launch != NULL) { /* what it makes must be known before it can be removed */
-        p->r->config.provider->ops->cancel(p->r->config.provider, c->memo->launch->id);
+        c->provider->ops->cancel(c->provider, c->memo->launch->id);
         return;
     }
     if (!keep_deadline(p, c))
@@ -282,7 +259,7 @@ static void run_claim(struct pass *p, const struct claim_view *c)
     if (conditions_true(claim->conditions, SPAN("Registered")) && !nodes_gone(p, c))
         return;
     if (machine_id(c).len != 0) {
-        bool gone = remove_machine(p, c);
+        bool gone = remove_machine(p, c->provider, c);
         if (c->memo->remove_began != 0 &&
             !keep_condition(p, c, TERMINATING, CONDITION_TRUE, TERMINATING))
             return;
@@ -302,18 +279,17 @@ static void on_got(struct reconciler *r, struct call *c)
 }
 
 /* A Node that is not ready, of a machine that is gone, is not drained: nothing runs there. */
-static bool machine_is_gone(struct pass *p, const struct node_view *n)
+static bool machine_is_gone(struct pass *p, struct provider *provider, const struct node_view *n)
 {
-    struct provider *provider = p->r->config.provider;
     struct node_memo *m = n->memo;
     if (node_is_ready(n->node) || n->node->provider_id.len == 0)
         return false;
     if (m->get_says_gone)
         return true;
-    if (gate_open(&m->get, 0, p->mono)) {
+    if (gate_open(&m->get, 0, p->mono) && call_may_begin(p->r, provider)) {
         struct call *call = call_new(p->r, &m->get, on_got);
         call_about(call, &m->memo);
-        call_begin(call, "Get",
+        call_begin(call, provider, PROVIDER_GET,
                    pass_text(p, sym_pairs_get(n->node->meta.labels, SYM_NODEPOOL)));
         call->id = provider->ops->get(provider, n->node->provider_id, call_machine_done, call);
     }
@@ -347,13 +323,32 @@ static void put_taints(struct json *j, const struct pass *p, const struct node *
     }
 }
 
+static void put_spec(struct json *j, const struct pass *p, const struct node *n, sym key, bool wanted)
+{
+    json_put_object(j, "spec");
+    put_taints(j, p, n, key);
+    if (wanted)
+        put_taint(j, key);
+    json_array_end(j);
+    json_object_end(j);
+}
+
+static void patch_node(struct pass *p, const struct node_view *n, struct buf *body)
+{
+    act(p, &(struct action){.verb = API_MERGE,
+                            .kind = KIND_NODE,
+                            .object = &n->node->meta,
+                            .memo = &n->memo->memo,
+                            .body = buf_span(body)});
+    buf_release(body);
+}
+
 void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted, bool exclude)
 {
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
     json_put_object(&j, "metadata");
-    patch_version(&j, p->a, &n->node->meta);
     if (exclude) {
         json_put_object(&j, "labels");
         json_put_string(&j, "node.kubernetes.io/exclude-from-external-load-balancers",
@@ -361,15 +356,9 @@ void node_patch_taint(struct pass *p, const struct node_view *n, bool disrupted,
         json_object_end(&j);
     }
     json_object_end(&j);
-    json_put_object(&j, "spec");
-    put_taints(&j, p, n->node, SYM_DISRUPTED);
-    if (disrupted)
-        put_taint(&j, SYM_DISRUPTED);
-    json_array_end(&j);
+    put_spec(&j, p, n->node, SYM_DISRUPTED, disrupted);
     json_object_end(&j);
-    json_object_end(&j);
-    send_patch(p, &n->memo->memo.gate, KIND_NODE, n->node->meta.name, (struct span){0}, &out, NULL,
-               &n->memo->memo, (struct span){0});
+    patch_node(p, n, &out);
 }
 
 void node_put_taint(struct pass *p, const struct node_view *n, sym key, bool wanted)
@@ -377,27 +366,14 @@ void node_put_taint(struct pass *p, const struct node_view *n, sym key, bool wan
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    json_put_object(&j, "metadata");
-    patch_version(&j, p->a, &n->node->meta);
+    put_spec(&j, p, n->node, key, wanted);
     json_object_end(&j);
-    json_put_object(&j, "spec");
-    put_taints(&j, p, n->node, key);
-    if (wanted)
-        put_taint(&j, key);
-    json_array_end(&j);
-    json_object_end(&j);
-    json_object_end(&j);
-    send_patch(p, &n->memo->memo.gate, KIND_NODE, n->node->meta.name, (struct span){0}, &out, NULL, &n->memo->memo,
-               (struct span){0});
+    patch_node(p, n, &out);
 }
 
 static bool node_open(struct pass *p, const struct node_view *n)
 {
-    const struct gate *g = &n->memo->memo.gate;
-    bool open = gate_open(g, n->node->meta.resource_version, p->mono);
-    if (!open && g->retry_at > p->mono)
-        pass_wake(p, g->retry_at);
-    return open;
+    return act_may(p, &n->memo->memo, &n->node->meta);
 }
 
 static bool fence(struct pass *p, const struct node_view *n)
@@ -416,8 +392,8 @@ static void on_node_released(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NONE)
         return;
-    count(r, MEASURE_NODES_TERMINATED, 1, c->text, (struct span){0}, (struct span){0});
-    count(r, MEASURE_NODE_TERMINATION, (double)(r->wall - c->number) / MS_SECOND, c->text,
+    count(r, MEASURE_NODES_TERMINATED, 1, c->topic.text, (struct span){0}, (struct span){0});
+    count(r, MEASURE_NODE_TERMINATION, (double)(r->wall - c->topic.number) / MS_SECOND, c->topic.text,
           (struct span){0}, (struct span){0});
 }
 
@@ -483,7 +459,7 @@ static bool await_detachment(struct pass *p, const struct node_view *n, const st
     return false;
 }
 
-static void run_node(struct pass *p, const struct node_view *n)
+static void run_node(struct pass *p, struct provider *provider, const struct node_view *n)
 {
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     if (c != NULL && c->claim->meta.deleted == 0) {
@@ -494,37 +470,31 @@ static void run_node(struct pass *p, const struct node_view *n)
         claim_delete(p, c, &(struct claim_end){.why = "node_deleted"}, &d, "its Node was deleted");
         return;
     }
-    if (machine_is_gone(p, n)) {
+    if (machine_is_gone(p, provider, n)) {
         release_node(p, n);
         return;
     }
     if (!fence(p, n) || !await_drain(p, n, c) || !await_detachment(p, n, c))
         return;
     if (c != NULL) {
-        bool gone = remove_machine(p, c);
+        bool gone = remove_machine(p, provider, c);
         if (!keep_condition(p, c, TERMINATING, CONDITION_TRUE, TERMINATING) || !gone)
             return;
     }
     release_node(p, n);
 }
 
-static bool is_managed(const struct pass *p, const struct node *n)
-{
-    const struct provider_ops *ops = p->r->config.provider->ops;
-    struct node_class_ref ref = {.group = span_of(ops->node_class_group),
-                                 .kind = span_of(ops->node_class_kind)};
-    sym label = sym_find(p->syms, node_class_label(p->a, &ref));
-    return label != SYM_NONE && sym_pairs_get(n->meta.labels, label) != SYM_NONE;
-}
-
 void termination_run(struct pass *p)
 {
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node *n = p->nodes[i].node;
-        if (p->nodes[i].leaving && syms_has(n->meta.finalizers, SYM_TERMINATION) && is_managed(p, n))
-            run_node(p, &p->nodes[i]);
+        struct provider *provider = p->nodes[i].leaving && syms_has(n->meta.finalizers, SYM_TERMINATION)
+                                        ? providers_of_node(&p->r->config.providers, n, p->syms)
+                                        : NULL;
+        if (provider != NULL)
+            run_node(p, provider, &p->nodes[i]);
     }
     for (uint32_t i = 0; i < p->claim_count; i++)
-        if (p->claims[i].managed && p->claims[i].leaving)
+        if (p->claims[i].provider != NULL && p->claims[i].leaving)
             run_claim(p, &p->claims[i]);
 }

@@ -8,10 +8,8 @@
 
 static void see_claim(const struct pass *p, struct claim_view *v, const struct node_claim *claim)
 {
-    const struct provider_ops *ops = p->r->config.provider->ops;
     v->claim = claim;
-    v->managed = span_eq(claim->node_class.group, span_of(ops->node_class_group)) &&
-                 span_eq(claim->node_class.kind, span_of(ops->node_class_kind));
+    v->provider = providers_of_class(&p->r->config.providers, &claim->node_class);
     v->leaving = claim->meta.deleted != 0;
     v->identified = claim->provider_id.len != 0;
     v->expires = claim->has_expire_after ? claim->meta.created + claim->expire_after : INT64_MAX;

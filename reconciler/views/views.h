@@ -13,6 +13,7 @@ struct node;
 struct node_claim;
 struct node_pool;
 struct pass;
+struct provider;
 
 struct claim_view {
     const struct node_claim *claim;
@@ -21,7 +22,7 @@ struct claim_view {
     uint32_t nodes;               /* Nodes with its provider id */
     int32_t node;                 /* the one, or the first, of them; -1 */
     wall_ms expires;              /* INT64_MAX: never */
-    bool managed;                 /* of the provider's node class */
+    struct provider *provider;    /* of its node class; NULL: it is somebody else's */
     bool leaving;                 /* it is being deleted */
     bool identified;              /* it has a provider id */
     bool registered, terminating, rebooting; /* conditions Registered, InstanceTerminating, Rebooting are true */

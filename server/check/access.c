@@ -85,10 +85,10 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
         }
     if (missing > told)
         buf_addf(&text, " and %u more", missing - told);
-    check_say(c->report, CHECK_FAIL, "permissions",
-              c->options->placement == PLACEMENT_NOMINATE
-                  ? "kubectl apply -f manifests/rbac.yaml -f manifests/nominate/rbac.yaml"
-                  : "kubectl apply -f manifests/rbac.yaml",
+    struct span fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s%s",
+                                   c->options->placement == PLACEMENT_NOMINATE ? " -f manifests/nominate/rbac.yaml" : "",
+                                   c->options->gates.pod_deletion_cost ? " -f manifests/pod-deletion-cost/rbac.yaml" : "");
+    check_say(c->report, CHECK_FAIL, "permissions", fix.ptr,
               "%u of the %u permissions of manifests/rbac.yaml are missing: %s", missing, all->count,
               text.ptr);
     buf_release(&text);
@@ -97,8 +97,7 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
 static bool check_permissions(struct check *c, struct err *err)
 {
     struct span account = span_of(c->options->account);
-    bool nominate = c->options->placement == PLACEMENT_NOMINATE;
-    permissions_shipped(c->report->a, c->ns, nominate, &c->permissions);
+    permissions_shipped(c->report->a, c->ns, c->options, &c->permissions);
     uint32_t n = c->permissions.count, missing = 0, unasked = 0;
     struct ask *asks = check_asks(c, n);
     bool *allowed = ARENA_ARRAY(c->report->a, bool, n);

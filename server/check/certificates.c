@@ -1,4 +1,5 @@
 /* The certificates that Stowage keeps in the API, and whether the API server trusts them. */
+#include "certs/bundle.h"
 #include "certs/secrets.h"
 #include "certs/webhook_configuration.h"
 #include "kube/meta.h"
@@ -10,7 +11,7 @@ struct found {
     struct check *check;
     struct arena *a;
     struct span ca, serving, client, client_ca;
-    enum webhook_state webhook;
+    struct webhook_seen webhook;
 };
 
 static void read_certs(void *user, struct doc_value secret)
@@ -30,8 +31,7 @@ static void read_client(void *user, struct doc_value secret)
 static void read_webhook(void *user, struct doc_value object)
 {
     struct found *f = user;
-    struct span uid;
-    f->webhook = webhook_state_of(f->a, object, f->ca, &uid);
+    f->webhook = webhook_look(f->a, object);
 }
 
 static struct ask *get(struct found *f, enum kind k, const char *name,
@@ -85,6 +85,25 @@ static void check_end(const struct found *f, struct span cert, const char *topic
         check_say(c->report, CHECK_OK, topic, NULL, "%s until %.10s", what, day);
 }
 
+/* What the scheduler uses is a copy on its host: only the server to which it showed one can tell. */
+static void check_shown(const struct found *f)
+{
+    const struct check *c = f->check;
+    double seconds;
+    wall_ms newest;
+    if (!check_metric(c->metrics, "stowage_certificate_not_after_seconds", "certificate=\"scheduler_shown\"", &seconds))
+        return;
+    wall_ms end = (wall_ms)seconds * MS_SECOND;
+    const char *day = time_text(f->a, end).ptr;
+    bool older = cert_not_after(f->client, &newest) && end < newest;
+    if (end - c->now < (span_ms)SOON_DAYS * 24 * MS_HOUR)
+        check_say(c->report, CHECK_WARN, "scheduler-copy", "copy the Secret's files to the scheduler's hosts anew",
+                  "the certificate that the scheduler shows ends on %.10s", day);
+    else
+        check_say(c->report, CHECK_OK, "scheduler-copy", NULL, "the scheduler shows %s certificate, good until %.10s",
+                  older ? "an older copy of its" : "its", day);
+}
+
 static void check_webhook(struct found *f)
 {
     const struct check *c = f->check;
@@ -95,19 +114,19 @@ static void check_webhook(struct found *f)
     else if (a->err.kind != ERR_NONE)
         check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "the webhook cannot be read: %s",
                   a->err.msg);
-    else if (f->webhook == WEBHOOK_ABSENT)
+    else if (!f->webhook.there)
         check_say(c->report, CHECK_FAIL, "webhook", "kubectl apply -f manifests/webhooks.yaml",
                   "ValidatingWebhookConfiguration stowage has no webhook of Stowage's");
     else if (f->ca.len == 0)
         check_say(c->report, CHECK_UNKNOWN, "webhook", NULL,
                   "whether the webhook's caBundle is right: Stowage's CA is not known");
-    else if (f->webhook == WEBHOOK_CURRENT)
-        check_say(c->report, CHECK_OK, "webhook", NULL, "the webhook's caBundle is Stowage's CA");
+    else if (bundle_has(f->webhook.bundle, f->ca))
+        check_say(c->report, CHECK_OK, "webhook", NULL, "the webhook's caBundle has Stowage's CA");
     else
         check_say(c->report, c->runs ? CHECK_FAIL : CHECK_UNKNOWN, "webhook",
-                  "Stowage writes it within a minute of its start; with --tls-cert it is yours to "
+                  "Stowage writes it within a minute; with --tls-cert it is yours to "
                   "write",
-                  "the webhook's caBundle is not Stowage's CA: the API server passes it over");
+                  "the webhook's caBundle has not Stowage's CA: the API server passes it over");
 }
 
 void check_certificates(struct check *c)
@@ -117,15 +136,16 @@ void check_certificates(struct check *c)
     f->a = c->report->a;
     struct ask *certs = get(f, KIND_SECRET, SECRET_CERTS, read_certs);
     if (is_read(f, certs, "certificate", SECRET_CERTS))
-        check_end(f, f->serving, "certificate", "serving certificate", "restart Stowage: it makes a new one");
+        check_end(f, f->serving, "certificate", "serving certificate", "what does Stowage's log say about certs?");
     struct ask *client = get(f, KIND_SECRET, SECRET_CLIENT, read_client);
     if (is_read(f, client, "scheduler-certificate", SECRET_CLIENT)) {
         check_end(f, f->client, "scheduler-certificate", "the scheduler's client certificate",
-                  "restart Stowage, and copy the Secret's files to the scheduler anew");
-        if (f->ca.len != 0 && !span_eq(f->ca, f->client_ca))
+                  "copy the Secret's files to the scheduler anew");
+        if (f->ca.len != 0 && !bundle_has(f->client_ca, f->ca))
             check_say(c->report, CHECK_FAIL, "scheduler-certificate",
-                      "restart Stowage, and copy the Secret's files to the scheduler anew",
+                      "copy the Secret's files to the scheduler anew",
                       "Secret " SECRET_CLIENT " has another CA than " SECRET_CERTS);
     }
+    check_shown(f);
     check_webhook(f);
 }

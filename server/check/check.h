@@ -43,6 +43,8 @@ void check_rivals(struct check *c); /* other autoscalers, deschedulers */
 struct ask *check_asks(struct check *c, uint32_t count); /* zeroed, in the report's arena */
 /* Whether who asks may do it himself; one question. */
 bool check_may(struct check *c, const struct permission *p);
+/* The sum of a metric's series with this text among their labels; false: there is none. */
+bool check_metric(struct span text, const char *name, const char *label, double *sum_out);
 /* A Lease's holder and whether it has renewed it as it must, by its own clock; false: nobody holds it.
  * Two durations are waited for, since clocks differ. */
 bool check_lease_live(struct doc_value lease, wall_ms now, struct span *holder_out, span_ms *age_out);

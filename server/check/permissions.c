@@ -9,6 +9,8 @@ extern const char rbac_yaml[];
 extern const size_t rbac_yaml_len;
 extern const char nominate_rbac_yaml[];
 extern const size_t nominate_rbac_yaml_len;
+extern const char deletion_cost_rbac_yaml[];
+extern const size_t deletion_cost_rbac_yaml_len;
 
 enum { WORDS_MAX = 64 }; /* in one list of a rule */
 
@@ -99,15 +101,22 @@ bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struc
     return err->kind == ERR_NONE;
 }
 
-void permissions_shipped(struct arena *a, struct span ns, bool nominate, struct permissions *out)
+void permissions_shipped(struct arena *a, struct span ns, const struct options *o, struct permissions *out)
 {
+    const struct {
+        struct span yaml;
+        bool asked;
+    } files[] = {
+        {{rbac_yaml, rbac_yaml_len}, true},
+        {{nominate_rbac_yaml, nominate_rbac_yaml_len}, o->placement == PLACEMENT_NOMINATE},
+        {{deletion_cost_rbac_yaml, deletion_cost_rbac_yaml_len}, o->gates.pod_deletion_cost},
+    };
     struct err err;
+    bool ok = true;
     *out = (struct permissions){0};
-    bool ok = permissions_decode(a, (struct span){rbac_yaml, rbac_yaml_len}, ns, out, &err);
-    if (nominate)
-        ok &= permissions_decode(a, (struct span){nominate_rbac_yaml, nominate_rbac_yaml_len}, ns,
-                                 out, &err);
-    assert(ok); /* a test reads it */
+    for (size_t i = 0; i < COUNT_OF(files); i++)
+        ok &= !files[i].asked || permissions_decode(a, files[i].yaml, ns, out, &err);
+    assert(ok); /* a test reads them */
     (void)ok;
 }
 

@@ -30,6 +30,13 @@ void check_say(struct check_report *r, enum check_level level, const char *topic
     ARENA_PUSH(r->a, r->lines, r->count, r->capacity, l);
 }
 
+void check_say_of_file(struct check_report *r, enum check_level level, const char *topic, const char *file,
+                       uint32_t line, struct span sentence)
+{
+    struct check_line l = {.level = level, .topic = topic, .sentence = sentence, .file = file, .line = line};
+    ARENA_PUSH(r->a, r->lines, r->count, r->capacity, l);
+}
+
 uint32_t check_count(const struct check_report *r, enum check_level level)
 {
     uint32_t n = 0;
@@ -65,12 +72,20 @@ static void put_count(struct buf *out, uint32_t n, const char *one, const char *
                  n == 1 ? one : several);
 }
 
+static struct span placed(struct arena *a, const struct check_line *l)
+{
+    if (l->file == NULL)
+        return l->sentence;
+    return l->line == 0 ? arena_printf(a, "%s: %.*s", l->file, SPAN_ARG(l->sentence))
+                        : arena_printf(a, "%s:%u: %.*s", l->file, l->line, SPAN_ARG(l->sentence));
+}
+
 void check_text(struct buf *out, const struct check_report *r, uint32_t width)
 {
     for (uint32_t i = 0; i < r->count; i++) {
         const struct check_line *l = &r->lines[i];
         buf_addf(out, "%-*s", INDENT, levels[l->level].shown);
-        put_words(out, l->sentence, width);
+        put_words(out, placed(r->a, l), width);
         if (l->fix.len != 0) {
             buf_addf(out, "%*s", INDENT, "");
             put_words(out, l->fix, width);
@@ -96,6 +111,10 @@ void check_json(struct json *j, const struct check_report *r)
         json_object_begin(j);
         json_put_string(j, "check", span_of(l->topic));
         json_put_string(j, "level", span_of(levels[l->level].name));
+        if (l->file != NULL)
+            json_put_string(j, "file", span_of(l->file));
+        if (l->line != 0)
+            json_put_int(j, "line", l->line);
         json_put_string(j, "message", l->sentence);
         if (l->fix.len != 0)
             json_put_string(j, "fix", l->fix);
@@ -106,4 +125,39 @@ void check_json(struct json *j, const struct check_report *r)
     json_put_int(j, "warnings", check_count(r, CHECK_WARN));
     json_put_int(j, "unknown", check_count(r, CHECK_UNKNOWN));
     json_object_end(j);
+}
+
+/* A command ends with its line; commas and colons part what stands before the message. */
+static void put_escaped(struct buf *out, struct span text, const char *special)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (strchr(special, text.ptr[i]) != NULL)
+            buf_addf(out, "%%%02X", (unsigned)(unsigned char)text.ptr[i]);
+        else
+            buf_add_char(out, text.ptr[i]);
+}
+
+void check_github(struct buf *out, const struct check_report *r)
+{
+    static const char *const commands[CHECK_LEVEL_COUNT] = {
+        [CHECK_UNKNOWN] = "notice", [CHECK_WARN] = "warning", [CHECK_FAIL] = "error"};
+    for (uint32_t i = 0; i < r->count; i++) {
+        const struct check_line *l = &r->lines[i];
+        if (commands[l->level] == NULL)
+            continue;
+        buf_addf(out, "::%s", commands[l->level]);
+        if (l->file != NULL) {
+            buf_add(out, SPAN(" file="));
+            put_escaped(out, span_of(l->file), "%\r\n:,");
+        }
+        if (l->line != 0)
+            buf_addf(out, ",line=%u", l->line);
+        buf_add(out, SPAN("::"));
+        put_escaped(out, l->sentence, "%\r\n");
+        if (l->fix.len != 0) {
+            buf_add(out, SPAN("; "));
+            put_escaped(out, l->fix, "%\r\n");
+        }
+        buf_add_char(out, '\n');
+    }
 }

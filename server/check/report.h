@@ -18,6 +18,8 @@ struct check_line {
     enum check_level level;
     const char *topic; /* "permissions"; a machine's name of the check */
     struct span sentence, fix; /* fix: absent when there is nothing to do */
+    const char *file;          /* that it is about; NULL: none */
+    uint32_t line;             /* of the file; 0: the whole */
 };
 
 struct check_report {
@@ -30,11 +32,16 @@ struct check_report {
 __attribute__((format(printf, 5, 6))) void check_say(struct check_report *r, enum check_level level,
                                                      const char *topic, const char *fix,
                                                      const char *format, ...);
+/* Adds a line about a place in a file; nothing is copied. */
+void check_say_of_file(struct check_report *r, enum check_level level, const char *topic, const char *file,
+                       uint32_t line, struct span sentence);
 uint32_t check_count(const struct check_report *r, enum check_level level);
 
 /* Broken at `width` columns; 0: not at all. */
 void check_text(struct buf *out, const struct check_report *r, uint32_t width);
-/* {"checks": [{"check", "level", "message", "fix"}], "problems", "warnings", "unknown"} */
+/* {"checks": [{"check", "level", "file", "line", "message", "fix"}], "problems", "warnings", "unknown"} */
 void check_json(struct json *j, const struct check_report *r);
+/* Workflow commands, from which GitHub makes annotations of a change: "::error file=a.yaml,line=7::what". */
+void check_github(struct buf *out, const struct check_report *r);
 
 #endif

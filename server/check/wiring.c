@@ -34,8 +34,7 @@ static bool read_sample(struct span line, struct sample *out)
     return true;
 }
 
-/* The sum of a metric's series with this text among their labels; false: there is none. */
-static bool metric_sum(struct span text, const char *name, const char *label, double *sum_out)
+bool check_metric(struct span text, const char *name, const char *label, double *sum_out)
 {
     bool found = false;
     *sum_out = 0;
@@ -56,7 +55,7 @@ static bool metric_sum(struct span text, const char *name, const char *label, do
 static void check_sampling(struct check *c)
 {
     double sampled;
-    if (c->every_node || !metric_sum(c->metrics, "stowage_extender_sampled_total", "", &sampled))
+    if (c->every_node || !check_metric(c->metrics, "stowage_extender_sampled_total", "", &sampled))
         return;
     if (sampled > 0)
         check_say(c->report, CHECK_WARN, "sampling",
@@ -73,10 +72,10 @@ static bool check_called(struct check *c)
 {
     static const char requests[] = "stowage_extender_requests_total";
     double leads, asked, wrong, silent;
-    metric_sum(c->metrics, "leader_election_master_status", "", &leads);
-    metric_sum(c->metrics, requests, "verb=\"filter\"", &asked);
-    metric_sum(c->metrics, requests, "answer=\"error\"", &wrong);
-    metric_sum(c->metrics, "stowage_scheduler_silent", "", &silent);
+    check_metric(c->metrics, "leader_election_master_status", "", &leads);
+    check_metric(c->metrics, requests, "verb=\"filter\"", &asked);
+    check_metric(c->metrics, requests, "answer=\"error\"", &wrong);
+    check_metric(c->metrics, "stowage_scheduler_silent", "", &silent);
     if (silent > 0)
         check_say(c->report, CHECK_WARN, "wiring", HOW_TO_WIRE,
                   "the scheduler has not asked Stowage for a minute or more while planned pods waited");

@@ -136,12 +136,22 @@ static json_t *pods_of(const struct workloads *w, const json_t *controller)
     return active;
 }
 
-/* Which pod goes first when there are too many: the less it is, the sooner. */
-static int worth(const json_t *pod)
+/* What its annotation says, between nothing and all that is an int32; 0: it says nothing, or no such number. */
+static int64_t deletion_cost(const json_t *pod)
+{
+    int64_t value;
+    const json_t *text = json_object_get(tree_get(pod, "metadata.annotations"), "controller.kubernetes.io/pod-deletion-cost");
+    bool is = json_is_string(text) && span_int64(span_of(json_string_value(text)), &value) && value >= INT32_MIN && value <= INT32_MAX;
+    return is ? value : 0;
+}
+
+/* Which pod goes first when there are too many: the less it is, the sooner. Who is not bound goes before who is not ready, and
+ * among who is ready the annotation says it, as in Kubernetes. */
+static int64_t worth(const json_t *pod)
 {
     if (tree_string(pod, "spec.nodeName").len == 0)
-        return 0;
-    return tree_condition_is(pod, "Ready", "True") ? 2 : 1;
+        return INT64_MIN;
+    return deletion_cost(pod) + (tree_condition_is(pod, "Ready", "True") ? 0 : INT64_MIN / 2);
 }
 
 static void drop_pods(struct objects *o, json_t *pods, size_t count)

@@ -1,8 +1,8 @@
-/* bench_undone: how much of what emptiness removed has to be bought again within the hour, with the
+/* bench_undone: how much of what was removed, being empty or for less, has to be bought again within the hour, with the
  * extender in the stand-in scheduler's configuration and without: a cluster in memory, on a virtual
  * clock, the same arrivals and departures for both.
  *
- *   bench_undone [SEATS [SEEDS [AFTER]]]   (200 8 30s)
+ *   bench_undone [SEATS [SEEDS [AFTER [POLICY]]]]   (200 8 30s WhenEmpty)
  *
  * A seat is room that is asked for: a pod stays there for a while and leaves, and when it is gone
  * another one like it comes, to wherever the scheduler sends it. Seats are opened in bursts in the first
@@ -16,7 +16,7 @@
  * A pod that has to leave its node before its time comes again, as its controller would see to: it was
  * moved.
  *
- * AFTER is the pool's consolidateAfter; 15 s more go by before a removal is final. */
+ * POLICY is the pool's consolidationPolicy, AFTER its consolidateAfter; 15 s more go by before a removal is final. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,7 @@ static const char cluster_format[] =
     "---\n"
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     "spec:\n"
-    "  disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: %s, budgets: [{nodes: '100%%'}]}\n"
+    "  disruption: {consolidationPolicy: %s, consolidateAfter: %s, budgets: [{nodes: '100%%'}]}\n"
     "  template:\n"
     "    spec:\n"
     "      nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}\n"
@@ -333,17 +333,17 @@ static void count_nodes(struct run *r)
     }
 }
 
-static void load_cluster(struct sim *s, const char *after)
+static void load_cluster(struct sim *s, const char *policy, const char *after)
 {
     struct err err;
     struct buf yaml = {0};
-    buf_addf(&yaml, cluster_format, after);
+    buf_addf(&yaml, cluster_format, policy, after);
     if (!sim_cluster_load(sim_cluster(s), buf_span(&yaml), NULL, &err))
         die("the cluster", err.msg);
     buf_release(&yaml);
 }
 
-static void run(struct visits *visits, const char *after, bool with, struct figures *into)
+static void run(struct visits *visits, const char *policy, const char *after, bool with, struct figures *into)
 {
     struct err err;
     struct run r = {.visits = visits,
@@ -355,7 +355,7 @@ static void run(struct visits *visits, const char *after, bool with, struct figu
         const struct visit *v = &visits->items[i];
         visits->items[i] = (struct visit){.come = v->come, .leave = v->leave, .shape = v->shape};
     }
-    load_cluster(r.sim, after);
+    load_cluster(r.sim, policy, after);
     r.stowage = sim_stowage_new(r.sim, &(struct sim_stowage_options){.user = NULL});
     struct sim_extender extender = sim_stowage_extender(r.stowage);
     sim_set_extender(r.sim, with ? &extender : NULL);
@@ -382,18 +382,17 @@ int main(int argc, char **argv)
     struct figures with = {.pods = 0}, without = {.pods = 0};
     uint32_t seats = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : SEATS;
     uint32_t seeds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : SEEDS;
-    const char *after = argc > 3 ? argv[3] : "30s";
+    const char *after = argc > 3 ? argv[3] : "30s", *policy = argc > 4 ? argv[4] : "WhenEmpty";
     if (seats == 0 || seeds == 0)
-        die("usage", "bench_undone [SEATS [SEEDS [AFTER]]]");
+        die("usage", "bench_undone [SEATS [SEEDS [AFTER [POLICY]]]]");
     for (uint32_t seed = 0; seed < seeds; seed++) {
         struct visits visits;
         make_visits(&visits, seed, seats);
-        run(&visits, after, true, &with);
-        run(&visits, after, false, &without);
+        run(&visits, policy, after, true, &with);
+        run(&visits, policy, after, false, &without);
         arena_release(&visits.arena);
     }
-    printf("undone      %u hours of %u seats, consolidateAfter %s; %u pods\n", seeds, seats, after,
-           with.pods);
+    printf("undone      %u hours of %u seats, %s, consolidateAfter %s; %u pods\n", seeds, seats, policy, after, with.pods);
     print("with the extender", &with);
     print("without", &without);
     return 0;

@@ -10,7 +10,9 @@
 
 #include "base/base64.h"
 #include "base/doc.h"
+#include "certs/bundle.h"
 #include "certs/secrets.h"
+#include "certs/webhook_configuration.h"
 
 static const wall_ms WALL = 1767225600000; /* 2026-01-01 */
 
@@ -41,6 +43,7 @@ struct fake {
     size_t call_count;
     char log[2048];
     enum err_kind refuse_writes; /* ERR_NONE: they are taken */
+    const char *refuse;          /* the one object that must not be written; NULL: none */
 };
 
 static char *copy(struct span s)
@@ -87,18 +90,35 @@ static struct object *put_object(struct fake *f, const char *name, const char *j
     return o;
 }
 
-/* The stored text with a resourceVersion in it, as the API server gives it. */
+static void delete_object(struct fake *f, const char *name)
+{
+    struct object *o = object_of(f, name);
+    assert_non_null(o);
+    free(o->json);
+    *o = f->objects[--f->object_count];
+    f->objects[f->object_count] = (struct object){"", NULL, 0};
+}
+
+/* The stored text with its resourceVersion in it, as the API server gives it. */
 static struct buf shown(const struct object *o)
 {
+    static const char key[] = "\"resourceVersion\":\"", meta[] = "\"metadata\":{";
     struct buf out = {0};
-    const char *at = strstr(o->json, "\"metadata\":{");
+    const char *old = strstr(o->json, key), *at = old != NULL ? old : strstr(o->json, meta);
     assert_non_null(at);
-    at += strlen("\"metadata\":{");
+    at += old != NULL ? 0 : strlen(meta);
     buf_add(&out, (struct span){o->json, (size_t)(at - o->json)});
-    if (strstr(o->json, "resourceVersion") == NULL)
-        buf_addf(&out, "\"resourceVersion\":\"%d\",", o->version);
-    buf_add(&out, span_of(at));
+    buf_addf(&out, "%s%d\"%s", key, o->version, old != NULL ? "" : ",");
+    buf_add(&out, span_of(old != NULL ? strchr(at + strlen(key), '"') + 1 : at));
     return out;
+}
+
+/* A write that was made for another version than the object has. */
+static bool is_stale(const struct object *o, const char *body)
+{
+    static const char key[] = "\"resourceVersion\":\"";
+    const char *at = strstr(body, key);
+    return at != NULL && (o == NULL || atoi(at + strlen(key)) != o->version);
 }
 
 static void reply(struct fake *f, struct call *c, enum err_kind kind, const struct object *o)
@@ -135,7 +155,9 @@ static void answer(struct fake *f, struct call *c)
         reply(f, c, o == NULL ? ERR_NOT_FOUND : ERR_NONE, o);
     else if (f->refuse_writes != ERR_NONE)
         reply(f, c, f->refuse_writes, NULL);
-    else if (c->verb == API_CREATE && o != NULL)
+    else if (f->refuse != NULL && strcmp(f->refuse, c->name) == 0)
+        reply(f, c, ERR_FORBIDDEN, NULL);
+    else if ((c->verb == API_CREATE && o != NULL) || is_stale(o, c->body))
         reply(f, c, ERR_CONFLICT, NULL);
     else
         reply(f, c, ERR_NONE, put_object(f, c->name, c->body));
@@ -220,7 +242,7 @@ static const struct certs_config plain = {.register_webhooks = false};
 static void serves_as(struct process *p, struct span name, wall_ms wall)
 {
     struct err err;
-    struct cert_subject s = {SPAN("stowage"), CERT_SERVER, &name, 1};
+    struct cert_subject s = {SPAN("stowage"), CERT_SERVER, &name, 1, 0};
     if (!authority_check(p->ca, &p->serving, &s, wall, &err))
         fail_msg("%.*s: %s", SPAN_ARG(name), err.msg);
 }
@@ -304,23 +326,22 @@ static void test_what_ends_is_made_anew(void **state)
                                 "get stowage-scheduler-client, merge stowage-scheduler-client");
     assert_true(span_eq(first->ca, second->ca));
     serves_as(second, SPAN("stowage-webhook.stowage-system.svc"), late);
-    wall_ms later = WALL + CERTS_CA_LIFE * 3 / 4;
-    struct process *third = process_new(f, plain);
-    settle(f, third, 0, later);
-    assert_false(span_eq(first->ca, third->ca));
-    serves_as(third, SPAN("stowage-webhook.stowage-system.svc"), later);
     process_free(first);
     process_free(second);
-    process_free(third);
+}
+
+static struct span stored_in(struct fake *f, struct arena *a, const char *secret, const char *key)
+{
+    const struct doc *d;
+    struct err err;
+    assert_true(doc_parse_json(f->parser, span_of(object_of(f, secret)->json), &d, &err));
+    return secret_get(a, doc_root(d), key);
 }
 
 /* What the Secret of the scheduler has for it. */
 static struct secret_entry stored(struct fake *f, struct arena *a, const char *key)
 {
-    const struct doc *d;
-    struct err err;
-    assert_true(doc_parse_json(f->parser, span_of(object_of(f, SECRET_CLIENT)->json), &d, &err));
-    return (struct secret_entry){key, secret_get(a, doc_root(d), key)};
+    return (struct secret_entry){key, stored_in(f, a, SECRET_CLIENT, key)};
 }
 
 static void put_client(struct fake *f, struct arena *a, const struct secret_entry entries[3])
@@ -332,13 +353,14 @@ static void put_client(struct fake *f, struct arena *a, const struct secret_entr
 /* The scheduler trusts the CA that signs what we serve, and shows what that has signed. */
 static void client_is_right(struct fake *f, const struct process *p, const char *when)
 {
-    static const struct cert_subject subject = {SPAN_INIT("stowage-scheduler"), CERT_CLIENT, NULL, 0};
+    static const struct cert_subject subject = {SPAN_INIT("stowage-scheduler"), CERT_CLIENT, NULL, 0, 0};
     struct arena a;
     struct err err;
     arena_init(&a, 0);
     struct cert_pair pair = {stored(f, &a, "tls.crt").value, stored(f, &a, "tls.key").value};
-    if (!span_eq(stored(f, &a, "ca.crt").value, p->ca))
-        fail_msg("%s: the scheduler trusts another CA", when);
+    struct cert_subject served = {SPAN("stowage"), CERT_SERVER, NULL, 0, 0};
+    if (!authority_check(stored(f, &a, "ca.crt").value, &p->serving, &served, WALL, &err))
+        fail_msg("%s: the scheduler trusts another CA: %s", when, err.msg);
     if (!authority_check(p->ca, &pair, &subject, WALL, &err))
         fail_msg("%s: the scheduler's certificate: %s", when, err.msg);
     arena_release(&a);
@@ -418,12 +440,12 @@ static void test_bundle(void **state)
     arena_release(&a);
 
     mono_ms later = certs_step(p->certs, 20, WALL);
-    assert_int_equal(later, 10 + MS_MINUTE);
+    assert_int_equal(later, 10 + 30 * MS_SECOND);
     settle(f, p, later, WALL);
-    assert_string_equal(f->log, "get stowage");
+    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage");
     put_object(f, "stowage", WEBHOOK("\"caBundle\":\"eA==\"")); /* somebody replaced it */
     settle(f, p, later + MS_MINUTE, WALL);
-    assert_string_equal(f->log, "get stowage, apply stowage");
+    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage, apply stowage");
     process_free(p);
 }
 
@@ -467,8 +489,8 @@ static void test_files_win(void **state)
     arena_init(&a, 0);
     struct err err;
     struct cert_pair ca, own;
-    struct cert_subject s = {SPAN("files"), CERT_SERVER, NULL, 0};
-    assert_true(authority_new(&a, WALL, &ca, &err));
+    struct cert_subject s = {SPAN("files"), CERT_SERVER, NULL, 0, 0};
+    assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &ca, &err));
     assert_true(authority_issue(&a, &ca, &s, WALL, &own, &err));
     put_object(f, "stowage", WEBHOOK("\"caBundle\":\"eA==\""));
     struct certs_config config = {.files = own};
@@ -500,7 +522,7 @@ static void test_refused(void **state)
     settle(f, p, 0, WALL);
     assert_int_equal(p->changes, 0);
     assert_string_equal(p->trouble,
-                        "writing Secret stowage-certs: the server says forbidden");
+                        "writing Secret stowage-certs: the server says forbidden; trying again");
     mono_ms now = 0;
     for (int i = 0; i < 10; i++) {
         mono_ms due = certs_step(p->certs, now, WALL);
@@ -513,6 +535,293 @@ static void test_refused(void **state)
     f->refuse_writes = ERR_NONE;
     settle(f, p, now + MS_MINUTE, WALL);
     assert_int_equal(p->changes, 1);
+    process_free(p);
+}
+
+/* --- over time, with two replicas --- */
+
+enum { REPLICAS = 2 };
+static const struct certs_config brief = {.leaf_life = MS_MINUTE, .ca_life = 3 * MS_MINUTE},
+                                 hour = {.leaf_life = 10 * MS_MINUTE, .ca_life = 30 * MS_MINUTE};
+
+struct pair_of_replicas {
+    struct fake *fake;
+    struct process *p[REPLICAS];
+    mono_ms now;
+    wall_ms skew[REPLICAS]; /* of their clocks */
+};
+
+static void replicas_start(struct pair_of_replicas *r, struct fake *f, struct certs_config config, bool webhook)
+{
+    *r = (struct pair_of_replicas){.fake = f};
+    if (webhook)
+        put_object(f, "stowage", WEBHOOK(""));
+    for (int i = 0; i < REPLICAS; i++) {
+        r->p[i] = process_new(f, config);
+        settle(f, r->p[i], 0, WALL);
+        certs_serving(r->p[i]->certs);
+        settle(f, r->p[i], 0, WALL);
+    }
+}
+
+static wall_ms wall_of(const struct pair_of_replicas *r, int i)
+{
+    return WALL + r->now + r->skew[i];
+}
+
+/* Both do what is due until then; returns how often somebody wrote `name`. */
+static int writes_until(struct pair_of_replicas *r, mono_ms until, const char *name, void (*look)(struct pair_of_replicas *r))
+{
+    int writes = 0;
+    while (r->now < until) {
+        mono_ms next = until;
+        for (int i = 0; i < REPLICAS; i++) {
+            struct object *o = object_of(r->fake, name);
+            int before = o != NULL ? o->version : 0;
+            settle(r->fake, r->p[i], r->now, wall_of(r, i));
+            o = object_of(r->fake, name);
+            writes += o != NULL && o->version != before;
+            if (look != NULL)
+                look(r);
+        }
+        for (int i = 0; i < REPLICAS; i++) {
+            mono_ms due = certs_step(r->p[i]->certs, r->now, wall_of(r, i));
+            next = due < next ? due : next;
+        }
+        r->now = next;
+    }
+    return writes;
+}
+
+static void replicas_free(struct pair_of_replicas *r)
+{
+    for (int i = 0; i < REPLICAS; i++)
+        process_free(r->p[i]);
+}
+
+static struct span bundle_of(struct fake *f, struct arena *a)
+{
+    const struct doc *d;
+    struct err err;
+    assert_true(doc_parse_json(f->parser, span_of(object_of(f, "stowage")->json), &d, &err));
+    return webhook_look(a, doc_root(d)).bundle;
+}
+
+/* The API server trusts what each of them serves, and so does a scheduler that started at the beginning of the CA's term. */
+static void each_is_trusted(struct pair_of_replicas *r)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    static const struct span name = SPAN_INIT("stowage-webhook.stowage-system.svc");
+    struct cert_subject s = {SPAN("stowage"), CERT_SERVER, &name, 1, 0};
+    for (int i = 0; i < REPLICAS; i++) {
+        struct err err;
+        wall_ms end;
+        assert_true(cert_not_after(r->p[i]->serving.cert, &end));
+        if (end <= wall_of(r, i))
+            fail_msg("second %d: replica %d serves what has ended", (int)(r->now / MS_SECOND), i);
+        if (!authority_check(bundle_of(r->fake, &a), &r->p[i]->serving, &s, wall_of(r, i) - 10 * MS_SECOND, &err))
+            fail_msg("second %d: replica %d: %s", (int)(r->now / MS_SECOND), i, err.msg);
+    }
+    arena_release(&a);
+}
+
+static void test_three_generations(void **state)
+{
+    struct fake *f = *state;
+    struct arena a;
+    struct pair_of_replicas r;
+    struct err err;
+    arena_init(&a, 0);
+    replicas_start(&r, f, brief, true);
+    each_is_trusted(&r);
+    struct span client_ca = r.p[0]->ca;
+    for (int generation = 1; generation <= 3; generation++) {
+        struct span ca = stored(f, &a, "ca.crt").value;
+        struct span first = bundle_of(f, &a);
+        mono_ms begun = (generation - 1) * 3 * MS_MINUTE;
+        int renewed = writes_until(&r, begun + 3 * MS_MINUTE - 10 * MS_SECOND, SECRET_CERTS, each_is_trusted);
+        assert_in_range(renewed, 2, 5); /* of leaves, at 40 s of 60; each by one of the two */
+        assert_true(span_eq(stored(f, &a, "ca.crt").value, ca)); /* all the time, the scheduler's file is right */
+        /* What the scheduler got in the last moment is good for what is served a term later. */
+        writes_until(&r, begun + 3 * MS_MINUTE + 20 * MS_SECOND, SECRET_CERTS, each_is_trusted);
+        struct cert_subject s = {SPAN("stowage"), CERT_SERVER, NULL, 0, 0};
+        assert_true(authority_check(ca, &r.p[0]->serving, &s, wall_of(&r, 0), &err));
+        assert_true(span_eq(r.p[0]->serving.cert, r.p[1]->serving.cert));
+        assert_false(span_eq(stored(f, &a, "ca.crt").value, ca));
+        writes_until(&r, begun + 3 * MS_MINUTE + 45 * MS_SECOND, SECRET_CERTS, each_is_trusted);
+        struct rotation_cert c;
+        assert_false(authority_describe_leaf(first, &r.p[0]->serving, CERT_CLIENT, &c, &err));
+        assert_false(span_eq(bundle_of(f, &a), first)); /* the old CA has been dropped */
+        assert_true(bundle_has(bundle_of(f, &a), stored(f, &a, "ca.crt").value));
+    }
+    assert_int_equal(r.p[0]->troubles + r.p[1]->troubles, 0);
+    assert_false(span_eq(client_ca, r.p[0]->ca));
+    replicas_free(&r);
+    arena_release(&a);
+}
+
+static void spoil(struct fake *f, struct arena *a, const char *key, struct span value)
+{
+    static const char *const keys[] = {"ca.crt", "ca.key", "next-ca.crt", "next-ca.key", "tls.crt", "tls.key", "old-ca.crt"};
+    struct secret_entry entries[COUNT_OF(keys)];
+    const struct doc *d;
+    struct err err;
+    assert_true(doc_parse_json(f->parser, span_of(object_of(f, SECRET_CERTS)->json), &d, &err));
+    for (size_t i = 0; i < COUNT_OF(keys); i++) {
+        bool it = strcmp(keys[i], key) == 0 || (key[0] == '*' && strcmp(strchr(keys[i], '.'), key + 1) == 0);
+        entries[i] = (struct secret_entry){keys[i], it ? value : secret_get(a, doc_root(d), keys[i])};
+    }
+    struct span body = secret_body(a, SPAN("stowage-system"), SECRET_CERTS, (struct span){NULL, 0}, entries, COUNT_OF(entries));
+    put_object(f, SECRET_CERTS, arena_cstr(a, body));
+}
+
+/* Whatever becomes of the Secret: what is in use stays in use, one of the two repairs it, each says once why. */
+static void test_spoilt_while_in_use(void **state)
+{
+    struct fake *f = *state;
+    struct arena a;
+    struct err err;
+    arena_init(&a, 0);
+    struct cert_pair other, ended, future;
+    struct cert_subject s = {SPAN("stowage"), CERT_SERVER, NULL, 0, MS_HOUR};
+    struct pair_of_replicas r;
+    replicas_start(&r, f, plain, true);
+    struct cert_pair ca = {stored_in(f, &a, SECRET_CERTS, "ca.crt"), stored_in(f, &a, SECRET_CERTS, "ca.key")};
+    assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &other, &err));
+    assert_true(authority_issue(&a, &ca, &s, WALL - CERTS_DAY, &ended, &err));
+    assert_true(authority_issue(&a, &ca, &s, WALL + CERTS_DAY, &future, &err));
+    const struct {
+        const char *label, *key;
+        struct span value;
+        const char *why;
+    } rows[] = {
+        {"deleted", NULL, {NULL, 0}, "Secret stowage-certs: is not there; writing back what is in use"},
+        {"emptied", "*.crt", {"", 0}, "Secret stowage-certs: ca.crt and ca.key: no PEM certificate and key could be read; "},
+        {"no text", "ca.crt", SPAN("\x01\x02"), "Secret stowage-certs: ca.crt and ca.key: no PEM"},
+        {"another CA's key", "ca.key", other.key, "ca.crt and ca.key: certificate and key do not belong together"},
+        {"another CA's certificate", "ca.crt", other.cert, "ca.crt and ca.key: certificate and key do not belong together"},
+        {"another leaf's key", "tls.key", other.key, "tls.crt and tls.key: certificate and key do not belong together"},
+        {"what another CA signed", "tls.crt", other.cert, "tls.crt and tls.key: "},
+        {"the next one's key is gone", "next-ca.key", {"", 0}, "next-ca.crt and next-ca.key: no PEM"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct span serving = arena_dup(&a, r.p[0]->serving.cert);
+        int changes = r.p[0]->changes + r.p[1]->changes, troubles = r.p[0]->troubles + r.p[1]->troubles;
+        if (rows[i].key == NULL)
+            delete_object(f, SECRET_CERTS);
+        else
+            spoil(f, &a, rows[i].key, rows[i].value);
+        int writes = writes_until(&r, r.now + 5 * MS_MINUTE, SECRET_CERTS, each_is_trusted);
+        if (writes != 1)
+            fail_msg("%s: written %d times", rows[i].label, writes);
+        const char *told = r.p[0]->trouble;
+        if (r.p[0]->troubles + r.p[1]->troubles != troubles + 1 ||
+            (strstr(told, rows[i].why) == NULL && strstr(r.p[1]->trouble, rows[i].why) == NULL))
+            fail_msg("%s: told \"%s\" and \"%s\"", rows[i].label, told, r.p[1]->trouble);
+        if (!span_eq(stored_in(f, &a, SECRET_CERTS, "tls.crt"), serving) ||
+            !span_eq(stored_in(f, &a, SECRET_CERTS, "ca.key"), ca.key))
+            fail_msg("%s: it does not hold what was in use", rows[i].label);
+        if (r.p[0]->changes + r.p[1]->changes != changes)
+            fail_msg("%s: something else was served", rows[i].label);
+    }
+    replicas_free(&r);
+    arena_release(&a);
+}
+
+/* One that was replaced by another that is good is taken up, after the API server was told of its CA. */
+static void test_replaced(void **state)
+{
+    struct fake *f = *state;
+    struct fake *elsewhere = mem_new(sizeof(*elsewhere));
+    elsewhere->api.ops = &fake_ops;
+    elsewhere->parser = doc_parser_new();
+    struct process *stranger = process_new(elsewhere, plain);
+    settle(elsewhere, stranger, 0, WALL);
+    struct pair_of_replicas r;
+    replicas_start(&r, f, plain, true);
+    struct span before = r.p[0]->serving.cert;
+    put_object(f, SECRET_CERTS, object_of(elsewhere, SECRET_CERTS)->json);
+    writes_until(&r, MS_MINUTE, SECRET_CERTS, each_is_trusted);
+    assert_false(span_eq(r.p[0]->serving.cert, before));
+    for (int i = 0; i < REPLICAS; i++)
+        assert_true(span_eq(r.p[i]->serving.cert, stranger->serving.cert));
+    process_free(stranger);
+    replicas_free(&r);
+    void *state_of = elsewhere;
+    teardown(&state_of);
+}
+
+/* What somebody else has put into the caBundle, another Stowage say, is not overwritten again and again; when we have made
+ * a CA, what is neither ours nor needed goes once. */
+static void test_nobody_fights_over_the_bundle(void **state)
+{
+    struct fake *f = *state;
+    struct arena a;
+    struct pair_of_replicas r;
+    struct cert_pair other;
+    struct err err;
+    arena_init(&a, 0);
+    assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &other, &err));
+    struct span mine = base64_encode(&a, other.cert);
+    put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
+    replicas_start(&r, f, hour, false);
+    assert_true(bundle_has(bundle_of(f, &a), other.cert));
+    assert_int_equal(writes_until(&r, 4 * MS_MINUTE, "stowage", NULL), 0);
+    assert_int_equal(writes_until(&r, 6 * MS_MINUTE, "stowage", NULL), 1);
+    assert_false(bundle_has(bundle_of(f, &a), other.cert));
+    struct span both = arena_printf(&a, "%.*s%.*s", SPAN_ARG(other.cert), SPAN_ARG(bundle_of(f, &a)));
+    mine = base64_encode(&a, both);
+    put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
+    assert_int_equal(writes_until(&r, 15 * MS_MINUTE, "stowage", NULL), 0);
+    mine = base64_encode(&a, other.cert); /* they take ours out */
+    put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
+    assert_int_equal(writes_until(&r, 20 * MS_MINUTE, "stowage", NULL), 1);
+    assert_true(bundle_has(bundle_of(f, &a), both));
+    replicas_free(&r);
+    arena_release(&a);
+}
+
+/* What one replica's clock finds unusable is not written by the two in turn, again and again. */
+static void test_clocks_that_disagree(void **state)
+{
+    struct fake *f = *state;
+    struct pair_of_replicas r;
+    static const struct certs_config day = {.leaf_life = 10 * MS_MINUTE, .ca_life = CERTS_DAY};
+    replicas_start(&r, f, day, true);
+    r.now = 3 * MS_HOUR;
+    r.skew[1] = -2 * MS_HOUR; /* what the other one makes is not valid yet there, and what this makes is over there */
+    /* In two hours each renews 18 times in any case, and 12 times as often as it may otherwise, after nine quicker ones;
+     * each look that wrote would make 480. */
+    assert_in_range(writes_until(&r, 5 * MS_HOUR, SECRET_CERTS, NULL), 4, 2 * (18 + 12 + 9));
+    replicas_free(&r);
+}
+
+/* The scheduler's Secret cannot be written: the webhook's certificates are renewed all the same. */
+static void test_one_trouble_is_not_all(void **state)
+{
+    struct fake *f = *state;
+    struct pair_of_replicas r;
+    f->refuse = SECRET_CLIENT;
+    replicas_start(&r, f, brief, true);
+    writes_until(&r, 5 * MS_MINUTE, SECRET_CERTS, each_is_trusted);
+    assert_string_equal(r.p[0]->trouble, "writing Secret stowage-scheduler-client: the server says forbidden; trying again");
+    assert_int_equal(r.p[0]->troubles, 1);
+    replicas_free(&r);
+}
+
+static void test_ends(void **state)
+{
+    struct fake *f = *state;
+    struct process *p = process_new(f, brief);
+    wall_ms ends[CERT_NAME_COUNT];
+    certs_ends(p->certs, ends);
+    assert_int_equal(ends[CERT_NAME_CA] + ends[CERT_NAME_SCHEDULER], 0);
+    settle(f, p, 0, WALL);
+    certs_ends(p->certs, ends);
+    assert_int_equal(ends[CERT_NAME_SCHEDULER], WALL + MS_MINUTE);
+    assert_int_equal(ends[CERT_NAME_CA], WALL + 9 * MS_MINUTE);
+    assert_int_equal(ends[CERT_NAME_NEXT_CA], WALL + 9 * MS_MINUTE);
     process_free(p);
 }
 
@@ -532,6 +841,13 @@ int main(void)
         ROW(test_register),
         ROW(test_files_win),
         ROW(test_refused),
+        ROW(test_three_generations),
+        ROW(test_spoilt_while_in_use),
+        ROW(test_replaced),
+        ROW(test_nobody_fights_over_the_bundle),
+        ROW(test_clocks_that_disagree),
+        ROW(test_one_trouble_is_not_all),
+        ROW(test_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

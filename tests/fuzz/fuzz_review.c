@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         replies = doc_parser_new();
     }
     struct label_rules labels = {{well_known, COUNT_OF(well_known)}, domains, COUNT_OF(domains)};
-    struct webhook_rules rules = {&labels, syms};
+    struct webhook_rules rules = {.labels = &labels, .syms = syms};
     struct span body = {(const char *)data, size};
     struct buf reply = {0};
     enum webhook_answer answer;

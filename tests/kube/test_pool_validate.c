@@ -21,8 +21,9 @@ static sym s(const char *text)
 /* The faults must be exactly one, at the path, and say the part; path NULL: none. */
 static void expect(const char *label, const struct node_pool *p, const char *path, const char *part)
 {
-    struct pool_faults f = pool_validate(&arena, p, &rules, syms);
-    const char *all = arena_cstr(&arena, pool_faults_text(&arena, f));
+    struct findings f = {0};
+    pool_validate(&arena, p, &rules, syms, &f);
+    const char *all = arena_cstr(&arena, findings_refusal(&arena, &f));
     if (f.count != (path != NULL))
         fail_msg("%s: %u faults: %s", label, f.count, all);
     if (path == NULL)
@@ -93,6 +94,13 @@ static void test_taints(void **state)
     expect("one key and effect twice", &twice, "spec.template.spec.taints[1]", "there twice");
     struct node_pool across = {.taints = {two, 1}, .startup_taints = {two + 1, 1}};
     expect("once in each list", &across, "spec.template.spec.startupTaints[0]", "there twice");
+    struct taint many[] = {two[0], {.key = s("b")}, two[0], {.key = s("c")}, two[1]};
+    struct node_pool thrice = {.taints = {many, 4}, .startup_taints = {many + 4, 1}};
+    struct findings all = {0};
+    pool_validate(&arena, &thrice, &rules, syms, &all);
+    assert_int_equal(all.count, 2);
+    assert_true(span_eq(all.items[0].path, SPAN("spec.template.spec.taints[2]")));
+    assert_true(span_eq(all.items[1].path, SPAN("spec.template.spec.startupTaints[0]")));
     two[1].effect = TAINT_NO_EXECUTE;
     expect("another effect", &across, NULL, NULL);
 }
@@ -143,18 +151,6 @@ static void test_requirements(void **state)
     }
 }
 
-static void test_limits(void **state)
-{
-    (void)state;
-    struct resource fine[] = {{SYM_CPU, 0}, {s("nodes"), 3}};
-    struct node_pool p = {.limits = {fine, 2}};
-    expect("none at all is a limit", &p, NULL, NULL);
-    fine[1].value = -1;
-    expect("below nothing", &p, "spec.limits.nodes", "must not be negative");
-    fine[1].name = s("example.com/gpu");
-    expect("a key with dots", &p, "spec.limits[example.com/gpu]", "must not be negative");
-}
-
 static void test_together(void **state)
 {
     (void)state;
@@ -164,25 +160,12 @@ static void test_together(void **state)
                           .taints = {&t, 1},
                           .has_expire_after = true,
                           .expire_after = DURATION_TOO_LONG};
-    struct pool_faults f = pool_validate(&arena, &p, &rules, syms);
+    struct findings f = {0};
+    pool_validate(&arena, &p, &rules, syms, &f);
     assert_int_equal(f.count, 3); /* all are told, in the order of the checks */
     assert_string_equal(f.items[2].path.ptr, "spec.template.spec.expireAfter");
-    assert_non_null(strstr(pool_faults_text(&arena, f).ptr,
+    assert_non_null(strstr(findings_refusal(&arena, &f).ptr,
                            "; spec.template.spec.taints[0]: \"???\" is not a taint key; "));
-}
-
-static void test_warnings(void **state)
-{
-    (void)state;
-    struct budget budgets[] = {
-        {.nodes = SPAN_INIT("10%")},
-        {.nodes = SPAN_INIT("1"), .schedule = SPAN_INIT("a b c d e"), .duration = SPAN_INIT("1h")}};
-    struct node_pool p = {.budgets = {budgets, 2}};
-    expect("a broken budget does not make a pool invalid", &p, NULL, NULL);
-    struct pool_faults f = pool_warnings(&arena, &p);
-    assert_int_equal(f.count, 1);
-    assert_string_equal(f.items[0].path.ptr, "spec.disruption.budgets[1]");
-    assert_non_null(strstr(f.items[0].text.ptr, "is not a minute of a schedule"));
 }
 
 static int setup(void **state)
@@ -206,7 +189,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_labels),       cmocka_unit_test(test_taints),
         cmocka_unit_test(test_requirements), cmocka_unit_test(test_together),
-        cmocka_unit_test(test_warnings),     cmocka_unit_test(test_limits),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

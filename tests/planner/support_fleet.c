@@ -119,7 +119,7 @@ static void put_values(struct buf *out, const char *key, struct span list, struc
 static void put_pool(struct buf *out, struct line *l)
 {
     struct span weight = option(l, "weight"), cpus = option(l, "cpus"), cost = option(l, "cost"),
-                least = option(l, "least"), room = option(l, "room");
+                least = option(l, "least"), room = option(l, "room"), mode = option(l, "mode");
     struct span replicas = option(l, "replicas"), types = option(l, "types");
     buf_addf(out, "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: %.*s", SPAN_ARG(l->words[1]));
     if (cost.ptr != NULL)
@@ -128,6 +128,8 @@ static void put_pool(struct buf *out, struct line *l)
         buf_addf(out, ", annotations: {stowage.dev/min-savings: \"%.*s\"}", SPAN_ARG(least));
     else if (room.ptr != NULL)
         buf_addf(out, ", annotations: {stowage.dev/daemonset-room: \"%.*s\"}", SPAN_ARG(room));
+    else if (mode.ptr != NULL)
+        buf_addf(out, ", annotations: {stowage.dev/mode: \"%.*s\"}", SPAN_ARG(mode));
     buf_addf(out, "}\nspec: {");
     if (weight.ptr != NULL)
         buf_addf(out, "weight: %.*s, ", SPAN_ARG(weight));

@@ -5,7 +5,8 @@
  *                                available. 4Gi of memory a CPU, 110 pods. family=F is a label of that name
  *   pool NAME                    policy=Balanced, after=5m (consolidateAfter; 0s), budget=50% (100%), weight=N, cpus=N (limit),
  *                                types=a,b, capacity=spot,od, min=N (minValues of the instance type), cost=0.1 or
- *                                least=0.05 (min-savings) or room=true (daemonset-room), replicas=N, ready=no
+ *                                least=0.05 (min-savings) or room=true (daemonset-room) or mode=act,Empty=observe,
+ *                                replicas=N, ready=no
  *   node NAME POOL TYPE spot/a   stage=registered, consolidatable=no, event=TIME (of its last pod), without=LABEL, deleting=yes
  *   pod NAME NODE CPUS           NODE "-": pending. app=x, apart=yes (from its app, by host), apart=prefer, daemon=yes, of=NAME (a ReplicaSet),
  *                                cost=N (pod-deletion-cost), priority=N, stays=yes (do-not-disrupt), zone=a, capacity=od (selector)

@@ -1,5 +1,6 @@
 /* Consolidation as Karpenter v1.15.0 does it: the numbered scenarios of spec disruption 20.3, 20.7, 20.9 and 20.19 that
  * are decisions. Both methods are asked on the same state, so a row says what each would do. */
+#include "planner/disruption/disruption_told.h"
 #include "planner/disruption/validate.h"
 #include "support_fleet.h"
 
@@ -454,9 +455,12 @@ static void sweeps(void **state)
         {"what saves less than its evictions cost",
          "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.199\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
          "single replace n1 -> x2 on-demand saves 0.001\n", ""},
-        {"unless evictions cost less than that",
+        {"or than it costs that both nodes run for three minutes",
          "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.196\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
-         "single replace n1 -> x2 on-demand saves 0.004\n", "single replace n1 -> x2 on-demand saves 0.004\n"},
+         "single replace n1 -> x2 on-demand saves 0.004\n", ""},
+        {"unless all that costs less", /* 0.002, a quarter of 0.0098, and 0.0004 for images */
+         "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/0.195\nnode n1 default t2 od/a\npod a n1 1\npod b n1 500m\n",
+         "single replace n1 -> x2 on-demand saves 0.005\n", "single replace n1 -> x2 on-demand saves 0.005\n"},
         {"nobody knows what it costs",
          "pool default types=t4\ntype t4 4 od/b/0.4\n" SINK "node n1 default t4 od/a\npod a n1 1\n",
          "single delete n1 saves 0\n", "single delete n1 saves 0\n"},
@@ -499,6 +503,42 @@ static void sweeps(void **state)
     assert_true(fine);
 }
 
+/* --- how launches went --- */
+
+static void expect_priced(const char *price, span_ms warm_up, double fails, const char *want)
+{
+    struct cluster c;
+    char fleet[256];
+    snprintf(fleet, sizeof(fleet), "pool default\ntype t2 2 od/a/0.2\ntype x2 2 od/a/%s\nnode n1 default t2 od/a\npod a n1 1\n"
+                                   "pod b n1 500m\n", price);
+    const struct world *w = world_of(&c, fleet);
+    struct launch_fact facts[] = {{SPAN_INIT("other"), 0, 0.99}, {SPAN_INIT("default"), warm_up, fails}};
+    c.plan_options.search = SEARCH_CHEAPEST;
+    struct disruption_options o = {.plan = &c.plan_options, .launches = facts, .launch_count = 2};
+    struct disruption *d = disruption_decide(w, &o);
+    struct span got = d->command_count != 0 ? disruption_move_text(&d->arena, w, &d->commands[0]) : SPAN("");
+    if (!span_eq(got, span_of(want)))
+        fail_msg("%s: %.*s", price, SPAN_ARG(got));
+    disruption_free(d);
+    cluster_release(&c);
+}
+
+static void launches_that_take_long_or_fail_have_their_price(void **state)
+{
+    (void)state;
+    expect_priced("0.195", 3 * MS_MINUTE, 0,
+                  "remove n1 -> buy x2 (underutilized): saves $0.0050/h, evicts 2 pods, pays back in 2h25m48s (evictions "
+                  "$0.0020, warm-up $0.0097, image pulls $0.0004)");
+    expect_priced("0.195", 4 * MS_MINUTE, 0, "");
+    expect_priced("0.195", 3 * MS_MINUTE, 0.2, "");
+    expect_priced("0.196", MS_MINUTE, 0,
+                  "remove n1 -> buy x2 (underutilized): saves $0.0040/h, evicts 2 pods, pays back in 1h25m0s (evictions "
+                  "$0.0020, warm-up $0.0033, image pulls $0.0004)");
+    expect_priced("0.19", 3 * MS_MINUTE, 0.4,
+                  "remove n1 -> buy x2 (underutilized): saves $0.0100/h, evicts 2 pods, pays back in 1h11m24s (evictions "
+                  "$0.0020, warm-up $0.0095, image pulls $0.0004, 40 % of launches fail)");
+}
+
 /* --- what a pool asks for --- */
 
 /* The plan's only warning of a pool with the annotation is to be this; "": there is none. */
@@ -524,7 +564,7 @@ static void min_savings_are_read_or_told(void **state)
         const char *text, *warning;
     } cases[] = {{"0", ""}, {"0.05", ""}, {"10%", ""}, {"100%", ""}, {"30m", ""}, {"1h30m", ""},
 #define WRONG(text_)                                                                                               \
-    {text_, "NodePool default: its annotation stowage.dev/min-savings is \"" text_ "\" and has no effect. Fix: write "   \
+    {text_, "NodePool default: metadata.annotations[stowage.dev/min-savings]: \"" text_ "\" has no effect. Fix: write "   \
             "dollars per hour, a share or a time, like \"0.05\", \"10%\" or \"30m\""}
                  WRONG("%"), WRONG("101%"), WRONG("-1"), WRONG("-5m"), WRONG("$1"), WRONG("5 %"), WRONG("much")};
     (void)state;
@@ -537,9 +577,18 @@ static void allow_windows_that_cannot_be_read_are_told(void **state)
     (void)state;
     expect_warning("allow-windows", "0 1 * * mon-fri 4h Europe/Berlin; Drifted: @weekly 1h", "");
     expect_warning("allow-windows", "0 1 * * mon-fri 4h Berlin",
-                   "NodePool default: its annotation stowage.dev/allow-windows is \"0 1 * * mon-fri 4h Berlin\", and until that "
-                   "is fixed no node of the pool is disrupted: \"Berlin\" is not a time zone; write a name like "
+                   "NodePool default: metadata.annotations[stowage.dev/allow-windows]: \"0 1 * * mon-fri 4h Berlin\" cannot be read, "
+                   "and until that is fixed no node of the pool is disrupted: \"Berlin\" is not a time zone; write a name like "
                    "Europe/Berlin, or an offset like +02:00");
+}
+
+static void modes_that_cannot_be_read_are_told(void **state)
+{
+    (void)state;
+    expect_warning("mode", "act, Underutilized=recommend", "");
+    expect_warning("mode", "advise",
+                   "NodePool default: metadata.annotations[stowage.dev/mode]: \"advise\" cannot be read, and until that is fixed "
+                   "moves of the pool are only recommended: \"advise\" is no mode; write observe, recommend or act");
 }
 
 /* FLEET_NOW is noon: a window that is shut holds back, whatever the budgets say. */
@@ -662,8 +711,10 @@ int main(void)
         cmocka_unit_test(who_a_budget_holds_is_not_done),
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
         cmocka_unit_test(sweeps),
+        cmocka_unit_test(launches_that_take_long_or_fail_have_their_price),
         cmocka_unit_test(min_savings_are_read_or_told),
         cmocka_unit_test(allow_windows_that_cannot_be_read_are_told),
+        cmocka_unit_test(modes_that_cannot_be_read_are_told),
         cmocka_unit_test(nobody_goes_outside_of_the_windows),
         cmocka_unit_test(validation),
         cmocka_unit_test(validation_of_several),

@@ -17,6 +17,10 @@
     "  selector: {matchLabels: {app: agent}}\n  template:\n    metadata: {labels: {app: agent}}\n    spec:\n"             \
     "      " more_ "\n      containers: [{name: c, image: i, resources: {requests: {cpu: '" cpu_ "'}}}]\n"
 
+#define ENDS(name_, node_, cpu_)                                                                                        \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name_ ", uid: " name_ ", deletionTimestamp: \"" FLEET_JUST_NOW "\"}\n" \
+    "spec: {nodeName: " node_ ", containers: [{name: c, resources: {requests: {cpu: '" cpu_ "'}}}]}\nstatus: {phase: Running}\n"
+
 static const struct {
     const char *label, *fleet, *agent, *want; /* "node: pods\n" */
 } rows[] = {
@@ -32,6 +36,7 @@ static const struct {
     {"not who may not be evicted", TYPE ROOM "node n1 web four od/a\npod a n1 2 of=web stays=yes\npod b n1 2 of=web\n", AGENT("1"), "n1: b\n"},
     {"nor whom a budget holds", TYPE ROOM "node n1 web four od/a\npod a n1 2 of=web app=x\npod b n1 2 of=web\npdb keep x 0\n", AGENT("1"), "n1: b\n"},
     {"nor who is of higher priority", TYPE ROOM "node n1 web four od/a\npod a n1 1 of=web priority=5\npod b n1 3 of=web\n", AGENT("1"), "n1: b\n"},
+    {"nor were that cheaper", TYPE ROOM "node n1 web four od/a\npod a n1 1 of=web priority=5\npod b n1 3 of=web cost=1000\n", AGENT("1"), "n1: b\n"},
     {"who is of the DaemonSet's priority is", TYPE ROOM "node n1 web four od/a\npod a n1 1 of=web priority=5\npod b n1 3 of=web priority=6\n",
      AGENT_WITH("1", "priority: 5"), "n1: a\n"},
     {"nor whom nobody would make again", TYPE ROOM "node n1 web four od/a\npod a n1 2\npod b n1 2 of=web\n", AGENT("1"), "n1: b\n"},
@@ -40,6 +45,10 @@ static const struct {
     {"as many nodes at a time as the budget lets go", TYPE "pool web room=true budget=1\nnode m1 web four od/a\nnode n1 web four od/a\n"
                                                            "pod a m1 4 of=web\npod b n1 4 of=web\n",
      AGENT("1"), "m1: a\n"},
+    {"nobody while a pod of the node still ends", TYPE ROOM "node n1 web four od/a\nnode n2 web four od/a\npod a n1 2 of=web\n", AGENT("1") ENDS("b", "n1", "2"), ""},
+    {"which uses up the budget", TYPE "pool web room=true budget=1\nnode m1 web four od/a\nnode n1 web four od/a\n"
+                                      "pod a m1 2 of=web\npod c n1 4 of=web\n",
+     AGENT("1") ENDS("b", "m1", "2"), ""},
     {"nothing on one that leaves", TYPE ROOM "node n1 web four od/a deleting=yes\npod a n1 4 of=web\n", AGENT("1"), ""},
 };
 

@@ -98,7 +98,7 @@ static void what_cannot_be_read_is_told_and_counts_nothing(void **state)
     for (size_t i = 0; i < COUNT_OF(wrong); i++) {
         struct cluster c;
         char want[256];
-        snprintf(want, sizeof(want), "NodePool default: its annotation stowage.dev/node-cost is \"%s\" and has no "
+        snprintf(want, sizeof(want), "NodePool default: metadata.annotations[stowage.dev/node-cost]: \"%s\" has no "
                  "effect. Fix: write dollars per hour, like \"0.01\"", wrong[i]);
         const struct plan *p = plan_with(&c, wrong[i], false);
         if (p->warning_count != 1 || !span_eq(p->warnings[0], span_of(want)))

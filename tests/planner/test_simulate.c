@@ -3,6 +3,7 @@
  *
  * STOWAGE_SEEDS=FROM-TO runs other seeds than those of every day; STOWAGE_SHOW=1 prints the cluster of a failure. */
 #include "planner/disruption/simulate.h"
+#include "support_fleet.h"
 #include "support_random.h"
 
 #include <math.h>
@@ -445,6 +446,34 @@ static void those_without_a_place_are_told(void **state)
     assert_true(told > 5);
 }
 
+/* --- minValues --- */
+
+/* A list that is cut to what may be listed has too few types left, unless that is no matter. */
+static void a_claim_that_its_min_values_forbid_does_not_count(void **state)
+{
+    static const struct {
+        uint32_t listed;
+        bool best_effort;
+        enum simulated want;
+    } rows[] = {{2, false, SIMULATED_PLACED}, {1, false, SIMULATED_UNPLACED}, {1, true, SIMULATED_PLACED}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct cluster c;
+        cluster_init(&c);
+        fleet_add(&c, "type four 4 od/a/0.4\ntype eight 8 od/a/0.8\npool web min=2\nnode n1 web eight od/a\npod a n1 3 of=web\n");
+        cluster_plan(&c);
+        c.plan_options.max_instance_types = rows[i].listed;
+        c.plan_options.best_effort_min_values = rows[i].best_effort;
+        uint32_t row = (uint32_t)world_find_node(c.world, SPAN("n1"));
+        struct simulator *m = simulator_new(c.world, &c.plan_options);
+        struct simulation x = simulate(m, &(struct simulation_question){.rows = &row, .count = 1, .why = REMOVAL_DRIFT});
+        assert_int_equal(x.outcome, rows[i].want);
+        assert_true(x.outcome != SIMULATED_PLACED || x.claims == 1);
+        simulator_free(m);
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -452,6 +481,7 @@ int main(void)
         cmocka_unit_test(the_plan_is_never_dearer),
         cmocka_unit_test(memory_does_not_grow),
         cmocka_unit_test(those_without_a_place_are_told),
+        cmocka_unit_test(a_claim_that_its_min_values_forbid_does_not_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,8 +16,8 @@ static uint64_t moved;
 static bool types(struct provider *p, struct arena *a, struct symtab *syms, struct catalogue *out,
                   struct err *err)
 {
-    (void)p, (void)a, (void)syms, (void)err;
-    *out = (struct catalogue){.count = 0};
+    (void)p, (void)syms, (void)err;
+    *out = (struct catalogue){.name = arena_printf(a, "list %u", (unsigned)moved)};
     return true;
 }
 
@@ -30,24 +30,49 @@ static uint64_t generation(struct provider *p)
 static const struct provider_ops ops = {.name = "none", .types = types, .generation = generation};
 static struct provider provider = {.ops = &ops};
 
+struct asked { /* of the lister: not done yet */
+    void (*job)(void *arg);
+    void *arg;
+    uint32_t count;
+};
+
 struct fixture {
     struct derive *derive;
+    struct asked asked; /* by who does not ask at once */
     struct store *store;
     struct doc_parser *parser;
     mono_ms now;
 };
 
-static int setup(void **state)
+static void keep_job(void *user, uint32_t at, void (*job)(void *arg), void *arg)
+{
+    struct asked *x = &((struct fixture *)user)->asked;
+    assert_int_equal(at, 0);
+    *x = (struct asked){job, arg, x->count + 1};
+}
+
+static int setup_with(void **state, bool waits)
 {
     static const struct world_options options;
     struct fixture *f = mem_new(sizeof(*f));
+    struct listings_worker worker = {.user = f, .run = waits ? keep_job : NULL};
     moved = 1;
-    f->derive = derive_new(&provider, &options);
+    f->derive = derive_new(&(struct providers){{&provider}, 1}, &worker, &options);
     struct store_deriver deriver = derive_deriver(f->derive);
     f->store = store_new(&deriver);
     f->parser = doc_parser_new();
     *state = f;
     return 0;
+}
+
+static int setup(void **state)
+{
+    return setup_with(state, false);
+}
+
+static int setup_waiting(void **state)
+{
+    return setup_with(state, true);
 }
 
 static int teardown(void **state)
@@ -91,8 +116,17 @@ static void list_all(struct fixture *f)
 static const struct snapshot *publish(struct fixture *f)
 {
     f->now += STORE_PUBLISH_MS;
+    derive_look(f->derive, f->now);
     store_publish(f->store, f->now);
     return (const struct snapshot *)share_take(store_share(f->store));
+}
+
+/* There is a newer list of types, and it alone. */
+static const struct snapshot *publish_touched(struct fixture *f)
+{
+    assert_true(derive_look(f->derive, f->now));
+    store_touch(f->store);
+    return publish(f);
 }
 
 static void give_back(const struct snapshot *s)
@@ -143,14 +177,48 @@ static void test_other_types_make_another_world(void **state)
     struct fixture *f = *state;
     list_all(f);
     const struct snapshot *first = publish(f);
-    assert_false(derive_is_stale(f->derive));
+    assert_false(derive_look(f->derive, f->now));
     moved++;
-    assert_true(derive_is_stale(f->derive));
-    const struct snapshot *second = publish(f);
+    const struct snapshot *second = publish_touched(f);
     assert_ptr_not_equal(derive_world(first), derive_world(second));
-    assert_false(derive_is_stale(f->derive));
+    assert_true(span_eq(world_catalogue(derive_world(second))->name, SPAN("list 2")));
+    assert_false(derive_look(f->derive, f->now));
     give_back(first);
     give_back(second);
+}
+
+/* A provider that does not come back from `types`: pods are shown beside the list before. */
+static void test_who_is_asked_for_types_holds_up_no_world(void **state)
+{
+    struct fixture *f = *state;
+    list_all(f);
+    assert_false(derive_look(f->derive, f->now));
+    assert_true(derive_waits(f->derive)); /* a moment: most lists come at once */
+    assert_false(derive_look(f->derive, f->now += LISTINGS_FIRST_MS));
+    assert_false(derive_waits(f->derive));
+    const struct snapshot *first = publish(f);
+    assert_true(world_catalogue(derive_world(first))->partial);
+    assert_int_equal(f->asked.count, 1);
+    f->asked.job(f->asked.arg);
+    const struct snapshot *second = publish_touched(f);
+    assert_true(span_eq(world_catalogue(derive_world(second))->name, SPAN("list 1")));
+    assert_false(world_catalogue(derive_world(second))->partial);
+    moved++;
+    assert_false(derive_look(f->derive, f->now)); /* nothing new is there */
+    assert_false(derive_waits(f->derive));
+    put(f, KIND_NODE, "n", "{}");
+    put(f, KIND_POD, "a", "{\"nodeName\":\"n\"}");
+    const struct snapshot *third = publish(f);
+    assert_int_equal(world_node_at(derive_world(third), 0)->pod_count, 1);
+    assert_true(span_eq(world_catalogue(derive_world(third))->name, SPAN("list 1")));
+    f->asked.job(f->asked.arg);
+    const struct snapshot *fourth = publish_touched(f);
+    assert_true(span_eq(world_catalogue(derive_world(fourth))->name, SPAN("list 2")));
+    assert_false(derive_look(f->derive, f->now));
+    give_back(first);
+    give_back(second);
+    give_back(third);
+    give_back(fourth);
 }
 
 static void test_pods_change_the_world_they_are_in(void **state)
@@ -306,6 +374,7 @@ int main(void)
         TEST(test_no_world_of_a_part_of_the_cluster),
         TEST(test_what_no_world_reads_makes_none),
         TEST(test_other_types_make_another_world),
+        cmocka_unit_test_setup_teardown(test_who_is_asked_for_types_holds_up_no_world, setup_waiting, teardown),
         TEST(test_pods_change_the_world_they_are_in),
         TEST(test_nodes_change_the_world_they_are_in),
         TEST(test_news_of_a_node_reaches_its_row),

@@ -8,6 +8,8 @@
     "{type: Launched, status: 'True', reason: Launched, observedGeneration: 1, lastTransitionTime: '" HOUR_AGO "'}"
 #define WAS_DRIFTED                                                                                \
     ", {type: Drifted, status: 'True', reason: NodePoolDrifted, observedGeneration: 1, lastTransitionTime: '" HOUR_AGO "'}"
+#define WAS_TOLD                                                                                   \
+    ", {type: Drifted, status: 'True', reason: AMIDrift, observedGeneration: 1, lastTransitionTime: '" HOUR_AGO "'}"
 #define HASHES(hash, version)                                                                      \
     ", annotations: {karpenter.sh/nodepool-hash: '" hash "', karpenter.sh/nodepool-hash-version: " version "}"
 #define TYPE "node.kubernetes.io/instance-type: m"
@@ -84,20 +86,41 @@ static const struct {
      TYPES, NULL},
 };
 
-static struct lifecycle_step step_of(size_t r, struct catalogue *types)
+static const struct {
+    const char *label, *claim, *pool, *types, *reason;
+    const char *told; /* by its provider; "": that it is not; NULL: nothing yet */
+} told_rows[] = {
+    /* 13.1, the fourth: what the provider says comes last */
+    {"the provider says so", CLAIM(ON_DEMAND), PLAIN, TYPES, "AMIDrift", "AMIDrift"},
+    {"the provider says no", CLAIM(ON_DEMAND), PLAIN, TYPES, NULL, ""},
+    {"what is seen comes first", AT(LONG_AGO, ON_DEMAND, HASHES("1", "v3"), LAUNCHED), POOL("", HASHES("2", "v3")), TYPES,
+     "NodePoolDrifted", "AMIDrift"},
+    {"nobody knows what is listed, and the provider says so", CLAIM(ON_DEMAND), PLAIN, NULL, "AMIDrift", "AMIDrift"},
+    {"the provider has not been asked since", AT(LONG_AGO, ON_DEMAND, "", LAUNCHED WAS_TOLD), PLAIN, TYPES, "AMIDrift", NULL},
+    {"the provider says no now", AT(LONG_AGO, ON_DEMAND, "", LAUNCHED WAS_TOLD), PLAIN, TYPES, NULL, ""},
+    {"the provider says another thing now", AT(LONG_AGO, ON_DEMAND, "", LAUNCHED WAS_TOLD), PLAIN, TYPES, "SubnetDrift",
+     "SubnetDrift"},
+    {"not launched, whatever the provider says",
+     AT(LONG_AGO, ON_DEMAND, "", "{type: Launched, status: Unknown, reason: A}" WAS_TOLD), PLAIN, TYPES, NULL, "AMIDrift"},
+};
+
+static struct lifecycle_step step_for(const char *claim, const char *pool, const char *listed, const char *told,
+                                      struct catalogue *types)
 {
     struct catalogue_source *source;
     struct lifecycle_step s;
     struct err err;
     struct lifecycle_facts f = {
-        .claim = claim_of(rows[r].claim),
-        .pool = pool_of(rows[r].pool),
+        .claim = claim_of(claim),
+        .pool = pool_of(pool),
+        .drift_known = told != NULL,
+        .drift = told != NULL ? span_of(told) : (struct span){0},
         .syms = objects_syms(),
         .now = NOW,
     };
-    if (rows[r].types != NULL) {
-        if (!catalogue_decode(span_of(rows[r].types), SPAN("types.json"), &source, &err))
-            fail_msg("%s: %s", rows[r].label, err.msg);
+    if (listed != NULL) {
+        if (!catalogue_decode(span_of(listed), SPAN("types.json"), &source, &err))
+            fail_msg("%s: %s", listed, err.msg);
         catalogue_build(source, objects_arena(), objects_syms(), types);
         catalogue_source_free(source);
         f.types = types;
@@ -108,6 +131,21 @@ static struct lifecycle_step step_of(size_t r, struct catalogue *types)
     return s;
 }
 
+static struct lifecycle_step step_of(size_t r, struct catalogue *types)
+{
+    return step_for(rows[r].claim, rows[r].pool, rows[r].types, NULL, types);
+}
+
+static void expect(const char *label, const struct lifecycle_step *s, const char *reason)
+{
+    const struct condition *got = conditions_find(s->conditions.list, SPAN("Drifted"));
+    if (reason == NULL && got != NULL)
+        fail_msg("%s: Drifted %.*s", label, SPAN_ARG(got->reason));
+    if (reason != NULL && (got == NULL || got->status != CONDITION_TRUE || !span_eq(got->reason, span_of(reason)) ||
+                           !span_eq(got->message, span_of(reason))))
+        fail_msg("%s: not %s", label, reason);
+}
+
 static void reasons(void **state)
 {
     (void)state;
@@ -115,13 +153,20 @@ static void reasons(void **state)
         struct catalogue types;
         objects_begin();
         struct lifecycle_step s = step_of(r, &types);
-        const struct condition *got = conditions_find(s.conditions.list, SPAN("Drifted"));
-        if (rows[r].reason == NULL && got != NULL)
-            fail_msg("%s: Drifted %.*s", rows[r].label, SPAN_ARG(got->reason));
-        if (rows[r].reason != NULL &&
-            (got == NULL || got->status != CONDITION_TRUE || !span_eq(got->reason, span_of(rows[r].reason)) ||
-             !span_eq(got->message, span_of(rows[r].reason))))
-            fail_msg("%s: not %s", rows[r].label, rows[r].reason);
+        expect(rows[r].label, &s, rows[r].reason);
+        objects_clear();
+    }
+}
+
+static void what_the_provider_says(void **state)
+{
+    (void)state;
+    for (size_t r = 0; r < COUNT_OF(told_rows); r++) {
+        struct catalogue types;
+        objects_begin();
+        struct lifecycle_step s =
+            step_for(told_rows[r].claim, told_rows[r].pool, told_rows[r].types, told_rows[r].told, &types);
+        expect(told_rows[r].label, &s, told_rows[r].reason);
         objects_clear();
     }
 }
@@ -143,7 +188,7 @@ static void age_is_waited_for(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reasons),
+        cmocka_unit_test(reasons), cmocka_unit_test(what_the_provider_says),
         cmocka_unit_test(age_is_waited_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,7 +46,7 @@ static const struct {
 } rows[] = {
     {"no finalizer yet: that first, before any cloud call",
      META NOW_TEXT "'}\n", NULL, 0, ERR_NONE, false, LIFECYCLE_GOES_ON,
-     "\"resourceVersion\":\"7\",\"finalizers\":[\"karpenter.sh/termination\"]", NULL, NULL},
+     "{\"metadata\":{\"finalizers\":[\"karpenter.sh/termination\"]}}", NULL, NULL},
     {"a new claim is launched", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_NONE, true, LIFECYCLE_GOES_ON,
      NULL, NULL, "AwaitingReconciliation"},
     {"the machine's labels first", CLAIM(NOW_TEXT, ""), NULL, HAS_MACHINE, ERR_NONE, false,

@@ -149,7 +149,7 @@ static void read_word(struct query *x, struct span word, struct span *rest)
     if (span_eq(word, SPAN("by")) || span_eq(word, SPAN("on"))) {
         read_grouped(x, rest);
     } else if (span_eq(next, SPAN("(")) || span_eq(word, SPAN("and")) || span_eq(word, SPAN("sum")) ||
-               span_eq(word, SPAN("max"))) {
+               span_eq(word, SPAN("max")) || span_eq(word, SPAN("min"))) {
         return;
     } else if (!has_label(x->sources, word, (struct span){NULL, 0})) {
         complain(x, "metric", word);

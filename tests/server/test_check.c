@@ -122,9 +122,9 @@ static void begin(struct bench *b, wall_ms issued)
                               .inner = sim_client_new(sim_cluster(b->sim)),
                               .status = 201};
     assert_true(options_read(&b->a, OPTION_CHECK, 0, NULL, no_environment, &b->options, &help, &err));
-    struct cert_subject serving = {SPAN("stowage"), CERT_SERVER, NULL, 0};
-    struct cert_subject client = {SPAN("scheduler"), CERT_CLIENT, NULL, 0};
-    assert_true(authority_new(&b->a, issued, &b->ca, &err));
+    struct cert_subject serving = {SPAN("stowage"), CERT_SERVER, NULL, 0, 0};
+    struct cert_subject client = {SPAN("scheduler"), CERT_CLIENT, NULL, 0, 0};
+    assert_true(authority_new(&b->a, issued, CERTS_CA_LIFE, &b->ca, &err));
     assert_true(authority_issue(&b->a, &b->ca, &serving, issued, &b->serving, &err));
     assert_true(authority_issue(&b->a, &b->ca, &client, issued, &b->client, &err));
 }
@@ -224,7 +224,7 @@ static void test_a_healthy_cluster(void **state)
     says(&b, "ok    Stowage runs; pod-1 leads\n");
     says(&b, "ok    serving certificate until 2027-01-01\n");
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
-    says(&b, "ok    the webhook's caBundle is Stowage's CA\n");
+    says(&b, "ok    the webhook's caBundle has Stowage's CA\n");
     says(&b, "ok    the scheduler asks Stowage: about 12 pods so far\n");
     says(&b, "ok    the scheduler offers every node\n");
     says(&b, "ok    no other autoscaler holds a Lease (Karpenter, Cluster Autoscaler)\n");
@@ -346,7 +346,7 @@ static const struct {
     {"no Secrets", no_secrets, GOOD_METRICS, CHECK_FAIL,
      "FAIL  Secret stowage-system/stowage-certs is not there although Stowage runs\n"},
     {"another CA", other_bundle, GOOD_METRICS, CHECK_FAIL,
-     "FAIL  the webhook's caBundle is not Stowage's CA: the API server passes it over\n"},
+     "FAIL  the webhook's caBundle has not Stowage's CA: the API server passes it over\n"},
     {"a permission", forbidden, GOOD_METRICS, CHECK_FAIL,
      "permissions of manifests/rbac.yaml are missing: create pods/eviction\n"
      "      kubectl apply -f manifests/rbac.yaml\n"},
@@ -422,6 +422,34 @@ static void test_certificates_end(void **state)
     }
 }
 
+static void test_the_copy_on_the_schedulers_host(void **state)
+{
+    (void)state;
+    static const struct {
+        span_ms left; /* of what the scheduler showed; 0: nothing was shown */
+        const char *line;
+    } copies[] = {
+        {0, NULL},
+        {CERTS_LEAF_LIFE, "ok    the scheduler shows its certificate, good until 2027-01-01\n"},
+        {100 * CERTS_DAY, "ok    the scheduler shows an older copy of its certificate, good until 2026-04-11\n"},
+        {29 * CERTS_DAY, "warn  the certificate that the scheduler shows ends on 2026-01-30\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(copies); i++) {
+        struct bench b;
+        char metrics[4096];
+        begin(&b, NOW);
+        put_all(&b);
+        snprintf(metrics, sizeof(metrics), "%sstowage_certificate_not_after_seconds{certificate=\"scheduler_shown\"} %lld\n",
+                 GOOD_METRICS, (long long)((NOW + copies[i].left) / MS_SECOND));
+        run(&b, copies[i].line == NULL ? GOOD_METRICS : metrics);
+        if (copies[i].line != NULL)
+            says(&b, copies[i].line);
+        else
+            assert_null(strstr(b.text.ptr, "the scheduler shows"));
+        end(&b);
+    }
+}
+
 static void test_nobody_answers(void **state)
 {
     (void)state;
@@ -487,6 +515,24 @@ static void test_nominating(void **state)
     end(&b);
 }
 
+/* The gate writes to pods, and only what asks for it is asked to be granted. */
+static void test_pod_deletion_cost(void **state)
+{
+    (void)state;
+    static const char missing[] = "permissions of manifests/rbac.yaml are missing: patch pods\n";
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    b.api.denied = "{\"verb\":\"patch\",\"resource\":\"pods\"}";
+    run(&b, "");
+    assert_null(strstr(b.text.ptr, missing));
+    b.options.gates.pod_deletion_cost = true;
+    run(&b, "");
+    says(&b, missing);
+    says(&b, "kubectl apply -f manifests/rbac.yaml -f manifests/pod-deletion-cost/rbac.yaml\n");
+    end(&b);
+}
+
 /* ---- permissions ---- */
 
 #define EVERY_GATE "--feature-gates=NodeOverlay=true,CapacityBuffer=true"
@@ -548,7 +594,7 @@ static void test_the_list_covers_what_is_watched(void **state)
     struct permissions p;
     arena_init(&a, 0);
     struct options options = read_options(&a, (const char *const[]){EVERY_GATE, SPREADS}, 2);
-    permissions_shipped(&a, SPAN("stowage-system"), false, &p);
+    permissions_shipped(&a, SPAN("stowage-system"), &options, &p);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         if (!live_watches(&options, k))
             fail_msg("%s are never watched", kind_info(k)->plural);
@@ -709,10 +755,12 @@ int main(void)
         cmocka_unit_test(test_pools_of_others),
         cmocka_unit_test(test_each_trouble_is_told),
         cmocka_unit_test(test_certificates_end),
+        cmocka_unit_test(test_the_copy_on_the_schedulers_host),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_another_account),
         cmocka_unit_test(test_no_sample_where_every_node_is_offered),
         cmocka_unit_test(test_nominating),
+        cmocka_unit_test(test_pod_deletion_cost),
         cmocka_unit_test(test_a_kind_that_no_decision_needs_is_not_watched),
         cmocka_unit_test(test_the_list_covers_what_is_watched),
         cmocka_unit_test(test_rules_become_permissions),

@@ -113,6 +113,15 @@ static void what_may_go(void **state)
          "nodes, by spec.disruption.budgets[0] (\"1\")\n"},
         {POOL("stowage.dev/allow-windows: at night", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
          "for any reason: 0 of 1 nodes, stowage.dev/allow-windows cannot be read: \"at night\" is no window; "},
+        {POOL("stowage.dev/mode: 'recommend,Empty=act,Drifted=observe'", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
+         "for Underutilized, Unhealthy: 1 of 1 nodes, by spec.disruption.budgets[0] (\"1\"); what would be done is only "
+         "said, by stowage.dev/mode\n"},
+        {POOL("stowage.dev/mode: 'recommend,Empty=act,Drifted=observe'", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
+         "for Drifted: 1 of 1 nodes, by spec.disruption.budgets[0] (\"1\"); nothing is looked for, by stowage.dev/mode\n"},
+        {POOL("stowage.dev/mode: 'recommend,Empty=act,Drifted=observe'", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
+         "for Empty: 1 of 1 nodes, by spec.disruption.budgets[0] (\"1\")\n"},
+        {POOL("stowage.dev/mode: never", "{nodes: '1'}") NODE("a"), "2026-07-01T22:00:00Z",
+         "is only said, by stowage.dev/mode, which cannot be read: \"never\" is no mode; "},
     };
     (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++) {

@@ -49,7 +49,7 @@ static void on_hello(void *user, void *scratch, const struct http_request *q, st
 static void issue(struct fixture *f, enum cert_purpose purpose, struct cert_pair *out)
 {
     static const struct span names[] = {SPAN_INIT("127.0.0.1"), SPAN_INIT("localhost")};
-    struct cert_subject s = {SPAN("test"), purpose, names, 2};
+    struct cert_subject s = {SPAN("test"), purpose, names, 2, 0};
     struct err err;
     assert_true(authority_issue(&f->a, &f->ca, &s, clock_wall(), out, &err));
 }
@@ -94,12 +94,12 @@ static int begin(void **state, span_ms request)
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
     arena_init(&f->a, 0);
-    assert_true(authority_new(&f->a, clock_wall(), &f->ca, &err));
+    assert_true(authority_new(&f->a, clock_wall(), CERTS_CA_LIFE, &f->ca, &err));
     issue(f, CERT_SERVER, &f->serving);
     issue(f, CERT_CLIENT, &f->client);
     f->tls = (struct client_tls){&f->client, f->ca.cert};
-    f->server_tls = tls_new(NULL);
-    assert_true(tls_swap(f->server_tls, &(struct tls_pem){f->serving.cert, f->serving.key, f->ca.cert}, &err));
+    f->server_tls = tls_new(NULL, NULL);
+    assert_true(tls_swap(f->server_tls, &(struct tls_pem){f->serving.cert, f->serving.key, f->ca.cert, {NULL, 0}}, &err));
     struct http_server_config config = {.table = &f->table, .tls = f->server_tls, .loops = LOOPS, .request = request};
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
         config.listen[l] = "127.0.0.1:0";

@@ -13,7 +13,8 @@
 struct fixture {
     struct gauges *gauges;
     struct live *live;
-    sem_t built; /* a world was */
+    sem_t shown; /* a snapshot is */
+    bool has_shown;
 };
 
 static const char *no_environment(const char *name)
@@ -39,8 +40,6 @@ static void on_derived(void *user, enum derive_way way, double seconds)
 {
     struct fixture *f = user;
     gauges_derived(f->gauges, way, seconds);
-    if (way == DERIVE_BUILD)
-        sem_post(&f->built);
 }
 
 static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
@@ -48,6 +47,13 @@ static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
     (void)wall;
     struct fixture *f = user;
     gauges_read(f->gauges, f->live, now);
+    struct shared *held = share_take(live_sources(f->live)->snapshots);
+    if (held == NULL)
+        return now + MS_SECOND;
+    shared_unref(held);
+    if (!f->has_shown)
+        sem_post(&f->shown);
+    f->has_shown = true;
     return now + MS_SECOND;
 }
 
@@ -69,13 +75,13 @@ static void test_a_running_server(void **state)
     struct log log = {.sink = write_nothing, .now_ms = no_time};
     struct metrics *m = metrics_new();
     struct fixture f = {.gauges = gauges_new(m)};
-    sem_init(&f.built, 0, 0);
+    sem_init(&f.shown, 0, 0);
     struct live_config config = {
         .options = &o, .log = &log, .user = &f, .round = on_round, .derived = on_derived};
     if (!live_new(&config, &f.live, &err))
         fail_msg("%s", err.msg);
     live_start(f.live);
-    while (sem_wait(&f.built) != 0)
+    while (sem_wait(&f.shown) != 0)
         ;
     live_stop(f.live);
     gauges_read(f.gauges, f.live, INT64_MAX / 2); /* for what the last round did not see */

@@ -20,6 +20,7 @@ struct fixture {
     struct arena a;
     struct cert_pair ca, other_ca, serving, serving_2, client, stranger;
     struct tls *tls;
+    bool webhook_asks;
     struct http_table table;
     struct http_server *server;
     _Atomic(uint64_t) version; /* what the stream tells */
@@ -125,7 +126,7 @@ static void issue(struct fixture *f, const struct cert_pair *ca, enum cert_purpo
                   struct cert_pair *out)
 {
     static const struct span names[] = {SPAN_INIT("127.0.0.1"), SPAN_INIT("localhost")};
-    struct cert_subject s = {SPAN("test"), purpose, names, 2};
+    struct cert_subject s = {SPAN("test"), purpose, names, 2, 0};
     struct err err;
     if (!authority_issue(&f->a, ca, &s, clock_wall(), out, &err))
         fail_msg("%s", err.msg);
@@ -134,7 +135,7 @@ static void issue(struct fixture *f, const struct cert_pair *ca, enum cert_purpo
 static bool swap(struct fixture *f, const struct cert_pair *pair)
 {
     struct err err;
-    struct tls_pem pem = {pair->cert, pair->key, f->ca.cert};
+    struct tls_pem pem = {pair->cert, pair->key, f->ca.cert, f->other_ca.cert};
     return tls_swap(f->tls, &pem, &err);
 }
 
@@ -143,13 +144,13 @@ static int setup(void **state)
     struct fixture *f = mem_new(sizeof(*f));
     struct err err;
     arena_init(&f->a, 0);
-    assert_true(authority_new(&f->a, clock_wall(), &f->ca, &err));
-    assert_true(authority_new(&f->a, clock_wall(), &f->other_ca, &err));
+    assert_true(authority_new(&f->a, clock_wall(), CERTS_CA_LIFE, &f->ca, &err));
+    assert_true(authority_new(&f->a, clock_wall(), CERTS_CA_LIFE, &f->other_ca, &err));
     issue(f, &f->ca, CERT_SERVER, &f->serving);
     issue(f, &f->ca, CERT_SERVER, &f->serving_2);
     issue(f, &f->ca, CERT_CLIENT, &f->client);
     issue(f, &f->other_ca, CERT_CLIENT, &f->stranger);
-    f->tls = tls_new(NULL);
+    f->tls = tls_new(NULL, NULL);
     http_table_add(&f->table,
                    &(struct http_route){HTTP_WEBHOOK, "POST", "/echo", on_echo, NULL, NULL, NULL});
     http_table_add(&f->table,
@@ -180,6 +181,7 @@ static void start(struct fixture *f, uint32_t connections)
                    [HTTP_PROBES] = "127.0.0.1:0",
                    [HTTP_PAGE] = "127.0.0.1:0"},
         .tls = f->tls,
+        .webhook_asks = f->webhook_asks,
         .loops = 2,
         .connections = connections,
         .scratch = {f, scratch_make, NULL, scratch_drop},
@@ -331,7 +333,7 @@ static void test_whose_certificates_are_accepted(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct refusals refusals = {.count = 0};
         tls_free(f->tls);
-        f->tls = tls_new(&(struct tls_clients){rows[i].names, rows[i].count, &refusals, on_refused});
+        f->tls = tls_new(&(struct tls_clients){rows[i].names, rows[i].count, &refusals, on_refused}, NULL);
         assert_true(swap(f, &f->serving));
         start(f, 0);
         for (int again = 0; again < 2; again++)
@@ -343,9 +345,48 @@ static void test_whose_certificates_are_accepted(void **state)
         client_close(c);
         http_server_free(f->server);
         f->server = NULL;
+        wall_ms end = 0;
+        assert_true(!rows[i].in || cert_not_after(f->client.cert, &end));
+        assert_int_equal(tls_shown_until(f->tls), end);
         assert_int_equal(refusals.count, rows[i].in ? 0 : 1); /* told once, not each time */
         if (!rows[i].in)
             assert_string_equal(refusals.who, "test, DNS:localhost");
+    }
+}
+
+/* The webhook asks for a certificate of its own CA when it is told to; the extender's do not open it. */
+static void test_the_api_servers_certificate(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *name;
+        bool shows, of_its_ca, in;
+    } rows[] = {
+        {"of its CA", NULL, true, true, true},
+        {"of its CA, and listed", "test", true, true, true},
+        {"of its CA, and not listed", "other", true, true, false},
+        {"of the extender's CA", NULL, true, false, false},
+        {"none", NULL, false, false, false},
+    };
+    f->webhook_asks = true;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct client_reply r = {.status = 0};
+        struct refusals refusals = {.count = 0};
+        tls_free(f->tls);
+        f->tls = tls_new(NULL, &(struct tls_clients){&rows[i].name, rows[i].name != NULL, &refusals, on_refused});
+        assert_true(swap(f, &f->serving));
+        start(f, 0);
+        const struct cert_pair *shown = rows[i].of_its_ca ? &f->stranger : &f->client;
+        struct client_tls tls = {rows[i].shows ? shown : NULL, f->ca.cert};
+        struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &tls);
+        if (c != NULL)
+            client_ask(c, "GET", "/hello", SPAN(""), &r);
+        client_close(c);
+        if ((r.status != 0) != rows[i].in)
+            fail_msg("%s: %s", rows[i].label, rows[i].in ? "is kept out" : "gets in");
+        assert_true(gets_in(f)); /* to the extender, as ever */
+        http_server_free(f->server);
+        f->server = NULL;
     }
 }
 
@@ -720,6 +761,7 @@ int main(void)
         ROW(test_bodies),
         ROW(test_who_gets_in),
         ROW(test_whose_certificates_are_accepted),
+        ROW(test_the_api_servers_certificate),
         ROW(test_bad_pairs_change_nothing),
         ROW(test_swap_under_load),
         ROW(test_slow_clients_block_nobody),

@@ -145,14 +145,14 @@ static void pools_set_aside_are_named(void **state)
 {
     (void)state;
     static const char odd[] = "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\n"
-                              "spec: {limits: {cpu: -1}, " POOL_TEMPLATE "}\n" POD("a", "{}");
+                              "spec: {weight: 1000, " POOL_TEMPLATE "}\n" POD("a", "{}");
     struct outcome o = plan(odd);
     assert_int_equal(o.status, 1);
-    expect_text("where", &o, ":5: NodePool odd: spec.limits.cpu: must not be negative; the pool is set aside\n");
+    expect_text("where", &o, ":5: NodePool odd: spec.weight: 1000 is out of range; it may be 1 to 100; the pool is set aside\n");
     expect_text("why nothing is bought", &o, "odd is not ready:");
     o = run_command(command_explain, odd,
                     (const char *const[COMMAND_ARGS_MAX]){"nodepool", "odd", "-f", "{}"});
-    expect_text("explain", &o, "odd buys nothing: it is not ready: spec.limits.cpu: must not be negative.");
+    expect_text("explain", &o, "odd buys nothing: it is not ready: spec.weight: 1000 is out of range; it may be");
 }
 
 /* --- twice --- */

@@ -48,7 +48,7 @@ static const struct {
      "no flag --webhook-listen; --help lists them"},
     {"a word", OPTION_PLAN, {"cluster.yaml"}, {0},
      "\"cluster.yaml\" is not a flag; files are given with -f"},
-    {"a word where no files are", OPTION_CHECK, {"extra"}, {0}, "\"extra\" is not a flag"},
+    {"a file without its flag", OPTION_CHECK, {"extra"}, {0}, "\"extra\" is not a flag; files are given with -f"},
     {"a file without a name", OPTION_PLAN, {"-f", ""}, {0}, "-f: the name is empty"},
     {"no value", OPTION_PLAN, {"-o"}, {0}, "-o needs a value"},
     {"not a choice", OPTION_PLAN, {"-o", "xml"}, {0}, "-o: \"xml\" is not table, json or yaml"},

@@ -147,6 +147,40 @@ static void test_decisions(void **state)
 }
 
 /* Nobody owns them, and each is told in a sentence of its own that begins with its name. */
+static void expect_moves(struct page *p, struct view *v, const char *const *texts, size_t count, bool want)
+{
+    struct buf html = render(p, v);
+    for (size_t i = 0; i < count; i++)
+        expect(&html, texts[i], want);
+    expect(&html, "No node is to leave.", !want);
+    buf_release(&html);
+}
+
+static void test_moves(void **state)
+{
+    static const char *const texts[] = {
+        "<h2>Moves <span class=count id=\"moves-count\">7</span></h2>", "<tr id=\"move/d-1\">", "<a href=\"#node/n&amp;1\">n&amp;1</a>, <a href=\"#node/n2\">n2</a>",
+        "recommended, not made", "remove n&amp;1, n2 (underutilized)", "0.0840", "is made ready", "drifted"};
+    struct span nodes[] = {SPAN("n&1"), SPAN("n2")};
+    struct move items[] = {{.id = SPAN("d-2"), .state = MOVE_READIES, .reason = REASON_DRIFTED, .nodes = &nodes[1], .node_count = 1,
+                            .savings = NAN},
+                           {.id = SPAN("d-1"), .state = MOVE_RECOMMENDED, .reason = REASON_UNDERUTILIZED, .nodes = nodes,
+                            .node_count = 2, .savings = 0.084, .text = SPAN("remove n&1, n2 (underutilized)")}};
+    (void)state;
+    struct view v;
+    struct page *p = page_new();
+    view_open(&v, CLUSTER, "");
+    expect_moves(p, &v, texts, COUNT_OF(texts), false);
+    uint64_t before = page_version(p);
+    page_moved(p, &(struct moves){items, COUNT_OF(items), 7});
+    assert_true(page_version(p) > before);
+    expect_moves(p, &v, texts, COUNT_OF(texts), true);
+    page_forget(p);
+    expect_moves(p, &v, texts, COUNT_OF(texts), false);
+    page_free(p);
+    view_close(&v);
+}
+
 static void test_equal_pods_are_one_row(void **state)
 {
     (void)state;
@@ -328,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cluster),
         cmocka_unit_test(test_decisions),
+        cmocka_unit_test(test_moves),
         cmocka_unit_test(test_equal_pods_are_one_row),
         cmocka_unit_test(test_a_daemon_pod_without_room),
         cmocka_unit_test(test_a_reason_that_holds_no_more),

@@ -1,4 +1,5 @@
 /* The plan in force, as GET /plan shows it. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -97,9 +98,30 @@ static void test_what_is_true_now(void **state)
     view_close(&v);
 }
 
+static void test_moves(void **state)
+{
+    (void)state;
+    struct span nodes[] = {SPAN("n1"), SPAN("n2")};
+    struct move items[] = {{.id = SPAN("d-1"), .state = MOVE_REMOVES, .reason = REASON_DRIFTED, .decision = SPAN("replace"),
+                            .nodes = nodes, .node_count = 1, .replacements = 1, .savings = NAN},
+                           {.id = SPAN("d-2"), .state = MOVE_RECOMMENDED, .reason = REASON_UNDERUTILIZED,
+                            .decision = SPAN("delete"), .nodes = nodes, .node_count = 2, .savings = 0.5, .evictions = 3,
+                            .text = SPAN("remove n1, n2")}};
+    struct moves moves = {items, COUNT_OF(items), COUNT_OF(items)};
+    struct buf out = {0};
+    places_json(&(struct places_view){.moves = &moves}, &out);
+    assert_non_null(strstr(out.ptr, "\"moves\":[{\"id\":\"d-1\",\"state\":\"removes\",\"reason\":\"drifted\",\"decision\":"
+                                    "\"replace\",\"candidates\":[\"n1\"],\"replacements\":1,\"evictions\":0},"
+                                    "{\"id\":\"d-2\",\"state\":\"recommended\",\"reason\":\"underutilized\",\"decision\":"
+                                    "\"delete\",\"candidates\":[\"n1\",\"n2\"],\"replacements\":0,\"evictions\":3,"
+                                    "\"savingsPerHour\":0.5,\"message\":\"remove n1, n2\"}]"));
+    buf_release(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_document),
-                                       cmocka_unit_test(test_what_is_true_now)};
+                                       cmocka_unit_test(test_what_is_true_now),
+                                       cmocka_unit_test(test_moves)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,8 +68,8 @@ static void taken(void **state)
     }
 }
 
-#define EMPTY_NODE                                                                                 \
-    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: web}\n"                   \
+#define EMPTY_NODE_OF(pool_)                                                                       \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: web" pool_ "}\n"           \
     "spec: {disruption: {consolidateAfter: 0s}, template: {spec: {requirements: [], nodeClassRef: " \
     "{group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"                          \
     "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: n2, labels: {karpenter.sh/nodepool: web}}\n" \
@@ -79,6 +79,8 @@ static void taken(void **state)
     "metadata: {name: n2, labels: {karpenter.sh/nodepool: web, karpenter.sh/registered: \"true\", karpenter.sh/initialized: " \
     "\"true\", node.kubernetes.io/instance-type: c-4x-amd64-linux, topology.kubernetes.io/zone: test-zone-a, " \
     "karpenter.sh/capacity-type: spot}}\nspec: {providerID: \"x://n2\"}\nstatus: {conditions: [{type: Ready, status: \"True\"}]}\n"
+
+#define EMPTY_NODE EMPTY_NODE_OF("")
 
 static void disruption_is_told(void **state)
 {
@@ -102,6 +104,25 @@ static void disruption_is_told(void **state)
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct outcome o = run(NODE EMPTY_NODE, rows[i].args);
+        if (o.status != 0 || strstr(o.text, rows[i].want) == NULL || strstr(o.text, rows[i].not) != NULL)
+            fail_msg("row %zu: status %d, %s", i, o.status, o.text);
+    }
+}
+
+static void what_is_only_recommended_stands_apart(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *args[ARGS_MAX], *want, *not;
+    } rows[] = {
+        {{"-o", "json", "--disruption"}, "\"disruption\": [],\n  \"recommended\": [\n    {\n      \"method\": \"Emptiness\",", "stays"},
+        {{"-o", "json"}, "\"nodeClaims\"", "\"recommended\""},
+        {{"--disruption"}, "\nMOVES\n  none: no node is to leave now\n\nRECOMMENDED, not made since stowage.dev/mode says so\n"
+                           "  remove n2 (empty): saves $", "stays"},
+        {{"--disruption", "--nominated=n2"}, "none: no node is to leave now\n", "RECOMMENDED"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = run(NODE EMPTY_NODE_OF(", annotations: {stowage.dev/mode: recommend}"), rows[i].args);
         if (o.status != 0 || strstr(o.text, rows[i].want) == NULL || strstr(o.text, rows[i].not) != NULL)
             fail_msg("row %zu: status %d, %s", i, o.status, o.text);
     }
@@ -265,6 +286,7 @@ int main(void)
         cmocka_unit_test(refused_in_one_sentence),
         cmocka_unit_test(taken),
         cmocka_unit_test(disruption_is_told),
+        cmocka_unit_test(what_is_only_recommended_stands_apart),
         cmocka_unit_test(repair_follows_its_policies),
         cmocka_unit_test(pools_of_another_provider_are_told),
         cmocka_unit_test(buffers_too),

@@ -239,7 +239,6 @@ static void pools(void **state)
 {
     (void)state;
     static const struct row rows[] = {
-        {ODD_POOL("  limits: {cpu: -1}\n  " POOL_TEMPLATE), ":12: NodePool odd: spec.limits.cpu: must not be negative"},
         {ODD_POOL("  " POOL_TEMPLATE "\n  weight: 1000"), ":13: NodePool odd: spec.weight: 1000 is out of range; it may be 1 to 100"},
         {ODD_POOL("  " POOL_TEMPLATE "\n  replicas: -1"), ":13: NodePool odd: spec.replicas: -1 is out of range; it may be 0 or more"},
         {ODD_POOL("  " POOL_TEMPLATE "\n  replicas: 1\n  weight: 2"), ":14: NodePool odd: spec.weight: cannot be set beside replicas"},

@@ -290,6 +290,34 @@ static void test_who_is_put_off(void **state)
     says(f, 200, "web/p has no place: it has no NodePool to go to");
 }
 
+#define CLAIM(name_, drifted_)                                                                                          \
+    "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name_ ", labels: {karpenter.sh/nodepool: general}}\n"  \
+    "spec: {requirements: []}\nstatus: {conditions: [{type: Drifted, status: \"" drifted_ "\"}]}\n"
+
+/* What the gate between waves of drift waits for: said of the NodePool and of its drifted nodes, as long as it holds,
+ * whatever else is said of the NodePool meanwhile. */
+static void test_drift_is_paused(void **state)
+{
+    static const char paused[] = "{\"about\":\"drift\",\"text\":\"nodes of NodePool general that have drifted are let alone: "
+                                 "web/p is not ready\"}";
+    struct fixture *f = *state;
+    struct decision d = {.kind = DECISION_KEEP, .about = {KIND_NODE_POOL, {NULL, 0}, SPAN("general"), SPAN("uid-g")},
+                         .side = SPAN("drift"), .sentence = SPAN("web/p is not ready")};
+    view_put(&f->view, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general, uid: uid-g}\n"
+                       "spec: {template: {spec: {requirements: []}}}\n---\n" CLAIM("drifted", "True") "---\n" CLAIM("other", "False"));
+    page_decided(f->page, &d);
+    page_decided(f->page, &(struct decision){.about = d.about, .sentence = SPAN("its budgets let no node go now")});
+    ask(f, HTTP_PAGE, "GET", "/explain/nodepool/general", NULL);
+    says(f, 200, paused);
+    ask(f, HTTP_PAGE, "GET", "/explain/node/drifted", NULL);
+    says(f, 200, paused);
+    ask(f, HTTP_PAGE, "GET", "/explain/node/other", NULL);
+    assert_null(strstr(f->reply.body.ptr, "let alone"));
+    page_decided(f->page, &(struct decision){.takes_back = true, .about = d.about, .side = d.side});
+    ask(f, HTTP_PAGE, "GET", "/explain/nodepool/general", NULL);
+    assert_null(strstr(f->reply.body.ptr, "let alone"));
+}
+
 static void test_extender(void **state)
 {
     struct fixture *f = *state;
@@ -729,6 +757,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         ROW(test_explain),
         ROW(test_who_is_put_off),
+        ROW(test_drift_is_paused),
         ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),

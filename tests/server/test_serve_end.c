@@ -154,13 +154,13 @@ static void make_objects(struct cluster *c)
 static void cluster_open(struct cluster *c)
 {
     static const struct span names[] = {SPAN_INIT("localhost"), SPAN_INIT("127.0.0.1")};
-    const struct cert_subject subject = {SPAN("test"), CERT_SERVER, names, COUNT_OF(names)};
+    const struct cert_subject subject = {SPAN("test"), CERT_SERVER, names, COUNT_OF(names), 0};
     struct cert_pair serving;
     struct err err;
     *c = (struct cluster){.directory = "/tmp/test_serve_end.XXXXXX"};
     arena_init(&c->a, 0);
     assert_non_null(mkdtemp(c->directory));
-    assert_true(authority_new(&c->a, clock_wall(), &c->ca, &err));
+    assert_true(authority_new(&c->a, clock_wall(), CERTS_CA_LIFE, &c->ca, &err));
     assert_true(authority_issue(&c->a, &c->ca, &subject, clock_wall(), &serving, &err));
     write_file(c->certificate, c, "tls.crt", serving.cert);
     write_file(c->key, c, "tls.key", serving.key);

@@ -11,19 +11,12 @@ static const char in_zone_a[] =
 static const char in_zone_b[] =
     ",\"nodeSelector\":{\"topology.kubernetes.io/zone\":\"test-zone-b\"}";
 
-struct crash {
-    uint64_t at;
-    bool after;
-    uint64_t seen; /* over all lives */
-    bool done;
-};
-
-static enum sim_fate fate(struct crash *c, bool after, const struct api_request *r)
+static enum sim_fate fate(struct crash *c, bool after)
 {
-    if (!after)
-        c->seen++;
-    (void)r;
-    if (c->done || c->seen != c->at || c->after != after)
+    if (c->unarmed || c->done)
+        return SIM_PASS;
+    c->seen += !after;
+    if (c->seen != c->at || c->after != after)
         return SIM_PASS;
     c->done = true;
     return SIM_KILL;
@@ -33,23 +26,30 @@ static enum sim_fate before(void *user, uint64_t number, const struct api_reques
                             struct sim_refusal *refusal)
 {
     (void)number;
+    (void)r;
     (void)refusal;
-    return fate(user, false, r);
+    return fate(user, false);
 }
 
 static enum sim_fate after(void *user, uint64_t number, const struct api_request *r)
 {
     (void)number;
-    return fate(user, true, r);
+    (void)r;
+    return fate(user, true);
 }
 
-/* One life of the cluster; how many writes it took. */
-static uint64_t play(uint64_t at, bool is_after, bool *hit)
+struct sim_faults crash_faults(struct crash *c)
+{
+    return (struct sim_faults){.user = c, .before = before, .after = after};
+}
+
+/* One life of the cluster. */
+static void play(uint64_t at, bool is_after, bool *hit)
 {
     struct crash c = {.at = at, .after = is_after};
     struct loop l = {.restart_after = RESTART_MS,
                      .catalogue = two_types,
-                     .faults = {.user = &c, .before = before, .after = after}};
+                     .faults = crash_faults(&c)};
     struct sim *s = new_sim(node_class_yaml());
     load(s, pool_yaml("general", "", ",\"expireAfter\":\"Never\""));
     load(s, deployment_yaml("web", WEB, "900m", in_zone_a));
@@ -81,7 +81,6 @@ static uint64_t play(uint64_t at, bool is_after, bool *hit)
     census_end(&nodes);
     census_end(&claims);
     loop_end(&l);
-    return c.seen;
 }
 
 void crash_every_write(bool after)

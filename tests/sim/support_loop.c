@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/events.h"
 #include "planner/places.h"
+#include "reconciler/move.h"
 
 /* ---- the store's thread ---- */
 
@@ -51,11 +53,28 @@ static void on_decided(void *user, const struct decision *d)
     if (l->keeps && d->put_off.sentence.len != 0)
         buf_addf(&l->history, "put off %.*s: %.*s. Fix: %.*s\n", SPAN_ARG(d->about.name),
                  SPAN_ARG(d->put_off.sentence), SPAN_ARG(d->put_off.fix));
+    if (l->keeps && d->side.len != 0)
+        buf_addf(&l->history, "%.*s of %.*s waits%s%.*s\n", SPAN_ARG(d->side), SPAN_ARG(d->about.name),
+                 d->takes_back ? " no more" : ": ", SPAN_ARG(d->sentence));
     if (l->keeps && d->takes_back)
         buf_addf(&l->history, "taken back %.*s\n", SPAN_ARG(d->about.name));
+    struct event_note note;
+    if (l->events != NULL && decision_event(d, &note))
+        events_record(l->events, &note, mono_of(d->at), d->at);
     if (getenv("LOOP_VERBOSE") != NULL && (d->subject != NULL || getenv("LOOP_VERBOSE")[0] == '2'))
         printf("%8.3f %-9s %.*s %s\n", (double)(d->at - START) / 1000,
                d->subject != NULL ? d->subject : "-", SPAN_ARG(d->sentence), d->id);
+}
+
+static void on_moved(void *user, const struct moves *m)
+{
+    struct moves_seen *seen = &((struct loop *)user)->moves;
+    seen->under_way = seen->recommended = 0;
+    for (uint32_t i = 0; i < m->count; i++) {
+        seen->under_way += m->items[i].state != MOVE_RECOMMENDED;
+        seen->recommended += m->items[i].state == MOVE_RECOMMENDED;
+        seen->states |= UINT64_C(1) << m->items[i].state;
+    }
 }
 
 static uint64_t now_ns(void *user)
@@ -127,11 +146,14 @@ void loop_start(struct loop *l)
     l->died = 0;
     l->api = sim_client_new(sim_cluster(l->sim));
     sim_client_set_faults(l->api, &l->faults);
+    if (l->posts)
+        l->events = events_new(&(struct events_config){.controller = SPAN("stowage")}, l->api);
     l->provider = kwok_new(&(struct kwok_config){.api = l->api,
                                                  .types = catalogue_of(l),
                                                  .in_stock = l->in_stock,
                                                  .user = l->in_stock_user});
-    l->derive = derive_new(l->provider, &l->world);
+    struct providers providers = {{l->provider, l->beside}, l->beside != NULL ? 2 : 1};
+    l->derive = derive_new(&providers, &l->lister, &l->world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
     if (l->world.capacity_buffer)
@@ -139,11 +161,11 @@ void loop_start(struct loop *l)
     share_init(&l->places, places_destroy);
     l->reconciler = reconciler_new(&(struct reconciler_config){
         .api = l->api,
-        .provider = l->provider,
+        .providers = providers,
         .snapshots = store_share(l->store),
         .places = &l->places,
         .options = l->options,
-        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .now_ns = now_ns,
+        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .moved = on_moved, .now_ns = now_ns,
                      .goes_on = goes_on},
         .scheduler = {.user = l, .sent = sent_pods, .asked = l->hears ? asked : NULL},
     });
@@ -157,6 +179,8 @@ void loop_stop(struct loop *l)
     if (l->reconciler == NULL)
         return;
     sim_client_free(l->api);
+    events_free(l->events);
+    l->events = NULL;
     reconciler_free(l->reconciler);
     l->provider->ops->free(l->provider);
     store_free(l->store);
@@ -177,14 +201,16 @@ static wall_ms step(void *user, wall_ms now)
         loop_start(l);
         return now;
     }
-    if (derive_is_stale(l->derive))
+    if (derive_look(l->derive, mono_of(now)))
         store_touch(l->store);
-    if (store_due(l->store) <= mono_of(now))
+    if (!derive_waits(l->derive) && store_due(l->store) <= mono_of(now))
         store_publish(l->store, mono_of(now));
     if (l->looks_anew)
         reconciler_look_anew(l->reconciler);
     mono_ms next = reconciler_step(l->reconciler, mono_of(now), now);
-    mono_ms due = store_due(l->store);
+    mono_ms due = derive_waits(l->derive) ? INT64_MAX : store_due(l->store);
+    next = due < next ? due : next;
+    due = l->events != NULL ? events_step(l->events, mono_of(now)) : INT64_MAX;
     next = due < next ? due : next;
     return next == INT64_MAX ? INT64_MAX : next - mono_of(0);
 }

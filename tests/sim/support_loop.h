@@ -32,14 +32,19 @@ struct loop {
     uint64_t looked_ns;
     uint64_t beats;      /* signs of life that solves gave */
     uint64_t deposed_at; /* from that one on they are told to stop; 0: never */
+    struct provider *beside; /* another provider, the test's; or NULL */
+    struct listings_worker lister; /* none: they are asked at once */
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];
     char last[DECISION_COUNT][256];
     double measured[MEASURE_ID_COUNT];
     struct buf history; /* Events' reasons, objects and notes, who is put off, and measures, a line each, when `keeps` */
     bool keeps;
+    struct moves_seen { uint32_t under_way, recommended; uint64_t states; } moves; /* told last; bits of all states ever */
+    bool posts; /* Events go to the cluster, as those of a server do */
     /* a running Stowage, or NULL */
     struct api *api;
+    struct events *events; /* NULL: it does not post */
     struct provider *provider;
     struct derive *derive;
     struct store *store;

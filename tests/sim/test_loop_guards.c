@@ -340,27 +340,43 @@ static void no_pool_with_replicas_shrinks_unseen(void **state)
     loop_end(&l);
 }
 
-static enum sim_fate look_at_delete(void *user, uint64_t number, const struct api_request *r,
-                                    struct sim_refusal *refusal)
+struct writes_seen {
+    uint32_t deletes[KIND_STORED_COUNT], patches[KIND_STORED_COUNT];
+};
+
+/* Lists, which a merge patch replaces as a whole. */
+static bool has_list(struct span body)
 {
-    uint32_t *deletes = user;
+    return span_contains(body, SPAN("\"finalizers\":")) || span_contains(body, SPAN("\"taints\":")) ||
+           span_contains(body, SPAN("\"conditions\":"));
+}
+
+static enum sim_fate look_at_write(void *user, uint64_t number, const struct api_request *r,
+                                   struct sim_refusal *refusal)
+{
+    struct writes_seen *seen = user;
+    bool uid = span_contains(r->body, SPAN("\"uid\":\"")), version = span_contains(r->body, SPAN("\"resourceVersion\":\""));
     (void)number;
     (void)refusal;
-    if (r->verb != API_DELETE || (r->kind != KIND_NODE && r->kind != KIND_NODE_CLAIM))
-        return SIM_PASS;
-    if (!span_contains(r->body, SPAN("\"uid\":\"")) ||
-        !span_contains(r->body, SPAN("\"resourceVersion\":\"")))
-        fail_msg("DELETE %s with %.*s", kind_info(r->kind)->plural, SPAN_ARG(r->body));
-    deletes[r->kind]++;
+    if (r->verb == API_DELETE && (r->kind == KIND_NODE || r->kind == KIND_NODE_CLAIM)) {
+        seen->deletes[r->kind]++;
+        if (!uid || !version)
+            fail_msg("DELETE %s with %.*s", kind_info(r->kind)->plural, SPAN_ARG(r->body));
+    } else if (r->verb == API_MERGE && r->is_act) {
+        seen->patches[r->kind]++;
+        if (has_list(r->body) ? !version : !uid && !version)
+            fail_msg("PATCH %s with %.*s", kind_info(r->kind)->plural, SPAN_ARG(r->body));
+    }
     return SIM_PASS;
 }
 
-/* What a leader that was cut off sent in the end does nothing to what its successor has changed since. */
-static void each_delete_is_of_what_was_decided_on(void **state)
+/* What a leader that was cut off sent in the end does nothing to what its successor has changed since, and nothing at all
+ * to another object that has the name by then. */
+static void each_write_is_of_what_was_decided_on(void **state)
 {
     (void)state;
-    uint32_t deletes[KIND_STORED_COUNT] = {0};
-    struct loop l = {.faults = {.user = deletes, .before = look_at_delete}};
+    struct writes_seen seen = {0};
+    struct loop l = {.faults = {.user = &seen, .before = look_at_write}};
     struct sim *s = cluster();
     load(s, deployment_yaml("web", 2, "500m", ""));
     loop_begin(&l, s);
@@ -368,8 +384,9 @@ static void each_delete_is_of_what_was_decided_on(void **state)
     scale(s, "web", 0);
     run_for(s, MS_MINUTE);
     assert_int_equal(count_objects(s, KIND_NODE), 0);
-    assert_int_equal(deletes[KIND_NODE_CLAIM], 1);
-    assert_int_equal(deletes[KIND_NODE], 1);
+    assert_int_equal(seen.deletes[KIND_NODE_CLAIM], 1);
+    assert_int_equal(seen.deletes[KIND_NODE], 1);
+    assert_true(seen.patches[KIND_NODE_CLAIM] != 0 && seen.patches[KIND_NODE] != 0 && seen.patches[KIND_NODE_POOL] != 0);
     loop_end(&l);
 }
 
@@ -383,7 +400,7 @@ int main(void)
         cmocka_unit_test(no_pool_with_replicas_shrinks_unseen),
         cmocka_unit_test(no_drain_ends_without_seeing_pods),
         cmocka_unit_test(no_drained_node_is_given_up_without_seeing_its_volumes),
-        cmocka_unit_test(each_delete_is_of_what_was_decided_on),
+        cmocka_unit_test(each_write_is_of_what_was_decided_on),
         cmocka_unit_test(who_does_not_see_nodes_gives_no_machine_up),
         cmocka_unit_test(the_time_to_join_counts_anew_after_a_broken_watch),
         cmocka_unit_test(a_list_that_lost_many_nodes_is_not_believed_at_once),

@@ -50,6 +50,53 @@ static void what_blocks_a_node_is_told_of_it_and_of_its_claim(void **state)
     loop_end(&l);
 }
 
+static void load_kept(struct sim *s, const char *name, const char *value)
+{
+    char yaml[512];
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: default}\n"
+             "spec:\n  replicas: 1\n  selector: {matchLabels: {app: %s}}\n"
+             "  template:\n    metadata: {labels: {app: %s}, annotations: {karpenter.sh/do-not-disrupt: '%s'}}\n"
+             "    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: 100m}}}]}\n",
+             name, name, name, value);
+    load(s, yaml);
+}
+
+static uint32_t count_posted(struct sim *s, const char *kind, const char *text)
+{
+    size_t i;
+    json_t *event, *list = objects_of(s, KIND_EVENT);
+    uint32_t found = 0;
+    json_array_foreach(list, i, event)
+        found += strcmp(json_string_value(tree_get(event, "reason")), "DisruptionBlocked") == 0 &&
+                 strcmp(json_string_value(tree_get(event, "regarding.kind")), kind) == 0 &&
+                 strstr(json_string_value(tree_get(event, "note")), text) != NULL;
+    json_decref(list);
+    return found;
+}
+
+/* Each answer is told once, so that none may be lost to what was told a moment ago. */
+static void what_blocks_it_next_is_an_event_too(void **state)
+{
+    static const char *const kinds[] = {"Node", "NodeClaim"};
+    (void)state;
+    struct loop l = {.posts = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    load_kept(s, "kept", "true");
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    load(s, BUDGET("web"));
+    do_request(s, API_DELETE, KIND_DEPLOYMENT, "default", "kept", NULL, 200);
+    run_for(s, MS_MINUTE);
+    for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+        assert_int_equal(count_posted(s, kinds[i], "do-not-disrupt"), 1);
+        assert_int_equal(count_posted(s, kinds[i], "PodDisruptionBudget=[default/web]"), 1);
+    }
+    loop_end(&l);
+}
+
 static void a_claim_without_a_node_says_so(void **state)
 {
     (void)state;
@@ -123,18 +170,6 @@ static void a_budget_that_changes_is_heard_at_once(void **state)
     loop_end(&l);
 }
 
-static void load_kept(struct sim *s, const char *name, const char *value)
-{
-    char yaml[512];
-    snprintf(yaml, sizeof(yaml),
-             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: %s, namespace: default}\n"
-             "spec:\n  replicas: 1\n  selector: {matchLabels: {app: %s}}\n"
-             "  template:\n    metadata: {labels: {app: %s}, annotations: {karpenter.sh/do-not-disrupt: '%s'}}\n"
-             "    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: 100m}}}]}\n",
-             name, name, name, value);
-    load(s, yaml);
-}
-
 static void an_annotation_says_what_it_comes_to(void **state)
 {
     (void)state;
@@ -163,12 +198,36 @@ static void an_annotation_says_what_it_comes_to(void **state)
     loop_end(&l);
 }
 
+/* A node that nothing has to be asked about until something of it changes: a plan changes it. */
+static void who_rests_hears_that_pods_are_planned_there(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .options.idle = 10 * MS_MINUTE}; /* when all is looked at, whether it is called or not */
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 1, "600m", ""));
+    loop_begin(&l, s);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    assert_null(strstr(l.last[DECISION_KEEP], "planned"));
+    load(s, "apiVersion: v1\nkind: Pod\nmetadata: {name: late, namespace: default}\n" /* nobody binds it */
+            "spec: {schedulerName: nobody, containers: [{name: c, image: i, resources: {requests: {cpu: 100m}}}]}\n"
+            "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n");
+    for (int i = 0; i < 40 && strstr(l.last[DECISION_KEEP], "planned") == NULL; i++)
+        run_for(s, MS_SECOND / 4);
+    assert_non_null(strstr(l.last[DECISION_KEEP], "planned"));
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said_of_a_node_is_so_today),
+        cmocka_unit_test(who_rests_hears_that_pods_are_planned_there),
         cmocka_unit_test(a_budget_that_changes_is_heard_at_once),
         cmocka_unit_test(what_blocks_a_node_is_told_of_it_and_of_its_claim),
+        cmocka_unit_test(what_blocks_it_next_is_an_event_too),
         cmocka_unit_test(a_claim_without_a_node_says_so),
         cmocka_unit_test(an_annotation_says_what_it_comes_to),
     };

@@ -1,6 +1,7 @@
 /* NodeClaims and Nodes from launch to end: scenarios of spec disruption 20.11 to 20.14, by their numbers, that the tables
  * of tests/reconciler/ cannot show. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/support_loop.h"
@@ -28,6 +29,20 @@ static void end(struct loop *l)
 static const char *name_of(json_t *object)
 {
     return json_string_value(tree_get(object, "metadata.name"));
+}
+
+/* Of the provider, in `history`. */
+static uint32_t count_calls(const struct loop *l, const char *method)
+{
+    char words[64];
+    uint32_t n = 0;
+    snprintf(words, sizeof(words), " method=%s ", method);
+    struct span rest = buf_span(&l->history), line;
+    while (rest.len != 0) {
+        line = span_cut(rest, '\n', &rest);
+        n += span_has_prefix(line, SPAN("karpenter_cloudprovider_duration_seconds ")) && span_contains(line, span_of(words));
+    }
+    return n;
 }
 
 /* 208: the eviction API refuses a pod that two budgets select; who else stands there goes. */
@@ -127,12 +142,110 @@ static void pod_events_are_written_now_and_then(void **state)
     end(&l);
 }
 
+/* ---- launch ---- */
+
+static enum sim_fate no_launch_is_written(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    uint32_t *left = user;
+    (void)number, (void)refusal;
+    if (*left == 0 || r->kind != KIND_NODE_CLAIM || !span_contains(r->body, SPAN("\"providerID\"")))
+        return SIM_PASS;
+    --*left;
+    return SIM_REFUSE;
+}
+
+/* 163: what the provider has made is remembered until the claim says so. */
+static void a_launch_that_cannot_be_written_makes_no_second_machine(void **state)
+{
+    (void)state;
+    uint32_t refused = 5;
+    struct loop l = {.faults = {.user = &refused, .before = no_launch_is_written}, .keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    struct census machines;
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    census_begin(&machines, s, KIND_NODE);
+    run_for(s, 60 * MS_SECOND);
+    assert_int_equal(refused, 0);
+    assert_int_equal(count_bound(s, "web"), 2);
+    assert_int_equal(census_count(&machines), 1);
+    assert_int_equal(count_calls(&l, "Create"), 1);
+    census_end(&machines);
+    assert_no_orphans(s);
+    end(&l);
+}
+
+/* Condition NodeRegistrationHealthy of the pool: "True", or "Unknown AwaitingReconciliation". Static storage. */
+static const char *health_of_pool(struct sim *s)
+{
+    static char text[64];
+    json_t *pool = object_of(s, KIND_NODE_POOL, NULL, "general"), *one;
+    size_t i;
+    text[0] = '\0';
+    json_array_foreach(tree_get(pool, "status.conditions"), i, one)
+        if (tree_is(one, "type", "NodeRegistrationHealthy"))
+            snprintf(text, sizeof(text), "%.*s %.*s", SPAN_ARG(tree_string(one, "status")), SPAN_ARG(tree_string(one, "reason")));
+    json_decref(pool);
+    return text;
+}
+
+/* 177: what is known of launches is of the NodeClass as it was. */
+static void another_node_class_empties_what_is_known_of_launches(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"0\"}]}", ""));
+    load(s, deployment_yaml("web", 2, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    assert_true(span_has_prefix(span_of(health_of_pool(s)), SPAN("True ")));
+    do_request(s, API_MERGE, KIND_KWOK_NODE_CLASS, NULL, "default", "{\"spec\":{\"nodeRegistrationDelay\":\"1s\"}}", 200);
+    run_for(s, 30 * MS_SECOND);
+    assert_string_equal(health_of_pool(s), "Unknown AwaitingReconciliation");
+    end(&l);
+}
+
+/* ---- two claims for one Node ---- */
+
+/* 224: whose the Node is nobody can say: it is drained and let go, and no machine is asked for. */
+static void a_node_of_two_claims_goes_without_its_machine(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = begin(&l, "", 2);
+    json_t *node = only(s, KIND_NODE), *twin = only(s, KIND_NODE_CLAIM);
+    char *text;
+    tree_set(twin, "metadata.name", json_string("twin"));
+    tree_set(twin, "metadata.uid", json_string("of-twin"));
+    text = json_dumps(twin, 0);
+    load(s, text);
+    free(text);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    do_request(s, API_DELETE, KIND_NODE, NULL, name_of(node), NULL, 200);
+    for (int i = 0; i < 600 && !is_gone(s, KIND_NODE, NULL, name_of(node)); i++) {
+        assert_int_equal(count_calls(&l, "Delete"), 0);
+        run_for(s, 100);
+    }
+    assert_true(is_gone(s, KIND_NODE, NULL, name_of(node)));
+    assert_int_equal(count_pods(s, "web", name_of(node)), 0);
+    assert_true(l.decided[DECISION_DRAIN] >= 1);
+    json_decref(twin);
+    json_decref(node);
+    end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_of_two_budgets_holds_the_drain_alone),
         cmocka_unit_test(what_a_node_that_leaves_wears),
         cmocka_unit_test(pod_events_are_written_now_and_then),
+        cmocka_unit_test(a_launch_that_cannot_be_written_makes_no_second_machine),
+        cmocka_unit_test(another_node_class_empties_what_is_known_of_launches),
+        cmocka_unit_test(a_node_of_two_claims_goes_without_its_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

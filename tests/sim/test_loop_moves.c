@@ -3,45 +3,7 @@
 #include <string.h>
 
 #include "kube/replaces.h"
-#include "tests/sim/support_loop.h"
-
-static const char moves[] = "{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"100%\"}]}";
-static const char all_drift[] = "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"100%\"}]}";
-static const char drifts[] = "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"1\"}]}";
-
-static void patch_pool(struct sim *s, const char *spec)
-{
-    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general", spec, 200);
-}
-
-static void change_template(struct sim *s)
-{
-    patch_pool(s, "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}");
-}
-
-static struct sim *cluster(const char *disruption, int pods, const char *cpu)
-{
-    struct sim *s = new_sim(node_class_yaml());
-    load(s, pool_yaml("general", disruption, ""));
-    load(s, deployment_yaml("web", pods, cpu, ""));
-    return s;
-}
-
-/* So many pods, each on a node of its own. */
-static struct sim *apart_in(struct sim *s, const char *disruption, int pods)
-{
-    load(s, pool_yaml("general", disruption, ""));
-    load(s, deployment_yaml("web", pods, "500m",
-                            ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
-                            "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":"
-                            "\"kubernetes.io/hostname\"}]}}"));
-    return s;
-}
-
-static struct sim *apart(const char *disruption, int pods)
-{
-    return apart_in(new_sim(node_class_yaml()), disruption, pods);
-}
+#include "tests/sim/support_moves.h"
 
 /* Objects that have the key in what is there by the path. */
 static size_t count_with(struct sim *s, enum kind k, const char *path, const char *key)
@@ -52,113 +14,6 @@ static size_t count_with(struct sim *s, enum kind k, const char *path, const cha
         n += json_object_get(tree_get(one, path), key) != NULL;
     json_decref(all);
     return n;
-}
-
-static bool is_marked(json_t *node)
-{
-    json_t *taint;
-    size_t i;
-    json_array_foreach(tree_get(node, "spec.taints"), i, taint)
-        if (span_eq(tree_string(taint, "key"), SPAN("karpenter.sh/disrupted")))
-            return true;
-    return false;
-}
-
-static size_t count_marked(struct sim *s)
-{
-    json_t *all = objects_of(s, KIND_NODE), *one;
-    size_t i, n = 0;
-    json_array_foreach(all, i, one)
-        n += is_marked(one);
-    json_decref(all);
-    return n;
-}
-
-static json_t *names(struct sim *s)
-{
-    json_t *all = objects_of(s, KIND_NODE_CLAIM), *list = json_object(), *one;
-    size_t i;
-    json_array_foreach(all, i, one)
-        json_object_set(list, json_string_value(tree_get(one, "metadata.uid")), tree_get(one, "metadata.name"));
-    json_decref(all);
-    return list;
-}
-
-/* How many of `before` are still there. */
-static size_t count_kept(struct sim *s, json_t *before)
-{
-    json_t *now = names(s);
-    const char *uid;
-    json_t *name;
-    size_t n = 0;
-    json_object_foreach(before, uid, name)
-        n += json_object_get(now, uid) != NULL;
-    json_decref(now);
-    return n;
-}
-
-static bool has_condition(json_t *claim, const char *type)
-{
-    json_t *one;
-    size_t i;
-    json_array_foreach(tree_get(claim, "status.conditions"), i, one)
-        if (span_eq(tree_string(one, "type"), span_of(type)))
-            return span_eq(tree_string(one, "status"), SPAN("True"));
-    return false;
-}
-
-/* As budgets count them: a machine that goes for good is no node of the pool any more (spec disruption 5). */
-static size_t count_leaving(struct sim *s)
-{
-    json_t *all = objects_of(s, KIND_NODE_CLAIM), *one;
-    size_t i, n = 0;
-    json_array_foreach(all, i, one)
-        n += has_condition(one, "DisruptionReason") && !has_condition(one, "InstanceTerminating");
-    json_decref(all);
-    return n;
-}
-
-/* ---- watched all the time ---- */
-
-struct watch {
-    struct sim *sim;
-    size_t most_leaving; /* at a time */
-    size_t peak, peaks[8], peak_count; /* likewise, between times at which nobody is */
-    uint64_t version;
-};
-
-static wall_ms look(void *user, wall_ms now)
-{
-    struct watch *w = user;
-    uint64_t version = sim_cluster_version(sim_cluster(w->sim));
-    (void)now;
-    if (version == w->version)
-        return INT64_MAX;
-    w->version = version;
-    size_t leaving = count_leaving(w->sim);
-    w->most_leaving = leaving > w->most_leaving ? leaving : w->most_leaving;
-    w->peak = leaving > w->peak ? leaving : w->peak;
-    if (leaving == 0 && w->peak != 0) {
-        assert_true(w->peak_count < COUNT_OF(w->peaks));
-        w->peaks[w->peak_count++] = w->peak;
-        w->peak = 0;
-    }
-    return INT64_MAX;
-}
-
-static void watch(struct watch *w, struct sim *s)
-{
-    *w = (struct watch){.sim = s};
-    sim_add_actor(s, (struct sim_actor){.user = w, .step = look});
-}
-
-static void expect_calm(struct sim *s, int pods)
-{
-    assert_int_equal(count_bound(s, "web"), pods);
-    assert_int_equal(count_marked(s), 0);
-    assert_int_equal(count_objects(s, KIND_NODE), count_objects(s, KIND_NODE_CLAIM));
-    assert_no_orphans(s);
-    assert_no_overcommit(s);
 }
 
 /* CPUs that the fleet has: a machine's price goes by them. */
@@ -222,6 +77,27 @@ static void a_node_is_replaced_by_a_cheaper_one(void **state)
     assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_created_total reason=underutilized ")));
     json_decref(before);
     buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* What is paid twice while a node comes up goes by how long the last ones took. */
+static void a_move_is_priced_by_how_long_nodes_take(void **state)
+{
+    (void)state;
+    struct loop l = {.catalogue = two_types};
+    struct sim *s = new_sim("{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\",\"metadata\":"
+                            "{\"name\":\"default\"},\"spec\":{\"nodeRegistrationDelay\":\"540s\"}}");
+    load(s, pool_yaml("general", moves, ""));
+    load(s, deployment_yaml("web", 1, "2", ""));
+    load(s, deployment_yaml("big", 1, "20", ""));
+    loop_begin(&l, s);
+    run_for(s, 12 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    scale(s, "big", 0);
+    run_for(s, 2 * MS_MINUTE);
+    assert_non_null(strstr(l.last[DECISION_MOVE], " -> buy small (underutilized): saves $0.4000/h, evicts 1 pod, pays back in "));
+    assert_non_null(strstr(l.last[DECISION_MOVE], " (evictions $0.0010, warm-up $0.060")); /* nine minutes of $0.4 */
     loop_end(&l);
 }
 
@@ -306,6 +182,28 @@ static void who_was_moved_is_let_alone_for_a_while(void **state)
     loop_end(&l);
 }
 
+/* Who was left out for a while comes into question by time alone: no change says so. */
+static void who_was_let_alone_is_looked_at_again_at_once(void **state)
+{
+    (void)state;
+    struct loop l = {.options = {.cool_down = 2 * MS_MINUTE}};
+    struct sim *s = cluster(moves, 12, "900m");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 5);
+    for (int i = 0; i < 120 && l.decided[DECISION_REMOVE] == 0; i++)
+        run_for(s, MS_SECOND);
+    assert_int_equal(l.decided[DECISION_REMOVE], 1);
+    run_for(s, 30 * MS_SECOND);
+    uint32_t told = l.decided[DECISION_MOVE];
+    scale(s, "web", 1);
+    run_for(s, 80 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_MOVE], told);
+    run_for(s, 60 * MS_SECOND);
+    assert_true(l.decided[DECISION_MOVE] > told);
+    loop_end(&l);
+}
+
 /* ---- drift ---- */
 
 static void nodes_that_drifted_are_replaced_one_by_one(void **state)
@@ -314,13 +212,9 @@ static void nodes_that_drifted_are_replaced_one_by_one(void **state)
     struct loop l = {.keeps = true};
     struct watch w;
     struct sim *s = apart(drifts, 5);
-    loop_begin(&l, s);
-    run_for(s, 60 * MS_SECOND);
-    json_t *before = names(s);
+    json_t *before = begin_drift(&l, &w, s);
     assert_int_equal(json_object_size(before), 5);
     assert_int_equal(count_bound(s, "web"), 5);
-    watch(&w, s);
-    change_template(s);
     run_for(s, 20 * MS_MINUTE);
     assert_int_equal(count_kept(s, before), 0);
     assert_int_equal(count_with(s, KIND_NODE, "metadata.labels", "new"), count_objects(s, KIND_NODE));
@@ -341,11 +235,7 @@ static void drift_goes_in_waves(void **state)
         struct loop l = {.options.plan.search = greedy != 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST};
         struct watch w;
         struct sim *s = apart(all_drift, 5);
-        loop_begin(&l, s);
-        run_for(s, 60 * MS_SECOND);
-        json_t *before = names(s);
-        watch(&w, s);
-        change_template(s);
+        json_t *before = begin_drift(&l, &w, s);
         run_for(s, 10 * MS_MINUTE);
         assert_int_equal(count_kept(s, before), 0);
         expect_calm(s, 5);
@@ -376,8 +266,11 @@ static void drift_pauses_until_pods_run_again(void **state)
     run_for(s, 3 * MS_MINUTE);
     assert_int_equal(count_kept(s, before), 2);
     assert_true(span_contains(buf_span(&l.history), SPAN("event DriftPaused general: ")));
+    assert_true(span_contains(buf_span(&l.history), SPAN("drift of general waits: 1 pod that came to its new nodes is not ready")));
+    assert_false(span_contains(buf_span(&l.history), SPAN("drift of general waits no more")));
     run_for(s, 6 * MS_MINUTE);
     assert_int_equal(count_kept(s, before), 0);
+    assert_true(span_contains(buf_span(&l.history), SPAN("drift of general waits no more")));
     expect_calm(s, 3);
     json_decref(before);
     buf_release(&l.history);
@@ -391,11 +284,7 @@ static void a_new_leader_begins_with_a_small_wave(void **state)
     struct loop l = {0};
     struct watch w;
     struct sim *s = apart(all_drift, 5);
-    loop_begin(&l, s);
-    run_for(s, 60 * MS_SECOND);
-    json_t *before = names(s);
-    watch(&w, s);
-    change_template(s);
+    json_t *before = begin_drift(&l, &w, s);
     for (int i = 0; i < 600 && (w.peak_count != 1 || w.peak != 2); i++)
         run_for(s, MS_SECOND);
     assert_int_equal(w.peak, 2);
@@ -484,111 +373,6 @@ static void a_command_that_is_overtaken_is_dropped(void **state)
     loop_end(&l);
 }
 
-/* ---- dying in the middle ---- */
-
-struct crash {
-    uint64_t at, seen; /* writes, over all lives */
-    bool after, armed, done;
-};
-
-static enum sim_fate fate(struct crash *c, bool after)
-{
-    if (!c->armed || c->done)
-        return SIM_PASS;
-    c->seen += !after;
-    if (c->seen != c->at || c->after != after)
-        return SIM_PASS;
-    c->done = true;
-    return SIM_KILL;
-}
-
-static enum sim_fate before(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
-{
-    (void)number;
-    (void)r;
-    (void)refusal;
-    return fate(user, false);
-}
-
-static enum sim_fate after(void *user, uint64_t number, const struct api_request *r)
-{
-    (void)number;
-    (void)r;
-    return fate(user, true);
-}
-
-enum { PODS = 2 };
-
-/* One life of a cluster whose nodes all drift. False: it had no such write. */
-static bool dies_at(uint64_t at, bool is_after)
-{
-    struct crash c = {.at = at, .after = is_after};
-    struct loop l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types,
-                     .faults = {.user = &c, .before = before, .after = after}};
-    struct watch w;
-    struct sim *s = apart(drifts, PODS);
-    struct census claims;
-    loop_begin(&l, s);
-    run_for(s, 60 * MS_SECOND);
-    json_t *old = names(s);
-    assert_int_equal(json_object_size(old), PODS);
-    census_begin(&claims, s, KIND_NODE_CLAIM);
-    watch(&w, s);
-    c.armed = true;
-    change_template(s);
-    run_for(s, 6 * MS_MINUTE);
-    if (count_kept(s, old) != 0 || census_count(&claims) != 2 * PODS || w.most_leaving > 1)
-        fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for %d, %zu left at a time",
-                 is_after ? "after" : "before", (unsigned long long)at, count_kept(s, old),
-                 census_count(&claims), PODS, w.most_leaving);
-    expect_calm(s, PODS);
-    json_decref(old);
-    census_end(&claims);
-    loop_end(&l);
-    return c.done;
-}
-
-/* And of one whose one node has become too large. */
-static bool dies_consolidating_at(uint64_t at, bool is_after)
-{
-    struct crash c = {.at = at, .after = is_after};
-    struct loop l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types,
-                     .faults = {.user = &c, .before = before, .after = after}};
-    struct sim *s = cluster(moves, 30, "900m");
-    struct census claims;
-    loop_begin(&l, s);
-    run_for(s, 60 * MS_SECOND);
-    json_t *old = names(s);
-    assert_int_equal(json_object_size(old), 1);
-    census_begin(&claims, s, KIND_NODE_CLAIM);
-    c.armed = true;
-    scale(s, "web", 10);
-    run_for(s, 6 * MS_MINUTE);
-    if (count_kept(s, old) != 0 || count_objects(s, KIND_NODE_CLAIM) != 1 || census_count(&claims) != 2)
-        fail_msg("killed %s write %llu: %zu old nodes are left, there were %zu claims for one", is_after ? "after" : "before",
-                 (unsigned long long)at, count_kept(s, old), census_count(&claims));
-    expect_calm(s, 10);
-    json_decref(old);
-    census_end(&claims);
-    loop_end(&l);
-    return c.done;
-}
-
-/* Whoever comes next ends what has begun: no machine is bought twice, no budget is overdrawn, nothing stays marked. */
-static void a_move_survives_the_death_of_its_leader(void **state)
-{
-    (void)state;
-    uint64_t places = 0;
-    for (int is_after = 0; is_after <= 1; is_after++)
-        for (uint64_t k = 1; dies_at(k, is_after != 0); k++)
-            places++;
-    for (int is_after = 0; is_after <= 1; is_after++)
-        for (uint64_t k = 1; dies_consolidating_at(k, is_after != 0); k++)
-            places++;
-    print_message("%llu places to die\n", (unsigned long long)places);
-    assert_true(places > 40);
-}
-
 /* ---- what holds a drain ---- */
 
 /* A budget that closes once its replacement is on its way: nobody is evicted as long as it is. */
@@ -670,10 +454,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods_that_fit_elsewhere_let_their_node_go),
         cmocka_unit_test(a_node_is_replaced_by_a_cheaper_one),
+        cmocka_unit_test(a_move_is_priced_by_how_long_nodes_take),
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
         cmocka_unit_test(what_has_not_changed_is_not_asked_anew),
         cmocka_unit_test(a_window_that_opens_is_noticed),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
+        cmocka_unit_test(who_was_let_alone_is_looked_at_again_at_once),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
         cmocka_unit_test(drift_goes_in_waves),
         cmocka_unit_test(drift_pauses_until_pods_run_again),
@@ -681,7 +467,6 @@ int main(void)
         cmocka_unit_test(who_drifted_goes_while_a_window_is_open),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
-        cmocka_unit_test(a_move_survives_the_death_of_its_leader),
         cmocka_unit_test(a_drain_that_could_not_end_does_not_begin),
         cmocka_unit_test(a_replacement_is_kept_for_whom_it_is),
     };

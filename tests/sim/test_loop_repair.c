@@ -1,6 +1,7 @@
 /* Nodes that say that they are not well, by the policies of provider kwok (spec api 7.6): KWOKUnhealthy is tolerated for
  * 30 s, and the drain is over 45 s after the deletion (spec disruption 8.10, 16; numbers are those of its scenarios). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/support_loop.h"
@@ -19,17 +20,30 @@ struct ward {
     struct loop l;
     struct sim *sim;
     char first[64], second[64]; /* nodes, which are named as their claims */
+    bool by_hand; /* nobody but the test says that a node is ready */
 };
+
+static void say_all_ready(struct sim *s)
+{
+    json_t *all = objects_of(s, KIND_NODE), *one;
+    size_t i;
+    json_array_foreach(all, i, one)
+        set_ready(s, json_string_value(tree_get(one, "metadata.name")), "True");
+    json_decref(all);
+}
 
 /* A pod on each of five nodes, or four and a node that has none; more: of the claims' template. */
 static void set_up(struct ward *w, const char *disruption, const char *more)
 {
-    w->sim = new_sim(node_class_yaml());
+    w->sim = new_sim_with(&(struct sim_options){.delays = {.node_ready = w->by_hand ? MS_HOUR : 0}}, node_class_yaml());
     load(w->sim, pool_yaml("general", disruption, more));
     load(w->sim, deployment_yaml("web", PODS, "500m", APART));
     w->l.keeps = true;
     loop_begin(&w->l, w->sim);
-    run_for(w->sim, 60 * MS_SECOND);
+    run_for(w->sim, 20 * MS_SECOND);
+    if (w->by_hand)
+        say_all_ready(w->sim);
+    run_for(w->sim, 40 * MS_SECOND);
     json_t *all = objects_of(w->sim, KIND_NODE);
     assert_int_equal(json_array_size(all), PODS);
     snprintf(w->first, sizeof(w->first), "%s", json_string_value(tree_get(json_array_get(all, 0), "metadata.name")));
@@ -466,6 +480,110 @@ static void a_request_that_cannot_be_read_fails(void **state)
     tear_down(&w);
 }
 
+/* By its label. */
+static bool is_initialized(struct ward *w)
+{
+    json_t *n = object_of(w->sim, KIND_NODE, "", w->first);
+    bool is = json_object_get(tree_get(n, "metadata.labels"), "karpenter.sh/initialized") != NULL;
+    json_decref(n);
+    return is;
+}
+
+/* 283: it has booted, and is not ready. */
+static void who_does_not_come_back_goes(void **state)
+{
+    static const struct {
+        const char *annotations; /* of the claim, meanwhile */
+        const char *until;       /* its deadline once it leaves; "": none; NULL: a minute after the deletion */
+    } rows[] = {
+        {NULL, NULL},
+        {"\"karpenter.sh/reboot-termination-grace-period\":null", ""},
+        {"\"karpenter.sh/nodeclaim-termination-timestamp\":\"2026-01-02T03:20:00Z\"", "2026-01-02T03:20:00Z"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct ward w = {.l = {.options = {.node_repair = true}}, .by_hand = true};
+        char body[256];
+        begin_reboot(&w);
+        wait_for_state(&w, "True RebootIssued", 30);
+        say(&w, w.first, "KWOKRebootRequired", "False");
+        set_ready(w.sim, w.first, "False");
+        /* somebody else's finalizer, so that it can be looked at while it leaves */
+        snprintf(body, sizeof(body),
+                 "{\"metadata\":{\"finalizers\":[\"karpenter.sh/termination\",\"example.com/hold\"],\"annotations\":{%s}}}", rows[i].annotations != NULL ? rows[i].annotations : "");
+        do_request(w.sim, API_MERGE, KIND_NODE_CLAIM, NULL, w.first, body, 200);
+        wall_ms issued = sim_now(w.sim), until;
+        run_for(w.sim, 20 * MS_MINUTE - 2 * MS_SECOND);
+        assert_false(is_leaving(&w, w.first));
+        assert_string_equal(state_of(&w, "Rebooting"), "True RebootIssued");
+        assert_false(is_initialized(&w)); /* 278 */
+        run_for(w.sim, 4 * MS_SECOND);
+        assert_true(is_leaving(&w, w.first));
+        const char *has = annotation_of(&w, "karpenter.sh/nodeclaim-termination-timestamp");
+        if (rows[i].until != NULL)
+            assert_string_equal(has, rows[i].until);
+        else if (!time_parse(span_of(has), &until) || until < issued + 21 * MS_MINUTE - 3 * MS_SECOND ||
+                 until > issued + 21 * MS_MINUTE + 3 * MS_SECOND)
+            fail_msg("its deadline is %s", has);
+        assert_true(said(&w, "karpenter_nodes_reboots_total result=recovery_timeout 1"));
+        tear_down(&w);
+    }
+}
+
+/* A Node that is gone, and with it what says so: its claim is not registered, or it would be collected first. */
+static void lose_node(struct ward *w)
+{
+    char body[512];
+    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", w->first), *list = json_deep_copy(tree_get(claim, "status.conditions")), *one;
+    size_t i;
+    json_array_foreach(list, i, one)
+        if (tree_is(one, "type", "Registered")) {
+            json_object_set_new(one, "status", json_string("Unknown"));
+            json_object_set_new(one, "lastTransitionTime", json_string("2026-01-02T03:30:00Z"));
+        }
+    char *conditions = json_dumps(list, 0);
+    char *patch = malloc(strlen(conditions) + sizeof(body));
+    sprintf(patch, "{\"status\":{\"conditions\":%s}}", conditions);
+    struct arena a;
+    arena_init(&a, 0);
+    struct api_request r = {.verb = API_MERGE, .kind = KIND_NODE_CLAIM, .name = span_of(w->first),
+                            .subresource = SPAN("status"), .body = span_of(patch)};
+    assert_int_equal(sim_cluster_do(sim_cluster(w->sim), &a, &r).status, 200);
+    arena_release(&a);
+    free(patch);
+    free(conditions);
+    json_decref(list);
+    json_decref(claim);
+    do_request(w->sim, API_MERGE, KIND_NODE, NULL, w->first, "{\"metadata\":{\"finalizers\":null}}", 200);
+    do_request(w->sim, API_DELETE, KIND_NODE, NULL, w->first, NULL, 200);
+}
+
+/* 284 */
+static void whose_node_is_gone_goes(void **state)
+{
+    static const struct {
+        const char *at, *result;
+        span_ms after;
+    } rows[] = {
+        {"True RebootRequested", "karpenter_nodes_reboots_total result=provider_error 1", 5 * MS_MINUTE},
+        {"True RebootIssued", "karpenter_nodes_reboots_total result=recovery_timeout 1", 20 * MS_MINUTE},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct ward w = {.l = {.options = {.node_repair = true}}};
+        begin_reboot(&w);
+        wait_for_state(&w, rows[i].at, 30);
+        lose_node(&w);
+        run_for(w.sim, rows[i].after - 2 * MS_SECOND);
+        assert_string_equal(state_of(&w, "Rebooting"), rows[i].at);
+        assert_false(is_leaving(&w, w.first));
+        run_for(w.sim, 10 * MS_SECOND);
+        assert_false(is_there(&w, w.first));
+        assert_true(said(&w, rows[i].result));
+        tear_down(&w);
+    }
+}
+
 /* 281, 292: whenever its leader dies, and though the next one repairs nothing. */
 static void a_reboot_survives_the_death_of_its_leader(void **state)
 {
@@ -480,6 +598,31 @@ static void a_reboot_survives_the_death_of_its_leader(void **state)
         expect_rebooted(&w);
         tear_down(&w);
     }
+}
+
+static enum sim_fate dies_once_it_boots(void *user, uint64_t number, const struct api_request *r)
+{
+    bool *dead = user;
+    (void)number;
+    if (*dead || r->kind != KIND_NODE || !span_contains(r->body, SPAN("bootID")))
+        return SIM_PASS;
+    *dead = true;
+    return SIM_KILL;
+}
+
+/* 281: nobody heard that the machine has booted, but it says so itself. */
+static void a_boot_that_has_happened_is_not_asked_for_again(void **state)
+{
+    (void)state;
+    bool dead = false;
+    struct ward w = {.l = {.options = {.node_repair = true}, .restart_after = MS_SECOND,
+                           .faults = {.user = &dead, .after = dies_once_it_boots}}};
+    begin_reboot(&w);
+    say(&w, w.first, "KWOKRebootRequired", "False");
+    expect_rebooted(&w);
+    assert_true(dead);
+    assert_false(said(&w, " method=Reboot "));
+    tear_down(&w);
 }
 
 /* ---- the former way ---- */
@@ -531,6 +674,9 @@ int main(void)
         cmocka_unit_test(who_was_rebooted_twice_is_replaced),
         cmocka_unit_test(who_cannot_be_rebooted_goes),
         cmocka_unit_test(a_request_that_cannot_be_read_fails),
+        cmocka_unit_test(a_boot_that_has_happened_is_not_asked_for_again),
+        cmocka_unit_test(who_does_not_come_back_goes),
+        cmocka_unit_test(whose_node_is_gone_goes),
         cmocka_unit_test(the_legacy_way_forces),
         cmocka_unit_test(a_reboot_survives_the_death_of_its_leader),
     };

@@ -29,7 +29,7 @@ static int setup(void **state)
     arena_init(&f->scratch.arena, 0);
     f->syms = kube_symtab_new();
     f->labels = (struct label_rules){{well_known, COUNT_OF(well_known)}, domains, 2};
-    f->rules = (struct webhook_rules){&f->labels, f->syms};
+    f->rules = (struct webhook_rules){.labels = &f->labels, .syms = f->syms};
     *state = f;
     return 0;
 }
@@ -58,7 +58,7 @@ static int teardown(void **state)
     "\"uid\":\"2f3c\",\"kind\":{\"group\":\"" group "\",\"version\":\"" version "\",\"kind\":\"X\"}," \
     "\"resource\":{\"group\":\"" group "\",\"version\":\"" version "\",\"resource\":\"" resource   \
     "\"}," sub "\"operation\":\"" operation "\",\"userInfo\":{\"username\":\"admin\"},"             \
-    "\"object\":" object ",\"oldObject\":null,\"dryRun\":false,"                                    \
+    "\"object\":" object ",\"dryRun\":false,"                                    \
     "\"options\":{\"kind\":\"CreateOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}}}"
 
 #define POOL_REVIEW(operation, object)                                                             \
@@ -101,6 +101,9 @@ static void test_answers(void **state)
          WEBHOOK_DENIED,
          {"spec.template.metadata.labels.a: 1", "; spec.template.spec.requirements[0].key: 7"}},
         {"a pool that goes", POOL_REVIEW("DELETE", "null"), WEBHOOK_NOT_OURS, {NULL}},
+        {"the finalizer of a faulty one that comes off",
+         POOL_REVIEW("UPDATE", "{\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":7}"),
+         WEBHOOK_NOT_OURS, {NULL}},
         {"its status", REVIEW("karpenter.sh", "v1", "nodepools", "\"subResource\":\"status\",",
                               "UPDATE", POOL("{\"kubernetes.io/hostname\":\"x\"}", "[]")),
          WEBHOOK_NOT_OURS, {NULL}},
@@ -163,6 +166,136 @@ static void test_not_a_review(void **state)
     }
 }
 
+/* A pool that means something else than what it does. */
+static void test_warnings(void **state)
+{
+    struct fixture *f = *state;
+    static const char body[] = POOL_REVIEW("UPDATE",
+        "{\"apiVersion\":\"karpenter.sh/v1\",\"kind\":\"NodePool\",\"metadata\":{\"name\":\"general\",\"annotations\":{"
+        "\"stowage.dev/min-savings\":\"ten\"}},\"spec\":{\"template\":{\"spec\":{\"nodeClassRef\":{"
+        "\"group\":\"karpenter.kwok.sh\",\"kind\":\"KWOKNodeClass\",\"name\":\"d\"},\"requirements\":[]}},"
+        "\"disruption\":{\"consolidateAfter\":\"30s\",\"budgets\":[{\"nodes\":\"1\",\"schedule\":\"a b c d e\","
+        "\"duration\":\"1h\"}]}}}");
+    enum webhook_answer got;
+    struct err err = {0};
+    buf_clear(&f->reply);
+    if (!webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err))
+        fail_msg("%s", err.msg);
+    assert_int_equal(got, WEBHOOK_ALLOWED);
+    assert_non_null(strstr(f->reply.ptr, "\"allowed\":true,\"warnings\":[\"NodePool general: "
+                                         "metadata.annotations[stowage.dev/min-savings]: \\\"ten\\\" has no effect. Fix: write"));
+    assert_non_null(strstr(f->reply.ptr, "\",\"NodePool general: spec.disruption.budgets[0]: "));
+    f->rules.strict = true;
+    buf_clear(&f->reply);
+    assert_true(webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err));
+    f->rules.strict = false;
+    assert_int_equal(got, WEBHOOK_DENIED);
+    assert_null(strstr(f->reply.ptr, "\"warnings\""));
+    assert_non_null(strstr(f->reply.ptr, "\"message\":\"metadata.annotations[stowage.dev/min-savings]: \\\"ten\\\" has"));
+    assert_non_null(strstr(f->reply.ptr, "; spec.disruption.budgets[0]: "));
+}
+
+/* How often it says so. */
+static uint32_t times(const struct fixture *f, const char *part)
+{
+    uint32_t n = 0;
+    for (const char *at = f->reply.ptr; (at = strstr(at, part)) != NULL; at++)
+        n++;
+    return n;
+}
+
+static void review(struct fixture *f, const char *annotations, const char *requirements)
+{
+    struct buf body = {0};
+    enum webhook_answer got;
+    struct err err = {0};
+    buf_addf(&body, "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"1\","
+                    "\"resource\":{\"group\":\"karpenter.sh\",\"version\":\"v1\",\"resource\":\"nodepools\"},"
+                    "\"operation\":\"CREATE\",\"object\":{\"metadata\":{\"name\":\"x\",\"annotations\":{%s}},\"spec\":{"
+                    "\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},"
+                    "\"requirements\":[%s]}}}}}}", annotations, requirements);
+    buf_clear(&f->reply);
+    if (!webhook_review(&f->scratch, &f->rules, buf_span(&body), &f->reply, &got, &err))
+        fail_msg("%s", err.msg);
+    buf_release(&body);
+}
+
+/* Nobody reads a hundred of them, and the API server passes on so many bytes only. */
+static void test_a_hundred_of_them(void **state)
+{
+    struct fixture *f = *state;
+    struct buf annotations = {0}, requirements = {0};
+    for (int i = 0; i < 100; i++) {
+        buf_addf(&annotations, "%s\"stowage.dev/zebra-%d\":\"x\"", i != 0 ? "," : "", i);
+        buf_addf(&requirements, "%s{\"key\":\"karpenter.sh/k%d\",\"operator\":\"Exists\"}", i != 0 ? "," : "", i);
+    }
+    review(f, annotations.ptr, "");
+    assert_int_equal(times(f, "stowage.dev/zebra-"), 16);
+    assert_int_equal(times(f, ",\"and 84 more\"]"), 1);
+    review(f, "", requirements.ptr);
+    assert_int_equal(times(f, "is restricted"), 16);
+    assert_int_equal(times(f, "; and 84 more\""), 1);
+    buf_release(&annotations);
+    buf_release(&requirements);
+}
+
+/* What was only warned of before is let through where warnings refuse, too. */
+static void test_strict_and_wrong_before(void **state)
+{
+    struct fixture *f = *state;
+    static const char body[] = POOL_REVIEW("UPDATE",
+        "{\"metadata\":{\"name\":\"x\",\"annotations\":{\"stowage.dev/mode\":\"x\"}},\"spec\":{\"weight\":2,\"template\":{\"spec\":{"
+        "\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},\"requirements\":[]}}}},\"oldObject\":"
+        "{\"metadata\":{\"name\":\"x\",\"annotations\":{\"stowage.dev/mode\":\"x\"}},\"spec\":{\"template\":{\"spec\":{"
+        "\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},\"requirements\":[]}}}}");
+    enum webhook_answer got;
+    struct err err = {0};
+    f->rules.strict = true;
+    buf_clear(&f->reply);
+    assert_true(webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err));
+    f->rules.strict = false;
+    assert_int_equal(got, WEBHOOK_ALLOWED);
+    assert_int_equal(times(f, "stowage.dev/mode"), 1);
+    assert_int_equal(times(f, "it was so before"), 0);
+}
+
+#define OLD(old_requirements, requirements)                                                                            \
+    POOL_REVIEW("UPDATE", POOL("{}", requirements) ",\"oldObject\":" POOL("{}", old_requirements))
+#define ODD "{\"key\":\"kubernetes.io/hostname\",\"operator\":\"Exists\"}"
+#define FINE "{\"key\":\"kubernetes.io/os\",\"operator\":\"Exists\"}"
+#define FAULTY "{\"key\":\"karpenter.sh/nodepool\",\"operator\":\"Exists\"}"
+
+/* Who changes something else is not stopped by what was wrong before, and is told of it. */
+static void test_what_was_wrong_before(void **state)
+{
+    static const struct {
+        const char *label, *body, *denies, *warns; /* NULL: not */
+    } rows[] = {
+        {"nothing is new", OLD("[" ODD "]", "[" ODD "]"), NULL, "requirements[0].key: "},
+        {"it has moved", OLD("[" ODD "]", "[" FINE "," ODD "]"), NULL, "requirements[1].key: "},
+        {"one more is wrong", OLD("[" ODD "]", "[" ODD "," FAULTY "]"), "spec.template.spec.requirements[1].key: ",
+         "requirements[0].key: "},
+        {"it was another", OLD("[" FAULTY "]", "[" ODD "]"), "spec.template.spec.requirements[0].key: ", NULL},
+        {"it was right", OLD("[" FINE "]", "[" ODD "]"), "spec.template.spec.requirements[0].key: ", NULL},
+        {"it is right", OLD("[" ODD "]", "[" FINE "]"), NULL, NULL},
+        {"it cannot be read, as before", OLD("[{\"key\":7}]", "[{\"key\":7}]"), NULL, "requirements[0].key: 7"},
+    };
+    struct fixture *f = *state;
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        enum webhook_answer got;
+        struct err err = {0};
+        buf_clear(&f->reply);
+        if (!webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err))
+            fail_msg("%s: %s", rows[r].label, err.msg);
+        const char *denied = strstr(f->reply.ptr, "\"message\":\""), *warned = strstr(f->reply.ptr, "\"warnings\":[");
+        if ((denied != NULL) != (rows[r].denies != NULL) || (warned != NULL) != (rows[r].warns != NULL) ||
+            (denied != NULL && strncmp(denied + 11, rows[r].denies, strlen(rows[r].denies)) != 0) ||
+            (warned != NULL && strstr(warned, rows[r].warns) == NULL) ||
+            (warned != NULL && strstr(warned, "it was so before") == NULL))
+            fail_msg("%s: got %s", rows[r].label, f->reply.ptr);
+    }
+}
+
 /* A name that our tables do not know must not stay in the shared one. */
 static void test_leaves_the_rules_alone(void **state)
 {
@@ -181,6 +314,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_not_a_review),
+        cmocka_unit_test(test_warnings),
+        cmocka_unit_test(test_a_hundred_of_them),
+        cmocka_unit_test(test_strict_and_wrong_before),
+        cmocka_unit_test(test_what_was_wrong_before),
         cmocka_unit_test(test_leaves_the_rules_alone),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -50,12 +50,17 @@ func TestWebhookIsNarrow(t *testing.T) {
 			return err
 		}, true},
 		{"a changed spec", patch(client, `{"spec":{"weight":7}}`), true},
+		{"a first annotation", patch(client, `{"metadata":{"annotations":{"a":"b"}}}`), true},
+		{"a changed one", patch(client, `{"metadata":{"annotations":{"a":"c"}}}`), true},
+		{"no annotation any more", patch(client, `{"metadata":{"annotations":null}}`), true},
+		{"our own annotation", patch(own, `{"metadata":{"annotations":{"a":"d"}}}`), false},
 		{"a changed label of the pool itself", patch(client, `{"metadata":{"labels":{"a":"b"}}}`), false},
 		{"status", patch(client, `{"status":{"nodes":1}}`, "status"), false},
 		{"our own write", patch(own, `{"spec":{"weight":8}}`), false},
 		{"a claim", func() error { _, err := create(client, object(t, nodeClaimBase, ``), true); return err }, false},
 		{"a node class", func() error { _, err := create(client, object(t, kwokNodeClassBase, ``), true); return err }, false},
 		{"deletion", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
+		{"a spec that changes while it goes", patch(client, `{"spec":{"weight":9}}`), false},
 		{"the finalizer that comes off", patch(client, `{"metadata":{"finalizers":null}}`), false},
 	} {
 		asked() // forget what came before

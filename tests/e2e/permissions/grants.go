@@ -23,6 +23,7 @@ type Grant struct {
 	Resource  string // with /SUBRESOURCE; "": Path is what is granted
 	Name      string // "": all
 	Path      string
+	Option    string // the folder of manifests that grants it to those who apply that, too; "": everybody has it
 
 	users []string
 }
@@ -68,6 +69,12 @@ func (g Grant) covers(other Grant) bool {
 	return g.Verb == other.Verb && g.Group == other.Group && g.Resource == other.Resource && g.Path == other.Path &&
 		(g.Namespace == "" || g.Namespace == other.Namespace) && (g.Name == "" || g.Name == other.Name) &&
 		!slices.ContainsFunc(other.users, func(user string) bool { return !slices.Contains(g.users, user) })
+}
+
+// replaces tells whether the other need not be granted where this one is: what an option grants is not there for
+// those who leave the option out.
+func (g Grant) replaces(other Grant) bool {
+	return (g.Option == "" || g.Option == other.Option) && g.covers(other)
 }
 
 // role is a Role or a ClusterRole.

@@ -191,6 +191,37 @@ func TestWhatIsGrantedTwiceIsFound(t *testing.T) {
 	}
 }
 
+func TestWhatAnOptionGrantsReplacesNothingOutsideIt(t *testing.T) {
+	const narrow, wide = `Role port/pilot: list pods "p"`, "ClusterRole pilot: list pods"
+	for _, row := range []struct {
+		label, narrow, wide string // the options that grant them
+		want                string
+	}{
+		{"the wide one is an option", "", "x", ""},
+		{"each is one", "y", "x", ""},
+		{"both are of one", "x", "x", narrow + ": needless beside " + wide},
+		{"the narrow one is an option", "x", "", narrow + ": needless beside " + wide},
+	} {
+		found, err := grants(t, roles(`{apiGroups: [''], resources: [pods], verbs: [list]}`,
+			`{apiGroups: [''], resources: [pods], resourceNames: [p], verbs: [list]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range found {
+			found[i].Option = row.wide
+			if found[i].Name != "" {
+				found[i].Option = row.narrow
+			}
+		}
+		tally := NewTally(found)
+		tally.Add(controlplane.Request{User: "system:serviceaccount:port:pilot", Verb: "list", Resource: "pods",
+			Namespace: "port", Name: "p", Allowed: true})
+		if got := strings.Join(tally.Wrong(nil), "\n"); got != row.want {
+			t.Errorf("%s: got %q", row.label, got)
+		}
+	}
+}
+
 func tallyOf(t *testing.T, uses ...string) *Tally {
 	t.Helper()
 	found, err := grants(t, roles(`{apiGroups: [''], resources: [pods, nodes], verbs: [list]}`, ""))
@@ -294,6 +325,7 @@ func TestWhatShipsIsRead(t *testing.T) {
 	for _, want := range []string{ // one of each folder
 		"ClusterRole stowage: create pods/eviction",
 		`Role stowage-system/stowage: get secrets "stowage-certs"`,
+		"ClusterRole stowage-provider-kwok: create nodes",
 		"ClusterRole stowage-nominate: patch pods/status",
 		`Role stowage-system/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
 	} {

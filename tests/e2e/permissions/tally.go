@@ -29,14 +29,15 @@ func Shipped(folder string) (*Tally, error) {
 	if err != nil {
 		return nil, err
 	}
-	folders := []string{folder}
+	options := []string{""}
 	for _, entry := range entries {
 		if entry.IsDir() {
-			folders = append(folders, filepath.Join(folder, entry.Name()))
+			options = append(options, entry.Name())
 		}
 	}
 	var all []Grant
-	for _, dir := range folders {
+	for _, option := range options {
+		dir := filepath.Join(folder, option)
 		set, err := manifests.Load(dir)
 		if err != nil {
 			return nil, err
@@ -45,7 +46,10 @@ func Shipped(folder string) (*Tally, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
 		}
-		all = append(all, grants...)
+		for _, g := range grants {
+			g.Option = option
+			all = append(all, g)
+		}
 	}
 	return NewTally(all), nil
 }
@@ -84,7 +88,7 @@ func (t *Tally) Wrong(excused map[string]string) []string {
 			wrong = append(wrong, fmt.Sprintf("%v: excused, but used %d times", g, t.uses[i]))
 		}
 		for j, other := range t.grants {
-			if j != i && other.covers(g) && (j < i || !g.covers(other)) {
+			if j != i && other.replaces(g) && (j < i || !g.replaces(other)) {
 				wrong = append(wrong, fmt.Sprintf("%v: needless beside %v", g, other))
 			}
 		}

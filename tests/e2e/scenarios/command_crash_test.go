@@ -93,7 +93,7 @@ func removes(w proxy.Write) bool {
 func (s *site) diesWaiting(t *testing.T, ctx context.Context) {
 	begin := time.Now()
 	s.proxy.Begin(proxy.Strike{})
-	must(t, s.scale(ctx, "web", movers/2))
+	s.halve(t, ctx, "web")
 	_, err := s.told(ctx, "ConsolidationCandidate", "Node", begin)
 	must(t, err)
 	s.kill()

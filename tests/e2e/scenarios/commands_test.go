@@ -31,6 +31,9 @@ func TestCommands(t *testing.T) {
 	defer stop()
 	must(t, f.readies(ctx))
 	f.step(t, "a consolidation that is overtaken while it waits is dropped", f.isOvertaken)
+	f.step(t, "what a pool only wants to be told is not done", f.recommends)
+	// It ends with a consolidation, as a try of the first step does that comes too late: a third would be of a circle.
+	f.step(t, "a consolidation whose drain a budget holds is not begun", f.awaitsBudget)
 	stop() // from now on machines become ready when the test says so
 	f.step(t, "a budget that closes while a replacement comes holds the drain", f.holdsDrain)
 	f.step(t, "a replacement that never registers is given up", f.givesUp)
@@ -126,8 +129,39 @@ func (f *fleet) halves(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, quarter("web"), 2*quarters))
 	must(t, f.Wait(ctx, "pods to run", f.running(2*quarters, "web")))
 	must(t, f.Wait(ctx, "machines", f.count(2)))
-	must(t, f.scale(ctx, "web", quarters))
+	f.halve(t, ctx, "web")
 	must(t, f.Wait(ctx, "pods to go", f.running(quarters, "web")))
+}
+
+const costNote = "controller.kubernetes.io/pod-deletion-cost"
+
+// halve scales the Deployment so that every second pod of each machine goes. Left to itself the ReplicaSet's
+// controller takes those first that became ready last, which may be all of one machine.
+func (f *fleet) halve(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	pods, err := f.pods(ctx, name)
+	must(t, err)
+	seen, stay := map[string]int{}, len(pods)
+	for i := range pods {
+		seen[pods[i].Spec.NodeName]++
+		if seen[pods[i].Spec.NodeName]%2 == 1 {
+			continue
+		}
+		stay--
+		_, err := f.Client().CoreV1().Pods("default").Patch(ctx, pods[i].Name, types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":{"`+costNote+`":"-1"}}}`), meta.PatchOptions{})
+		must(t, err)
+	}
+	must(t, f.scale(ctx, name, stay))
+	must(t, f.Wait(ctx, "those to go that were to", func(ctx context.Context) error {
+		pods, err := f.pods(ctx, name)
+		for i := range pods {
+			if pods[i].Annotations[costNote] != "" {
+				err = fmt.Errorf("%s is still there", pods[i].Name)
+			}
+		}
+		return err
+	}))
 }
 
 // budget lets so many pods of the Deployment be away.
@@ -176,6 +210,69 @@ func (f *fleet) held(t *testing.T, ctx context.Context, name string) []string {
 	must(t, err)
 	owner := meta.GetControllerOf(&pods[0])
 	return []string{"PodDisruptionBudget=[default/" + name + "]", "Pod=default/" + name + "-", owner.Kind + "=" + owner.Name}
+}
+
+func (f *fleet) awaitsBudget(t *testing.T, ctx context.Context) {
+	begin := time.Now()
+	must(t, f.budget(ctx, "web", 0))
+	f.halves(t, ctx)
+	before, marked := f.uids(t, ctx, "web"), f.marked(t, ctx)
+	texts := f.held(t, ctx, "web")
+	for _, kind := range []string{"Node", "NodeClaim"} {
+		_, err := f.told(ctx, "DisruptionBlocked", kind, begin, texts...)
+		must(t, err)
+	}
+
+	if names := marked.all(); len(names) > 0 || !slices.Equal(before, f.uids(t, ctx, "web")) {
+		t.Errorf("a drain was begun that cannot end: of %v", names)
+	}
+	must(t, f.openBudget(ctx, "web"))
+	must(t, f.Wait(ctx, "one machine to stay", f.count(1)))
+	must(t, f.Wait(ctx, "pods to run", f.running(quarters, "web")))
+	must(t, f.Client().PolicyV1().PodDisruptionBudgets("default").Delete(ctx, "web", meta.DeleteOptions{}))
+	f.clear(t, ctx, "web")
+}
+
+// mode sets what the pool says of moves, in JSON.
+func (f *fleet) mode(ctx context.Context, mode string) error {
+	_, err := f.objects.Resource(poolResource).Patch(ctx, "general", types.MergePatchType,
+		[]byte(fmt.Sprintf(`{"metadata":{"annotations":{"stowage.dev/mode":%s}}}`, mode)), meta.PatchOptions{})
+	return err
+}
+
+// hasMove is a check that GET /plan tells of a move in this state.
+func (f *fleet) hasMove(state string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		p, err := readPlan(ctx, f.Stowage.Page)
+		if err != nil {
+			return err
+		}
+		for _, m := range p.Moves {
+			if m.State == state && len(m.Candidates) > 0 && m.Message != "" {
+				return nil
+			}
+		}
+		return fmt.Errorf("none of %v is %s", p.Moves, state)
+	}
+}
+
+func (f *fleet) recommends(t *testing.T, ctx context.Context) {
+	begin := time.Now()
+	must(t, f.mode(ctx, `"act, Underutilized=recommend"`))
+	f.halves(t, ctx)
+	before, marked := f.uids(t, ctx, "web"), f.marked(t, ctx)
+	for _, kind := range []string{"Node", "NodeClaim"} {
+		_, err := f.told(ctx, "DisruptionRecommended", kind, begin, "stowage.dev/mode", "remove general-", "saves $")
+		must(t, err)
+	}
+	must(t, f.Wait(ctx, "GET /plan", f.hasMove("recommended")))
+	must(t, f.Wait(ctx, "the log", f.saysOf(f.Stowage, "recommended, not made: remove general-")))
+	if names := marked.all(); len(names) > 0 || !slices.Equal(before, f.uids(t, ctx, "web")) {
+		t.Errorf("it was not only recommended: of %v", names)
+	}
+	f.clear(t, ctx, "web")
+	must(t, f.mode(ctx, "null"))
+	must(t, f.Wait(ctx, "it to be withdrawn", f.saysOf(f.Stowage, "recommended no more: remove general-")))
 }
 
 // A test on a busy machine may itself be too late, and the command have been carried out. Then it tries again.
@@ -246,6 +343,7 @@ func (f *fleet) replacement(ctx context.Context, what string, check func(claim, 
 			for k := range machines {
 				if machines[k].Annotations[claimUID] == found.uid {
 					its = &machines[k]
+					found.node = its.Name // the NodeClaim, which was read before it, may not say so yet
 				}
 			}
 			return errors.Join(err, check(found, its))

@@ -31,6 +31,10 @@ type plan struct {
 		Pods []string
 	}
 	Unschedulable []struct{ Pod, Reason, Message string }
+	Moves         []struct {
+		State, Message string
+		Candidates     []string
+	}
 }
 
 // places tells for each pod, as namespace/name, which node it is meant for. A Node has the name of its

@@ -24,13 +24,14 @@ var (
 // workloads that default spread constraints are about, which nobody watches otherwise.
 func TestGates(t *testing.T) {
 	t.Parallel()
-	f := up(t, "--feature-gates=NodeOverlay=true,CapacityBuffer=true",
+	f := up(t, "--feature-gates=NodeOverlay=true,CapacityBuffer=true,PodDeletionCostManagement=true",
 		`--scheduler-config={"podTopologySpread":{"defaultConstraints":[{"maxSkew":5,`+
 			`"topologyKey":"topology.kubernetes.io/zone","whenUnsatisfiable":"ScheduleAnyway"}]}}`)
 	f.step(t, "without the definitions Stowage goes on", f.lacksKinds)
 	f.step(t, "the definitions come", f.getsKinds)
 	f.step(t, "room is kept free, and taken", f.keepsRoom)
 	f.step(t, "NodeOverlays say whether they count", f.overlays)
+	f.step(t, "pods say which of them go first", f.ranksPods)
 }
 
 func definitions(kind string) string {
@@ -53,9 +54,11 @@ func (f *fleet) missing(want float64) func(context.Context) error {
 }
 
 func (f *fleet) lacksKinds(t *testing.T, ctx context.Context) {
+	_, err := f.Kubectl(ctx, "", "apply", "-f", filepath.Join(manifests.Folder(), "pod-deletion-cost"))
+	must(t, err)
 	f.Stowage.Kill()
 	must(t, f.Client().CoordinationV1().Leases(f.Account.Namespace).Delete(ctx, "stowage-leader-election", meta.DeleteOptions{}))
-	_, err := f.Kubectl(ctx, "", "delete", "-f", definitions("nodeoverlays"), "-f", definitions("capacitybuffers"))
+	_, err = f.Kubectl(ctx, "", "delete", "-f", definitions("nodeoverlays"), "-f", definitions("capacitybuffers"))
 	must(t, err)
 	must(t, f.Stowage.Restart())
 	must(t, f.Stowage.Ready(ctx))
@@ -164,4 +167,36 @@ func (f *fleet) overlays(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "the other", is("second", "Ready", "True Ready")))
 	must(t, f.objects.Resource(overlayResource).Delete(ctx, "second", meta.DeleteOptions{}))
 	must(t, f.Wait(ctx, "the way to be free", is("first", "Ready", "True Ready")))
+}
+
+// Two pods that fill a node each, of which one has the lower rank: it goes when one is to go. A look a minute.
+func (f *fleet) ranksPods(t *testing.T, ctx context.Context) {
+	must(t, f.deploy(ctx, shape{name: "ranked", cpu: "3", memory: "1Gi"}, 2))
+	must(t, f.Wait(ctx, "pods to run", f.running(2, "ranked")))
+	var stays string
+	must(t, f.Wait(ctx, "ranks", func(ctx context.Context) error {
+		pods, err := f.pods(ctx, "ranked")
+		if err != nil {
+			return err
+		}
+		have := map[string]string{}
+		for _, pod := range pods {
+			have[pod.Annotations[costNote]] = pod.Name
+		}
+		if have["-2"] == "" || have["-1"] == "" {
+			return fmt.Errorf("ranks are %v", have)
+		}
+		stays = have["-1"]
+		return nil
+	}))
+	must(t, f.scale(ctx, "ranked", 1))
+	must(t, f.Wait(ctx, "one pod to go", f.running(1, "ranked")))
+	pods, err := f.pods(ctx, "ranked")
+	must(t, err)
+	for _, pod := range pods {
+		if pod.DeletionTimestamp == nil && pod.Name != stays {
+			t.Errorf("%s stays, %s was to", pod.Name, stays)
+		}
+	}
+	f.clear(t, ctx, "ranked")
 }

@@ -60,8 +60,9 @@ func TestRegister(t *testing.T) {
 			_, err := webhooks.Get(ctx, "stowage", meta.GetOptions{})
 			return err
 		}))
+		// The definition of the kind lets it through: only the webhook looks at both lists of taints.
 		must(t, f.Wait(ctx, "a bad pool to be refused", func(ctx context.Context) error {
-			_, err := f.objects.Resource(poolResource).Create(ctx, pool{name: "bad", arch: "amd64", limit: "-1"}.object(),
+			_, err := f.objects.Resource(poolResource).Create(ctx, pool{name: "bad", arch: "amd64", taint: "twice", starts: "twice"}.object(),
 				meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
 			if err == nil || !strings.Contains(err.Error(), "admission webhook \""+webhookName+"\" denied the request") {
 				return fmt.Errorf("the answer is %v", err)

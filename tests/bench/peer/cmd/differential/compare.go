@@ -38,13 +38,13 @@ func (c *cluster) read() (err error) {
 	return err
 }
 
-// compare lets both plan the objects, Karpenter up to `most` times, and writes down where they differ.
-func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
+// compare lets both plan the objects, Karpenter as often as it takes, and writes down where they differ.
+func (c *cluster) compare(o *outcome, objects []client.Object) error {
 	ours, err := c.stowage(o, objects, "greedy")
 	if err != nil {
 		return err
 	}
-	r, err := c.runs(o, objects, ours, most)
+	r, err := c.runs(o, objects, ours)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
 		if ours, err = c.stowage(o, objects, "greedy"); err != nil {
 			return err
 		}
-		if r, err = c.runs(o, objects, ours, most); err != nil {
+		if r, err = c.runs(o, objects, ours); err != nil {
 			return err
 		}
 	}
@@ -75,9 +75,9 @@ func (c *cluster) compare(o *outcome, objects []client.Object, most int) error {
 }
 
 // runs lets Karpenter plan as often as it takes to call a difference one.
-func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan, most int) (*spread, error) {
+func (c *cluster) runs(o *outcome, objects []client.Object, ours *karpenter.Plan) (*spread, error) {
 	r := &spread{ours: ours}
-	for run := range most {
+	for run := range mostRuns {
 		if run >= firstRuns && len(r.differences()) == 0 {
 			break
 		}

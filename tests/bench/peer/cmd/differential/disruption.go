@@ -64,7 +64,7 @@ func (c *cluster) methods(objects []client.Object) (*methods, error) {
 	if m.first, err = c.stowageDisruption(objects, append(flags, "--disruption")); err != nil {
 		return nil, err
 	}
-	for run := range firstRuns + moreRuns {
+	for run := range mostRuns {
 		if run >= firstRuns && len(m.differences()) == 0 {
 			break
 		}

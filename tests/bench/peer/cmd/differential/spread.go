@@ -37,7 +37,7 @@ func (r *spread) differences() (lines []string) {
 // byLuck is the price that the order of equals alone may come to; 0 when too few runs tell. It differs from run to run,
 // and ours is one draw more: of thousands of clusters in some it is dearer than the dearest, by a part of their range.
 func (r *spread) byLuck(prices []float64) float64 {
-	if len(prices) < manyRuns {
+	if len(prices) < mostRuns {
 		return 0
 	}
 	most := slices.Max(prices)

@@ -29,7 +29,7 @@ func plan(nodes []float64, pods []string, out ...string) *karpenter.Plan {
 
 // many runs, of which each second one costs `most`, the others 1.
 func many(most float64) (runs []*karpenter.Plan) {
-	for i := range manyRuns {
+	for i := range mostRuns {
 		cost := []float64{1}
 		if i%2 == 1 {
 			cost[0] = most

@@ -1,0 +1,76 @@
+#include "server/ends.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+enum { LOOK_MS = 5 * MS_SECOND, SHARE = 4 };
+
+struct ends {
+    struct ends_config config;
+    uint32_t metric;
+    wall_ms told[END_COUNT]; /* when it was; 0: it was not, or the certificate is another */
+    wall_ms last[END_COUNT];
+    mono_ms due;
+};
+
+const char *end_name(enum end which)
+{
+    static const char *const names[END_COUNT] = {
+        [END_SERVING] = "serving",     [END_CA] = "ca",
+        [END_NEXT_CA] = "next_ca",     [END_SCHEDULER] = "scheduler",
+        [END_SHOWN] = "scheduler_shown",
+    };
+    return names[which];
+}
+
+struct ends *ends_new(const struct ends_config *config)
+{
+    static const struct metric_info info = {.name = "stowage_certificate_not_after_seconds",
+                                            .help = "When a certificate ends, in seconds since 1970",
+                                            .type = METRIC_GAUGE,
+                                            .labels = {"certificate"}};
+    struct ends *e = mem_new(sizeof(*e));
+    e->config = *config;
+    e->metric = metrics_register(config->metrics, &info);
+    return e;
+}
+
+void ends_free(struct ends *e)
+{
+    free(e);
+}
+
+static span_ms soon(const struct ends *e, enum end which)
+{
+    span_ms life = which == END_CA || which == END_NEXT_CA ? e->config.ca_life : e->config.leaf_life;
+    span_ms most = which == END_SHOWN ? ENDS_SOON_SHOWN : ENDS_SOON;
+    return life / SHARE < most ? life / SHARE : most;
+}
+
+static void look(struct ends *e, enum end which, wall_ms not_after, wall_ms wall)
+{
+    struct span label = span_of(end_name(which));
+    if (not_after != e->last[which])
+        e->told[which] = 0;
+    e->last[which] = not_after;
+    if (not_after == 0) {
+        metrics_remove(e->config.metrics, e->metric, &label);
+        return;
+    }
+    metrics_set(e->config.metrics, e->metric, &label, (double)not_after / MS_SECOND);
+    if (not_after - wall >= soon(e, which) || (e->told[which] != 0 && wall - e->told[which] < ENDS_AGAIN))
+        return;
+    e->told[which] = wall;
+    e->config.soon(e->config.user, which, not_after);
+}
+
+mono_ms ends_step(struct ends *e, const wall_ms not_after[END_COUNT], mono_ms now, wall_ms wall)
+{
+    if (now < e->due)
+        return e->due;
+    e->due = now + LOOK_MS;
+    for (int i = 0; i < END_COUNT; i++)
+        look(e, (enum end)i, not_after[i], wall);
+    return e->due;
+}

@@ -1,0 +1,102 @@
+/* `stowage check -f`: what is said of files of objects, where, and with which status. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "server/check/report.h"
+#include "server/command.h"
+#include "support_plan.h"
+
+#define NAMED(meta, spec)                                                                                               \
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: odd\n" meta "spec:\n  " POOL_TEMPLATE "\n" spec
+#define TYPO "  annotations:\n    stowage.dev/mdoe: act\n"
+
+static struct outcome check(const char *objects, const char *form, const char *more)
+{
+    const char *args[COMMAND_ARGS_MAX] = {"-f", "{}", "-o", form, more};
+    return run_command(command_check, objects, args);
+}
+
+static void status_and_text(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *more;
+        int status;
+        const char *says[3];
+    } rows[] = {
+        {"good", POOL, NULL, 0, {"ok    1 object in 1 file, 1 of them NodePool\n", "nothing to mend\n"}},
+        {"other kinds are no fault", POOL "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: x}\n", "--warnings-as-errors", 0,
+         {"1 object of other kinds passed over (ConfigMap)"}},
+        {"a warning, where it stands", NAMED(TYPO, ""), NULL, 0,
+         {"warn  ", ":6: NodePool odd: metadata.annotations[stowage.dev/mdoe]: there is no such annotation. Fix: write "
+                    "stowage.dev/mode\n", "1 warning\n"}},
+        {"a warning that counts", NAMED(TYPO, ""), "--warnings-as-errors", 1, {"1 warning\n"}},
+        {"what admission refuses", NAMED("", "  weight: 1000\n"), NULL, 1,
+         {"FAIL  ", ":7: NodePool odd: spec.weight: 1000 is out of range; it may be 1 to 100", "1 problem\n"}},
+        {"both of one pool", NAMED(TYPO, "  weight: 1000\n"), NULL, 1, {":9: NodePool odd: spec.weight: ", ":6: NodePool odd: metadata", "1 problem, 1 warning\n"}},
+        {"what cannot be read", NAMED("", "  weight: heavy\n"), NULL, 1, {"FAIL  ", ":7: NodePool odd: spec.weight: \"heavy\""}},
+        {"no YAML", "a: [", NULL, 1, {"FAIL  ", "1 problem\n"}},
+        {"a field that nobody knows", NAMED("", "  wieght: 1\n"), NULL, 0, {"warn  ", ":7: NodePool odd: spec.wieght: "}},
+        {"the label of another provider",
+         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\nspec: {template: {spec: {nodeClassRef: {group: "
+         "karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, requirements: [{key: karpenter.k8s.aws/instance-category, "
+         "operator: In, values: [c]}]}}}\n", NULL, 0, {"warn  ", ":1: NodePool odd: ", "karpenter.k8s.aws/instance-category"}},
+        {"one twice", POOL POOL, NULL, 0, {"warn  ", "NodePool general: already given at "}},
+        {"an overlay", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {requirements: [{key: a, "
+         "operator: Like, values: [b]}]}\n", NULL, 1, {"FAIL  ", "NodeOverlay o: spec.requirements[0].operator: "}},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = check(rows[i].objects, "table", rows[i].more);
+        if (o.status != rows[i].status)
+            fail_msg("%s: status %d: %s", rows[i].label, o.status, o.text);
+        for (size_t k = 0; k < COUNT_OF(rows[i].says) && rows[i].says[k] != NULL; k++)
+            expect_text(rows[i].label, &o, rows[i].says[k]);
+    }
+}
+
+static void other_forms(void **state)
+{
+    (void)state;
+    struct outcome o = check(NAMED(TYPO, ""), "json", NULL);
+    expect_text("the line", &o, "\"line\": 6,");
+    expect_text("the message", &o, "\"message\": \"NodePool odd: metadata.annotations[stowage.dev/mdoe]: ");
+    o = check(NAMED(TYPO, "  weight: 1000\n"), "github", NULL);
+    expect_text("a warning", &o, "::warning file=");
+    expect_text("its line", &o, ",line=6::NodePool odd: ");
+    expect_text("an error", &o, "::error file=");
+    assert_int_equal(o.status, 1);
+    o = check(POOL, "github", NULL);
+    assert_string_equal(o.text, "");
+}
+
+/* A runner reads commands line by line. */
+static void github_escapes(void **state)
+{
+    (void)state;
+    struct arena a;
+    struct buf out = {0};
+    arena_init(&a, 0);
+    struct check_report r = {.a = &a};
+    check_say_of_file(&r, CHECK_FAIL, "files", "a,b:c.yaml", 0, SPAN("100%\nof: it, all"));
+    check_say(&r, CHECK_UNKNOWN, "files", "mend it", "who knows");
+    check_say(&r, CHECK_OK, "files", NULL, "fine");
+    check_github(&out, &r);
+    buf_add_char(&out, '\0');
+    assert_string_equal(out.ptr, "::error file=a%2Cb%3Ac.yaml::100%25%0Aof: it, all\n::notice::who knows; mend it\n");
+    buf_release(&out);
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_and_text),
+        cmocka_unit_test(other_forms),
+        cmocka_unit_test(github_escapes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
