@@ -1,6 +1,6 @@
 /* One request at a time. A stage sends one, and its reply says which stage comes next; what fails is
  * tried again after a while, from the read before it, so that every write follows a fresh look. The scheduler's Secret
- * and the webhook do not wait for each other. */
+ * and the two webhook configurations do not wait for each other. */
 #include "certs/certs.h"
 
 #include <stdlib.h>
@@ -23,12 +23,12 @@ enum stage {
     STAGE_WRITE_CERTS,
     STAGE_READ_CLIENT,
     STAGE_WRITE_CLIENT,
-    STAGE_READ_WEBHOOK, /* not before we serve */
+    STAGE_READ_WEBHOOK, /* not before we serve; one of `which` after the other */
     STAGE_WRITE_WEBHOOK,
 };
 
 /* What troubles are about: requests, and what is stored. */
-enum { TOPIC_CERTS, TOPIC_CLIENT, TOPIC_WEBHOOK, TOPIC_STORED, TOPIC_COUNT };
+enum { TOPIC_CERTS, TOPIC_CLIENT, TOPIC_STORED, TOPIC_WEBHOOK, TOPIC_COUNT = TOPIC_WEBHOOK + WEBHOOK_OBJECT_COUNT };
 
 struct certs {
     struct certs_config config;
@@ -49,9 +49,11 @@ struct certs {
 
     struct arena own_texts;
     struct cert_pair own; /* signed in private, for names that the stored one lacks */
-    struct arena bundle_texts;
-    struct span bundle; /* the caBundle as we saw it last */
-    bool bundle_is_free; /* there is none that is ours to write */
+    struct caller { /* a configuration by which the API server calls us */
+        struct arena texts;
+        struct span bundle; /* its caBundle as we saw it last */
+        bool is_free;       /* there is none that is ours to write */
+    } callers[WEBHOOK_OBJECT_COUNT];
     uint64_t told;      /* of the last set */
     bool waits;         /* what is in use has not been told: the API server would not trust it */
 
@@ -62,6 +64,8 @@ struct certs {
     struct span body;    /* to be written */
 
     enum stage stage;
+    enum webhook_object which; /* of the webhooks' stages */
+    bool wrote, failed;        /* in this round of them */
     bool busy, may_announce, registered;
     mono_ms now, due;
     wall_ms wall;
@@ -136,16 +140,35 @@ static void go(struct certs *c, enum stage next)
     c->due = c->now;
 }
 
-static int topic_of(enum stage s)
+static int topic_of(const struct certs *c)
 {
-    return s <= STAGE_WRITE_CERTS ? TOPIC_CERTS : s <= STAGE_WRITE_CLIENT ? TOPIC_CLIENT : TOPIC_WEBHOOK;
+    return c->stage <= STAGE_WRITE_CERTS    ? TOPIC_CERTS
+           : c->stage <= STAGE_WRITE_CLIENT ? TOPIC_CLIENT
+                                            : TOPIC_WEBHOOK + (int)c->which;
 }
 
 /* One object is as it should be. */
 static void go_on(struct certs *c, enum stage next)
 {
-    c->last[topic_of(c->stage)].msg[0] = '\0';
+    c->last[topic_of(c)].msg[0] = '\0';
     go(c, next);
+}
+
+static void go_to_webhooks(struct certs *c)
+{
+    c->which = WEBHOOK_VALIDATING;
+    c->wrote = c->failed = false;
+    go(c, STAGE_READ_WEBHOOK);
+}
+
+/* False: this was the last. */
+static bool go_to_next_webhook(struct certs *c)
+{
+    if (c->which + 1 == WEBHOOK_OBJECT_COUNT)
+        return false;
+    c->which++;
+    go(c, STAGE_READ_WEBHOOK);
+    return true;
 }
 
 static void wait_longer(struct certs *c)
@@ -174,29 +197,38 @@ static void tell_trouble(struct certs *c, int topic, const struct err *err)
         c->config.listener.trouble(c->config.listener.user, err);
 }
 
-static void try_again(struct certs *c, const struct err *why)
+static struct span doing(struct certs *c)
 {
-    static const char *const doing[] = {
-        [STAGE_READ_CERTS] = "reading Secret " SECRET_CERTS,
-        [STAGE_WRITE_CERTS] = "writing Secret " SECRET_CERTS,
-        [STAGE_READ_CLIENT] = "reading Secret " SECRET_CLIENT,
-        [STAGE_WRITE_CLIENT] = "writing Secret " SECRET_CLIENT,
-        [STAGE_READ_WEBHOOK] = "reading ValidatingWebhookConfiguration " WEBHOOK_CONFIGURATION,
-        [STAGE_WRITE_WEBHOOK] = "writing ValidatingWebhookConfiguration " WEBHOOK_CONFIGURATION,
-    };
-    struct err err = *why;
-    err_wrap(&err, "%s", doing[c->stage]);
-    struct err told = err;
-    err_set(&err, told.kind, "%s; trying again", told.msg);
-    tell_trouble(c, topic_of(c->stage), &err);
-    if (topic_of(c->stage) == TOPIC_CLIENT) { /* the webhook's certificate must not wait for it */
-        go(c, STAGE_READ_WEBHOOK);
-        return;
-    }
+    const char *what = c->stage == look_of(c->stage) ? "reading" : "writing";
+    return c->stage <= STAGE_WRITE_CERTS    ? arena_printf(&c->passing, "%s Secret " SECRET_CERTS, what)
+           : c->stage <= STAGE_WRITE_CLIENT ? arena_printf(&c->passing, "%s Secret " SECRET_CLIENT, what)
+                                            : arena_printf(&c->passing, "%s %.*s", what, SPAN_ARG(webhook_told(&c->passing, c->which)));
+}
+
+static void from_the_beginning(struct certs *c)
+{
     c->stage = STAGE_READ_CERTS;
     if (c->pause == 0)
         c->pause = RETRY_FIRST_MS;
     wait_longer(c);
+}
+
+static void try_again(struct certs *c, const struct err *why)
+{
+    struct err err = *why;
+    err_wrap(&err, "%.*s", SPAN_ARG(doing(c)));
+    struct err told = err;
+    err_set(&err, told.kind, "%s; trying again", told.msg);
+    tell_trouble(c, topic_of(c), &err);
+    if (topic_of(c) == TOPIC_CLIENT) { /* the webhooks' certificate must not wait for it */
+        go_to_webhooks(c);
+        return;
+    }
+    c->failed = true;
+    if (c->stage == STAGE_READ_WEBHOOK && why->kind == ERR_FORBIDDEN)
+        c->callers[c->which].is_free = true; /* what we may not read is not ours to write: renewing does not wait for it */
+    if (topic_of(c) == TOPIC_CERTS || !go_to_next_webhook(c))
+        from_the_beginning(c);
 }
 
 static void look_again_later(struct certs *c)
@@ -228,10 +260,18 @@ static bool serving_of(struct certs *c, struct cert_pair *out, struct err *err)
     return true;
 }
 
-/* The API server was told of the CA that signs; or there is nobody to tell, or nothing to lose. */
+/* The API server was told of the CA wherever it calls us, or there is nobody to tell. */
+static bool all_trust(const struct certs *c, struct span ca)
+{
+    for (size_t i = 0; i < COUNT_OF(c->callers); i++)
+        if (!c->callers[i].is_free && !bundle_has(c->callers[i].bundle, ca))
+            return false;
+    return true;
+}
+
 static bool is_announced(const struct certs *c)
 {
-    return c->told == 0 || c->bundle_is_free || bundle_has(c->bundle, c->ring.current.cert);
+    return c->told == 0 /* there is nothing to lose */ || all_trust(c, c->ring.current.cert);
 }
 
 static bool tell(struct certs *c, struct err *err)
@@ -301,7 +341,7 @@ static struct keyring_policy policy_of(const struct certs *c)
 {
     return (struct keyring_policy){.serving = serving_subject(c),
                                    .term = c->config.ca_life,
-                                   .announced = c->bundle_is_free || bundle_has(c->bundle, c->found.next.cert)};
+                                   .announced = all_trust(c, c->found.next.cert)};
 }
 
 static bool in_use(const struct certs *c)
@@ -349,7 +389,7 @@ static void on_certs_found(struct certs *c)
 /* As most looks find it. */
 static bool is_unchanged(struct certs *c)
 {
-    c->state.announced = c->bundle_is_free || bundle_has(c->bundle, c->ring.next.cert);
+    c->state.announced = all_trust(c, c->ring.next.cert);
     enum rotation_step step = rotation_next(&c->state, c->wall);
     return in_use(c) && c->version.len != 0 && span_eq(c->version, c->ring_version) &&
            (step == ROTATION_NONE || step == ROTATION_WAIT);
@@ -396,6 +436,13 @@ static bool client_is_right(struct certs *c, struct doc_value secret)
            authority_check(keyring_clients(&c->passing, &c->ring), &c->client, &subject, c->wall, &unused);
 }
 
+static void client_is_settled(struct certs *c)
+{
+    cert_not_after(c->client.cert, &c->client_end);
+    c->last[TOPIC_CLIENT].msg[0] = '\0';
+    go_to_webhooks(c);
+}
+
 static void on_client_read(struct certs *c, const struct api_result *r)
 {
     struct err err;
@@ -406,8 +453,7 @@ static void on_client_read(struct certs *c, const struct api_result *r)
         c->client.cert = secret_get(&c->passing, secret, "tls.crt");
         c->client.key = secret_get(&c->passing, secret, "tls.key");
         if (client_is_right(c, secret)) {
-            cert_not_after(c->client.cert, &c->client_end);
-            go_on(c, STAGE_READ_WEBHOOK);
+            client_is_settled(c);
             return;
         }
     }
@@ -424,13 +470,7 @@ static void on_client_read(struct certs *c, const struct api_result *r)
     go(c, STAGE_WRITE_CLIENT);
 }
 
-static void on_client_written(struct certs *c)
-{
-    cert_not_after(c->client.cert, &c->client_end);
-    go_on(c, STAGE_READ_WEBHOOK);
-}
-
-/* --- the webhook --- */
+/* --- the webhooks --- */
 
 /* What the API server has to trust now, and what it need not any more. */
 static struct bundle_change bundle_change(struct certs *c)
@@ -443,11 +483,45 @@ static struct bundle_change bundle_change(struct certs *c)
     };
 }
 
+static bool registers(const struct certs *c)
+{
+    return c->config.register_webhooks && c->which == WEBHOOK_VALIDATING;
+}
+
 static void note_bundle(struct certs *c, const struct webhook_seen *seen)
 {
-    arena_clear(&c->bundle_texts);
-    c->bundle = arena_dup(&c->bundle_texts, seen->bundle);
-    c->bundle_is_free = has_files(c) || (!seen->there && !c->config.register_webhooks);
+    struct caller *caller = &c->callers[c->which];
+    arena_clear(&caller->texts);
+    caller->bundle = arena_dup(&caller->texts, seen->bundle);
+    caller->is_free = has_files(c) || (!seen->there && !registers(c));
+}
+
+/* Absent: it is as it should be. */
+static struct span webhook_body(struct certs *c, const struct webhook_seen *seen)
+{
+    struct bundle_change change = bundle_change(c);
+    struct span bundle = has_files(c) ? (struct span){NULL, 0} : bundle_next(&c->passing, seen->bundle, &change, c->wall);
+    if (registers(c) && !(seen->there && c->registered && bundle.ptr == NULL))
+        return certs_webhook_configuration(&c->passing, c->config.ns, c->config.webhook_url,
+                                           has_files(c) || bundle.ptr != NULL ? bundle : seen->bundle);
+    return seen->there && bundle.ptr != NULL ? webhook_bundle_patch(&c->passing, c->which, seen, bundle)
+                                             : (struct span){NULL, 0};
+}
+
+static void webhook_is_settled(struct certs *c)
+{
+    struct err err;
+    c->last[topic_of(c)].msg[0] = '\0';
+    if (go_to_next_webhook(c))
+        return;
+    if (c->shrink_due != 0 && c->now >= c->shrink_due && !c->wrote && !c->failed)
+        c->shrink_due = 0;
+    if (!c->wrote && !tell(c, &err)) /* what was just written the API server may not have heard of yet */
+        try_again(c, &err);
+    else if (c->failed)
+        from_the_beginning(c);
+    else
+        look_again_later(c);
 }
 
 static void on_webhook_read(struct certs *c, const struct api_result *r)
@@ -456,24 +530,18 @@ static void on_webhook_read(struct certs *c, const struct api_result *r)
     if (r->err.kind == ERR_NONE && r->body != NULL)
         seen = webhook_look(&c->passing, doc_root(r->body));
     note_bundle(c, &seen);
-    struct bundle_change change = bundle_change(c);
-    struct span bundle = has_files(c) ? (struct span){NULL, 0} : bundle_next(&c->passing, seen.bundle, &change, c->wall);
-    if (c->config.register_webhooks && !(seen.there && c->registered && bundle.ptr == NULL))
-        c->body = certs_webhook_configuration(&c->passing, c->config.ns, c->config.webhook_url,
-                                              has_files(c) || bundle.ptr != NULL ? bundle : seen.bundle);
-    else if (seen.there && bundle.ptr != NULL)
-        c->body = webhook_bundle_patch(&c->passing, &seen, bundle);
-    else {
-        struct err err;
-        if (change.exact)
-            c->shrink_due = 0;
-        if (tell(c, &err))
-            look_again_later(c);
-        else
-            try_again(c, &err);
-        return;
-    }
-    go(c, STAGE_WRITE_WEBHOOK);
+    c->body = webhook_body(c, &seen);
+    if (c->body.ptr != NULL)
+        go(c, STAGE_WRITE_WEBHOOK);
+    else
+        webhook_is_settled(c);
+}
+
+static void on_webhook_written(struct certs *c)
+{
+    c->wrote = true;
+    c->registered |= registers(c);
+    webhook_is_settled(c);
 }
 
 /* --- requests and replies --- */
@@ -483,9 +551,9 @@ static struct api_request request_of(const struct certs *c)
     bool webhook = c->stage == STAGE_READ_WEBHOOK || c->stage == STAGE_WRITE_WEBHOOK;
     bool certs = c->stage == STAGE_READ_CERTS || c->stage == STAGE_WRITE_CERTS;
     struct api_request r = {.verb = API_GET,
-                            .kind = webhook ? KIND_VALIDATING_WEBHOOK : KIND_SECRET,
+                            .kind = webhook ? webhook_kind(c->which) : KIND_SECRET,
                             .ns = webhook ? (struct span){NULL, 0} : c->config.ns,
-                            .name = webhook ? SPAN(WEBHOOK_CONFIGURATION)
+                            .name = webhook ? span_of(webhook_name(c->which))
                                     : certs ? SPAN(SECRET_CERTS)
                                             : SPAN(SECRET_CLIENT)};
     if (c->stage == look_of(c->stage))
@@ -511,14 +579,13 @@ static void on_success(struct certs *c, const struct api_result *r)
         on_client_read(c, r);
         break;
     case STAGE_WRITE_CLIENT:
-        on_client_written(c);
+        client_is_settled(c);
         break;
     case STAGE_READ_WEBHOOK:
         on_webhook_read(c, r);
         break;
     case STAGE_WRITE_WEBHOOK:
-        c->registered = true;
-        look_again_later(c);
+        on_webhook_written(c);
         break;
     }
 }
@@ -552,7 +619,8 @@ struct certs *certs_new(const struct certs_config *config)
     arena_init(&c->held, 0);
     arena_init(&c->fresh, 0);
     arena_init(&c->own_texts, 0);
-    arena_init(&c->bundle_texts, 0);
+    for (size_t i = 0; i < COUNT_OF(c->callers); i++)
+        arena_init(&c->callers[i].texts, 0);
     arena_init(&c->passing, 0);
     c->config = *config;
     if (c->config.leaf_life == 0)
@@ -578,7 +646,8 @@ void certs_free(struct certs *c)
     arena_release(&c->held);
     arena_release(&c->fresh);
     arena_release(&c->own_texts);
-    arena_release(&c->bundle_texts);
+    for (size_t i = 0; i < COUNT_OF(c->callers); i++)
+        arena_release(&c->callers[i].texts);
     arena_release(&c->passing);
     free(c);
 }

@@ -2,8 +2,9 @@
  *
  * A step machine on the API thread, as the Lease is. Over and over, as often as rotation.h says: it reads Secret
  * `stowage-certs`, does what is due and writes it back, unless somebody else was first (409): then it reads theirs. Then
- * Secret `stowage-scheduler-client` (tls.crt, tls.key, ca.crt), then, once we serve, the caBundle of
- * ValidatingWebhookConfiguration `stowage`. So one replica renews, and all take it up with their next look.
+ * Secret `stowage-scheduler-client` (tls.crt, tls.key, ca.crt), then, once we serve, the caBundles of
+ * ValidatingWebhookConfiguration `stowage` and, where somebody has applied it, MutatingWebhookConfiguration
+ * `stowage-shaping`. So one replica renews, and all take it up with their next look.
  *
  * A Secret that is gone or spoilt is written back from what is in use. A set is immutable and handed to `changed`, which
  * publishes it as a whole; one of a CA of which the API server has not heard waits until it has. A stored serving

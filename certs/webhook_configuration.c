@@ -6,14 +6,30 @@
 #include "base/json.h"
 #include "certs/certs.h"
 
-#define WEBHOOK_NAME "nodepools.webhook.stowage.dev"
+#define WEBHOOK_DOMAIN ".webhook.stowage.dev"
 
-static void put_head(struct json *j, struct span uid, struct span version)
+enum kind webhook_kind(enum webhook_object which)
 {
-    json_put_string(j, "apiVersion", SPAN("admissionregistration.k8s.io/v1"));
-    json_put_string(j, "kind", SPAN("ValidatingWebhookConfiguration"));
+    return which == WEBHOOK_VALIDATING ? KIND_VALIDATING_WEBHOOK : KIND_MUTATING_WEBHOOK;
+}
+
+const char *webhook_name(enum webhook_object which)
+{
+    return which == WEBHOOK_VALIDATING ? "stowage" : "stowage-shaping";
+}
+
+struct span webhook_told(struct arena *a, enum webhook_object which)
+{
+    return arena_printf(a, "%s %s", kind_info(webhook_kind(which))->name, webhook_name(which));
+}
+
+static void put_head(struct json *j, enum webhook_object which, struct span uid, struct span version)
+{
+    const struct kind_info *info = kind_info(webhook_kind(which));
+    json_put_string(j, "apiVersion", span_of(info->api_version));
+    json_put_string(j, "kind", span_of(info->name));
     json_put_object(j, "metadata");
-    json_put_string(j, "name", SPAN(WEBHOOK_CONFIGURATION));
+    json_put_string(j, "name", span_of(webhook_name(which)));
     if (uid.len != 0)
         json_put_string(j, "uid", uid);
     if (version.len != 0)
@@ -89,7 +105,6 @@ static void put_conditions(struct arena *a, struct json *j, struct span ns)
 
 static struct span finish(struct arena *a, struct json *j)
 {
-    json_object_end(j); /* the webhook */
     json_array_end(j);
     json_object_end(j);
     struct span text = arena_dup(a, buf_span(j->out));
@@ -103,10 +118,10 @@ struct span certs_webhook_configuration(struct arena *a, struct span ns, struct 
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    put_head(&j, (struct span){NULL, 0}, (struct span){NULL, 0});
+    put_head(&j, WEBHOOK_VALIDATING, (struct span){NULL, 0}, (struct span){NULL, 0});
     json_put_array(&j, "webhooks");
     json_object_begin(&j);
-    json_put_string(&j, "name", SPAN(WEBHOOK_NAME));
+    json_put_string(&j, "name", SPAN("nodepools" WEBHOOK_DOMAIN));
     put_client(a, &j, ns, webhook_url, ca);
     put_rules(&j);
     put_conditions(a, &j, ns);
@@ -115,48 +130,63 @@ struct span certs_webhook_configuration(struct arena *a, struct span ns, struct 
     json_put_int(&j, "timeoutSeconds", 1);
     json_put_string(&j, "sideEffects", SPAN("None"));
     put_words(&j, "admissionReviewVersions", (const char *const[]){"v1"}, 1);
-    return finish(a, &j);
-}
-
-struct span webhook_bundle_patch(struct arena *a, const struct webhook_seen *seen, struct span ca)
-{
-    struct buf out = {0};
-    struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    put_head(&j, seen->uid, seen->version);
-    json_put_array(&j, "webhooks");
-    json_object_begin(&j);
-    json_put_string(&j, "name", SPAN(WEBHOOK_NAME));
-    json_put_object(&j, "clientConfig");
-    json_put_string(&j, "caBundle", base64_encode(a, ca));
     json_object_end(&j);
     return finish(a, &j);
 }
 
-static struct span text_of(struct doc_value object, const char *key)
+struct span webhook_bundle_patch(struct arena *a, enum webhook_object which, const struct webhook_seen *seen, struct span ca)
 {
-    struct doc_value v;
-    return doc_find(object, span_of(key), &v) && doc_type(v) == DOC_STRING
-               ? doc_text(v)
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    struct span bundle = base64_encode(a, ca);
+    json_object_begin(&j);
+    put_head(&j, which, seen->uid, seen->version);
+    json_put_array(&j, "webhooks");
+    for (uint32_t i = 0; i < seen->count; i++) {
+        json_object_begin(&j);
+        json_put_string(&j, "name", seen->names[i]);
+        json_put_object(&j, "clientConfig");
+        json_put_string(&j, "caBundle", bundle);
+        json_object_end(&j);
+        json_object_end(&j);
+    }
+    return finish(a, &j);
+}
+
+static struct span bundle_of(struct arena *a, struct doc_value webhook)
+{
+    struct doc_value client;
+    struct span bundle;
+    return doc_find(webhook, SPAN("clientConfig"), &client) &&
+                   base64_decode(a, doc_text_at(client, SPAN("caBundle")), &bundle)
+               ? bundle
                : (struct span){NULL, 0};
 }
 
 struct webhook_seen webhook_look(struct arena *a, struct doc_value object)
 {
-    struct doc_value meta, list, client;
+    struct doc_value meta, list;
     struct webhook_seen seen = {.there = false};
     if (doc_find(object, SPAN("metadata"), &meta)) {
-        seen.uid = arena_dup(a, text_of(meta, "uid"));
-        seen.version = arena_dup(a, text_of(meta, "resourceVersion"));
+        seen.uid = arena_dup(a, doc_text_at(meta, SPAN("uid")));
+        seen.version = arena_dup(a, doc_text_at(meta, SPAN("resourceVersion")));
     }
     if (!doc_find(object, SPAN("webhooks"), &list))
         return seen;
+    struct span *names = ARENA_ARRAY(a, struct span, doc_count(list));
     struct doc_iter it = doc_iter_of(list);
-    while (!seen.there && doc_next(&it)) {
-        seen.there = span_eq(text_of(it.value, "name"), SPAN(WEBHOOK_NAME));
-        if (seen.there && doc_find(it.value, SPAN("clientConfig"), &client) &&
-            !base64_decode(a, text_of(client, "caBundle"), &seen.bundle))
+    while (doc_next(&it)) {
+        struct span name = doc_text_at(it.value, SPAN("name"));
+        if (!span_has_suffix(name, SPAN(WEBHOOK_DOMAIN)))
+            continue;
+        struct span bundle = bundle_of(a, it.value);
+        if (seen.count == 0)
+            seen.bundle = bundle;
+        else if (!span_eq(seen.bundle, bundle))
             seen.bundle = (struct span){NULL, 0};
+        names[seen.count++] = arena_dup(a, name);
     }
+    seen.names = names;
+    seen.there = seen.count != 0;
     return seen;
 }

@@ -11,7 +11,7 @@ struct found {
     struct check *check;
     struct arena *a;
     struct span ca, serving, client, client_ca;
-    struct webhook_seen webhook;
+    struct webhook_seen webhooks[WEBHOOK_OBJECT_COUNT];
 };
 
 static void read_certs(void *user, struct doc_value secret)
@@ -28,11 +28,25 @@ static void read_client(void *user, struct doc_value secret)
     f->client_ca = secret_get(f->a, secret, "ca.crt");
 }
 
-static void read_webhook(void *user, struct doc_value object)
+static void read_validating(void *user, struct doc_value object)
 {
     struct found *f = user;
-    f->webhook = webhook_look(f->a, object);
+    f->webhooks[WEBHOOK_VALIDATING] = webhook_look(f->a, object);
 }
+
+static void read_mutating(void *user, struct doc_value object)
+{
+    struct found *f = user;
+    f->webhooks[WEBHOOK_MUTATING] = webhook_look(f->a, object);
+}
+
+static const struct webhook_row {
+    const char *file;
+    void (*read)(void *user, struct doc_value object);
+} webhook_rows[WEBHOOK_OBJECT_COUNT] = {
+    [WEBHOOK_VALIDATING] = {"manifests/webhooks.yaml", read_validating},
+    [WEBHOOK_MUTATING] = {"manifests/shaping/webhooks.yaml", read_mutating},
+};
 
 static struct ask *get(struct found *f, enum kind k, const char *name,
                        void (*read)(void *user, struct doc_value object))
@@ -104,29 +118,39 @@ static void check_shown(const struct found *f)
                   older ? "an older copy of its" : "its", day);
 }
 
-static void check_webhook(struct found *f)
+static void check_bundle(const struct found *f, enum webhook_object which)
 {
     const struct check *c = f->check;
-    struct ask *a = get(f, KIND_VALIDATING_WEBHOOK, WEBHOOK_CONFIGURATION, read_webhook);
-    if (a->err.kind == ERR_NOT_FOUND)
-        check_say(c->report, CHECK_WARN, "webhook", "kubectl apply -f manifests/webhooks.yaml",
-                  "no webhook is registered: mistakes in NodePools are not refused at once");
-    else if (a->err.kind != ERR_NONE)
-        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "the webhook cannot be read: %s",
-                  a->err.msg);
-    else if (!f->webhook.there)
-        check_say(c->report, CHECK_FAIL, "webhook", "kubectl apply -f manifests/webhooks.yaml",
-                  "ValidatingWebhookConfiguration stowage has no webhook of Stowage's");
+    const struct webhook_seen *seen = &f->webhooks[which];
+    struct span told = webhook_told(f->a, which);
+    if (!seen->there)
+        check_say(c->report, CHECK_FAIL, "webhook", arena_printf(f->a, "kubectl apply -f %s", webhook_rows[which].file).ptr,
+                  "%.*s has no webhook of Stowage's", SPAN_ARG(told));
     else if (f->ca.len == 0)
-        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL,
-                  "whether the webhook's caBundle is right: Stowage's CA is not known");
-    else if (bundle_has(f->webhook.bundle, f->ca))
-        check_say(c->report, CHECK_OK, "webhook", NULL, "the webhook's caBundle has Stowage's CA");
+        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "whether the caBundle of %.*s is right: Stowage's CA is not known",
+                  SPAN_ARG(told));
+    else if (bundle_has(seen->bundle, f->ca))
+        check_say(c->report, CHECK_OK, "webhook", NULL, "the caBundle of %.*s has Stowage's CA", SPAN_ARG(told));
     else
         check_say(c->report, c->runs ? CHECK_FAIL : CHECK_UNKNOWN, "webhook",
                   "Stowage writes it within a minute; with --tls-cert it is yours to "
                   "write",
-                  "the webhook's caBundle has not Stowage's CA: the API server passes it over");
+                  "the caBundle of %.*s has not Stowage's CA: the API server passes it over", SPAN_ARG(told));
+}
+
+/* Shaping is for who wants it. */
+static void check_webhook(struct found *f, enum webhook_object which)
+{
+    const struct check *c = f->check;
+    struct ask *a = get(f, webhook_kind(which), webhook_name(which), webhook_rows[which].read);
+    if (a->err.kind == ERR_NONE)
+        check_bundle(f, which);
+    else if (a->err.kind != ERR_NOT_FOUND)
+        check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "%.*s cannot be read: %s", SPAN_ARG(webhook_told(f->a, which)),
+                  a->err.msg);
+    else if (which == WEBHOOK_VALIDATING)
+        check_say(c->report, CHECK_WARN, "webhook", "kubectl apply -f manifests/webhooks.yaml",
+                  "no webhook is registered: mistakes in NodePools are not refused at once");
 }
 
 void check_certificates(struct check *c)
@@ -147,5 +171,6 @@ void check_certificates(struct check *c)
                       "Secret " SECRET_CLIENT " has another CA than " SECRET_CERTS);
     }
     check_shown(f);
-    check_webhook(f);
+    for (int w = 0; w < WEBHOOK_OBJECT_COUNT; w++)
+        check_webhook(f, (enum webhook_object)w);
 }

@@ -16,9 +16,9 @@
 
 static const wall_ms WALL = 1767225600000; /* 2026-01-01 */
 
-/* --- an API server that holds two Secrets and one webhook configuration --- */
+/* --- an API server that holds two Secrets and two webhook configurations --- */
 
-enum { OBJECTS_MAX = 4, CALLS_MAX = 16 };
+enum { OBJECTS_MAX = 6, CALLS_MAX = 16 };
 
 struct object {
     char name[64];
@@ -63,6 +63,8 @@ static uint64_t fake_send(struct api *api, const struct api_request *r, api_done
     snprintf(c->name, sizeof(c->name), "%.*s", SPAN_ARG(r->name));
     if (r->kind == KIND_SECRET)
         assert_true(span_eq(r->ns, SPAN("stowage-system")));
+    else
+        assert_string_equal(c->name, r->kind == KIND_VALIDATING_WEBHOOK ? "stowage" : "stowage-shaping");
     return 1;
 }
 
@@ -430,7 +432,7 @@ static void test_bundle(void **state)
     assert_null(strstr(f->log, "get stowage,")); /* nobody is told before we serve */
     certs_serving(p->certs);
     settle(f, p, 10, WALL);
-    assert_string_equal(f->log, "get stowage, apply stowage");
+    assert_string_equal(f->log, "get stowage, apply stowage, get stowage-shaping");
     struct arena a;
     arena_init(&a, 0);
     const char *json = object_of(f, "stowage")->json;
@@ -442,10 +444,49 @@ static void test_bundle(void **state)
     mono_ms later = certs_step(p->certs, 20, WALL);
     assert_int_equal(later, 10 + 30 * MS_SECOND);
     settle(f, p, later, WALL);
-    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage");
+    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage, get stowage-shaping");
     put_object(f, "stowage", WEBHOOK("\"caBundle\":\"eA==\"")); /* somebody replaced it */
     settle(f, p, later + MS_MINUTE, WALL);
-    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage, apply stowage");
+    assert_string_equal(f->log, "get stowage-certs, get stowage-scheduler-client, get stowage, apply stowage, get stowage-shaping");
+    process_free(p);
+}
+
+#define SHAPING(first, second)                                                                                \
+    "{\"metadata\":{\"name\":\"stowage-shaping\",\"uid\":\"u-2\"},\"webhooks\":["                          \
+    "{\"name\":\"pods.webhook.stowage.dev\",\"clientConfig\":{" first "}},"                                 \
+    "{\"name\":\"other.example.com\",\"clientConfig\":{}},"                                                \
+    "{\"name\":\"namespaces.webhook.stowage.dev\",\"clientConfig\":{" second "}}]}"
+
+/* Shaping is there from the day on which somebody applies it; all of its webhooks are ours but what others put there. */
+static void test_bundles_of_shaping(void **state)
+{
+    struct fake *f = *state;
+    struct process *p = process_new(f, plain);
+    static const char looks[] = "get stowage-certs, get stowage-scheduler-client, get stowage, get stowage-shaping";
+    char with_write[256];
+    snprintf(with_write, sizeof(with_write), "%s, apply stowage-shaping", looks);
+    certs_serving(p->certs);
+    settle(f, p, 0, WALL);
+    put_object(f, "stowage-shaping", SHAPING("", ""));
+    settle(f, p, MS_MINUTE, WALL);
+    assert_string_equal(f->log, with_write);
+    struct arena a;
+    arena_init(&a, 0);
+    const char *ca = arena_cstr(&a, base64_encode(&a, p->ca)), *json = object_of(f, "stowage-shaping")->json;
+    assert_non_null(strstr(json, "\"kind\":\"MutatingWebhookConfiguration\""));
+    assert_non_null(strstr(json, "\"uid\":\"u-2\""));
+    assert_null(strstr(json, "other.example.com"));
+    const char *first = strstr(json, ca);
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, ca));
+    settle(f, p, 2 * (mono_ms)MS_MINUTE, WALL);
+    assert_string_equal(f->log, looks);
+    /* One of them is replaced. */
+    const char *half = arena_cstr(&a, arena_printf(&a, SHAPING("\"caBundle\":\"%s\"", ""), ca));
+    put_object(f, "stowage-shaping", half);
+    settle(f, p, 3 * (mono_ms)MS_MINUTE, WALL);
+    assert_string_equal(f->log, with_write);
+    arena_release(&a);
     process_free(p);
 }
 
@@ -554,8 +595,10 @@ struct pair_of_replicas {
 static void replicas_start(struct pair_of_replicas *r, struct fake *f, struct certs_config config, bool webhook)
 {
     *r = (struct pair_of_replicas){.fake = f};
-    if (webhook)
+    if (webhook) {
         put_object(f, "stowage", WEBHOOK(""));
+        put_object(f, "stowage-shaping", SHAPING("", ""));
+    }
     for (int i = 0; i < REPLICAS; i++) {
         r->p[i] = process_new(f, config);
         settle(f, r->p[i], 0, WALL);
@@ -599,11 +642,11 @@ static void replicas_free(struct pair_of_replicas *r)
         process_free(r->p[i]);
 }
 
-static struct span bundle_of(struct fake *f, struct arena *a)
+static struct span bundle_of(struct fake *f, struct arena *a, const char *name)
 {
     const struct doc *d;
     struct err err;
-    assert_true(doc_parse_json(f->parser, span_of(object_of(f, "stowage")->json), &d, &err));
+    assert_true(doc_parse_json(f->parser, span_of(object_of(f, name)->json), &d, &err));
     return webhook_look(a, doc_root(d)).bundle;
 }
 
@@ -613,6 +656,7 @@ static void each_is_trusted(struct pair_of_replicas *r)
     struct arena a;
     arena_init(&a, 0);
     static const struct span name = SPAN_INIT("stowage-webhook.stowage-system.svc");
+    static const char *const callers[] = {"stowage", "stowage-shaping"};
     struct cert_subject s = {SPAN("stowage"), CERT_SERVER, &name, 1, 0};
     for (int i = 0; i < REPLICAS; i++) {
         struct err err;
@@ -620,8 +664,9 @@ static void each_is_trusted(struct pair_of_replicas *r)
         assert_true(cert_not_after(r->p[i]->serving.cert, &end));
         if (end <= wall_of(r, i))
             fail_msg("second %d: replica %d serves what has ended", (int)(r->now / MS_SECOND), i);
-        if (!authority_check(bundle_of(r->fake, &a), &r->p[i]->serving, &s, wall_of(r, i) - 10 * MS_SECOND, &err))
-            fail_msg("second %d: replica %d: %s", (int)(r->now / MS_SECOND), i, err.msg);
+        for (size_t k = 0; k < COUNT_OF(callers); k++)
+            if (!authority_check(bundle_of(r->fake, &a, callers[k]), &r->p[i]->serving, &s, wall_of(r, i) - 10 * MS_SECOND, &err))
+                fail_msg("second %d: replica %d by %s: %s", (int)(r->now / MS_SECOND), i, callers[k], err.msg);
     }
     arena_release(&a);
 }
@@ -638,7 +683,7 @@ static void test_three_generations(void **state)
     struct span client_ca = r.p[0]->ca;
     for (int generation = 1; generation <= 3; generation++) {
         struct span ca = stored(f, &a, "ca.crt").value;
-        struct span first = bundle_of(f, &a);
+        struct span first = bundle_of(f, &a, "stowage");
         mono_ms begun = (generation - 1) * 3 * MS_MINUTE;
         int renewed = writes_until(&r, begun + 3 * MS_MINUTE - 10 * MS_SECOND, SECRET_CERTS, each_is_trusted);
         assert_in_range(renewed, 2, 5); /* of leaves, at 40 s of 60; each by one of the two */
@@ -652,8 +697,8 @@ static void test_three_generations(void **state)
         writes_until(&r, begun + 3 * MS_MINUTE + 45 * MS_SECOND, SECRET_CERTS, each_is_trusted);
         struct rotation_cert c;
         assert_false(authority_describe_leaf(first, &r.p[0]->serving, CERT_CLIENT, &c, &err));
-        assert_false(span_eq(bundle_of(f, &a), first)); /* the old CA has been dropped */
-        assert_true(bundle_has(bundle_of(f, &a), stored(f, &a, "ca.crt").value));
+        assert_false(span_eq(bundle_of(f, &a, "stowage"), first)); /* the old CA has been dropped */
+        assert_true(bundle_has(bundle_of(f, &a, "stowage"), stored(f, &a, "ca.crt").value));
     }
     assert_int_equal(r.p[0]->troubles + r.p[1]->troubles, 0);
     assert_false(span_eq(client_ca, r.p[0]->ca));
@@ -766,18 +811,18 @@ static void test_nobody_fights_over_the_bundle(void **state)
     struct span mine = base64_encode(&a, other.cert);
     put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
     replicas_start(&r, f, hour, false);
-    assert_true(bundle_has(bundle_of(f, &a), other.cert));
+    assert_true(bundle_has(bundle_of(f, &a, "stowage"), other.cert));
     assert_int_equal(writes_until(&r, 4 * MS_MINUTE, "stowage", NULL), 0);
     assert_int_equal(writes_until(&r, 6 * MS_MINUTE, "stowage", NULL), 1);
-    assert_false(bundle_has(bundle_of(f, &a), other.cert));
-    struct span both = arena_printf(&a, "%.*s%.*s", SPAN_ARG(other.cert), SPAN_ARG(bundle_of(f, &a)));
+    assert_false(bundle_has(bundle_of(f, &a, "stowage"), other.cert));
+    struct span both = arena_printf(&a, "%.*s%.*s", SPAN_ARG(other.cert), SPAN_ARG(bundle_of(f, &a, "stowage")));
     mine = base64_encode(&a, both);
     put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
     assert_int_equal(writes_until(&r, 15 * MS_MINUTE, "stowage", NULL), 0);
     mine = base64_encode(&a, other.cert); /* they take ours out */
     put_object(f, "stowage", arena_cstr(&a, arena_printf(&a, WEBHOOK("\"caBundle\":\"%.*s\""), SPAN_ARG(mine))));
     assert_int_equal(writes_until(&r, 20 * MS_MINUTE, "stowage", NULL), 1);
-    assert_true(bundle_has(bundle_of(f, &a), both));
+    assert_true(bundle_has(bundle_of(f, &a, "stowage"), both));
     replicas_free(&r);
     arena_release(&a);
 }
@@ -795,6 +840,31 @@ static void test_clocks_that_disagree(void **state)
      * each look that wrote would make 480. */
     assert_in_range(writes_until(&r, 5 * MS_HOUR, SECRET_CERTS, NULL), 4, 2 * (18 + 12 + 9));
     replicas_free(&r);
+}
+
+/* Of two configurations one cannot be written: the other has its bundle all the same. */
+static void test_one_webhook_does_not_wait_for_the_other(void **state)
+{
+    struct fake *f = *state;
+    static const char *const names[] = {"stowage", "stowage-shaping"};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct process *p = process_new(f, plain);
+        put_object(f, names[0], WEBHOOK(""));
+        put_object(f, names[1], SHAPING("", ""));
+        f->refuse = names[i];
+        certs_serving(p->certs);
+        settle(f, p, 0, WALL);
+        assert_null(strstr(object_of(f, names[i])->json, "caBundle"));
+        assert_non_null(strstr(object_of(f, names[1 - i])->json, "caBundle"));
+        assert_non_null(strstr(p->trouble, names[i]));
+        int troubles = p->troubles;
+        settle(f, p, 5 * (mono_ms)MS_MINUTE, WALL);
+        assert_int_equal(p->troubles, troubles); /* told once */
+        f->refuse = NULL;
+        settle(f, p, 10 * (mono_ms)MS_MINUTE, WALL);
+        assert_non_null(strstr(object_of(f, names[i])->json, "caBundle"));
+        process_free(p);
+    }
 }
 
 /* The scheduler's Secret cannot be written: the webhook's certificates are renewed all the same. */
@@ -837,6 +907,7 @@ int main(void)
         ROW(test_the_schedulers_certificate_follows_the_ca),
         ROW(test_a_spoilt_secret_is_replaced),
         ROW(test_bundle),
+        ROW(test_bundles_of_shaping),
         ROW(test_no_webhook_no_bundle),
         ROW(test_register),
         ROW(test_files_win),
@@ -847,6 +918,7 @@ int main(void)
         ROW(test_nobody_fights_over_the_bundle),
         ROW(test_clocks_that_disagree),
         ROW(test_one_trouble_is_not_all),
+        ROW(test_one_webhook_does_not_wait_for_the_other),
         ROW(test_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -224,7 +224,7 @@ static void test_a_healthy_cluster(void **state)
     says(&b, "ok    Stowage runs; pod-1 leads\n");
     says(&b, "ok    serving certificate until 2027-01-01\n");
     says(&b, "ok    the scheduler's client certificate until 2027-01-01\n");
-    says(&b, "ok    the webhook's caBundle has Stowage's CA\n");
+    says(&b, "ok    the caBundle of ValidatingWebhookConfiguration stowage has Stowage's CA\n");
     says(&b, "ok    the scheduler asks Stowage: about 12 pods so far\n");
     says(&b, "ok    the scheduler offers every node\n");
     says(&b, "ok    no other autoscaler holds a Lease (Karpenter, Cluster Autoscaler)\n");
@@ -346,7 +346,7 @@ static const struct {
     {"no Secrets", no_secrets, GOOD_METRICS, CHECK_FAIL,
      "FAIL  Secret stowage-system/stowage-certs is not there although Stowage runs\n"},
     {"another CA", other_bundle, GOOD_METRICS, CHECK_FAIL,
-     "FAIL  the webhook's caBundle has not Stowage's CA: the API server passes it over\n"},
+     "FAIL  the caBundle of ValidatingWebhookConfiguration stowage has not Stowage's CA: the API server passes it over\n"},
     {"a permission", forbidden, GOOD_METRICS, CHECK_FAIL,
      "permissions of manifests/rbac.yaml are missing: create pods/eviction\n"
      "      kubectl apply -f manifests/rbac.yaml\n"},
