@@ -78,7 +78,7 @@ static struct span after_prefix(struct span key)
 
 static void tell_unknown(struct look *l, struct span key)
 {
-    static const sym of_workloads[] = {SYM_ON_DEMAND_BASE, SYM_SPOT_PERCENT};
+    static const sym of_workloads[] = {SYM_ON_DEMAND_BASE, SYM_SPOT_PERCENT, SYM_SHAPE_POOL, SYM_SHAPE_SCHEDULER};
     struct span path = annotation_path(l, "metadata", key);
     for (size_t i = 0; i < COUNT_OF(of_workloads); i++)
         if (span_eq(key, wellknown_text[of_workloads[i] - 1])) {

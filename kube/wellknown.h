@@ -57,6 +57,9 @@
     X(ALLOW_WINDOWS, "stowage.dev/allow-windows")                                                  \
     X(DAEMON_ROOM, "stowage.dev/daemonset-room")                                                   \
     X(MODE, "stowage.dev/mode")                                                                    \
+    X(SHAPE_POOL, "stowage.dev/nodepool")                                                          \
+    X(SHAPE_SCHEDULER, "stowage.dev/scheduler")                                                    \
+    X(SHAPED_BY, "stowage.dev/shaped-by")                                                          \
     X(BIND_COMPLETED, "pv.kubernetes.io/bind-completed")                                           \
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \

@@ -32,11 +32,23 @@ struct extender_route {
     struct metric_series *answers[EXTENDER_ANSWER_COUNT], *errors, *seconds, *sampled, *late, *gave_in, *again;
 };
 
+/* What the API server asks for: manifests/webhooks.yaml, and manifests/shaping for the others. */
+enum review { REVIEW_VALIDATE, REVIEW_SHAPE, REVIEW_SHAPE_BY_NAMESPACE, REVIEW_COUNT };
+static const char *const review_paths[REVIEW_COUNT] = {"/admission/validate", "/admission/mutate",
+                                                       "/admission/mutate/namespace"};
+
+struct review_route {
+    struct routes *routes;
+    enum review review;
+    struct metric_series *seconds;
+};
+
 struct routes {
     struct routes_config config;
     struct http_table table;
     struct extender_route verbs[VERB_COUNT];
-    struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors, *review_seconds;
+    struct review_route paths[REVIEW_COUNT];
+    struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors;
     struct census_labels node_labels; /* of the census */
     uint32_t http_requests;
     struct metric_series *good[HTTP_LISTENER_COUNT]; /* of http_requests, with code 200 */
@@ -149,17 +161,28 @@ static void on_extender(void *user, void *scratch, const struct http_request *q,
 
 /* --- the API server's reviews --- */
 
+static bool answer_review(const struct review_route *w, struct route_scratch *s, struct span body, struct buf *reply,
+                          enum webhook_answer *answer_out, struct err *err)
+{
+    const struct webhook_rules *rules = w->routes->config.rules;
+    if (w->review == REVIEW_VALIDATE)
+        return webhook_review(&s->webhook, rules, body, reply, answer_out, err);
+    struct shape_sources sources = {.snapshot = route_view(s).snapshot,
+                                    .syms = rules->syms,
+                                    .by_namespace = w->review == REVIEW_SHAPE_BY_NAMESPACE};
+    return webhook_shape(&s->webhook, &sources, body, reply, answer_out, err);
+}
+
 static void on_review(void *user, void *scratch, const struct http_request *q,
                       struct http_reply *r)
 {
-    struct routes *routes = user;
-    struct route_scratch *s = scratch;
+    const struct review_route *w = user;
     enum webhook_answer answer;
     struct err err;
-    if (webhook_review(&s->webhook, routes->config.rules, q->body, &r->body, &answer, &err)) {
-        metric_add(routes->reviews[answer], 1);
+    if (answer_review(w, scratch, q->body, &r->body, &answer, &err)) {
+        metric_add(w->routes->reviews[answer], 1);
     } else {
-        metric_add(routes->review_errors, 1);
+        metric_add(w->routes->review_errors, 1);
         http_reply_text(r, 400, "%s", err.msg);
     }
 }
@@ -482,17 +505,18 @@ static void add_webhook(struct routes *r)
         .buckets = ANSWER_BUCKETS,
         .bucket_count = COUNT_OF(ANSWER_BUCKETS)};
     struct metrics *m = r->config.metrics;
-    uint32_t reviews_id = metrics_register(m, &reviews);
-    struct span label = SPAN("/admission");
-    r->review_seconds = metrics_series(m, metrics_register(m, &seconds), &label);
-    label = SPAN("error");
+    uint32_t reviews_id = metrics_register(m, &reviews), seconds_id = metrics_register(m, &seconds);
+    struct span label = SPAN("error");
     r->review_errors = metrics_series(m, reviews_id, &label);
     for (int a = 0; a < WEBHOOK_ANSWER_COUNT; a++) {
         label = span_of(webhook_answer_name((enum webhook_answer)a));
         r->reviews[a] = metrics_series(m, reviews_id, &label);
     }
-    add(r, HTTP_WEBHOOK, "POST", "/admission/validate", on_review, r);
-    add(r, HTTP_WEBHOOK, "POST", "/admission/mutate", on_review, r);
+    for (int w = 0; w < REVIEW_COUNT; w++) {
+        label = span_of(review_paths[w]);
+        r->paths[w] = (struct review_route){r, (enum review)w, metrics_series(m, seconds_id, &label)};
+        add(r, HTTP_WEBHOOK, "POST", review_paths[w], on_review, &r->paths[w]);
+    }
 }
 
 static void add_plain(struct routes *r)
@@ -578,7 +602,7 @@ static void on_answered(void *user, const struct http_request *q, const struct h
         if (seconds * MS_SECOND > EXTENDER_PATIENCE_MS)
             metric_add(e->late, 1);
     } else if (route != NULL && route->handler == on_review)
-        metric_observe(r->review_seconds, seconds);
+        metric_observe(((const struct review_route *)route->user)->seconds, seconds);
 }
 
 struct http_observer routes_observer(struct routes *r)

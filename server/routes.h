@@ -17,6 +17,7 @@
 #include "server/metrics.h"
 #include "server/page.h"
 #include "webhook/review.h"
+#include "webhook/shape.h"
 
 struct route_scratch { /* one a loop */
     struct routes *routes;

@@ -1,8 +1,6 @@
-/* Only the envelope is decoded for every review; the object is looked at by the one rule there is. */
 #include "webhook/review.h"
 
 #include "base/decode.h"
-#include "base/json.h"
 #include "kube/finding.h"
 #include "kube/node.h"
 #include "kube/pool_validate.h"
@@ -10,74 +8,9 @@
 
 #include <stdlib.h>
 
-#define REVIEW_API_VERSION "admission.k8s.io/v1"
-#define REVIEW_KIND "AdmissionReview"
-
-struct request {
-    struct span uid, operation, subresource;
-    struct {
-        struct span group, version, resource;
-    } of;
-};
-
-struct review {
-    struct span api_version, kind;
-    bool has_request;
-    struct request request;
-};
-
-static const struct field resource_fields[] = {
-    {.name = "group", .kind = FIELD_SPAN, .offset = offsetof(struct request, of.group)},
-    {.name = "version", .kind = FIELD_SPAN, .offset = offsetof(struct request, of.version)},
-    {.name = "resource", .kind = FIELD_SPAN, .offset = offsetof(struct request, of.resource)},
-};
-/* Flattened: it fills the request itself. */
-static const struct schema resource_of_schema = SCHEMA(struct request, "resource", resource_fields);
-
-static const struct field request_fields[] = {
-    {.name = "resource", .kind = FIELD_OBJECT, .schema = &resource_of_schema},
-    FIELD(struct request, uid, FIELD_SPAN, "uid"),
-    FIELD(struct request, operation, FIELD_SPAN, "operation"),
-    FIELD(struct request, subresource, FIELD_SPAN, "subResource"),
-};
-static const struct schema request_schema = SCHEMA(struct request, "request", request_fields);
-
-static const struct field review_fields[] = {
-    FIELD(struct review, api_version, FIELD_SPAN, "apiVersion"),
-    FIELD(struct review, kind, FIELD_SPAN, "kind"),
-    FIELD(struct review, request, FIELD_OBJECT, "request", .schema = &request_schema,
-          FIELD_HAS(struct review, has_request)),
-};
-static const struct schema review_schema = SCHEMA(struct review, REVIEW_KIND, review_fields);
-
-const char *webhook_answer_name(enum webhook_answer a)
+static bool is_pool_write(const struct webhook_request *r)
 {
-    static const char *const names[] = {"allowed", "denied", "not-ours"};
-    _Static_assert(COUNT_OF(names) == WEBHOOK_ANSWER_COUNT, "a name for each answer");
-    return names[a];
-}
-
-static bool read_review(struct arena *a, struct doc_value root, struct review *out, struct err *err)
-{
-    if (doc_type(root) != DOC_OBJECT)
-        return err_set(err, ERR_INVALID, "the body is %s, not an AdmissionReview",
-                       doc_type_name(doc_type(root)));
-    if (!decode_one(a, NULL, root, &review_schema, out, err))
-        return false;
-    if (!span_eq(out->api_version, SPAN(REVIEW_API_VERSION)) ||
-        !span_eq(out->kind, SPAN(REVIEW_KIND)))
-        return err_set(err, ERR_INVALID,
-                       "the body is %.*s %.*s; it should be " REVIEW_API_VERSION " " REVIEW_KIND,
-                       SPAN_ARG(out->api_version), SPAN_ARG(out->kind));
-    if (!out->has_request || out->request.uid.len == 0)
-        return err_set(err, ERR_INVALID, "the AdmissionReview has no request with a uid");
-    return true;
-}
-
-static bool is_pool_write(const struct request *r)
-{
-    return span_eq(r->of.group, SPAN("karpenter.sh")) && span_eq(r->of.version, SPAN("v1")) &&
-           span_eq(r->of.resource, SPAN("nodepools")) && r->subresource.len == 0 &&
+    return webhook_is(r, "karpenter.sh", "v1", "nodepools") &&
            (span_eq(r->operation, SPAN("CREATE")) || span_eq(r->operation, SPAN("UPDATE")));
 }
 
@@ -106,12 +39,6 @@ static struct findings judge_pool(struct arena *a, const struct webhook_rules *r
     return j.found;
 }
 
-struct verdict {
-    struct span refusal; /* empty: it is let through */
-    struct span *warnings;
-    uint32_t warning_count;
-};
-
 /* The path does not count: what comes into a list before it moves it. */
 static int by_text(const void *x, const void *y)
 {
@@ -119,21 +46,14 @@ static int by_text(const void *x, const void *y)
 }
 
 /* What is wrong with it, sorted by what is said; nothing of what was not there. */
-static struct findings found_before(struct arena *a, const struct webhook_rules *rules, struct doc_value request)
+static struct findings found_before(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r)
 {
-    struct doc_value old;
     struct findings f = {0};
-    if (doc_find(request, SPAN("oldObject"), &old) && doc_type(old) == DOC_OBJECT)
-        f = judge_pool(a, rules, old);
+    if (r->has_old)
+        f = judge_pool(a, rules, r->old);
     if (f.count != 0)
         qsort(f.items, f.count, sizeof(*f.items), by_text);
     return f;
-}
-
-static struct span in_metadata(struct doc_value object, const char *key)
-{
-    struct doc_value meta;
-    return doc_find(object, SPAN("metadata"), &meta) ? doc_text_at(meta, span_of(key)) : (struct span){NULL, 0};
 }
 
 /* What a person reads. The API server passes on 4,096 characters of warnings, and not even those of others after that. */
@@ -154,7 +74,7 @@ static struct span refusal_text(struct arena *a, struct findings *fresh)
                             : arena_printf(a, "%.*s; %.*s", SPAN_ARG(text), SPAN_ARG(and_more(a, all)));
 }
 
-static void add_warning(struct arena *a, struct verdict *v, struct span name, const struct finding *f, bool before)
+static void add_warning(struct arena *a, struct webhook_response *v, struct span name, const struct finding *f, bool before)
 {
     if (v->warning_count++ >= TOLD_MOST)
         return;
@@ -163,7 +83,7 @@ static void add_warning(struct arena *a, struct verdict *v, struct span name, co
                      before ? "; it was so before, and no node is bought for the pool until it is fixed" : "");
 }
 
-static void end_warnings(struct arena *a, struct verdict *v)
+static void end_warnings(struct arena *a, struct webhook_response *v)
 {
     if (v->warning_count <= TOLD_MOST)
         return;
@@ -172,14 +92,13 @@ static void end_warnings(struct arena *a, struct verdict *v)
 }
 
 /* What was wrong before is told and not refused: who changes something else shall be able to. */
-static struct verdict decide(struct arena *a, const struct webhook_rules *rules, struct doc_value request,
-                             struct doc_value object)
+static struct webhook_response decide(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r)
 {
-    struct findings now = judge_pool(a, rules, object), old = {0}, fresh = {0};
-    struct verdict v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
-    struct span name = in_metadata(object, "name");
+    struct findings now = judge_pool(a, rules, r->object), old = {0}, fresh = {0};
+    struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
+    struct span name = webhook_metadata(r->object, "name");
     if (now.count != 0)
-        old = found_before(a, rules, request);
+        old = found_before(a, rules, r);
     for (uint32_t i = 0; i < now.count; i++) {
         const struct finding *f = &now.items[i];
         bool before = old.count != 0 && bsearch(f, old.items, old.count, sizeof(*f), by_text) != NULL;
@@ -193,53 +112,20 @@ static struct verdict decide(struct arena *a, const struct webhook_rules *rules,
     return v;
 }
 
-static void put_reply(struct buf *reply, struct span uid, const struct verdict *v)
-{
-    struct json j = JSON_TO(reply);
-    json_object_begin(&j);
-    json_put_string(&j, "apiVersion", SPAN(REVIEW_API_VERSION));
-    json_put_string(&j, "kind", SPAN(REVIEW_KIND));
-    json_put_object(&j, "response");
-    json_put_string(&j, "uid", uid);
-    json_put_bool(&j, "allowed", v->refusal.len == 0);
-    if (v->refusal.len != 0) {
-        json_put_object(&j, "status");
-        json_put_int(&j, "code", 422);
-        json_put_string(&j, "reason", SPAN("Invalid"));
-        json_put_string(&j, "message", v->refusal);
-        json_object_end(&j);
-    }
-    if (v->warning_count != 0) {
-        json_put_array(&j, "warnings");
-        for (uint32_t i = 0; i < v->warning_count; i++)
-            json_text(&j, v->warnings[i]);
-        json_array_end(&j);
-    }
-    json_object_end(&j);
-    json_object_end(&j);
-}
-
 bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, struct span body,
                     struct buf *reply, enum webhook_answer *answer_out, struct err *err)
 {
-    arena_clear(&s->arena);
-    const struct doc *doc;
-    struct review review = {.has_request = false};
-    if (!doc_parse_json(s->parser, body, &doc, err) ||
-        !read_review(&s->arena, doc_root(doc), &review, err))
+    struct webhook_request r;
+    struct webhook_response v = {.warning_count = 0};
+    if (!webhook_read(s, body, &r, err))
         return false;
-    struct verdict v = {.warning_count = 0};
-    struct doc_value request, object;
-    bool ours = is_pool_write(&review.request);
-    if (ours) {
-        if (!doc_find(doc_root(doc), SPAN("request"), &request) ||
-            !doc_find(request, SPAN("object"), &object) || doc_type(object) != DOC_OBJECT)
-            return err_set(err, ERR_INVALID, "the review of a NodePool carries no object");
-        ours = in_metadata(object, "deletionTimestamp").len == 0;
-        if (ours)
-            v = decide(&s->arena, rules, request, object);
-    }
-    put_reply(reply, review.request.uid, &v);
+    bool ours = is_pool_write(&r);
+    if (ours && !r.has_object)
+        return err_set(err, ERR_INVALID, "the review of a NodePool carries no object");
+    ours = ours && webhook_metadata(r.object, "deletionTimestamp").len == 0;
+    if (ours)
+        v = decide(&s->arena, rules, &r);
+    webhook_write(reply, &r, &v);
     *answer_out = !ours ? WEBHOOK_NOT_OURS : v.refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
     return true;
 }

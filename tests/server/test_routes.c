@@ -419,9 +419,11 @@ static void test_webhook(void **state)
     assert_int_equal(f->reply.status, 400);
     ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
     says(f, 200, "stowage_webhook_reviews_total{answer=\"denied\"} 1\n");
-    says(f, 200, "stowage_webhook_reviews_total{answer=\"allowed\"} 2\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"allowed\"} 1\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"not-ours\"} 1\n");
     says(f, 200, "stowage_webhook_reviews_total{answer=\"error\"} 1\n");
-    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission\"} 4\n");
+    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/validate\"} 3\n");
+    says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/mutate\"} 1\n");
 }
 
 static void test_probes(void **state)

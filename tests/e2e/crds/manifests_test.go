@@ -17,7 +17,7 @@ const account = "system:serviceaccount:stowage-system:stowage"
 // Service routes to would cost each NodePool of the other tests its timeout.
 func TestManifestsAreValid(t *testing.T) {
 	for _, name := range []string{"deployment.yaml", "webhooks.yaml", "second-scheduler/scheduler.yaml", "nominate/rbac.yaml",
-		"pod-deletion-cost/rbac.yaml"} {
+		"pod-deletion-cost/rbac.yaml", "shaping/webhooks.yaml"} {
 		if _, err := plane.Kubectl(context.Background(), "",
 			"apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", manifest(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -67,6 +67,8 @@ func TestPermissions(t *testing.T) {
 		{"takes no other lease", attributes{Verb: "update", Group: "coordination.k8s.io", Resource: "leases", Namespace: own, Name: "karpenter-leader-election"}, false},
 		{"takes no lease elsewhere", attributes{Verb: "create", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system"}, false},
 		{"fills in its webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "stowage"}, true},
+		{"fills in shaping's", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "stowage-shaping"}, true},
+		{"makes no webhook of Pods", attributes{Verb: "create", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations"}, false},
 		{"touches no other webhook", attributes{Verb: "patch", Group: "admissionregistration.k8s.io", Resource: "validatingwebhookconfigurations", Name: "other"}, false},
 	} {
 		review := &authorization.SubjectAccessReview{

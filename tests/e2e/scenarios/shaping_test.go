@@ -1,0 +1,219 @@
+package scenarios
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	core "k8s.io/api/core/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"stowage.dev/tests/e2e/manifests"
+)
+
+const (
+	shapePool      = "stowage.dev/nodepool"
+	shapeScheduler = "stowage.dev/scheduler"
+	shapedBy       = "stowage.dev/shaped-by"
+)
+
+// What manifests/shaping makes of Pods, by a real API server's rules of patches and conditions: pods go to the
+// machines of the pool that their namespace or they themselves name, and whatever makes the cluster is let alone.
+func TestShaping(t *testing.T) {
+	t.Parallel()
+	f := up(t)
+	var heard warnings
+	config := rest.CopyConfig(f.Config())
+	config.WarningHandler = &heard
+	client, err := kubernetes.NewForConfig(config)
+	must(t, err)
+	f.step(t, "it is applied, and its caBundle comes", f.appliesShaping)
+	f.step(t, "a namespace's pods keep to its pool", func(t *testing.T, ctx context.Context) { f.shapesNamespace(t, ctx, client) })
+	f.step(t, "pods are shaped as they ask, and others not at all", func(t *testing.T, ctx context.Context) {
+		f.shapesPods(t, ctx, client, &heard)
+	})
+	f.step(t, "pods come as they are while Stowage is gone", func(t *testing.T, ctx context.Context) {
+		f.Stowage.Kill()
+		got, err := client.CoreV1().Pods("shop").Create(ctx, asking("late", nil), meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+		must(t, err)
+		if got.Spec.NodeSelector != nil {
+			t.Errorf("shaped by whom? %v", got.Spec.NodeSelector)
+		}
+		must(t, f.Stowage.Restart())
+		must(t, f.Stowage.Ready(ctx))
+	})
+}
+
+// warnings are what the API server told of requests since they were looked at last.
+type warnings struct {
+	mu    sync.Mutex
+	texts []string
+}
+
+func (w *warnings) HandleWarningHeader(_ int, _ string, text string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.texts = append(w.texts, text)
+}
+
+func (w *warnings) take() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	texts := strings.Join(w.texts, "\n")
+	w.texts = nil
+	return texts
+}
+
+func (f *fleet) appliesShaping(t *testing.T, ctx context.Context) {
+	ship, err := manifests.Load(filepath.Join(manifests.Folder(), "shaping"))
+	must(t, err)
+	local, _ := ship.Local(f.Stowage.Webhook)
+	must(t, local.Apply(ctx, f.Config()))
+	must(t, local.Webhooks(ctx, f.Config()))
+	must(t, f.createPools(ctx, pool{name: "open", arch: "amd64", weight: 10}, pool{name: "batch", arch: "amd64", taint: "batch"}))
+	must(t, f.Namespace(ctx, "shop"))
+	shop, err := f.Client().CoreV1().Namespaces().Get(ctx, "shop", meta.GetOptions{})
+	must(t, err)
+	shop.Labels[shapePool] = "batch"
+	_, err = f.Client().CoreV1().Namespaces().Update(ctx, shop, meta.UpdateOptions{})
+	must(t, err)
+}
+
+// asking is a pod with those annotations.
+func asking(name string, annotations map[string]string, edits ...edit) *core.Pod {
+	_, template := shape{name: name, cpu: "100m", memory: "64Mi"}.template(edits...)
+	template.Name, template.Annotations = name, annotations
+	return &core.Pod{ObjectMeta: template.ObjectMeta, Spec: template.Spec}
+}
+
+func toleratesBatch(pod *core.Pod) bool {
+	for _, toleration := range pod.Spec.Tolerations {
+		if toleration.Key == "batch" && toleration.Operator == core.TolerationOpExists && toleration.Effect == core.TaintEffectNoSchedule {
+			return true
+		}
+	}
+	return false
+}
+
+func (f *fleet) shapesNamespace(t *testing.T, ctx context.Context, client kubernetes.Interface) {
+	must(t, f.Wait(ctx, "the API server and Stowage to know the namespace's label", func(ctx context.Context) error {
+		got, err := client.CoreV1().Pods("shop").Create(ctx, asking("try", nil), meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+		if err == nil && got.Annotations[shapedBy] != "nodepool=batch" {
+			err = fmt.Errorf("it has annotations %v", got.Annotations)
+		}
+		return err
+	}))
+	for i := range 3 {
+		got, err := client.CoreV1().Pods("shop").Create(ctx, asking(fmt.Sprintf("keeps-%d", i), nil), meta.CreateOptions{})
+		must(t, err)
+		if got.Spec.NodeSelector[poolLabel] != "batch" || !toleratesBatch(got) {
+			t.Errorf("%s: node selector %v, tolerations %v", got.Name, got.Spec.NodeSelector, got.Spec.Tolerations)
+		}
+	}
+	must(t, f.Wait(ctx, "its pods to run on machines of its pool", func(ctx context.Context) error {
+		pods, err := client.CoreV1().Pods("shop").List(ctx, meta.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for _, pod := range pods.Items {
+			if pod.Status.Phase != core.PodRunning {
+				return fmt.Errorf("%s is %s", pod.Name, pod.Status.Phase)
+			}
+			node, err := client.CoreV1().Nodes().Get(ctx, pod.Spec.NodeName, meta.GetOptions{})
+			if err != nil {
+				return err
+			}
+			if node.Labels[poolLabel] != "batch" {
+				return fmt.Errorf("%s is on a machine of %q", pod.Name, node.Labels[poolLabel])
+			}
+		}
+		return nil
+	}))
+	must(t, client.CoreV1().Pods("shop").DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{}))
+}
+
+func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.Interface, heard *warnings) {
+	wants := map[string]string{shapePool: "batch"}
+	selects := func(name string) edit {
+		return func(s *core.PodSpec) { s.NodeSelector = map[string]string{poolLabel: name} }
+	}
+	beside := func(s *core.PodSpec) {
+		s.NodeSelector = map[string]string{core.LabelArchStable: "amd64"}
+		s.Tolerations = []core.Toleration{{Key: "other", Operator: core.TolerationOpExists}}
+	}
+	for _, row := range []struct {
+		label, namespace string
+		pod              *core.Pod
+		pool, by, warns  string // the selector of the pool, the annotation; "": none
+		scheduler        string // "": the default
+	}{
+		{label: "by itself", namespace: "default", pod: asking("a", wants), pool: "batch", by: "nodepool=batch"},
+		{label: "beside what it says", namespace: "default", pod: asking("a", wants, beside), pool: "batch", by: "nodepool=batch"},
+		{label: "beside what it says, by its namespace", namespace: "shop", pod: asking("a", map[string]string{"b": "c"}, beside),
+			pool: "batch", by: "nodepool=batch"},
+		{label: "another than its namespace's", namespace: "shop", pod: asking("a", map[string]string{shapePool: "open"}),
+			pool: "open", by: "nodepool=open"},
+		{label: "its own selector", namespace: "shop", pod: asking("a", nil, selects("open")), pool: "open"},
+		{label: "a scheduler", namespace: "default", pod: asking("a", map[string]string{shapeScheduler: "second"}),
+			by: "scheduler=second", scheduler: "second"},
+		{label: "both", namespace: "shop", pod: asking("a", map[string]string{shapeScheduler: "second"}), pool: "batch",
+			by: "nodepool=batch, scheduler=second", scheduler: "second"},
+		{label: "its own scheduler", namespace: "default",
+			pod:       asking("a", map[string]string{shapeScheduler: "second"}, func(s *core.PodSpec) { s.SchedulerName = "mine" }),
+			scheduler: "mine"},
+		{label: "a misspelt pool", namespace: "default", pod: asking("a", map[string]string{shapePool: "bacth"}),
+			warns: `Pod a: metadata.annotations[stowage.dev/nodepool]: there is no NodePool "bacth", did you mean batch?; it is admitted without that`},
+		{label: "who asks for nothing", namespace: "default", pod: asking("a", nil)},
+		{label: "the control plane's", namespace: "kube-system", pod: asking("a", wants)},
+		{label: "our own", namespace: "stowage-system", pod: asking("a", wants, secured)},
+		{label: "a network agent", namespace: "shop", pod: asking("a", nil, func(s *core.PodSpec) { s.HostNetwork = true })},
+		{label: "a storage agent", namespace: "kube-system",
+			pod: asking("a", wants, func(s *core.PodSpec) { s.PriorityClassName = "system-cluster-critical" })},
+		{label: "one that was bound by hand", namespace: "shop", pod: asking("a", nil, func(s *core.PodSpec) { s.NodeName = "n" })},
+	} {
+		heard.take()
+		got, err := client.CoreV1().Pods(row.namespace).Create(ctx, row.pod, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+		if err != nil {
+			t.Errorf("%s: %v", row.label, err)
+			continue
+		}
+		scheduler := "default-scheduler"
+		if row.scheduler != "" {
+			scheduler = row.scheduler
+		}
+		if got.Spec.NodeSelector[poolLabel] != row.pool || got.Annotations[shapedBy] != row.by || got.Spec.SchedulerName != scheduler ||
+			toleratesBatch(got) != (row.pool == "batch") {
+			t.Errorf("%s: node selector %v, tolerations %v, scheduler %s, annotations %v", row.label, got.Spec.NodeSelector,
+				got.Spec.Tolerations, got.Spec.SchedulerName, got.Annotations)
+		}
+		if said := heard.take(); said != row.warns {
+			t.Errorf("%s: the API server warns %q", row.label, said)
+		}
+	}
+	must(t, f.keepsDaemons(ctx))
+}
+
+// secured is what our own namespace's Pod Security asks for.
+func secured(s *core.PodSpec) {
+	yes, no := true, false
+	s.SecurityContext = &core.PodSecurityContext{RunAsNonRoot: &yes,
+		SeccompProfile: &core.SeccompProfile{Type: core.SeccompProfileTypeRuntimeDefault}}
+	s.Containers[0].SecurityContext = &core.SecurityContext{AllowPrivilegeEscalation: &no,
+		Capabilities: &core.Capabilities{Drop: []core.Capability{"ALL"}}}
+}
+
+// keepsDaemons is a check that pods of a DaemonSet are as their controller made them, in a shaped namespace, too.
+func (f *fleet) keepsDaemons(ctx context.Context) error {
+	of := asking("agent", nil)
+	of.Namespace, of.OwnerReferences = "shop", []meta.OwnerReference{{APIVersion: "apps/v1", Kind: "DaemonSet", Name: "agent", UID: "u"}}
+	got, err := f.Client().CoreV1().Pods("shop").Create(ctx, of, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	if err == nil && got.Spec.NodeSelector != nil {
+		err = fmt.Errorf("a DaemonSet's pod has node selector %v", got.Spec.NodeSelector)
+	}
+	return err
+}

@@ -1,0 +1,255 @@
+/* What is changed in Pods that ask for it: the patch as the API server gets it, byte for byte, and the warnings. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/base64.h"
+#include "kube/wellknown.h"
+#include "tests/planner/support_snapshot.h"
+#include "webhook/shape.h"
+
+struct fixture {
+    struct webhook_scratch scratch;
+    struct store *store;
+    const struct snapshot *snapshot;
+    struct symtab *syms;
+    struct buf reply;
+    struct arena arena; /* of what was read from it */
+};
+
+static const char CLUSTER[] =
+    "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {stowage.dev/nodepool: batch}}\n---\n"
+    "apiVersion: v1\nkind: Namespace\nmetadata: {name: typo, labels: {stowage.dev/nodepool: bacth}}\n---\n"
+    "apiVersion: v1\nkind: Namespace\nmetadata: {name: plain}\n---\n"
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: batch}\n"
+    "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default},\n"
+    "  taints: [{key: team, value: batch, effect: NoSchedule}, {key: slow, effect: PreferNoSchedule}],\n"
+    "  startupTaints: [{key: boots, effect: NoSchedule}]}}}\n---\n"
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: open}\n"
+    "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n";
+
+static int setup(void **state)
+{
+    struct fixture *f = mem_new(sizeof(*f));
+    struct err err;
+    f->scratch.parser = doc_parser_new();
+    arena_init(&f->scratch.arena, 0);
+    arena_init(&f->arena, 0);
+    f->syms = kube_symtab_new();
+    f->store = snapshot_store_new();
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        store_list_begin(f->store, k);
+    if (!snapshot_store_put(f->store, CLUSTER, &err))
+        fail_msg("%s", err.msg);
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        store_list_end(f->store, k);
+    store_publish(f->store, 0);
+    f->snapshot = (const struct snapshot *)share_take(store_share(f->store));
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+    shared_unref((struct shared *)(uintptr_t)&f->snapshot->shared);
+    store_free(f->store);
+    doc_parser_free(f->scratch.parser);
+    arena_release(&f->scratch.arena);
+    arena_release(&f->arena);
+    symtab_unref(f->syms);
+    buf_release(&f->reply);
+    free(f);
+    return 0;
+}
+
+#define REVIEW(ns, operation, sub, meta, spec)                                                                             \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"2f3c\","                   \
+    "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"}," sub "\"operation\":\"" operation              \
+    "\",\"namespace\":\"" ns "\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"generateName\":"        \
+    "\"web-\"," meta "\"namespace\":\"" ns "\"},\"spec\":{" spec "\"containers\":[{\"name\":\"c\"}],"                       \
+    "\"schedulerName\":\"default-scheduler\"}},\"oldObject\":null,\"dryRun\":false}}"
+#define CREATE(ns, meta, spec) REVIEW(ns, "CREATE", "", meta, spec)
+#define ASKS(name) "\"annotations\":{\"stowage.dev/nodepool\":\"" name "\"},"
+#define SECOND "\"annotations\":{\"stowage.dev/scheduler\":\"second\"},"
+#define SHAPED(what) "{\"op\":\"add\",\"path\":\"/metadata/annotations/stowage.dev~1shaped-by\",\"value\":\"" what "\"}"
+#define SHAPED_FIRST(what)                                                                                                 \
+    "{\"op\":\"add\",\"path\":\"/metadata/annotations\",\"value\":{\"stowage.dev/shaped-by\":\"" what "\"}}"
+#define SELECTOR                                                                                                           \
+    "{\"op\":\"add\",\"path\":\"/spec/nodeSelector\",\"value\":{\"karpenter.sh/nodepool\":\"batch\"}},"
+#define TEAM "{\"key\":\"team\",\"operator\":\"Equal\",\"value\":\"batch\",\"effect\":\"NoSchedule\"}"
+#define SLOW "{\"key\":\"slow\",\"operator\":\"Exists\",\"effect\":\"PreferNoSchedule\"}"
+#define TOLERATIONS "{\"op\":\"add\",\"path\":\"/spec/tolerations\",\"value\":[" TEAM "," SLOW "]},"
+#define MORE(toleration) "{\"op\":\"add\",\"path\":\"/spec/tolerations/-\",\"value\":" toleration "},"
+#define HAS_BOTH "\"tolerations\":[" TEAM "," SLOW "],"
+
+struct answer {
+    enum webhook_answer answer;
+    struct span patch, warnings; /* decoded; one a line */
+};
+
+static struct answer ask(struct fixture *f, const char *body, bool by_namespace, bool synced)
+{
+    struct answer out = {.patch = {"", 0}, .warnings = {"", 0}};
+    struct shape_sources sources = {synced ? f->snapshot : NULL, f->syms, by_namespace};
+    const struct doc *doc;
+    struct doc_value response, list;
+    struct err err;
+    buf_clear(&f->reply);
+    arena_clear(&f->arena);
+    if (!webhook_shape(&f->scratch, &sources, span_of(body), &f->reply, &out.answer, &err) ||
+        !doc_parse_json(f->scratch.parser, buf_span(&f->reply), &doc, &err))
+        fail_msg("%s", err.msg);
+    assert_true(doc_find(doc_root(doc), SPAN("response"), &response));
+    struct span patch = doc_text_at(response, SPAN("patch"));
+    assert_int_equal(patch.ptr != NULL, span_eq(doc_text_at(response, SPAN("patchType")), SPAN("JSONPatch")));
+    if (patch.ptr != NULL)
+        assert_true(base64_decode(&f->arena, patch, &out.patch));
+    if (doc_find(response, SPAN("warnings"), &list)) {
+        struct doc_iter it = doc_iter_of(list);
+        while (doc_next(&it))
+            out.warnings = arena_printf(&f->arena, "%.*s%.*s\n", SPAN_ARG(out.warnings), SPAN_ARG(doc_text(it.value)));
+    }
+    return out;
+}
+
+static void pods_are_shaped(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *body;
+        bool by_namespace;
+        enum webhook_answer want;
+        const char *patch, *warns; /* NULL: nothing */
+    } rows[] = {
+        {"by its namespace", CREATE("shop", "", ""), true, WEBHOOK_SHAPED,
+         "[" SELECTOR TOLERATIONS SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"by itself", CREATE("plain", ASKS("batch"), ""), false, WEBHOOK_SHAPED,
+         "[" SELECTOR TOLERATIONS SHAPED("nodepool=batch") "]", NULL},
+        {"a pool without taints", CREATE("plain", ASKS("open"), ""), false, WEBHOOK_SHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/nodeSelector\",\"value\":{\"karpenter.sh/nodepool\":\"open\"}},"
+         SHAPED("nodepool=open") "]", NULL},
+        {"the Pod's word before its namespace's", CREATE("shop", ASKS("open"), ""), true, WEBHOOK_SHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/nodeSelector\",\"value\":{\"karpenter.sh/nodepool\":\"open\"}},"
+         SHAPED("nodepool=open") "]", NULL},
+        {"beside what it has", CREATE("shop", "\"annotations\":{\"a\":\"b\"},",
+                                      "\"nodeSelector\":{\"disk\":\"ssd\"},\"tolerations\":[{\"key\":\"x\",\"operator\":\"Exists\"}],"),
+         true, WEBHOOK_SHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/nodeSelector/karpenter.sh~1nodepool\",\"value\":\"batch\"}," MORE(TEAM) MORE(SLOW)
+             SHAPED("nodepool=batch") "]", NULL},
+        {"only what it does not tolerate", CREATE("shop", "", "\"tolerations\":[{\"key\":\"team\",\"operator\":\"Exists\"}],"), true,
+         WEBHOOK_SHAPED, "[" SELECTOR MORE(SLOW) SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"who tolerates everything", CREATE("shop", "", "\"tolerations\":[{\"operator\":\"Exists\"}],"), true, WEBHOOK_SHAPED,
+         "[" SELECTOR SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"empty and null parents", CREATE("shop", "\"annotations\":null,", "\"nodeSelector\":null,\"tolerations\":null,"), true,
+         WEBHOOK_SHAPED, "[" SELECTOR TOLERATIONS SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"asked again", CREATE("shop", "\"annotations\":{\"stowage.dev/shaped-by\":\"nodepool=batch\"},",
+                               "\"nodeSelector\":{\"karpenter.sh/nodepool\":\"batch\"}," HAS_BOTH), true, WEBHOOK_ALLOWED, NULL, NULL},
+        {"asked again for more", CREATE("shop", "\"annotations\":{\"stowage.dev/shaped-by\":\"nodepool=batch\","
+                                        "\"stowage.dev/scheduler\":\"second\"},",
+                                        "\"nodeSelector\":{\"karpenter.sh/nodepool\":\"batch\"}," HAS_BOTH), true, WEBHOOK_SHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/schedulerName\",\"value\":\"second\"}," SHAPED("nodepool=batch, scheduler=second") "]", NULL},
+        {"its own selector of the same pool", CREATE("shop", "", "\"nodeSelector\":{\"karpenter.sh/nodepool\":\"batch\"},"), true,
+         WEBHOOK_SHAPED, "[" TOLERATIONS SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"its own selector of another", CREATE("shop", "", "\"nodeSelector\":{\"karpenter.sh/nodepool\":\"open\"},"), true,
+         WEBHOOK_ALLOWED, NULL, NULL},
+        {"its own affinity", CREATE("shop", "",
+                                    "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+                                    "{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"karpenter.sh/nodepool\","
+                                    "\"operator\":\"NotIn\",\"values\":[\"batch\"]}]}]}}},"), true, WEBHOOK_ALLOWED, NULL, NULL},
+        {"an affinity of another kind", CREATE("shop", "",
+                                               "\"affinity\":{\"nodeAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":"
+                                               "{\"nodeSelectorTerms\":[{\"matchExpressions\":[{\"key\":\"disk\",\"operator\":"
+                                               "\"Exists\"}]}]}}},"), true, WEBHOOK_SHAPED,
+         "[" SELECTOR TOLERATIONS SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"no such pool", CREATE("plain", ASKS("lost"), ""), false, WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: metadata.annotations[stowage.dev/nodepool]: there is no NodePool \"lost\"; it is admitted without that\n"},
+        {"a misspelt one", CREATE("typo", "", ""), true, WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: label stowage.dev/nodepool of namespace typo: there is no NodePool \"bacth\", did you mean batch?; it is admitted "
+         "without that\n"},
+        {"a namespace that came just now", CREATE("young", "", ""), true, WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: label stowage.dev/nodepool of namespace young: Stowage has not heard of it yet; it is admitted without that\n"},
+        {"a label that came just now", CREATE("plain", "", ""), true, WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: label stowage.dev/nodepool of namespace plain: Stowage has not heard of it yet; it is admitted without that\n"},
+        {"another scheduler", CREATE("plain", SECOND, ""), false, WEBHOOK_SHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/schedulerName\",\"value\":\"second\"}," SHAPED("scheduler=second") "]", NULL},
+        {"both", CREATE("shop", SECOND, ""), true, WEBHOOK_SHAPED,
+         "[" SELECTOR TOLERATIONS "{\"op\":\"add\",\"path\":\"/spec/schedulerName\",\"value\":\"second\"},"
+         SHAPED("nodepool=batch, scheduler=second") "]", NULL},
+        {"one of both", CREATE("typo", SECOND, ""), true, WEBHOOK_UNSHAPED,
+         "[{\"op\":\"add\",\"path\":\"/spec/schedulerName\",\"value\":\"second\"}," SHAPED("scheduler=second") "]",
+         "Pod web-: label stowage.dev/nodepool of namespace typo: there is no NodePool \"bacth\", did you mean batch?; it is admitted "
+         "without that\n"},
+        {"no name of a scheduler", CREATE("plain", "\"annotations\":{\"stowage.dev/scheduler\":\"Not one\"},", ""), false,
+         WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: metadata.annotations[stowage.dev/scheduler]: \"Not one\" is no scheduler's name; it is admitted without that\n"},
+        {"what asks for nothing", CREATE("plain", "", ""), false, WEBHOOK_ALLOWED, NULL, NULL},
+        {"an unreadable Pod", CREATE("shop", "", "\"tolerations\":3,"), true, WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: spec.tolerations: "},
+        /* never */
+        {"a DaemonSet's", CREATE("shop", "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"DaemonSet\",\"name\":\"d\","
+                                 "\"uid\":\"u\",\"controller\":true}],", ""), true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"a kubelet's", CREATE("shop", "\"ownerReferences\":[{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"name\":\"n\",\"uid\":\"u\"}],", ""),
+         true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"one that has a node", CREATE("shop", "", "\"nodeName\":\"n1\","), true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"what the cluster cannot live without", CREATE("shop", "", "\"priority\":2000000000,"), true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"what is merely important", CREATE("shop", "", "\"priority\":1000000000,"), true, WEBHOOK_SHAPED,
+         "[" SELECTOR TOLERATIONS SHAPED_FIRST("nodepool=batch") "]", NULL},
+        {"in its host's network", CREATE("shop", "", "\"hostNetwork\":true,"), true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"an update", REVIEW("shop", "UPDATE", "", "", ""), true, WEBHOOK_NOT_OURS, NULL, NULL},
+        {"a part of a Pod", REVIEW("shop", "CREATE", "\"subResource\":\"binding\",", "", ""), true, WEBHOOK_NOT_OURS, NULL, NULL},
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        struct answer got = ask(f, rows[r].body, rows[r].by_namespace, true);
+        if (got.answer != rows[r].want)
+            fail_msg("%s: %s", rows[r].label, webhook_answer_name(got.answer));
+        if (!span_eq(got.patch, span_of(rows[r].patch == NULL ? "" : rows[r].patch)))
+            fail_msg("%s: %.*s", rows[r].label, SPAN_ARG(got.patch));
+        if (rows[r].warns == NULL ? got.warnings.len != 0 : !span_has_prefix(got.warnings, span_of(rows[r].warns)))
+            fail_msg("%s: %.*s", rows[r].label, SPAN_ARG(got.warnings));
+    }
+}
+
+/* Before all was listed a scheduler can be named, and nothing is known of namespaces and pools. */
+static void before_all_was_listed(void **state)
+{
+    struct fixture *f = *state;
+    struct answer got = ask(f, CREATE("shop", "", ""), true, false);
+    assert_int_equal(got.answer, WEBHOOK_UNSHAPED);
+    assert_int_equal(got.patch.len, 0);
+    assert_true(got.warnings.len != 0);
+    got = ask(f, CREATE("shop", ASKS("batch"), ""), true, false);
+    assert_int_equal(got.answer, WEBHOOK_UNSHAPED);
+    got = ask(f, CREATE("shop", SECOND, ""), false, false);
+    assert_int_equal(got.answer, WEBHOOK_SHAPED);
+}
+
+static void no_review(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const bodies[] = {
+        "", "[]", "{}", "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"\"}}",
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\",\"resource\":{\"group\":\"\","
+        "\"version\":\"v1\",\"resource\":\"pods\"},\"operation\":\"CREATE\",\"object\":null}}"};
+    struct shape_sources sources = {f->snapshot, f->syms, true};
+    for (size_t i = 0; i < COUNT_OF(bodies); i++) {
+        enum webhook_answer answer;
+        struct err err;
+        assert_false(webhook_shape(&f->scratch, &sources, span_of(bodies[i]), &f->reply, &answer, &err));
+        assert_int_equal(err.kind, ERR_INVALID);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(pods_are_shaped, setup, teardown),
+        cmocka_unit_test_setup_teardown(before_all_was_listed, setup, teardown),
+        cmocka_unit_test_setup_teardown(no_review, setup, teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,311 @@
+#include "webhook/shape.h"
+
+#include "base/base64.h"
+#include "base/json.h"
+#include "base/nearest.h"
+#include "kube/node.h"
+#include "kube/pod.h"
+#include "kube/requirement.h"
+#include "kube/wellknown.h"
+#include "kube/workload.h"
+
+/* Of system-cluster-critical (scheduling.k8s.io/v1); nothing a person makes may be above 1,000,000,000. */
+enum { CRITICAL_PRIORITY = 2000000000 };
+
+enum { WISH_COUNT = 2, WARNINGS_MAX = 2 }; /* one of each wish at the most */
+
+struct shaping {
+    struct arena *arena;
+    const struct shape_sources *sources;
+    const struct symtab *shared; /* what `syms` continues */
+    struct symtab *syms;
+    const struct webhook_request *request;
+    struct doc_value spec;
+    struct pod pod;
+    struct span name; /* for warnings */
+    struct buf patch;
+    struct json json; /* of the patch */
+    uint32_t steps;   /* in it */
+    struct span done[WISH_COUNT]; /* "nodepool=batch": now, or before; absent */
+    struct webhook_response response;
+};
+
+/* --- warnings --- */
+
+static void warn(struct shaping *s, struct span where, struct span text)
+{
+    s->response.warnings[s->response.warning_count++] = arena_printf(s->arena, "Pod %.*s: %.*s: %.*s; it is admitted without that",
+                                                                     SPAN_ARG(s->name), SPAN_ARG(where), SPAN_ARG(text));
+}
+
+static struct span annotation_at(struct shaping *s, sym key)
+{
+    return arena_printf(s->arena, "metadata.annotations[%.*s]", SPAN_ARG(sym_text(s->syms, key)));
+}
+
+/* --- the patch: against the object as it was sent --- */
+
+static void step_begin(struct shaping *s, const char *path)
+{
+    if (s->steps++ == 0)
+        json_array_begin(&s->json);
+    json_object_begin(&s->json);
+    json_put_string(&s->json, "op", SPAN("add"));
+    json_put_string(&s->json, "path", span_of(path));
+    json_key(&s->json, SPAN("value"));
+}
+
+static void step_text(struct shaping *s, const char *path, struct span value)
+{
+    step_begin(s, path);
+    json_text(&s->json, value);
+    json_object_end(&s->json);
+}
+
+/* A key of a map of texts, whose parent may not be there yet; `escaped` as a JSON pointer has it. */
+static void step_entry(struct shaping *s, struct doc_value parent, const char *member, const char *map, const char *escaped,
+                       sym key, struct span value)
+{
+    struct doc_value have;
+    if (doc_find(parent, span_of(member), &have) && doc_type(have) == DOC_OBJECT) {
+        step_text(s, arena_printf(s->arena, "%s/%s", map, escaped).ptr, value);
+        return;
+    }
+    step_begin(s, map);
+    json_object_begin(&s->json);
+    json_key(&s->json, sym_text(s->syms, key));
+    json_text(&s->json, value);
+    json_object_end(&s->json);
+    json_object_end(&s->json);
+}
+
+static void put_toleration(struct shaping *s, const struct taint *t)
+{
+    struct span value = sym_text(s->syms, t->value);
+    json_object_begin(&s->json);
+    json_put_string(&s->json, "key", sym_text(s->syms, t->key));
+    json_put_string(&s->json, "operator", value.len == 0 ? SPAN("Exists") : SPAN("Equal"));
+    if (value.len != 0)
+        json_put_string(&s->json, "value", value);
+    json_put_string(&s->json, "effect", span_of(taint_effect_name(t->effect)));
+    json_object_end(&s->json);
+}
+
+static bool is_lacking(const struct shaping *s, const struct taint *t)
+{
+    return t->effect != TAINT_OTHER && !taint_tolerated(t, s->pod.tolerations, s->syms);
+}
+
+/* Returns whether there was one to be added. */
+static bool tolerate(struct shaping *s, struct taints taints)
+{
+    struct doc_value have;
+    bool some = false, is_list = doc_find(s->spec, SPAN("tolerations"), &have) && doc_type(have) == DOC_ARRAY;
+    for (uint32_t i = 0; i < taints.count; i++) {
+        if (!is_lacking(s, &taints.items[i]))
+            continue;
+        if (is_list || !some)
+            step_begin(s, is_list ? "/spec/tolerations/-" : "/spec/tolerations");
+        if (!is_list && !some)
+            json_array_begin(&s->json);
+        put_toleration(s, &taints.items[i]);
+        if (is_list)
+            json_object_end(&s->json);
+        some = true;
+    }
+    if (some && !is_list) {
+        json_array_end(&s->json);
+        json_object_end(&s->json);
+    }
+    return some;
+}
+
+/* --- stowage.dev/shaped-by --- */
+
+/* Whether an earlier call of ours has done it: the API server may ask again after others have changed the Pod. */
+static bool was_done(struct shaping *s, struct span what)
+{
+    struct span rest = annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), part;
+    while (rest.len != 0) {
+        part = span_cut(rest, ',', &rest);
+        while (part.len != 0 && part.ptr[0] == ' ')
+            part = (struct span){part.ptr + 1, part.len - 1};
+        if (span_eq(part, what))
+            return true;
+    }
+    return false;
+}
+
+static void note(struct shaping *s, int wish, const char *key, struct span value, bool now)
+{
+    struct span what = arena_printf(s->arena, "%s=%.*s", key, SPAN_ARG(value));
+    if (now || was_done(s, what))
+        s->done[wish] = what;
+}
+
+static void note_in_pod(struct shaping *s)
+{
+    struct span text = {NULL, 0};
+    struct doc_value meta;
+    for (int w = 0; w < WISH_COUNT; w++)
+        if (s->done[w].len != 0)
+            text = text.len == 0 ? s->done[w] : arena_printf(s->arena, "%.*s, %.*s", SPAN_ARG(text), SPAN_ARG(s->done[w]));
+    if (s->steps == 0 || !doc_find(s->request->object, SPAN("metadata"), &meta) ||
+        span_eq(text, annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY)))
+        return;
+    step_entry(s, meta, "annotations", "/metadata/annotations", "stowage.dev~1shaped-by", SYM_SHAPED_BY, text);
+}
+
+/* --- stowage.dev/nodepool --- */
+
+static bool terms_speak_of_pool(struct node_terms terms)
+{
+    for (uint32_t i = 0; i < terms.count; i++)
+        for (uint32_t k = 0; k < terms.items[i].match_expressions.count; k++)
+            if (terms.items[i].match_expressions.items[k].key == SYM_NODEPOOL)
+                return true;
+    return false;
+}
+
+/* Which pool it asks for and where it says so; absent: it asks for none, or nobody knows (that was warned of). */
+static struct span wished_pool(struct shaping *s, struct span *where_out)
+{
+    struct span name = annotations_get(s->pod.meta.annotations, SYM_SHAPE_POOL), ns = s->request->ns;
+    *where_out = annotation_at(s, SYM_SHAPE_POOL);
+    if (name.ptr != NULL)
+        return name;
+    *where_out = arena_printf(s->arena, "label stowage.dev/nodepool of namespace %.*s", SPAN_ARG(ns));
+    const struct ns *known = s->sources->snapshot == NULL ? NULL : snapshot_find(s->sources->snapshot, KIND_NAMESPACE, (struct span){NULL, 0}, ns);
+    sym label = known == NULL ? SYM_NONE : sym_pairs_get(known->meta.labels, SYM_SHAPE_POOL);
+    return label == SYM_NONE ? (struct span){NULL, 0} : sym_text(s->shared, label);
+}
+
+static struct span no_such_pool(struct shaping *s, struct span name)
+{
+    struct nearest n = {.given = name};
+    struct snapshot_iter it = snapshot_each(s->sources->snapshot, KIND_NODE_POOL);
+    for (const struct node_pool *p; (p = snapshot_next(&it)) != NULL;)
+        nearest_try(&n, p->meta.name);
+    return n.best.ptr == NULL
+               ? arena_printf(s->arena, "there is no NodePool \"%.*s\"", SPAN_ARG(name))
+               : arena_printf(s->arena, "there is no NodePool \"%.*s\", did you mean %.*s?", SPAN_ARG(name), SPAN_ARG(n.best));
+}
+
+/* It says itself where it belongs, or others that it was shaped for before. */
+static bool keeps_its_own(const struct shaping *s, struct span name)
+{
+    sym own = sym_pairs_get(s->pod.node_selector, SYM_NODEPOOL);
+    if (own != SYM_NONE)
+        return !span_eq(sym_text(s->syms, own), name);
+    return s->pod.affinity != NULL && terms_speak_of_pool(s->pod.affinity->required_node);
+}
+
+/* Returns whether a wish was left undone. */
+static bool shape_pool(struct shaping *s)
+{
+    struct span where, name = wished_pool(s, &where);
+    if (name.ptr == NULL && !s->sources->by_namespace)
+        return false;
+    if (name.ptr == NULL || s->sources->snapshot == NULL) {
+        warn(s, where, SPAN("Stowage has not heard of it yet"));
+        return true;
+    }
+    const struct node_pool *pool = snapshot_find(s->sources->snapshot, KIND_NODE_POOL, (struct span){NULL, 0}, name);
+    if (keeps_its_own(s, name))
+        return false;
+    if (pool == NULL) {
+        warn(s, where, no_such_pool(s, name));
+        return true;
+    }
+    bool selects = sym_pairs_get(s->pod.node_selector, SYM_NODEPOOL) == SYM_NONE;
+    if (selects)
+        step_entry(s, s->spec, "nodeSelector", "/spec/nodeSelector", "karpenter.sh~1nodepool", SYM_NODEPOOL, name);
+    bool tolerates = tolerate(s, pool->taints);
+    note(s, 0, "nodepool", name, selects || tolerates);
+    return false;
+}
+
+/* --- stowage.dev/scheduler --- */
+
+static bool shape_scheduler(struct shaping *s)
+{
+    struct span name = annotations_get(s->pod.meta.annotations, SYM_SHAPE_SCHEDULER);
+    if (name.ptr == NULL)
+        return false;
+    if (!subdomain_valid(name)) {
+        warn(s, annotation_at(s, SYM_SHAPE_SCHEDULER), arena_printf(s->arena, "\"%.*s\" is no scheduler's name", SPAN_ARG(name)));
+        return true;
+    }
+    struct span own = sym_text(s->syms, s->pod.scheduler);
+    bool changes = !span_eq(own, name) && (own.len == 0 || span_eq(own, SPAN("default-scheduler")));
+    if (changes)
+        step_text(s, "/spec/schedulerName", name);
+    note(s, 1, "scheduler", name, changes);
+    return false;
+}
+
+/* --- the Pod --- */
+
+static bool is_in_host_network(struct doc_value spec)
+{
+    struct doc_value v;
+    return doc_find(spec, SPAN("hostNetwork"), &v) && doc_type(v) == DOC_BOOL && doc_bool(v);
+}
+
+static bool is_never_touched(const struct shaping *s)
+{
+    return s->pod.node != SYM_NONE || pod_is_daemon(&s->pod) || pod_is_static(&s->pod) ||
+           s->pod.priority >= CRITICAL_PRIORITY || is_in_host_network(s->spec);
+}
+
+static void on_mistake(void *user, uint32_t line, struct span path, struct span text)
+{
+    (void)line;
+    struct shaping *s = user;
+    if (s->response.warning_count == 0) /* the first is enough */
+        warn(s, arena_dup(s->arena, path), arena_dup(s->arena, text));
+}
+
+static enum webhook_answer shape(struct shaping *s)
+{
+    struct decode d = {.arena = s->arena, .syms = s->syms, .mistake = on_mistake, .user = s};
+    if (!doc_find(s->request->object, SPAN("spec"), &s->spec) || doc_type(s->spec) != DOC_OBJECT)
+        return WEBHOOK_NOT_OURS;
+    if (!decode_value(&d, s->request->object, &pod_schema, &s->pod))
+        return WEBHOOK_UNSHAPED;
+    if (is_never_touched(s))
+        return WEBHOOK_NOT_OURS;
+    bool pool_undone = shape_pool(s), scheduler_undone = shape_scheduler(s);
+    note_in_pod(s);
+    return pool_undone || scheduler_undone ? WEBHOOK_UNSHAPED : s->steps != 0 ? WEBHOOK_SHAPED : WEBHOOK_ALLOWED;
+}
+
+bool webhook_shape(struct webhook_scratch *scratch, const struct shape_sources *sources, struct span body, struct buf *reply,
+                   enum webhook_answer *answer_out, struct err *err)
+{
+    struct webhook_request r;
+    if (!webhook_read(scratch, body, &r, err))
+        return false;
+    struct arena *a = &scratch->arena;
+    struct shaping s = {.arena = a, .sources = sources, .request = &r};
+    s.shared = sources->snapshot != NULL ? sources->snapshot->syms : sources->syms;
+    s.json = (struct json)JSON_TO(&s.patch);
+    s.syms = symtab_new_local(s.shared, a);
+    s.response.warnings = ARENA_ARRAY(a, struct span, WARNINGS_MAX);
+    *answer_out = WEBHOOK_NOT_OURS;
+    if (webhook_is(&r, "", "v1", "pods") && span_eq(r.operation, SPAN("CREATE"))) {
+        if (!r.has_object)
+            return err_set(err, ERR_INVALID, "the review of a Pod carries no object");
+        s.name = webhook_metadata(r.object, "name");
+        if (s.name.len == 0)
+            s.name = webhook_metadata(r.object, "generateName");
+        *answer_out = shape(&s);
+    }
+    if (s.steps != 0) {
+        json_array_end(&s.json);
+        s.response.patch = base64_encode(a, buf_span(&s.patch));
+    }
+    buf_release(&s.patch);
+    webhook_write(reply, &r, &s.response);
+    return true;
+}
