@@ -74,7 +74,7 @@ static void put_rules(struct json *j)
     put_words(j, "apiGroups", (const char *const[]){"karpenter.sh"}, 1);
     put_words(j, "apiVersions", (const char *const[]){"v1"}, 1);
     put_words(j, "resources", (const char *const[]){"nodepools"}, 1);
-    put_words(j, "operations", (const char *const[]){"CREATE", "UPDATE"}, 2);
+    put_words(j, "operations", (const char *const[]){"CREATE", "UPDATE", "DELETE"}, 3);
     json_put_string(j, "scope", SPAN("Cluster"));
     json_object_end(j);
     json_array_end(j);
@@ -96,9 +96,10 @@ static void put_conditions(struct arena *a, struct json *j, struct span ns)
                                "request.userInfo.username != "
                                "'system:serviceaccount:%.*s:stowage'",
                                SPAN_ARG(ns)));
-    put_condition(j, "not-going", SPAN("!has(object.metadata.deletionTimestamp)"));
+    put_condition(j, "not-going",
+                  SPAN("!has((request.operation == 'DELETE' ? oldObject : object).metadata.deletionTimestamp)"));
     put_condition(j, "changed",
-                  SPAN("request.operation == 'CREATE' || object.spec != oldObject.spec || "
+                  SPAN("request.operation != 'UPDATE' || object.spec != oldObject.spec || "
                        "object.metadata.?annotations != oldObject.metadata.?annotations"));
     json_array_end(j);
 }

@@ -18,3 +18,11 @@ struct span findings_refusal(struct arena *a, const struct findings *f)
     buf_release(&b);
     return text;
 }
+
+bool findings_in(const struct findings *f, struct span prefix)
+{
+    for (uint32_t i = 0; i < f->count; i++)
+        if (span_has_prefix(f->items[i].path, prefix))
+            return true;
+    return false;
+}

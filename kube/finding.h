@@ -18,6 +18,8 @@ struct findings {
 
 /* Both spans outlive the list. */
 void finding_add(struct arena *a, struct findings *f, bool refuses, struct span path, struct span text);
+/* Whether some path begins so. */
+bool findings_in(const struct findings *f, struct span prefix);
 /* "path: text; path: text" of those that refuse, for a condition's message; absent when there is none. */
 struct span findings_refusal(struct arena *a, const struct findings *f);
 

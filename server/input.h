@@ -96,7 +96,8 @@ void input_gates(struct input *o, const struct gates *gates);
 /* Sets aside objects that are there twice, and warns of kinds that were passed over. Afterwards each kind's
  * objects are in the order of namespace and name. */
 void input_check(struct input *o);
-/* Warns of NodePools that were written for another catalogue (cloud/pool_match.h). */
+/* Warns of NodePools that were written for another catalogue (cloud/pool_match.h), or ask what nothing in it has
+ * (planner/supply/pool_supply.h); looking closely, of those that buy for the same pods. */
 void input_check_pools(struct input *o, const struct catalogue *catalogue);
 /* Whether anything that asks for room was set aside: no plan is the whole answer then. */
 bool input_lacks_askers(const struct input *o);

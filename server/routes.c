@@ -165,9 +165,10 @@ static bool answer_review(const struct review_route *w, struct route_scratch *s,
                           enum webhook_answer *answer_out, struct err *err)
 {
     const struct webhook_rules *rules = w->routes->config.rules;
+    const struct snapshot *snapshot = route_view(s).snapshot;
     if (w->review == REVIEW_VALIDATE)
-        return webhook_review(&s->webhook, rules, body, reply, answer_out, err);
-    struct shape_sources sources = {.snapshot = route_view(s).snapshot,
+        return webhook_review(&s->webhook, rules, snapshot, body, reply, answer_out, err);
+    struct shape_sources sources = {.snapshot = snapshot,
                                     .syms = rules->syms,
                                     .by_namespace = w->review == REVIEW_SHAPE_BY_NAMESPACE};
     return webhook_shape(&s->webhook, &sources, body, reply, answer_out, err);

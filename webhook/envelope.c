@@ -74,6 +74,7 @@ bool webhook_read(struct webhook_scratch *s, struct span body, struct webhook_re
     if (doc_find(doc_root(doc), SPAN("request"), &request)) {
         out->has_object = doc_find(request, SPAN("object"), &out->object) && doc_type(out->object) == DOC_OBJECT;
         out->has_old = doc_find(request, SPAN("oldObject"), &out->old) && doc_type(out->old) == DOC_OBJECT;
+        out->has_options = doc_find(request, SPAN("options"), &out->options) && doc_type(out->options) == DOC_OBJECT;
     }
     return true;
 }

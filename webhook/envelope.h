@@ -19,8 +19,8 @@ struct webhook_request { /* in the arena and the parser, until the next review *
     struct {
         struct span group, version, resource;
     } of;
-    bool has_object, has_old;
-    struct doc_value object, old; /* of the former two */
+    bool has_object, has_old, has_options;
+    struct doc_value object, old, options; /* where there are; options: CreateOptions, DeleteOptions… */
 };
 
 struct webhook_response {

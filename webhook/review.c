@@ -5,13 +5,13 @@
 #include "kube/node.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
+#include "webhook/neighbours.h"
 
 #include <stdlib.h>
 
-static bool is_pool_write(const struct webhook_request *r)
+static bool is_write(const struct webhook_request *r)
 {
-    return webhook_is(r, "karpenter.sh", "v1", "nodepools") &&
-           (span_eq(r->operation, SPAN("CREATE")) || span_eq(r->operation, SPAN("UPDATE")));
+    return span_eq(r->operation, SPAN("CREATE")) || span_eq(r->operation, SPAN("UPDATE"));
 }
 
 struct judging {
@@ -91,10 +91,26 @@ static void end_warnings(struct arena *a, struct webhook_response *v)
     v->warning_count = TOLD_MOST + 1;
 }
 
+static struct findings look_around(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                   struct doc_value object, const struct findings *own)
+{
+    struct findings found = {0};
+    struct node_pool pool;
+    struct err unused;
+    if (snapshot == NULL)
+        return found;
+    struct symtab *syms = symtab_new_local(snapshot->syms, a);
+    if (decode_one(a, syms, object, &node_pool_schema, &pool, &unused))
+        neighbours_warnings(a, snapshot, &pool, rules->labels, own, syms, &found);
+    return found;
+}
+
 /* What was wrong before is told and not refused: who changes something else shall be able to. */
-static struct webhook_response decide(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r)
+static struct webhook_response decide(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                      const struct webhook_request *r)
 {
     struct findings now = judge_pool(a, rules, r->object), old = {0}, fresh = {0};
+    struct findings around = look_around(a, rules, snapshot, r->object, &now);
     struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
     struct span name = webhook_metadata(r->object, "name");
     if (now.count != 0)
@@ -107,24 +123,47 @@ static struct webhook_response decide(struct arena *a, const struct webhook_rule
         else
             add_warning(a, &v, name, f, before && f->refuses);
     }
+    for (uint32_t i = 0; i < around.count; i++)
+        add_warning(a, &v, name, &around.items[i], false);
     end_warnings(a, &v);
     v.refusal = refusal_text(a, &fresh);
     return v;
 }
 
-bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, struct span body,
-                    struct buf *reply, enum webhook_answer *answer_out, struct err *err)
+static bool leaves_its_nodes(const struct webhook_request *r)
+{
+    return r->has_options && span_eq(doc_text_at(r->options, SPAN("propagationPolicy")), SPAN("Orphan"));
+}
+
+static struct webhook_response on_delete(struct arena *a, const struct snapshot *snapshot, const struct webhook_request *r)
+{
+    struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, 1)};
+    struct span name = r->has_old ? webhook_metadata(r->old, "name") : (struct span){NULL, 0};
+    struct span text = snapshot == NULL || leaves_its_nodes(r) ? (struct span){NULL, 0} : neighbours_of_deleted(a, snapshot, name);
+    if (text.ptr != NULL)
+        v.warnings[v.warning_count++] = arena_printf(a, "NodePool %.*s: %.*s", SPAN_ARG(name), SPAN_ARG(text));
+    return v;
+}
+
+static bool is_going(const struct webhook_request *r)
+{
+    return (r->has_object && webhook_metadata(r->object, "deletionTimestamp").len != 0) ||
+           (r->has_old && webhook_metadata(r->old, "deletionTimestamp").len != 0);
+}
+
+bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                    struct span body, struct buf *reply, enum webhook_answer *answer_out, struct err *err)
 {
     struct webhook_request r;
     struct webhook_response v = {.warning_count = 0};
     if (!webhook_read(s, body, &r, err))
         return false;
-    bool ours = is_pool_write(&r);
-    if (ours && !r.has_object)
+    bool ours = webhook_is(&r, "karpenter.sh", "v1", "nodepools"), deletes = span_eq(r.operation, SPAN("DELETE"));
+    if (ours && is_write(&r) && !r.has_object)
         return err_set(err, ERR_INVALID, "the review of a NodePool carries no object");
-    ours = ours && webhook_metadata(r.object, "deletionTimestamp").len == 0;
+    ours = ours && (is_write(&r) || deletes) && !is_going(&r);
     if (ours)
-        v = decide(&s->arena, rules, &r);
+        v = deletes ? on_delete(&s->arena, snapshot, &r) : decide(&s->arena, rules, snapshot, &r);
     webhook_write(reply, &r, &v);
     *answer_out = !ours ? WEBHOOK_NOT_OURS : v.refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
     return true;

@@ -3,14 +3,16 @@
  * Pure: AdmissionReview bytes in, AdmissionReview bytes out. A NodePool that passes the schema and breaks a rule of
  * kube/pool_validate.h is denied with 422 and one sentence a field, unless it broke it before the update (the same
  * sentence, of whatever field); that, and what kube/pool_warnings.h finds, is told in warnings, which kubectl prints: the
- * first 16 of them. Everything else is allowed. Deletions,
- * subresources and what is being deleted are always allowed, so that a finalizer comes off whatever the object looks like.
+ * first 16 of them. So is, while all that it takes is listed, what other objects make of the pool (neighbours.h), which
+ * never refuses anything, and of one that is deleted what goes with it. Everything else is allowed: subresources and what is
+ * being deleted always, so that a finalizer comes off whatever the object looks like.
  *
- * The answer is the same for a dry run, and depends on the review and the rules alone. */
+ * The answer is the same for a dry run, and depends on the review, the rules and the snapshot alone. */
 #ifndef WEBHOOK_REVIEW_H
 #define WEBHOOK_REVIEW_H
 
 #include "kube/requirement.h"
+#include "kube/store.h"
 #include "webhook/envelope.h"
 
 struct webhook_rules { /* immutable, used by all threads at once */
@@ -19,8 +21,9 @@ struct webhook_rules { /* immutable, used by all threads at once */
     const struct symtab *syms; /* in which the ids of `labels` hold, made by kube_symtab_new */
 };
 
-/* False with ERR_INVALID: the bytes are no AdmissionReview with a request and its uid (HTTP 400). */
-bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, struct span body,
-                    struct buf *reply, enum webhook_answer *answer_out, struct err *err);
+/* `snapshot` is NULL before all was listed. False with ERR_INVALID: the bytes are no AdmissionReview with a request and its
+ * uid (HTTP 400). */
+bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                    struct span body, struct buf *reply, enum webhook_answer *answer_out, struct err *err);
 
 #endif

@@ -20,10 +20,11 @@ static void *derive(void *user, const struct snapshot *s, const struct snapshot 
     (void)previous;
     static const struct world_options options;
     struct snapshot_shop *shop = user;
-    struct catalogue catalogue = {0};
+    static const struct catalogue nothing;
+    struct catalogue *listed = shop == NULL ? NULL : ARENA_NEW(&shop->arena, struct catalogue);
     if (shop != NULL)
-        catalogue_build(shop->types, &shop->arena, syms, &catalogue);
-    struct world_input in = {.syms = syms, .options = &options, .catalogue = &catalogue};
+        catalogue_build(shop->types, &shop->arena, syms, listed);
+    struct world_input in = {.syms = syms, .options = &options, .catalogue = shop == NULL ? &nothing : listed};
     struct arena a;
     arena_init(&a, 0);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {

@@ -46,6 +46,15 @@ static void status_and_text(void **state)
          "karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, requirements: [{key: karpenter.k8s.aws/instance-category, "
          "operator: In, values: [c]}]}}}\n", NULL, 0, {"warn  ", ":1: NodePool odd: ", "karpenter.k8s.aws/instance-category"}},
         {"one twice", POOL POOL, NULL, 0, {"warn  ", "NodePool general: already given at "}},
+        {"what no type has",
+         "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\nspec: {template: {spec: {nodeClassRef: {group: "
+         "karpenter.kwok.sh, kind: KWOKNodeClass, name: default}, requirements: [{key: kubernetes.io/arch, operator: In, values: "
+         "[amd46]}]}}}\n", NULL, 0,
+         {"warn  ", ":1: NodePool odd: spec.template.spec.requirements[0]: no instance type has kubernetes.io/arch In [amd46] (did you "
+                    "mean amd64?)"}},
+        {"two for the same pods", POOL "---\n" NAMED("", ""), NULL, 0,
+         {"NodePool general: spec.weight: 0 is the weight of NodePool odd, too", "NodePool odd: spec.weight: 0 is the weight of "
+                    "NodePool general, too", "2 warnings\n"}},
         {"an overlay", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {requirements: [{key: a, "
          "operator: Like, values: [b]}]}\n", NULL, 1, {"FAIL  ", "NodeOverlay o: spec.requirements[0].operator: "}},
     };

@@ -100,7 +100,7 @@ static void test_answers(void **state)
          POOL_REVIEW("CREATE", POOL("{\"a\":1}", "[{\"key\":7}]")),
          WEBHOOK_DENIED,
          {"spec.template.metadata.labels.a: 1", "; spec.template.spec.requirements[0].key: 7"}},
-        {"a pool that goes", POOL_REVIEW("DELETE", "null"), WEBHOOK_NOT_OURS, {NULL}},
+        {"a pool that goes", POOL_REVIEW("DELETE", "null"), WEBHOOK_ALLOWED, {NULL}},
         {"the finalizer of a faulty one that comes off",
          POOL_REVIEW("UPDATE", "{\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":7}"),
          WEBHOOK_NOT_OURS, {NULL}},
@@ -116,7 +116,7 @@ static void test_answers(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (!webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err))
+        if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err))
             fail_msg("%s: %s", rows[r].label, err.msg);
         if (got != rows[r].want)
             fail_msg("%s: got %s: %s", rows[r].label, webhook_answer_name(got), f->reply.ptr);
@@ -160,7 +160,7 @@ static void test_not_a_review(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err) ||
+        if (webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err) ||
             err.kind != ERR_INVALID || strstr(err.msg, rows[r].why) == NULL)
             fail_msg("%s: got \"%s\"", rows[r].label, err.msg);
     }
@@ -179,7 +179,7 @@ static void test_warnings(void **state)
     enum webhook_answer got;
     struct err err = {0};
     buf_clear(&f->reply);
-    if (!webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err))
+    if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err))
         fail_msg("%s", err.msg);
     assert_int_equal(got, WEBHOOK_ALLOWED);
     assert_non_null(strstr(f->reply.ptr, "\"allowed\":true,\"warnings\":[\"NodePool general: "
@@ -187,7 +187,7 @@ static void test_warnings(void **state)
     assert_non_null(strstr(f->reply.ptr, "\",\"NodePool general: spec.disruption.budgets[0]: "));
     f->rules.strict = true;
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err));
+    assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err));
     f->rules.strict = false;
     assert_int_equal(got, WEBHOOK_DENIED);
     assert_null(strstr(f->reply.ptr, "\"warnings\""));
@@ -215,7 +215,7 @@ static void review(struct fixture *f, const char *annotations, const char *requi
                     "\"template\":{\"spec\":{\"nodeClassRef\":{\"group\":\"g\",\"kind\":\"K\",\"name\":\"d\"},"
                     "\"requirements\":[%s]}}}}}}", annotations, requirements);
     buf_clear(&f->reply);
-    if (!webhook_review(&f->scratch, &f->rules, buf_span(&body), &f->reply, &got, &err))
+    if (!webhook_review(&f->scratch, &f->rules, NULL, buf_span(&body), &f->reply, &got, &err))
         fail_msg("%s", err.msg);
     buf_release(&body);
 }
@@ -252,7 +252,7 @@ static void test_strict_and_wrong_before(void **state)
     struct err err = {0};
     f->rules.strict = true;
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, span_of(body), &f->reply, &got, &err));
+    assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(body), &f->reply, &got, &err));
     f->rules.strict = false;
     assert_int_equal(got, WEBHOOK_ALLOWED);
     assert_int_equal(times(f, "stowage.dev/mode"), 1);
@@ -285,7 +285,7 @@ static void test_what_was_wrong_before(void **state)
         enum webhook_answer got;
         struct err err = {0};
         buf_clear(&f->reply);
-        if (!webhook_review(&f->scratch, &f->rules, span_of(rows[r].body), &f->reply, &got, &err))
+        if (!webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err))
             fail_msg("%s: %s", rows[r].label, err.msg);
         const char *denied = strstr(f->reply.ptr, "\"message\":\""), *warned = strstr(f->reply.ptr, "\"warnings\":[");
         if ((denied != NULL) != (rows[r].denies != NULL) || (warned != NULL) != (rows[r].warns != NULL) ||
@@ -304,7 +304,7 @@ static void test_leaves_the_rules_alone(void **state)
     struct err err;
     uint32_t before = symtab_limit(f->syms);
     buf_clear(&f->reply);
-    assert_true(webhook_review(&f->scratch, &f->rules, SPAN(POOL_REVIEW("CREATE", POOL("{\"new\":\"x\"}", "[]"))),
+    assert_true(webhook_review(&f->scratch, &f->rules, NULL, SPAN(POOL_REVIEW("CREATE", POOL("{\"new\":\"x\"}", "[]"))),
                                &f->reply, &got, &err));
     assert_int_equal(symtab_limit(f->syms), before);
 }

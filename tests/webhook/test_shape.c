@@ -67,12 +67,13 @@ static int teardown(void **state)
     return 0;
 }
 
-#define REVIEW(ns, operation, sub, meta, spec)                                                                             \
+#define REVIEW(ns, operation, sub, meta, spec) REVIEW_OF(ns, operation, sub, meta, spec, "default-scheduler")
+#define REVIEW_OF(ns, operation, sub, meta, spec, scheduler)                                                                             \
     "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"2f3c\","                   \
     "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"}," sub "\"operation\":\"" operation              \
     "\",\"namespace\":\"" ns "\",\"object\":{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"generateName\":"        \
     "\"web-\"," meta "\"namespace\":\"" ns "\"},\"spec\":{" spec "\"containers\":[{\"name\":\"c\"}],"                       \
-    "\"schedulerName\":\"default-scheduler\"}},\"oldObject\":null,\"dryRun\":false}}"
+    "\"schedulerName\":\"" scheduler "\"}},\"oldObject\":null,\"dryRun\":false}}"
 #define CREATE(ns, meta, spec) REVIEW(ns, "CREATE", "", meta, spec)
 #define ASKS(name) "\"annotations\":{\"stowage.dev/nodepool\":\"" name "\"},"
 #define SECOND "\"annotations\":{\"stowage.dev/scheduler\":\"second\"},"
@@ -184,6 +185,10 @@ static void pods_are_shaped(void **state)
          "[{\"op\":\"add\",\"path\":\"/spec/schedulerName\",\"value\":\"second\"}," SHAPED("scheduler=second") "]",
          "Pod web-: label stowage.dev/nodepool of namespace typo: there is no NodePool \"bacth\", did you mean batch?; it is admitted "
          "without that\n"},
+        {"its own scheduler", REVIEW_OF("plain", "CREATE", "", SECOND, "", "mine"), false, WEBHOOK_ALLOWED, NULL, NULL},
+        {"what others wrote of it", CREATE("shop", "\"annotations\":{\"stowage.dev/shaped-by\":\"nodepool=old\"},",
+                                           "\"nodeSelector\":{\"karpenter.sh/nodepool\":\"batch\"}," HAS_BOTH), true, WEBHOOK_ALLOWED, NULL,
+         NULL},
         {"no name of a scheduler", CREATE("plain", "\"annotations\":{\"stowage.dev/scheduler\":\"Not one\"},", ""), false,
          WEBHOOK_UNSHAPED, NULL,
          "Pod web-: metadata.annotations[stowage.dev/scheduler]: \"Not one\" is no scheduler's name; it is admitted without that\n"},

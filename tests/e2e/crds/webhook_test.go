@@ -59,7 +59,8 @@ func TestWebhookIsNarrow(t *testing.T) {
 		{"our own write", patch(own, `{"spec":{"weight":8}}`), false},
 		{"a claim", func() error { _, err := create(client, object(t, nodeClaimBase, ``), true); return err }, false},
 		{"a node class", func() error { _, err := create(client, object(t, kwokNodeClassBase, ``), true); return err }, false},
-		{"deletion", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
+		{"deletion", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, true},
+		{"deletion of what goes", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
 		{"a spec that changes while it goes", patch(client, `{"spec":{"weight":9}}`), false},
 		{"the finalizer that comes off", patch(client, `{"metadata":{"finalizers":null}}`), false},
 	} {

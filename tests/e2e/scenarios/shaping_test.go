@@ -10,6 +10,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -36,6 +37,9 @@ func TestShaping(t *testing.T) {
 	f.step(t, "a namespace's pods keep to its pool", func(t *testing.T, ctx context.Context) { f.shapesNamespace(t, ctx, client) })
 	f.step(t, "pods are shaped as they ask, and others not at all", func(t *testing.T, ctx context.Context) {
 		f.shapesPods(t, ctx, client, &heard)
+	})
+	f.step(t, "whoever writes a NodePool is told what others make of it", func(t *testing.T, ctx context.Context) {
+		f.warnsOfOthers(t, ctx, config, &heard)
 	})
 	f.step(t, "pods come as they are while Stowage is gone", func(t *testing.T, ctx context.Context) {
 		f.Stowage.Kill()
@@ -196,6 +200,42 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 		}
 	}
 	must(t, f.keepsDaemons(ctx))
+}
+
+// warnsOfOthers has NodePools of which types, pools and pods make little, and deletes one with machines.
+func (f *fleet) warnsOfOthers(t *testing.T, ctx context.Context, config *rest.Config, heard *warnings) {
+	client, err := dynamic.NewForConfig(config)
+	must(t, err)
+	pools := client.Resource(poolResource)
+	for _, row := range []struct {
+		label, warns string
+		pool         pool
+	}{
+		{"a good one", "", pool{name: "new", arch: "arm64", weight: 3}},
+		{"no such type", "NodePool new: spec.template.spec.requirements[1]: no instance type has kubernetes.io/arch In [amd46]",
+			pool{name: "new", arch: "amd46", weight: 3}},
+		{"two of a weight", "NodePool new: spec.weight: 10 is the weight of NodePool open, too", pool{name: "new", arch: "amd64", weight: 10}},
+		{"a taint", "NodePool new: spec.template.spec.taints: no pod tolerates lonely:NoSchedule",
+			pool{name: "new", arch: "arm64", weight: 3, taint: "lonely"}},
+	} {
+		heard.take()
+		_, err := pools.Create(ctx, row.pool.object(), meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+		must(t, err)
+		if said := heard.take(); !strings.HasPrefix(said, row.warns) || (row.warns == "") != (said == "") {
+			t.Errorf("%s: the API server warns %q", row.label, said)
+		}
+	}
+	must(t, f.deploy(ctx, shape{name: "stays", cpu: "100m", memory: "64Mi", on: map[string]string{poolLabel: "open"}}, 1))
+	must(t, f.Wait(ctx, "a pod to run", f.running(1, "stays")))
+	must(t, f.Wait(ctx, "Stowage to know where", func(ctx context.Context) error {
+		heard.take()
+		err := pools.Delete(ctx, "open", meta.DeleteOptions{DryRun: []string{meta.DryRunAll}})
+		const want = "NodePool open: its 1 node goes with it, and the 1 pod there is evicted"
+		if said := heard.take(); err == nil && said != want {
+			err = fmt.Errorf("the API server warns %q", said)
+		}
+		return err
+	}))
 }
 
 // secured is what our own namespace's Pod Security asks for.

@@ -1,0 +1,207 @@
+#include "planner/supply/pool_supply.h"
+
+#include "base/nearest.h"
+#include "planner/supply/pool_template.h"
+
+enum {
+    TOGETHER_MAX = 16, /* requirements of which each is left out once; a pool has a handful */
+    LISTED_MAX = 5,    /* values, in a sentence */
+};
+
+struct supply {
+    struct arena *arena;
+    const struct node_pool *pool;
+    const struct catalogue *types;
+    struct symtab *syms;
+    struct findings *found;
+};
+
+static bool meets(const struct supply *s, const struct instance_type *t, const struct requirements *r)
+{
+    if (!instance_type_offered(t, s->pool->meta.name) || !requirements_intersect(&t->requirements, r, s->syms, NULL))
+        return false;
+    for (uint32_t o = 0; o < t->offering_count; o++)
+        if (requirements_compatible(r, &t->offerings[o].requirements, s->types->well_known, s->syms, NULL, NULL))
+            return true;
+    return false;
+}
+
+static bool some_meets(const struct supply *s, const struct requirements *r)
+{
+    for (uint32_t i = 0; i < s->types->count; i++)
+        if (meets(s, &s->types->items[i], r))
+            return true;
+    return false;
+}
+
+/* --- words --- */
+
+static struct span words(const struct supply *s, const struct requirement *r)
+{
+    struct buf b = {0};
+    requirement_put(&b, r, s->syms);
+    struct span text = arena_dup(s->arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+/* Where the pool says it first. */
+static struct span path_of(const struct supply *s, sym key)
+{
+    for (uint32_t i = 0; i < s->pool->requirements.count; i++)
+        if (requirement_key(s->syms, s->pool->requirements.items[i].key) == key)
+            return arena_printf(s->arena, "spec.template.spec.requirements[%u]", i);
+    for (uint32_t i = 0; i < s->pool->labels.count; i++)
+        if (requirement_key(s->syms, s->pool->labels.items[i].key) == key)
+            return arena_printf(s->arena, "spec.template.metadata.labels[%.*s]",
+                                SPAN_ARG(sym_text(s->syms, s->pool->labels.items[i].key)));
+    return SPAN("spec.template.spec.nodeClassRef");
+}
+
+struct values { /* of one key, that there are; each once */
+    sym *items;
+    uint32_t count, capacity;
+};
+
+static void add_values(const struct supply *s, struct values *v, const struct requirements *of, sym key)
+{
+    const struct requirement *r = requirements_get(of, key);
+    for (uint32_t i = 0; r != NULL && !r->complement && i < r->count; i++) {
+        uint32_t k = 0;
+        while (k < v->count && v->items[k] != r->values[i])
+            k++;
+        if (k == v->count)
+            ARENA_PUSH(s->arena, v->items, v->count, v->capacity, r->values[i]);
+    }
+}
+
+static struct values values_offered(const struct supply *s, sym key)
+{
+    struct values v = {NULL, 0, 0};
+    for (uint32_t i = 0; i < s->types->count; i++) {
+        const struct instance_type *t = &s->types->items[i];
+        if (!instance_type_offered(t, s->pool->meta.name))
+            continue;
+        add_values(s, &v, &t->requirements, key);
+        for (uint32_t o = 0; o < t->offering_count; o++)
+            add_values(s, &v, &t->offerings[o].requirements, key);
+    }
+    return v;
+}
+
+/* " (did you mean amd64?)", " (there are amd64 and arm64)"; empty where neither helps. */
+static struct span meant(const struct supply *s, const struct requirement *asked)
+{
+    struct values there = values_offered(s, asked->key);
+    struct buf b = {0};
+    for (uint32_t i = 0; !asked->complement && i < asked->count; i++) {
+        struct nearest n = {.given = sym_text(s->syms, asked->values[i])};
+        for (uint32_t k = 0; k < there.count; k++)
+            nearest_try(&n, sym_text(s->syms, there.items[k]));
+        if (n.best.ptr != NULL)
+            return arena_printf(s->arena, " (did you mean %.*s?)", SPAN_ARG(n.best));
+    }
+    if (there.count == 0 || there.count > LISTED_MAX)
+        return SPAN("");
+    for (uint32_t k = 0; k < there.count; k++)
+        buf_addf(&b, "%s%.*s", k == 0 ? "" : k + 1 == there.count ? " and " : ", ", SPAN_ARG(sym_text(s->syms, there.items[k])));
+    struct span text = arena_printf(s->arena, " (there %s %.*s)", there.count == 1 ? "is" : "are", SPAN_ARG(buf_span(&b)));
+    buf_release(&b);
+    return text;
+}
+
+/* --- what leaves no type --- */
+
+#define COMES_OF_IT ": no node is bought for the pool. Fix: "
+
+static void tell_one(struct supply *s, const struct requirement *r)
+{
+    finding_add(s->arena, s->found, false, path_of(s, r->key),
+                arena_printf(s->arena, "no instance type has %.*s%.*s" COMES_OF_IT "ask for a %.*s that there is",
+                             SPAN_ARG(words(s, r)), SPAN_ARG(meant(s, r)), SPAN_ARG(sym_text(s->syms, r->key))));
+}
+
+/* By the texts of their keys: the order of symbols says when somebody heard of them first. */
+static const struct requirement **by_key(const struct supply *s, const struct requirements *all)
+{
+    const struct requirement **list = ARENA_ARRAY(s->arena, const struct requirement *, all->count);
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct span key = sym_text(s->syms, all->items[i].key);
+        uint32_t at = i;
+        for (; at > 0 && span_cmp(key, sym_text(s->syms, list[at - 1]->key)) < 0; at--)
+            list[at] = list[at - 1];
+        list[at] = &all->items[i];
+    }
+    return list;
+}
+
+static bool some_meets_all_but(const struct supply *s, const struct requirements *all, const struct requirement *but)
+{
+    struct requirements left = {ARENA_ARRAY(s->arena, struct requirement, all->count), 0};
+    for (uint32_t i = 0; i < all->count; i++)
+        if (&all->items[i] != but)
+            left.items[left.count++] = all->items[i];
+    return some_meets(s, &left);
+}
+
+/* Those without each of which there would be types. */
+static void tell_together(struct supply *s, const struct requirements *all, const struct requirement *const *list)
+{
+    struct buf b = {0};
+    uint32_t count = 0;
+    for (uint32_t i = 0; all->count <= TOGETHER_MAX && i < all->count; i++)
+        if (some_meets_all_but(s, all, list[i]))
+            buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(words(s, list[i])));
+    finding_add(s->arena, s->found, false, SPAN("spec.template.spec.requirements"),
+                count == 0 ? SPAN("no instance type meets all of them at once" COMES_OF_IT "loosen some")
+                           : arena_printf(s->arena, "no instance type meets %.*s at once" COMES_OF_IT "loosen one of them",
+                                          SPAN_ARG(buf_span(&b))));
+    buf_release(&b);
+}
+
+static void tell_no_type(struct supply *s, const struct requirements *all)
+{
+    const struct requirement **list = by_key(s, all);
+    for (uint32_t i = 0; i < all->count; i++) {
+        struct requirements one = {(struct requirement *)(uintptr_t)list[i], 1};
+        if (!some_meets(s, &one)) {
+            tell_one(s, list[i]);
+            return;
+        }
+    }
+    tell_together(s, all, list);
+}
+
+/* --- minValues: Karpenter v1.15.0 counts what the types themselves say (InstanceTypes.SatisfiesMinValues) --- */
+
+static void look_at_min_values(struct supply *s, const struct requirements *all)
+{
+    for (uint32_t i = 0; i < s->pool->requirements.count; i++) {
+        const struct expression *e = &s->pool->requirements.items[i];
+        sym key = requirement_key(s->syms, e->key);
+        struct values v = {NULL, 0, 0};
+        for (uint32_t t = 0; e->min_values > 0 && t < s->types->count && v.count < (uint32_t)e->min_values; t++)
+            if (meets(s, &s->types->items[t], all))
+                add_values(s, &v, &s->types->items[t].requirements, key);
+        if (e->min_values > 0 && v.count < (uint32_t)e->min_values)
+            finding_add(s->arena, s->found, false, arena_printf(s->arena, "spec.template.spec.requirements[%u].minValues", i),
+                        arena_printf(s->arena,
+                                     "%d cannot be met: the instance types that meet the pool's requirements have %u value%s of "
+                                     "%.*s. Fix: lower it, or loosen the requirements",
+                                     e->min_values, v.count, v.count == 1 ? "" : "s", SPAN_ARG(sym_text(s->syms, key))));
+    }
+}
+
+void pool_supply_warnings(struct arena *a, const struct node_pool *p, const struct catalogue *types, struct symtab *syms,
+                          struct findings *out)
+{
+    struct supply s = {a, p, types, syms, out};
+    struct requirements none = {NULL, 0};
+    if (!catalogue_lists(types, p->meta.name) || !some_meets(&s, &none))
+        return; /* not known, or not of this provider: nobody can say */
+    struct requirements all = pool_requirements(a, syms, p);
+    if (some_meets(&s, &all))
+        look_at_min_values(&s, &all);
+    else
+        tell_no_type(&s, &all);
+}
