@@ -2,12 +2,10 @@
 #include <stdlib.h>
 
 #include "cloud/pool_match.h"
-#include "kube/pool_neighbours.h"
-#include "kube/pool_warnings.h"
-#include "planner/supply/pool_supply.h"
 #include "kube/node.h"
 #include "kube/pod.h"
 #include "server/input.h"
+#include "server/pool_findings.h"
 
 /* --- objects set aside --- */
 
@@ -75,40 +73,6 @@ const struct node_pool *input_closed_pool(struct input *o, const struct input_or
     return closed;
 }
 
-static void tell_pool(struct input *o, const struct node_pool *pool, const struct findings *found)
-{
-    const struct input_origin *from = input_origin(pool);
-    for (uint32_t i = 0; i < found->count; i++)
-        input_tell(o, INPUT_WARNS, from->file, from->line,
-                   arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s", SPAN_ARG(pool->meta.name),
-                                SPAN_ARG(found->items[i].path), SPAN_ARG(found->items[i].text)));
-}
-
-/* Of a pool that was written for this catalogue. */
-static void check_supply(struct input *o, const struct node_pool *pool, const struct catalogue *catalogue)
-{
-    struct findings own = {0}, found = {0};
-    pool_warnings(&o->arena, pool, o->syms, &own);
-    if (pool_match_other_class(pool, catalogue, o->syms) || pool_match_labels(&o->arena, pool, catalogue, o->syms).count != 0 ||
-        findings_in(&own, SPAN("spec.template.")))
-        return;
-    pool_supply_warnings(&o->arena, pool, catalogue, o->syms, &found);
-    tell_pool(o, pool, &found);
-}
-
-static void check_rivals(struct input *o, const struct node_pool *pool, const struct node_pool *const *pools, size_t count)
-{
-    struct findings found = {0};
-    const struct node_pool *first = NULL;
-    uint32_t rivals = 0;
-    for (size_t i = 0; i < count; i++)
-        if (pools_compete(&o->arena, pool, pools[i], o->syms) && rivals++ == 0)
-            first = pools[i];
-    if (first != NULL)
-        pool_rival_warning(&o->arena, pool, first, rivals, &found);
-    tell_pool(o, pool, &found);
-}
-
 void input_check_pools(struct input *o, const struct catalogue *catalogue)
 {
     const struct input_list *list = &o->kinds[KIND_NODE_POOL];
@@ -125,10 +89,15 @@ void input_check_pools(struct input *o, const struct catalogue *catalogue)
                    arena_printf(&o->arena, "NodePool %.*s%.*s", SPAN_ARG(found[i].pool->meta.name),
                                 SPAN_ARG(found[i].text)));
     }
+    struct pool_company among = {catalogue, pools, o->looks_closely ? list->count : 0};
     for (size_t i = 0; i < list->count; i++) {
-        check_supply(o, pools[i], catalogue);
-        if (o->looks_closely)
-            check_rivals(o, pools[i], pools, list->count);
+        const struct input_origin *from = input_origin(pools[i]);
+        struct findings of_pool = {0};
+        pool_findings(&o->arena, pools[i], &among, o->syms, &of_pool);
+        for (uint32_t k = 0; k < of_pool.count; k++)
+            input_tell(o, INPUT_WARNS, from->file, from->line,
+                       arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s", SPAN_ARG(pools[i]->meta.name),
+                                    SPAN_ARG(of_pool.items[k].path), SPAN_ARG(of_pool.items[k].text)));
     }
 }
 

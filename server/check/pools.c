@@ -1,7 +1,10 @@
-/* Whether the cluster's NodePools are such as this provider and its catalogue can serve. */
+/* Whether the cluster's NodePools are such as this provider and its catalogue can serve, and do what they say. */
 #include "cloud/kwok.h"
 #include "cloud/pool_match.h"
+#include "kube/pool_validate.h"
+#include "kube/pool_warnings.h"
 #include "server/check/check.h"
+#include "server/pool_findings.h"
 
 struct looked {
     struct check *check;
@@ -41,6 +44,22 @@ static void read_pools(void *user, struct doc_value list)
     }
 }
 
+/* How many were told. */
+static uint32_t tell_findings(struct looked *l, const struct node_pool *pool, const struct catalogue *catalogue)
+{
+    struct check_report *r = l->check->report;
+    struct label_rules rules = catalogue_rules(catalogue);
+    struct pool_company among = {catalogue, l->pools, l->count};
+    struct findings found = {0};
+    pool_validate(r->a, pool, &rules, l->syms, &found);
+    pool_warnings(r->a, pool, l->syms, &found);
+    pool_findings(r->a, pool, &among, l->syms, &found);
+    for (uint32_t i = 0; i < found.count; i++)
+        check_say(r, found.items[i].refuses ? CHECK_FAIL : CHECK_WARN, "pools", NULL, "NodePool %.*s: %.*s: %.*s",
+                  SPAN_ARG(pool->meta.name), SPAN_ARG(found.items[i].path), SPAN_ARG(found.items[i].text));
+    return found.count;
+}
+
 static void match(struct looked *l)
 {
     struct check *c = l->check;
@@ -52,6 +71,8 @@ static void match(struct looked *l)
     for (uint32_t i = 0; i < count; i++)
         check_say(c->report, CHECK_WARN, "pools", NULL, "NodePool %.*s%.*s",
                   SPAN_ARG(found[i].pool->meta.name), SPAN_ARG(found[i].text));
+    for (uint32_t i = 0; i < l->count; i++)
+        count += tell_findings(l, l->pools[i], &catalogue);
     if (count == 0 && l->others == 0 && l->count != 0)
         check_say(c->report, CHECK_OK, "pools", NULL, "%u NodePool%s: %.*s has what %s for",
                   l->count, l->count == 1 ? "" : "s", SPAN_ARG(catalogue.name),

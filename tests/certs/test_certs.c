@@ -797,6 +797,36 @@ static void test_replaced(void **state)
     teardown(&state_of);
 }
 
+/* As long as one configuration cannot be told of a CA that came from elsewhere, what was served is served. */
+static void test_no_leaf_before_its_ca(void **state)
+{
+    static const char *const names[] = {"stowage", "stowage-shaping"};
+    struct fake *f = *state;
+    struct fake *elsewhere = mem_new(sizeof(*elsewhere));
+    elsewhere->api.ops = &fake_ops;
+    elsewhere->parser = doc_parser_new();
+    struct process *stranger = process_new(elsewhere, plain);
+    settle(elsewhere, stranger, 0, WALL);
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct pair_of_replicas r;
+        replicas_start(&r, f, plain, true);
+        struct span before = r.p[0]->serving.cert;
+        f->refuse = names[i];
+        put_object(f, SECRET_CERTS, object_of(elsewhere, SECRET_CERTS)->json);
+        writes_until(&r, 5 * MS_MINUTE, SECRET_CERTS, each_is_trusted);
+        assert_true(span_eq(r.p[0]->serving.cert, before));
+        f->refuse = NULL;
+        writes_until(&r, 10 * MS_MINUTE, SECRET_CERTS, each_is_trusted);
+        assert_true(span_eq(r.p[0]->serving.cert, stranger->serving.cert));
+        replicas_free(&r);
+        delete_object(f, SECRET_CERTS);
+        delete_object(f, SECRET_CLIENT);
+    }
+    process_free(stranger);
+    void *state_of = elsewhere;
+    teardown(&state_of);
+}
+
 /* What somebody else has put into the caBundle, another Stowage say, is not overwritten again and again; when we have made
  * a CA, what is neither ours nor needed goes once. */
 static void test_nobody_fights_over_the_bundle(void **state)
@@ -915,6 +945,7 @@ int main(void)
         ROW(test_three_generations),
         ROW(test_spoilt_while_in_use),
         ROW(test_replaced),
+        ROW(test_no_leaf_before_its_ca),
         ROW(test_nobody_fights_over_the_bundle),
         ROW(test_clocks_that_disagree),
         ROW(test_one_trouble_is_not_all),

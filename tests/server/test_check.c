@@ -286,6 +286,25 @@ static void test_pools_of_others(void **state)
     end(&b);
 }
 
+/* What admission would say of them, had it been there when they were written. */
+static void test_pools_that_do_not_what_they_say(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    load(&b, POOL("general", "karpenter.kwok.sh", "KWOKNodeClass", "team") POOL("other", "karpenter.kwok.sh", "KWOKNodeClass", "team")
+                 "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd, annotations: {stowage.dev/mdoe: act}}\n"
+                 "spec: {weight: 3, template: {metadata: {labels: {karpenter.sh/nodepool: x}}, spec: {requirements: [], "
+                 "nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n");
+    run(&b, GOOD_METRICS);
+    says(&b, "warn  NodePool general: spec.weight: 0 is the weight of NodePool other, too");
+    says(&b, "warn  NodePool other: spec.weight: 0 is the weight of NodePool general, too");
+    says(&b, "warn  NodePool odd: metadata.annotations[stowage.dev/mdoe]: there is no such annotation");
+    says(&b, "FAIL  NodePool odd: spec.template.metadata.labels[karpenter.sh/nodepool]: ");
+    end(&b);
+}
+
 /* ---- what is wrong ---- */
 
 static void no_secrets(struct bench *b)
@@ -753,6 +772,7 @@ int main(void)
         cmocka_unit_test(test_before_it_runs),
         cmocka_unit_test(test_pools_that_suit),
         cmocka_unit_test(test_pools_of_others),
+        cmocka_unit_test(test_pools_that_do_not_what_they_say),
         cmocka_unit_test(test_each_trouble_is_told),
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_the_copy_on_the_schedulers_host),

@@ -1,0 +1,27 @@
+#include "server/pool_findings.h"
+
+#include "cloud/pool_match.h"
+#include "kube/pool_neighbours.h"
+#include "kube/pool_warnings.h"
+#include "planner/supply/pool_supply.h"
+
+static bool is_written_for(struct arena *a, const struct node_pool *pool, const struct catalogue *c, struct symtab *syms)
+{
+    return !pool_match_other_class(pool, c, syms) && pool_match_labels(a, pool, c, syms).count == 0;
+}
+
+void pool_findings(struct arena *a, const struct node_pool *pool, const struct pool_company *among, struct symtab *syms,
+                   struct findings *out)
+{
+    struct findings own = {0};
+    const struct node_pool *first = NULL;
+    uint32_t rivals = 0;
+    pool_warnings(a, pool, syms, &own);
+    if (is_written_for(a, pool, among->catalogue, syms) && !findings_in(&own, SPAN("spec.template.")))
+        pool_supply_warnings(a, pool, among->catalogue, syms, out);
+    for (size_t i = 0; i < among->count; i++)
+        if (pools_compete(a, pool, among->pools[i], syms) && rivals++ == 0)
+            first = among->pools[i];
+    if (first != NULL)
+        pool_rival_warning(a, pool, first, rivals, out);
+}
