@@ -67,14 +67,24 @@ static void put_client(struct arena *a, struct json *j, struct span ns, struct s
     json_object_end(j);
 }
 
-static void put_rules(struct json *j)
+/* As manifests/webhooks.yaml has them. */
+static const struct registered {
+    const char *name, *version, *resource;
+    const char *operations[3];
+    size_t operation_count;
+} all_registered[] = {
+    {"nodepools" WEBHOOK_DOMAIN, "v1", "nodepools", {"CREATE", "UPDATE", "DELETE"}, 3},
+    {"nodeoverlays" WEBHOOK_DOMAIN, "v1alpha1", "nodeoverlays", {"CREATE", "UPDATE"}, 2},
+};
+
+static void put_rules(struct json *j, const struct registered *of)
 {
     json_put_array(j, "rules");
     json_object_begin(j);
     put_words(j, "apiGroups", (const char *const[]){"karpenter.sh"}, 1);
-    put_words(j, "apiVersions", (const char *const[]){"v1"}, 1);
-    put_words(j, "resources", (const char *const[]){"nodepools"}, 1);
-    put_words(j, "operations", (const char *const[]){"CREATE", "UPDATE", "DELETE"}, 3);
+    put_words(j, "apiVersions", &of->version, 1);
+    put_words(j, "resources", &of->resource, 1);
+    put_words(j, "operations", of->operations, of->operation_count);
     json_put_string(j, "scope", SPAN("Cluster"));
     json_object_end(j);
     json_array_end(j);
@@ -121,17 +131,19 @@ struct span certs_webhook_configuration(struct arena *a, struct span ns, struct 
     json_object_begin(&j);
     put_head(&j, WEBHOOK_VALIDATING, (struct span){NULL, 0}, (struct span){NULL, 0});
     json_put_array(&j, "webhooks");
-    json_object_begin(&j);
-    json_put_string(&j, "name", SPAN("nodepools" WEBHOOK_DOMAIN));
-    put_client(a, &j, ns, webhook_url, ca);
-    put_rules(&j);
-    put_conditions(a, &j, ns);
-    json_put_string(&j, "matchPolicy", SPAN("Equivalent"));
-    json_put_string(&j, "failurePolicy", SPAN("Ignore"));
-    json_put_int(&j, "timeoutSeconds", 1);
-    json_put_string(&j, "sideEffects", SPAN("None"));
-    put_words(&j, "admissionReviewVersions", (const char *const[]){"v1"}, 1);
-    json_object_end(&j);
+    for (size_t i = 0; i < COUNT_OF(all_registered); i++) {
+        json_object_begin(&j);
+        json_put_string(&j, "name", span_of(all_registered[i].name));
+        put_client(a, &j, ns, webhook_url, ca);
+        put_rules(&j, &all_registered[i]);
+        put_conditions(a, &j, ns);
+        json_put_string(&j, "matchPolicy", SPAN("Equivalent"));
+        json_put_string(&j, "failurePolicy", SPAN("Ignore"));
+        json_put_int(&j, "timeoutSeconds", 1);
+        json_put_string(&j, "sideEffects", SPAN("None"));
+        put_words(&j, "admissionReviewVersions", (const char *const[]){"v1"}, 1);
+        json_object_end(&j);
+    }
     return finish(a, &j);
 }
 

@@ -70,6 +70,20 @@ bool node_overlay_valid(const struct node_overlay *o, const struct label_rules *
     return true;
 }
 
+void node_overlay_findings(struct arena *a, const struct node_overlay *o, const struct label_rules *rules, struct symtab *syms,
+                           struct findings *out)
+{
+    struct err err;
+    if (node_overlay_valid(o, rules, syms, &err)) {
+        if (!node_overlay_prices(o) && o->capacity.count == 0)
+            finding_add(a, out, false, SPAN("spec"), SPAN("sets neither a price nor capacity, and has no effect. Fix: write one of "
+                                                          "price, priceAdjustment and capacity"));
+        return;
+    }
+    struct span text, path = span_cut(arena_dup(a, span_of(err.msg)), ':', &text); /* "spec.price: …" */
+    finding_add(a, out, true, path, (struct span){text.ptr + 1, text.len - 1});
+}
+
 bool node_overlay_prices(const struct node_overlay *o)
 {
     return o->price.ptr != NULL || o->adjustment.ptr != NULL;

@@ -324,6 +324,7 @@ static bool open_http(struct serve *s, struct err *err)
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
     s->rules.strict = o->strict_admission;
+    s->rules.overlays = o->gates.node_overlay;
     s->plan = live_plan_options(o);
     s->routes = routes_new(&(struct routes_config){
         .sources = live_sources(s->live),

@@ -3,6 +3,7 @@
 #include "base/decode.h"
 #include "kube/finding.h"
 #include "kube/node.h"
+#include "kube/overlay.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
 #include "webhook/neighbours.h"
@@ -26,6 +27,8 @@ static void on_mistake(void *user, uint32_t line, struct span path, struct span 
     finding_add(j->arena, &j->found, true, arena_dup(j->arena, path), arena_dup(j->arena, text));
 }
 
+typedef struct findings judge_object(struct arena *a, const struct webhook_rules *rules, struct doc_value object);
+
 static struct findings judge_pool(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
 {
     struct symtab *syms = symtab_new_local(rules->syms, a);
@@ -39,6 +42,39 @@ static struct findings judge_pool(struct arena *a, const struct webhook_rules *r
     return j.found;
 }
 
+static struct findings judge_overlay(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+{
+    struct symtab *syms = symtab_new_local(rules->syms, a);
+    struct judging j = {.arena = a};
+    struct node_overlay overlay;
+    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
+    if (decode_value(&d, object, &node_overlay_schema, &overlay))
+        node_overlay_findings(a, &overlay, rules->labels, syms, &j.found);
+    if (!rules->overlays)
+        finding_add(a, &j.found, false, SPAN("spec"), SPAN("has no effect while the feature gate NodeOverlay is off. Fix: serve with "
+                                                           "--feature-gates=NodeOverlay=true"));
+    return j.found;
+}
+
+/* NodeClaims and node classes are not among them: upstream looks at neither beyond the schema (spec api 1.7, 1.10). */
+static const struct reviewed {
+    const char *version, *resource, *kind; /* of group karpenter.sh */
+    judge_object *judge;
+    const char *until; /* what comes of it while it stays so */
+    bool is_pool;
+} all_reviewed[] = {
+    {"v1", "nodepools", "NodePool", judge_pool, "no node is bought for the pool", true},
+    {"v1alpha1", "nodeoverlays", "NodeOverlay", judge_overlay, "the overlay has no effect", false},
+};
+
+static const struct reviewed *reviewed_of(const struct webhook_request *r)
+{
+    for (size_t i = 0; i < COUNT_OF(all_reviewed); i++)
+        if (webhook_is(r, "karpenter.sh", all_reviewed[i].version, all_reviewed[i].resource))
+            return &all_reviewed[i];
+    return NULL;
+}
+
 /* The path does not count: what comes into a list before it moves it. */
 static int by_text(const void *x, const void *y)
 {
@@ -46,11 +82,12 @@ static int by_text(const void *x, const void *y)
 }
 
 /* What is wrong with it, sorted by what is said; nothing of what was not there. */
-static struct findings found_before(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r)
+static struct findings found_before(struct arena *a, const struct webhook_rules *rules, const struct webhook_request *r,
+                                    judge_object *judge)
 {
     struct findings f = {0};
     if (r->has_old)
-        f = judge_pool(a, rules, r->old);
+        f = judge(a, rules, r->old);
     if (f.count != 0)
         qsort(f.items, f.count, sizeof(*f.items), by_text);
     return f;
@@ -74,13 +111,14 @@ static struct span refusal_text(struct arena *a, struct findings *fresh)
                             : arena_printf(a, "%.*s; %.*s", SPAN_ARG(text), SPAN_ARG(and_more(a, all)));
 }
 
-static void add_warning(struct arena *a, struct webhook_response *v, struct span name, const struct finding *f, bool before)
+static void add_warning(struct arena *a, struct webhook_response *v, const struct reviewed *of, struct span name,
+                        const struct finding *f, bool before)
 {
     if (v->warning_count++ >= TOLD_MOST)
         return;
     v->warnings[v->warning_count - 1] =
-        arena_printf(a, "NodePool %.*s: %.*s: %.*s%s", SPAN_ARG(name), SPAN_ARG(f->path), SPAN_ARG(f->text),
-                     before ? "; it was so before, and no node is bought for the pool until it is fixed" : "");
+        arena_printf(a, "%s %.*s: %.*s: %.*s%s%s%s", of->kind, SPAN_ARG(name), SPAN_ARG(f->path), SPAN_ARG(f->text),
+                     before ? "; it was so before, and " : "", before ? of->until : "", before ? " until it is fixed" : "");
 }
 
 static void end_warnings(struct arena *a, struct webhook_response *v)
@@ -106,25 +144,26 @@ static struct findings look_around(struct arena *a, const struct webhook_rules *
 }
 
 /* What was wrong before is told and not refused: who changes something else shall be able to. */
-static struct webhook_response decide(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                      const struct webhook_request *r)
+static struct webhook_response decide(struct arena *a, const struct reviewed *of, const struct webhook_rules *rules,
+                                      const struct snapshot *snapshot, const struct webhook_request *r)
 {
-    struct findings now = judge_pool(a, rules, r->object), old = {0}, fresh = {0};
-    struct findings around = look_around(a, rules, snapshot, r->object, &now);
+    struct findings now = of->judge(a, rules, r->object), old = {0}, fresh = {0}, around = {0};
+    if (of->is_pool)
+        around = look_around(a, rules, snapshot, r->object, &now);
     struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
     struct span name = webhook_metadata(r->object, "name");
     if (now.count != 0)
-        old = found_before(a, rules, r);
+        old = found_before(a, rules, r, of->judge);
     for (uint32_t i = 0; i < now.count; i++) {
         const struct finding *f = &now.items[i];
         bool before = old.count != 0 && bsearch(f, old.items, old.count, sizeof(*f), by_text) != NULL;
         if ((f->refuses || rules->strict) && !before)
             finding_add(a, &fresh, true, f->path, f->text);
         else
-            add_warning(a, &v, name, f, before && f->refuses);
+            add_warning(a, &v, of, name, f, before && f->refuses);
     }
     for (uint32_t i = 0; i < around.count; i++)
-        add_warning(a, &v, name, &around.items[i], false);
+        add_warning(a, &v, of, name, &around.items[i], false);
     end_warnings(a, &v);
     v.refusal = refusal_text(a, &fresh);
     return v;
@@ -158,12 +197,13 @@ bool webhook_review(struct webhook_scratch *s, const struct webhook_rules *rules
     struct webhook_response v = {.warning_count = 0};
     if (!webhook_read(s, body, &r, err))
         return false;
-    bool ours = webhook_is(&r, "karpenter.sh", "v1", "nodepools"), deletes = span_eq(r.operation, SPAN("DELETE"));
-    if (ours && is_write(&r) && !r.has_object)
-        return err_set(err, ERR_INVALID, "the review of a NodePool carries no object");
-    ours = ours && (is_write(&r) || deletes) && !is_going(&r);
+    const struct reviewed *of = reviewed_of(&r);
+    bool deletes = of != NULL && of->is_pool && span_eq(r.operation, SPAN("DELETE"));
+    if (of != NULL && is_write(&r) && !r.has_object)
+        return err_set(err, ERR_INVALID, "the review of a %s carries no object", of->kind);
+    bool ours = of != NULL && (is_write(&r) || deletes) && !is_going(&r);
     if (ours)
-        v = deletes ? on_delete(&s->arena, snapshot, &r) : decide(&s->arena, rules, snapshot, &r);
+        v = deletes ? on_delete(&s->arena, snapshot, &r) : decide(&s->arena, of, rules, snapshot, &r);
     webhook_write(reply, &r, &v);
     *answer_out = !ours ? WEBHOOK_NOT_OURS : v.refusal.len != 0 ? WEBHOOK_DENIED : WEBHOOK_ALLOWED;
     return true;

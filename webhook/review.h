@@ -3,9 +3,10 @@
  * Pure: AdmissionReview bytes in, AdmissionReview bytes out. A NodePool that passes the schema and breaks a rule of
  * kube/pool_validate.h is denied with 422 and one sentence a field, unless it broke it before the update (the same
  * sentence, of whatever field); that, and what kube/pool_warnings.h finds, is told in warnings, which kubectl prints: the
- * first 16 of them. So is, while all that it takes is listed, what other objects make of the pool (neighbours.h), which
- * never refuses anything, and of one that is deleted what goes with it. Everything else is allowed: subresources and what is
- * being deleted always, so that a finalizer comes off whatever the object looks like.
+ * first 16 of them. NodeOverlays in the same way, by kube/overlay.h. While all that it takes is listed, so is what other
+ * objects make of a pool (neighbours.h), which never refuses anything, and of one that is deleted what goes with it.
+ * Everything else is allowed: subresources and what is being deleted always, so that a finalizer comes off whatever the
+ * object looks like.
  *
  * The answer is the same for a dry run, and depends on the review, the rules and the snapshot alone. */
 #ifndef WEBHOOK_REVIEW_H
@@ -18,6 +19,7 @@
 struct webhook_rules { /* immutable, used by all threads at once */
     const struct label_rules *labels;
     bool strict;               /* --strict-admission: what is only a warning is refused, too */
+    bool overlays;             /* the gate NodeOverlay */
     const struct symtab *syms; /* in which the ids of `labels` hold, made by kube_symtab_new */
 };
 

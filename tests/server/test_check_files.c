@@ -55,6 +55,10 @@ static void status_and_text(void **state)
         {"two for the same pods", POOL "---\n" NAMED("", ""), NULL, 0,
          {"NodePool general: spec.weight: 0 is the weight of NodePool odd, too", "NodePool odd: spec.weight: 0 is the weight of "
                     "NodePool general, too", "2 warnings\n"}},
+        {"an overlay that is wrong at run time", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: "
+         "{requirements: [], capacity: {cpu: 3}}\n", NULL, 1, {"FAIL  ", ":1: NodeOverlay o: spec.capacity: invalid resource restricted: cpu"}},
+        {"an overlay that sets nothing", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: "
+         "{requirements: []}\n", NULL, 0, {"warn  ", ":1: NodeOverlay o: spec: sets neither a price nor capacity"}},
         {"an overlay", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {requirements: [{key: a, "
          "operator: Like, values: [b]}]}\n", NULL, 1, {"FAIL  ", "NodeOverlay o: spec.requirements[0].operator: "}},
     };

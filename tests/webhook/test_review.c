@@ -29,7 +29,7 @@ static int setup(void **state)
     arena_init(&f->scratch.arena, 0);
     f->syms = kube_symtab_new();
     f->labels = (struct label_rules){{well_known, COUNT_OF(well_known)}, domains, 2};
-    f->rules = (struct webhook_rules){.labels = &f->labels, .syms = f->syms};
+    f->rules = (struct webhook_rules){.labels = &f->labels, .syms = f->syms, .overlays = true};
     *state = f;
     return 0;
 }
@@ -61,6 +61,8 @@ static int teardown(void **state)
     "\"object\":" object ",\"dryRun\":false,"                                    \
     "\"options\":{\"kind\":\"CreateOptions\",\"apiVersion\":\"meta.k8s.io/v1\"}}}"
 
+#define OVERLAY(spec) "{\"metadata\":{\"name\":\"cheap\"},\"spec\":{" spec "}}"
+#define OVERLAY_REVIEW(operation, spec) REVIEW("karpenter.sh", "v1alpha1", "nodeoverlays", "", operation, OVERLAY(spec))
 #define POOL_REVIEW(operation, object)                                                             \
     REVIEW("karpenter.sh", "v1", "nodepools", "", operation, object)
 
@@ -107,6 +109,14 @@ static void test_answers(void **state)
         {"its status", REVIEW("karpenter.sh", "v1", "nodepools", "\"subResource\":\"status\",",
                               "UPDATE", POOL("{\"kubernetes.io/hostname\":\"x\"}", "[]")),
          WEBHOOK_NOT_OURS, {NULL}},
+        {"a good overlay", OVERLAY_REVIEW("CREATE", "\"requirements\":[],\"price\":\"1.5\""), WEBHOOK_ALLOWED, {NULL}},
+        {"an overlay of what cannot be overlaid", OVERLAY_REVIEW("UPDATE", "\"requirements\":[],\"capacity\":{\"cpu\":\"3\"}"),
+         WEBHOOK_DENIED, {"spec.capacity: invalid resource restricted: cpu", NULL}},
+        {"an overlay that does not decode", OVERLAY_REVIEW("CREATE", "\"requirements\":[],\"weight\":\"x\""), WEBHOOK_DENIED,
+         {"spec.weight", NULL}},
+        {"an overlay that goes", OVERLAY_REVIEW("DELETE", "\"requirements\":[],\"capacity\":{\"cpu\":\"3\"}"), WEBHOOK_NOT_OURS, {NULL}},
+        {"an overlay of another version", REVIEW("karpenter.sh", "v1", "nodeoverlays", "", "CREATE",
+                                                OVERLAY("\"capacity\":{\"cpu\":\"3\"}")), WEBHOOK_NOT_OURS, {NULL}},
         {"a claim", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "CREATE", "{}"),
          WEBHOOK_NOT_OURS, {NULL}},
         {"a Pod", REVIEW("", "v1", "pods", "", "CREATE", "{\"metadata\":{\"generateName\":\"w-\"}}"),
@@ -129,6 +139,29 @@ static void test_answers(void **state)
         for (size_t i = 0; i < 2 && rows[r].says[i] != NULL; i++)
             if (strstr(f->reply.ptr, rows[r].says[i]) == NULL)
                 fail_msg("%s: no \"%s\" in %s", rows[r].label, rows[r].says[i], f->reply.ptr);
+    }
+}
+
+static void test_overlays_are_warned_of(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *body, *says;
+        bool gate;
+    } rows[] = {
+        {"that sets nothing", OVERLAY_REVIEW("CREATE", "\"requirements\":[]"),
+         "\"allowed\":true,\"warnings\":[\"NodeOverlay cheap: spec: sets neither a price nor capacity, and has no effect. Fix: ", true},
+        {"that nobody reads", OVERLAY_REVIEW("CREATE", "\"requirements\":[],\"price\":\"1.5\""),
+         "\"allowed\":true,\"warnings\":[\"NodeOverlay cheap: spec: has no effect while the feature gate NodeOverlay is off. Fix: ", false},
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        enum webhook_answer got;
+        struct err err = {0};
+        buf_clear(&f->reply);
+        f->rules.overlays = rows[r].gate;
+        assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err));
+        if (strstr(f->reply.ptr, rows[r].says) == NULL)
+            fail_msg("%s: %s", rows[r].label, f->reply.ptr);
     }
 }
 
@@ -313,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_overlays_are_warned_of),
         cmocka_unit_test(test_not_a_review),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_a_hundred_of_them),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	core "k8s.io/api/core/v1"
@@ -159,6 +160,12 @@ func (f *fleet) overlays(t *testing.T, ctx context.Context) {
 		_, err := f.objects.Resource(overlayResource).Create(ctx,
 			object("karpenter.sh/v1alpha1", "NodeOverlay", "", name, spec), meta.CreateOptions{})
 		must(t, err)
+	}
+	_, err := f.objects.Resource(overlayResource).Create(ctx, object("karpenter.sh/v1alpha1", "NodeOverlay", "", "wrong",
+		map[string]any{"requirements": []any{map[string]any{"key": "karpenter.kwok.sh/odd", "operator": "Exists"}}, "price": "1"}),
+		meta.CreateOptions{})
+	if err == nil || !strings.Contains(err.Error(), `denied the request: spec.requirements[0]: `) {
+		t.Errorf("an overlay that no controller uses: %v", err)
 	}
 	is := func(name, condition, want string) func(context.Context) error {
 		return f.conditionIs(overlayResource, "", name, condition, want)
