@@ -105,6 +105,8 @@ bool input_lacks_askers(const struct input *o);
 struct span input_why_refused(const struct input *o, enum kind kind, struct span ns, struct span name);
 /* A sentence about pods that wait for a scheduler to look at them first; absent: there are none. */
 struct span input_unseen(struct input *o);
+/* "file:7: text", as a place in a file is told everywhere; the text alone without a file, no line where that is 0. */
+struct span input_placed(struct arena *a, const char *file, uint32_t line, struct span text);
 /* Texts and files outlive the input. `file` may be NULL, `line` 0. */
 void input_tell(struct input *o, enum input_level level, const char *file, uint32_t line, struct span text);
 static inline void input_warn(struct input *o, struct span text)

@@ -1,17 +1,16 @@
 #include "server/input_told.h"
 
-static struct span placed(struct arena *a, const struct input_note *n)
+struct span input_placed(struct arena *a, const char *file, uint32_t line, struct span text)
 {
-    if (n->file == NULL)
-        return n->text;
-    return n->line == 0 ? arena_printf(a, "%s: %.*s", n->file, SPAN_ARG(n->text))
-                        : arena_printf(a, "%s:%u: %.*s", n->file, n->line, SPAN_ARG(n->text));
+    if (file == NULL)
+        return text;
+    return line == 0 ? arena_printf(a, "%s: %.*s", file, SPAN_ARG(text)) : arena_printf(a, "%s:%u: %.*s", file, line, SPAN_ARG(text));
 }
 
 void input_tell(struct input *o, enum input_level level, const char *file, uint32_t line, struct span text)
 {
     struct input_note note = {level, file, line, text};
-    struct span whole = placed(&o->arena, &note);
+    struct span whole = input_placed(&o->arena, file, line, text);
     ARENA_PUSH(&o->arena, o->notes, o->note_count, o->note_capacity, note);
     if (level != INPUT_MISTAKE) {
         ARENA_PUSH(&o->arena, o->warnings, o->warning_count, o->warning_capacity, whole);

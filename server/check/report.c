@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "server/input.h"
+
 enum { INDENT = 6 };
 
 /* As they are printed, and as they are written in JSON. */
@@ -72,20 +74,12 @@ static void put_count(struct buf *out, uint32_t n, const char *one, const char *
                  n == 1 ? one : several);
 }
 
-static struct span placed(struct arena *a, const struct check_line *l)
-{
-    if (l->file == NULL)
-        return l->sentence;
-    return l->line == 0 ? arena_printf(a, "%s: %.*s", l->file, SPAN_ARG(l->sentence))
-                        : arena_printf(a, "%s:%u: %.*s", l->file, l->line, SPAN_ARG(l->sentence));
-}
-
 void check_text(struct buf *out, const struct check_report *r, uint32_t width)
 {
     for (uint32_t i = 0; i < r->count; i++) {
         const struct check_line *l = &r->lines[i];
         buf_addf(out, "%-*s", INDENT, levels[l->level].shown);
-        put_words(out, placed(r->a, l), width);
+        put_words(out, input_placed(r->a, l->file, l->line, l->sentence), width);
         if (l->fix.len != 0) {
             buf_addf(out, "%*s", INDENT, "");
             put_words(out, l->fix, width);

@@ -8,18 +8,8 @@
 #include <cmocka.h>
 
 #include "base/base64.h"
-#include "kube/wellknown.h"
-#include "tests/planner/support_snapshot.h"
+#include "support_cluster.h"
 #include "webhook/shape.h"
-
-struct fixture {
-    struct webhook_scratch scratch;
-    struct store *store;
-    const struct snapshot *snapshot;
-    struct symtab *syms;
-    struct buf reply;
-    struct arena arena; /* of what was read from it */
-};
 
 static const char CLUSTER[] =
     "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {stowage.dev/nodepool: batch}}\n---\n"
@@ -34,36 +24,15 @@ static const char CLUSTER[] =
 
 static int setup(void **state)
 {
-    struct fixture *f = mem_new(sizeof(*f));
-    struct err err;
-    f->scratch.parser = doc_parser_new();
-    arena_init(&f->scratch.arena, 0);
-    arena_init(&f->arena, 0);
-    f->syms = kube_symtab_new();
-    f->store = snapshot_store_new();
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        store_list_begin(f->store, k);
-    if (!snapshot_store_put(f->store, CLUSTER, &err))
-        fail_msg("%s", err.msg);
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        store_list_end(f->store, k);
-    store_publish(f->store, 0);
-    f->snapshot = (const struct snapshot *)share_take(store_share(f->store));
-    *state = f;
+    *state = mem_new(sizeof(struct reviewed_cluster));
+    cluster_open(*state, CLUSTER);
     return 0;
 }
 
 static int teardown(void **state)
 {
-    struct fixture *f = *state;
-    shared_unref((struct shared *)(uintptr_t)&f->snapshot->shared);
-    store_free(f->store);
-    doc_parser_free(f->scratch.parser);
-    arena_release(&f->scratch.arena);
-    arena_release(&f->arena);
-    symtab_unref(f->syms);
-    buf_release(&f->reply);
-    free(f);
+    cluster_close(*state);
+    free(*state);
     return 0;
 }
 
@@ -93,34 +62,26 @@ struct answer {
     struct span patch, warnings; /* decoded; one a line */
 };
 
-static struct answer ask(struct fixture *f, const char *body, bool by_namespace, bool synced)
+static struct answer ask(struct reviewed_cluster *f, const char *body, bool by_namespace, bool synced)
 {
-    struct answer out = {.patch = {"", 0}, .warnings = {"", 0}};
+    struct answer out = {.patch = {"", 0}};
     struct shape_sources sources = {synced ? f->snapshot : NULL, f->syms, by_namespace};
-    const struct doc *doc;
-    struct doc_value response, list;
     struct err err;
     buf_clear(&f->reply);
     arena_clear(&f->arena);
-    if (!webhook_shape(&f->scratch, &sources, span_of(body), &f->reply, &out.answer, &err) ||
-        !doc_parse_json(f->scratch.parser, buf_span(&f->reply), &doc, &err))
+    if (!webhook_shape(&f->scratch, &sources, span_of(body), &f->reply, &out.answer, &err))
         fail_msg("%s", err.msg);
-    assert_true(doc_find(doc_root(doc), SPAN("response"), &response));
+    struct doc_value response = cluster_response(f, &out.warnings);
     struct span patch = doc_text_at(response, SPAN("patch"));
     assert_int_equal(patch.ptr != NULL, span_eq(doc_text_at(response, SPAN("patchType")), SPAN("JSONPatch")));
     if (patch.ptr != NULL)
         assert_true(base64_decode(&f->arena, patch, &out.patch));
-    if (doc_find(response, SPAN("warnings"), &list)) {
-        struct doc_iter it = doc_iter_of(list);
-        while (doc_next(&it))
-            out.warnings = arena_printf(&f->arena, "%.*s%.*s\n", SPAN_ARG(out.warnings), SPAN_ARG(doc_text(it.value)));
-    }
     return out;
 }
 
 static void pods_are_shaped(void **state)
 {
-    struct fixture *f = *state;
+    struct reviewed_cluster *f = *state;
     static const struct {
         const char *label, *body;
         bool by_namespace;
@@ -222,7 +183,7 @@ static void pods_are_shaped(void **state)
 /* Before all was listed a scheduler can be named, and nothing is known of namespaces and pools. */
 static void before_all_was_listed(void **state)
 {
-    struct fixture *f = *state;
+    struct reviewed_cluster *f = *state;
     struct answer got = ask(f, CREATE("shop", "", ""), true, false);
     assert_int_equal(got.answer, WEBHOOK_UNSHAPED);
     assert_int_equal(got.patch.len, 0);
@@ -235,7 +196,7 @@ static void before_all_was_listed(void **state)
 
 static void no_review(void **state)
 {
-    struct fixture *f = *state;
+    struct reviewed_cluster *f = *state;
     static const char *const bodies[] = {
         "", "[]", "{}", "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"\"}}",
         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\",\"resource\":{\"group\":\"\","
