@@ -17,8 +17,8 @@ static const struct span texts[REFUSAL_COUNT] = {
 
 const char *extender_answer_name(enum extender_answer a)
 {
-    static const char *const names[] = {"no-opinion", "planned", "traded", "revised", "room",
-                                        "waits",      "refused"};
+    static const char *const names[] = {"no-opinion", "planned", "traded", "inherited",
+                                        "revised",    "room",    "waits",  "refused"};
     _Static_assert(COUNT_OF(names) == EXTENDER_ANSWER_COUNT, "a name for each answer");
     return names[a];
 }
@@ -31,6 +31,7 @@ struct question {
     const struct seat *seat;   /* its place; NULL: none */
     int32_t planned;           /* row of it, -1: not in sight */
     struct span instead, published; /* of the place that it takes, as a booking has it */
+    bool inherits;                  /* likewise */
     int32_t nominated;         /* row that the scheduler has freed for it, -1: none */
     int32_t *rows;             /* of the names; -1: not in sight */
     uint8_t *refusals;         /* of the names */
@@ -236,7 +237,8 @@ static bool book(struct extender_scratch *s, const struct question *q, bool anyw
                         .side = subject->side,
                         .controller = replicas_controller(pod),
                         .instead = q->instead,
-                        .published = q->published};
+                        .published = q->published,
+                        .inherits = q->inherits};
     memcpy(b.base, subject->requests, sizeof(b.base));
     for (uint32_t i = 0; i < q->count; i++)
         if (q->refusals[i] == PASSES && q->rows[i] >= 0 &&
@@ -336,14 +338,46 @@ static bool trade_places(struct extender_scratch *s, struct question *q)
     return false;
 }
 
+/* Whom its controller has made in the stead of the other, or may have: a StatefulSet's has its name. */
+static bool is_heir(struct extender_scratch *s, const struct question *q, const struct pod *of)
+{
+    const struct world *w = q->v->world;
+    const struct pod *pod = q->subject.pod;
+    if (of->priority != pod->priority || !pod_same_controller(pod, of) ||
+        (meta_controller(&pod->meta)->kind == SYM_KIND_STATEFUL_SET && !span_eq(of->meta.name, pod->meta.name)))
+        return false;
+    const amount *requests = world_pod_requests(w, &s->arena, of);
+    return memcmp(requests, q->subject.requests, world_resource_count(w) * sizeof(*requests)) == 0;
+}
+
+/* Its workload's next pod is as good as another; whose pod is on its way out first. */
+static bool inherit(struct extender_scratch *s, struct question *q)
+{
+    uint32_t count;
+    const struct leaver *all = desk_leavers(&s->desk, &count);
+    if (q->seat != NULL || q->nominated >= 0 || q->subject.daemon)
+        return false;
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        const struct leaver *x = &all[i % count];
+        bool leaves = x->pod->meta.deleted != 0 || x->pod->node == SYM_NONE;
+        if (leaves == (i < count) && may_go(q, x->seat->row) && is_heir(s, q, x->pod) && is_free(q, x->seat) &&
+            take(q, x->seat))
+            return true;
+    }
+    return false;
+}
+
 static enum extender_answer choose(struct extender_scratch *s, struct question *q)
 {
     q->instead = q->published = (struct span){0};
+    q->inherits = false;
     find_place(q, &s->desk);
     if (take_place(q))
         return EXTENDER_PLANNED;
     if (trade_places(s, q))
         return EXTENDER_TRADED;
+    if ((q->inherits = inherit(s, q)))
+        return EXTENDER_INHERITED;
     judge_all(s, q);
     if (q->left != 0)
         return q->seat != NULL ? EXTENDER_REVISED : EXTENDER_ROOM;
