@@ -501,6 +501,41 @@ static void test_no_webhook_no_bundle(void **state)
     process_free(p);
 }
 
+/* Of each of our webhooks. */
+static void assert_registered(struct span json, struct span url, struct span ns)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *d;
+    struct err err;
+    struct doc_value list, v, service;
+    assert_true(doc_parse_json(parser, json, &d, &err));
+    assert_true(doc_find(doc_root(d), SPAN("webhooks"), &list));
+    assert_true(doc_count(list) >= 2);
+    assert_false(ns.len != 0 && span_contains(json, SPAN("stowage-system")));
+    struct doc_iter it = doc_iter_of(list);
+    while (doc_next(&it)) {
+        assert_true(span_eq(doc_text_at(it.value, SPAN("failurePolicy")), SPAN("Ignore")));
+        assert_int_equal(doc_int64_at(it.value, SPAN("timeoutSeconds"), 0), 1);
+        assert_true(doc_find(it.value, SPAN("clientConfig"), &v));
+        assert_true(doc_text_at(v, SPAN("caBundle")).len != 0);
+        assert_true(span_eq(doc_text_at(v, SPAN("url")), url));
+        if (doc_find(v, SPAN("service"), &service)) {
+            assert_true(span_eq(doc_text_at(service, SPAN("namespace")), ns));
+            assert_true(span_eq(doc_text_at(service, SPAN("path")), SPAN("/admission/validate")));
+        }
+        assert_true(doc_find(it.value, SPAN("matchConditions"), &v));
+        struct doc_iter first = doc_iter_of(v);
+        assert_true(doc_next(&first));
+        struct span who = ns.len != 0 ? ns : SPAN("stowage-system");
+        assert_true(span_eq(doc_text_at(first.value, SPAN("expression")),
+                            arena_printf(&a, "request.userInfo.username != 'system:serviceaccount:%.*s:stowage'", SPAN_ARG(who))));
+    }
+    doc_parser_free(parser);
+    arena_release(&a);
+}
+
 static void test_register(void **state)
 {
     struct fake *f = *state;
@@ -510,17 +545,25 @@ static void test_register(void **state)
     certs_serving(p->certs);
     settle(f, p, 0, WALL);
     assert_non_null(strstr(f->log, "get stowage, apply stowage"));
-    static const char *const want[] = {
-        "\"url\":\"https://127.0.0.1:8443/admission/validate\"",
-        "\"failurePolicy\":\"Ignore\"",
-        "\"timeoutSeconds\":1",
-        "request.userInfo.username != 'system:serviceaccount:stowage-system:stowage'",
-        "\"caBundle\":\""};
-    for (size_t i = 0; i < COUNT_OF(want); i++)
-        if (strstr(object_of(f, "stowage")->json, want[i]) == NULL)
-            fail_msg("no %s in %s", want[i], object_of(f, "stowage")->json);
+    assert_registered(span_of(object_of(f, "stowage")->json), SPAN("https://127.0.0.1:8443/admission/validate"),
+                      (struct span){NULL, 0});
     serves_as(p, SPAN("127.0.0.1"), WALL);
     process_free(p);
+}
+
+/* As manifests/webhooks.yaml has it, but for the namespace, the address and the bundle. */
+static void test_configuration(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct span json = certs_webhook_configuration(&a, SPAN("machines"), (struct span){NULL, 0}, SPAN("PEM"));
+    assert_registered(json, (struct span){NULL, 0}, SPAN("machines"));
+    json = certs_webhook_configuration(&a, SPAN("machines"), SPAN("https://far:1/"), SPAN("PEM"));
+    assert_registered(json, SPAN("https://far:1/admission/validate"), SPAN("machines"));
+    json = certs_webhook_configuration(&a, SPAN("machines"), SPAN("https://far:1"), (struct span){NULL, 0});
+    assert_false(span_contains(json, SPAN("caBundle"))); /* not known yet */
+    arena_release(&a);
 }
 
 static void test_files_win(void **state)
@@ -939,6 +982,7 @@ int main(void)
         ROW(test_bundle),
         ROW(test_bundles_of_shaping),
         ROW(test_no_webhook_no_bundle),
+        ROW(test_configuration),
         ROW(test_register),
         ROW(test_files_win),
         ROW(test_refused),
