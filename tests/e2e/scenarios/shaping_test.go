@@ -38,6 +38,9 @@ func TestShaping(t *testing.T) {
 	f.step(t, "pods are shaped as they ask, and others not at all", func(t *testing.T, ctx context.Context) {
 		f.shapesPods(t, ctx, client, &heard)
 	})
+	f.step(t, "pods are given their sides of a split while they are created", func(t *testing.T, ctx context.Context) {
+		f.splitsByShape(t, ctx, client)
+	})
 	f.step(t, "whoever writes a NodePool is told what others make of it", func(t *testing.T, ctx context.Context) {
 		f.warnsOfOthers(t, ctx, config, &heard)
 	})
@@ -172,6 +175,9 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 			scheduler: "mine"},
 		{label: "a misspelt pool", namespace: "default", pod: asking("a", map[string]string{shapePool: "bacth"}),
 			warns: `Pod a: metadata.annotations[stowage.dev/nodepool]: there is no NodePool "bacth", did you mean batch?; it is admitted without that`},
+		{label: "a wrong split", namespace: "default", pod: asking("a", map[string]string{"stowage.dev/spot-percent": "half"}),
+			warns: `Pod a: metadata.annotations: Pod default/a is not split between spot and on-demand: its pods' annotation ` +
+				`stowage.dev/spot-percent is "half". Fix: write a whole number from 0 to 100, without a sign; it is admitted without that`},
 		{label: "who asks for nothing", namespace: "default", pod: asking("a", nil)},
 		{label: "the control plane's", namespace: "kube-system", pod: asking("a", wants)},
 		{label: "our own", namespace: "stowage-system", pod: asking("a", wants, secured)},
@@ -200,6 +206,56 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 		}
 	}
 	must(t, f.keepsDaemons(ctx))
+}
+
+// splitsByShape has pods that no scheduler ever sees: what they are given is the webhook's doing alone. With one replica
+// the sums are the formula's, give or take one.
+func (f *fleet) splitsByShape(t *testing.T, ctx context.Context, client kubernetes.Interface) {
+	s := split{shape{name: "sides", cpu: "100m", memory: "64Mi"}, 2, 50}
+	given := func(pods int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			list, err := client.CoreV1().Pods("default").List(ctx, meta.ListOptions{LabelSelector: "app=" + s.name})
+			if err != nil {
+				return err
+			}
+			spot, others := 0, 0
+			for _, pod := range list.Items {
+				switch by := pod.Annotations[shapedBy]; {
+				case strings.HasPrefix(by, "split=spot, review=") && keepsTo(&pod, core.NodeSelectorOpIn):
+					spot++
+				case strings.HasPrefix(by, "split=on-demand, review=") && keepsTo(&pod, core.NodeSelectorOpNotIn):
+					others++
+				default:
+					return fmt.Errorf("%s: annotations %v, affinity %v", pod.Name, pod.Annotations, pod.Spec.Affinity)
+				}
+			}
+			if spot+others != pods || max(spot-s.wanted(pods), s.wanted(pods)-spot) > 1 {
+				return fmt.Errorf("%d pods are for spot and %d are not, %d of %d are to be", spot, others, s.wanted(pods), pods)
+			}
+			return nil
+		}
+	}
+	must(t, f.deploySplit(ctx, s, 20, func(p *core.PodSpec) { p.SchedulerName = "nobody" }))
+	must(t, f.Wait(ctx, "twenty pods with their sides", given(20)))
+	must(t, client.CoreV1().Pods("default").DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{LabelSelector: "app=" + s.name, Limit: 7}))
+	must(t, f.scale(ctx, s.name, 30))
+	must(t, f.Wait(ctx, "thirty", given(30)))
+	must(t, client.AppsV1().Deployments("default").Delete(ctx, s.name, meta.DeleteOptions{}))
+}
+
+func keepsTo(pod *core.Pod, op core.NodeSelectorOperator) bool {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			if e.Key == capacityKey && e.Operator == op && len(e.Values) == 1 && e.Values[0] == "spot" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // warnsOfOthers has NodePools of which types, pools and pods make little, and deletes one with machines.
