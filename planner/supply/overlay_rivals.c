@@ -4,8 +4,9 @@ static void tell(struct arena *a, const struct overlay_fault *f, const struct no
 {
     bool loses = f->overlay == o;
     const struct node_overlay *other = loses ? f->rival : f->overlay;
-    struct span outcome = loses ? SPAN("that one goes first by its name, and this has no effect")
-                                : arena_printf(a, "this one goes first by its name, and %.*s has no effect", SPAN_ARG(other->meta.name));
+    struct span outcome = SPAN("that one goes first by its name, and this has no effect");
+    if (!loses)
+        outcome = arena_printf(a, "this one goes first by its name, and %.*s has no effect", SPAN_ARG(other->meta.name));
     finding_add(a, out, false, SPAN("spec.weight"),
                 arena_printf(a,
                              "%d is the weight of NodeOverlay %.*s, too, which sets the same of some instance type: %.*s anywhere. "

@@ -153,7 +153,8 @@ static void tell_together(struct supply *s, const struct requirements *all, cons
         if (some_meets_all_but(s, all, list[i]))
             buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(words(s, list[i])));
     finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements", s->asks->at),
-                count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some", s->asks->undone)
+                count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some",
+                                          s->asks->undone)
                            : arena_printf(s->arena, "no instance type meets %.*s at once: %s. Fix: loosen one of them",
                                           SPAN_ARG(buf_span(&b)), s->asks->undone));
     buf_release(&b);
@@ -188,7 +189,8 @@ static void look_at_min_values(struct supply *s, const struct requirements *all)
                         arena_printf(s->arena,
                                      "%d cannot be met: the instance types that meet %s requirements have %u value%s of %.*s. "
                                      "Fix: lower it, or loosen the requirements",
-                                     e->min_values, s->asks->whose, v.count, v.count == 1 ? "" : "s", SPAN_ARG(sym_text(s->syms, key))));
+                                     e->min_values, s->asks->whose, v.count, v.count == 1 ? "" : "s",
+                                     SPAN_ARG(sym_text(s->syms, key))));
     }
 }
 
@@ -218,15 +220,17 @@ static void tell_no_room(struct supply *s, struct resources wanted, struct resou
         amount have = resources_get(most, r->name);
         if (have >= r->value)
             continue;
-        finding_add(s->arena, s->found, false, arena_printf(s->arena, "spec.resources.requests[%.*s]", SPAN_ARG(sym_text(s->syms, r->name))),
-                    arena_printf(s->arena, "no instance type that meets the claim's requirements has room for %.*s (at the most for "
-                                           "%.*s): the node that comes has less. Fix: lower it, or loosen the requirements",
+        struct span name = sym_text(s->syms, r->name);
+        finding_add(s->arena, s->found, false, arena_printf(s->arena, "spec.resources.requests[%.*s]", SPAN_ARG(name)),
+                    arena_printf(s->arena,
+                                 "no instance type that meets the claim's requirements has room for %.*s (at the most for %.*s): "
+                                 "the node that comes has less. Fix: lower it, or loosen the requirements",
                                  SPAN_ARG(amount_text(s, r->name, r->value)), SPAN_ARG(amount_text(s, r->name, have))));
         return; /* the first is enough */
     }
     finding_add(s->arena, s->found, false, SPAN("spec.resources.requests"),
-                SPAN("no instance type that meets the claim's requirements has room for all of them at once: the node that comes has "
-                     "less. Fix: lower some, or loosen the requirements"));
+                SPAN("no instance type that meets the claim's requirements has room for all of them at once: the node that "
+                     "comes has less. Fix: lower some, or loosen the requirements"));
 }
 
 static void look_at_room(struct supply *s, const struct requirements *all, struct resources wanted)

@@ -10,6 +10,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -280,6 +281,17 @@ func (f *fleet) warnsOfOthers(t *testing.T, ctx context.Context, config *rest.Co
 		if said := heard.take(); !strings.HasPrefix(said, row.warns) || (row.warns == "") != (said == "") {
 			t.Errorf("%s: the API server warns %q", row.label, said)
 		}
+	}
+	heard.take()
+	claim := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": map[string]any{"name": "by-hand"},
+		"spec": map[string]any{"requirements": []any{},
+			"nodeClassRef": map[string]any{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "nowhere-to-be-found"}}}}
+	_, err = client.Resource(claimResource).Create(ctx, claim, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	must(t, err)
+	const lost = "NodeClaim by-hand: spec.nodeClassRef: there is no KWOKNodeClass nowhere-to-be-found: no node comes of the claim. Fix: create it first"
+	if said := heard.take(); said != lost {
+		t.Errorf("a claim of no node class: the API server warns %q", said)
 	}
 	must(t, f.deploy(ctx, shape{name: "stays", cpu: "100m", memory: "64Mi", on: map[string]string{poolLabel: "open"}}, 1))
 	must(t, f.Wait(ctx, "a pod to run", f.running(1, "stays")))
