@@ -25,8 +25,8 @@
  * in sight, a snapshot whose watch has been broken for 10 s.
  *
  * Every answer keeps to the rules of the wire (kubernetes-contracts 1.3–1.6): names are a subset of
- * those asked about, and what evicting pods cannot cure goes to FailedAndUnresolvableNodes. Reasons
- * are few, short and constant, because the scheduler counts equal ones. */
+ * those asked about, and what evicting pods cannot cure goes to FailedAndUnresolvableNodes, where one node of each
+ * kind speaks for all: the scheduler takes those that are not spoken of for such. Reasons are few and short. */
 #ifndef EXTENDER_EXTENDER_H
 #define EXTENDER_EXTENDER_H
 
