@@ -9,12 +9,12 @@
  * node that it has no place on as far as it leaves the room that others hold there and what DaemonSet pods
  * still to come need; a pod of higher priority need not leave a lower one's, and none needs to on the node
  * that the scheduler has freed for it. A place is held until its pod is bound or gone, or another plan has it
- * elsewhere or nowhere, that of a pod which has to leave its node until somebody has inherited it. The first pod of a group that has to be together (required affinity to its own kind) waits for
+ * elsewhere or nowhere. The first pod of a group that has to be together (required affinity to its own kind) waits for
  * its place, and for another for all of them should the scheduler refuse it there. So does a planned pod that counts
  * for a required spread, affinity or anti-affinity, its own or others': but in the domain of its place it would have
  * others lose theirs, since the scheduler knows only of those that are there already.
  *
- * A pod that has to leave its node has a place before it is evicted, and its successor inherits it.
+ * A pod that has to leave its node has a place before it is evicted, held until its successor has inherited it.
  *
  * A pod without a place is told the best node (extender/score.h), its replicas kept apart (extender/replicas.h), so
  * that kube-scheduler need not score and ask a second time; only where it knows more than we do, the best of each

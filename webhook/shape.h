@@ -4,7 +4,6 @@
  *   karpenter.sh/nodepool=NAME, and a toleration of each taint of that NodePool which the Pod does not tolerate. A Pod
  *   that speaks of karpenter.sh/nodepool itself, in its node selector or required node affinity, keeps to that.
  * - `stowage.dev/scheduler: NAME`, an annotation of the Pod: its schedulerName, unless it names another than the default.
- *
  * - `stowage.dev/on-demand-base`, `stowage.dev/spot-percent`, annotations of the Pod: one side of its workload's split
  *   (planner/pods/split.h), as a requirement in each of its required node affinity's terms, unless it says itself where it
  *   goes. Which one, what the snapshot shows and what was given to Pods that it does not show yet (sides.h) decide.
