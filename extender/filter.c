@@ -362,8 +362,9 @@ static bool inherit(struct extender_scratch *s, struct question *q)
     for (uint32_t i = 0; i < 2 * count; i++) {
         const struct leaver *x = &all[i % count];
         bool leaves = x->pod->meta.deleted != 0 || x->pod->node == SYM_NONE;
-        if (leaves == (i < count) && may_go(q, x->seat->row) && is_heir(s, q, x->pod) && is_free(q, x->seat) &&
-            take(q, x->seat))
+        if (leaves == (i < count) && may_go(q, x->seat->row) &&
+            !world_split_refuses(q->v->world, q->subject.side, (uint32_t)x->seat->row) && is_heir(s, q, x->pod) &&
+            is_free(q, x->seat) && take(q, x->seat))
             return true;
     }
     return false;

@@ -10,7 +10,9 @@
 #define LEAVING_NODE(name)                                                                          \
     NODE(name, "  deletionTimestamp: '2026-10-10T10:00:00Z'\n  finalizers: [karpenter.sh/termination]\n")
 
-/* Nodes have 4 CPUs. */
+#define ALL_SPOT ", annotations: {stowage.dev/spot-percent: '100'}"
+
+/* Nodes have 4 CPUs, and do not say what they are, which is on-demand. */
 static const struct {
     const char *kind, *owner, *name, *cpu, *meta, *spec;
 } pods[] = {
@@ -22,6 +24,8 @@ static const struct {
     {"ReplicaSet", "web", "web-small", "2", "", "priority: 0"},
     {"ReplicaSet", "web", "web-urgent", "3", "", "priority: 1000"},
     {"ReplicaSet", "api", "api-new", "3", "", "priority: 0"},
+    {"ReplicaSet", "half", "half-old", "3", ALL_SPOT, "nodeName: old"},
+    {"ReplicaSet", "half", "half-new", "3", ALL_SPOT, "priority: 0"},
     {"StatefulSet", "db", "db-0", "3", "", "nodeName: old"},
     {"StatefulSet", "db", "db-1", "3", "", "priority: 0"},
 };
@@ -60,6 +64,7 @@ static void test_who_inherits(void **state)
         {"nor another's", "web-old", "api-new", EXTENDER_REFUSED},
         {"nor who has no controller that we know", "web-old", "alone", EXTENDER_REFUSED},
         {"who fits beside it does", "web-old", "little", EXTENDER_ROOM},
+        {"nor who is to go to the other side of a split", "half-old", "half-new", EXTENDER_REFUSED},
         {"of a StatefulSet only who has its name", "db-0", "db-1", EXTENDER_REFUSED},
         {"of a pod whose node stays there is nothing to inherit", "web-stays", "api-new", EXTENDER_ROOM},
     };
