@@ -21,9 +21,8 @@ const (
 
 // Two replicas behind one Service are restarted in turn, as a rolling update does with two, while NodePools are created
 // with failurePolicy Fail, 200 a second where the machine can: no request fails, so that none is slowed by more than the
-// webhook's time-out either.
+// webhook's time-out either. Not beside others: they would wait for a processor, and the rate be a fraction.
 func TestRolling(t *testing.T) {
-	t.Parallel()
 	args, err := stowage.ShippedArgs()
 	must(t, err)
 	f := up(t, args...)

@@ -70,9 +70,8 @@ const (
 // While certificates and CAs are renewed, no request fails: with failurePolicy Fail, NodePools are created through the
 // API server, 200 a second where the machine can, new connections are made to webhook and extender of both replicas, and
 // kube-scheduler places pods, asking the extender with copies of the Secret's files as a person would bring them to its
-// host. About 165 s, most of them waiting.
+// host. About 165 s; not beside others, as TestRolling.
 func TestRotation(t *testing.T) {
-	t.Parallel()
 	f := up(t, "--leaf-life="+leafLife.String(), "--ca-life="+caLife.String())
 	r := &rotation{fleet: f, replicas: []*stowage.Stowage{f.Stowage}}
 	f.step(t, "three generations", func(t *testing.T, ctx context.Context) {
