@@ -5,17 +5,36 @@
 
 enum { SCORE_BESIDE_PREFERENCES = 2 }; /* at most, of a pod that says itself what it prefers */
 
+static int64_t points(double score, int most)
+{
+    return (int64_t)(score * most / SCORE_MAX + 0.5);
+}
+
+/* What all have: kube-scheduler adds scores up and takes the highest sum, so that it chooses nobody. */
+static int64_t common_points(const double *scores, uint32_t count, int most)
+{
+    int64_t least = most;
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t own = isnan(scores[i]) ? 0 : points(scores[i], most);
+        least = own < least ? own : least;
+    }
+    return least;
+}
+
+/* A host that is not in the answer scores 0 (prioritizeNodes of kube-scheduler v1.36). */
 static void put_scores(const struct span *names, const double *scores, uint32_t count, int most,
                        struct buf *reply)
 {
+    int64_t common = common_points(scores, count, most);
     bool first = true;
     for (uint32_t i = 0; i < count; i++) {
-        if (isnan(scores[i]))
-            continue; /* a host that is not in the answer scores 0 */
+        int64_t more = isnan(scores[i]) ? 0 : points(scores[i], most) - common;
+        if (more == 0)
+            continue;
         buf_add(reply, first ? SPAN("{\"Host\":") : SPAN(",{\"Host\":"));
         json_add_text(reply, names[i]);
         buf_add(reply, SPAN(",\"Score\":"));
-        buf_add_int(reply, (int64_t)(scores[i] * most / SCORE_MAX + 0.5));
+        buf_add_int(reply, more);
         buf_add_char(reply, '}');
         first = false;
     }
