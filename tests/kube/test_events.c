@@ -249,6 +249,13 @@ static void test_notes_are_cut_between_characters(void **state)
     record(w, &n);
     assert_int_equal(send(w), 1);
     assert_string_equal(field(w, "note"), text);
+    text[1024] = 'x';
+    text[1025] = '\0';
+    n = pod_note("cut", "Evicted", text);
+    record(w, &n);
+    assert_int_equal(send(w), 1);
+    assert_int_equal(strlen(field(w, "note")), 1024);
+    assert_string_equal(field(w, "note") + 1020, "x...");
     memset(text, 'x', sizeof(text));
     memcpy(text + 1020, "\xc3\xa4", 2); /* byte 1021 is half of a character */
     text[1025] = '\0';

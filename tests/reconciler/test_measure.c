@@ -40,6 +40,18 @@ static const struct {
     {"karpenter_cloudprovider_errors_total", MEASURE_COUNTER,
      "controller,method,provider,error,nodepool"},
     {"karpenter_cloudprovider_duration_seconds", MEASURE_HISTOGRAM, "controller,method,provider"},
+    /* What 1.15 has changed (spec api 11.5). */
+    {"karpenter_nodepools_allowed_disruptions", MEASURE_GAUGE, "nodepool,reason"},
+    {"karpenter_nodepools_nodes_consuming_budgets", MEASURE_GAUGE, "nodepool,reason"},
+    {"karpenter_voluntary_disruption_decisions_total", MEASURE_COUNTER, "decision,reason,consolidation_type"},
+    {"karpenter_voluntary_disruption_queue_failures_total", MEASURE_COUNTER, "decision,reason,consolidation_type"},
+    {"karpenter_nodes_reboots_total", MEASURE_COUNTER, "result"},
+    {"karpenter_nodes_reboot_duration_seconds", MEASURE_HISTOGRAM, "result"},
+    {"karpenter_nodes_reboot_recovery_duration_seconds", MEASURE_HISTOGRAM, ""},
+    {"karpenter_pod_deletion_cost_nodes_with_pending_annotation_writes", MEASURE_GAUGE, "nodepool"},
+    {"karpenter_pod_deletion_cost_pod_annotation_writes_total", MEASURE_COUNTER, "result"},
+    {"karpenter_nodeclaims_unhealthy_disrupted_total", MEASURE_COUNTER,
+     "condition,nodepool,capacity_type,image_id,termination_mode"},
 };
 
 static const struct measure_info *find(const char *name)

@@ -136,6 +136,43 @@ static void a_claim_keeps_the_hash_that_it_was_planned_from(void **state)
     loop_end(&l);
 }
 
+static void count_otherwise(struct sim *s, enum kind k, const char *name)
+{
+    do_request(s, API_MERGE, k, NULL, name,
+               "{\"metadata\":{\"annotations\":{\"karpenter.sh/nodepool-hash\":\"1\",\"karpenter.sh/nodepool-hash-version\":"
+               "\"v0\"}}}", 200);
+}
+
+/* What another version has counted is counted anew, and is no drift. */
+static void a_new_way_to_count_is_no_drift(void **state)
+{
+    (void)state;
+    struct sim *s = new_sim(node_class_yaml());
+    struct loop l = {0};
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\"}", ""));
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    json_t *hash = hash_of_first(s, KIND_NODE_POOL), *all = objects_of(s, KIND_NODE_CLAIM);
+    assert_int_equal(json_array_size(all), 1);
+    const char *claim = json_string_value(tree_get(json_array_get(all, 0), "metadata.name"));
+    count_otherwise(s, KIND_NODE_CLAIM, claim);
+    run_for(s, 5 * MS_SECOND); /* of two versions nothing is said */
+    count_otherwise(s, KIND_NODE_POOL, "general");
+    run_for(s, MS_MINUTE);
+    json_t *now = object_of(s, KIND_NODE_CLAIM, NULL, claim), *of_pool = hash_of_first(s, KIND_NODE_POOL);
+    const json_t *notes = tree_get(now, "metadata.annotations");
+    assert_true(json_equal(of_pool, hash));
+    assert_true(json_equal(json_object_get(notes, "karpenter.sh/nodepool-hash"), hash));
+    assert_string_equal(json_string_value(json_object_get(notes, "karpenter.sh/nodepool-hash-version")), "v3");
+    assert_false(tree_condition_is(now, "Drifted", "True"));
+    json_decref(hash);
+    json_decref(of_pool);
+    json_decref(now);
+    json_decref(all);
+    loop_end(&l);
+}
+
 /* Pods whose machine is on its way are planned again and again, and keep their places without a word; who comes
  * later alone is told of his. */
 static void who_keeps_a_place_is_not_told_again(void **state)
@@ -170,6 +207,7 @@ int main(void)
         cmocka_unit_test(a_new_leader_has_waited_for_no_machine_yet),
         cmocka_unit_test(who_keeps_a_place_is_not_told_again),
         cmocka_unit_test(a_claim_keeps_the_hash_that_it_was_planned_from),
+        cmocka_unit_test(a_new_way_to_count_is_no_drift),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

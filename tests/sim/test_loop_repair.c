@@ -351,6 +351,7 @@ static void expect_rebooted(struct ward *w)
     assert_true(has_boot(w));
     assert_string_equal(state_of(w, "Rebooting"), "False RebootSucceeded");
     assert_string_equal(state_of(w, "Initialized"), "True Initialized");
+    assert_string_equal(state_of(w, "Ready"), "True Ready");
     assert_string_equal(state_of(w, "DisruptionReason"), "");
     assert_string_equal(annotation_of(w, "karpenter.sh/reboot-pre-boot-id"), "");
     json_t *n = object_of(w->sim, KIND_NODE, "", w->first);
@@ -372,6 +373,7 @@ static void a_node_is_rebooted_in_its_place(void **state)
     wait_for_state(&w, "True RebootIssued", 30);
     assert_true(sim_now(w.sim) >= requested + 4 * MS_SECOND);
     assert_string_equal(state_of(&w, "Initialized"), "Unknown Rebooting");
+    assert_string_equal(state_of(&w, "Ready"), "Unknown ReconcilingDependents");
     assert_string_equal(state_of(&w, "DisruptionReason"), "True Unhealthy");
     say(&w, w.first, "KWOKRebootRequired", "False");
     expect_rebooted(&w);

@@ -64,14 +64,14 @@ static void end(struct desk *d)
 
 static void answered(struct desk *d)
 {
-    d->answers = 0;
     for (int i = 0; i < 100 && d->answers == 0; i++)
         run_for(d->sim, 100);
     assert_int_equal(d->answers, 1);
+    d->answers = 0;
 }
 
-/* For the claim "one" of UID u1, whatever the API server has under that name. */
-static void create(struct desk *d)
+/* "one" of UID u1, whatever the API server has under that name. */
+static struct node_claim *read_claim(struct desk *d)
 {
     struct node_claim *claim = ARENA_NEW(&d->arena, struct node_claim);
     struct doc_parser *p = doc_parser_new();
@@ -79,9 +79,14 @@ static void create(struct desk *d)
     struct err err;
     assert_true(doc_parse_json(p, SPAN(CLAIM("u1", "")), &doc, &err));
     assert_true(decode_one(&d->arena, d->syms, doc_root(doc), &node_claim_schema, claim, &err));
-    d->provider->ops->create(d->provider, &(struct claim_order){claim, d->syms}, on_done, d);
-    answered(d);
     doc_parser_free(p);
+    return claim;
+}
+
+static void create(struct desk *d)
+{
+    d->provider->ops->create(d->provider, &(struct claim_order){read_claim(d), d->syms}, on_done, d);
+    answered(d);
 }
 
 /* Whose the Node "one" is; "": there is none. */
@@ -145,6 +150,47 @@ static void removes(void **state)
     }
 }
 
+/* "BOOT VERSION" of the Node "one"; static storage. */
+static const char *boot(struct desk *d)
+{
+    static char text[128];
+    json_t *node = object_of(d->sim, KIND_NODE, NULL, "one");
+    snprintf(text, sizeof(text), "%.*s %.*s", SPAN_ARG(tree_string(node, "status.nodeInfo.bootID")),
+             SPAN_ARG(tree_string(node, "metadata.resourceVersion")));
+    json_decref(node);
+    return text;
+}
+
+static void reboot(struct desk *d, const char *node, const char *operation, enum err_kind want)
+{
+    struct node_claim *claim = read_claim(d);
+    claim->node_name = sym_intern(d->syms, span_of(node));
+    d->provider->ops->reboot(d->provider, &(struct claim_order){claim, d->syms}, span_of(operation), on_done, d);
+    answered(d);
+    if (d->err.kind != want)
+        fail_msg("%s of %s: %s %s", operation, node, err_kind_name(d->err.kind), d->err.msg);
+}
+
+/* The Node says another boot, once however often it is asked for. */
+static void reboots(void **state)
+{
+    (void)state;
+    struct desk d;
+    char before[128];
+    begin(&d, (const char *[]){NODE("u1", ""), NULL});
+    reboot(&d, "one", "a", ERR_NONE);
+    snprintf(before, sizeof(before), "%s", boot(&d));
+    assert_memory_equal(before, "kwok-a ", strlen("kwok-a "));
+    reboot(&d, "one", "a", ERR_NONE);
+    assert_string_equal(boot(&d), before);
+    reboot(&d, "", "b", ERR_RETRY); /* its claim names no Node */
+    reboot(&d, "two", "b", ERR_NOT_FOUND);
+    assert_string_equal(boot(&d), before);
+    reboot(&d, "one", "b", ERR_NONE);
+    assert_memory_equal(boot(&d), "kwok-b ", strlen("kwok-b "));
+    end(&d);
+}
+
 static void finds(void **state)
 {
     (void)state;
@@ -200,6 +246,7 @@ int main(void)
         cmocka_unit_test(lists_all_pages),
         cmocka_unit_test(creates),
         cmocka_unit_test(removes),
+        cmocka_unit_test(reboots),
         cmocka_unit_test(finds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
