@@ -264,6 +264,21 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// What kubectl explain says comes from the schemas.
+func TestExplain(t *testing.T) {
+	for field, want := range map[string]string{
+		"nodepool.spec.template.spec.expireAfter": "expireAfter <string>",
+		"nodeclaim.spec.requirements.minValues":   "minValues <integer>",
+		"kwoknodeclass.spec":                      "spec <Object>",
+		"nodeoverlay.spec.priceAdjustment":        "priceAdjustment <string>",
+		"capacitybuffer.spec.replicas":            "replicas <integer>",
+	} {
+		if got, err := plane.Kubectl(t.Context(), "", "explain", field); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %q is not in %q (%v)", field, want, got, err)
+		}
+	}
+}
+
 // The columns of kubectl get; a star is one of -o wide alone.
 func TestColumns(t *testing.T) {
 	client := dynamicClient(t)
