@@ -152,18 +152,53 @@ func (s *site) kill() {
 	s.restarted <- s.s.Restart()
 }
 
-// strike makes a trial until it strikes. A run may have fewer writes than the one that the trial was chosen from;
-// then an earlier write of those that it had is struck.
+// strike makes a trial until it strikes.
 func (s *site) strike(t *testing.T, one trial) {
 	t.Helper()
+	err := untilStruck(one, func(one trial) (writes int, struck bool) {
+		writes = s.try(t, one)
+		return writes, s.proxy.Struck()
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// untilStruck makes a trial until it strikes. A run may have fewer writes than the one that the trial was chosen from;
+// then an earlier write of those that it had is struck. A trial that never strikes has tried nothing.
+func untilStruck(one trial, try func(trial) (writes int, struck bool)) error {
 	for tries := 3; tries > 0; tries-- {
-		writes := s.try(t, one)
-		if s.proxy.Struck() {
-			return
+		writes, struck := try(one)
+		if struck {
+			return nil
 		}
 		one.number = 1 + writes/2
 	}
-	t.Errorf("no run came to its write; the last was to come to %d", one.number)
+	return fmt.Errorf("no run came to its write; the last was to come to %d", one.number)
+}
+
+func TestUntilStruck(t *testing.T) {
+	for _, row := range []struct {
+		label string
+		of    []int // writes of each run
+		tried []int // numbers that were to be struck
+		wrong bool
+	}{
+		{"at once", []int{40}, []int{30}, false},
+		{"a run that was shorter", []int{20, 20}, []int{30, 11}, false},
+		{"twice", []int{20, 4, 4}, []int{30, 11, 3}, false},
+		{"never", []int{20, 4, 0}, []int{30, 11, 3}, true},
+	} {
+		var tried []int
+		err := untilStruck(trial{30, proxy.After}, func(one trial) (int, bool) {
+			writes := row.of[len(tried)]
+			tried = append(tried, one.number)
+			return writes, one.number <= writes && one.half == proxy.After
+		})
+		if (err != nil) != row.wrong || !slices.Equal(tried, row.tried) {
+			t.Errorf("%s: %v, tried %v", row.label, err, tried)
+		}
+	}
 }
 
 // try makes a trial and returns how many writes there were.

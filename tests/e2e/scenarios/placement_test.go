@@ -289,15 +289,42 @@ func (f *fleet) evictsForSomebody(t *testing.T, ctx context.Context) {
 	came, err := f.on(ctx, "urgent")
 	must(t, err)
 	t.Logf("evicted on %v; the urgent stand on %v", gone, came)
-	if len(gone) == 0 {
-		t.Error("nobody had to go for the urgent")
-	}
-	for node, count := range gone {
-		if count > came[node] {
-			t.Errorf("%d pods had to go from %s, where %d urgent ones stand", count, node, came[node])
-		}
+	for _, err := range inVain(gone, came) {
+		t.Error(err)
 	}
 	f.clear(t, ctx, "lowly", "patient", "urgent")
+}
+
+// inVain says what is wrong with who had to go, by node, for those who came. That nobody had to is wrong, too: then
+// nothing was tried.
+func inVain(gone, came map[string]int) []error {
+	if len(gone) == 0 {
+		return []error{errors.New("nobody had to go for the urgent")}
+	}
+	var wrong []error
+	for node, count := range gone {
+		if count > came[node] {
+			wrong = append(wrong, fmt.Errorf("%d pods had to go from %s, where %d urgent ones stand", count, node, came[node]))
+		}
+	}
+	return wrong
+}
+
+func TestInVain(t *testing.T) {
+	for _, row := range []struct {
+		label      string
+		gone, came map[string]int
+		wrong      int
+	}{
+		{"one for one", map[string]int{"a": 2, "b": 1}, map[string]int{"a": 2, "b": 3}, 0},
+		{"one too many", map[string]int{"a": 2, "b": 1}, map[string]int{"a": 1, "b": 1}, 1},
+		{"nobody came", map[string]int{"a": 1}, nil, 1},
+		{"nobody had to go", map[string]int{}, map[string]int{"a": 8}, 1},
+	} {
+		if wrong := inVain(row.gone, row.came); len(wrong) != row.wrong {
+			t.Errorf("%s: %v", row.label, wrong)
+		}
+	}
 }
 
 func (f *fleet) loadsOn(t *testing.T, ctx context.Context) {
