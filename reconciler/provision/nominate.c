@@ -10,14 +10,13 @@
  * leader knows; it is taken back when the plan no longer says so, its node is gone, or nominating was given up.
  * Any other is the scheduler's own, for which it makes room or is about to bind, and is let alone.
  *
- * Where the scheduler asks us nothing is nominated: it would look at one node instead of at all, which saves it 1.1 ms of
- * 1,000 nodes, and the write takes the API server and those who watch it more than twice that. 5,000 pods (./dev bench
- * scheduler, two cores) were bound at 159 a second instead of 202 when they were nominated meanwhile, and at 291 when they
- * had been nominated before, which took 20 s. On 5,000 nodes it would pay: 3,000 pods on a machine of which others had a
- * part were bound at 28 a second without, 64 when they were nominated meanwhile and 91 when they had been before (all
- * programs together took 38, 20 and 12 ms of a core for a pod, the scheduler alone 22, 5.9 and 3.8); at 1,000, on the
- * same machine, at 102, 101 and 111. What stands against doing so from some number of nodes on is in
- * manifests/README.md. */
+ * Where the scheduler asks us nothing is nominated: it would look at one node instead of at all, which saves it 1.1 ms
+ * of 1,000 nodes, and the write takes the API server and those who watch it more than twice that. 5,000 pods (./dev bench
+ * scheduler, two cores) were bound at 159 a second instead of 202 when they were nominated meanwhile, and at 291 when
+ * they had been nominated before, which took 20 s. On 5,000 nodes it would pay: 3,000 pods on a machine of which others
+ * had a part were bound at 28 a second without, 64 when they were nominated meanwhile and 91 when they had been before
+ * (all programs together took 39, 20 and 12 ms of a core for a pod, the scheduler alone 22, 5.9 and 3.8); at 1,000, on
+ * the same machine, at 102, 101 and 111. What stands against it is in manifests/README.md. */
 #include "base/json.h"
 #include "reconciler/stages.h"
 

@@ -126,7 +126,8 @@ static void ask(struct bench *b, const struct buf *question, bool filter)
     }
 }
 
-static void measure(struct bench *b, const char *what, const char *format, unsigned pod, unsigned nodes, bool both)
+static void measure(struct bench *b, const char *what, const char *format, unsigned pod,
+                    unsigned nodes, bool both)
 {
     static double took[QUESTIONS];
     struct buf question = {0};
