@@ -282,8 +282,8 @@ static bool open_serving(struct serve *s, struct err *err)
 
 static bool open_certs(struct serve *s, struct err *err)
 {
-    const struct options *o = &s->options;
-    if (!check_lives(o, err) || !open_serving(s, err))
+    struct options *o = &s->options;
+    if (!check_lives(o, err) || !options_name_clients(&s->arena, o, SECRET_CLIENT_SUBJECT, err) || !open_serving(s, err))
         return false;
     struct span names[4];
     uint32_t count = 0;
