@@ -89,6 +89,8 @@ func TestCheck(t *testing.T) {
 			must(t, judged(found, status, row.code, row.want, "unknown deschedulers"))
 		}
 	})
+	f.step(t, "who shows another certificate of Stowage's own CA does not get in", f.turnsAway)
+	f.step(t, "a certificate that ends soon is told by an Event", f.tellsOfTheEnd)
 	f.step(t, "an administrator sees the rest", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(),
 			"--account="+f.Account.Namespace+"/"+f.Account.Name)
