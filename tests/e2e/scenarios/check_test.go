@@ -89,8 +89,6 @@ func TestCheck(t *testing.T) {
 			must(t, judged(found, status, row.code, row.want, "unknown deschedulers"))
 		}
 	})
-	f.step(t, "who shows another certificate of Stowage's own CA does not get in", f.turnsAway)
-	f.step(t, "a certificate that ends soon is told by an Event", f.tellsOfTheEnd)
 	f.step(t, "an administrator sees the rest", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(),
 			"--account="+f.Account.Namespace+"/"+f.Account.Name)
@@ -113,4 +111,7 @@ func TestCheck(t *testing.T) {
 		must(t, err)
 		must(t, judged(found, status, 1, "fail permissions"))
 	})
+	// What these ask and serve `stowage check` would tell of.
+	f.step(t, "who shows another certificate of Stowage's own CA does not get in", f.turnsAway)
+	f.step(t, "a certificate that ends soon is told by an Event", f.tellsOfTheEnd)
 }
