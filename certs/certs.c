@@ -118,7 +118,7 @@ static struct cert_subject serving_subject(const struct certs *c)
 
 static struct cert_subject client_subject(const struct certs *c)
 {
-    return (struct cert_subject){SPAN("stowage-scheduler"), CERT_CLIENT, NULL, 0, c->config.leaf_life};
+    return (struct cert_subject){SPAN(SECRET_CLIENT_SUBJECT), CERT_CLIENT, NULL, 0, c->config.leaf_life};
 }
 
 static bool has_files(const struct certs *c)

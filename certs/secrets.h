@@ -7,6 +7,7 @@
 
 #define SECRET_CERTS "stowage-certs"
 #define SECRET_CLIENT "stowage-scheduler-client"
+#define SECRET_CLIENT_SUBJECT "stowage-scheduler" /* the common name of its certificate */
 
 struct secret_entry {
     const char *key; /* "tls.crt" */

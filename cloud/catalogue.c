@@ -49,11 +49,7 @@ static struct span canonical(struct arena *a, struct span resource, struct span 
     struct err err;
     if (!quantity_parse(quantity, scale_of(resource), &value, &err))
         return quantity;
-    struct buf b = {0};
-    quantity_put(&b, resource, value);
-    struct span text = arena_dup(a, buf_span(&b));
-    buf_release(&b);
-    return text;
+    return quantity_text(a, resource, value);
 }
 
 static bool all_digits(struct span s)

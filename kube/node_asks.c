@@ -29,15 +29,6 @@ static void warn(struct look *l, struct span path, struct span text)
     finding_add(l->arena, l->found, false, path, text);
 }
 
-static struct span words(struct look *l, const struct requirement *r)
-{
-    struct buf b = {0};
-    requirement_put(&b, r, l->syms);
-    struct span text = arena_dup(l->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
 /* As an API server compares what a key must be with what it must not (spec api 6.2). */
 static bool allows_absence(const struct requirement *r)
 {
@@ -63,7 +54,8 @@ static bool add_requirement(struct look *l, struct requirements *all, uint32_t i
         warn(l, arena_printf(l->arena, "%s.requirements[%u]", l->asks->at, index),
              arena_printf(l->arena, "%.*s leaves no value after %.*s: nodes come without the label, or, where every instance "
                                     "type has it, not at all. Fix: remove one of them",
-                          SPAN_ARG(words(l, &r)), SPAN_ARG(words(l, before))));
+                          SPAN_ARG(requirement_text(l->arena, &r, l->syms)),
+                          SPAN_ARG(requirement_text(l->arena, before, l->syms))));
         return false;
     }
     requirements_add(l->arena, all, &r, l->syms);
@@ -81,7 +73,7 @@ static void look_at_min_values(struct look *l, const struct requirements *all)
         warn(l, arena_printf(l->arena, "%s.requirements[%u].minValues", l->asks->at, i),
              arena_printf(l->arena, "%d cannot be met: %s requirements together leave %u (%.*s). Fix: lower it, or allow more "
                                     "values",
-                          e->min_values, l->asks->whose, r->count, SPAN_ARG(words(l, r))));
+                          e->min_values, l->asks->whose, r->count, SPAN_ARG(requirement_text(l->arena, r, l->syms))));
     }
 }
 
@@ -101,6 +93,7 @@ void node_asks_warnings(struct arena *a, const struct node_asks *asks, struct sy
         warn(l, arena_printf(l->arena, "spec.template.metadata.labels[%.*s]", SPAN_ARG(sym_text(l->syms, label->key))),
              arena_printf(l->arena, "\"%.*s\" is not what %s requirements allow (%.*s): no pod that asks for the label gets "
                                     "a node, and where every instance type has it, nobody. Fix: change one of them",
-                          SPAN_ARG(sym_text(l->syms, label->value)), l->asks->whose, SPAN_ARG(words(l, r))));
+                          SPAN_ARG(sym_text(l->syms, label->value)), l->asks->whose,
+                          SPAN_ARG(requirement_text(l->arena, r, l->syms))));
     }
 }

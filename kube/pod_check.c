@@ -61,15 +61,6 @@ static bool find_resource(struct resources list, sym name, amount *out)
     return false;
 }
 
-static struct span quantity_text(struct decode *d, struct span name, amount value)
-{
-    struct buf b = {0};
-    quantity_put(&b, name, value);
-    struct span text = arena_dup(d->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
 static void check_requests(struct decode *d, struct doc_value v, struct resources requests,
                            struct resources limits, bool pod)
 {
@@ -80,7 +71,7 @@ static void check_requests(struct decode *d, struct doc_value v, struct resource
         if (!find_resource(limits, requests.items[i].name, &limit) ||
             (fixed && !pod ? request == limit : request <= limit))
             continue;
-        struct span asked = quantity_text(d, name, request), most = quantity_text(d, name, limit);
+        struct span asked = quantity_text(d->arena, name, request), most = quantity_text(d->arena, name, limit);
         decode_invalid_in(d, v, "requests", "%.*s is %.*s, %s the limit of %.*s", SPAN_ARG(name),
                           SPAN_ARG(asked), request > limit ? "more than" : "and must be equal to",
                           SPAN_ARG(most));
@@ -133,8 +124,8 @@ static void check_pod_level(struct decode *d, struct doc_value spec, const struc
         amount whole = w->pod_level.items[i].value, needed = resources_get(sum, w->pod_level.items[i].name);
         if (whole < needed)
             decode_invalid_in(d, spec, "resources", "requests.%.*s is %.*s, less than the %.*s of the containers",
-                              SPAN_ARG(name), SPAN_ARG(quantity_text(d, name, whole)),
-                              SPAN_ARG(quantity_text(d, name, needed)));
+                              SPAN_ARG(name), SPAN_ARG(quantity_text(d->arena, name, whole)),
+                              SPAN_ARG(quantity_text(d->arena, name, needed)));
     }
 }
 

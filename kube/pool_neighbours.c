@@ -49,15 +49,6 @@ void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct
                              p->weight, SPAN_ARG(first->meta.name), SPAN_ARG(more)));
 }
 
-static struct span amount_text(struct arena *a, struct span resource, amount value)
-{
-    struct buf b = {0};
-    quantity_put(&b, resource, value);
-    struct span text = arena_dup(a, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
 void pool_limit_warnings(struct arena *a, const struct node_pool *p, struct resources held, const struct symtab *syms,
                          struct findings *out)
 {
@@ -71,7 +62,7 @@ void pool_limit_warnings(struct arena *a, const struct node_pool *p, struct reso
                     arena_printf(a,
                                  "%.*s is less than the %.*s that nodes of the pool have already: they stay, and until they have "
                                  "less no node is bought for the pool",
-                                 SPAN_ARG(amount_text(a, name, limit->value)), SPAN_ARG(amount_text(a, name, have))));
+                                 SPAN_ARG(quantity_text(a, name, limit->value)), SPAN_ARG(quantity_text(a, name, have))));
     }
 }
 

@@ -248,3 +248,12 @@ void quantity_put(struct buf *out, struct span resource_name, amount value)
     buf_add_int(out, value);
     buf_add(out, span_of(decimal[step]));
 }
+
+struct span quantity_text(struct arena *a, struct span resource_name, amount value)
+{
+    struct buf b = {0};
+    quantity_put(&b, resource_name, value);
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}

@@ -261,3 +261,12 @@ void requirement_put(struct buf *out, const struct requirement *r, const struct 
         buf_addf(out, " minValues %" PRId32, r->min_values);
     free(text);
 }
+
+struct span requirement_text(struct arena *a, const struct requirement *r, const struct symtab *t)
+{
+    struct buf b = {0};
+    requirement_put(&b, r, t);
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}

@@ -60,6 +60,7 @@ bool requirements_compatible(const struct requirements *x, const struct requirem
 
 /* "key In [a b c]", "key Exists >=5" (api 6.1). */
 void requirement_put(struct buf *out, const struct requirement *r, const struct symtab *t);
+struct span requirement_text(struct arena *a, const struct requirement *r, const struct symtab *t);
 /* All, sorted by text, joined by ", ", hostname left out. */
 void requirements_put(struct buf *out, const struct requirements *s, const struct symtab *t);
 /* API form: expressions sorted by key, values sorted; bounds and exclusions both kept. */

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "certs/secrets.h"
+#include "kube/meta.h"
 
 enum { LOOK_MS = 5 * MS_SECOND, SHARE = 4 };
 
@@ -22,6 +24,25 @@ const char *end_name(enum end which)
         [END_SHOWN] = "scheduler_shown",
     };
     return names[which];
+}
+
+struct event_note ends_note(struct arena *a, enum end which, wall_ms not_after, struct span ns)
+{
+    static const char *const what[END_COUNT] = {
+        [END_SERVING] = "the serving certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
+        [END_CA] = "the CA ends on %.10s and is not replaced: what does Stowage log about certs?",
+        [END_NEXT_CA] = "the next CA ends on %.10s and is not replaced: what does Stowage log about certs?",
+        [END_SCHEDULER] = "the scheduler's certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
+        [END_SHOWN] = "kube-scheduler's copy of its certificate ends on %.10s: copy this Secret's files to its hosts anew",
+    };
+    bool of_scheduler = which == END_SCHEDULER || which == END_SHOWN;
+    return (struct event_note){.about = {.kind = KIND_SECRET,
+                                         .ns = ns,
+                                         .name = of_scheduler ? SPAN(SECRET_CLIENT) : SPAN(SECRET_CERTS)},
+                               .warning = true,
+                               .reason = SPAN("CertificateEndsSoon"),
+                               .note = arena_printf(a, what[which], time_text(a, not_after).ptr),
+                               .dedupe = span_of(end_name(which))};
 }
 
 struct ends *ends_new(const struct ends_config *config)

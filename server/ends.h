@@ -3,6 +3,7 @@
 #define SERVER_ENDS_H
 
 #include "base/units.h"
+#include "kube/events.h"
 #include "server/metrics.h"
 
 /* The last is what the scheduler has shown: a copy on its host, which nobody but a person renews. */
@@ -25,6 +26,9 @@ struct ends *ends_new(const struct ends_config *config); /* registers the metric
 void ends_free(struct ends *e);
 /* 0: not known. Returns when to call next. */
 mono_ms ends_step(struct ends *e, const wall_ms not_after[END_COUNT], mono_ms now, wall_ms wall);
+
+/* The Event that tells it, about the Secret that holds the certificate or from which it was copied. */
+struct event_note ends_note(struct arena *a, enum end which, wall_ms not_after, struct span ns);
 
 const char *end_name(enum end which); /* "scheduler_shown"…, the metric's label; static storage */
 

@@ -73,13 +73,14 @@ static const struct option table[] = {
     {.name = "extender-client-names", .type = OPTION_NAMES, AT(extender_client_names),
      .group = OPTION_SERVE,
      .help = "NAME,...: common names, DNS names or URIs of the certificates that the extender accepts; "
-             "default: all that the CA has signed"},
+             "default: the one that our own CA signs for the scheduler; needed with --extender-client-ca"},
     {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
      .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
     {.name = "webhook-client-ca", .type = OPTION_TEXT, AT(webhook_client_ca), .group = OPTION_SERVE,
      .help = "CA file of the API server's certificate, which the webhook asks for then; default: it asks for none"},
     {.name = "webhook-client-names", .type = OPTION_NAMES, AT(webhook_client_names), .group = OPTION_SERVE,
-     .help = "NAME,...: as --extender-client-names, of the certificates that the webhook accepts"},
+     .help = "NAME,...: as --extender-client-names, of the certificates that the webhook accepts; "
+             "default: all that --webhook-client-ca has signed"},
     {.name = "leaf-life", .type = OPTION_DURATION, .fallback = "8760h", AT(leaf_life), .group = OPTION_SERVE,
      .help = "how long a certificate of our own CA lasts; renewed at two thirds; from 5s to 876000h"},
     {.name = "ca-life", .type = OPTION_DURATION, .fallback = "87600h", AT(ca_life), .group = OPTION_SERVE,
@@ -375,6 +376,24 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
 const char *options_listen(struct arena *a, const struct options *o, int64_t port)
 {
     return arena_printf(a, "%s:%lld", o->embedded ? "127.0.0.1" : "", (long long)port).ptr;
+}
+
+bool options_name_clients(struct arena *a, struct options *o, const char *own, struct err *err)
+{
+    const char *ca = o->extender_client_ca, *webhook_ca = o->webhook_client_ca;
+    if (o->webhook_client_names.count != 0 && (webhook_ca == NULL || webhook_ca[0] == '\0'))
+        return err_set(err, ERR_INVALID, "--webhook-client-names has no effect without --webhook-client-ca, the CA file of "
+                                         "the API server's certificate");
+    if (o->extender_insecure || o->extender_client_names.count != 0)
+        return true;
+    if (ca != NULL && ca[0] != '\0')
+        return err_set(err, ERR_INVALID, "--extender-client-ca has signed for others than the scheduler, too: name whose "
+                                         "certificates the extender accepts, as in "
+                                         "--extender-client-names=system:kube-scheduler");
+    const char **names = ARENA_ARRAY(a, const char *, 1);
+    names[0] = own;
+    o->extender_client_names = (struct texts){names, 1};
+    return true;
 }
 
 void options_help(struct buf *out, enum option_group group, const char *command)

@@ -164,6 +164,10 @@ struct span options_without_meaning(struct arena *a, enum option_group group, in
  * "127.0.0.1:8443". */
 const char *options_listen(struct arena *a, const struct options *o, int64_t port);
 
+/* Whom the extender lets in: those who were named; else `own`, the subject of the certificate that our own CA signs for
+ * the scheduler. Another CA signs for whoever it likes: with that somebody has to be named. */
+bool options_name_clients(struct arena *a, struct options *o, const char *own, struct err *err);
+
 /* The warning about a name that no gate has; Karpenter passes it over, and so do we. */
 const char *option_unknown_gate(struct arena *a, const char *name);
 

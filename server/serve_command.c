@@ -154,31 +154,14 @@ static void on_serving_trouble(void *user, const struct err *err)
     log_error(&((struct serve *)user)->log, "certs", "%s", err->msg);
 }
 
-/* About the Secret that holds it, or from which it was copied. */
 static void on_ends_soon(void *user, enum end which, wall_ms not_after)
 {
-    static const char *const what[END_COUNT] = {
-        [END_SERVING] = "the serving certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
-        [END_CA] = "the CA ends on %.10s and is not replaced: what does Stowage log about certs?",
-        [END_NEXT_CA] = "the next CA ends on %.10s and is not replaced: what does Stowage log about certs?",
-        [END_SCHEDULER] = "the scheduler's certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
-        [END_SHOWN] = "kube-scheduler's copy of its certificate ends on %.10s: copy this Secret's files to its hosts anew",
-    };
     struct serve *s = user;
     struct arena a;
     arena_init(&a, 0);
-    bool of_scheduler = which == END_SCHEDULER || which == END_SHOWN;
-    char note[256];
-    snprintf(note, sizeof(note), what[which], time_text(&a, not_after).ptr);
-    log_warn(&s->log, "certs", "%s", note);
-    struct event_note event = {.about = {.kind = KIND_SECRET,
-                                         .ns = live_namespace(s->live),
-                                         .name = of_scheduler ? SPAN(SECRET_CLIENT) : SPAN(SECRET_CERTS)},
-                               .warning = true,
-                               .reason = SPAN("CertificateEndsSoon"),
-                               .note = span_of(note),
-                               .dedupe = span_of(end_name(which))};
-    events_record(live_events(s->live), &event, clock_mono(), clock_wall());
+    struct event_note note = ends_note(&a, which, not_after, live_namespace(s->live));
+    log_warn(&s->log, "certs", "%.*s", SPAN_ARG(note.note));
+    events_record(live_events(s->live), &note, clock_mono(), clock_wall());
     arena_release(&a);
 }
 
@@ -282,8 +265,8 @@ static bool open_serving(struct serve *s, struct err *err)
 
 static bool open_certs(struct serve *s, struct err *err)
 {
-    const struct options *o = &s->options;
-    if (!check_lives(o, err) || !open_serving(s, err))
+    struct options *o = &s->options;
+    if (!check_lives(o, err) || !options_name_clients(&s->arena, o, SECRET_CLIENT_SUBJECT, err) || !open_serving(s, err))
         return false;
     struct span names[4];
     uint32_t count = 0;

@@ -25,7 +25,7 @@ struct tls_pem {
 enum tls_door { TLS_ANYONE, TLS_EXTENDER, TLS_WEBHOOK, TLS_DOOR_COUNT };
 
 struct tls_clients { /* of those whom a client CA has signed, who gets in; copied but for the names */
-    const char *const *names; /* common names, DNS names or URIs; none: everybody */
+    const char *const *names; /* common names, DNS names or URIs; none: everybody whom it has signed */
     uint32_t count;
     void *user;
     /* Somebody else came: "CN, DNS:a, …" of the certificate. Any thread; at most once in TLS_REFUSED_MS. */

@@ -13,11 +13,7 @@ struct span words_number_in(const struct world *w, struct arena *a, uint32_t col
         return arena_printf(a, "%.15g", (double)value / 1000);
     if (column >= w->resource_count)
         return arena_printf(a, "%lld", (long long)value);
-    struct buf b = {0};
-    quantity_put(&b, sym_text(w->syms, w->columns[column]), value);
-    struct span text = arena_dup(a, buf_span(&b));
-    buf_release(&b);
-    return text;
+    return quantity_text(a, sym_text(w->syms, w->columns[column]), value);
 }
 
 struct span words_amount_in(const struct world *w, struct arena *a, uint32_t column, amount value)
@@ -50,9 +46,7 @@ struct span words_amount(struct plan *p, uint32_t column, amount value)
 
 struct span words_requirement(struct plan *p, const struct requirement *r)
 {
-    struct buf b = {0};
-    requirement_put(&b, r, p->syms);
-    return words_take(p, &b);
+    return requirement_text(&p->arena, r, p->syms);
 }
 
 struct span words_taint(struct plan *p, const struct taint *t)

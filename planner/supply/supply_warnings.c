@@ -38,15 +38,6 @@ static bool some_meets(const struct supply *s, const struct requirements *r)
 
 /* --- words --- */
 
-static struct span words(const struct supply *s, const struct requirement *r)
-{
-    struct buf b = {0};
-    requirement_put(&b, r, s->syms);
-    struct span text = arena_dup(s->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
 /* Where it is said first. */
 static struct span path_of(const struct supply *s, sym key)
 {
@@ -118,7 +109,8 @@ static void tell_one(struct supply *s, const struct requirement *r)
 {
     finding_add(s->arena, s->found, false, path_of(s, r->key),
                 arena_printf(s->arena, "no instance type has %.*s%.*s: %s. Fix: ask for a %.*s that there is",
-                             SPAN_ARG(words(s, r)), SPAN_ARG(meant(s, r)), s->asks->undone, SPAN_ARG(sym_text(s->syms, r->key))));
+                             SPAN_ARG(requirement_text(s->arena, r, s->syms)), SPAN_ARG(meant(s, r)), s->asks->undone,
+                             SPAN_ARG(sym_text(s->syms, r->key))));
 }
 
 /* By the texts of their keys: the order of symbols says when somebody heard of them first. */
@@ -151,7 +143,7 @@ static void tell_together(struct supply *s, const struct requirements *all, cons
     uint32_t count = 0;
     for (uint32_t i = 0; all->count <= TOGETHER_MAX && i < all->count; i++)
         if (some_meets_all_but(s, all, list[i]))
-            buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(words(s, list[i])));
+            buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(requirement_text(s->arena, list[i], s->syms)));
     finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements", s->asks->at),
                 count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some",
                                           s->asks->undone)
@@ -196,15 +188,6 @@ static void look_at_min_values(struct supply *s, const struct requirements *all)
 
 /* --- what a claim wants of room --- */
 
-static struct span amount_text(const struct supply *s, sym resource, amount value)
-{
-    struct buf b = {0};
-    quantity_put(&b, sym_text(s->syms, resource), value);
-    struct span text = arena_dup(s->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
 static bool has_room(const struct instance_type *t, struct resources wanted)
 {
     for (uint32_t i = 0; i < wanted.count; i++)
@@ -225,7 +208,8 @@ static void tell_no_room(struct supply *s, struct resources wanted, struct resou
                     arena_printf(s->arena,
                                  "no instance type that meets the claim's requirements has room for %.*s (at the most for %.*s): "
                                  "the node that comes has less. Fix: lower it, or loosen the requirements",
-                                 SPAN_ARG(amount_text(s, r->name, r->value)), SPAN_ARG(amount_text(s, r->name, have))));
+                                 SPAN_ARG(quantity_text(s->arena, name, r->value)),
+                                 SPAN_ARG(quantity_text(s->arena, name, have))));
         return; /* the first is enough */
     }
     finding_add(s->arena, s->found, false, SPAN("spec.resources.requests"),

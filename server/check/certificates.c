@@ -167,7 +167,7 @@ static void check_copy_of_certificate(const struct found *f)
     wall_ms unused;
     if (cert_not_after(copy->text, &unused) && !authority_signed(f->signers, copy->text, CERT_CLIENT, &err))
         check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW,
-                  "%s is of another CA than Stowage's: without --extender-client-ca the scheduler is turned away", what);
+                  "%s is of another CA than Stowage's: without --extender-client-ca and --extender-client-names the scheduler is turned away", what);
 }
 
 static void check_bundle(const struct found *f, enum webhook_object which)

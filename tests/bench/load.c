@@ -1,7 +1,8 @@
 /* load PORT PATH BODY-FILE SECONDS CONNECTIONS [RATE]: asks the server on 127.0.0.1 the same again and
  * again, over TLS and HTTP/1.1, each connection a thread that waits for its answer before it asks again, as
  * kube-scheduler does. The server's certificate is not checked. With a RATE each connection asks so often in a
- * second, on time: an answer that is late makes the next ones count as late, too.
+ * second, on time: an answer that is late makes the next ones count as late, too. Where the body has "############", each
+ * question has a number that no other has.
  *
  * Prints "REQUESTS-A-SECOND P50 P99 BYTES", times in microseconds, BYTES of the last answer's body.
  * The first tenth of the time warms up and does not count. */
@@ -20,18 +21,21 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HEAD_MAX = 8192, SAMPLES_MAX = 4 * 1000 * 1000 };
+enum { HEAD_MAX = 8192, SAMPLES_MAX = 4 * 1000 * 1000, ASKER_DIGITS = 3, NUMBER_DIGITS = 9 };
+#define NUMBER_MARK "############"
 
 struct load { /* shared by all threads, read only */
     uint16_t port;
     const char *request;
-    size_t request_length;
+    size_t request_length, number_at; /* the latter 0: each question is the same */
     double warm_until, until, every; /* every: seconds between questions, 0: at once */
     SSL_CTX *tls;
 };
 
 struct asker {
     const struct load *load;
+    char *request;
+    unsigned index;
     float *micros; /* of each counted answer */
     size_t count;
     size_t body;
@@ -103,13 +107,23 @@ static void wait_until(double then)
         nanosleep(&t, NULL);
 }
 
+static void number(struct asker *a, unsigned question)
+{
+    char text[ASKER_DIGITS + NUMBER_DIGITS + 1];
+    snprintf(text, sizeof(text), "%0*x%0*x", ASKER_DIGITS, a->index & 0xfff, NUMBER_DIGITS, question);
+    memcpy(a->request + a->load->number_at, text, sizeof(text) - 1);
+}
+
 static void *ask(void *user)
 {
     struct asker *a = user;
     SSL *ssl = connect_to(a->load);
+    unsigned question = 0;
     for (double begin = now(); begin < a->load->until;) {
         wait_until(begin);
-        if (SSL_write(ssl, a->load->request, (int)a->load->request_length) <= 0)
+        if (a->load->number_at != 0)
+            number(a, question++);
+        if (SSL_write(ssl, a->request, (int)a->load->request_length) <= 0)
             give_up("cannot write");
         a->body = read_answer(ssl);
         double end = now();
@@ -179,6 +193,8 @@ int main(int argc, char **argv)
     struct load l = {.port = (uint16_t)strtoul(argv[1], NULL, 10),
                      .every = argc == 7 ? 1 / atof(argv[6]) : 0};
     l.request = make_request(argv[2], argv[3], &l.request_length);
+    const char *mark = memmem(l.request, l.request_length, NUMBER_MARK, sizeof(NUMBER_MARK) - 1);
+    l.number_at = mark != NULL ? (size_t)(mark - l.request) : 0;
     l.tls = SSL_CTX_new(TLS_client_method());
     struct asker *askers = calloc(connections, sizeof(*askers));
     pthread_t *threads = calloc(connections, sizeof(*threads));
@@ -187,8 +203,12 @@ int main(int argc, char **argv)
     l.warm_until = now() + seconds / 10;
     l.until = l.warm_until + seconds;
     for (size_t i = 0; i < connections; i++) {
-        askers[i] = (struct asker){.load = &l, .micros = malloc(SAMPLES_MAX * sizeof(float))};
-        if (askers[i].micros == NULL || pthread_create(&threads[i], NULL, ask, &askers[i]) != 0)
+        askers[i] = (struct asker){.load = &l, .request = malloc(l.request_length), .index = (unsigned)i,
+                                   .micros = malloc(SAMPLES_MAX * sizeof(float))};
+        if (askers[i].request == NULL || askers[i].micros == NULL)
+            give_up("out of memory");
+        memcpy(askers[i].request, l.request, l.request_length);
+        if (pthread_create(&threads[i], NULL, ask, &askers[i]) != 0)
             give_up("cannot begin");
     }
     for (size_t i = 0; i < connections; i++)

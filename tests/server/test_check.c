@@ -494,7 +494,7 @@ static void test_the_files_on_the_schedulers_host(void **state)
                                     "      copy the files of Secret stowage-scheduler-client to the scheduler's hosts anew, and start kube-scheduler anew"},
         {NEXT, LEAF, CHECK_FAIL, "FAIL  /x/ca.crt has not the CA that signs for Stowage: the scheduler passes it over\n"},
         {LEAF, LEAF, CHECK_FAIL, "FAIL  /x/ca.crt has not the CA that signs for Stowage"},
-        {BOTH, OTHERS, CHECK_WARN, "warn  the certificate in /x/tls.crt is of another CA than Stowage's: without --extender-client-ca"},
+        {BOTH, OTHERS, CHECK_WARN, "warn  the certificate in /x/tls.crt is of another CA than Stowage's: without --extender-client-ca and --extender-client-names the"},
         {BOTH, OLD_LEAF, CHECK_WARN, "warn  the certificate in /x/tls.crt ends on 2026-01-30\n      copy the files of Secret"},
     };
     for (size_t i = 0; i < COUNT_OF(rows_of_files); i++) {

@@ -291,6 +291,43 @@ static void test_a_cluster_in_memory_is_for_this_machine(void **state)
     arena_release(&a);
 }
 
+/* Of what our own CA signs the scheduler's alone gets in; of another's nobody without a name. */
+static void test_who_may_ask_the_extender(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *args[ARGS_MAX];
+        const char *name;       /* the only one; NULL: none */
+        const char *why;        /* NULL: it starts */
+    } rows[] = {
+        {"as shipped", {NULL}, "own", NULL},
+        {"somebody else of our own CA", {"--extender-client-names=a"}, "a", NULL},
+        {"another CA, and a name", {"--extender-client-ca=/ca", "--extender-client-names=a"}, "a", NULL},
+        {"another CA", {"--extender-client-ca=/ca"}, NULL, "--extender-client-names=system:kube-scheduler"},
+        {"no CA after all", {"--extender-client-ca="}, "own", NULL},
+        {"nobody is asked", {"--extender-client-ca=/ca", "--extender-insecure"}, NULL, NULL},
+        {"the webhook's CA", {"--webhook-client-ca=/ca"}, "own", NULL},
+        {"and names", {"--webhook-client-ca=/ca", "--webhook-client-names=a"}, "own", NULL},
+        {"names without it", {"--webhook-client-names=a"}, NULL, "no effect without --webhook-client-ca"},
+    };
+    environment = NULL;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct arena a;
+        arena_init(&a, 0);
+        struct options o;
+        struct err err = {0};
+        assert_true(read_args(&a, OPTION_SERVE, rows[i].args, &o, &err));
+        bool ok = options_name_clients(&a, &o, "own", &err);
+        if (ok != (rows[i].why == NULL) || (!ok && strstr(err.msg, rows[i].why) == NULL))
+            fail_msg("%s: \"%s\"", rows[i].label, err.msg);
+        uint32_t count = rows[i].name != NULL;
+        if (ok && (o.extender_client_names.count != count ||
+                   (count != 0 && strcmp(o.extender_client_names.items[0], rows[i].name) != 0)))
+            fail_msg("%s: %u names", rows[i].label, o.extender_client_names.count);
+        arena_release(&a);
+    }
+}
+
 static void test_counts_by_name(void **state)
 {
     (void)state;
@@ -352,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_each_gate_has_its_name_and_default),
         cmocka_unit_test(test_mistyped_gates_are_told),
         cmocka_unit_test(test_a_cluster_in_memory_is_for_this_machine),
+        cmocka_unit_test(test_who_may_ask_the_extender),
         cmocka_unit_test(test_counts_by_name),
         cmocka_unit_test(test_karpenters_that_mean_nothing_are_named),
         cmocka_unit_test(test_help_fits_80_columns),

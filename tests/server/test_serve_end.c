@@ -114,6 +114,26 @@ static void readiness_falls_first(void **state)
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* What it cannot do as it was told, it does not begin. */
+static void begins_with_sense_alone(void **state)
+{
+    (void)state;
+    static const char *const rows[][2] = {
+        {"--extender-client-ca=/dev/null", NULL}, /* and nobody is named */
+        {"--leaf-life=4s", NULL},
+        {"--ca-life=1h", NULL},
+    };
+    int ports[PORTS], status;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        free_ports(ports);
+        pid_t pid = start(ports, rows[i]);
+        assert_true(pid > 0);
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        if (!WIFEXITED(status) || WEXITSTATUS(status) != 2)
+            fail_msg("%s: %d", rows[i][0], status);
+    }
+}
+
 /* --- who asks while it ends --- */
 
 struct cluster { /* with nodes of which a pod is told the best, when somebody decides for it */
@@ -281,6 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(readiness_falls_first),
+        cmocka_unit_test(begins_with_sense_alone),
         cmocka_unit_test(answers_until_the_last),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 )
 
@@ -25,11 +26,25 @@ var resources = map[string]schema.GroupVersionResource{
 	"CapacityBuffer": {Group: "autoscaling.x-k8s.io", Version: "v1beta1", Resource: "capacitybuffers"},
 }
 
-func TestCreate(t *testing.T) {
-	client := dynamicClient(t)
+func TestCreate(t *testing.T) { tryCreate(t, dynamicClient(t), nil) }
+
+// tryCreate returns how many the webhook has to be asked about: those that their definitions take. Of these it refuses
+// `denied`, by label, with a piece of what it says.
+func tryCreate(t *testing.T, client dynamic.Interface, denied map[string]string) (asked int) {
+	told := 0
 	try := func(label, base, patch, want string) {
 		t.Run(label, func(t *testing.T) {
 			_, err := create(client, object(t, base, patch), true)
+			if want == "" && base != capacityBufferBase {
+				asked++
+			}
+			if why, ok := denied[label]; ok {
+				told++
+				if err == nil || !strings.Contains(err.Error(), "denied the request: ") || !strings.Contains(err.Error(), why) {
+					t.Errorf("the answer is %v; want it denied, with %q", err, why)
+				}
+				return
+			}
 			judge(t, err, want)
 		})
 	}
@@ -74,10 +89,15 @@ func TestCreate(t *testing.T) {
 			try(r.label+"/refuses "+value, r.base, fmt.Sprintf(r.patch, quote(value)), r.path)
 		}
 	}
+	if told != len(denied) {
+		t.Errorf("%d rows are denied, and there are %d of them", len(denied), told)
+	}
+	return asked
 }
 
-func TestUpdate(t *testing.T) {
-	client := dynamicClient(t)
+func TestUpdate(t *testing.T) { tryUpdate(t, dynamicClient(t)) }
+
+func tryUpdate(t *testing.T, client dynamic.Interface) {
 	for i, r := range updateRows {
 		t.Run(r.label, func(t *testing.T) {
 			o := object(t, r.base, r.before)
@@ -91,8 +111,9 @@ func TestUpdate(t *testing.T) {
 	}
 }
 
-func TestStatus(t *testing.T) {
-	client := dynamicClient(t)
+func TestStatus(t *testing.T) { tryStatus(t, dynamicClient(t)) }
+
+func tryStatus(t *testing.T, client dynamic.Interface) {
 	stored := map[string]*unstructured.Unstructured{}
 	for _, base := range []string{nodePoolBase, nodeClaimBase, kwokNodeClassBase, nodeOverlayBase, capacityBufferBase} {
 		stored[base] = mustCreate(t, client, object(t, base, `metadata: {name: status}`))
@@ -121,8 +142,9 @@ func TestStatus(t *testing.T) {
 }
 
 // What a reader sees of an object whose writer left things out.
-func TestDefaults(t *testing.T) {
-	client := dynamicClient(t)
+func TestDefaults(t *testing.T) { tryDefaults(t, dynamicClient(t)) }
+
+func tryDefaults(t *testing.T, client dynamic.Interface) {
 	for i, r := range []struct{ label, base, patch, want string }{
 		{"pool", nodePoolBase, ``, `
 spec:

@@ -4,9 +4,11 @@ import (
 	"context"
 	"testing"
 
+	registration "k8s.io/api/admissionregistration/v1"
 	authorization "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 )
@@ -22,6 +24,40 @@ func TestManifestsAreValid(t *testing.T) {
 			"apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", manifest(name)); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Stowage that is dead or slow holds up nobody, and the namespaces of what makes the cluster are never asked about.
+func TestWebhooksFailOpen(t *testing.T) {
+	var mutating registration.MutatingWebhookConfiguration
+	read(t, "shaping/webhooks.yaml", &mutating)
+	for _, w := range mutating.Webhooks {
+		if *w.FailurePolicy != registration.Ignore || *w.TimeoutSeconds != 1 {
+			t.Errorf("%s: failurePolicy %s, timeoutSeconds %d", w.Name, *w.FailurePolicy, *w.TimeoutSeconds)
+		}
+		selector, err := metav1.LabelSelectorAsSelector(w.NamespaceSelector)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, namespace := range []string{"kube-system", "kube-public", "kube-node-lease", "stowage-system", "shop"} {
+			for _, set := range []labels.Set{{}, {"stowage.dev/nodepool": "batch"}} {
+				set["kubernetes.io/metadata.name"] = namespace
+				own := set["stowage.dev/nodepool"] != "" == (w.Name == "namespaces.webhook.stowage.dev")
+				if got := selector.Matches(set); got != (own && namespace == "shop") {
+					t.Errorf("%s: namespace %s with labels %v: asked is %v", w.Name, namespace, set, got)
+				}
+			}
+		}
+	}
+	var validating registration.ValidatingWebhookConfiguration
+	read(t, "webhooks.yaml", &validating)
+	for _, w := range validating.Webhooks {
+		if *w.FailurePolicy != registration.Ignore || *w.TimeoutSeconds != 1 {
+			t.Errorf("%s: failurePolicy %s, timeoutSeconds %d", w.Name, *w.FailurePolicy, *w.TimeoutSeconds)
+		}
+	}
+	if len(mutating.Webhooks) != 2 || len(validating.Webhooks) != 4 {
+		t.Errorf("there are %d and %d webhooks", len(mutating.Webhooks), len(validating.Webhooks))
 	}
 }
 

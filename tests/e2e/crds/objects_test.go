@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -123,12 +124,19 @@ func create(client dynamic.Interface, o *unstructured.Unstructured, dryRun bool)
 	return objects(client, o).Create(context.Background(), o, options)
 }
 
+// mustCreate makes one that goes with the test.
 func mustCreate(t *testing.T, client dynamic.Interface, o *unstructured.Unstructured) *unstructured.Unstructured {
 	t.Helper()
 	stored, err := create(client, o, false)
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		err := objects(client, stored).Delete(context.Background(), stored.GetName(), metav1.DeleteOptions{})
+		if err != nil && !errors.IsNotFound(err) {
+			t.Error(err)
+		}
+	})
 	return stored
 }
 

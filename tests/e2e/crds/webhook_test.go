@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 
@@ -134,29 +135,9 @@ func register(t *testing.T, ctx context.Context) func() bool {
 		return was
 	}
 
-	text, err := os.ReadFile(manifest("webhooks.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var configuration registration.ValidatingWebhookConfiguration
-	if err := yaml.UnmarshalStrict(text, &configuration); err != nil {
-		t.Fatal(err)
-	}
-	for i := range configuration.Webhooks {
-		url := server.URL + *configuration.Webhooks[i].ClientConfig.Service.Path
-		configuration.Webhooks[i].ClientConfig = registration.WebhookClientConfig{
-			URL:      &url,
-			CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
-		}
-	}
-	webhooks := plane.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations()
-	if _, err := webhooks.Create(ctx, &configuration, metav1.CreateOptions{}); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = webhooks.Delete(context.Background(), configuration.Name, metav1.DeleteOptions{}) })
-
+	validating(t, strings.TrimPrefix(server.URL, "https://"), registration.Ignore, server.Certificate().Raw...)
 	client := dynamicClient(t)
-	err = plane.Wait(ctx, "the webhook to be called", func(context.Context) error {
+	err := plane.Wait(ctx, "the webhook to be called", func(context.Context) error {
 		if _, err := create(client, object(t, nodePoolBase, ``), true); err != nil {
 			return err
 		}
@@ -169,4 +150,40 @@ func register(t *testing.T, ctx context.Context) func() bool {
 		t.Fatal(err)
 	}
 	return asked
+}
+
+// validating applies webhooks.yaml with this address in place of the Service, for as long as the test lasts. Without a
+// certificate the caBundle is for Stowage to fill in.
+func validating(t *testing.T, address string, policy registration.FailurePolicyType, certificate ...byte) {
+	t.Helper()
+	var configuration registration.ValidatingWebhookConfiguration
+	read(t, "webhooks.yaml", &configuration)
+	patience := int32(30) // a machine may be busy
+	for i := range configuration.Webhooks {
+		configuration.Webhooks[i].TimeoutSeconds = &patience
+		url := "https://" + address + *configuration.Webhooks[i].ClientConfig.Service.Path
+		configuration.Webhooks[i].ClientConfig = registration.WebhookClientConfig{URL: &url}
+		configuration.Webhooks[i].FailurePolicy = &policy
+		if len(certificate) != 0 {
+			configuration.Webhooks[i].ClientConfig.CABundle =
+				pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate})
+		}
+	}
+	webhooks := plane.Client().AdmissionregistrationV1().ValidatingWebhookConfigurations()
+	if _, err := webhooks.Create(t.Context(), &configuration, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = webhooks.Delete(context.Background(), configuration.Name, metav1.DeleteOptions{}) })
+}
+
+// read is a file of manifests/ with one object.
+func read(t *testing.T, name string, into any) {
+	t.Helper()
+	text, err := os.ReadFile(manifest(name))
+	if err == nil {
+		err = yaml.UnmarshalStrict(text, into)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -111,4 +111,7 @@ func TestCheck(t *testing.T) {
 		must(t, err)
 		must(t, judged(found, status, 1, "fail permissions"))
 	})
+	// What these ask and serve `stowage check` would tell of.
+	f.step(t, "who shows another certificate of Stowage's own CA does not get in", f.turnsAway)
+	f.step(t, "a certificate that ends soon is told by an Event", f.tellsOfTheEnd)
 }

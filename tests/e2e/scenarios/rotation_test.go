@@ -27,15 +27,27 @@ import (
 // Lives so short that three CAs come and go in two and a half minutes. A scheduler's file is good for a term. What is left of a
 // leaf when it is renewed, eight seconds, is for a look by each replica (one each 1.2 s, of five requests): on a machine
 // that is busy with other tests each request has taken half a second.
-const (
-	leafLife    = 24 * time.Second
-	caLife      = 48 * time.Second
-	generations = 3
-)
+// STOWAGE_LIVES=60s,180s sets others: with these it is ten minutes and more.
+var leafLife, caLife = 24 * time.Second, 48 * time.Second
+
+const generations = 3
+
+func init() {
+	leaf, ca, _ := strings.Cut(os.Getenv("STOWAGE_LIVES"), ",")
+	if leaf == "" {
+		return
+	}
+	var errs [2]error
+	leafLife, errs[0] = time.ParseDuration(leaf)
+	caLife, errs[1] = time.ParseDuration(ca)
+	if err := errors.Join(errs[:]...); err != nil {
+		panic(fmt.Sprintf("STOWAGE_LIVES is not two durations like 60s,180s: %v", err))
+	}
+}
 
 // slack is what one change needs to come from Stowage into the scheduler's Secret and from there to us: who reads just
 // before it, trusts what he has read for that much less than a term.
-const slack = caLife / 5
+func slack() time.Duration { return caLife / 5 }
 
 // certSecret is where replicas share their certificates.
 const certSecret = "stowage-certs"
@@ -130,7 +142,7 @@ func (r *rotation) endure(t *testing.T, ctx context.Context) {
 	all.Go(func() { r.creates.create(ctx, r.fleet, fail) })
 	every(200*time.Millisecond, r.place)
 	every(500*time.Millisecond, r.copyFiles)
-	every(schedulerLife, r.restartScheduler)
+	every(schedulerLife(), r.restartScheduler)
 	every(200*time.Millisecond, r.callAsAPIServer)
 	every(200*time.Millisecond, r.callAsScheduler)
 	every(500*time.Millisecond, r.readFile)
@@ -178,7 +190,7 @@ func (r *rotation) serves(ca []byte) func(context.Context) error {
 }
 
 // schedulerLife is how long a scheduler runs on with the CAs that it has read: a term is what they are good for.
-const schedulerLife = caLife / 2
+func schedulerLife() time.Duration { return caLife / 2 }
 
 func (r *rotation) restartScheduler(ctx context.Context) error {
 	r.Part(controlplane.SchedulerPart).Kill()
@@ -306,7 +318,7 @@ func (r *rotation) readFile(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.files = append(r.files, file)
-	for len(r.files) > 1 && now.Sub(r.files[0].read) > caLife-slack {
+	for len(r.files) > 1 && now.Sub(r.files[0].read) > caLife-slack() {
 		r.files = r.files[1:]
 	}
 	return nil
