@@ -200,7 +200,7 @@ static bool add_claims(const struct look *l, json_t *pod, const char *name)
     json_t *template;
     bool all = true;
     json_array_foreach(tree_get(l->set, "spec.volumeClaimTemplates"), i, template) {
-        char claim[OBJECTS_KEY_MAX];
+        char claim[2 * OBJECTS_KEY_MAX];
         snprintf(claim, sizeof claim, "%.*s-%s", SPAN_ARG(tree_string(template, "metadata.name")), name);
         all &= ensure_claim(l, template, claim);
         mount(pod, template, claim);
