@@ -12,6 +12,7 @@ extern const struct schema plain_meta_schema;      /* identity, version and dele
 extern const struct schema controller_meta_schema; /* the same, and the owners without their uids */
 extern const struct schema scaled_meta_schema;     /* and the generation */
 extern const struct schema volume_claim_meta_schema; /* and whether the binding is complete */
+extern const struct schema volume_claim_spec_schema; /* of a struct volume_claim */
 extern const struct schema storage_class_meta_schema; /* and whether it is the default */
 extern const struct schema node_term_schema;       /* struct node_term */
 /* Of a PersistentVolumeClaim's spec, beside what is read of one or another. */

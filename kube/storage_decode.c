@@ -22,7 +22,7 @@ static const struct field claim_spec_fields[] = {
     FIELD(struct volume_claim, volume, FIELD_SPAN, "volumeName"),
     FIELD(struct volume_claim, storage_class, FIELD_SYM, "storageClassName"),
 };
-static const struct schema claim_spec =
+const struct schema volume_claim_spec_schema =
     SCHEMA_WITH(struct volume_claim, "spec", claim_spec_fields, CLAIM_NAMES);
 
 static const struct field claim_status_fields[] = {
@@ -33,7 +33,7 @@ static const struct schema claim_status =
 
 static const struct field claim_fields[] = {
     FIELD(struct volume_claim, meta, FIELD_OBJECT, "metadata", .schema = &volume_claim_meta_schema),
-    {.name = "spec", .kind = FIELD_OBJECT, .schema = &claim_spec},
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &volume_claim_spec_schema},
     {.name = "status", .kind = FIELD_OBJECT, .schema = &claim_status},
 };
 const struct schema volume_claim_schema =

@@ -39,7 +39,7 @@ struct claim_templates { /* volumeClaimTemplates */
 /* apps/v1 Deployment, ReplicaSet and StatefulSet, v1 ReplicationController (whose selector is plain
  * labels). What a CapacityBuffer asks of the first three is read by scalable_schema only, a struct pod for
  * each of a cluster's many old ReplicaSets being too much to keep; what files' workloads stand for by
- * workload_schema and replication_workload_schema. */
+ * workload_schema, stateful_workload_schema and replication_workload_schema. */
 struct controller {
     struct meta meta;
     struct label_selector selector;
@@ -67,6 +67,6 @@ struct cron_job {
 
 extern const struct schema daemon_set_schema, disruption_budget_schema, namespace_schema,
     service_schema, controller_schema, replication_controller_schema, scalable_schema,
-    workload_schema, replication_workload_schema, job_schema, cron_job_schema;
+    workload_schema, stateful_workload_schema, replication_workload_schema, job_schema, cron_job_schema;
 
 #endif

@@ -182,8 +182,6 @@ const struct schema scalable_schema =
 static const struct field workload_spec_fields[] = {
     FIELD(struct controller, selector, FIELD_OBJECT, "selector", .schema = &label_selector_schema),
     REPLICAS_AND_TEMPLATE,
-    FIELD(struct controller, claims, FIELD_LIST, "volumeClaimTemplates",
-          .schema = &volume_claim_schema),
 };
 static const struct schema workload_spec =
     SCHEMA_WITH(struct controller, "spec", workload_spec_fields, WORKLOAD_NAMES);
@@ -194,6 +192,97 @@ static const struct field workload_fields[] = {
 };
 const struct schema workload_schema =
     SCHEMA_WITH(struct controller, "workload", workload_fields, .also = "apiVersion kind status");
+
+/* --- a StatefulSet's own --- */
+
+static void check_one_of(struct decode *d, struct doc_value v, const char *member, const char *one, const char *other)
+{
+    struct span text = doc_text_at(v, span_of(member));
+    if (text.ptr != NULL && !span_eq(text, span_of(one)) && !span_eq(text, span_of(other)))
+        decode_invalid_in(d, v, member, "\"%.*s\" is neither %s nor %s", SPAN_ARG(text), one, other);
+}
+
+static void check_stateful_spec(struct decode *d, struct doc_value v, const void *object)
+{
+    (void)object;
+    check_one_of(d, v, "podManagementPolicy", "OrderedReady", "Parallel");
+}
+
+static void check_update_strategy(struct decode *d, struct doc_value v, const void *object)
+{
+    struct doc_value rolling;
+    (void)object;
+    check_one_of(d, v, "type", "RollingUpdate", "OnDelete");
+    if (span_eq(doc_text_at(v, SPAN("type")), SPAN("OnDelete")) && doc_find(v, SPAN("rollingUpdate"), &rolling) &&
+        doc_type(rolling) != DOC_NULL)
+        decode_invalid_in(d, v, "rollingUpdate", "is of use with type RollingUpdate alone; leave it out");
+}
+
+static void check_whole_number(struct decode *d, struct doc_value v, const char *member)
+{
+    struct doc_value number;
+    int64_t value;
+    if (!doc_find(v, span_of(member), &number) || doc_type(number) == DOC_NULL)
+        return;
+    if (doc_type(number) != DOC_NUMBER || !span_int64(doc_text(number), &value) || value < 0 || value > INT32_MAX)
+        decode_invalid_in(d, v, member, "has to be a whole number from 0 on");
+}
+
+static void check_rolling_update(struct decode *d, struct doc_value v, const void *object)
+{
+    (void)object;
+    check_whole_number(d, v, "partition");
+}
+
+static void check_ordinals(struct decode *d, struct doc_value v, const void *object)
+{
+    (void)object;
+    check_whole_number(d, v, "start");
+}
+
+static const struct schema rolling_update_schema = {.name = "rollingUpdate", .size = sizeof(struct controller),
+                                                    .also = "partition maxUnavailable", .check = check_rolling_update};
+static const struct field update_strategy_fields[] = {
+    {.name = "rollingUpdate", .kind = FIELD_OBJECT, .schema = &rolling_update_schema},
+};
+static const struct schema update_strategy_schema =
+    SCHEMA_WITH(struct controller, "updateStrategy", update_strategy_fields, .also = "type",
+                .check = check_update_strategy);
+static const struct schema ordinals_schema = {.name = "ordinals", .size = sizeof(struct controller), .also = "start",
+                                              .check = check_ordinals};
+
+static void check_claim_template(struct decode *d, struct doc_value v, const void *object)
+{
+    const struct volume_claim *c = object;
+    if (c->meta.name.len == 0)
+        decode_invalid_in(d, v, "metadata", "has no name, after which the pods' claims are named");
+}
+
+static const struct field claim_template_fields[] = {
+    {.name = "metadata", .kind = FIELD_OBJECT, .offset = offsetof(struct volume_claim, meta),
+     .schema = &volume_claim_meta_schema},
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &volume_claim_spec_schema},
+};
+static const struct schema claim_template_schema =
+    SCHEMA_WITH(struct volume_claim, "PersistentVolumeClaim", claim_template_fields,
+                .also = "apiVersion kind status", .check = check_claim_template);
+
+static const struct field stateful_spec_fields[] = {
+    FIELD(struct controller, selector, FIELD_OBJECT, "selector", .schema = &label_selector_schema),
+    REPLICAS_AND_TEMPLATE,
+    FIELD(struct controller, claims, FIELD_LIST, "volumeClaimTemplates", .schema = &claim_template_schema),
+    {.name = "updateStrategy", .kind = FIELD_OBJECT, .schema = &update_strategy_schema},
+    {.name = "ordinals", .kind = FIELD_OBJECT, .schema = &ordinals_schema},
+};
+static const struct schema stateful_spec = SCHEMA_WITH(struct controller, "spec", stateful_spec_fields, WORKLOAD_NAMES,
+                                                       .check = check_stateful_spec);
+
+static const struct field stateful_fields[] = {
+    FIELD(struct controller, meta, FIELD_OBJECT, "metadata", .schema = &scaled_meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &stateful_spec},
+};
+const struct schema stateful_workload_schema =
+    SCHEMA_WITH(struct controller, "StatefulSet", stateful_fields, .also = "apiVersion kind status");
 
 static const struct field replication_spec_fields[] = {
     FIELD(struct controller, selector.match_labels, FIELD_MAP, "selector", .schema = &label_schema),

@@ -94,8 +94,9 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
     switch (k) {
     case KIND_DEPLOYMENT:
     case KIND_REPLICA_SET:
-    case KIND_STATEFUL_SET:
         return &workload_schema;
+    case KIND_STATEFUL_SET:
+        return &stateful_workload_schema;
     case KIND_REPLICATION_CONTROLLER:
         return &replication_workload_schema;
     case KIND_JOB:

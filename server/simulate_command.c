@@ -34,16 +34,14 @@ static bool make_types(const struct simulate *s, struct catalogue_source **out, 
     return true;
 }
 
-/* Controllers that the cluster in memory does not have. */
+/* A controller that the cluster in memory does not have. */
 static void warn_of_idle(struct input *in)
 {
-    static const enum kind idle[] = {KIND_STATEFUL_SET, KIND_REPLICATION_CONTROLLER};
-    for (size_t i = 0; i < COUNT_OF(idle); i++)
-        if (in->kinds[idle[i]].count != 0)
-            input_warn(in, arena_printf(&in->arena, "%zu %s%s: no controller makes pods for them in a simulation; give "
-                                                    "them as Deployments",
-                                        in->kinds[idle[i]].count, kind_info(idle[i])->name,
-                                        in->kinds[idle[i]].count == 1 ? "" : "s"));
+    size_t count = in->kinds[KIND_REPLICATION_CONTROLLER].count;
+    if (count != 0)
+        input_warn(in, arena_printf(&in->arena, "%zu ReplicationController%s: no controller makes pods for them in a "
+                                                "simulation; give them as Deployments",
+                                    count, count == 1 ? "" : "s"));
 }
 
 static bool find_scenario(struct simulate *s, struct err *err)

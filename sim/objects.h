@@ -27,7 +27,7 @@ struct change_log {
 /* Hears of each change when it is made: of what was there (NULL: nothing) and what is there now (NULL: nothing). */
 typedef void objects_heard(void *user, enum kind k, const json_t *old, const json_t *fresh);
 
-enum { OBJECTS_LISTENERS_MAX = 8 }; /* the stand-ins and a tally */
+enum { OBJECTS_LISTENERS_MAX = 10 }; /* the stand-ins and a tally */
 
 struct objects {
     wall_ms now;

@@ -10,6 +10,8 @@ struct sim {
     struct sim_cluster *cluster;
     struct sim_options options;
     struct workloads workloads;
+    struct stateful stateful;
+    struct provisioner provisioner;
     struct daemons daemons;
     struct budget_keeper budgets;
     struct collector collector;
@@ -48,6 +50,8 @@ struct sim *sim_new(const struct sim_options *o)
     span_ms delay = s->options.delays.controllers;
     if (!o->no_controllers) {
         workloads_init(&s->workloads, objects, delay);
+        stateful_init(&s->stateful, objects, delay);
+        provisioner_init(&s->provisioner, objects, delay);
         daemons_init(&s->daemons, objects, delay);
         budget_keeper_init(&s->budgets, objects, delay);
         collector_init(&s->collector, objects, delay);
@@ -70,6 +74,8 @@ void sim_free(struct sim *s)
         collector_release(&s->collector);
         budget_keeper_release(&s->budgets);
         daemons_release(&s->daemons);
+        provisioner_release(&s->provisioner);
+        stateful_release(&s->stateful);
         workloads_release(&s->workloads);
     }
     while (s->actor_count > 0)
@@ -126,6 +132,8 @@ static wall_ms step_standins(struct sim *s)
     wall_ms next = INT64_MAX;
     if (!s->options.no_controllers) {
         next = earlier(next, workloads_step(&s->workloads));
+        next = earlier(next, stateful_step(&s->stateful));
+        next = earlier(next, provisioner_step(&s->provisioner));
         next = earlier(next, daemons_step(&s->daemons));
         next = earlier(next, budget_keeper_step(&s->budgets));
         next = earlier(next, collector_step(&s->collector));

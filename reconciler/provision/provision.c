@@ -11,6 +11,7 @@
 #include "reconciler/divergence/divergence.h"
 #include "reconciler/provision/claim_body.h"
 #include "reconciler/provision/purchase.h"
+#include "reconciler/provision/successors.h"
 #include "reconciler/stages.h"
 
 enum {
@@ -171,6 +172,20 @@ static bool buy(struct pass *p, const struct plan *plan, const struct plan_claim
     return true;
 }
 
+/* They have no place as long as nothing is bought, and are planned anew as all that wait are. */
+static bool waits_for_room(struct pass *p, const struct plan_claim *c, struct successors *s)
+{
+    if (!successors_take(s, p->world, c))
+        return false;
+    tell(p->r,
+         (struct decision){.kind = DECISION_HOLD, .subject = "hold", .per_hour = c->price,
+                           .about = object_of(KIND_NODE_POOL, &c->pool->meta)},
+         "a node for %u pod%s of NodePool %.*s is not bought: as many equal ones end within a minute", c->pod_count,
+         c->pod_count == 1 ? "" : "s", SPAN_ARG(c->pool->meta.name));
+    count(p->r, MEASURE_HELD_BACK, 1, SPAN("room_comes"), (struct span){0}, (struct span){0});
+    return true;
+}
+
 /* ---- carrying a plan out ---- */
 
 static void tell_plan(struct pass *p, const struct plan *plan)
@@ -320,12 +335,13 @@ static void carry_out(struct pass *p, struct plan *plan)
 {
     struct reconciler *r = p->r;
     struct purse purse = purse_open(p);
+    struct successors successors = successors_of(p);
     const struct plan_claim **bought = ARENA_ARRAY(p->a, const struct plan_claim *, plan->claim_count);
     uint32_t bought_count = 0;
     tell_plan(p, plan);
     for (uint32_t i = 0; i < plan->claim_count; i++) {
         const struct plan_claim *c = &plan->claims[i];
-        if (buy(p, plan, c, &purse))
+        if (!waits_for_room(p, c, &successors) && buy(p, plan, c, &purse))
             bought[bought_count++] = c;
     }
     for (uint32_t i = 0; i < bought_count; i++) /* the requests are on their way by now */

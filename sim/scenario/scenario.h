@@ -7,7 +7,7 @@
 #define SIM_SCENARIO_H
 
 #include "base/decode.h"
-#include "kube/meta.h"
+#include "kube/kind.h"
 
 #define SCENARIO_API "stowage.dev/v1alpha1"
 #define SCENARIO_KIND "Scenario"
@@ -24,19 +24,23 @@ struct scenario_object { /* "shop/web", or "web" in namespace default */
     struct span ns, name;
 };
 
+struct scenario_workload { /* "shop/web": one of both, or neither where that means all */
+    struct span deployment, stateful_set;
+};
+
 struct scenario_market { /* which offerings; an absent member: any */
     struct span type, zone, capacity_type;
 };
 
 struct scenario_scale {
-    struct span deployment;
+    struct scenario_workload of;
     int64_t replicas, by;
     bool has_replicas, has_by, has_for;
     span_ms keeps; /* `for`: taken back after it */
 };
 
 struct scenario_rollout {
-    struct span deployment;
+    struct scenario_workload of;
 };
 
 struct scenario_delete {
@@ -44,7 +48,7 @@ struct scenario_delete {
 };
 
 struct scenario_restart { /* pods are deleted; their controllers make new ones */
-    struct span deployment; /* absent: of all */
+    struct scenario_workload of; /* neither: of all */
     struct scenario_share pods;
 };
 
@@ -105,6 +109,8 @@ extern const struct schema scenario_schema;
 #define SCENARIO_NOTICE_MS (2 * MS_MINUTE) /* what AWS gives a spot instance; unless `notice` says otherwise */
 
 struct scenario_object scenario_object_of(struct span text);
+enum kind scenario_kind_of(const struct scenario_workload *w); /* KIND_NONE: neither */
+struct span scenario_text_of(const struct scenario_workload *w);
 /* "5" of `all`, or "1%" of them, rounded to the nearest and at least one where there is any. */
 uint32_t scenario_share_of(struct scenario_share s, uint32_t all);
 

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kube/kind.h"
-
 /* ---- scalars ---- */
 
 static bool number_of(struct span text, double *out)
@@ -103,6 +101,16 @@ struct scenario_object scenario_object_of(struct span text)
     return first.len == 0 || rest.len == 0 ? none : (struct scenario_object){first, rest};
 }
 
+enum kind scenario_kind_of(const struct scenario_workload *w)
+{
+    return w->stateful_set.ptr != NULL ? KIND_STATEFUL_SET : w->deployment.ptr != NULL ? KIND_DEPLOYMENT : KIND_NONE;
+}
+
+struct span scenario_text_of(const struct scenario_workload *w)
+{
+    return w->stateful_set.ptr != NULL ? w->stateful_set : w->deployment;
+}
+
 uint32_t scenario_share_of(struct scenario_share s, uint32_t all)
 {
     double wanted = s.percent ? round(s.value * all / 100) : s.value;
@@ -111,9 +119,28 @@ uint32_t scenario_share_of(struct scenario_share s, uint32_t all)
     return wanted < all ? (uint32_t)wanted : all;
 }
 
+static void check_workload(struct decode *d, struct doc_value v, const struct scenario_workload *w)
+{
+    if ((w->deployment.ptr != NULL) == (w->stateful_set.ptr != NULL))
+        decode_invalid(d, v, "give deployment or statefulSet, one of both");
+}
+
+static void check_rollout(struct decode *d, struct doc_value v, const void *object)
+{
+    check_workload(d, v, &((const struct scenario_rollout *)object)->of);
+}
+
+static void check_restart(struct decode *d, struct doc_value v, const void *object)
+{
+    const struct scenario_restart *r = object;
+    if (scenario_kind_of(&r->of) != KIND_NONE)
+        check_workload(d, v, &r->of);
+}
+
 static void check_scale(struct decode *d, struct doc_value v, const void *object)
 {
     const struct scenario_scale *s = object;
+    check_workload(d, v, &s->of);
     if (s->has_replicas == s->has_by)
         decode_invalid(d, v, "give replicas (how many there are to be) or by (how many more or, "
                              "negative, fewer), one of both");
@@ -180,8 +207,12 @@ static void check_spec(struct decode *d, struct doc_value v, const void *object)
     FIELD(type_, of.type, FIELD_SPAN, "instanceType"), FIELD(type_, of.zone, FIELD_SPAN, "zone"),  \
         FIELD(type_, of.capacity_type, FIELD_SPAN, "capacityType")
 
+#define WORKLOAD(type_)                                                                            \
+    FIELD(type_, of.deployment, FIELD_SPAN, "deployment"),                                         \
+        FIELD(type_, of.stateful_set, FIELD_SPAN, "statefulSet")
+
 static const struct field scale_fields[] = {
-    FIELD(struct scenario_scale, deployment, FIELD_SPAN, "deployment", .required = true),
+    WORKLOAD(struct scenario_scale),
     FIELD(struct scenario_scale, replicas, FIELD_INT64, "replicas", FIELD_HAS(struct scenario_scale, has_replicas)),
     FIELD(struct scenario_scale, by, FIELD_INT64, "by", FIELD_HAS(struct scenario_scale, has_by)),
     LENGTH(struct scenario_scale, keeps, "for", FIELD_HAS(struct scenario_scale, has_for)),
@@ -190,10 +221,10 @@ static const struct schema scale_schema =
     SCHEMA_WITH(struct scenario_scale, "scale", scale_fields, .strict = true, .check = check_scale);
 
 static const struct field rollout_fields[] = {
-    FIELD(struct scenario_rollout, deployment, FIELD_SPAN, "deployment", .required = true),
+    WORKLOAD(struct scenario_rollout),
 };
 static const struct schema rollout_schema =
-    SCHEMA_WITH(struct scenario_rollout, "rollout", rollout_fields, .strict = true);
+    SCHEMA_WITH(struct scenario_rollout, "rollout", rollout_fields, .strict = true, .check = check_rollout);
 
 static const struct field delete_fields[] = {
     FIELD(struct scenario_delete, kind, FIELD_SPAN, "kind", .required = true),
@@ -204,11 +235,11 @@ static const struct schema delete_schema =
     SCHEMA_WITH(struct scenario_delete, "delete", delete_fields, .strict = true, .check = check_delete);
 
 static const struct field restart_fields[] = {
-    FIELD(struct scenario_restart, deployment, FIELD_SPAN, "deployment"),
+    WORKLOAD(struct scenario_restart),
     FIELD(struct scenario_restart, pods, FIELD_SCALAR, "pods", .scalar = decode_share, .required = true),
 };
 static const struct schema restart_schema =
-    SCHEMA_WITH(struct scenario_restart, "restart", restart_fields, .strict = true);
+    SCHEMA_WITH(struct scenario_restart, "restart", restart_fields, .strict = true, .check = check_restart);
 
 static const struct field price_fields[] = {
     MARKET(struct scenario_price),

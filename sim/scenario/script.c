@@ -7,13 +7,15 @@
 
 /* ---- before it begins ---- */
 
-static bool check_deployment(const struct sim_cluster *c, struct span name, const char *act, uint32_t i,
-                             struct err *err)
+static bool check_workload(const struct sim_cluster *c, const struct scenario_workload *w, const char *act, uint32_t i,
+                           struct err *err)
 {
-    struct scenario_object o = scenario_object_of(name);
-    return script_deployment(c, name) != NULL ||
-           err_set(err, ERR_INVALID, "spec.events[%u].%s.deployment: there is no Deployment %.*s/%.*s", i, act,
-                   SPAN_ARG(o.ns), SPAN_ARG(o.name));
+    struct scenario_object o = scenario_object_of(scenario_text_of(w));
+    enum kind k = scenario_kind_of(w);
+    return k == KIND_NONE || script_workload(c, w) != NULL ||
+           err_set(err, ERR_INVALID, "spec.events[%u].%s.%s: there is no %s %.*s/%.*s", i, act,
+                   k == KIND_DEPLOYMENT ? "deployment" : "statefulSet", kind_info(k)->name, SPAN_ARG(o.ns),
+                   SPAN_ARG(o.name));
 }
 
 static bool check_market(const struct market *m, const struct scenario_market *of, const char *act, uint32_t i,
@@ -28,11 +30,11 @@ static bool check_event(const struct scenario_event *e, uint32_t i, const struct
                         const struct market *m, struct err *err)
 {
     if (e->scale != NULL)
-        return check_deployment(c, e->scale->deployment, "scale", i, err);
+        return check_workload(c, &e->scale->of, "scale", i, err);
     if (e->rollout != NULL)
-        return check_deployment(c, e->rollout->deployment, "rollout", i, err);
-    if (e->restart != NULL && e->restart->deployment.len != 0)
-        return check_deployment(c, e->restart->deployment, "restart", i, err);
+        return check_workload(c, &e->rollout->of, "rollout", i, err);
+    if (e->restart != NULL)
+        return check_workload(c, &e->restart->of, "restart", i, err);
     if (e->price != NULL)
         return check_market(m, &e->price->of, "price", i, err);
     if (e->interrupt != NULL)

@@ -35,34 +35,35 @@ static int ask(struct script *s, struct api_request r)
 
 /* ---- workloads ---- */
 
-const json_t *script_deployment(const struct sim_cluster *c, struct span text)
+const json_t *script_workload(const struct sim_cluster *c, const struct scenario_workload *w)
 {
-    struct scenario_object o = scenario_object_of(text);
-    return objects_find(&c->objects, KIND_DEPLOYMENT, o.ns, o.name);
+    struct scenario_object o = scenario_object_of(scenario_text_of(w));
+    return objects_find(&c->objects, scenario_kind_of(w), o.ns, o.name);
 }
 
-static void patch(struct script *s, struct span deployment, const char *body)
+static void patch(struct script *s, const struct scenario_workload *w, const char *body)
 {
-    struct scenario_object o = scenario_object_of(deployment);
-    ask(s, (struct api_request){.verb = API_MERGE, .kind = KIND_DEPLOYMENT, .ns = o.ns, .name = o.name,
+    struct scenario_object o = scenario_object_of(scenario_text_of(w));
+    ask(s, (struct api_request){.verb = API_MERGE, .kind = scenario_kind_of(w), .ns = o.ns, .name = o.name,
                                 .body = span_of(body)});
 }
 
-/* To so many, or by so many; returns by how many, *gone_out: there is no such Deployment any more. */
+/* To so many, or by so many; returns by how many. */
 static int64_t scale(struct script *s, const struct scenario_scale *e, bool absolute, int64_t by)
 {
     char body[64];
-    const json_t *deployment = script_deployment(s->cluster, e->deployment);
-    if (deployment == NULL) {
-        tell(s, "scale", "Deployment %.*s is gone", SPAN_ARG(e->deployment));
+    const json_t *workload = script_workload(s->cluster, &e->of);
+    const char *kind = kind_info(scenario_kind_of(&e->of))->name;
+    struct span name = scenario_text_of(&e->of);
+    if (workload == NULL) {
+        tell(s, "scale", "%s %.*s is gone", kind, SPAN_ARG(name));
         return 0;
     }
-    int64_t old = tree_int(deployment, "spec.replicas", 1), fresh = absolute ? e->replicas : old + by;
+    int64_t old = tree_int(workload, "spec.replicas", 1), fresh = absolute ? e->replicas : old + by;
     fresh = fresh < 0 ? 0 : fresh;
     snprintf(body, sizeof body, "{\"spec\":{\"replicas\":%lld}}", (long long)fresh);
-    patch(s, e->deployment, body);
-    tell(s, "scale", "Deployment %.*s from %lld to %lld pods", SPAN_ARG(e->deployment), (long long)old,
-         (long long)fresh);
+    patch(s, &e->of, body);
+    tell(s, "scale", "%s %.*s from %lld to %lld pods", kind, SPAN_ARG(name), (long long)old, (long long)fresh);
     return fresh - old;
 }
 
@@ -81,8 +82,8 @@ static void act_rollout(struct script *s, const struct scenario_rollout *e)
     buf_addf(&body, "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{"
                     "\"kubectl.kubernetes.io/restartedAt\":\"%.*s\"}}}}}",
              SPAN_ARG(time_text(&scratch, sim_now(s->sim))));
-    tell(s, "rollout", "Deployment %.*s", SPAN_ARG(e->deployment));
-    patch(s, e->deployment, arena_cstr(&scratch, buf_span(&body)));
+    tell(s, "rollout", "%s %.*s", kind_info(scenario_kind_of(&e->of))->name, SPAN_ARG(scenario_text_of(&e->of)));
+    patch(s, &e->of, arena_cstr(&scratch, buf_span(&body)));
     arena_release(&scratch);
     buf_release(&body);
 }
@@ -114,22 +115,24 @@ static json_t *some_of(struct chance *c, const json_t *all, uint32_t wanted)
     return out;
 }
 
-/* The Deployment of a pod's ReplicaSet, by its uid. */
-static bool is_of(const struct script *s, const json_t *pod, struct span deployment_uid)
+/* Its controller, or the Deployment of its ReplicaSet, by its uid. */
+static bool is_of(const struct script *s, const json_t *pod, struct span uid)
 {
     const json_t *owner = tree_controller(pod);
+    if (span_eq(tree_string(owner, "uid"), uid))
+        return true;
     const json_t *set = objects_find(&s->cluster->objects, KIND_REPLICA_SET,
                                      tree_string(pod, "metadata.namespace"), tree_string(owner, "name"));
-    return set != NULL && tree_owned_by(set, deployment_uid);
+    return set != NULL && tree_owned_by(set, uid);
 }
 
-static bool may_restart(const struct script *s, const json_t *pod, struct span deployment_uid)
+static bool may_restart(const struct script *s, const json_t *pod, struct span workload_uid)
 {
     const json_t *owner = tree_controller(pod);
     if (owner == NULL || tree_get(pod, "spec.nodeName") == NULL ||
         tree_get(pod, "metadata.deletionTimestamp") != NULL || tree_is(owner, "kind", "DaemonSet"))
         return false;
-    return deployment_uid.len == 0 || is_of(s, pod, deployment_uid);
+    return workload_uid.len == 0 || is_of(s, pod, workload_uid);
 }
 
 static void act_restart(struct script *s, struct script_event *event, const struct scenario_restart *e)
@@ -137,11 +140,10 @@ static void act_restart(struct script *s, struct script_event *event, const stru
     const char *key;
     size_t i;
     json_t *pod, *all = json_array();
-    struct span uid = {NULL, 0};
-    if (e->deployment.len != 0)
-        uid = tree_string(script_deployment(s->cluster, e->deployment), "metadata.uid");
+    bool of_all = scenario_kind_of(&e->of) == KIND_NONE;
+    const json_t *workload = of_all ? NULL : script_workload(s->cluster, &e->of);
     json_object_foreach(s->cluster->objects.kinds[KIND_POD], key, pod) {
-        if (may_restart(s, pod, uid))
+        if ((of_all || workload != NULL) && may_restart(s, pod, tree_string(workload, "metadata.uid")))
             json_array_append(all, pod);
     }
     uint32_t count = scenario_share_of(e->pods, (uint32_t)json_array_size(all));

@@ -36,7 +36,7 @@ void script_act(struct script *s, struct script_event *e);
 void script_act_later(struct script *s, const struct script_later *l);
 void script_put_off(struct script *s, const struct script_later *l);
 
-/* Of a Deployment; NULL: it is not there. */
-const json_t *script_deployment(const struct sim_cluster *c, struct span text);
+/* NULL: it is not there. */
+const json_t *script_workload(const struct sim_cluster *c, const struct scenario_workload *w);
 
 #endif

@@ -1,7 +1,7 @@
 /* Status of PodDisruptionBudgets, which eviction takes from (spec kubernetes-contracts 4.9). */
 #include "sim/standins/standin.h"
 
-static const enum kind watched[] = {KIND_DISRUPTION_BUDGET, KIND_POD, KIND_REPLICA_SET, KIND_NONE};
+static const enum kind watched[] = {KIND_DISRUPTION_BUDGET, KIND_POD, KIND_REPLICA_SET, KIND_STATEFUL_SET, KIND_NONE};
 enum { DISRUPTED_FOR_MS = 2 * MS_MINUTE }; /* an evicted pod that does not go is counted again */
 
 struct tally {
@@ -26,8 +26,8 @@ static int64_t scale_of(const struct objects *o, const json_t *pod, json_t *seen
     if (uid.len == 0 || json_object_getn(seen, uid.ptr, uid.len) != NULL)
         return 0;
     json_object_setn_new(seen, uid.ptr, uid.len, json_true());
-    const json_t *set = objects_find(o, KIND_REPLICA_SET, tree_string(pod, "metadata.namespace"),
-                                     tree_string(owner, "name"));
+    enum kind k = tree_is(owner, "kind", "StatefulSet") ? KIND_STATEFUL_SET : KIND_REPLICA_SET;
+    const json_t *set = objects_find(o, k, tree_string(pod, "metadata.namespace"), tree_string(owner, "name"));
     return tree_int(set, "spec.replicas", 0);
 }
 
@@ -148,7 +148,8 @@ static void heard(void *user, enum kind k, const json_t *old, const json_t *fres
         hear_budget(b, old, fresh);
     else if (k == KIND_POD)
         hear_pod(b, old, fresh);
-    else if (k == KIND_REPLICA_SET && tree_int(old, "spec.replicas", -1) != tree_int(fresh, "spec.replicas", -1))
+    else if ((k == KIND_REPLICA_SET || k == KIND_STATEFUL_SET) &&
+             tree_int(old, "spec.replicas", -1) != tree_int(fresh, "spec.replicas", -1))
         marks_add_keys(&b->budgets, b->objects->kinds[KIND_DISRUPTION_BUDGET]);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/standins/standin.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 static uint64_t newest_of(const struct pacer *p, const struct objects *o)
 {
@@ -60,6 +61,13 @@ bool standin_pod_is_active(const json_t *pod)
 {
     return tree_get(pod, "metadata.deletionTimestamp") == NULL &&
            !tree_is(pod, "status.phase", "Succeeded") && !tree_is(pod, "status.phase", "Failed");
+}
+
+void standin_template_hash(const json_t *template, char out[STANDIN_HASH_MAX])
+{
+    char *text = json_dumps(template, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    snprintf(out, STANDIN_HASH_MAX, "%010llx", (unsigned long long)(span_hash(span_of(text)) & 0xffffffffff));
+    free(text);
 }
 
 static void copy_member(const json_t *from, const char *path, json_t *to, const char *at)

@@ -33,6 +33,9 @@ bool standin_update(struct objects *o, enum kind k, const json_t *old, json_t *f
 bool standin_pod_is_active(const json_t *pod);
 /* A Pod from the template of `owner`, owned by it, named after it; NULL templates give a bare pod. */
 json_t *standin_pod_of(const json_t *owner, enum kind owner_kind);
+/* Of a template, whatever the order of its members: what names a revision of it. */
+enum { STANDIN_HASH_MAX = 11 };
+void standin_template_hash(const json_t *template, char out[STANDIN_HASH_MAX]);
 /* What standin_pod_of left open: nodes that a DaemonSet's pod may run on (spec contracts 6.1). */
 struct match;
 struct match *match_new(const json_t *pod_spec); /* which outlives it */
@@ -52,6 +55,30 @@ struct workloads {
 void workloads_init(struct workloads *w, struct objects *o, span_ms delay);
 void workloads_release(struct workloads *w);
 wall_ms workloads_step(struct workloads *w);
+
+/* StatefulSets keep pods that have names, and the claims of these. */
+struct stateful {
+    struct objects *objects;
+    struct pacer pacer;
+    struct marks sets;
+    struct groups by_set; /* pods by their set's uid */
+    json_t *revisions;    /* uid of a set → name of a revision → template */
+};
+void stateful_init(struct stateful *s, struct objects *o, span_ms delay);
+void stateful_release(struct stateful *s);
+wall_ms stateful_step(struct stateful *s);
+
+/* Claims get volumes, in the zone of their first pod. */
+struct provisioner {
+    struct objects *objects;
+    struct pacer pacer;
+    struct marks claims;
+    json_t *placed;   /* key of an unbound claim → node of the first pod that was bound with it */
+    json_t *released; /* names of volumes whose claim is gone */
+};
+void provisioner_init(struct provisioner *p, struct objects *o, span_ms delay);
+void provisioner_release(struct provisioner *p);
+wall_ms provisioner_step(struct provisioner *p);
 
 /* DaemonSets keep one pod on each node that suits. */
 struct daemons {

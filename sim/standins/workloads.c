@@ -9,7 +9,6 @@
 #include <stdlib.h>
 
 static const enum kind watched[] = {KIND_DEPLOYMENT, KIND_REPLICA_SET, KIND_POD, KIND_NONE};
-enum { HASH_LABEL_DIGITS = 10 };
 
 /* ---- Deployments ---- */
 
@@ -22,18 +21,10 @@ static json_t *plain_template(const json_t *owner)
     return template;
 }
 
-static void template_hash(const json_t *template, char out[HASH_LABEL_DIGITS + 1])
-{
-    char *text = json_dumps(template, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    snprintf(out, HASH_LABEL_DIGITS + 1, "%010llx",
-             (unsigned long long)(span_hash(span_of(text)) & 0xffffffffff));
-    free(text);
-}
-
 static json_t *replica_set_of(const json_t *deployment, json_t *template, int64_t replicas)
 {
-    char hash[HASH_LABEL_DIGITS + 1], name[OBJECTS_KEY_MAX];
-    template_hash(template, hash);
+    char hash[STANDIN_HASH_MAX], name[OBJECTS_KEY_MAX];
+    standin_template_hash(template, hash);
     snprintf(name, sizeof name, "%.*s-%s", SPAN_ARG(tree_string(deployment, "metadata.name")), hash);
     json_t *set = json_pack("{s:s, s:s}", "apiVersion", "apps/v1", "kind", "ReplicaSet");
     tree_set(set, "metadata.name", json_string(name));

@@ -72,7 +72,13 @@ static const struct {
     {EVENT("{at: 1m, scale: {deployment: a}}"), "spec.events[0].scale: give replicas"},
     {EVENT("{at: 1m, scale: {deployment: a, replicas: 1, by: 1}}"), "one of both"},
     {EVENT("{at: 1m, scale: {deployment: a, replicas: -1}}"), "scale.replicas: cannot be negative"},
-    {EVENT("{at: 1m, scale: {replicas: 1}}"), "scale.deployment: is missing"},
+    {EVENT("{at: 1m, scale: {replicas: 1}}"), "scale: give deployment or statefulSet, one of both"},
+    {EVENT("{at: 1m, rollout: {}}"), "rollout: give deployment or statefulSet, one of both"},
+    {EVENT("{at: 1m, rollout: {deployment: a, statefulSet: a}}"), "rollout: give deployment or statefulSet, one of both"},
+    {EVENT("{at: 1m, restart: {deployment: a, statefulSet: a, pods: 1}}"),
+     "restart: give deployment or statefulSet, one of both"},
+    {EVENT("{at: 1m, rollout: {statefulSet: shop/db}}") DEPLOYMENT("1"),
+     "spec.events[0].rollout.statefulSet: there is no StatefulSet shop/db"},
     {EVENT("{at: 1m, delete: {kind: Spaceship, name: a}}"), "delete.kind: \"Spaceship\" is no kind that the cluster has"},
     {EVENT("{at: 1m, restart: {pods: some}}"), "restart.pods: \"some\" is neither a count nor a share like 1%"},
     {EVENT("{at: 1m, restart: {pods: 1.5}}"), "restart.pods: \"1.5\" is neither a count nor a share"},
@@ -214,6 +220,73 @@ static void pods_run_in_the_end(void **state)
     }
 }
 
+#define STATEFUL_SET                                                                               \
+    "---\napiVersion: storage.k8s.io/v1\nkind: StorageClass\nmetadata: {name: disks}\nprovisioner: d\n" \
+    "volumeBindingMode: WaitForFirstConsumer\n"                                                    \
+    "---\napiVersion: apps/v1\nkind: StatefulSet\nmetadata: {name: db, namespace: shop}\n"         \
+    "spec:\n  replicas: 3\n  selector: {matchLabels: {app: db}}\n"                                 \
+    "  volumeClaimTemplates: [{metadata: {name: data}, spec: {storageClassName: disks}}]\n"        \
+    "  updateStrategy: {type: RollingUpdate}\n"                                                   \
+    "  template:\n    metadata: {labels: {app: db}}\n    spec:\n      containers:\n"                \
+    "      - {name: c, image: x, resources: {requests: {cpu: \"3\", memory: 1Gi}}}\n"
+
+static const struct {
+    const char *event, *logged;
+    double bound;
+} of_sets[] = {
+    {"{at: 20m, scale: {statefulSet: shop/db, by: 2}}", "StatefulSet shop/db from 3 to 5 pods", 5},
+    {"{at: 20m, rollout: {statefulSet: shop/db}}", "rollout   StatefulSet shop/db", 6},
+    {"{at: 20m, restart: {statefulSet: shop/db, pods: 2}}", "2 pods are deleted, of 3", 5},
+};
+
+/* Their pods come, each with a claim, and a machine for whoever has to stay in its zone; and the acts reach them alone. */
+static void stateful_sets_are_played(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(of_sets); i++) {
+        char text[4096];
+        snprintf(text, sizeof text, HEAD "  events:\n  - %s\n" POOL STATEFUL_SET, of_sets[i].event);
+        struct outcome o = run(text, (const char *const[]){"-o=json", "--log", NULL});
+        if (o.status != 0 || strstr(o.text, of_sets[i].logged) == NULL || strstr(o.text, "warning") != NULL)
+            fail_msg("%s: status %d, %s", of_sets[i].event, o.status, o.text);
+        near(number_after(o.text, "\"podsBound\": "), of_sets[i].bound);
+    }
+}
+
+/* What no API server would take is told with its field, and not played. */
+static void wrong_stateful_sets_are_told(void **state)
+{
+    static const struct {
+        const char *from, *to, *want;
+    } rows[] = {
+        {"{type: RollingUpdate}", "{type: Rolling}",
+         "StatefulSet shop/db: spec.updateStrategy.type: \"Rolling\" is neither RollingUpdate nor OnDelete"},
+        {"{type: RollingUpdate}", "{type: OnDelete, rollingUpdate: {partition: 1}}",
+         "spec.updateStrategy.rollingUpdate: is of use with type RollingUpdate alone; leave it out"},
+        {"{type: RollingUpdate}", "{rollingUpdate: {partition: -1}}",
+         "spec.updateStrategy.rollingUpdate.partition: has to be a whole number from 0 on"},
+        {"{type: RollingUpdate}", "{rollingUpdate: {partition: \"1\"}}",
+         "spec.updateStrategy.rollingUpdate.partition: has to be a whole number from 0 on"},
+        {"updateStrategy: {type: RollingUpdate}", "podManagementPolicy: Ordered",
+         "spec.podManagementPolicy: \"Ordered\" is neither OrderedReady nor Parallel"},
+        {"updateStrategy: {type: RollingUpdate}", "ordinals: {start: 1.5}",
+         "spec.ordinals.start: has to be a whole number from 0 on"},
+        {"metadata: {name: data}, ", "",
+         "spec.volumeClaimTemplates[0].metadata: has no name, after which the pods' claims are named"},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        char text[4096];
+        static const char whole[] = HEAD POOL STATEFUL_SET;
+        const char *at = strstr(whole, rows[i].from);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - whole), whole, rows[i].to, at + strlen(rows[i].from));
+        struct outcome o = run(text, (const char *const[]){"-o=json", NULL});
+        if (strstr(o.text, rows[i].want) == NULL)
+            fail_msg("%s: status %d, %s", rows[i].want, o.status, o.text);
+        near(number_after(o.text, "\"podsBound\": "), 0);
+    }
+}
+
 /* ---- a seed is a run ---- */
 
 #define CHANCE(seed)                                                                               \
@@ -287,6 +360,8 @@ int main(void)
         cmocka_unit_test(machines_are_paid_for_as_long_as_they_are_there),
         cmocka_unit_test(what_finds_no_place_is_status_1),
         cmocka_unit_test(pods_run_in_the_end),
+        cmocka_unit_test(stateful_sets_are_played),
+        cmocka_unit_test(wrong_stateful_sets_are_told),
         cmocka_unit_test(the_same_seed_gives_the_same_log),
         cmocka_unit_test(compared_with_karpenter),
         cmocka_unit_test(the_report_needs_nothing_else),

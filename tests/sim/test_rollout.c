@@ -116,6 +116,30 @@ static void a_rollout_waits_for_who_is_ready(void **state)
     sim_free(s);
 }
 
+/* Half of the old ones have no place: of these no more go than keeps eight that are there, the new ones that do not run
+ * not counted among them. */
+static void new_pods_that_do_not_run_stand_for_nobody(void **state)
+{
+    char yaml[1024];
+    (void)state;
+    struct sim *s = new_sim("apiVersion: v1\nkind: Node\nmetadata: {name: a, labels: {kubernetes.io/hostname: a}}\n"
+                            "status: {allocatable: {cpu: 500m, memory: 9Gi, pods: '99'}, conditions: [{type: Ready, "
+                            "status: 'True'}]}\n");
+    struct objects *o = &sim_cluster(s)->objects;
+    snprintf(yaml, sizeof yaml, deployment, "");
+    load(s, yaml);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(count_of(o, "old", true), 5);
+    do_request(s, API_MERGE, KIND_DEPLOYMENT, "default", "web",
+               "{\"spec\":{\"template\":{\"metadata\":{\"annotations\":{\"release\":\"2\"}},"
+               "\"spec\":{\"nodeSelector\":{\"no\":\"where\"}}}}}", 200);
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(count_of(o, "old", true), 5);
+    assert_int_equal(count_of(o, "old", false), 8);
+    assert_int_equal(count_of(o, "new", false), 5);
+    sim_free(s);
+}
+
 static void old_sets_are_kept_to_their_limit(void **state)
 {
     char yaml[1024], text[8];
@@ -137,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_deployment_rolls),
         cmocka_unit_test(a_rollout_waits_for_who_is_ready),
+        cmocka_unit_test(new_pods_that_do_not_run_stand_for_nobody),
         cmocka_unit_test(old_sets_are_kept_to_their_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
