@@ -38,7 +38,8 @@ struct container_statuses {
 struct wire_volumes {
     struct wire_volume {
         struct span name, claim;
-        bool ephemeral;
+        bool ephemeral, host_path, empty_dir;
+        struct span medium; /* of the emptyDir; "Memory", or none: the disk */
         sym storage_class;
     } * items;
     uint32_t count;
