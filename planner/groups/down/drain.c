@@ -62,7 +62,7 @@ static enum drain_block judge_replicas(const struct drain *d, struct object_inde
     const struct controller *c = object_index_at(x, object_index_find(x, ns, name));
     if (c == NULL)
         return DRAIN_CONTROLLER_NOT_FOUND;
-    return c->has_replicas && c->replicas < d->policy->min_replica_count ? DRAIN_MIN_REPLICAS_REACHED
+    return c->has_replicas && c->replicas < d->flags->min_replica_count ? DRAIN_MIN_REPLICAS_REACHED
                                                                          : DRAIN_BLOCK_NOT;
 }
 
@@ -70,7 +70,7 @@ static enum drain_block judge_replicas(const struct drain *d, struct object_inde
 static enum drain_block judge_controller(const struct drain *d, const struct pod *p)
 {
     const struct owner *o = meta_controller(&p->meta);
-    if (o == NULL || d->controllers == NULL || !d->policy->skip_custom_controller_pods)
+    if (o == NULL || d->controllers == NULL || !d->flags->skip_custom_controller_pods)
         return DRAIN_BLOCK_NOT;
     struct span group = o->api_version == SYM_API_APPS_V1 ? SPAN("apps") : group_of(d, o->api_version);
     bool is_apps = span_eq(group, SPAN("apps"));
@@ -97,7 +97,7 @@ static bool is_replicated(const struct drain *d, const struct pod *p)
     static const sym kinds[] = {SYM_KIND_REPLICA_SET, SYM_KIND_STATEFUL_SET, SYM_KIND_JOB,
                                 SYM_KIND_REPLICATION_CONTROLLER};
     const struct owner *o = meta_controller(&p->meta);
-    if (o == NULL || !d->policy->skip_custom_controller_pods)
+    if (o == NULL || !d->flags->skip_custom_controller_pods)
         return o != NULL;
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (o->kind == kinds[i])
@@ -107,7 +107,7 @@ static bool is_replicated(const struct drain *d, const struct pod *p)
 
 static bool is_system(const struct drain *d, const struct pod *p)
 {
-    return d->policy->skip_system_pods && span_eq(p->meta.ns, SPAN("kube-system")) &&
+    return d->flags->skip_system_pods && span_eq(p->meta.ns, SPAN("kube-system")) &&
            (d->evictions == NULL || !evictions_covers(d->evictions, p));
 }
 
@@ -117,11 +117,11 @@ static enum drain_block judge_pod(const struct drain *d, const struct pod *p)
     if (!is_replicated(d, p))
         return DRAIN_NOT_REPLICATED;
     if (is_system(d, p)) /* an old one moves, whatever the rules that follow say */
-        return p->meta.created != 0 && d->now > p->meta.created + d->policy->system_pod_timeout ? DRAIN_BLOCK_NOT
+        return p->meta.created != 0 && d->now > p->meta.created + d->flags->system_pod_timeout ? DRAIN_BLOCK_NOT
                                                                                                 : DRAIN_SYSTEM_POD;
     if (annotated(p, SYM_SAFE_TO_EVICT, SPAN("false")))
         return DRAIN_NOT_SAFE;
-    if (d->policy->skip_local_storage && p->local_storage)
+    if (d->flags->skip_local_storage && p->local_storage)
         return DRAIN_LOCAL_STORAGE;
     return d->evictions == NULL || evictions_allow(d->evictions, p) ? DRAIN_BLOCK_NOT : DRAIN_NOT_ENOUGH_PDB;
 }

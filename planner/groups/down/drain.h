@@ -6,14 +6,8 @@
 #define PLANNER_GROUPS_DOWN_DRAIN_H
 
 #include "planner/groups/down/evictions.h"
+#include "planner/groups/flags.h"
 #include "planner/pods/object_index.h"
-
-/* Flags of Cluster Autoscaler, under their names. */
-struct drain_policy {
-    bool skip_system_pods, skip_local_storage, skip_custom_controller_pods; /* --skip-nodes-with-… */
-    int32_t min_replica_count;
-    span_ms system_pod_timeout; /* --blocking-system-pod-distruption-timeout */
-};
 
 enum drain_outcome {
     DRAIN_MOVE,  /* is evicted, and must fit elsewhere */
@@ -41,7 +35,7 @@ struct drain_controllers { /* those that there are; DaemonSets, and struct contr
 };
 
 struct drain {
-    const struct drain_policy *policy;
+    const struct group_flags *flags;
     const struct symtab *syms;
     struct drain_controllers *controllers; /* NULL: all controllers exist, and have replicas enough */
     const struct evictions *evictions;     /* NULL: there are no budgets */

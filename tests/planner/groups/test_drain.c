@@ -24,7 +24,7 @@ enum { DEFAULTS = 0, SYSTEM_TOO = 1, STORAGE_TOO = 2, CUSTOM_TOO = 4, TWO_REPLIC
 
 static const struct {
     const char *label, *meta, *spec;
-    unsigned flags;
+    unsigned unlike;
     enum drain_outcome outcome;
     enum drain_block block;
 } rows[] = {
@@ -219,14 +219,14 @@ static void test_rules(void **state)
     struct fixture f;
     setup(&f);
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct drain_policy policy = {.skip_system_pods = (rows[i].flags & SYSTEM_TOO) == 0,
-                                      .skip_local_storage = (rows[i].flags & STORAGE_TOO) == 0,
-                                      .skip_custom_controller_pods = (rows[i].flags & CUSTOM_TOO) == 0,
-                                      .min_replica_count = (rows[i].flags & TWO_REPLICAS) != 0 ? 2 : 0,
+        struct group_flags flags = {.skip_system_pods = (rows[i].unlike & SYSTEM_TOO) == 0,
+                                      .skip_local_storage = (rows[i].unlike & STORAGE_TOO) == 0,
+                                      .skip_custom_controller_pods = (rows[i].unlike & CUSTOM_TOO) == 0,
+                                      .min_replica_count = (rows[i].unlike & TWO_REPLICAS) != 0 ? 2 : 0,
                                       .system_pod_timeout = 3600 * 1000};
-        struct drain d = {.policy = &policy,
+        struct drain d = {.flags = &flags,
                           .syms = f.syms,
-                          .controllers = (rows[i].flags & UNASKED) != 0 ? NULL : &f.controllers,
+                          .controllers = (rows[i].unlike & UNASKED) != 0 ? NULL : &f.controllers,
                           .evictions = &f.evictions,
                           .now = noon()};
         enum drain_block block;
@@ -243,8 +243,8 @@ static void test_budgets_are_used_up(void **state)
     (void)state;
     struct fixture f;
     setup(&f);
-    struct drain_policy policy = {.skip_custom_controller_pods = true};
-    struct drain d = {.policy = &policy, .syms = f.syms, .evictions = &f.evictions};
+    struct group_flags flags = {.skip_custom_controller_pods = true};
+    struct drain d = {.flags = &flags, .syms = f.syms, .evictions = &f.evictions};
     const struct pod *p = pod_of(&f, LABELLED("open") WEB, ""), *two[] = {p, p};
     enum drain_block block;
     assert_true(evictions_allow_all(&f.evictions, two, 1));
