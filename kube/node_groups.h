@@ -59,6 +59,7 @@ struct group_mismatch { /* sizeMismatch: has stood since */
 
 struct node_group {
     struct span name;
+    uint32_t line; /* of the file, where the name stands */
     int32_t min, max, target;
     bool has_target, has_machines, has_price;
     bool has_request, has_mismatch;
@@ -110,6 +111,8 @@ struct resource_prices {
 enum group_cloud { GROUP_CLOUD_OTHER, GROUP_CLOUD_AWS, GROUP_CLOUD_GCE, GROUP_CLOUD_AZURE };
 
 struct node_groups {
+    struct meta meta; /* nobody asks for it; of the file of --node-groups */
+    struct span api_version, kind;
     enum group_cloud cloud; /* provider: whose labels balancing does not look at */
     sym gpu_label;          /* SYM_NONE: no node is a GPU node */
     bool has_pod_prices;
@@ -118,6 +121,10 @@ struct node_groups {
     struct group_state state;
 };
 
-extern const struct schema node_groups_schema;
+/* Members that they do not list are mistakes, and their checks tell `invalid` of the rest that is wrong within the file.
+ * A decoded object is not to be packed. */
+extern const struct schema node_groups_schema, node_group_schema;
+/* Of the groups as a whole, which may have come as a bare list: two of one name. Tells `invalid`; `items` is the list. */
+void node_groups_check_names(struct decode *d, struct doc_value items, const struct group_list *groups);
 
 #endif

@@ -109,6 +109,7 @@ struct pod {
     bool ready, unready;       /* condition Ready is True; is False */
     bool has_grace;
     bool is_virtual;           /* a CapacityBuffer's: made by the planner, never in the API */
+    bool node_critical;        /* of priorityClass system-node-critical, and may push others aside */
     bool local_storage;        /* a hostPath or an emptyDir on disk, and its annotation does not call it safe to lose */
     bool resource_claims;      /* spec.resourceClaims, or a container's resources.claims, is not empty */
     uint32_t verdict;          /* hash of what the scheduler says of an unschedulable one, 0: nothing. Its words

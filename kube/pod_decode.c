@@ -273,6 +273,8 @@ static const struct field spec_fields[] = {
     FIELD(struct pod_wire, pod.spreads, FIELD_LIST, "topologySpreadConstraints",
           .schema = &spread_schema),
     FIELD(struct pod_wire, volumes, FIELD_LIST, "volumes", .schema = &volume_schema),
+    FIELD(struct pod_wire, priority_class, FIELD_SPAN, "priorityClassName"),
+    FIELD(struct pod_wire, preemption, FIELD_SPAN, "preemptionPolicy"),
     FIELD(struct pod_wire, claims, FIELD_LIST, "resourceClaims", .schema = &counted_schema),
     FIELD(struct pod_wire, gates, FIELD_LIST, "schedulingGates", .schema = &counted_schema),
     FIELD(struct pod_wire, pod.grace_seconds, FIELD_INT64, "terminationGracePeriodSeconds",
@@ -283,8 +285,8 @@ static const struct schema spec_schema = SCHEMA_WITH(
     .also = "ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy serviceAccountName "
             "serviceAccount automountServiceAccountToken hostNetwork hostPID hostIPC "
             "shareProcessNamespace securityContext imagePullSecrets hostname subdomain hostAliases "
-            "priorityClassName dnsConfig readinessGates runtimeClassName enableServiceLinks "
-            "preemptionPolicy setHostnameAsFQDN os hostUsers hostnameOverride workloadRef "
+            "dnsConfig readinessGates runtimeClassName enableServiceLinks "
+            "setHostnameAsFQDN os hostUsers hostnameOverride workloadRef "
             "schedulingGroup");
 
 static const struct field status_fields[] = {
@@ -406,6 +408,8 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
         w->claims.count != 0 || any_claims(w->containers) || any_claims(w->init_containers);
     p->gated = w->gates.count != 0;
     p->local_storage = has_local_storage(w);
+    p->node_critical = span_eq(w->priority_class, SPAN("system-node-critical")) &&
+                       (w->preemption.len == 0 || span_eq(w->preemption, SPAN("PreemptLowerPriority")));
     take_conditions(p, w->conditions);
 }
 

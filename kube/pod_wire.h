@@ -53,6 +53,7 @@ struct pod_wire {
     struct container_statuses statuses, init_statuses;
     struct wire_volumes volumes;
     struct wire_count claims, gates;
+    struct span priority_class, preemption;
 };
 
 /* Requests of containers that are missing are filled from their limits, as the API server does for a Pod but

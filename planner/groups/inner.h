@@ -16,13 +16,15 @@ struct group_now {
     const struct group *group;
     int32_t template_row; /* -1: no template: "not ready for scale-up" */
     int32_t target;       /* goes with what this pass asks for */
+    int32_t known_target; /* as it was when ranges were last worked out: health and status go by it */
     struct group_readiness nodes;
     bool healthy, backed_off; /* both as scale-up asks */
     bool growing;             /* there is a scale-up request */
     int32_t increase;
     uint32_t upcoming;        /* nodes that are still to come, registered ones that are not ready yet included */
     int32_t deletions;        /* under way, of state.deletions */
-    uint32_t instances_gone;  /* that this pass has deleted */
+    uint8_t *gone;            /* by instance: this pass has deleted it */
+    uint32_t gone_count;
 };
 
 struct group_run {
@@ -40,11 +42,15 @@ struct group_run {
     int32_t *owners;      /* the group; of a template's row, too. -1: none */
     uint64_t *templates;  /* bits */
     uint64_t *ready;      /* bits: as spec node-groups 2.5 has it, start-up taints and GPUs included */
+    uint64_t *starting;   /* bits: not ready, and young enough to become so */
     uint64_t *upcoming;   /* bits: registered, not ready, of a growing group: a copy of the template stands in the
                            * snapshot instead, and it is no candidate for removal */
     uint64_t *deleting;   /* bits: in state.deletions */
     wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
     uint32_t deleting_empty, deleting_drain;
+    uint32_t all_unready; /* nodes of the cluster, whosever they are */
+    int32_t *too_large;   /* by group: how much its target has been too large for too long */
+    bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */
 
     struct snapshot *snapshot; /* the cluster after `pending`, then after `up` */
     const struct pod **pending; /* who asks; in the order of listing, by namespace and name */
@@ -53,12 +59,27 @@ struct group_run {
     struct group_pass *out;
 };
 
-/* registry.c: readiness, requests, back-off, health; repairs. False: the pass ends here. */
-bool groups_registry(struct group_run *r);
-/* IncreaseSize and what follows from it; false: above the maximum, or backed off meanwhile. */
+/* registry.c: who is there and well; requests and back-off. */
+void groups_registry(struct group_run *r);
+void groups_find_upcoming(struct group_run *r); /* after repairs: `upcoming`, of groups and of rows */
+bool group_instance_unregistered(const struct group_instance *i); /* and is expected to register */
+bool group_instance_overdue(const struct group_run *r, const struct group_now *g, const struct group_instance *i);
+bool group_machine_failed(const struct group_machine *m); /* could not be made */
+/* Ranges are worked out anew, and what follows from them. */
+void group_recount(struct group_run *r, uint32_t group);
+/* IncreaseSize: the target, the request, and a line of the answer. False: above the maximum. */
 bool group_grow(struct group_run *r, uint32_t group, int32_t delta, bool for_min_size);
-/* Of more than a few or a large part of the nodes too many are missing (3.1): what `healthy` was made of. */
-void group_refresh(struct group_run *r, uint32_t group);
+void groups_status(struct group_run *r); /* r->out->status */
+
+/* repairs.c: what never came or came broken goes (gates G2 to G5 of spec 1.5). False: the pass ends here. */
+bool groups_repair(struct group_run *r);
+void group_note_decrease(struct group_run *r, uint32_t group, int32_t by);
+
+/* pass.c: a group grows, in the answer. */
+void group_note_decision(struct group_run *r, uint32_t group, int32_t delta, bool for_min_size);
+
+/* min_size.c: --enforce-node-group-min-size. Whether anything was asked for. */
+bool groups_grow_to_min(struct group_run *r);
 
 /* pending (spec 3.2 to 3.4): makes the snapshot, upcoming nodes in it; leaves in r->pending who still asks. */
 void groups_pending(struct group_run *r);

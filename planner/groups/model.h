@@ -49,11 +49,17 @@ struct group {
     struct group_template template;
 };
 
+struct node_key {
+    struct span id; /* providerID */
+    uint32_t node;
+};
+
 struct group_model {
     const struct node_groups *file;
     struct group *groups; /* by name */
     const struct node **nodes; /* all of the cluster, by name */
     int32_t *owners;           /* of each of these its group; -1: none */
+    struct node_key *keys;     /* the same nodes by providerID */
     uint32_t group_count, node_count;
 };
 
