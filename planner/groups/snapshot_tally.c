@@ -165,7 +165,8 @@ static uint32_t make_counter(struct snapshot *s, uint32_t group, uint32_t set, u
 static struct counter *counter_of(struct snapshot *s, uint32_t group)
 {
     uint32_t at = s->first_counter[group];
-    return &s->counters[at != 0 ? at - 1 : make_counter(s, group, 0, 0)];
+    uint32_t made = at != 0 ? at - 1 : make_counter(s, group, 0, 0); /* which may move them all */
+    return &s->counters[made];
 }
 
 static bool is_spread(const struct snapshot *s, uint32_t group)
