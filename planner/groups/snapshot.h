@@ -25,7 +25,7 @@ void snapshot_fork(struct snapshot *s);
 void snapshot_revert(struct snapshot *s);
 void snapshot_commit(struct snapshot *s);
 
-/* A row with the pods that are bound to it; one that was removed comes back so, at the end of the list. */
+/* A row with the pods that are bound to it. Once only. */
 void snapshot_add_row(struct snapshot *s, uint32_t row);
 /* A copy of the row, which need not stand. Its number is used again once its adding is reverted. */
 uint32_t snapshot_add_copy(struct snapshot *s, uint32_t row);
@@ -61,7 +61,5 @@ struct snapshot_among {
 /* The first node in the list that the pod fits, from behind the one that was found last, cordoned ones passed over; the
  * pod is placed there. SNAPSHOT_NONE: there is none. */
 uint32_t snapshot_seat(struct snapshot *s, const struct pod *p, uint32_t class_id, const struct snapshot_among *among);
-/* The same for who finds nodes otherwise. */
-void snapshot_found(struct snapshot *s, uint32_t node);
 
 #endif

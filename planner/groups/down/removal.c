@@ -76,11 +76,20 @@ static int by_priority(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
+static void clear_node(struct snapshot *s, uint32_t row)
+{
+    uint32_t count;
+    const struct pod *const *pods = snapshot_pods(s, row, &count);
+    for (; count != 0; pods = snapshot_pods(s, row, &count))
+        snapshot_unplace(s, row, pods[count - 1]);
+}
+
 /* The node stays as a domain of what is spread while its pods look for a place, and nobody comes to it. */
 static bool seat_moves(struct removal *x, uint32_t row)
 {
     struct snapshot *s = x->down->r->snapshot;
     struct snapshot_among among = {.set = x->destinations, .but = SNAPSHOT_NONE};
+    clear_node(s, row);
     snapshot_ghost(s, row);
     for (uint32_t i = 0; i < x->count; i++)
         if (snapshot_seat(s, x->moves[i].pod, x->moves[i].class_id, &among) == SNAPSHOT_NONE)
