@@ -20,14 +20,12 @@ struct down_answer { /* of one node */
     enum down_fate fate; /* whose removal this pass starts */
 };
 
-enum { GPU_RESOURCES = 5 };
-
 struct down {
     struct group_run *r;
     struct drain_controllers controllers;
     struct evictions evictions;
     struct drain drain;
-    sym gpus[GPU_RESOURCES]; /* resources that are GPUs, in upstream's order; SYM_NONE: nobody speaks of it */
+    sym gpu_by_label; /* what GPUs are where the label alone speaks of them */
     struct down_answer *answers;
     struct leave_node *unneeded; /* as they were found */
     uint32_t unneeded_count;
@@ -45,7 +43,6 @@ static inline const struct group_now *down_group(const struct down *d, uint32_t 
 }
 
 /* gpus.c: the resource that its GPUs are; SYM_NONE: it is no GPU node. */
-void gpus_init(struct down *d);
 sym gpus_of(const struct down *d, const struct node *n);
 /* How many of the type, which the label says, one node has. False: there is no telling. */
 bool gpus_count(const struct down *d, const struct node *n, int32_t group, struct span *type_out, int64_t *count_out);
