@@ -4,7 +4,6 @@
 
 #include "planner/groups/down/inner.h"
 #include "planner/groups/ready.h"
-#include "planner/groups/snapshot.h"
 
 /* More would not go before they are looked at again, anyway. */
 static int64_t most_unneeded(const struct group_run *r)
@@ -94,17 +93,6 @@ static struct leave_group *groups_of(const struct group_run *r)
     return out;
 }
 
-/* A node whose pods have all come in the simulation is drained by budget, and is empty to whoever looks at it. */
-static enum down_fate fate_of(const struct group_run *r, const struct crop_node *n)
-{
-    uint32_t count;
-    const struct pod *const *pods = snapshot_pods(r->snapshot, r->rows[n->node], &count);
-    for (uint32_t i = 0; n->drains && i < count; i++)
-        if (!drain_is_mirror(pods[i]) && !drain_is_daemon(pods[i]))
-            return DOWN_DRAINS;
-    return DOWN_EMPTY;
-}
-
 static bool start(struct down *d, const struct leave_group *groups, struct crop_node *go, uint32_t count)
 {
     const struct group_run *r = d->r;
@@ -119,7 +107,7 @@ static bool start(struct down *d, const struct leave_group *groups, struct crop_
     for (uint32_t i = 0; i < count; i++) {
         if (!go[i].taken)
             continue;
-        d->answers[go[i].node].fate = fate_of(r, &go[i]);
+        d->answers[go[i].node].fate = go[i].drains ? DOWN_DRAINS : DOWN_EMPTY;
         started = true;
     }
     return started;
