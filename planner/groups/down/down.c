@@ -1,8 +1,9 @@
 /* Scale-down of one pass (spec node-groups 4): which nodes nobody needs, why the others stay, and which go now. As
  * Cluster Autoscaler decides it, but where that leaves it to chance: ties are broken by name. */
+#include "planner/groups/down/inner.h"
+
 #include <stdlib.h>
 
-#include "planner/groups/down/inner.h"
 #include "planner/groups/ready.h"
 
 /* More would not go before they are looked at again, anyway. */

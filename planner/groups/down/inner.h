@@ -47,9 +47,9 @@ sym gpus_of(const struct down *d, const struct node *n);
 /* How many of the type, which the label says, one node has. False: there is no telling. */
 bool gpus_count(const struct down *d, const struct node *n, int32_t group, struct span *type_out, int64_t *count_out);
 
-/* candidates.c: which nodes are looked at for removal (spec node-groups 4.1). Those of groups above their minimum, the ones
- * under way among them: first the empty nodes, of these last those with pods that are to run to their end, then those that
- * were unneeded before, then the rest; by name. Returns how many; `out` has room for all nodes. */
+/* candidates.c: which nodes are looked at for removal (spec node-groups 4.1). Those of groups above their minimum, the
+ * ones under way among them: first the empty nodes, of these last those with pods that are to run to their end, then
+ * those that were unneeded before, then the rest; by name. Returns how many; `out` has room for all nodes. */
 uint32_t candidates_list(const struct down *d, uint32_t *out);
 /* Whether it is worth while to ask where its pods could go (4.2); fills in utilization and why not. */
 bool candidates_eligible(const struct down *d, uint32_t at, struct down_answer *answer);
