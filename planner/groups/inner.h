@@ -90,5 +90,7 @@ int32_t groups_allowed(struct group_run *r, uint32_t group, int32_t n);
 
 /* down (4): unneeded nodes, always; what goes, unless `cooldown`. r->out->down. */
 void groups_scale_down(struct group_run *r, bool cooldown);
+/* Instead of it, in a pass that does not come so far: what was unneeded still is. */
+void groups_keep_unneeded(struct group_run *r);
 
 #endif

@@ -232,6 +232,7 @@ static void run(struct group_run *r)
         return;
     groups_registry(r);
     if (!groups_repair(r)) {
+        groups_keep_unneeded(r);
         up->result = r->flags->enforce_min_size ? SCALE_UP_UNSAID : SCALE_UP_NOT_TRIED;
         return;
     }
@@ -240,6 +241,8 @@ static void run(struct group_run *r)
     bool tried = scale_up(r);
     if (r->flags->scale_down_enabled)
         groups_scale_down(r, in_cooldown(r));
+    else
+        groups_keep_unneeded(r);
     if (!r->flags->enforce_min_size)
         return;
     groups_grow_to_min(r);

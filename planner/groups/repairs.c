@@ -143,6 +143,12 @@ static bool cluster_is_well(const struct group_run *r)
            r->all_unready <= r->flags->max_unready_percentage / 100 * r->row_count;
 }
 
+static void forget_unneeded(struct group_run *r)
+{
+    for (uint32_t i = 0; i < r->row_count; i++)
+        r->unneeded_since[r->rows[i]] = 0;
+}
+
 /* Room for all that may be said. */
 static void make_room(struct group_run *r)
 {
@@ -160,8 +166,10 @@ static bool repair(struct group_run *r)
     }
     for (uint32_t i = 0; i < r->model->group_count; i++)
         delete_unregistered(r, &r->groups[i]);
-    if (!cluster_is_well(r))
+    if (!cluster_is_well(r)) {
+        forget_unneeded(r);
         return false;
+    }
     for (uint32_t i = 0; i < r->model->group_count; i++)
         delete_failed(r, i);
     for (uint32_t i = 0; r->recount && i < r->model->group_count; i++)

@@ -28,7 +28,8 @@ static void set_label(struct making *x, struct sym_pairs *labels, sym key, sym v
         return;
     }
     struct sym_pair *items = ARENA_ARRAY(x->a, struct sym_pair, (size_t)labels->count + 1);
-    memcpy(items, labels->items, labels->count * sizeof(*items));
+    if (labels->count != 0)
+        memcpy(items, labels->items, labels->count * sizeof(*items));
     items[labels->count] = (struct sym_pair){key, value};
     *labels = (struct sym_pairs){items, labels->count + 1};
 }
@@ -68,7 +69,8 @@ static struct node *make_node(struct making *x, const struct group *g, const str
     n->meta.uid = n->meta.name;
     n->provider_id = n->meta.name;
     n->meta.labels.items = ARENA_ARRAY(x->a, struct sym_pair, of->meta.labels.count);
-    memcpy(n->meta.labels.items, of->meta.labels.items, of->meta.labels.count * sizeof(struct sym_pair));
+    if (of->meta.labels.count != 0)
+        memcpy(n->meta.labels.items, of->meta.labels.items, of->meta.labels.count * sizeof(struct sym_pair));
     set_label(x, &n->meta.labels, SYM_HOSTNAME, sym_intern(syms, n->meta.name));
     set_label(x, &n->meta.labels, sym_intern(syms, SPAN("cluster-autoscaler.kubernetes.io/template-node")), SYM_TRUE);
     n->taints = lasting_taints(x, of->taints);

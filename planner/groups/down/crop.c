@@ -1,5 +1,6 @@
-/* Groups that go as a whole come first: those with an empty node, then those with none. One such group a pass may take more
- * than is left, so that it does not wait for ever. What they leave is for single empty nodes, then for those to be drained. */
+/* Groups that go as a whole come first: those with an empty node, then those with none. One such group a pass may
+ * take more than is left, so that it does not wait for ever. What they leave is for single empty nodes, then for those
+ * to be drained. */
 #include "planner/groups/down/crop.h"
 
 struct crop {

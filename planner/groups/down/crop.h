@@ -22,7 +22,8 @@ struct crop_budget { /* what is left of them; below 0 when more are on their way
     int32_t drains;   /* --max-drain-parallelism, a part of the first */
 };
 
-/* Nodes come in the order in which they are to go; groups, which nodes name by position, in that of their first node. */
+/* Nodes come in the order in which they are to go; groups, which nodes name by position, in that of their first
+ * node. */
 void crop_nodes(struct crop_node *nodes, uint32_t count, const struct crop_group *groups, struct crop_budget budget);
 
 #endif

@@ -1,9 +1,10 @@
 /* Scale-down of one pass (spec node-groups 4): which nodes nobody needs, why the others stay, and which go now. As
  * Cluster Autoscaler decides it, but where that leaves it to chance: ties are broken by name. */
+#include "planner/groups/down/inner.h"
+
 #include <stdlib.h>
 
-#include "planner/groups/down/inner.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/ready.h"
 
 /* More would not go before they are looked at again, anyway. */
 static int64_t most_unneeded(const struct group_run *r)
@@ -63,11 +64,12 @@ static int by_position(const void *a, const void *b)
 }
 
 /* Machines of the group whose Node stands in the snapshot. */
-static uint32_t registered_of(const struct group_run *r, const struct group *g)
+static uint32_t registered_of(const struct group_run *r, const struct group_now *now)
 {
+    const struct group *g = now->group;
     uint32_t count = 0;
     for (uint32_t i = 0; i < g->instance_count; i++) {
-        if (g->instances[i].node == NULL)
+        if (g->instances[i].node == NULL || now->gone[i])
             continue;
         int32_t row = world_find_node(r->world, g->instances[i].node->meta.name);
         count += row >= 0 && !bits_has(r->upcoming, (uint32_t)row);
@@ -87,20 +89,9 @@ static struct leave_group *groups_of(const struct group_run *r)
                                       .unneeded_time = s->unneeded_time,
                                       .unready_time = s->unready_time};
         if (s->zero_or_max)
-            out[i].crop.registered = registered_of(r, now->group);
+            out[i].crop.registered = registered_of(r, now);
     }
     return out;
-}
-
-/* A node whose pods have all come in the simulation is drained by budget, and is empty to whoever looks at it. */
-static enum down_fate fate_of(const struct group_run *r, const struct crop_node *n)
-{
-    uint32_t count;
-    const struct pod *const *pods = snapshot_pods(r->snapshot, r->rows[n->node], &count);
-    for (uint32_t i = 0; n->drains && i < count; i++)
-        if (!drain_is_mirror(pods[i]) && !drain_is_daemon(pods[i]))
-            return DOWN_DRAINS;
-    return DOWN_EMPTY;
 }
 
 static bool start(struct down *d, const struct leave_group *groups, struct crop_node *go, uint32_t count)
@@ -117,7 +108,7 @@ static bool start(struct down *d, const struct leave_group *groups, struct crop_
     for (uint32_t i = 0; i < count; i++) {
         if (!go[i].taken)
             continue;
-        d->answers[go[i].node].fate = fate_of(r, &go[i]);
+        d->answers[go[i].node].fate = go[i].drains ? DOWN_DRAINS : DOWN_EMPTY;
         started = true;
     }
     return started;
@@ -150,6 +141,7 @@ static void index_of(struct object_index *x, struct arena *a, const void *items,
 static void init(struct down *d, struct group_run *r)
 {
     const struct group_objects *o = r->objects;
+    uint32_t names;
     *d = (struct down){.r = r,
                        .answers = ARENA_ARRAY(r->arena, struct down_answer, r->row_count),
                        .unneeded = ARENA_ARRAY(r->arena, struct leave_node, r->row_count)};
@@ -165,7 +157,7 @@ static void init(struct down *d, struct group_run *r)
                               .controllers = &d->controllers,
                               .evictions = &d->evictions,
                               .now = r->now};
-    gpus_init(d);
+    d->gpu_by_label = sym_intern(o->syms, group_gpu_names(&names)[0]);
 }
 
 /* The answer's lists. */
@@ -205,4 +197,15 @@ void groups_scale_down(struct group_run *r, bool cooldown)
                           : count == 0 ? SCALE_DOWN_NO_CANDIDATES
                                        : start_deletions(&d);
     tell(&d, &r->out->down);
+}
+
+void groups_keep_unneeded(struct group_run *r)
+{
+    struct group_scale_down *out = &r->out->down;
+    out->unneeded = ARENA_ARRAY(r->arena, struct node_unneeded, r->row_count);
+    for (uint32_t at = 0; at < r->row_count; at++) {
+        wall_ms since = r->unneeded_since[r->rows[at]];
+        if (since != 0)
+            out->unneeded[out->unneeded_count++] = (struct node_unneeded){r->rows[at], since};
+    }
 }

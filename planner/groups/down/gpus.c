@@ -1,31 +1,18 @@
 /* GPUs as Cluster Autoscaler knows them. A cluster whose provider has no label for them has none. */
 #include "planner/groups/down/inner.h"
+#include "planner/groups/ready.h"
 
-static const struct span names[GPU_RESOURCES] = {
-    SPAN_INIT("nvidia.com/gpu"), SPAN_INIT("habana.ai/gaudi"), SPAN_INIT("gpu.intel.com/xe"),
-    SPAN_INIT("amd.com/gpu"),    SPAN_INIT("microsoft.com/directx"),
-};
-
-void gpus_init(struct down *d)
+static sym gpu_in(const struct down *d, struct resources r)
 {
-    for (uint32_t i = 0; i < GPU_RESOURCES; i++)
-        d->gpus[i] = sym_intern(d->r->objects->syms, names[i]);
-}
-
-static sym first_with(const struct down *d, struct resources r)
-{
-    for (uint32_t i = 0; i < GPU_RESOURCES; i++)
-        if (resources_get(r, d->gpus[i]) != 0)
-            return d->gpus[i];
-    return SYM_NONE;
+    return group_gpu_of(r, d->r->objects->syms);
 }
 
 sym gpus_of(const struct down *d, const struct node *n)
 {
     if (d->r->model->file->gpu_label == SYM_NONE)
         return SYM_NONE;
-    sym there = first_with(d, n->allocatable);
-    return there == SYM_NONE && group_node_is_gpu(d->r->model, n) ? d->gpus[0] : there;
+    sym there = gpu_in(d, n->allocatable);
+    return there == SYM_NONE && group_node_is_gpu(d->r->model, n) ? d->gpu_by_label : there;
 }
 
 /* A node of a GPU group that has none yet will have those of the template that the file gives. */
@@ -36,12 +23,12 @@ bool gpus_count(const struct down *d, const struct node *n, int32_t group, struc
     if (!group_node_is_gpu(d->r->model, n))
         return true;
     *type_out = sym_text(d->r->objects->syms, sym_pairs_get(n->meta.labels, label));
-    *count_out = resources_get(n->allocatable, first_with(d, n->allocatable));
+    *count_out = resources_get(n->allocatable, gpu_in(d, n->allocatable));
     if (*count_out != 0)
         return true;
     const struct node *template = group >= 0 ? d->r->model->groups[group].spec->template : NULL;
     if (template == NULL)
         return false;
-    *count_out = resources_get(template->capacity, first_with(d, template->capacity));
+    *count_out = resources_get(template->capacity, gpu_in(d, template->capacity));
     return true;
 }

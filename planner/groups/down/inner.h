@@ -20,14 +20,12 @@ struct down_answer { /* of one node */
     enum down_fate fate; /* whose removal this pass starts */
 };
 
-enum { GPU_RESOURCES = 5 };
-
 struct down {
     struct group_run *r;
     struct drain_controllers controllers;
     struct evictions evictions;
     struct drain drain;
-    sym gpus[GPU_RESOURCES]; /* resources that are GPUs, in upstream's order; SYM_NONE: nobody speaks of it */
+    sym gpu_by_label; /* what GPUs are where the label alone speaks of them */
     struct down_answer *answers;
     struct leave_node *unneeded; /* as they were found */
     uint32_t unneeded_count;
@@ -45,14 +43,13 @@ static inline const struct group_now *down_group(const struct down *d, uint32_t 
 }
 
 /* gpus.c: the resource that its GPUs are; SYM_NONE: it is no GPU node. */
-void gpus_init(struct down *d);
 sym gpus_of(const struct down *d, const struct node *n);
 /* How many of the type, which the label says, one node has. False: there is no telling. */
 bool gpus_count(const struct down *d, const struct node *n, int32_t group, struct span *type_out, int64_t *count_out);
 
-/* candidates.c: which nodes are looked at for removal (spec node-groups 4.1). Those of groups above their minimum, the ones
- * under way among them: first the empty nodes, of these last those with pods that are to run to their end, then those that
- * were unneeded before, then the rest; by name. Returns how many; `out` has room for all nodes. */
+/* candidates.c: which nodes are looked at for removal (spec node-groups 4.1). Those of groups above their minimum, the
+ * ones under way among them: first the empty nodes, of these last those with pods that are to run to their end, then
+ * those that were unneeded before, then the rest; by name. Returns how many; `out` has room for all nodes. */
 uint32_t candidates_list(const struct down *d, uint32_t *out);
 /* Whether it is worth while to ask where its pods could go (4.2); fills in utilization and why not. */
 bool candidates_eligible(const struct down *d, uint32_t at, struct down_answer *answer);

@@ -30,8 +30,8 @@ struct leave_room {
     uint32_t count;
 };
 
-/* Nodes come by name. Those that may go are told in `out`, which has room for all of them, in the order in which they are
- * to: empty ones, others, risky ones; those of groups that go as a whole behind all others. Returns how many. */
+/* Nodes come by name. Those that may go are told in `out`, which has room for all of them, in the order in which they
+ * are to: empty ones, others, risky ones; those of groups that go as a whole behind all others. Returns how many. */
 uint32_t leave_judge(struct leave_node *nodes, uint32_t count, const struct leave_group *groups, uint32_t group_count,
                      struct leave_room room, wall_ms now, struct arena *scratch, struct crop_node *out);
 

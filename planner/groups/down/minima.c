@@ -1,6 +1,6 @@
-/* How much the cluster can lose before it has less than --cores-total and its like say. As upstream counts: over all that
- * stands in the snapshot, what is still to come and what is being deleted included, and each group's first node for all of
- * its nodes. */
+/* How much the cluster can lose before it has less than --cores-total and its like say. As upstream counts: over all
+ * that stands in the snapshot, what is still to come and what is being deleted included, and each group's first node for
+ * all of its nodes. */
 #include "planner/groups/down/inner.h"
 #include "planner/groups/snapshot.h"
 
@@ -30,7 +30,8 @@ static bool cost_of(const struct down *d, const struct node *n, int32_t group, i
 static bool is_virtual(const struct down *d, const struct node *n)
 {
     const struct symtab *syms = d->r->objects->syms;
-    return span_eq(sym_text(syms, sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")))), SPAN("virtual-kubelet"));
+    sym type = sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")));
+    return span_eq(sym_text(syms, type), SPAN("virtual-kubelet"));
 }
 
 /* Adds what stands in the snapshot to `sums`. */

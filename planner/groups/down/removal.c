@@ -1,6 +1,7 @@
+#include "planner/groups/down/inner.h"
+
 #include <stdlib.h>
 
-#include "planner/groups/down/inner.h"
 #include "planner/groups/snapshot.h"
 
 struct removal {
@@ -18,8 +19,8 @@ struct removal *removal_begin(struct down *d)
 {
     const struct group_run *r = d->r;
     struct removal *x = ARENA_NEW(r->arena, struct removal);
-    *x = (struct removal){.down = d,
-                          .destinations = ARENA_ARRAY(r->arena, uint64_t, bits_words(snapshot_node_limit(r->snapshot)))};
+    uint32_t words = bits_words(snapshot_node_limit(r->snapshot));
+    *x = (struct removal){.down = d, .destinations = ARENA_ARRAY(r->arena, uint64_t, words)};
     for (uint32_t at = 0; at < r->row_count; at++)
         if (!bits_has(r->upcoming, r->rows[at]) && !bits_has(r->deleting, r->rows[at]))
             bits_add(x->destinations, r->rows[at]);
