@@ -45,7 +45,7 @@ static enum emptiness emptiness_of(const struct down *d, uint32_t row)
     enum emptiness out = EMPTY;
     for (uint32_t i = 0; i < count; i++) {
         enum drain_block block;
-        enum drain_outcome outcome = drain_judge(&drain, pods[i], &block);
+        enum drain_outcome outcome = group_drain_judge(&drain, pods[i], &block);
         if (outcome == DRAIN_MOVE || outcome == DRAIN_BLOCK)
             return NOT_EMPTY;
         if (outcome == DRAIN_WAIT)

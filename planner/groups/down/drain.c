@@ -126,7 +126,7 @@ static enum drain_block judge_pod(const struct drain *d, const struct pod *p)
     return d->evictions == NULL || evictions_allow(d->evictions, p) ? DRAIN_BLOCK_NOT : DRAIN_NOT_ENOUGH_PDB;
 }
 
-enum drain_outcome drain_judge(const struct drain *d, const struct pod *p, enum drain_block *block_out)
+enum drain_outcome group_drain_judge(const struct drain *d, const struct pod *p, enum drain_block *block_out)
 {
     *block_out = DRAIN_BLOCK_NOT;
     if (drain_is_mirror(p) || drain_is_overdue(p, d->now))

@@ -42,7 +42,7 @@ struct drain {
     wall_ms now;
 };
 
-enum drain_outcome drain_judge(const struct drain *d, const struct pod *p, enum drain_block *block_out);
+enum drain_outcome group_drain_judge(const struct drain *d, const struct pod *p, enum drain_block *block_out);
 
 bool drain_is_mirror(const struct pod *p);
 bool drain_is_daemon(const struct pod *p); /* by its controller or by annotation */

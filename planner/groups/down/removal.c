@@ -52,7 +52,7 @@ static bool list_moves(struct removal *x, uint32_t row, struct down_answer *answ
     x->count = 0;
     for (uint32_t i = 0; i < count; i++) {
         enum drain_block block;
-        enum drain_outcome outcome = drain_judge(&x->down->drain, pods[i], &block);
+        enum drain_outcome outcome = group_drain_judge(&x->down->drain, pods[i], &block);
         if (outcome == DRAIN_BLOCK) {
             answer->unremovable = UNREMOVABLE_BLOCKED_BY_POD;
             answer->pod = pods[i];

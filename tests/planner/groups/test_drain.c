@@ -230,7 +230,7 @@ static void test_rules(void **state)
                           .evictions = &f.evictions,
                           .now = noon()};
         enum drain_block block;
-        enum drain_outcome outcome = drain_judge(&d, pod_of(&f, rows[i].meta, rows[i].spec), &block);
+        enum drain_outcome outcome = group_drain_judge(&d, pod_of(&f, rows[i].meta, rows[i].spec), &block);
         if (outcome != rows[i].outcome || block != rows[i].block)
             fail_msg("%s: outcome %d, block %d", rows[i].label, outcome, block);
     }
@@ -250,13 +250,13 @@ static void test_budgets_are_used_up(void **state)
     assert_true(evictions_allow_all(&f.evictions, two, 1));
     assert_false(evictions_allow_all(&f.evictions, two, 2));
     assert_true(evictions_allow_all(&f.evictions, two, 1)); /* asking takes nothing */
-    assert_int_equal(drain_judge(&d, p, &block), DRAIN_MOVE);
+    assert_int_equal(group_drain_judge(&d, p, &block), DRAIN_MOVE);
     evictions_take(&f.evictions, two, 1);
-    assert_int_equal(drain_judge(&d, p, &block), DRAIN_BLOCK);
+    assert_int_equal(group_drain_judge(&d, p, &block), DRAIN_BLOCK);
     assert_int_equal(block, DRAIN_NOT_ENOUGH_PDB);
     assert_false(evictions_allow_all(&f.evictions, two, 1));
     evictions_take(&f.evictions, two, 2); /* of pods that go in spite of it */
-    assert_int_equal(drain_judge(&d, p, &block), DRAIN_BLOCK);
+    assert_int_equal(group_drain_judge(&d, p, &block), DRAIN_BLOCK);
     teardown(&f);
 }
 
