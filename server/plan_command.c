@@ -68,6 +68,7 @@ struct world *plan_world(const struct input *o, const struct options *options, c
         .buffer_pods_given = true,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
+        .unbound_classes = o->grouped,
         .default_spread = &with->spread,
     };
     struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = &with->catalogue};

@@ -8,6 +8,7 @@ static int32_t wanted(struct group_run *r, uint32_t group)
     int32_t n = g->group->spec->min - g->target;
     if (n <= 0 || !g->healthy || g->backed_off || g->template_row < 0 || groups_allowed(r, group, 1) < 1)
         return 0;
+    n = groups_allowed(r, group, n);
     if (r->flags->max_nodes_total > 0 && g->target + n > r->flags->max_nodes_total)
         n = r->flags->max_nodes_total - g->target;
     return n;

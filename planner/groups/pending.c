@@ -58,9 +58,8 @@ static void place_nominated(struct group_run *r)
             p->priority < r->flags->expendable_cutoff)
             continue;
         int32_t row = world_find_node(r->world, sym_text(r->world->syms, p->nominated_node));
-        int32_t class_id = world_class_of(r->world, p);
-        if (row >= 0 && class_id >= 0 && snapshot_stands(r->snapshot, (uint32_t)row))
-            snapshot_place(r->snapshot, (uint32_t)row, p, (uint32_t)class_id);
+        if (row >= 0 && snapshot_stands(r->snapshot, (uint32_t)row))
+            snapshot_place(r->snapshot, (uint32_t)row, p, snapshot_class_of(r->world, p));
     }
 }
 
@@ -183,13 +182,11 @@ static void drop_schedulable(struct group_run *r)
     s.slots = ARENA_ARRAY(r->arena, uint32_t, s.mask + 1);
     for (uint32_t i = 0; i < r->pending_count; i++) {
         const struct pod *p = r->pending[i];
-        int32_t class_id = world_class_of(r->world, p);
-        if (class_id < 0)
-            continue; /* of a kind that the world does not plan for */
-        if (!is_hopeless(&s, p, (uint32_t)class_id)) {
-            if (snapshot_seat(r->snapshot, p, (uint32_t)class_id, &all) != SNAPSHOT_NONE)
+        uint32_t class_id = snapshot_class_of(r->world, p);
+        if (!is_hopeless(&s, p, class_id)) {
+            if (snapshot_seat(r->snapshot, p, class_id, &all) != SNAPSHOT_NONE)
                 continue;
-            give_up(&s, p, (uint32_t)class_id);
+            give_up(&s, p, class_id);
         }
         r->pending[count++] = p;
     }

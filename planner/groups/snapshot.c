@@ -3,6 +3,12 @@
 
 #include <string.h>
 
+uint32_t snapshot_class_of(const struct world *w, const struct pod *p)
+{
+    int32_t waiting = world_waiting_class(w, p->meta.uid);
+    return (uint32_t)(waiting >= 0 ? waiting : classes_recall(&w->classes, p));
+}
+
 struct snapshot *snapshot_create(struct arena *a, const struct world *w, int32_t expendable_cutoff)
 {
     struct snapshot *s = ARENA_NEW(a, struct snapshot);

@@ -17,6 +17,10 @@ struct snapshot;
 
 enum { SNAPSHOT_NONE = UINT32_MAX };
 
+/* The class of a pod that has no node. The world has to have one for those that it does not plan
+ * (world_options.unbound_classes). */
+uint32_t snapshot_class_of(const struct world *w, const struct pod *p);
+
 /* No node stands. Bound pods with a priority below the cutoff are left out of it: their room is free. */
 struct snapshot *snapshot_create(struct arena *a, const struct world *w, int32_t expendable_cutoff);
 

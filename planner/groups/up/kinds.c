@@ -37,7 +37,7 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
     for (uint32_t i = 0; i < count; i++) {
         const struct pod *p = pods[i];
         const struct owner *o = meta_controller(&p->meta);
-        uint32_t class_id = (uint32_t)world_class_of(u->r->world, p), kind = UINT32_MAX;
+        uint32_t class_id = snapshot_class_of(u->r->world, p), kind = UINT32_MAX;
         if (o != NULL) {
             struct words x;
             bool is_new;

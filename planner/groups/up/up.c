@@ -293,7 +293,7 @@ static bool settle(struct up *u, const struct growth *o, const int32_t *targets)
         for (int32_t i = targets[g]; i < r->groups[g].target; i++)
             snapshot_add_copy(r->snapshot, (uint32_t)r->groups[g].template_row);
     for (uint32_t i = 0; i < o->pod_count; i++) {
-        uint32_t class_id = (uint32_t)world_class_of(r->world, o->pods[i]);
+        uint32_t class_id = snapshot_class_of(r->world, o->pods[i]);
         if (snapshot_seat(r->snapshot, o->pods[i], class_id, &added) == SNAPSHOT_NONE)
             return false;
     }
