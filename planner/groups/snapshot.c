@@ -56,6 +56,10 @@ void snapshot_loosen(struct snapshot *s, uint32_t node)
         s->loose_count = 0;
         s->epoch++;
     }
+    amount *most = s->roomiest + (size_t)(node / 64) * s->world->column_count;
+    for (uint32_t c = 0; c < s->world->column_count; c++)
+        if (s->nodes[node].left[c] > most[c])
+            most[c] = s->nodes[node].left[c];
     ARENA_PUSH(s->arena, s->loose, s->loose_count, s->loose_capacity, node);
 }
 
@@ -120,8 +124,29 @@ static void come_back(struct snapshot *s, const struct snapshot_step *step)
 
 /* --- nodes --- */
 
+static void make_room(struct snapshot *s, uint32_t node)
+{
+    uint32_t words = s->words != 0 ? s->words : bits_words(s->limit + 1);
+    while (bits_words(node + 1) > words)
+        words *= 2;
+    if (words == s->words)
+        return;
+    size_t row = s->world->column_count;
+    uint64_t *standing = ARENA_ARRAY(s->arena, uint64_t, words);
+    amount *roomiest = ARENA_ARRAY(s->arena, amount, words * row);
+    if (s->words != 0) {
+        memcpy(standing, s->standing, s->words * sizeof(*standing));
+        memcpy(roomiest, s->roomiest, s->words * row * sizeof(*roomiest));
+    }
+    s->standing = standing;
+    s->roomiest = roomiest;
+    s->words = words;
+}
+
 static void enlist(struct snapshot *s, uint32_t node)
 {
+    make_room(s, node);
+    bits_add(s->standing, node);
     s->nodes[node].stands = true;
     s->nodes[node].at = s->count;
     s->nodes[node].look = snapshot_look_of(s, &s->nodes[node]);
@@ -137,6 +162,7 @@ static void delist(struct snapshot *s, uint32_t node)
     if (s->counter_count != 0)
         snapshot_count_node(s, node, -1);
     n->stands = false;
+    bits_drop(s->standing, node);
     s->count--;
     for (uint32_t i = n->at; i < s->count; i++) {
         s->list[i] = s->list[i + 1];

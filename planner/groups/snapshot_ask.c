@@ -218,14 +218,11 @@ struct spans snapshot_refusal(struct snapshot *s, struct arena *a, uint32_t node
 
 static void open_all(struct snapshot *s, struct class_state *k)
 {
-    uint32_t words = bits_words(s->limit);
-    if (words > k->words) {
-        k->words = words + words / 2;
+    if (k->words < s->words) {
+        k->words = s->words;
         k->open = ARENA_ARRAY(s->arena, uint64_t, k->words);
     }
-    memset(k->open, 0, k->words * sizeof(*k->open));
-    for (uint32_t i = 0; i < s->count; i++)
-        bits_add(k->open, s->list[i]);
+    memcpy(k->open, s->standing, s->words * sizeof(*k->open));
     k->open_count = s->count;
     k->cursor = s->loose_count;
     k->epoch = s->epoch;
@@ -234,7 +231,7 @@ static void open_all(struct snapshot *s, struct class_state *k)
 /* Opens what has loosened since. Nodes that went meanwhile stay open: they are not in the list. */
 static void catch_up(struct snapshot *s, struct class_state *k)
 {
-    if (k->epoch != s->epoch || bits_words(s->limit) > k->words) {
+    if (k->epoch != s->epoch || s->words > k->words || s->loose_count - k->cursor > s->words) {
         open_all(s, k);
         return;
     }
@@ -264,6 +261,55 @@ static uint32_t first_of(const struct snapshot *s, uint32_t from)
     return from < s->limit && s->nodes[from].stands ? s->nodes[from].at : from >= s->limit ? s->count : 0;
 }
 
+static bool lacks_room(const struct snapshot *s, const amount *request, const amount *room)
+{
+    uint32_t c = 0;
+    while (c < s->world->column_count && (request[c] <= 0 || request[c] <= room[c]))
+        c++;
+    return c < s->world->column_count;
+}
+
+/* After all 64 have been looked at. */
+static void measure(struct snapshot *s, uint32_t word)
+{
+    amount *most = s->roomiest + (size_t)word * s->world->column_count;
+    bool first = true;
+    for (BITS_EACH(i, &s->standing[word], 1)) {
+        const amount *left = s->nodes[word * 64 + i].left;
+        for (uint32_t c = 0; c < s->world->column_count; c++)
+            if (first || left[c] > most[c])
+                most[c] = left[c];
+        first = false;
+    }
+}
+
+/* The first node by number from one on and below another. */
+static uint32_t take_between(struct snapshot *s, struct class_state *k, uint32_t class_id, uint32_t from, uint32_t to)
+{
+    const amount *request = classes_requests(&s->world->classes, class_id);
+    for (uint32_t word = from / 64; word * 64 < to; word++) {
+        uint64_t open = k->open[word];
+        if (word == from / 64)
+            open &= ~UINT64_C(0) << (from % 64);
+        if (to - word * 64 < 64)
+            open &= (UINT64_C(1) << (to - word * 64)) - 1;
+        if (open == 0 || lacks_room(s, request, s->roomiest + (size_t)word * s->world->column_count))
+            continue;
+        for (BITS_EACH(i, &open, 1))
+            if (takes(s, k, word * 64 + i, class_id))
+                return word * 64 + i;
+        measure(s, word);
+    }
+    return SNAPSHOT_NONE;
+}
+
+/* Nodes that were added last stand in the list as they are numbered. */
+static uint32_t take_added(struct snapshot *s, struct class_state *k, uint32_t class_id, uint32_t from, uint32_t start)
+{
+    uint32_t node = take_between(s, k, class_id, start, s->limit);
+    return node != SNAPSHOT_NONE ? node : take_between(s, k, class_id, from, start);
+}
+
 uint32_t snapshot_seat(struct snapshot *s, const struct pod *p, uint32_t class_id, const struct snapshot_among *among)
 {
     struct class_state *k = &s->classes[class_id];
@@ -274,6 +320,14 @@ uint32_t snapshot_seat(struct snapshot *s, const struct pod *p, uint32_t class_i
     uint32_t at = (s->last + 1) % s->count;
     if (at < first)
         at = first;
+    if (among->from != 0 && among->set == NULL && among->but == SNAPSHOT_NONE) {
+        uint32_t node = take_added(s, k, class_id, among->from, among->from + (at - first));
+        if (node != SNAPSHOT_NONE) {
+            s->last = s->nodes[node].at;
+            snapshot_place(s, node, p, class_id);
+        }
+        return node;
+    }
     for (uint32_t i = 0; i < count; i++, at = at + 1 == s->count ? first : at + 1) {
         uint32_t node = s->list[at];
         if (!bits_has(k->open, node) || node == among->but || (among->set != NULL && !bits_has(among->set, node)))

@@ -77,6 +77,9 @@ struct snapshot {
     uint32_t *list;
     uint32_t count, list_capacity;
     uint32_t last; /* where in the list a node was found last */
+    uint64_t *standing; /* bits by node */
+    amount *roomiest;   /* by 64 nodes, a row of columns: no less than what is left on any; never too little */
+    uint32_t words;     /* of both */
 
     struct snapshot_step *steps;
     uint32_t step_count, step_capacity;

@@ -153,7 +153,11 @@ void up_estimate(struct up *u, struct growth *o)
     o->pods = ARENA_ARRAY(u->r->arena, const struct pod *, pods);
     x.used = ARENA_ARRAY(&u->scratch, uint8_t, x.first + (x.permits < pods ? (uint32_t)x.permits : pods) + count + 1);
     snapshot_fork(s);
-    for (uint32_t i = 0; i < count; i++)
+    o->taken = ARENA_ARRAY(u->r->arena, uint32_t, u->kind_count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t before = o->pod_count;
         pack(&x, &u->kinds[order[i].kind]);
+        o->taken[order[i].kind] = o->pod_count - before;
+    }
     snapshot_revert(s);
 }

@@ -7,6 +7,7 @@
 
 struct pod_kind { /* pods that are alike: one controller, one class, the same labels */
     const struct pod **pods;
+    uint32_t *ranks; /* theirs, by namespace and name among all that are tried */
     uint32_t count, capacity;
     uint32_t class_id;
     uint64_t *fits; /* bits by group */
@@ -19,6 +20,7 @@ struct growth {
     int32_t nodes;
     const struct pod **pods;
     uint32_t pod_count;
+    uint32_t *taken;   /* by kind: how many of its first pods those are */
     uint64_t *similar; /* bits by group */
 };
 
@@ -34,6 +36,8 @@ struct up {
     struct group_run *r;
     struct pod_kind *kinds;
     uint32_t kind_count, kind_capacity;
+    const struct pod **by_rank;
+    uint32_t pod_count;
     bool *valid;              /* by group */
     struct spans *skipped;    /* by group: why not */
     struct limits limits;

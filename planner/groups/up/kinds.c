@@ -3,6 +3,35 @@
 
 #include "planner/groups/up/inner.h"
 
+struct ranked_pod {
+    const struct pod *pod;
+    uint32_t at;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct pod *x = ((const struct ranked_pod *)a)->pod, *y = ((const struct ranked_pod *)b)->pod;
+    int order = span_cmp(x->meta.ns, y->meta.ns);
+    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
+}
+
+/* Sorted once, so that no list of them is to be sorted again. */
+static uint32_t *rank_pods(struct up *u, const struct pod **pods, uint32_t count)
+{
+    struct ranked_pod *sorted = ARENA_ARRAY(&u->scratch, struct ranked_pod, count);
+    uint32_t *ranks = ARENA_ARRAY(&u->scratch, uint32_t, count);
+    u->by_rank = ARENA_ARRAY(&u->scratch, const struct pod *, count);
+    u->pod_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = (struct ranked_pod){pods[i], i};
+    qsort(sorted, count, sizeof(*sorted), by_name);
+    for (uint32_t i = 0; i < count; i++) {
+        ranks[sorted[i].at] = i;
+        u->by_rank[i] = sorted[i].pod;
+    }
+    return ranks;
+}
+
 enum { MOST_KINDS = 10 }; /* of one controller; pods of more kinds are each for themselves */
 
 static void put_text(struct words *x, struct span text)
@@ -32,6 +61,7 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
     struct intern kinds, controllers;
     struct arena *a = u->r->arena;
     uint32_t *kind_of = ARENA_ARRAY(a, uint32_t, count), *made = ARENA_ARRAY(a, uint32_t, count);
+    uint32_t *ranks = rank_pods(u, pods, count);
     intern_init(&kinds, a);
     intern_init(&controllers, a);
     for (uint32_t i = 0; i < count; i++) {
@@ -61,6 +91,8 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
         if (kind == UINT32_MAX)
             kind = new_kind(u, class_id);
         struct pod_kind *k = &u->kinds[kind];
+        uint32_t before = k->count, capacity = k->capacity;
+        ARENA_PUSH(a, k->ranks, before, capacity, ranks[i]);
         ARENA_PUSH(a, k->pods, k->count, k->capacity, p);
     }
 }

@@ -1,5 +1,6 @@
 /* tell: what scale-up found, as the answer has it. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "planner/groups/up/inner.h"
 
@@ -10,16 +11,22 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
 }
 
-static void sort_pods(const struct pod **pods, uint32_t count)
+static void list_pods(const struct up *u, const struct growth *o, uint64_t *placed, const struct pod **out)
 {
-    if (count != 0)
-        qsort(pods, count, sizeof(*pods), by_name);
+    uint32_t count = 0;
+    memset(placed, 0, bits_words(u->pod_count) * sizeof(*placed));
+    for (uint32_t k = 0; k < u->kind_count; k++)
+        for (uint32_t i = 0; i < o->taken[k]; i++)
+            bits_add(placed, u->kinds[k].ranks[i]);
+    for (BITS_EACH(rank, placed, bits_words(u->pod_count)))
+        out[count++] = u->by_rank[rank];
 }
 
 void up_tell_options(struct up *u, const uint32_t *best, uint32_t best_count)
 {
     struct group_scale_up *out = &u->r->out->up;
     uint32_t words = bits_words(u->r->model->group_count);
+    uint64_t *placed = ARENA_ARRAY(&u->scratch, uint64_t, bits_words(u->pod_count));
     out->options = ARENA_ARRAY(u->r->arena, struct group_option, u->option_count);
     out->option_count = u->option_count;
     for (uint32_t i = 0; i < u->option_count; i++) {
@@ -27,9 +34,7 @@ void up_tell_options(struct up *u, const uint32_t *best, uint32_t best_count)
         struct group_option *told = &out->options[i];
         *told = (struct group_option){.group = o->group, .nodes = o->nodes, .pod_count = o->pod_count};
         told->pods = ARENA_ARRAY(u->r->arena, const struct pod *, o->pod_count);
-        for (uint32_t p = 0; p < o->pod_count; p++)
-            told->pods[p] = o->pods[p];
-        sort_pods(told->pods, told->pod_count);
+        list_pods(u, o, placed, told->pods);
         told->similar = ARENA_ARRAY(u->r->arena, uint32_t, bits_count(o->similar, words));
         for (BITS_EACH(g, o->similar, words))
             told->similar[told->similar_count++] = g;
