@@ -313,6 +313,8 @@ static uint32_t take_added(struct snapshot *s, struct class_state *k, uint32_t c
 uint32_t snapshot_seat(struct snapshot *s, const struct pod *p, uint32_t class_id, const struct snapshot_among *among)
 {
     struct class_state *k = &s->classes[class_id];
+    if (s->count == 0)
+        return SNAPSHOT_NONE;
     catch_up(s, k);
     uint32_t first = among->from != 0 ? first_of(s, among->from) : 0, count = s->count - first;
     if (count == 0 || k->open_count == 0)
