@@ -45,6 +45,8 @@ bool authority_describe(const struct cert_pair *ca, struct rotation_cert *out, s
 /* A leaf's: key and certificate belong together, and one of `cas` (PEM) signed it for this purpose. */
 bool authority_describe_leaf(struct span cas, const struct cert_pair *pair, enum cert_purpose purpose,
                              struct rotation_cert *out, struct err *err);
+/* Whether one of `cas` (PEM) signed a certificate for this purpose, whatever the time. */
+bool authority_signed(struct span cas, struct span cert, enum cert_purpose purpose, struct err *err);
 /* Whether a certificate carries each of the subject's names. */
 bool authority_names(struct span cert, const struct cert_subject *subject, struct err *err);
 /* All of it: whether the pair can be used now and for a third of its life more. */

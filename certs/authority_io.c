@@ -307,8 +307,14 @@ static X509_STORE *store_of(struct span pem, int *count_out)
     return store;
 }
 
-static bool signed_by(X509 *x, X509_STORE *store, enum cert_purpose purpose, struct err *err)
+static bool signed_by(struct span cas, X509 *x, enum cert_purpose purpose, struct err *err)
 {
+    int count;
+    X509_STORE *store = store_of(cas, &count);
+    if (count == 0) {
+        X509_STORE_free(store);
+        return err_set(err, ERR_INVALID, "its CA cannot be read");
+    }
     X509_STORE_CTX *ctx = X509_STORE_CTX_new();
     X509_STORE_CTX_init(ctx, store, x, NULL);
     X509_VERIFY_PARAM *param = X509_STORE_CTX_get0_param(ctx);
@@ -320,23 +326,28 @@ static bool signed_by(X509 *x, X509_STORE *store, enum cert_purpose purpose, str
         err_set(err, ERR_INVALID, "%s",
                 X509_verify_cert_error_string(X509_STORE_CTX_get_error(ctx)));
     X509_STORE_CTX_free(ctx);
+    X509_STORE_free(store);
     ERR_clear_error();
+    return ok;
+}
+
+bool authority_signed(struct span cas, struct span cert, enum cert_purpose purpose, struct err *err)
+{
+    X509 *x = read_certificate(cert);
+    bool ok = x != NULL ? signed_by(cas, x, purpose, err) : err_set(err, ERR_INVALID, "it cannot be read");
+    X509_free(x);
     return ok;
 }
 
 bool authority_describe_leaf(struct span cas, const struct cert_pair *pair, enum cert_purpose purpose,
                              struct rotation_cert *out, struct err *err)
 {
-    int count;
     struct pair p = {NULL, NULL};
     if (!pair_read(pair, &p, err))
         return false;
-    X509_STORE *store = store_of(cas, &count);
-    bool ok = count != 0 ? signed_by(p.cert, store, purpose, err)
-                         : err_set(err, ERR_INVALID, "its CA cannot be read");
+    bool ok = signed_by(cas, p.cert, purpose, err);
     if (ok)
         *out = described(p.cert);
-    X509_STORE_free(store);
     pair_release(&p);
     return ok;
 }

@@ -37,114 +37,90 @@ static void put_head(struct json *j, enum webhook_object which, struct span uid,
     json_object_end(j);
 }
 
-static void put_words(struct json *j, const char *key, const char *const *words, size_t count)
-{
-    json_put_array(j, key);
-    for (size_t i = 0; i < count; i++)
-        json_text(j, span_of(words[i]));
-    json_array_end(j);
-}
+/* manifests/webhooks.yaml, made a C array by the build. */
+extern const char webhooks_yaml[];
+extern const size_t webhooks_yaml_len;
 
-static void put_client(struct arena *a, struct json *j, struct span ns, struct span url,
-                       struct span ca)
-{
-    json_put_object(j, "clientConfig");
-    if (url.len != 0) {
-        bool slash = span_has_suffix(url, SPAN("/"));
-        json_put_string(j, "url",
-                        arena_printf(a, "%.*s%sadmission/validate", SPAN_ARG(url),
-                                     slash ? "" : "/"));
-    } else {
-        json_put_object(j, "service");
-        json_put_string(j, "namespace", ns);
-        json_put_string(j, "name", SPAN("stowage-webhook"));
-        json_put_string(j, "path", SPAN("/admission/validate"));
-        json_put_int(j, "port", 443);
-        json_object_end(j);
-    }
-    if (ca.len != 0)
-        json_put_string(j, "caBundle", base64_encode(a, ca));
-    json_object_end(j);
-}
+#define WRITTEN_NAMESPACE "stowage-system" /* in manifests/ */
 
-/* As manifests/webhooks.yaml has them. */
-static const struct registered {
-    const char *name, *version, *resource;
-    const char *operations[3];
-    size_t operation_count;
-} all_registered[] = {
-    {"nodepools" WEBHOOK_DOMAIN, "v1", "nodepools", {"CREATE", "UPDATE", "DELETE"}, 3},
-    {"nodeoverlays" WEBHOOK_DOMAIN, "v1alpha1", "nodeoverlays", {"CREATE", "UPDATE"}, 2},
+struct filling {
+    struct arena *arena;
+    struct json json;
+    struct span ns, url, ca;
 };
 
-static void put_rules(struct json *j, const struct registered *of)
+/* Our namespace stands in the Service's reference, and in the name of our own account. */
+static struct span in_our_namespace(struct filling *f, struct span text)
 {
-    json_put_array(j, "rules");
-    json_object_begin(j);
-    put_words(j, "apiGroups", (const char *const[]){"karpenter.sh"}, 1);
-    put_words(j, "apiVersions", &of->version, 1);
-    put_words(j, "resources", &of->resource, 1);
-    put_words(j, "operations", of->operations, of->operation_count);
-    json_put_string(j, "scope", SPAN("Cluster"));
-    json_object_end(j);
-    json_array_end(j);
+    const char *at = text.len == 0 ? NULL : memmem(text.ptr, text.len, WRITTEN_NAMESPACE, strlen(WRITTEN_NAMESPACE));
+    if (at == NULL)
+        return text;
+    struct span before = {text.ptr, (size_t)(at - text.ptr)};
+    struct span after = {at + strlen(WRITTEN_NAMESPACE), text.len - before.len - strlen(WRITTEN_NAMESPACE)};
+    return arena_printf(f->arena, "%.*s%.*s%.*s", SPAN_ARG(before), SPAN_ARG(f->ns), SPAN_ARG(in_our_namespace(f, after)));
 }
 
-static void put_condition(struct json *j, const char *name, struct span expression)
+static void put_value(struct filling *f, struct doc_value v);
+
+/* What this place knows better: how the API server finds us, and whom it trusts. */
+static void put_client(struct filling *f, struct doc_value client)
 {
-    json_object_begin(j);
-    json_put_string(j, "name", span_of(name));
-    json_put_string(j, "expression", expression);
-    json_object_end(j);
+    struct doc_value service;
+    if (!doc_find(client, SPAN("service"), &service)) {
+        json_null_value(&f->json); /* no API server takes it */
+        return;
+    }
+    json_object_begin(&f->json);
+    if (f->url.len != 0) {
+        struct span path = doc_text_at(service, SPAN("path")), base = f->url;
+        if (span_has_suffix(base, SPAN("/")))
+            base.len--;
+        json_put_string(&f->json, "url", arena_printf(f->arena, "%.*s%.*s", SPAN_ARG(base), SPAN_ARG(path)));
+    } else {
+        json_key(&f->json, SPAN("service"));
+        put_value(f, service);
+    }
+    if (f->ca.len != 0)
+        json_put_string(&f->json, "caBundle", base64_encode(f->arena, f->ca));
+    json_object_end(&f->json);
 }
 
-static void put_conditions(struct arena *a, struct json *j, struct span ns)
+/* In lists and objects the file has texts and whole numbers, and nothing else: a test reads it. */
+static void put_value(struct filling *f, struct doc_value v)
 {
-    json_put_array(j, "matchConditions");
-    put_condition(j, "not-ourselves",
-                  arena_printf(a,
-                               "request.userInfo.username != "
-                               "'system:serviceaccount:%.*s:stowage'",
-                               SPAN_ARG(ns)));
-    put_condition(j, "not-going",
-                  SPAN("!has((request.operation == 'DELETE' ? oldObject : object).metadata.deletionTimestamp)"));
-    put_condition(j, "changed",
-                  SPAN("request.operation != 'UPDATE' || object.spec != oldObject.spec || "
-                       "object.metadata.?annotations != oldObject.metadata.?annotations"));
-    json_array_end(j);
-}
-
-static struct span finish(struct arena *a, struct json *j)
-{
-    json_array_end(j);
-    json_object_end(j);
-    struct span text = arena_dup(a, buf_span(j->out));
-    buf_release(j->out);
-    return text;
+    bool is_list = doc_type(v) == DOC_ARRAY;
+    if (!is_list && doc_type(v) != DOC_OBJECT) {
+        if (doc_type(v) == DOC_NUMBER)
+            json_raw(&f->json, doc_text(v));
+        else
+            json_text(&f->json, in_our_namespace(f, doc_text(v)));
+        return;
+    }
+    (is_list ? json_array_begin : json_object_begin)(&f->json);
+    struct doc_iter it = doc_iter_of(v);
+    while (doc_next(&it)) {
+        if (!is_list)
+            json_key(&f->json, it.key);
+        (span_eq(it.key, SPAN("clientConfig")) ? put_client : put_value)(f, it.value);
+    }
+    (is_list ? json_array_end : json_object_end)(&f->json);
 }
 
 struct span certs_webhook_configuration(struct arena *a, struct span ns, struct span webhook_url,
                                         struct span ca)
 {
     struct buf out = {0};
-    struct json j = JSON_TO(&out);
-    json_object_begin(&j);
-    put_head(&j, WEBHOOK_VALIDATING, (struct span){NULL, 0}, (struct span){NULL, 0});
-    json_put_array(&j, "webhooks");
-    for (size_t i = 0; i < COUNT_OF(all_registered); i++) {
-        json_object_begin(&j);
-        json_put_string(&j, "name", span_of(all_registered[i].name));
-        put_client(a, &j, ns, webhook_url, ca);
-        put_rules(&j, &all_registered[i]);
-        put_conditions(a, &j, ns);
-        json_put_string(&j, "matchPolicy", SPAN("Equivalent"));
-        json_put_string(&j, "failurePolicy", SPAN("Ignore"));
-        json_put_int(&j, "timeoutSeconds", 1);
-        json_put_string(&j, "sideEffects", SPAN("None"));
-        put_words(&j, "admissionReviewVersions", (const char *const[]){"v1"}, 1);
-        json_object_end(&j);
-    }
-    return finish(a, &j);
+    struct filling f = {.arena = a, .json = JSON_TO(&out), .ns = ns, .url = webhook_url, .ca = ca};
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *doc;
+    struct err err;
+    size_t at = 0;
+    if (doc_parse_yaml(parser, (struct span){webhooks_yaml, webhooks_yaml_len}, &at, &doc, &err))
+        put_value(&f, doc_root(doc));
+    doc_parser_free(parser);
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    return text;
 }
 
 struct span webhook_bundle_patch(struct arena *a, enum webhook_object which, const struct webhook_seen *seen, struct span ca)
@@ -163,7 +139,11 @@ struct span webhook_bundle_patch(struct arena *a, enum webhook_object which, con
         json_object_end(&j);
         json_object_end(&j);
     }
-    return finish(a, &j);
+    json_array_end(&j);
+    json_object_end(&j);
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    return text;
 }
 
 static struct span bundle_of(struct arena *a, struct doc_value webhook)

@@ -71,6 +71,18 @@ static struct seat *trade_partner(const struct desk *d, const struct world *w,
     return place != NULL && place_row(w, place) == row ? d->of[place - d->places->items] : NULL;
 }
 
+/* The place of a pod that leaves is its heir's. */
+static bool enter_heir(struct desk *d, const struct booking *b, int32_t row)
+{
+    struct seat *from = desk_seat(d, b->instead);
+    if (from == NULL || from->row != row)
+        return false;
+    held_inherit(d->held, span_hash(from->pod->uid), (uint32_t)row, b->id);
+    from->row = -1; /* its own is nothing any more */
+    ARENA_PUSH(&d->arena, d->traders, d->trader_count, d->trader_capacity, b->id);
+    return true;
+}
+
 /* The pod has the place of an equal one for its own, and that one has its; unless the published places say so
  * already. True: so it is to stay until they do, even when the pod is seen bound or gone: who answers from the
  * snapshot before does not see that, and room that nobody seems to have a place in may have been given away. */
@@ -78,6 +90,8 @@ static bool enter_trade(struct desk *d, const struct world *w, const struct book
 {
     int32_t row = b->published.len != 0 ? world_find_hash(w, b->nodes[0]) : -1;
     struct seat *own = row >= 0 ? desk_seat(d, b->uid) : NULL;
+    if (b->inherits)
+        return row >= 0 && own == NULL && d->places != NULL && enter_heir(d, b, row);
     struct seat *other = own != NULL && own->row != row ? trade_partner(d, w, b, row) : NULL;
     if (other == NULL)
         return false;
@@ -159,6 +173,21 @@ static void seat_mates(struct desk *d)
             d->mates[next[d->seats[i].class_id + 1]++] = &d->seats[i];
 }
 
+/* Those of pods that wait for none: whose place still holds has to leave, or has left. */
+static void find_leavers(struct desk *d)
+{
+    d->leavers = NULL;
+    d->leaver_count = d->leaver_capacity = 0;
+    for (uint32_t i = 0; i < d->place_count; i++) {
+        struct seat *s = &d->seats[i];
+        bool holds = s->class_id < 0 && s->row >= 0 &&
+                     held_from_start(d->held, span_hash(s->pod->uid), (uint32_t)s->row);
+        const struct pod *pod = holds ? snapshot_find(d->snapshot, KIND_POD, s->pod->ns, s->pod->pod) : NULL;
+        if (pod != NULL && (pod->node != SYM_NONE || !span_eq(pod->meta.uid, s->pod->uid)))
+            ARENA_PUSH(&d->arena, d->leavers, d->leaver_count, d->leaver_capacity, ((struct leaver){s, pod}));
+    }
+}
+
 static void seat_all(struct desk *d)
 {
     const struct place_sight *sights = held_sights(d->held);
@@ -173,6 +202,7 @@ static void seat_all(struct desk *d)
         d->of[i] = &d->seats[i];
     }
     seat_mates(d);
+    find_leavers(d);
     d->sent = NULL;
     d->sent_count = d->sent_capacity = 0;
     d->replicas = NULL;
@@ -261,6 +291,12 @@ struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t 
     uint32_t begin = any ? d->mates_of[class_id] : 0;
     *count_out = any ? d->mates_of[class_id + 1] - begin : 0;
     return d->mates + begin;
+}
+
+const struct leaver *desk_leavers(const struct desk *d, uint32_t *count_out)
+{
+    *count_out = d->leaver_count;
+    return d->leavers;
 }
 
 void desk_release(struct desk *d)

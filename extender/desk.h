@@ -5,7 +5,9 @@
  * Places of equal pods, of one class of the world and one workload, are as good as each other. The scheduler
  * takes pods in its own order, and in that order a spread, say, may allow a pod only the place of another:
  * then it takes that one, and the other gets its place. The ledger tells of it until the published places
- * do. */
+ * do.
+ *
+ * A pod that has to leave its node has a place, too. It never asks for it: who comes in its stead does, and inherits it. */
 #ifndef EXTENDER_DESK_H
 #define EXTENDER_DESK_H
 
@@ -19,6 +21,11 @@ struct seat { /* who has which place by now: the pod of one published place, the
     const struct place *pod, *place;
     int32_t row;      /* of the place; -1: not in sight */
     int32_t class_id; /* of the pod; -1: it does not wait any more */
+};
+
+struct leaver { /* a pod that has to leave its node: its place is for who comes after it */
+    struct seat *seat;
+    const struct pod *pod; /* it, or who has its name since */
 };
 
 struct sent_replica { /* a pod that was let onto one node, and is not seen there yet */
@@ -43,7 +50,9 @@ struct desk { /* zero: nothing laid out yet */
     struct seat **mates; /* the seats, by class */
     uint32_t *mates_of;  /* where those of a class begin; of the one after the last, too */
     uint32_t class_count;
-    uint64_t *traders;   /* ids of the pods by whose booking seats were exchanged */
+    struct leaver *leavers; /* in the order of the places */
+    uint32_t leaver_count, leaver_capacity;
+    uint64_t *traders;   /* ids of the pods by whose booking seats were exchanged or inherited */
     uint32_t trader_count, trader_capacity;
     struct split_sent *sent; /* pods of split workloads that have a booking and still have to come */
     uint32_t sent_count, sent_capacity;
@@ -58,6 +67,7 @@ const struct held *desk_open(struct desk *d, const struct extender_view *v);
 struct seat *desk_seat(const struct desk *d, struct span uid);
 /* The seats of the class, of pods that have been let onto a node included. */
 struct seat *const *desk_mates(const struct desk *d, int32_t class_id, uint32_t *count_out);
+const struct leaver *desk_leavers(const struct desk *d, uint32_t *count_out);
 void desk_release(struct desk *d);
 
 #endif

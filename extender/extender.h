@@ -14,6 +14,8 @@
  * for a required spread, affinity or anti-affinity, its own or others': but in the domain of its place it would have
  * others lose theirs, since the scheduler knows only of those that are there already.
  *
+ * A pod that has to leave its node has a place before it is evicted, held until its successor has inherited it.
+ *
  * A pod without a place is told the best node (extender/score.h), its replicas kept apart (extender/replicas.h), so
  * that kube-scheduler need not score and ask a second time; only where it knows more than we do, the best of each
  * zone; one that says itself which it prefers is told all.
@@ -23,8 +25,8 @@
  * in sight, a snapshot whose watch has been broken for 10 s.
  *
  * Every answer keeps to the rules of the wire (kubernetes-contracts 1.3–1.6): names are a subset of
- * those asked about, and what evicting pods cannot cure goes to FailedAndUnresolvableNodes. Reasons
- * are few, short and constant, because the scheduler counts equal ones. */
+ * those asked about, and what evicting pods cannot cure goes to FailedAndUnresolvableNodes, where one node of each
+ * kind speaks for all: the scheduler takes those that are not spoken of for such. Reasons are few and short. */
 #ifndef EXTENDER_EXTENDER_H
 #define EXTENDER_EXTENDER_H
 
@@ -54,6 +56,7 @@ enum extender_answer {
     EXTENDER_NO_OPINION,
     EXTENDER_PLANNED, /* the planned node alone */
     EXTENDER_TRADED,  /* the place of an equal pod alone, since its own is not among the candidates */
+    EXTENDER_INHERITED, /* the place alone of a pod of its workload that has to leave its node */
     EXTENDER_REVISED, /* it has a place, and was let elsewhere, since its node is not among the candidates */
     EXTENDER_ROOM,    /* of the candidates less those whose room is held or that are about to go */
     EXTENDER_WAITS,   /* it is to wait for its place: elsewhere its group would be torn apart, or others lose theirs */

@@ -450,6 +450,7 @@ static struct sent_pod sent_of(const struct booking *b)
                          .priority = b->priority,
                          .instead = b->instead,
                          .published = b->published,
+                         .inherits = b->inherits,
                          .several = b->several,
                          .daemon = b->daemon,
                          .volumes = b->volumes};

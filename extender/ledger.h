@@ -69,6 +69,7 @@ struct booking {
     /* Of the only node, when the place there was another's: uids of the pod that had it and of the one for
      * which it was published, which may have traded before. The former is absent when it is its own by then. */
     struct span instead, published;
+    bool inherits;             /* that pod had to leave its node, and does not wait for the place itself */
     mono_ms made;              /* set by ledger_book, as the next */
     uint64_t since;            /* grows with each that desks hear of at once */
 };

@@ -98,6 +98,8 @@ struct node_class { /* what those of all providers begin with */
     struct conditions conditions;
 };
 
+enum { REGISTRATION_TIMEOUT_MS = 15 * MS_MINUTE }; /* so long a NodeClaim that is launched may be without its Node */
+
 struct kwok_node_class {
     struct meta meta;
     struct conditions conditions;

@@ -1,5 +1,7 @@
 #include "kube/pool_neighbours.h"
 
+#include "kube/pool_warnings.h"
+
 static bool has_taint(struct taints list, const struct taint *t)
 {
     for (uint32_t i = 0; i < list.count; i++)
@@ -45,6 +47,32 @@ void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct
                              "%d is the weight of NodePool %.*s%.*s, too, and the same pods may go to either: which of them buys, "
                              "nobody says. Fix: give one another weight, or requirements that exclude each other",
                              p->weight, SPAN_ARG(first->meta.name), SPAN_ARG(more)));
+}
+
+static struct span amount_text(struct arena *a, struct span resource, amount value)
+{
+    struct buf b = {0};
+    quantity_put(&b, resource, value);
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+void pool_limit_warnings(struct arena *a, const struct node_pool *p, struct resources held, const struct symtab *syms,
+                         struct findings *out)
+{
+    for (uint32_t i = 0; i < p->limits.count; i++) {
+        const struct resource *limit = &p->limits.items[i];
+        struct span name = sym_text(syms, limit->name);
+        amount have = resources_get(held, limit->name);
+        if (limit->value < 0 || have <= limit->value)
+            continue; /* below nothing is told by itself */
+        finding_add(a, out, false, pool_limit_path(a, name),
+                    arena_printf(a,
+                                 "%.*s is less than the %.*s that nodes of the pool have already: they stay, and until they have "
+                                 "less no node is bought for the pool",
+                                 SPAN_ARG(amount_text(a, name, limit->value)), SPAN_ARG(amount_text(a, name, have))));
+    }
 }
 
 static bool keeps_away(const struct taint *t)

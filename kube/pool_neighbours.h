@@ -15,6 +15,10 @@ bool pools_compete(struct arena *a, const struct node_pool *x, const struct node
 void pool_rival_warning(struct arena *a, const struct node_pool *p, const struct node_pool *first, uint32_t count,
                         struct findings *out);
 
+/* Each limit below what nodes of the pool have already (`held`: its status.resources). */
+void pool_limit_warnings(struct arena *a, const struct node_pool *p, struct resources held, const struct symtab *syms,
+                         struct findings *out);
+
 /* It runs somewhere or is to, no controller puts it onto each node, and it tolerates the pool's taints by their keys: who
  * tolerates everything is an agent of the cluster, and no reason for a pool. PreferNoSchedule keeps nobody away. */
 bool pod_is_meant_for(const struct pod *pod, const struct node_pool *p, const struct symtab *syms);

@@ -1,9 +1,10 @@
 #include "kube/pool_warnings.h"
 
-#include "base/nearest.h"
 #include "kube/allow_windows.h"
 #include "kube/budget.h"
 #include "kube/disruption_mode.h"
+#include "kube/node_asks.h"
+#include "kube/own_annotations.h"
 
 struct look {
     struct arena *arena;
@@ -56,8 +57,6 @@ static const struct row {
     {SYM_DAEMON_ROOM, reads_room, NO_EFFECT, "write \"true\" or \"false\""},
 };
 
-#define PREFIX "stowage.dev/"
-
 static struct span annotation_path(struct look *l, const char *where, struct span key)
 {
     return arena_printf(l->arena, "%s.annotations[%.*s]", where, SPAN_ARG(key));
@@ -71,38 +70,14 @@ static const struct row *row_of(struct span key)
     return NULL;
 }
 
-static struct span after_prefix(struct span key)
-{
-    return (struct span){key.ptr + strlen(PREFIX), key.len - strlen(PREFIX)};
-}
-
-static void tell_unknown(struct look *l, struct span key)
-{
-    static const sym of_workloads[] = {SYM_ON_DEMAND_BASE, SYM_SPOT_PERCENT, SYM_SHAPE_POOL, SYM_SHAPE_SCHEDULER};
-    struct span path = annotation_path(l, "metadata", key);
-    for (size_t i = 0; i < COUNT_OF(of_workloads); i++)
-        if (span_eq(key, wellknown_text[of_workloads[i] - 1])) {
-            warn(l, path, SPAN("has no effect on a NodePool. Fix: write it on the template of the workload's pods"));
-            return;
-        }
-    struct nearest n = {.given = after_prefix(key)};
-    for (size_t i = 0; i < COUNT_OF(rows); i++)
-        nearest_try(&n, after_prefix(wellknown_text[rows[i].key - 1]));
-    if (n.best.ptr != NULL)
-        warn(l, path, arena_printf(l->arena, "there is no such annotation. Fix: write " PREFIX "%.*s", SPAN_ARG(n.best)));
-    else
-        warn(l, path, SPAN("there is no such annotation. Fix: remove it"));
-}
-
 static void look_at_annotations(struct look *l)
 {
     const struct annotations *all = &l->pool->meta.annotations;
+    own_annotations_warnings(l->arena, *all, KIND_NODE_POOL, l->syms, l->found);
     for (uint32_t i = 0; i < all->count; i++) {
         struct span key = sym_text(l->syms, all->items[i].key), value = all->items[i].value;
         struct err err = {.msg = ""};
         const struct row *row = row_of(key);
-        if (row == NULL && span_has_prefix(key, SPAN(PREFIX)))
-            tell_unknown(l, key);
         if (row != NULL && !row->reads(l->pool, &err))
             warn(l, annotation_path(l, "metadata", key),
                  arena_printf(l->arena, "\"%.*s\"%s%s%s", SPAN_ARG(value), row->effect, row->fix, err.msg));
@@ -114,81 +89,12 @@ static void look_at_annotations(struct look *l)
                  SPAN("is for nodes, and has no effect there. Fix: write it into the NodePool's own metadata.annotations"));
 }
 
-/* ---- requirements ---- */
+/* ---- limits ---- */
 
-static struct span words(struct look *l, const struct requirement *r)
+struct span pool_limit_path(struct arena *a, struct span resource)
 {
-    struct buf b = {0};
-    requirement_put(&b, r, l->syms);
-    struct span text = arena_dup(l->arena, buf_span(&b));
-    buf_release(&b);
-    return text;
-}
-
-/* As an API server compares what a key must be with what it must not (spec api 6.2). */
-static bool allows_absence(const struct requirement *r)
-{
-    enum op op = requirement_op(r);
-    return op == OP_NOT_IN || op == OP_DOES_NOT_EXIST;
-}
-
-static bool contradicts(struct look *l, const struct requirement *x, const struct requirement *y)
-{
-    return !requirement_intersects(x, y, l->syms) && !(allows_absence(x) && allows_absence(y));
-}
-
-/* False: with those before it no value is left, and it is not added. */
-static bool add_requirement(struct look *l, struct requirements *all, uint32_t index)
-{
-    const struct expression *e = &l->pool->requirements.items[index];
-    struct err err;
-    if (e->op == OP_NONE || !expression_operands_valid(e, l->syms, &err))
-        return true; /* refused */
-    struct requirement r = requirement_of(l->arena, l->syms, e);
-    const struct requirement *before = requirements_get(all, r.key);
-    if (before != NULL && contradicts(l, before, &r)) {
-        warn(l, arena_printf(l->arena, "spec.template.spec.requirements[%u]", index),
-             arena_printf(l->arena, "%.*s leaves no value after %.*s: nodes are bought without the label, or, where every "
-                                    "instance type has it, not at all. Fix: remove one of them",
-                          SPAN_ARG(words(l, &r)), SPAN_ARG(words(l, before))));
-        return false;
-    }
-    requirements_add(l->arena, all, &r, l->syms);
-    return true;
-}
-
-static void look_at_min_values(struct look *l, const struct requirements *all)
-{
-    for (uint32_t i = 0; i < l->pool->requirements.count; i++) {
-        const struct expression *e = &l->pool->requirements.items[i];
-        const struct requirement *r = requirements_get(all, requirement_key(l->syms, e->key));
-        if (r == NULL || e->min_values == 0 || requirement_op(r) != OP_IN || r->count >= (uint32_t)e->min_values ||
-            (e->op == OP_IN && e->values.count < (uint32_t)e->min_values))
-            continue;
-        warn(l, arena_printf(l->arena, "spec.template.spec.requirements[%u].minValues", i),
-             arena_printf(l->arena, "%d cannot be met: the pool's requirements together leave %u (%.*s). Fix: lower it, or "
-                                    "allow more values",
-                          e->min_values, r->count, SPAN_ARG(words(l, r))));
-    }
-}
-
-static void look_at_requirements(struct look *l)
-{
-    struct requirements all = {NULL, 0};
-    for (uint32_t i = 0; i < l->pool->requirements.count; i++)
-        if (!add_requirement(l, &all, i))
-            return; /* what else they come to nobody knows */
-    look_at_min_values(l, &all);
-    for (uint32_t i = 0; i < l->pool->labels.count; i++) {
-        const struct sym_pair *label = &l->pool->labels.items[i];
-        const struct requirement *r = requirements_get(&all, requirement_key(l->syms, label->key));
-        if (r == NULL || requirement_has(r, label->value, l->syms))
-            continue;
-        warn(l, arena_printf(l->arena, "spec.template.metadata.labels[%.*s]", SPAN_ARG(sym_text(l->syms, label->key))),
-             arena_printf(l->arena, "\"%.*s\" is not what the pool's requirements allow (%.*s): no pod that asks for the "
-                                    "label gets a node, and where every instance type has it, nobody. Fix: change one of them",
-                          SPAN_ARG(sym_text(l->syms, label->value)), SPAN_ARG(words(l, r))));
-    }
+    bool dotted = span_contains(resource, SPAN("."));
+    return arena_printf(a, "spec.limits%s%.*s%s", dotted ? "[" : ".", SPAN_ARG(resource), dotted ? "]" : "");
 }
 
 /* A limit below nothing: upstream takes it, and buys nothing. */
@@ -196,10 +102,8 @@ static void look_at_limits(struct look *l)
 {
     for (uint32_t i = 0; i < l->pool->limits.count; i++) {
         struct span name = sym_text(l->syms, l->pool->limits.items[i].name);
-        bool dotted = span_contains(name, SPAN("."));
         if (l->pool->limits.items[i].value < 0)
-            warn(l, arena_printf(l->arena, "spec.limits%s%.*s%s", dotted ? "[" : ".", SPAN_ARG(name), dotted ? "]" : ""),
-                 SPAN("is negative, so that no node is bought for the pool. Fix: write 0, or remove it"));
+            warn(l, pool_limit_path(l->arena, name), SPAN("is negative, so that no node is bought for the pool. Fix: write 0, or remove it"));
     }
 }
 
@@ -276,7 +180,8 @@ void pool_warnings(struct arena *a, const struct node_pool *p, struct symtab *sy
 {
     struct look l = {a, p, syms, out};
     look_at_annotations(&l);
-    look_at_requirements(&l);
+    struct node_asks asks = node_asks_of_pool(p);
+    node_asks_warnings(a, &asks, syms, out);
     look_at_limits(&l);
     look_at_disruption(&l);
 }

@@ -90,16 +90,33 @@ static void leave_row(struct held *h, uint32_t number)
 
 /* --- what stands from the start --- */
 
-/* The pod of a place that is neither bound nor gone, or NULL. */
-static const struct pod *waits(const struct snapshot *s, const struct place *x,
+static bool stands_on_leaver(const struct world *w, const struct pod *pod)
+{
+    int32_t row = world_find_node(w, sym_text(w->syms, pod->node));
+    return row >= 0 && w->nodes[row].leaving;
+}
+
+/* Of a StatefulSet who comes after a pod has its name. */
+static bool is_named(const struct pod *pod)
+{
+    const struct owner *o = meta_controller(&pod->meta);
+    return o != NULL && o->kind == SYM_KIND_STATEFUL_SET;
+}
+
+/* The pod of a place that is neither bound nor gone; or who has to leave its node, for whom comes after it, who may have
+ * come. NULL: nobody wants it. */
+static const struct pod *waits(const struct world *w, const struct snapshot *s, const struct place *x,
                                const struct place_sight *sight)
 {
     if (sight->pod != NULL)
         return sight->pod;
     const struct pod *pod = s != NULL ? snapshot_find(s, KIND_POD, x->ns, x->pod) : NULL;
-    bool there = pod != NULL && span_eq(pod->meta.uid, x->uid) && pod->node == SYM_NONE &&
-                 pod->meta.deleted == 0 && !pod_is_terminal(pod);
-    return there ? pod : NULL;
+    if (pod == NULL || pod_is_terminal(pod))
+        return NULL;
+    bool is_it = span_eq(pod->meta.uid, x->uid);
+    if (pod->node == SYM_NONE)
+        return pod->meta.deleted == 0 && (is_it || is_named(pod)) ? pod : NULL;
+    return is_it && stands_on_leaver(w, pod) ? pod : NULL;
 }
 
 static int32_t nominated_row(const struct world *w, const struct pod *pod)
@@ -127,8 +144,8 @@ static void hold_nominated(struct held *h, const struct pod *pod)
 static void hold_place(struct held *h, const struct snapshot *s, const struct place *x,
                        const struct place_sight *sight)
 {
-    const struct pod *pod = sight->row < 0 ? NULL : waits(s, x, sight);
-    if (pod == NULL || nominated_row(h->w, pod) >= 0)
+    const struct pod *pod = sight->row < 0 ? NULL : waits(h->w, s, x, sight);
+    if (pod == NULL || (pod->node == SYM_NONE && nominated_row(h->w, pod) >= 0))
         return;
     const struct holder holder = {
         sight->id, pod->priority,
@@ -221,6 +238,19 @@ void held_move(struct held *h, uint64_t id, uint32_t from, int32_t to)
     } else if (to >= 0 && there == NULL) {
         hold(h, (uint32_t)to, &x, false);
     }
+}
+
+void held_inherit(struct held *h, uint64_t id, uint32_t row, uint64_t heir)
+{
+    if (!held_from_start(h, id, row))
+        return;
+    uint32_t *link = bucket(h, id);
+    while (slot(h, *link)->x.id != id || slot(h, *link)->row != row)
+        link = &slot(h, *link)->next_in_bucket;
+    struct holder x = slot(h, *link)->x;
+    end(h, link);
+    x.id = heir;
+    hold_from_start(h, row, &x);
 }
 
 /* --- what is asked --- */

@@ -23,10 +23,10 @@ struct holder {
     const amount *requests; /* a vector of the world's columns */
 };
 
-/* What places (NULL: none) and nominations hold. A place holds while its pod is
- * neither bound nor gone, which the snapshot says; without one (NULL) only pods that wait hold. A pod that
- * the scheduler has nominated holds its room there, and no place. Costs a look-up a place: who asks often
- * keeps it. */
+/* What places (NULL: none) and nominations hold. A place holds while its pod is neither bound nor gone, and that of a pod
+ * that has to leave its node while that pod is there, being deleted or not, and of a StatefulSet for who has its name
+ * since; the snapshot tells, without one (NULL) only pods that wait hold. A pod that the scheduler has nominated holds its
+ * room there, and no place. Costs a look-up a place: who asks often keeps it. */
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
 /* Of each place that it was made of. */
@@ -40,6 +40,8 @@ void held_drop(struct held *h, uint64_t id);
 bool held_from_start(const struct held *h, uint64_t id, uint32_t row);
 /* What is held so is held elsewhere from now on; to -1: nowhere. Nothing happens without it. */
 void held_move(struct held *h, uint64_t id, uint32_t from, int32_t to);
+/* What is held so is another pod's from now on, which is as large. */
+void held_inherit(struct held *h, uint64_t id, uint32_t row, uint64_t heir);
 
 /* All that is held on the row, NULL when nothing is. Valid until the next put or drop. */
 const amount *held_at(const struct held *h, uint32_t row);

@@ -248,7 +248,19 @@ struct trading {
     const struct places *p;
     const struct world *w;
     uint32_t *had, *has; /* by place who has it; by pod whose he has */
+    const struct sent_pod **heirs; /* by pod: who has come after it, or NULL */
 };
+
+static void begin_trading(struct trading *t, struct arena *a)
+{
+    if (t->had != NULL)
+        return;
+    t->had = ARENA_ARRAY(a, uint32_t, t->p->count);
+    t->has = ARENA_ARRAY(a, uint32_t, t->p->count);
+    t->heirs = ARENA_ARRAY(a, const struct sent_pod *, t->p->count);
+    for (uint32_t k = 0; k < t->p->count; k++)
+        t->had[k] = t->has[k] = k;
+}
 
 static int32_t row_of(const struct trading *t, uint32_t pod)
 {
@@ -267,6 +279,31 @@ static uint32_t wanted_place(const struct trading *t, const struct sent_pod *x, 
                                                           : t->p->count;
 }
 
+/* False: the pod keeps to what it has. */
+static bool trade(struct trading *t, const struct sent_pod *x, const struct place *pod, int32_t row)
+{
+    uint32_t own = (uint32_t)(pod - t->p->items), left = t->has[own];
+    uint32_t wanted = row_of(t, own) != row ? wanted_place(t, x, row) : t->p->count;
+    if (wanted == t->p->count)
+        return false;
+    uint32_t other = t->had[wanted];
+    t->has[own] = wanted;
+    t->has[other] = left;
+    t->had[wanted] = own;
+    t->had[left] = other;
+    return true;
+}
+
+static bool inherit(struct trading *t, const struct sent_pod *x, int32_t row)
+{
+    const struct place *from = places_find(t->p, x->instead);
+    uint32_t at = from != NULL ? (uint32_t)(from - t->p->items) : 0;
+    if (from == NULL || t->heirs[at] != NULL || row_of(t, at) != row)
+        return false;
+    t->heirs[at] = x;
+    return true;
+}
+
 struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
                              const struct world *w)
 {
@@ -275,35 +312,28 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
     bool any = false;
     arena_init(&a, 0);
     for (uint32_t i = 0; p != NULL && i < count; i++) {
-        const struct place *pod = sent[i].published.len != 0 ? places_find(p, sent[i].uid) : NULL;
-        int32_t row = pod != NULL ? world_find_hash(w, sent[i].node) : -1;
-        if (row < 0)
+        int32_t row = sent[i].published.len != 0 ? world_find_hash(w, sent[i].node) : -1;
+        const struct place *pod = row >= 0 ? places_find(p, sent[i].uid) : NULL;
+        if (row < 0 || (pod == NULL) != sent[i].inherits)
             continue;
-        if (t.had == NULL) {
-            t.had = ARENA_ARRAY(&a, uint32_t, p->count);
-            t.has = ARENA_ARRAY(&a, uint32_t, p->count);
-            for (uint32_t k = 0; k < p->count; k++)
-                t.had[k] = t.has[k] = k;
-        }
-        uint32_t own = (uint32_t)(pod - p->items), left = t.has[own];
-        if (row_of(&t, own) == row)
-            continue;
-        uint32_t wanted = wanted_place(&t, &sent[i], row);
-        if (wanted == p->count)
-            continue;
-        uint32_t other = t.had[wanted];
-        t.has[own] = wanted;
-        t.has[other] = left;
-        t.had[wanted] = own;
-        t.had[left] = other;
-        any = true;
+        begin_trading(&t, &a);
+        any |= pod != NULL ? trade(&t, &sent[i], pod, row) : inherit(&t, &sent[i], row);
     }
     struct place *items;
     struct places *out = any ? places_copy(p, &items) : NULL;
     for (uint32_t k = 0; any && k < p->count; k++) {
-        items[k].target = arena_dup(&out->texts->arena, p->items[t.has[k]].target);
+        struct arena *texts = &out->texts->arena;
+        const struct sent_pod *heir = t.heirs[k];
+        items[k].target = arena_dup(texts, p->items[t.has[k]].target);
         items[k].on_claim = p->items[t.has[k]].on_claim;
+        if (heir == NULL)
+            continue;
+        items[k].uid = arena_dup(texts, heir->uid);
+        items[k].ns = arena_dup(texts, heir->ns);
+        items[k].pod = arena_dup(texts, heir->name);
     }
+    if (any)
+        qsort(items, out->count, sizeof(*items), place_order);
     arena_release(&a);
     return out;
 }

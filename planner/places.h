@@ -52,6 +52,7 @@ struct sent_pod {
     int32_t priority;
     struct span instead; /* uid of the equal pod whose place there it took */
     struct span published; /* of the one for which that was published; absent: it has its own */
+    bool inherits; /* that pod had to leave its node, and has no use for the place itself */
     bool several, refused;
     bool daemon;  /* of a DaemonSet */
     bool volumes; /* are bound first, which takes as long as it takes */
@@ -75,7 +76,7 @@ struct places *places_without(const struct places *p, const bool *dropped);
 struct places *places_with(const struct places *p, const struct sent_pod *sent, uint32_t count,
                            const struct world *w);
 /* Equal pods of a workload trade places: who was sent to the place of another gets it, and whoever has it by
- * then gets what he had. NULL: nobody has. */
+ * then gets what he had. Who inherits has the place of a pod that had to go. NULL: nobody has. */
 struct places *places_traded(const struct places *p, const struct sent_pod *sent, uint32_t count,
                              const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */

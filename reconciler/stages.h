@@ -100,7 +100,8 @@ void ranks_run(struct pass *p);
 void daemon_room_run(struct pass *p);
 /* termination/termination.c: finalizers of NodeClaims and Nodes. */
 void termination_run(struct pass *p);
-/* termination/evict.c: moves the pods of a leaving node on; true when none is waited for. `c` may be NULL. */
+/* termination/evict.c: moves the pods of a leaving node on, once a plan has had a look at where to; true when none is
+ * waited for. `c` may be NULL. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c);
 /* Evicts a pod of a node that stays; `reason` is told of it. False: it is not its turn, or it is under way. */
 bool pod_evict(struct pass *p, const struct node_view *n, const struct pod *pod, struct span reason);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "kube/backoff.h"
 #include "kube/condition_set.h"
 #include "kube/store.h"
 #include "kube/workload.h"
@@ -91,6 +92,8 @@ struct node_memo {
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
     /* drain */
     mono_ms drain_began; /* 0: not yet */
+    uint64_t leaves_from; /* sequence of the snapshot by which it was found to leave; 0: it was not */
+    bool pods_planned;    /* its pods have places elsewhere, as far as there are any */
     uint64_t held;       /* hash of what holds the drain, told last; 0: nothing has been told */
     bool drained;
 };
@@ -242,6 +245,7 @@ struct provisioning { /* of provision/provision.c */
     struct batch batch;
     bool batch_ready; /* the window is over, the gate was not open */
     mono_ms batch_ended;
+    uint64_t planned;       /* sequence of the last snapshot that was planned on */
     unsigned overtaken;     /* plans in a row that were not carried out */
     mono_ms unsynced_since; /* 0: synced */
     uint32_t told_unschedulable;
@@ -336,6 +340,7 @@ struct reconciler {
     struct loops loops;
     struct ranking ranking;
     uint64_t moves_told;  /* hash of what the listener knows of both (disruption/moves.c); 0: there are none */
+    struct bucket blocked_pace; /* of Events of who is blocked (disruption/stays.c) */
     mono_ms room_looked;  /* when pods last made room for DaemonSets', or need not; 0: never */
     uint64_t judged;      /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     uint32_t nominating;  /* writes of nominations under way */
@@ -367,6 +372,7 @@ struct pass {
     struct pool_view *pools;
     uint32_t claim_count, node_count, pool_count;
     const uint64_t *promised; /* rows that a pod has its place on; NULL: nobody asked yet */
+    bool drain_waits;         /* for the next plan (termination/evict.c) */
     struct guards_view view; /* what is missing of the snapshot */
     const struct sent_pod *sent; /* what the extender knows of the scheduler (planner/places.h) */
     uint32_t sent_count;

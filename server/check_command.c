@@ -6,7 +6,6 @@
 #include "server/catalogue_file.h"
 #include "server/check/check.h"
 #include "server/check/files.h"
-#include "server/check/scheduler_file.h"
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/fetch.h"
@@ -47,7 +46,7 @@ static struct span running_metrics(struct arena *a, const struct options *o)
     return text;
 }
 
-static bool check_cluster(struct check_report *r, const struct options *o, bool every_node,
+static bool check_cluster(struct check_report *r, const struct options *o, const struct scheduler_file *scheduler,
                           struct err *err)
 {
     struct client_config config;
@@ -73,7 +72,7 @@ static bool check_cluster(struct check_report *r, const struct options *o, bool 
                       .now = clock_wall(),
                       .types = types,
                       .metrics = running_metrics(r->a, o),
-                      .every_node = every_node};
+                      .scheduler = *scheduler};
     if (c.ns.len == 0)
         c.ns = SPAN("stowage-system");
     bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
@@ -82,14 +81,13 @@ static bool check_cluster(struct check_report *r, const struct options *o, bool 
     return ok;
 }
 
-static bool check_file(struct check_report *r, const struct options *o, bool *every_node_out,
-                       struct err *err)
+static bool check_file(struct check_report *r, const struct options *o, struct scheduler_file *out, struct err *err)
 {
     struct span text;
     const char *path = o->scheduler_file;
     if (path == NULL || path[0] == '\0')
         return true;
-    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, every_node_out, err)) ||
+    return (input_text(r->a, path, &text, err) && check_scheduler_file(r, path, text, out, err)) ||
            err_wrap(err, "--scheduler-config");
 }
 
@@ -112,16 +110,17 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
     struct check_report report = {.a = a};
-    bool help, every_node = false;
+    struct scheduler_file scheduler = {0};
+    bool help;
     if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
     if (help)
         return command_help(OPTION_CHECK, "check");
     struct input in;
     input_init(&in);
-    bool ok = check_file(&report, &options, &every_node, err) &&
+    bool ok = check_file(&report, &options, &scheduler, err) &&
               (options.files.count != 0 ? check_files(&report, &options, &in, err)
-                                        : check_cluster(&report, &options, every_node, err)) &&
+                                        : check_cluster(&report, &options, &scheduler, err)) &&
               print(&report, &options, err);
     input_release(&in);
     if (!ok)

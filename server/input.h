@@ -99,8 +99,12 @@ void input_gates(struct input *o, const struct gates *gates);
  * objects are in the order of namespace and name. */
 void input_check(struct input *o);
 /* Warns of NodePools that were written for another catalogue (cloud/pool_match.h), or ask what nothing in it has
- * (planner/supply/pool_supply.h); looking closely, of those that buy for the same pods. */
+ * (planner/supply/supply_warnings.h); looking closely, of those that buy for the same pods. */
 void input_check_pools(struct input *o, const struct catalogue *catalogue);
+/* Warns of NodeClaims that are not launched and KWOKNodeClasses, as admission does (kube/claim_warnings.h, class_warnings.h). */
+void input_check_claims(struct input *o, const struct catalogue *catalogue);
+/* Tells of NodeOverlays what admission tells (kube/overlay.h, planner/supply/overlay_rivals.h). */
+void input_check_overlays(struct input *o, const struct catalogue *catalogue);
 /* Whether anything that asks for room was set aside: no plan is the whole answer then. */
 bool input_lacks_askers(const struct input *o);
 /* Why an object that is in the files is set aside, as above; absent: it is not. */

@@ -1,9 +1,15 @@
 /* What is read without a mistake, and still not used, or not as a person may think. */
 #include <stdlib.h>
 
+#include "cloud/kwok.h"
 #include "cloud/pool_match.h"
+#include "kube/claim_warnings.h"
+#include "kube/class_warnings.h"
 #include "kube/node.h"
+#include "kube/own_annotations.h"
 #include "kube/pod.h"
+#include "planner/supply/overlay_rivals.h"
+#include "planner/supply/supply_warnings.h"
 #include "server/input.h"
 #include "server/pool_findings.h"
 
@@ -73,6 +79,17 @@ const struct node_pool *input_closed_pool(struct input *o, const struct input_or
     return closed;
 }
 
+/* `of` is the object itself: all begin with their metadata. */
+static void tell_findings(struct input *o, enum kind kind, const struct meta *of, const struct findings *found)
+{
+    const struct input_origin *from = input_origin(of);
+    struct span name = kind_object_name(&o->arena, kind, of);
+    for (uint32_t i = 0; i < found->count; i++)
+        input_tell(o, found->items[i].refuses ? INPUT_REFUSES : INPUT_WARNS, from->file, from->line,
+                   arena_printf(&o->arena, "%.*s: %.*s: %.*s", SPAN_ARG(name), SPAN_ARG(found->items[i].path),
+                                SPAN_ARG(found->items[i].text)));
+}
+
 void input_check_pools(struct input *o, const struct catalogue *catalogue)
 {
     const struct input_list *list = &o->kinds[KIND_NODE_POOL];
@@ -91,13 +108,48 @@ void input_check_pools(struct input *o, const struct catalogue *catalogue)
     }
     struct pool_company among = {catalogue, pools, o->looks_closely ? list->count : 0};
     for (size_t i = 0; i < list->count; i++) {
-        const struct input_origin *from = input_origin(pools[i]);
         struct findings of_pool = {0};
         pool_findings(&o->arena, pools[i], &among, o->syms, &of_pool);
-        for (uint32_t k = 0; k < of_pool.count; k++)
-            input_tell(o, INPUT_WARNS, from->file, from->line,
-                       arena_printf(&o->arena, "NodePool %.*s: %.*s: %.*s", SPAN_ARG(pools[i]->meta.name),
-                                    SPAN_ARG(of_pool.items[k].path), SPAN_ARG(of_pool.items[k].text)));
+        tell_findings(o, KIND_NODE_POOL, &pools[i]->meta, &of_pool);
+    }
+}
+
+/* Node classes need not be in the files; where some are, a claim is to refer to one of them. */
+void input_check_claims(struct input *o, const struct catalogue *catalogue)
+{
+    const struct input_list *claims = &o->kinds[KIND_NODE_CLAIM], *classes = &o->kinds[KIND_KWOK_NODE_CLASS];
+    struct class_list known = {(const struct kwok_node_class *const *)classes->items, classes->count};
+    for (size_t i = 0; i < claims->count; i++) {
+        const struct node_claim *c = claims->items[i];
+        struct findings found = {0};
+        claim_warnings(&o->arena, c, o->syms, &found);
+        bool odd = findings_in(&found, SPAN("spec."));
+        if (c->provider_id.len == 0 && known.count != 0)
+            claim_class_warnings(&o->arena, c, known, &found);
+        if (c->provider_id.len == 0 && !odd && kwok_serves(&c->node_class))
+            supply_warnings_of_claim(&o->arena, c, catalogue, o->syms, &found);
+        tell_findings(o, KIND_NODE_CLAIM, &c->meta, &found);
+    }
+    for (size_t i = 0; i < classes->count; i++) {
+        struct findings found = {0};
+        class_warnings(&o->arena, classes->items[i], o->syms, &found);
+        tell_findings(o, KIND_KWOK_NODE_CLASS, classes->items[i], &found);
+    }
+}
+
+void input_check_overlays(struct input *o, const struct catalogue *catalogue)
+{
+    const struct input_list *list = &o->kinds[KIND_NODE_OVERLAY], *pools = &o->kinds[KIND_NODE_POOL];
+    struct label_rules rules = catalogue_rules(catalogue);
+    struct overlay_company among = {catalogue, (const struct node_overlay *const *)list->items, list->count,
+                                    (const struct node_pool *const *)pools->items, pools->count};
+    for (size_t i = 0; i < list->count; i++) {
+        const struct node_overlay *overlay = list->items[i];
+        struct findings found = {0};
+        node_overlay_findings(&o->arena, overlay, &rules, o->syms, &found);
+        own_annotations_warnings(&o->arena, overlay->meta.annotations, KIND_NODE_OVERLAY, o->syms, &found);
+        overlay_rivals_warnings(&o->arena, overlay, &among, o->syms, &found);
+        tell_findings(o, KIND_NODE_OVERLAY, &overlay->meta, &found);
     }
 }
 

@@ -368,6 +368,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         expand_workloads(o, options->include_cron_jobs);
     input_gates(o, &options->gates);
     input_check_pools(o, &out->with.catalogue);
+    input_check_claims(o, &out->with.catalogue);
     out->decode_ns = mono_ns() - start;
     warn_all(o);
     out->world = build_world(o, options, &out->with);

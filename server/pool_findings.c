@@ -3,7 +3,7 @@
 #include "cloud/pool_match.h"
 #include "kube/pool_neighbours.h"
 #include "kube/pool_warnings.h"
-#include "planner/supply/pool_supply.h"
+#include "planner/supply/supply_warnings.h"
 
 static bool is_written_for(struct arena *a, const struct node_pool *pool, const struct catalogue *c, struct symtab *syms)
 {
@@ -18,7 +18,8 @@ void pool_findings(struct arena *a, const struct node_pool *pool, const struct p
     uint32_t rivals = 0;
     pool_warnings(a, pool, syms, &own);
     if (is_written_for(a, pool, among->catalogue, syms) && !findings_in(&own, SPAN("spec.template.")))
-        pool_supply_warnings(a, pool, among->catalogue, syms, out);
+        supply_warnings_of_pool(a, pool, among->catalogue, syms, out);
+    pool_limit_warnings(a, pool, pool->status_resources, syms, out);
     for (size_t i = 0; i < among->count; i++)
         if (pools_compete(a, pool, among->pools[i], syms) && rivals++ == 0)
             first = among->pools[i];

@@ -48,6 +48,7 @@ struct routes {
     struct http_table table;
     struct extender_route verbs[VERB_COUNT];
     struct review_route paths[REVIEW_COUNT];
+    struct sides *sides;
     struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors;
     struct census_labels node_labels; /* of the census */
     uint32_t http_requests;
@@ -170,6 +171,8 @@ static bool answer_review(const struct review_route *w, struct route_scratch *s,
         return webhook_review(&s->webhook, rules, snapshot, body, reply, answer_out, err);
     struct shape_sources sources = {.snapshot = snapshot,
                                     .syms = rules->syms,
+                                    .sides = w->routes->sides,
+                                    .now = clock_mono(),
                                     .by_namespace = w->review == REVIEW_SHAPE_BY_NAMESPACE};
     return webhook_shape(&s->webhook, &sources, body, reply, answer_out, err);
 }
@@ -553,6 +556,7 @@ struct routes *routes_new(const struct routes_config *config)
         .labels = {"listener", "code"}};
     struct routes *r = mem_new(sizeof(*r));
     r->config = *config;
+    r->sides = sides_new();
     r->http_requests = metrics_register(config->metrics, &http);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
         struct span labels[] = {span_of(http_listener_name((enum http_listener)l)), SPAN("200")};
@@ -568,6 +572,8 @@ struct routes *routes_new(const struct routes_config *config)
 
 void routes_free(struct routes *r)
 {
+    if (r != NULL)
+        sides_free(r->sides);
     free(r);
 }
 

@@ -27,6 +27,7 @@ static const struct field request_fields[] = {
     FIELD(struct webhook_request, operation, FIELD_SPAN, "operation"),
     FIELD(struct webhook_request, subresource, FIELD_SPAN, "subResource"),
     FIELD(struct webhook_request, ns, FIELD_SPAN, "namespace"),
+    FIELD(struct webhook_request, dry_run, FIELD_BOOL, "dryRun"),
 };
 static const struct schema request_schema = SCHEMA(struct webhook_request, "request", request_fields);
 

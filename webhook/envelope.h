@@ -20,6 +20,7 @@ struct webhook_request { /* in the arena and the parser, until the next review *
         struct span group, version, resource;
     } of;
     bool has_object, has_old, has_options;
+    bool dry_run; /* nothing comes of it: nothing may be remembered */
     struct doc_value object, old, options; /* where there are; options: CreateOptions, DeleteOptions… */
 };
 

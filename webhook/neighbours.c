@@ -1,8 +1,10 @@
 #include "webhook/neighbours.h"
 
+#include "kube/claim_warnings.h"
 #include "kube/pod.h"
 #include "kube/pool_neighbours.h"
-#include "planner/supply/pool_supply.h"
+#include "planner/supply/overlay_rivals.h"
+#include "planner/supply/supply_warnings.h"
 #include "planner/world.h"
 
 static void look_at_pools(struct arena *a, const struct snapshot *snapshot, const struct node_pool *p, struct symtab *syms,
@@ -35,23 +37,69 @@ static void look_at_pods(struct arena *a, const struct snapshot *snapshot, const
     pool_barrier_warning(a, barrier, syms, out);
 }
 
-static bool is_served(const struct node_pool *p, const struct label_rules *rules)
+static void look_at_limits(struct arena *a, const struct snapshot *snapshot, const struct node_pool *p, const struct symtab *syms,
+                           struct findings *out)
+{
+    const struct node_pool *known = snapshot_find(snapshot, KIND_NODE_POOL, (struct span){NULL, 0}, p->meta.name);
+    if (known != NULL)
+        pool_limit_warnings(a, p, known->status_resources, syms, out);
+}
+
+static bool is_served(struct node_class_ref ref, const struct label_rules *rules)
 {
     for (uint32_t i = 0; i < rules->domain_count; i++)
-        if (span_eq(rules->domains[i], p->node_class.group))
+        if (span_eq(rules->domains[i], ref.group))
             return true;
     return false;
 }
 
-void neighbours_warnings(struct arena *a, const struct snapshot *snapshot, const struct node_pool *p,
-                         const struct label_rules *rules, const struct findings *own, struct symtab *syms, struct findings *out)
+void neighbours_of_pool(struct arena *a, const struct snapshot *snapshot, const struct node_pool *p,
+                        const struct label_rules *rules, const struct findings *own, struct symtab *syms, struct findings *out)
 {
     const struct world *w = snapshot->derived;
     bool odd = findings_in(own, SPAN("spec.template.")); /* that is told, not what comes of it */
-    if (!odd && w != NULL && is_served(p, rules))
-        pool_supply_warnings(a, p, world_catalogue(w), syms, out);
+    if (!odd && w != NULL && is_served(p->node_class, rules))
+        supply_warnings_of_pool(a, p, world_catalogue(w), syms, out);
+    look_at_limits(a, snapshot, p, syms, out);
     look_at_pools(a, snapshot, p, syms, out);
     look_at_pods(a, snapshot, p, syms, out);
+}
+
+/* All of a kind. */
+static const void **listed(struct arena *a, const struct snapshot *snapshot, enum kind kind, size_t *count_out)
+{
+    struct snapshot_iter it = snapshot_each(snapshot, kind);
+    const void **list = NULL;
+    uint32_t count = 0, capacity = 0;
+    for (const void *object; (object = snapshot_next(&it)) != NULL;)
+        ARENA_PUSH(a, list, count, capacity, object);
+    *count_out = count;
+    return list;
+}
+
+void neighbours_of_overlay(struct arena *a, const struct snapshot *snapshot, const struct node_overlay *o, struct symtab *syms,
+                           struct findings *out)
+{
+    const struct world *w = snapshot->derived;
+    struct overlay_company among = {.catalogue = w == NULL ? NULL : world_catalogue(w)};
+    if (among.catalogue == NULL)
+        return;
+    among.overlays = (const struct node_overlay *const *)listed(a, snapshot, KIND_NODE_OVERLAY, &among.overlay_count);
+    among.pools = (const struct node_pool *const *)listed(a, snapshot, KIND_NODE_POOL, &among.pool_count);
+    overlay_rivals_warnings(a, o, &among, syms, out);
+}
+
+void neighbours_of_claim(struct arena *a, const struct snapshot *snapshot, const struct node_claim *c,
+                         const struct label_rules *rules, const struct findings *own, struct symtab *syms, struct findings *out)
+{
+    const struct world *w = snapshot->derived;
+    struct class_list classes;
+    if (c->provider_id.len != 0 || !is_served(c->node_class, rules))
+        return;
+    classes.items = (const struct kwok_node_class *const *)listed(a, snapshot, KIND_KWOK_NODE_CLASS, &classes.count);
+    claim_class_warnings(a, c, classes, out);
+    if (w != NULL && !findings_in(own, SPAN("spec.")))
+        supply_warnings_of_claim(a, c, world_catalogue(w), syms, out);
 }
 
 static uint32_t leaving_pods(const struct world *w, uint32_t row)

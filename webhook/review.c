@@ -1,9 +1,12 @@
 #include "webhook/review.h"
 
 #include "base/decode.h"
+#include "kube/claim_warnings.h"
+#include "kube/class_warnings.h"
 #include "kube/finding.h"
 #include "kube/node.h"
 #include "kube/overlay.h"
+#include "kube/own_annotations.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
 #include "webhook/neighbours.h"
@@ -18,13 +21,14 @@ static bool is_write(const struct webhook_request *r)
 struct judging {
     struct arena *arena;
     struct findings found;
+    bool only_tells; /* upstream refuses nothing that its schema lets through */
 };
 
 static void on_mistake(void *user, uint32_t line, struct span path, struct span text)
 {
     (void)line; /* nobody sees the bytes that the API server sends us */
     struct judging *j = user;
-    finding_add(j->arena, &j->found, true, arena_dup(j->arena, path), arena_dup(j->arena, text));
+    finding_add(j->arena, &j->found, !j->only_tells, arena_dup(j->arena, path), arena_dup(j->arena, text));
 }
 
 typedef struct findings judge_object(struct arena *a, const struct webhook_rules *rules, struct doc_value object);
@@ -48,29 +52,96 @@ static struct findings judge_overlay(struct arena *a, const struct webhook_rules
     struct judging j = {.arena = a};
     struct node_overlay overlay;
     struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
-    if (decode_value(&d, object, &node_overlay_schema, &overlay))
+    if (decode_value(&d, object, &node_overlay_schema, &overlay)) {
         node_overlay_findings(a, &overlay, rules->labels, syms, &j.found);
+        own_annotations_warnings(a, overlay.meta.annotations, KIND_NODE_OVERLAY, syms, &j.found);
+    }
     if (!rules->overlays)
         finding_add(a, &j.found, false, SPAN("spec"), SPAN("has no effect while the feature gate NodeOverlay is off. Fix: serve with "
                                                            "--feature-gates=NodeOverlay=true"));
     return j.found;
 }
 
-/* NodeClaims and node classes are not among them: upstream looks at neither beyond the schema (spec api 1.7, 1.10). */
+static struct findings judge_claim(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+{
+    struct symtab *syms = symtab_new_local(rules->syms, a);
+    struct judging j = {.arena = a, .only_tells = true};
+    struct node_claim claim;
+    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
+    if (decode_value(&d, object, &node_claim_schema, &claim))
+        claim_warnings(a, &claim, syms, &j.found);
+    return j.found;
+}
+
+static struct findings judge_class(struct arena *a, const struct webhook_rules *rules, struct doc_value object)
+{
+    struct symtab *syms = symtab_new_local(rules->syms, a);
+    struct judging j = {.arena = a, .only_tells = true};
+    struct kwok_node_class class;
+    struct decode d = {.arena = a, .syms = syms, .mistake = on_mistake, .user = &j};
+    if (decode_value(&d, object, &kwok_node_class_schema, &class))
+        class_warnings(a, &class, syms, &j.found);
+    return j.found;
+}
+
+/* What other objects make of it; `own` is what was found in itself. */
+typedef struct findings look_around(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                    struct doc_value object, const struct findings *own);
+
+static struct findings around_pool(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                   struct doc_value object, const struct findings *own)
+{
+    struct symtab *syms = symtab_new_local(snapshot->syms, a);
+    struct findings found = {0};
+    struct node_pool pool;
+    struct err unused;
+    if (decode_one(a, syms, object, &node_pool_schema, &pool, &unused))
+        neighbours_of_pool(a, snapshot, &pool, rules->labels, own, syms, &found);
+    return found;
+}
+
+static struct findings around_overlay(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                      struct doc_value object, const struct findings *own)
+{
+    (void)own;
+    struct symtab *syms = symtab_new_local(snapshot->syms, a);
+    struct findings found = {0};
+    struct node_overlay overlay;
+    struct err unused;
+    if (rules->overlays && decode_one(a, syms, object, &node_overlay_schema, &overlay, &unused))
+        neighbours_of_overlay(a, snapshot, &overlay, syms, &found);
+    return found;
+}
+
+static struct findings around_claim(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
+                                    struct doc_value object, const struct findings *own)
+{
+    struct symtab *syms = symtab_new_local(snapshot->syms, a);
+    struct findings found = {0};
+    struct node_claim claim;
+    struct err unused;
+    if (decode_one(a, syms, object, &node_claim_schema, &claim, &unused))
+        neighbours_of_claim(a, snapshot, &claim, rules->labels, own, syms, &found);
+    return found;
+}
+
 static const struct reviewed {
-    const char *version, *resource, *kind; /* of group karpenter.sh */
+    const char *group, *version, *resource, *kind;
     judge_object *judge;
-    const char *until; /* what comes of it while it stays so */
-    bool is_pool;
+    look_around *around; /* NULL: others do not matter */
+    const char *until;   /* what comes of it while it stays as it is, where something is refused */
+    bool is_pool;        /* of which a deletion is told, too */
 } all_reviewed[] = {
-    {"v1", "nodepools", "NodePool", judge_pool, "no node is bought for the pool", true},
-    {"v1alpha1", "nodeoverlays", "NodeOverlay", judge_overlay, "the overlay has no effect", false},
+    {"karpenter.sh", "v1", "nodepools", "NodePool", judge_pool, around_pool, "no node is bought for the pool", true},
+    {"karpenter.sh", "v1alpha1", "nodeoverlays", "NodeOverlay", judge_overlay, around_overlay, "the overlay has no effect", false},
+    {"karpenter.sh", "v1", "nodeclaims", "NodeClaim", judge_claim, around_claim, NULL, false},
+    {"karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "KWOKNodeClass", judge_class, NULL, NULL, false},
 };
 
 static const struct reviewed *reviewed_of(const struct webhook_request *r)
 {
     for (size_t i = 0; i < COUNT_OF(all_reviewed); i++)
-        if (webhook_is(r, "karpenter.sh", all_reviewed[i].version, all_reviewed[i].resource))
+        if (webhook_is(r, all_reviewed[i].group, all_reviewed[i].version, all_reviewed[i].resource))
             return &all_reviewed[i];
     return NULL;
 }
@@ -129,27 +200,13 @@ static void end_warnings(struct arena *a, struct webhook_response *v)
     v->warning_count = TOLD_MOST + 1;
 }
 
-static struct findings look_around(struct arena *a, const struct webhook_rules *rules, const struct snapshot *snapshot,
-                                   struct doc_value object, const struct findings *own)
-{
-    struct findings found = {0};
-    struct node_pool pool;
-    struct err unused;
-    if (snapshot == NULL)
-        return found;
-    struct symtab *syms = symtab_new_local(snapshot->syms, a);
-    if (decode_one(a, syms, object, &node_pool_schema, &pool, &unused))
-        neighbours_warnings(a, snapshot, &pool, rules->labels, own, syms, &found);
-    return found;
-}
-
 /* What was wrong before is told and not refused: who changes something else shall be able to. */
 static struct webhook_response decide(struct arena *a, const struct reviewed *of, const struct webhook_rules *rules,
                                       const struct snapshot *snapshot, const struct webhook_request *r)
 {
     struct findings now = of->judge(a, rules, r->object), old = {0}, fresh = {0}, around = {0};
-    if (of->is_pool)
-        around = look_around(a, rules, snapshot, r->object, &now);
+    if (of->around != NULL && snapshot != NULL)
+        around = of->around(a, rules, snapshot, r->object, &now);
     struct webhook_response v = {.warnings = ARENA_ARRAY(a, struct span, TOLD_MOST + 1)};
     struct span name = webhook_metadata(r->object, "name");
     if (now.count != 0)

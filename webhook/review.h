@@ -3,8 +3,9 @@
  * Pure: AdmissionReview bytes in, AdmissionReview bytes out. A NodePool that passes the schema and breaks a rule of
  * kube/pool_validate.h is denied with 422 and one sentence a field, unless it broke it before the update (the same
  * sentence, of whatever field); that, and what kube/pool_warnings.h finds, is told in warnings, which kubectl prints: the
- * first 16 of them. NodeOverlays in the same way, by kube/overlay.h. While all that it takes is listed, so is what other
- * objects make of a pool (neighbours.h), which never refuses anything, and of one that is deleted what goes with it.
+ * first 16 of them. NodeOverlays in the same way, by kube/overlay.h; of NodeClaims (kube/claim_warnings.h) and KWOKNodeClasses
+ * (kube/class_warnings.h) nothing but warnings. While all that it takes is listed, so is what other objects make of it
+ * (neighbours.h), which never refuses anything, and of a pool that is deleted what goes with it.
  * Everything else is allowed: subresources and what is being deleted always, so that a finalizer comes off whatever the
  * object looks like.
  *

@@ -6,13 +6,16 @@
 #include "kube/node.h"
 #include "kube/pod.h"
 #include "kube/requirement.h"
+#include "kube/shaped_by.h"
 #include "kube/wellknown.h"
 #include "kube/workload.h"
+#include "planner/world.h"
 
 /* Of system-cluster-critical (scheduling.k8s.io/v1); nothing a person makes may be above 1,000,000,000. */
 enum { CRITICAL_PRIORITY = 2000000000 };
 
-enum { WISH_COUNT = 2, WARNINGS_MAX = 2 }; /* one of each wish at the most */
+enum wish { WISH_POOL, WISH_SCHEDULER, WISH_SPLIT, WISH_COUNT };
+enum { WARNINGS_MAX = WISH_COUNT }; /* one of each wish at the most */
 
 struct shaping {
     struct arena *arena;
@@ -27,6 +30,7 @@ struct shaping {
     struct json json; /* of the patch */
     uint32_t steps;   /* in it */
     struct span done[WISH_COUNT]; /* "nodepool=batch": now, or before; absent */
+    struct span review;           /* that gave the side of the split, now or before; absent */
     struct webhook_response response;
 };
 
@@ -122,25 +126,12 @@ static bool tolerate(struct shaping *s, struct taints taints)
 
 /* --- stowage.dev/shaped-by --- */
 
-/* Whether an earlier call of ours has done it: the API server may ask again after others have changed the Pod. */
-static bool was_done(struct shaping *s, struct span what)
+/* Done now, or by an earlier call of ours: the API server may ask again after others have changed the Pod. */
+static void note(struct shaping *s, enum wish wish, const char *key, struct span value, bool now)
 {
-    struct span rest = annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), part;
-    while (rest.len != 0) {
-        part = span_cut(rest, ',', &rest);
-        while (part.len != 0 && part.ptr[0] == ' ')
-            part = (struct span){part.ptr + 1, part.len - 1};
-        if (span_eq(part, what))
-            return true;
-    }
-    return false;
-}
-
-static void note(struct shaping *s, int wish, const char *key, struct span value, bool now)
-{
-    struct span what = arena_printf(s->arena, "%s=%.*s", key, SPAN_ARG(value));
-    if (now || was_done(s, what))
-        s->done[wish] = what;
+    struct span before = shaped_by_get(annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), span_of(key));
+    if (now || (before.ptr != NULL && span_eq(before, value)))
+        s->done[wish] = arena_printf(s->arena, "%s=%.*s", key, SPAN_ARG(value));
 }
 
 static void note_in_pod(struct shaping *s)
@@ -150,6 +141,8 @@ static void note_in_pod(struct shaping *s)
     for (int w = 0; w < WISH_COUNT; w++)
         if (s->done[w].len != 0)
             text = text.len == 0 ? s->done[w] : arena_printf(s->arena, "%.*s, %.*s", SPAN_ARG(text), SPAN_ARG(s->done[w]));
+    if (s->review.len != 0)
+        text = arena_printf(s->arena, "%.*s, review=%.*s", SPAN_ARG(text), SPAN_ARG(s->review));
     if (s->steps == 0 || !doc_find(s->request->object, SPAN("metadata"), &meta) ||
         span_eq(text, annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY)))
         return;
@@ -221,7 +214,7 @@ static bool shape_pool(struct shaping *s)
     if (selects)
         step_entry(s, s->spec, "nodeSelector", "/spec/nodeSelector", "karpenter.sh~1nodepool", SYM_NODEPOOL, name);
     bool tolerates = tolerate(s, pool->taints);
-    note(s, 0, "nodepool", name, selects || tolerates);
+    note(s, WISH_POOL, "nodepool", name, selects || tolerates);
     return false;
 }
 
@@ -240,8 +233,161 @@ static bool shape_scheduler(struct shaping *s)
     bool changes = !span_eq(own, name) && (own.len == 0 || span_eq(own, SPAN("default-scheduler")));
     if (changes)
         step_text(s, "/spec/schedulerName", name);
-    note(s, 1, "scheduler", name, changes);
+    note(s, WISH_SCHEDULER, "scheduler", name, changes);
     return false;
+}
+
+/* --- a side of the split --- */
+
+#define NODE_AFFINITY "nodeAffinity"
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define TERMS "nodeSelectorTerms"
+#define MATCHES "matchExpressions"
+
+/* On-demand is what is not spot: reserved, and nodes that do not say. */
+static void put_side(struct shaping *s, enum split_side side)
+{
+    json_object_begin(&s->json);
+    json_put_string(&s->json, "key", sym_text(s->syms, SYM_CAPACITY_TYPE));
+    json_put_string(&s->json, "operator", side == SPLIT_SPOT ? SPAN("In") : SPAN("NotIn"));
+    json_put_array(&s->json, "values");
+    json_text(&s->json, sym_text(s->syms, SYM_SPOT));
+    json_array_end(&s->json);
+    json_object_end(&s->json);
+}
+
+static void put_sides(struct shaping *s, enum split_side side)
+{
+    json_array_begin(&s->json);
+    put_side(s, side);
+    json_array_end(&s->json);
+}
+
+/* A term that says nothing matches nothing, and is left alone: with more in it, it would match something. */
+static bool narrow_term(struct shaping *s, struct doc_value term, uint32_t at, enum split_side side)
+{
+    struct doc_value list, fields;
+    bool has_list = doc_find(term, SPAN(MATCHES), &list) && doc_count(list) != 0;
+    bool has_fields = doc_find(term, SPAN("matchFields"), &fields) && doc_count(fields) != 0;
+    if (!has_list && !has_fields)
+        return false;
+    step_begin(s, arena_printf(s->arena, "/spec/affinity/" NODE_AFFINITY "/" REQUIRED "/" TERMS "/%u/" MATCHES "%s", at,
+                               has_list ? "/-" : "").ptr);
+    if (has_list)
+        put_side(s, side);
+    else
+        put_sides(s, side);
+    json_object_end(&s->json);
+    return true;
+}
+
+static bool narrow_terms(struct shaping *s, struct doc_value required, enum split_side side)
+{
+    struct doc_value terms;
+    bool some = false;
+    uint32_t at = 0;
+    if (!doc_find(required, SPAN(TERMS), &terms))
+        return false; /* no API server takes it */
+    struct doc_iter it = doc_iter_of(terms);
+    for (; doc_next(&it); at++)
+        some |= narrow_term(s, it.value, at, side);
+    return some;
+}
+
+/* Whether some node that there may be is still one for it. */
+static bool narrow(struct shaping *s, enum split_side side)
+{
+    static const char *const levels[] = {"affinity", NODE_AFFINITY, REQUIRED};
+    struct doc_value parent = s->spec, here;
+    struct span path = SPAN("/spec");
+    for (size_t i = 0; i < COUNT_OF(levels); i++) {
+        path = arena_printf(s->arena, "%.*s/%s", SPAN_ARG(path), levels[i]);
+        if (doc_find(parent, span_of(levels[i]), &here) && doc_type(here) == DOC_OBJECT) {
+            parent = here;
+            continue;
+        }
+        step_begin(s, path.ptr);
+        for (size_t k = i + 1; k < COUNT_OF(levels); k++) {
+            json_object_begin(&s->json);
+            json_key(&s->json, span_of(levels[k]));
+        }
+        json_object_begin(&s->json);
+        json_put_array(&s->json, TERMS);
+        json_object_begin(&s->json);
+        json_key(&s->json, SPAN(MATCHES));
+        put_sides(s, side);
+        json_object_end(&s->json);
+        json_array_end(&s->json);
+        for (size_t k = i; k < COUNT_OF(levels); k++)
+            json_object_end(&s->json);
+        json_object_end(&s->json);
+        return true;
+    }
+    return narrow_terms(s, parent, side);
+}
+
+static const struct meta *replica_set_of(const struct shaping *s)
+{
+    const struct owner *c = meta_controller(&s->pod.meta);
+    const struct controller *set = NULL;
+    if (c != NULL && c->kind == SYM_KIND_REPLICA_SET)
+        set = snapshot_find(s->sources->snapshot, KIND_REPLICA_SET, s->request->ns, c->name);
+    return set != NULL ? &set->meta : NULL;
+}
+
+/* A review that comes again gets what it got. */
+static enum split_side given_before(const struct split_sent *sent, uint32_t count, uint64_t id)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (sent[i].id == id)
+            return sent[i].side;
+    return SPLIT_NONE;
+}
+
+static enum split_side decide_side(struct shaping *s, struct span *fault_out)
+{
+    struct split_sent *sent = ARENA_ARRAY(s->arena, struct split_sent, SIDES_MAX);
+    struct split_newcomer newcomer = {&s->pod, replica_set_of(s), s->syms};
+    struct split_sent own = {.id = span_hash(s->request->uid)};
+    uint64_t version;
+    do {
+        uint32_t count = sides_copy(s->sources->sides, s->sources->now, sent, &version);
+        enum split_side before = given_before(sent, count, own.id);
+        own.side = world_split_newcomer(s->sources->snapshot->derived, &newcomer, s->arena, sent, count, &own.workload, fault_out);
+        if (own.side == SPLIT_NONE || before != SPLIT_NONE)
+            return own.side != SPLIT_NONE ? before : SPLIT_NONE;
+        sides_settle(s->sources->sides, sent, count);
+    } while (own.workload != 0 && !s->request->dry_run && !sides_add(s->sources->sides, &own, version, s->sources->now));
+    return own.side;
+}
+
+/* Returns whether a wish was left undone. */
+static bool shape_split(struct shaping *s)
+{
+    static const char *const names[] = {[SPLIT_ON_DEMAND] = "on-demand", [SPLIT_SPOT] = "spot"};
+    struct span before = annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), fault = {NULL, 0};
+    struct span base = annotations_get(s->pod.meta.annotations, SYM_ON_DEMAND_BASE);
+    if (base.ptr == NULL && annotations_get(s->pod.meta.annotations, SYM_SPOT_PERCENT).ptr == NULL)
+        return false;
+    if (s->sources->snapshot == NULL || s->sources->snapshot->derived == NULL) {
+        warn(s, annotation_at(s, base.ptr != NULL ? SYM_ON_DEMAND_BASE : SYM_SPOT_PERCENT),
+             SPAN("Stowage has not read the cluster yet"));
+        return true;
+    }
+    s->pod.meta.ns = s->request->ns; /* the object may be without */
+    enum split_side side = decide_side(s, &fault);
+    if (fault.ptr != NULL)
+        warn(s, SPAN("metadata.annotations"), fault);
+    if (side != SPLIT_NONE && narrow(s, side)) {
+        s->review = s->request->uid;
+        note(s, WISH_SPLIT, "split", span_of(names[side]), true);
+        return false;
+    }
+    for (size_t i = SPLIT_ON_DEMAND; i <= SPLIT_SPOT; i++)
+        note(s, WISH_SPLIT, "split", span_of(names[i]), false);
+    if (s->done[WISH_SPLIT].len != 0)
+        s->review = shaped_by_get(before, SPAN("review"));
+    return fault.ptr != NULL;
 }
 
 /* --- the Pod --- */
@@ -275,9 +421,11 @@ static enum webhook_answer shape(struct shaping *s)
         return WEBHOOK_UNSHAPED;
     if (is_never_touched(s))
         return WEBHOOK_NOT_OURS;
-    bool pool_undone = shape_pool(s), scheduler_undone = shape_scheduler(s);
+    bool undone = shape_pool(s);
+    undone |= shape_scheduler(s);
+    undone |= shape_split(s);
     note_in_pod(s);
-    return pool_undone || scheduler_undone ? WEBHOOK_UNSHAPED : s->steps != 0 ? WEBHOOK_SHAPED : WEBHOOK_ALLOWED;
+    return undone ? WEBHOOK_UNSHAPED : s->steps != 0 ? WEBHOOK_SHAPED : WEBHOOK_ALLOWED;
 }
 
 bool webhook_shape(struct webhook_scratch *scratch, const struct shape_sources *sources, struct span body, struct buf *reply,

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "kube/shaped_by.h"
 #include "planner/columns.h"
 
 /* --- annotations --- */
@@ -68,20 +69,17 @@ struct building {
     struct arena *arena;
     struct object_index replica_sets;
     struct intern known;
-    sym hash_label;
     uint32_t owner_capacity, seat_capacity;
 };
 
-/* What controls the ReplicaSet, by its own word; one that is not in sight goes by its name, which is the
+/* What controls the ReplicaSet, by its own word; one that is not in sight (NULL) goes by its name, which is the
  * Deployment's and the hash of the template. */
-static void owner_of_set(struct building *b, const struct pod *p, struct split_owner *o)
+static void owner_of_set(const struct pod *p, const struct meta *set, const struct symtab *syms, struct split_owner *o)
 {
-    const struct controller *set = object_index_at(
-        &b->replica_sets, object_index_find(&b->replica_sets, p->meta.ns, o->name));
-    const struct owner *up = set != NULL ? meta_controller(&set->meta) : NULL;
-    struct span hash = sym_text(b->w->syms, sym_pairs_get(p->meta.labels, b->hash_label));
+    const struct owner *up = set != NULL ? meta_controller(set) : NULL;
+    struct span hash = sym_text(syms, sym_pairs_get(p->meta.labels, sym_find(syms, SPAN("pod-template-hash"))));
     if (up != NULL) {
-        o->kind = sym_text(b->w->syms, up->kind);
+        o->kind = sym_text(syms, up->kind);
         o->name = up->name;
     } else if (set == NULL && hash.len != 0 && o->name.len > hash.len + 1 &&
                span_has_suffix(o->name, hash) && o->name.ptr[o->name.len - hash.len - 1] == '-') {
@@ -90,17 +88,26 @@ static void owner_of_set(struct building *b, const struct pod *p, struct split_o
     }
 }
 
-static struct split_owner owner_of(struct building *b, const struct pod *p)
+static struct split_owner owner_beside(const struct pod *p, const struct meta *set, const struct symtab *syms)
 {
     const struct owner *c = meta_controller(&p->meta);
     struct split_owner o = {.kind = SPAN("Pod"), .ns = p->meta.ns, .name = p->meta.name};
     if (c == NULL)
         return o;
-    o.kind = sym_text(b->w->syms, c->kind);
+    o.kind = sym_text(syms, c->kind);
     o.name = c->name;
     if (c->kind == SYM_KIND_REPLICA_SET)
-        owner_of_set(b, p, &o);
+        owner_of_set(p, set, syms, &o);
     return o;
+}
+
+static struct split_owner owner_of(struct building *b, const struct pod *p)
+{
+    const struct owner *c = meta_controller(&p->meta);
+    const struct controller *set = NULL;
+    if (c != NULL && c->kind == SYM_KIND_REPLICA_SET)
+        set = object_index_at(&b->replica_sets, object_index_find(&b->replica_sets, p->meta.ns, c->name));
+    return owner_beside(p, set != NULL ? &set->meta : NULL, b->w->syms);
 }
 
 static void owner_words(struct words *out, struct arena *a, const struct split_owner *o)
@@ -354,7 +361,6 @@ void split_build(struct split *s, struct world *w, const struct world_input *in)
     object_index_init(&b.replica_sets, b.arena, (const void *const *)in->replica_sets,
                       in->replica_set_count);
     intern_init(&b.known, b.arena);
-    b.hash_label = sym_find(w->syms, SPAN("pod-template-hash"));
     for (size_t i = first; i < in->pod_count; i++)
         if (is_annotated(in->pods[i]) && !is_nobodys(in->pods[i]))
             take_owner(&b, in->pods[i]);
@@ -477,6 +483,59 @@ enum split_side world_split_side(const struct world *w, const struct pod *p, str
         if (sent[i].workload == workload_of(o))
             return side_beside(w, o, p, a, sent, sent_count);
     return x != NULL ? x->asks : next_side(o);
+}
+
+/* --- pods that are being created --- */
+
+static const struct split_owner *owner_known(const struct world *w, const struct split_owner *o)
+{
+    for (uint32_t i = 0; i < w->split.owner_count; i++) {
+        const struct split_owner *x = &w->split.owners[i];
+        if (x->active && span_eq(x->name, o->name) && span_eq(x->ns, o->ns) && span_eq(x->kind, o->kind))
+            return x;
+    }
+    return NULL;
+}
+
+/* Which of those that were sent the world has by now: by the review that the pod bears. */
+static void find_sent(const struct world *w, const struct split_owner *known, struct split_sent *sent, uint32_t sent_count)
+{
+    const struct split_seat *seats = &w->split.seats[known->first];
+    for (uint32_t i = 0; i < known->pods; i++) {
+        struct span review = shaped_by_get(annotations_get(seats[i].pod->meta.annotations, SYM_SHAPED_BY), SPAN("review"));
+        uint64_t id = review.len != 0 ? span_hash(review) : 0;
+        for (uint32_t k = 0; id != 0 && k < sent_count; k++)
+            if (sent[k].id == id)
+                sent[k].pod = seats[i].pod;
+    }
+}
+
+enum split_side world_split_newcomer(const struct world *w, const struct split_newcomer *n, struct arena *a,
+                                     struct split_sent *sent, uint32_t sent_count, uint64_t *workload_out, struct span *fault_out)
+{
+    const struct pod *p = n->pod;
+    *workload_out = 0;
+    *fault_out = (struct span){NULL, 0};
+    if (!is_annotated(p) || p->node != SYM_NONE || is_nobodys(p))
+        return SPLIT_NONE;
+    struct split_owner o = owner_beside(p, n->set, n->syms);
+    read_annotations(a, &o, p, fault_out); /* the newest pod's are the workload's */
+    if (!o.active || own_word(p) != MAY_ALL)
+        return SPLIT_NONE;
+    const struct split_owner *known = meta_controller(&p->meta) != NULL ? owner_known(w, &o) : NULL;
+    uint32_t count = known != NULL ? known->pods : 0;
+    struct split_seat *seats = ARENA_ARRAY(a, struct split_seat, (size_t)count + sent_count + 1);
+    *workload_out = meta_controller(&p->meta) != NULL ? workload_of(&o) : 0;
+    if (known != NULL) {
+        memcpy(seats, &w->split.seats[known->first], count * sizeof(*seats));
+        find_sent(w, known, sent, sent_count);
+    }
+    for (uint32_t i = 0; i < sent_count; i++)
+        if (*workload_out != 0 && sent[i].workload == *workload_out && sent[i].pod == NULL)
+            seats[count++].side = sent[i].side;
+    seats[count].free = true;
+    give_sides(&o, seats, count + 1);
+    return seats[count].side;
 }
 
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 struct cover { /* of one type in one pool */
-    const struct node_overlay **priced; /* by offering: who sets the price; NULL: nobody */
-    int32_t *price_weight;              /* by offering: of the lightest that wanted to */
+    const struct node_overlay **priced;   /* by offering: who sets the price; NULL: nobody */
+    const struct node_overlay **lightest; /* by offering: the last that wanted to */
     struct resources capacity;
-    struct resources level; /* resources that overlays of weight `capacity_weight` set or wanted to */
-    int32_t capacity_weight;
+    const struct node_overlay **level; /* of one weight: the lightest that set capacity or wanted to */
+    uint32_t level_count, level_capacity;
 };
 
 struct applying {
@@ -90,27 +90,35 @@ static bool selects_any(const struct applying *x, uint32_t type)
     return false;
 }
 
-static bool in_conflict(const struct applying *x, const struct cover *c, uint32_t type,
-                        const struct node_overlay *o)
-{
-    const bool *selected = x->selected + x->first_offering[type];
-    uint32_t offerings = node_overlay_prices(o) ? x->catalogue->items[type].offering_count : 0;
-    for (uint32_t k = 0; k < offerings; k++)
-        if (selected[k] && c->priced[k] != NULL && c->price_weight[k] == o->weight)
-            return true;
-    for (uint32_t i = 0; i < o->capacity.count && c->capacity_weight == o->weight; i++)
-        for (uint32_t k = 0; k < c->level.count; k++)
-            if (c->level.items[k].name == o->capacity.items[i].name)
-                return true;
-    return false;
-}
-
 static bool has_resource(struct resources r, sym name)
 {
     for (uint32_t i = 0; i < r.count; i++)
         if (r.items[i].name == name)
             return true;
     return false;
+}
+
+static bool share_capacity(const struct node_overlay *x, const struct node_overlay *y)
+{
+    for (uint32_t i = 0; i < x->capacity.count; i++)
+        if (has_resource(y->capacity, x->capacity.items[i].name))
+            return true;
+    return false;
+}
+
+/* With whom it is in conflict there; NULL: with nobody. */
+static const struct node_overlay *rival_at(const struct applying *x, const struct cover *c, uint32_t type,
+                                           const struct node_overlay *o)
+{
+    const bool *selected = x->selected + x->first_offering[type];
+    uint32_t offerings = node_overlay_prices(o) ? x->catalogue->items[type].offering_count : 0;
+    for (uint32_t k = 0; k < offerings; k++)
+        if (selected[k] && c->lightest[k] != NULL && c->lightest[k]->weight == o->weight)
+            return c->lightest[k];
+    for (uint32_t i = 0; i < c->level_count && c->level[i]->weight == o->weight; i++)
+        if (share_capacity(o, c->level[i]))
+            return c->level[i];
+    return NULL;
 }
 
 static void lay_down(struct applying *x, struct cover **at, uint32_t type,
@@ -121,7 +129,7 @@ static void lay_down(struct applying *x, struct cover **at, uint32_t type,
     if (*at == NULL) {
         *at = ARENA_NEW(x->a, struct cover);
         (*at)->priced = ARENA_ARRAY(x->a, const struct node_overlay *, offerings);
-        (*at)->price_weight = ARENA_ARRAY(x->a, int32_t, offerings);
+        (*at)->lightest = ARENA_ARRAY(x->a, const struct node_overlay *, offerings);
     }
     struct cover *c = *at;
     for (uint32_t k = 0; k < offerings && node_overlay_prices(o); k++) {
@@ -129,29 +137,29 @@ static void lay_down(struct applying *x, struct cover **at, uint32_t type,
             continue;
         if (c->priced[k] == NULL)
             c->priced[k] = o;
-        c->price_weight[k] = o->weight;
+        c->lightest[k] = o;
     }
-    if (o->capacity.count != 0 && c->capacity_weight != o->weight)
-        c->level = (struct resources){NULL, 0};
+    if (o->capacity.count != 0 && c->level_count != 0 && c->level[0]->weight != o->weight)
+        c->level_count = 0;
+    if (o->capacity.count != 0)
+        ARENA_PUSH(x->a, c->level, c->level_count, c->level_capacity, o);
     for (uint32_t i = 0; i < o->capacity.count; i++) {
         const struct resource *r = &o->capacity.items[i];
         if (!has_resource(c->capacity, r->name))
             *resources_at(x->a, &c->capacity, r->name) = r->value;
-        *resources_at(x->a, &c->level, r->name) = r->value;
-        c->capacity_weight = o->weight;
     }
 }
 
 static void reject(struct applying *x, const struct node_overlay *o, struct span why,
-                   bool in_conflict)
+                   const struct node_overlay *rival)
 {
-    struct overlay_fault f = {o, why, in_conflict};
+    struct overlay_fault f = {o, why, rival};
     ARENA_PUSH(x->a, x->faults, x->fault_count, x->fault_capacity, f);
 }
 
-/* Asks (when `lay` is false) or lays down; false: a conflict. */
-static bool go_over(struct applying *x, const struct node_overlay *o,
-                    const struct requirements *asked, bool lay)
+/* Asks (when `lay` is false) or lays down; with whom it is in conflict, or NULL. */
+static const struct node_overlay *go_over(struct applying *x, const struct node_overlay *o,
+                                          const struct requirements *asked, bool lay)
 {
     for (uint32_t type = 0; type < x->catalogue->count; type++) {
         if (!selects_any(x, type))
@@ -161,14 +169,15 @@ static bool go_over(struct applying *x, const struct node_overlay *o,
             if ((!lay && *at == NULL) || !is_offered(&x->catalogue->items[type], x->pools[pool]) ||
                 !type_selected(x, type, pool, asked))
                 continue;
+            const struct node_overlay *rival = lay ? NULL : rival_at(x, *at, type, o);
+            if (rival != NULL)
+                return rival;
             if (lay)
                 lay_down(x, at, type, o);
-            else if (in_conflict(x, *at, type, o))
-                return false;
             x->changed |= lay;
         }
     }
-    return true;
+    return NULL;
 }
 
 static void apply(struct applying *x, const struct node_overlay *o)
@@ -176,7 +185,7 @@ static void apply(struct applying *x, const struct node_overlay *o)
     struct label_rules rules = catalogue_rules(x->catalogue);
     struct err err = {.kind = ERR_NONE};
     if (!node_overlay_valid(o, &rules, x->syms, &err)) {
-        reject(x, o, arena_dup(x->a, span_of(err.msg)), false);
+        reject(x, o, arena_dup(x->a, span_of(err.msg)), NULL);
         return;
     }
     if (!node_overlay_prices(o) && o->capacity.count == 0)
@@ -184,10 +193,11 @@ static void apply(struct applying *x, const struct node_overlay *o)
     struct requirements asked = requirements_of(x->a, x->syms, o->requirements);
     if (!mark_offerings(x, &asked))
         return;
-    if (go_over(x, o, &asked, false))
+    const struct node_overlay *rival = go_over(x, o, &asked, false);
+    if (rival == NULL)
         go_over(x, o, &asked, true);
     else
-        reject(x, o, SPAN("conflict with another overlay"), true);
+        reject(x, o, SPAN("conflict with another overlay"), rival);
 }
 
 /* --- the new catalogue --- */

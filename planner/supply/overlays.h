@@ -18,7 +18,7 @@ struct world;
 struct overlay_fault {
     const struct node_overlay *overlay;
     struct span why;  /* one sentence */
-    bool in_conflict; /* with a heavier or equal one; else it is wrong in itself */
+    const struct node_overlay *rival; /* of equal weight, with which it is in conflict; NULL: it is wrong in itself */
 };
 
 struct overlaid {

@@ -1,7 +1,13 @@
 /* Why a node stays: a sentence, once for each answer, and Karpenter's Events of what blocks it. */
+#include "kube/backoff.h"
 #include "reconciler/disruption/emptiness.h"
 
-enum { LOOK_MS = 10 * MS_SECOND }; /* as often as Karpenter looks: what goes sooner is not told */
+enum {
+    LOOK_MS = 10 * MS_SECOND, /* as often as Karpenter looks: what goes sooner is not told */
+    /* Each is told once, so that none may be lost: two Events each are what kube/events.c sends of this reason. */
+    TOLD_A_SECOND = 2,
+    TOLD_AT_ONCE = 4,
+};
 
 /* What the node shows by itself needs no words. */
 static bool is_plain(enum empty_verdict v)
@@ -27,6 +33,16 @@ static void tell_answer(struct pass *p, struct node_view *n, const struct empty_
         tell(p->r, d, "%.*s  stays: %.*s", SPAN_ARG(n->node->meta.name), SPAN_ARG(why));
 }
 
+static bool may_tell(struct pass *p)
+{
+    struct bucket *b = &p->r->blocked_pace;
+    *b = (struct bucket){TOLD_A_SECOND, TOLD_AT_ONCE, b->tokens, b->at};
+    bool may = bucket_take(b, p->mono);
+    if (!may)
+        pass_wake(p, bucket_due(b, p->mono));
+    return may;
+}
+
 /* True once, when the note has been the same for a while. */
 static bool has_stood(struct pass *p, struct standing_note *s, struct span note)
 {
@@ -39,6 +55,8 @@ static bool has_stood(struct pass *p, struct standing_note *s, struct span note)
         pass_wake(p, s->due);
         return false;
     }
+    if (!may_tell(p))
+        return false;
     s->due = 0;
     return true;
 }

@@ -63,7 +63,7 @@ static bool arrivals_overtake(struct pass *p, struct held **held, const struct p
                                               sizeof(*p->arriving), id_order) != NULL)
             continue;
         if (*held == NULL)
-            *held = held_new(p->a, p->world, NULL, places);
+            *held = held_new(p->a, p->world, p->snapshot, places);
         if (is_in_the_way(p, *held, &list[i]))
             return true;
     }
@@ -82,7 +82,7 @@ bool divergence_overtakes(struct pass *p, const struct places *places)
         if (pod == NULL || is_foreseen(w, places, sent, row))
             continue;
         if (held == NULL)
-            held = held_new(p->a, w, NULL, places);
+            held = held_new(p->a, w, p->snapshot, places);
         const struct holder x = {span_hash(sent->uid), pod->priority,
                                  world_pod_requests(w, p->a, pod)};
         const uint32_t at = (uint32_t)row;

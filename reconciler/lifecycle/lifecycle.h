@@ -12,7 +12,6 @@
 
 enum {
     LAUNCH_TIMEOUT_MS = 5 * MS_MINUTE,
-    REGISTRATION_TIMEOUT_MS = 15 * MS_MINUTE,
     POD_EVENT_MS = 10 * MS_SECOND,
     TYPE_KNOWN_MS = MS_HOUR, /* so long a type that is not listed any more is taken for listed: lists come late */
 };

@@ -358,7 +358,11 @@ static void solve(struct pass *p)
     struct plan *plan = plan_solve(p->world, &o);
     plan_tell(plan);
     bool wanted = scheduling_end(&scheduling, plan);
-    if (wanted && (plan->waiting == 0 || publish(p, plan))) {
+    bool to_tell = plan->waiting != 0 || (p->r->places != NULL && p->r->places->count != 0);
+    if (wanted && (!to_tell || publish(p, plan))) {
+        p->r->provision.planned = p->snapshot->sequence;
+        if (p->drain_waits)
+            pass_wake(p, p->mono);
         tell_closed(p, plan);
         if (plan->waiting != 0)
             carry_out(p, plan);

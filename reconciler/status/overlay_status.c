@@ -47,7 +47,7 @@ static void keep_conditions(struct pass *p, const struct overlaid *laid,
         condition_set_true(&s, VALIDATED);
     else
         condition_set_put(&s, VALIDATED, CONDITION_FALSE,
-                          fault->in_conflict ? SPAN("Conflict") : SPAN("RuntimeValidation"),
+                          fault->rival != NULL ? SPAN("Conflict") : SPAN("RuntimeValidation"),
                           fault->why);
     if (s.changed)
         write_conditions(p, &o->meta, memo, s.list);

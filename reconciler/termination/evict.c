@@ -5,6 +5,8 @@
 #include "reconciler/termination/drain.h"
 #include "reconciler/stages.h"
 
+enum { PLAN_MS = 5 * MS_SECOND }; /* what a plan takes beyond the longest batch, and more */
+
 static struct span reason_of(const struct claim_view *c)
 {
     const struct condition *why =
@@ -132,6 +134,41 @@ static void tell_waiting(struct pass *p, const struct node_view *n, const struct
     tell(p->r, dec, "%.*s  %.*s", SPAN_ARG(name), SPAN_ARG(why));
 }
 
+/* Some of its pods a plan may yet have a place for; all of them ask for one. */
+static bool ask_for_places(struct pass *p, const struct node_view *n)
+{
+    const struct places *places = p->r->places;
+    uint32_t count, missing = 0;
+    const struct pod *const *pods = node_pods(p, n, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (!pod_is_reschedulable(pods[i]) || (places != NULL && places_find(places, pods[i]->meta.uid) != NULL))
+            continue;
+        batch_trigger(&p->r->provision.batch, pods[i]->meta.uid, p->mono);
+        missing++;
+    }
+    return missing != 0;
+}
+
+/* Nobody is evicted before there has been a plan in which the node leaves: its places are then kept for who comes after.
+ * A plan that does not come about, while machines are launched, is not waited for. */
+static bool pods_planned(struct pass *p, const struct node_view *n)
+{
+    struct node_memo *m = n->memo;
+    span_ms patience = p->r->config.options.batch_max + PLAN_MS;
+    if (m->pods_planned || !n->leaving)
+        return true;
+    if (m->leaves_from == 0) {
+        m->leaves_from = p->snapshot->sequence;
+        m->pods_planned = !ask_for_places(p, n);
+    }
+    m->pods_planned |= p->r->provision.planned >= m->leaves_from || p->mono - m->drain_began >= patience;
+    if (!m->pods_planned) {
+        p->drain_waits = true;
+        pass_wake(p, m->drain_began + patience);
+    }
+    return m->pods_planned;
+}
+
 /* True when nothing is waited for. */
 bool evict_run(struct pass *p, const struct node_view *n, const struct claim_view *c)
 {
@@ -139,6 +176,7 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
     const struct pod *const *pods = node_pods(p, n, &count);
     wall_ms deadline = c != NULL && c->leaving ? claim_deadline(c->claim) : 0; /* nobody is forced for a reboot */
     struct drain d = drain_pick(p->a, pods, count, deadline, p->wall);
+    bool planned = d.waiting == 0 || pods_planned(p, n);
     for (uint32_t i = 0; i < d.count; i++) {
         const struct pod *pod = d.pods[i].pod;
         wall_ms due = drain_due(pod, deadline, p->wall);
@@ -147,7 +185,7 @@ bool evict_run(struct pass *p, const struct node_view *n, const struct claim_vie
         if (d.pods[i].act != DRAIN_EVICT && d.pods[i].act != DRAIN_DELETE)
             continue;
         struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
-        if (d.pods[i].act == DRAIN_EVICT && m->left_alone)
+        if (d.pods[i].act == DRAIN_EVICT && (m->left_alone || !planned))
             continue;
         if (d.pods[i].act == DRAIN_EVICT)
             pod_evict(p, n, pod, reason_of(c));

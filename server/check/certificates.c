@@ -1,9 +1,13 @@
 /* The certificates that Stowage keeps in the API, and whether the API server trusts them. */
 #include "certs/bundle.h"
+#include "certs/keyring.h"
 #include "certs/secrets.h"
 #include "certs/webhook_configuration.h"
 #include "kube/meta.h"
 #include "server/check/check.h"
+
+#define COPY_TOPIC "scheduler-copy"
+#define COPY_ANEW "copy the files of Secret " SECRET_CLIENT " to the scheduler's hosts anew"
 
 enum { SOON_DAYS = 30 };
 
@@ -11,6 +15,7 @@ struct found {
     struct check *check;
     struct arena *a;
     struct span ca, serving, client, client_ca;
+    struct span signers; /* of client certificates that are let in */
     struct webhook_seen webhooks[WEBHOOK_OBJECT_COUNT];
 };
 
@@ -19,6 +24,8 @@ static void read_certs(void *user, struct doc_value secret)
     struct found *f = user;
     f->ca = secret_get(f->a, secret, "ca.crt");
     f->serving = secret_get(f->a, secret, "tls.crt");
+    const struct keyring ring = keyring_read(f->a, secret);
+    f->signers = keyring_clients(f->a, &ring);
 }
 
 static void read_client(void *user, struct doc_value secret)
@@ -111,11 +118,56 @@ static void check_shown(const struct found *f)
     const char *day = time_text(f->a, end).ptr;
     bool older = cert_not_after(f->client, &newest) && end < newest;
     if (end - c->now < (span_ms)SOON_DAYS * 24 * MS_HOUR)
-        check_say(c->report, CHECK_WARN, "scheduler-copy", "copy the Secret's files to the scheduler's hosts anew",
+        check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW,
                   "the certificate that the scheduler shows ends on %.10s", day);
     else
-        check_say(c->report, CHECK_OK, "scheduler-copy", NULL, "the scheduler shows %s certificate, good until %.10s",
+        check_say(c->report, CHECK_OK, COPY_TOPIC, NULL, "the scheduler shows %s certificate, good until %.10s",
                   older ? "an older copy of its" : "its", day);
+}
+
+/* False: there is nothing to compare, which has been told where it is news. */
+static bool is_readable(const struct found *f, const struct scheduler_copy *copy)
+{
+    if (copy->where.len == 0 || copy->text.len != 0)
+        return copy->where.len != 0;
+    check_say(f->check->report, CHECK_UNKNOWN, COPY_TOPIC, "run it on each host of kube-scheduler, as who may read the file",
+              "whether the scheduler's %.*s is an old copy: %s", SPAN_ARG(copy->where),
+              copy->why.kind != ERR_NONE ? copy->why.msg : "it is empty");
+    return false;
+}
+
+/* Who serves with files has a CA of his own there. */
+static void check_copy_of_ca(const struct found *f)
+{
+    const struct check *c = f->check;
+    const struct scheduler_copy *copy = &c->scheduler.ca;
+    bool ours = f->ca.len != 0 && bundle_has(f->client_ca, f->ca);
+    if (!ours || !is_readable(f, copy))
+        return;
+    if (bundle_has(copy->text, f->client_ca))
+        check_say(c->report, CHECK_OK, COPY_TOPIC, NULL, "%.*s has the CA of now and the next", SPAN_ARG(copy->where));
+    else if (bundle_has(copy->text, f->ca))
+        check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW ", and start kube-scheduler anew, which reads its CAs once",
+                  "%.*s is an old copy, without the next CA: from when that signs, the scheduler passes Stowage over",
+                  SPAN_ARG(copy->where));
+    else
+        check_say(c->report, CHECK_FAIL, COPY_TOPIC, COPY_ANEW ", and start kube-scheduler anew, which reads its CAs once",
+                  "%.*s has not the CA that signs for Stowage: the scheduler passes it over", SPAN_ARG(copy->where));
+}
+
+static void check_copy_of_certificate(const struct found *f)
+{
+    const struct check *c = f->check;
+    const struct scheduler_copy *copy = &c->scheduler.cert;
+    struct err err;
+    if (f->signers.len == 0 || !is_readable(f, copy))
+        return;
+    const char *what = arena_printf(f->a, "the certificate in %.*s", SPAN_ARG(copy->where)).ptr;
+    check_end(f, copy->text, COPY_TOPIC, what, COPY_ANEW);
+    wall_ms unused;
+    if (cert_not_after(copy->text, &unused) && !authority_signed(f->signers, copy->text, CERT_CLIENT, &err))
+        check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW,
+                  "%s is of another CA than Stowage's: without --extender-client-ca the scheduler is turned away", what);
 }
 
 static void check_bundle(const struct found *f, enum webhook_object which)
@@ -171,6 +223,8 @@ void check_certificates(struct check *c)
                       "Secret " SECRET_CLIENT " has another CA than " SECRET_CERTS);
     }
     check_shown(f);
+    check_copy_of_ca(f);
+    check_copy_of_certificate(f);
     for (int w = 0; w < WEBHOOK_OBJECT_COUNT; w++)
         check_webhook(f, (enum webhook_object)w);
 }

@@ -9,6 +9,7 @@
 #include "server/check/ask.h"
 #include "server/check/permissions.h"
 #include "server/check/report.h"
+#include "server/check/scheduler_file.h"
 #include "server/options.h"
 
 struct check {
@@ -20,7 +21,7 @@ struct check {
     wall_ms now;
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
     const struct catalogue_source *types; /* what is bought */
-    bool every_node;     /* the scheduler's configuration was given, and says that it offers every node */
+    struct scheduler_file scheduler; /* its configuration */
     /* found on the way */
     bool runs;           /* somebody leads */
     struct permissions permissions;

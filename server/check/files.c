@@ -1,6 +1,5 @@
 #include "server/check/files.h"
 
-#include "kube/overlay.h"
 #include "server/catalogue_file.h"
 
 /* What `input` tells beside its places is about no object: of what it passes over nothing is to be mended. */
@@ -25,21 +24,6 @@ static void tell_all(struct check_report *r, const struct input *in)
                   in->passed_over == 1 ? "" : "s", SPAN_ARG(in->passed_over_kinds));
 }
 
-static void check_overlays(struct input *in, const struct label_rules *rules)
-{
-    const struct input_list *list = &in->kinds[KIND_NODE_OVERLAY];
-    for (size_t i = 0; i < list->count; i++) {
-        const struct node_overlay *o = list->items[i];
-        const struct input_origin *from = input_origin(o);
-        struct findings found = {0};
-        node_overlay_findings(&in->arena, o, rules, in->syms, &found);
-        for (uint32_t k = 0; k < found.count; k++)
-            input_tell(in, found.items[k].refuses ? INPUT_REFUSES : INPUT_WARNS, from->file, from->line,
-                       arena_printf(&in->arena, "NodeOverlay %.*s: %.*s: %.*s", SPAN_ARG(o->meta.name),
-                                    SPAN_ARG(found.items[k].path), SPAN_ARG(found.items[k].text)));
-    }
-}
-
 bool check_files(struct check_report *r, const struct options *o, struct input *in, struct err *err)
 {
     struct catalogue_source *source;
@@ -59,7 +43,8 @@ bool check_files(struct check_report *r, const struct options *o, struct input *
         return err_set(err, why.kind, "%s", why.msg);
     input_check(in);
     input_check_pools(in, &catalogue);
-    check_overlays(in, &rules);
+    input_check_claims(in, &catalogue);
+    input_check_overlays(in, &catalogue);
     tell_all(r, in);
     return true;
 }

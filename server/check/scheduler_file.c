@@ -5,8 +5,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/base64.h"
 #include "base/doc.h"
 #include "kube/meta.h"
+#include "server/input.h"
 
 #define TOPIC "scheduler-config"
 
@@ -121,6 +123,34 @@ static void check_tls(struct entry *e)
             "tlsConfig has no client certificate, without which Stowage answers nobody");
 }
 
+/* A path is one of the host on which kube-scheduler runs, which may be this one. */
+static struct scheduler_copy copy_of(struct arena *a, struct doc_value tls, const char *data_key, const char *file_key)
+{
+    struct scheduler_copy copy = {.where = text_of(tls, file_key)};
+    struct span data = text_of(tls, data_key);
+    if (data.len != 0) { /* wins */
+        copy.where = arena_printf(a, "tlsConfig.%s", data_key);
+        if (!base64_decode(a, data, &copy.text))
+            err_set(&copy.why, ERR_INVALID, "it is not base64");
+    } else if (copy.where.len != 0) {
+        copy.where = arena_dup(a, copy.where);
+        if (copy.where.ptr[0] != '/')
+            err_set(&copy.why, ERR_INVALID, "the path is relative to where kube-scheduler starts");
+        else
+            input_text(a, arena_cstr(a, copy.where), &copy.text, &copy.why);
+    }
+    return copy;
+}
+
+static void read_copies(struct entry *e, struct scheduler_file *out)
+{
+    struct doc_value tls;
+    if (!doc_find(e->value, SPAN("tlsConfig"), &tls) || doc_type(tls) != DOC_OBJECT)
+        return;
+    out->ca = copy_of(e->report->a, tls, "caData", "caFile");
+    out->cert = copy_of(e->report->a, tls, "certData", "certFile");
+}
+
 static void check_entry(struct entry *e)
 {
     struct doc_value managed;
@@ -153,7 +183,7 @@ static void check_last(struct entry *e, struct doc_iter rest)
         }
 }
 
-static void check_extenders(struct check_report *r, const char *path, struct doc_value root)
+static void check_extenders(struct check_report *r, const char *path, struct doc_value root, struct scheduler_file *out)
 {
     struct doc_value list;
     struct entry e = {.report = r};
@@ -163,6 +193,7 @@ static void check_extenders(struct check_report *r, const char *path, struct doc
             if (is_ours(it.value)) {
                 e.value = it.value;
                 check_entry(&e);
+                read_copies(&e, out);
                 check_last(&e, it);
                 if (e.wrong == 0)
                     check_say(r, CHECK_OK, TOPIC, NULL, "%s calls Stowage at %.*s", path,
@@ -212,21 +243,22 @@ static bool check_sampling(struct check_report *r, struct doc_value root)
     return wrong == 0 && (profile_count != 0 || whole >= 100);
 }
 
-bool check_scheduler_file(struct check_report *r, const char *path, struct span text,
-                          bool *every_node_out, struct err *err)
+bool check_scheduler_file(struct check_report *r, const char *path, struct span text, struct scheduler_file *out,
+                          struct err *err)
 {
     struct doc_parser *parser = doc_parser_new();
     const struct doc *d;
     size_t at = 0;
     *err = (struct err){0};
+    *out = (struct scheduler_file){0};
     bool ok = doc_parse_yaml(parser, text, &at, &d, err);
     if (!ok && err->kind == ERR_NONE)
         err_set(err, ERR_INVALID, "is empty");
     if (ok && !span_eq(text_of(doc_root(d), "kind"), SPAN("KubeSchedulerConfiguration")))
         ok = err_set(err, ERR_INVALID, "is not a KubeSchedulerConfiguration");
     if (ok) {
-        check_extenders(r, path, doc_root(d));
-        *every_node_out = check_sampling(r, doc_root(d));
+        check_extenders(r, path, doc_root(d), out);
+        out->every_node = check_sampling(r, doc_root(d));
     } else {
         err_wrap(err, "%s", path);
     }

@@ -55,7 +55,7 @@ bool check_metric(struct span text, const char *name, const char *label, double 
 static void check_sampling(struct check *c)
 {
     double sampled;
-    if (c->every_node || !check_metric(c->metrics, "stowage_extender_sampled_total", "", &sampled))
+    if (c->scheduler.every_node || !check_metric(c->metrics, "stowage_extender_sampled_total", "", &sampled))
         return;
     if (sampled > 0)
         check_say(c->report, CHECK_WARN, "sampling",

@@ -47,6 +47,7 @@ struct workloads {
     struct pacer pacer;
     struct marks deployments, sets; /* to be looked at */
     struct groups by_controller;    /* pods */
+    struct groups by_deployment;    /* ReplicaSets */
 };
 void workloads_init(struct workloads *w, struct objects *o, span_ms delay);
 void workloads_release(struct workloads *w);

@@ -5,8 +5,9 @@
  *
  * A cluster of so many nodes, two pods bound on each, places for as many waiting pods as a fifth of the
  * nodes, and 200 bookings in the ledger. Asked about all nodes: for a planned pod, and for one that is not, so
- * that every name is judged; prioritize is asked about every name too, as for a pod that prefers nodes. Medians
- * and the 99th of a hundred of 2,000 questions. */
+ * that every name is judged; prioritize is asked about every name too, as for a pod that prefers nodes; and for a pod
+ * that is refused, since the room of every node is held. Medians and the 99th of a hundred of 2,000 questions, and how
+ * many bytes the last one and its answer had. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,18 +45,24 @@ static const char waiting_json[] =
     "\"status\":{\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\","
     "\"reason\":\"Unschedulable\"}]}}";
 
+/* All that the bound ones leave of a node. */
+static const char large_json[] =
+    "{\"metadata\":{\"namespace\":\"web\",\"name\":\"large-%06u\",\"uid\":\"large-%06u\"},\"spec\":{"
+    "\"containers\":[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"12\",\"memory\":\"4Gi\"}}}]},"
+    "\"status\":{\"phase\":\"Pending\"}}";
+
 static int by_uid(const void *a, const void *b)
 {
     return span_cmp(((const struct place *)a)->uid, ((const struct place *)b)->uid);
 }
 
-/* For so many waiting pods, each on another node; pod 0 has none. */
-static struct places *make_places(unsigned nodes, unsigned count)
+/* For so many pods of that name, each on another node; pod 0 has none. */
+static struct places *make_places(const char *name, unsigned nodes, unsigned count)
 {
     struct places *p = places_begin(count, 0);
     struct place *items = (struct place *)(uintptr_t)p->items;
     for (unsigned i = 0; i < count; i++) {
-        struct span pod = arena_printf(&p->texts->arena, "waiting-%06u", i + 1);
+        struct span pod = arena_printf(&p->texts->arena, "%s-%06u", name, i + 1);
         items[p->count++] =
             (struct place){.uid = pod, .ns = SPAN("web"), .pod = pod,
                            .target = arena_printf(&p->texts->arena, "node-%05u", (i * 5 + i * 5 / nodes) % nodes)};
@@ -119,9 +126,19 @@ static void measure(struct bench *b, const char *what, unsigned pod, unsigned no
         took[i] = now_us() - begin;
     }
     qsort(took, QUESTIONS, sizeof(*took), by_size);
-    printf("extender  %6u names  %-34s median %7.1f us  p99 %7.1f us  %5.1f ns a name\n", nodes, what,
-           took[QUESTIONS / 2], took[QUESTIONS * 99 / 100], took[QUESTIONS / 2] * 1e3 / nodes);
+    printf("extender  %6u names  %-34s median %7.1f us  p99 %7.1f us  %5.1f ns a name  %6zu bytes -> %zu\n", nodes, what,
+           took[QUESTIONS / 2], took[QUESTIONS * 99 / 100], took[QUESTIONS / 2] * 1e3 / nodes, question.len,
+           b->reply.len);
     buf_release(&question);
+}
+
+static void show_newest(struct bench *b, struct store *store)
+{
+    store_publish(store, b->view.now);
+    if (b->view.snapshot != NULL)
+        shared_unref((struct shared *)(uintptr_t)&b->view.snapshot->shared);
+    b->view.snapshot = (const struct snapshot *)share_take(store_share(store));
+    b->view.world = b->view.snapshot->derived;
 }
 
 /* Each time after another pod has come, as when the first of a thread asks about a new snapshot; five pods
@@ -131,7 +148,7 @@ static void measure_fresh(struct bench *b, struct store *store, struct doc_parse
     enum { FRESH = 200 };
     static double took[FRESH];
     struct buf question = {0};
-    struct places *places = make_places(nodes, nodes * 5);
+    struct places *places = make_places("waiting", nodes, nodes * 5);
     for (unsigned i = nodes / 5 + 1; i <= nodes * 5; i++)
         put(store, parser, KIND_POD, waiting_json, i, 0);
     b->view.places = places;
@@ -139,10 +156,7 @@ static void measure_fresh(struct bench *b, struct store *store, struct doc_parse
     for (int i = 0; i < FRESH; i++) {
         b->view.now += 50;
         put(store, parser, KIND_POD, waiting_json, nodes * 5 + 1 + (unsigned)i, 0);
-        store_publish(store, b->view.now);
-        shared_unref((struct shared *)(uintptr_t)&b->view.snapshot->shared);
-        b->view.snapshot = (const struct snapshot *)share_take(store_share(store));
-        b->view.world = b->view.snapshot->derived;
+        show_newest(b, store);
         double begin = now_us();
         ask(b, &question, true);
         took[i] = now_us() - begin;
@@ -153,6 +167,19 @@ static void measure_fresh(struct bench *b, struct store *store, struct doc_parse
     b->view.places = NULL;
     places_destroy(&places->shared);
     buf_release(&question);
+}
+
+/* A pod of 12 cores has its place on each node, which is all that is free. */
+static void measure_refused(struct bench *b, struct store *store, struct doc_parser *parser, unsigned nodes)
+{
+    struct places *places = make_places("large", nodes, nodes);
+    for (unsigned i = 1; i <= nodes; i++)
+        put(store, parser, KIND_POD, large_json, i, 0);
+    show_newest(b, store);
+    b->view.places = places;
+    measure(b, "refused, filter", 0, nodes, false);
+    b->view.places = NULL;
+    places_destroy(&places->shared);
 }
 
 static void run(unsigned nodes)
@@ -166,18 +193,15 @@ static void run(unsigned nodes)
     }
     for (unsigned i = 0; i <= nodes / 5; i++)
         put(store, parser, KIND_POD, waiting_json, i, 0);
-    store_publish(store, 0);
-    struct places *places = make_places(nodes, nodes / 5);
-    struct bench b = {.view = {.snapshot = (const struct snapshot *)share_take(store_share(store)),
-                               .places = places,
-                               .ledger = ledger_new(),
-                               .now = 1000}};
-    b.view.world = b.view.snapshot->derived;
+    struct places *places = make_places("waiting", nodes, nodes / 5);
+    struct bench b = {.view = {.places = places, .ledger = ledger_new(), .now = 1000}};
+    show_newest(&b, store);
     extender_scratch_init(&b.scratch);
     /* a planned pod that is sent to its node gets no second call: the scheduler has one node left */
     measure(&b, "planned pod, filter", 1, nodes, false);
     measure(&b, "not planned, filter", 0, nodes, false);
     measure(&b, "not planned, filter and prioritize", 0, nodes, true);
+    measure_refused(&b, store, parser, nodes);
     measure_fresh(&b, store, parser, nodes);
     extender_scratch_release(&b.scratch);
     buf_release(&b.reply);

@@ -501,6 +501,41 @@ static void test_no_webhook_no_bundle(void **state)
     process_free(p);
 }
 
+/* Of each of our webhooks. */
+static void assert_registered(struct span json, struct span url, struct span ns)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    struct doc_parser *parser = doc_parser_new();
+    const struct doc *d;
+    struct err err;
+    struct doc_value list, v, service;
+    assert_true(doc_parse_json(parser, json, &d, &err));
+    assert_true(doc_find(doc_root(d), SPAN("webhooks"), &list));
+    assert_true(doc_count(list) >= 2);
+    assert_false(ns.len != 0 && span_contains(json, SPAN("stowage-system")));
+    struct doc_iter it = doc_iter_of(list);
+    while (doc_next(&it)) {
+        assert_true(span_eq(doc_text_at(it.value, SPAN("failurePolicy")), SPAN("Ignore")));
+        assert_int_equal(doc_int64_at(it.value, SPAN("timeoutSeconds"), 0), 1);
+        assert_true(doc_find(it.value, SPAN("clientConfig"), &v));
+        assert_true(doc_text_at(v, SPAN("caBundle")).len != 0);
+        assert_true(span_eq(doc_text_at(v, SPAN("url")), url));
+        if (doc_find(v, SPAN("service"), &service)) {
+            assert_true(span_eq(doc_text_at(service, SPAN("namespace")), ns));
+            assert_true(span_eq(doc_text_at(service, SPAN("path")), SPAN("/admission/validate")));
+        }
+        assert_true(doc_find(it.value, SPAN("matchConditions"), &v));
+        struct doc_iter first = doc_iter_of(v);
+        assert_true(doc_next(&first));
+        struct span who = ns.len != 0 ? ns : SPAN("stowage-system");
+        assert_true(span_eq(doc_text_at(first.value, SPAN("expression")),
+                            arena_printf(&a, "request.userInfo.username != 'system:serviceaccount:%.*s:stowage'", SPAN_ARG(who))));
+    }
+    doc_parser_free(parser);
+    arena_release(&a);
+}
+
 static void test_register(void **state)
 {
     struct fake *f = *state;
@@ -510,17 +545,25 @@ static void test_register(void **state)
     certs_serving(p->certs);
     settle(f, p, 0, WALL);
     assert_non_null(strstr(f->log, "get stowage, apply stowage"));
-    static const char *const want[] = {
-        "\"url\":\"https://127.0.0.1:8443/admission/validate\"",
-        "\"failurePolicy\":\"Ignore\"",
-        "\"timeoutSeconds\":1",
-        "request.userInfo.username != 'system:serviceaccount:stowage-system:stowage'",
-        "\"caBundle\":\""};
-    for (size_t i = 0; i < COUNT_OF(want); i++)
-        if (strstr(object_of(f, "stowage")->json, want[i]) == NULL)
-            fail_msg("no %s in %s", want[i], object_of(f, "stowage")->json);
+    assert_registered(span_of(object_of(f, "stowage")->json), SPAN("https://127.0.0.1:8443/admission/validate"),
+                      (struct span){NULL, 0});
     serves_as(p, SPAN("127.0.0.1"), WALL);
     process_free(p);
+}
+
+/* As manifests/webhooks.yaml has it, but for the namespace, the address and the bundle. */
+static void test_configuration(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct span json = certs_webhook_configuration(&a, SPAN("machines"), (struct span){NULL, 0}, SPAN("PEM"));
+    assert_registered(json, (struct span){NULL, 0}, SPAN("machines"));
+    json = certs_webhook_configuration(&a, SPAN("machines"), SPAN("https://far:1/"), SPAN("PEM"));
+    assert_registered(json, SPAN("https://far:1/admission/validate"), SPAN("machines"));
+    json = certs_webhook_configuration(&a, SPAN("machines"), SPAN("https://far:1"), (struct span){NULL, 0});
+    assert_false(span_contains(json, SPAN("caBundle"))); /* not known yet */
+    arena_release(&a);
 }
 
 static void test_files_win(void **state)
@@ -706,7 +749,8 @@ static void test_three_generations(void **state)
     arena_release(&a);
 }
 
-static void spoil(struct fake *f, struct arena *a, const char *key, struct span value)
+/* `key_value`: of the key beside a certificate; absent: that stays. */
+static void spoil(struct fake *f, struct arena *a, const char *key, struct span value, struct span key_value)
 {
     static const char *const keys[] = {"ca.crt", "ca.key", "next-ca.crt", "next-ca.key", "tls.crt", "tls.key", "old-ca.crt"};
     struct secret_entry entries[COUNT_OF(keys)];
@@ -715,7 +759,8 @@ static void spoil(struct fake *f, struct arena *a, const char *key, struct span 
     assert_true(doc_parse_json(f->parser, span_of(object_of(f, SECRET_CERTS)->json), &d, &err));
     for (size_t i = 0; i < COUNT_OF(keys); i++) {
         bool it = strcmp(keys[i], key) == 0 || (key[0] == '*' && strcmp(strchr(keys[i], '.'), key + 1) == 0);
-        entries[i] = (struct secret_entry){keys[i], it ? value : secret_get(a, doc_root(d), keys[i])};
+        bool beside = key_value.len != 0 && i > 0 && strcmp(keys[i - 1], key) == 0;
+        entries[i] = (struct secret_entry){keys[i], it ? value : beside ? key_value : secret_get(a, doc_root(d), keys[i])};
     }
     struct span body = secret_body(a, SPAN("stowage-system"), SECRET_CERTS, (struct span){NULL, 0}, entries, COUNT_OF(entries));
     put_object(f, SECRET_CERTS, arena_cstr(a, body));
@@ -728,7 +773,7 @@ static void test_spoilt_while_in_use(void **state)
     struct arena a;
     struct err err;
     arena_init(&a, 0);
-    struct cert_pair other, ended, future;
+    struct cert_pair other, ended, future, ended_ca;
     struct cert_subject s = {SPAN("stowage"), CERT_SERVER, NULL, 0, MS_HOUR};
     struct pair_of_replicas r;
     replicas_start(&r, f, plain, true);
@@ -736,19 +781,24 @@ static void test_spoilt_while_in_use(void **state)
     assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &other, &err));
     assert_true(authority_issue(&a, &ca, &s, WALL - CERTS_DAY, &ended, &err));
     assert_true(authority_issue(&a, &ca, &s, WALL + CERTS_DAY, &future, &err));
+    assert_true(authority_new(&a, WALL - CERTS_DAY, MS_HOUR, &ended_ca, &err));
     const struct {
         const char *label, *key;
         struct span value;
         const char *why;
+        struct span key_value;
     } rows[] = {
-        {"deleted", NULL, {NULL, 0}, "Secret stowage-certs: is not there; writing back what is in use"},
-        {"emptied", "*.crt", {"", 0}, "Secret stowage-certs: ca.crt and ca.key: no PEM certificate and key could be read; "},
-        {"no text", "ca.crt", SPAN("\x01\x02"), "Secret stowage-certs: ca.crt and ca.key: no PEM"},
-        {"another CA's key", "ca.key", other.key, "ca.crt and ca.key: certificate and key do not belong together"},
-        {"another CA's certificate", "ca.crt", other.cert, "ca.crt and ca.key: certificate and key do not belong together"},
-        {"another leaf's key", "tls.key", other.key, "tls.crt and tls.key: certificate and key do not belong together"},
-        {"what another CA signed", "tls.crt", other.cert, "tls.crt and tls.key: "},
-        {"the next one's key is gone", "next-ca.key", {"", 0}, "next-ca.crt and next-ca.key: no PEM"},
+        {"deleted", NULL, {NULL, 0}, "Secret stowage-certs: is not there; writing back what is in use", {NULL, 0}},
+        {"emptied", "*.crt", {"", 0}, "Secret stowage-certs: ca.crt and ca.key: no PEM certificate and key could be read; ", {NULL, 0}},
+        {"no text", "ca.crt", SPAN("\x01\x02"), "Secret stowage-certs: ca.crt and ca.key: no PEM", {NULL, 0}},
+        {"another CA's key", "ca.key", other.key, "ca.crt and ca.key: certificate and key do not belong together", {NULL, 0}},
+        {"another CA's certificate", "ca.crt", other.cert, "ca.crt and ca.key: certificate and key do not belong together", {NULL, 0}},
+        {"another leaf's key", "tls.key", other.key, "tls.crt and tls.key: certificate and key do not belong together", {NULL, 0}},
+        {"what another CA signed", "tls.crt", other.cert, "tls.crt and tls.key: ", {NULL, 0}},
+        {"the next one's key is gone", "next-ca.key", {"", 0}, "next-ca.crt and next-ca.key: no PEM", {NULL, 0}},
+        {"an expired leaf", "tls.crt", ended.cert, "Secret stowage-certs: tls.crt has expired; writing back what is in use", ended.key},
+        {"a leaf of the future", "tls.crt", future.cert, "tls.crt is not valid yet; writing back what is in use", future.key},
+        {"an expired CA", "ca.crt", ended_ca.cert, "tls.crt and tls.key: ", ended_ca.key},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct span serving = arena_dup(&a, r.p[0]->serving.cert);
@@ -756,7 +806,7 @@ static void test_spoilt_while_in_use(void **state)
         if (rows[i].key == NULL)
             delete_object(f, SECRET_CERTS);
         else
-            spoil(f, &a, rows[i].key, rows[i].value);
+            spoil(f, &a, rows[i].key, rows[i].value, rows[i].key_value);
         int writes = writes_until(&r, r.now + 5 * MS_MINUTE, SECRET_CERTS, each_is_trusted);
         if (writes != 1)
             fail_msg("%s: written %d times", rows[i].label, writes);
@@ -772,6 +822,24 @@ static void test_spoilt_while_in_use(void **state)
     }
     replicas_free(&r);
     arena_release(&a);
+}
+
+/* With the lives that ship: at two thirds one of the two renews, once, and the other serves it within a minute. */
+static void test_renewed_by_one_and_taken_up_by_all(void **state)
+{
+    struct fake *f = *state;
+    struct pair_of_replicas r;
+    replicas_start(&r, f, plain, true);
+    struct span before = r.p[0]->serving.cert;
+    r.now = CERTS_LEAF_LIFE * 2 / 3 - 2 * (mono_ms)MS_MINUTE;
+    assert_int_equal(writes_until(&r, r.now + 2 * (mono_ms)MS_MINUTE - 1, SECRET_CERTS, each_is_trusted), 0);
+    assert_true(span_eq(r.p[1]->serving.cert, before));
+    int changes = r.p[0]->changes + r.p[1]->changes;
+    assert_int_equal(writes_until(&r, r.now + MS_MINUTE, SECRET_CERTS, each_is_trusted), 1);
+    assert_false(span_eq(r.p[0]->serving.cert, before));
+    assert_true(span_eq(r.p[0]->serving.cert, r.p[1]->serving.cert));
+    assert_int_equal(r.p[0]->changes + r.p[1]->changes, changes + REPLICAS);
+    replicas_free(&r);
 }
 
 /* One that was replaced by another that is good is taken up, after the API server was told of its CA. */
@@ -939,11 +1007,13 @@ int main(void)
         ROW(test_bundle),
         ROW(test_bundles_of_shaping),
         ROW(test_no_webhook_no_bundle),
+        ROW(test_configuration),
         ROW(test_register),
         ROW(test_files_win),
         ROW(test_refused),
         ROW(test_three_generations),
         ROW(test_spoilt_while_in_use),
+        ROW(test_renewed_by_one_and_taken_up_by_all),
         ROW(test_replaced),
         ROW(test_no_leaf_before_its_ca),
         ROW(test_nobody_fights_over_the_bundle),

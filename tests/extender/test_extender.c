@@ -90,7 +90,7 @@ static const struct {
     const char *places[2][2]; /* pod, target */
     const char *pod, *uid;    /* asked about; uid NULL: uid-<pod> */
     const char *names;        /* offered */
-    const char *want, *refused;
+    const char *want, *refused; /* of those refused for one reason the first */
     enum extender_answer answer;
 } rows[] = {
     {"a planned pod goes to its planned node", {{"small", "n2"}}, "small", NULL, "n1 n2 n4", "n2",
@@ -128,13 +128,13 @@ static const struct {
     {"they themselves go where they are sent", {{"exact", "n6"}}, "agent-n6", NULL, "n6 n3", "n6 n3",
      "", EXTENDER_ROOM},
     {"the first of a group waits for its node", {{"crew-1", "claim/soon"}}, "crew-1", NULL,
-     "n1 n2 n4", "", "n1 n2 n4", EXTENDER_WAITS},
+     "n1 n2 n4", "", "n1", EXTENDER_WAITS},
     {"also when the scheduler turns down that node: one for all is planned anew", {{"crew-1", "n2"}}, "crew-1",
-     NULL, "n1 n4", "", "n1 n4", EXTENDER_WAITS},
+     NULL, "n1 n4", "", "n1", EXTENDER_WAITS},
     {"the next follow those who stand", {{"band-2", "claim/soon"}}, "band-2", NULL, "n1 n4", "n1", "",
      EXTENDER_REVISED},
     {"a pod that is to be on spot is kept off other nodes", {{0}}, "on-spot", NULL, "n1 n8 n2", "n8",
-     "n1 n2", EXTENDER_ROOM},
+     "n1", EXTENDER_ROOM},
     {"one that is to be on-demand goes where nothing says spot", {{0}}, "steady", NULL, "n1 n8", "n1",
      "n8", EXTENDER_ROOM},
     {"and waits when there is nothing else", {{0}}, "steady", NULL, "n8", "", "n8", EXTENDER_REFUSED},
@@ -567,6 +567,40 @@ static void test_new_pods_are_split(void **state)
     cluster_close(&c);
 }
 
+/* What nobody speaks of the scheduler takes for what cannot be had by evicting. */
+static void test_one_node_speaks_for_its_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *pod, *target, *asked, *names, *want;
+    } answers[] = {
+        {"each kind has its own", "large", "n1", "other", "n3 n1",
+         "\"n1\":\"whose room is held for planned pods\",\"n3\":\"about to be removed\""},
+        {"of several the first tells how many", "crew-1", "claim/soon", "crew-1", "n1 n2 n4",
+         "\"n1\":\"of 3 where the pod's group does not have its place\""},
+    };
+    for (size_t i = 0; i < COUNT_OF(answers); i++) {
+        struct cluster c;
+        cluster_open(&c, objects());
+        cluster_place(&c, answers[i].pod, answers[i].target);
+        struct buf body = {0}, reply = {0};
+        struct extender_verdict verdict;
+        struct err err;
+        char want[512];
+        ask_put_args(&body, answers[i].asked, NULL, answers[i].names);
+        assert_true(extender_filter(&c.scratch, &c.view, buf_span(&body), &reply, &verdict, &err));
+        snprintf(want, sizeof(want),
+                 "{\"Nodes\":null,\"NodeNames\":[],\"FailedNodes\":{},"
+                 "\"FailedAndUnresolvableNodes\":{%s},\"Error\":\"\"}", answers[i].want);
+        buf_add_char(&reply, '\0');
+        if (strcmp(reply.ptr, want) != 0)
+            fail_msg("%s: got %s, want %s", answers[i].label, reply.ptr, want);
+        buf_release(&body);
+        buf_release(&reply);
+        cluster_close(&c);
+    }
+}
+
 static void test_no_view_is_no_opinion(void **state)
 {
     (void)state;
@@ -663,6 +697,7 @@ int main(void)
         cmocka_unit_test(test_trade_outlasts_other_places),
         cmocka_unit_test(test_refused_where_it_was_planned),
         cmocka_unit_test(test_new_pods_are_split),
+        cmocka_unit_test(test_one_node_speaks_for_its_kind),
         cmocka_unit_test(test_no_view_is_no_opinion),
         cmocka_unit_test(test_a_watch_broken_for_long_is_no_opinion),
         cmocka_unit_test(test_what_is_not_a_request),

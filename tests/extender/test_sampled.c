@@ -56,7 +56,8 @@ static json_t *ask(struct cluster *c, const char *pod, unsigned offered, struct 
     return root;
 }
 
-/* Who has no place is refused m0 and m1, who has one goes there; both tell of a sample. */
+/* Who has no place is refused m0, m1 and m2, each by its name when what is not named could not be had by evicting; who
+ * has one goes there; both tell of a sample. */
 static void expect(struct cluster *c, const char *label, unsigned nodes, unsigned offered, bool sampled)
 {
     struct extender_verdict verdict;
@@ -64,7 +65,7 @@ static void expect(struct cluster *c, const char *label, unsigned nodes, unsigne
     json_t *root = ask(c, "thief", offered, &verdict);
     ask_joined(json_object_get(root, "FailedNodes"), curable, sizeof(curable));
     ask_joined(json_object_get(root, "FailedAndUnresolvableNodes"), final, sizeof(final));
-    if (verdict.sampled != sampled || strcmp(curable, sampled ? "m0 m1" : "") != 0 ||
+    if (verdict.sampled != sampled || strcmp(curable, sampled ? "m0 m1 m2" : "") != 0 ||
         strcmp(final, sampled ? "" : "m0 m1") != 0)
         fail_msg("%s: %u of %u: sampled %d, FailedNodes \"%s\", unresolvable \"%s\"", label, offered,
                  nodes, verdict.sampled, curable, final);
@@ -99,6 +100,7 @@ static void test_a_sample_is_told_by_its_size(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
         open_nodes(&c, rows[i].nodes);
+        cluster_place(&c, "other", "m2");
         for (size_t o = 0; o < COUNT_OF(rows[i].offers) && rows[i].offers[o].label != NULL; o++)
             expect(&c, rows[i].offers[o].label, rows[i].nodes, rows[i].offers[o].offered,
                    rows[i].offers[o].sampled);

@@ -48,9 +48,12 @@ static struct span catalogue_text(struct cluster *c)
         for (uint32_t p = 0; p < t->node_pools.count; p++)
             buf_addf(&b, " @%.*s", SPAN_ARG(t->node_pools.items[p]));
     }
-    for (uint32_t i = 0; i < w->overlaid.fault_count; i++)
-        buf_addf(&b, "; %.*s: %.*s", SPAN_ARG(w->overlaid.faults[i].overlay->meta.name),
-                 SPAN_ARG(w->overlaid.faults[i].why));
+    for (uint32_t i = 0; i < w->overlaid.fault_count; i++) {
+        const struct overlay_fault *f = &w->overlaid.faults[i];
+        buf_addf(&b, "; %.*s: %.*s", SPAN_ARG(f->overlay->meta.name), SPAN_ARG(f->why));
+        if (f->rival != NULL)
+            buf_addf(&b, " (%.*s)", SPAN_ARG(f->rival->meta.name));
+    }
     struct span text = arena_dup(&c->arena, buf_span(&b));
     buf_release(&b);
     return text;
@@ -79,13 +82,13 @@ static const struct {
      "big 8 4 gpu=1 fuse=3 | small 2 1"},
     {"equal weight, one offering: the later in order has no effect anywhere",
      OVERLAY("a", ALL ", priceAdjustment: +10%") OVERLAY("b", SIZE("big") ", price: \"0.5\""),
-     "big 0.5 0.5 | small 2 1; a: conflict with another overlay"},
+     "big 0.5 0.5 | small 2 1; a: conflict with another overlay (b)"},
     {"equal values are in conflict too", OVERLAY("a", ALL ", price: \"1\"")
-     OVERLAY("b", ALL ", price: \"1\""), "big 1 1 | small 1 1; a: conflict with another overlay"},
+     OVERLAY("b", ALL ", price: \"1\""), "big 1 1 | small 1 1; a: conflict with another overlay (b)"},
     {"a lighter one that had no effect is in the way of its equals",
      OVERLAY("a", ALL ", weight: 1, price: \"9\"") OVERLAY("b", ALL ", weight: 1, price: \"5\"")
      OVERLAY("c", ALL ", weight: 2, price: \"3\""),
-     "big 3 3 | small 3 3; a: conflict with another overlay"},
+     "big 3 3 | small 3 3; a: conflict with another overlay (b)"},
     {"price and capacity of equal weight do not meet", OVERLAY("a", ALL ", price: \"1\"")
      OVERLAY("b", ALL ", capacity: {example.com/gpu: 1}"), "big 1 1 gpu=1 | small 1 1 gpu=1"},
     {"nor do two resources", OVERLAY("a", ALL ", capacity: {example.com/fuse: 1}")
@@ -95,7 +98,7 @@ static const struct {
      OVERLAY("a", ALL ", capacity: {example.com/gpu: 3}")
      OVERLAY("b", ALL ", capacity: {example.com/fuse: 1}")
      OVERLAY("c", ALL ", capacity: {example.com/gpu: 1}"),
-     "big 8 4 gpu=1 fuse=1 | small 2 1 gpu=1 fuse=1; a: conflict with another overlay"},
+     "big 8 4 gpu=1 fuse=1 | small 2 1 gpu=1 fuse=1; a: conflict with another overlay (c)"},
     {"by pool", OVERLAY("o", ON("karpenter.sh/nodepool", "p1") ", price: \"1\""),
      "big 1 1 @p1 | big 8 4 @p2 | small 1 1 @p1 | small 2 1 @p2"},
     {"by a label of the pool's template", OVERLAY("o", ON("team", "red") ", price: \"1\""),

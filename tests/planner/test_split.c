@@ -583,6 +583,58 @@ static void who_was_sent_counts_where_he_went(void **state)
     cluster_release(&c);
 }
 
+/* A pod that is being created: its own annotations, whom the world has, and whom it has not yet. */
+static void a_newcomer_has_the_next_side(void **state)
+{
+    (void)state;
+#define GIVEN "stowage.dev/on-demand-base: \"0\", stowage.dev/spot-percent: \"50\", stowage.dev/shaped-by: \"split=spot, review=seen\""
+    static const struct {
+        const char *label, *set, *notes; /* notes of the newcomer; NULL: the workload's */
+        struct group known;
+        bool sets;
+        enum split_side sent; /* of one more pod that was given a side */
+        bool same;            /* the world has it by now */
+        enum split_side want;
+    } cases[] = {
+        {"the fourth of three", "web-1", NULL, NEW(3), true, SPLIT_NONE, false, SPLIT_SPOT},
+        {"of a set that nobody has seen", "web-new", NULL, NEW(3), false, SPLIT_NONE, false, SPLIT_SPOT},
+        {"of another workload", "webs-new", NULL, NEW(3), true, SPLIT_NONE, false, SPLIT_ON_DEMAND},
+        {"too many stand on spot", "web-1", NULL, ON("spot", 3), true, SPLIT_NONE, false, SPLIT_ON_DEMAND},
+        {"too few", "web-1", NULL, ON("owned", 3), true, SPLIT_NONE, false, SPLIT_SPOT},
+        {"nobody is there, one was sent", "web-1", NULL, NEW(0), true, SPLIT_ON_DEMAND, false, SPLIT_SPOT},
+        {"one is there and another was sent", "web-1", NULL, {.count = 1, .asks = "on-demand"}, true, SPLIT_SPOT, false, SPLIT_ON_DEMAND},
+        {"who was sent counts once", "web-1", NULL, {.count = 1, .asks = "on-demand", .notes = GIVEN}, true, SPLIT_SPOT, true, SPLIT_SPOT},
+        {"its own annotations", "web-1", "100", NEW(3), true, SPLIT_NONE, false, SPLIT_SPOT},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct row r = {.notes = SPOT("50"), .groups = {cases[i].known, {.count = 1, .set = cases[i].set, .node = "plain"}}};
+        struct cluster c;
+        struct arena a;
+        uint64_t workload, other;
+        struct span fault;
+        arena_init(&a, 0);
+        build(&c, &r, SEARCH_GREEDY, cases[i].sets);
+        struct pod pod = *(const struct pod *)c.kinds[KIND_POD].items[c.kinds[KIND_POD].count - 1];
+        c.kinds[KIND_POD].count--; /* it is not there */
+        cluster_plan(&c);
+        pod.meta.name = pod.meta.uid = (struct span){NULL, 0};
+        pod.node = SYM_NONE;
+        struct annotation all = {SYM_SPOT_PERCENT, span_of(cases[i].notes)};
+        if (cases[i].notes != NULL)
+            pod.meta.annotations = (struct annotations){&all, 1};
+        struct split_newcomer n = {.pod = &pod, .syms = c.syms};
+        world_split_newcomer(c.world, &n, &a, NULL, 0, &workload, &fault);
+        struct split_sent sent[] = {{.id = span_hash(SPAN("seen")), .workload = workload, .side = cases[i].sent},
+                                    {.id = 1, .workload = workload + 1, .side = SPLIT_SPOT}};
+        enum split_side side = world_split_newcomer(c.world, &n, &a, sent, cases[i].sent != SPLIT_NONE ? 2 : 0, &other, &fault);
+        if (side != cases[i].want || other != workload || workload == 0 || fault.ptr != NULL)
+            fail_msg("%s: %d", cases[i].label, side);
+        assert_int_equal(sent[0].pod != NULL, cases[i].same);
+        arena_release(&a);
+        cluster_release(&c);
+    }
+}
+
 /* Pods of one shape on two sides: the claims do not say whose places they hold, but on which side. */
 static void a_new_leader_finds_the_sides_again(void **state)
 {
@@ -638,6 +690,7 @@ int main(void)
         cmocka_unit_test(the_class_of_who_stands_is_found),
         cmocka_unit_test(nodes_of_the_other_side_are_refused),
         cmocka_unit_test(who_comes_later_has_the_next_side),
+        cmocka_unit_test(a_newcomer_has_the_next_side),
         cmocka_unit_test(who_was_sent_counts_where_he_went),
         cmocka_unit_test(a_new_leader_finds_the_sides_again),
         cmocka_unit_test(without_annotations_nothing_is_kept),

@@ -68,7 +68,7 @@ struct bench {
     struct guarded api;
     struct arena a;
     struct options options;
-    struct cert_pair ca, serving, client;
+    struct cert_pair ca, next_ca, serving, client;
     struct check_report report;
     struct check check;
     struct asked_cluster cluster;
@@ -76,7 +76,7 @@ struct bench {
     struct buf text;
     struct err err;
     bool answered;
-    bool every_node; /* the scheduler file says so */
+    struct scheduler_file scheduler;
 };
 
 static bool wait_sim(void *user)
@@ -125,19 +125,25 @@ static void begin(struct bench *b, wall_ms issued)
     struct cert_subject serving = {SPAN("stowage"), CERT_SERVER, NULL, 0, 0};
     struct cert_subject client = {SPAN("scheduler"), CERT_CLIENT, NULL, 0, 0};
     assert_true(authority_new(&b->a, issued, CERTS_CA_LIFE, &b->ca, &err));
+    assert_true(authority_new(&b->a, issued, CERTS_CA_LIFE, &b->next_ca, &err));
     assert_true(authority_issue(&b->a, &b->ca, &serving, issued, &b->serving, &err));
     assert_true(authority_issue(&b->a, &b->ca, &client, issued, &b->client, &err));
+}
+
+static struct span joined(struct bench *b, struct span one, struct span other)
+{
+    return arena_printf(&b->a, "%.*s%.*s", SPAN_ARG(one), SPAN_ARG(other));
 }
 
 static void put_secrets(struct bench *b)
 {
     load(b, "apiVersion: v1\nkind: Secret\nmetadata: {name: stowage-certs, namespace: stowage-system}\n"
-            "data: {ca.crt: %s, tls.crt: %s}\n---\n"
+            "data: {ca.crt: %s, next-ca.crt: %s, tls.crt: %s}\n---\n"
             "apiVersion: v1\nkind: Secret\n"
             "metadata: {name: stowage-scheduler-client, namespace: stowage-system}\n"
             "data: {ca.crt: %s, tls.crt: %s}\n",
-         encoded(b, b->ca.cert), encoded(b, b->serving.cert), encoded(b, b->ca.cert),
-         encoded(b, b->client.cert));
+         encoded(b, b->ca.cert), encoded(b, b->next_ca.cert), encoded(b, b->serving.cert),
+         encoded(b, joined(b, b->ca.cert, b->next_ca.cert)), encoded(b, b->client.cert));
 }
 
 static void put_webhook(struct bench *b, struct span ca)
@@ -178,7 +184,7 @@ static const char *run(struct bench *b, const char *metrics)
                               .now = NOW,
                               .metrics = span_of(metrics),
                               .types = b->types,
-                              .every_node = b->every_node};
+                              .scheduler = b->scheduler};
     b->answered = check_run(&b->check, &b->err);
     buf_clear(&b->text);
     check_text(&b->text, &b->report, 0);
@@ -469,6 +475,76 @@ static void test_the_copy_on_the_schedulers_host(void **state)
     }
 }
 
+/* What the scheduler's configuration names, where it can be read. */
+static void test_the_files_on_the_schedulers_host(void **state)
+{
+    (void)state;
+    enum { NOT_NAMED, NOT_HERE, BOTH, CURRENT, NEXT, LEAF, OTHERS, OLD_LEAF };
+    static const struct {
+        int ca, cert;
+        enum check_level worst;
+        const char *line; /* NULL: none is about them */
+    } rows_of_files[] = {
+        {NOT_NAMED, NOT_NAMED, CHECK_OK, NULL},
+        {BOTH, LEAF, CHECK_OK, "ok    /x/ca.crt has the CA of now and the next\n"},
+        {BOTH, LEAF, CHECK_OK, "ok    the certificate in /x/tls.crt until 2027-01-01\n"},
+        {NOT_HERE, LEAF, CHECK_UNKNOWN, "?     whether the scheduler's /x/ca.crt is an old copy: /x/ca.crt is away\n      run it on each host"},
+        {BOTH, NOT_HERE, CHECK_UNKNOWN, "?     whether the scheduler's /x/tls.crt is an old copy: /x/tls.crt is away\n"},
+        {CURRENT, LEAF, CHECK_WARN, "warn  /x/ca.crt is an old copy, without the next CA: from when that signs, the scheduler passes Stowage over\n"
+                                    "      copy the files of Secret stowage-scheduler-client to the scheduler's hosts anew, and start kube-scheduler anew"},
+        {NEXT, LEAF, CHECK_FAIL, "FAIL  /x/ca.crt has not the CA that signs for Stowage: the scheduler passes it over\n"},
+        {LEAF, LEAF, CHECK_FAIL, "FAIL  /x/ca.crt has not the CA that signs for Stowage"},
+        {BOTH, OTHERS, CHECK_WARN, "warn  the certificate in /x/tls.crt is of another CA than Stowage's: without --extender-client-ca"},
+        {BOTH, OLD_LEAF, CHECK_WARN, "warn  the certificate in /x/tls.crt ends on 2026-01-30\n      copy the files of Secret"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows_of_files); i++) {
+        struct bench b;
+        struct cert_pair others_ca, others, old;
+        struct cert_subject subject = {SPAN("scheduler"), CERT_CLIENT, NULL, 0, 0};
+        begin(&b, NOW);
+        put_all(&b);
+        assert_true(authority_new(&b.a, NOW, CERTS_CA_LIFE, &others_ca, &b.err));
+        assert_true(authority_issue(&b.a, &others_ca, &subject, NOW, &others, &b.err));
+        subject.life = 29 * CERTS_DAY;
+        assert_true(authority_issue(&b.a, &b.ca, &subject, NOW, &old, &b.err));
+        const struct span texts[] = {[BOTH] = joined(&b, b.next_ca.cert, b.ca.cert), [CURRENT] = b.ca.cert, [NEXT] = b.next_ca.cert,
+                                     [LEAF] = b.client.cert, [OTHERS] = others.cert, [OLD_LEAF] = old.cert};
+        if (rows_of_files[i].ca != NOT_NAMED)
+            b.scheduler.ca = (struct scheduler_copy){.where = SPAN("/x/ca.crt"), .text = texts[rows_of_files[i].ca]};
+        if (rows_of_files[i].cert != NOT_NAMED)
+            b.scheduler.cert = (struct scheduler_copy){.where = SPAN("/x/tls.crt"), .text = texts[rows_of_files[i].cert]};
+        err_set(&b.scheduler.ca.why, ERR_NOT_FOUND, "/x/ca.crt is away");
+        err_set(&b.scheduler.cert.why, ERR_NOT_FOUND, "/x/tls.crt is away");
+        run(&b, GOOD_METRICS);
+        enum check_level worst = CHECK_OK;
+        for (enum check_level l = CHECK_OK; l < CHECK_LEVEL_COUNT; l++)
+            worst = check_count(&b.report, l) != 0 ? l : worst;
+        if (worst != rows_of_files[i].worst)
+            fail_msg("row %zu: worst is %d, want %d:\n%s", i, worst, rows_of_files[i].worst, b.text.ptr);
+        if (rows_of_files[i].line != NULL)
+            says(&b, rows_of_files[i].line);
+        else
+            assert_null(strstr(b.text.ptr, "/x/"));
+        end(&b);
+    }
+}
+
+/* Who serves with files of his own has another CA on his hosts. */
+static void test_the_files_of_who_has_another_ca(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b, NOW);
+    put_all(&b);
+    load(&b, "apiVersion: v1\nkind: Secret\nmetadata: {name: stowage-scheduler-client, namespace: stowage-system}\n"
+             "data: {ca.crt: %s, tls.crt: %s}\n",
+         encoded(&b, b.serving.cert), encoded(&b, b.client.cert));
+    b.scheduler.ca = (struct scheduler_copy){.where = SPAN("/x/ca.crt"), .text = b.next_ca.cert};
+    run(&b, GOOD_METRICS);
+    assert_null(strstr(b.text.ptr, "/x/"));
+    end(&b);
+}
+
 static void test_nobody_answers(void **state)
 {
     (void)state;
@@ -506,7 +582,7 @@ static void test_no_sample_where_every_node_is_offered(void **state)
     struct bench b;
     begin(&b, NOW);
     put_all(&b);
-    b.every_node = true;
+    b.scheduler.every_node = true;
     run(&b, "leader_election_master_status{name=\"x\"} 1\n"
             "stowage_extender_sampled_total{verb=\"filter\"} 2\n"
             "stowage_extender_requests_total{verb=\"filter\",answer=\"room\"} 3\n");
@@ -701,15 +777,45 @@ static void test_scheduler_files(void **state)
         struct err err;
         arena_init(&a, 0);
         struct check_report r = {.a = &a};
-        bool every_node;
-        assert_true(check_scheduler_file(&r, "F", span_of(files[i].text), &every_node, &err));
+        struct scheduler_file file;
+        assert_true(check_scheduler_file(&r, "F", span_of(files[i].text), &file, &err));
         check_text(&text, &r, 0);
-        assert_int_equal(every_node, strstr(text.ptr, "every node is offered") != NULL);
+        assert_int_equal(file.every_node, strstr(text.ptr, "every node is offered") != NULL);
         uint32_t others = files[i].level == CHECK_OK ? r.count - check_count(&r, CHECK_OK)
                                                      : check_count(&r, files[i].level) - 1;
         if (strstr(text.ptr, files[i].line) == NULL || others != 0)
             fail_msg("row %zu, want alone of its level: %s\nbut:\n%s", i, files[i].line, text.ptr);
         buf_release(&text);
+        arena_release(&a);
+    }
+}
+
+static void test_what_a_scheduler_file_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *tls, *where, *text, *why; /* of its CA */
+    } named[] = {
+        {"caFile: " SOURCE_DIR "/manifests/README.md", SOURCE_DIR "/manifests/README.md", "# ", ""},
+        {"caFile: ca.crt", "ca.crt", NULL, "the path is relative"},
+        {"caFile: /no/such/ca.crt", "/no/such/ca.crt", NULL, "/no/such/ca.crt"},
+        {"caData: aGVsbG8=", "tlsConfig.caData", "hello", ""},
+        {"caData: aGVsbG8=, caFile: ca.crt", "tlsConfig.caData", "hello", ""},
+        {"caData: '!'", "tlsConfig.caData", NULL, "it is not base64"},
+        {"insecure: true", NULL, NULL, ""},
+    };
+    for (size_t i = 0; i < COUNT_OF(named); i++) {
+        struct arena a;
+        struct err err;
+        struct scheduler_file file;
+        arena_init(&a, 0);
+        struct check_report r = {.a = &a};
+        struct span text = arena_printf(&a, HEAD "{" URL VERBS CACHE "tlsConfig: {%s}}", named[i].tls);
+        assert_true(check_scheduler_file(&r, "F", text, &file, &err));
+        bool where = span_eq(file.ca.where, named[i].where != NULL ? span_of(named[i].where) : (struct span){NULL, 0});
+        bool read = named[i].text == NULL ? file.ca.text.len == 0 : span_has_prefix(file.ca.text, span_of(named[i].text));
+        if (!where || !read || strstr(file.ca.why.msg, named[i].why) == NULL || file.cert.where.len != 0)
+            fail_msg("%s: \"%.*s\" \"%.*s\" %s", named[i].tls, SPAN_ARG(file.ca.where), SPAN_ARG(file.ca.text), file.ca.why.msg);
         arena_release(&a);
     }
 }
@@ -723,13 +829,15 @@ static void test_what_ships_is_right(void **state)
     arena_init(&a, 0);
     struct check_report r = {.a = &a};
     assert_true(input_text(&a, SOURCE_DIR "/manifests/scheduler-configuration.yaml", &text, &err));
-    bool every_node;
-    assert_true(check_scheduler_file(&r, "F", text, &every_node, &err));
-    assert_true(every_node);
+    struct scheduler_file file;
+    assert_true(check_scheduler_file(&r, "F", text, &file, &err));
+    assert_true(file.every_node);
+    assert_string_equal(file.ca.where.ptr, "/etc/kubernetes/stowage/ca.crt");
+    assert_string_equal(file.cert.where.ptr, "/etc/kubernetes/stowage/tls.crt");
     assert_int_equal(check_count(&r, CHECK_OK), r.count);
     static const char *const no_files[] = {"", "kind: Pod\n", "a: [", "[]"};
     for (size_t i = 0; i < COUNT_OF(no_files); i++)
-        if (check_scheduler_file(&r, "F", span_of(no_files[i]), &every_node, &err))
+        if (check_scheduler_file(&r, "F", span_of(no_files[i]), &file, &err))
             fail_msg("taken: %s", no_files[i]);
     arena_release(&a);
 }
@@ -776,6 +884,8 @@ int main(void)
         cmocka_unit_test(test_each_trouble_is_told),
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_the_copy_on_the_schedulers_host),
+        cmocka_unit_test(test_the_files_on_the_schedulers_host),
+        cmocka_unit_test(test_the_files_of_who_has_another_ca),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_another_account),
         cmocka_unit_test(test_no_sample_where_every_node_is_offered),
@@ -785,6 +895,7 @@ int main(void)
         cmocka_unit_test(test_the_list_covers_what_is_watched),
         cmocka_unit_test(test_rules_become_permissions),
         cmocka_unit_test(test_scheduler_files),
+        cmocka_unit_test(test_what_a_scheduler_file_names),
         cmocka_unit_test(test_what_ships_is_right),
         cmocka_unit_test(test_how_it_is_shown),
     };

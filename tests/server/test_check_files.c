@@ -12,6 +12,12 @@
 
 #define NAMED(meta, spec)                                                                                               \
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: odd\n" meta "spec:\n  " POOL_TEMPLATE "\n" spec
+#define PRICE(name) "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: " name "}\nspec: {requirements: [], price: '1'}\n"
+#define CLAIM(class, requirements)                                                                                      \
+    "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c}\nspec: {nodeClassRef: {group: karpenter.kwok.sh, kind: "  \
+    "KWOKNodeClass, name: " class "}, requirements: [" requirements "]}\n"
+#define NODE_CLASS(delay)                                                                                               \
+    "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\nspec: {nodeRegistrationDelay: " delay "}\n"
 #define TYPO "  annotations:\n    stowage.dev/mdoe: act\n"
 
 static struct outcome check(const char *objects, const char *form, const char *more)
@@ -61,6 +67,25 @@ static void status_and_text(void **state)
          "{requirements: []}\n", NULL, 0, {"warn  ", ":1: NodeOverlay o: spec: sets neither a price nor capacity"}},
         {"an overlay", "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: o}\nspec: {requirements: [{key: a, "
          "operator: Like, values: [b]}]}\n", NULL, 1, {"FAIL  ", "NodeOverlay o: spec.requirements[0].operator: "}},
+        {"two overlays that set the same", POOL "---\n" PRICE("a") "---\n" PRICE("b"), NULL, 0,
+         {"NodeOverlay a: spec.weight: 0 is the weight of NodeOverlay b, too, which sets the same of some instance type: that one goes",
+          "NodeOverlay b: spec.weight: 0 is the weight of NodeOverlay a, too, which sets the same of some instance type: this one goes",
+          "2 warnings\n"}},
+        {"limits below what the pool holds", POOL "  limits: {cpu: 2}\nstatus: {resources: {cpu: 4}}\n", NULL, 0,
+         {"warn  ", ":2: NodePool general: spec.limits.cpu: 2 is less than the 4 that nodes of the pool have already", "1 warning\n"}},
+        {"a good claim", CLAIM("default", "") "---\n" NODE_CLASS("1s"), NULL, 0, {"nothing to mend\n"}},
+        {"a claim without its class in the files", CLAIM("default", ""), NULL, 0, {"nothing to mend\n"}},
+        {"a claim of another class", CLAIM("defualt", "") "---\n" NODE_CLASS("1s"), NULL, 0,
+         {"warn  ", ":1: NodeClaim c: spec.nodeClassRef: there is no KWOKNodeClass defualt: ", "1 warning\n"}},
+        {"a claim that no type meets", CLAIM("default", "{key: kubernetes.io/arch, operator: In, values: [amd46]}"), NULL, 0,
+         {"NodeClaim c: spec.requirements[0]: no instance type has kubernetes.io/arch In [amd46] (did you mean amd64?)", "1 warning\n"}},
+        {"a claim that contradicts itself", CLAIM("default", "{key: kubernetes.io/arch, operator: In, values: [amd46]}, {key: "
+                                                  "kubernetes.io/arch, operator: In, values: [arm64]}"), "--warnings-as-errors", 1,
+         {"NodeClaim c: spec.requirements[1]: ", "1 warning\n"}},
+        {"a claim that has its node", CLAIM("defualt", "{key: kubernetes.io/arch, operator: In, values: [amd46]}")
+         "status: {providerID: kwok://c}\n---\n" NODE_CLASS("1s"), NULL, 0, {"nothing to mend\n"}},
+        {"a node class whose nodes come too late", NODE_CLASS("1h"), NULL, 0,
+         {"warn  ", ":1: KWOKNodeClass default: spec.nodeRegistrationDelay: no node of the class ever comes up", "1 warning\n"}},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct outcome o = check(rows[i].objects, "table", rows[i].more);

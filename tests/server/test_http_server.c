@@ -405,6 +405,30 @@ static void test_bad_pairs_change_nothing(void **state)
     client_close(c);
 }
 
+/* Who came before goes on under what it met. */
+static void test_a_swap_closes_no_connection(void **state)
+{
+    struct fixture *f = *state;
+    assert_true(swap(f, &f->serving));
+    start(f, 0);
+    struct client_tls tls = {&f->client, f->ca.cert};
+    static const enum http_listener doors[] = {HTTP_WEBHOOK, HTTP_EXTENDER};
+    struct client_conn *c[COUNT_OF(doors)];
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < COUNT_OF(doors); i++) {
+            struct client_reply r = {.status = 0};
+            if (round == 0)
+                c[i] = client_open(port(f, doors[i]), &tls);
+            assert_non_null(c[i]);
+            client_ask(c[i], "POST", "/echo", SPAN("[1]"), &r);
+            assert_int_equal(r.status, 200);
+            assert_false(r.closes);
+            assert_true(swap(f, round % 2 == 0 ? &f->serving_2 : &f->serving));
+        }
+    for (size_t i = 0; i < COUNT_OF(doors); i++)
+        client_close(c[i]);
+}
+
 struct load {
     struct fixture *f;
     _Atomic(bool) stop;
@@ -763,6 +787,7 @@ int main(void)
         ROW(test_whose_certificates_are_accepted),
         ROW(test_the_api_servers_certificate),
         ROW(test_bad_pairs_change_nothing),
+        ROW(test_a_swap_closes_no_connection),
         ROW(test_swap_under_load),
         ROW(test_slow_clients_block_nobody),
         ROW(test_connections_are_capped),

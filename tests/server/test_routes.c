@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/base64.h"
 #include "cloud/catalogue.h"
 #include "reconciler/measure.h"
 #include "server/clock.h"
@@ -426,6 +427,47 @@ static void test_webhook(void **state)
     says(f, 200, "controller_runtime_webhook_latency_seconds_count{webhook=\"/admission/mutate\"} 1\n");
 }
 
+#define SPLIT_POD(uid)                                                                              \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{"            \
+    "\"uid\":\"" uid "\",\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},"    \
+    "\"operation\":\"CREATE\",\"namespace\":\"web\",\"object\":{\"metadata\":{\"generateName\":"     \
+    "\"s-\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"name\":\"s\"," \
+    "\"uid\":\"u\",\"controller\":true}],\"annotations\":{\"stowage.dev/spot-percent\":\"50\"}},"      \
+    "\"spec\":{\"containers\":[{\"name\":\"c\"}]}}}}"
+
+/* What the reply's patch says of the split. */
+static bool gives(struct fixture *f, const char *side)
+{
+    const char *key = "\"patch\":\"", *at = strstr(f->reply.body.ptr, key);
+    struct span rest, text;
+    if (at == NULL)
+        return false;
+    assert_true(base64_decode(&f->a, span_cut(span_of(at + strlen(key)), '"', &rest), &text));
+    return span_contains(text, arena_printf(&f->a, "split=%s, review=", side));
+}
+
+/* From one review to the next the pods count that were given a side, once: as long as no snapshot has them, and then as
+ * what it has. */
+static void test_split_by_webhook(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate", SPLIT_POD("r1"));
+    assert_true(gives(f, "on-demand"));
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate", SPLIT_POD("r2"));
+    assert_true(gives(f, "spot"));
+    view_put(&f->view, "apiVersion: v1\nkind: Pod\nmetadata: {name: s-0, namespace: web, uid: uid-s0, ownerReferences: [{apiVersion: "
+                       "apps/v1, kind: StatefulSet, name: s, uid: u, controller: true}], annotations: {stowage.dev/spot-percent: '50', "
+                       "stowage.dev/shaped-by: 'split=on-demand, review=r1'}}\nspec: {nodeSelector: {karpenter.sh/capacity-type: "
+                       "on-demand}, containers: [{name: c}]}\n");
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate/namespace", SPLIT_POD("r3"));
+    assert_true(gives(f, "on-demand"));
+    ask(f, HTTP_WEBHOOK, "POST", "/admission/mutate", SPLIT_POD("r4"));
+    assert_true(gives(f, "spot"));
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"shaped\"} 3\n");
+    says(f, 200, "stowage_webhook_reviews_total{answer=\"unshaped\"} 1\n"); /* its namespace's label has not come */
+}
+
 static void test_probes(void **state)
 {
     struct fixture *f = *state;
@@ -760,7 +802,7 @@ int main(void)
         ROW(test_explain),
         ROW(test_who_is_put_off),
         ROW(test_drift_is_paused),
-        ROW(test_extender), ROW(test_held_room_follows_what_is_published),
+        ROW(test_split_by_webhook), ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_live),

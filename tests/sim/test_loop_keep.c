@@ -97,6 +97,28 @@ static void what_blocks_it_next_is_an_event_too(void **state)
     loop_end(&l);
 }
 
+/* All at once would be more than is sent of a reason, and each is told once. */
+static void however_many_are_blocked_each_is_told(void **state)
+{
+    enum { NODES = 24 };
+    (void)state;
+    struct loop l = {.posts = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"100%\"}]}", ""));
+    load(s, deployment_yaml("web", NODES, "500m",
+                            ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+                            "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":"
+                            "\"kubernetes.io/hostname\"}]}}"));
+    load(s, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"
+            "spec: {minAvailable: 100%, selector: {matchLabels: {app: web}}}\n");
+    loop_begin(&l, s);
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), NODES);
+    assert_int_equal(count_posted(s, "Node", "PodDisruptionBudget=[default/web]"), NODES);
+    assert_int_equal(count_posted(s, "NodeClaim", "PodDisruptionBudget=[default/web]"), NODES);
+    loop_end(&l);
+}
+
 static void a_claim_without_a_node_says_so(void **state)
 {
     (void)state;
@@ -228,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_budget_that_changes_is_heard_at_once),
         cmocka_unit_test(what_blocks_a_node_is_told_of_it_and_of_its_claim),
         cmocka_unit_test(what_blocks_it_next_is_an_event_too),
+        cmocka_unit_test(however_many_are_blocked_each_is_told),
         cmocka_unit_test(a_claim_without_a_node_says_so),
         cmocka_unit_test(an_annotation_says_what_it_comes_to),
     };

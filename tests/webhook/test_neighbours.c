@@ -33,7 +33,12 @@ static const char CLUSTER[] =
                "nodeName: n1, tolerations: [{key: agents, operator: Exists}], "))
     STANDS("n2", "old", POD("p3", "", "nodeName: n2, tolerations: [{key: seen, operator: Exists}], ")
            POD("p4", "", "nodeName: n2, tolerations: [{operator: Exists}], "))
-    STANDS("n3", "older", "");
+    STANDS("n3", "older", "")
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: full}\nspec: {weight: 8, template: {spec: {" CLASS
+    ", taints: [{key: full, effect: NoSchedule}], requirements: []}}}\nstatus: {resources: {cpu: 8, memory: 9Gi, nodes: 3}}\n---\n"
+    "apiVersion: karpenter.kwok.sh/v1alpha1\nkind: KWOKNodeClass\nmetadata: {name: default}\n---\n"
+    "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: cheap}\nspec: {requirements: [{key: kubernetes.io/arch, "
+    "operator: In, values: [amd64]}], price: '0.5'}\n";
 
 static sym well_known[] = {SYM_NODEPOOL, SYM_CAPACITY_TYPE, SYM_ZONE, SYM_INSTANCE_TYPE, SYM_ARCH, SYM_OS, SYM_KWOK_CPU};
 static const struct span domains[] = {SPAN_INIT("karpenter.sh"), SPAN_INIT("karpenter.kwok.sh")};
@@ -52,9 +57,9 @@ static int teardown(void **state)
     return 0;
 }
 
-#define HEAD(operation)                                                                                                 \
+#define HEAD                                                                                                            \
     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\",\"resource\":"       \
-    "{\"group\":\"karpenter.sh\",\"version\":\"v1\",\"resource\":\"nodepools\"},\"operation\":\"" operation "\","
+    "{\"group\":\"karpenter.sh\",\"version\":\"%s\",\"resource\":\"%s\"},\"operation\":\"%s\",%s}}"
 #define POOL_OF(name, group, weight, template)                                                                          \
     "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{\"weight\":" weight ",\"template\":{\"spec\":{\"nodeClassRef\":"     \
     "{\"group\":\"" group "\",\"kind\":\"KWOKNodeClass\",\"name\":\"d\"}," template "}}}}"
@@ -62,15 +67,17 @@ static int teardown(void **state)
 #define ASKS(requirements) "\"requirements\":[" requirements "]"
 #define IN(key, values) "{\"key\":\"" key "\",\"operator\":\"In\",\"values\":[" values "]}"
 #define ARM IN("kubernetes.io/arch", "\"arm64\"")
+#define LIMITED(limits) ASKS("") "}},\"limits\":{" limits "},\"x\":{\"x\":{\"x\":\"\""
 #define TAINTED(key, effect) "\"taints\":[{\"key\":\"" key "\",\"value\":\"a\",\"effect\":\"" effect "\"}]," ASKS("")
 
 /* The warnings, one a line. */
-static struct span ask(struct reviewed_cluster *f, const char *operation, const char *members, bool synced, bool strict)
+static struct span ask_about(struct reviewed_cluster *f, const char *resource, const char *operation, const char *members,
+                             bool synced, bool strict)
 {
     struct label_rules labels = {{well_known, COUNT_OF(well_known)}, domains, COUNT_OF(domains)};
-    struct webhook_rules rules = {.labels = &labels, .syms = f->syms, .strict = strict};
-    struct span head = span_of(strcmp(operation, "CREATE") == 0 ? HEAD("CREATE") : HEAD("DELETE"));
-    struct span body = arena_printf(&f->arena, "%.*s%s}}", SPAN_ARG(head), members), warnings;
+    struct webhook_rules rules = {.labels = &labels, .syms = f->syms, .strict = strict, .overlays = true};
+    const char *version = strcmp(resource, "nodeoverlays") == 0 ? "v1alpha1" : "v1";
+    struct span body = arena_printf(&f->arena, HEAD, version, resource, operation, members), warnings;
     enum webhook_answer answer;
     struct err err;
     buf_clear(&f->reply);
@@ -79,6 +86,11 @@ static struct span ask(struct reviewed_cluster *f, const char *operation, const 
     assert_int_equal(answer, WEBHOOK_ALLOWED);
     cluster_response(f, &warnings);
     return warnings;
+}
+
+static struct span ask(struct reviewed_cluster *f, const char *operation, const char *members, bool synced, bool strict)
+{
+    return ask_about(f, "nodepools", operation, members, synced, strict);
 }
 
 #define TYPELESS ": no node is bought for the pool. Fix: "
@@ -121,6 +133,59 @@ static const struct {
      "spec.template.spec.taints: no pod tolerates agents=a:NoExecute: "},
     {"a taint that somebody tolerates", POOL("new", "1", TAINTED("seen", "NoSchedule")), NULL},
     {"a taint that keeps nobody away", POOL("new", "1", TAINTED("lonely", "PreferNoSchedule")), NULL},
+    /* limits */
+    {"what it holds already", POOL("full", "9", LIMITED("\"cpu\":\"8\",\"nodes\":\"3\"")), NULL},
+    {"less than it holds", POOL("full", "9", LIMITED("\"cpu\":\"7500m\",\"nodes\":\"3\"")),
+     "spec.limits.cpu: 7500m is less than the 8 that nodes of the pool have already: they stay, and until they have less no node is "
+     "bought for the pool\n"},
+    {"fewer nodes than it has", POOL("full", "9", LIMITED("\"nodes\":\"2\"")), "spec.limits.nodes: 2 is less than the 3 that "},
+    {"of a pool that holds nothing", POOL("new", "9", LIMITED("\"cpu\":\"0\"")), NULL},
+};
+
+#define OVERLAY(name, members) "{\"metadata\":{\"name\":\"" name "\"},\"spec\":{" members "}}"
+#define CLAIM_OF(group, kind, class, members)                                                                           \
+    "{\"metadata\":{\"name\":\"mine\"},\"spec\":{\"nodeClassRef\":{\"group\":\"" group "\",\"kind\":\"" kind "\",\"name\":\""  \
+    class "\"}," members "}"
+#define CLAIM(members) CLAIM_OF("karpenter.kwok.sh", "KWOKNodeClass", "default", members) "}"
+static const struct {
+    const char *label, *resource, *object;
+    const char *warns; /* NULL: nothing */
+} others[] = {
+    /* overlays */
+    {"nothing that another sets", "nodeoverlays", OVERLAY("o", "\"requirements\":[],\"capacity\":{\"example.com/a\":\"1\"}"), NULL},
+    {"another weight", "nodeoverlays", OVERLAY("o", "\"weight\":3,\"requirements\":[],\"price\":\"1\""), NULL},
+    {"other types", "nodeoverlays", OVERLAY("o", ASKS(ARM) ",\"price\":\"1\""), NULL},
+    {"itself as it was", "nodeoverlays", OVERLAY("cheap", "\"requirements\":[],\"price\":\"1\""), NULL},
+    {"a price of its weight, and goes first", "nodeoverlays", OVERLAY("o", "\"requirements\":[],\"price\":\"1\""),
+     "NodeOverlay o: spec.weight: 0 is the weight of NodeOverlay cheap, too, which sets the same of some instance type: this one goes "
+     "first by its name, and cheap has no effect anywhere. Fix: give one another weight, or requirements that exclude each other\n"},
+    {"a price of its weight, and goes after", "nodeoverlays", OVERLAY("a", "\"requirements\":[],\"price\":\"1\""),
+     "NodeOverlay a: spec.weight: 0 is the weight of NodeOverlay cheap, too, which sets the same of some instance type: that one goes "
+     "first by its name, and this has no effect anywhere. "},
+    /* claims */
+    {"a good one", "nodeclaims", CLAIM(ASKS(ARM)), NULL},
+    {"a class that there is not", "nodeclaims", CLAIM_OF("karpenter.kwok.sh", "KWOKNodeClass", "defualt", ASKS("")) "}",
+     "NodeClaim mine: spec.nodeClassRef: there is no KWOKNodeClass defualt: no node comes of the claim. Fix: did you mean default?\n"},
+    {"a class like none", "nodeclaims", CLAIM_OF("karpenter.kwok.sh", "KWOKNodeClass", "x", ASKS("")) "}",
+     "NodeClaim mine: spec.nodeClassRef: there is no KWOKNodeClass x: no node comes of the claim. Fix: create it first\n"},
+    {"a kind of class that there is not", "nodeclaims", CLAIM_OF("karpenter.kwok.sh", "NodeClass", "default", ASKS("")) "}",
+     "NodeClaim mine: spec.nodeClassRef: NodeClass of karpenter.kwok.sh is no kind of node class: no node comes of the claim. Fix: write "
+     "KWOKNodeClass, or delete the claim\n"},
+    {"of another provider", "nodeclaims", CLAIM_OF("karpenter.k8s.aws", "EC2NodeClass", "x", ASKS(IN("kubernetes.io/arch", "\"amd46\""))) "}", NULL},
+    {"what no type has", "nodeclaims", CLAIM(ASKS(IN("kubernetes.io/arch", "\"amd46\""))),
+     "NodeClaim mine: spec.requirements[0]: no instance type has kubernetes.io/arch In [amd46] (did you mean amd64?): no node comes of "
+     "the claim. Fix: ask for a kubernetes.io/arch that there is\n"},
+    {"what contradicts itself is told of that alone", "nodeclaims", CLAIM(ASKS(ARM "," IN("kubernetes.io/arch", "\"amd64\""))),
+     "NodeClaim mine: spec.requirements[1]: kubernetes.io/arch In [amd64] leaves no value after "},
+    {"of one that is launched, nothing", "nodeclaims",
+     CLAIM_OF("karpenter.kwok.sh", "KWOKNodeClass", "gone", ASKS(ARM "," IN("kubernetes.io/arch", "\"amd64\""))) ",\"status\":{\"providerID\":\"kwok://x\"}}",
+     NULL},
+    {"more room than any type has", "nodeclaims", CLAIM(ASKS(ARM) ",\"resources\":{\"requests\":{\"memory\":\"1Gi\",\"cpu\":\"4000\"}}"),
+     "NodeClaim mine: spec.resources.requests[cpu]: no instance type that meets the claim's requirements has room for 4k (at the most "},
+    {"a resource that none has", "nodeclaims", CLAIM(ASKS(ARM) ",\"resources\":{\"requests\":{\"example.com/gpu\":\"1\"}}"),
+     "NodeClaim mine: spec.resources.requests[example.com/gpu]: no instance type that meets the claim's requirements has room for 1 (at "
+     "the most for 0): the node that comes has less. Fix: lower it, or loosen the requirements\n"},
+    {"room that some type has", "nodeclaims", CLAIM(ASKS(ARM) ",\"resources\":{\"requests\":{\"memory\":\"1Gi\",\"cpu\":\"1\"}}"), NULL},
 };
 
 static void pools_are_seen_beside_others(void **state)
@@ -131,9 +196,11 @@ static void pools_are_seen_beside_others(void **state)
             if (strict != 0 && strstr(rows[r].label, "contradicts") != NULL)
                 continue;
             struct span got = ask(f, "CREATE", arena_printf(&f->arena, "\"object\":%s", rows[r].pool).ptr, true, strict != 0);
-            struct span want = rows[r].warns == NULL ? SPAN("") : arena_printf(&f->arena, "NodePool %s: %s", "new", rows[r].warns);
+            struct span want = rows[r].warns == NULL ? SPAN("") : arena_printf(&f->arena, "NodePool new: %s", rows[r].warns);
             if (strcmp(rows[r].label, "itself") == 0)
                 want = arena_printf(&f->arena, "NodePool old: %s", rows[r].warns);
+            if (strstr(rows[r].pool, "\"name\":\"full\"") != NULL && rows[r].warns != NULL)
+                want = arena_printf(&f->arena, "NodePool full: %s", rows[r].warns);
             uint32_t lines = 0;
             for (size_t i = 0; i < got.len; i++)
                 lines += got.ptr[i] == '\n';
@@ -144,6 +211,21 @@ static void pools_are_seen_beside_others(void **state)
         if (strstr(rows[r].label, "contradicts") == NULL)
             assert_int_equal(ask(f, "CREATE", arena_printf(&f->arena, "\"object\":%s", rows[r].pool).ptr, false, false).len, 0);
     }
+}
+
+/* They stand beside each other, and beside pools. */
+static void overlays_and_claims_are_seen_beside_others(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    for (size_t r = 0; r < COUNT_OF(others); r++)
+        for (int synced = 0; synced < 2; synced++) {
+            bool of_itself = strstr(others[r].label, "contradicts") != NULL;
+            const char *members = arena_printf(&f->arena, "\"object\":%s", others[r].object).ptr;
+            struct span got = ask_about(f, others[r].resource, "CREATE", members, synced != 0, synced != 0 && !of_itself);
+            const char *want = others[r].warns != NULL && (synced != 0 || of_itself) ? others[r].warns : "";
+            if (!span_has_prefix(got, span_of(want)) || (want[0] == '\0' && got.len != 0))
+                fail_msg("%s: %.*s", others[r].label, SPAN_ARG(got));
+        }
 }
 
 static void deletions_tell_what_goes(void **state)
@@ -173,6 +255,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pools_are_seen_beside_others, setup, teardown),
+        cmocka_unit_test_setup_teardown(overlays_and_claims_are_seen_beside_others, setup, teardown),
         cmocka_unit_test_setup_teardown(deletions_tell_what_goes, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -63,6 +63,12 @@ static int teardown(void **state)
 
 #define OVERLAY(spec) "{\"metadata\":{\"name\":\"cheap\"},\"spec\":{" spec "}}"
 #define OVERLAY_REVIEW(operation, spec) REVIEW("karpenter.sh", "v1alpha1", "nodeoverlays", "", operation, OVERLAY(spec))
+#define CLAIM_REVIEW(annotations, requirements)                                                                          \
+    REVIEW("karpenter.sh", "v1", "nodeclaims", "", "CREATE",                                                             \
+           "{\"metadata\":{\"name\":\"c\",\"annotations\":{" annotations "}},\"spec\":{\"requirements\":[" requirements "]}}")
+#define CLASS_REVIEW(delay)                                                                                             \
+    REVIEW("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "", "UPDATE",                                             \
+           "{\"metadata\":{\"name\":\"k\"},\"spec\":{\"nodeRegistrationDelay\":\"" delay "\"}}")
 #define POOL_REVIEW(operation, object)                                                             \
     REVIEW("karpenter.sh", "v1", "nodepools", "", operation, object)
 
@@ -117,7 +123,17 @@ static void test_answers(void **state)
         {"an overlay that goes", OVERLAY_REVIEW("DELETE", "\"requirements\":[],\"capacity\":{\"cpu\":\"3\"}"), WEBHOOK_NOT_OURS, {NULL}},
         {"an overlay of another version", REVIEW("karpenter.sh", "v1", "nodeoverlays", "", "CREATE",
                                                 OVERLAY("\"capacity\":{\"cpu\":\"3\"}")), WEBHOOK_NOT_OURS, {NULL}},
-        {"a claim", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "CREATE", "{}"),
+        {"a claim", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "CREATE", "{\"metadata\":{\"name\":\"c\"},\"spec\":{\"requirements\":[]}}"),
+         WEBHOOK_ALLOWED, {NULL}},
+        {"a claim's status", REVIEW("karpenter.sh", "v1", "nodeclaims", "\"subResource\":\"status\",", "UPDATE", "{\"spec\":7}"),
+         WEBHOOK_NOT_OURS, {NULL}},
+        {"a claim that goes", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "DELETE", "null"), WEBHOOK_NOT_OURS, {NULL}},
+        {"a claim's finalizer that comes off", REVIEW("karpenter.sh", "v1", "nodeclaims", "", "UPDATE",
+                                                     "{\"metadata\":{\"name\":\"x\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":7}"),
+         WEBHOOK_NOT_OURS, {NULL}},
+        {"a node class", REVIEW("karpenter.kwok.sh", "v1alpha1", "kwoknodeclasses", "", "CREATE", "{\"metadata\":{\"name\":\"c\"}}"),
+         WEBHOOK_ALLOWED, {NULL}},
+        {"a node class of others", REVIEW("karpenter.k8s.aws", "v1", "ec2nodeclasses", "", "CREATE", "{\"metadata\":{\"name\":\"c\"}}"),
          WEBHOOK_NOT_OURS, {NULL}},
         {"a Pod", REVIEW("", "v1", "pods", "", "CREATE", "{\"metadata\":{\"generateName\":\"w-\"}}"),
          WEBHOOK_NOT_OURS, {NULL}},
@@ -142,7 +158,8 @@ static void test_answers(void **state)
     }
 }
 
-static void test_overlays_are_warned_of(void **state)
+/* Of claims and node classes nothing is ever refused, but with --strict-admission. */
+static void test_others_are_warned_of(void **state)
 {
     struct fixture *f = *state;
     static const struct {
@@ -153,6 +170,22 @@ static void test_overlays_are_warned_of(void **state)
          "\"allowed\":true,\"warnings\":[\"NodeOverlay cheap: spec: sets neither a price nor capacity, and has no effect. Fix: ", true},
         {"that nobody reads", OVERLAY_REVIEW("CREATE", "\"requirements\":[],\"price\":\"1.5\""),
          "\"allowed\":true,\"warnings\":[\"NodeOverlay cheap: spec: has no effect while the feature gate NodeOverlay is off. Fix: ", false},
+        {"an annotation that there is not", REVIEW("karpenter.sh", "v1alpha1", "nodeoverlays", "", "CREATE",
+                                                  "{\"metadata\":{\"name\":\"o\",\"annotations\":{\"stowage.dev/mode\":\"act\"}},\"spec\":{\"requirements\":[],\"price\":\"1\"}}"),
+         "\"allowed\":true,\"warnings\":[\"NodeOverlay o: metadata.annotations[stowage.dev/mode]: has no effect on a NodeOverlay. Fix: ", true},
+        {"a claim that contradicts itself", CLAIM_REVIEW("", "{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"x\"]},{\"key\":\"a\",\"operator\":\"DoesNotExist\"}"),
+         "\"allowed\":true,\"warnings\":[\"NodeClaim c: spec.requirements[1]: a DoesNotExist leaves no value after a In [x]: ", true},
+        {"a claim whose minValues cannot be met",
+         CLAIM_REVIEW("", "{\"key\":\"a\",\"operator\":\"In\",\"values\":[\"x\"]},{\"key\":\"a\",\"operator\":\"Exists\",\"minValues\":2}"),
+         "\"allowed\":true,\"warnings\":[\"NodeClaim c: spec.requirements[1].minValues: 2 cannot be met: the claim's requirements together leave 1 ", true},
+        {"a claim's mistyped annotation", CLAIM_REVIEW("\"stowage.dev/replacs\":\"n\"", ""),
+         "\"allowed\":true,\"warnings\":[\"NodeClaim c: metadata.annotations[stowage.dev/replacs]: there is no such annotation. Fix: write "
+         "stowage.dev/replaces\"]", true},
+        {"a claim that cannot be read", CLAIM_REVIEW("", "{\"key\":7}"), "\"allowed\":true,\"warnings\":[\"NodeClaim c: spec.requirements[0].key: 7", true},
+        {"a node class whose nodes come too late", CLASS_REVIEW("15m"),
+         "\"allowed\":true,\"warnings\":[\"KWOKNodeClass k: spec.nodeRegistrationDelay: no node of the class ever comes up: a NodeClaim whose Node "
+         "is not there after 15 minutes is given up. Fix: write less than 15m\"]", true},
+        {"a node class whose nodes come in time", CLASS_REVIEW("14m"), ALLOWED, true},
     };
     for (size_t r = 0; r < COUNT_OF(rows); r++) {
         enum webhook_answer got;
@@ -162,7 +195,14 @@ static void test_overlays_are_warned_of(void **state)
         assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err));
         if (strstr(f->reply.ptr, rows[r].says) == NULL)
             fail_msg("%s: %s", rows[r].label, f->reply.ptr);
+        f->rules.strict = true;
+        buf_clear(&f->reply);
+        assert_true(webhook_review(&f->scratch, &f->rules, NULL, span_of(rows[r].body), &f->reply, &got, &err));
+        f->rules.strict = false;
+        if ((got == WEBHOOK_DENIED) != (strstr(rows[r].says, "warnings") != NULL))
+            fail_msg("%s: strict: %s", rows[r].label, f->reply.ptr);
     }
+    f->rules.overlays = true;
 }
 
 static void test_not_a_review(void **state)
@@ -346,7 +386,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_answers),
-        cmocka_unit_test(test_overlays_are_warned_of),
+        cmocka_unit_test(test_others_are_warned_of),
         cmocka_unit_test(test_not_a_review),
         cmocka_unit_test(test_warnings),
         cmocka_unit_test(test_a_hundred_of_them),

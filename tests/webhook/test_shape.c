@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -22,8 +23,13 @@ static const char CLUSTER[] =
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: open}\n"
     "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n";
 
+static struct sides *sides;
+static mono_ms now;
+
 static int setup(void **state)
 {
+    sides = sides_new();
+    now = 1;
     *state = mem_new(sizeof(struct reviewed_cluster));
     cluster_open(*state, CLUSTER);
     return 0;
@@ -32,6 +38,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     cluster_close(*state);
+    sides_free(sides);
     free(*state);
     return 0;
 }
@@ -65,7 +72,7 @@ struct answer {
 static struct answer ask(struct reviewed_cluster *f, const char *body, bool by_namespace, bool synced)
 {
     struct answer out = {.patch = {"", 0}};
-    struct shape_sources sources = {synced ? f->snapshot : NULL, f->syms, by_namespace};
+    struct shape_sources sources = {.snapshot = synced ? f->snapshot : NULL, .syms = f->syms, .sides = sides, .now = now, .by_namespace = by_namespace};
     struct err err;
     buf_clear(&f->reply);
     arena_clear(&f->arena);
@@ -194,6 +201,154 @@ static void before_all_was_listed(void **state)
     assert_int_equal(got.answer, WEBHOOK_SHAPED);
 }
 
+/* --- the split between spot and on-demand --- */
+
+/* The review's uid tells one Pod from another. */
+#define SPLIT_REVIEW                                                                                                       \
+    "{\"kind\":\"AdmissionReview\",\"apiVersion\":\"admission.k8s.io/v1\",\"request\":{\"uid\":\"%s\","                     \
+    "\"resource\":{\"group\":\"\",\"version\":\"v1\",\"resource\":\"pods\"},\"operation\":\"CREATE\",\"namespace\":\"plain\","  \
+    "\"dryRun\":%s,\"object\":{\"metadata\":{\"generateName\":\"web-\",\"labels\":{\"pod-template-hash\":\"5c9f7\"},"        \
+    "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"%s-5c9f7\",\"uid\":\"u\","          \
+    "\"controller\":true}],\"annotations\":{%s}},\"spec\":{%s\"containers\":[{\"name\":\"c\"}]}}}}"
+#define HALF "\"stowage.dev/on-demand-base\":\"2\",\"stowage.dev/spot-percent\":\"50\""
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define TERMS_PATH "/spec/affinity/nodeAffinity/" REQUIRED "/nodeSelectorTerms"
+#define ON_SPOT "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":[\"spot\"]}"
+#define OFF_SPOT "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"NotIn\",\"values\":[\"spot\"]}"
+#define SPLIT_SHAPED(side) ",{\"op\":\"add\",\"path\":\"/metadata/annotations/stowage.dev~1shaped-by\",\"value\":\"split=" side ", review=r\"}]"
+
+static struct answer create(struct reviewed_cluster *f, const char *uid, const char *dry, const char *workload, const char *annotations,
+                            const char *spec)
+{
+    struct buf body = {0};
+    buf_addf(&body, SPLIT_REVIEW, uid, dry, workload, annotations, spec);
+    struct answer a = ask(f, body.ptr, false, true);
+    buf_release(&body);
+    return a;
+}
+
+/* "s" for spot, "d" for on-demand, "-" for neither. */
+static char side_of(const struct answer *a)
+{
+    return span_contains(a->patch, SPAN("split=spot")) ? 's' : span_contains(a->patch, SPAN("split=on-demand")) ? 'd' : '-';
+}
+
+static void sides_are_remembered(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    char got[11] = "";
+    for (int i = 0; i < 10; i++) {
+        char uid[] = {(char)('a' + i), '\0'};
+        struct answer dry = create(f, "dry", "true", "web", HALF, ""), real = create(f, uid, "false", "web", HALF, "");
+        got[i] = side_of(&real);
+        if (side_of(&dry) != got[i]) /* the same answer, and nothing comes of it */
+            fail_msg("pod %d: %c, dry %c", i, got[i], side_of(&dry));
+    }
+    assert_string_equal(got, "dddsdsdsds"); /* two, and half of the rest: four on spot, six on demand */
+    struct answer a = create(f, "d", "false", "web", HALF, "");
+    assert_int_equal(side_of(&a), 's'); /* the same review again */
+    a = create(f, "k", "false", "web", HALF, "");
+    assert_int_equal(side_of(&a), 'd'); /* and it counts once */
+    a = create(f, "l", "false", "other", HALF, "");
+    assert_int_equal(side_of(&a), 'd'); /* of another workload it is the first */
+    now += SIDES_MS;
+    a = create(f, "m", "false", "web", HALF, "");
+    assert_int_equal(side_of(&a), 'd'); /* what nobody has seen for so long is not there: again the first */
+}
+
+/* As many as there are entries, and more: memory stays as it is, and the newest count. */
+static void the_oldest_makes_way(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    char uid[16];
+    uint32_t spot = 0;
+    for (int i = 0; i < SIDES_MAX + 100; i++) {
+        snprintf(uid, sizeof(uid), "r%d", i);
+        struct answer a = create(f, uid, "false", "web", "\"stowage.dev/spot-percent\":\"50\"", "");
+        spot += side_of(&a) == 's';
+    }
+    assert_in_range(spot, SIDES_MAX / 2 + 50 - 1, SIDES_MAX / 2 + 50 + 1);
+    struct split_sent list[SIDES_MAX];
+    uint64_t version;
+    assert_int_equal(sides_copy(sides, now, list, &version), SIDES_MAX);
+    assert_int_equal(sides_copy(sides, now + SIDES_MS, list, &version), 0);
+}
+
+/* Who decided by old news decides again. */
+static void news_come_between(void **state)
+{
+    (void)state;
+    struct split_sent list[SIDES_MAX], one = {.id = 1, .workload = 7, .side = SPLIT_SPOT}, two = {.id = 2, .workload = 7};
+    uint64_t version, later;
+    assert_int_equal(sides_copy(sides, now, list, &version), 0);
+    assert_true(sides_add(sides, &one, version, now));
+    assert_false(sides_add(sides, &two, version, now));
+    assert_int_equal(sides_copy(sides, now, list, &later), 1);
+    assert_true(sides_add(sides, &two, later, now));
+    assert_int_equal(sides_copy(sides, now, list, &later), 2);
+    list[0].pod = &(const struct pod){.node = SYM_NONE};
+    sides_settle(sides, list, 2);
+    assert_int_equal(sides_copy(sides, now, list, &later), 1);
+    assert_int_equal(list[0].id, 2);
+}
+
+static void sides_stand_in_the_affinity(void **state)
+{
+    struct reviewed_cluster *f = *state;
+#define AFFINITY(rest) "\"affinity\":" rest ","
+#define NODE(terms) AFFINITY("{\"nodeAffinity\":{\"" REQUIRED "\":{\"nodeSelectorTerms\":[" terms "]}}}")
+#define SPOT "\"stowage.dev/spot-percent\":\"100\""
+#define NONE_OF_IT "\"stowage.dev/spot-percent\":\"0\""
+#define STEP(path, value) "{\"op\":\"add\",\"path\":\"" path "\",\"value\":" value "}"
+    static const struct {
+        const char *label, *annotations, *spec;
+        enum webhook_answer want;
+        const char *patch, *warns; /* NULL: nothing */
+    } rows[] = {
+        {"spot", SPOT, "", WEBHOOK_SHAPED,
+         "[" STEP("/spec/affinity", "{\"nodeAffinity\":{\"" REQUIRED "\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[" ON_SPOT "]}]}}}")
+             SPLIT_SHAPED("spot"), NULL},
+        {"on demand: whatever is not spot", NONE_OF_IT, "", WEBHOOK_SHAPED,
+         "[" STEP("/spec/affinity", "{\"nodeAffinity\":{\"" REQUIRED "\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[" OFF_SPOT "]}]}}}")
+             SPLIT_SHAPED("on-demand"), NULL},
+        {"beside other affinity", SPOT, AFFINITY("{\"podAffinity\":{},\"nodeAffinity\":null}"), WEBHOOK_SHAPED,
+         "[" STEP("/spec/affinity/nodeAffinity", "{\"" REQUIRED "\":{\"nodeSelectorTerms\":[{\"matchExpressions\":[" ON_SPOT "]}]}}")
+             SPLIT_SHAPED("spot"), NULL},
+        {"beside what is preferred", SPOT, AFFINITY("{\"nodeAffinity\":{\"preferredDuringSchedulingIgnoredDuringExecution\":[]}}"), WEBHOOK_SHAPED,
+         "[" STEP("/spec/affinity/nodeAffinity/" REQUIRED, "{\"nodeSelectorTerms\":[{\"matchExpressions\":[" ON_SPOT "]}]}")
+             SPLIT_SHAPED("spot"), NULL},
+        {"in each term that matches something", SPOT,
+         NODE("{\"matchExpressions\":[{\"key\":\"disk\",\"operator\":\"Exists\"}]},{},{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+              "\"values\":[\"n\"]}]},{\"matchExpressions\":[]}"), WEBHOOK_SHAPED,
+         "[" STEP(TERMS_PATH "/0/matchExpressions/-", ON_SPOT) "," STEP(TERMS_PATH "/2/matchExpressions", "[" ON_SPOT "]") SPLIT_SHAPED("spot"), NULL},
+        {"of none nothing is made", SPOT, NODE("{}"), WEBHOOK_ALLOWED, NULL, NULL},
+        {"its own selector", SPOT, "\"nodeSelector\":{\"karpenter.sh/capacity-type\":\"on-demand\"},", WEBHOOK_ALLOWED, NULL, NULL},
+        {"its own affinity", SPOT, NODE("{\"matchExpressions\":[" OFF_SPOT "]}"), WEBHOOK_ALLOWED, NULL, NULL},
+        {"asked again", SPOT ",\"stowage.dev/shaped-by\":\"split=spot, review=q\"", NODE("{\"matchExpressions\":[" ON_SPOT "]}"), WEBHOOK_ALLOWED, NULL, NULL},
+        {"asked again for more", SPOT ",\"stowage.dev/scheduler\":\"second\",\"stowage.dev/shaped-by\":\"split=spot, review=q\"",
+         NODE("{\"matchExpressions\":[" ON_SPOT "]}"), WEBHOOK_SHAPED,
+         "[" STEP("/spec/schedulerName", "\"second\"") "," STEP("/metadata/annotations/stowage.dev~1shaped-by", "\"scheduler=second, split=spot, review=q\"") "]",
+         NULL},
+        {"no number", "\"stowage.dev/spot-percent\":\"half\"", "", WEBHOOK_UNSHAPED, NULL,
+         "Pod web-: metadata.annotations: Deployment plain/web is not split between spot and on-demand: its pods' annotation "
+         "stowage.dev/spot-percent is \"half\". Fix: write a whole number from 0 to 100, without a sign; it is admitted without that\n"},
+    };
+    for (size_t r = 0; r < COUNT_OF(rows); r++) {
+        now += SIDES_MS;
+        struct answer got = create(f, "r", "false", "web", rows[r].annotations, rows[r].spec);
+        if (got.answer != rows[r].want)
+            fail_msg("%s: %s", rows[r].label, webhook_answer_name(got.answer));
+        if (!span_eq(got.patch, span_of(rows[r].patch == NULL ? "" : rows[r].patch)))
+            fail_msg("%s: %.*s", rows[r].label, SPAN_ARG(got.patch));
+        if (!span_eq(got.warnings, span_of(rows[r].warns == NULL ? "" : rows[r].warns)))
+            fail_msg("%s: %.*s", rows[r].label, SPAN_ARG(got.warnings));
+    }
+    struct answer got = ask(f, CREATE("plain", "\"annotations\":{" SPOT "},", ""), false, false);
+    assert_int_equal(got.answer, WEBHOOK_UNSHAPED);
+    assert_true(span_eq(got.warnings, SPAN("Pod web-: metadata.annotations[stowage.dev/spot-percent]: Stowage has not read the cluster "
+                                           "yet; it is admitted without that\n")));
+}
+
 static void no_review(void **state)
 {
     struct reviewed_cluster *f = *state;
@@ -201,7 +356,7 @@ static void no_review(void **state)
         "", "[]", "{}", "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"\"}}",
         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u\",\"resource\":{\"group\":\"\","
         "\"version\":\"v1\",\"resource\":\"pods\"},\"operation\":\"CREATE\",\"object\":null}}"};
-    struct shape_sources sources = {f->snapshot, f->syms, true};
+    struct shape_sources sources = {.snapshot = f->snapshot, .syms = f->syms, .sides = sides, .by_namespace = true};
     for (size_t i = 0; i < COUNT_OF(bodies); i++) {
         enum webhook_answer answer;
         struct err err;
@@ -215,6 +370,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(pods_are_shaped, setup, teardown),
         cmocka_unit_test_setup_teardown(before_all_was_listed, setup, teardown),
+        cmocka_unit_test_setup_teardown(sides_are_remembered, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_oldest_makes_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(news_come_between, setup, teardown),
+        cmocka_unit_test_setup_teardown(sides_stand_in_the_affinity, setup, teardown),
         cmocka_unit_test_setup_teardown(no_review, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,21 @@ func TestWebhookIsNarrow(t *testing.T) {
 			return err
 		}
 	}
+	claims, classes := client.Resource(resources["NodeClaim"]), client.Resource(resources["KWOKNodeClass"])
+	heldClaim := `metadata: {name: webhook, finalizers: [stowage.dev/test]}`
+	claim := func(client dynamic.Interface, text string, subresources ...string) func() error {
+		return func() error {
+			_, err := client.Resource(resources["NodeClaim"]).Patch(ctx, "webhook", types.MergePatchType,
+				[]byte(text), metav1.PatchOptions{}, subresources...)
+			return err
+		}
+	}
+	class := func(text string) func() error {
+		return func() error {
+			_, err := classes.Patch(ctx, "webhook", types.MergePatchType, []byte(text), metav1.PatchOptions{})
+			return err
+		}
+	}
 	for _, r := range []struct {
 		label string
 		do    func() error
@@ -57,8 +72,24 @@ func TestWebhookIsNarrow(t *testing.T) {
 		{"a changed label of the pool itself", patch(client, `{"metadata":{"labels":{"a":"b"}}}`), false},
 		{"status", patch(client, `{"status":{"nodes":1}}`, "status"), false},
 		{"our own write", patch(own, `{"spec":{"weight":8}}`), false},
-		{"a claim", func() error { _, err := create(client, object(t, nodeClaimBase, ``), true); return err }, false},
-		{"a node class", func() error { _, err := create(client, object(t, kwokNodeClassBase, ``), true); return err }, false},
+		{"a claim by hand", func() error { _, err := create(client, object(t, nodeClaimBase, heldClaim), false); return err }, true},
+		{"its first annotation", claim(client, `{"metadata":{"annotations":{"a":"b"}}}`), true},
+		{"its label", claim(client, `{"metadata":{"labels":{"a":"b"}}}`), false},
+		{"its status", claim(client, `{"status":{"nodeName":"n"}}`, "status"), false},
+		{"its finalizer", claim(client, `{"metadata":{"finalizers":["stowage.dev/test","stowage.dev/too"]}}`), false},
+		{"our own annotation of it", claim(own, `{"metadata":{"annotations":{"a":"c"}}}`), false},
+		{"its deletion", func() error { return claims.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
+		{"an annotation while it goes", claim(client, `{"metadata":{"annotations":{"a":"d"}}}`), false},
+		{"its finalizers that come off", claim(client, `{"metadata":{"finalizers":null}}`), false},
+		{"a claim of ours", func() error { _, err := create(own, object(t, nodeClaimBase, ``), true); return err }, false},
+		{"a node class", func() error {
+			_, err := create(client, object(t, kwokNodeClassBase, `metadata: {name: webhook}`), false)
+			return err
+		}, true},
+		{"its delay", class(`{"spec":{"nodeRegistrationDelay":"1s"}}`), true},
+		{"no spec any more", class(`{"spec":null}`), true},
+		{"its label too", class(`{"metadata":{"labels":{"a":"b"}}}`), false},
+		{"its deletion too", func() error { return classes.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
 		{"deletion", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, true},
 		{"deletion of what goes", func() error { return pools.Delete(ctx, "webhook", metav1.DeleteOptions{}) }, false},
 		{"a spec that changes while it goes", patch(client, `{"spec":{"weight":9}}`), false},

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -69,6 +70,24 @@ func TestCheck(t *testing.T) {
 			found, status, err := f.check(ctx, args...)
 			return errors.Join(err, judged(found, status, 0, "unknown deschedulers"))
 		}))
+	})
+	f.step(t, "an old copy of the scheduler's files is told", func(t *testing.T, ctx context.Context) {
+		held := filepath.Join(f.Dir(), stowage.ClientSecret, "ca.crt") // read once, so that the scheduler goes on
+		both, err := os.ReadFile(held)
+		must(t, err)
+		defer func() { must(t, os.WriteFile(held, both, 0o600)) }()
+		end := []byte("-----END CERTIFICATE-----\n")
+		first := both[:bytes.Index(both, end)+len(end)]
+		for _, row := range []struct {
+			text []byte
+			want string
+			code int
+		}{{first, "warn scheduler-copy", 0}, {both[len(first):], "fail scheduler-copy", 1}} {
+			must(t, os.WriteFile(held, row.text, 0o600))
+			found, status, err := f.check(ctx, args...)
+			must(t, err)
+			must(t, judged(found, status, row.code, row.want, "unknown deschedulers"))
+		}
 	})
 	f.step(t, "an administrator sees the rest", func(t *testing.T, ctx context.Context) {
 		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(),

@@ -221,15 +221,7 @@ func (f *fleet) leads(s *stowage.Stowage) func(context.Context) error {
 // failsOpen compares how pods are scheduled and NodePools edited with a Stowage that is alive and with
 // ones that are not.
 func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
-	// Two nodes that are not Stowage's: with one alone kube-scheduler would not ask for scores.
-	for _, name := range []string{"spare-a", "spare-b"} {
-		room := core.ResourceList{"cpu": resource.MustParse("1000"), "memory": resource.MustParse("4Ti"), "pods": resource.MustParse("5000")}
-		_, err := f.Client().CoreV1().Nodes().Create(ctx, &core.Node{
-			ObjectMeta: meta.ObjectMeta{Name: name},
-			Status:     core.NodeStatus{Capacity: room, Allocatable: room},
-		}, meta.CreateOptions{})
-		must(t, err)
-	}
+	must(t, f.spare(ctx))
 	f.isAsked(t, ctx)
 	f.goesOn(t, ctx, "alive", 200, nil)
 	f.goesOn(t, ctx, "flooded", 200, func() (undo func()) { return f.flood(t, ctx) })
@@ -261,6 +253,21 @@ func (f *fleet) failsOpen(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, shape{name: "again", cpu: "1500m", memory: "1Gi", on: map[string]string{poolLabel: "sixteen"}}, 10))
 	must(t, f.Wait(ctx, "pods to run", f.running(10, "again")))
 	must(t, f.Wait(ctx, "machines", f.settled))
+}
+
+// spare makes two nodes that are not Stowage's: with one alone kube-scheduler would not ask for scores.
+func (f *fleet) spare(ctx context.Context) error {
+	for _, name := range []string{"spare-a", "spare-b"} {
+		room := core.ResourceList{"cpu": resource.MustParse("1000"), "memory": resource.MustParse("4Ti"), "pods": resource.MustParse("5000")}
+		_, err := f.Client().CoreV1().Nodes().Create(ctx, &core.Node{
+			ObjectMeta: meta.ObjectMeta{Name: name},
+			Status:     core.NodeStatus{Capacity: room, Allocatable: room},
+		}, meta.CreateOptions{})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // flood holds 2,000 connections to each of Stowage's listeners: half of them say nothing, the others the half of a

@@ -10,6 +10,7 @@ import (
 
 	core "k8s.io/api/core/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -37,6 +38,9 @@ func TestShaping(t *testing.T) {
 	f.step(t, "a namespace's pods keep to its pool", func(t *testing.T, ctx context.Context) { f.shapesNamespace(t, ctx, client) })
 	f.step(t, "pods are shaped as they ask, and others not at all", func(t *testing.T, ctx context.Context) {
 		f.shapesPods(t, ctx, client, &heard)
+	})
+	f.step(t, "pods are given their sides of a split while they are created", func(t *testing.T, ctx context.Context) {
+		f.splitsByShape(t, ctx, client)
 	})
 	f.step(t, "whoever writes a NodePool is told what others make of it", func(t *testing.T, ctx context.Context) {
 		f.warnsOfOthers(t, ctx, config, &heard)
@@ -172,6 +176,9 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 			scheduler: "mine"},
 		{label: "a misspelt pool", namespace: "default", pod: asking("a", map[string]string{shapePool: "bacth"}),
 			warns: `Pod a: metadata.annotations[stowage.dev/nodepool]: there is no NodePool "bacth", did you mean batch?; it is admitted without that`},
+		{label: "a wrong split", namespace: "default", pod: asking("a", map[string]string{"stowage.dev/spot-percent": "half"}),
+			warns: `Pod a: metadata.annotations: Pod default/a is not split between spot and on-demand: its pods' annotation ` +
+				`stowage.dev/spot-percent is "half". Fix: write a whole number from 0 to 100, without a sign; it is admitted without that`},
 		{label: "who asks for nothing", namespace: "default", pod: asking("a", nil)},
 		{label: "the control plane's", namespace: "kube-system", pod: asking("a", wants)},
 		{label: "our own", namespace: "stowage-system", pod: asking("a", wants, secured)},
@@ -202,6 +209,56 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 	must(t, f.keepsDaemons(ctx))
 }
 
+// splitsByShape has pods that no scheduler ever sees: what they are given is the webhook's doing alone. With one replica
+// the sums are the formula's, give or take one.
+func (f *fleet) splitsByShape(t *testing.T, ctx context.Context, client kubernetes.Interface) {
+	s := split{shape{name: "sides", cpu: "100m", memory: "64Mi"}, 2, 50}
+	given := func(pods int) func(context.Context) error {
+		return func(ctx context.Context) error {
+			list, err := client.CoreV1().Pods("default").List(ctx, meta.ListOptions{LabelSelector: "app=" + s.name})
+			if err != nil {
+				return err
+			}
+			spot, others := 0, 0
+			for _, pod := range list.Items {
+				switch by := pod.Annotations[shapedBy]; {
+				case strings.HasPrefix(by, "split=spot, review=") && keepsTo(&pod, core.NodeSelectorOpIn):
+					spot++
+				case strings.HasPrefix(by, "split=on-demand, review=") && keepsTo(&pod, core.NodeSelectorOpNotIn):
+					others++
+				default:
+					return fmt.Errorf("%s: annotations %v, affinity %v", pod.Name, pod.Annotations, pod.Spec.Affinity)
+				}
+			}
+			if spot+others != pods || max(spot-s.wanted(pods), s.wanted(pods)-spot) > 1 {
+				return fmt.Errorf("%d pods are for spot and %d are not, %d of %d are to be", spot, others, s.wanted(pods), pods)
+			}
+			return nil
+		}
+	}
+	must(t, f.deploySplit(ctx, s, 20, func(p *core.PodSpec) { p.SchedulerName = "nobody" }))
+	must(t, f.Wait(ctx, "twenty pods with their sides", given(20)))
+	must(t, client.CoreV1().Pods("default").DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{LabelSelector: "app=" + s.name, Limit: 7}))
+	must(t, f.scale(ctx, s.name, 30))
+	must(t, f.Wait(ctx, "thirty", given(30)))
+	must(t, client.AppsV1().Deployments("default").Delete(ctx, s.name, meta.DeleteOptions{}))
+}
+
+func keepsTo(pod *core.Pod, op core.NodeSelectorOperator) bool {
+	affinity := pod.Spec.Affinity
+	if affinity == nil || affinity.NodeAffinity == nil || affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution == nil {
+		return false
+	}
+	for _, term := range affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms {
+		for _, e := range term.MatchExpressions {
+			if e.Key == capacityKey && e.Operator == op && len(e.Values) == 1 && e.Values[0] == "spot" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // warnsOfOthers has NodePools of which types, pools and pods make little, and deletes one with machines.
 func (f *fleet) warnsOfOthers(t *testing.T, ctx context.Context, config *rest.Config, heard *warnings) {
 	client, err := dynamic.NewForConfig(config)
@@ -224,6 +281,17 @@ func (f *fleet) warnsOfOthers(t *testing.T, ctx context.Context, config *rest.Co
 		if said := heard.take(); !strings.HasPrefix(said, row.warns) || (row.warns == "") != (said == "") {
 			t.Errorf("%s: the API server warns %q", row.label, said)
 		}
+	}
+	heard.take()
+	claim := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": map[string]any{"name": "by-hand"},
+		"spec": map[string]any{"requirements": []any{},
+			"nodeClassRef": map[string]any{"group": "karpenter.kwok.sh", "kind": "KWOKNodeClass", "name": "nowhere-to-be-found"}}}}
+	_, err = client.Resource(claimResource).Create(ctx, claim, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
+	must(t, err)
+	const lost = "NodeClaim by-hand: spec.nodeClassRef: there is no KWOKNodeClass nowhere-to-be-found: no node comes of the claim. Fix: create it first"
+	if said := heard.take(); said != lost {
+		t.Errorf("a claim of no node class: the API server warns %q", said)
 	}
 	must(t, f.deploy(ctx, shape{name: "stays", cpu: "100m", memory: "64Mi", on: map[string]string{poolLabel: "open"}}, 1))
 	must(t, f.Wait(ctx, "a pod to run", f.running(1, "stays")))

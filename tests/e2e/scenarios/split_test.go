@@ -22,9 +22,9 @@ var halves = split{shape{name: "halves", cpu: "700m", memory: "64Mi"}, 2, 50}
 
 func (s split) wanted(pods int) int { return max(0, pods-s.base) * s.percent / 100 }
 
-func (f *fleet) deploySplit(ctx context.Context, s split, replicas int) error {
+func (f *fleet) deploySplit(ctx context.Context, s split, replicas int, edits ...edit) error {
 	count := int32(replicas)
-	selector, template := s.template()
+	selector, template := s.template(edits...)
 	template.Annotations = map[string]string{
 		"stowage.dev/on-demand-base": fmt.Sprint(s.base), "stowage.dev/spot-percent": fmt.Sprint(s.percent)}
 	_, err := f.Client().AppsV1().Deployments("default").Create(ctx, &apps.Deployment{

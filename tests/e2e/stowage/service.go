@@ -58,7 +58,7 @@ func startService(ctx context.Context, c *controlplane.ControlPlane, ship *manif
 	following, stop := context.WithCancel(context.Background())
 	s.stop = stop
 	go s.follow(following)
-	go s.accept()
+	go accept(s.listener, s.target)
 	return s, nil
 }
 
@@ -159,28 +159,35 @@ func (s *Service) endpoints(ctx context.Context) ([]string, error) {
 	return named, nil
 }
 
-func (s *Service) accept() {
+// target is one of the targets in turn; "": there is none.
+func (s *Service) target() string {
+	addresses := slices.Sorted(maps.Values(s.targets()))
+	if len(addresses) == 0 {
+		return ""
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.next++
+	return addresses[s.next%len(addresses)]
+}
+
+// accept sends each connection where target says, and ends it where that is nowhere. As with kube-proxy it stays there,
+// whoever is a target meanwhile.
+func accept(listener net.Listener, target func() string) {
 	for {
-		conn, err := s.listener.Accept()
+		conn, err := listener.Accept()
 		if err != nil {
 			return
 		}
-		go s.forward(conn)
+		go forward(conn, target())
 	}
 }
 
-// forward sends a connection to one of the targets in turn, and ends it where there is none. As with
-// kube-proxy it stays there, whoever leads meanwhile.
-func (s *Service) forward(from net.Conn) {
+func forward(from net.Conn, address string) {
 	defer from.Close()
-	addresses := slices.Sorted(maps.Values(s.targets()))
-	if len(addresses) == 0 {
+	if address == "" {
 		return
 	}
-	s.mu.Lock()
-	s.next++
-	address := addresses[s.next%len(addresses)]
-	s.mu.Unlock()
 	to, err := net.Dial("tcp", address)
 	if err != nil {
 		return

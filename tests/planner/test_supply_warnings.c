@@ -8,7 +8,7 @@
 
 #include "cloud/catalogue.h"
 #include "kube/wellknown.h"
-#include "planner/supply/pool_supply.h"
+#include "planner/supply/supply_warnings.h"
 
 #define OFFER(type, zone, available)                                                                                    \
     "{\"Price\":1,\"Available\":" available ",\"Requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":"    \
@@ -92,7 +92,7 @@ static void look(size_t row, struct doc_parser *parser)
                                         "kind: KWOKNodeClass, name: d}, requirements: [%s]}}}}", rows[row].requirements);
     if (!doc_parse_yaml(parser, yaml, &at, &doc, &err) || !decode_one(&a, syms, doc_root(doc), &node_pool_schema, &pool, &err))
         fail_msg("%s: %s", rows[row].label, err.msg);
-    pool_supply_warnings(&a, &pool, &catalogue, syms, &found);
+    supply_warnings_of_pool(&a, &pool, &catalogue, syms, &found);
     struct span got = found.count == 0 ? SPAN("")
                                        : arena_printf(&a, "%.*s: %.*s", SPAN_ARG(found.items[0].path), SPAN_ARG(found.items[0].text));
     if (!span_eq(got, span_of(rows[row].want == NULL ? "" : rows[row].want)) || found.count > 1)

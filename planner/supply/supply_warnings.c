@@ -1,6 +1,7 @@
-#include "planner/supply/pool_supply.h"
+#include "planner/supply/supply_warnings.h"
 
 #include "base/nearest.h"
+#include "kube/node_asks.h"
 #include "planner/supply/pool_template.h"
 
 enum {
@@ -10,7 +11,8 @@ enum {
 
 struct supply {
     struct arena *arena;
-    const struct node_pool *pool;
+    const struct node_asks *asks;
+    struct span pool; /* whose types count; absent: those of no pool in particular */
     const struct catalogue *types;
     struct symtab *syms;
     struct findings *found;
@@ -18,7 +20,7 @@ struct supply {
 
 static bool meets(const struct supply *s, const struct instance_type *t, const struct requirements *r)
 {
-    if (!instance_type_offered(t, s->pool->meta.name) || !requirements_intersect(&t->requirements, r, s->syms, NULL))
+    if (!instance_type_offered(t, s->pool) || !requirements_intersect(&t->requirements, r, s->syms, NULL))
         return false;
     for (uint32_t o = 0; o < t->offering_count; o++)
         if (requirements_compatible(r, &t->offerings[o].requirements, s->types->well_known, s->syms, NULL, NULL))
@@ -45,17 +47,17 @@ static struct span words(const struct supply *s, const struct requirement *r)
     return text;
 }
 
-/* Where the pool says it first. */
+/* Where it is said first. */
 static struct span path_of(const struct supply *s, sym key)
 {
-    for (uint32_t i = 0; i < s->pool->requirements.count; i++)
-        if (requirement_key(s->syms, s->pool->requirements.items[i].key) == key)
-            return arena_printf(s->arena, "spec.template.spec.requirements[%u]", i);
-    for (uint32_t i = 0; i < s->pool->labels.count; i++)
-        if (requirement_key(s->syms, s->pool->labels.items[i].key) == key)
+    for (uint32_t i = 0; i < s->asks->requirements.count; i++)
+        if (requirement_key(s->syms, s->asks->requirements.items[i].key) == key)
+            return arena_printf(s->arena, "%s.requirements[%u]", s->asks->at, i);
+    for (uint32_t i = 0; i < s->asks->labels.count; i++)
+        if (requirement_key(s->syms, s->asks->labels.items[i].key) == key)
             return arena_printf(s->arena, "spec.template.metadata.labels[%.*s]",
-                                SPAN_ARG(sym_text(s->syms, s->pool->labels.items[i].key)));
-    return SPAN("spec.template.spec.nodeClassRef");
+                                SPAN_ARG(sym_text(s->syms, s->asks->labels.items[i].key)));
+    return arena_printf(s->arena, "%s.nodeClassRef", s->asks->at);
 }
 
 struct values { /* of one key, that there are; each once */
@@ -80,7 +82,7 @@ static struct values values_offered(const struct supply *s, sym key)
     struct values v = {NULL, 0, 0};
     for (uint32_t i = 0; i < s->types->count; i++) {
         const struct instance_type *t = &s->types->items[i];
-        if (!instance_type_offered(t, s->pool->meta.name))
+        if (!instance_type_offered(t, s->pool))
             continue;
         add_values(s, &v, &t->requirements, key);
         for (uint32_t o = 0; o < t->offering_count; o++)
@@ -112,13 +114,11 @@ static struct span meant(const struct supply *s, const struct requirement *asked
 
 /* --- what leaves no type --- */
 
-#define COMES_OF_IT ": no node is bought for the pool. Fix: "
-
 static void tell_one(struct supply *s, const struct requirement *r)
 {
     finding_add(s->arena, s->found, false, path_of(s, r->key),
-                arena_printf(s->arena, "no instance type has %.*s%.*s" COMES_OF_IT "ask for a %.*s that there is",
-                             SPAN_ARG(words(s, r)), SPAN_ARG(meant(s, r)), SPAN_ARG(sym_text(s->syms, r->key))));
+                arena_printf(s->arena, "no instance type has %.*s%.*s: %s. Fix: ask for a %.*s that there is",
+                             SPAN_ARG(words(s, r)), SPAN_ARG(meant(s, r)), s->asks->undone, SPAN_ARG(sym_text(s->syms, r->key))));
 }
 
 /* By the texts of their keys: the order of symbols says when somebody heard of them first. */
@@ -152,10 +152,11 @@ static void tell_together(struct supply *s, const struct requirements *all, cons
     for (uint32_t i = 0; all->count <= TOGETHER_MAX && i < all->count; i++)
         if (some_meets_all_but(s, all, list[i]))
             buf_addf(&b, "%s%.*s", count++ == 0 ? "" : " and ", SPAN_ARG(words(s, list[i])));
-    finding_add(s->arena, s->found, false, SPAN("spec.template.spec.requirements"),
-                count == 0 ? SPAN("no instance type meets all of them at once" COMES_OF_IT "loosen some")
-                           : arena_printf(s->arena, "no instance type meets %.*s at once" COMES_OF_IT "loosen one of them",
-                                          SPAN_ARG(buf_span(&b))));
+    finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements", s->asks->at),
+                count == 0 ? arena_printf(s->arena, "no instance type meets all of them at once: %s. Fix: loosen some",
+                                          s->asks->undone)
+                           : arena_printf(s->arena, "no instance type meets %.*s at once: %s. Fix: loosen one of them",
+                                          SPAN_ARG(buf_span(&b)), s->asks->undone));
     buf_release(&b);
 }
 
@@ -176,32 +177,111 @@ static void tell_no_type(struct supply *s, const struct requirements *all)
 
 static void look_at_min_values(struct supply *s, const struct requirements *all)
 {
-    for (uint32_t i = 0; i < s->pool->requirements.count; i++) {
-        const struct expression *e = &s->pool->requirements.items[i];
+    for (uint32_t i = 0; i < s->asks->requirements.count; i++) {
+        const struct expression *e = &s->asks->requirements.items[i];
         sym key = requirement_key(s->syms, e->key);
         struct values v = {NULL, 0, 0};
         for (uint32_t t = 0; e->min_values > 0 && t < s->types->count && v.count < (uint32_t)e->min_values; t++)
             if (meets(s, &s->types->items[t], all))
                 add_values(s, &v, &s->types->items[t].requirements, key);
         if (e->min_values > 0 && v.count < (uint32_t)e->min_values)
-            finding_add(s->arena, s->found, false, arena_printf(s->arena, "spec.template.spec.requirements[%u].minValues", i),
+            finding_add(s->arena, s->found, false, arena_printf(s->arena, "%s.requirements[%u].minValues", s->asks->at, i),
                         arena_printf(s->arena,
-                                     "%d cannot be met: the instance types that meet the pool's requirements have %u value%s of "
-                                     "%.*s. Fix: lower it, or loosen the requirements",
-                                     e->min_values, v.count, v.count == 1 ? "" : "s", SPAN_ARG(sym_text(s->syms, key))));
+                                     "%d cannot be met: the instance types that meet %s requirements have %u value%s of %.*s. "
+                                     "Fix: lower it, or loosen the requirements",
+                                     e->min_values, s->asks->whose, v.count, v.count == 1 ? "" : "s",
+                                     SPAN_ARG(sym_text(s->syms, key))));
     }
 }
 
-void pool_supply_warnings(struct arena *a, const struct node_pool *p, const struct catalogue *types, struct symtab *syms,
-                          struct findings *out)
+/* --- what a claim wants of room --- */
+
+static struct span amount_text(const struct supply *s, sym resource, amount value)
 {
-    struct supply s = {a, p, types, syms, out};
+    struct buf b = {0};
+    quantity_put(&b, sym_text(s->syms, resource), value);
+    struct span text = arena_dup(s->arena, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
+static bool has_room(const struct instance_type *t, struct resources wanted)
+{
+    for (uint32_t i = 0; i < wanted.count; i++)
+        if (resources_get(t->allocatable, wanted.items[i].name) < wanted.items[i].value)
+            return false;
+    return true;
+}
+
+static void tell_no_room(struct supply *s, struct resources wanted, struct resources most)
+{
+    for (uint32_t i = 0; i < wanted.count; i++) {
+        const struct resource *r = &wanted.items[i];
+        amount have = resources_get(most, r->name);
+        if (have >= r->value)
+            continue;
+        struct span name = sym_text(s->syms, r->name);
+        finding_add(s->arena, s->found, false, arena_printf(s->arena, "spec.resources.requests[%.*s]", SPAN_ARG(name)),
+                    arena_printf(s->arena,
+                                 "no instance type that meets the claim's requirements has room for %.*s (at the most for %.*s): "
+                                 "the node that comes has less. Fix: lower it, or loosen the requirements",
+                                 SPAN_ARG(amount_text(s, r->name, r->value)), SPAN_ARG(amount_text(s, r->name, have))));
+        return; /* the first is enough */
+    }
+    finding_add(s->arena, s->found, false, SPAN("spec.resources.requests"),
+                SPAN("no instance type that meets the claim's requirements has room for all of them at once: the node that "
+                     "comes has less. Fix: lower some, or loosen the requirements"));
+}
+
+static void look_at_room(struct supply *s, const struct requirements *all, struct resources wanted)
+{
+    struct resources most = {NULL, 0};
+    for (uint32_t i = 0; i < s->types->count; i++) {
+        const struct instance_type *t = &s->types->items[i];
+        if (!meets(s, t, all))
+            continue;
+        if (has_room(t, wanted))
+            return;
+        resources_max(s->arena, &most, t->allocatable);
+    }
+    tell_no_room(s, wanted, most);
+}
+
+/* --- pools and claims --- */
+
+/* Nobody can say: what there is is not known, or the types are for others. */
+static bool is_unknown(const struct supply *s)
+{
     struct requirements none = {NULL, 0};
-    if (!catalogue_lists(types, p->meta.name) || !some_meets(&s, &none))
-        return; /* not known, or not of this provider: nobody can say */
+    return !catalogue_lists(s->types, s->pool) || !some_meets(s, &none);
+}
+
+void supply_warnings_of_pool(struct arena *a, const struct node_pool *p, const struct catalogue *types, struct symtab *syms,
+                             struct findings *out)
+{
+    struct node_asks asks = node_asks_of_pool(p);
+    struct supply s = {a, &asks, p->meta.name, types, syms, out};
+    if (is_unknown(&s))
+        return;
     struct requirements all = pool_requirements(a, syms, p);
     if (some_meets(&s, &all))
         look_at_min_values(&s, &all);
     else
         tell_no_type(&s, &all);
+}
+
+void supply_warnings_of_claim(struct arena *a, const struct node_claim *c, const struct catalogue *types, struct symtab *syms,
+                              struct findings *out)
+{
+    struct node_asks asks = node_asks_of_claim(c);
+    struct supply s = {a, &asks, sym_text(syms, sym_pairs_get(c->meta.labels, SYM_NODEPOOL)), types, syms, out};
+    if (is_unknown(&s))
+        return;
+    struct requirements all = requirements_of(a, syms, c->requirements);
+    if (!some_meets(&s, &all)) {
+        tell_no_type(&s, &all);
+        return;
+    }
+    look_at_min_values(&s, &all);
+    look_at_room(&s, &all, c->requests);
 }
