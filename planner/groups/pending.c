@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "planner/groups/inner.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 static int by_name(const void *a, const void *b)
 {

@@ -1,6 +1,6 @@
 #include "planner/groups/down/inner.h"
 #include "planner/groups/down/utilization.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 enum { DELETION_MS = 5 * 60 * 1000 }; /* how long a taint is believed */
 

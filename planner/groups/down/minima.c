@@ -2,7 +2,7 @@
  * that stands in the snapshot, what is still to come and what is being deleted included, and each group's first node for
  * all of its nodes. */
 #include "planner/groups/down/inner.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 enum { CORES, MEMORY, FIRST_GPU };
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 struct removal {
     struct down *down;

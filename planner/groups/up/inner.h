@@ -3,7 +3,7 @@
 #define PLANNER_GROUPS_UP_INNER_H
 
 #include "planner/groups/inner.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 struct pod_kind { /* pods that are alike: one controller, one class, the same labels */
     const struct pod **pods;

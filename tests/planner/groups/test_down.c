@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "../support_cluster.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 #define NODE_OF(name, pool, meta, spec, status)                                                    \
     "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", " meta "labels: {pool: " pool                               \

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 enum { ROUNDS = 600, NODES = 10, PODS = 4, GROUPS = 3, BUDGETS = 2, ROOM = 4000, NOW = 100 * 3600 * 1000, OLD = 3600 * 1000 };
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "planner/groups/inner.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 #include "tests/planner/support_cluster.h"
 
 enum { NOW = 1000 * 3600, MOST_GROUPS = 4 };

@@ -1,5 +1,5 @@
 /* snapshot: nodes and pods as they come and go, and the way back. What filters say is in snapshot_ask.c. */
-#include "planner/groups/snapshot_inner.h"
+#include "planner/groups/snapshot/inner.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* snapshot_tally: rules about other pods, as kube-scheduler's PodTopologySpread and InterPodAffinity count: over the nodes
  * that stand, and no others. Made when first asked for, kept up to date from then on. */
-#include "planner/groups/snapshot_inner.h"
+#include "planner/groups/snapshot/inner.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* snapshot_ask: kube-scheduler's filters in their order, why one refuses, and the first node that they let a pod on. */
-#include "planner/groups/snapshot_inner.h"
+#include "planner/groups/snapshot/inner.h"
 
 #include <string.h>
 

@@ -15,7 +15,7 @@
 
 struct snapshot;
 
-enum { SNAPSHOT_NONE = UINT32_MAX };
+#define SNAPSHOT_NONE UINT32_MAX
 
 /* The class of a pod that has no node. The world has to have one for those that it does not plan
  * (world_options.unbound_classes). */

@@ -1,6 +1,6 @@
 /* snapshot_look: what a node shows of labels and taints, what a class wants of them, and whether the one suits the
  * other, as kube-scheduler reads selectors. */
-#include "planner/groups/snapshot_inner.h"
+#include "planner/groups/snapshot/inner.h"
 
 #include <string.h>
 

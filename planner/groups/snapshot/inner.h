@@ -1,4 +1,4 @@
-/* snapshot_inner: the simulated cluster as its own files see it. Everybody else uses planner/groups/snapshot.h.
+/* snapshot_inner: the simulated cluster as its own files see it. Everybody else uses planner/groups/snapshot/snapshot.h.
  *
  * What never changes is asked once: a class *wants* something of a node's labels and taints, nodes that are alike to
  * every class have one *look*, and what a want says to a look is kept. What only gets worse while pods come (room, ports)
@@ -9,7 +9,7 @@
 
 #include "planner/bits.h"
 #include "planner/columns.h"
-#include "planner/groups/snapshot.h"
+#include "planner/groups/snapshot/snapshot.h"
 
 enum suit_flags {
     SUIT_KNOWN = 1,
