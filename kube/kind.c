@@ -51,6 +51,7 @@ static const struct kind_info infos[KIND_COUNT] = {
                              "subjectaccessreviews", false, NULL},
     [KIND_CRON_JOB] = {"batch/v1", "CronJob", "cronjobs", true, NULL},
     [KIND_JOB] = {"batch/v1", "Job", "jobs", true, NULL},
+    [KIND_CONFIG_MAP] = {"v1", "ConfigMap", "configmaps", true, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

@@ -38,6 +38,7 @@ enum kind {
     KIND_ACCOUNT_ACCESS, /* may another? */
     KIND_CRON_JOB,
     KIND_JOB, /* with CronJobs read in files, too */
+    KIND_CONFIG_MAP, /* of the priority expander; in files alone */
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

@@ -1,6 +1,7 @@
 /* Field tables of what every kind is made of. JSON names stand here and in the kinds' own
  * *_decode.c, and nowhere else. */
 #include "kube/meta_fields.h"
+#include "kube/wellknown.h"
 
 bool decode_refuse(struct doc_value v, const char *what, struct err *err)
 {
@@ -97,9 +98,12 @@ static bool is_read_annotation(struct span key)
         SPAN_INIT("stowage.dev"),
         SPAN_INIT("kwok.x-k8s.io"),
         SPAN_INIT("controller.kubernetes.io"),
+        SPAN_INIT("cluster-autoscaler.kubernetes.io"),
     };
     struct span name;
     struct span domain = span_cut(key, '/', &name);
+    if (span_eq(key, wellknown_text[SYM_MIRROR - 1]))
+        return true; /* whose domain has much that nobody asks for */
     for (size_t i = 0; i < COUNT_OF(domains); i++)
         if (span_eq(domain, domains[i]))
             return true;

@@ -109,3 +109,28 @@ uint32_t pod_budgets_of(const struct pod_budgets *b, const struct pod *p, uint32
                      count);
     return count;
 }
+
+static uint32_t collect(const struct pod_budgets *b, const struct pod *p, uint64_t key, uint32_t *out, uint32_t count)
+{
+    uint32_t last = UINT32_MAX; /* a selector may name a value twice; positions ascend */
+    for (uint32_t at = b->slots[key & b->mask]; at != 0; at = b->entries[at - 1].next) {
+        const struct pod_budget_entry *e = &b->entries[at - 1];
+        if (e->key != key || e->budget == last || !selects(b->items[e->budget], p))
+            continue;
+        last = e->budget;
+        out[count++] = last;
+    }
+    return count;
+}
+
+/* A budget stands under one label alone, of which a pod has one value: no list has what another had. */
+uint32_t pod_budgets_all(const struct pod_budgets *b, const struct pod *p, uint32_t *out)
+{
+    if (b->entry_count == 0)
+        return 0;
+    uint64_t ns = span_hash(p->meta.ns);
+    uint32_t count = collect(b, p, key_of(ns, SYM_NONE, SYM_NONE), out, 0);
+    for (uint32_t i = 0; i < p->meta.labels.count; i++)
+        count = collect(b, p, key_of(ns, p->meta.labels.items[i].key, p->meta.labels.items[i].value), out, count);
+    return count;
+}

@@ -24,5 +24,7 @@ struct pod_budgets pod_budgets_make(struct arena *a, const struct disruption_bud
 /* Positions of the first two that select the pod, and how many of these there are: two are as many as count, since
  * the eviction API refuses a pod that more than one selects. NULL: there are no budgets. */
 uint32_t pod_budgets_of(const struct pod_budgets *b, const struct pod *p, uint32_t out[2]);
+/* Positions of all that select the pod, in no order; `out` has room for b->count. Returns how many. */
+uint32_t pod_budgets_all(const struct pod_budgets *b, const struct pod *p, uint32_t *out);
 
 #endif

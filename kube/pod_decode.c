@@ -216,8 +216,24 @@ static const struct field ephemeral_fields[] = {
 static const struct schema ephemeral_schema =
     SCHEMA_WITH(struct wire_volume, "ephemeral", ephemeral_fields, .also = "readOnly");
 
+static const struct field empty_dir_fields[] = {
+    FIELD(struct wire_volume, medium, FIELD_SPAN, "medium"),
+};
+static const struct schema empty_dir_schema =
+    SCHEMA_WITH(struct wire_volume, "emptyDir", empty_dir_fields, .also = "sizeLimit");
+static const struct schema host_path_schema = {
+    .name = "hostPath", .size = sizeof(struct wire_volume), .also = "path type"};
+
 static const struct field volume_fields[] = {
     FIELD(struct wire_volume, name, FIELD_SPAN, "name"),
+    {.name = "hostPath",
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct wire_volume, host_path),
+     .schema = &host_path_schema},
+    {.name = "emptyDir",
+     .kind = FIELD_OBJECT,
+     .present = offsetof(struct wire_volume, empty_dir),
+     .schema = &empty_dir_schema},
     {.name = "persistentVolumeClaim", .kind = FIELD_OBJECT, .schema = &claim_source_schema},
     {.name = "ephemeral",
      .kind = FIELD_OBJECT,
@@ -226,7 +242,7 @@ static const struct field volume_fields[] = {
 };
 static const struct schema volume_schema = SCHEMA_WITH(
     struct wire_volume, "volume", volume_fields,
-    .also = "hostPath emptyDir gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs rbd "
+    .also = "gcePersistentDisk awsElasticBlockStore gitRepo secret nfs iscsi glusterfs rbd "
             "flexVolume cinder cephfs flocker downwardAPI fc azureFile configMap vsphereVolume quobyte azureDisk "
             "photonPersistentDisk projected portworxVolume scaleIO storageos csi image");
 
@@ -257,6 +273,8 @@ static const struct field spec_fields[] = {
     FIELD(struct pod_wire, pod.spreads, FIELD_LIST, "topologySpreadConstraints",
           .schema = &spread_schema),
     FIELD(struct pod_wire, volumes, FIELD_LIST, "volumes", .schema = &volume_schema),
+    FIELD(struct pod_wire, priority_class, FIELD_SPAN, "priorityClassName"),
+    FIELD(struct pod_wire, preemption, FIELD_SPAN, "preemptionPolicy"),
     FIELD(struct pod_wire, claims, FIELD_LIST, "resourceClaims", .schema = &counted_schema),
     FIELD(struct pod_wire, gates, FIELD_LIST, "schedulingGates", .schema = &counted_schema),
     FIELD(struct pod_wire, pod.grace_seconds, FIELD_INT64, "terminationGracePeriodSeconds",
@@ -267,8 +285,8 @@ static const struct schema spec_schema = SCHEMA_WITH(
     .also = "ephemeralContainers restartPolicy activeDeadlineSeconds dnsPolicy serviceAccountName "
             "serviceAccount automountServiceAccountToken hostNetwork hostPID hostIPC "
             "shareProcessNamespace securityContext imagePullSecrets hostname subdomain hostAliases "
-            "priorityClassName dnsConfig readinessGates runtimeClassName enableServiceLinks "
-            "preemptionPolicy setHostnameAsFQDN os hostUsers hostnameOverride workloadRef "
+            "dnsConfig readinessGates runtimeClassName enableServiceLinks "
+            "setHostnameAsFQDN os hostUsers hostnameOverride workloadRef "
             "schedulingGroup");
 
 static const struct field status_fields[] = {
@@ -324,6 +342,28 @@ static struct pod_volumes volumes_of(struct arena *a, const struct pod_wire *w)
     return out;
 }
 
+/* Whether the list, which has commas and no blanks, has the name. */
+static bool is_listed(struct span list, struct span name)
+{
+    while (list.ptr != NULL)
+        if (span_eq(span_cut(list, ',', &list), name))
+            return true;
+    return false;
+}
+
+/* What would be lost if the pod moved (spec node-groups 4.4, rule 11). */
+static bool has_local_storage(const struct pod_wire *w)
+{
+    struct span safe = annotations_get(w->pod.meta.annotations, SYM_SAFE_LOCAL_VOLUMES);
+    for (uint32_t i = 0; i < w->volumes.count; i++) {
+        const struct wire_volume *v = &w->volumes.items[i];
+        bool local = v->host_path || (v->empty_dir && !span_eq(v->medium, SPAN("Memory")));
+        if (local && !is_listed(safe, v->name))
+            return true;
+    }
+    return false;
+}
+
 static void take_conditions(struct pod *p, struct conditions list)
 {
     for (uint32_t i = 0; i < list.count; i++) {
@@ -367,6 +407,9 @@ static void pod_convert(struct decode *d, const void *wire, void *out)
     p->resource_claims =
         w->claims.count != 0 || any_claims(w->containers) || any_claims(w->init_containers);
     p->gated = w->gates.count != 0;
+    p->local_storage = has_local_storage(w);
+    p->node_critical = span_eq(w->priority_class, SPAN("system-node-critical")) &&
+                       (w->preemption.len == 0 || span_eq(w->preemption, SPAN("PreemptLowerPriority")));
     take_conditions(p, w->conditions);
 }
 

@@ -38,7 +38,8 @@ struct container_statuses {
 struct wire_volumes {
     struct wire_volume {
         struct span name, claim;
-        bool ephemeral;
+        bool ephemeral, host_path, empty_dir;
+        struct span medium; /* of the emptyDir; "Memory", or none: the disk */
         sym storage_class;
     } * items;
     uint32_t count;
@@ -52,6 +53,7 @@ struct pod_wire {
     struct container_statuses statuses, init_statuses;
     struct wire_volumes volumes;
     struct wire_count claims, gates;
+    struct span priority_class, preemption;
 };
 
 /* Requests of containers that are missing are filled from their limits, as the API server does for a Pod but

@@ -46,6 +46,11 @@
     X(REBOOT_GRACE, "karpenter.sh/reboot-termination-grace-period")                                \
     X(REBOOT_BEFORE, "karpenter.sh/reboot-pre-boot-id")                                            \
     X(MIN_VALUES_RELAXED, "karpenter.sh/nodeclaim-min-values-relaxed")                             \
+    X(MIRROR, "kubernetes.io/config.mirror")                                                       \
+    X(SAFE_TO_EVICT, "cluster-autoscaler.kubernetes.io/safe-to-evict")                             \
+    X(SAFE_LOCAL_VOLUMES, "cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes")          \
+    X(DAEMON_SET_POD, "cluster-autoscaler.kubernetes.io/daemonset-pod")                            \
+    X(SCALE_DOWN_DISABLED, "cluster-autoscaler.kubernetes.io/scale-down-disabled")                 \
     X(PLANNED, "stowage.dev/planned")                                                              \
     X(REPLACES, "stowage.dev/replaces")                                                            \
     X(DECISION, "stowage.dev/decision")                                                            \
@@ -64,6 +69,7 @@
     X(SELECTED_NODE, "volume.kubernetes.io/selected-node")                                         \
     X(DEFAULT_CLASS, "storageclass.kubernetes.io/is-default-class")                                \
     /* taint keys */                                                                               \
+    X(TO_BE_DELETED, "ToBeDeletedByClusterAutoscaler")                                             \
     X(UNREGISTERED, "karpenter.sh/unregistered")                                                   \
     X(DISRUPTED, "karpenter.sh/disrupted")                                                         \
     X(REBOOTING, "karpenter.sh/rebooting")                                                         \

@@ -198,6 +198,8 @@ static void build_pods(struct world *w, const struct world_input *in)
         bool waits = leaves || (!over && world_pod_waits(w, p));
         if (!waits && (row < 0 || over) && world_pod_is_aside(p))
             ARENA_PUSH(w->arena, w->aside, w->aside_count, w->aside_capacity, p);
+        if (!waits && !over && p->node == SYM_NONE && w->settings.unbound_classes)
+            classes_put(&w->classes, p);
         if (!waits)
             continue;
         w->waiting[w->waiting_count++] =

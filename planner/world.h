@@ -31,6 +31,8 @@ struct world_options {
     bool unsplit;             /* as a scheduler sees it: no pod is given a side by its owner's split */
     bool nominated_wait;      /* --placement=nominate: pods with status.nominatedNodeName wait as others do;
                                  plan_options says whose are planned */
+    bool unbound_classes;     /* pods without a node are of a class even when nothing is planned for them: to a pass of
+                                 node groups gated ones may ask, and nominated ones stand on their node */
     const struct default_spread_config *default_spread; /* --scheduler-config; NULL: none. Outlives the world */
 };
 

@@ -1,6 +1,7 @@
 /* Objects out of documents. How documents come out of files: input_files.c. */
 #include <stdlib.h>
 
+#include "kube/config_map.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
 #include "kube/workload.h"
@@ -100,7 +101,9 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
     case KIND_REPLICATION_CONTROLLER:
         return &replication_workload_schema;
     case KIND_JOB:
-        return o->expands ? &job_schema : NULL;
+        return o->expands || o->grouped ? &job_schema : NULL;
+    case KIND_CONFIG_MAP:
+        return o->grouped ? &config_map_schema : NULL;
     case KIND_CRON_JOB:
         return o->expands ? &cron_job_schema : NULL;
     default:
@@ -274,10 +277,18 @@ static void take_own(struct place_in_file *at, struct doc_value v)
     struct input_origin origin = next_origin(o, at->file, v);
     void *object = input_new_object(o, &origin, o->own->schema->size);
     struct input_list *list = &o->own->found;
-    if (!find_name(at, v, &info))
+    if (!o->own->nameless && !find_name(at, v, &info))
         return;
     decode_value(&d, v, o->own->schema, object);
     ARENA_PUSH(&o->arena, list->items, list->count, list->capacity, (const void *)object);
+}
+
+/* Of all ConfigMaps one is read. */
+static bool is_other_config_map(enum kind kind, struct doc_value v)
+{
+    struct doc_value meta;
+    return kind == KIND_CONFIG_MAP &&
+           !(doc_find(v, SPAN("metadata"), &meta) && span_eq(doc_text_at(meta, SPAN("name")), SPAN(PRIORITY_CONFIG_MAP)));
 }
 
 static void read_object(struct input *o, const char *file, struct doc_value v,
@@ -293,7 +304,7 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     const struct schema *schema = schema_of(o, kind);
     if (is_own(o, type)) {
         take_own(&at, v);
-    } else if (schema != NULL) {
+    } else if (schema != NULL && !is_other_config_map(kind, v)) {
         if (find_name(&at, v, kind_info(kind)))
             take_object(&at, v, kind, schema);
     } else if (kind == KIND_NONE && other < KIND_STORED_COUNT) {

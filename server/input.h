@@ -24,6 +24,7 @@ struct input_list {
 struct input_own {
     const char *api_version, *kind;
     const struct schema *schema; /* the struct begins with a struct meta; what its checks find is a mistake */
+    bool nameless; /* needs no metadata */
     struct input_list found;
 };
 
@@ -48,6 +49,7 @@ struct input {
     struct arena arena;
     struct symtab *syms;
     struct input_list kinds[KIND_COUNT];
+    bool grouped; /* the ConfigMap of node groups' priorities is read, and Jobs */
     bool expands; /* Jobs and CronJobs are read too, for expand.h */
     struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
     const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */

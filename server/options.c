@@ -1,9 +1,11 @@
 #include "server/option_value.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/nearest.h"
 #include "base/wrap.h"
+#include "server/group_options.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
 #define GATES                                                                                      \
@@ -155,6 +157,8 @@ static const struct option table[] = {
      AT(max_instance_types), .group = OPTION_PLAN, .help = "longest list of types of a claim"},
     {.name = "now", .type = OPTION_TEXT, AT(now), .group = OPTION_PLAN,
      .help = "RFC 3339 time to plan at; default: the clock's"},
+    {.name = "node-groups", .type = OPTION_TEXT, AT(node_groups), .group = OPTION_PLAN,
+     .help = "file of node groups, which are scaled as Cluster Autoscaler scales them; takes its flags, too"},
     {.name = "all-unbound", .type = OPTION_BOOL, .fallback = "false", AT(all_unbound),
      .group = OPTION_PLAN, .help = "plan every pod without a node, not only unschedulable ones"},
     {.name = "no-expand", .type = OPTION_BOOL, .fallback = "false", AT(no_expand),
@@ -274,16 +278,22 @@ static const struct option *find_option(enum option_group group, struct span nam
 static bool unknown_flag(enum option_group group, const char *flag, struct span name,
                          struct err *err)
 {
-    const char *words[COUNT_OF(table)];
+    const char **words = mem_array(COUNT_OF(table) + group_option_count(), sizeof(*words));
     size_t count = 0;
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if ((table[i].group & group) != 0 && !table[i].without_meaning)
             words[count++] = table[i].name;
+    for (uint32_t i = 0; group == OPTION_PLAN && i < group_option_count(); i++)
+        if (group_option_has_meaning(i))
+            words[count++] = group_option_name(i);
     char given[64];
     snprintf(given, sizeof(given), "%.*s", SPAN_ARG(name));
     const char *near = nearest_word(given, words, count);
     const struct option *o = near != NULL ? find_option(group, span_of(near)) : NULL;
     int shown = (int)strcspn(flag, "=");
+    free(words);
+    if (o == NULL && near != NULL)
+        return err_set(err, ERR_INVALID, "no flag %.*s; did you mean --%s?", shown, flag, near);
     if (o == NULL)
         return err_set(err, ERR_INVALID, "no flag %.*s; --help lists them", shown, flag);
     if (o->letter != 0)

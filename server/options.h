@@ -131,6 +131,7 @@ struct options {
     int64_t effort, repeat, max_instance_types;
     span_ms time_budget;
     const char *now;
+    const char *node_groups; /* a file's name */
     bool all_unbound, verbose;
     bool no_expand, include_cron_jobs;
     const char *pod_namespace; /* explain; NULL: default */

@@ -6,6 +6,7 @@
 #include "planner/bits.h"
 #include "planner/disruption/disruption_told.h"
 #include "planner/explain/tell.h"
+#include "planner/groups/pass_json.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_table.h"
 #include "server/catalogue_file.h"
@@ -13,6 +14,7 @@
 #include "server/command.h"
 #include "server/expand.h"
 #include "server/plan_command.h"
+#include "server/plan_groups.h"
 
 static int64_t mono_ns(void)
 {
@@ -56,8 +58,8 @@ static bool load_spread(struct input *o, const char *text, struct default_spread
            err_wrap(err, "--scheduler-config");
 }
 
-static struct world *build_world(const struct input *o, const struct options *options,
-                                 const struct planned_with *with)
+struct world *plan_world(const struct input *o, const struct options *options, const struct planned_with *with,
+                         const struct input_list *nodes, const struct input_list *pods)
 {
     struct world_options world_options = {
         .reserved_capacity = options->gates.reserved_capacity,
@@ -66,12 +68,21 @@ static struct world *build_world(const struct input *o, const struct options *op
         .buffer_pods_given = true,
         .ready_when_unstated = true,
         .all_unbound = options->all_unbound,
+        .unbound_classes = o->grouped,
         .default_spread = &with->spread,
     };
     struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = &with->catalogue};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         world_input_take(&in, k, o->kinds[k].items, o->kinds[k].count);
+    world_input_take(&in, KIND_NODE, nodes->items, nodes->count);
+    world_input_take(&in, KIND_POD, pods->items, pods->count);
     return world_build(&in);
+}
+
+static struct world *build_world(const struct input *o, const struct options *options,
+                                 const struct planned_with *with)
+{
+    return plan_world(o, options, with, &o->kinds[KIND_NODE], &o->kinds[KIND_POD]);
 }
 
 /* A node's name is the Node's, or the NodeClaim's while the claim has no registered Node. */
@@ -369,11 +380,53 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     return true;
 }
 
-static int plan_objects(struct input *o, const struct options *options, struct err *err)
+/* Node groups alone, no NodePool beside them. */
+static bool print_groups(const struct group_pass *g, struct input *o, const struct options *options, struct err *err)
+{
+    struct buf text = {.max = PLAN_TEXT_MAX};
+    if (options->output == OUTPUT_TABLE) {
+        group_pass_table(&text, g);
+        return command_print(&text, false, err);
+    }
+    struct json j = {.out = &text, .indent = 2};
+    json_object_begin(&j);
+    json_put_string(&j, "apiVersion", SPAN("stowage.dev/v1alpha1"));
+    json_put_string(&j, "kind", SPAN("Plan"));
+    group_pass_json(&j, g);
+    json_put_array(&j, "warnings");
+    for (size_t i = 0; i < o->warning_count; i++)
+        json_text(&j, o->warnings[i]);
+    json_array_end(&j);
+    json_object_end(&j);
+    buf_add_char(&text, '\n');
+    return command_print(&text, options->output == OUTPUT_YAML, err);
+}
+
+static int plan_with_groups(struct input *o, const struct options *options, const struct plan_reading *r,
+                            const struct node_groups *groups, const struct group_flags *flags, struct err *err)
+{
+    struct world *world;
+    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, &world, err);
+    int status = 2;
+    if (g != NULL)
+        status = print_groups(g, o, options, err) ? g->up.left_count != 0 : 2;
+    world_free(world);
+    return status;
+}
+
+static int plan_objects(struct input *o, const struct options *options, const struct group_options_given *given,
+                        struct err *err)
 {
     struct plan_reading r;
+    const struct node_groups *groups;
     if (!plan_read(o, options, &r, err))
         return 2;
+    bool found = plan_groups_find(o, options->node_groups, given, &groups, err);
+    if (!found || groups != NULL) {
+        int status = found ? plan_with_groups(o, options, &r, groups, &given->flags, err) : 2;
+        world_free(r.world);
+        return status;
+    }
     struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
     bool asked = options->disruption || options->disruption_all;
     struct plan_moves moves = {.made = NULL};
@@ -396,7 +449,11 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
     struct options options;
     struct input o;
     bool help;
-    if (!options_read(a, OPTION_PLAN, argc, argv, command_environment, &options, &help, err))
+    struct group_options_given given;
+    char **rest;
+    struct input_own own = plan_groups_own();
+    if (!group_options_take(a, argc, argv, &given, &argc, &rest, err) ||
+        !options_read(a, OPTION_PLAN, argc, rest, command_environment, &options, &help, err))
         return 2;
     if (help)
         return command_help(OPTION_PLAN, "plan -f FILE|DIR|-");
@@ -405,7 +462,9 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
         return 2;
     }
     input_init(&o);
-    int status = plan_objects(&o, &options, err);
+    o.own = &own;
+    o.grouped = true;
+    int status = plan_objects(&o, &options, &given, err);
     input_release(&o);
     return status;
 }

@@ -173,6 +173,43 @@ static void test_memory_of_a_pod(void **state)
     symtab_unref(other);
 }
 
+/* Spec node-groups 4.4, rule 11: what of a pod's volumes would be lost if it moved. */
+static void test_local_storage(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *volumes, *safe;
+        bool lost;
+    } cases[] = {
+        {"[]", "", false},
+        {"[{name: a, configMap: {name: c}}, {name: b, persistentVolumeClaim: {claimName: p}}]", "", false},
+        {"[{name: a, emptyDir: {}}]", "", true},
+        {"[{name: a, emptyDir: {medium: ''}}]", "", true},
+        {"[{name: a, emptyDir: {medium: HugePages, sizeLimit: 1Gi}}]", "", true},
+        {"[{name: a, emptyDir: {medium: Memory}}]", "", false},
+        {"[{name: a, emptyDir: null}]", "", false},
+        {"[{name: a, hostPath: {path: /x, type: Directory}}]", "", true},
+        {"[{name: a, emptyDir: {}}]", "a", false},
+        {"[{name: a, hostPath: {path: /x}}]", "b,a", false},
+        {"[{name: a, emptyDir: {}}]", "b, a", true}, /* blanks are part of the name */
+        {"[{name: a, emptyDir: {}}, {name: b, emptyDir: {}}]", "a", true},
+        {"[{name: a, emptyDir: {}}, {name: b, emptyDir: {}}]", "a,b", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        char text[512];
+        struct pod p;
+        snprintf(text, sizeof text,
+                 "metadata: {name: p, annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict-local-volumes: '%s',"
+                 " kubernetes.io/config.mirror: m, kubernetes.io/config.source: file}}\nspec: {volumes: %s}\n",
+                 cases[i].safe, cases[i].volumes);
+        decode_well(KIND_POD, text, &p);
+        if (p.local_storage != cases[i].lost)
+            fail_msg("%s beside \"%s\"", cases[i].volumes, cases[i].safe);
+        assert_int_equal(p.meta.annotations.count, 2);
+        expect_span(annotations_get(p.meta.annotations, SYM_MIRROR), "m");
+    }
+}
+
 static void test_pending_pod(void **state)
 {
     (void)state;
@@ -692,7 +729,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_web_pod),
         cmocka_unit_test(test_writers_and_verdict),       cmocka_unit_test(test_memory_of_a_pod),
-        cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
+        cmocka_unit_test(test_local_storage), cmocka_unit_test(test_pending_pod),   cmocka_unit_test(test_empty_affinity),
         cmocka_unit_test(test_node),          cmocka_unit_test(test_claim),
         cmocka_unit_test(test_pool_defaults), cmocka_unit_test(test_pool),
         cmocka_unit_test(test_limits_without_requests),

@@ -60,14 +60,23 @@ static struct label_selector any_selector(struct arena *a)
 }
 
 static uint32_t ask_all(const struct disruption_budget *const *all, uint32_t count, const struct pod *p,
-                        uint32_t out[2])
+                        uint32_t out[BUDGETS])
 {
     uint32_t found = 0;
-    for (uint32_t i = 0; i < count && found < 2; i++)
+    for (uint32_t i = 0; i < count; i++)
         if (all[i]->has_selector && span_eq(all[i]->meta.ns, p->meta.ns) &&
             label_selector_matches(&all[i]->selector, p->meta.labels))
             out[found++] = i;
     return found;
+}
+
+/* The second is in no order. */
+static bool same(const uint32_t *want, const uint32_t *got, uint32_t count)
+{
+    uint32_t both = 0;
+    for (uint32_t i = 0; i < count * count; i++)
+        both += want[i / count] == got[i % count];
+    return both == count;
 }
 
 static void look(struct arena *a, uint32_t round, uint32_t found[3])
@@ -83,10 +92,13 @@ static void look(struct arena *a, uint32_t round, uint32_t found[3])
     struct pod_budgets index = pod_budgets_make(a, all, count);
     for (uint32_t i = 0; i < PODS; i++) {
         struct pod p = {.meta = {.ns = any_ns(), .labels = any_labels(a)}};
-        uint32_t want[2], got[2];
-        uint32_t n = ask_all(all, count, &p, want), m = pod_budgets_of(&index, &p, got);
+        uint32_t want[BUDGETS], got[BUDGETS];
+        uint32_t all_of_it = ask_all(all, count, &p, want), m = pod_budgets_of(&index, &p, got);
+        uint32_t n = all_of_it < 2 ? all_of_it : 2;
         if (n != m || (n > 0 && want[0] != got[0]) || (n > 1 && want[1] != got[1]))
             fail_msg("round %u, pod %u: %u budgets select it, found %u", round, i, n, m);
+        if (pod_budgets_all(&index, &p, got) != all_of_it || !same(want, got, all_of_it))
+            fail_msg("round %u, pod %u: not all of %u budgets", round, i, all_of_it);
         found[n]++;
     }
 }

@@ -198,7 +198,7 @@ static void as_before_without_expanding(void **state)
     struct outcome o = plan_with(POOL DEPLOYMENT("web", "3") JOB("j", ""), "--no-expand");
     assert_int_equal(o.status, 0);
     expect_text("told", &o, "warning: 1 Deployment has no pods in the input; only pods are planned\n");
-    expect_text("not read", &o, "1 object of other kinds passed over (Job)");
+    expect_text("told, too", &o, "warning: 1 Job has no pods in the input; only pods are planned\n");
     expect_none("none", &o, "made up");
     o = plan_with(DEPLOYMENT("web", "1") POD("web-5f6d8-a", OWNED("ReplicaSet", "web-5f6d8"), RUNNING), "--no-expand");
     expect_none("there", &o, "only pods");

@@ -235,8 +235,8 @@ static void loading(void **state)
         {"YAML stream", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n---\n---\napiVersion: v1\nkind: Pod\n"
                         "metadata: {name: b, namespace: new}\n", true, 0, 2},
         {"List", "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
-                 "\"metadata\":{\"name\":\"a\"}},{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
-                 "\"name\":\"s\"}}]}", true, 1, 1},
+                 "\"metadata\":{\"name\":\"a\"}},{\"apiVersion\":\"networking.k8s.io/v1\",\"kind\":\"Ingress\","
+                 "\"metadata\":{\"name\":\"s\"}}]}", true, 1, 1},
         {"no name", "apiVersion: v1\nkind: Pod\nmetadata: {}\n", false, 0, 0},
         {"no YAML", "a: [", false, 0, 0},
         {"no JSON", "{\"a\":", false, 0, 0},

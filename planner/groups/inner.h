@@ -1,0 +1,96 @@
+/* inner: what the steps of a pass share. Everybody else uses planner/groups/pass.h.
+ *
+ * In this order (spec node-groups 1.6): registry (who is there and well), pending (who asks), up, down, minimum sizes.
+ * Each step is a function of struct group_run, and writes its own part of the answer. */
+#ifndef PLANNER_GROUPS_INNER_H
+#define PLANNER_GROUPS_INNER_H
+
+#include "planner/bits.h"
+#include "planner/columns.h"
+#include "planner/groups/pass.h"
+
+struct snapshot;
+
+/* A group as the pass goes: what it was told of, and what has been done to it since. By position in the model. */
+struct group_now {
+    const struct group *group;
+    int32_t template_row; /* -1: no template: "not ready for scale-up" */
+    int32_t target;       /* goes with what this pass asks for */
+    int32_t known_target; /* as it was when ranges were last worked out: health and status go by it */
+    struct group_readiness nodes;
+    bool healthy, backed_off; /* both as scale-up asks */
+    bool growing;             /* there is a scale-up request */
+    int32_t increase;
+    uint32_t upcoming;        /* nodes that are still to come, registered ones that are not ready yet included */
+    int32_t deletions;        /* under way, of state.deletions */
+    uint8_t *gone;            /* by instance: this pass has deleted it */
+    uint32_t gone_count;
+};
+
+struct group_run {
+    const struct world *world;
+    const struct group_model *model;
+    const struct group_flags *flags;
+    const struct group_objects *objects;
+    wall_ms now;
+    struct arena *arena; /* the answer's, and all else */
+    struct group_now *groups;
+
+    /* By row of the world, which has templates' rows among the others. */
+    const uint32_t *rows; /* of the cluster's Nodes, by name: those of templates are left out */
+    uint32_t row_count;
+    int32_t *owners;      /* the group; of a template's row, too. -1: none */
+    uint64_t *templates;  /* bits */
+    uint64_t *ready;      /* bits: as spec node-groups 2.5 has it, start-up taints and GPUs included */
+    uint64_t *starting;   /* bits: not ready, and young enough to become so */
+    uint64_t *upcoming;   /* bits: registered, not ready, of a growing group: a copy of the template stands in the
+                           * snapshot instead, and it is no candidate for removal */
+    uint64_t *deleting;   /* bits: in state.deletions */
+    wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
+    uint32_t deleting_empty, deleting_drain;
+    uint32_t all_unready; /* nodes of the cluster, whosever they are */
+    int32_t *too_large;   /* by group: how much its target has been too large for too long */
+    bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */
+
+    struct snapshot *snapshot; /* the cluster after `pending`, then after `up` */
+    const struct pod **pending; /* who asks; in the order of listing, by namespace and name */
+    uint32_t pending_count;
+    bool hold_down; /* no removal in this pass: all pods are new */
+    struct group_pass *out;
+};
+
+/* registry.c: who is there and well; requests and back-off. */
+void groups_registry(struct group_run *r);
+void groups_find_upcoming(struct group_run *r); /* after repairs: `upcoming`, of groups and of rows */
+bool group_instance_unregistered(const struct group_instance *i); /* and is expected to register */
+bool group_instance_overdue(const struct group_run *r, const struct group_now *g, const struct group_instance *i);
+bool group_machine_failed(const struct group_machine *m); /* could not be made */
+/* Ranges are worked out anew, and what follows from them. */
+void group_recount(struct group_run *r, uint32_t group);
+/* IncreaseSize: the target, the request, and a line of the answer. False: above the maximum. */
+bool group_grow(struct group_run *r, uint32_t group, int32_t delta, bool for_min_size);
+void groups_status(struct group_run *r); /* r->out->status */
+
+/* repairs.c: what never came or came broken goes (gates G2 to G5 of spec 1.5). False: the pass ends here. */
+bool groups_repair(struct group_run *r);
+void group_note_decrease(struct group_run *r, uint32_t group, int32_t by);
+
+/* pass.c: a group grows, in the answer. */
+void group_note_decision(struct group_run *r, uint32_t group, int32_t delta, bool for_min_size);
+
+/* min_size.c: --enforce-node-group-min-size. Whether anything was asked for. */
+bool groups_grow_to_min(struct group_run *r);
+
+/* pending (spec 3.2 to 3.4): makes the snapshot, upcoming nodes in it; leaves in r->pending who still asks. */
+void groups_pending(struct group_run *r);
+/* up (3.6 to 3.13), salvo included: r->out->up, by group_grow. Called when pods ask, and it is not too early. */
+void groups_scale_up(struct group_run *r);
+/* How many of n more nodes of the group the resource limits allow (3.7, 3.11). */
+int32_t groups_allowed(struct group_run *r, uint32_t group, int32_t n);
+
+/* down (4): unneeded nodes, always; what goes, unless `cooldown`. r->out->down. */
+void groups_scale_down(struct group_run *r, bool cooldown);
+/* Instead of it, in a pass that does not come so far: what was unneeded still is. */
+void groups_keep_unneeded(struct group_run *r);
+
+#endif

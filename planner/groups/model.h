@@ -1,0 +1,74 @@
+/* model: node groups beside the cluster that they are of: which Nodes and machines are whose, and what one more node of a
+ * group would be. Made before the world, to which it adds a Node, and pods, for each template. */
+#ifndef PLANNER_GROUPS_MODEL_H
+#define PLANNER_GROUPS_MODEL_H
+
+#include "base/err.h"
+#include "kube/workload.h"
+#include "planner/groups/flags.h"
+
+struct config_map;
+
+/* The cluster's objects that a pass looks at beside the world. Any order. */
+struct group_objects {
+    struct symtab *syms;
+    const struct node *const *nodes;
+    const struct pod *const *pods;
+    const struct daemon_set *const *daemon_sets;
+    const struct controller *const *replica_sets, *const *stateful_sets, *const *replication_controllers;
+    const struct job *const *jobs;
+    const struct disruption_budget *const *budgets;
+    const struct config_map *const *config_maps;
+    size_t node_count, pod_count, daemon_set_count, replica_set_count, stateful_set_count;
+    size_t replication_controller_count, job_count, budget_count, config_map_count;
+};
+
+struct group_readiness {
+    uint32_t registered, ready, unready, not_started, suspended, deleted, unregistered, long_unregistered;
+};
+
+struct group_template {
+    const struct node *node;  /* NULL: none; named template-node-for-GROUP, its hostname label too */
+    const struct pod **pods;  /* bound to it: mirror and DaemonSet pods */
+    uint32_t pod_count;
+};
+
+struct group_instance {
+    struct span id;
+    const struct group_machine *told; /* NULL: the file lists none, and this is a Node's */
+    const struct node *node;          /* NULL: it has not registered */
+};
+
+struct group {
+    const struct node_group *spec;
+    struct group_scaling scaling; /* its options, or the flags' */
+    int32_t target;               /* as the file has it */
+    const struct node **nodes;    /* by name */
+    struct group_instance *instances;
+    uint32_t node_count, instance_count;
+    struct group_template template;
+};
+
+struct node_key {
+    struct span id; /* providerID */
+    uint32_t node;
+};
+
+struct group_model {
+    const struct node_groups *file;
+    struct group *groups; /* by name */
+    const struct node **nodes; /* all of the cluster, by name */
+    int32_t *owners;           /* of each of these its group; -1: none */
+    struct node_key *keys;     /* the same nodes by providerID */
+    uint32_t group_count, node_count;
+};
+
+/* NULL, and err says what the file and the cluster disagree about, when they do. The model borrows from both. */
+struct group_model *group_model_make(const struct node_groups *file, const struct group_flags *flags,
+                                     const struct group_objects *objects, wall_ms now, struct arena *a, struct err *err);
+
+int32_t group_model_node(const struct group_model *m, struct span name_or_provider_id); /* -1: there is none */
+struct span node_provider_id(const struct node *n); /* its name where it says none */
+bool group_node_is_gpu(const struct group_model *m, const struct node *n); /* it has the label of `gpuLabel` */
+
+#endif

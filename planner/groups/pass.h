@@ -1,0 +1,137 @@
+/* pass: what Cluster Autoscaler's loop decides about node groups in one round (spec groups-contract 4).
+ *
+ * First `groups_templates` makes, for each group, the node that one more would be, and the pods that will stand on it at
+ * once: they go into the world beside what there is (a row each; see `group_template`). Then `groups_pass` decides.
+ * Pure: `now` is given, and equal input has an equal answer: ties are broken by name. */
+#ifndef PLANNER_GROUPS_PASS_H
+#define PLANNER_GROUPS_PASS_H
+
+#include "planner/groups/down/unremovable.h"
+#include "planner/groups/model.h"
+#include "planner/world.h"
+
+enum scale_up_result {
+    SCALE_UP_NOT_TRIED,
+    SCALE_UP_SUCCESSFUL,
+    SCALE_UP_ERROR,
+    SCALE_UP_NO_OPTIONS,
+    SCALE_UP_NOT_NEEDED,
+    SCALE_UP_IN_COOLDOWN,
+    SCALE_UP_LIMITED_BY_MAX_NODES,
+    SCALE_UP_UNSAID, /* "": the step for minimum sizes was the last, and no pod was tried */
+};
+const char *scale_up_result_name(enum scale_up_result r);
+
+enum scale_down_result {
+    SCALE_DOWN_NOT_TRIED,
+    SCALE_DOWN_DELETE_STARTED,
+    SCALE_DOWN_NO_NODE_DELETED,
+    SCALE_DOWN_IN_COOLDOWN,
+    SCALE_DOWN_NO_CANDIDATES,
+    SCALE_DOWN_ERROR,
+};
+const char *scale_down_result_name(enum scale_down_result r);
+
+/* Groups below are positions in the model's list, rows the world's. */
+
+struct group_decision {
+    uint32_t group;
+    int32_t delta, target; /* the new one */
+    bool for_min_size;     /* --enforce-node-group-min-size; else for pods */
+};
+
+struct group_option {
+    uint32_t group;
+    int32_t nodes;
+    const struct pod **pods; /* by namespace and name */
+    uint32_t pod_count;
+    uint32_t *similar; /* groups, ascending */
+    uint32_t similar_count;
+};
+
+struct group_skip {
+    uint32_t group;
+    struct spans reasons;
+};
+
+struct pod_left { /* that no group takes */
+    const struct pod *pod;
+    struct spans reasons; /* "2 Insufficient cpu", sorted */
+};
+
+struct group_scale_up {
+    enum scale_up_result result;
+    struct span error; /* absent: none */
+    struct group_option *options; /* before the expander, by group */
+    uint32_t *equally_good;       /* groups, ascending */
+    struct group_skip *skipped;   /* by group */
+    const struct pod **triggered, **awaiting; /* by namespace and name */
+    struct pod_left *left;        /* in the same order */
+    uint32_t option_count, equally_good_count, skipped_count, triggered_count, awaiting_count, left_count;
+};
+
+struct node_unneeded {
+    uint32_t row;
+    wall_ms since;
+};
+
+struct node_unremovable {
+    uint32_t row;
+    enum unremovable why;
+    const struct pod *blocking; /* NULL: no pod does */
+    const char *block_reason;   /* drain_block_name; NULL */
+};
+
+struct node_used {
+    uint32_t row;
+    double utilization;
+};
+
+struct group_scale_down {
+    enum scale_down_result result;
+    struct node_used *used;             /* all lists by row's name */
+    struct node_unneeded *unneeded;
+    struct node_unremovable *unremovable;
+    uint32_t *empty, *drain;            /* rows: what this pass starts to delete */
+    uint32_t used_count, unneeded_count, unremovable_count, empty_count, drain_count;
+};
+
+struct group_repair {
+    uint32_t group;
+    int32_t decreased; /* of its target */
+};
+
+struct group_repairs {
+    struct span *deleted; /* ids of instances, sorted */
+    struct group_repair *decreased;
+    uint32_t deleted_count, decreased_count;
+};
+
+enum group_growth { GROWTH_NO_ACTIVITY, GROWTH_IN_PROGRESS, GROWTH_UNHEALTHY, GROWTH_BACKOFF };
+const char *group_growth_name(enum group_growth g);
+
+struct group_status { /* as the status ConfigMap has it at the end of the pass */
+    uint32_t group;
+    int32_t target;
+    bool healthy;
+    enum group_growth growth;
+    struct group_readiness nodes;
+};
+
+struct group_pass {
+    const struct world *world;
+    const struct group_model *model;
+    struct group_decision *decisions; /* by group; for pods first */
+    struct group_scale_up up;
+    struct group_scale_down down;
+    struct group_repairs repairs;
+    struct group_status *status; /* by group */
+    struct span error; /* the pass ended early with it; absent: it did not */
+    uint32_t decision_count, status_count;
+};
+
+/* The world has a row for each template of the model (by its name), and its pods. All of the answer is in `a`. */
+struct group_pass *groups_pass(const struct world *w, const struct group_model *m, const struct group_flags *flags,
+                               const struct group_objects *objects, wall_ms now, struct arena *a);
+
+#endif

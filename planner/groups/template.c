@@ -1,0 +1,254 @@
+#include "planner/groups/template.h"
+
+#include <stdlib.h>
+
+#include "kube/requirement.h"
+#include "planner/groups/down/drain.h"
+#include "planner/groups/ready.h"
+#include "planner/pods/object_index.h"
+
+struct making {
+    struct group_model *m;
+    const struct group_flags *flags;
+    const struct group_objects *objects;
+    struct arena *a;
+    wall_ms now;
+    const struct pod **bound; /* whose node is known: by its name, then by theirs */
+    size_t bound_count;
+};
+
+/* --- the node --- */
+
+static void set_label(struct making *x, struct sym_pairs *labels, sym key, sym value)
+{
+    for (uint32_t i = 0; i < labels->count; i++) {
+        if (labels->items[i].key != key)
+            continue;
+        labels->items[i].value = value;
+        return;
+    }
+    struct sym_pair *items = ARENA_ARRAY(x->a, struct sym_pair, (size_t)labels->count + 1);
+    if (labels->count != 0)
+        memcpy(items, labels->items, labels->count * sizeof(*items));
+    items[labels->count] = (struct sym_pair){key, value};
+    *labels = (struct sym_pairs){items, labels->count + 1};
+}
+
+/* A template of the file may lack the older names of its labels, which kubelets set. */
+static void add_older_labels(struct making *x, struct sym_pairs *labels)
+{
+    static const char *const twins[][2] = {
+        {"kubernetes.io/arch", "beta.kubernetes.io/arch"},
+        {"kubernetes.io/os", "beta.kubernetes.io/os"},
+        {"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"},
+        {"topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"},
+        {"topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"},
+    };
+    for (size_t i = 0; i < COUNT_OF(twins); i++) {
+        sym value = sym_pairs_get(*labels, sym_intern(x->objects->syms, span_of(twins[i][0])));
+        if (value != SYM_NONE)
+            set_label(x, labels, sym_intern(x->objects->syms, span_of(twins[i][1])), value);
+    }
+}
+
+static struct taints lasting_taints(struct making *x, struct taints taints)
+{
+    struct taints out = {ARENA_ARRAY(x->a, struct taint, taints.count), 0};
+    for (uint32_t i = 0; i < taints.count; i++)
+        if (!taint_is_passing(x->flags, x->objects->syms, taints.items[i].key))
+            out.items[out.count++] = taints.items[i];
+    return out;
+}
+
+static struct node *make_node(struct making *x, const struct group *g, const struct node *of)
+{
+    struct symtab *syms = x->objects->syms;
+    struct node *n = ARENA_NEW(x->a, struct node);
+    *n = *of;
+    n->meta.name = arena_printf(x->a, "template-node-for-%.*s", SPAN_ARG(g->spec->name));
+    n->meta.uid = n->meta.name;
+    n->provider_id = n->meta.name;
+    n->meta.labels.items = ARENA_ARRAY(x->a, struct sym_pair, of->meta.labels.count);
+    if (of->meta.labels.count != 0)
+        memcpy(n->meta.labels.items, of->meta.labels.items, of->meta.labels.count * sizeof(struct sym_pair));
+    set_label(x, &n->meta.labels, SYM_HOSTNAME, sym_intern(syms, n->meta.name));
+    set_label(x, &n->meta.labels, sym_intern(syms, SPAN("cluster-autoscaler.kubernetes.io/template-node")), SYM_TRUE);
+    n->taints = lasting_taints(x, of->taints);
+    n->unschedulable = of->unschedulable && !x->flags->scale_from_unschedulable;
+    return n;
+}
+
+/* --- its pods --- */
+
+static void add_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct pod *of)
+{
+    struct pod *p = ARENA_NEW(x->a, struct pod);
+    *p = *of;
+    p->node = sym_intern(x->objects->syms, t->node->meta.name);
+    p->meta.uid = arena_printf(x->a, "%.*s/%.*s/%.*s", SPAN_ARG(t->node->meta.name), SPAN_ARG(of->meta.ns),
+                               SPAN_ARG(of->meta.name));
+    p->phase = POD_RUNNING;
+    ARENA_PUSH(x->a, t->pods, t->pod_count, *capacity, p);
+}
+
+static int by_node_and_name(const void *a, const void *b)
+{
+    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
+    if (x->node != y->node)
+        return x->node < y->node ? -1 : 1;
+    int order = span_cmp(x->meta.ns, y->meta.ns);
+    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
+}
+
+static void sort_bound(struct making *x)
+{
+    x->bound = ARENA_ARRAY(x->a, const struct pod *, x->objects->pod_count);
+    for (size_t i = 0; i < x->objects->pod_count; i++) {
+        const struct pod *p = x->objects->pods[i];
+        if (p->node != SYM_NONE && !pod_is_terminal(p) && p->priority >= x->flags->expendable_cutoff)
+            x->bound[x->bound_count++] = p;
+    }
+    qsort(x->bound, x->bound_count, sizeof(x->bound[0]), by_node_and_name);
+}
+
+static size_t first_bound(const struct making *x, sym node)
+{
+    size_t low = 0, high = x->bound_count;
+    while (low < high) {
+        size_t mid = low + (high - low) / 2;
+        if (x->bound[mid]->node < node)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static bool controls(const struct daemon_set *d, const struct pod *p)
+{
+    const struct owner *o = meta_controller(&p->meta);
+    return o != NULL && o->kind == SYM_KIND_DAEMON_SET && span_eq(o->name, d->meta.name) &&
+           span_eq(p->meta.ns, d->meta.ns);
+}
+
+static bool runs(const struct making *x, const struct daemon_set *d, sym node)
+{
+    for (size_t i = first_bound(x, node); i < x->bound_count && x->bound[i]->node == node; i++)
+        if (x->bound[i]->meta.deleted == 0 && controls(d, x->bound[i]))
+            return true;
+    return false;
+}
+
+static bool expression_holds(struct making *x, const struct expression *e, struct sym_pairs labels)
+{
+    if (e->op != OP_GT && e->op != OP_LT) {
+        struct expression one = *e;
+        return label_selector_matches(&(struct label_selector){.match_expressions = {&one, 1}}, labels);
+    }
+    sym value = sym_pairs_get(labels, e->key);
+    struct requirement r = requirement_of(x->a, x->objects->syms, e);
+    return value != SYM_NONE && requirement_has(&r, value, x->objects->syms);
+}
+
+/* No node that is still to come has a name that a DaemonSet could ask for. */
+static bool term_holds(struct making *x, const struct node_term *t, struct sym_pairs labels)
+{
+    for (uint32_t i = 0; i < t->match_expressions.count; i++)
+        if (!expression_holds(x, &t->match_expressions.items[i], labels))
+            return false;
+    return t->match_expressions.count != 0 && t->match_fields.count == 0;
+}
+
+static bool affinity_holds(struct making *x, const struct pod *p, struct sym_pairs labels)
+{
+    for (uint32_t i = 0; i < p->node_selector.count; i++)
+        if (sym_pairs_get(labels, p->node_selector.items[i].key) != p->node_selector.items[i].value)
+            return false;
+    if (p->affinity == NULL || !p->affinity->has_required_node)
+        return true;
+    struct node_terms terms = p->affinity->required_node;
+    bool any = false;
+    for (uint32_t i = 0; i < terms.count && !any; i++)
+        any = term_holds(x, &terms.items[i], labels);
+    return any;
+}
+
+static bool tolerates(struct making *x, const struct pod *p, struct taints taints)
+{
+    for (uint32_t i = 0; i < taints.count; i++)
+        if (taints.items[i].effect != TAINT_PREFER_NO_SCHEDULE &&
+            !taint_tolerated(&taints.items[i], p->tolerations, x->objects->syms))
+            return false;
+    return true;
+}
+
+/* By the DaemonSet controller's rule. */
+static bool should_run(struct making *x, const struct daemon_set *d, const struct node *n)
+{
+    return d->template.node == SYM_NONE && affinity_holds(x, &d->template, n->meta.labels) &&
+           tolerates(x, &d->template, n->taints);
+}
+
+static void add_daemon_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct daemon_set *d)
+{
+    struct owner *o = ARENA_NEW(x->a, struct owner);
+    struct pod p = d->template;
+    *o = (struct owner){.api_version = SYM_API_APPS_V1, .kind = SYM_KIND_DAEMON_SET, .name = d->meta.name,
+                        .controller = true};
+    p.meta.name = arena_printf(x->a, "%.*s-pod", SPAN_ARG(d->meta.name));
+    p.meta.ns = d->meta.ns;
+    p.meta.owners = (struct owners){o, 1};
+    add_pod(x, t, capacity, &p);
+}
+
+/* Of a node those that stand there and come with every node; `all`: DaemonSets' pods that it lacks, too, not only those
+ * that push others aside. */
+static void add_pods(struct making *x, struct group_template *t, sym node, bool all)
+{
+    uint32_t capacity = 0;
+    for (size_t i = node == SYM_NONE ? x->bound_count : first_bound(x, node);
+         i < x->bound_count && x->bound[i]->node == node; i++)
+        if (x->bound[i]->meta.deleted == 0 && (drain_is_mirror(x->bound[i]) || drain_is_daemon(x->bound[i])))
+            add_pod(x, t, &capacity, x->bound[i]);
+    for (size_t i = 0; i < x->objects->daemon_set_count; i++) {
+        const struct daemon_set *d = x->objects->daemon_sets[i];
+        bool lacks = node == SYM_NONE || !runs(x, d, node);
+        if (lacks && (all || d->template.node_critical) && should_run(x, d, t->node))
+            add_daemon_pod(x, t, &capacity, d);
+    }
+}
+
+/* --- where it comes from --- */
+
+static void from_node(struct making *x, struct group *g, const struct node *n)
+{
+    g->template.node = make_node(x, g, n);
+    add_pods(x, &g->template, sym_intern(x->objects->syms, n->meta.name), x->flags->force_daemon_sets);
+}
+
+static void from_file(struct making *x, struct group *g)
+{
+    struct node *n = make_node(x, g, g->spec->template);
+    add_older_labels(x, &n->meta.labels);
+    g->template.node = n;
+    add_pods(x, &g->template, SYM_NONE, true);
+}
+
+void group_templates(struct group_model *m, const struct group_flags *flags, const struct group_objects *objects,
+                     wall_ms now, struct arena *a)
+{
+    struct making x = {.m = m, .flags = flags, .objects = objects, .a = a, .now = now};
+    sort_bound(&x);
+    for (uint32_t i = 0; i < m->group_count; i++) {
+        struct group *g = &m->groups[i];
+        uint32_t good = 0;
+        while (good < g->node_count && !group_node_steady(m, flags, objects->syms, g->nodes[good], now))
+            good++;
+        if (good < g->node_count)
+            from_node(&x, g, g->nodes[good]);
+        else if (g->spec->template != NULL)
+            from_file(&x, g);
+        else if (g->node_count != 0)
+            from_node(&x, g, g->nodes[0]);
+    }
+}

@@ -1,0 +1,11 @@
+/* template: what one more node of each group would be (spec node-groups 2.4). */
+#ifndef PLANNER_GROUPS_TEMPLATE_H
+#define PLANNER_GROUPS_TEMPLATE_H
+
+#include "planner/groups/model.h"
+
+/* Fills in `template` of every group: from a good node of its, else from the file's template, else from any node. */
+void group_templates(struct group_model *m, const struct group_flags *flags, const struct group_objects *objects,
+                     wall_ms now, struct arena *a);
+
+#endif

@@ -1,0 +1,73 @@
+/* inner: scale-up as its own files see it (spec node-groups 3.6 to 3.13). */
+#ifndef PLANNER_GROUPS_UP_INNER_H
+#define PLANNER_GROUPS_UP_INNER_H
+
+#include "planner/groups/inner.h"
+#include "planner/groups/snapshot/snapshot.h"
+
+struct pod_kind { /* pods that are alike: one controller, one class, the same labels */
+    const struct pod **pods;
+    uint32_t *ranks; /* theirs, by namespace and name among all that are tried */
+    uint32_t count, capacity;
+    uint32_t class_id;
+    uint64_t *fits; /* bits by group */
+    bool schedulable;
+    const char *refused; /* why no group that it fits will do after all */
+};
+
+struct growth {
+    uint32_t group;
+    int32_t nodes;
+    const struct pod **pods;
+    uint32_t pod_count;
+    uint32_t *taken;   /* by kind: how many of its first pods those are */
+    uint64_t *similar; /* bits by group */
+};
+
+enum { LIMIT_CORES, LIMIT_MEMORY, LIMIT_GPU };
+
+struct limits { /* what is left, and what a node of each group costs */
+    uint32_t count;
+    int64_t *left;
+    int64_t **costs; /* by group */
+};
+
+struct up {
+    struct group_run *r;
+    struct pod_kind *kinds;
+    uint32_t kind_count, kind_capacity;
+    const struct pod **by_rank;
+    uint32_t pod_count;
+    bool *valid;              /* by group */
+    struct spans *skipped;    /* by group: why not */
+    struct limits limits;
+    uint32_t nodes;           /* of the cluster, as the pass began */
+    struct growth *options;
+    uint32_t option_count;
+    struct arena scratch;
+};
+
+/* kinds.c */
+void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count);
+
+/* limits.c */
+void limits_measure(struct group_run *r, struct limits *l);
+/* Of n more nodes of the group; the resources that stand in the way, by name. */
+int32_t limits_allow(const struct group_run *r, const struct limits *l, uint32_t group, int32_t n,
+                     struct spans *exceeded_out);
+void limits_take(struct limits *l, uint32_t group, int32_t n);
+
+/* estimate.c */
+void up_estimate(struct up *u, struct growth *o);
+
+/* similar.c */
+void up_find_similar(const struct up *u, uint32_t group, uint64_t *out);
+
+/* expanders.c: narrows the options down; returns how many are left, the first ones of `at`. */
+uint32_t up_expand(struct up *u, uint32_t *at, uint32_t count);
+
+/* tell.c */
+void up_tell_options(struct up *u, const uint32_t *best, uint32_t best_count);
+void up_tell_left(struct up *u);
+
+#endif

@@ -1,0 +1,394 @@
+#include "server/group_options.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum type {
+    BOOLEAN,
+    INTEGER,  /* int32_t */
+    NUMBER,   /* double */
+    DURATION, /* span_ms */
+    TEXT,     /* struct span */
+    NAMES,    /* struct spans: a,b; may be given again */
+    CORES,    /* MIN:MAX */
+    MEMORY,
+    GPUS, /* TYPE:MIN:MAX; may be given again */
+    EXPANDERS,
+    ANYTHING, /* has no meaning in a plan */
+    SWITCH,   /* nor has this boolean */
+};
+
+struct group_option {
+    const char *name;
+    enum type type;
+    size_t offset;
+};
+
+#define AT(member) offsetof(struct group_flags, member)
+static const struct group_option table[] = {
+    {"expander", EXPANDERS, 0},
+    {"balance-similar-node-groups", BOOLEAN, AT(balance_similar)},
+    {"balancing-ignore-label", NAMES, AT(balancing_ignore_labels)},
+    {"balancing-label", NAMES, AT(balancing_labels)},
+    {"memory-difference-ratio", NUMBER, AT(memory_ratio)},
+    {"max-free-difference-ratio", NUMBER, AT(free_ratio)},
+    {"max-allocatable-difference-ratio", NUMBER, AT(allocatable_ratio)},
+    {"max-nodes-total", INTEGER, AT(max_nodes_total)},
+    {"max-nodes-per-scaleup", INTEGER, AT(max_nodes_per_scale_up)},
+    {"cores-total", CORES, 0},
+    {"memory-total", MEMORY, 0},
+    {"gpu-total", GPUS, 0},
+    {"new-pod-scale-up-delay", DURATION, AT(new_pod_delay)},
+    {"expendable-pods-priority-cutoff", INTEGER, AT(expendable_cutoff)},
+    {"enforce-node-group-min-size", BOOLEAN, AT(enforce_min_size)},
+    {"salvo-scale-up", BOOLEAN, AT(salvo)},
+    {"scale-up-from-zero", BOOLEAN, AT(scale_up_from_zero)},
+    {"force-ds", BOOLEAN, AT(force_daemon_sets)},
+    {"scale-from-unschedulable", BOOLEAN, AT(scale_from_unschedulable)},
+    {"scaleup-simulation-for-skipped-node-groups-enabled", BOOLEAN, AT(simulate_skipped)},
+    {"bypassed-scheduler-names", NAMES, AT(bypassed_schedulers)},
+    {"allowed-scheduler-names", NAMES, AT(allowed_schedulers)},
+    {"ignore-taint", NAMES, AT(startup_taints)},
+    {"startup-taint", NAMES, AT(startup_taints)},
+    {"startup-taint-prefix", NAMES, AT(startup_taint_prefixes)},
+    {"status-taint", NAMES, AT(status_taints)},
+    {"namespace", TEXT, AT(config_namespace)},
+    {"ok-total-unready-count", INTEGER, AT(ok_unready_count)},
+    {"max-total-unready-percentage", NUMBER, AT(max_unready_percentage)},
+    {"max-node-provision-time", DURATION, AT(scaling.provision_time)},
+    {"max-node-startup-time", DURATION, AT(scaling.startup_time)},
+    {"initial-node-group-backoff-duration", DURATION, AT(backoff_first)},
+    {"max-node-group-backoff-duration", DURATION, AT(backoff_max)},
+    {"force-delete-unregistered-nodes", BOOLEAN, AT(force_delete_unregistered)},
+    {"force-delete-failed-nodes", BOOLEAN, AT(force_delete_failed)},
+    {"scale-down-enabled", BOOLEAN, AT(scale_down_enabled)},
+    {"scale-down-unready-enabled", BOOLEAN, AT(scale_down_unready_enabled)},
+    {"scale-down-delay-type-local", BOOLEAN, AT(delay_type_local)},
+    {"scale-down-delay-after-add", DURATION, AT(delay_after_add)},
+    {"scale-down-delay-after-delete", DURATION, AT(delay_after_delete)},
+    {"scale-down-delay-after-failure", DURATION, AT(delay_after_failure)},
+    {"scale-down-unneeded-time", DURATION, AT(scaling.unneeded_time)},
+    {"scale-down-unready-time", DURATION, AT(scaling.unready_time)},
+    {"scale-down-utilization-threshold", NUMBER, AT(scaling.utilization_threshold)},
+    {"scale-down-gpu-utilization-threshold", NUMBER, AT(scaling.gpu_utilization_threshold)},
+    {"unremovable-node-recheck-timeout", DURATION, AT(unremovable_recheck)},
+    {"max-scale-down-parallelism", INTEGER, AT(max_parallelism)},
+    {"max-empty-bulk-delete", INTEGER, AT(max_parallelism)}, /* its name before 1.33 */
+    {"max-drain-parallelism", INTEGER, AT(max_drains)},
+    {"skip-nodes-with-system-pods", BOOLEAN, AT(skip_system_pods)},
+    {"skip-nodes-with-local-storage", BOOLEAN, AT(skip_local_storage)},
+    {"skip-nodes-with-custom-controller-pods", BOOLEAN, AT(skip_custom_controller_pods)},
+    {"min-replica-count", INTEGER, AT(min_replica_count)},
+    {"blocking-system-pod-distruption-timeout", DURATION, AT(system_pod_timeout)},
+    {"ignore-daemonsets-utilization", BOOLEAN, AT(scaling.ignore_daemon_sets)},
+    {"ignore-mirror-pods-utilization", BOOLEAN, AT(ignore_mirror_pods)},
+    /* limits of time, which never strike, and what concerns a loop, a cloud or a cluster's API */
+    {"address", ANYTHING, 0},
+    {"async-node-groups", SWITCH, 0},
+    {"aws-use-static-instance-list", SWITCH, 0},
+    {"bulk-mig-instances-listing-enabled", SWITCH, 0},
+    {"capacity-buffer-controller-enabled", SWITCH, 0},
+    {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0},
+    {"capacity-buffer-pod-injection-enabled", SWITCH, 0},
+    {"capacity-quotas-enabled", SWITCH, 0},
+    {"check-capacity-batch-processing", SWITCH, 0},
+    {"check-capacity-processor-instance", ANYTHING, 0},
+    {"check-capacity-provisioning-request-batch-timebox", ANYTHING, 0},
+    {"check-capacity-provisioning-request-max-batch-size", ANYTHING, 0},
+    {"cloud-config", ANYTHING, 0},
+    {"cloud-provider", ANYTHING, 0},
+    {"cluster-name", ANYTHING, 0},
+    {"cluster-snapshot-parallelism", ANYTHING, 0},
+    {"clusterapi-cloud-config-authoritative", SWITCH, 0},
+    {"cordon-node-before-terminating", SWITCH, 0},
+    {"daemonset-eviction-for-empty-nodes", SWITCH, 0},
+    {"daemonset-eviction-for-occupied-nodes", SWITCH, 0},
+    {"debugging-snapshot-enabled", SWITCH, 0},
+    {"drain-priority-config", ANYTHING, 0},
+    {"dynamic-node-delete-delay-after-taint-enabled", SWITCH, 0},
+    {"emit-per-nodegroup-metrics", SWITCH, 0},
+    {"enable-csi-node-aware-scheduling", SWITCH, 0},
+    {"enable-dynamic-resource-allocation", SWITCH, 0},
+    {"enable-graceful-degradation", SWITCH, 0},
+    {"enable-inter-pod-affinity-hostname-fast-path", SWITCH, 0},
+    {"enable-proactive-scaleup", SWITCH, 0},
+    {"enable-provisioning-requests", SWITCH, 0},
+    {"estimator", ANYTHING, 0},
+    {"fastpath-binpacking-enabled", SWITCH, 0},
+    {"frequent-loops-enabled", SWITCH, 0},
+    {"gce-concurrent-refreshes", ANYTHING, 0},
+    {"gce-mig-instances-min-refresh-wait-time", ANYTHING, 0},
+    {"grpc-expander-cert", ANYTHING, 0},
+    {"grpc-expander-url", ANYTHING, 0},
+    {"kube-api-content-type", ANYTHING, 0},
+    {"kube-client-burst", ANYTHING, 0},
+    {"kube-client-qps", ANYTHING, 0},
+    {"kubeconfig", ANYTHING, 0},
+    {"kubernetes", ANYTHING, 0},
+    {"leader-elect", SWITCH, 0},
+    {"leader-elect-lease-duration", ANYTHING, 0},
+    {"leader-elect-renew-deadline", ANYTHING, 0},
+    {"leader-elect-resource-lock", ANYTHING, 0},
+    {"leader-elect-resource-name", ANYTHING, 0},
+    {"leader-elect-resource-namespace", ANYTHING, 0},
+    {"leader-elect-retry-period", ANYTHING, 0},
+    {"max-binpacking-time", ANYTHING, 0},
+    {"max-bulk-soft-taint-count", ANYTHING, 0},
+    {"max-bulk-soft-taint-time", ANYTHING, 0},
+    {"max-failing-time", ANYTHING, 0},
+    {"max-graceful-termination-sec", ANYTHING, 0},
+    {"max-inactivity", ANYTHING, 0},
+    {"max-node-skip-eval-time-tracker-enabled", SWITCH, 0},
+    {"max-nodegroup-binpacking-duration", ANYTHING, 0},
+    {"max-pod-eviction-time", ANYTHING, 0},
+    {"max-startup-time", ANYTHING, 0},
+    {"node-delete-delay-after-taint", ANYTHING, 0},
+    {"node-deletion-batcher-interval", ANYTHING, 0},
+    {"node-deletion-candidate-ttl", ANYTHING, 0},
+    {"node-deletion-delay-timeout", ANYTHING, 0},
+    {"node-group-auto-discovery", ANYTHING, 0},
+    {"node-group-backoff-reset-timeout", ANYTHING, 0},
+    {"node-info-cache-expire-time", ANYTHING, 0},
+    {"node-removal-latency-tracking-enabled", SWITCH, 0},
+    {"nodes", ANYTHING, 0},
+    {"parallel-scale-up", SWITCH, 0},
+    {"pending-pods-batching-timeout", ANYTHING, 0},
+    {"pod-injection-limit", ANYTHING, 0},
+    {"predicate-parallelism", ANYTHING, 0},
+    {"profiling", SWITCH, 0},
+    {"provisioning-request-initial-backoff-time", ANYTHING, 0},
+    {"provisioning-request-max-backoff-cache-size", ANYTHING, 0},
+    {"provisioning-request-max-backoff-time", ANYTHING, 0},
+    {"record-duplicated-events", SWITCH, 0},
+    {"regional", SWITCH, 0},
+    {"salvo-scale-up-budget", ANYTHING, 0},
+    {"scale-down-candidates-pool-min-count", ANYTHING, 0},
+    {"scale-down-candidates-pool-ratio", ANYTHING, 0},
+    {"scale-down-non-empty-candidates-count", ANYTHING, 0},
+    {"scale-down-simulation-timeout", ANYTHING, 0},
+    {"scan-interval", ANYTHING, 0},
+    {"scheduler-config-file", ANYTHING, 0},
+    {"scheduler-verbosity", ANYTHING, 0},
+    {"status-config-map-name", ANYTHING, 0},
+    {"user-agent", ANYTHING, 0},
+    {"v", ANYTHING, 0},
+    {"write-status-configmap", SWITCH, 0},
+};
+
+uint32_t group_option_count(void)
+{
+    return COUNT_OF(table);
+}
+
+const char *group_option_name(uint32_t i)
+{
+    return table[i].name;
+}
+
+bool group_option_has_meaning(uint32_t i)
+{
+    return table[i].type != ANYTHING && table[i].type != SWITCH;
+}
+
+/* --- values --- */
+
+static void add(struct arena *a, struct spans *list, struct span text)
+{
+    struct span *items = ARENA_ARRAY(a, struct span, (size_t)list->count + 1);
+    if (list->count != 0)
+        memcpy(items, list->items, list->count * sizeof(*items));
+    items[list->count++] = text;
+    list->items = items;
+}
+
+static void add_all(struct arena *a, struct spans *list, struct span names)
+{
+    while (names.ptr != NULL) {
+        struct span one = span_cut(names, ',', &names);
+        if (one.len != 0)
+            add(a, list, one);
+    }
+}
+
+/* Amounts as upstream takes them: whole and not negative, the least first. */
+static bool read_bounds(struct span text, int64_t unit, int64_t *min, int64_t *max)
+{
+    struct span high;
+    struct span low = span_cut(text, ':', &high);
+    if (high.ptr == NULL || !span_int64(low, min) || !span_int64(high, max) || *min < 0 || *max < *min)
+        return false;
+    if (__builtin_mul_overflow(*min, unit, min))
+        *min = INT64_MAX;
+    if (__builtin_mul_overflow(*max, unit, max))
+        *max = INT64_MAX;
+    return true;
+}
+
+static bool read_gpus(struct arena *a, struct span text, struct group_flags *f)
+{
+    struct resource_bounds b, *items = ARENA_ARRAY(a, struct resource_bounds, (size_t)f->gpus.count + 1);
+    struct span bounds;
+    b.resource = span_cut(text, ':', &bounds);
+    if (b.resource.len == 0 || bounds.ptr == NULL || !read_bounds(bounds, 1, &b.min, &b.max))
+        return false;
+    if (f->gpus.count != 0)
+        memcpy(items, f->gpus.items, f->gpus.count * sizeof(*items));
+    items[f->gpus.count++] = b;
+    f->gpus.items = items;
+    return true;
+}
+
+static bool read_expanders(struct span text, struct group_flags *f, struct err *err)
+{
+    static const char *const names[EXPANDER_COUNT] = {
+        [EXPANDER_RANDOM] = "random",           [EXPANDER_MOST_PODS] = "most-pods", [EXPANDER_LEAST_WASTE] = "least-waste",
+        [EXPANDER_LEAST_NODES] = "least-nodes", [EXPANDER_PRICE] = "price",         [EXPANDER_PRIORITY] = "priority",
+    };
+    f->expander_count = 0;
+    while (text.ptr != NULL) {
+        struct span one = span_cut(text, ',', &text);
+        uint32_t e = 0;
+        while (e < EXPANDER_COUNT && !span_eq(one, span_of(names[e])))
+            e++;
+        if (span_eq(one, SPAN("grpc")))
+            return err_set(err, ERR_INVALID, "--expander: grpc is left out: there is nobody to ask");
+        if (e == EXPANDER_COUNT)
+            return err_set(err, ERR_INVALID,
+                           "--expander: \"%.*s\" is none; use random, least-waste, most-pods, least-nodes, price or priority",
+                           SPAN_ARG(one));
+        for (uint32_t i = 0; i < f->expander_count; i++)
+            if (f->expanders[i] == (enum expander)e)
+                return err_set(err, ERR_INVALID, "--expander: %s is given twice", names[e]);
+        if (f->expander_count != 0 && f->expanders[f->expander_count - 1] == EXPANDER_RANDOM)
+            return err_set(err, ERR_INVALID, "--expander: random leaves one option; nothing may follow it");
+        f->expanders[f->expander_count++] = (enum expander)e;
+    }
+    return true;
+}
+
+static bool read_bool(struct span text, bool *out)
+{
+    static const char *const yes[] = {"true", "1", "t", "T", "TRUE", "True"};
+    static const char *const no[] = {"false", "0", "f", "F", "FALSE", "False"};
+    for (size_t i = 0; i < COUNT_OF(yes); i++) {
+        if (span_eq(text, span_of(yes[i])) || span_eq(text, span_of(no[i]))) {
+            *out = span_eq(text, span_of(yes[i]));
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool read_number(struct arena *a, struct span text, double *out)
+{
+    const char *from = arena_cstr(a, text);
+    char *end;
+    double v = strtod(from, &end);
+    if (end == from || *end != '\0' || !(v >= 0 && v <= 1e15))
+        return false;
+    *out = v;
+    return true;
+}
+
+static bool read_int32(struct span text, int32_t *out)
+{
+    int64_t v;
+    if (!span_int64(text, &v) || v < INT32_MIN || v > INT32_MAX)
+        return false;
+    *out = (int32_t)v;
+    return true;
+}
+
+static bool read_value(struct arena *a, const struct group_option *o, struct span text, struct group_flags *f,
+                       const char **what_out, struct err *err)
+{
+    void *at = (char *)f + o->offset;
+    bool ignored;
+    switch (o->type) {
+    case BOOLEAN:
+        *what_out = "neither true nor false";
+        return read_bool(text, at);
+    case SWITCH:
+        *what_out = "neither true nor false";
+        return read_bool(text, &ignored);
+    case INTEGER:
+        *what_out = "not an integer of 32 bits";
+        return read_int32(text, at);
+    case NUMBER:
+        *what_out = "not a number of 0 or more";
+        return read_number(a, text, at);
+    case DURATION:
+        *what_out = "not a duration like 10s or 1m30s";
+        return duration_parse(text, at);
+    case TEXT:
+        *(struct span *)at = text;
+        return true;
+    case NAMES:
+        add_all(a, at, text);
+        return true;
+    case CORES:
+        *what_out = "not MIN:MAX, two whole numbers of cores";
+        return read_bounds(text, 1, &f->cores_min, &f->cores_max);
+    case MEMORY:
+        *what_out = "not MIN:MAX, two whole numbers of GiB";
+        return read_bounds(text, (int64_t)1 << 30, &f->memory_min, &f->memory_max);
+    case GPUS:
+        *what_out = "not TYPE:MIN:MAX, a type of GPUs and two whole numbers";
+        return read_gpus(a, text, f);
+    case EXPANDERS:
+        return read_expanders(text, f, err);
+    case ANYTHING:
+        return true;
+    }
+    return false;
+}
+
+/* --- flags --- */
+
+static const struct group_option *find(struct span name)
+{
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (span_eq(name, span_of(table[i].name)))
+            return &table[i];
+    return NULL;
+}
+
+static bool take_one(struct arena *a, const struct group_option *o, struct span text, struct group_options_given *out,
+                     struct err *err)
+{
+    const char *what = NULL;
+    err->kind = ERR_NONE;
+    if (out->first == NULL && o->type != ANYTHING && o->type != SWITCH)
+        out->first = o->name;
+    if (read_value(a, o, text, &out->flags, &what, err))
+        return true;
+    return err->kind != ERR_NONE ? false
+                                 : err_set(err, ERR_INVALID, "--%s: \"%.*s\" is %s", o->name, SPAN_ARG(text), what);
+}
+
+bool group_options_take(struct arena *a, int argc, char *const *argv, struct group_options_given *out, int *count_out,
+                        char ***rest_out, struct err *err)
+{
+    char **rest = ARENA_ARRAY(a, char *, (size_t)argc + 1);
+    *out = (struct group_options_given){.flags = group_flags_default()};
+    *count_out = 0;
+    for (int i = 0; i < argc; i++) {
+        struct span value, arg = span_of(argv[i]);
+        bool is_flag = span_has_prefix(arg, SPAN("--"));
+        struct span name = is_flag ? span_cut(span_of(argv[i] + 2), '=', &value) : (struct span){"", 0};
+        const struct group_option *o = find(name);
+        if (o == NULL) {
+            rest[(*count_out)++] = argv[i];
+            continue;
+        }
+        bool is_switch = o->type == BOOLEAN || o->type == SWITCH;
+        if (value.ptr == NULL && !is_switch && i + 1 == argc)
+            return err_set(err, ERR_INVALID, "--%s needs a value", o->name);
+        if (value.ptr == NULL)
+            value = is_switch ? SPAN("true") : span_of(argv[++i]);
+        if (!take_one(a, o, value, out, err))
+            return false;
+    }
+    *rest_out = rest;
+    return true;
+}

@@ -1,0 +1,182 @@
+#include "server/plan_groups.h"
+
+#include <sys/stat.h>
+
+#include "kube/config_map.h"
+#include "server/command.h"
+#include "server/input_told.h"
+
+#define GROUPS_API "stowage.dev/v1alpha1"
+#define GROUPS_KIND "NodeGroups"
+
+struct input_own plan_groups_own(void)
+{
+    return (struct input_own){
+        .api_version = GROUPS_API, .kind = GROUPS_KIND, .schema = &node_groups_schema, .nameless = true};
+}
+
+/* --- reading --- */
+
+static void decode_list(struct decode *d, struct doc_value root, struct node_groups *out)
+{
+    struct group_list *list = &out->groups;
+    struct doc_iter it = doc_iter_of(root);
+    list->items = ARENA_ARRAY(d->arena, struct node_group, doc_count(root));
+    while (doc_next(&it))
+        decode_value(d, it.value, &node_group_schema, &list->items[list->count++]);
+    node_groups_check_names(d, root, list);
+}
+
+static void check_type(struct place_in_file *at, const struct node_groups *g)
+{
+    if (g->api_version.len != 0 && !span_eq(g->api_version, SPAN(GROUPS_API)))
+        input_add_mistake(at, 1, SPAN("apiVersion"), arena_printf(&at->o->arena, "\"%.*s\" is not " GROUPS_API, SPAN_ARG(g->api_version)));
+    if (g->kind.len != 0 && !span_eq(g->kind, SPAN(GROUPS_KIND)))
+        input_add_mistake(at, 1, SPAN("kind"), arena_printf(&at->o->arena, "\"%.*s\" is not " GROUPS_KIND, SPAN_ARG(g->kind)));
+}
+
+static bool begins_as_json(struct span text)
+{
+    size_t at = 0;
+    while (at < text.len && strchr(" \t\r\n", text.ptr[at]) != NULL)
+        at++;
+    return at < text.len && (text.ptr[at] == '{' || text.ptr[at] == '[');
+}
+
+static void decode_file(struct place_in_file *at, struct doc_value root, struct node_groups *out)
+{
+    struct decode d = {.arena = &at->o->arena, .syms = at->o->syms, .mistake = input_add_mistake,
+                       .invalid = input_add_mistake, .unknown = input_add_mistake, .user = at};
+    if (doc_type(root) == DOC_ARRAY)
+        decode_list(&d, root, out);
+    else
+        decode_value(&d, root, &node_groups_schema, out);
+    check_type(at, out);
+}
+
+static bool read_file(struct input *o, const char *file, struct node_groups *out, struct err *err)
+{
+    struct span text;
+    const struct doc *doc;
+    size_t from = 0;
+    struct place_in_file at = {.o = o, .file = file};
+    if (!input_text(&o->arena, file, &text, err))
+        return false;
+    struct doc_parser *p = doc_parser_new();
+    err->kind = ERR_NONE;
+    bool ok = begins_as_json(text) ? doc_parse_json(p, text, &doc, err) : doc_parse_yaml(p, text, &from, &doc, err);
+    if (ok)
+        decode_file(&at, doc_root(doc), out);
+    else if (err->kind == ERR_NONE)
+        err_set(err, ERR_INVALID, "%s: no node groups in it; write a list of groups, or an object with `groups`", file);
+    else
+        err_wrap(err, "%s", file);
+    doc_parser_free(p);
+    return ok;
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool find_object(const struct input *o, const char *file, const struct node_groups **out, struct err *err)
+{
+    for (size_t i = 0; i < o->own->found.count; i++) {
+        const struct node_groups *g = o->own->found.items[i];
+        const struct input_origin *origin = input_origin(g);
+        if (file != NULL && is_same_file(file, origin->file))
+            continue;
+        if (file != NULL || *out != NULL)
+            return err_set(err, ERR_INVALID, "%s:%u: node groups are given twice; keep one of both%s", origin->file, origin->line,
+                           file != NULL ? ", this object or --node-groups" : "");
+        *out = g;
+    }
+    return true;
+}
+
+static bool check_flags(const struct group_flags *f, const struct node_groups *g, struct err *err)
+{
+    for (uint32_t i = 0; i < f->expander_count; i++)
+        if (f->expanders[i] == EXPANDER_PRICE && !g->has_pod_prices)
+            return err_set(err, ERR_INVALID, "--expander price needs podPrices in the file of node groups");
+    return f->balancing_labels.count == 0 || f->balancing_ignore_labels.count == 0 ||
+           err_set(err, ERR_INVALID, "--balancing-label and --balancing-ignore-label exclude each other; keep one");
+}
+
+bool plan_groups_find(struct input *o, const char *file, const struct group_options_given *given,
+                      const struct node_groups **out, struct err *err)
+{
+    *out = NULL;
+    if (!find_object(o, file, out, err))
+        return false;
+    if (file != NULL) {
+        struct node_groups *g = ARENA_NEW(&o->arena, struct node_groups);
+        if (!read_file(o, file, g, err))
+            return false;
+        *out = g;
+    }
+    if (o->mistakes != 0) {
+        command_complain("%.*s", SPAN_ARG(buf_span(&o->mistake_lines)));
+        return err_set(err, ERR_INVALID, "%u mistake%s in %s; nothing planned", o->mistakes, o->mistakes == 1 ? "" : "s", file);
+    }
+    if (*out == NULL && given->first != NULL)
+        return err_set(err, ERR_INVALID, "--%s is about node groups, and the input has none; give --node-groups FILE", given->first);
+    return *out == NULL || check_flags(&given->flags, *out, err);
+}
+
+/* --- deciding --- */
+
+#define TAKE(objects_, member, count_, kind_)                                                                          \
+    objects_.member = (const void *)o->kinds[kind_].items, objects_.count_ = o->kinds[kind_].count
+
+static struct group_objects objects_of(const struct input *o)
+{
+    struct group_objects x = {.syms = o->syms};
+    TAKE(x, nodes, node_count, KIND_NODE);
+    TAKE(x, pods, pod_count, KIND_POD);
+    TAKE(x, daemon_sets, daemon_set_count, KIND_DAEMON_SET);
+    TAKE(x, replica_sets, replica_set_count, KIND_REPLICA_SET);
+    TAKE(x, stateful_sets, stateful_set_count, KIND_STATEFUL_SET);
+    TAKE(x, replication_controllers, replication_controller_count, KIND_REPLICATION_CONTROLLER);
+    TAKE(x, jobs, job_count, KIND_JOB);
+    TAKE(x, budgets, budget_count, KIND_DISRUPTION_BUDGET);
+    TAKE(x, config_maps, config_map_count, KIND_CONFIG_MAP);
+    return x;
+}
+
+static void append(struct arena *a, struct input_list *list, const void *object)
+{
+    ARENA_PUSH(a, list->items, list->count, list->capacity, object);
+}
+
+static struct input_list copy_of(struct arena *a, const struct input_list *list)
+{
+    struct input_list out = {0};
+    for (size_t i = 0; i < list->count; i++)
+        append(a, &out, list->items[i]);
+    return out;
+}
+
+struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
+                                      const struct node_groups *groups, const struct group_flags *flags,
+                                      struct world **world_out, struct err *err)
+{
+    struct group_objects objects = objects_of(o);
+    struct arena *a = &o->arena;
+    struct group_model *m = group_model_make(groups, flags, &objects, r->options.now, a, err);
+    *world_out = NULL;
+    if (m == NULL)
+        return NULL;
+    struct input_list nodes = copy_of(a, &o->kinds[KIND_NODE]), pods = copy_of(a, &o->kinds[KIND_POD]);
+    for (uint32_t i = 0; i < m->group_count; i++) {
+        const struct group_template *t = &m->groups[i].template;
+        if (t->node != NULL)
+            append(a, &nodes, t->node);
+        for (uint32_t k = 0; k < t->pod_count; k++)
+            append(a, &pods, t->pods[k]);
+    }
+    *world_out = plan_world(o, options, &r->with, &nodes, &pods);
+    return groups_pass(*world_out, m, flags, &objects, r->options.now, a);
+}
