@@ -226,7 +226,7 @@ static json_t *pod_of(const struct look *l, int64_t at, const char *name)
         labels = json_object();
         tree_set(pod, "metadata.labels", labels);
     }
-    snprintf(index, sizeof index, "%lld", (long long)(l->start + at));
+    snprintf(index, sizeof index, "%ld", l->start + at);
     json_object_set_new(labels, revision_label, json_string(old != NULL ? l->current : l->update));
     json_object_set_new(labels, "statefulset.kubernetes.io/pod-name", json_string(name));
     json_object_set_new(labels, "apps.kubernetes.io/pod-index", json_string(index));
