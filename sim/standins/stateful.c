@@ -10,6 +10,7 @@
  * Left out: minReadySeconds, maxUnavailable, persistentVolumeClaimRetentionPolicy (claims stay). */
 #include "sim/standins/standin.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 static const enum kind watched[] = {KIND_STATEFUL_SET, KIND_POD, KIND_VOLUME_CLAIM, KIND_NONE};
@@ -226,7 +227,7 @@ static json_t *pod_of(const struct look *l, int64_t at, const char *name)
         labels = json_object();
         tree_set(pod, "metadata.labels", labels);
     }
-    snprintf(index, sizeof index, "%ld", l->start + at);
+    snprintf(index, sizeof index, "%" PRId64, l->start + at);
     json_object_set_new(labels, revision_label, json_string(old != NULL ? l->current : l->update));
     json_object_set_new(labels, "statefulset.kubernetes.io/pod-name", json_string(name));
     json_object_set_new(labels, "apps.kubernetes.io/pod-index", json_string(index));
