@@ -94,20 +94,20 @@ static bool near(amount a, amount b, double ratio)
     return larger - smaller <= larger * ratio;
 }
 
-static const struct resource *find(struct resources r, sym name)
+static bool has(struct resources r, sym name)
 {
     for (uint32_t i = 0; i < r.count; i++)
         if (r.items[i].name == name)
-            return &r.items[i];
-    return NULL;
+            return true;
+    return false;
 }
 
 /* Every resource that a has, b has within a ratio (of memory another). */
 static bool amounts_within(struct resources a, struct resources b, double ratio, double memory_ratio)
 {
     for (uint32_t i = 0; i < a.count; i++) {
-        const struct resource *y = find(b, a.items[i].name);
-        if (y == NULL || !near(a.items[i].value, y->value, a.items[i].name == SYM_MEMORY ? memory_ratio : ratio))
+        sym name = a.items[i].name;
+        if (!has(b, name) || !near(a.items[i].value, resources_get(b, name), name == SYM_MEMORY ? memory_ratio : ratio))
             return false;
     }
     return true;
