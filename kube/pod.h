@@ -95,6 +95,8 @@ struct pod_volumes { /* those with a claim; others need nothing of a node */
     uint32_t count;
 };
 
+#define POD_MADE_UP INT64_MAX /* meta.created of a pod that no API server has: after all that wait already */
+
 enum pod_phase { POD_PENDING, POD_RUNNING, POD_SUCCEEDED, POD_FAILED, POD_UNKNOWN };
 
 struct pod {

@@ -155,7 +155,7 @@ static void make_pods(struct resolving *r, const struct capacity_buffer *b, cons
             .uid = arena_printf(r->a, "%.*s-%lld", SPAN_ARG(b->meta.uid), (long long)i),
             .labels = from->meta.labels,
             .annotations = annotations,
-            .created = INT64_MAX, /* now, and last of its size */
+            .created = POD_MADE_UP,
         };
         p->is_virtual = true;
         p->node = SYM_NONE;

@@ -14,7 +14,7 @@ enum decision_kind {
     DECISION_NONE,
     DECISION_PLAN,      /* pods wait, or a pool has not its replicas: what will be done */
     DECISION_BUY,       /* a NodeClaim is created */
-    DECISION_HOLD,      /* not bought: a cap, a limit */
+    DECISION_HOLD,      /* not bought: a cap, a limit, room that comes in a moment */
     DECISION_PLACE,     /* a pod has a planned node */
     DECISION_NO_PLACE,  /* a pod has none */
     DECISION_LAUNCH,    /* a machine was made, or could not be */

@@ -106,7 +106,7 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, NO_LABELS,                          \
       "No fleet for the planned pods is cheaper than this")                                        \
     X(HELD_BACK, "stowage_purchases_held_total", COUNTER, L("reason"),                             \
-      "NodeClaims not created because of a cap or a limit")                                        \
+      "NodeClaims not created because of a cap or a limit, or since room comes in a moment")       \
     X(DIVERGED, "stowage_divergences_total", COUNTER, L("cause"),                                  \
       "Planned pods that did not go where they were planned: ahead, refused, elsewhere, late")     \
     X(BOUND_AS_PLANNED, "stowage_pods_bound_total", COUNTER, L("where"),                           \

@@ -237,7 +237,7 @@ static void make_pod(struct making *m, struct span name, int64_t number)
         .labels = labels_of(m, name, number),
         .annotations = p->meta.annotations,
         .owners = m->owners,
-        .created = INT64_MAX, /* after those that wait already */
+        .created = POD_MADE_UP,
     };
     p->phase = POD_PENDING;
     p->unschedulable = p->node == SYM_NONE && !p->gated;

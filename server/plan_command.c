@@ -210,28 +210,49 @@ static struct plan_moves decide(const struct plan_reading *r, struct input *o, c
 /* 20,000 pods on 4,000 claims of 400 types each are 200 MiB; beyond this something is wrong. */
 enum { PLAN_TEXT_MAX = 2047 * 1024 * 1024 };
 
-static bool print_plan(const struct plan *p, struct plan_moves moves, struct input *o, const struct options *options,
-                       struct err *err)
+struct answer {
+    const struct plan *plan;         /* NULL: there are node groups, and no NodePool beside them */
+    const struct group_pass *groups; /* NULL: there are none */
+    struct plan_moves moves;
+};
+
+static void put_table(struct buf *out, const struct answer *x, struct span unseen, bool verbose)
+{
+    if (x->groups != NULL)
+        group_pass_table(out, x->groups);
+    if (x->plan != NULL)
+        plan_table(out, x->plan,
+                   &(struct plan_table_options){.width = terminal_width(), .verbose = verbose, .left_out = unseen});
+    else if (unseen.len != 0)
+        buf_addf(out, "%.*s.\n", SPAN_ARG(unseen));
+    if (x->moves.made != NULL)
+        disruption_table(out, x->plan->world, x->moves.made, terminal_width(), verbose);
+    if (x->moves.recommended != NULL)
+        disruption_table_recommended(out, x->plan->world, x->moves.recommended, terminal_width());
+}
+
+static void put_json(struct buf *out, const struct answer *x, const struct input *o)
+{
+    struct json j = {.out = out, .indent = 2};
+    plan_json_open(&j, x->plan);
+    if (x->groups != NULL)
+        group_pass_json(&j, x->groups);
+    if (x->moves.made != NULL)
+        disruption_json(&j, x->plan->world, x->moves.made, x->moves.recommended);
+    plan_json_close(&j, x->plan, o->warnings, o->warning_count);
+    buf_add_char(out, '\n');
+}
+
+static bool print_answer(const struct answer *x, struct input *o, const struct options *options, struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
     struct span unseen = options->all_unbound ? (struct span){NULL, 0} : input_unseen(o);
     if (options->output == OUTPUT_TABLE) {
-        plan_table(&text, p, &(struct plan_table_options){.width = terminal_width(),
-                                                          .verbose = options->verbose,
-                                                          .left_out = unseen});
-        if (moves.made != NULL)
-            disruption_table(&text, p->world, moves.made, terminal_width(), options->verbose);
-        if (moves.recommended != NULL)
-            disruption_table_recommended(&text, p->world, moves.recommended, terminal_width());
+        put_table(&text, x, unseen, options->verbose);
     } else {
         if (unseen.len != 0)
             input_warn(o, unseen);
-        struct json j = {.out = &text, .indent = 2};
-        plan_json_open(&j, p);
-        if (moves.made != NULL)
-            disruption_json(&j, p->world, moves.made, moves.recommended);
-        plan_json_close(&j, p, o->warnings, o->warning_count);
-        buf_add_char(&text, '\n');
+        put_json(&text, x, o);
     }
     return command_print(&text, options->output == OUTPUT_YAML, err);
 }
@@ -380,26 +401,35 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     return true;
 }
 
-/* Node groups alone, no NodePool beside them. */
-static bool print_groups(const struct group_pass *g, struct input *o, const struct options *options, struct err *err)
+/* NodePools beside node groups, or no groups: a plan for them. */
+static int answer(struct input *o, const struct options *options, const struct plan_reading *r,
+                  const struct group_pass *groups, struct err *err)
 {
-    struct buf text = {.max = PLAN_TEXT_MAX};
-    if (options->output == OUTPUT_TABLE) {
-        group_pass_table(&text, g);
-        return command_print(&text, false, err);
-    }
-    struct json j = {.out = &text, .indent = 2};
-    json_object_begin(&j);
-    json_put_string(&j, "apiVersion", SPAN("stowage.dev/v1alpha1"));
-    json_put_string(&j, "kind", SPAN("Plan"));
-    group_pass_json(&j, g);
-    json_put_array(&j, "warnings");
-    for (size_t i = 0; i < o->warning_count; i++)
-        json_text(&j, o->warnings[i]);
-    json_array_end(&j);
-    json_object_end(&j);
-    buf_add_char(&text, '\n');
-    return command_print(&text, options->output == OUTPUT_YAML, err);
+    struct answer x = {.groups = groups};
+    struct plan *p = NULL;
+    bool asked = options->disruption || options->disruption_all;
+    if (groups == NULL || o->kinds[KIND_NODE_POOL].count != 0)
+        x.plan = p = plan_in_time(r->world, &r->options, r->time_budget);
+    if (p != NULL && asked)
+        x.moves = decide(r, o, options);
+    bool left = (p != NULL && p->unschedulable_count != 0) || (groups != NULL && groups->up.left_count != 0);
+    int status = left || input_lacks_askers(o);
+    if (!print_answer(&x, o, options, err))
+        status = 2;
+    disruption_free(x.moves.made);
+    disruption_free(x.moves.recommended);
+    plan_free(p);
+    return status;
+}
+
+static void warn_of_both(struct input *o)
+{
+    static const char text[] =
+        "there are NodePools and node groups: each are planned as if the others were not there, so that both may grow for a pod";
+    if (o->kinds[KIND_NODE_POOL].count == 0)
+        return;
+    input_warn(o, span_of(text));
+    command_complain("warning: %s\n", text);
 }
 
 static int plan_with_groups(struct input *o, const struct options *options, const struct plan_reading *r,
@@ -408,8 +438,10 @@ static int plan_with_groups(struct input *o, const struct options *options, cons
     struct world *world;
     struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, &world, err);
     int status = 2;
-    if (g != NULL)
-        status = print_groups(g, o, options, err) ? g->up.left_count != 0 : 2;
+    if (g != NULL) {
+        warn_of_both(o);
+        status = answer(o, options, r, g, err);
+    }
     world_free(world);
     return status;
 }
@@ -421,25 +453,12 @@ static int plan_objects(struct input *o, const struct options *options, const st
     const struct node_groups *groups;
     if (!plan_read(o, options, &r, err))
         return 2;
-    bool found = plan_groups_find(o, options->node_groups, given, &groups, err);
-    if (!found || groups != NULL) {
-        int status = found ? plan_with_groups(o, options, &r, groups, &given->flags, err) : 2;
-        world_free(r.world);
-        return status;
-    }
-    struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
-    bool asked = options->disruption || options->disruption_all;
-    struct plan_moves moves = {.made = NULL};
-    if (asked)
-        moves = decide(&r, o, options);
-    int status = p->unschedulable_count != 0 || input_lacks_askers(o);
-    if (!print_plan(p, moves, o, options, err))
-        status = 2;
-    disruption_free(moves.made);
-    disruption_free(moves.recommended);
-    plan_free(p);
+    int status = 2;
+    if (plan_groups_find(o, options->node_groups, given, &groups, err))
+        status = groups != NULL ? plan_with_groups(o, options, &r, groups, &given->flags, err)
+                                : answer(o, options, &r, NULL, err);
     world_free(r.world);
-    if (status != 2 && options->repeat > 0)
+    if (status != 2 && groups == NULL && options->repeat > 0)
         measure(o, options, &r);
     return status;
 }

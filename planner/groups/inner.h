@@ -83,6 +83,8 @@ bool groups_grow_to_min(struct group_run *r);
 
 /* pending (spec 3.2 to 3.4): makes the snapshot, upcoming nodes in it; leaves in r->pending who still asks. */
 void groups_pending(struct group_run *r);
+/* How long it has waited; one that is made up: as long as anybody asks for. */
+span_ms group_pod_age(const struct group_run *r, const struct pod *p);
 /* up (3.6 to 3.13), salvo included: r->out->up, by group_grow. Called when pods ask, and it is not too early. */
 void groups_scale_up(struct group_run *r);
 /* How many of n more nodes of the group the resource limits allow (3.7, 3.11). */

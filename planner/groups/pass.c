@@ -155,14 +155,14 @@ static bool asks_for_gpus(const struct group_run *r, const struct pod *p)
 /* The scheduler may not have looked at all of them, and GPU pods come in numbers: better to wait and know them all. */
 static bool all_are_new(const struct group_run *r)
 {
-    wall_ms oldest = INT64_MAX, oldest_gpu = INT64_MAX;
+    span_ms oldest = INT64_MIN, oldest_gpu = INT64_MIN;
     for (uint32_t i = 0; i < r->pending_count; i++) {
-        wall_ms created = r->pending[i]->meta.created;
-        oldest = created < oldest ? created : oldest;
-        if (asks_for_gpus(r, r->pending[i]))
-            oldest_gpu = created < oldest_gpu ? created : oldest_gpu;
+        span_ms age = group_pod_age(r, r->pending[i]);
+        oldest = age > oldest ? age : oldest;
+        if (age > oldest_gpu && asks_for_gpus(r, r->pending[i]))
+            oldest_gpu = age;
     }
-    return oldest > r->now - 2 * MS_SECOND || (oldest_gpu != INT64_MAX && oldest_gpu > r->now - 30 * MS_SECOND);
+    return oldest < 2 * MS_SECOND || (oldest_gpu != INT64_MIN && oldest_gpu < 30 * MS_SECOND);
 }
 
 static void leave_all(struct group_run *r, struct span reason)

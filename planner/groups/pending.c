@@ -203,12 +203,17 @@ static span_ms delay_of(const struct group_run *r, const struct pod *p)
     return own > r->flags->new_pod_delay ? own : r->flags->new_pod_delay;
 }
 
+span_ms group_pod_age(const struct group_run *r, const struct pod *p)
+{
+    return p->meta.created == POD_MADE_UP ? INT64_MAX : r->now - p->meta.created;
+}
+
 static void drop_young_and_daemons(struct group_run *r)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->pending_count; i++) {
         const struct pod *p = r->pending[i];
-        if (!pod_is_daemon(p) && r->now - p->meta.created > delay_of(r, p))
+        if (!pod_is_daemon(p) && group_pod_age(r, p) > delay_of(r, p))
             r->pending[count++] = p;
     }
     r->pending_count = count;

@@ -226,9 +226,14 @@ static void from_node(struct making *x, struct group *g, const struct node *n)
     add_pods(x, &g->template, sym_intern(x->objects->syms, n->meta.name), x->flags->force_daemon_sets);
 }
 
+/* Who writes a template by hand says one of capacity and allocatable; the API server knows the one way round. */
 static void from_file(struct making *x, struct group *g)
 {
     struct node *n = make_node(x, g, g->spec->template);
+    if (n->allocatable.count == 0)
+        n->allocatable = n->capacity;
+    else if (n->capacity.count == 0)
+        n->capacity = n->allocatable;
     add_older_labels(x, &n->meta.labels);
     g->template.node = n;
     add_pods(x, &g->template, SYM_NONE, true);

@@ -142,21 +142,19 @@ static void put_unschedulable(struct json *j, const struct plan_unschedulable *u
 static void put_warnings(struct json *j, const struct plan *p, const struct span *aside,
                          size_t aside_count)
 {
-    if (aside_count == 0 && p->warning_count == 0)
+    uint32_t own = p != NULL ? p->warning_count : 0;
+    if (aside_count == 0 && own == 0)
         return;
     json_put_array(j, "warnings");
     for (size_t i = 0; i < aside_count; i++)
         json_text(j, aside[i]);
-    for (uint32_t i = 0; i < p->warning_count; i++)
+    for (uint32_t i = 0; i < own; i++)
         json_text(j, p->warnings[i]);
     json_array_end(j);
 }
 
-void plan_json_open(struct json *j, const struct plan *p)
+static void put_placed(struct json *j, const struct plan *p)
 {
-    json_object_begin(j);
-    json_put_string(j, "apiVersion", SPAN("stowage.dev/v1alpha1"));
-    json_put_string(j, "kind", SPAN("Plan"));
     json_put_array(j, "nodeClaims");
     for (uint32_t i = 0; i < p->claim_count; i++)
         plan_json_claim(j, p->world, p->syms, &p->claims[i]);
@@ -175,7 +173,16 @@ void plan_json_open(struct json *j, const struct plan *p)
     json_array_end(j);
 }
 
-void plan_json_close(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count)
+void plan_json_open(struct json *j, const struct plan *p)
+{
+    json_object_begin(j);
+    json_put_string(j, "apiVersion", SPAN("stowage.dev/v1alpha1"));
+    json_put_string(j, "kind", SPAN("Plan"));
+    if (p != NULL)
+        put_placed(j, p);
+}
+
+static void put_costs(struct json *j, const struct plan *p)
 {
     json_put_object(j, "cost");
     put_price(j, "before", p->cost_before);
@@ -188,6 +195,12 @@ void plan_json_close(struct json *j, const struct plan *p, const struct span *as
     json_put_int(j, "steps", (int64_t)p->steps);
     json_put_bool(j, "complete", p->complete);
     json_object_end(j);
+}
+
+void plan_json_close(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count)
+{
+    if (p != NULL)
+        put_costs(j, p);
     put_warnings(j, p, aside, aside_count);
     json_object_end(j);
 }

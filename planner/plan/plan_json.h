@@ -8,7 +8,8 @@
 
 /* `aside` are warnings of whoever read the input (objects set aside); they come before the plan's. */
 void plan_json(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count);
-/* The same in two halves: what is put between them are further members of the document. */
+/* The same in two halves: what is put between them are further members of the document. `p` NULL: there is no plan, and
+ * they are all but the warnings. */
 void plan_json_open(struct json *j, const struct plan *p);
 void plan_json_close(struct json *j, const struct plan *p, const struct span *aside, size_t aside_count);
 

@@ -1,0 +1,123 @@
+/* `stowage plan --node-groups`: what it reads, what it says, how it ends. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "server/command.h"
+#include "support_plan.h"
+
+#define GROUP(name, min, max, cpu)                                                                                     \
+    "- {name: " name ", minSize: " #min ", maxSize: " #max ", template: {metadata: {labels: {pool: " name "}}, status: " \
+    "{allocatable: {cpu: '" #cpu "', memory: 8Gi, pods: '110'}}}}\n"
+#define GROUPS(list) "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups:\n" list
+#define SMALL GROUP("small", 0, 10, 2)
+#define LARGE GROUP("large", 0, 4, 8)
+#define ASKS(name, cpu)                                                                                                 \
+    POD(name, "{requests: {cpu: " #cpu "}}")                                                                             \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+#define WEB                                                                                                             \
+    "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 7, selector: " \
+    "{matchLabels: {a: b}}, template: {metadata: {labels: {a: b}}, spec: {containers: [{name: c, resources: "           \
+    "{requests: {cpu: 1}}}]}}}\n"
+
+static struct outcome plan_with(const char *objects, const char *flag, const char *output)
+{
+    return run_command(command_plan, objects,
+                       (const char *const[COMMAND_ARGS_MAX]){"-f", "{}", "-o", output, "--now=2026-10-10T12:00:00Z", flag});
+}
+
+static void expect_none(const char *label, const struct outcome *o, const char *unwanted)
+{
+    if (strstr(o->text, unwanted) != NULL)
+        fail_msg("%s: \"%s\" in: status %d, %s", label, unwanted, o->status, o->text);
+}
+
+static void groups_grow(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(ASKS("a", 1) ASKS("b", 1) ASKS("c", 1) GROUPS(SMALL), NULL, "table");
+    assert_int_equal(o.status, 0);
+    expect_text("pods that ask", &o, "GROW   small  0 → 2  for 3 pods\n");
+    o = plan_with(ASKS("a", 1) ASKS("huge", 64) GROUPS(SMALL), NULL, "table");
+    assert_int_equal(o.status, 1);
+    expect_text("one too large", &o, "NO PLACE shop/huge: 1 Insufficient cpu\n");
+    o = plan_with(ASKS("a", 1) GROUPS(SMALL LARGE), "--expander=most-pods", "json");
+    expect_text("a flag", &o, "\"equallyGood\": [\n      \"large\",\n      \"small\"\n    ]");
+    o = plan_with(ASKS("a", 1) GROUPS(SMALL LARGE), "--expander=least-waste", "json");
+    expect_text("another value", &o, "\"name\": \"small\",\n      \"delta\": 1,");
+    o = plan_with(ASKS("a", 1) GROUPS("- {name: bare, minSize: 0, maxSize: 1, template: {status: {capacity: {cpu: 2, memory: "
+                                      "8Gi, pods: 9}}}}\n"), NULL, "table");
+    expect_text("capacity alone", &o, "GROW   bare  0 → 1  for 1 pod\n");
+    o = plan_with(POD("a", "{}") GROUPS(SMALL), NULL, "table");
+    assert_int_equal(o.status, 0);
+    expect_text("nobody asks", &o, "No node group changes: ScaleUpNotNeeded, ScaleDownNoCandidates.\n");
+}
+
+/* Made up for a workload, they have waited as long as Cluster Autoscaler asks of anybody. */
+static void workloads_are_planned(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(WEB GROUPS(SMALL), NULL, "table");
+    assert_int_equal(o.status, 0);
+    expect_text("without pods", &o, "GROW   small  0 → 4  for 7 pods\n");
+    o = plan_with(WEB GROUPS(SMALL), "--new-pod-scale-up-delay=1h", "table");
+    expect_text("whatever the delay", &o, "GROW   small  0 → 4  for 7 pods\n");
+    o = plan_with(WEB GROUPS(SMALL), "--no-expand", "table");
+    expect_text("asked not to", &o, "No node group changes");
+}
+
+/* Spec groups-contract 1: NodePools beside groups are planned as without them. */
+static void pools_beside_groups(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(POOL ASKS("a", 1) GROUPS(SMALL), NULL, "json");
+    assert_int_equal(o.status, 0);
+    expect_text("the pools'", &o, "\"nodePool\": \"general\"");
+    expect_text("the groups'", &o, "\"name\": \"small\",\n      \"delta\": 1,");
+    expect_text("said", &o, "warning: there are NodePools and node groups: each are planned as if the others were not there");
+    expect_text("what it costs", &o, "\"lowerBound\"");
+    o = plan_with(ASKS("a", 1) GROUPS(SMALL), NULL, "json");
+    expect_none("no pools", &o, "nodeClaims");
+    expect_none("no pools", &o, "each are planned");
+}
+
+static void mistakes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *flag, *want;
+    } rows[] = {
+        {"a field that is none", GROUPS("- {name: a, minSize: 0, maxSize: 1, prize: 1}\n"), NULL,
+         "groups[0].prize: is not a field of group"},
+        {"the least above the most", GROUPS("- {name: a, minSize: 2, maxSize: 1}\n"), NULL,
+         "groups[0].maxSize: is 1, less than minSize (2)"},
+        {"two of a name", GROUPS(SMALL SMALL), NULL, "\"small\" is that of the group in line"},
+        {"a node that is not there", GROUPS("- {name: a, minSize: 0, maxSize: 1, nodes: [node-1]}\n"), NULL, "node-1"},
+        {"two objects", GROUPS(SMALL) GROUPS(LARGE), NULL, "node groups are given twice"},
+        {"no groups", ASKS("a", 1), "--max-nodes-total=3", "--max-nodes-total is about node groups, and the input has none"},
+        {"an expander that is none", GROUPS(SMALL), "--expander=cheap", "\"cheap\" is none; use random,"},
+        {"prices that nobody said", GROUPS(SMALL), "--expander=price", "needs podPrices"},
+        {"a flag mistyped", GROUPS(SMALL), "--scale-down-unneded-time=3m", "did you mean --scale-down-unneeded-time?"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct outcome o = plan_with(rows[i].objects, rows[i].flag, "json");
+        if (o.status != 2)
+            fail_msg("%s: status %d, %s", rows[i].label, o.status, o.text);
+        expect_text(rows[i].label, &o, rows[i].want);
+        expect_none(rows[i].label, &o, "groupStatus");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_grow),
+        cmocka_unit_test(workloads_are_planned),
+        cmocka_unit_test(pools_beside_groups),
+        cmocka_unit_test(mistakes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
