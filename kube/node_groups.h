@@ -8,6 +8,10 @@
 
 #include "kube/node.h"
 
+/* Of one group; what a target, and what was asked for, may come to: each such node is looked at. Kubernetes supports 5,000 in
+ * a cluster. */
+enum { GROUP_NODES_MAX = 100000 };
+
 enum instance_state { INSTANCE_RUNNING, INSTANCE_CREATING, INSTANCE_DELETING };
 enum instance_error { INSTANCE_ERROR_NONE, INSTANCE_OUT_OF_RESOURCES, INSTANCE_OTHER_ERROR };
 

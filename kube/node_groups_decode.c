@@ -142,11 +142,16 @@ static void check_group(struct decode *d, struct doc_value v, const void *object
         decode_invalid_in(d, v, "maxSize", "is %d, less than minSize (%d); raise it, or lower minSize", g->max, g->min);
     if (g->has_target && g->target < 0)
         decode_invalid_in(d, v, "targetSize", "is %d; a size is at least 0", g->target);
+    else if (g->has_target && g->target > GROUP_NODES_MAX)
+        decode_invalid_in(d, v, "targetSize", "is %d, more than %d; no cluster has so many nodes", g->target, GROUP_NODES_MAX);
     if (g->has_price && g->price < 0)
         decode_invalid_in(d, v, "price", "is %g; a price is at least 0", g->price);
     if (g->request.increase < 0)
         decode_invalid_in(d, v, "scaleUpRequest", "increase is %d; leave the request out if nothing was asked for",
                           g->request.increase);
+    else if (g->request.increase > GROUP_NODES_MAX)
+        decode_invalid_in(d, v, "scaleUpRequest", "increase is %d, more than %d; no cluster has so many nodes",
+                          g->request.increase, GROUP_NODES_MAX);
 }
 
 static const struct field group_fields[] = {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -109,8 +110,9 @@ func (f *fleet) drifts(t *testing.T, ctx context.Context) {
 // A leader dies when a replacement has been asked for; nobody is replaced twice.
 func (f *fleet) movesOn(t *testing.T, ctx context.Context) {
 	must(t, f.changeTemplate(ctx, "three"))
-	replaced := map[string]string{}
-	twice := []string{}
+	replaced := map[string]map[string]bool{} // by what the annotation says, who was bought so
+	byWhom := map[string]string{}            // of each that was replaced, the annotation
+	twice := map[string]bool{}
 	look := func(ctx context.Context) error {
 		list, err := f.objects.Resource(claimResource).List(ctx, meta.ListOptions{})
 		if err != nil {
@@ -118,14 +120,23 @@ func (f *fleet) movesOn(t *testing.T, ctx context.Context) {
 		}
 		for i := range list.Items {
 			claim := &list.Items[i]
-			_, whom, _ := strings.Cut(claim.GetAnnotations()[replacesNote], " ")
+			says := claim.GetAnnotations()[replacesNote]
+			number, whom, _ := strings.Cut(says, " ")
+			if says == "" || claim.GetLabels()[generation] != "three" {
+				continue
+			}
+			if replaced[says] == nil {
+				replaced[says] = map[string]bool{}
+			}
+			replaced[says][claim.GetName()] = true
+			if bought, err := strconv.Atoi(number); err != nil || len(replaced[says]) > bought {
+				twice[says] = true // by the same again
+			}
 			for _, one := range strings.Split(whom, ",") {
-				if old := replaced[one]; one != "" && claim.GetLabels()[generation] == "three" && old != claim.GetName() {
-					if old != "" {
-						twice = append(twice, one)
-					}
-					replaced[one] = claim.GetName()
+				if old := byWhom[one]; old != "" && old != says {
+					twice[one] = true // by others
 				}
+				byWhom[one] = says
 			}
 		}
 		return nil
