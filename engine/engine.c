@@ -41,9 +41,20 @@ static void sink_state(void *user, enum kind k, const struct err *broken)
     store_state(e->store, k, broken, e->config.now(e->config.listener.user));
 }
 
-bool engine_watches(const struct world_options *o, const struct providers *providers, enum kind k)
+static bool is_groups(const struct group_settings *s, enum kind k)
 {
-    bool spreads = o->default_spread != NULL;
+    const enum kind *own = s->provider->ops->kinds;
+    while (*own != KIND_NONE && *own != k)
+        own++;
+    return *own == k;
+}
+
+bool engine_watches(const struct world_options *o, const struct providers *providers, const struct group_settings *groups,
+                    enum kind k)
+{
+    bool spreads = o->default_spread != NULL, grouped = groups != NULL && groups->provider != NULL;
+    if (grouped && is_groups(groups, k))
+        return true;
     switch (k) {
     case KIND_NODE_OVERLAY:
         return o->node_overlay;
@@ -53,10 +64,13 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
         return o->capacity_buffer;
     case KIND_REPLICA_SET: /* what a buffer may be scaled by, and what default spreads select by */
     case KIND_STATEFUL_SET:
-        return o->capacity_buffer || spreads;
+        return o->capacity_buffer || spreads || grouped;
+    case KIND_REPLICATION_CONTROLLER: /* and whose pods come back when they are moved */
+        return spreads || grouped;
     case KIND_SERVICE:
-    case KIND_REPLICATION_CONTROLLER:
         return spreads;
+    case KIND_JOB:
+        return grouped;
     case KIND_KWOK_NODE_CLASS:
         return providers == NULL || providers_watch(providers, k);
     default:
@@ -73,7 +87,7 @@ void engine_watch(struct engine *e)
                             .event = sink_event,
                             .state = sink_state};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (e->config.all_kinds || engine_watches(&e->config.world, &e->config.providers, k)) {
+        if (e->config.all_kinds || engine_watches(&e->config.world, &e->config.providers, &e->config.groups, k)) {
             api->ops->watch(api, k, &sink);
         } else { /* there are none, for all that anybody asks */
             store_list_begin(e->store, k);
@@ -170,7 +184,7 @@ struct engine *engine_new(const struct engine_config *config)
     e->derive = derive_new(&config->providers, &config->lister, &config->world);
     struct store_deriver deriver = derive_deriver(e->derive);
     e->store = store_new(&deriver);
-    if (config->world.capacity_buffer)
+    if (config->world.capacity_buffer || config->groups.flags.min_replica_count > 0)
         store_read_scale(e->store);
     if (config->reconciler.nominate)
         store_keep_pod_versions(e->store);
@@ -185,6 +199,7 @@ struct engine *engine_new(const struct engine_config *config)
         .listener = config->listener,
         .scheduler = {.user = e->ledger, .sent = sent_pods, .asked = last_asked},
         .worker = config->worker,
+        .groups = config->groups,
     });
     e->sources = (struct extender_sources){.snapshots = store_share(e->store),
                                            .places = &e->places,

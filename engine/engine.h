@@ -17,6 +17,7 @@ struct engine_config {
     struct listings_worker lister; /* has the providers asked what they list; none: FEED asks them */
     struct world_options world;
     struct reconciler_options reconciler;
+    struct group_settings groups; /* zero: there are none */
     struct reconciler_listener listener; /* `wake`: engine_decide has something to do */
     struct reconciler_worker worker;
     mono_ms (*now)(void *user); /* of the listener's user: the clock of the steps below */
@@ -30,9 +31,10 @@ struct engine *engine_new(const struct engine_config *config); /* copied */
  * providers are freed after it. The lister has nothing to do any more. */
 void engine_free(struct engine *e); /* NULL is fine */
 
-/* Whether an engine with these options and providers (NULL: whichever there are) lists and watches a kind: some decision
+/* Whether an engine with these options, providers (NULL: whichever there are) and groups lists and watches a kind: some decision
  * needs it. */
-bool engine_watches(const struct world_options *o, const struct providers *providers, enum kind k);
+bool engine_watches(const struct world_options *o, const struct providers *providers, const struct group_settings *groups,
+                    enum kind k);
 void engine_watch(struct engine *e); /* begins to */
 
 /* From now on (or no more) we lead: the reconciler acts, and the scheduler gets answers. */

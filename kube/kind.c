@@ -50,7 +50,7 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_ACCOUNT_ACCESS] = {"authorization.k8s.io/v1", "SubjectAccessReview",
                              "subjectaccessreviews", false, NULL},
     [KIND_CRON_JOB] = {"batch/v1", "CronJob", "cronjobs", true, NULL},
-    [KIND_JOB] = {"batch/v1", "Job", "jobs", true, NULL},
+    [KIND_JOB] = {"batch/v1", "Job", "jobs", true, &job_name_schema},
     [KIND_CONFIG_MAP] = {"v1", "ConfigMap", "configmaps", true, NULL},
 };
 

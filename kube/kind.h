@@ -27,6 +27,7 @@ enum kind {
     KIND_POD_TEMPLATE,
     KIND_DEPLOYMENT,
     KIND_VOLUME_ATTACHMENT,
+    KIND_JOB, /* with node groups only: whether there is one; in files all of it */
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -37,8 +38,7 @@ enum kind {
     KIND_OWN_ACCESS,     /* may we? created, never stored */
     KIND_ACCOUNT_ACCESS, /* may another? */
     KIND_CRON_JOB,
-    KIND_JOB, /* with CronJobs read in files, too */
-    KIND_CONFIG_MAP, /* of the priority expander; in files alone */
+    KIND_CONFIG_MAP, /* of node groups: the priority expander's, and the status */
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

@@ -49,7 +49,7 @@ struct controller {
     struct claim_templates claims;
 };
 
-/* batch/v1 Job and CronJob: in files alone. */
+/* batch/v1 Job and CronJob: in files. Of a cluster only who the Jobs are, by job_name_schema. */
 struct job {
     struct meta meta;
     bool has_parallelism, has_completions; /* absent: 1; as many as it takes */
@@ -67,6 +67,7 @@ struct cron_job {
 
 extern const struct schema daemon_set_schema, disruption_budget_schema, namespace_schema,
     service_schema, controller_schema, replication_controller_schema, scalable_schema,
-    workload_schema, stateful_workload_schema, replication_workload_schema, job_schema, cron_job_schema;
+    workload_schema, stateful_workload_schema, replication_workload_schema, job_schema, cron_job_schema,
+    job_name_schema;
 
 #endif

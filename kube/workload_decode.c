@@ -344,6 +344,11 @@ static const struct field job_fields[] = {
 const struct schema job_schema =
     SCHEMA_WITH(struct job, "Job", job_fields, .also = "apiVersion kind");
 
+static const struct field job_name_fields[] = {
+    FIELD(struct job, meta, FIELD_OBJECT, "metadata", .schema = &controller_meta_schema),
+};
+const struct schema job_name_schema = SCHEMA(struct job, "Job", job_name_fields);
+
 static const struct field job_template_fields[] = {
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &job_spec},
 };

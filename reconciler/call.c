@@ -73,11 +73,20 @@ static void deliver_later(struct call *c)
 
 /* ---- the API's answers ---- */
 
+static void read_data(struct call *c, struct doc_value root)
+{
+    struct doc_value data, v;
+    if (c->wants != NULL && doc_find(root, SPAN("data"), &data) && doc_type(data) == DOC_OBJECT &&
+        doc_find(data, span_of(c->wants), &v) && doc_type(v) == DOC_STRING)
+        c->data = arena_dup(&c->arena, doc_text(v));
+}
+
 static void read_reply(struct call *c, struct doc_value root)
 {
     struct doc_value meta, v;
     if (doc_type(root) != DOC_OBJECT)
         return;
+    read_data(c, root);
     if (!doc_find(root, SPAN("metadata"), &meta) || doc_type(meta) != DOC_OBJECT)
         return;
     if (doc_find(meta, SPAN("resourceVersion"), &v) && doc_type(v) == DOC_STRING) {
@@ -109,9 +118,9 @@ void call_send(struct call *c, const struct api_request *request)
     api_send(c->reconciler->config.api, &act, on_reply, c);
 }
 
-void call_get(struct call *c, enum kind k, struct span name)
+void call_get(struct call *c, enum kind k, struct span ns, struct span name)
 {
-    call_send(c, &(struct api_request){.verb = API_GET, .kind = k, .name = name});
+    call_send(c, &(struct api_request){.verb = API_GET, .kind = k, .ns = ns, .name = name});
 }
 
 /* ---- the provider's answers ---- */
@@ -196,6 +205,16 @@ void call_begin(struct call *c, struct provider *p, enum provider_method method,
     ++*calls_of(r, p);
 }
 
+void call_begin_group(struct call *c, struct group_provider *p, enum group_method method)
+{
+    struct reconciler *r = c->reconciler;
+    c->groups = p;
+    c->group_method = method;
+    c->due = r->mono + p->ops->limits.patience[method];
+    if (c->due < r->calls_due)
+        r->calls_due = c->due;
+}
+
 /* False: it was given up, and its arena is not ours any more. */
 static bool take_answer(struct call *c)
 {
@@ -222,6 +241,14 @@ void call_machine_done(void *user, const struct machine_result *result)
     c->machines = m;
     c->machine_count = result->count;
     c->drift = arena_dup(&c->arena, result->drift);
+    deliver_later(c);
+}
+
+void call_group_done(void *user, const struct err *err)
+{
+    struct call *c = user;
+    if (take_answer(c))
+        c->err = *err;
     deliver_later(c);
 }
 
@@ -269,12 +296,28 @@ static const char *method_name(enum provider_method m)
     return names[m];
 }
 
+static bool is_providers(const struct call *c)
+{
+    return c->provider != NULL || c->groups != NULL;
+}
+
+static struct span provider_name(const struct call *c)
+{
+    return span_of(c->provider != NULL ? c->provider->ops->name : c->groups->ops->name);
+}
+
+static struct span called_method(const struct call *c)
+{
+    static const char *const of_groups[GROUP_METHOD_COUNT] = {"Resize", "Remove"};
+    return span_of(c->provider != NULL ? method_name(c->method) : of_groups[c->group_method]);
+}
+
 static void measure_method(struct reconciler *r, const struct call *c)
 {
     static const struct span controller = SPAN_INIT("reconciler");
-    if (c->provider == NULL)
+    if (!is_providers(c))
         return;
-    struct span provider = span_of(c->provider->ops->name), method = span_of(method_name(c->method));
+    struct span provider = provider_name(c), method = called_method(c);
     count(r, MEASURE_CLOUD_DURATION, (double)(r->mono - c->sent) / MS_SECOND, controller, method, provider);
     if (c->err.kind != ERR_NONE && c->err.kind != ERR_CANCELLED)
         count_all(r, &(struct measure){.id = MEASURE_CLOUD_ERRORS,
@@ -333,10 +376,14 @@ static void give_up(struct call *c, enum err_kind kind)
     pthread_mutex_unlock(&r->lock);
     if (!first)
         return;
-    err_set(&c->err, kind, "provider %s: no answer to %s within %lld s", c->provider->ops->name, method_name(c->method),
+    struct span provider = provider_name(c), method = called_method(c);
+    err_set(&c->err, kind, "provider %.*s: no answer to %.*s within %lld s", SPAN_ARG(provider), SPAN_ARG(method),
             (long long)((r->mono - c->sent) / MS_SECOND));
     end(c);
-    c->provider->ops->cancel(c->provider, c->id);
+    if (c->provider != NULL)
+        c->provider->ops->cancel(c->provider, c->id);
+    else
+        c->groups->ops->cancel(c->groups, c->id);
 }
 
 mono_ms calls_expire(struct reconciler *r)
@@ -345,9 +392,9 @@ mono_ms calls_expire(struct reconciler *r)
         return r->calls_due;
     r->calls_due = INT64_MAX;
     for (struct call *c = r->calls; c != NULL; c = c->next)
-        if (c->provider != NULL && c->due <= r->mono)
+        if (is_providers(c) && c->due <= r->mono)
             give_up(c, ERR_RETRY);
-        else if (c->provider != NULL && c->due < r->calls_due)
+        else if (is_providers(c) && c->due < r->calls_due)
             r->calls_due = c->due;
     return r->calls_due;
 }
@@ -355,7 +402,7 @@ mono_ms calls_expire(struct reconciler *r)
 void calls_give_up(struct reconciler *r)
 {
     for (struct call *c = r->calls; c != NULL; c = c->next)
-        if (c->provider != NULL)
+        if (is_providers(c))
             give_up(c, ERR_CANCELLED);
 }
 

@@ -10,6 +10,7 @@
 #ifndef RECONCILER_CALL_H
 #define RECONCILER_CALL_H
 
+#include "cloud/group_provider.h"
 #include "cloud/providers.h"
 #include "kube/api.h"
 #include "reconciler/memo.h"
@@ -47,6 +48,8 @@ struct call {
     struct memo *memo;  /* kept until `done` has returned; set by call_about */
     struct provider *provider; /* that was called; NULL: the API was */
     enum provider_method method;
+    struct group_provider *groups; /* that was called instead of a provider of machines; or NULL */
+    enum group_method group_method;
     struct span pool;   /* the NodePool that it is for; absent: none */
     mono_ms due;        /* when it is given up */
     enum {
@@ -60,6 +63,8 @@ struct call {
     int status;
     struct err err;
     struct span reason, cause, uid_now;
+    const char *wants; /* a key of `data`, of a ConfigMap; set before it is sent */
+    struct span data;  /* its text; absent: there is none */
     uint64_t version; /* resourceVersion of the reply; 0: none */
     int32_t retry_after_s;
     struct span drift; /* of is_drifted */
@@ -74,8 +79,8 @@ void call_topic(struct call *c, const struct call_topic *t); /* copied */
 /* Sends it as long as we lead; `call` must not be touched any more until `done`. For act() (reconciler/act.h), from which
  * all writes come, and for reads: */
 void call_send(struct call *c, const struct api_request *request);
-/* Asks the API server whether an object of a kind that has no namespaces is there. */
-void call_get(struct call *c, enum kind k, struct span name);
+/* Asks the API server for an object; `ns` absent: of a kind that has none. */
+void call_get(struct call *c, enum kind k, struct span ns, struct span name);
 /* Whether the provider may be asked for anything now; else its answers bring the next pass. */
 bool call_may_begin(const struct reconciler *r, const struct provider *p);
 /* Or for what nobody waits for: half of its calls are left to machines that come and go. */
@@ -87,6 +92,9 @@ bool calls_stall(const struct reconciler *r, const struct provider *p);
  * with the call as user is what the operation calls. */
 void call_begin(struct call *c, struct provider *p, enum provider_method method, struct span pool);
 void call_machine_done(void *user, const struct machine_result *result);
+/* The same of a provider of node groups, whose operation then calls `call_group_done`. */
+void call_begin_group(struct call *c, struct group_provider *p, enum group_method method);
+void call_group_done(void *user, const struct err *err);
 
 /* Hands what came back to its `done`, oldest first. */
 void calls_deliver(struct reconciler *r);

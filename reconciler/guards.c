@@ -5,7 +5,7 @@
 static const struct act_info {
     const char *sentence;
     bool finishes; /* a termination that has begun */
-    enum kind needs[5];
+    enum kind needs[8];
     uint32_t need_count;
 } acts[GUARDS_ACT_COUNT] = {
     [GUARDS_EXPIRE] = {"no node is removed", false, {KIND_NODE, KIND_NODE_CLAIM, KIND_POD}, 3},
@@ -19,6 +19,11 @@ static const struct act_info {
                        false,
                        {KIND_NODE, KIND_NODE_CLAIM, KIND_POD, KIND_NODE_POOL},
                        4},
+    [GUARDS_GROUPS] = {"no node of a group is removed",
+                       false,
+                       {KIND_NODE, KIND_POD, KIND_DAEMON_SET, KIND_DISRUPTION_BUDGET, KIND_REPLICA_SET,
+                        KIND_STATEFUL_SET, KIND_REPLICATION_CONTROLLER, KIND_JOB},
+                       8},
     [GUARDS_DRAINED] = {"no drain ends", true, {KIND_POD}, 1},
     [GUARDS_DETACHED] = {"no drained node is given up",
                          true,

@@ -24,6 +24,7 @@ enum guards_act {
     GUARDS_COLLECT, /* a claim whose machine is gone, a machine whose claim is */
     GUARDS_EMPTY,
     GUARDS_SHRINK, /* a NodePool with replicas has more nodes */
+    GUARDS_GROUPS, /* a node group has more nodes than it needs */
     /* steps of those that have begun */
     GUARDS_DRAINED,  /* no pod is left that is waited for */
     GUARDS_DETACHED, /* no volume is */

@@ -94,6 +94,7 @@ static void release_memory(struct reconciler *r)
     ask_forget(&r->asking);
     recommend_forget(&r->recommending);
     loops_release(&r->loops);
+    keeper_release(&r->keeper);
     arena_release(&r->ranking.arena);
     r->ranking = (struct ranking){0};
     r->moves_told = 0;
@@ -243,6 +244,8 @@ static struct span what_waits(const struct pass *p)
     for (enum guards_act act = 0; act < GUARDS_ACT_COUNT; act++) {
         enum kind k = KIND_NONE;
         enum guards_verdict v = guards_check(&p->view, act, &k);
+        if (act == GUARDS_GROUPS && p->r->config.groups.provider == NULL)
+            continue;
         const char *what = guards_act_sentence(act);
         if (v == GUARDS_WATCH_BROKEN)
             return arena_printf(p->a, "%s: the watch of %s has been broken for a minute", what,
@@ -402,6 +405,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     provision_run(&p);
     planned_run(&p);
     nominate_run(&p);
+    groups_run(&p);
     share_reap(r->config.places);
     remember_snapshot(r, s);
     sweep(r);
@@ -417,7 +421,9 @@ static mono_ms step_providers(struct reconciler *r)
         mono_ms at = s->items[i]->ops->step(s->items[i], r->mono);
         next = at < next ? at : next;
     }
-    return next;
+    struct group_provider *groups = r->config.groups.provider;
+    mono_ms at = groups != NULL ? groups->ops->step(groups, r->mono) : next;
+    return at < next ? at : next;
 }
 
 mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)

@@ -19,6 +19,7 @@
 #include "kube/api.h"
 #include "planner/plan/plan.h"
 #include "reconciler/decision.h"
+#include "reconciler/groups/settings.h"
 #include "reconciler/measure.h"
 
 struct reconciler_options {        /* zero: the default in brackets */
@@ -91,6 +92,7 @@ struct reconciler_config {
     struct reconciler_listener listener;
     struct reconciler_scheduler scheduler;
     struct reconciler_worker worker;
+    struct group_settings groups; /* zero: there are none */
 };
 
 struct reconciler;

@@ -16,6 +16,7 @@
 #include "reconciler/disruption/loops.h"
 #include "reconciler/call.h"
 #include "reconciler/derive.h"
+#include "reconciler/groups/keeper.h"
 #include "reconciler/guards.h"
 #include "reconciler/status/health.h"
 #include "reconciler/disruption/kept_verdict.h"
@@ -344,6 +345,7 @@ struct reconciler {
     mono_ms room_looked;  /* when pods last made room for DaemonSets', or need not; 0: never */
     uint64_t judged;      /* the snapshot (its sequence) of the last pass in which empty nodes were judged */
     uint32_t nominating;  /* writes of nominations under way */
+    struct keeper keeper; /* of node groups */
 };
 
 /* ---- a pass ---- */

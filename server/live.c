@@ -398,7 +398,7 @@ bool live_watches(const struct options *o, enum kind k)
 {
     static const struct default_spread_config some;
     struct world_options world = live_world_options(o, &some);
-    return engine_watches(&world, NULL, k);
+    return engine_watches(&world, NULL, NULL, k);
 }
 
 struct plan_options live_plan_options(const struct options *o)

@@ -48,7 +48,6 @@ struct group_run {
     uint64_t *deleting;   /* bits: in state.deletions */
     wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
     uint32_t deleting_empty, deleting_drain;
-    uint32_t all_unready; /* nodes of the cluster, whosever they are */
     int32_t *too_large;   /* by group: how much its target has been too large for too long */
     bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */
 

@@ -126,6 +126,8 @@ struct group_pass {
     struct group_scale_down down;
     struct group_repairs repairs;
     struct group_status *status; /* by group */
+    struct group_readiness all; /* nodes of the cluster, those of no group too */
+    bool healthy;               /* G3 of spec 1.5 */
     struct span error; /* the pass ended early with it; absent: it did not */
     uint32_t decision_count, status_count;
 };

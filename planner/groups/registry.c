@@ -18,6 +18,18 @@ static bool is_gone(const struct group_run *r, const struct node *n, int32_t own
     return true;
 }
 
+static void add_readiness(struct group_readiness *to, const struct group_readiness *one)
+{
+    to->registered += one->registered;
+    to->deleted += one->deleted;
+    to->suspended += one->suspended;
+    to->ready += one->ready;
+    to->not_started += one->not_started;
+    to->unready += one->unready;
+    to->unregistered += one->unregistered;
+    to->long_unregistered += one->long_unregistered;
+}
+
 static void count_node(struct group_run *r, uint32_t row)
 {
     const struct node *n = world_node_at(r->world, row)->node;
@@ -36,16 +48,9 @@ static void count_node(struct group_run *r, uint32_t row)
         one.unready = 1;
     if (one.not_started != 0)
         bits_add(r->starting, row);
-    r->all_unready += one.unready;
-    if (owner < 0)
-        return;
-    struct group_readiness *to = &r->groups[owner].nodes;
-    to->registered += one.registered;
-    to->deleted += one.deleted;
-    to->suspended += one.suspended;
-    to->ready += one.ready;
-    to->not_started += one.not_started;
-    to->unready += one.unready;
+    add_readiness(&r->out->all, &one);
+    if (owner >= 0)
+        add_readiness(&r->groups[owner].nodes, &one);
 }
 
 bool group_instance_unregistered(const struct group_instance *i)
@@ -62,12 +67,15 @@ bool group_instance_overdue(const struct group_run *r, const struct group_now *g
 
 static void count_instances(struct group_run *r, struct group_now *g)
 {
+    struct group_readiness one = {.registered = 0};
     for (uint32_t i = 0; i < g->group->instance_count; i++) {
         const struct group_instance *x = &g->group->instances[i];
         bool late = group_instance_overdue(r, g, x);
-        g->nodes.long_unregistered += late;
-        g->nodes.unregistered += !late && group_instance_unregistered(x);
+        one.long_unregistered += late;
+        one.unregistered += !late && group_instance_unregistered(x);
     }
+    add_readiness(&g->nodes, &one);
+    add_readiness(&r->out->all, &one);
 }
 
 /* --- ranges, requests, back-off --- */

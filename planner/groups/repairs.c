@@ -139,8 +139,8 @@ static bool fix_sizes(struct group_run *r)
 /* G3. */
 static bool cluster_is_well(const struct group_run *r)
 {
-    return r->all_unready <= (uint32_t)r->flags->ok_unready_count ||
-           r->all_unready <= r->flags->max_unready_percentage / 100 * r->row_count;
+    uint32_t unready = r->out->all.unready;
+    return unready <= (uint32_t)r->flags->ok_unready_count || unready <= r->flags->max_unready_percentage / 100 * r->row_count;
 }
 
 static void forget_unneeded(struct group_run *r)
@@ -166,7 +166,8 @@ static bool repair(struct group_run *r)
     }
     for (uint32_t i = 0; i < r->model->group_count; i++)
         delete_unregistered(r, &r->groups[i]);
-    if (!cluster_is_well(r)) {
+    r->out->healthy = cluster_is_well(r);
+    if (!r->out->healthy) {
         forget_unneeded(r);
         return false;
     }

@@ -53,7 +53,7 @@ static void look_up(struct reconciler *r, struct provider *whose, const struct c
     c->topic.uid = arena_dup(&c->arena, m->claim_uid);
     c->topic.text = arena_dup(&c->arena, m->provider_id);
     c->pool = arena_dup(&c->arena, pool_of(m));
-    call_get(c, KIND_NODE_CLAIM, c->topic.name);
+    call_get(c, KIND_NODE_CLAIM, (struct span){0}, c->topic.name);
 }
 
 /* ---- claims without a machine ---- */

@@ -123,8 +123,10 @@ void pod_times_seen(struct pass *p, const struct pod *pod)
 void pod_times_wake(struct pass *p, const struct pod *pod)
 {
     struct waiting_memo *m = memo_of(p->r, pod);
-    if (m->seen == 0)
-        m->seen = p->mono;
+    if (m->seen != 0)
+        return;
+    m->seen = p->mono;
+    groups_wake(p->r);
 }
 
 void pod_times_decided(struct reconciler *r, const struct pod *pod, bool placed)

@@ -38,7 +38,7 @@ static void look_up(struct pass *p, struct expected *e)
     struct call *c = call_new(p->r, &e->gate, on_looked_up);
     c->topic.name = arena_dup(&c->arena, span_of(e->name));
     e->ask_at = p->mono + EXPECTED_MS;
-    call_get(c, KIND_NODE_CLAIM, c->topic.name);
+    call_get(c, KIND_NODE_CLAIM, (struct span){0}, c->topic.name);
 }
 
 bool purchases_unseen(struct pass *p)

@@ -16,18 +16,18 @@ static void a_provider_that_is_not_chosen_has_no_node_classes_watched(void **sta
                                      other = {.name = "other", .node_class = KIND_NODE_CLAIM};
     struct provider chosen = {&kwok}, beside = {&other};
     (void)state;
-    assert_true(engine_watches(&plain, &(struct providers){{&beside, &chosen}, 2}, KIND_KWOK_NODE_CLASS));
-    assert_false(engine_watches(&plain, &(struct providers){{&beside}, 1}, KIND_KWOK_NODE_CLASS));
-    assert_true(engine_watches(&plain, &(struct providers){{&beside}, 1}, KIND_NODE_POOL));
+    assert_true(engine_watches(&plain, &(struct providers){{&beside, &chosen}, 2}, NULL, KIND_KWOK_NODE_CLASS));
+    assert_false(engine_watches(&plain, &(struct providers){{&beside}, 1}, NULL, KIND_KWOK_NODE_CLASS));
+    assert_true(engine_watches(&plain, &(struct providers){{&beside}, 1}, NULL, KIND_NODE_POOL));
 }
 
 static void kinds_of_a_gate_are_watched_with_it(void **state)
 {
     static const struct world_options overlays = {.node_overlay = true};
     (void)state;
-    assert_false(engine_watches(&plain, NULL, KIND_NODE_OVERLAY));
-    assert_true(engine_watches(&overlays, NULL, KIND_NODE_OVERLAY));
-    assert_false(engine_watches(&plain, NULL, KIND_DEPLOYMENT));
+    assert_false(engine_watches(&plain, NULL, NULL, KIND_NODE_OVERLAY));
+    assert_true(engine_watches(&overlays, NULL, NULL, KIND_NODE_OVERLAY));
+    assert_false(engine_watches(&plain, NULL, NULL, KIND_DEPLOYMENT));
 }
 
 int main(void)

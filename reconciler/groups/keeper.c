@@ -1,0 +1,183 @@
+#include "reconciler/groups/keeper.h"
+
+#include <stdlib.h>
+
+#include "kube/config_map.h"
+#include "reconciler/groups/look.h"
+#include "reconciler/groups/marks.h"
+#include "reconciler/groups/orders.h"
+#include "reconciler/groups/removal.h"
+#include "reconciler/groups/status_map.h"
+#include "reconciler/groups/told.h"
+#include "reconciler/stages.h"
+
+enum {
+    REST_MS = 1 * MS_SECOND, /* between passes that pods bring on: who came meanwhile is too young to be looked at anyway */
+    YOUNG_MS = 2 * MS_SECOND, /* so long pods are (3.5) */
+    AGAIN = 2,                /* passes that follow one that did something (1.2) */
+};
+
+static void forget_priority(struct keeper *k)
+{
+    free((void *)(uintptr_t)k->priority.ptr);
+    k->priority = (struct span){NULL, 0};
+    k->priority_known = false;
+}
+
+void keeper_release(struct keeper *k)
+{
+    if (k->memory == NULL)
+        return;
+    group_memory_free(k->memory);
+    removals_forget(k);
+    orders_forget(k);
+    status_map_forget(k);
+    forget_priority(k);
+    *k = (struct keeper){.last = 0};
+}
+
+static void begin(struct pass *p)
+{
+    struct keeper *k = &p->r->keeper;
+    if (k->memory != NULL)
+        return;
+    k->memory = group_memory_new(p->wall);
+    status_words_init(&k->status_words);
+}
+
+void groups_wake(struct reconciler *r)
+{
+    r->keeper.woken = true;
+}
+
+/* --- the ConfigMap of priorities, live --- */
+
+static bool goes_by_priority(const struct group_settings *s)
+{
+    for (uint32_t i = 0; i < s->flags.expander_count; i++)
+        if (s->flags.expanders[i] == EXPANDER_PRIORITY)
+            return true;
+    return false;
+}
+
+static void on_priority(struct reconciler *r, struct call *c)
+{
+    struct keeper *k = &r->keeper;
+    if (c->err.kind != ERR_NONE && c->err.kind != ERR_NOT_FOUND)
+        return; /* what was read before holds */
+    forget_priority(k);
+    k->priority_known = true;
+    k->priority_read = r->mono;
+    if (c->err.kind != ERR_NONE || c->data.ptr == NULL)
+        return;
+    char *copy = mem_new(c->data.len + 1);
+    memcpy(copy, c->data.ptr, c->data.len);
+    k->priority = (struct span){copy, c->data.len};
+}
+
+/* It is read for each pass: asked for as the one before begins to be old. False: it has never been read. */
+static bool know_priority(struct pass *p)
+{
+    struct keeper *k = &p->r->keeper;
+    const struct group_settings *s = &p->r->config.groups;
+    if (!goes_by_priority(s))
+        return true;
+    if ((!k->priority_known || p->mono - k->priority_read >= REST_MS) && gate_open(&k->priority_gate, 0, p->mono)) {
+        struct call *c = call_new(p->r, &k->priority_gate, on_priority);
+        c->wants = "priorities";
+        call_get(c, KIND_CONFIG_MAP, s->flags.config_namespace, SPAN(PRIORITY_CONFIG_MAP));
+    }
+    return k->priority_known && p->mono - k->priority_read < REST_MS;
+}
+
+/* --- when --- */
+
+static mono_ms due(const struct pass *p)
+{
+    const struct keeper *k = &p->r->keeper;
+    const struct group_settings *s = &p->r->config.groups;
+    if (k->last == 0)
+        return p->mono;
+    if (s->frequent && k->again != 0)
+        return k->last + REST_MS;
+    if (k->woken && (s->frequent || k->all_new))
+        return k->last + (k->all_new ? YOUNG_MS : REST_MS);
+    return k->last + s->scan_interval;
+}
+
+/* --- a pass --- */
+
+static void tell_asides(struct pass *p)
+{
+    struct group_provider *g = p->r->config.groups.provider;
+    const struct span *list;
+    uint32_t count = g->ops->asides(g, &list);
+    for (uint32_t i = 0; i < count; i++)
+        told_aside(p, list[i]);
+}
+
+static void carry_out(struct pass *p, const struct group_pass *decided)
+{
+    struct keeper *k = &p->r->keeper;
+    orders_take(p, decided);
+    if (pass_may(p, GUARDS_GROUPS)) {
+        removals_begin(p, decided);
+        marks_follow(p, decided);
+    }
+    told_left(p, decided);
+    if (decided->up.result == SCALE_UP_LIMITED_BY_MAX_NODES)
+        told_limit(p);
+    if (decided->error.len != 0)
+        told_pass_failed(p, decided->error);
+    bool did = decided->decision_count != 0 || decided->down.result == SCALE_DOWN_DELETE_STARTED;
+    k->again = did ? AGAIN : k->again != 0 ? k->again - 1 : 0;
+    k->all_new = decided->up.result == SCALE_UP_IN_COOLDOWN;
+    k->woken = k->all_new;
+}
+
+static void decide(struct pass *p)
+{
+    struct keeper *k = &p->r->keeper;
+    const struct group_settings *s = &p->r->config.groups;
+    struct group_look look;
+    struct err err;
+    k->interval = k->last != 0 ? p->mono - k->last : 0;
+    k->last = p->mono;
+    bool seen = group_look_begin(p, &look, &err);
+    tell_asides(p);
+    if (!seen) {
+        told_pass_failed(p, span_of(err.msg));
+        status_map_write(p, NULL, span_of(err.msg));
+        return;
+    }
+    if (!k->cleaned) {
+        marks_clean(p, look.model);
+        k->cleaned = true; /* what could not be written now the next pass sees as it is */
+    }
+    struct group_pass *decided = groups_pass(look.world, look.model, &s->flags, &look.objects, p->wall, p->a);
+    group_memory_learn(k->memory, decided, &s->flags, p->wall, k->interval);
+    carry_out(p, decided);
+    status_map_write(p, decided, (struct span){NULL, 0});
+    group_look_end(&look);
+}
+
+void groups_run(struct pass *p)
+{
+    const struct group_settings *s = &p->r->config.groups;
+    struct keeper *k = &p->r->keeper;
+    if (s->provider == NULL)
+        return;
+    begin(p);
+    removals_run(p);
+    orders_run(p);
+    if (!orders_are_done(k))
+        return; /* each answer brings a pass */
+    if (due(p) > p->mono || !know_priority(p)) {
+        pass_wake(p, due(p) > p->mono ? due(p) : p->mono + REST_MS);
+        return;
+    }
+    decide(p);
+    orders_run(p);
+    removals_run(p);
+    pass_wake(p, due(p));
+}

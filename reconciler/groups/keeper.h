@@ -1,0 +1,63 @@
+/* keeper: keeps the node groups: one pass of Cluster Autoscaler's loop now and then (planner/groups/pass.h), and what it
+ * decided carried out. For the reconciler only.
+ *
+ * A pass looks at the groups as their provider has them, at the cluster, and at what is remembered. Then, one after the
+ * other as upstream does: machines that never came or came broken go, sizes are put right, groups grow; nodes that are
+ * not needed are marked, and removed each at its own pace (removal.h) while passes go on. No pass is begun while one of
+ * the former is under way: a target counts only once its cloud has taken it.
+ *
+ * Nothing here has to outlive a leader: a new one finds nodes marked and takes the marks off (marks.c), asks the cloud
+ * what there is, and begins its timers anew, or from the soft taints (--node-deletion-candidate-ttl). */
+#ifndef RECONCILER_GROUPS_KEEPER_H
+#define RECONCILER_GROUPS_KEEPER_H
+
+#include "base/buf.h"
+#include "planner/groups/memory.h"
+#include "reconciler/groups/settings.h"
+#include "reconciler/decision.h"
+#include "reconciler/memo.h"
+
+struct pass;
+struct reconciler;
+struct group_removal;           /* removal.c */
+struct group_order;       /* orders.c */
+
+struct keeper { /* zero: nothing is kept yet */
+    struct group_memory *memory;
+    /* passes */
+    mono_ms last;     /* began; 0: none yet */
+    span_ms interval; /* between the last two */
+    uint32_t again;   /* so many follow at once, since one did something (1.2) */
+    bool woken;       /* somebody waits who did not before */
+    bool all_new;     /* those who wait are too young to be looked at */
+    bool cleaned;     /* marks of another time are off */
+    /* orders */
+    struct arena orders_arena;
+    bool has_orders_arena, order_under_way;
+    struct group_order *orders;
+    struct decision_object *triggers; /* pods for whom groups grow */
+    uint32_t trigger_count;
+    struct buf grown; /* "{a 1->2 (max: 5)}" of those that did */
+    /* removals */
+    struct group_removal *removals;
+    uint32_t removal_calls; /* under way */
+    /* the priority expander's ConfigMap, as it was read last */
+    struct gate priority_gate;
+    bool priority_known;
+    mono_ms priority_read;
+    struct span priority; /* its text, malloc'ed; absent: there is none */
+    /* the status ConfigMap */
+    struct gate status_gate;
+    struct span status_uid; /* malloc'ed; absent: not known */
+    bool status_asks;       /* it is there, and its UID has to be asked for */
+    struct memos status_words; /* and since when each is so */
+};
+
+void keeper_release(struct keeper *k); /* forgets all; zero afterwards */
+
+/* The stage. After plans were made: pods with a place there do not ask here. */
+void groups_run(struct pass *p);
+/* A pod waits that did not before. */
+void groups_wake(struct reconciler *r);
+
+#endif

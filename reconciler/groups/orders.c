@@ -1,0 +1,219 @@
+#include "reconciler/groups/orders.h"
+
+#include <stdlib.h>
+
+#include "reconciler/groups/told.h"
+#include "reconciler/stages.h"
+
+struct group_order {
+    struct group_order *next;
+    struct span group;
+    int32_t from, to, max;
+    struct span *ids; /* machines to be ended; NULL: the group is resized */
+    uint32_t count;
+    bool grows, force;
+};
+
+enum { ORDERS_ARENA = 4096 };
+
+/* --- what a pass wants --- */
+
+static void add(struct keeper *k, const struct group_order *o)
+{
+    struct group_order **at = &k->orders, *x = ARENA_NEW(&k->orders_arena, struct group_order);
+    while (*at != NULL)
+        at = &(*at)->next;
+    *x = *o;
+    x->next = NULL;
+    *at = x;
+}
+
+static bool is_deleted(const struct group_pass *decided, struct span id)
+{
+    const struct group_repairs *r = &decided->repairs;
+    uint32_t low = 0, high = r->deleted_count;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+        int order = span_cmp(r->deleted[mid], id);
+        if (order == 0)
+            return true;
+        low = order < 0 ? mid + 1 : low;
+        high = order < 0 ? high : mid;
+    }
+    return false;
+}
+
+static uint32_t decreased_by(const struct group_pass *decided, uint32_t group)
+{
+    for (uint32_t i = 0; i < decided->repairs.decreased_count; i++)
+        if (decided->repairs.decreased[i].group == group)
+            return (uint32_t)decided->repairs.decreased[i].decreased;
+    return 0;
+}
+
+/* Machines to be ended and the target after both, by group. */
+static void take_repairs(struct pass *p, const struct group_pass *decided, int32_t *targets)
+{
+    struct keeper *k = &p->r->keeper;
+    const struct group_flags *f = &p->r->config.groups.flags;
+    for (uint32_t g = 0; g < decided->model->group_count; g++) {
+        const struct group *x = &decided->model->groups[g];
+        struct group_order o = {.group = arena_dup(&k->orders_arena, x->spec->name), .max = x->spec->max};
+        o.force = f->force_delete_unregistered || f->force_delete_failed;
+        o.ids = ARENA_ARRAY(&k->orders_arena, struct span, decided->repairs.deleted_count != 0 ? x->instance_count + 1 : 1);
+        for (uint32_t i = 0; decided->repairs.deleted_count != 0 && i < x->instance_count; i++)
+            if (is_deleted(decided, x->instances[i].id))
+                o.ids[o.count++] = arena_dup(&k->orders_arena, x->instances[i].id);
+        targets[g] = x->target - (int32_t)o.count;
+        if (o.count != 0)
+            add(k, &o);
+        int32_t by = (int32_t)decreased_by(decided, g);
+        o.ids = NULL;
+        o.from = targets[g];
+        o.to = targets[g] -= by;
+        if (by != 0)
+            add(k, &o);
+    }
+}
+
+static void take_growth(struct pass *p, const struct group_pass *decided, int32_t *targets)
+{
+    struct keeper *k = &p->r->keeper;
+    for (int for_min = 0; for_min < 2; for_min++)
+        for (uint32_t i = 0; i < decided->decision_count; i++) {
+            const struct group_decision *d = &decided->decisions[i];
+            const struct node_group *g = decided->model->groups[d->group].spec;
+            if (d->for_min_size != (bool)for_min)
+                continue;
+            add(k, &(struct group_order){.group = arena_dup(&k->orders_arena, g->name), .max = g->max, .grows = true,
+                                         .from = targets[d->group], .to = targets[d->group] + d->delta});
+            targets[d->group] += d->delta;
+        }
+}
+
+static void take_triggers(struct pass *p, const struct group_pass *decided)
+{
+    struct keeper *k = &p->r->keeper;
+    struct arena *a = &k->orders_arena;
+    k->trigger_count = decided->up.triggered_count;
+    k->triggers = ARENA_ARRAY(a, struct decision_object, k->trigger_count + 1);
+    for (uint32_t i = 0; i < k->trigger_count; i++) {
+        const struct meta *m = &decided->up.triggered[i]->meta;
+        k->triggers[i] = (struct decision_object){KIND_POD, arena_dup(a, m->ns), arena_dup(a, m->name), arena_dup(a, m->uid)};
+    }
+}
+
+void orders_take(struct pass *p, const struct group_pass *decided)
+{
+    struct keeper *k = &p->r->keeper;
+    int32_t *targets = ARENA_ARRAY(p->a, int32_t, decided->model->group_count + 1);
+    orders_forget(k);
+    arena_init(&k->orders_arena, ORDERS_ARENA);
+    k->has_orders_arena = true;
+    take_repairs(p, decided, targets);
+    take_growth(p, decided, targets);
+    take_triggers(p, decided);
+}
+
+bool orders_are_done(const struct keeper *k)
+{
+    return k->orders == NULL && !k->order_under_way;
+}
+
+void orders_forget(struct keeper *k)
+{
+    if (k->has_orders_arena)
+        arena_release(&k->orders_arena);
+    k->has_orders_arena = false;
+    k->orders = NULL;
+    k->triggers = NULL;
+    k->trigger_count = 0;
+    buf_release(&k->grown);
+}
+
+/* --- one after the other --- */
+
+static void tell_triggered(struct reconciler *r)
+{
+    struct keeper *k = &r->keeper;
+    if (k->grown.len != 0)
+        told_triggered(r, k->triggers, k->trigger_count, buf_span(&k->grown));
+}
+
+static void drop_growth(struct keeper *k)
+{
+    for (struct group_order **at = &k->orders; *at != NULL;)
+        if ((*at)->grows)
+            *at = (*at)->next;
+        else
+            at = &(*at)->next;
+}
+
+static struct span code_of(const struct err *err)
+{
+    return err->kind == ERR_CAPACITY ? SPAN("OutOfResources") : SPAN("cloudProviderError");
+}
+
+static void on_grown(struct reconciler *r, struct call *c, const struct group_order *o)
+{
+    struct keeper *k = &r->keeper;
+    struct group_growth_told g = {o->group, o->from, o->to, o->max};
+    if (c->err.kind == ERR_NONE) {
+        told_grew(r, &g);
+        group_memory_grew(k->memory, o->group, o->to - o->from, r->wall);
+        buf_addf(&k->grown, "%s{%.*s %d->%d (max: %d)}", k->grown.len != 0 ? " " : "", SPAN_ARG(o->group), o->from, o->to,
+                 o->max);
+        return;
+    }
+    told_not_grown(r, &g, &c->err);
+    group_memory_failed(k->memory, &r->config.groups.flags, o->group, code_of(&c->err), span_of(c->err.msg), r->wall);
+    drop_growth(k);
+    k->woken = true; /* another group may do */
+}
+
+static struct span ids_text(struct arena *a, const struct group_order *o)
+{
+    struct buf out = {0};
+    for (uint32_t i = 0; i < o->count; i++)
+        buf_addf(&out, "%s%.*s", i != 0 ? ", " : "", SPAN_ARG(o->ids[i]));
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    return text;
+}
+
+/* The order stays first until it is answered. */
+static void on_done(struct reconciler *r, struct call *c)
+{
+    struct keeper *k = &r->keeper;
+    struct group_order *o = k->orders;
+    k->order_under_way = false;
+    if (o == NULL || c->err.kind == ERR_CANCELLED)
+        return; /* we do not lead any more, and all of it is forgotten */
+    k->orders = o->next;
+    if (o->grows)
+        on_grown(r, c, o);
+    else if (o->ids != NULL)
+        told_repaired(r, o->group, ids_text(&c->arena, o), &c->err);
+    else
+        told_withdrawn(r, o->group, o->from - o->to, &c->err);
+    if (k->orders == NULL)
+        tell_triggered(r);
+}
+
+void orders_run(struct pass *p)
+{
+    struct keeper *k = &p->r->keeper;
+    struct group_provider *g = p->r->config.groups.provider;
+    const struct group_order *o = k->orders;
+    if (o == NULL || k->order_under_way)
+        return;
+    struct call *c = call_new(p->r, NULL, on_done);
+    call_begin_group(c, g, o->ids != NULL ? GROUP_REMOVE : GROUP_RESIZE);
+    k->order_under_way = true;
+    if (o->grows)
+        told_grows(p->r, &(struct group_growth_told){o->group, o->from, o->to, o->max});
+    if (o->ids != NULL)
+        c->id = g->ops->remove(g, o->group, o->ids, o->count, o->force, call_group_done, c);
+    else
+        c->id = g->ops->resize(g, o->group, o->from, o->to, call_group_done, c);
+}

@@ -1,0 +1,33 @@
+/* settings: of the loop that keeps node groups: the flags of Cluster Autoscaler that are about the loop and not about what
+ * one pass decides (planner/groups/flags.h), with its defaults (spec node-groups 5), and who has the groups. */
+#ifndef RECONCILER_GROUPS_SETTINGS_H
+#define RECONCILER_GROUPS_SETTINGS_H
+
+#include "cloud/group_provider.h"
+#include "planner/groups/flags.h"
+
+struct default_spread_config;
+
+struct group_settings {
+    struct group_provider *provider; /* NULL: there are no groups. The caller's; freed after the reconciler */
+    struct group_flags flags;        /* its spans live as long as the reconciler */
+    const struct default_spread_config *default_spread; /* of --scheduler-config; NULL: none. Outlives the reconciler */
+    span_ms scan_interval;           /* --scan-interval [10 s]: between passes that nothing brings on */
+    bool frequent;                   /* --frequent-loops-enabled [true]: a pod that waits brings one on */
+    bool write_status;               /* --write-status-configmap [true]; Events about groups are on it */
+    struct span status_name;         /* --status-config-map-name [cluster-autoscaler-status], in flags.config_namespace */
+    bool cordon;                     /* --cordon-node-before-terminating [true] */
+    bool evict_daemons_of_empty;     /* --daemonset-eviction-for-empty-nodes [false] */
+    bool evict_daemons_of_occupied;  /* --daemonset-eviction-for-occupied-nodes [true] */
+    span_ms delay_after_taint;       /* --node-delete-delay-after-taint [5 s] */
+    int32_t max_grace;               /* --max-graceful-termination-sec [600] */
+    span_ms max_eviction_time;       /* --max-pod-eviction-time [2 min] */
+    span_ms max_deletion_delay;      /* --node-deletion-delay-timeout [2 min] */
+    int32_t soft_taints;             /* --max-bulk-soft-taint-count [10]: written in a pass; 0: there are none */
+    span_ms candidate_ttl;           /* --node-deletion-candidate-ttl [0]: so old a soft taint may be at the start */
+};
+
+/* The defaults, without a provider. */
+struct group_settings group_settings_default(void);
+
+#endif
