@@ -14,165 +14,183 @@ enum type {
     MEMORY,
     GPUS, /* TYPE:MIN:MAX; may be given again */
     EXPANDERS,
-    ANYTHING, /* has no meaning in a plan */
+    NAME,     /* struct spans: one; may be given again */
+    ANYTHING, /* has no meaning here */
     SWITCH,   /* nor has this boolean */
 };
 
 struct group_option {
     const char *name;
     enum type type;
-    size_t offset;
+    size_t offset; /* in struct group_options_given */
+    bool of_loop;  /* has a meaning for a loop, and none for a pass */
 };
 
-#define AT(member) offsetof(struct group_flags, member)
+#define AT(member) offsetof(struct group_options_given, settings.flags.member)
+#define LOOP(member) offsetof(struct group_options_given, settings.member), true
+#define OWN(member) offsetof(struct group_options_given, member), true
 static const struct group_option table[] = {
-    {"expander", EXPANDERS, 0},
-    {"balance-similar-node-groups", BOOLEAN, AT(balance_similar)},
-    {"balancing-ignore-label", NAMES, AT(balancing_ignore_labels)},
-    {"balancing-label", NAMES, AT(balancing_labels)},
-    {"memory-difference-ratio", NUMBER, AT(memory_ratio)},
-    {"max-free-difference-ratio", NUMBER, AT(free_ratio)},
-    {"max-allocatable-difference-ratio", NUMBER, AT(allocatable_ratio)},
-    {"max-nodes-total", INTEGER, AT(max_nodes_total)},
-    {"max-nodes-per-scaleup", INTEGER, AT(max_nodes_per_scale_up)},
-    {"cores-total", CORES, 0},
-    {"memory-total", MEMORY, 0},
-    {"gpu-total", GPUS, 0},
-    {"new-pod-scale-up-delay", DURATION, AT(new_pod_delay)},
-    {"expendable-pods-priority-cutoff", INTEGER, AT(expendable_cutoff)},
-    {"enforce-node-group-min-size", BOOLEAN, AT(enforce_min_size)},
-    {"salvo-scale-up", BOOLEAN, AT(salvo)},
-    {"scale-up-from-zero", BOOLEAN, AT(scale_up_from_zero)},
-    {"force-ds", BOOLEAN, AT(force_daemon_sets)},
-    {"scale-from-unschedulable", BOOLEAN, AT(scale_from_unschedulable)},
-    {"scaleup-simulation-for-skipped-node-groups-enabled", BOOLEAN, AT(simulate_skipped)},
-    {"bypassed-scheduler-names", NAMES, AT(bypassed_schedulers)},
-    {"allowed-scheduler-names", NAMES, AT(allowed_schedulers)},
-    {"ignore-taint", NAMES, AT(startup_taints)},
-    {"startup-taint", NAMES, AT(startup_taints)},
-    {"startup-taint-prefix", NAMES, AT(startup_taint_prefixes)},
-    {"status-taint", NAMES, AT(status_taints)},
-    {"namespace", TEXT, AT(config_namespace)},
-    {"ok-total-unready-count", INTEGER, AT(ok_unready_count)},
-    {"max-total-unready-percentage", NUMBER, AT(max_unready_percentage)},
-    {"max-node-provision-time", DURATION, AT(scaling.provision_time)},
-    {"max-node-startup-time", DURATION, AT(scaling.startup_time)},
-    {"initial-node-group-backoff-duration", DURATION, AT(backoff_first)},
-    {"max-node-group-backoff-duration", DURATION, AT(backoff_max)},
-    {"force-delete-unregistered-nodes", BOOLEAN, AT(force_delete_unregistered)},
-    {"force-delete-failed-nodes", BOOLEAN, AT(force_delete_failed)},
-    {"scale-down-enabled", BOOLEAN, AT(scale_down_enabled)},
-    {"scale-down-unready-enabled", BOOLEAN, AT(scale_down_unready_enabled)},
-    {"scale-down-delay-type-local", BOOLEAN, AT(delay_type_local)},
-    {"scale-down-delay-after-add", DURATION, AT(delay_after_add)},
-    {"scale-down-delay-after-delete", DURATION, AT(delay_after_delete)},
-    {"scale-down-delay-after-failure", DURATION, AT(delay_after_failure)},
-    {"scale-down-unneeded-time", DURATION, AT(scaling.unneeded_time)},
-    {"scale-down-unready-time", DURATION, AT(scaling.unready_time)},
-    {"scale-down-utilization-threshold", NUMBER, AT(scaling.utilization_threshold)},
-    {"scale-down-gpu-utilization-threshold", NUMBER, AT(scaling.gpu_utilization_threshold)},
-    {"unremovable-node-recheck-timeout", DURATION, AT(unremovable_recheck)},
-    {"max-scale-down-parallelism", INTEGER, AT(max_parallelism)},
-    {"max-empty-bulk-delete", INTEGER, AT(max_parallelism)}, /* its name before 1.33 */
-    {"max-drain-parallelism", INTEGER, AT(max_drains)},
-    {"skip-nodes-with-system-pods", BOOLEAN, AT(skip_system_pods)},
-    {"skip-nodes-with-local-storage", BOOLEAN, AT(skip_local_storage)},
-    {"skip-nodes-with-custom-controller-pods", BOOLEAN, AT(skip_custom_controller_pods)},
-    {"min-replica-count", INTEGER, AT(min_replica_count)},
-    {"blocking-system-pod-distruption-timeout", DURATION, AT(system_pod_timeout)},
-    {"ignore-daemonsets-utilization", BOOLEAN, AT(scaling.ignore_daemon_sets)},
-    {"ignore-mirror-pods-utilization", BOOLEAN, AT(ignore_mirror_pods)},
+    {"expander", EXPANDERS, 0, false},
+    {"balance-similar-node-groups", BOOLEAN, AT(balance_similar), false},
+    {"balancing-ignore-label", NAMES, AT(balancing_ignore_labels), false},
+    {"balancing-label", NAMES, AT(balancing_labels), false},
+    {"memory-difference-ratio", NUMBER, AT(memory_ratio), false},
+    {"max-free-difference-ratio", NUMBER, AT(free_ratio), false},
+    {"max-allocatable-difference-ratio", NUMBER, AT(allocatable_ratio), false},
+    {"max-nodes-total", INTEGER, AT(max_nodes_total), false},
+    {"max-nodes-per-scaleup", INTEGER, AT(max_nodes_per_scale_up), false},
+    {"cores-total", CORES, 0, false},
+    {"memory-total", MEMORY, 0, false},
+    {"gpu-total", GPUS, 0, false},
+    {"new-pod-scale-up-delay", DURATION, AT(new_pod_delay), false},
+    {"expendable-pods-priority-cutoff", INTEGER, AT(expendable_cutoff), false},
+    {"enforce-node-group-min-size", BOOLEAN, AT(enforce_min_size), false},
+    {"salvo-scale-up", BOOLEAN, AT(salvo), false},
+    {"scale-up-from-zero", BOOLEAN, AT(scale_up_from_zero), false},
+    {"force-ds", BOOLEAN, AT(force_daemon_sets), false},
+    {"scale-from-unschedulable", BOOLEAN, AT(scale_from_unschedulable), false},
+    {"scaleup-simulation-for-skipped-node-groups-enabled", BOOLEAN, AT(simulate_skipped), false},
+    {"bypassed-scheduler-names", NAMES, AT(bypassed_schedulers), false},
+    {"allowed-scheduler-names", NAMES, AT(allowed_schedulers), false},
+    {"ignore-taint", NAMES, AT(startup_taints), false},
+    {"startup-taint", NAMES, AT(startup_taints), false},
+    {"startup-taint-prefix", NAMES, AT(startup_taint_prefixes), false},
+    {"status-taint", NAMES, AT(status_taints), false},
+    {"namespace", TEXT, AT(config_namespace), false},
+    {"ok-total-unready-count", INTEGER, AT(ok_unready_count), false},
+    {"max-total-unready-percentage", NUMBER, AT(max_unready_percentage), false},
+    {"max-node-provision-time", DURATION, AT(scaling.provision_time), false},
+    {"max-node-startup-time", DURATION, AT(scaling.startup_time), false},
+    {"initial-node-group-backoff-duration", DURATION, AT(backoff_first), false},
+    {"max-node-group-backoff-duration", DURATION, AT(backoff_max), false},
+    {"force-delete-unregistered-nodes", BOOLEAN, AT(force_delete_unregistered), false},
+    {"force-delete-failed-nodes", BOOLEAN, AT(force_delete_failed), false},
+    {"scale-down-enabled", BOOLEAN, AT(scale_down_enabled), false},
+    {"scale-down-unready-enabled", BOOLEAN, AT(scale_down_unready_enabled), false},
+    {"scale-down-delay-type-local", BOOLEAN, AT(delay_type_local), false},
+    {"scale-down-delay-after-add", DURATION, AT(delay_after_add), false},
+    {"scale-down-delay-after-delete", DURATION, AT(delay_after_delete), false},
+    {"scale-down-delay-after-failure", DURATION, AT(delay_after_failure), false},
+    {"scale-down-unneeded-time", DURATION, AT(scaling.unneeded_time), false},
+    {"scale-down-unready-time", DURATION, AT(scaling.unready_time), false},
+    {"scale-down-utilization-threshold", NUMBER, AT(scaling.utilization_threshold), false},
+    {"scale-down-gpu-utilization-threshold", NUMBER, AT(scaling.gpu_utilization_threshold), false},
+    {"unremovable-node-recheck-timeout", DURATION, AT(unremovable_recheck), false},
+    {"max-scale-down-parallelism", INTEGER, AT(max_parallelism), false},
+    {"max-empty-bulk-delete", INTEGER, AT(max_parallelism), false}, /* its name before 1.33 */
+    {"max-drain-parallelism", INTEGER, AT(max_drains), false},
+    {"skip-nodes-with-system-pods", BOOLEAN, AT(skip_system_pods), false},
+    {"skip-nodes-with-local-storage", BOOLEAN, AT(skip_local_storage), false},
+    {"skip-nodes-with-custom-controller-pods", BOOLEAN, AT(skip_custom_controller_pods), false},
+    {"min-replica-count", INTEGER, AT(min_replica_count), false},
+    {"blocking-system-pod-distruption-timeout", DURATION, AT(system_pod_timeout), false},
+    {"ignore-daemonsets-utilization", BOOLEAN, AT(scaling.ignore_daemon_sets), false},
+    {"ignore-mirror-pods-utilization", BOOLEAN, AT(ignore_mirror_pods), false},
     /* limits of time, which never strike, and what concerns a loop, a cloud or a cluster's API */
-    {"address", ANYTHING, 0},
-    {"async-node-groups", SWITCH, 0},
-    {"aws-use-static-instance-list", SWITCH, 0},
-    {"bulk-mig-instances-listing-enabled", SWITCH, 0},
-    {"capacity-buffer-controller-enabled", SWITCH, 0},
-    {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0},
-    {"capacity-buffer-pod-injection-enabled", SWITCH, 0},
-    {"capacity-quotas-enabled", SWITCH, 0},
-    {"check-capacity-batch-processing", SWITCH, 0},
-    {"check-capacity-processor-instance", ANYTHING, 0},
-    {"check-capacity-provisioning-request-batch-timebox", ANYTHING, 0},
-    {"check-capacity-provisioning-request-max-batch-size", ANYTHING, 0},
-    {"cloud-config", ANYTHING, 0},
-    {"cloud-provider", ANYTHING, 0},
-    {"cluster-name", ANYTHING, 0},
-    {"cluster-snapshot-parallelism", ANYTHING, 0},
-    {"clusterapi-cloud-config-authoritative", SWITCH, 0},
-    {"cordon-node-before-terminating", SWITCH, 0},
-    {"daemonset-eviction-for-empty-nodes", SWITCH, 0},
-    {"daemonset-eviction-for-occupied-nodes", SWITCH, 0},
-    {"debugging-snapshot-enabled", SWITCH, 0},
-    {"drain-priority-config", ANYTHING, 0},
-    {"dynamic-node-delete-delay-after-taint-enabled", SWITCH, 0},
-    {"emit-per-nodegroup-metrics", SWITCH, 0},
-    {"enable-csi-node-aware-scheduling", SWITCH, 0},
-    {"enable-dynamic-resource-allocation", SWITCH, 0},
-    {"enable-graceful-degradation", SWITCH, 0},
-    {"enable-inter-pod-affinity-hostname-fast-path", SWITCH, 0},
-    {"enable-proactive-scaleup", SWITCH, 0},
-    {"enable-provisioning-requests", SWITCH, 0},
-    {"estimator", ANYTHING, 0},
-    {"fastpath-binpacking-enabled", SWITCH, 0},
-    {"frequent-loops-enabled", SWITCH, 0},
-    {"gce-concurrent-refreshes", ANYTHING, 0},
-    {"gce-mig-instances-min-refresh-wait-time", ANYTHING, 0},
-    {"grpc-expander-cert", ANYTHING, 0},
-    {"grpc-expander-url", ANYTHING, 0},
-    {"kube-api-content-type", ANYTHING, 0},
-    {"kube-client-burst", ANYTHING, 0},
-    {"kube-client-qps", ANYTHING, 0},
-    {"kubeconfig", ANYTHING, 0},
-    {"kubernetes", ANYTHING, 0},
-    {"leader-elect", SWITCH, 0},
-    {"leader-elect-lease-duration", ANYTHING, 0},
-    {"leader-elect-renew-deadline", ANYTHING, 0},
-    {"leader-elect-resource-lock", ANYTHING, 0},
-    {"leader-elect-resource-name", ANYTHING, 0},
-    {"leader-elect-resource-namespace", ANYTHING, 0},
-    {"leader-elect-retry-period", ANYTHING, 0},
-    {"max-binpacking-time", ANYTHING, 0},
-    {"max-bulk-soft-taint-count", ANYTHING, 0},
-    {"max-bulk-soft-taint-time", ANYTHING, 0},
-    {"max-failing-time", ANYTHING, 0},
-    {"max-graceful-termination-sec", ANYTHING, 0},
-    {"max-inactivity", ANYTHING, 0},
-    {"max-node-skip-eval-time-tracker-enabled", SWITCH, 0},
-    {"max-nodegroup-binpacking-duration", ANYTHING, 0},
-    {"max-pod-eviction-time", ANYTHING, 0},
-    {"max-startup-time", ANYTHING, 0},
-    {"node-delete-delay-after-taint", ANYTHING, 0},
-    {"node-deletion-batcher-interval", ANYTHING, 0},
-    {"node-deletion-candidate-ttl", ANYTHING, 0},
-    {"node-deletion-delay-timeout", ANYTHING, 0},
-    {"node-group-auto-discovery", ANYTHING, 0},
-    {"node-group-backoff-reset-timeout", ANYTHING, 0},
-    {"node-info-cache-expire-time", ANYTHING, 0},
-    {"node-removal-latency-tracking-enabled", SWITCH, 0},
-    {"nodes", ANYTHING, 0},
-    {"parallel-scale-up", SWITCH, 0},
-    {"pending-pods-batching-timeout", ANYTHING, 0},
-    {"pod-injection-limit", ANYTHING, 0},
-    {"predicate-parallelism", ANYTHING, 0},
-    {"profiling", SWITCH, 0},
-    {"provisioning-request-initial-backoff-time", ANYTHING, 0},
-    {"provisioning-request-max-backoff-cache-size", ANYTHING, 0},
-    {"provisioning-request-max-backoff-time", ANYTHING, 0},
-    {"record-duplicated-events", SWITCH, 0},
-    {"regional", SWITCH, 0},
-    {"salvo-scale-up-budget", ANYTHING, 0},
-    {"scale-down-candidates-pool-min-count", ANYTHING, 0},
-    {"scale-down-candidates-pool-ratio", ANYTHING, 0},
-    {"scale-down-non-empty-candidates-count", ANYTHING, 0},
-    {"scale-down-simulation-timeout", ANYTHING, 0},
-    {"scan-interval", ANYTHING, 0},
-    {"scheduler-config-file", ANYTHING, 0},
-    {"scheduler-verbosity", ANYTHING, 0},
-    {"status-config-map-name", ANYTHING, 0},
-    {"user-agent", ANYTHING, 0},
-    {"v", ANYTHING, 0},
-    {"write-status-configmap", SWITCH, 0},
+    {"address", ANYTHING, 0, false},
+    {"async-node-groups", SWITCH, 0, false},
+    {"aws-use-static-instance-list", SWITCH, 0, false},
+    {"bulk-mig-instances-listing-enabled", SWITCH, 0, false},
+    {"capacity-buffer-controller-enabled", SWITCH, 0, false},
+    {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0, false},
+    {"capacity-buffer-pod-injection-enabled", SWITCH, 0, false},
+    {"capacity-quotas-enabled", SWITCH, 0, false},
+    {"check-capacity-batch-processing", SWITCH, 0, false},
+    {"check-capacity-processor-instance", ANYTHING, 0, false},
+    {"check-capacity-provisioning-request-batch-timebox", ANYTHING, 0, false},
+    {"check-capacity-provisioning-request-max-batch-size", ANYTHING, 0, false},
+    {"cloud-config", TEXT, OWN(cloud_config)},
+    {"cloud-provider", TEXT, OWN(cloud_provider)},
+    {"cluster-name", ANYTHING, 0, false},
+    {"cluster-snapshot-parallelism", ANYTHING, 0, false},
+    {"clusterapi-cloud-config-authoritative", SWITCH, 0, false},
+    {"cordon-node-before-terminating", BOOLEAN, LOOP(cordon)},
+    {"daemonset-eviction-for-empty-nodes", BOOLEAN, LOOP(evict_daemons_of_empty)},
+    {"daemonset-eviction-for-occupied-nodes", BOOLEAN, LOOP(evict_daemons_of_occupied)},
+    {"debugging-snapshot-enabled", SWITCH, 0, false},
+    {"drain-priority-config", ANYTHING, 0, false},
+    {"dynamic-node-delete-delay-after-taint-enabled", SWITCH, 0, false},
+    {"emit-per-nodegroup-metrics", SWITCH, 0, false},
+    {"enable-csi-node-aware-scheduling", SWITCH, 0, false},
+    {"enable-dynamic-resource-allocation", SWITCH, 0, false},
+    {"enable-graceful-degradation", SWITCH, 0, false},
+    {"enable-inter-pod-affinity-hostname-fast-path", SWITCH, 0, false},
+    {"enable-proactive-scaleup", SWITCH, 0, false},
+    {"enable-provisioning-requests", SWITCH, 0, false},
+    {"estimator", ANYTHING, 0, false},
+    {"fastpath-binpacking-enabled", SWITCH, 0, false},
+    {"frequent-loops-enabled", BOOLEAN, LOOP(frequent)},
+    {"gce-concurrent-refreshes", ANYTHING, 0, false},
+    {"gce-mig-instances-min-refresh-wait-time", ANYTHING, 0, false},
+    {"grpc-expander-cert", ANYTHING, 0, false},
+    {"grpc-expander-url", ANYTHING, 0, false},
+    {"kube-api-content-type", ANYTHING, 0, false},
+    {"kube-client-burst", ANYTHING, 0, false},
+    {"kube-client-qps", ANYTHING, 0, false},
+    {"kubeconfig", ANYTHING, 0, false},
+    {"kubernetes", ANYTHING, 0, false},
+    {"leader-elect", SWITCH, 0, false},
+    {"leader-elect-lease-duration", ANYTHING, 0, false},
+    {"leader-elect-renew-deadline", ANYTHING, 0, false},
+    {"leader-elect-resource-lock", ANYTHING, 0, false},
+    {"leader-elect-resource-name", ANYTHING, 0, false},
+    {"leader-elect-resource-namespace", ANYTHING, 0, false},
+    {"leader-elect-retry-period", ANYTHING, 0, false},
+    {"max-binpacking-time", ANYTHING, 0, false},
+    {"max-bulk-soft-taint-count", INTEGER, LOOP(soft_taints)},
+    {"max-bulk-soft-taint-time", ANYTHING, 0, false},
+    {"max-failing-time", ANYTHING, 0, false},
+    {"max-graceful-termination-sec", INTEGER, LOOP(max_grace)},
+    {"max-inactivity", ANYTHING, 0, false},
+    {"max-node-skip-eval-time-tracker-enabled", SWITCH, 0, false},
+    {"max-nodegroup-binpacking-duration", ANYTHING, 0, false},
+    {"max-pod-eviction-time", DURATION, LOOP(max_eviction_time)},
+    {"max-startup-time", ANYTHING, 0, false},
+    {"node-delete-delay-after-taint", DURATION, LOOP(delay_after_taint)},
+    {"node-deletion-batcher-interval", ANYTHING, 0, false},
+    {"node-deletion-candidate-ttl", DURATION, LOOP(candidate_ttl)},
+    {"node-deletion-delay-timeout", DURATION, LOOP(max_deletion_delay)},
+    {"node-group-auto-discovery", NAME, OWN(discovery)},
+    {"node-group-backoff-reset-timeout", ANYTHING, 0, false},
+    {"node-info-cache-expire-time", ANYTHING, 0, false},
+    {"node-removal-latency-tracking-enabled", SWITCH, 0, false},
+    {"nodes", NAME, OWN(nodes)},
+    {"parallel-scale-up", SWITCH, 0, false},
+    {"pending-pods-batching-timeout", ANYTHING, 0, false},
+    {"pod-injection-limit", ANYTHING, 0, false},
+    {"predicate-parallelism", ANYTHING, 0, false},
+    {"profiling", SWITCH, 0, false},
+    {"provisioning-request-initial-backoff-time", ANYTHING, 0, false},
+    {"provisioning-request-max-backoff-cache-size", ANYTHING, 0, false},
+    {"provisioning-request-max-backoff-time", ANYTHING, 0, false},
+    {"record-duplicated-events", SWITCH, 0, false},
+    {"regional", SWITCH, 0, false},
+    {"salvo-scale-up-budget", ANYTHING, 0, false},
+    {"scale-down-candidates-pool-min-count", ANYTHING, 0, false},
+    {"scale-down-candidates-pool-ratio", ANYTHING, 0, false},
+    {"scale-down-non-empty-candidates-count", ANYTHING, 0, false},
+    {"scale-down-simulation-timeout", ANYTHING, 0, false},
+    {"scan-interval", DURATION, LOOP(scan_interval)},
+    {"scheduler-config-file", ANYTHING, 0, false},
+    {"scheduler-verbosity", ANYTHING, 0, false},
+    {"status-config-map-name", TEXT, LOOP(status_name)},
+    {"user-agent", ANYTHING, 0, false},
+    {"v", ANYTHING, 0, false},
+    /* of its log */
+    {"add_dir_header", SWITCH, 0, false},
+    {"alsologtostderr", SWITCH, 0, false},
+    {"log_backtrace_at", ANYTHING, 0, false},
+    {"log_dir", ANYTHING, 0, false},
+    {"log_file", ANYTHING, 0, false},
+    {"log_file_max_size", ANYTHING, 0, false},
+    {"logging-format", ANYTHING, 0, false},
+    {"logtostderr", SWITCH, 0, false},
+    {"one_output", SWITCH, 0, false},
+    {"skip_headers", SWITCH, 0, false},
+    {"skip_log_headers", SWITCH, 0, false},
+    {"stderrthreshold", ANYTHING, 0, false},
+    {"vmodule", ANYTHING, 0, false},
+    {"write-status-configmap", BOOLEAN, LOOP(write_status)},
 };
 
 uint32_t group_option_count(void)
@@ -185,9 +203,14 @@ const char *group_option_name(uint32_t i)
     return table[i].name;
 }
 
+static bool has_meaning(const struct group_option *o)
+{
+    return o->type != ANYTHING && o->type != SWITCH;
+}
+
 bool group_option_has_meaning(uint32_t i)
 {
-    return table[i].type != ANYTHING && table[i].type != SWITCH;
+    return has_meaning(&table[i]) && !table[i].of_loop;
 }
 
 /* --- values --- */
@@ -299,10 +322,11 @@ static bool read_int32(struct span text, int32_t *out)
     return true;
 }
 
-static bool read_value(struct arena *a, const struct group_option *o, struct span text, struct group_flags *f,
+static bool read_value(struct arena *a, const struct group_option *o, struct span text, struct group_options_given *out,
                        const char **what_out, struct err *err)
 {
-    void *at = (char *)f + o->offset;
+    struct group_flags *f = &out->settings.flags;
+    void *at = (char *)out + o->offset;
     bool ignored;
     switch (o->type) {
     case BOOLEAN:
@@ -325,6 +349,9 @@ static bool read_value(struct arena *a, const struct group_option *o, struct spa
         return true;
     case NAMES:
         add_all(a, at, text);
+        return true;
+    case NAME:
+        add(a, at, text);
         return true;
     case CORES:
         *what_out = "not MIN:MAX, two whole numbers of cores";
@@ -358,26 +385,30 @@ static bool take_one(struct arena *a, const struct group_option *o, struct span 
 {
     const char *what = NULL;
     err->kind = ERR_NONE;
-    if (out->first == NULL && o->type != ANYTHING && o->type != SWITCH)
+    if (out->first == NULL && has_meaning(o) && !o->of_loop)
         out->first = o->name;
-    if (read_value(a, o, text, &out->flags, &what, err))
+    if (out->first_of_loop == NULL && has_meaning(o) && o->of_loop && o->offset != offsetof(struct group_options_given, cloud_provider))
+        out->first_of_loop = o->name;
+    if (!has_meaning(o))
+        add(a, &out->without_meaning, span_of(o->name));
+    if (read_value(a, o, text, out, &what, err))
         return true;
     return err->kind != ERR_NONE ? false
                                  : err_set(err, ERR_INVALID, "--%s: \"%.*s\" is %s", o->name, SPAN_ARG(text), what);
 }
 
-bool group_options_take(struct arena *a, int argc, char *const *argv, struct group_options_given *out, int *count_out,
-                        char ***rest_out, struct err *err)
+bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_own)(struct span name),
+                        struct group_options_given *out, int *count_out, char ***rest_out, struct err *err)
 {
     char **rest = ARENA_ARRAY(a, char *, (size_t)argc + 1);
-    *out = (struct group_options_given){.flags = group_flags_default()};
+    *out = (struct group_options_given){.settings = group_settings_default()};
     *count_out = 0;
     for (int i = 0; i < argc; i++) {
         struct span value, arg = span_of(argv[i]);
         bool is_flag = span_has_prefix(arg, SPAN("--"));
         struct span name = is_flag ? span_cut(span_of(argv[i] + 2), '=', &value) : (struct span){"", 0};
         const struct group_option *o = find(name);
-        if (o == NULL) {
+        if (o == NULL || (is_own != NULL && is_own(name))) {
             rest[(*count_out)++] = argv[i];
             continue;
         }

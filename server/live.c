@@ -3,6 +3,7 @@
  * cluster and must not hold up the Lease and writes; then the API thread publishes it. The reconciler's
  * thread sleeps until its next time or until it is woken by a snapshot or by what came back from a
  * request. */
+#include "server/groups.h"
 #include "server/live.h"
 
 #include <stdio.h>
@@ -441,9 +442,19 @@ static void ask_types(void *user, uint32_t provider, void (*job)(void *arg), voi
     worker_run(((struct live *)user)->lister, job, arg);
 }
 
+static bool open_groups(struct live *l, struct err *err)
+{
+    struct group_options_given *g = l->config.groups;
+    if (g == NULL)
+        return true;
+    g->settings.default_spread = live_world_options(l->options, &l->spread).default_spread;
+    return groups_open(&l->arena, g, l->options, l->api, err);
+}
+
 static void open_engine(struct live *l)
 {
     const struct options *o = l->options;
+    static const struct group_settings no_groups;
     l->worker = worker_new();
     l->lister = worker_new();
     l->engine = engine_new(&(struct engine_config){
@@ -452,6 +463,7 @@ static void open_engine(struct live *l)
         .lister = {.user = l, .run = ask_types, .fresh = wake_api},
         .world = live_world_options(o, &l->spread),
         .reconciler = live_reconciler_options(o),
+        .groups = l->config.groups != NULL ? l->config.groups->settings : no_groups,
         .listener = {.user = l,
                      .wake = wake_reconciler,
                      .decided = on_decided,
@@ -477,7 +489,7 @@ bool live_new(const struct live_config *config, struct live **out, struct err *e
     l->identity = own_identity(&l->arena);
     bool embedded = l->options->embedded;
     if (!read_spread(l, err) || !(embedded ? open_memory(l, err) : open_cluster(l, err)) ||
-        !open_provider(l, err)) {
+        !open_provider(l, err) || !open_groups(l, err)) {
         live_free(l);
         return false;
     }
@@ -550,6 +562,8 @@ void live_free(struct live *l)
     worker_free(l->worker);
     if (l->provider != NULL)
         l->provider->ops->free(l->provider);
+    if (l->config.groups != NULL && l->config.groups->settings.provider != NULL)
+        l->config.groups->settings.provider->ops->free(l->config.groups->settings.provider);
     standing_free(l->standing);
     if (l->events != NULL)
         events_free(l->events);

@@ -11,11 +11,13 @@
 #include "kube/events.h"
 #include "reconciler/derive.h"
 #include "reconciler/reconciler.h"
+#include "server/group_options.h"
 #include "server/options.h"
 #include "server/pulse.h"
 
 struct live_config { /* all of it outlives the live */
     const struct options *options;
+    struct group_options_given *groups; /* which node groups are kept; NULL: none. Filled in by live_new */
     const struct log *log;
     void *user;
     void (*measured)(void *user, const struct measure *m); /* reconciler's thread */

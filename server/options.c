@@ -126,6 +126,8 @@ static const struct option table[] = {
     {.name = "disable-leader-election", .env = "DISABLE_LEADER_ELECTION", .type = OPTION_BOOL,
      .fallback = "false", AT(disable_leader_election), .group = OPTION_SERVE,
      .help = "lead without a Lease; for a single replica"},
+    {.name = "ca-compat", .type = OPTION_BOOL, .fallback = "false", AT(ca_compat), .group = OPTION_SERVE,
+     .help = "takes a command line of Cluster Autoscaler as it is, and says which of its flags mean nothing here"},
     {.name = "coexist", .type = OPTION_BOOL, .fallback = "false", AT(coexist),
      .group = OPTION_SERVE, .help = "act although another autoscaler's Lease is live"},
     {.name = "shutdown-delay", .type = OPTION_DURATION, .fallback = "0s", AT(shutdown_delay),
@@ -273,6 +275,11 @@ static const struct option *find_option(enum option_group group, struct span nam
             return o;
     }
     return NULL;
+}
+
+bool options_has(enum option_group group, struct span name)
+{
+    return find_option(group, name) != NULL;
 }
 
 static bool unknown_flag(enum option_group group, const char *flag, struct span name,

@@ -119,6 +119,7 @@ struct options {
     double max_hourly_price;
     int64_t threads;
     const char *own_namespace, *pod_name;
+    bool ca_compat;
     /* plan */
     int output, reserved_offering_mode;
     int search; /* enum search_choice */
@@ -156,6 +157,8 @@ struct options {
 bool options_read(struct arena *a, enum option_group group, int argc, char *const *argv,
                   const char *(*getenv_fn)(const char *), struct options *out, bool *help_out,
                   struct err *err);
+
+bool options_has(enum option_group group, struct span name); /* there is such a flag */
 
 /* Names of options that were given and mean nothing here, joined by ", "; absent when there is none. */
 struct span options_without_meaning(struct arena *a, enum option_group group, int argc,

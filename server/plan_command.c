@@ -455,7 +455,7 @@ static int plan_objects(struct input *o, const struct options *options, const st
         return 2;
     int status = 2;
     if (plan_groups_find(o, options->node_groups, given, &groups, err))
-        status = groups != NULL ? plan_with_groups(o, options, &r, groups, &given->flags, err)
+        status = groups != NULL ? plan_with_groups(o, options, &r, groups, &given->settings.flags, err)
                                 : answer(o, options, &r, NULL, err);
     world_free(r.world);
     if (status != 2 && groups == NULL && options->repeat > 0)
@@ -471,7 +471,7 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
     struct group_options_given given;
     char **rest;
     struct input_own own = plan_groups_own();
-    if (!group_options_take(a, argc, argv, &given, &argc, &rest, err) ||
+    if (!group_options_take(a, argc, argv, NULL, &given, &argc, &rest, err) ||
         !options_read(a, OPTION_PLAN, argc, rest, command_environment, &options, &help, err))
         return 2;
     if (help)

@@ -123,7 +123,7 @@ bool plan_groups_find(struct input *o, const char *file, const struct group_opti
     }
     if (*out == NULL && given->first != NULL)
         return err_set(err, ERR_INVALID, "--%s is about node groups, and the input has none; give --node-groups FILE", given->first);
-    return *out == NULL || check_flags(&given->flags, *out, err);
+    return *out == NULL || check_flags(&given->settings.flags, *out, err);
 }
 
 /* --- deciding --- */

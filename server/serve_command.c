@@ -23,6 +23,7 @@
 #include "server/command.h"
 #include "server/ends.h"
 #include "server/gauges.h"
+#include "server/groups.h"
 #include "server/live.h"
 #include "server/input.h"
 #include "server/routes.h"
@@ -36,6 +37,9 @@ enum {
 
 struct serve {
     struct options options;
+    struct group_options_given groups;
+    int argc; /* flags, Cluster Autoscaler's left out */
+    char **argv;
     struct log log;
     struct arena arena;
     struct metrics *metrics;
@@ -377,6 +381,7 @@ static bool open_all(struct serve *s, struct err *err)
     s->page = page_new();
     s->health = health_new();
     struct live_config config = {.options = &s->options,
+                                 .groups = &s->groups,
                                  .log = &s->log,
                                  .user = s,
                                  .measured = on_measured,
@@ -422,9 +427,9 @@ static void close_all(struct serve *s)
     symtab_unref(s->rule_syms);
 }
 
-static void say_hello(struct serve *s, int argc, char *const *argv)
+static void say_hello(struct serve *s)
 {
-    struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, argc, argv, command_environment);
+    struct span unused = options_without_meaning(&s->arena, OPTION_SERVE, s->argc, s->argv, command_environment);
     if (unused.len != 0)
         log_info(&s->log, "options", "%.*s: Karpenter's, without a meaning here", SPAN_ARG(unused));
     for (uint32_t i = 0; i < s->options.unknown_gates.count; i++)
@@ -456,14 +461,14 @@ static bool wait_signal(int fd, span_ms limit_ms)
     }
 }
 
-static void run(struct serve *s, int signals, int argc, char *const *argv)
+static void run(struct serve *s, int signals)
 {
     live_start(s->live);
     http_server_start(s->http);
     watchdog_start(s->watchdog, &s->log);
     atomic_store(&s->listening, true);
     health_have(s->health, HEALTH_LISTENING);
-    say_hello(s, argc, argv);
+    say_hello(s);
 
     wait_signal(signals, -1);
     log_info(&s->log, "serve", "asked to stop");
@@ -488,14 +493,29 @@ static int block_signals(void)
     return signalfd(-1, &set, SFD_CLOEXEC);
 }
 
+/* Where both have a flag of the name it is ours, and means what it means there as far as it can. */
+static bool is_own_flag(struct span name)
+{
+    return options_has(OPTION_SERVE, name);
+}
+
+static bool read_flags(struct serve *s, int argc, char *const *argv, bool *help_out, struct span *told_out, struct err *err)
+{
+    return group_options_take(&s->arena, argc, argv, is_own_flag, &s->groups, &s->argc, &s->argv, err) &&
+           options_read(&s->arena, OPTION_SERVE, s->argc, s->argv, command_environment, &s->options, help_out, err) &&
+           (*help_out || (groups_check(&s->groups, err) &&
+                          groups_meaningless(&s->arena, &s->groups, &s->options, told_out, err)));
+}
+
 int command_serve(int argc, char *const *argv)
 {
     struct serve *s = mem_new(sizeof(*s));
     arena_init(&s->arena, 0);
     struct err err = {0};
-    bool help;
+    bool help = false;
+    struct span told;
     int status = 2;
-    if (!options_read(&s->arena, OPTION_SERVE, argc, argv, command_environment, &s->options, &help, &err)) {
+    if (!read_flags(s, argc, argv, &help, &told, &err)) {
         ;
     } else if (help) {
         status = command_help(OPTION_SERVE, "serve");
@@ -503,12 +523,14 @@ int command_serve(int argc, char *const *argv)
         err_set(&err, ERR_INVALID, "-f is for --embedded; a real cluster has its own objects");
     } else {
         s->log = open_log(&s->options);
+        if (told.len != 0)
+            log_warn(&s->log, "flags", "%.*s", SPAN_ARG(told));
         /* Left to itself, glibc soon takes pages of lists and worlds out of the heap, where the small
          * objects that come meanwhile keep their room from going back. */
         mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK);
         int signals = block_signals();
         if (open_all(s, &err)) {
-            run(s, signals, argc, argv);
+            run(s, signals);
             status = 0;
         }
         close_all(s);

@@ -1,0 +1,119 @@
+#include "server/groups.h"
+
+#include "cloud/groups/cluster_api.h"
+#include "cloud/groups/kwok.h"
+#include "server/input.h"
+
+/* --- flags --- */
+
+bool groups_meaningless(struct arena *a, const struct group_options_given *given, const struct options *o, struct span *line_out,
+                        struct err *err)
+{
+    struct buf list = {0};
+    *line_out = (struct span){NULL, 0};
+    for (uint32_t i = 0; i < given->without_meaning.count; i++)
+        buf_addf(&list, "%s--%.*s", i != 0 ? ", " : "", SPAN_ARG(given->without_meaning.items[i]));
+    struct span names = arena_dup(a, buf_span(&list));
+    buf_release(&list);
+    if (names.len == 0)
+        return true;
+    if (!o->ca_compat)
+        return err_set(err, ERR_INVALID, "%.*s: Cluster Autoscaler's, without meaning here; leave out, or give --ca-compat",
+                       SPAN_ARG(names));
+    *line_out = arena_printf(a, "flags of Cluster Autoscaler without meaning here: %.*s", SPAN_ARG(names));
+    return true;
+}
+
+bool groups_check(const struct group_options_given *given, struct err *err)
+{
+    const char *first = given->first != NULL ? given->first : given->first_of_loop;
+    const struct group_flags *f = &given->settings.flags;
+    if (given->cloud_provider.len == 0 && first != NULL)
+        return err_set(err, ERR_INVALID, "--%s is about node groups; say where they are with --cloud-provider=kwok or clusterapi",
+                       first);
+    if (f->balancing_labels.count != 0 && f->balancing_ignore_labels.count != 0)
+        return err_set(err, ERR_INVALID, "--balancing-label and --balancing-ignore-label exclude each other; keep one");
+    if (given->settings.scan_interval < MS_SECOND)
+        return err_set(err, ERR_INVALID, "--scan-interval: less than 1s is no rest; give 1s or more");
+    return true;
+}
+
+/* --- kwok --- */
+
+/* The first document is the configuration, the others are template Nodes. */
+static void split_file(struct span text, struct span *config, struct span *templates)
+{
+    *config = text;
+    *templates = (struct span){"", 0};
+    for (size_t at = 0; at + 4 <= text.len; at++) {
+        if (memcmp(text.ptr + at, "\n---", 4) != 0)
+            continue;
+        *config = (struct span){text.ptr, at + 1};
+        *templates = (struct span){text.ptr + at + 1, text.len - at - 1};
+        return;
+    }
+}
+
+static struct group_provider *open_kwok(struct arena *a, const struct group_options_given *given, struct api *api, struct err *err)
+{
+    struct group_kwok_options options = {.api = api};
+    struct group_kwok_text config;
+    struct span text;
+    if (given->cloud_config.len == 0) {
+        err_set(err, ERR_INVALID, "--cloud-provider=kwok needs --cloud-config FILE: its configuration, and after a line --- the "
+                                  "template Nodes");
+        return NULL;
+    }
+    const char *file = arena_cstr(a, given->cloud_config);
+    if (!input_text(a, file, &text, err))
+        return NULL;
+    config.from = options.templates.from = given->cloud_config;
+    split_file(text, &config.text, &options.templates.text);
+    if (!group_kwok_read(a, &config, &options.config, err))
+        return NULL;
+    return group_kwok_new(&options, err);
+}
+
+/* --- Cluster API --- */
+
+static struct group_provider *open_cluster_api(struct arena *a, const struct group_options_given *given, struct api *api,
+                                               struct err *err)
+{
+    struct cluster_api_selector *selectors = ARENA_ARRAY(a, struct cluster_api_selector, given->discovery.count + 1);
+    struct cluster_api_bounds *bounds = ARENA_ARRAY(a, struct cluster_api_bounds, given->nodes.count + 1);
+    struct cluster_api_options options = {.api = api,
+                                          .selectors = selectors,
+                                          .selector_count = given->discovery.count,
+                                          .bounds = bounds,
+                                          .bounds_count = given->nodes.count};
+    for (uint32_t i = 0; i < given->discovery.count; i++)
+        if (!cluster_api_selector_parse(a, given->discovery.items[i], &selectors[i], err))
+            return err_wrap(err, "--node-group-auto-discovery"), NULL;
+    for (uint32_t i = 0; i < given->nodes.count; i++)
+        if (!cluster_api_bounds_parse(a, given->nodes.items[i], &bounds[i], err))
+            return err_wrap(err, "--nodes"), NULL;
+    const char *arch = getenv("CAPI_SCALE_ZERO_DEFAULT_ARCH");
+    options.default_arch = arch != NULL ? span_of(arch) : (struct span){NULL, 0};
+    return cluster_api_new(&options);
+}
+
+bool groups_open(struct arena *a, struct group_options_given *given, const struct options *o, struct api *api, struct err *err)
+{
+    struct group_settings *s = &given->settings;
+    if (o->own_namespace != NULL && o->own_namespace[0] != '\0')
+        s->flags.config_namespace = span_of(o->own_namespace);
+    if (given->cloud_provider.len == 0)
+        return true;
+    if (span_eq(given->cloud_provider, SPAN("kwok")))
+        s->provider = open_kwok(a, given, api, err);
+    else if (span_eq(given->cloud_provider, SPAN("clusterapi")))
+        s->provider = open_cluster_api(a, given, api, err);
+    else
+        err_set(err, ERR_INVALID, "--cloud-provider: \"%.*s\" is none of kwok, clusterapi; other clouds are reached through "
+                                  "Cluster API",
+                SPAN_ARG(given->cloud_provider));
+    for (uint32_t i = 0; s->provider != NULL && i < s->flags.expander_count; i++)
+        if (s->flags.expanders[i] == EXPANDER_PRICE)
+            return err_set(err, ERR_INVALID, "--expander price: provider %s knows no prices", s->provider->ops->name);
+    return s->provider != NULL;
+}
