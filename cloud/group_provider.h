@@ -20,6 +20,9 @@ typedef void group_done(void *user, const struct err *err);
 
 struct group_provider;
 
+/* Of a template's CPU: Cluster Autoscaler's providers put a kube-proxy on the nodes that they have not seen yet. */
+enum { GROUP_KUBE_PROXY_MILLICPU = 100 };
+
 enum group_method { GROUP_RESIZE, GROUP_REMOVE, GROUP_METHOD_COUNT };
 
 struct group_provider_limits {

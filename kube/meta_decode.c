@@ -100,6 +100,7 @@ static bool is_read_annotation(struct span key)
         SPAN_INIT("controller.kubernetes.io"),
         SPAN_INIT("cluster-autoscaler.kubernetes.io"),
         SPAN_INIT("delay-deletion.cluster-autoscaler.kubernetes.io"),
+        SPAN_INIT("cluster-autoscaler.kwok.nodegroup"),
     };
     struct span name;
     struct span domain = span_cut(key, '/', &name);
