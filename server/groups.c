@@ -1,5 +1,7 @@
 #include "server/groups.h"
 
+#include <stdlib.h>
+
 #include "cloud/groups/cluster_api.h"
 #include "cloud/groups/kwok.h"
 #include "server/input.h"

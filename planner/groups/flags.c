@@ -20,6 +20,7 @@ struct group_flags group_flags_default(void)
         .max_unready_percentage = 45,
         .backoff_first = 5 * MS_MINUTE,
         .backoff_max = 30 * MS_MINUTE,
+        .backoff_reset = 3 * MS_HOUR,
         .scaling = {.utilization_threshold = 0.5,
                     .gpu_utilization_threshold = 0.5,
                     .unneeded_time = 10 * MS_MINUTE,

@@ -43,7 +43,7 @@ struct group_flags {
     /* health */
     int32_t ok_unready_count;
     double max_unready_percentage;
-    span_ms backoff_first, backoff_max;
+    span_ms backoff_first, backoff_max, backoff_reset;
     bool force_delete_unregistered, force_delete_failed;
     /* scale-down */
     struct group_scaling scaling; /* where a group has no option of its own */

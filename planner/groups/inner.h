@@ -42,13 +42,13 @@ struct group_run {
     int32_t *owners;      /* the group; of a template's row, too. -1: none */
     uint64_t *templates;  /* bits */
     uint64_t *ready;      /* bits: as spec node-groups 2.5 has it, start-up taints and GPUs included */
+    uint64_t *machines;   /* bits: there is a machine for it in its group */
     uint64_t *starting;   /* bits: not ready, and young enough to become so */
     uint64_t *upcoming;   /* bits: registered, not ready, of a growing group: a copy of the template stands in the
                            * snapshot instead, and it is no candidate for removal */
     uint64_t *deleting;   /* bits: in state.deletions */
     wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
     uint32_t deleting_empty, deleting_drain;
-    int32_t *too_large;   /* by group: how much its target has been too large for too long */
     bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */
 
     struct snapshot *snapshot; /* the cluster after `pending`, then after `up` */

@@ -3,9 +3,10 @@
  * Nothing in it is what the cluster or the cloud says.
  *
  * A pass reads it from the file of groups, where `group_memory_recall` puts it, and `group_memory_learn` takes over what
- * the pass found. What was done since (a group grew, a call failed, a removal began and ended) is told by the notes.
- * Pure but for its own memory, which the number of groups, their machines and the cluster's nodes bound: who is not in the
- * file any more is forgotten. */
+ * the pass found. What was done since (a group grew, a call failed, a removal began and ended) is told by the notes; they
+ * may come while a pass is decided: what it learned is then taken from what is remembered by that time.
+ * Pure but for its own memory, which the number of groups, their machines and the cluster's nodes bound, and what was
+ * noted since the last pass: who is not in the file or the cluster any more is forgotten. */
 #ifndef PLANNER_GROUPS_MEMORY_H
 #define PLANNER_GROUPS_MEMORY_H
 
@@ -13,17 +14,22 @@
 
 struct group_memory;
 
+/* As the status has a back-off's message; longer ones end in "<truncated>". */
+enum { GROUP_MESSAGE_MAX = 500 };
+
 /* `started`: of the process; times that are not known are an hour before. */
 struct group_memory *group_memory_new(wall_ms started);
 void group_memory_free(struct group_memory *m); /* NULL is fine */
 
 /* Puts all that is remembered into the file as its provider told it: requests, back-off, mismatches, errors known,
- * unregisteredSince, times, and `state` without deletions. In `a`. */
-void group_memory_recall(const struct group_memory *m, struct node_groups *file, struct arena *a, wall_ms now);
-/* What the pass at `now` found: see above. Not what it decided to do: that is told by the notes when it was accepted or
- * refused. `interval`: since the pass before; 0: there was none. */
-void group_memory_learn(struct group_memory *m, const struct group_pass *p, const struct group_flags *flags, wall_ms now,
-                        span_ms interval);
+ * unregisteredSince, times, and `state` without deletions; of nodes what concerns those that there are, since a file may
+ * not speak of others. The shortest time between passes counts the pass to come, at `now`. In `a`; texts live until the
+ * memory next learns. */
+void group_memory_recall(const struct group_memory *m, struct node_groups *file, const struct group_objects *objects,
+                         wall_ms now, struct arena *a);
+/* What the pass at `now` found, over a file that was recalled: see above. Not what it decided to do: that is told by the
+ * notes when it was accepted or refused. */
+void group_memory_learn(struct group_memory *m, const struct group_pass *p, const struct group_flags *flags, wall_ms now);
 
 /* The group was asked for `delta` more, and the provider took it. */
 void group_memory_grew(struct group_memory *m, struct span group, int32_t delta, wall_ms now);
@@ -31,15 +37,20 @@ void group_memory_grew(struct group_memory *m, struct span group, int32_t delta,
  * most 30 minutes, forgotten 3 hours after the last failure). `code` and `message` go into the status. */
 void group_memory_failed(struct group_memory *m, const struct group_flags *flags, struct span group, struct span code,
                          struct span message, wall_ms now);
-/* Removals: the pass at `now` started some; one has ended, well or not. They set the times of the cool-downs. */
-void group_memory_removals_began(struct group_memory *m, struct span group, wall_ms now);
+/* The pass at `now` began to remove nodes, or could not so much as begin (4.8: the taints were not set): each has its
+ * cool-down, for the whole cluster. */
+void group_memory_removals_began(struct group_memory *m, wall_ms now);
+void group_memory_removals_failed(struct group_memory *m, wall_ms now);
+/* The provider took the removal of a node of the group, or refused it: for --scale-down-delay-type-local, whose
+ * cool-downs are the group's. A drain that came to nothing is none of both (4.8). */
 void group_memory_removal_ended(struct group_memory *m, struct span group, bool well, wall_ms now);
 /* From a soft taint of before the restart: unneeded since then (--node-deletion-candidate-ttl). */
 void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms since);
 
 wall_ms group_memory_last_scale_up(const struct group_memory *m);
 wall_ms group_memory_last_removal(const struct group_memory *m); /* of removals' start */
-/* Until when the group is backed off, and why; 0: it is not. The spans live until the next call. */
-wall_ms group_memory_backoff(const struct group_memory *m, struct span group, struct span *code, struct span *message);
+/* Until when the group is backed off at `now`, and why; 0: it is not. The spans live until the memory next learns. */
+wall_ms group_memory_backoff(const struct group_memory *m, struct span group, wall_ms now, struct span *code,
+                             struct span *message);
 
 #endif

@@ -152,7 +152,7 @@ static void list_instances(struct group_model *m, struct group *g, struct arena 
         const struct group_machine *told = g->spec->has_machines ? &g->spec->machines.items[i] : NULL;
         struct span id = told != NULL ? told->id : node_provider_id(g->nodes[i]);
         int32_t node = find_provider_id(m, id);
-        g->instances[i] = (struct group_instance){id, told, node >= 0 ? m->nodes[node] : NULL};
+        g->instances[i] = (struct group_instance){id, told, node >= 0 ? m->nodes[node] : NULL, node};
     }
     g->target = g->spec->has_target ? g->spec->target : (int32_t)g->instance_count;
 }

@@ -37,6 +37,7 @@ struct group_instance {
     struct span id;
     const struct group_machine *told; /* NULL: the file lists none, and this is a Node's */
     const struct node *node;          /* NULL: it has not registered */
+    int32_t node_at;                  /* in the model's nodes; -1 */
 };
 
 struct group {

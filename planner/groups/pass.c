@@ -77,6 +77,7 @@ static void find_rows(struct group_run *r)
     r->owners = ARENA_ARRAY(r->arena, int32_t, count);
     r->templates = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
     r->ready = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
+    r->machines = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
     r->starting = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
     r->upcoming = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
     r->deleting = ARENA_ARRAY(r->arena, uint64_t, bits_words(count));
@@ -120,7 +121,6 @@ static void recall_removals(struct group_run *r)
 static void find_groups(struct group_run *r)
 {
     r->groups = ARENA_ARRAY(r->arena, struct group_now, r->model->group_count);
-    r->too_large = ARENA_ARRAY(r->arena, int32_t, r->model->group_count);
     for (uint32_t i = 0; i < r->model->group_count; i++) {
         const struct group *g = &r->model->groups[i];
         struct group_now *now = &r->groups[i];

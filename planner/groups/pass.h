@@ -7,6 +7,7 @@
 #define PLANNER_GROUPS_PASS_H
 
 #include "planner/groups/down/unremovable.h"
+#include "planner/groups/found.h"
 #include "planner/groups/model.h"
 #include "planner/world.h"
 
@@ -96,13 +97,21 @@ struct group_scale_down {
     uint32_t used_count, unneeded_count, unremovable_count, empty_count, drain_count;
 };
 
+enum group_gate { GATE_UNREGISTERED, GATE_FAILED }; /* G2, G4 of spec node-groups 1.5 */
+
+struct group_deletion { /* of a machine; all of a group and a gate in one call */
+    struct span id;
+    uint32_t group;
+    enum group_gate why;
+};
+
 struct group_repair {
     uint32_t group;
     int32_t decreased; /* of its target */
 };
 
 struct group_repairs {
-    struct span *deleted; /* ids of instances, sorted */
+    struct group_deletion *deleted; /* by id */
     struct group_repair *decreased;
     uint32_t deleted_count, decreased_count;
 };
@@ -125,9 +134,11 @@ struct group_pass {
     struct group_scale_up up;
     struct group_scale_down down;
     struct group_repairs repairs;
+    struct group_found *found;   /* of each group, by its position in the model; NULL: nobody is ready, and
+                                  * --scale-up-from-zero=false: the pass ended before it looked (G1) */
     struct group_status *status; /* by group */
-    struct group_readiness all; /* nodes of the cluster, those of no group too */
-    bool healthy;               /* G3 of spec 1.5 */
+    struct group_readiness all;  /* of the cluster's Nodes, those of no group included, and of the groups' machines */
+    bool unhealthy;              /* too many of them are unready: the pass ended there (G3) */
     struct span error; /* the pass ended early with it; absent: it did not */
     uint32_t decision_count, status_count;
 };

@@ -174,7 +174,10 @@ static void put_down(struct json *j, const struct group_pass *p)
 static void put_repairs(struct json *j, const struct group_pass *p)
 {
     json_put_object(j, "repairs");
-    put_texts(j, "deletedInstances", (struct spans){p->repairs.deleted, p->repairs.deleted_count});
+    json_put_array(j, "deletedInstances");
+    for (uint32_t i = 0; i < p->repairs.deleted_count; i++)
+        json_text(j, p->repairs.deleted[i].id);
+    json_array_end(j);
     json_put_object(j, "decreasedTargets");
     for (uint32_t i = 0; i < p->repairs.decreased_count; i++) {
         json_key(j, group_name(p, p->repairs.decreased[i].group));

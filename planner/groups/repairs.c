@@ -5,9 +5,10 @@
 #include "planner/groups/inner.h"
 #include "planner/groups/ready.h"
 
-static int by_text(const void *a, const void *b)
+static int by_id(const void *a, const void *b)
 {
-    return span_cmp(*(const struct span *)a, *(const struct span *)b);
+    const struct group_deletion *x = a, *y = b;
+    return span_cmp(x->id, y->id);
 }
 
 void group_note_decrease(struct group_run *r, uint32_t group, int32_t by)
@@ -24,13 +25,14 @@ void group_note_decrease(struct group_run *r, uint32_t group, int32_t by)
 
 /* --- deleting instances --- */
 
-static void delete_instance(struct group_run *r, struct group_now *g, uint32_t i)
+static void delete_instance(struct group_run *r, struct group_now *g, uint32_t i, enum group_gate why)
 {
     struct group_repairs *o = &r->out->repairs;
     g->gone[i] = true;
     g->gone_count++;
     g->target--;
-    o->deleted[o->deleted_count++] = g->group->instances[i].id;
+    o->deleted[o->deleted_count++] =
+        (struct group_deletion){g->group->instances[i].id, (uint32_t)(g - r->groups), why};
 }
 
 struct victims {
@@ -53,10 +55,10 @@ static void widen(const struct group_now *g, struct victims *v)
             v->items[v->count++] = i;
 }
 
-static void delete_all(struct group_run *r, struct group_now *g, struct victims v)
+static void delete_all(struct group_run *r, struct group_now *g, struct victims v, enum group_gate why)
 {
     for (uint32_t i = 0; i < v.count; i++)
-        delete_instance(r, g, v.items[i]);
+        delete_instance(r, g, v.items[i], why);
 }
 
 /* G2. */
@@ -70,7 +72,7 @@ static void delete_unregistered(struct group_run *r, struct group_now *g)
     int32_t room = g->target - g->group->spec->min;
     if (!r->flags->force_delete_unregistered && (int32_t)v.count > room)
         v.count = room > 0 ? (uint32_t)room : 0;
-    delete_all(r, g, v);
+    delete_all(r, g, v, GATE_UNREGISTERED);
 }
 
 /* G4. A provider refuses them all where that would leave fewer than the minimum. */
@@ -86,22 +88,19 @@ static void delete_failed(struct group_run *r, uint32_t group)
         return;
     if (!r->flags->force_delete_failed && g->target - (int32_t)v.count < g->group->spec->min)
         return;
-    delete_all(r, g, v);
+    delete_all(r, g, v, GATE_FAILED);
     r->recount = true;
 }
 
 /* --- sizes --- */
 
-static bool lacks_machines(const struct group_run *r, const struct group_now *g, int32_t *by_out)
+/* How much the target of the group has been too large for too long, as the registry saw it. */
+static int32_t excess(const struct group_run *r, uint32_t group)
 {
-    int32_t registered = (int32_t)g->nodes.registered;
-    int32_t coming = (int32_t)(g->nodes.unregistered + g->nodes.long_unregistered);
-    const struct group_mismatch *m = &g->group->spec->mismatch;
-    *by_out = g->known_target - registered;
-    if (registered + coming == 0 || registered >= g->known_target - coming)
-        return false;
-    bool same = g->group->spec->has_mismatch && m->registered == registered && m->target == g->known_target;
-    return same && m->since + g->group->scaling.provision_time < r->now;
+    const struct group_found *f = &r->out->found[group];
+    if (!f->has_mismatch || f->mismatch.since + r->groups[group].group->scaling.provision_time >= r->now)
+        return 0;
+    return f->mismatch.target - f->mismatch.registered;
 }
 
 enum fix { FIX_NOT, FIX_DONE, FIX_FAILED };
@@ -110,7 +109,7 @@ enum fix { FIX_NOT, FIX_DONE, FIX_FAILED };
 static enum fix fix_size(struct group_run *r, uint32_t group)
 {
     struct group_now *g = &r->groups[group];
-    int32_t by = r->too_large[group];
+    int32_t by = excess(r, group);
     int32_t left = (int32_t)(g->group->instance_count - g->gone_count);
     if (by <= 0)
         return FIX_NOT;
@@ -140,7 +139,8 @@ static bool fix_sizes(struct group_run *r)
 static bool cluster_is_well(const struct group_run *r)
 {
     uint32_t unready = r->out->all.unready;
-    return unready <= (uint32_t)r->flags->ok_unready_count || unready <= r->flags->max_unready_percentage / 100 * r->row_count;
+    return unready <= (uint32_t)r->flags->ok_unready_count ||
+           unready <= r->flags->max_unready_percentage / 100 * r->row_count;
 }
 
 static void forget_unneeded(struct group_run *r)
@@ -155,19 +155,15 @@ static void make_room(struct group_run *r)
     uint32_t instances = 0;
     for (uint32_t i = 0; i < r->model->group_count; i++)
         instances += r->groups[i].group->instance_count;
-    r->out->repairs.deleted = ARENA_ARRAY(r->arena, struct span, instances);
+    r->out->repairs.deleted = ARENA_ARRAY(r->arena, struct group_deletion, instances);
 }
 
 static bool repair(struct group_run *r)
 {
-    for (uint32_t i = 0; i < r->model->group_count; i++) { /* as the registry saw it */
-        int32_t by;
-        r->too_large[i] = lacks_machines(r, &r->groups[i], &by) ? by : 0;
-    }
     for (uint32_t i = 0; i < r->model->group_count; i++)
         delete_unregistered(r, &r->groups[i]);
-    r->out->healthy = cluster_is_well(r);
-    if (!r->out->healthy) {
+    if (!cluster_is_well(r)) {
+        r->out->unhealthy = true;
         forget_unneeded(r);
         return false;
     }
@@ -183,6 +179,6 @@ bool groups_repair(struct group_run *r)
     make_room(r);
     bool goes_on = repair(r);
     struct group_repairs *o = &r->out->repairs;
-    qsort(o->deleted, o->deleted_count, sizeof(o->deleted[0]), by_text);
+    qsort(o->deleted, o->deleted_count, sizeof(o->deleted[0]), by_id);
     return goes_on;
 }

@@ -124,6 +124,7 @@ static void carry_out(struct pass *p, const struct group_pass *decided)
         removals_begin(p, decided);
         marks_follow(p, decided);
     }
+    told_failures(p, decided);
     told_left(p, decided);
     if (decided->up.result == SCALE_UP_LIMITED_BY_MAX_NODES)
         told_limit(p);
@@ -141,7 +142,6 @@ static void decide(struct pass *p)
     const struct group_settings *s = &p->r->config.groups;
     struct group_look look;
     struct err err;
-    k->interval = k->last != 0 ? p->mono - k->last : 0;
     k->last = p->mono;
     bool seen = group_look_begin(p, &look, &err);
     tell_asides(p);
@@ -155,7 +155,7 @@ static void decide(struct pass *p)
         k->cleaned = true; /* what could not be written now the next pass sees as it is */
     }
     struct group_pass *decided = groups_pass(look.world, look.model, &s->flags, &look.objects, p->wall, p->a);
-    group_memory_learn(k->memory, decided, &s->flags, p->wall, k->interval);
+    group_memory_learn(k->memory, decided, &s->flags, p->wall);
     carry_out(p, decided);
     status_map_write(p, decided, (struct span){NULL, 0});
     group_look_end(&look);

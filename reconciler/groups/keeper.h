@@ -26,7 +26,6 @@ struct keeper { /* zero: nothing is kept yet */
     struct group_memory *memory;
     /* passes */
     mono_ms last;     /* began; 0: none yet */
-    span_ms interval; /* between the last two */
     uint32_t again;   /* so many follow at once, since one did something (1.2) */
     bool woken;       /* somebody waits who did not before */
     bool all_new;     /* those who wait are too young to be looked at */

@@ -165,21 +165,9 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
     return world_build(&in);
 }
 
-/* What is remembered of Nodes that are gone is no matter any more. */
-static void drop_gone(struct pass *p, struct node_times *times)
+static void recall(struct pass *p, struct node_groups *file, const struct group_objects *objects)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < times->count; i++)
-        if (pass_node(p, times->items[i].node) != NULL)
-            times->items[kept++] = times->items[i];
-    times->count = kept;
-}
-
-static void recall(struct pass *p, struct node_groups *file)
-{
-    group_memory_recall(p->r->keeper.memory, file, p->a, p->wall);
-    drop_gone(p, &file->state.unneeded);
-    drop_gone(p, &file->state.unremovable_until);
+    group_memory_recall(p->r->keeper.memory, file, objects, p->wall, p->a);
     removals_recall(p, &file->state);
     for (uint32_t i = 0; i < file->groups.count; i++)
         if (file->groups.items[i].has_machines) /* they say whose a Node is; one may be known before its Node is */
@@ -189,12 +177,12 @@ static void recall(struct pass *p, struct node_groups *file)
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
 {
     const struct group_settings *s = &p->r->config.groups;
-    struct symtab *syms = symtab_ref(symtab_new_local(p->snapshot->syms, p->a)); /* the arena's: nobody is the last to let it go */
+    struct symtab *syms = p->snapshot->syms; /* a world is of one table; what groups bring to it are the same few texts each time */
     *out = (struct group_look){.world = NULL};
     if (!s->provider->ops->look(s->provider, p->snapshot, p->a, syms, &out->file, err))
         return false;
-    recall(p, &out->file);
     take_objects(p, &out->objects, syms);
+    recall(p, &out->file, &out->objects);
     out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, p->a, err);
     if (out->model == NULL)
         return false;

@@ -12,6 +12,7 @@ struct group_order {
     struct span *ids; /* machines to be ended; NULL: the group is resized */
     uint32_t count;
     bool grows, force;
+    enum group_gate why; /* machines are ended */
 };
 
 enum { ORDERS_ARENA = 4096 };
@@ -28,21 +29,6 @@ static void add(struct keeper *k, const struct group_order *o)
     *at = x;
 }
 
-static bool is_deleted(const struct group_pass *decided, struct span id)
-{
-    const struct group_repairs *r = &decided->repairs;
-    uint32_t low = 0, high = r->deleted_count;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-        int order = span_cmp(r->deleted[mid], id);
-        if (order == 0)
-            return true;
-        low = order < 0 ? mid + 1 : low;
-        high = order < 0 ? high : mid;
-    }
-    return false;
-}
-
 static uint32_t decreased_by(const struct group_pass *decided, uint32_t group)
 {
     for (uint32_t i = 0; i < decided->repairs.decreased_count; i++)
@@ -51,28 +37,37 @@ static uint32_t decreased_by(const struct group_pass *decided, uint32_t group)
     return 0;
 }
 
-/* Machines to be ended and the target after both, by group. */
-static void take_repairs(struct pass *p, const struct group_pass *decided, int32_t *targets)
+/* All machines of a group that one gate ends; they are that many. */
+static int32_t take_deletions(struct pass *p, const struct group_pass *decided, uint32_t group, enum group_gate why)
 {
     struct keeper *k = &p->r->keeper;
     const struct group_flags *f = &p->r->config.groups.flags;
+    const struct group_repairs *r = &decided->repairs;
+    struct group_order o = {.group = arena_dup(&k->orders_arena, decided->model->groups[group].spec->name), .why = why};
+    o.force = why == GATE_FAILED ? f->force_delete_failed : f->force_delete_unregistered;
+    o.ids = ARENA_ARRAY(&k->orders_arena, struct span, r->deleted_count);
+    for (uint32_t i = 0; i < r->deleted_count; i++)
+        if (r->deleted[i].group == group && r->deleted[i].why == why)
+            o.ids[o.count++] = arena_dup(&k->orders_arena, r->deleted[i].id);
+    if (o.count != 0)
+        add(k, &o);
+    return (int32_t)o.count;
+}
+
+/* And the targets after them. */
+static void take_repairs(struct pass *p, const struct group_pass *decided, int32_t *targets)
+{
+    struct keeper *k = &p->r->keeper;
     for (uint32_t g = 0; g < decided->model->group_count; g++) {
         const struct group *x = &decided->model->groups[g];
-        struct group_order o = {.group = arena_dup(&k->orders_arena, x->spec->name), .max = x->spec->max};
-        o.force = f->force_delete_unregistered || f->force_delete_failed;
-        o.ids = ARENA_ARRAY(&k->orders_arena, struct span, decided->repairs.deleted_count != 0 ? x->instance_count + 1 : 1);
-        for (uint32_t i = 0; decided->repairs.deleted_count != 0 && i < x->instance_count; i++)
-            if (is_deleted(decided, x->instances[i].id))
-                o.ids[o.count++] = arena_dup(&k->orders_arena, x->instances[i].id);
-        targets[g] = x->target - (int32_t)o.count;
-        if (o.count != 0)
-            add(k, &o);
         int32_t by = (int32_t)decreased_by(decided, g);
-        o.ids = NULL;
-        o.from = targets[g];
-        o.to = targets[g] -= by;
+        targets[g] = x->target;
+        for (enum group_gate why = GATE_UNREGISTERED; decided->repairs.deleted_count != 0 && why <= GATE_FAILED; why++)
+            targets[g] -= take_deletions(p, decided, g, why);
         if (by != 0)
-            add(k, &o);
+            add(k, &(struct group_order){.group = arena_dup(&k->orders_arena, x->spec->name), .from = targets[g],
+                                         .to = targets[g] - by, .max = x->spec->max});
+        targets[g] -= by;
     }
 }
 

@@ -102,12 +102,13 @@ static void begin(struct pass *p, const struct group_pass *decided, uint32_t row
     x->since = p->mono;
     x->next = k->removals;
     k->removals = x;
-    group_memory_removals_began(k->memory, x->group, p->wall);
     told_removal_begins(p, n, x->group, drains);
 }
 
 void removals_begin(struct pass *p, const struct group_pass *decided)
 {
+    if (decided->down.empty_count + decided->down.drain_count != 0)
+        group_memory_removals_began(p->r->keeper.memory, p->wall);
     for (uint32_t i = 0; i < decided->down.empty_count; i++)
         begin(p, decided, decided->down.empty[i], false);
     for (uint32_t i = 0; i < decided->down.drain_count; i++)
@@ -126,7 +127,8 @@ static void enter(struct pass *p, struct group_removal *x, enum state s)
 static void stay(struct pass *p, struct group_removal *x, const struct node_view *n, struct span why)
 {
     told_removal_failed(p, n, x->group, why);
-    group_memory_removal_ended(p->r->keeper.memory, x->group, false, p->wall);
+    if (x->state == REMOVAL_MARKED)
+        group_memory_removals_failed(p->r->keeper.memory, p->wall);
     enter(p, x, REMOVAL_STAYS);
 }
 

@@ -88,7 +88,7 @@ static void put_cluster(struct status *s, uint32_t candidates)
     bool grows = false;
     for (uint32_t i = 0; i < d->status_count; i++)
         grows |= d->status[i].growth == GROWTH_IN_PROGRESS;
-    const char *health = d->healthy ? "Healthy" : "Unhealthy", *growth = grows ? "InProgress" : "NoActivity";
+    const char *health = d->unhealthy ? "Unhealthy" : "Healthy", *growth = grows ? "InProgress" : "NoActivity";
     buf_addf(s->out, "clusterWide:\n  health:\n    status: %s\n", health);
     put_counts(s, "    ", &d->all);
     put_times(s, "    ", SPAN(""), "health", health);
@@ -97,18 +97,16 @@ static void put_cluster(struct status *s, uint32_t candidates)
     put_scale_down(s, "  ", SPAN(""), candidates);
 }
 
-enum { MESSAGE_MAX = 500 };
-
 /* As a double-quoted scalar, which JSON's strings are. */
 static void put_message(struct buf *out, const char *name, struct span text)
 {
     static const struct span cut = SPAN_INIT("<truncated>");
-    char whole[MESSAGE_MAX];
+    char whole[GROUP_MESSAGE_MAX];
     buf_addf(out, "%s: ", name);
-    if (text.len > MESSAGE_MAX) {
-        memcpy(whole, text.ptr, MESSAGE_MAX - cut.len);
-        memcpy(whole + MESSAGE_MAX - cut.len, cut.ptr, cut.len);
-        text = (struct span){whole, MESSAGE_MAX};
+    if (text.len > GROUP_MESSAGE_MAX) {
+        memcpy(whole, text.ptr, GROUP_MESSAGE_MAX - cut.len);
+        memcpy(whole + GROUP_MESSAGE_MAX - cut.len, cut.ptr, cut.len);
+        text = (struct span){whole, GROUP_MESSAGE_MAX};
     }
     json_add_text(out, text);
     buf_add_char(out, '\n');
@@ -117,7 +115,7 @@ static void put_message(struct buf *out, const char *name, struct span text)
 static void put_backoff(struct status *s, struct span group)
 {
     struct span code, message;
-    if (group_memory_backoff(s->memory, group, &code, &message) == 0)
+    if (group_memory_backoff(s->memory, group, s->now, &code, &message) == 0)
         return;
     buf_addf(s->out, "    backoffInfo:\n");
     put_message(s->out, "      errorCode", code);
@@ -197,6 +195,10 @@ static void put_body(struct buf *out, const struct group_settings *s, bool whole
 {
     struct json j = JSON_TO(out);
     json_object_begin(&j);
+    if (whole) {
+        json_put_string(&j, "apiVersion", SPAN("v1"));
+        json_put_string(&j, "kind", SPAN("ConfigMap"));
+    }
     json_put_object(&j, "metadata");
     if (whole) {
         json_put_string(&j, "name", s->status_name);

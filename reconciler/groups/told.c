@@ -74,6 +74,19 @@ void told_left(struct pass *p, const struct group_pass *decided)
     }
 }
 
+void told_failures(struct pass *p, const struct group_pass *decided)
+{
+    for (uint32_t g = 0; decided->found != NULL && g < decided->model->group_count; g++)
+        for (uint32_t i = 0; i < decided->found[g].failure_count; i++) {
+            const struct group_failure *f = &decided->found[g].failures[i];
+            struct span group = decided->model->groups[g].spec->name;
+            struct decision d = {.kind = DECISION_FAIL, .subject = "grow", .warning = true, .per_hour = NAN,
+                                 .reason = span_of(group_failure_reason(f)), .about = status_of(p->r)};
+            d.note = d.dedupe = group_failure_text(f, group, p->a);
+            tell(p->r, d, "group %.*s  %.*s", SPAN_ARG(group), SPAN_ARG(d.note));
+        }
+}
+
 void told_limit(struct pass *p)
 {
     tell_once(p->r, (struct decision){.kind = DECISION_HOLD, .warning = true, .per_hour = NAN,

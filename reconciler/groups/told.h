@@ -22,6 +22,7 @@ void told_not_grown(struct reconciler *r, const struct group_growth_told *g, con
 void told_triggered(struct reconciler *r, const struct decision_object *pods, uint32_t count, struct span groups);
 /* Pods that no group takes, and why. */
 void told_left(struct pass *p, const struct group_pass *decided);
+void told_failures(struct pass *p, const struct group_pass *decided); /* machines that could not be made, requests that ran out */
 void told_limit(struct pass *p); /* --max-nodes-total is reached */
 
 void told_repaired(struct reconciler *r, struct span group, struct span ids, const struct err *err); /* machines that never registered, or came broken */

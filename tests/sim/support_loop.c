@@ -159,6 +159,7 @@ void loop_start(struct loop *l)
     if (l->world.capacity_buffer)
         store_read_scale(l->store);
     share_init(&l->places, places_destroy);
+    l->groups.provider = l->open_groups != NULL ? l->open_groups(l) : NULL;
     l->reconciler = reconciler_new(&(struct reconciler_config){
         .api = l->api,
         .providers = providers,
@@ -168,6 +169,7 @@ void loop_start(struct loop *l)
         .listener = {.user = l, .decided = on_decided, .measured = on_measured, .moved = on_moved, .now_ns = now_ns,
                      .goes_on = goes_on},
         .scheduler = {.user = l, .sent = sent_pods, .asked = l->hears ? asked : NULL},
+        .groups = l->groups,
     });
     reconciler_lead(l->reconciler, true);
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
@@ -183,6 +185,8 @@ void loop_stop(struct loop *l)
     l->events = NULL;
     reconciler_free(l->reconciler);
     l->provider->ops->free(l->provider);
+    if (l->groups.provider != NULL)
+        l->groups.provider->ops->free(l->groups.provider);
     store_free(l->store);
     derive_free(l->derive);
     share_release(&l->places);

@@ -32,6 +32,8 @@ struct loop {
     uint64_t looked_ns;
     uint64_t beats;      /* signs of life that solves gave */
     uint64_t deposed_at; /* from that one on they are told to stop; 0: never */
+    struct group_settings groups;
+    struct group_provider *(*open_groups)(struct loop *l); /* with its api; NULL: there are none. Freed by loop_stop */
     struct provider *beside; /* another provider, the test's; or NULL */
     struct listings_worker lister; /* none: they are asked at once */
     /* what was decided, by kind and by reason of its Event */

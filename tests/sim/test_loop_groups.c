@@ -1,0 +1,415 @@
+/* Node groups kept by the whole loop: an in-memory cluster, its scheduler and controllers, provider kwok of groups, and a
+ * Stowage on the virtual clock. Scenarios by their numbers in spec node-groups 8 where they have one. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cloud/groups/kwok.h"
+#include "tests/sim/support_loop.h"
+
+#define TEMPLATE(name_, cpu_, min_, max_)                                                                               \
+    "- apiVersion: v1\n"                                                                                                \
+    "  kind: Node\n"                                                                                                    \
+    "  metadata:\n"                                                                                                     \
+    "    name: of-" name_ "\n"                                                                                          \
+    "    labels: {pool: " name_ ", kubernetes.io/arch: amd64, kubernetes.io/os: linux}\n"                               \
+    "    annotations: {cluster-autoscaler.kwok.nodegroup/min-count: '" min_                                             \
+    "', cluster-autoscaler.kwok.nodegroup/max-count: '" max_ "'}\n"                                                     \
+    "  status: {capacity: {cpu: " cpu_ ", memory: 16Gi, pods: 110}, allocatable: {cpu: " cpu_                           \
+    ", memory: 16Gi, pods: 110}}\n"
+#define LIST(items_) "apiVersion: v1\nkind: List\nitems:\n" items_
+
+static const char one_group[] = LIST(TEMPLATE("a", "'4'", "0", "5"));
+static const char two_groups[] = LIST(TEMPLATE("a", "'4'", "0", "5") TEMPLATE("b", "'8'", "0", "5"));
+static const char system_namespace[] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n";
+
+static struct {
+    struct loop loop;
+    const char *templates;
+    bool a_is_sold_out;
+    enum group_kwok_fate fate;
+} it;
+
+static bool in_stock(void *user, struct span group, int32_t more)
+{
+    (void)user;
+    (void)more;
+    return !it.a_is_sold_out || !span_eq(group, SPAN("a"));
+}
+
+static enum group_kwok_fate fate(void *user, struct span group, struct span node, struct group_error_info *error)
+{
+    (void)user;
+    (void)group;
+    (void)node;
+    if (it.fate == GROUP_KWOK_BREAKS)
+        *error = (struct group_error_info){INSTANCE_OUT_OF_RESOURCES, SPAN("QuotaExceeded"), SPAN("no quota")};
+    return it.fate;
+}
+
+static struct group_provider *open_groups(struct loop *l)
+{
+    static const struct group_kwok_text config = {
+        SPAN_INIT("apiVersion: v1alpha1\nreadNodesFrom: configmap\nnodegroups: {fromNodeLabelKey: pool}\n"
+                  "nodes: {skipTaint: true}\nconfigmap: {name: t}\n"),
+        SPAN_INIT("config.yaml")};
+    struct arena a;
+    struct err err;
+    struct group_provider *p = NULL;
+    struct group_kwok_options o = {.api = l->api, .templates = {span_of(it.templates), SPAN("templates.yaml")},
+                                   .in_stock = in_stock, .fate = fate};
+    arena_init(&a, 0);
+    if (!group_kwok_read(&a, &config, &o.config, &err) || (p = group_kwok_new(&o, &err)) == NULL)
+        fail_msg("%s", err.msg);
+    arena_release(&a);
+    return p;
+}
+
+/* A Stowage that keeps these groups, and no NodePools. */
+static struct sim *begin(const char *templates, void (*set)(struct group_settings *s))
+{
+    memset(&it, 0, sizeof(it));
+    it.templates = templates;
+    it.loop.groups = group_settings_default();
+    it.loop.open_groups = open_groups;
+    it.loop.keeps = it.loop.posts = true;
+    if (set != NULL)
+        set(&it.loop.groups);
+    struct sim *s = new_sim(system_namespace);
+    loop_begin(&it.loop, s);
+    return s;
+}
+
+static void end(void)
+{
+    loop_end(&it.loop);
+}
+
+/* --- what is seen --- */
+
+static size_t nodes_of(struct sim *s, const char *group)
+{
+    json_t *all = objects_of(s, KIND_NODE), *n;
+    size_t i, count = 0;
+    json_array_foreach(all, i, n) {
+        const char *pool = json_string_value(json_object_get(tree_get(n, "metadata.labels"), "pool"));
+        count += group == NULL || (pool != NULL && strcmp(pool, group) == 0);
+    }
+    json_decref(all);
+    return count;
+}
+
+static size_t tainted(struct sim *s, const char *key)
+{
+    json_t *all = objects_of(s, KIND_NODE), *n, *t;
+    size_t i, k, count = 0;
+    json_array_foreach(all, i, n) {
+        json_array_foreach(tree_get(n, "spec.taints"), k, t) {
+            count += strcmp(json_string_value(json_object_get(t, "key")), key) == 0;
+        }
+    }
+    json_decref(all);
+    return count;
+}
+
+#define HARD "ToBeDeletedByClusterAutoscaler"
+#define SOFT "DeletionCandidateOfClusterAutoscaler"
+
+static uint32_t told(const char *reason, const char *note)
+{
+    uint32_t found = 0;
+    for (struct span rest = buf_span(&it.loop.history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        found += span_has_prefix(line, SPAN("event ")) && span_contains(line, span_of(reason)) &&
+                 span_contains(line, span_of(note));
+    }
+    return found;
+}
+
+static bool status_has(struct sim *s, const char *text)
+{
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-status");
+    bool has = map != NULL && strstr(json_string_value(tree_get(map, "data.status")), text) != NULL;
+    json_decref(map);
+    return has;
+}
+
+static void expect_status(struct sim *s, const char *text)
+{
+    if (status_has(s, text))
+        return;
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-status");
+    fail_msg("no \"%s\" in:\n%s", text, map != NULL ? json_string_value(tree_get(map, "data.status")) : "(there is none)");
+}
+
+/* --- growing --- */
+
+static void pods_that_fit_nowhere_grow_a_group(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    run_for(s, 15 * MS_SECOND);
+    assert_int_equal(nodes_of(s, NULL), 0);
+    expect_status(s, "autoscalerStatus: Running\n");
+    expect_status(s, "- name: a\n  health:\n    status: Healthy\n");
+    load(s, deployment_yaml("web", 6, "1500m", "")); /* two a node */
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 3);
+    assert_int_equal(count_bound(s, "web"), 6);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: setting group a size to 3 instead of 0 (max: 5)"), 1);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group a size set to 3 instead of 0 (max: 5)"), 1);
+    assert_int_equal(told("TriggeredScaleUp", "pod triggered scale-up: [{a 0->3 (max: 5)}]"), 6);
+    expect_status(s, "    cloudProviderTarget: 3\n    minSize: 0\n    maxSize: 5\n");
+    expect_status(s, "        total: 3\n        ready: 3\n");
+    end();
+}
+
+static void a_group_grows_to_its_maximum_and_says_so(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 14, "1500m", ""));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 5);
+    assert_int_equal(count_bound(s, "web"), 10);
+    assert_true(told("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max node group size reached") >= 4);
+    end();
+}
+
+static void a_group_that_cannot_grow_is_backed_off_and_another_takes_its_place(void **state)
+{
+    (void)state;
+    struct sim *s = begin(two_groups, NULL);
+    it.a_is_sold_out = true;
+    load(s, deployment_yaml("web", 2, "1500m", "")); /* least waste: one of a */
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(told("FailedToScaleUpGroup", "Scale-up failed for group a: "), 1);
+    assert_int_equal(nodes_of(s, "b"), 1);
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(count_bound(s, "web"), 2);
+    expect_status(s, "    status: Backoff\n    backoffInfo:\n      errorCode: \"OutOfResources\"\n");
+    end();
+}
+
+static void machines_that_could_not_be_made_are_ended_and_another_group_is_taken(void **state)
+{
+    (void)state;
+    struct sim *s = begin(two_groups, NULL);
+    it.fate = GROUP_KWOK_BREAKS;
+    load(s, deployment_yaml("web", 2, "1500m", ""));
+    run_for(s, 5 * MS_SECOND);
+    it.fate = GROUP_KWOK_COMES;
+    run_for(s, 40 * MS_SECOND);
+    assert_true(told("ScaleUpFailed", "Failed adding 1 nodes to group a due to OutOfResources.QuotaExceeded") >= 1);
+    assert_int_equal(nodes_of(s, "b"), 1);
+    assert_int_equal(count_bound(s, "web"), 2);
+    expect_status(s, "    cloudProviderTarget: 0\n"); /* a's */
+    end();
+}
+
+static void a_machine_that_never_registers_is_ended(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    load(s, deployment_yaml("web", 1, "1500m", ""));
+    run_for(s, 10 * MS_MINUTE);
+    it.fate = GROUP_KWOK_COMES;
+    assert_int_equal(nodes_of(s, NULL), 0);
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(told("DeleteUnregistered", "Removed unregistered node "), 0);
+    run_for(s, 3 * MS_MINUTE); /* --max-node-provision-time: 15m */
+    assert_int_equal(told("ScaleUpTimedOut", ""), 1);
+    assert_int_equal(told("DeleteUnregistered", "Removed unregistered node "), 1);
+    assert_int_equal(nodes_of(s, NULL), 0); /* backed off */
+    run_for(s, 6 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 1);
+    end();
+}
+
+/* --- shrinking --- */
+
+static void an_empty_node_goes_when_nobody_has_needed_it_for_long_enough(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    scale(s, "web", 0);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 2);
+    run_for(s, 8 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    run_for(s, 3 * MS_MINUTE); /* --scale-down-unneeded-time and --scale-down-delay-after-add: 10m */
+    assert_int_equal(nodes_of(s, "a"), 0);
+    assert_int_equal(told("ScaleDownEmpty", "Scale-down: removing empty node "), 2);
+    assert_int_equal(told("ScaleDownEmpty", " removed"), 2);
+    expect_status(s, "  scaleDown:\n    status: NoCandidates\n");
+    end();
+}
+
+static void a_node_that_is_needed_again_loses_its_soft_mark(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 2, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 0);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 1);
+    scale(s, "web", 2);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 0);
+    run_for(s, 20 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+/* Two nodes of which each is used less than by half. */
+static struct sim *begin_sparse(const char *more)
+{
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("big", 2, "2500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    if (more != NULL)
+        load(s, more);
+    load(s, deployment_yaml("web", 2, "900m", "")); /* one beside each */
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(count_bound(s, "web"), 2);
+    scale(s, "big", 0);
+    return s;
+}
+
+static void a_node_that_is_used_little_is_drained_and_goes(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    run_for(s, 9 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(count_bound(s, "web"), 2);
+    assert_int_equal(told("ScaleDown", "deleting pod for node scale down"), 1);
+    assert_int_equal(told("ScaleDown", "removed with drain"), 1);
+    assert_int_equal(tainted(s, HARD), 0);
+    run_for(s, 30 * MS_MINUTE); /* and stays so */
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+static void an_eviction_that_is_refused_keeps_the_node(void **state) /* 151 */
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    run_for(s, 10 * MS_MINUTE + 20 * MS_SECOND);
+    for (int i = 0; i < 60 && tainted(s, HARD) == 0; i++)
+        run_for(s, 1 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    load(s, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"
+            "spec: {minAvailable: 2, selector: {matchLabels: {app: web}}}\n");
+    run_for(s, 3 * MS_MINUTE);
+    assert_int_equal(tainted(s, HARD), 0);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    assert_true(told("ScaleDownFailed", "failed to remove the node: pod default/web-") >= 1);
+    json_t *all = objects_of(s, KIND_NODE), *n;
+    size_t i;
+    json_array_foreach(all, i, n) {
+        assert_false(json_is_true(tree_get(n, "spec.unschedulable")));
+    }
+    json_decref(all);
+    end();
+}
+
+static void a_new_leader_takes_marks_of_another_off(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    run_for(s, 10 * MS_MINUTE + 20 * MS_SECOND);
+    for (int i = 0; i < 60 && tainted(s, HARD) == 0; i++)
+        run_for(s, 1 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    loop_stop(&it.loop);
+    run_for(s, 5 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 0);
+    assert_int_equal(told("ClusterAutoscalerCleanup", ""), 1);
+    run_for(s, 9 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2); /* timers begin anew */
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+/* --- beside NodePools --- */
+
+static void what_a_pool_has_a_place_for_no_group_grows_for(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    load(s, deployment_yaml("only-a", 2, "1500m", ", nodeSelector: {pool: a}"));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(count_bound(s, "only-a"), 2);
+    end();
+}
+
+/* --- priorities --- */
+
+static void by_priority(struct group_settings *s)
+{
+    s->flags.expanders[0] = EXPANDER_PRIORITY;
+    s->flags.expander_count = 1;
+}
+
+static const char *priorities(const char *text)
+{
+    static char yaml[512];
+    snprintf(yaml, sizeof(yaml),
+             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cluster-autoscaler-priority-expander, namespace: kube-system}\n"
+             "data: {priorities: \"%s\"}\n",
+             text);
+    return yaml;
+}
+
+static void priorities_are_read_live(void **state)
+{
+    (void)state;
+    struct sim *s = begin(two_groups, by_priority);
+    load(s, priorities("10: ['a']\\n50: ['b']\\n"));
+    load(s, deployment_yaml("one", 1, "3500m", ""));
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "b"), 1);
+    do_request(s, API_MERGE, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-priority-expander",
+               "{\"data\":{\"priorities\":\"50: ['a']\\n10: ['b']\\n\"}}", 200);
+    load(s, deployment_yaml("two", 2, "3500m", "")); /* one of them beside the first */
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "b"), 1);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pods_that_fit_nowhere_grow_a_group),
+        cmocka_unit_test(a_group_grows_to_its_maximum_and_says_so),
+        cmocka_unit_test(a_group_that_cannot_grow_is_backed_off_and_another_takes_its_place),
+        cmocka_unit_test(machines_that_could_not_be_made_are_ended_and_another_group_is_taken),
+        cmocka_unit_test(a_machine_that_never_registers_is_ended),
+        cmocka_unit_test(an_empty_node_goes_when_nobody_has_needed_it_for_long_enough),
+        cmocka_unit_test(a_node_that_is_needed_again_loses_its_soft_mark),
+        cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),
+        cmocka_unit_test(an_eviction_that_is_refused_keeps_the_node),
+        cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
+        cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
+        cmocka_unit_test(priorities_are_read_live),
+    };
+    return cmocka_run_group_tests_name("loop_groups", tests, NULL, NULL);
+}
