@@ -82,7 +82,7 @@ static bool know_priority(struct pass *p)
     const struct group_settings *s = &p->r->config.groups;
     if (!goes_by_priority(s))
         return true;
-    if ((!k->priority_known || p->mono - k->priority_read >= REST_MS) && gate_open(&k->priority_gate, 0, p->mono)) {
+    if ((!k->priority_known || p->mono - k->priority_read >= REST_MS) && gate_open(&k->priority_gate, UINT64_MAX, p->mono)) {
         struct call *c = call_new(p->r, &k->priority_gate, on_priority);
         c->wants = "priorities";
         call_get(c, KIND_CONFIG_MAP, s->flags.config_namespace, SPAN(PRIORITY_CONFIG_MAP));

@@ -144,11 +144,6 @@ static void drop_growth(struct keeper *k)
             at = &(*at)->next;
 }
 
-static struct span code_of(const struct err *err)
-{
-    return err->kind == ERR_CAPACITY ? SPAN("OutOfResources") : SPAN("cloudProviderError");
-}
-
 static void on_grown(struct reconciler *r, struct call *c, const struct group_order *o)
 {
     struct keeper *k = &r->keeper;
@@ -161,7 +156,7 @@ static void on_grown(struct reconciler *r, struct call *c, const struct group_or
         return;
     }
     told_not_grown(r, &g, &c->err);
-    group_memory_failed(k->memory, &r->config.groups.flags, o->group, code_of(&c->err), span_of(c->err.msg), r->wall);
+    group_memory_failed(k->memory, &r->config.groups.flags, o->group, SPAN("cloudProviderError"), span_of(c->err.msg), r->wall);
     drop_growth(k);
     k->woken = true; /* another group may do */
 }

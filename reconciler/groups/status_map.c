@@ -240,7 +240,7 @@ void status_map_write(struct pass *p, const struct group_pass *decided, struct s
     struct keeper *k = &p->r->keeper;
     struct span updated = updated_text(p->a, p->wall);
     struct buf text = {0};
-    if (!p->r->config.groups.write_status || !gate_open(&k->status_gate, 0, p->mono))
+    if (!p->r->config.groups.write_status || !gate_open(&k->status_gate, UINT64_MAX, p->mono))
         return; /* the next pass will */
     buf_addf(&text, "time: %.*s\nautoscalerStatus: %s\n", SPAN_ARG(updated), decided != NULL ? "Running" : "Initializing");
     if (message.len != 0)

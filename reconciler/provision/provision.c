@@ -188,6 +188,12 @@ static bool waits_for_room(struct pass *p, const struct plan_claim *c, struct su
 
 /* ---- carrying a plan out ---- */
 
+/* There are no pools, but node groups, which have their own say. */
+static bool is_groups(const struct pass *p, const struct plan_unschedulable *u)
+{
+    return u->reason == UNSCHEDULABLE_NO_POOLS && p->r->config.groups.provider != NULL;
+}
+
 static void tell_plan(struct pass *p, const struct plan *plan)
 {
     struct reconciler *r = p->r;
@@ -202,8 +208,8 @@ static void tell_plan(struct pass *p, const struct plan *plan)
              plan->waiting == 1 ? "" : "s", plan->waiting == 1 ? "s" : "", plan->claim_count,
              plan->claim_count == 1 ? "" : "s", added);
     for (uint32_t i = plan->unschedulable_count; i-- > 0;)
-        if (!plan->unschedulable[i].pod->is_virtual &&
-            plan->unschedulable[i].reason != UNSCHEDULABLE_RESERVED) {
+        if (!plan->unschedulable[i].pod->is_virtual && plan->unschedulable[i].reason != UNSCHEDULABLE_RESERVED &&
+            !is_groups(p, &plan->unschedulable[i])) {
             first = &plan->unschedulable[i];
             unschedulable++;
         }
@@ -224,7 +230,7 @@ static void tell_unschedulable(struct pass *p, const struct plan *plan)
     for (uint32_t i = 0; i < plan->unschedulable_count; i++) {
         const struct plan_unschedulable *u = &plan->unschedulable[i];
         if (u->reason == UNSCHEDULABLE_RESERVED || u->reason == UNSCHEDULABLE_NOT_REACHED ||
-            u->pod->is_virtual) /* its buffer says so */
+            u->pod->is_virtual /* its buffer says so */ || is_groups(p, u))
             continue;
         /* without any pool there is nothing to tell of single pods; Karpenter v1.15.0 sends none either */
         struct span said = why_text(p->a, &u->why);
