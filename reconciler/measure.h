@@ -117,7 +117,34 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(REMOVALS_STOPPED, "stowage_removals_stopped", GAUGE, L("reason"),                            \
       "1 while the view of the cluster is partial")                                                \
     X(PASS_DURATION, "stowage_reconcile_batch_to_claim_seconds", HISTOGRAM, NO_LABELS,             \
-      "From the end of the batch window to the NodeClaim's creation")
+      "From the end of the batch window to the NodeClaim's creation") \
+    /* of node groups, under Cluster Autoscaler's names (spec node-groups, appendix B) */ \
+    X(GROUPS_SAFE, "cluster_autoscaler_cluster_safe_to_autoscale", GAUGE, NO_LABELS, "1 while the cluster is well enough for its node groups to be scaled") \
+    X(GROUPS_NODES, "cluster_autoscaler_nodes_count", GAUGE, L("state"), "Nodes, and machines that are none yet, by state") \
+    X(GROUPS_COUNT, "cluster_autoscaler_node_groups_count", GAUGE, L("node_group_type"), "Node groups") \
+    X(GROUPS_UNSCHEDULABLE, "cluster_autoscaler_unschedulable_pods_count", GAUGE, L("type"), "Pods that ask node groups for room") \
+    X(GROUPS_MAX_NODES, "cluster_autoscaler_max_nodes_count", GAUGE, NO_LABELS, "Nodes that there may be at most") \
+    X(GROUPS_CORES, "cluster_autoscaler_cluster_cpu_current_cores", GAUGE, NO_LABELS, "Cores of all Nodes") \
+    X(GROUPS_CORES_LIMITS, "cluster_autoscaler_cpu_limits_cores", GAUGE, L("direction"), "--cores-total") \
+    X(GROUPS_MEMORY, "cluster_autoscaler_cluster_memory_current_bytes", GAUGE, NO_LABELS, "Memory of all Nodes") \
+    X(GROUPS_MEMORY_LIMITS, "cluster_autoscaler_memory_limits_bytes", GAUGE, L("direction"), "--memory-total") \
+    X(GROUPS_ACTIVITY, "cluster_autoscaler_last_activity", GAUGE, L("activity"), "When it was last done, in seconds since 1970") \
+    X(GROUPS_DURATION, "cluster_autoscaler_function_duration_seconds", HISTOGRAM, L("function"), "Duration of a pass over the node groups") \
+    X(GROUPS_ERRORS, "cluster_autoscaler_errors_total", COUNTER, L("type"), "Passes and calls that failed") \
+    X(GROUPS_SCALED_UP, "cluster_autoscaler_scaled_up_nodes_total", COUNTER, NO_LABELS, "Nodes that groups were asked for") \
+    X(GROUPS_FAILED_UP, "cluster_autoscaler_failed_scale_ups_total", COUNTER, L("reason"), "Groups that could not grow, or whose machines could not be made") \
+    X(GROUPS_UNNEEDED, "cluster_autoscaler_unneeded_nodes_count", GAUGE, NO_LABELS, "Nodes of groups that nobody needs") \
+    X(GROUPS_UNREMOVABLE, "cluster_autoscaler_unremovable_nodes_count", GAUGE, L("reason"), "Nodes of groups that stay, by why") \
+    X(GROUPS_COOLDOWN, "cluster_autoscaler_scale_down_in_cooldown", GAUGE, NO_LABELS, "1 while nodes of groups stay since one came or went a moment ago") \
+    X(GROUPS_SCALED_DOWN, "cluster_autoscaler_scaled_down_nodes_total", COUNTER, L("reason"), "Nodes of groups that were removed") \
+    X(GROUPS_EVICTED, "cluster_autoscaler_evicted_pods_total", COUNTER, L("eviction_result"), "Pods evicted for a node of a group to go") \
+    X(GROUPS_DELETIONS, "cluster_autoscaler_pending_node_deletions", GAUGE, NO_LABELS, "Removals of nodes of groups under way") \
+    X(GROUPS_UNREGISTERED, "cluster_autoscaler_old_unregistered_nodes_removed_count", COUNTER, NO_LABELS, "Machines ended that never became Nodes") \
+    X(GROUP_MIN, "cluster_autoscaler_node_group_min_count", GAUGE, L("node_group"), "Minimum size, with --emit-per-nodegroup-metrics") \
+    X(GROUP_MAX, "cluster_autoscaler_node_group_max_count", GAUGE, L("node_group"), "Maximum size, with --emit-per-nodegroup-metrics") \
+    X(GROUP_TARGET, "cluster_autoscaler_node_group_target_count", GAUGE, L("node_group"), "Target size, with --emit-per-nodegroup-metrics") \
+    X(GROUP_HEALTHY, "cluster_autoscaler_node_group_healthiness", GAUGE, L("node_group"), "1 when healthy, with --emit-per-nodegroup-metrics") \
+    X(GROUP_BACKOFF, "cluster_autoscaler_node_group_backoff_status", GAUGE, L("node_group", "reason"), "1 while backed off, with --emit-per-nodegroup-metrics")
 
 enum measure_id {
 #define X(id, name, type, labels, help) MEASURE_##id,

@@ -111,7 +111,7 @@ static const struct group_option table[] = {
     {"debugging-snapshot-enabled", SWITCH, 0, false},
     {"drain-priority-config", ANYTHING, 0, false},
     {"dynamic-node-delete-delay-after-taint-enabled", SWITCH, 0, false},
-    {"emit-per-nodegroup-metrics", SWITCH, 0, false},
+    {"emit-per-nodegroup-metrics", BOOLEAN, LOOP(per_group_metrics)},
     {"enable-csi-node-aware-scheduling", SWITCH, 0, false},
     {"enable-dynamic-resource-allocation", SWITCH, 0, false},
     {"enable-graceful-degradation", SWITCH, 0, false},

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kube/config_map.h"
+#include "reconciler/groups/counted.h"
 #include "reconciler/groups/look.h"
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
@@ -128,25 +129,37 @@ static void carry_out(struct pass *p, const struct group_pass *decided)
     told_left(p, decided);
     if (decided->up.result == SCALE_UP_LIMITED_BY_MAX_NODES)
         told_limit(p);
-    if (decided->error.len != 0)
+    if (decided->error.len != 0) {
         told_pass_failed(p, decided->error);
+        counted_error(p->r, "cloudProviderError");
+    }
     bool did = decided->decision_count != 0 || decided->down.result == SCALE_DOWN_DELETE_STARTED;
     k->again = did ? AGAIN : k->again != 0 ? k->again - 1 : 0;
     k->all_new = decided->up.result == SCALE_UP_IN_COOLDOWN;
     k->woken = k->all_new;
 }
 
+static double seconds_since(const struct pass *p, uint64_t began)
+{
+    const struct reconciler_listener *l = &p->r->config.listener;
+    return l->now_ns != NULL ? (double)(l->now_ns(l->user) - began) / 1e9 : NAN;
+}
+
 static void decide(struct pass *p)
 {
     struct keeper *k = &p->r->keeper;
+    const struct reconciler_listener *l = &p->r->config.listener;
+    uint64_t began = l->now_ns != NULL ? l->now_ns(l->user) : 0;
     const struct group_settings *s = &p->r->config.groups;
     struct group_look look;
     struct err err;
     k->last = p->mono;
+    counted_begins(p);
     bool seen = group_look_begin(p, &look, &err);
     tell_asides(p);
     if (!seen) {
         told_pass_failed(p, span_of(err.msg));
+        counted_error(p->r, "cloudProviderError");
         status_map_write(p, NULL, span_of(err.msg));
         return;
     }
@@ -158,6 +171,7 @@ static void decide(struct pass *p)
     group_memory_learn(k->memory, decided, &s->flags, p->wall);
     carry_out(p, decided);
     status_map_write(p, decided, (struct span){NULL, 0});
+    counted_pass(p, decided, seconds_since(p, began));
     group_look_end(&look);
 }
 

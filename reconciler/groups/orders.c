@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "reconciler/groups/counted.h"
 #include "reconciler/groups/told.h"
 #include "reconciler/stages.h"
 
@@ -150,12 +151,15 @@ static void on_grown(struct reconciler *r, struct call *c, const struct group_or
     struct group_growth_told g = {o->group, o->from, o->to, o->max};
     if (c->err.kind == ERR_NONE) {
         told_grew(r, &g);
+        counted_grew(r, o->to - o->from);
         group_memory_grew(k->memory, o->group, o->to - o->from, r->wall);
         buf_addf(&k->grown, "%s{%.*s %d->%d (max: %d)}", k->grown.len != 0 ? " " : "", SPAN_ARG(o->group), o->from, o->to,
                  o->max);
         return;
     }
     told_not_grown(r, &g, &c->err);
+    counted_failed(r, "cloudProviderError");
+    counted_error(r, "cloudProviderError");
     group_memory_failed(k->memory, &r->config.groups.flags, o->group, SPAN("cloudProviderError"), span_of(c->err.msg), r->wall);
     drop_growth(k);
     k->woken = true; /* another group may do */
@@ -171,6 +175,13 @@ static struct span ids_text(struct arena *a, const struct group_order *o)
     return text;
 }
 
+static void end_of_machines(struct reconciler *r, struct call *c, const struct group_order *o)
+{
+    told_repaired(r, o->group, ids_text(&c->arena, o), &c->err);
+    if (c->err.kind == ERR_NONE && o->why == GATE_UNREGISTERED)
+        count(r, MEASURE_GROUPS_UNREGISTERED, o->count, (struct span){0}, (struct span){0}, (struct span){0});
+}
+
 /* The order stays first until it is answered. */
 static void on_done(struct reconciler *r, struct call *c)
 {
@@ -183,7 +194,7 @@ static void on_done(struct reconciler *r, struct call *c)
     if (o->grows)
         on_grown(r, c, o);
     else if (o->ids != NULL)
-        told_repaired(r, o->group, ids_text(&c->arena, o), &c->err);
+        end_of_machines(r, c, o);
     else
         told_withdrawn(r, o->group, o->from - o->to, &c->err);
     if (k->orders == NULL)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "planner/groups/down/drain.h"
+#include "reconciler/groups/counted.h"
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/told.h"
 #include "reconciler/stages.h"
@@ -28,6 +29,7 @@ struct group_removal {
     enum state state;
     bool drains;      /* has pods that need a place elsewhere, as the pass found it */
     bool cordoned;    /* by somebody else, before */
+    bool ready;       /* as its removal began */
     bool asked;       /* its provider */
     mono_ms since;    /* of the state */
     mono_ms all_gone; /* REMOVAL_DRAINS: when all evictions were accepted; 0: not yet */
@@ -99,6 +101,7 @@ static void begin(struct pass *p, const struct group_pass *decided, uint32_t row
     x->group = put(&text, group);
     x->drains = drains;
     x->cordoned = n->node->unschedulable;
+    x->ready = n->ready;
     x->since = p->mono;
     x->next = k->removals;
     k->removals = x;
@@ -217,6 +220,7 @@ static void on_evicted(struct reconciler *r, struct call *c)
     if (c->err.kind == ERR_NONE || c->status == 404 || c->status == 409) {
         m->left_alone = true; /* gone, or another of that name */
         told_evicted(r, c);
+        count(r, MEASURE_GROUPS_EVICTED, 1, SPAN("succeeded"), (struct span){0}, (struct span){0});
     } else if (m->memo.gate.retry_at < r->mono + EVICT_AGAIN_MS) {
         m->memo.gate.retry_at = r->mono + EVICT_AGAIN_MS;
     }
@@ -328,6 +332,7 @@ static void on_removed(struct reconciler *r, struct call *c)
     x->asked = false;
     if (c->err.kind == ERR_NONE) {
         told_removed(r, c, x->drains);
+        counted_removed(r, !x->ready ? "unready" : x->drains ? "underutilized" : "empty");
         group_memory_removal_ended(k->memory, x->group, true, r->wall);
         for (struct group_removal **at = &k->removals; *at != NULL; at = &(*at)->next)
             if (*at == x) {
@@ -399,6 +404,14 @@ static bool step(struct pass *p, struct group_removal *x, const struct node_view
     return false;
 }
 
+static void count_removals(struct pass *p)
+{
+    uint32_t under_way = 0;
+    for (const struct group_removal *x = p->r->keeper.removals; x != NULL; x = x->next)
+        under_way += x->state != REMOVAL_STAYS;
+    count(p->r, MEASURE_GROUPS_DELETIONS, under_way, (struct span){0}, (struct span){0}, (struct span){0});
+}
+
 void removals_run(struct pass *p)
 {
     for (struct group_removal **at = &p->r->keeper.removals, *x; (x = *at) != NULL;) {
@@ -411,4 +424,5 @@ void removals_run(struct pass *p)
         }
         at = &x->next;
     }
+    count_removals(p);
 }

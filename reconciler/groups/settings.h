@@ -24,6 +24,7 @@ struct group_settings {
     span_ms max_eviction_time;       /* --max-pod-eviction-time [2 min] */
     span_ms max_deletion_delay;      /* --node-deletion-delay-timeout [2 min] */
     int32_t soft_taints;             /* --max-bulk-soft-taint-count [10]: written in a pass; 0: there are none */
+    bool per_group_metrics;          /* --emit-per-nodegroup-metrics [false] */
     span_ms candidate_ttl;           /* --node-deletion-candidate-ttl [0]: so old a soft taint may be at the start */
 };
 

@@ -1,5 +1,6 @@
 #include "reconciler/groups/told.h"
 
+#include "reconciler/groups/counted.h"
 #include "reconciler/stages.h"
 
 /* Events about groups are on the status ConfigMap: a group is no object. Without it they are not told. */
@@ -84,6 +85,7 @@ void told_failures(struct pass *p, const struct group_pass *decided)
                                  .reason = span_of(group_failure_reason(f)), .about = status_of(p->r)};
             d.note = d.dedupe = group_failure_text(f, group, p->a);
             tell(p->r, d, "group %.*s  %.*s", SPAN_ARG(group), SPAN_ARG(d.note));
+            counted_failed(p->r, f->timed_out ? "timeout" : "cloudProviderError");
         }
 }
 
