@@ -34,6 +34,9 @@ struct client_policy {          /* zero: the default in brackets */
     span_ms retry_max_ms;   /* [30 s] */
     uint32_t page;          /* objects of a LIST page [500] */
     const char *user_agent; /* ["stowage"]; not one that begins with "curl" */
+    /* NodePools and what belongs to them may be unknown to the API server, and then there are none; one that was listed
+     * once and is unknown later is broken: its objects are not gone for that. */
+    bool pools_optional;
     const struct log *log;  /* NULL: silent */
     /* Acts (is_act) leave only before this time of CLOCK_MONOTONIC, asked for each as it leaves; later
      * ones end with ERR_CANCELLED. NULL, INT64_MAX: at any time. API thread. */

@@ -28,6 +28,7 @@ struct watch {
     mono_ms due;
     bool first_page;
     bool broken; /* the sink was told */
+    bool was_listed; /* once at least */
     bool absent; /* the API server does not know the kind; the sink was told of an empty list */
     bool fresh;  /* the last connection went silent */
     bool opened_once;
@@ -145,6 +146,7 @@ static bool take_page(struct watch *w, const struct doc *doc)
         go_on(w, RESUME_PAGE, 0);
         return true;
     }
+    w->was_listed = true;
     w->sink.list_end(w->sink.user, w->kind);
     if (w->kind < KIND_STORED_COUNT)
         atomic_fetch_add_explicit(&client_of(w)->listed[w->kind], 1, memory_order_relaxed);
@@ -211,6 +213,12 @@ static bool on_stream(struct transfer *t, struct span chunk)
     return !w->lines.too_long;
 }
 
+static bool may_be_absent(const struct watch *w)
+{
+    return kind_is_optional(w->kind) ||
+           (client_of(w)->policy.pools_optional && kind_is_of_pools(w->kind) && !w->was_listed);
+}
+
 static void ended(struct watch *w, const struct resume_end *end, const struct err *err)
 {
     struct client *c = client_of(w);
@@ -219,7 +227,7 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
     struct resume_step step = resume_after(&w->resume, end, random_unit(&c->random));
     if (step.credentials)
         auth_refresh(&c->auth, c->now, true);
-    bool absent = kind_is_optional(w->kind) && err->kind == ERR_NOT_FOUND;
+    bool absent = err->kind == ERR_NOT_FOUND && may_be_absent(w);
     if (absent)
         tell_absent(w);
     else if (step.broken)

@@ -64,6 +64,11 @@ bool kind_is_optional(enum kind k)
     return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
 
+bool kind_is_of_pools(enum kind k)
+{
+    return k == KIND_NODE_POOL || k == KIND_NODE_CLAIM || k == KIND_KWOK_NODE_CLASS;
+}
+
 enum kind kind_find(struct span api_version, struct span name)
 {
     for (int k = 0; k < KIND_COUNT; k++)

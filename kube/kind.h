@@ -54,6 +54,8 @@ struct kind_info {
 const struct kind_info *kind_info(enum kind k);
 /* Its definition comes with a feature gate: a cluster may lack it, and then has no such objects. */
 bool kind_is_optional(enum kind k);
+/* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
+bool kind_is_of_pools(enum kind k);
 enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
 /* The same in another version of the group: that of a NodePool of karpenter.sh/v1beta1. */
 enum kind kind_find_group(struct span api_version, struct span name);

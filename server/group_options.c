@@ -408,7 +408,10 @@ bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_
         bool is_flag = span_has_prefix(arg, SPAN("--"));
         struct span name = is_flag ? span_cut(span_of(argv[i] + 2), '=', &value) : (struct span){"", 0};
         const struct group_option *o = find(name);
-        if (o == NULL || (is_own != NULL && is_own(name))) {
+        bool own = o != NULL && is_own != NULL && is_own(name);
+        if (own && span_eq(name, SPAN("namespace"))) /* of ConfigMaps, as well as what it is there */
+            out->settings.flags.config_namespace = value.ptr == NULL && i + 1 < argc ? span_of(argv[i + 1]) : value;
+        if (o == NULL || own) {
             rest[(*count_out)++] = argv[i];
             continue;
         }

@@ -16,7 +16,7 @@ struct group_options_given {
 };
 
 /* Takes them out of argv (--name=value, --name value, a bare --name of a boolean), and leaves the others in *rest_out.
- * `is_own` (or NULL): flags of that name are left, too. */
+ * `is_own` (or NULL): flags of that name are left, too; --namespace is taken as well. */
 bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_own)(struct span name),
                         struct group_options_given *out, int *count_out, char ***rest_out, struct err *err);
 

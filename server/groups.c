@@ -99,11 +99,9 @@ static struct group_provider *open_cluster_api(struct arena *a, const struct gro
     return cluster_api_new(&options);
 }
 
-bool groups_open(struct arena *a, struct group_options_given *given, const struct options *o, struct api *api, struct err *err)
+bool groups_open(struct arena *a, struct group_options_given *given, struct api *api, struct err *err)
 {
     struct group_settings *s = &given->settings;
-    if (o->own_namespace != NULL && o->own_namespace[0] != '\0')
-        s->flags.config_namespace = span_of(o->own_namespace);
     if (given->cloud_provider.len == 0)
         return true;
     if (span_eq(given->cloud_provider, SPAN("kwok")))

@@ -6,10 +6,9 @@
 #include "server/group_options.h"
 #include "server/options.h"
 
-/* Opens the provider that --cloud-provider names into given->settings, or leaves it NULL when it names none. `ns`: of the
- * ConfigMaps unless --namespace said another. False: err has the flag and what to write. The provider is the caller's to
- * free. */
-bool groups_open(struct arena *a, struct group_options_given *given, const struct options *o, struct api *api, struct err *err);
+/* Opens the provider that --cloud-provider names into given->settings, or leaves it NULL when it names none. False: err has
+ * the flag and what to write. The provider is the caller's to free. */
+bool groups_open(struct arena *a, struct group_options_given *given, struct api *api, struct err *err);
 /* Cluster Autoscaler's flags that were given and mean nothing here are an error, or with --ca-compat a line for the log
  * (absent: there are none). */
 bool groups_meaningless(struct arena *a, const struct group_options_given *given, const struct options *o, struct span *line_out,

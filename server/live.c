@@ -324,6 +324,7 @@ static bool open_cluster(struct live *l, struct err *err)
                                    .acts_until = leads_until,
                                    .user = l,
                                    .acts_grace_ms = o->lease_duration - o->lease_renew,
+                                   .pools_optional = l->config.groups != NULL && l->config.groups->cloud_provider.len != 0,
                                    .log = l->config.log};
     bool named = o->kubeconfig != NULL && o->kubeconfig[0] != '\0';
     struct err why = {0};
@@ -448,7 +449,7 @@ static bool open_groups(struct live *l, struct err *err)
     if (g == NULL)
         return true;
     g->settings.default_spread = live_world_options(l->options, &l->spread).default_spread;
-    return groups_open(&l->arena, g, l->options, l->api, err);
+    return groups_open(&l->arena, g, l->api, err);
 }
 
 static void open_engine(struct live *l)

@@ -563,6 +563,23 @@ static void test_a_kind_that_has_to_be_there_is_not_empty(void **state)
     end(&w);
 }
 
+/* A cluster with node groups alone has none; but pools that were there do not go with their definition. */
+static void test_pools_may_be_missing_at_first(void **state)
+{
+    (void)state;
+    struct client_policy policy = quick;
+    struct world w;
+    policy.pools_optional = true;
+    begin(&w, absent_script, &policy);
+    watch(&w, KIND_NODE_POOL);
+    expect_seen(&w, "[ ] ");
+    until_seen(&w, "[ ] [ +a ] +b not-found ");
+    while (http_server_requests(w.server) < 9)
+        client_poll(w.client, 1000);
+    assert_false(has_seen(&w, "+b [ ] "));
+    end(&w);
+}
+
 /* Requests. */
 
 static void echo_script(void *user, struct http_exchange *x)
@@ -1181,6 +1198,7 @@ int main(void)
         cmocka_unit_test(test_a_watch_that_is_not_allowed_says_so),
         cmocka_unit_test(test_a_kind_that_the_cluster_lacks_is_empty),
         cmocka_unit_test(test_a_kind_that_has_to_be_there_is_not_empty),
+        cmocka_unit_test(test_pools_may_be_missing_at_first),
         cmocka_unit_test(test_requests_arrive_as_they_should),
         cmocka_unit_test(test_429_with_retry_after_is_sent_again),
         cmocka_unit_test(test_answers_that_are_the_callers),
