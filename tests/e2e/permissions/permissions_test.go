@@ -327,6 +327,7 @@ func TestWhatShipsIsRead(t *testing.T) {
 		`Role stowage-system/stowage: get secrets "stowage-certs"`,
 		"ClusterRole stowage-provider-kwok: create nodes",
 		"ClusterRole stowage-nominate: patch pods/status",
+		"ClusterRole stowage-groups: list jobs.batch",
 		`Role stowage-system/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
 	} {
 		if !slices.Contains(got, want) {

@@ -34,6 +34,9 @@ type ClusterOptions struct {
 	// as Kubernetes has it, and manifests/nominate is applied.
 	Nominate bool
 
+	// Groups applies manifests/groups, for a Stowage whose Args have it keep node groups.
+	Groups bool
+
 	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
 	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
 	SecondScheduler bool
@@ -107,14 +110,15 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		return err
 	}
 	if options.Nominate {
-		more, err := manifests.Load(filepath.Join(options.Manifests, "nominate"))
-		if err != nil {
-			return err
-		}
-		if err := more.Apply(ctx, c.Config()); err != nil {
+		if err := c.applyFolder(ctx, options.Manifests, "nominate"); err != nil {
 			return err
 		}
 		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--placement=nominate")
+	}
+	if options.Groups {
+		if err := c.applyFolder(ctx, options.Manifests, "groups"); err != nil {
+			return err
+		}
 	}
 	scheduler := options.Scheduler
 	if options.Stowage.Binary != "" {
@@ -156,6 +160,15 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 	}
 	options.Say("kube-scheduler runs")
 	return nil
+}
+
+// applyFolder applies one of the choices that a user may make.
+func (c *Cluster) applyFolder(ctx context.Context, all, name string) error {
+	more, err := manifests.Load(filepath.Join(all, name))
+	if err != nil {
+		return err
+	}
+	return more.Apply(ctx, c.Config())
 }
 
 // SecondScheduler is the name of the scheduler in manifests/second-scheduler, of its service account,
