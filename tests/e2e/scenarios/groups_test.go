@@ -130,8 +130,8 @@ func (f *fleet) groupsTold(reason, text string) func(context.Context) error {
 	}
 }
 
-// marked are the nodes with the taint of those that go.
-func (f *fleet) marked(ctx context.Context) ([]string, error) {
+// groupsMarked are the nodes with the taint of those that go.
+func (f *fleet) groupsMarked(ctx context.Context) ([]string, error) {
 	list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{})
 	if err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (f *fleet) drainsGroups(t *testing.T, ctx context.Context) {
 		return err
 	}))
 	must(t, f.Wait(ctx, "pods to run", f.running(4, "web")))
-	marked, err := f.marked(ctx)
+	marked, err := f.groupsMarked(ctx)
 	must(t, err)
 	if len(marked) != 0 {
 		t.Errorf("%v are marked", marked)
@@ -218,7 +218,7 @@ func (f *fleet) restartsInRemoval(t *testing.T, ctx context.Context) {
 	var marked []string
 	must(t, f.Wait(ctx, "a node to be marked", func(ctx context.Context) error {
 		var err error
-		if marked, err = f.marked(ctx); err == nil && len(marked) == 0 {
+		if marked, err = f.groupsMarked(ctx); err == nil && len(marked) == 0 {
 			err = fmt.Errorf("none is")
 		}
 		return err
@@ -233,7 +233,7 @@ func (f *fleet) restartsInRemoval(t *testing.T, ctx context.Context) {
 		if err != nil {
 			return err
 		}
-		marked, err := f.marked(ctx)
+		marked, err := f.groupsMarked(ctx)
 		if err == nil && (len(list.Items) != 1 || len(marked) != 0 || list.Items[0].Spec.Unschedulable) {
 			err = fmt.Errorf("%d are, of them marked %v", len(list.Items), marked)
 		}
