@@ -1,6 +1,7 @@
 #include "kube/kind.h"
 
 #include "kube/buffer.h"
+#include "kube/machines.h"
 #include "kube/node.h"
 #include "kube/overlay.h"
 #include "kube/pod.h"
@@ -37,6 +38,16 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
     [KIND_VOLUME_ATTACHMENT] = {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", false,
                                 &volume_attachment_schema},
+    [KIND_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta2", "MachineDeployment", "machinedeployments", true,
+                                 &machine_group_schema},
+    [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema},
+    [KIND_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta2", "MachinePool", "machinepools", true, &machine_group_schema},
+    [KIND_MACHINE] = {"cluster.x-k8s.io/v1beta2", "Machine", "machines", true, &cluster_machine_schema},
+    [KIND_OLD_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta1", "MachineDeployment", "machinedeployments", true,
+                                     &machine_group_schema},
+    [KIND_OLD_MACHINE_SET] = {"cluster.x-k8s.io/v1beta1", "MachineSet", "machinesets", true, &machine_group_schema},
+    [KIND_OLD_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta1", "MachinePool", "machinepools", true, &machine_group_schema},
+    [KIND_OLD_MACHINE] = {"cluster.x-k8s.io/v1beta1", "Machine", "machines", true, &cluster_machine_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -61,7 +72,12 @@ const struct kind_info *kind_info(enum kind k)
 
 bool kind_is_optional(enum kind k)
 {
-    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || kind_is_machines(k);
+}
+
+bool kind_is_machines(enum kind k)
+{
+    return k >= KIND_MACHINE_DEPLOYMENT && k <= KIND_OLD_MACHINE;
 }
 
 bool kind_is_of_pools(enum kind k)

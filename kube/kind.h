@@ -28,6 +28,14 @@ enum kind {
     KIND_DEPLOYMENT,
     KIND_VOLUME_ATTACHMENT,
     KIND_JOB, /* with node groups only: whether there is one; in files all of it */
+    KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only, in the version that is served: */
+    KIND_MACHINE_SET,
+    KIND_MACHINE_POOL,
+    KIND_MACHINE,
+    KIND_OLD_MACHINE_DEPLOYMENT, /* v1beta1 */
+    KIND_OLD_MACHINE_SET,
+    KIND_OLD_MACHINE_POOL,
+    KIND_OLD_MACHINE,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -56,6 +64,7 @@ const struct kind_info *kind_info(enum kind k);
 bool kind_is_optional(enum kind k);
 /* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
 bool kind_is_of_pools(enum kind k);
+bool kind_is_machines(enum kind k); /* of Cluster API */
 enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
 /* The same in another version of the group: that of a NodePool of karpenter.sh/v1beta1. */
 enum kind kind_find_group(struct span api_version, struct span name);

@@ -540,6 +540,8 @@ static bool dispatch(struct objects *o, const struct api_request *r, json_t *bod
     json_t *old = objects_find(o, r->kind, r->ns, r->name);
     if (old == NULL || (r->subresource.len != 0 && !has_status(r->kind)))
         return registry_not_found(out, r->kind, r->name);
+    if (span_eq(r->subresource, SPAN("scale")))
+        return registry_scale(o, r, old, body, out);
     switch (r->verb) {
     case API_UPDATE:
         return update(o, r, old, json_incref(body), out);
