@@ -28,14 +28,10 @@ enum kind {
     KIND_DEPLOYMENT,
     KIND_VOLUME_ATTACHMENT,
     KIND_JOB, /* with node groups only: whether there is one; in files all of it */
-    KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only, in the version that is served: */
+    KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only */
     KIND_MACHINE_SET,
     KIND_MACHINE_POOL,
     KIND_MACHINE,
-    KIND_OLD_MACHINE_DEPLOYMENT, /* v1beta1 */
-    KIND_OLD_MACHINE_SET,
-    KIND_OLD_MACHINE_POOL,
-    KIND_OLD_MACHINE,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -57,6 +53,7 @@ struct kind_info {
     const char *plural;      /* "pods" */
     bool namespaced;
     const struct schema *schema; /* NULL: not decoded into a struct */
+    const char *older; /* the version that older clusters have instead, and that decodes alike; NULL: none */
 };
 
 const struct kind_info *kind_info(enum kind k);

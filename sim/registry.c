@@ -166,7 +166,9 @@ static bool body_is_readable(enum kind k, const json_t *object, struct reply *ou
     const struct kind_info *info = kind_info(k);
     if (!json_is_object(object))
         return reply_fail(out, 400, "BadRequest", "the body is not a JSON object");
-    if (!tree_is(object, "kind", info->name) || !tree_is(object, "apiVersion", info->api_version))
+    bool known = tree_is(object, "apiVersion", info->api_version) ||
+                 (info->older != NULL && tree_is(object, "apiVersion", info->older));
+    if (!tree_is(object, "kind", info->name) || !known)
         return reply_fail(out, 400, "BadRequest", "the object provided is unrecognized (must be of type %s)",
                           info->name);
     const json_t *version = tree_get(object, "metadata.resourceVersion");

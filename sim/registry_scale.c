@@ -10,7 +10,7 @@ static bool has_scale(enum kind k)
     case KIND_REPLICATION_CONTROLLER:
         return true;
     default:
-        return kind_is_machines(k) && k != KIND_MACHINE && k != KIND_OLD_MACHINE;
+        return kind_is_machines(k) && k != KIND_MACHINE;
     }
 }
 

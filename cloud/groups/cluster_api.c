@@ -130,8 +130,6 @@ static void free_capi(struct group_provider *p)
 }
 
 static const enum kind kinds[] = {KIND_MACHINE_DEPLOYMENT, KIND_MACHINE_SET, KIND_MACHINE_POOL, KIND_MACHINE, KIND_NONE};
-static const enum kind old_kinds[] = {KIND_OLD_MACHINE_DEPLOYMENT, KIND_OLD_MACHINE_SET, KIND_OLD_MACHINE_POOL,
-                                      KIND_OLD_MACHINE, KIND_NONE};
 static const enum kind no_kinds[] = {KIND_NONE}; /* another cluster's are watched by who watches that */
 
 /* A size is three requests, each tried for a minute at most; a removal is two for each machine beside. */
@@ -142,7 +140,7 @@ static const enum kind no_kinds[] = {KIND_NONE}; /* another cluster's are watche
         .kinds = (kinds_), .look = capi_look, .asides = asides, .resize = capi_resize, .remove = capi_remove, \
         .cancel = cancel, .step = step, .free = free_capi,                                         \
     }
-static const struct group_provider_ops here = OPS(kinds), here_old = OPS(old_kinds), there = OPS(no_kinds);
+static const struct group_provider_ops here = OPS(kinds), there = OPS(no_kinds);
 
 static void copy_selectors(struct capi *c, const struct cluster_api_options *o)
 {
@@ -176,8 +174,7 @@ struct group_provider *cluster_api_new(const struct cluster_api_options *options
     arena_init(&c->look_arena, 0);
     group_operations_init(&c->operations, options->api);
     c->options = *options;
-    c->kinds = options->old ? old_kinds : kinds;
-    c->provider.ops = options->management != NULL ? &there : options->old ? &here_old : &here;
+    c->provider.ops = options->management != NULL ? &there : &here;
     copy_selectors(c, options);
     copy_bounds(c, options);
     c->options.default_arch =

@@ -42,7 +42,6 @@ struct cluster_api_options {
     struct api *api; /* the management cluster's */
     /* Publishes struct snapshot of the management cluster; NULL: it is the cluster that look sees. */
     struct share *management;
-    bool old; /* it serves v1beta1 and not v1beta2: Cluster API before 1.11 (kinds KIND_OLD_…) */
     const struct cluster_api_selector *selectors; /* a group has to suit one of them; none: all do. Copied, */
     uint32_t selector_count;
     const struct cluster_api_bounds *bounds; /* and so are these: none but these groups, and these bounds; none: annotations say */

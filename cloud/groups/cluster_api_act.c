@@ -237,7 +237,7 @@ static void begin(struct group_operation *o, struct capi *c, const struct capi_g
     w->operation = o;
     w->c = c;
     w->id = arena_dup(&o->arena, g->id);
-    w->kind = c->kinds[g->kind];
+    w->kind = g->kind;
     w->ns = arena_dup(&o->arena, g->ns);
     w->name = arena_dup(&o->arena, g->name);
     w->min = g->min;
@@ -299,7 +299,7 @@ static void send_mark(struct group_part *p, bool on, api_done *done)
 {
     struct group_operation *o = p->operation;
     group_part_send(p,
-                    (struct api_request){.verb = API_MERGE, .kind = provider_of(o)->kinds[CAPI_MACHINE], .ns = p->ns,
+                    (struct api_request){.verb = API_MERGE, .kind = KIND_MACHINE, .ns = p->ns,
                                          .name = p->name, .body = mark_body(&o->arena, p, on)},
                     done);
 }
@@ -472,7 +472,7 @@ static void start_removal(struct group_operation *o)
     send_scale(o, API_GET, (struct span){NULL, 0}, on_scale_read);
     for (uint32_t i = 1; i <= w->machines; i++)
         group_part_send(&o->parts[i],
-                        (struct api_request){.verb = API_GET, .kind = w->c->kinds[CAPI_MACHINE], .ns = o->parts[i].ns,
+                        (struct api_request){.verb = API_GET, .kind = KIND_MACHINE, .ns = o->parts[i].ns,
                                              .name = o->parts[i].name},
                         on_machine_read);
 }

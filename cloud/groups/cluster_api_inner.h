@@ -9,7 +9,6 @@
 
 #define CAPI_MARK "stowage" /* the value of our delete-machine; whatever others write is theirs */
 
-enum capi_kind { CAPI_DEPLOYMENT, CAPI_SET, CAPI_POOL, CAPI_MACHINE, CAPI_KIND_COUNT };
 
 struct capi_machine { /* of the last look */
     struct span id;   /* as it was told */
@@ -20,7 +19,7 @@ struct capi_machine { /* of the last look */
 
 struct capi_group {
     struct span id; /* Kind/namespace/name */
-    enum capi_kind kind;
+    enum kind kind; /* KIND_MACHINE_DEPLOYMENT, KIND_MACHINE_SET, KIND_MACHINE_POOL */
     struct span ns, name;
     int32_t min, max;
     int32_t settled; /* Machines that have a Node and are well: no request that can be withdrawn */
@@ -45,7 +44,6 @@ struct capi_work;
 struct capi {
     struct group_provider provider;
     struct cluster_api_options options;
-    const enum kind *kinds; /* by enum capi_kind */
     struct arena arena;
     struct group_operations operations; /* its lock is over all below */
     struct arena look_arena;

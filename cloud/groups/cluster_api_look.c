@@ -4,7 +4,6 @@
 #include "cloud/groups/cluster_api_inner.h"
 
 static const struct span gpu_label = SPAN_INIT("cluster-api/accelerator");
-static const char *const kind_names[] = {"MachineDeployment", "MachineSet", "MachinePool"};
 
 struct by_id { /* a Node or a Machine by the end of its providerID */
     struct span end;
@@ -18,7 +17,7 @@ struct index {
 
 struct found { /* an object that may be a group */
     struct span id;
-    enum capi_kind kind;
+    enum kind kind;
     const struct machine_group *group;
 };
 
@@ -43,7 +42,7 @@ static void aside(void *user, struct span text)
 {
     struct looking *l = user;
     struct capi *c = l->c;
-    struct span sentence = arena_printf(&c->look_arena, "%s %.*s/%.*s: %.*s", kind_names[l->now->kind],
+    struct span sentence = arena_printf(&c->look_arena, "%s %.*s/%.*s: %.*s", kind_info(l->now->kind)->name,
                                         SPAN_ARG(l->now->group->meta.ns), SPAN_ARG(l->now->group->meta.name), SPAN_ARG(text));
     ARENA_PUSH(&c->look_arena, c->asides, c->aside_count, c->aside_capacity, sentence);
 }
@@ -96,15 +95,15 @@ static bool is_owned_by_deployment(const struct looking *l, const struct machine
     return false;
 }
 
-static void find_groups(struct looking *l, enum capi_kind kind)
+static void find_groups(struct looking *l, enum kind kind)
 {
     const struct machine_group *g;
-    struct snapshot_iter it = snapshot_each(l->machines, l->c->kinds[kind]);
+    struct snapshot_iter it = snapshot_each(l->machines, kind);
     while ((g = snapshot_next(&it)) != NULL) {
-        if (!is_selected(l, g) || (kind == CAPI_SET && is_owned_by_deployment(l, g)) || g->meta.deleted != 0 ||
+        if (!is_selected(l, g) || (kind == KIND_MACHINE_SET && is_owned_by_deployment(l, g)) || g->meta.deleted != 0 ||
             capi_annotation(g, l->machines->syms, SPAN("cluster.x-k8s.io/paused")).ptr != NULL)
             continue;
-        struct found f = {arena_printf(&l->c->look_arena, "%s/%.*s/%.*s", kind_names[kind], SPAN_ARG(g->meta.ns),
+        struct found f = {arena_printf(&l->c->look_arena, "%s/%.*s/%.*s", kind_info(kind)->name, SPAN_ARG(g->meta.ns),
                                        SPAN_ARG(g->meta.name)),
                           kind, g};
         if (l->c->options.bounds_count == 0 || bounds_of(l->c, f.id) != NULL)
@@ -129,8 +128,8 @@ static int by_place(const void *a, const void *b)
 static void list_machines(struct looking *l)
 {
     const struct cluster_machine *m;
-    uint32_t most = l->machines->state[l->c->kinds[CAPI_MACHINE]].count;
-    struct snapshot_iter it = snapshot_each(l->machines, l->c->kinds[CAPI_MACHINE]);
+    uint32_t most = l->machines->state[KIND_MACHINE].count;
+    struct snapshot_iter it = snapshot_each(l->machines, KIND_MACHINE);
     l->all = ARENA_ARRAY(&l->c->look_arena, const struct cluster_machine *, most);
     while (l->all_count < most && (m = snapshot_next(&it)) != NULL)
         l->all[l->all_count++] = m;
@@ -317,11 +316,11 @@ static bool rolls_out(const struct looking *l, const struct found *f)
     const struct symtab *syms = l->machines->syms;
     sym label = sym_find(syms, SPAN("cluster.x-k8s.io/deployment-name"));
     int64_t newest = 0, one;
-    if (f->kind != CAPI_DEPLOYMENT || label == SYM_NONE)
+    if (f->kind != KIND_MACHINE_DEPLOYMENT || label == SYM_NONE)
         return false;
     for (int pass = 0; pass < 2; pass++) {
         const struct machine_group *set;
-        struct snapshot_iter it = snapshot_each(l->machines, l->c->kinds[CAPI_SET]);
+        struct snapshot_iter it = snapshot_each(l->machines, KIND_MACHINE_SET);
         while ((set = snapshot_next(&it)) != NULL) {
             sym owner = sym_pairs_get(set->meta.labels, label);
             if (!span_eq(set->meta.ns, f->group->meta.ns) || owner == SYM_NONE ||
@@ -394,7 +393,7 @@ static void tell_group(struct looking *l, const struct found *f, struct node_gro
     told.rolls_out = rolls_out(l, f);
     struct filling fill = {.l = l, .group = &c->groups[c->group_count], .out = &told};
     c->groups[c->group_count++] = g;
-    if (f->kind == CAPI_POOL)
+    if (f->kind == KIND_MACHINE_POOL)
         tell_listed(&fill, f->group);
     else
         tell_selected(&fill, f->group);
@@ -425,7 +424,7 @@ static void forget_left(struct capi *c)
 static void tell_all(struct looking *l, struct node_groups *out)
 {
     struct capi *c = l->c;
-    for (enum capi_kind k = CAPI_DEPLOYMENT; k <= CAPI_POOL; k++)
+    for (enum kind k = KIND_MACHINE_DEPLOYMENT; k <= KIND_MACHINE_POOL; k++)
         find_groups(l, k);
     if (l->found_count != 0)
         qsort(l->found, l->found_count, sizeof(*l->found), by_found_id);
@@ -448,7 +447,7 @@ bool capi_look(struct group_provider *p, const struct snapshot *s, struct arena 
     struct capi *c = capi_of(p);
     struct snapshot *taken = c->options.management != NULL ? (struct snapshot *)share_take(c->options.management) : NULL;
     *out = (struct node_groups){0};
-    if (c->options.management != NULL && (taken == NULL || !taken->state[c->kinds[CAPI_MACHINE]].synced)) {
+    if (c->options.management != NULL && (taken == NULL || !taken->state[KIND_MACHINE].synced)) {
         if (taken != NULL)
             shared_unref(&taken->shared);
         return err_set(err, ERR_RETRY, "the management cluster's Machines are not listed yet");

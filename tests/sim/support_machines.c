@@ -3,11 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static enum kind kind_of(const struct machine_keeper *k, enum kind fresh)
-{
-    return k->old ? (enum kind)(fresh + (KIND_OLD_MACHINE - KIND_MACHINE)) : fresh;
-}
-
 static bool write(struct machine_keeper *k, enum api_verb verb, enum kind kind, const json_t *of, const char *subresource,
                   json_t *body /* taken; NULL: none */)
 {
@@ -49,7 +44,7 @@ static json_t *owner_of(const json_t *owner)
 
 static void keep_set(struct machine_keeper *k, const json_t *deployment)
 {
-    json_t *sets = objects_of(k->sim, kind_of(k, KIND_MACHINE_SET)), *set;
+    json_t *sets = objects_of(k->sim, KIND_MACHINE_SET), *set;
     size_t i;
     const json_t *own = NULL;
     json_array_foreach(sets, i, set) {
@@ -69,10 +64,10 @@ static void keep_set(struct machine_keeper *k, const json_t *deployment)
             owner_of(deployment), "labels", "cluster.x-k8s.io/deployment-name", tree_get(deployment, "metadata.name"),
             "annotations", annotations, "spec", tree_get(deployment, "spec"));
         json_t *at = json_pack("{s:{s:O}}", "metadata", "namespace", tree_get(deployment, "metadata.namespace"));
-        write(k, API_CREATE, kind_of(k, KIND_MACHINE_SET), at, NULL, fresh);
+        write(k, API_CREATE, KIND_MACHINE_SET, at, NULL, fresh);
         json_decref(at);
     } else if (tree_int(own, "spec.replicas", 0) != tree_int(deployment, "spec.replicas", 0)) {
-        write(k, API_MERGE, kind_of(k, KIND_MACHINE_SET), own, NULL,
+        write(k, API_MERGE, KIND_MACHINE_SET, own, NULL,
               json_pack("{s:{s:I}}", "spec", "replicas", (json_int_t)tree_int(deployment, "spec.replicas", 0)));
     }
     json_decref(sets);
@@ -110,13 +105,13 @@ static void add_machine(struct machine_keeper *k, const json_t *set)
     if (tree_get(set, "spec.template.metadata.labels") != NULL)
         tree_set(fresh, "metadata.labels", json_deep_copy(tree_get(set, "spec.template.metadata.labels")));
     json_t *at = json_pack("{s:{s:O}}", "metadata", "namespace", tree_get(set, "metadata.namespace"));
-    write(k, API_CREATE, kind_of(k, KIND_MACHINE), at, NULL, fresh);
+    write(k, API_CREATE, KIND_MACHINE, at, NULL, fresh);
     json_decref(at);
 }
 
 static void keep_machines(struct machine_keeper *k, const json_t *set)
 {
-    json_t *machines = objects_of(k->sim, kind_of(k, KIND_MACHINE)), *m;
+    json_t *machines = objects_of(k->sim, KIND_MACHINE), *m;
     int64_t there = 0, wanted = tree_int(set, "spec.replicas", 0);
     size_t i;
     json_array_foreach(machines, i, m) {
@@ -127,9 +122,9 @@ static void keep_machines(struct machine_keeper *k, const json_t *set)
     for (; there > wanted; there--) {
         const json_t *end = to_end(machines, set);
         json_array_append(k->ended, tree_get(end, "metadata.name"));
-        write(k, API_DELETE, kind_of(k, KIND_MACHINE), end, NULL, NULL);
+        write(k, API_DELETE, KIND_MACHINE, end, NULL, NULL);
         json_decref(machines);
-        machines = objects_of(k->sim, kind_of(k, KIND_MACHINE));
+        machines = objects_of(k->sim, KIND_MACHINE);
     }
     json_decref(machines);
 }
@@ -164,7 +159,7 @@ static void keep_machine(struct machine_keeper *k, const json_t *m)
         if (k->lingers)
             return;
         drop_node(k, name);
-        write(k, API_MERGE, kind_of(k, KIND_MACHINE), m, NULL, json_pack("{s:{s:[]}}", "metadata", "finalizers"));
+        write(k, API_MERGE, KIND_MACHINE, m, NULL, json_pack("{s:{s:[]}}", "metadata", "finalizers"));
         return;
     }
     if (tree_get(m, "status.phase") != NULL || k->holds)
@@ -175,13 +170,13 @@ static void keep_machine(struct machine_keeper *k, const json_t *m)
             tree_remove(status, "status.failureMessage");
             tree_set(status, "status.deprecated.v1beta1.failureMessage", json_string("no quota"));
         }
-        write(k, API_MERGE, kind_of(k, KIND_MACHINE), m, "status", status);
+        write(k, API_MERGE, KIND_MACHINE, m, "status", status);
         return;
     }
     snprintf(id, sizeof(id), "fake:///zone/%s", name);
-    write(k, API_MERGE, kind_of(k, KIND_MACHINE), m, NULL, json_pack("{s:{s:s}}", "spec", "providerID", id));
+    write(k, API_MERGE, KIND_MACHINE, m, NULL, json_pack("{s:{s:s}}", "spec", "providerID", id));
     add_node(k, name, id);
-    write(k, API_MERGE, kind_of(k, KIND_MACHINE), m, "status",
+    write(k, API_MERGE, KIND_MACHINE, m, "status",
           json_pack("{s:{s:s, s:{s:s}}}", "status", "phase", "Running", "nodeRef", "name", name));
 }
 
@@ -206,7 +201,7 @@ static void keep_pool(struct machine_keeper *k, const json_t *pool)
         json_array_remove(ids, i - 1);
     }
     if (there != wanted)
-        write(k, API_MERGE, kind_of(k, KIND_MACHINE_POOL), pool, NULL,
+        write(k, API_MERGE, KIND_MACHINE_POOL, pool, NULL,
               json_pack("{s:{s:O}}", "spec", "providerIDList", ids));
     json_decref(ids);
 }
@@ -215,7 +210,7 @@ static void keep_pool(struct machine_keeper *k, const json_t *pool)
 
 static void keep_all(struct machine_keeper *k, enum kind kind, void (*keep)(struct machine_keeper *k, const json_t *object))
 {
-    json_t *list = objects_of(k->sim, kind_of(k, kind)), *object;
+    json_t *list = objects_of(k->sim, kind), *object;
     size_t i;
     json_array_foreach(list, i, object)
         keep(k, object);

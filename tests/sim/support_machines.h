@@ -8,7 +8,7 @@
 
 struct machine_keeper {
     struct sim *sim;
-    bool old;    /* v1beta1 */
+    bool old;    /* v1beta1: where failures are told */
     bool holds;  /* new Machines stay without a Node */
     bool fails;  /* new Machines fail */
     bool lingers; /* Machines that are deleted stay */

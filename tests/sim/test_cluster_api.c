@@ -36,7 +36,6 @@ static struct group_provider *make(struct group_desk *d)
 static void begin_with(struct desk *d, const char *objects)
 {
     d->groups.make = make;
-    d->keeper.old = d->options.old;
     group_desk_begin(&d->groups, objects);
     machine_keeper_begin(&d->keeper, d->groups.sim);
     group_desk_look(&d->groups);
@@ -221,7 +220,7 @@ static void tells_machines(void **state)
 static void tells_of_older_versions(void **state)
 {
     (void)state;
-    struct desk d = {.options = {.old = true}};
+    struct desk d = {.keeper = {.old = true}};
     begin_with(&d, OBJECT("v1beta1", "MachineDeployment", "md", MIN_MAX("1", "9"), "1", ""));
     expect_size(&d, MD, 1, 1, 1);
     d.keeper.fails = true;
