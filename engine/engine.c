@@ -74,7 +74,7 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
     case KIND_KWOK_NODE_CLASS:
         return providers == NULL || providers_watch(providers, k);
     default:
-        return true;
+        return !kind_is_machines(k);
     }
 }
 

@@ -5,9 +5,10 @@
 struct span api_path(struct arena *a, const struct api_request *r)
 {
     const struct kind_info *info = kind_info(r->kind);
-    bool core = strchr(info->api_version, '/') == NULL;
+    const char *version = r->older && info->older != NULL ? info->older : info->api_version;
+    bool core = strchr(version, '/') == NULL;
     struct buf path = {.max = 65536};
-    buf_addf(&path, "%s/%s", core ? "/api" : "/apis", info->api_version);
+    buf_addf(&path, "%s/%s", core ? "/api" : "/apis", version);
     if (r->ns.len != 0) {
         buf_add(&path, SPAN("/namespaces/"));
         url_encode(&path, r->ns);

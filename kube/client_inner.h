@@ -169,6 +169,7 @@ struct client {
     _Atomic(uint64_t) next_id;
     _Atomic(uint64_t) counts[HTTP_METHODS][HTTP_CODES];
     _Atomic(bool) absent[KIND_STORED_COUNT];
+    bool older[KIND_COUNT]; /* it has the kind's older version, not the other: found by its watch */
     _Atomic(uint64_t) resumed[KIND_STORED_COUNT], listed[KIND_STORED_COUNT], bytes;
     _Atomic(uint32_t) waiting_count, running_count, most_count;
 };

@@ -17,9 +17,9 @@ void url_encode(struct buf *out, struct span s)
             buf_addf(out, "%%%02X", (unsigned)(unsigned char)s.ptr[i]);
 }
 
-static struct span collection(struct arena *a, struct span server, enum kind k)
+static struct span collection(struct arena *a, struct span server, enum kind k, bool older)
 {
-    struct span path = api_path(a, &(struct api_request){.verb = API_LIST, .kind = k});
+    struct span path = api_path(a, &(struct api_request){.verb = API_LIST, .kind = k, .older = older});
     return arena_printf(a, "%.*s%.*s", SPAN_ARG(server), SPAN_ARG(path));
 }
 
@@ -33,21 +33,21 @@ static struct span with_value(struct arena *a, struct span url, struct span valu
     return out;
 }
 
-struct span url_list(struct arena *a, struct span server, enum kind k, uint32_t limit,
+struct span url_list(struct arena *a, struct span server, enum kind k, bool older, uint32_t limit,
                      struct span cont)
 {
-    struct span url = arena_printf(a, "%.*s?limit=%u", SPAN_ARG(collection(a, server, k)), limit);
+    struct span url = arena_printf(a, "%.*s?limit=%u", SPAN_ARG(collection(a, server, k, older)), limit);
     if (cont.len == 0)
         return url;
     return with_value(a, arena_printf(a, "%.*s&continue=", SPAN_ARG(url)), cont);
 }
 
-struct span url_watch(struct arena *a, struct span server, enum kind k, struct span version,
+struct span url_watch(struct arena *a, struct span server, enum kind k, bool older, struct span version,
                       int timeout_s)
 {
     struct span url = arena_printf(
         a, "%.*s?watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
-        SPAN_ARG(collection(a, server, k)), timeout_s);
+        SPAN_ARG(collection(a, server, k, older)), timeout_s);
     return with_value(a, url, version);
 }
 

@@ -11,9 +11,9 @@ void url_encode(struct buf *out, struct span s);
 /* One page; `cont` absent: the first. Without resourceVersion, so that a list never shows an older
  * state than the last one did, and pages hold: from resourceVersion=0 a server gives all at once.
  */
-struct span url_list(struct arena *a, struct span server, enum kind k, uint32_t limit,
+struct span url_list(struct arena *a, struct span server, enum kind k, bool older, uint32_t limit,
                      struct span cont);
-struct span url_watch(struct arena *a, struct span server, enum kind k, struct span version,
+struct span url_watch(struct arena *a, struct span server, enum kind k, bool older, struct span version,
                       int timeout_s);
 
 struct http_call {

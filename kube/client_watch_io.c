@@ -29,6 +29,7 @@ struct watch {
     bool first_page;
     bool broken; /* the sink was told */
     bool was_listed; /* once at least */
+    bool other_lacks; /* the API server does not have the kind's other version either; as of this attempt */
     bool absent; /* the API server does not know the kind; the sink was told of an empty list */
     bool fresh;  /* the last connection went silent */
     bool opened_once;
@@ -147,6 +148,7 @@ static bool take_page(struct watch *w, const struct doc *doc)
         return true;
     }
     w->was_listed = true;
+    w->other_lacks = false;
     w->sink.list_end(w->sink.user, w->kind);
     if (w->kind < KIND_STORED_COUNT)
         atomic_fetch_add_explicit(&client_of(w)->listed[w->kind], 1, memory_order_relaxed);
@@ -219,6 +221,17 @@ static bool may_be_absent(const struct watch *w)
            (client_of(w)->policy.pools_optional && kind_is_of_pools(w->kind) && !w->was_listed);
 }
 
+/* The kind's other version, at once; whoever has both is asked for the newer alone. */
+static bool try_other_version(struct watch *w)
+{
+    struct client *c = client_of(w);
+    if (kind_info(w->kind)->older == NULL)
+        return false;
+    c->older[w->kind] = !c->older[w->kind];
+    w->other_lacks = !w->other_lacks;
+    return w->other_lacks;
+}
+
 static void ended(struct watch *w, const struct resume_end *end, const struct err *err)
 {
     struct client *c = client_of(w);
@@ -228,6 +241,10 @@ static void ended(struct watch *w, const struct resume_end *end, const struct er
     if (step.credentials)
         auth_refresh(&c->auth, c->now, true);
     bool absent = err->kind == ERR_NOT_FOUND && may_be_absent(w);
+    if (absent && try_other_version(w)) {
+        go_on(w, RESUME_LIST, 0);
+        return;
+    }
     if (absent)
         tell_absent(w);
     else if (step.broken)
@@ -332,7 +349,7 @@ static void begin_page(struct watch *w)
     if (w->first_page)
         buf_clear(&w->cont);
     struct span url =
-        url_list(&c->scratch, c->config.server, w->kind, w->resume.page, buf_span(&w->cont));
+        url_list(&c->scratch, c->config.server, w->kind, c->older[w->kind], w->resume.page, buf_span(&w->cont));
     w->transfer.hooks = &page_hooks;
     w->doing = WATCH_LISTS;
     transfer_start(&w->transfer, &(struct transfer_request){
@@ -351,7 +368,7 @@ static void begin_stream(struct watch *w)
     int timeout = CLIENT_WATCH_MIN_S +
                   (int)(random_unit(&c->random) * (CLIENT_WATCH_MAX_S - CLIENT_WATCH_MIN_S));
     struct span url =
-        url_watch(&c->scratch, c->config.server, w->kind, span_of(w->version), timeout);
+        url_watch(&c->scratch, c->config.server, w->kind, c->older[w->kind], span_of(w->version), timeout);
     w->heard = w->failed = false;
     lines_clear(&w->lines);
     w->transfer.hooks = &stream_hooks;

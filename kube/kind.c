@@ -1,6 +1,7 @@
 #include "kube/kind.h"
 
 #include "kube/buffer.h"
+#include "kube/machines.h"
 #include "kube/node.h"
 #include "kube/overlay.h"
 #include "kube/pod.h"
@@ -37,6 +38,14 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
     [KIND_VOLUME_ATTACHMENT] = {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", false,
                                 &volume_attachment_schema},
+    [KIND_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta2", "MachineDeployment", "machinedeployments", true,
+                                 &machine_group_schema, "cluster.x-k8s.io/v1beta1"},
+    [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema,
+                          "cluster.x-k8s.io/v1beta1"},
+    [KIND_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta2", "MachinePool", "machinepools", true, &machine_group_schema,
+                           "cluster.x-k8s.io/v1beta1"},
+    [KIND_MACHINE] = {"cluster.x-k8s.io/v1beta2", "Machine", "machines", true, &cluster_machine_schema,
+                      "cluster.x-k8s.io/v1beta1"},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -61,7 +70,12 @@ const struct kind_info *kind_info(enum kind k)
 
 bool kind_is_optional(enum kind k)
 {
-    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || kind_is_machines(k);
+}
+
+bool kind_is_machines(enum kind k)
+{
+    return k >= KIND_MACHINE_DEPLOYMENT && k <= KIND_MACHINE;
 }
 
 bool kind_is_of_pools(enum kind k)
@@ -73,7 +87,8 @@ enum kind kind_find(struct span api_version, struct span name)
 {
     for (int k = 0; k < KIND_COUNT; k++)
         if (span_eq(name, span_of(infos[k].name)) &&
-            span_eq(api_version, span_of(infos[k].api_version)))
+            (span_eq(api_version, span_of(infos[k].api_version)) ||
+             (infos[k].older != NULL && span_eq(api_version, span_of(infos[k].older)))))
             return (enum kind)k;
     return KIND_NONE;
 }

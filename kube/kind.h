@@ -28,6 +28,10 @@ enum kind {
     KIND_DEPLOYMENT,
     KIND_VOLUME_ATTACHMENT,
     KIND_JOB, /* with node groups only: whether there is one; in files all of it */
+    KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only */
+    KIND_MACHINE_SET,
+    KIND_MACHINE_POOL,
+    KIND_MACHINE,
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -49,6 +53,7 @@ struct kind_info {
     const char *plural;      /* "pods" */
     bool namespaced;
     const struct schema *schema; /* NULL: not decoded into a struct */
+    const char *older; /* the version that older clusters have instead, and that decodes alike; NULL: none */
 };
 
 const struct kind_info *kind_info(enum kind k);
@@ -56,6 +61,7 @@ const struct kind_info *kind_info(enum kind k);
 bool kind_is_optional(enum kind k);
 /* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
 bool kind_is_of_pools(enum kind k);
+bool kind_is_machines(enum kind k); /* of Cluster API */
 enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
 /* The same in another version of the group: that of a NodePool of karpenter.sh/v1beta1. */
 enum kind kind_find_group(struct span api_version, struct span name);

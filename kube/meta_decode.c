@@ -185,6 +185,22 @@ const struct schema pod_meta_schema = SCHEMA_WITH(struct meta, "metadata", pod_m
 static const struct field claim_meta_fields[] = {META_FIELDS(owner_schema, NULL, false)};
 const struct schema claim_meta_schema = SCHEMA_WITH(struct meta, "metadata", claim_meta_fields, META_NAMES);
 
+static bool is_machine_annotation(struct span key)
+{
+    static const struct span domains[] = {
+        SPAN_INIT("cluster.x-k8s.io/"),
+        SPAN_INIT("capacity.cluster-autoscaler.kubernetes.io/"),
+        SPAN_INIT("machinedeployment.clusters.x-k8s.io/"),
+    };
+    for (size_t i = 0; i < COUNT_OF(domains); i++)
+        if (span_has_prefix(key, domains[i]))
+            return true;
+    return false;
+}
+
+static const struct field machine_meta_fields[] = {META_FIELDS(pod_owner_schema, is_machine_annotation, false)};
+const struct schema machine_meta_schema = SCHEMA_WITH(struct meta, "metadata", machine_meta_fields, META_NAMES);
+
 static const struct field plain_meta_fields[] = {META_IDENTITY};
 const struct schema plain_meta_schema = SCHEMA_WITH(struct meta, "metadata", plain_meta_fields, META_NAMES);
 

@@ -6,6 +6,7 @@
 
 extern const struct schema pod_meta_schema;        /* meta without the uid of owners */
 extern const struct schema claim_meta_schema;      /* meta with every annotation */
+extern const struct schema machine_meta_schema;    /* with the annotations of Cluster API and of its autoscaler */
 extern const struct schema quiet_condition_schema; /* condition without its message */
 extern const struct schema pod_condition_schema; /* its message lives as long as the text */
 extern const struct schema plain_meta_schema;      /* identity, version and deletion alone */

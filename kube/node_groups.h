@@ -67,6 +67,7 @@ struct node_group {
     int32_t min, max, target;
     bool has_target, has_machines, has_price;
     bool has_request, has_mismatch;
+    bool rolls_out; /* its provider replaces its machines, one after the other: none is removed. Not of a file */
     struct spans nodes;
     struct sym_pairs selector;     /* empty: selects none */
     struct group_machines machines; /* instances */

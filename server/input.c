@@ -107,7 +107,7 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
     case KIND_CRON_JOB:
         return o->expands ? &cron_job_schema : NULL;
     default:
-        return k < KIND_STORED_COUNT ? kind_info(k)->schema : NULL;
+        return k < KIND_STORED_COUNT && !kind_is_machines(k) ? kind_info(k)->schema : NULL;
     }
 }
 
@@ -307,7 +307,7 @@ static void read_object(struct input *o, const char *file, struct doc_value v,
     } else if (schema != NULL && !is_other_config_map(kind, v)) {
         if (find_name(&at, v, kind_info(kind)))
             take_object(&at, v, kind, schema);
-    } else if (kind == KIND_NONE && other < KIND_STORED_COUNT) {
+    } else if (kind == KIND_NONE && other < KIND_STORED_COUNT && !kind_is_machines(other)) {
         pass_over_version(o, file, v, type, other);
     } else {
         pass_over(o, type->kind);

@@ -166,7 +166,9 @@ static bool body_is_readable(enum kind k, const json_t *object, struct reply *ou
     const struct kind_info *info = kind_info(k);
     if (!json_is_object(object))
         return reply_fail(out, 400, "BadRequest", "the body is not a JSON object");
-    if (!tree_is(object, "kind", info->name) || !tree_is(object, "apiVersion", info->api_version))
+    bool known = tree_is(object, "apiVersion", info->api_version) ||
+                 (info->older != NULL && tree_is(object, "apiVersion", info->older));
+    if (!tree_is(object, "kind", info->name) || !known)
         return reply_fail(out, 400, "BadRequest", "the object provided is unrecognized (must be of type %s)",
                           info->name);
     const json_t *version = tree_get(object, "metadata.resourceVersion");
@@ -540,6 +542,8 @@ static bool dispatch(struct objects *o, const struct api_request *r, json_t *bod
     json_t *old = objects_find(o, r->kind, r->ns, r->name);
     if (old == NULL || (r->subresource.len != 0 && !has_status(r->kind)))
         return registry_not_found(out, r->kind, r->name);
+    if (span_eq(r->subresource, SPAN("scale")))
+        return registry_scale(o, r, old, body, out);
     switch (r->verb) {
     case API_UPDATE:
         return update(o, r, old, json_incref(body), out);

@@ -43,6 +43,9 @@ bool registry_apply(struct objects *o, const struct api_request *r, json_t *body
 /* options: DeleteOptions or NULL. */
 bool registry_delete(struct objects *o, enum kind k, const json_t *object, const json_t *options,
                      struct reply *out);
+/* GET and merge patch of a scale. */
+bool registry_scale(struct objects *o, const struct api_request *r, const json_t *old, const json_t *patch,
+                    struct reply *out);
 bool registry_evict(struct objects *o, const struct api_request *r, const json_t *eviction,
                     struct reply *out);
 

@@ -1,6 +1,25 @@
-/* cluster_api: node groups that are the MachineDeployments, MachineSets and MachinePools of a Cluster API management cluster
- * (spec node-groups 2.6), by the annotations, the scale subresource and the delete-machine annotation that Cluster
- * Autoscaler's provider clusterapi uses. A group is named Kind/namespace/name. */
+/* cluster_api: node groups that are the MachineDeployments, MachineSets and MachinePools of a Cluster API management cluster,
+ * by what Cluster Autoscaler's provider clusterapi goes by (spec node-groups 2.6): the annotations for bounds, capacity,
+ * labels, taints and options, the scale subresource, and the annotation delete-machine. A group is named
+ * Kind/namespace/name. One that a person paused, or whose maximum is 0, is none; nor is a MachineSet of a MachineDeployment.
+ *
+ * A machine is known by the providerID of its Node where it has one, else by its own, else as pending-machine-NS_NAME or
+ * failed-machine-NS_NAME. It is being made until it has a nodeRef, could not be made when its phase is Failed by then, and
+ * ends when it is deleted or chosen to be.
+ *
+ * Where it differs from Cluster Autoscaler's:
+ * - A size is written with the version of the scale that it was decided by: what somebody else wrote meanwhile is not lost,
+ *   and a call whose answer was lost and that comes again changes nothing.
+ * - Machines of one removal are all marked before the size is lowered once. A mark that an earlier process left is taken back
+ *   before, so that it does not choose.
+ * - What is wrong with one group sets that one aside, and is told; there no group is seen then.
+ * - Labels that reach Nodes are read where Cluster API has them, in spec.template.metadata.
+ * - Nothing is read of infrastructure templates (status.capacity), nor of resource claims and CSI drivers: without the
+ *   annotations for CPU and memory a group has no template until it has a node.
+ * - The API group is cluster.x-k8s.io (no CAPI_GROUP).
+ *
+ * Memory: some bytes for each group, each machine of the last look, and each machine that was removed and is still there.
+ * Any thread may call the operations; look and asides belong to one. */
 #ifndef CLOUD_GROUPS_CLUSTER_API_H
 #define CLOUD_GROUPS_CLUSTER_API_H
 

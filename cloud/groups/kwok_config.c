@@ -104,16 +104,18 @@ bool group_kwok_read(struct arena *a, const struct group_kwok_text *text, struct
         err_set(err, ERR_INVALID, "is empty; write the configuration of Cluster Autoscaler's provider kwok");
     }
     doc_parser_free(p);
-    if (ok)
+    if (ok) {
         *out = (struct group_kwok_config){.from_cluster = span_eq(w.from, SPAN("cluster")),
                                           .by_annotation = w.annotation.len != 0,
-                                          .key = w.annotation.len != 0 ? w.annotation : w.label,
                                           .skip_taint = w.skip_taint,
-                                          .gpu_label = w.gpu_label.len != 0 ? w.gpu_label : (struct span){0},
-                                          .templates_map = span_eq(w.from, SPAN("cluster")) ? (struct span){0} : w.map};
-    else if (first.line != 0)
+                                          .gpu_label = w.gpu_label};
+        out->key = out->by_annotation ? w.annotation : w.label;
+        if (!out->from_cluster)
+            out->templates_map = w.map;
+    } else if (first.line != 0) {
         err_wrap(err, "%.*s, line %u", SPAN_ARG(text->from), first.line);
-    else
+    } else {
         err_wrap(err, "%.*s", SPAN_ARG(text->from));
+    }
     return ok;
 }

@@ -60,6 +60,8 @@ static void end(struct group_operation *o)
     if (o->next != NULL)
         o->next->link = o->link;
     pthread_mutex_unlock(&o->of->lock);
+    if (o->ended != NULL)
+        o->ended(o);
     o->done(o->user, &o->err);
     release(o);
 }
@@ -89,7 +91,7 @@ void group_part_send(struct group_part *p, struct api_request request, api_done 
     struct group_operation *o = p->operation;
     struct group_operations *s = o->of;
     pthread_mutex_lock(&s->lock);
-    bool cancelled = o->cancelled;
+    bool cancelled = o->cancelled && !o->undoes;
     uint32_t sent = ++p->sent;
     p->request = 0;
     o->held += 2; /* the reply's, and ours until the end */

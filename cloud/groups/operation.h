@@ -2,7 +2,7 @@
  *
  * An operation has parts, a machine each. It goes on, by `step`, when no part has a request under way or is held; without
  * a `step` it ends there: `done` hears of the first error. One lock, the provider's, is over operations and all that their
- * provider remembers; it is never held over a request, a `step` or `done`. */
+ * provider remembers; it is never held over a request, a `step`, `ended` or `done`. */
 #ifndef CLOUD_GROUPS_OPERATION_H
 #define CLOUD_GROUPS_OPERATION_H
 
@@ -37,6 +37,7 @@ struct group_operation {
     group_done *done;
     void *user;
     void (*step)(struct group_operation *o); /* NULL: it ends */
+    void (*ended)(struct group_operation *o); /* before done; NULL: nobody asks */
     void *provider, *group; /* its provider's */
     struct group_part *parts;
     uint32_t count;
@@ -44,6 +45,7 @@ struct group_operation {
     uint32_t held;  /* requests under way, and who holds it; under the lock */
     uint32_t cancel_at;
     bool cancelled, forced;
+    bool undoes; /* what it sends now goes out though it was cancelled: it takes back what it did */
 };
 
 void group_operations_init(struct group_operations *s, struct api *api);

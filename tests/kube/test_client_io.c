@@ -563,6 +563,50 @@ static void test_a_kind_that_has_to_be_there_is_not_empty(void **state)
     end(&w);
 }
 
+/* It has the older version alone; then, after an upgrade, the newer alone; and neither, when all is taken away. */
+enum { HAS_OLDER, HAS_NEWER, HAS_NONE };
+static _Atomic(int) has;
+
+static void older_script(void *user, struct http_exchange *x)
+{
+    (void)user;
+    bool older = strstr(x->target, "/v1beta1/") != NULL;
+    if (has != (older ? HAS_OLDER : HAS_NEWER)) {
+        http_reply(x, 404, "Content-Type: text/plain\r\n", "404 page not found\n");
+    } else if (strcmp(x->method, "PATCH") == 0) {
+        http_reply(x, 200, "", ITEM("patched"));
+    } else if (strstr(x->target, "watch=true") == NULL) {
+        http_reply(x, 200, "", older ? LIST("5", "", ITEM("a")) : LIST("9", "", ITEM("b")));
+    } else {
+        http_begin(x);
+        http_send(x, older ? EVENT("ADDED", "c", "6") : EVENT("ADDED", "d", "10"));
+        http_end(x);
+    }
+}
+
+static void test_the_older_version_of_a_kind_will_do(void **state)
+{
+    (void)state;
+    struct world w;
+    has = HAS_OLDER;
+    begin(&w, older_script, &quick);
+    watch(&w, KIND_MACHINE);
+    until_seen(&w, "[ +a ] +c ");
+    send(&w, API_MERGE, KIND_MACHINE, "{}"); /* goes where the watch is */
+    until_results(&w, 1);
+    assert_string_equal(w.body_name, "patched");
+    has = HAS_NEWER;
+    until_seen(&w, "[ +b ] +d ");
+    assert_false(has_seen(&w, "[ ] ")); /* no moment without any */
+    send(&w, API_MERGE, KIND_MACHINE, "{}");
+    until_results(&w, 2);
+    assert_string_equal(w.body_name, "patched");
+    has = HAS_NONE;
+    until_seen(&w, "[ ] ");
+    assert_true(client_load(w.client).absent[KIND_MACHINE]);
+    end(&w);
+}
+
 /* A cluster with node groups alone has none; but pools that were there do not go with their definition. */
 static void test_pools_may_be_missing_at_first(void **state)
 {
@@ -1197,6 +1241,7 @@ int main(void)
         cmocka_unit_test(test_a_server_that_comes_back),
         cmocka_unit_test(test_a_watch_that_is_not_allowed_says_so),
         cmocka_unit_test(test_a_kind_that_the_cluster_lacks_is_empty),
+        cmocka_unit_test(test_the_older_version_of_a_kind_will_do),
         cmocka_unit_test(test_a_kind_that_has_to_be_there_is_not_empty),
         cmocka_unit_test(test_pools_may_be_missing_at_first),
         cmocka_unit_test(test_requests_arrive_as_they_should),

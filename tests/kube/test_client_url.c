@@ -140,12 +140,12 @@ static void test_lists_and_watches(void **state)
     (void)state;
     struct arena a;
     arena_init(&a, 0);
-    expect_url(url_list(&a, SPAN(SERVER), KIND_POD, 500, (struct span){0}),
+    expect_url(url_list(&a, SPAN(SERVER), KIND_POD, false, 500, (struct span){0}),
                SERVER "/api/v1/pods?limit=500");
-    expect_url(url_list(&a, SPAN(SERVER), KIND_NODE_POOL, 1, SPAN("a+b/c==")),
+    expect_url(url_list(&a, SPAN(SERVER), KIND_NODE_POOL, false, 1, SPAN("a+b/c==")),
                SERVER "/apis/karpenter.sh/v1/nodepools?limit=1&continue=a%2Bb%2Fc%3D%3D");
     expect_url(
-        url_watch(&a, SPAN(SERVER "/k8s/clusters/c"), KIND_DISRUPTION_BUDGET, SPAN("812"), 301),
+        url_watch(&a, SPAN(SERVER "/k8s/clusters/c"), KIND_DISRUPTION_BUDGET, false, SPAN("812"), 301),
         SERVER "/k8s/clusters/c/apis/policy/v1/poddisruptionbudgets?watch=true"
                "&allowWatchBookmarks=true&timeoutSeconds=301&resourceVersion=812");
     arena_release(&a);
