@@ -1,5 +1,5 @@
 /* What is remembered between passes (planner/groups/memory.h): notes, and what a pass found. Times are minutes after noon;
- * what it comes to over time, with a cloud that answers, is in test_cloud_*. */
+ * what it comes to over time, with a cloud that answers, is in test_scenarios_*. */
 #include "planner/groups/memory.h"
 
 #include <setjmp.h>
@@ -115,7 +115,8 @@ static void pass(struct scene *s, const char *groups, int minutes)
 {
     struct world *w;
     recall(s, groups, minutes);
-    const struct group_pass *p = pass_run(&s->c, &s->file, &s->flags, AT(minutes), &s->c.arena, &w);
+    struct group_objects objects = pass_objects(&s->c);
+    const struct group_pass *p = pass_run(&s->c, &objects, &s->file, &s->flags, AT(minutes), &s->c.arena, &w);
     group_memory_learn(s->m, p, &s->flags, AT(minutes));
     world_free(w);
 }
@@ -166,7 +167,8 @@ static void test_grew_meanwhile(void **state)
     begin(&s, NODE("n1"));
     group_memory_grew(s.m, SPAN("a"), 5, AT(1));
     recall(&s, EMPTY, 20);
-    const struct group_pass *p = pass_run(&s.c, &s.file, &s.flags, AT(20), &s.c.arena, &w);
+    struct group_objects objects = pass_objects(&s.c);
+    const struct group_pass *p = pass_run(&s.c, &objects, &s.file, &s.flags, AT(20), &s.c.arena, &w);
     group_memory_grew(s.m, SPAN("a"), 2, AT(20));
     group_memory_learn(s.m, p, &s.flags, AT(20));
     world_free(w);

@@ -1,0 +1,64 @@
+/* support_scenario: a scenario of the checklist (spec node-groups 8) on a virtual clock: the test cloud, pods by a script,
+ * a pass every ten seconds with a memory between them, and a log of what a person would notice.
+ *
+ * A script is lines "MINUTES:SECONDS COMMAND ARGUMENTS":
+ *   nodes GROUP N                 ready nodes that have been there for an hour
+ *   pods NAME N CPU [KEY=VALUE…] [| SPEC [| METADATA]]
+ *                                 of a ReplicaSet of the name, with the label app, called NAME-0 …; created a minute ago;
+ *                                 KEYs: age (seconds), on (a node, where they run), nominated (a node), ns, mem, gpu
+ *                                 (how many), port (of the host); naked= (no controller), unseen= (by the scheduler)
+ *   end NAME                      of these pods
+ *   delays GROUP LISTED REGISTERED READY   in seconds from the growth: 0 60 90 unless said
+ *   next GROUP N FATE             of so many machines to come, -1: of all: well, never, silent, unready,
+ *                                 leaving, fails CLASS CODE MESSAGE
+ *   machines GROUP N              come without having been asked for
+ *   unready NODE | ready NODE | cordon NODE | uncordon NODE | lose MACHINE | vanish MACHINE
+ *   annotate NODE KEY VALUE | label NODE KEY VALUE | taint NODE KEY EFFECT
+ *   refuse GROUP | accept GROUP   to grow
+ *   keep GROUP | release GROUP    what is to be removed
+ *   taints off | taints on        whether the API server takes taints
+ *   removal SECONDS               how long one takes, 5 unless said
+ *   slow GROUP SECONDS            how long what was deleted is listed still, 0 unless said
+ *   softly NODE SECONDS           a soft taint of so long ago, found when the autoscaler starts
+ *   priorities YAML               those of the priority expander's ConfigMap, on one line
+ *   target GROUP N                by somebody else
+ *   bare GROUP                    its provider knows no template from now on
+ *   scheduler off | scheduler on
+ *   restart                       of the autoscaler: nothing is remembered
+ *   object YAML                   anything else
+ *
+ * The log has, with the time: "a 0->3"; "a refused"; "a timed out", "a fails N CODE" and "a backed off until 12:30";
+ * "delete a-1"; "a shrinks to 2"; "unhealthy"; "error"; "remove a-1", "drain a-1", "a-1 gone", "a-1 kept", "not tainted". */
+#ifndef TESTS_PLANNER_GROUPS_SUPPORT_SCENARIO_H
+#define TESTS_PLANNER_GROUPS_SUPPORT_SCENARIO_H
+
+#include "planner/groups/flags.h"
+
+/* What else is told, when it changes. */
+enum scenario_watch {
+    WATCH_UNNEEDED = 1,     /* "a-1 unneeded", "a-1 needed" */
+    WATCH_UP = 2,           /* result of scale-up */
+    WATCH_DOWN = 4,         /* of scale-down */
+    WATCH_STATUS = 8,       /* of groups: "a InProgress", "a Unhealthy"… */
+    WATCH_LEFT = 16,        /* pods that no group takes: "web-0: 1 Insufficient cpu"; groups skipped: "a skipped: …" */
+    WATCH_STAYS = 32,       /* nodes that stay: "a-1 stays: NotUnderutilized" */
+    WATCH_COUNTS = 64,      /* of groups: "a 1 of 3 ready, 1 starting, 1 unready, 1 unregistered, 1 late" */
+    WATCH_OPTIONS = 128,    /* options of scale-up: "a: 2 nodes for 3", and how many are equally good: "best: a, b" */
+    WATCH_FOR = 256,        /* the pods that growth is for: "for web-0 web-1" */
+};
+
+struct scenario {
+    const char *name;
+    const char *groups; /* the file of groups */
+    const char *script;
+    const char *want;   /* entries of the log, each ends with "; " */
+    unsigned watch;
+    int end;            /* minutes; 0: a single pass at 0:00 */
+    int every;          /* seconds; 0: 10 */
+    void (*flags)(struct group_flags *f);
+};
+
+/* Runs them all; fails the test when the log of one is another. */
+void scenarios_run(const struct scenario *rows, size_t count);
+
+#endif
