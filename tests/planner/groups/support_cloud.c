@@ -210,16 +210,21 @@ void cloud_vanish(struct cloud *x, struct span id)
     drop_machine(x, cloud_find(x, id), 0);
 }
 
-void cloud_remove(struct cloud *x, struct span node, bool drains, wall_ms now)
+void cloud_taint(struct cloud *x, struct cloud_machine *m, wall_ms now)
 {
-    struct cloud_machine *m = cloud_find(x, node);
     struct span seconds = arena_printf(&x->c->arena, "%lld", (long long)(now / MS_SECOND));
-    m->leaves = now + x->removal_s * MS_SECOND;
-    m->drains = drains;
-    m->node->unschedulable = true;
     m->node->taints = (struct taints){ARENA_NEW(&x->c->arena, struct taint), 1};
     m->node->taints.items[0] = (struct taint){.key = SYM_TO_BE_DELETED, .value = sym_intern(x->c->syms, seconds),
                                               .effect = TAINT_NO_SCHEDULE};
+}
+
+void cloud_remove(struct cloud *x, struct span node, bool drains, wall_ms now)
+{
+    struct cloud_machine *m = cloud_find(x, node);
+    m->leaves = now + x->removal_s * MS_SECOND;
+    m->drains = drains;
+    m->node->unschedulable = true;
+    cloud_taint(x, m, now);
 }
 
 /* --- the scheduler --- */

@@ -65,6 +65,7 @@ void cloud_withdraw(struct cloud *x, uint32_t group, int32_t count, wall_ms now)
 void cloud_delete(struct cloud *x, struct span id, wall_ms now);                  /* DeleteNodes */
 /* The same, after its Node was tainted and its pods were moved: begins here, ends in cloud_advance. */
 void cloud_remove(struct cloud *x, struct span node, bool drains, wall_ms now);
+void cloud_taint(struct cloud *x, struct cloud_machine *m, wall_ms now); /* ToBeDeletedByClusterAutoscaler */
 void cloud_lose(struct cloud *x, struct span id);   /* the machine, but not its Node */
 void cloud_label(struct cloud *x, struct cloud_machine *m, sym key, struct span value); /* its Node */
 void cloud_vanish(struct cloud *x, struct span id); /* both, and the target knows nothing of it */

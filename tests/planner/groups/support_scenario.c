@@ -297,6 +297,8 @@ static bool do_machine(struct run *r, struct line *l)
         do_taint(r, l);
     else if (span_eq(word, SPAN("softly")))
         do_softly(r, l);
+    else if (span_eq(word, SPAN("unknown")))
+        cloud_taint(&r->cloud, take_machine(r, l), r->now);
     else if (span_eq(word, SPAN("lose")))
         cloud_lose(&r->cloud, take_word(l));
     else if (span_eq(word, SPAN("vanish")))

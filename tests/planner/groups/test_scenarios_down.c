@@ -1,4 +1,4 @@
-/* Removal over time: scenarios 132, 136, 140 to 149, 156, 165 to 167, 198, 202 of spec node-groups 8. Nobody waits for a
+/* Removal over time: scenarios 132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 198, 202 of spec node-groups 8. Nobody waits for a
  * removal here: it takes five seconds unless said otherwise, so that it has ended by the next pass. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,7 @@
 #include "support_scenario.h"
 
 static void three_at_once(struct group_flags *f) { f->max_parallelism = 3; }
+static void no_time(struct group_flags *f) { f->scaling.unneeded_time = 0; }
 static void two_drains(struct group_flags *f) { f->max_drains = 2; }
 static void never_down(struct group_flags *f) { f->scale_down_enabled = false; }
 static void local_delays(struct group_flags *f) { f->delay_type_local = true; }
@@ -21,6 +22,7 @@ static void three_and_then_rest(struct group_flags *f)
     f->delay_after_delete = 5 * MS_MINUTE;
 }
 
+#define WHOLE GROUPS(G_WITH("a", 0, 4, "options: {zeroOrMaxNodeScaling: true}"))
 #define A GROUPS(G("a", 0, 9))
 #define A_AND_ROOM GROUPS(G("a", 0, 9) G("b", 1, 9))
 #define EVICT "annotations: {cluster-autoscaler.kubernetes.io/safe-to-evict: on-completion}, "
@@ -80,6 +82,21 @@ static const struct scenario rows[] = {
      "10:10 remove a-1; 10:20 a-1 kept; 10:20 remove a-1; 10:30 a-1 gone; ", .end = 11},
     {"scenario 156: else its clock begins anew", A, "0:00 nodes a 1\n0:00 keep a\n0:00 removal 25\n10:45 release a",
      "10:10 remove a-1; 10:40 a-1 kept; 20:50 remove a-1; ", .end = 21},
+    {"scenario 157: a removal that nobody ends is believed for 5 minutes", A, "0:00 nodes a 1\n0:00 unknown a-1",
+     "0:00 a-1 stays: CurrentlyBeingDeleted; 5:00 a-1 stays: NotUnneededLongEnough; 15:10 remove a-1; 15:20 a-1 gone; ",
+     .watch = WATCH_STAYS, .end = 16},
+    {"scenario 162: a part of what goes as a whole stays", WHOLE, "0:00 nodes a 4\n0:00 pods full 1 3 on=a-4",
+     "0:00 a-1 stays: AtomicScaleDownFailed, a-2 stays: AtomicScaleDownFailed, a-3 stays: AtomicScaleDownFailed, a-4 stays: "
+     "NotUnderutilized; ",
+     .watch = WATCH_STAYS, .end = 1, .flags = no_time},
+    {"scenario 162: until all may go", WHOLE, "0:00 nodes a 4\n0:00 pods full 1 3 on=a-4\n12:00 end full",
+     "22:10 remove a-1; 22:10 remove a-2; 22:10 remove a-3; 22:10 remove a-4; 22:20 a-1 gone; 22:20 a-2 gone; 22:20 a-3 gone; "
+     "22:20 a-4 gone; ",
+     .end = 23},
+    {"scenario 163: more than may go at once, for it is one", WHOLE, "0:00 nodes a 4",
+     "10:10 remove a-1; 10:10 remove a-2; 10:10 remove a-3; 10:10 remove a-4; 10:20 a-1 gone; 10:20 a-2 gone; 10:20 a-3 gone; "
+     "10:20 a-4 gone; ",
+     .end = 11, .flags = three_at_once},
     {"scenario 165: growth alone", A, "0:00 nodes a 1\n30:00 pods web 2 3", "30:00 a 1->2; ", .end = 31, .flags = never_down},
     {"scenario 166: its soft taint says since when", A, "0:00 nodes a 1\n0:00 softly a-1 480", "2:10 remove a-1; 2:20 a-1 gone; ",
      .end = 3},

@@ -113,6 +113,12 @@ static const struct scenario rows[] = {
     {"scenario 115: who is still to come does not make a group unwell", GROUPS(G("a", 0, 20)),
      "0:00 next a -1 never\n0:00 pods web 10 3\n5:00 pods api 1 3", "0:00 a InProgress; 0:00 a 0->10; 5:00 a 10->11; ",
      .watch = WATCH_STATUS, .end = 6},
+    {"3.13: nothing or all", GROUPS(G_WITH("a", 0, 4, "options: {zeroOrMaxNodeScaling: true}")), "0:00 pods web 1 3", "0:00 a 0->4; ",
+     .end = 5},
+    {"3.13: where one of them cannot be made all go", GROUPS(G_WITH("a", 0, 3, "options: {zeroOrMaxNodeScaling: true}")),
+     "0:00 next a 1 fails Other E broken\n0:00 pods web 1 3",
+     "0:00 a 0->3; 0:10 a fails 1 E; 0:10 delete a-1; 0:10 delete a-2; 0:10 delete a-3; 0:10 a backed off until 5:10; 5:20 a 0->3; ",
+     .end = 6},
     {"scenario 177: below its minimum", GROUPS(G("a", 3, 9)), "0:00 nodes a 1", "0:00 a 1->3; ", .end = 5, .flags = enforce_minimum},
 };
 
