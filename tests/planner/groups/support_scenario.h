@@ -35,7 +35,7 @@
  *   102 to 105, 108 to 110, 186 (who has no template is backed off, too)   test_memory
  *   17 to 19, 107, 109, 110, 184                                      test_found
  *   116 to 138, 168                                                   test_drain, test_utilization, test_down
- *   87, 204: the command line's (tests/server)
+ *   87, 204                                                           tests/server/test_plan_groups
  * Open here:
  *   1 to 8, 22, 25 to 28, 150 to 155, 158 to 161, 164, 181, 182, 199, 200    of the loop around the passes
  *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's

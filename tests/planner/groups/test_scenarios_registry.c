@@ -102,6 +102,9 @@ static const struct scenario rows[] = {
      "0:10 a backed off until 5:10; 1:00 a 0 of 1 ready, 1 starting; 1:30 a 1 of 1 ready; 5:20 a 1 of 2 ready; 5:20 a 1->2; "
      "5:30 a 1 of 2 ready, 1 unregistered; ",
      .watch = WATCH_COUNTS, .end = 6},
+    {"scenario 109: and who is backed off is not counted on: another group grows at once", GROUPS(G("a", 0, 9) G("b", 0, 9)),
+     "0:00 next a 1 fails OutOfResources QUOTA none left\n0:00 pods web 2 3",
+     "0:00 a 0->2; 0:10 a fails 1 QUOTA; 0:10 delete a-1; 0:10 b 0->2; 0:10 a backed off until 5:10; ", .end = 1},
     {"scenario 111: not ready, and young enough; then not", A, "0:00 next a 1 unready\n0:00 pods web 1 3",
      "0:00 a 0 of 1 ready; 0:00 a 0->1; 0:10 a 0 of 1 ready, 1 unregistered; 1:00 a 0 of 1 ready, 1 starting; "
      "15:10 a timed out, not reverted; 15:10 a backed off until 20:10; 16:00 a 0 of 1 ready, 1 unready; ",
