@@ -1,5 +1,5 @@
 /* Who asks, what a new node would be, which group grows and by how many: scenarios 29 to 33, 35 to 39, 42 to 46, 49 to 56,
- * 58 to 67, 69 to 75, 77 to 86, 89 to 101, 178, 180, 183, 193 of spec node-groups 8. Most are one pass. */
+ * 58 to 67, 69 to 75, 77 to 86, 89 to 100, 178, 180, 183, 193 of spec node-groups 8. Most are one pass. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,8 +227,6 @@ static const struct scenario rows[] = {
     {"scenario 100: by one label alone", GROUPS(G_OF("a", 0, 9, "", "cpu: 4, memory: 16Gi", "")
         "- {name: b, minSize: 0, maxSize: 9, template: {metadata: {labels: {pool: a}}, status: {capacity: {cpu: 8, memory: 9Gi, pods: 9}}}}\n"),
      "0:00 pods web 4 3 | nodeSelector: {pool: a}, ", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced_by_pool},
-    {"scenario 101: the first of two refuses, and the second is not asked", GROUPS(LIKE("a", 9) LIKE("b", 9)),
-     "0:00 refuse a\n0:00 pods web 4 3", "0:00 a refused; 0:00 a backed off until 5:00; ", .flags = balanced},
     {"scenario 180: pods of other schedulers fill their nodes", A,
      "0:00 nodes a 1\n0:00 pods theirs 1 3 on=a-1 | schedulerName: x, \n0:00 pods web 1 3 | schedulerName: default-scheduler, ", "0:00 a 1->2; ", .flags = allow_usual},
     {"scenario 183: nobody's nodes start up in the usual time", GROUPS(G_WITH("a", 0, 9, "options: {maxNodeStartupTime: 30m}")),
