@@ -177,6 +177,26 @@ static void test_grew_meanwhile(void **state)
     end(&s);
 }
 
+/* Soft taints of before the restart are read after the first pass has been told what is remembered. */
+static void test_unneeded_meanwhile(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct world *w;
+    begin(&s, NODE("n1") NODE("n2"));
+    const char *both = A(", instances: [{id: n1}, {id: n2}]");
+    recall(&s, both, 1);
+    struct group_objects objects = pass_objects(&s.c);
+    const struct group_pass *p = pass_run(&s.c, &objects, &s.file, &s.flags, AT(1), &s.c.arena, &w);
+    group_memory_unneeded(s.m, SPAN("n2"), AT(-7));
+    group_memory_learn(s.m, p, &s.flags, AT(1));
+    world_free(w);
+    recall(&s, both, 2);
+    assert_true(s.file.state.unneeded.items[0].time == AT(1));
+    assert_true(s.file.state.unneeded.items[1].time == AT(-7));
+    end(&s);
+}
+
 static void test_machines(void **state)
 {
     (void)state;
@@ -318,7 +338,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backoff),       cmocka_unit_test(test_long_messages), cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_machines),     cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_unneeded_meanwhile),
+        cmocka_unit_test(test_machines),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_forgets),       cmocka_unit_test(test_unremovable),   cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
