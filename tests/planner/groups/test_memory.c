@@ -319,6 +319,14 @@ static void test_times(void **state)
     pass(&s, one, 16); /* does not come to removals */
     recall(&s, one, 17);
     assert_true(s.file.state.pass_interval == MS_MINUTE && s.file.state.unneeded.items[0].time == AT(1));
+    group_memory_free(s.m);
+    s.m = group_memory_new(AT(0));
+    s.flags.scale_down_enabled = true;
+    pass(&s, one, 1);
+    s.flags.scale_down_enabled = false;
+    pass(&s, one, 4);
+    recall(&s, one, 5);
+    assert_true(s.file.state.pass_interval == 4 * MS_MINUTE);
     group_memory_removals_began(s.m, AT(17));
     group_memory_removals_failed(s.m, AT(18));
     group_memory_removal_ended(s.m, SPAN("a"), true, AT(19));
