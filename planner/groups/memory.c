@@ -300,11 +300,15 @@ static void learn_groups(struct group_memory *next, const struct group_memory *m
     }
 }
 
-static void learn_unneeded(struct group_memory *next, const struct group_pass *p)
+/* An earlier time than the pass had was noted while it was decided. */
+static void learn_unneeded(struct group_memory *next, const struct group_memory *m, const struct group_pass *p)
 {
-    for (uint32_t i = 0; i < p->down.unneeded_count; i++)
-        add_time(&next->arena, &next->unneeded, world_node_at(p->world, p->down.unneeded[i].row)->name,
-                 p->down.unneeded[i].since);
+    for (uint32_t i = 0; i < p->down.unneeded_count; i++) {
+        struct span name = world_node_at(p->world, p->down.unneeded[i].row)->name;
+        const struct text_time *noted = find_time(&m->unneeded, name);
+        wall_ms since = p->down.unneeded[i].since;
+        add_time(&next->arena, &next->unneeded, name, noted != NULL && noted->time < since ? noted->time : since);
+    }
     sort_times(&next->unneeded);
 }
 
@@ -332,7 +336,7 @@ void group_memory_learn(struct group_memory *m, const struct group_pass *p, cons
     arena_init(&next.arena, 0);
     next.unneeded = next.unremovable = (struct text_times){0};
     learn_groups(&next, m, p, flags, now);
-    learn_unneeded(&next, p);
+    learn_unneeded(&next, m, p);
     learn_unremovable(&next, m, p, flags, now);
     if (p->down.result != SCALE_DOWN_NOT_TRIED) {
         next.shortest = shortest_with(m, now);

@@ -104,6 +104,8 @@ static void mistakes(void **state)
         {"two objects", GROUPS(SMALL) GROUPS(LARGE), NULL, "node groups are given twice"},
         {"no groups", ASKS("a", 1), "--max-nodes-total=3", "--max-nodes-total is about node groups, and the input has none"},
         {"an expander that is none", GROUPS(SMALL), "--expander=cheap", "\"cheap\" is none; use random,"},
+        {"scenario 87: behind random", GROUPS(SMALL), "--expander=random,price", "nothing may follow it"},
+        {"scenario 87: twice", GROUPS(SMALL), "--expander=price,price", "--expander: price is given twice"},
         {"prices that nobody said", GROUPS(SMALL), "--expander=price", "needs podPrices"},
         {"a flag mistyped", GROUPS(SMALL), "--scale-down-unneded-time=3m", "did you mean --scale-down-unneeded-time?"},
     };
@@ -116,6 +118,24 @@ static void mistakes(void **state)
     }
 }
 
+#define IDLE(name)                                                                                                      \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", labels: {pool: small}}\nstatus: {allocatable: {cpu: '2', "  \
+    "memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}\n"
+#define LONG_IDLE                                                                                                       \
+    "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, maxSize: 9, nodeSelector: " \
+    "{pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n"
+
+/* Scenario 204: a flag by the name that it had before 1.33. */
+static void an_older_name(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(IDLE("n1") IDLE("n2") LONG_IDLE, NULL, "table");
+    expect_text("both", &o, "SHRINK n1  is empty\nSHRINK n2  is empty\n");
+    o = plan_with(IDLE("n1") IDLE("n2") LONG_IDLE, "--max-empty-bulk-delete=1", "table");
+    expect_text("one at a time", &o, "SHRINK n1  is empty\n");
+    expect_none("one at a time", &o, "SHRINK n2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +143,7 @@ int main(void)
         cmocka_unit_test(workloads_are_planned),
         cmocka_unit_test(pools_beside_groups),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(an_older_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

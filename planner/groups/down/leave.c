@@ -1,5 +1,7 @@
 /* In the order of Cluster Autoscaler, with what follows from it: a node takes its share of the group's size and of the
- * cluster's minima as soon as it has passed these, also where it then stays for its group or its pods. */
+ * cluster's minima as soon as it has passed these, also where it then stays for its group or its pods. Upstream comes to
+ * the nodes in no order; here those that wait for their pods come last of their kind, so that they hold back nobody who
+ * could go (scenario 198). */
 #include "planner/groups/down/leave.h"
 
 struct leave {
@@ -37,10 +39,10 @@ static enum unremovable judge(struct leave *l, const struct leave_node *n)
     return UNREMOVABLE_NOT;
 }
 
-static void judge_all(struct leave *l, bool drains)
+static void judge_all(struct leave *l, bool drains, bool waits)
 {
     for (uint32_t i = 0; i < l->count; i++)
-        if (l->nodes[i].drains == drains)
+        if (l->nodes[i].drains == drains && l->nodes[i].waits == waits)
             l->nodes[i].why = judge(l, &l->nodes[i]);
 }
 
@@ -79,8 +81,9 @@ uint32_t leave_judge(struct leave_node *nodes, uint32_t count, const struct leav
     l.sizes = ARENA_ARRAY(scratch, int32_t, group_count);
     for (uint32_t g = 0; g < group_count; g++)
         l.sizes[g] = groups[g].crop.target;
-    judge_all(&l, false);
-    judge_all(&l, true);
+    for (int drains = 0; drains < 2; drains++)
+        for (int waits = 0; waits < 2; waits++)
+            judge_all(&l, drains, waits);
     keep_parts(&l, ARENA_ARRAY(scratch, uint32_t, group_count));
     for (int whole = 0; whole < 2; whole++) {
         tell(&l, whole, false, false);

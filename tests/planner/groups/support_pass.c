@@ -55,13 +55,11 @@ static void add_templates(struct world_input *in, const struct group_model *m, s
     in->pods = all;
 }
 
-struct group_pass *pass_run(const struct cluster *c, const struct node_groups *file, const struct group_flags *flags,
-                            wall_ms now, struct arena *a, struct world **world_out)
+struct group_pass *pass_run(const struct cluster *c, const struct group_objects *objects, const struct node_groups *file,
+                            const struct group_flags *flags, wall_ms now, struct arena *a, struct world **world_out)
 {
     struct err err = {0};
     struct world_options options = {.unbound_classes = true};
-    struct group_objects *objects = ARENA_NEW(a, struct group_objects);
-    *objects = pass_objects(c);
     struct group_model *m = group_model_make(file, flags, objects, now, a, &err);
     if (m == NULL)
         fail_msg("%s", err.msg);

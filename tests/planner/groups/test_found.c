@@ -116,7 +116,8 @@ static void test_rows(void **state)
         cluster_init(&c);
         cluster_add(&c, rows[i].objects);
         pass_read(&c, rows[i].groups, &node_groups_schema, &file);
-        const struct group_pass *p = pass_run(&c, &file, &flags, now, &c.arena, &w);
+        struct group_objects objects = pass_objects(&c);
+        const struct group_pass *p = pass_run(&c, &objects, &file, &flags, now, &c.arena, &w);
         tell(&b, &c.arena, &p->found[0], now);
         if (!span_eq(buf_span(&b), span_of(rows[i].want))) {
             print_error("%s:\n     %.*s\nnot: %s\n", rows[i].label, SPAN_ARG(buf_span(&b)), rows[i].want);
@@ -147,7 +148,8 @@ static void test_gates(void **state)
     cluster_init(&c);
     cluster_add(&c, NODE("n1") NODE("other"));
     pass_read(&c, groups, &node_groups_schema, &file);
-    const struct group_pass *p = pass_run(&c, &file, &flags, now, &c.arena, &w);
+    struct group_objects objects = pass_objects(&c);
+    const struct group_pass *p = pass_run(&c, &objects, &file, &flags, now, &c.arena, &w);
     assert_int_equal(p->repairs.deleted_count, 2);
     assert_true(span_eq(p->repairs.deleted[0].id, SPAN("x")) && p->repairs.deleted[0].group == 1);
     assert_int_equal(p->repairs.deleted[0].why, GATE_FAILED);
@@ -160,14 +162,14 @@ static void test_gates(void **state)
     world_free(w);
     ((struct node *)c.kinds[KIND_NODE].items[1])->conditions.items[0].status = CONDITION_FALSE; /* the one of no group */
     flags.ok_unready_count = 0;
-    p = pass_run(&c, &file, &flags, now, &c.arena, &w);
+    p = pass_run(&c, &objects, &file, &flags, now, &c.arena, &w);
     assert_true(p->unhealthy);
     world_free(w);
     flags = group_flags_default();
     flags.scale_up_from_zero = false;
     for (size_t i = 0; i < c.kinds[KIND_NODE].count; i++)
         ((struct node *)c.kinds[KIND_NODE].items[i])->unschedulable = true;
-    p = pass_run(&c, &file, &flags, now, &c.arena, &w);
+    p = pass_run(&c, &objects, &file, &flags, now, &c.arena, &w);
     assert_null(p->found);
     world_free(w);
     cluster_release(&c);

@@ -41,7 +41,7 @@ static const struct {
     {"148: nine cores to lose", 0, 9, 0, 9, 0, {READY(PLAIN, 30), READY(PLAIN, 30)}, 2, ".r", "0"},
     {"148: the group's size is looked at first", 9, 9, 0, 4, 0, {READY(PLAIN, 30)}, 1, "m", ""},
     {"132: waits for a pod", 0, 9, 0, 0, 0, {{.since = AGO(30), .ready = true, .waits = true}}, 1, "w", ""},
-    {"198: and holds back another", 2, 3, 0, 0, 0, {{.since = AGO(30), .ready = true, .waits = true}, READY(PLAIN, 30)}, 2, "wm", ""},
+    {"198: and holds back nobody", 2, 3, 0, 0, 0, {{.since = AGO(30), .ready = true, .waits = true}, READY(PLAIN, 30)}, 2, "m.", "1"},
     {"162: one of two", 0, 9, 0, 0, 0, {READY(WHOLE, 30)}, 1, "p", ""},
     {"162: both", 0, 9, 0, 0, 0, {READY(WHOLE, 30), READY(WHOLE, 30)}, 2, "..", "01"},
     {"162: the only one that has a Node", 0, 9, 0, 0, 1, {READY(WHOLE, 30)}, 1, ".", "0"},

@@ -1,5 +1,5 @@
 /* What is remembered between passes (planner/groups/memory.h): notes, and what a pass found. Times are minutes after noon;
- * what it comes to over time, with a cloud that answers, is in test_cloud_*. */
+ * what it comes to over time, with a cloud that answers, is in test_scenarios_*. */
 #include "planner/groups/memory.h"
 
 #include <setjmp.h>
@@ -115,7 +115,8 @@ static void pass(struct scene *s, const char *groups, int minutes)
 {
     struct world *w;
     recall(s, groups, minutes);
-    const struct group_pass *p = pass_run(&s->c, &s->file, &s->flags, AT(minutes), &s->c.arena, &w);
+    struct group_objects objects = pass_objects(&s->c);
+    const struct group_pass *p = pass_run(&s->c, &objects, &s->file, &s->flags, AT(minutes), &s->c.arena, &w);
     group_memory_learn(s->m, p, &s->flags, AT(minutes));
     world_free(w);
 }
@@ -166,12 +167,33 @@ static void test_grew_meanwhile(void **state)
     begin(&s, NODE("n1"));
     group_memory_grew(s.m, SPAN("a"), 5, AT(1));
     recall(&s, EMPTY, 20);
-    const struct group_pass *p = pass_run(&s.c, &s.file, &s.flags, AT(20), &s.c.arena, &w);
+    struct group_objects objects = pass_objects(&s.c);
+    const struct group_pass *p = pass_run(&s.c, &objects, &s.file, &s.flags, AT(20), &s.c.arena, &w);
     group_memory_grew(s.m, SPAN("a"), 2, AT(20));
     group_memory_learn(s.m, p, &s.flags, AT(20));
     world_free(w);
     recall(&s, EMPTY, 20);
     expect_request(&s, "the two stay", 2, 20);
+    end(&s);
+}
+
+/* Soft taints of before the restart are read after the first pass has been told what is remembered. */
+static void test_unneeded_meanwhile(void **state)
+{
+    (void)state;
+    struct scene s;
+    struct world *w;
+    begin(&s, NODE("n1") NODE("n2"));
+    const char *both = A(", instances: [{id: n1}, {id: n2}]");
+    recall(&s, both, 1);
+    struct group_objects objects = pass_objects(&s.c);
+    const struct group_pass *p = pass_run(&s.c, &objects, &s.file, &s.flags, AT(1), &s.c.arena, &w);
+    group_memory_unneeded(s.m, SPAN("n2"), AT(-7));
+    group_memory_learn(s.m, p, &s.flags, AT(1));
+    world_free(w);
+    recall(&s, both, 2);
+    assert_true(s.file.state.unneeded.items[0].time == AT(1));
+    assert_true(s.file.state.unneeded.items[1].time == AT(-7));
     end(&s);
 }
 
@@ -297,6 +319,14 @@ static void test_times(void **state)
     pass(&s, one, 16); /* does not come to removals */
     recall(&s, one, 17);
     assert_true(s.file.state.pass_interval == MS_MINUTE && s.file.state.unneeded.items[0].time == AT(1));
+    group_memory_free(s.m);
+    s.m = group_memory_new(AT(0));
+    s.flags.scale_down_enabled = true;
+    pass(&s, one, 1);
+    s.flags.scale_down_enabled = false;
+    pass(&s, one, 4);
+    recall(&s, one, 5);
+    assert_true(s.file.state.pass_interval == 4 * MS_MINUTE);
     group_memory_removals_began(s.m, AT(17));
     group_memory_removals_failed(s.m, AT(18));
     group_memory_removal_ended(s.m, SPAN("a"), true, AT(19));
@@ -316,7 +346,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_backoff),       cmocka_unit_test(test_long_messages), cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_machines),     cmocka_unit_test(test_mismatch),
+        cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_unneeded_meanwhile),
+        cmocka_unit_test(test_machines),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_forgets),       cmocka_unit_test(test_unremovable),   cmocka_unit_test(test_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

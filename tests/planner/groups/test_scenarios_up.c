@@ -1,0 +1,247 @@
+/* Who asks, what a new node would be, which group grows and by how many: scenarios 29 to 33, 35 to 39, 42 to 46, 49 to 56,
+ * 58 to 67, 69 to 75, 77 to 86, 89 to 100, 178, 180, 183, 193 of spec node-groups 8. Most are one pass. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "scenario_groups.h"
+#include "support_scenario.h"
+
+#define FLAGS(name, what) static void name(struct group_flags *f) { what; }
+#define EXPANDER(name, kind) FLAGS(name, f->expanders[0] = kind)
+FLAGS(minute_old, f->new_pod_delay = 60 * MS_SECOND)
+FLAGS(ten_a_time, f->max_nodes_per_scale_up = 10)
+FLAGS(ten_nodes, f->max_nodes_total = 10)
+FLAGS(twenty_cores, f->cores_max = 20)
+FLAGS(more_cores, f->cores_max = 32)
+FLAGS(balanced, f->balance_similar = true)
+EXPANDER(most_pods, EXPANDER_MOST_PODS)
+EXPANDER(least_waste, EXPANDER_LEAST_WASTE)
+EXPANDER(least_nodes, EXPANDER_LEAST_NODES)
+EXPANDER(cheapest, EXPANDER_PRICE)
+EXPANDER(by_priority, EXPANDER_PRIORITY)
+
+static struct span other[] = {SPAN_INIT("other")}, usual[] = {SPAN_INIT("default-scheduler")}, pool[] = {SPAN_INIT("pool")};
+FLAGS(bypass_other, f->bypassed_schedulers = ((struct spans){other, 1}))
+FLAGS(allow_usual, f->allowed_schedulers = ((struct spans){usual, 1}))
+
+static void by_priority_then_waste(struct group_flags *f)
+{
+    f->expanders[0] = EXPANDER_PRIORITY;
+    f->expanders[1] = EXPANDER_LEAST_WASTE;
+    f->expander_count = 2;
+}
+
+static void balanced_by_pool(struct group_flags *f)
+{
+    f->balance_similar = true;
+    f->balancing_labels = (struct spans){pool, 1};
+}
+
+#define A GROUPS(G("a", 0, 9))
+#define A_AND_B GROUPS(G("a", 0, 9) G("b", 0, 9))
+#define EIGHT GROUPS(G_OF("a", 0, 9, "", "cpu: 8, memory: 16Gi", ""))
+#define TOLERATES(key) "tolerations: [{key: " key ", operator: Exists}], "
+#define APART                                                                                                          \
+    "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, " \
+    "labelSelector: {matchLabels: {app: web}}}]}}, "
+#define SPREAD(key)                                                                                                    \
+    "topologySpreadConstraints: [{maxSkew: 1, topologyKey: " key ", whenUnsatisfiable: DoNotSchedule, labelSelector: "  \
+    "{matchLabels: {app: web}}}], "
+#define DAEMON(spec)                                                                                                   \
+    "0:00 object {apiVersion: apps/v1, kind: DaemonSet, metadata: {name: agent}, spec: {template: {metadata: {labels: " \
+    "{app: agent}}, spec: {" spec "containers: [{name: c, resources: {requests: {cpu: 500m}}}]}}}}\n"
+#define NODE(name, more, cpu, ready)                                                                                   \
+    "0:00 object {apiVersion: v1, kind: Node, metadata: {name: " name ", creationTimestamp: '2026-01-01T11:40:00Z', labels: {" \
+    more "}}, status: {capacity: {cpu: " cpu ", memory: 16Gi, pods: 110}, allocatable: {cpu: " cpu ", memory: 16Gi, pods: 110}, " \
+    "conditions: [{type: Ready, status: '" ready "'}]}}\n"
+/* A group like the others, in a zone. */
+#define Z(name, max, zone, shape, more)                                                                                \
+    "- {name: " name ", minSize: 0, maxSize: " #max ", template: {metadata: {labels: {topology.kubernetes.io/zone: " zone more \
+    "}}, status: {capacity: {cpu: 4, memory: 16000Mi, pods: 110}, allocatable: {" shape ", pods: 110}}}}\n"
+#define LIKE(name, max) Z(name, max, name, "cpu: 4, memory: 16000Mi", "")
+#define SHAPED(name, cpu, mem, more) G_OF(name, 0, 9, "", "cpu: " cpu ", memory: " mem, more)
+
+static const struct scenario rows[] = {
+    {"scenario 29: a label that somebody set by hand", A, "0:00 nodes a 1\n0:00 label a-1 foo bar\n0:00 pods web 2 3 | nodeSelector: {foo: bar}, ",
+     "0:00 a 1->2; ", .end = 0},
+    {"scenario 30: of the taints only the lasting one", A,
+     "0:00 bare a\n0:00 nodes a 1\n0:00 taint a-1 node.kubernetes.io/not-ready NoSchedule\n0:00 taint a-1 x NoSchedule\n0:00 pods web 1 3",
+     "0:00 web-0: 1 node(s) had untolerated taint(s); ", .watch = WATCH_LEFT},
+    {"scenario 30: which these pods tolerate", A,
+     "0:00 bare a\n0:00 nodes a 1\n0:00 taint a-1 node.kubernetes.io/not-ready NoSchedule\n0:00 taint a-1 x NoSchedule\n"
+     "0:00 pods web 1 3 | " TOLERATES("x"),
+     "0:00 a 1->2; ", .watch = WATCH_LEFT},
+    {"scenario 31: CriticalAddonsOnly stays", A, "0:00 nodes a 1\n0:00 taint a-1 CriticalAddonsOnly NoSchedule\n0:00 pods web 1 3",
+     "0:00 web-0: 1 node(s) had untolerated taint(s); ", .watch = WATCH_LEFT},
+    {"scenario 32: a start-up taint makes a node unready, and is none of the next", A,
+     "0:00 bare a\n0:00 nodes a 1\n0:00 taint a-1 startup-taint.cluster-autoscaler.kubernetes.io/cni NoSchedule\n0:00 pods web 1 3",
+     "0:00 a 0 of 2 ready, 1 unready; 0:00 a 1->2; ", .watch = WATCH_COUNTS},
+    {"scenario 33: a status taint does not", A,
+     "0:00 bare a\n0:00 nodes a 1\n0:00 taint a-1 status-taint.cluster-autoscaler.kubernetes.io/y NoSchedule\n0:00 pods web 1 3",
+     "0:00 a 1 of 2 ready; 0:00 a 1->2; ", .watch = WATCH_COUNTS},
+    {"scenario 35: nobody knows what a node would be", A, "0:00 bare a\n0:00 pods web 1 3",
+     "0:00 web-0: 1 not ready for scale-up, a skipped: not ready for scale-up; ", .watch = WATCH_LEFT},
+    {"scenario 36: the other group is of use", A_AND_B, "0:00 bare a\n0:00 pods web 1 3", "0:00 b 0->1; ", .end = 0},
+    {"scenario 37: a DaemonSet takes its share", A, DAEMON("") "0:00 pods web 1 3501m", "0:00 web-0: 1 Insufficient cpu; ",
+     .watch = WATCH_LEFT},
+    {"scenario 37: and leaves the rest", A, DAEMON("") "0:00 pods web 1 3500m", "0:00 a 0->1; ", .end = 0},
+    {"scenario 38: one that runs elsewhere does not", A, DAEMON("nodeSelector: {pool: z}, ") "0:00 pods web 1 4", "0:00 a 0->1; ", .end = 0},
+    {"scenario 39: a node that has just become ready is no example", A,
+     "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 label a-1 age young\n0:00 ready a-1\n0:00 label a-2 age old\n"
+     "0:00 pods web 1 3 | nodeSelector: {age: old}, ",
+     "0:00 a 2->3; ", .end = 0},
+    {"scenario 42: each new node is another host", A, "0:00 pods web 3 1 | " APART, "0:00 a 0->3; ", .end = 0},
+    {"scenario 43: who may be pushed aside asks for nothing", A, "0:00 pods web 1 3 | priority: -11, ", "0:00 ScaleUpNotNeeded; ",
+     .watch = WATCH_UP},
+    {"scenario 43: and keeps no node", A, "0:00 nodes a 1\n0:00 pods web 1 3 on=a-1 naked= | priority: -11, ",
+     "10:10 remove a-1; 10:20 a-1 gone; ", .end = 11},
+    {"scenario 44: -10 does", A, "0:00 pods web 1 3 | priority: -10, ", "0:00 a 0->1; ", .end = 0},
+    {"scenario 45: without a priority", A, "0:00 pods web 1 3", "0:00 a 0->1; ", .end = 0},
+    {"scenario 46: there is a place, the scheduler has only not come to it", A, "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods web 1 3",
+     "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP},
+    {"scenario 49: a nominated pod asks for nothing", A, "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods high 1 3 nominated=a-1", "", .end = 0},
+    {"scenario 49: but has its place", A, "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods high 1 3 nominated=a-1\n0:00 pods web 1 3",
+     "0:00 for web-0; 0:00 a 1->2; ", .watch = WATCH_FOR},
+    {"scenario 50: nominated to a node that has gone", A, "0:00 nodes a 1\n0:00 pods full 1 3\n0:00 scheduler off\n0:00 pods high 1 3 nominated=z",
+     "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP},
+    {"scenario 51: all are new: not in this pass, in neither direction", A, "0:00 pods web 1 3 age=1",
+     "0:00 ScaleUpInCooldown; 0:00 ScaleDownInCooldown; 0:10 ScaleUpSuccessful; 0:10 a 0->1; 0:20 ScaleUpNotNeeded; ", .watch = WATCH_UP | WATCH_DOWN,
+     .end = 1},
+    {"scenario 52: one is not, and all are helped", A, "0:00 pods old 1 3 age=3\n0:00 pods web 2 3 age=1", "0:00 a 0->3; ", .end = 0},
+    {"scenario 53: pods with GPUs come in numbers", GROUPS(SHAPED("a", "4", "16Gi, nvidia.com/gpu: 1", "")),
+     "0:00 pods web 1 3 gpu=1 age=20", "0:10 a 0->1; ", .end = 1},
+    {"scenario 53: a moment before", GROUPS(SHAPED("a", "4", "16Gi, nvidia.com/gpu: 1", "")), "0:00 pods web 1 3 gpu=1 age=19",
+     "0:20 a 0->1; ", .end = 1},
+    {"scenario 54: not older than the delay", A, "0:00 pods web 1 3 age=60", "0:10 a 0->1; ", .end = 1, .flags = minute_old},
+    {"scenario 55: a pod's own delay", A,
+     "0:00 pods web 1 3 age=60 | | annotations: {cluster-autoscaler.kubernetes.io/pod-scale-up-delay: 2m}, ", "1:10 a 0->1; ", .end = 2},
+    {"scenario 55: is not less than the flag's", A,
+     "0:00 pods web 1 3 age=30 | | annotations: {cluster-autoscaler.kubernetes.io/pod-scale-up-delay: 10s}, ", "0:40 a 0->1; ",
+     .end = 1, .flags = minute_old},
+    {"scenario 56: another scheduler's, which it has not looked at", A, "0:00 pods web 1 3 age=1 unseen= | schedulerName: other, ",
+     "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP, .end = 1},
+    {"scenario 56: which is not waited for", A, "0:00 pods web 1 3 age=1 unseen= | schedulerName: other, ", "0:00 a 0->1; ",
+     .flags = bypass_other},
+    {"scenario 58: the first place is the important one's", A, "0:00 pods web 1 3\n0:10 pods zhigh 1 3 | priority: 5, ",
+     "0:00 for web-0; 0:00 a 0->1; 0:10 a 1->2; ", .watch = WATCH_FOR, .end = 1},
+    {"scenario 59", A, "0:00 pods web 3 3", "0:00 a 0->3; ", .end = 0},
+    {"scenario 60: the largest first", A, "0:00 pods one 1 1\n0:00 pods two 2 2\n0:00 pods web 1 3", "0:00 a 0->2; ", .end = 0},
+    {"scenario 61: a third machine for a third pod", A, "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 pods web 1 3",
+     "0:00 for web-0; 0:00 a 2->3; ", .watch = WATCH_FOR},
+    {"scenario 62: too large", A, "0:00 pods web 1 5", "0:00 web-0: 1 Insufficient cpu; ", .watch = WATCH_LEFT},
+    {"scenario 63: a second node in the same zone would not help", GROUPS(Z("a", 9, "z1", "cpu: 4, memory: 16000Mi", "") Z("b", 1, "z2", "cpu: 4, memory: 16000Mi", "")),
+     "0:00 nodes b 1\n0:00 pods full 1 4\n0:00 pods web 3 1 | " SPREAD("topology.kubernetes.io/zone"), "0:00 a: 1 nodes for 1; 0:00 a 0->1; ",
+     .watch = WATCH_OPTIONS},
+    {"scenario 64: spread over hosts, and it ends", GROUPS(G("a", 0, 50)), "0:00 pods web 6 1 | " SPREAD("kubernetes.io/hostname"),
+     "0:00 a 0->2; ", .end = 5},
+    {"scenario 65: a port of the host", A, "0:00 pods web 5 1 port=8080", "0:00 a 0->5; ", .end = 0},
+    {"scenario 66: so many at a time", GROUPS(G("a", 0, 99)), "0:00 pods web 25 3", "0:00 a 0->10; 0:10 a 10->20; 0:20 a 20->25; ",
+     .end = 1, .flags = ten_a_time},
+    {"scenario 67: what there is room for", GROUPS(G("a", 0, 10)), "0:00 nodes a 8\n0:00 pods full 8 3\n0:00 pods web 5 3",
+     "0:00 a: 2 nodes for 2; 0:00 a 8->10; ", .watch = WATCH_OPTIONS},
+    {"scenario 69: full", GROUPS(G("a", 0, 2)), "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 pods web 1 3",
+     "0:00 web-0: 1 max node group size reached, a skipped: max node group size reached; ", .watch = WATCH_LEFT},
+    {"scenario 70: the cluster's cores", EIGHT, "0:00 nodes a 2\n0:00 pods full 2 7\n0:00 pods web 1 7",
+     "0:00 web-0: 1 exceeded quota: \"cluster-wide\", resources: cpu, a skipped: exceeded quota: \"cluster-wide\", resources: cpu; ",
+     .watch = WATCH_LEFT, .flags = twenty_cores},
+    {"scenario 71: up to them", EIGHT, "0:00 nodes a 2\n0:00 pods full 2 7\n0:00 pods web 5 7", "0:00 a 2->4; ", .flags = more_cores},
+    {"scenario 72: up to all nodes that may be", GROUPS(G("a", 0, 20)), "0:00 nodes a 9\n0:00 pods full 9 3\n0:00 pods web 3 3",
+     "0:00 a 9->10; ", .flags = ten_nodes},
+    {"scenario 73: which there are", GROUPS(G("a", 0, 20)), "0:00 nodes a 10\n0:00 pods full 10 3\n0:00 pods web 1 3",
+     "0:00 ScaleUpLimitedByMaxNodesTotal; 0:00 web-0: max total nodes in cluster reached; ", .watch = WATCH_UP | WATCH_LEFT, .flags = ten_nodes},
+    {"scenario 74: two of them to come", GROUPS(G("a", 0, 20)),
+     "0:00 nodes a 8\n0:00 pods full 8 3\n0:00 pods web 2 3\n0:10 pods api 1 3", "0:00 ScaleUpSuccessful; 0:00 a 8->10; 0:10 ScaleUpNoOptionsAvailable; ",
+     .watch = WATCH_UP, .end = 1, .flags = ten_nodes},
+    {"scenario 178: one of them cordoned", GROUPS(G("a", 0, 20)),
+     "0:00 nodes a 10\n0:00 pods full 10 3\n0:00 cordon a-1\n0:00 pods web 1 3", "0:00 ScaleUpNoOptionsAvailable; ", .watch = WATCH_UP,
+     .flags = ten_nodes},
+    {"scenario 75: who is no machine is not counted", EIGHT, 
+     "0:00 object {apiVersion: v1, kind: Node, metadata: {name: vk, labels: {type: virtual-kubelet}}, spec: {taints: [{key: x, effect: "
+     "NoSchedule}]}, status: {capacity: {cpu: 1000}, allocatable: {cpu: 1000, pods: 9}, conditions: [{type: Ready, status: 'True'}]}}\n"
+     "0:00 pods web 1 7",
+     "0:00 a 0->1; ", .flags = twenty_cores},
+    {"scenario 77: for the most pods", GROUPS(G("a", 0, 5) G("b", 0, 7)), "0:00 pods web 9 3",
+     "0:00 a: 5 nodes for 5, b: 7 nodes for 7; 0:00 b 0->7; ", .watch = WATCH_OPTIONS, .flags = most_pods},
+    {"scenario 78: the least waste", GROUPS(SHAPED("a", "4", "16Gi", "") SHAPED("b", "4", "8Gi", "")), "0:00 pods web 1 3 mem=4Gi",
+     "0:00 b 0->1; ", .flags = least_waste},
+    {"scenario 79: the fewest nodes", GROUPS(G("a", 0, 9) SHAPED("b", "16", "16Gi", "")), "0:00 pods web 3 3", "0:00 b 0->1; ",
+     .flags = least_nodes},
+    {"scenario 80: a price for which the shape does not suit the cluster",
+     "podPrices: {cpu: 0.03, memory: 0.004}\n" GROUPS(SHAPED("a", "32", "120Gi", ", price: 1") SHAPED("b", "1", "4Gi", ", price: 1")),
+     NODE("n1", "", "1", "True") NODE("n2", "", "1", "True") "0:00 pods full 2 1\n0:00 pods web 1 1", "0:00 b 0->1; ", .flags = cheapest},
+    {"scenario 81: GPUs for pods that want none",
+     "gpuLabel: gpu\npodPrices: {cpu: 0.03, memory: 0.004}\n"
+     GROUPS(G_OF("a", 0, 9, ", gpu: t4", "cpu: 4, memory: 16Gi, nvidia.com/gpu: 1", ", price: 0.1") SHAPED("b", "4", "16Gi", ", price: 1")),
+     "0:00 pods web 1 3", "0:00 b 0->1; ", .flags = cheapest},
+    {"scenario 82: the highest priority", A_AND_B, "0:00 priorities {10: ['.*a.*'], 50: ['.*b.*']}\n0:00 pods web 1 3", "0:00 b 0->1; ",
+     .flags = by_priority},
+    {"scenario 82: the higher of two that a group has", A_AND_B, "0:00 priorities {10: ['.*'], 50: ['b']}\n0:00 pods web 1 3", "0:00 b 0->1; ",
+     .flags = by_priority},
+    {"scenario 83: no priorities", A_AND_B, "0:00 pods web 1 3", "0:00 a: 1 nodes for 1, b: 1 nodes for 1, best: a b; 0:00 a 0->1; ",
+     .watch = WATCH_OPTIONS, .flags = by_priority},
+    {"scenario 84: none that matches", A_AND_B, "0:00 priorities {10: ['^c$']}\n0:00 pods web 1 3",
+     "0:00 a: 1 nodes for 1, b: 1 nodes for 1, best: a b; 0:00 a 0->1; ", .watch = WATCH_OPTIONS, .flags = by_priority},
+    {"scenario 85: others at once", A_AND_B,
+     "0:00 priorities {10: ['a'], 50: ['b']}\n0:00 pods web 1 3\n5:00 priorities {10: ['b'], 50: ['a']}\n5:00 pods api 1 3",
+     "0:00 b 0->1; 5:00 a 0->1; ", .end = 6, .flags = by_priority},
+    {"scenario 86: of the first, the less wasteful", GROUPS(SHAPED("a", "16", "64Gi", "") SHAPED("b", "4", "8Gi", "") SHAPED("c", "3", "4Gi", "")),
+     "0:00 priorities {10: ['c'], 50: ['a', 'b']}\n0:00 pods web 1 3", "0:00 b 0->1; ", .flags = by_priority_then_waste},
+    {"scenario 193: a group is one, however often it matches", A_AND_B, "0:00 priorities {50: ['a', '.*', 'b']}\n0:00 pods web 1 3",
+     "0:00 a: 1 nodes for 1, b: 1 nodes for 1, best: a b; 0:00 a 0->1; ", .watch = WATCH_OPTIONS, .flags = by_priority},
+    {"scenario 89: one group at a time, and who waits for the next is not left", A_AND_B,
+     "0:00 pods web 1 3 | nodeSelector: {pool: a}, \n0:00 pods api 1 3 | nodeSelector: {pool: b}, ", "0:00 a 0->1; 0:10 b 0->1; ",
+     .watch = WATCH_LEFT, .end = 1},
+    {"scenario 90: no group, and why", GROUPS(G("a", 0, 9) G("b", 0, 9) SHAPED("c", "16", "16Gi", "")),
+     "0:00 pods web 1 8 | nodeSelector: {pool: b}, ",
+     "0:00 web-0: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector; ", .watch = WATCH_LEFT},
+    {"scenario 91, 93: the smaller first, whatever the zone", GROUPS(LIKE("a", 9) LIKE("b", 9)),
+     "0:00 nodes a 1\n0:00 nodes b 3\n0:00 pods full 4 3\n0:00 pods web 4 3", "0:00 a 1->4; 0:00 b 3->4; ", .flags = balanced},
+    {"scenario 91: of equals the first", GROUPS(LIKE("a", 9) LIKE("b", 9)), "0:00 pods web 3 3", "0:00 a 0->2; 0:00 b 0->1; ",
+     .flags = balanced},
+    {"scenario 92: up to its most", GROUPS(LIKE("a", 2) LIKE("b", 9)),
+     "0:00 nodes a 1\n0:00 nodes b 3\n0:00 pods full 4 3\n0:00 pods web 4 3", "0:00 a 1->2; 0:00 b 3->6; ", .flags = balanced},
+    {"scenario 99: not unless asked to", GROUPS(LIKE("a", 9) LIKE("b", 9)),
+     "0:00 nodes a 1\n0:00 nodes b 3\n0:00 pods full 4 3\n0:00 pods web 4 3", "0:00 a 1->5; ", .end = 0},
+    {"scenario 94: 1.5 % of memory", GROUPS("- {name: a, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 1000Mi, pods: 9}}}}\n"
+                                            "- {name: b, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 985Mi, pods: 9}}}}\n"),
+     "0:00 pods web 4 3", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
+    {"scenario 94: and more", GROUPS("- {name: a, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 1000Mi, pods: 9}}}}\n"
+                                     "- {name: b, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 984Mi, pods: 9}}}}\n"),
+     "0:00 pods web 4 3 mem=1Mi", "0:00 b 0->4; ", .flags = balanced},
+    {"scenario 95: 6 % of what pods can have", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 3760m, memory: 16000Mi", "")), "0:00 pods web 4 3",
+     "0:00 a 0->4; ", .flags = balanced},
+    {"scenario 95: 5 %", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 3800m, memory: 16000Mi", "")), "0:00 pods web 4 3",
+     "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
+    {"scenario 96: a label that the other lacks", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 4, memory: 16000Mi", ", x: z")), "0:00 pods web 4 3",
+     "0:00 a 0->4; ", .flags = balanced},
+    {"scenario 97: who is backed off takes no part", GROUPS(LIKE("a", 9) LIKE("b", 9)),
+     "0:00 refuse b\n0:00 pods api 1 3 | nodeSelector: {topology.kubernetes.io/zone: b}, \n0:10 pods web 4 3",
+     "0:00 b refused; 0:00 b backed off until 5:00; 0:10 a 0->4; ", .end = 1, .flags = balanced},
+    {"scenario 98: nor who cannot have all of these pods", GROUPS(LIKE("a", 9) "- {name: b, minSize: 0, maxSize: 9, template: {metadata: {labels: "
+        "{topology.kubernetes.io/zone: b}}, spec: {taints: [{key: t, effect: NoSchedule}]}, status: {capacity: {cpu: 4, memory: 16000Mi, pods: 110}}}}\n"),
+     "0:00 pods web 2 3 | " TOLERATES("t") "\n0:00 pods api 2 3", "0:00 a 0->4; ", .flags = balanced},
+    {"scenario 100: by one label alone", GROUPS(G_OF("a", 0, 9, "", "cpu: 4, memory: 16Gi", "")
+        "- {name: b, minSize: 0, maxSize: 9, template: {metadata: {labels: {pool: a}}, status: {capacity: {cpu: 8, memory: 9Gi, pods: 9}}}}\n"),
+     "0:00 pods web 4 3 | nodeSelector: {pool: a}, ", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced_by_pool},
+    {"scenario 180: pods of other schedulers fill their nodes", A,
+     "0:00 nodes a 1\n0:00 pods theirs 1 3 on=a-1 | schedulerName: x, \n0:00 pods web 1 3 | schedulerName: default-scheduler, ", "0:00 a 1->2; ", .flags = allow_usual},
+    {"scenario 183: nobody's nodes start up in the usual time", GROUPS(G_WITH("a", 0, 9, "options: {maxNodeStartupTime: 30m}")),
+     "0:00 nodes a 1\n" NODE("n1", "", "4", "False") NODE("n2", "", "4", "False") NODE("n3", "", "4", "False") NODE("n4", "", "4", "False"),
+     "0:00 unhealthy; ", .end = 0},
+};
+
+static void test_rows(void **state)
+{
+    (void)state;
+    scenarios_run(rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
