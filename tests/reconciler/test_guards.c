@@ -55,16 +55,20 @@ static void each_watch_stops_what_needs_it(void **state)
         enum kind broken;
         unsigned stopped;
     } kinds[] = {
-        {KIND_POD, ACT(EXPIRE) | ACT(EMPTY) | ACT(SHRINK) | ACT(DRAINED)},
-        {KIND_NODE, ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK)},
+        {KIND_POD, ACT(EXPIRE) | ACT(EMPTY) | ACT(SHRINK) | ACT(GROUPS) | ACT(DRAINED)},
+        {KIND_NODE, ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK) | ACT(GROUPS)},
         {KIND_NODE_CLAIM, ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK)},
         {KIND_NODE_POOL, ACT(EMPTY) | ACT(SHRINK)},
-        {KIND_DISRUPTION_BUDGET, ACT(EMPTY)},
+        {KIND_DISRUPTION_BUDGET, ACT(EMPTY) | ACT(GROUPS)},
         {KIND_VOLUME_ATTACHMENT, ACT(DETACHED)},
         {KIND_VOLUME_CLAIM, ACT(DETACHED)},
         {KIND_NAMESPACE, 0},
         {KIND_SERVICE, 0},
-        {KIND_DAEMON_SET, 0},
+        {KIND_DAEMON_SET, ACT(GROUPS)},
+        {KIND_REPLICA_SET, ACT(GROUPS)},
+        {KIND_STATEFUL_SET, ACT(GROUPS)},
+        {KIND_REPLICATION_CONTROLLER, ACT(GROUPS)},
+        {KIND_JOB, ACT(GROUPS)},
         {KIND_STORAGE_CLASS, 0},
     };
     (void)state;
@@ -93,7 +97,7 @@ static struct snapshot after_lists(uint32_t lists, uint32_t before, uint32_t los
 static void lost_nodes_stop_what_begins_and_what_has_no_node(void **state)
 {
     const unsigned stopped =
-        ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK) | ACT(NODELESS);
+        ACT(EXPIRE) | ACT(COLLECT) | ACT(EMPTY) | ACT(SHRINK) | ACT(GROUPS) | ACT(NODELESS);
     struct guards g = {0};
     (void)state;
     struct snapshot s = after_lists(2, 100, 50);
