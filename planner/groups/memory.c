@@ -386,7 +386,10 @@ void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms sin
         return;
     }
     add_time(&m->arena, &m->unneeded, node, since);
-    sort_times(&m->unneeded);
+    struct text_time fresh = m->unneeded.items[m->unneeded.count - 1];
+    for (uint32_t i = m->unneeded.count - 1; i > at; i--)
+        m->unneeded.items[i] = m->unneeded.items[i - 1];
+    m->unneeded.items[at] = fresh;
 }
 
 /* --- asking --- */

@@ -189,10 +189,12 @@ static void test_unneeded_meanwhile(void **state)
     struct group_objects objects = pass_objects(&s.c);
     const struct group_pass *p = pass_run(&s.c, &objects, &s.file, &s.flags, AT(1), &s.c.arena, &w);
     group_memory_unneeded(s.m, SPAN("n2"), AT(-7));
+    group_memory_unneeded(s.m, SPAN("n1"), AT(-2));
     group_memory_learn(s.m, p, &s.flags, AT(1));
     world_free(w);
     recall(&s, both, 2);
-    assert_true(s.file.state.unneeded.items[0].time == AT(1));
+    assert_int_equal(s.file.state.unneeded.count, 2);
+    assert_true(s.file.state.unneeded.items[0].time == AT(-2));
     assert_true(s.file.state.unneeded.items[1].time == AT(-7));
     end(&s);
 }
