@@ -370,6 +370,30 @@ static void a_new_leader_takes_marks_of_another_off(void **state)
     end();
 }
 
+static void believe_soft_taints(struct group_settings *s)
+{
+    s->candidate_ttl = 30 * MS_MINUTE;
+}
+
+/* Scenario 166. */
+static void a_soft_taint_says_since_when_after_a_restart(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, believe_soft_taints);
+    load(s, deployment_yaml("web", 1, "2500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    scale(s, "web", 0);
+    run_for(s, 8 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 1);
+    loop_stop(&it.loop);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
 /* --- beside NodePools --- */
 
 static void what_a_pool_has_a_place_for_no_group_grows_for(void **state)
@@ -438,6 +462,7 @@ int main(void)
         cmocka_unit_test(a_pod_that_may_not_be_moved_any_more_keeps_the_node),
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
+        cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),
     };
