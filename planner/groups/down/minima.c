@@ -1,6 +1,6 @@
 /* How much the cluster can lose before it has less than --cores-total and its like say. As upstream counts: over all
- * that stands in the snapshot, what is still to come and what is being deleted included, and each group's first node for
- * all of its nodes. */
+ * that stands in the snapshot, what is still to come included, and each group's first node for all of its nodes. But not
+ * what this controller is removing already, for which upstream goes below the minimum pass by pass (scenario 197). */
 #include "planner/groups/down/inner.h"
 #include "planner/groups/snapshot/snapshot.h"
 
@@ -43,7 +43,8 @@ static bool add_all(const struct down *d, uint32_t count, int64_t *sums, struct 
         const struct node *n = world_node_at(d->r->world, row)->node;
         int32_t group = d->r->owners[row];
         const int64_t *cost = group < 0 ? NULL : groups[group].costs;
-        if (is_virtual(d, n))
+        bool counts = !is_virtual(d, n) && !bits_has(d->r->deleting, row);
+        if (group < 0 && !counts)
             continue;
         if (cost == NULL) {
             int64_t *made = group < 0 ? own : ARENA_ARRAY(d->r->arena, int64_t, count);
@@ -54,7 +55,7 @@ static bool add_all(const struct down *d, uint32_t count, int64_t *sums, struct 
             if (group >= 0)
                 groups[group].costs = made;
         }
-        for (uint32_t k = 0; k < count; k++)
+        for (uint32_t k = 0; counts && k < count; k++)
             sums[k] = amount_add(sums[k], cost[k]);
     }
     return true;

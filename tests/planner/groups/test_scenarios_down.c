@@ -1,4 +1,4 @@
-/* Removal over time: scenarios 132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 198, 202 of spec node-groups 8. Nobody waits for a
+/* Removal over time: scenarios 132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 197, 198, 202 of spec node-groups 8. Nobody waits for a
  * removal here: it takes five seconds unless said otherwise, so that it has ended by the next pass. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 
 static void three_at_once(struct group_flags *f) { f->max_parallelism = 3; }
 static void no_time(struct group_flags *f) { f->scaling.unneeded_time = 0; }
+static void sixteen_cores(struct group_flags *f) { f->cores_min = 16; }
 static void two_drains(struct group_flags *f) { f->max_drains = 2; }
 static void never_down(struct group_flags *f) { f->scale_down_enabled = false; }
 static void local_delays(struct group_flags *f) { f->delay_type_local = true; }
@@ -72,6 +73,12 @@ static const struct scenario rows[] = {
      "10:10 a-1 stays: MinimalResourceLimitExceeded, a-2 stays: MinimalResourceLimitExceeded, a-3 stays: "
      "MinimalResourceLimitExceeded; ",
      .watch = WATCH_STAYS, .end = 12, .flags = twenty_cores},
+    {"scenario 197: also while one is on its way out", GROUPS(G_OF("a", 0, 9, "", "cpu: 8, memory: 16Gi", "")),
+     "0:00 nodes a 3\n0:00 pods full 1 7 on=a-3\n0:00 removal 25", "10:10 remove a-1; 10:40 a-1 gone; ", .end = 12,
+     .flags = sixteen_cores},
+    {"a group whose nodes are not counted has nothing to lose", GROUPS(G_OF("a", 0, 9, ", type: virtual-kubelet", "cpu: 8, memory: 16Gi", "")),
+     "0:00 nodes a 1", "0:00 a-1 stays: NotUnneededLongEnough; 10:10 a-1 stays: MinimalResourceLimitExceeded; ", .watch = WATCH_STAYS,
+     .end = 11},
     {"scenario 149: taints that are not taken: three minutes of rest", A, "0:00 nodes a 1\n10:00 taints off\n11:00 taints on",
      "0:00 ScaleDownNoNodeDeleted; 10:10 ScaleDownNodeDeleteStarted; 10:10 not tainted; 10:20 ScaleDownInCooldown; 13:10 ScaleDownNodeDeleteStarted; "
      "13:10 remove a-1; 13:20 a-1 gone; 13:20 ScaleDownNoCandidates; ",
