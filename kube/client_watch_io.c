@@ -225,7 +225,7 @@ static bool may_be_absent(const struct watch *w)
 static bool try_other_version(struct watch *w)
 {
     struct client *c = client_of(w);
-    if (kind_info(w->kind)->older == NULL)
+    if (kind_older(w->kind) == NULL)
         return false;
     c->older[w->kind] = !c->older[w->kind];
     w->other_lacks = !w->other_lacks;

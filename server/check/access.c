@@ -152,7 +152,7 @@ static void tell_kind(struct check *c, enum kind k, const struct ask *a)
 static bool has_older(struct check *c, enum kind k)
 {
     struct ask *a = check_asks(c, 1);
-    if (kind_info(k)->older == NULL)
+    if (kind_older(k) == NULL)
         return false;
     a->request = look(k);
     a->request.older = true;
