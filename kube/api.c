@@ -5,7 +5,7 @@
 struct span api_path(struct arena *a, const struct api_request *r)
 {
     const struct kind_info *info = kind_info(r->kind);
-    const char *version = r->older && info->older != NULL ? info->older : info->api_version;
+    const char *version = r->older && kind_older(r->kind) != NULL ? kind_older(r->kind) : info->api_version;
     bool core = strchr(version, '/') == NULL;
     struct buf path = {.max = 65536};
     buf_addf(&path, "%s/%s", core ? "/api" : "/apis", version);

@@ -31,7 +31,7 @@ struct api_request { /* copied by api_send */
     uint32_t limit;             /* LIST: at most so many; 0: all there are */
     struct span from;           /* LIST: metadata.continue of the page before; absent: the first */
     bool force;               /* APPLY: take fields over */
-    bool older;               /* in the kind's older version; the client's own word */
+    bool older;               /* in the kind's older version; the client's own word, once its watch has found out */
     bool is_act;              /* cancelled with the others by api_cancel_acts (losing the Lease) */
 };
 

@@ -89,10 +89,10 @@ static void tell_absent(struct watch *w)
     atomic_store_explicit(&c->absent[w->kind], true, memory_order_relaxed);
     tell_works(w);
     if (c->policy.log != NULL)
-        log_warn(c->policy.log, "api",
-                 "this cluster has no %s (%s): going on without, looking again now and then; their "
-                 "CustomResourceDefinition is in manifests/crds",
-                 kind_info(w->kind)->plural, kind_info(w->kind)->api_version);
+        log_warn(c->policy.log, "api", "this cluster has no %s (%s): going on without, looking again now and then; %s",
+                 kind_info(w->kind)->plural, kind_info(w->kind)->api_version,
+                 kind_is_machines(w->kind) ? "they come with Cluster API"
+                                           : "their CustomResourceDefinition is in manifests/crds");
 }
 
 static void tell_present(struct watch *w)
@@ -225,7 +225,7 @@ static bool may_be_absent(const struct watch *w)
 static bool try_other_version(struct watch *w)
 {
     struct client *c = client_of(w);
-    if (kind_info(w->kind)->older == NULL)
+    if (kind_older(w->kind) == NULL)
         return false;
     c->older[w->kind] = !c->older[w->kind];
     w->other_lacks = !w->other_lacks;

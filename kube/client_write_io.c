@@ -240,7 +240,7 @@ static void start(struct client *c, struct call *call)
     struct http_call http;
     span_ms timeout = is_lease(call) ? c->policy.lease_timeout_ms : c->policy.request_timeout_ms;
     span_ms left = left_to(c, call);
-    call->request.older = c->older[call->request.kind];
+    call->request.older |= c->older[call->request.kind];
     http_call_of(&c->scratch, c->config.server, &call->request, &http);
     if (left != 0) {
         timeout = left < timeout ? left : timeout;

@@ -39,13 +39,10 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_VOLUME_ATTACHMENT] = {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", false,
                                 &volume_attachment_schema},
     [KIND_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta2", "MachineDeployment", "machinedeployments", true,
-                                 &machine_group_schema, "cluster.x-k8s.io/v1beta1"},
-    [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema,
-                          "cluster.x-k8s.io/v1beta1"},
-    [KIND_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta2", "MachinePool", "machinepools", true, &machine_group_schema,
-                           "cluster.x-k8s.io/v1beta1"},
-    [KIND_MACHINE] = {"cluster.x-k8s.io/v1beta2", "Machine", "machines", true, &cluster_machine_schema,
-                      "cluster.x-k8s.io/v1beta1"},
+                                 &machine_group_schema},
+    [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema},
+    [KIND_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta2", "MachinePool", "machinepools", true, &machine_group_schema},
+    [KIND_MACHINE] = {"cluster.x-k8s.io/v1beta2", "Machine", "machines", true, &cluster_machine_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -83,12 +80,21 @@ bool kind_is_of_pools(enum kind k)
     return k == KIND_NODE_POOL || k == KIND_NODE_CLAIM || k == KIND_KWOK_NODE_CLASS;
 }
 
+const char *kind_older(enum kind k)
+{
+    return kind_is_machines(k) ? "cluster.x-k8s.io/v1beta1" : NULL;
+}
+
+static bool has_version(enum kind k, struct span api_version)
+{
+    return span_eq(api_version, span_of(infos[k].api_version)) ||
+           (kind_older(k) != NULL && span_eq(api_version, span_of(kind_older(k))));
+}
+
 enum kind kind_find(struct span api_version, struct span name)
 {
     for (int k = 0; k < KIND_COUNT; k++)
-        if (span_eq(name, span_of(infos[k].name)) &&
-            (span_eq(api_version, span_of(infos[k].api_version)) ||
-             (infos[k].older != NULL && span_eq(api_version, span_of(infos[k].older)))))
+        if (span_eq(name, span_of(infos[k].name)) && has_version((enum kind)k, api_version))
             return (enum kind)k;
     return KIND_NONE;
 }

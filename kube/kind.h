@@ -53,7 +53,6 @@ struct kind_info {
     const char *plural;      /* "pods" */
     bool namespaced;
     const struct schema *schema; /* NULL: not decoded into a struct */
-    const char *older; /* the version that older clusters have instead, and that decodes alike; NULL: none */
 };
 
 const struct kind_info *kind_info(enum kind k);
@@ -62,6 +61,8 @@ bool kind_is_optional(enum kind k);
 /* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
 bool kind_is_of_pools(enum kind k);
 bool kind_is_machines(enum kind k); /* of Cluster API */
+/* The version that older clusters have of it instead, and that decodes alike; NULL: none. */
+const char *kind_older(enum kind k);
 enum kind kind_find(struct span api_version, struct span name); /* KIND_NONE when unknown */
 /* The same in another version of the group: that of a NodePool of karpenter.sh/v1beta1. */
 enum kind kind_find_group(struct span api_version, struct span name);

@@ -167,7 +167,7 @@ static bool body_is_readable(enum kind k, const json_t *object, struct reply *ou
     if (!json_is_object(object))
         return reply_fail(out, 400, "BadRequest", "the body is not a JSON object");
     bool known = tree_is(object, "apiVersion", info->api_version) ||
-                 (info->older != NULL && tree_is(object, "apiVersion", info->older));
+                 (kind_older(k) != NULL && tree_is(object, "apiVersion", kind_older(k)));
     if (!tree_is(object, "kind", info->name) || !known)
         return reply_fail(out, 400, "BadRequest", "the object provided is unrecognized (must be of type %s)",
                           info->name);

@@ -139,12 +139,25 @@ static void tell_kind(struct check *c, enum kind k, const struct ask *a)
     bool ours = kind_is_optional(k) || span_contains(span_of(info->api_version), SPAN("karpenter."));
     if (a->err.kind == ERR_NOT_FOUND)
         check_say(c->report, CHECK_FAIL, "kinds",
-                  ours ? "kubectl apply --server-side -f manifests/crds"
-                       : "is the API server older than Kubernetes 1.30?",
+                  kind_is_machines(k) ? "is Cluster API installed here?"
+                  : ours              ? "kubectl apply --server-side -f manifests/crds"
+                                      : "is the API server older than Kubernetes 1.30?",
                   "%s %s is not served", info->name, info->api_version);
     else
         check_say(c->report, CHECK_FAIL, "kinds", NULL, "%s cannot be read: %s", info->plural,
                   a->err.msg);
+}
+
+/* The version that an older cluster has of it. */
+static bool has_older(struct check *c, enum kind k)
+{
+    struct ask *a = check_asks(c, 1);
+    if (kind_older(k) == NULL)
+        return false;
+    a->request = look(k);
+    a->request.older = true;
+    ask_all(c->cluster, a, 1);
+    return a->done && a->err.kind == ERR_NONE;
 }
 
 static bool check_kinds(struct check *c, struct err *err)
@@ -161,7 +174,7 @@ static bool check_kinds(struct check *c, struct err *err)
     for (uint32_t i = 0; i < n; i++) {
         if (!is_answered(&asks[i], err))
             return false;
-        if (asks[i].err.kind == ERR_NONE)
+        if (asks[i].err.kind == ERR_NONE || (asks[i].err.kind == ERR_NOT_FOUND && has_older(c, kinds[i])))
             good++;
         else
             tell_kind(c, kinds[i], &asks[i]);

@@ -583,6 +583,62 @@ static void knows_nodes(void **state)
     end(&d);
 }
 
+/* ---- another management cluster ---- */
+
+static void on_begin(void *user, enum kind k)
+{
+    store_list_begin(user, k);
+}
+
+static void on_end(void *user, enum kind k)
+{
+    store_list_end(user, k);
+}
+
+static void on_event(void *user, enum kind k, enum watch_event e, struct doc_value object)
+{
+    store_event(user, k, e, object);
+}
+
+static void on_state(void *user, enum kind k, const struct err *broken)
+{
+    store_state(user, k, broken, 0);
+}
+
+/* Its objects come from a snapshot of their own; the other one has the Nodes alone. */
+static void sees_another_cluster(void **state)
+{
+    (void)state;
+    struct desk d = {0};
+    struct store *store = store_new(NULL);
+    struct err err;
+    d.groups.make = make;
+    d.options.management = store_share(store);
+    group_desk_begin(&d.groups, DEPLOYMENT("md", MIN_MAX("1", "9"), "2"));
+    machine_keeper_begin(&d.keeper, d.groups.sim);
+    struct api *api = sim_client_new(sim_cluster(d.groups.sim));
+    run_for(d.groups.sim, 1000);
+    store_publish(d.groups.store, sim_now(d.groups.sim));
+    struct snapshot *s = (struct snapshot *)share_take(store_share(d.groups.store));
+    struct group_provider *p = d.groups.provider;
+    assert_int_equal(p->ops->kinds[0], KIND_NONE); /* who watches that cluster knows */
+    assert_false(p->ops->look(p, s, &d.groups.arena, d.groups.syms, &d.groups.groups, &err)); /* nothing is known yet */
+    assert_int_equal(err.kind, ERR_RETRY);
+    shared_unref(&s->shared);
+    for (enum kind k = KIND_MACHINE_DEPLOYMENT; k <= KIND_MACHINE; k++)
+        api->ops->watch(api, k, &(struct api_sink){store, on_begin, on_end, on_event, on_state});
+    run_for(d.groups.sim, 1000);
+    store_publish(store, sim_now(d.groups.sim));
+    expect_size(&d, MD, 2, 2, 2);
+    expect(group_remove(&d.groups, MD, M0, false), ERR_NONE, &d, "one");
+    run_for(d.groups.sim, 1000);
+    store_publish(store, sim_now(d.groups.sim));
+    expect_size(&d, MD, 1, 1, 1);
+    sim_client_free(api);
+    end(&d);
+    store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -603,6 +659,7 @@ int main(void)
         cmocka_unit_test(resizes_survive),
         cmocka_unit_test(gives_up),
         cmocka_unit_test(knows_nodes),
+        cmocka_unit_test(sees_another_cluster),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "        \
     "labelSelector: {matchLabels: {app: x}}}], "
 
-enum { PLAIN = 0, COOLDOWN = 1, LOCAL = 2, NO_UNREADY = 4, TWO_DRAINS = 8, ONE_AT_ONCE = 16, EIGHT_CORES = 32 };
+enum { PLAIN = 0, COOLDOWN = 1, LOCAL = 2, NO_UNREADY = 4, TWO_DRAINS = 8, ONE_AT_ONCE = 16, EIGHT_CORES = 32, ROLLS_OUT = 64 };
 
 /* The answer: the result, unneeded nodes, "-" and who stays and why, "-" and who goes, capital letters when drained. */
 static const struct {
@@ -67,6 +67,8 @@ static const struct {
      A("") LONG(SINCE("n1")), PLAIN, "NodeDeleteStarted n1 - - n1"},
     {"122: the group is at its minimum", NODE("n1", "a"), "groups: [{name: a, minSize: 1, maxSize: 9, nodeSelector: {pool: a}}]\n",
      PLAIN, "NoCandidates - -"},
+    {"whose provider replaces its machines, one after the other", NODE("n1", "a"), A("") LONG(SINCE("n1")), ROLLS_OUT,
+     "NoCandidates - -"},
     {"123: nobody's node takes pods, and stays", NODE("n1", "a") NODE("n2", "b") POD("p", "n1", "1"), A("") LONG(SINCE("n1")), PLAIN,
      "NodeDeleteStarted n1 - - N1"},
     {"132: waits for a pod to end",
@@ -205,6 +207,7 @@ static void set_flags(struct fixture *f, unsigned how)
         f->flags.max_drains = 2;
     if ((how & ONE_AT_ONCE) != 0)
         f->flags.max_parallelism = 1;
+    f->file.groups.items[0].rolls_out = (how & ROLLS_OUT) != 0;
 }
 
 static wall_ms noon(void)
