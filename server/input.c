@@ -213,8 +213,7 @@ static void check_pool(struct place_in_file *at, struct doc_value v, const struc
     for (uint32_t i = 0; i < found.count; i++)
         refuse(at, v, found.items[i].path, found.items[i].text);
     found = (struct findings){0};
-    if (o->looks_closely)
-        pool_warnings(&o->arena, pool, o->syms, &found);
+    pool_warnings(&o->arena, pool, o->syms, &found);
     for (uint32_t i = 0; i < found.count; i++)
         input_add_warning(at, input_line_of(v, found.items[i].path), found.items[i].path, found.items[i].text);
 }
@@ -247,7 +246,7 @@ static void take_object(struct place_in_file *at, struct doc_value v, enum kind 
     decode_value(&d, v, schema, object);
     complete_identity(o, kind_info(kind), object);
     check_names(at, v, kind);
-    if (kind == KIND_NODE_POOL && (at->refused.ptr == NULL || o->looks_closely))
+    if (kind == KIND_NODE_POOL)
         check_pool(at, v, object);
     if (at->refused.ptr != NULL) {
         set_aside(at, &origin, kind, object);
