@@ -933,34 +933,34 @@ static void test_nobody_fights_over_what_the_scheduler_trusts(void **state)
     struct cert_pair ca, file, next_file;
     struct err err;
     struct pair_of_replicas r = {.fake = f};
-    struct cert_subject s = {SPAN("files"), CERT_SERVER, NULL, 0, 6 * MS_HOUR};
+    struct cert_subject s = {SPAN("files"), CERT_SERVER, NULL, 0, 45 * MS_MINUTE};
     arena_init(&a, 0);
     assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &ca, &err));
     assert_true(authority_issue(&a, &ca, &s, WALL, &file, &err));
     s.life = CERTS_LEAF_LIFE;
     assert_true(authority_issue(&a, &ca, &s, WALL, &next_file, &err));
-    struct certs_config with_file = plain;
+    struct certs_config own_alone = {.leaf_life = 90 * MS_MINUTE, .ca_life = 2 * MS_HOUR}, with_file = own_alone;
     with_file.files = file;
-    r.p[0] = process_new(f, plain);
+    r.p[0] = process_new(f, own_alone);
     r.p[1] = process_new(f, with_file);
     for (int i = 0; i < REPLICAS; i++) {
         settle(f, r.p[i], 0, WALL);
         certs_serving(r.p[i]->certs);
     }
-    assert_int_equal(writes_until(&r, MS_HOUR - MS_MINUTE, SECRET_CLIENT, NULL), 0);
-    assert_int_equal(writes_until(&r, MS_HOUR + 5 * MS_MINUTE, SECRET_CLIENT, NULL), 2); /* as of a caBundle: see above */
-    assert_int_equal(writes_until(&r, 3 * MS_HOUR, SECRET_CLIENT, NULL), 0);
+    assert_int_equal(writes_until(&r, 19 * MS_MINUTE, SECRET_CLIENT, NULL), 0);
+    assert_int_equal(writes_until(&r, 22 * MS_MINUTE, SECRET_CLIENT, NULL), 2); /* as of a caBundle: see above */
+    assert_int_equal(writes_until(&r, 30 * MS_MINUTE, SECRET_CLIENT, NULL), 0);
     struct span trusted = stored(f, &a, "ca.crt").value, own = stored_in(f, &a, SECRET_CERTS, "ca.crt");
     assert_true(bundle_has(trusted, file.cert));
     assert_true(bundle_has(trusted, own)); /* `check` asks for it */
     client_is_right(f, r.p[0], "beside one with files");
 
     certs_use_files(r.p[1]->certs, &next_file);
-    assert_int_equal(writes_until(&r, 3 * MS_HOUR + 5 * MS_MINUTE, SECRET_CLIENT, NULL), 1);
+    assert_int_equal(writes_until(&r, 33 * MS_MINUTE, SECRET_CLIENT, NULL), 1);
     trusted = stored(f, &a, "ca.crt").value;
     assert_true(bundle_has(trusted, next_file.cert));
     assert_true(bundle_has(trusted, file.cert)); /* the other may serve it for a while */
-    assert_int_equal(writes_until(&r, 7 * MS_HOUR, SECRET_CLIENT, NULL), 1);
+    assert_int_equal(writes_until(&r, 50 * MS_MINUTE, SECRET_CLIENT, NULL), 1);
     assert_false(bundle_has(stored(f, &a, "ca.crt").value, file.cert));
     assert_true(bundle_has(stored(f, &a, "ca.crt").value, own));
     replicas_free(&r);
