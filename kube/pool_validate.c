@@ -43,9 +43,9 @@ static struct span taint_fault(struct check *c, const struct taint *t)
     if (key.len == 0)
         return SPAN("a taint needs a key");
     if (!qualified_name_valid(key))
-        return arena_printf(c->arena, "\"%.*s\" is not a taint key", SPAN_ARG(key));
+        return arena_printf(c->arena, "\"%.*s\" is not a taint key; " LABEL_KEY_RULE, SPAN_ARG(key));
     if (value.len != 0 && !qualified_name_valid(value))
-        return arena_printf(c->arena, "\"%.*s\" is not a taint value", SPAN_ARG(value));
+        return arena_printf(c->arena, "\"%.*s\" is not a taint value; " LABEL_VALUE_RULE, SPAN_ARG(value));
     if (t->effect == TAINT_OTHER)
         return arena_printf(c->arena,
                             "the effect of taint \"%.*s\" must be NoSchedule, PreferNoSchedule or "

@@ -121,6 +121,27 @@ static void status_and_text(void **state)
     }
 }
 
+/* What cannot be in the field as such, and what upstream says of it at run time, are one mistake. */
+static void one_fault_is_told_once(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "template: {metadata: {labels: {a b: x}}, spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: d}}}",
+        "template: {spec: {requirements: [{key: a b, operator: Exists}], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: d}}}",
+        "template: {spec: {requirements: [], taints: [{key: a b, effect: NoSchedule}], nodeClassRef: {group: karpenter.kwok.sh, kind: "
+        "KWOKNodeClass, name: d}}}",
+    };
+    for (size_t i = 0; i < COUNT_OF(specs); i++) {
+        struct arena a;
+        arena_init(&a, 0);
+        const char *pool = arena_printf(&a, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\nspec: {%s}\n", specs[i]).ptr;
+        struct outcome o = check(pool, "table", NULL);
+        expect_text(specs[i], &o, "is not a label key; after an optional domain and '/' it takes");
+        expect_text(specs[i], &o, "\n1 problem\n");
+        arena_release(&a);
+    }
+}
+
 static void other_forms(void **state)
 {
     (void)state;
@@ -158,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_and_text),
+        cmocka_unit_test(one_fault_is_told_once),
         cmocka_unit_test(other_forms),
         cmocka_unit_test(github_escapes),
     };
