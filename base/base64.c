@@ -47,19 +47,28 @@ bool base64_decode(struct arena *a, struct span text, struct span *out)
     return true;
 }
 
+static void put_group(char *at, uint32_t group)
+{
+    at[0] = alphabet[group >> 18];
+    at[1] = alphabet[group >> 12 & 63];
+    at[2] = alphabet[group >> 6 & 63];
+    at[3] = alphabet[group & 63];
+}
+
 struct span base64_encode(struct arena *a, struct span bytes)
 {
     size_t len = (bytes.len + 2) / 3 * 4;
     char *text = arena_alloc(a, len + 1);
     char *at = text;
-    for (size_t i = 0; i < bytes.len; i += 3) {
-        uint32_t group = 0;
-        for (size_t j = i; j < i + 3; j++)
-            group = group << 8 | (j < bytes.len ? (unsigned char)bytes.ptr[j] : 0);
-        *at++ = alphabet[group >> 18];
-        *at++ = alphabet[group >> 12 & 63];
-        *at++ = i + 1 < bytes.len ? alphabet[group >> 6 & 63] : '=';
-        *at++ = i + 2 < bytes.len ? alphabet[group & 63] : '=';
+    const unsigned char *from = (const unsigned char *)bytes.ptr;
+    size_t left = bytes.len;
+    for (; left >= 3; left -= 3, from += 3, at += 4)
+        put_group(at, (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2]);
+    if (left != 0) {
+        put_group(at, (uint32_t)from[0] << 16 | (left == 2 ? (uint32_t)from[1] << 8 : 0));
+        at[3] = '=';
+        if (left == 1)
+            at[2] = '=';
     }
     return (struct span){text, len};
 }

@@ -1,4 +1,4 @@
-/* bundle: the caBundle of a webhook as a set of certificates. Whoever reads one adds what it lacks and takes out what is
+/* bundle: the caBundle of a webhook, or the CAs of the scheduler, as a set of certificates. Whoever reads one adds what it lacks and takes out what is
  * known to be over; only who has just made the change of a CA takes out the rest. So two that mean different things do not
  * overwrite each other again and again. */
 #ifndef CERTS_BUNDLE_H

@@ -126,12 +126,6 @@ static bool has_files(const struct certs *c)
     return c->config.files.cert.len != 0;
 }
 
-/* What the scheduler has to trust. */
-static struct span trusted(struct certs *c)
-{
-    return has_files(c) ? c->config.files.cert : keyring_announced(&c->passing, &c->ring);
-}
-
 /* --- moving on --- */
 
 static void go(struct certs *c, enum stage next)
@@ -428,12 +422,28 @@ static void on_certs_written(struct certs *c)
 
 /* --- the scheduler's certificate --- */
 
-static bool client_is_right(struct certs *c, struct doc_value secret)
+static bool may_shrink(const struct certs *c)
+{
+    return c->shrink_due != 0 && c->now >= c->shrink_due;
+}
+
+/* What the scheduler has to trust: our own CAs, whoever serves with files. Those who do and those who do not share the
+ * Secret, while a Deployment rolls from one to the other, and each leaves in it what the other needs. */
+static struct bundle_change trusted(struct certs *c)
+{
+    struct span own = keyring_announced(&c->passing, &c->ring);
+    return (struct bundle_change){
+        .want = has_files(c) ? arena_printf(&c->passing, "%.*s%.*s", SPAN_ARG(own), SPAN_ARG(c->config.files.cert)) : own,
+        .drop = c->ring.old,
+        .exact = may_shrink(c),
+    };
+}
+
+static bool client_is_right(struct certs *c)
 {
     struct err unused;
     struct cert_subject subject = client_subject(c);
-    return span_eq(secret_get(&c->passing, secret, "ca.crt"), trusted(c)) &&
-           authority_check(keyring_clients(&c->passing, &c->ring), &c->client, &subject, c->wall, &unused);
+    return authority_check(keyring_clients(&c->passing, &c->ring), &c->client, &subject, c->wall, &unused);
 }
 
 static void client_is_settled(struct certs *c)
@@ -446,23 +456,29 @@ static void client_is_settled(struct certs *c)
 static void on_client_read(struct certs *c, const struct api_result *r)
 {
     struct err err;
+    struct span stored_ca = {NULL, 0};
+    bool right = false;
     c->version = (struct span){NULL, 0};
     if (r->err.kind == ERR_NONE && r->body != NULL) {
         struct doc_value secret = doc_root(r->body);
         c->version = secret_version(&c->passing, secret);
+        stored_ca = secret_get(&c->passing, secret, "ca.crt");
         c->client.cert = secret_get(&c->passing, secret, "tls.crt");
         c->client.key = secret_get(&c->passing, secret, "tls.key");
-        if (client_is_right(c, secret)) {
-            client_is_settled(c);
-            return;
-        }
+        right = client_is_right(c);
+    }
+    struct bundle_change change = trusted(c);
+    struct span ca = bundle_next(&c->passing, stored_ca, &change, c->wall);
+    if (right && ca.ptr == NULL) {
+        client_is_settled(c);
+        return;
     }
     struct cert_subject subject = client_subject(c);
-    if (!authority_issue(&c->passing, &c->ring.current, &subject, c->wall, &c->client, &err)) {
+    if (!right && !authority_issue(&c->passing, &c->ring.current, &subject, c->wall, &c->client, &err)) {
         try_again(c, &err);
         return;
     }
-    const struct secret_entry entries[] = {{"ca.crt", trusted(c)},
+    const struct secret_entry entries[] = {{"ca.crt", ca.ptr != NULL ? ca : stored_ca},
                                            {"tls.crt", c->client.cert},
                                            {"tls.key", c->client.key}};
     c->body = secret_body(&c->passing, c->config.ns, SECRET_CLIENT, c->version, entries,
@@ -479,7 +495,7 @@ static struct bundle_change bundle_change(struct certs *c)
     return (struct bundle_change){
         .want = trusts_old ? keyring_clients(&c->passing, &c->ring) : keyring_announced(&c->passing, &c->ring),
         .drop = trusts_old ? (struct span){NULL, 0} : c->ring.old,
-        .exact = c->shrink_due != 0 && c->now >= c->shrink_due,
+        .exact = may_shrink(c),
     };
 }
 
@@ -514,7 +530,7 @@ static void webhook_is_settled(struct certs *c)
     c->last[topic_of(c)].msg[0] = '\0';
     if (go_to_next_webhook(c))
         return;
-    if (c->shrink_due != 0 && c->now >= c->shrink_due && !c->wrote && !c->failed)
+    if (may_shrink(c) && !c->wrote && !c->failed)
         c->shrink_due = 0;
     if (!c->wrote && !tell(c, &err)) /* what was just written the API server may not have heard of yet */
         try_again(c, &err);

@@ -24,6 +24,7 @@ void catalogue_copy(const struct catalogue *from, const struct symtab *from_syms
 struct catalogue_part { /* of one provider */
     const struct catalogue *catalogue;
     struct spans pools; /* that are made of its machines */
+    const char *class_group, *class_kind; /* which others would be; static storage */
 };
 /* One of several: each one's types are offered to its own pools alone, and to those of them that it says; what a provider's
  * nodes cannot have, no node can. Of a part that is partial, its pools are unlisted. All in `a`, or the parts'. */

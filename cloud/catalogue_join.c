@@ -64,6 +64,10 @@ static void join(struct arena *a, struct catalogue *to, const struct catalogue_p
     const struct catalogue *from = part->catalogue;
     for (uint32_t i = 0; i < from->count; i++) {
         struct instance_type t = from->items[i];
+        if (t.node_pools.count == 0) {
+            t.class_group = span_of(part->class_group);
+            t.class_kind = span_of(part->class_kind);
+        }
         t.node_pools = offered_to(a, &t, part->pools);
         if (t.node_pools.count != 0) /* none would mean all */
             to->items[to->count++] = t;

@@ -32,6 +32,8 @@ struct instance_type {
     uint32_t volume_limit_count;
     bool price_overlaid, capacity_overlaid; /* by a NodeOverlay, in some offering; in some resource */
     struct spans node_pools; /* pools that are offered this type; none: every pool */
+    /* Whoever names this node class would be offered it, too, a pool that is only being written, say; absent: nobody knows. */
+    struct span class_group, class_kind;
 };
 
 struct catalogue {

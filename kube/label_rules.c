@@ -142,6 +142,6 @@ bool expression_valid(const struct label_rules *rules, const struct expression *
     if (key == SYM_CAPACITY_TYPE && e->op == OP_IN && !capacity_types_valid(e, t, err))
         return false;
     if (!qualified_name_valid(name))
-        return err_set(err, ERR_INVALID, "\"%.*s\" is not a label key", SPAN_ARG(name));
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not a label key; " LABEL_KEY_RULE, SPAN_ARG(name));
     return values_valid(e, t, err) && expression_operands_valid(e, t, err);
 }

@@ -14,28 +14,27 @@ static void fault(struct check *c, struct span path, struct span text)
     finding_add(c->arena, c->found, true, path, text);
 }
 
-static void check_label(struct check *c, const struct sym_pair *label)
+/* Absent: none. */
+static struct span label_fault(const struct check *c, const struct sym_pair *label)
 {
     struct arena *a = c->arena;
     struct span key = sym_text(c->syms, label->key), value = sym_text(c->syms, label->value);
-    struct span path = arena_printf(a, "spec.template.metadata.labels[%.*s]", SPAN_ARG(key));
     if (label->key == SYM_NODEPOOL)
-        fault(
-            c, path,
-            SPAN("invalid key name \"karpenter.sh/nodepool\" in labels, restricted: every node of "
-                 "the pool gets it"));
-    else if (!qualified_name_valid(key))
-        fault(c, path,
-              arena_printf(a, "\"%.*s\" is not a label key; " LABEL_KEY_RULE, SPAN_ARG(key)));
-    else if (label_restricted(c->rules, label->key, c->syms))
-        fault(c, path,
-              arena_printf(a,
-                           "label \"%.*s\" is restricted; use a key of a domain of your own, or a "
-                           "well-known label",
-                           SPAN_ARG(key)));
-    else if (!label_value_valid(value))
-        fault(c, path,
-              arena_printf(a, "\"%.*s\" is not a label value; " LABEL_VALUE_RULE, SPAN_ARG(value)));
+        return SPAN("invalid key name \"karpenter.sh/nodepool\" in labels, restricted: every node of the pool gets it");
+    if (!qualified_name_valid(key))
+        return arena_printf(a, "\"%.*s\" is not a label key; " LABEL_KEY_RULE, SPAN_ARG(key));
+    if (label_restricted(c->rules, label->key, c->syms))
+        return arena_printf(a, "label \"%.*s\" is restricted; use a key of a domain of your own, or a well-known label", SPAN_ARG(key));
+    if (!label_value_valid(value))
+        return arena_printf(a, "\"%.*s\" is not a label value; " LABEL_VALUE_RULE, SPAN_ARG(value));
+    return (struct span){NULL, 0};
+}
+
+static void check_label(struct check *c, const struct sym_pair *label)
+{
+    struct span text = label_fault(c, label);
+    if (text.ptr != NULL)
+        fault(c, arena_printf(c->arena, "spec.template.metadata.labels[%.*s]", SPAN_ARG(sym_text(c->syms, label->key))), text);
 }
 
 static struct span taint_fault(struct check *c, const struct taint *t)
@@ -44,9 +43,9 @@ static struct span taint_fault(struct check *c, const struct taint *t)
     if (key.len == 0)
         return SPAN("a taint needs a key");
     if (!qualified_name_valid(key))
-        return arena_printf(c->arena, "\"%.*s\" is not a taint key", SPAN_ARG(key));
+        return arena_printf(c->arena, "\"%.*s\" is not a taint key; " LABEL_KEY_RULE, SPAN_ARG(key));
     if (value.len != 0 && !qualified_name_valid(value))
-        return arena_printf(c->arena, "\"%.*s\" is not a taint value", SPAN_ARG(value));
+        return arena_printf(c->arena, "\"%.*s\" is not a taint value; " LABEL_VALUE_RULE, SPAN_ARG(value));
     if (t->effect == TAINT_OTHER)
         return arena_printf(c->arena,
                             "the effect of taint \"%.*s\" must be NoSchedule, PreferNoSchedule or "

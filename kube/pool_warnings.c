@@ -147,13 +147,17 @@ static bool allows_none(const struct budget *b)
     return span_eq(b->nodes, SPAN("0")) || span_eq(b->nodes, SPAN("0%"));
 }
 
+static struct span budget_path(const struct look *l, uint32_t at)
+{
+    return arena_printf(l->arena, "spec.disruption.budgets[%u]", at);
+}
+
 static void look_at_budget(struct look *l, uint32_t at)
 {
     const struct budget *b = &l->pool->budgets.items[at];
-    struct span path = arena_printf(l->arena, "spec.disruption.budgets[%u]", at);
     struct err err;
     if (!budget_valid(b, &err)) {
-        warn(l, path, arena_printf(l->arena, "%s; until that is fixed, no node of the pool is disrupted", err.msg));
+        warn(l, budget_path(l, at), arena_printf(l->arena, "%s; until that is fixed, no node of the pool is disrupted", err.msg));
         return;
     }
     enum budget_times times = budget_times_of(b);
@@ -162,7 +166,7 @@ static void look_at_budget(struct look *l, uint32_t at)
         text = SPAN("allows none at any time, so that no node of the pool is ever emptied, consolidated, replaced for drift "
                     "or repaired. Fix, unless that is meant: give it reasons, or a schedule and a duration");
     if (text.ptr != NULL)
-        warn(l, path, text);
+        warn(l, budget_path(l, at), text);
 }
 
 static void look_at_disruption(struct look *l)

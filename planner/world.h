@@ -189,17 +189,24 @@ struct split_sent { /* a pod that was let onto one side, and is not seen there y
 };
 enum split_side world_split_side(const struct world *w, const struct pod *p, struct arena *a,
                                  const struct split_sent *sent, uint32_t sent_count);
-/* The same of a pod that is being created, and has neither uid nor, it may be, a name: its own annotations hold. Of `sent`
- * (id: span_hash of the review that decided, kube/shaped_by.h) those that the world has by now get their pod. The workload
- * is 0 for a pod without a controller, which counts alone. `fault_out`: an annotation that cannot be read; absent: none.
- * NONE: it asks for no split, or says itself where it goes. Time: pods of the workload, times `sent_count`. */
+/* The same of a pod that is being created, and has neither uid nor, it may be, a name: its own annotations hold. */
 struct split_newcomer {
     const struct pod *pod;
     const struct meta *set;    /* the ReplicaSet that makes it; NULL: not in sight, or it is of another kind */
     const struct symtab *syms; /* continues the world's */
 };
-enum split_side world_split_newcomer(const struct world *w, const struct split_newcomer *n, struct arena *a,
-                                     struct split_sent *sent, uint32_t sent_count, uint64_t *workload_out, struct span *fault_out);
+struct split_wish { /* of a newcomer */
+    uint32_t base, percent;
+    uint64_t workload; /* 0: it has no controller, and counts alone */
+    int32_t owner;     /* -1: the world knows none of its workload */
+};
+/* False: it asks for no split, or says itself where it goes. `fault_out`: an annotation that cannot be read; absent: none. */
+bool world_split_wish(const struct world *w, const struct split_newcomer *n, struct arena *a, struct split_wish *out,
+                      struct span *fault_out);
+/* `sent` are of its workload; id: span_hash of the review that decided (kube/shaped_by.h). Those that the world has by now
+ * get their pod. Time: pods of the workload and `sent_count`. */
+enum split_side world_split_newcomer(const struct world *w, const struct split_wish *wish, struct split_sent *sent,
+                                     uint32_t sent_count);
 /* Tells one workload that splits from another; 0: the pod is of none. */
 uint64_t world_split_workload(const struct world *w, const struct pod *p);
 /* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */

@@ -93,7 +93,9 @@ static struct shelf *shelf_new(struct derive *d, const struct snapshot *snapshot
     s->syms = symtab_ref(syms);
     for (uint32_t i = 0; i < d->providers.count; i++) {
         s->edition.numbers[i] = listings_copy(d->listings, i, &s->arena, syms, &lists[i]);
-        parts[i].catalogue = &lists[i];
+        parts[i] = (struct catalogue_part){.catalogue = &lists[i],
+                                           .class_group = d->providers.items[i]->ops->node_class_group,
+                                           .class_kind = d->providers.items[i]->ops->node_class_kind};
     }
     for (uint32_t i = 0; i < d->providers.count && d->providers.count > 1; i++)
         parts[i].pools = pools_of(d, snapshot, d->providers.items[i], &s->arena);

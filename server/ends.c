@@ -26,8 +26,10 @@ const char *end_name(enum end which)
     return names[which];
 }
 
-struct event_note ends_note(struct arena *a, enum end which, wall_ms not_after, struct span ns)
+struct event_note ends_note(struct arena *a, enum end which, bool of_file, wall_ms not_after, struct span ns)
 {
+    static const char of_a_file[] = "the serving certificate in the file of --tls-cert ends on %.10s: let who makes it (cert-manager, "
+                                    "say) write a new one there, with its key; Stowage reads both again by itself";
     static const char *const what[END_COUNT] = {
         [END_SERVING] = "the serving certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
         [END_CA] = "the CA ends on %.10s and is not replaced: what does Stowage log about certs?",
@@ -35,13 +37,14 @@ struct event_note ends_note(struct arena *a, enum end which, wall_ms not_after, 
         [END_SCHEDULER] = "the scheduler's certificate ends on %.10s and is not renewed: what does Stowage log about certs?",
         [END_SHOWN] = "kube-scheduler's copy of its certificate ends on %.10s: copy this Secret's files to its hosts anew",
     };
+    const char *text = of_file && which == END_SERVING ? of_a_file : what[which];
     bool of_scheduler = which == END_SCHEDULER || which == END_SHOWN;
     return (struct event_note){.about = {.kind = KIND_SECRET,
                                          .ns = ns,
                                          .name = of_scheduler ? SPAN(SECRET_CLIENT) : SPAN(SECRET_CERTS)},
                                .warning = true,
                                .reason = SPAN("CertificateEndsSoon"),
-                               .note = arena_printf(a, what[which], time_text(a, not_after).ptr),
+                               .note = arena_printf(a, text, time_text(a, not_after).ptr),
                                .dedupe = span_of(end_name(which))};
 }
 

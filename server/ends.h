@@ -27,8 +27,9 @@ void ends_free(struct ends *e);
 /* 0: not known. Returns when to call next. */
 mono_ms ends_step(struct ends *e, const wall_ms not_after[END_COUNT], mono_ms now, wall_ms wall);
 
-/* The Event that tells it, about the Secret that holds the certificate or from which it was copied. */
-struct event_note ends_note(struct arena *a, enum end which, wall_ms not_after, struct span ns);
+/* The Event that tells it, about the Secret that holds the certificate or from which it was copied. `of_file`: what is served
+ * is a file's (--tls-cert), which Stowage does not renew. */
+struct event_note ends_note(struct arena *a, enum end which, bool of_file, wall_ms not_after, struct span ns);
 
 const char *end_name(enum end which); /* "scheduler_shown"…, the metric's label; static storage */
 

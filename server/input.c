@@ -202,6 +202,15 @@ static void check_names(struct place_in_file *at, struct doc_value v, enum kind 
                arena_printf(&at->o->arena, "\"%.*s\" is not the name of a namespace", SPAN_ARG(at->ns)));
 }
 
+/* Of that field, or of one in it, as it was read. */
+static bool is_told(const struct place_in_file *at, uint32_t told, struct span path)
+{
+    for (uint32_t i = 0; i < told; i++)
+        if (span_has_prefix(at->faulty[i], path))
+            return true;
+    return false;
+}
+
 /* What the schema lets through, and no controller. */
 static void check_pool(struct place_in_file *at, struct doc_value v, const struct node_pool *pool)
 {
@@ -209,12 +218,13 @@ static void check_pool(struct place_in_file *at, struct doc_value v, const struc
     if (o->rules == NULL)
         return;
     struct findings found = {0};
+    uint32_t told = at->faulty_count;
     pool_validate(&o->arena, pool, o->rules, o->syms, &found);
     for (uint32_t i = 0; i < found.count; i++)
-        refuse(at, v, found.items[i].path, found.items[i].text);
+        if (!is_told(at, told, found.items[i].path))
+            refuse(at, v, found.items[i].path, found.items[i].text);
     found = (struct findings){0};
-    if (o->looks_closely)
-        pool_warnings(&o->arena, pool, o->syms, &found);
+    pool_warnings(&o->arena, pool, o->syms, &found);
     for (uint32_t i = 0; i < found.count; i++)
         input_add_warning(at, input_line_of(v, found.items[i].path), found.items[i].path, found.items[i].text);
 }
@@ -247,7 +257,7 @@ static void take_object(struct place_in_file *at, struct doc_value v, enum kind 
     decode_value(&d, v, schema, object);
     complete_identity(o, kind_info(kind), object);
     check_names(at, v, kind);
-    if (kind == KIND_NODE_POOL && (at->refused.ptr == NULL || o->looks_closely))
+    if (kind == KIND_NODE_POOL)
         check_pool(at, v, object);
     if (at->refused.ptr != NULL) {
         set_aside(at, &origin, kind, object);

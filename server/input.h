@@ -73,7 +73,6 @@ struct input {
     size_t warning_count, warning_capacity;
     struct input_note *notes; /* all of it: warnings and mistakes, with their places */
     size_t note_count, note_capacity;
-    bool looks_closely; /* also for what is wrong with NodePools that are used (kube/pool_warnings.h) */
     uint32_t passed_over;  /* objects of kinds that a plan does not read */
     struct span passed_over_kinds; /* "ConfigMap, Role", at most a handful */
     uint32_t files, bad_files, mistakes;
@@ -99,7 +98,7 @@ void input_gates(struct input *o, const struct gates *gates);
  * objects are in the order of namespace and name. */
 void input_check(struct input *o);
 /* Warns of NodePools that were written for another catalogue (cloud/pool_match.h), or ask what nothing in it has
- * (planner/supply/supply_warnings.h); looking closely, of those that buy for the same pods. */
+ * (planner/supply/supply_warnings.h), or of which others that were read make something (server/pool_findings.h). */
 void input_check_pools(struct input *o, const struct catalogue *catalogue);
 /* Warns of NodeClaims that are not launched and KWOKNodeClasses, as admission does (kube/claim_warnings.h, class_warnings.h). */
 void input_check_claims(struct input *o, const struct catalogue *catalogue);

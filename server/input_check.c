@@ -106,7 +106,8 @@ void input_check_pools(struct input *o, const struct catalogue *catalogue)
                    arena_printf(&o->arena, "NodePool %.*s%.*s", SPAN_ARG(found[i].pool->meta.name),
                                 SPAN_ARG(found[i].text)));
     }
-    struct pool_company among = {catalogue, pools, o->looks_closely ? list->count : 0};
+    const struct input_list *pods = &o->kinds[KIND_POD];
+    struct pool_company among = {catalogue, pools, list->count, (const struct pod *const *)pods->items, pods->count};
     for (size_t i = 0; i < list->count; i++) {
         struct findings of_pool = {0};
         pool_findings(&o->arena, pools[i], &among, o->syms, &of_pool);

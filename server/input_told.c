@@ -52,6 +52,7 @@ void input_add_invalid(void *user, uint32_t line, struct span path, struct span 
     bool pool = at->kind == kind_info(KIND_NODE_POOL);
     input_tell(at->o, INPUT_REFUSES, at->file, line,
                told(at, path, text, pool ? "; the pool is set aside" : "; the object is set aside"));
+    ARENA_PUSH(&at->o->arena, at->faulty, at->faulty_count, at->faulty_capacity, arena_dup(&at->o->arena, path));
     if (at->refused.ptr == NULL)
         at->refused = arena_printf(&at->o->arena, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
 }

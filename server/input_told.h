@@ -11,6 +11,8 @@ struct place_in_file {
     struct span ns, name;
     bool odd_name;    /* with control characters */
     struct span refused; /* the first reason why no API server admits the object, which reads; absent: none */
+    struct span *faulty; /* where there are such reasons */
+    uint32_t faulty_count, faulty_capacity;
 };
 
 /* Decode's listeners, `user` being the place. */

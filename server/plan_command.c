@@ -390,6 +390,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     input_gates(o, &options->gates);
     input_check_pools(o, &out->with.catalogue);
     input_check_claims(o, &out->with.catalogue);
+    input_check_overlays(o, &out->with.catalogue);
     out->decode_ns = mono_ns() - start;
     warn_all(o);
     out->world = build_world(o, options, &out->with);

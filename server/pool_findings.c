@@ -10,6 +10,18 @@ static bool is_written_for(struct arena *a, const struct node_pool *pool, const 
     return !pool_match_other_class(pool, c, syms) && pool_match_labels(a, pool, c, syms).count == 0;
 }
 
+static void look_at_pods(struct arena *a, const struct node_pool *pool, const struct pool_company *among, struct symtab *syms,
+                         struct findings *out)
+{
+    const struct taint *barrier = pool_barrier(pool);
+    if (barrier == NULL || pool->has_replicas || among->pod_count == 0)
+        return;
+    for (size_t i = 0; i < among->pod_count; i++)
+        if (pod_is_meant_for(among->pods[i], pool, syms))
+            return;
+    pool_barrier_warning(a, barrier, syms, out);
+}
+
 void pool_findings(struct arena *a, const struct node_pool *pool, const struct pool_company *among, struct symtab *syms,
                    struct findings *out)
 {
@@ -25,4 +37,5 @@ void pool_findings(struct arena *a, const struct node_pool *pool, const struct p
             first = among->pools[i];
     if (first != NULL)
         pool_rival_warning(a, pool, first, rivals, out);
+    look_at_pods(a, pool, among, syms, out);
 }

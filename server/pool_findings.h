@@ -6,11 +6,14 @@
 #include "kube/finding.h"
 #include "kube/instance_type.h"
 #include "kube/node.h"
+#include "kube/pod.h"
 
 struct pool_company {
     const struct catalogue *catalogue;
-    const struct node_pool *const *pools; /* with itself; none: nobody asks for rivals */
+    const struct node_pool *const *pools; /* with itself */
     size_t count;
+    const struct pod *const *pods; /* that there are; none: nobody knows who tolerates what */
+    size_t pod_count;
 };
 
 /* Of types only where the pool was written for this catalogue (cloud/pool_match.h) and is not odd in itself. */

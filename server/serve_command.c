@@ -163,7 +163,7 @@ static void on_ends_soon(void *user, enum end which, wall_ms not_after)
     struct serve *s = user;
     struct arena a;
     arena_init(&a, 0);
-    struct event_note note = ends_note(&a, which, not_after, live_namespace(s->live));
+    struct event_note note = ends_note(&a, which, serving_pair(s->serving).cert.len != 0, not_after, live_namespace(s->live));
     log_warn(&s->log, "certs", "%.*s", SPAN_ARG(note.note));
     events_record(live_events(s->live), &note, clock_mono(), clock_wall());
     arena_release(&a);

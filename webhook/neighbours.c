@@ -58,7 +58,7 @@ void neighbours_of_pool(struct arena *a, const struct snapshot *snapshot, const 
 {
     const struct world *w = snapshot->derived;
     bool odd = findings_in(own, SPAN("spec.template.")); /* that is told, not what comes of it */
-    if (!odd && w != NULL && is_served(p->node_class, rules))
+    if (!odd && w != NULL && (is_served(p->node_class, rules) || supply_knows_class(world_catalogue(w), &p->node_class)))
         supply_warnings_of_pool(a, p, world_catalogue(w), syms, out);
     look_at_limits(a, snapshot, p, syms, out);
     look_at_pools(a, snapshot, p, syms, out);
@@ -93,12 +93,15 @@ void neighbours_of_claim(struct arena *a, const struct snapshot *snapshot, const
                          const struct label_rules *rules, const struct findings *own, struct symtab *syms, struct findings *out)
 {
     const struct world *w = snapshot->derived;
+    bool served = is_served(c->node_class, rules);
     struct class_list classes;
-    if (c->provider_id.len != 0 || !is_served(c->node_class, rules))
+    if (c->provider_id.len != 0)
         return;
-    classes.items = (const struct kwok_node_class *const *)listed(a, snapshot, KIND_KWOK_NODE_CLASS, &classes.count);
-    claim_class_warnings(a, c, classes, out);
-    if (w != NULL && !findings_in(own, SPAN("spec.")))
+    if (served) {
+        classes.items = (const struct kwok_node_class *const *)listed(a, snapshot, KIND_KWOK_NODE_CLASS, &classes.count);
+        claim_class_warnings(a, c, classes, out);
+    }
+    if (w != NULL && (served || supply_knows_class(world_catalogue(w), &c->node_class)) && !findings_in(own, SPAN("spec.")))
         supply_warnings_of_claim(a, c, world_catalogue(w), syms, out);
 }
 

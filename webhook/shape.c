@@ -15,6 +15,7 @@
 enum { CRITICAL_PRIORITY = 2000000000 };
 
 enum wish { WISH_POOL, WISH_SCHEDULER, WISH_SPLIT, WISH_COUNT };
+static const char *const wish_keys[WISH_COUNT] = {"nodepool", "scheduler", "split"}; /* in stowage.dev/shaped-by */
 enum { WARNINGS_MAX = WISH_COUNT }; /* one of each wish at the most */
 
 struct shaping {
@@ -29,7 +30,7 @@ struct shaping {
     struct buf patch;
     struct json json; /* of the patch */
     uint32_t steps;   /* in it */
-    struct span done[WISH_COUNT]; /* "nodepool=batch": now, or before; absent */
+    struct span done[WISH_COUNT]; /* the pool's name, say: now, or before; absent */
     struct span review;           /* that gave the side of the split, now or before; absent */
     struct webhook_response response;
 };
@@ -66,13 +67,13 @@ static void step_text(struct shaping *s, const char *path, struct span value)
     json_object_end(&s->json);
 }
 
-/* A key of a map of texts, whose parent may not be there yet; `escaped` as a JSON pointer has it. */
-static void step_entry(struct shaping *s, struct doc_value parent, const char *member, const char *map, const char *escaped,
+/* A key of a map of texts, whose parent may not be there yet; `path` is that of the key, as a JSON pointer has it. */
+static void step_entry(struct shaping *s, struct doc_value parent, const char *member, const char *map, const char *path,
                        sym key, struct span value)
 {
     struct doc_value have;
     if (doc_find(parent, span_of(member), &have) && doc_type(have) == DOC_OBJECT) {
-        step_text(s, arena_printf(s->arena, "%s/%s", map, escaped).ptr, value);
+        step_text(s, path, value);
         return;
     }
     step_begin(s, map);
@@ -127,26 +128,35 @@ static bool tolerate(struct shaping *s, struct taints taints)
 /* --- stowage.dev/shaped-by --- */
 
 /* Done now, or by an earlier call of ours: the API server may ask again after others have changed the Pod. */
-static void note(struct shaping *s, enum wish wish, const char *key, struct span value, bool now)
+static void note(struct shaping *s, enum wish wish, struct span value, bool now)
 {
-    struct span before = shaped_by_get(annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), span_of(key));
+    struct span before = shaped_by_get(annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY), span_of(wish_keys[wish]));
     if (now || (before.ptr != NULL && span_eq(before, value)))
-        s->done[wish] = arena_printf(s->arena, "%s=%.*s", key, SPAN_ARG(value));
+        s->done[wish] = value;
+}
+
+static void add_part(struct buf *text, const char *key, struct span value)
+{
+    if (value.ptr == NULL)
+        return;
+    buf_add(text, text->len != 0 ? SPAN(", ") : SPAN(""));
+    buf_add(text, span_of(key));
+    buf_add_char(text, '=');
+    buf_add(text, value);
 }
 
 static void note_in_pod(struct shaping *s)
 {
-    struct span text = {NULL, 0};
     struct doc_value meta;
+    struct buf text = {0};
     for (int w = 0; w < WISH_COUNT; w++)
-        if (s->done[w].len != 0)
-            text = text.len == 0 ? s->done[w] : arena_printf(s->arena, "%.*s, %.*s", SPAN_ARG(text), SPAN_ARG(s->done[w]));
-    if (s->review.len != 0)
-        text = arena_printf(s->arena, "%.*s, review=%.*s", SPAN_ARG(text), SPAN_ARG(s->review));
-    if (s->steps == 0 || !doc_find(s->request->object, SPAN("metadata"), &meta) ||
-        span_eq(text, annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY)))
-        return;
-    step_entry(s, meta, "annotations", "/metadata/annotations", "stowage.dev~1shaped-by", SYM_SHAPED_BY, text);
+        add_part(&text, wish_keys[w], s->done[w]);
+    add_part(&text, "review", s->review);
+    if (s->steps != 0 && doc_find(s->request->object, SPAN("metadata"), &meta) &&
+        !span_eq(buf_span(&text), annotations_get(s->pod.meta.annotations, SYM_SHAPED_BY)))
+        step_entry(s, meta, "annotations", "/metadata/annotations", "/metadata/annotations/stowage.dev~1shaped-by", SYM_SHAPED_BY,
+                   buf_span(&text));
+    buf_release(&text);
 }
 
 /* --- stowage.dev/nodepool --- */
@@ -160,14 +170,12 @@ static bool terms_speak_of_pool(struct node_terms terms)
     return false;
 }
 
-/* Which pool it asks for and where it says so; absent: it asks for none, or nobody knows (that was warned of). */
-static struct span wished_pool(struct shaping *s, struct span *where_out)
+/* Which pool it asks for, absent: none; a Pod's own word goes before its namespace's. */
+static struct span wished_pool(struct shaping *s, struct span own)
 {
-    struct span name = annotations_get(s->pod.meta.annotations, SYM_SHAPE_POOL), ns = s->request->ns;
-    *where_out = annotation_at(s, SYM_SHAPE_POOL);
-    if (name.ptr != NULL)
-        return name;
-    *where_out = arena_printf(s->arena, "label stowage.dev/nodepool of namespace %.*s", SPAN_ARG(ns));
+    struct span ns = s->request->ns;
+    if (own.ptr != NULL)
+        return own;
     const struct ns *known = s->sources->snapshot == NULL ? NULL : snapshot_find(s->sources->snapshot, KIND_NAMESPACE, (struct span){NULL, 0}, ns);
     sym label = known == NULL ? SYM_NONE : sym_pairs_get(known->meta.labels, SYM_SHAPE_POOL);
     return label == SYM_NONE ? (struct span){NULL, 0} : sym_text(s->shared, label);
@@ -193,28 +201,34 @@ static bool keeps_its_own(const struct shaping *s, struct span name)
     return s->pod.affinity != NULL && terms_speak_of_pool(s->pod.affinity->required_node);
 }
 
+static void warn_of_pool(struct shaping *s, bool own, struct span text)
+{
+    warn(s, own ? annotation_at(s, SYM_SHAPE_POOL)
+                : arena_printf(s->arena, "label stowage.dev/nodepool of namespace %.*s", SPAN_ARG(s->request->ns)), text);
+}
+
 /* Returns whether a wish was left undone. */
 static bool shape_pool(struct shaping *s)
 {
-    struct span where, name = wished_pool(s, &where);
+    struct span own = annotations_get(s->pod.meta.annotations, SYM_SHAPE_POOL), name = wished_pool(s, own);
     if (name.ptr == NULL && !s->sources->by_namespace)
         return false;
     if (name.ptr == NULL || s->sources->snapshot == NULL) {
-        warn(s, where, SPAN("Stowage has not heard of it yet"));
+        warn_of_pool(s, own.ptr != NULL, SPAN("Stowage has not heard of it yet"));
         return true;
     }
     const struct node_pool *pool = snapshot_find(s->sources->snapshot, KIND_NODE_POOL, (struct span){NULL, 0}, name);
     if (keeps_its_own(s, name))
         return false;
     if (pool == NULL) {
-        warn(s, where, no_such_pool(s, name));
+        warn_of_pool(s, own.ptr != NULL, no_such_pool(s, name));
         return true;
     }
     bool selects = sym_pairs_get(s->pod.node_selector, SYM_NODEPOOL) == SYM_NONE;
     if (selects)
-        step_entry(s, s->spec, "nodeSelector", "/spec/nodeSelector", "karpenter.sh~1nodepool", SYM_NODEPOOL, name);
+        step_entry(s, s->spec, "nodeSelector", "/spec/nodeSelector", "/spec/nodeSelector/karpenter.sh~1nodepool", SYM_NODEPOOL, name);
     bool tolerates = tolerate(s, pool->taints);
-    note(s, WISH_POOL, "nodepool", name, selects || tolerates);
+    note(s, WISH_POOL, name, selects || tolerates);
     return false;
 }
 
@@ -233,7 +247,7 @@ static bool shape_scheduler(struct shaping *s)
     bool changes = !span_eq(own, name) && (own.len == 0 || span_eq(own, SPAN("default-scheduler")));
     if (changes)
         step_text(s, "/spec/schedulerName", name);
-    note(s, WISH_SCHEDULER, "scheduler", name, changes);
+    note(s, WISH_SCHEDULER, name, changes);
     return false;
 }
 
@@ -297,16 +311,15 @@ static bool narrow_terms(struct shaping *s, struct doc_value required, enum spli
 /* Whether some node that there may be is still one for it. */
 static bool narrow(struct shaping *s, enum split_side side)
 {
-    static const char *const levels[] = {"affinity", NODE_AFFINITY, REQUIRED};
+    static const char *const levels[] = {"affinity", NODE_AFFINITY, REQUIRED},
+                             *const paths[] = {"/spec/affinity", "/spec/affinity/" NODE_AFFINITY, "/spec/affinity/" NODE_AFFINITY "/" REQUIRED};
     struct doc_value parent = s->spec, here;
-    struct span path = SPAN("/spec");
     for (size_t i = 0; i < COUNT_OF(levels); i++) {
-        path = arena_printf(s->arena, "%.*s/%s", SPAN_ARG(path), levels[i]);
         if (doc_find(parent, span_of(levels[i]), &here) && doc_type(here) == DOC_OBJECT) {
             parent = here;
             continue;
         }
-        step_begin(s, path.ptr);
+        step_begin(s, paths[i]);
         for (size_t k = i + 1; k < COUNT_OF(levels); k++) {
             json_object_begin(&s->json);
             json_key(&s->json, span_of(levels[k]));
@@ -346,18 +359,24 @@ static enum split_side given_before(const struct split_sent *sent, uint32_t coun
 
 static enum split_side decide_side(struct shaping *s, struct span *fault_out)
 {
-    struct split_sent *sent = ARENA_ARRAY(s->arena, struct split_sent, SIDES_MAX);
+    const struct world *w = s->sources->snapshot->derived;
     struct split_newcomer newcomer = {&s->pod, replica_set_of(s), s->syms};
-    struct split_sent own = {.id = span_hash(s->request->uid)};
+    struct split_sent sent[SIDES_MAX], own = {.id = span_hash(s->request->uid)};
+    struct split_wish wish;
     uint64_t version;
+    if (!world_split_wish(w, &newcomer, s->arena, &wish, fault_out))
+        return SPLIT_NONE;
+    own.workload = wish.workload;
+    if (own.workload == 0)
+        return world_split_newcomer(w, &wish, NULL, 0);
     do {
-        uint32_t count = sides_copy(s->sources->sides, s->sources->now, sent, &version);
+        uint32_t count = sides_copy(s->sources->sides, s->sources->now, own.workload, sent, &version);
         enum split_side before = given_before(sent, count, own.id);
-        own.side = world_split_newcomer(s->sources->snapshot->derived, &newcomer, s->arena, sent, count, &own.workload, fault_out);
-        if (own.side == SPLIT_NONE || before != SPLIT_NONE)
-            return own.side != SPLIT_NONE ? before : SPLIT_NONE;
+        if (before != SPLIT_NONE)
+            return before;
+        own.side = world_split_newcomer(w, &wish, sent, count);
         sides_settle(s->sources->sides, sent, count);
-    } while (own.workload != 0 && !s->request->dry_run && !sides_add(s->sources->sides, &own, version, s->sources->now));
+    } while (!s->request->dry_run && !sides_add(s->sources->sides, &own, version, s->sources->now));
     return own.side;
 }
 
@@ -380,12 +399,12 @@ static bool shape_split(struct shaping *s)
         warn(s, SPAN("metadata.annotations"), fault);
     if (side != SPLIT_NONE && narrow(s, side)) {
         s->review = s->request->uid;
-        note(s, WISH_SPLIT, "split", span_of(names[side]), true);
+        note(s, WISH_SPLIT, span_of(names[side]), true);
         return false;
     }
     for (size_t i = SPLIT_ON_DEMAND; i <= SPLIT_SPOT; i++)
-        note(s, WISH_SPLIT, "split", span_of(names[i]), false);
-    if (s->done[WISH_SPLIT].len != 0)
+        note(s, WISH_SPLIT, span_of(names[i]), false);
+    if (s->done[WISH_SPLIT].ptr != NULL)
         s->review = shaped_by_get(before, SPAN("review"));
     return fault.ptr != NULL;
 }

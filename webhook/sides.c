@@ -11,8 +11,8 @@ struct entry {
 struct sides {
     pthread_mutex_t lock;
     uint64_t version;
-    uint32_t count;
-    struct entry entries[SIDES_MAX]; /* oldest first */
+    uint32_t first, count;           /* a ring */
+    struct entry entries[SIDES_MAX]; /* a side of NONE: forgotten before its time */
 };
 
 struct sides *sides_new(void)
@@ -30,37 +30,31 @@ void sides_free(struct sides *s)
     free(s);
 }
 
-static void drop(struct sides *s, uint32_t at)
+static struct entry *at(struct sides *s, uint32_t i)
 {
+    return &s->entries[(s->first + i) % SIDES_MAX];
+}
+
+static void drop_oldest(struct sides *s)
+{
+    s->first = (s->first + 1) % SIDES_MAX;
     s->count--;
-    memmove(&s->entries[at], &s->entries[at + 1], (s->count - at) * sizeof(s->entries[0]));
 }
 
-static void drop_id(struct sides *s, uint64_t id)
+uint32_t sides_copy(struct sides *s, mono_ms now, uint64_t workload, struct split_sent *out, uint64_t *version_out)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->entries[i].sent.id == id) {
-            drop(s, i);
-            return;
-        }
-}
-
-static void drop_aged(struct sides *s, mono_ms now)
-{
-    while (s->count != 0 && now - s->entries[0].made >= SIDES_MS)
-        drop(s, 0);
-}
-
-uint32_t sides_copy(struct sides *s, mono_ms now, struct split_sent *out, uint64_t *version_out)
-{
+    uint32_t found = 0;
     pthread_mutex_lock(&s->lock);
-    drop_aged(s, now);
-    uint32_t count = s->count;
-    for (uint32_t i = 0; i < count; i++)
-        out[i] = s->entries[i].sent;
+    while (s->count != 0 && now - at(s, 0)->made >= SIDES_MS)
+        drop_oldest(s);
+    for (uint32_t i = 0; i < s->count; i++) {
+        const struct split_sent *sent = &at(s, i)->sent;
+        if (sent->workload == workload && sent->side != SPLIT_NONE)
+            out[found++] = *sent;
+    }
     *version_out = s->version;
     pthread_mutex_unlock(&s->lock);
-    return count;
+    return found;
 }
 
 bool sides_add(struct sides *s, const struct split_sent *sent, uint64_t version, mono_ms now)
@@ -68,21 +62,32 @@ bool sides_add(struct sides *s, const struct split_sent *sent, uint64_t version,
     pthread_mutex_lock(&s->lock);
     bool ok = s->version == version;
     if (ok) {
-        drop_id(s, sent->id);
         if (s->count == SIDES_MAX)
-            drop(s, 0);
-        s->entries[s->count++] = (struct entry){*sent, now};
+            drop_oldest(s);
+        *at(s, s->count++) = (struct entry){*sent, now};
         s->version++;
     }
     pthread_mutex_unlock(&s->lock);
     return ok;
 }
 
+static void forget(struct sides *s, const struct split_sent *sent)
+{
+    for (uint32_t i = 0; i < s->count; i++)
+        if (at(s, i)->sent.id == sent->id && at(s, i)->sent.workload == sent->workload)
+            at(s, i)->sent.side = SPLIT_NONE;
+}
+
 void sides_settle(struct sides *s, const struct split_sent *list, uint32_t count)
 {
+    uint32_t seen = 0;
+    for (uint32_t i = 0; i < count; i++)
+        seen += list[i].pod != NULL;
+    if (seen == 0)
+        return; /* as of most reviews */
     pthread_mutex_lock(&s->lock);
     for (uint32_t i = 0; i < count; i++)
         if (list[i].pod != NULL)
-            drop_id(s, list[i].id);
+            forget(s, &list[i]);
     pthread_mutex_unlock(&s->lock);
 }

@@ -222,7 +222,8 @@ static void take_seat(struct building *b, const struct pod *p)
     if (owner < 0)
         return;
     uint32_t may = own_word(p);
-    struct split_seat seat = {.pod = p, .owner = (uint32_t)owner};
+    struct span review = shaped_by_get(annotations_get(p->meta.annotations, SYM_SHAPED_BY), SPAN("review"));
+    struct split_seat seat = {.pod = p, .owner = (uint32_t)owner, .review = review.len != 0 ? span_hash(review) : 0};
     if (row >= 0)
         seat.side = side_of_row(b->w, (uint32_t)row);
     else if (may == MAY_ALL)
@@ -322,6 +323,13 @@ static uint32_t slot_of(const struct split *s, const struct pod *p)
     return (uint32_t)(span_hash(p->meta.name) ^ span_hash(p->meta.ns) << 1) & s->mask;
 }
 
+static void put_seat(const struct split *s, uint32_t *slots, uint32_t at, uint32_t seat)
+{
+    while (slots[at] != 0)
+        at = (at + 1) & s->mask;
+    slots[at] = seat + 1;
+}
+
 static void index_seats(struct building *b)
 {
     struct split *s = b->s;
@@ -329,12 +337,20 @@ static void index_seats(struct building *b)
     while (s->mask / 2 < s->seat_count)
         s->mask = s->mask * 2 + 1;
     s->slots = ARENA_ARRAY(b->arena, uint32_t, (size_t)s->mask + 1);
+    s->by_review = ARENA_ARRAY(b->arena, uint32_t, (size_t)s->mask + 1);
     for (uint32_t i = 0; i < s->seat_count; i++) {
-        uint32_t at = slot_of(s, s->seats[i].pod);
-        while (s->slots[at] != 0)
-            at = (at + 1) & s->mask;
-        s->slots[at] = i + 1;
+        put_seat(s, s->slots, slot_of(s, s->seats[i].pod), i);
+        if (s->seats[i].review != 0)
+            put_seat(s, s->by_review, (uint32_t)s->seats[i].review & s->mask, i);
     }
+}
+
+static const struct split_seat *seat_of_review(const struct split *s, uint64_t review)
+{
+    for (uint32_t at = (uint32_t)review & s->mask; s->by_review[at] != 0; at = (at + 1) & s->mask)
+        if (s->seats[s->by_review[at] - 1].review == review)
+            return &s->seats[s->by_review[at] - 1];
+    return NULL;
 }
 
 const struct split_seat *split_look_up(const struct split *s, const struct pod *p)
@@ -487,55 +503,57 @@ enum split_side world_split_side(const struct world *w, const struct pod *p, str
 
 /* --- pods that are being created --- */
 
-static const struct split_owner *owner_known(const struct world *w, const struct split_owner *o)
+static int32_t owner_known(const struct world *w, const struct split_owner *o)
 {
     for (uint32_t i = 0; i < w->split.owner_count; i++) {
         const struct split_owner *x = &w->split.owners[i];
         if (x->active && span_eq(x->name, o->name) && span_eq(x->ns, o->ns) && span_eq(x->kind, o->kind))
-            return x;
+            return (int32_t)i;
     }
-    return NULL;
+    return -1;
 }
 
-/* Which of those that were sent the world has by now: by the review that the pod bears. */
-static void find_sent(const struct world *w, const struct split_owner *known, struct split_sent *sent, uint32_t sent_count)
-{
-    const struct split_seat *seats = &w->split.seats[known->first];
-    for (uint32_t i = 0; i < known->pods; i++) {
-        struct span review = shaped_by_get(annotations_get(seats[i].pod->meta.annotations, SYM_SHAPED_BY), SPAN("review"));
-        uint64_t id = review.len != 0 ? span_hash(review) : 0;
-        for (uint32_t k = 0; id != 0 && k < sent_count; k++)
-            if (sent[k].id == id)
-                sent[k].pod = seats[i].pod;
-    }
-}
-
-enum split_side world_split_newcomer(const struct world *w, const struct split_newcomer *n, struct arena *a,
-                                     struct split_sent *sent, uint32_t sent_count, uint64_t *workload_out, struct span *fault_out)
+bool world_split_wish(const struct world *w, const struct split_newcomer *n, struct arena *a, struct split_wish *out,
+                      struct span *fault_out)
 {
     const struct pod *p = n->pod;
-    *workload_out = 0;
     *fault_out = (struct span){NULL, 0};
     if (!is_annotated(p) || p->node != SYM_NONE || is_nobodys(p))
-        return SPLIT_NONE;
+        return false;
     struct split_owner o = owner_beside(p, n->set, n->syms);
     read_annotations(a, &o, p, fault_out); /* the newest pod's are the workload's */
     if (!o.active || own_word(p) != MAY_ALL)
-        return SPLIT_NONE;
-    const struct split_owner *known = meta_controller(&p->meta) != NULL ? owner_known(w, &o) : NULL;
-    uint32_t count = known != NULL ? known->pods : 0;
-    struct split_seat *seats = ARENA_ARRAY(a, struct split_seat, (size_t)count + sent_count + 1);
-    *workload_out = meta_controller(&p->meta) != NULL ? workload_of(&o) : 0;
-    if (known != NULL) {
-        memcpy(seats, &w->split.seats[known->first], count * sizeof(*seats));
-        find_sent(w, known, sent, sent_count);
+        return false;
+    bool alone = meta_controller(&p->meta) == NULL;
+    *out = (struct split_wish){.base = o.base,
+                               .percent = o.percent,
+                               .workload = alone ? 0 : workload_of(&o),
+                               .owner = alone ? -1 : owner_known(w, &o)};
+    return true;
+}
+
+/* Its side comes out as if all of its workload were given theirs anew (give_sides), with it as the youngest: of those before
+ * it only how many there are matters, and how many of them are on spot. */
+enum split_side world_split_newcomer(const struct world *w, const struct split_wish *wish, struct split_sent *sent,
+                                     uint32_t sent_count)
+{
+    const struct split_owner o = {.base = wish->base, .percent = wish->percent};
+    const struct split_owner *known = wish->owner >= 0 ? &w->split.owners[wish->owner] : NULL;
+    uint32_t count = 0, spot = 0;
+    for (; known != NULL && count < known->pods; count++) {
+        const struct split_seat *seat = &w->split.seats[known->first + count];
+        spot += seat->free ? spot_of(&o, count + 1) > spot_of(&o, count) : seat->side == SPLIT_SPOT;
     }
-    for (uint32_t i = 0; i < sent_count; i++)
-        if (*workload_out != 0 && sent[i].workload == *workload_out && sent[i].pod == NULL)
-            seats[count++].side = sent[i].side;
-    seats[count].free = true;
-    give_sides(&o, seats, count + 1);
-    return seats[count].side;
+    for (uint32_t i = 0; i < sent_count; i++) {
+        const struct split_seat *seat = known != NULL ? seat_of_review(&w->split, sent[i].id) : NULL;
+        sent[i].pod = seat != NULL ? seat->pod : NULL;
+        count += seat == NULL;
+        spot += seat == NULL && sent[i].side == SPLIT_SPOT;
+    }
+    enum split_side side = spot_of(&o, count + 1) > spot_of(&o, count) ? SPLIT_SPOT : SPLIT_ON_DEMAND;
+    spot += side == SPLIT_SPOT;
+    uint32_t wanted = spot_of(&o, count + 1);
+    return spot == wanted ? side : spot > wanted ? SPLIT_ON_DEMAND : SPLIT_SPOT;
 }
 
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)

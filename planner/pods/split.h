@@ -37,6 +37,7 @@ struct split_seat { /* a pod that counts */
     enum split_side side; /* where it stands, or is to go */
     enum split_side asks; /* what it is planned with: while it stands, what comes in its place */
     bool free;            /* still to be placed, and both sides would do */
+    uint64_t review;      /* span_hash of the review that gave it its side; 0: none did */
 };
 
 struct split {
@@ -45,7 +46,8 @@ struct split {
     struct split_seat *seats; /* by owner, then age */
     uint32_t seat_count;
     uint32_t *slots; /* seats + 1 by the hash of the pod's name; at most half full */
-    uint32_t mask;
+    uint32_t *by_review; /* the same by the hash of the review that gave the pod its side (kube/shaped_by.h), of those that bear one */
+    uint32_t mask; /* of both */
     const struct span *warnings; /* annotations that cannot be read: a sentence with its fix; sorted */
     uint32_t warning_count;
 };

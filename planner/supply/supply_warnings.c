@@ -12,15 +12,35 @@ enum {
 struct supply {
     struct arena *arena;
     const struct node_asks *asks;
-    struct span pool; /* whose types count; absent: those of no pool in particular */
+    struct span pool; /* whose types count, beside those of the class; absent: those of no pool in particular */
+    const struct node_class_ref *class;
     const struct catalogue *types;
     struct symtab *syms;
     struct findings *found;
 };
 
+static bool is_for_class(const struct instance_type *t, const struct node_class_ref *class)
+{
+    return t->class_kind.len != 0 && span_eq(t->class_kind, class->kind) && span_eq(t->class_group, class->group);
+}
+
+bool supply_knows_class(const struct catalogue *types, const struct node_class_ref *class)
+{
+    for (uint32_t i = 0; i < types->count; i++)
+        if (is_for_class(&types->items[i], class))
+            return true;
+    return false;
+}
+
+/* Who is being written is in no provider's list yet, but says whose it will be. */
+static bool is_offered(const struct supply *s, const struct instance_type *t)
+{
+    return instance_type_offered(t, s->pool) || is_for_class(t, s->class);
+}
+
 static bool meets(const struct supply *s, const struct instance_type *t, const struct requirements *r)
 {
-    if (!instance_type_offered(t, s->pool) || !requirements_intersect(&t->requirements, r, s->syms, NULL))
+    if (!is_offered(s, t) || !requirements_intersect(&t->requirements, r, s->syms, NULL))
         return false;
     for (uint32_t o = 0; o < t->offering_count; o++)
         if (requirements_compatible(r, &t->offerings[o].requirements, s->types->well_known, s->syms, NULL, NULL))
@@ -73,7 +93,7 @@ static struct values values_offered(const struct supply *s, sym key)
     struct values v = {NULL, 0, 0};
     for (uint32_t i = 0; i < s->types->count; i++) {
         const struct instance_type *t = &s->types->items[i];
-        if (!instance_type_offered(t, s->pool))
+        if (!is_offered(s, t))
             continue;
         add_values(s, &v, &t->requirements, key);
         for (uint32_t o = 0; o < t->offering_count; o++)
@@ -244,7 +264,7 @@ void supply_warnings_of_pool(struct arena *a, const struct node_pool *p, const s
                              struct findings *out)
 {
     struct node_asks asks = node_asks_of_pool(p);
-    struct supply s = {a, &asks, p->meta.name, types, syms, out};
+    struct supply s = {a, &asks, p->meta.name, &p->node_class, types, syms, out};
     if (is_unknown(&s))
         return;
     struct requirements all = pool_requirements(a, syms, p);
@@ -258,7 +278,8 @@ void supply_warnings_of_claim(struct arena *a, const struct node_claim *c, const
                               struct findings *out)
 {
     struct node_asks asks = node_asks_of_claim(c);
-    struct supply s = {a, &asks, sym_text(syms, sym_pairs_get(c->meta.labels, SYM_NODEPOOL)), types, syms, out};
+    struct span pool = sym_text(syms, sym_pairs_get(c->meta.labels, SYM_NODEPOOL));
+    struct supply s = {a, &asks, pool, &c->node_class, types, syms, out};
     if (is_unknown(&s))
         return;
     struct requirements all = requirements_of(a, syms, c->requirements);

@@ -10,6 +10,9 @@
 #include "kube/instance_type.h"
 #include "kube/node.h"
 
+/* Whether some type is for those who name this class, where there are several providers and each has its own. */
+bool supply_knows_class(const struct catalogue *types, const struct node_class_ref *class);
+
 /* Which requirement, or which together, leave no type; minValues above what those that are left have. It has passed
  * kube/node_asks.h: what contradicts itself needs no types to be empty. Symbols of pool and catalogue are of `syms`. Time:
  * types times requirements, squared for at most 16 of them. */

@@ -16,6 +16,7 @@ struct found {
     struct arena *a;
     struct span ca, serving, client, client_ca;
     struct span signers; /* of client certificates that are let in */
+    struct span announced; /* our own CAs that the scheduler is to trust */
     struct webhook_seen webhooks[WEBHOOK_OBJECT_COUNT];
 };
 
@@ -26,6 +27,7 @@ static void read_certs(void *user, struct doc_value secret)
     f->serving = secret_get(f->a, secret, "tls.crt");
     const struct keyring ring = keyring_read(f->a, secret);
     f->signers = keyring_clients(f->a, &ring);
+    f->announced = keyring_announced(f->a, &ring);
 }
 
 static void read_client(void *user, struct doc_value secret)
@@ -136,7 +138,7 @@ static bool is_readable(const struct found *f, const struct scheduler_copy *copy
     return false;
 }
 
-/* Who serves with files has a CA of his own there. */
+/* Beside our own there are those of who serves with files. */
 static void check_copy_of_ca(const struct found *f)
 {
     const struct check *c = f->check;
@@ -146,6 +148,10 @@ static void check_copy_of_ca(const struct found *f)
         return;
     if (bundle_has(copy->text, f->client_ca))
         check_say(c->report, CHECK_OK, COPY_TOPIC, NULL, "%.*s has the CA of now and the next", SPAN_ARG(copy->where));
+    else if (bundle_has(copy->text, f->announced))
+        check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW ", and start kube-scheduler anew, which reads its CAs once",
+                  "%.*s is an old copy, without what is served from files (--tls-cert): the scheduler passes that Stowage over",
+                  SPAN_ARG(copy->where));
     else if (bundle_has(copy->text, f->ca))
         check_say(c->report, CHECK_WARN, COPY_TOPIC, COPY_ANEW ", and start kube-scheduler anew, which reads its CAs once",
                   "%.*s is an old copy, without the next CA: from when that signs, the scheduler passes Stowage over",
@@ -219,7 +225,7 @@ void check_certificates(struct check *c)
                   "copy the Secret's files to the scheduler anew");
         if (f->ca.len != 0 && !bundle_has(f->client_ca, f->ca))
             check_say(c->report, CHECK_FAIL, "scheduler-certificate",
-                      "copy the Secret's files to the scheduler anew",
+                      "Stowage writes it within a minute; what does its log say about certs?",
                       "Secret " SECRET_CLIENT " has another CA than " SECRET_CERTS);
     }
     check_shown(f);

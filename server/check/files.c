@@ -1,6 +1,7 @@
 #include "server/check/files.h"
 
 #include "server/catalogue_file.h"
+#include "server/expand.h"
 
 /* What `input` tells beside its places is about no object: of what it passes over nothing is to be mended. */
 static void tell(struct check_report *r, const struct input_note *n)
@@ -34,7 +35,7 @@ bool check_files(struct check_report *r, const struct options *o, struct input *
     catalogue_source_free(source);
     struct label_rules rules = catalogue_rules(&catalogue);
     in->rules = &rules;
-    in->looks_closely = true;
+    in->expands = true;
     in->undone = "checked";
     struct err why;
     bool read = input_read(in, &o->files, o->instance_types, &why);
@@ -42,6 +43,7 @@ bool check_files(struct check_report *r, const struct options *o, struct input *
     if (!read && in->mistakes == 0)
         return err_set(err, why.kind, "%s", why.msg);
     input_check(in);
+    expand_workloads(in, true); /* whose pods tolerate what */
     input_check_pools(in, &catalogue);
     input_check_claims(in, &catalogue);
     input_check_overlays(in, &catalogue);

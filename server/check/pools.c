@@ -49,7 +49,7 @@ static uint32_t tell_findings(struct looked *l, const struct node_pool *pool, co
 {
     struct check_report *r = l->check->report;
     struct label_rules rules = catalogue_rules(catalogue);
-    struct pool_company among = {catalogue, l->pools, l->count};
+    struct pool_company among = {.catalogue = catalogue, .pools = l->pools, .count = l->count};
     struct findings found = {0};
     pool_validate(r->a, pool, &rules, l->syms, &found);
     pool_warnings(r->a, pool, l->syms, &found);

@@ -583,8 +583,7 @@ static void test_files_win(void **state)
     settle(f, p, 0, WALL);
     assert_true(span_eq(p->serving.cert, own.cert));
     assert_null(strstr(f->log, "apply")); /* who brings certificates brings their CA too */
-    assert_non_null(strstr(object_of(f, "stowage-scheduler-client")->json,
-                           arena_cstr(&a, base64_encode(&a, own.cert))));
+    assert_true(bundle_has(stored(f, &a, "ca.crt").value, own.cert));
     process_free(p);
 
     assert_true(authority_issue(&a, &ca, &s, WALL, &own, &err)); /* the scheduler has to trust what is served now */
@@ -592,8 +591,7 @@ static void test_files_win(void **state)
     p = process_new(f, config);
     settle(f, p, 0, WALL);
     assert_non_null(strstr(f->log, "merge stowage-scheduler-client"));
-    assert_non_null(strstr(object_of(f, "stowage-scheduler-client")->json,
-                           arena_cstr(&a, base64_encode(&a, own.cert))));
+    assert_true(bundle_has(stored(f, &a, "ca.crt").value, own.cert));
     process_free(p);
     arena_release(&a);
 }
@@ -925,6 +923,50 @@ static void test_nobody_fights_over_the_bundle(void **state)
     arena_release(&a);
 }
 
+/* A Deployment that gets --tls-cert, or loses it, has for a while one replica with files and one without, or with others: the
+ * scheduler trusts what each of them serves, before and after, and neither overwrites what the other needs. What is of a file
+ * goes when it has ended. */
+static void test_nobody_fights_over_what_the_scheduler_trusts(void **state)
+{
+    struct fake *f = *state;
+    struct arena a;
+    struct cert_pair ca, file, next_file;
+    struct err err;
+    struct pair_of_replicas r = {.fake = f};
+    struct cert_subject s = {SPAN("files"), CERT_SERVER, NULL, 0, 45 * MS_MINUTE};
+    arena_init(&a, 0);
+    assert_true(authority_new(&a, WALL, CERTS_CA_LIFE, &ca, &err));
+    assert_true(authority_issue(&a, &ca, &s, WALL, &file, &err));
+    s.life = CERTS_LEAF_LIFE;
+    assert_true(authority_issue(&a, &ca, &s, WALL, &next_file, &err));
+    struct certs_config own_alone = {.leaf_life = 90 * MS_MINUTE, .ca_life = 2 * MS_HOUR}, with_file = own_alone;
+    with_file.files = file;
+    r.p[0] = process_new(f, own_alone);
+    r.p[1] = process_new(f, with_file);
+    for (int i = 0; i < REPLICAS; i++) {
+        settle(f, r.p[i], 0, WALL);
+        certs_serving(r.p[i]->certs);
+    }
+    assert_int_equal(writes_until(&r, 19 * MS_MINUTE, SECRET_CLIENT, NULL), 0);
+    assert_int_equal(writes_until(&r, 22 * MS_MINUTE, SECRET_CLIENT, NULL), 2); /* as of a caBundle: see above */
+    assert_int_equal(writes_until(&r, 30 * MS_MINUTE, SECRET_CLIENT, NULL), 0);
+    struct span trusted = stored(f, &a, "ca.crt").value, own = stored_in(f, &a, SECRET_CERTS, "ca.crt");
+    assert_true(bundle_has(trusted, file.cert));
+    assert_true(bundle_has(trusted, own)); /* `check` asks for it */
+    client_is_right(f, r.p[0], "beside one with files");
+
+    certs_use_files(r.p[1]->certs, &next_file);
+    assert_int_equal(writes_until(&r, 33 * MS_MINUTE, SECRET_CLIENT, NULL), 1);
+    trusted = stored(f, &a, "ca.crt").value;
+    assert_true(bundle_has(trusted, next_file.cert));
+    assert_true(bundle_has(trusted, file.cert)); /* the other may serve it for a while */
+    assert_int_equal(writes_until(&r, 50 * MS_MINUTE, SECRET_CLIENT, NULL), 1);
+    assert_false(bundle_has(stored(f, &a, "ca.crt").value, file.cert));
+    assert_true(bundle_has(stored(f, &a, "ca.crt").value, own));
+    replicas_free(&r);
+    arena_release(&a);
+}
+
 /* What one replica's clock finds unusable is not written by the two in turn, again and again. */
 static void test_clocks_that_disagree(void **state)
 {
@@ -1010,6 +1052,7 @@ int main(void)
         ROW(test_configuration),
         ROW(test_register),
         ROW(test_files_win),
+        ROW(test_nobody_fights_over_what_the_scheduler_trusts),
         ROW(test_refused),
         ROW(test_three_generations),
         ROW(test_spoilt_while_in_use),

@@ -610,7 +610,7 @@ static void a_newcomer_has_the_next_side(void **state)
         struct row r = {.notes = SPOT("50"), .groups = {cases[i].known, {.count = 1, .set = cases[i].set, .node = "plain"}}};
         struct cluster c;
         struct arena a;
-        uint64_t workload, other;
+        struct split_wish wish;
         struct span fault;
         arena_init(&a, 0);
         build(&c, &r, SEARCH_GREEDY, cases[i].sets);
@@ -623,13 +623,14 @@ static void a_newcomer_has_the_next_side(void **state)
         if (cases[i].notes != NULL)
             pod.meta.annotations = (struct annotations){&all, 1};
         struct split_newcomer n = {.pod = &pod, .syms = c.syms};
-        world_split_newcomer(c.world, &n, &a, NULL, 0, &workload, &fault);
-        struct split_sent sent[] = {{.id = span_hash(SPAN("seen")), .workload = workload, .side = cases[i].sent},
-                                    {.id = 1, .workload = workload + 1, .side = SPLIT_SPOT}};
-        enum split_side side = world_split_newcomer(c.world, &n, &a, sent, cases[i].sent != SPLIT_NONE ? 2 : 0, &other, &fault);
-        if (side != cases[i].want || other != workload || workload == 0 || fault.ptr != NULL)
+        assert_true(world_split_wish(c.world, &n, &a, &wish, &fault));
+        assert_null(fault.ptr);
+        assert_int_not_equal(wish.workload, 0);
+        struct split_sent sent = {.id = span_hash(SPAN("seen")), .workload = wish.workload, .side = cases[i].sent};
+        enum split_side side = world_split_newcomer(c.world, &wish, &sent, cases[i].sent != SPLIT_NONE);
+        if (side != cases[i].want)
             fail_msg("%s: %d", cases[i].label, side);
-        assert_int_equal(sent[0].pod != NULL, cases[i].same);
+        assert_int_equal(sent.pod != NULL, cases[i].same);
         arena_release(&a);
         cluster_release(&c);
     }

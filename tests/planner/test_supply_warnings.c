@@ -110,8 +110,71 @@ static void what_leaves_no_type_is_named(void **state)
     doc_parser_free(parser);
 }
 
+/* Two providers, each with types and a pool of its own: a pool that is only being written is held against those of its
+ * class, and against no other's. */
+static void a_class_has_its_own_types(void **state)
+{
+    (void)state;
+    static const char more[] =
+        "[{\"name\":\"c.large\",\"architecture\":\"s390x\",\"operatingSystems\":[\"linux\"],\"resources\":{\"cpu\":\"2\",\"memory\":"
+        "\"8Gi\"},\"offerings\":[" OFFER("spot", "zone-3", "true") "]}]";
+    static const struct {
+        const char *name, *group, *kind, *requirements, *want;
+    } pools[] = {
+        {"new", "karpenter.kwok.sh", "KWOKNodeClass", IN(ARCH, "arm64"), NULL},
+        {"new", "karpenter.kwok.sh", "KWOKNodeClass", IN(ARCH, "s390x"),
+         "spec.template.spec.requirements[0]: no instance type has " ARCH " In [s390x] (there are amd64 and arm64)" NOTHING "ask for a " ARCH
+         " that there is"},
+        {"new", "example.com", "OtherNodeClass", IN(ARCH, "s390x"), NULL},
+        {"new", "example.com", "OtherNodeClass", IN(ARCH, "s390x") ", " IN(ZONE, "zone-1"),
+         "spec.template.spec.requirements[1]: no instance type has " ZONE " In [zone-1] (did you mean zone-3?)" NOTHING "ask for a " ZONE
+         " that there is"},
+        {"other", "example.com", "OtherNodeClass", IN(ARCH, "arm64"),
+         "spec.template.spec.requirements[0]: no instance type has " ARCH " In [arm64] (there is s390x)" NOTHING "ask for a " ARCH
+         " that there is"},
+        {"new", "example.com", "KWOKNodeClass", IN(ARCH, "arm64"), NULL}, /* nobody's */
+    };
+    struct doc_parser *parser = doc_parser_new();
+    for (size_t i = 0; i < COUNT_OF(pools); i++) {
+        struct arena a;
+        struct symtab *syms = kube_symtab_new();
+        struct catalogue parts[2], joined;
+        struct catalogue_source *source;
+        struct span of_first[] = {SPAN("general")}, of_second[] = {SPAN("other")};
+        struct node_pool pool;
+        struct findings found = {0};
+        const struct doc *doc;
+        struct err err;
+        size_t at = 0;
+        arena_init(&a, 0);
+        catalogue_of(&a, syms, KNOWN, &parts[0]);
+        assert_true(catalogue_decode(span_of(more), SPAN("more.json"), &source, &err));
+        catalogue_build(source, &a, syms, &parts[1]);
+        catalogue_source_free(source);
+        const struct catalogue_part both[] = {{&parts[0], {of_first, 1}, "karpenter.kwok.sh", "KWOKNodeClass"},
+                                              {&parts[1], {of_second, 1}, "example.com", "OtherNodeClass"}};
+        catalogue_join(&a, both, COUNT_OF(both), &joined);
+        struct span yaml = arena_printf(&a, "{metadata: {name: %s}, spec: {template: {spec: {nodeClassRef: {group: %s, kind: %s, name: d}, "
+                                            "requirements: [%s]}}}}", pools[i].name, pools[i].group, pools[i].kind, pools[i].requirements);
+        if (!doc_parse_yaml(parser, yaml, &at, &doc, &err) || !decode_one(&a, syms, doc_root(doc), &node_pool_schema, &pool, &err))
+            fail_msg("%zu: %s", i, err.msg);
+        supply_warnings_of_pool(&a, &pool, &joined, syms, &found);
+        struct span got = found.count == 0 ? SPAN("")
+                                           : arena_printf(&a, "%.*s: %.*s", SPAN_ARG(found.items[0].path), SPAN_ARG(found.items[0].text));
+        if (!span_eq(got, span_of(pools[i].want == NULL ? "" : pools[i].want)))
+            fail_msg("%zu: %.*s", i, SPAN_ARG(got));
+        assert_int_equal(supply_knows_class(&joined, &pool.node_class), i + 1 != COUNT_OF(pools));
+        arena_release(&a);
+        symtab_unref(syms);
+    }
+    doc_parser_free(parser);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_leaves_no_type_is_named)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_leaves_no_type_is_named),
+        cmocka_unit_test(a_class_has_its_own_types),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

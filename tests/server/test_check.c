@@ -529,8 +529,42 @@ static void test_the_files_on_the_schedulers_host(void **state)
     }
 }
 
-/* Who serves with files of his own has another CA on his hosts. */
-static void test_the_files_of_who_has_another_ca(void **state)
+/* Where some replica serves with files, what the scheduler is to trust has their chain beside Stowage's own CAs. */
+static void test_the_files_of_who_serves_with_files(void **state)
+{
+    (void)state;
+    static const struct {
+        bool own, files;        /* in the scheduler's copy */
+        enum check_level worst;
+        const char *line;
+    } copies[] = {
+        {true, true, CHECK_OK, "ok    /x/ca.crt has the CA of now and the next\n"},
+        {true, false, CHECK_WARN, "warn  /x/ca.crt is an old copy, without what is served from files (--tls-cert): the scheduler passes that Stowage over\n"},
+        {false, true, CHECK_FAIL, "FAIL  /x/ca.crt has not the CA that signs for Stowage: the scheduler passes it over\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(copies); i++) {
+        struct bench b;
+        struct cert_pair file;
+        begin(&b, NOW);
+        put_all(&b);
+        assert_true(authority_new(&b.a, NOW, CERTS_CA_LIFE, &file, &b.err));
+        struct span own = joined(&b, b.ca.cert, b.next_ca.cert);
+        load(&b, "apiVersion: v1\nkind: Secret\nmetadata: {name: stowage-scheduler-client, namespace: stowage-system}\n"
+                 "data: {ca.crt: %s, tls.crt: %s}\n",
+             encoded(&b, joined(&b, own, file.cert)), encoded(&b, b.client.cert));
+        b.scheduler.ca = (struct scheduler_copy){.where = SPAN("/x/ca.crt"),
+                                                 .text = joined(&b, copies[i].own ? own : SPAN(""), copies[i].files ? file.cert : SPAN(""))};
+        run(&b, GOOD_METRICS);
+        says(&b, copies[i].line);
+        assert_null(strstr(b.text.ptr, "has another CA"));
+        assert_int_equal(check_count(&b.report, CHECK_FAIL), copies[i].worst == CHECK_FAIL);
+        assert_int_equal(check_count(&b.report, CHECK_WARN), copies[i].worst == CHECK_WARN);
+        end(&b);
+    }
+}
+
+/* The Secret is not yet, or no more, of the CA that signs: one sentence, and none about copies of it. */
+static void test_a_secret_of_another_ca(void **state)
 {
     (void)state;
     struct bench b;
@@ -541,6 +575,7 @@ static void test_the_files_of_who_has_another_ca(void **state)
          encoded(&b, b.serving.cert), encoded(&b, b.client.cert));
     b.scheduler.ca = (struct scheduler_copy){.where = SPAN("/x/ca.crt"), .text = b.next_ca.cert};
     run(&b, GOOD_METRICS);
+    says(&b, "FAIL  Secret stowage-scheduler-client has another CA than stowage-certs\n      Stowage writes it within a minute");
     assert_null(strstr(b.text.ptr, "/x/"));
     end(&b);
 }
@@ -887,7 +922,8 @@ int main(void)
         cmocka_unit_test(test_certificates_end),
         cmocka_unit_test(test_the_copy_on_the_schedulers_host),
         cmocka_unit_test(test_the_files_on_the_schedulers_host),
-        cmocka_unit_test(test_the_files_of_who_has_another_ca),
+        cmocka_unit_test(test_the_files_of_who_serves_with_files),
+        cmocka_unit_test(test_a_secret_of_another_ca),
         cmocka_unit_test(test_nobody_answers),
         cmocka_unit_test(test_another_account),
         cmocka_unit_test(test_no_sample_where_every_node_is_offered),

@@ -12,6 +12,12 @@
 
 #define NAMED(meta, spec)                                                                                               \
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata:\n  name: odd\n" meta "spec:\n  " POOL_TEMPLATE "\n" spec
+#define NAMED_TAINTED                                                                                                   \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\nspec: {template: {spec: {requirements: [], taints: "  \
+    "[{key: team, value: a, effect: NoSchedule}], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"
+#define TOLERANT                                                                                                        \
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: d, namespace: shop}\nspec: {replicas: 1, selector: {matchLabels: {a: b}}, " \
+    "template: {metadata: {labels: {a: b}}, spec: {tolerations: [{key: team, value: a}], containers: [{name: c}]}}}\n"
 #define PRICE(name) "apiVersion: karpenter.sh/v1alpha1\nkind: NodeOverlay\nmetadata: {name: " name "}\nspec: {requirements: [], price: '1'}\n"
 #define CLAIM(class, requirements)                                                                                      \
     "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: c}\nspec: {nodeClassRef: {group: karpenter.kwok.sh, kind: "  \
@@ -24,6 +30,18 @@ static struct outcome check(const char *objects, const char *form, const char *m
 {
     const char *args[COMMAND_ARGS_MAX] = {"-f", "{}", "-o", form, more};
     return run_command(command_check, objects, args);
+}
+
+/* The same objects, planned. */
+static struct outcome plan_of_all(const char *objects)
+{
+    return run_command(command_plan, objects, (const char *[]){"-f", "{}", "--feature-gates=NodeOverlay=true", "-o", "json", NULL});
+}
+
+/* Of an object, and not of the files. */
+static bool is_finding(const char *says)
+{
+    return strstr(says, ": ") != NULL || says[0] == ':';
 }
 
 static void status_and_text(void **state)
@@ -71,6 +89,10 @@ static void status_and_text(void **state)
          {"NodeOverlay a: spec.weight: 0 is the weight of NodeOverlay b, too, which sets the same of some instance type: that one goes",
           "NodeOverlay b: spec.weight: 0 is the weight of NodeOverlay a, too, which sets the same of some instance type: this one goes",
           "2 warnings\n"}},
+        {"a taint that no pod tolerates", POD("p", "{}") NAMED_TAINTED, NULL, 0,
+         {":10: NodePool odd: spec.template.spec.taints: no pod tolerates team=a:NoSchedule: as long as none does", "1 warning\n"}},
+        {"a taint that a Deployment's pods tolerate", TOLERANT "---\n" NAMED_TAINTED, NULL, 0, {"nothing to mend\n"}},
+        {"a taint, and no pods to ask", NAMED_TAINTED, NULL, 0, {"nothing to mend\n"}},
         {"limits below what the pool holds", POOL "  limits: {cpu: 2}\nstatus: {resources: {cpu: 4}}\n", NULL, 0,
          {"warn  ", ":2: NodePool general: spec.limits.cpu: 2 is less than the 4 that nodes of the pool have already", "1 warning\n"}},
         {"a good claim", CLAIM("default", "") "---\n" NODE_CLASS("1s"), NULL, 0, {"nothing to mend\n"}},
@@ -88,11 +110,35 @@ static void status_and_text(void **state)
          {"warn  ", ":1: KWOKNodeClass default: spec.nodeRegistrationDelay: no node of the class ever comes up", "1 warning\n"}},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct outcome o = check(rows[i].objects, "table", rows[i].more);
+        struct outcome o = check(rows[i].objects, "table", rows[i].more), planned = plan_of_all(rows[i].objects);
         if (o.status != rows[i].status)
             fail_msg("%s: status %d: %s", rows[i].label, o.status, o.text);
-        for (size_t k = 0; k < COUNT_OF(rows[i].says) && rows[i].says[k] != NULL; k++)
+        for (size_t k = 0; k < COUNT_OF(rows[i].says) && rows[i].says[k] != NULL; k++) {
             expect_text(rows[i].label, &o, rows[i].says[k]);
+            if (is_finding(rows[i].says[k]))
+                expect_text(rows[i].label, &planned, rows[i].says[k]);
+        }
+    }
+}
+
+/* What cannot be in the field as such, and what upstream says of it at run time, are one mistake. */
+static void one_fault_is_told_once(void **state)
+{
+    (void)state;
+    static const char *const specs[] = {
+        "template: {metadata: {labels: {a b: x}}, spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: d}}}",
+        "template: {spec: {requirements: [{key: a b, operator: Exists}], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: d}}}",
+        "template: {spec: {requirements: [], taints: [{key: a b, effect: NoSchedule}], nodeClassRef: {group: karpenter.kwok.sh, kind: "
+        "KWOKNodeClass, name: d}}}",
+    };
+    for (size_t i = 0; i < COUNT_OF(specs); i++) {
+        struct arena a;
+        arena_init(&a, 0);
+        const char *pool = arena_printf(&a, "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: odd}\nspec: {%s}\n", specs[i]).ptr;
+        struct outcome o = check(pool, "table", NULL);
+        expect_text(specs[i], &o, "is not a label key; after an optional domain and '/' it takes");
+        expect_text(specs[i], &o, "\n1 problem\n");
+        arena_release(&a);
     }
 }
 
@@ -133,6 +179,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_and_text),
+        cmocka_unit_test(one_fault_is_told_once),
         cmocka_unit_test(other_forms),
         cmocka_unit_test(github_escapes),
     };

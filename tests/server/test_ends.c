@@ -124,27 +124,31 @@ static void test_event(void **state)
     (void)state;
     static const struct {
         enum end which;
+        bool of_file;
         const char *secret, *what, *fix;
     } rows[] = {
-        {END_SERVING, "stowage-certs", "the serving certificate ends on 2026-01-04", "log about certs"},
-        {END_CA, "stowage-certs", "the CA ends on 2026-01-04", "log about certs"},
-        {END_NEXT_CA, "stowage-certs", "the next CA ends on 2026-01-04", "log about certs"},
-        {END_SCHEDULER, "stowage-scheduler-client", "the scheduler's certificate ends on 2026-01-04", "log about certs"},
-        {END_SHOWN, "stowage-scheduler-client", "kube-scheduler's copy of its certificate ends on 2026-01-04",
+        {END_SERVING, false, "stowage-certs", "the serving certificate ends on 2026-01-04", "log about certs"},
+        {END_CA, false, "stowage-certs", "the CA ends on 2026-01-04", "log about certs"},
+        {END_NEXT_CA, true, "stowage-certs", "the next CA ends on 2026-01-04", "log about certs"},
+        {END_SCHEDULER, true, "stowage-scheduler-client", "the scheduler's certificate ends on 2026-01-04", "log about certs"},
+        {END_SHOWN, true, "stowage-scheduler-client", "kube-scheduler's copy of its certificate ends on 2026-01-04",
          "copy this Secret's files"},
     };
     struct arena a;
     arena_init(&a, 0);
     assert_int_equal(COUNT_OF(rows), END_COUNT);
+    const char *file = arena_cstr(&a, ends_note(&a, END_SERVING, true, WALL + 3 * DAY, SPAN("ours")).note);
+    assert_ptr_equal(strstr(file, "the serving certificate in the file of --tls-cert ends on 2026-01-04: let who makes it"), file);
+    assert_null(strstr(file, "log")); /* which has nothing to say of it */
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        struct event_note n = ends_note(&a, rows[i].which, WALL + 3 * DAY, SPAN("ours"));
+        struct event_note n = ends_note(&a, rows[i].which, rows[i].of_file, WALL + 3 * DAY, SPAN("ours"));
         const char *note = arena_cstr(&a, n.note);
         if (!n.warning || !span_eq(n.reason, SPAN("CertificateEndsSoon")) || n.about.kind != KIND_SECRET ||
             !span_eq(n.about.ns, SPAN("ours")) || !span_eq(n.about.name, span_of(rows[i].secret)) ||
             strstr(note, rows[i].what) != note || strstr(note, rows[i].fix) == NULL)
             fail_msg("%s: \"%s\" of %.*s", end_name(rows[i].which), note, SPAN_ARG(n.about.name));
         for (size_t k = 0; k < i; k++) /* one does not keep another back */
-            assert_false(span_eq(n.dedupe, ends_note(&a, rows[k].which, WALL, SPAN("ours")).dedupe));
+            assert_false(span_eq(n.dedupe, ends_note(&a, rows[k].which, false, WALL, SPAN("ours")).dedupe));
     }
     arena_release(&a);
 }

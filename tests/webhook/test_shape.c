@@ -268,28 +268,39 @@ static void the_oldest_makes_way(void **state)
         spot += side_of(&a) == 's';
     }
     assert_in_range(spot, SIDES_MAX / 2 + 50 - 1, SIDES_MAX / 2 + 50 + 1);
-    struct split_sent list[SIDES_MAX];
+    struct split_sent list[SIDES_MAX], more = {.id = 1, .workload = 7, .side = SPLIT_SPOT};
     uint64_t version;
-    assert_int_equal(sides_copy(sides, now, list, &version), SIDES_MAX);
-    assert_int_equal(sides_copy(sides, now + SIDES_MS, list, &version), 0);
+    assert_int_equal(sides_copy(sides, now, 7, list, &version), 0);
+    for (int i = 0; i < SIDES_MAX; i++) { /* of another workload, of which all are there then */
+        assert_true(sides_add(sides, &more, version + (uint64_t)i, now));
+        more.id++;
+    }
+    assert_int_equal(sides_copy(sides, now, 7, list, &version), SIDES_MAX);
+    assert_int_equal(list[0].id, 1);
+    assert_int_equal(list[SIDES_MAX - 1].id, SIDES_MAX);
+    assert_int_equal(sides_copy(sides, now + SIDES_MS, 7, list, &version), 0);
 }
 
-/* Who decided by old news decides again. */
+/* Who decided by old news decides again; who was seen counts no more, and others' do not count. */
 static void news_come_between(void **state)
 {
     (void)state;
-    struct split_sent list[SIDES_MAX], one = {.id = 1, .workload = 7, .side = SPLIT_SPOT}, two = {.id = 2, .workload = 7};
+    struct split_sent list[SIDES_MAX], one = {.id = 1, .workload = 7, .side = SPLIT_SPOT},
+                                       two = {.id = 2, .workload = 7, .side = SPLIT_ON_DEMAND},
+                                       else_ = {.id = 1, .workload = 8, .side = SPLIT_ON_DEMAND};
     uint64_t version, later;
-    assert_int_equal(sides_copy(sides, now, list, &version), 0);
+    assert_int_equal(sides_copy(sides, now, 7, list, &version), 0);
     assert_true(sides_add(sides, &one, version, now));
     assert_false(sides_add(sides, &two, version, now));
-    assert_int_equal(sides_copy(sides, now, list, &later), 1);
+    assert_int_equal(sides_copy(sides, now, 7, list, &later), 1);
     assert_true(sides_add(sides, &two, later, now));
-    assert_int_equal(sides_copy(sides, now, list, &later), 2);
+    assert_true(sides_add(sides, &else_, later + 1, now));
+    assert_int_equal(sides_copy(sides, now, 7, list, &later), 2);
     list[0].pod = &(const struct pod){.node = SYM_NONE};
     sides_settle(sides, list, 2);
-    assert_int_equal(sides_copy(sides, now, list, &later), 1);
+    assert_int_equal(sides_copy(sides, now, 7, list, &later), 1);
     assert_int_equal(list[0].id, 2);
+    assert_int_equal(sides_copy(sides, now, 8, list, &later), 1);
 }
 
 static void sides_stand_in_the_affinity(void **state)

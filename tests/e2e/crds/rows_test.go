@@ -75,6 +75,24 @@ const (
 	twoRefs      = `You must define either PodTemplateRef or ScalableRef, but not both`
 )
 
+// Keys that no label may have, which the definitions' patterns let through: one part of theirs is longer than there may be.
+var (
+	longPrefix = `test.com.test.` + strings.Repeat("a", 250) + `/test`
+	longName   = `test.com.test/test-` + strings.Repeat("a", 250)
+)
+
+// Items of requirements.
+const (
+	wellKnown = `{key: topology.kubernetes.io/zone, operator: In, values: [test]}, {key: topology.kubernetes.io/region, operator: In, values: [test]},
+		{key: node.kubernetes.io/instance-type, operator: In, values: [test]}, {key: kubernetes.io/arch, operator: In, values: [test]},
+		{key: kubernetes.io/os, operator: In, values: [test]}, {key: node.kubernetes.io/windows-build, operator: In, values: [test]}`
+	operators = `{key: topology.kubernetes.io/zone, operator: In, values: [test]}, {key: topology.kubernetes.io/zone, operator: Gt, values: ["1"]},
+		{key: topology.kubernetes.io/zone, operator: Lt, values: ["1"]}, {key: topology.kubernetes.io/zone, operator: Gte, values: ["1"]},
+		{key: topology.kubernetes.io/zone, operator: Lte, values: ["1"]}, {key: topology.kubernetes.io/zone, operator: NotIn},
+		{key: topology.kubernetes.io/zone, operator: Exists}`
+	overlap = `{key: topology.kubernetes.io/zone, operator: In, values: [test, foo]}, {key: topology.kubernetes.io/zone, operator: NotIn, values: [test, bar]}`
+)
+
 // What stands under spec of a NodePool.
 var nodePoolRows = []row{
 	{"the minimal pool", ``, ``},
@@ -93,32 +111,36 @@ var nodePoolRows = []row{
 	{"a limit that is no quantity", `spec: {limits: {cpu: ten}}`, `spec.limits.cpu`},
 	{"a limit with a space", `spec: {limits: {memory: "4 Gi"}}`, `spec.limits.memory`},
 
+	{"replicas 5", `spec: {replicas: 5}`, ``},
 	{"replicas 0", `spec: {replicas: 0}`, ``},
 	{"replicas 1000", `spec: {replicas: 1000}`, ``},
 	{"replicas -100", `spec: {replicas: -100}`, `spec.replicas`},
 	{"static with limits.nodes", `spec: {replicas: 3, limits: {nodes: "5"}}`, ``},
 	{"static with empty limits", `spec: {replicas: 3, limits: {}}`, ``},
 	{"static with limits.cpu", `spec: {replicas: 3, limits: {cpu: "10"}}`, staticLimits},
+	{"static with limits.memory", `spec: {replicas: 10, limits: {memory: 2000Gi}}`, staticLimits},
+	{"static with limits.pods", `spec: {replicas: 10, limits: {pods: "10"}}`, staticLimits},
+	{"static with limits.ephemeral-storage", `spec: {replicas: 10, limits: {ephemeral-storage: 10Gi}}`, staticLimits},
 	{"static with limits.nodes and cpu", `spec: {replicas: 3, limits: {nodes: "5", cpu: "1"}}`, staticLimits},
 	{"static with weight", `spec: {replicas: 3, weight: 10}`, staticWeight},
-	{"static with all that it may have", `spec: {replicas: 5, disruption: {budgets: [{nodes: "1"}]}, template: {metadata: {labels: {a: b}},
-		spec: {expireAfter: 1h, terminationGracePeriod: 1m, taints: [{key: a, effect: NoSchedule}], requirements: [{key: a, operator: Exists}]}}}`, ``},
+	{"static with all that it may have", `spec: {replicas: 5, disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 5m,
+		budgets: [{nodes: 20%, schedule: "0 9 * * mon-fri", duration: 8h, reasons: [Drifted, Empty]},
+			{nodes: 30%, schedule: "0 22 * * sat,sun", duration: 4h, reasons: [Underutilized]}, {nodes: "5"}]},
+		template: {metadata: {labels: {a: b}, annotations: {example.com/a: "2026-01-01"}},
+		spec: {expireAfter: 72h, terminationGracePeriod: 300s, taints: [{key: a, value: b, effect: NoSchedule}],
+		startupTaints: [{key: example.com/a, value: "true", effect: NoSchedule}],
+		requirements: [{key: node.kubernetes.io/instance-type, operator: In, values: [a, b, c, d], minValues: 3},
+			{key: topology.kubernetes.io/zone, operator: In, values: [a, b]}, {key: example.com/cpu, operator: Lt, values: ["64"]}]}}}`, ``},
 
-	{"policy WhenEmpty", `spec: {disruption: {consolidationPolicy: WhenEmpty}}`, ``},
-	{"policy WhenEmptyOrUnderutilized", `spec: {disruption: {consolidationPolicy: WhenEmptyOrUnderutilized}}`, ``},
-	{"policy Balanced", `spec: {disruption: {consolidationPolicy: Balanced}}`, ``},
-	{"policy balanced", `spec: {disruption: {consolidationPolicy: balanced}}`, `spec.disruption.consolidationPolicy`},
-	{"policy WhenUnderutilized", `spec: {disruption: {consolidationPolicy: WhenUnderutilized}}`, `spec.disruption.consolidationPolicy`},
-	{"policy empty", `spec: {disruption: {consolidationPolicy: ""}}`, `spec.disruption.consolidationPolicy`},
+	{"WhenEmpty with 30s", `spec: {disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: 30s}}`, ``},
+	{"WhenEmptyOrUnderutilized with 30s", `spec: {disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: 30s}}`, ``},
+	{"WhenEmptyOrUnderutilized with Never", `spec: {disruption: {consolidationPolicy: WhenEmptyOrUnderutilized, consolidateAfter: Never}}`, ``},
 	{"WhenEmpty with Never", `spec: {disruption: {consolidationPolicy: WhenEmpty, consolidateAfter: Never}}`, ``},
 	{"Balanced with 0s", `spec: {disruption: {consolidationPolicy: Balanced, consolidateAfter: 0s}}`, ``},
 
 	{"reasons", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [Underutilized, Empty, Drifted, Unhealthy]}]}}`, ``},
 	{"no reasons", `spec: {disruption: {budgets: [{nodes: 10%, reasons: []}]}}`, ``},
 	{"two budgets for one reason", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [Empty]}, {nodes: "5", reasons: [Empty]}]}}`, ``},
-	{"reason expired", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [expired]}]}}`, `reasons[0]`},
-	{"reason unhealthy", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [unhealthy]}]}}`, `reasons[0]`},
-	{"reason empty", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [""]}]}}`, `reasons[0]`},
 	{"a reason twice", `spec: {disruption: {budgets: [{nodes: 10%, reasons: [Empty, Empty]}]}}`, `Duplicate value`},
 	{"no budgets", `spec: {disruption: {budgets: []}}`, ``},
 	{"50 budgets", `spec: {disruption: {budgets: [` + numbered(`{nodes: "%d"}`, 50) + `]}}`, ``},
@@ -129,11 +151,22 @@ var nodePoolRows = []row{
 	{"schedule alone", `spec: {disruption: {budgets: [{nodes: "0", schedule: "* * * * *"}]}}`, paired},
 	{"duration alone", `spec: {disruption: {budgets: [{nodes: "0", duration: 20m}]}}`, paired},
 	{"one of two unpaired", `spec: {disruption: {budgets: [{nodes: "0"}, {nodes: "0", duration: 20m}]}}`, paired},
+	{"the first of three unpaired", `spec: {disruption: {budgets: [{nodes: "10", duration: 20m},
+		{nodes: "10", schedule: "* * * * *", duration: 20m}, {nodes: "10"}]}}`, paired},
+	{"the schedule of the second is none", `spec: {disruption: {budgets: [{nodes: "10", schedule: "@annually", duration: 20m},
+		{nodes: "10", schedule: "*", duration: 20m}]}}`, `budgets[1].schedule`},
+	{"neither schedule nor duration", `spec: {disruption: {budgets: [{nodes: "10"}]}}`, ``},
 
 	{"label capacity-type", `spec: {template: {metadata: {labels: {karpenter.sh/capacity-type: spot}}}}`, ``},
 	{"label registered", `spec: {template: {metadata: {labels: {karpenter.sh/registered: "true"}}}}`, domain},
 	{"label of a subdomain", `spec: {template: {metadata: {labels: {sub.karpenter.sh/a: b}}}}`, domain},
 	{"label of a domain that only ends alike", `spec: {template: {metadata: {labels: {mykarpenter.sh/a: b}}}}`, domain},
+	{"label of the domain that nobody knows", `spec: {template: {metadata: {labels: {karpenter.sh/unknown: b}}}}`, domain},
+	{"label with a long prefix is for the webhook", `spec: {template: {metadata: {labels: {` + longPrefix + `: b}}}}`, ``},
+	{"label with a long name is for the webhook", `spec: {template: {metadata: {labels: {` + longName + `: b}}}}`, ``},
+	{"labels of Kubernetes' domains", `spec: {template: {metadata: {labels: {kubernetes.io: b, k8s.io: b, kubernetes.io/key: b, k8s.io/key: b,
+		subdomain.kubernetes.io: b, subdomain.k8s.io: b, subdomain.kubernetes.io/key: b, subdomain.k8s.io/key: b}}}}`, ``},
+	{"labels of kops", `spec: {template: {metadata: {labels: {kops.k8s.io/instancegroup: nodes, kops.k8s.io/gpu: "1"}}}}`, ``},
 	{"label that is a bare domain", `spec: {template: {metadata: {labels: {karpenter.sh: b}}}}`, domain},
 	{"label nodepool", `spec: {template: {metadata: {labels: {karpenter.sh/nodepool: b}}}}`, nodePoolKey},
 	{"label hostname", `spec: {template: {metadata: {labels: {kubernetes.io/hostname: b}}}}`, hostnameKey},
@@ -150,7 +183,7 @@ var nodePoolRows = []row{
 }
 
 // What NodePool's template and NodeClaim share, as patches of the spec that holds it.
-var nodeSpecRows = []row{
+var nodeSpecRows = append(boundRows(oneInteger), []row{
 	{"nodeClassRef is required", `nodeClassRef: null`, `nodeClassRef: Required value`},
 	{"class group missing", `nodeClassRef: {group: null}`, `nodeClassRef.group: Required value`},
 	{"class kind missing", `nodeClassRef: {kind: null}`, `nodeClassRef.kind: Required value`},
@@ -166,7 +199,12 @@ var nodeSpecRows = []row{
 
 	{"key of a subdomain of kubernetes.io", requirement(`key: subdomain.kubernetes.io/a, operator: Exists`), ``},
 	{"key of kops", requirement(`key: kops.k8s.io/a, operator: Exists`), ``},
-	{"key zone", requirement(`key: topology.kubernetes.io/zone, operator: In, values: [a]`), ``},
+	{"keys that are well known", `requirements: [` + wellKnown + `]`, ``},
+	{"key capacity-type with a value nobody knows is for the webhook", requirement(`key: karpenter.sh/capacity-type, operator: In, values: [test]`), ``},
+	{"key with a long prefix is for the webhook", requirement(`key: ` + longPrefix + `, operator: Exists`), ``},
+	{"key with a long name is for the webhook", requirement(`key: ` + longName + `, operator: Exists`), ``},
+	{"all operators of one key", `requirements: [` + operators + `]`, ``},
+	{"what NotIn leaves of In", `requirements: [` + overlap + `]`, ``},
 	{"key capacity-type", requirement(`key: karpenter.sh/capacity-type, operator: In, values: [spot]`), ``},
 	{"key missing", requirement(`operator: Exists`), `requirements[0].key: Required value`},
 	{"key of 316", requirement(`key: ` + strings.Repeat("a", 316) + `, operator: Exists`), ``},
@@ -196,16 +234,7 @@ var nodeSpecRows = []row{
 	{"NotIn without values", requirement(`key: a, operator: NotIn`), ``},
 	{"Exists with values", requirement(`key: a, operator: Exists, values: [b]`), ``},
 	{"DoesNotExist with values", requirement(`key: a, operator: DoesNotExist, values: [b]`), ``},
-	{"Gt 0", requirement(`key: a, operator: Gt, values: ["0"]`), ``},
-	{"Lt 1", requirement(`key: a, operator: Lt, values: ["1"]`), ``},
-	{"Gte 3", requirement(`key: a, operator: Gte, values: ["3"]`), ``},
-	{"Lte 7", requirement(`key: a, operator: Lte, values: ["7"]`), ``},
-	{"zone Gt 1", requirement(`key: topology.kubernetes.io/zone, operator: Gt, values: ["1"]`), ``},
-	{"Gt with no values", requirement(`key: a, operator: Gt, values: []`), oneInteger},
 	{"Gt without values", requirement(`key: a, operator: Gt`), oneInteger},
-	{"Gt with two", requirement(`key: a, operator: Gt, values: ["1", "2"]`), oneInteger},
-	{"Lt -1", requirement(`key: a, operator: Lt, values: ["-1"]`), oneInteger},
-	{"Gte a", requirement(`key: a, operator: Gte, values: [a]`), oneInteger},
 	{"Lte 1.5", requirement(`key: a, operator: Lte, values: ["1.5"]`), oneInteger},
 	{"Lte past int64", requirement(`key: a, operator: Lte, values: ["9223372036854775808"]`), oneInteger},
 
@@ -224,6 +253,18 @@ var nodeSpecRows = []row{
 	{"100 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 100) + `]`, ``},
 	{"101 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 101) + `]`, `requirements`},
 	{"a fault in the second item", `requirements: [{key: a, operator: Exists}, {key: karpenter.sh/foo, operator: Exists}]`, domain},
+}...)
+
+// boundRows are the operators that take one number from 0 on, and what they say of anything else.
+func boundRows(message string) (rows []row) {
+	for _, operator := range []string{"Gt", "Gte", "Lt", "Lte"} {
+		for values, want := range map[string]string{`"0"`: ``, `"1"`: ``, `"7"`: ``,
+			``: message, `"1", "2"`: message, `a`: message, `"-1"`: message} {
+			rows = append(rows, row{operator + " of [" + values + "]",
+				requirement(`key: topology.kubernetes.io/zone, operator: ` + operator + `, values: [` + values + `]`), want})
+		}
+	}
+	return rows
 }
 
 // Taints, as the one list of taints or startupTaints.
@@ -239,9 +280,11 @@ var taintRows = []row{
 	{"key empty", `{key: "", effect: NoSchedule}`, `[0].key`},
 	{"key missing", `{effect: NoSchedule}`, `[0].key: Required value`},
 	{"effect missing", `{key: a}`, `[0].effect: Required value`},
-	{"effect unknown", `{key: a, effect: Foo}`, `[0].effect`},
+	{"effect unknown", `{key: a, effect: "???"}`, `[0].effect`},
 	{"effect empty", `{key: a, effect: ""}`, `[0].effect`},
 	{"the same twice is for the webhook", `{key: a, effect: NoSchedule}, {key: a, effect: NoSchedule}`, ``},
+	{"key with a long prefix is for the webhook", `{key: ` + longPrefix + `, effect: NoSchedule}`, ``},
+	{"key with a long name is for the webhook", `{key: ` + longName + `, effect: NoSchedule}`, ``},
 }
 
 // What is NodeClaim's alone, as patches of its spec.
@@ -253,7 +296,7 @@ var nodeClaimRows = []row{
 }
 
 // NodeOverlays, as patches of the spec.
-var nodeOverlayRows = []row{
+var nodeOverlayRows = append(boundRows(oneInteger2), []row{
 	{"the minimal overlay, which has no effect", ``, ``},
 	{"requirements are required", `requirements: null`, `spec.requirements: Required value`},
 	{"price", `price: "1.5"`, ``},
@@ -282,23 +325,23 @@ var nodeOverlayRows = []row{
 	{"key missing", requirement(`operator: Exists`), `requirements[0].key: Required value`},
 	{"key of 316", requirement(`key: ` + strings.Repeat("a", 316) + `, operator: Exists`), ``},
 	{"key of 317", requirement(`key: ` + strings.Repeat("a", 317) + `, operator: Exists`), `requirements[0].key`},
+	{"key with a long prefix is for the webhook", requirement(`key: ` + longPrefix + `, operator: Exists`), ``},
+	{"key with a long name is for the webhook", requirement(`key: ` + longName + `, operator: Exists`), ``},
+	{"keys that are well known", `requirements: [` + wellKnown + `]`, ``},
+	{"all operators of one key", `requirements: [` + strings.Replace(operators, "operator: NotIn", `operator: NotIn, values: ["1"]`, 1) + `]`, ``},
+	{"what NotIn leaves of In", `requirements: [` + overlap + `]`, ``},
 	{"operator missing", requirement(`key: a`), `requirements[0].operator: Required value`},
 	{"operator in", requirement(`key: a, operator: in, values: [b]`), `requirements[0].operator`},
 	{"In with no values", requirement(`key: a, operator: In, values: []`), inEmpty},
 	{"In without values", requirement(`key: a, operator: In`), inEmpty},
 	{"NotIn", requirement(`key: a, operator: NotIn, values: [b]`), ``},
 	{"NotIn with no values", requirement(`key: a, operator: NotIn, values: []`), notInEmpty},
-	{"Gt 0", requirement(`key: a, operator: Gt, values: ["0"]`), ``},
-	{"Lte 7", requirement(`key: a, operator: Lte, values: ["7"]`), ``},
-	{"Gt with no values", requirement(`key: a, operator: Gt, values: []`), oneInteger2},
+	{"NotIn without values", requirement(`key: a, operator: NotIn`), notInEmpty},
 	{"Gt without values", requirement(`key: a, operator: Gt`), oneInteger2},
-	{"Gt with two", requirement(`key: a, operator: Gt, values: ["1", "2"]`), oneInteger2},
-	{"Lt -1", requirement(`key: a, operator: Lt, values: ["-1"]`), oneInteger2},
-	{"Gte a", requirement(`key: a, operator: Gte, values: [a]`), oneInteger2},
 	{"Lte 1.5", requirement(`key: a, operator: Lte, values: ["1.5"]`), oneInteger2},
 	{"100 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 100) + `]`, ``},
 	{"101 requirements", `requirements: [` + numbered("{key: k%d, operator: Exists}", 101) + `]`, `requirements`},
-}
+}...)
 
 // CapacityBuffers, as patches of the spec.
 var capacityBufferRows = []row{
@@ -341,8 +384,14 @@ var patternRows = []struct {
 		[]string{"30s", "-20m", "1h30m10s", "20m1h", "1.5h", ""}},
 	// The pattern is anchored at one end only: some that the reconciler later refuses come through.
 	{"budget schedule", nodePoolBase, `spec: {disruption: {budgets: [{nodes: "0", schedule: %s, duration: 1h}]}}`, `budgets[0].schedule`,
-		[]string{"* * * * *", "@daily", "*/10 * * * *", "@dailyfoo", "@yearly 1", "TZ=UTC 0 0 * * *", "0 0 * * * *", "a b c d e"},
+		[]string{"* * * * *", "@daily", "@annually", "@yearly", "@monthly", "@weekly", "@midnight", "@hourly", "*/10 * * * *", "0 9 * * mon-fri", "@dailyfoo", "@yearly 1", "TZ=UTC 0 0 * * *", "0 0 * * * *", "a b c d e"},
 		[]string{"*", "* * * *", "* * * * ", "@every 1h", "@never", "@reboot", ""}},
+	{"budget reason", nodePoolBase, `spec: {disruption: {budgets: [{nodes: "10", schedule: "* * * * *", duration: 20m, reasons: [%s]}]}}`, `budgets[0].reasons[0]`,
+		[]string{"Underutilized", "Empty", "Drifted", "Unhealthy"},
+		[]string{"invalid", "expired", "unhealthy", ""}},
+	{"consolidationPolicy", nodePoolBase, `spec: {disruption: {consolidationPolicy: %s}}`, `spec.disruption.consolidationPolicy`,
+		[]string{"WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"},
+		[]string{"0", "1", "2", "3", "4", "10", "balanced", "whenempty", "WhenUnderutilized", "foo", ""}},
 	{"consolidateAfter", nodePoolBase, `spec: {disruption: {consolidateAfter: %s}}`, `spec.disruption.consolidateAfter`,
 		durations("Never"), notDurations()},
 	{"pool expireAfter", nodePoolBase, `spec: {template: {spec: {expireAfter: %s}}}`, `spec.template.spec.expireAfter`,
@@ -363,9 +412,10 @@ var patternRows = []struct {
 		qualifiedNames(), notQualifiedNames()},
 	{"overlay price", nodeOverlayBase, `spec: {price: %s}`, `spec.price`,
 		[]string{"43", "34.43", "0", "00.1"},
-		[]string{"+42", "-1", ".5", "42.", "42%", "3,14", "1e10", "0x42", " 42", ""}},
+		[]string{"+42", "-1", ".5", "42.", "42%", "3,14", "1e10", "0x42", "forty-two", "42a", "42 ", " 42", "42.0.0", "-", ".", "-.42",
+			"-100.0%", "-101.1%", "-129", ""}},
 	{"overlay adjustment", nodeOverlayBase, `spec: {priceAdjustment: %s}`, `spec.priceAdjustment`,
-		[]string{"+1%", "-1%", "-100%", "+100.102%", "+298%", "+43", "-43", "+34.43", "+.5", "+.5%", "-99.9%", "-0"},
+		[]string{"+1%", "-1%", "-100%", "+100.102%", "+298%", "+43", "-43", "+34.43", "-34.43", "+.5", "+.5%", "-99.9%", "-0"},
 		[]string{"1%", "1", "1.3", "-101%", "-100.0%", "-200%", "-.5%", "-5.%", "+5.", ""}},
 	{"taint key", nodePoolBase, `spec: {template: {spec: {taints: [{key: %s, effect: NoSchedule}]}}}`, `taints[0].key`,
 		qualifiedNames(), notQualifiedNames()},
@@ -379,10 +429,13 @@ func notDurations(more ...string) []string {
 	return append([]string{"-1s", "1hr", "never", "FooNever", "Never1h", "1.5h", "500ms", "1d", ""}, more...)
 }
 
-func qualifiedNames() []string { return []string{"a", "test.com/test", "A_b.c", "1/2", "a.b_c"} }
+func qualifiedNames() []string {
+	return []string{"a", "Test", "key-only", "test.com/test", "test.com/Test", "test.com.com/test", "A_b.c", "1/2", "a.b_c",
+		"kubernetes.io/test", "k8s.io/test", "subdomain.kubernetes.io/test", "subdomain.k8s.io/test"}
+}
 
 func notQualifiedNames() []string {
-	return []string{"test.com.com}", "Test.com/test", "test/test/test", "test/", "/test", "-a", "foo-", "a b", ""}
+	return []string{"test.com.com}", "Test.com/test", "test/test/test", "test/", "/test", "-a", "foo-", "a b", "kubernetes.io/hostname/test", ""}
 }
 
 // Updates: an object that is stored, and what may become of it.

@@ -183,8 +183,8 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 		{label: "the control plane's", namespace: "kube-system", pod: asking("a", wants)},
 		{label: "our own", namespace: "stowage-system", pod: asking("a", wants, secured)},
 		{label: "a network agent", namespace: "shop", pod: asking("a", nil, func(s *core.PodSpec) { s.HostNetwork = true })},
-		{label: "a storage agent", namespace: "kube-system",
-			pod: asking("a", wants, func(s *core.PodSpec) { s.PriorityClassName = "system-cluster-critical" })},
+		{label: "a storage agent", namespace: "shop",
+			pod: asking("a", nil, func(s *core.PodSpec) { s.PriorityClassName = "system-cluster-critical" })},
 		{label: "one that was bound by hand", namespace: "shop", pod: asking("a", nil, func(s *core.PodSpec) { s.NodeName = "n" })},
 	} {
 		heard.take()
