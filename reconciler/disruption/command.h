@@ -41,6 +41,7 @@ struct command {
     char id[16];
     enum disruption_method method;
     enum disruption_decision decision;
+    enum terminate_first terminate_first; /* with DECIDE_TERMINATE_FIRST */
     enum command_state state;
     mono_ms due;            /* of COMMAND_WAITS: when its wait is over */
     mono_ms began;          /* to mark; it ends a limit of time after it */

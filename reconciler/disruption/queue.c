@@ -238,6 +238,15 @@ static bool begin_replacements(struct queue_pass *q, struct command *c)
     return true;
 }
 
+static void count_decision(struct pass *p, const struct command *c)
+{
+    const struct claim_view *claim = claim_of(p, &c->members[0]);
+    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c), type_of(c));
+    if (c->decision == DECIDE_TERMINATE_FIRST && claim != NULL)
+        count(p->r, MEASURE_TERMINATE_FIRST, 1, claim_pool_name(p, claim->claim), label_of(c),
+              span_of(disruption_terminate_first_name(c->terminate_first)));
+}
+
 static bool step_mark(struct queue_pass *q, struct command *c)
 {
     struct pass *p = q->p;
@@ -253,8 +262,7 @@ static bool step_mark(struct queue_pass *q, struct command *c)
         return take_back(q, c, SPAN("what it was about is leaving already"));
     if (marked != here)
         return true;
-    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c),
-          type_of(c));
+    count_decision(p, c);
     nominate_targets(p, c);
     c->state = COMMAND_READIES;
     return c->replacement_count == 0 || begin_replacements(q, c);
