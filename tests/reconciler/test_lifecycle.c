@@ -32,6 +32,10 @@
     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {capacity: {cpu: " cpu "}, " READY "}\n"
 #define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
 
+#define TAINTED_CLAIM_REGISTERED                                                                   \
+    META HOUR_AGO OURS "}\nspec: {taints: [{key: team, effect: NoSchedule}], startupTaints: "          \
+                       "[{key: boot, effect: NoExecute}]}\nstatus: {" REGISTERED "}\n"
+
 enum { NODE_NONE = 1, HAS_MACHINE = 2, LABELS_DONE = 4, TWO_NODES = 8 };
 
 static const struct {
@@ -93,6 +97,9 @@ static const struct {
     {"unless it says that they are its own business", TAINTED,
      "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[]", NULL},
+    {"168: what its owner has taken off since does not come back", TAINTED_CLAIM_REGISTERED,
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
     {"the Node shows it", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
      "kwok://c}\n",
