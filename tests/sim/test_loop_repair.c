@@ -495,6 +495,7 @@ static void a_deletion_that_fails_says_nothing_yet(void **state)
     assert_int_equal(x.refused, 4);
     run_for(w.sim, 4 * MS_MINUTE);
     assert_true(said(&w, "event RebootFailed "));
+    assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
     assert_false(is_there(&w, w.first));
     expect_calm(&w);
     tear_down(&w);
