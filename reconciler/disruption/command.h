@@ -80,6 +80,7 @@ void queue_forget(struct command_queue *q); /* all, without a word */
 void queue_adopt(struct pass *p);
 /* Replacements of the pool (its uid) that have not been sent yet. */
 uint32_t queue_unsent(const struct command_queue *q, struct span pool_uid);
+span_ms queue_lasts(uint64_t nodes); /* how long a command may take while so many nodes are in the queue (9.2) */
 bool queue_names(const struct command_queue *q, struct span claim); /* one of its replacements has this name */
 
 #endif

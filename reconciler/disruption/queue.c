@@ -521,17 +521,23 @@ void queue_forget(struct command_queue *q)
     q->first = NULL;
 }
 
-static span_ms lasts(const struct command_queue *q)
+span_ms queue_lasts(uint64_t nodes)
 {
-    span_ms most = 0;
-    for (const struct command *c = q->first; c != NULL; c = c->next)
-        most += (span_ms)c->count * LAST_EACH_MS;
+    span_ms most = (span_ms)nodes * LAST_EACH_MS;
     return most < LAST_LEAST_MS ? LAST_LEAST_MS : most > LAST_MOST_MS ? LAST_MOST_MS : most;
+}
+
+static uint64_t count_queued(const struct command_queue *q)
+{
+    uint64_t nodes = 0;
+    for (const struct command *c = q->first; c != NULL; c = c->next)
+        nodes += c->count;
+    return nodes;
 }
 
 void queue_run(struct pass *p)
 {
-    struct queue_pass q = {.p = p, .last = lasts(&p->r->commands)};
+    struct queue_pass q = {.p = p, .last = queue_lasts(count_queued(&p->r->commands))};
     for (struct command **at = &p->r->commands.first; *at != NULL;) {
         struct command *c = *at;
         if (step(&q, c)) {

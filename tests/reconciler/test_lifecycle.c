@@ -283,12 +283,38 @@ static void patience_begins_when_we_see(void **state)
     }
 }
 
+/* Scenario 164 of spec disruption: an Event says so, when it is about to be registered. */
+static void who_joins_without_the_taint_is_noticed(void **state)
+{
+    static const struct {
+        const char *node;
+        bool missing;
+    } cases[] = {
+        {"metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", true},
+        {"metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: karpenter.sh/unregistered, effect: "
+         "NoExecute}]}\n",
+         false},
+        {"metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct lifecycle_step s;
+        objects_begin();
+        struct lifecycle_facts f = {.claim = claim_of(CLAIM(NOW_TEXT, LAUNCHED)), .node = node_of(cases[i].node), .nodes = 1,
+                                    .syms = objects_syms(), .now = NOW};
+        lifecycle_step(objects_arena(), &f, &s);
+        assert_int_equal(s.taint_missing, cases[i].missing);
+        objects_clear();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps),
         cmocka_unit_test(patience_begins_when_we_see),
         cmocka_unit_test(a_long_failure_is_told),
+        cmocka_unit_test(who_joins_without_the_taint_is_noticed),
         cmocka_unit_test(consolidatable_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

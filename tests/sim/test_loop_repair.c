@@ -216,6 +216,26 @@ static void the_drain_is_bound_from_the_deletion_on(void **state)
     }
 }
 
+/* 270: whom its budget held goes as it would have gone, once that lifts. */
+static void who_had_to_wait_goes_by_the_same_policy(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    set_up(&w, BUDGETS("0"), "");
+    load(w.sim, CLOSED);
+    fall_ill(&w, w.first);
+    run_for(w.sim, 5 * MS_MINUTE);
+    assert_false(is_leaving(&w, w.first));
+    do_request(w.sim, API_MERGE, KIND_NODE_POOL, NULL, "general", "{\"spec\":{\"disruption\":{\"budgets\":[{\"nodes\":\"1\"}]}}}",
+               200);
+    wall_ms deleted = wait_for_deletion(&w, w.first);
+    span_ms bound = deadline_of(&w, w.first) - deleted;
+    assert_true(bound <= 45 * MS_SECOND && bound >= 42 * MS_SECOND);
+    run_for(w.sim, 2 * MS_MINUTE);
+    expect_calm(&w);
+    tear_down(&w);
+}
+
 static enum sim_fate refuse_bound(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
 {
     uint32_t *left = user;
@@ -711,6 +731,7 @@ int main(void)
         cmocka_unit_test(pods_that_may_not_go_ride_the_reboot),
         cmocka_unit_test(who_was_rebooted_twice_is_replaced),
         cmocka_unit_test(who_cannot_be_rebooted_goes),
+        cmocka_unit_test(who_had_to_wait_goes_by_the_same_policy),
         cmocka_unit_test(a_deletion_that_fails_says_nothing_yet),
         cmocka_unit_test(a_request_that_cannot_be_read_fails),
         cmocka_unit_test(a_boot_that_has_happened_is_not_asked_for_again),
