@@ -79,6 +79,8 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "Nodes that could be disrupted")                                                             \
     X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER,             \
       L("decision", "reason", "consolidation_type"), "Commands decided")                           \
+    X(TERMINATE_FIRST, "karpenter_voluntary_disruption_terminate_first_decisions_total", COUNTER,  \
+      L("nodepool", "reason", "terminate_first_reason"), "Commands decided without a replacement that is due")  \
     X(QUEUE_FAILURES, "karpenter_voluntary_disruption_queue_failures_total", COUNTER,               \
       L("decision", "reason", "consolidation_type"), "Replacements of commands that were taken back") \
     X(CONSOLIDATION_TIMEOUTS, "karpenter_voluntary_disruption_consolidation_timeouts_total", COUNTER, \

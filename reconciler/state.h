@@ -45,6 +45,8 @@ struct provider_drift { /* what its provider said last of a claim's drift */
     char reason[64]; /* "": not drifted */
 };
 
+enum reboot_failure { REBOOT_FAILED_NOT, REBOOT_REFUSED, REBOOT_NOT_ISSUED, REBOOT_NOT_RECOVERED };
+
 struct claim_memo {
     struct memo memo;
     uint32_t at; /* in the views, if it is there */
@@ -62,6 +64,7 @@ struct claim_memo {
     struct gate reboot;
     wall_ms reboot_until;  /* the provider is asked; 0: not yet */
     bool reboot_accepted, reboot_refused; /* by the provider; refused: error says why */
+    enum reboot_failure reboot_failure;   /* its deletion was asked for */
     mono_ms reboots[2];    /* the last ones that were committed to, the later behind; 0: none */
     mono_ms nominated_until;
     mono_ms cools; /* until then it is in no consolidation, for one has moved pods to it */

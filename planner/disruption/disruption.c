@@ -39,6 +39,13 @@ const char *disruption_decision_name(enum disruption_decision d)
     return names[d];
 }
 
+const char *disruption_terminate_first_name(enum terminate_first t)
+{
+    static const char *const names[] = {[TERMINATE_NO_RESERVED_CAPACITY] = "no-reserved-capacity",
+                                        [TERMINATE_STATIC_AT_LIMIT] = "static-at-limit"};
+    return names[t];
+}
+
 /* --- what methods share --- */
 
 static void tell_blocked(struct disrupting *d, enum disruption_method m, uint32_t row,

@@ -27,6 +27,7 @@ enum disruption_decision { DECIDE_DELETE, DECIDE_REPLACE, DECIDE_TERMINATE_FIRST
 const char *disruption_decision_name(enum disruption_decision d); /* "terminate-first" */
 
 enum terminate_first { TERMINATE_NO_RESERVED_CAPACITY, TERMINATE_STATIC_AT_LIMIT }; /* 8.11 */
+const char *disruption_terminate_first_name(enum terminate_first t); /* "static-at-limit" */
 
 struct move_price { /* what a consolidation costs once, in dollars (price.h) */
     double evictions;    /* by what each pod's costs */

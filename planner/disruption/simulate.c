@@ -115,6 +115,11 @@ size_t simulator_memory(const struct simulator *s)
     return s->ground.total + s->specs.total + s->scratch.total + s->told.arena.total;
 }
 
+const struct row_leavers *simulation_leavers(struct simulator *s, uint32_t row)
+{
+    return leavers_of(&s->leavers, row);
+}
+
 /* As before the first question. */
 static void go_back(struct simulator *s)
 {

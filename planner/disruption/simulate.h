@@ -76,6 +76,10 @@ struct span simulation_unplaced(struct simulator *s, struct arena *a);
 /* The plan that the answer is of, or the cheaper one that was asked for, told (explain/tell.h has to be asked for): the caller's to free. */
 struct plan *simulation_plan(const struct simulator *s, const struct simulation_question *q);
 
+/* Who would have to go elsewhere if the row were gone (leavers.h). */
+struct row_leavers;
+const struct row_leavers *simulation_leavers(struct simulator *s, uint32_t row);
+
 /* Bytes that it holds. */
 size_t simulator_memory(const struct simulator *s);
 

@@ -9,7 +9,9 @@
 
 #include "planner/columns.h"
 #include "planner/disruption/balanced.h"
+#include "planner/disruption/floor.h"
 #include "planner/disruption/price.h"
+#include "planner/disruption/replacement.h"
 #include "planner/disruption/turns.h"
 
 /* Sets have no more, for the reason of multi.c; windows as many of each of the two orders. */
@@ -27,7 +29,8 @@ struct sweeping {
     struct disrupting *d;
     struct candidates c; /* the window, the highest ratio first */
     struct balance balance;
-    struct arena scratch;
+    struct arena scratch, ground;
+    struct floor floor;      /* of the window */
     uint64_t end;            /* of steps */
     bool over;
     bool cheaper;            /* also claims other than greedy's are looked for */
@@ -96,9 +99,37 @@ static double ask(struct sweeping *s, const struct candidate *c, uint32_t count,
     return worth > above + PRICE_DIFFERENCE ? worth : -INFINITY;
 }
 
+/* And so, without the gate, nothing that may be spot stands in for them. */
+static bool are_spot(const struct candidate *c, uint32_t count)
+{
+    bool all = true;
+    for (uint32_t i = 0; i < count && all; i++)
+        all = c[i].capacity_type == SYM_SPOT;
+    return all;
+}
+
+/* Whatever is bought for the pods of the set, which are s->items, it is not worth more than `above`, or cannot be done. */
+static bool is_hopeless(const struct sweeping *s, const uint8_t *has, uint32_t count, double above)
+{
+    double most = replacement_total(s->items, count), cost = 0;
+    for (uint32_t i = 0; i < count; i++)
+        cost += evictions_cost(&s->items[i]);
+    if (count == 0 || most - cost <= above)
+        return count != 0;
+    bool no_spot = !s->d->o->spot_to_spot && are_spot(s->items, count);
+    struct least least = floor_of(&s->floor, has, s->c.count, no_spot);
+    return most - least.price <= (least.price > 0 ? fmax(above + cost, 0) : above + cost) ||
+           least.claims > MOST_REPLACEMENTS;
+}
+
 static double ask_set(struct sweeping *s, const uint8_t *has, double above)
 {
-    return ask(s, s->items, list_set(s, has), above);
+    uint32_t count = list_set(s, has);
+    if (is_hopeless(s, has, count, above)) {
+        s->d->out->steps++;
+        return -INFINITY;
+    }
+    return ask(s, s->items, count, above);
 }
 
 /* --- climbing --- */
@@ -410,6 +441,7 @@ static void find(struct sweeping *s, const struct allowances *allowed, struct sw
     s->items = ARENA_ARRAY(&d->out->arena, struct candidate, s->c.count);
     s->taken = ARENA_ARRAY(&d->out->arena, uint32_t, d->w->pool_count);
     set_room(s, NULL);
+    s->floor = floor_make(&s->ground, d->w, d->simulator, s->c);
     struct set best = find_set(s);
     bool is_part = best.count != 0 && !is_allowed(s, &best, allowed);
     if (is_part)
@@ -429,8 +461,10 @@ static void search(struct disrupting *d, struct sweep *out)
     struct allowances allowed = allowances_of(d, METHOD_MULTI);
     s.c = with_room(d, s.c, &allowed);
     arena_init(&s.scratch, 0);
+    arena_init(&s.ground, 0);
     find(&s, &allowed, out);
     arena_release(&s.scratch);
+    arena_release(&s.ground);
 }
 
 bool sweep_decide(struct disrupting *d, enum disruption_method m)

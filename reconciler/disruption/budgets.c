@@ -54,15 +54,16 @@ static void show(struct pass *p, struct pool_view *v, enum disruption_reason rea
     struct span name = v->pool->meta.name, label = disruption_reason_label(reason);
     count(p->r, MEASURE_ALLOWED_DISRUPTIONS, x->allowed, name, label, (struct span){0});
     count(p->r, MEASURE_CONSUMING_BUDGETS, x->busy, name, label, (struct span){0});
-    budgets_tell(p, v, reason, x->allowed == 0 && x->nodes != 0);
+    if (reason == REASON_EMPTY) /* of others who asks for them tells it */
+        budgets_tell(p, v, reason, x->allowed == 0 && x->nodes != 0);
 }
 
 void budgets_count(struct pass *p)
 {
     count_nodes(p);
     for (uint32_t i = 0; i < p->pool_count; i++)
-        if (p->pools[i].provider != NULL)
-            show(p, &p->pools[i], REASON_EMPTY);
+        for (uint32_t r = 0; p->pools[i].provider != NULL && r < REASON_COUNT; r++)
+            show(p, &p->pools[i], (enum disruption_reason)r);
 }
 
 int32_t budgets_left(struct pass *p, const struct node_pool *pool, enum disruption_reason reason)

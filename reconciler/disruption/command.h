@@ -41,6 +41,7 @@ struct command {
     char id[16];
     enum disruption_method method;
     enum disruption_decision decision;
+    enum terminate_first terminate_first; /* with DECIDE_TERMINATE_FIRST */
     enum command_state state;
     mono_ms due;            /* of COMMAND_WAITS: when its wait is over */
     mono_ms began;          /* to mark; it ends a limit of time after it */
@@ -79,6 +80,7 @@ void queue_forget(struct command_queue *q); /* all, without a word */
 void queue_adopt(struct pass *p);
 /* Replacements of the pool (its uid) that have not been sent yet. */
 uint32_t queue_unsent(const struct command_queue *q, struct span pool_uid);
+span_ms queue_lasts(uint64_t nodes); /* how long a command may take while so many nodes are in the queue (9.2) */
 bool queue_names(const struct command_queue *q, struct span claim); /* one of its replacements has this name */
 
 #endif

@@ -238,6 +238,15 @@ static bool begin_replacements(struct queue_pass *q, struct command *c)
     return true;
 }
 
+static void count_decision(struct pass *p, const struct command *c)
+{
+    const struct claim_view *claim = claim_of(p, &c->members[0]);
+    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c), type_of(c));
+    if (c->decision == DECIDE_TERMINATE_FIRST && claim != NULL)
+        count(p->r, MEASURE_TERMINATE_FIRST, 1, claim_pool_name(p, claim->claim), label_of(c),
+              span_of(disruption_terminate_first_name(c->terminate_first)));
+}
+
 static bool step_mark(struct queue_pass *q, struct command *c)
 {
     struct pass *p = q->p;
@@ -253,8 +262,7 @@ static bool step_mark(struct queue_pass *q, struct command *c)
         return take_back(q, c, SPAN("what it was about is leaving already"));
     if (marked != here)
         return true;
-    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c),
-          type_of(c));
+    count_decision(p, c);
     nominate_targets(p, c);
     c->state = COMMAND_READIES;
     return c->replacement_count == 0 || begin_replacements(q, c);
@@ -513,17 +521,23 @@ void queue_forget(struct command_queue *q)
     q->first = NULL;
 }
 
-static span_ms lasts(const struct command_queue *q)
+span_ms queue_lasts(uint64_t nodes)
 {
-    span_ms most = 0;
-    for (const struct command *c = q->first; c != NULL; c = c->next)
-        most += (span_ms)c->count * LAST_EACH_MS;
+    span_ms most = (span_ms)nodes * LAST_EACH_MS;
     return most < LAST_LEAST_MS ? LAST_LEAST_MS : most > LAST_MOST_MS ? LAST_MOST_MS : most;
+}
+
+static uint64_t count_queued(const struct command_queue *q)
+{
+    uint64_t nodes = 0;
+    for (const struct command *c = q->first; c != NULL; c = c->next)
+        nodes += c->count;
+    return nodes;
 }
 
 void queue_run(struct pass *p)
 {
-    struct queue_pass q = {.p = p, .last = lasts(&p->r->commands)};
+    struct queue_pass q = {.p = p, .last = queue_lasts(count_queued(&p->r->commands))};
     for (struct command **at = &p->r->commands.first; *at != NULL;) {
         struct command *c = *at;
         if (step(&q, c)) {

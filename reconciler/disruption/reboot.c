@@ -195,18 +195,29 @@ static void fail_request(struct reboot *b)
                          SPAN_ARG(*text)));
 }
 
-/* It does not come back: away with it. */
-static void fail(struct reboot *b, struct span result, struct span why)
+/* It does not come back: away with it. That it has failed is said when it is seen to go (tell_failed). */
+static void fail(struct reboot *b, enum reboot_failure how)
 {
     struct decision d = {.kind = DECISION_REMOVE, .subject = "remove", .warning = true, .per_hour = NAN,
-                         .reason = SPAN("RebootFailed"), .note = why,
                          .about = object_of(KIND_NODE_CLAIM, &b->c->claim->meta)};
     if (b->n != NULL && !keep_fence(b, false))
         return;
     if (b->bounded && !repair_bound_kept(b->p, b->c, b->bound))
         return;
     if (claim_delete(b->p, b->c, &(struct claim_end){.why = ""}, &d, "its reboot failed"))
-        count_end(b, result);
+        b->memo->reboot_failure = how;
+}
+
+static void tell_failed(struct reboot *b)
+{
+    enum reboot_failure how = b->memo->reboot_failure;
+    struct span why = how == REBOOT_REFUSED
+                          ? arena_printf(b->p->a, "reboot rejected by the cloud provider: %s", b->memo->error.msg)
+                      : how == REBOOT_NOT_ISSUED ? SPAN("reboot was not issued within the issuance timeout")
+                                                 : SPAN("node did not recover within the observation window");
+    tell_reboot(b, SPAN("RebootFailed"), why, true);
+    count_end(b, how == REBOOT_NOT_RECOVERED ? SPAN("recovery_timeout") : SPAN("provider_error"));
+    b->memo->reboot_failure = REBOOT_FAILED_NOT;
 }
 
 /* ---- requested ---- */
@@ -361,12 +372,9 @@ static void step(struct reboot *b)
 {
     wall_ms due = due_of(b);
     if (b->memo->reboot_refused) {
-        fail(b, SPAN("provider_error"),
-             arena_printf(b->p->a, "reboot rejected by the cloud provider: %s", b->memo->error.msg));
+        fail(b, REBOOT_REFUSED);
     } else if (due != 0 && b->p->wall >= due) {
-        fail(b, b->issued ? SPAN("recovery_timeout") : SPAN("provider_error"),
-             b->issued ? SPAN("node did not recover within the observation window")
-                       : SPAN("reboot was not issued within the issuance timeout"));
+        fail(b, b->issued ? REBOOT_NOT_RECOVERED : REBOOT_NOT_ISSUED);
     } else {
         pass_wake(b->p, b->p->mono + POLL_MS);
         if (due != 0)
@@ -383,9 +391,12 @@ void reboot_run(struct pass *p)
     for (uint32_t i = 0; i < p->claim_count; i++) {
         const struct claim_view *c = &p->claims[i];
         const struct condition *state = conditions_find(c->claim->conditions, REBOOTING);
-        if (state == NULL || state->status != CONDITION_TRUE || c->claim->meta.deleted != 0 || c->provider == NULL)
+        if (state == NULL || state->status != CONDITION_TRUE || c->provider == NULL)
             continue;
         struct reboot b = reboot_of(p, c, state);
-        step(&b);
+        if (c->claim->meta.deleted == 0)
+            step(&b);
+        else if (c->memo->reboot_failure != REBOOT_FAILED_NOT)
+            tell_failed(&b);
     }
 }

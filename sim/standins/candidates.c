@@ -1,5 +1,7 @@
 #include "sim/standins/candidates.h"
 
+#include "base/json.h"
+
 enum { EXTENDER_SCORE_MAX = 10, EXTENDER_WEIGHT = 2 };
 
 void candidates_add(struct candidates *c, uint32_t row, int64_t score)
@@ -30,16 +32,25 @@ const struct candidate *candidates_best(const struct candidates *c)
 
 /* ---- the extender ---- */
 
-static struct span extender_args(const struct candidates *c, const json_t *pod)
+static struct span extender_args(struct candidates *c, const json_t *pod)
 {
-    json_t *names = json_array();
-    for (uint32_t i = 0; i < c->count; i++) {
+    struct buf out = {0};
+    struct json j = JSON_TO(&out);
+    if (c->pod.len == 0)
+        c->pod = tree_text(c->arena, pod);
+    json_object_begin(&j);
+    json_key(&j, SPAN("Pod"));
+    json_raw(&j, c->pod);
+    json_key(&j, SPAN("Nodes"));
+    json_null_value(&j);
+    json_put_array(&j, "NodeNames");
+    for (uint32_t i = 0; i < c->count; i++)
         if (!c->items[i].out)
-            json_array_append_new(names, tree_of_span(node_name(c, c->items[i].row)));
-    }
-    json_t *args = json_pack("{s:O, s:n, s:o}", "Pod", pod, "Nodes", "NodeNames", names);
-    struct span text = tree_text(c->arena, args);
-    json_decref(args);
+            json_text(&j, node_name(c, c->items[i].row));
+    json_array_end(&j);
+    json_object_end(&j);
+    struct span text = arena_dup(c->arena, buf_span(&out));
+    buf_release(&out);
     return text;
 }
 
@@ -52,27 +63,54 @@ static json_t *ask(bool (*call)(void *user, struct span args, struct buf *reply)
     return answer;
 }
 
+/* NULL: it was not offered. */
+static struct candidate *find(const struct candidates *c, struct span node)
+{
+    int32_t row = world_find_node(c->world, node);
+    uint32_t low = 0, high = c->count;
+    while (row >= 0 && low < high) {
+        uint32_t mid = (low + high) / 2;
+        if (c->items[mid].row == (uint32_t)row)
+            return &c->items[mid];
+        if (c->items[mid].row < (uint32_t)row)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+static struct span span_of_json(const json_t *text)
+{
+    return (struct span){json_string_value(text), json_string_length(text)};
+}
+
+/* Why those that are out are, but who is also in `before`. */
+static void tell_refused(struct candidates *c, const json_t *nodes, const json_t *before, struct refusals *r)
+{
+    const char *node;
+    json_t *why;
+    json_object_foreach((json_t *)(uintptr_t)nodes, node, why) {
+        const struct candidate *one = find(c, span_of(node));
+        if (one != NULL && one->out && json_is_string(why) && json_object_get(before, node) == NULL)
+            refusals_add(r, arena_dup(c->arena, span_of_json(why)));
+    }
+}
+
 /* Takes out whom the answer does not name. */
 static void keep_named(struct candidates *c, const json_t *answer, struct refusals *r)
 {
-    json_t *kept = json_object(), *name;
+    const json_t *for_good = tree_get(answer, "FailedAndUnresolvableNodes"), *name;
     size_t i;
+    for (i = 0; i < c->count; i++)
+        c->items[i].out = true;
     json_array_foreach(tree_get(answer, "NodeNames"), i, name) {
-        json_object_set_new(kept, json_string_value(name), json_true());
+        struct candidate *one = json_is_string(name) ? find(c, span_of_json(name)) : NULL;
+        if (one != NULL)
+            one->out = false;
     }
-    for (i = 0; i < c->count; i++) {
-        struct span node = node_name(c, c->items[i].row);
-        c->items[i].out = json_object_getn(kept, node.ptr, node.len) == NULL;
-        if (!c->items[i].out)
-            continue;
-        json_t *why =
-            json_object_getn(tree_get(answer, "FailedAndUnresolvableNodes"), node.ptr, node.len);
-        if (why == NULL)
-            why = json_object_getn(tree_get(answer, "FailedNodes"), node.ptr, node.len);
-        if (json_is_string(why))
-            refusals_add(r, arena_dup(c->arena, span_of(json_string_value(why))));
-    }
-    json_decref(kept);
+    tell_refused(c, for_good, NULL, r);
+    tell_refused(c, tree_get(answer, "FailedNodes"), for_good, r);
 }
 
 void candidates_filter(struct candidates *c, const struct sim_extender *e, const json_t *pod,
@@ -95,10 +133,9 @@ void candidates_score(struct candidates *c, const struct sim_extender *e, const 
     json_t *answer = ask(e->prioritize, e->user, extender_args(c, pod)), *one;
     size_t i;
     json_array_foreach(answer, i, one) {
-        for (uint32_t at = 0; at < c->count; at++) {
-            if (span_eq(node_name(c, c->items[at].row), tree_string(one, "Host")))
-                c->items[at].score += tree_int(one, "Score", 0) * weight;
-        }
+        struct candidate *at = find(c, tree_string(one, "Host"));
+        if (at != NULL)
+            at->score += tree_int(one, "Score", 0) * weight;
     }
     json_decref(answer);
 }

@@ -19,8 +19,9 @@ struct candidate {
 struct candidates {
     struct arena *arena; /* for all that follows */
     const struct world *world;
-    struct candidate *items;
+    struct candidate *items; /* in the order of their rows */
     uint32_t count, capacity;
+    struct span pod; /* its text, once an extender was asked */
 };
 
 void candidates_add(struct candidates *c, uint32_t row, int64_t score);

@@ -27,34 +27,40 @@ static int by_turn(const void *a, const void *b)
     return by_ns != 0 ? by_ns : span_cmp(x->meta.name, y->meta.name);
 }
 
-static void gather_waiting(struct scene *x, const struct pod *const *pods, size_t count)
+static void gather_waiting(struct scene *x, const struct snapshot *s)
 {
-    x->waiting = ARENA_ARRAY(&x->arena, const struct pod *, count + 1);
-    for (size_t i = 0; i < count; i++) {
-        const struct pod *p = pods[i];
+    struct snapshot_iter it = snapshot_each(s, KIND_POD);
+    size_t capacity = 0;
+    for (const struct pod *p; (p = snapshot_next(&it)) != NULL;)
         if (p->node == SYM_NONE && p->meta.deleted == 0 && !pod_is_terminal(p))
-            x->waiting[x->waiting_count++] = p;
+            ARENA_PUSH(&x->arena, x->waiting, x->waiting_count, capacity, p);
+    if (x->waiting_count != 0)
+        qsort(x->waiting, x->waiting_count, sizeof(*x->waiting), by_turn);
+}
+
+static struct world *build(struct arena *a, const struct snapshot *s, struct symtab *symtab)
+{
+    static const struct world_options options = {.all_unbound = true, .unsplit = true};
+    static const struct catalogue no_types = {0};
+    struct world_input in = {.syms = symtab, .options = &options, .catalogue = &no_types};
+    for (const enum kind *k = scene_kinds; *k != KIND_NONE; k++) {
+        size_t count;
+        const void *const *items = gather(a, s, *k, &count);
+        world_input_take(&in, *k, items, count);
     }
-    qsort(x->waiting, x->waiting_count, sizeof(const struct pod *), by_turn);
+    return world_build(&in);
 }
 
 static void *derive(void *user, const struct snapshot *s, const struct snapshot *previous,
                     struct symtab *symtab)
 {
-    static const struct world_options options = {.all_unbound = true, .unsplit = true};
-    static const struct catalogue no_types = {0};
     struct scene *x = mem_new(sizeof *x);
-    struct world_input in = {.syms = symtab, .options = &options, .catalogue = &no_types};
     (void)user;
     (void)previous;
     arena_init(&x->arena, 0);
-    for (const enum kind *k = scene_kinds; *k != KIND_NONE; k++) {
-        size_t count;
-        const void *const *items = gather(&x->arena, s, *k, &count);
-        world_input_take(&in, *k, items, count);
-    }
-    x->world = world_build(&in);
-    gather_waiting(x, in.pods, in.pod_count);
+    gather_waiting(x, s);
+    if (x->waiting_count != 0)
+        x->world = build(&x->arena, s, symtab);
     return x;
 }
 
@@ -62,7 +68,8 @@ static void destroy(void *user, void *derived)
 {
     struct scene *x = derived;
     (void)user;
-    world_free(x->world);
+    if (x->world != NULL)
+        world_free(x->world);
     arena_release(&x->arena);
     free(x);
 }

@@ -8,7 +8,7 @@
 
 struct scene {
     struct arena arena;
-    struct world *world;
+    struct world *world; /* NULL: nobody waits */
     const struct pod **waiting; /* not bound, by priority, age, name */
     uint32_t waiting_count;
 };

@@ -332,6 +332,8 @@ static void run_pass(struct scheduler *s)
     store_publish(s->store, s->cluster->objects.now);
     snapshot = (const struct snapshot *)share_read(store_share(s->store), &s->cache);
     const struct scene *scene = snapshot->derived;
+    if (scene->waiting_count == 0)
+        return;
     arena_init(&arena, 0);
     struct pass p = {.scheduler = s, .objects = &s->cluster->objects, .arena = &arena, .scene = scene,
                      .world = scene->world, .binder = binder_new(&arena, scene->world),

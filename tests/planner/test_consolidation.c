@@ -503,6 +503,32 @@ static void sweeps(void **state)
     assert_true(fine);
 }
 
+/* Whoever cannot go for what its pods cost anywhere is not asked about over and over. */
+static void a_fleet_that_is_full_is_soon_known(void **state)
+{
+    static const struct {
+        const char *label, *capacity, *offers;
+    } cases[] = {{"what is bought is no cheaper", "od/a", "od/a/0.4"},
+                 {"spot is not replaced by spot", "spot/a", "od/a/0.4 spot/a/0.2"}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct cluster c;
+        struct buf b = {0};
+        buf_addf(&b, "type t4 4 %s\npool default\n", cases[i].offers);
+        for (uint32_t k = 0; k < 150; k++)
+            buf_addf(&b, "node n%03u default t4 %s\npod p%u n%03u 1500m\npod q%u n%03u 2\n", k, cases[i].capacity, k, k, k, k);
+        const struct world *w = world_of(&c, b.ptr);
+        c.plan_options.search = SEARCH_CHEAPEST;
+        struct disruption_options o = {.plan = &c.plan_options};
+        struct disruption *d = disruption_decide(w, &o);
+        if (d->command_count != 0 || d->steps > 200000 || !d->complete)
+            fail_msg("%s: %u commands, %llu steps", cases[i].label, d->command_count, (unsigned long long)d->steps);
+        disruption_free(d);
+        cluster_release(&c);
+        buf_release(&b);
+    }
+}
+
 /* --- how launches went --- */
 
 static void expect_priced(const char *price, span_ms warm_up, double fails, const char *want)
@@ -711,6 +737,7 @@ int main(void)
         cmocka_unit_test(who_a_budget_holds_is_not_done),
         cmocka_unit_test(without_a_pool_multi_ends_the_pass),
         cmocka_unit_test(sweeps),
+        cmocka_unit_test(a_fleet_that_is_full_is_soon_known),
         cmocka_unit_test(launches_that_take_long_or_fail_have_their_price),
         cmocka_unit_test(min_savings_are_read_or_told),
         cmocka_unit_test(allow_windows_that_cannot_be_read_are_told),

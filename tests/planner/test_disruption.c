@@ -19,6 +19,17 @@
     "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name_                   \
     ", labels: {karpenter.sh/nodepool: default}}\nspec: {requirements: []}\n"
 
+/* With the taint that a node has while it reboots. */
+#define AFTER_BOOT(name_, conditions_)                                                             \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: " name_                  \
+    ", labels: {karpenter.sh/nodepool: default}}\nspec: {requirements: []}\nstatus: {providerID: \"x://" name_          \
+    "\", conditions: [{type: Initialized, status: \"True\"}" conditions_ "]}\n"                    \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name_ ", labels: {karpenter.sh/nodepool: default, "            \
+    "karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\"}}\nspec: {providerID: \"x://" name_         \
+    "\", taints: [{key: karpenter.sh/rebooting, effect: NoSchedule}]}\n"                          \
+    "status: {capacity: {cpu: 4, memory: 4Gi, pods: 5}, allocatable: {cpu: 4, memory: 4Gi, pods: 5}, conditions: ["      \
+    D_READY "]}\n"
+
 struct decided {
     const char *label;
     const char *objects[8];
@@ -143,6 +154,12 @@ static void drift(void **state)
          {D_ANY, D_NODE("n1", D_DRIFTED), D_NODE("n2", D_EMPTY)}, "Emptiness delete n2\n", "", .all = false},
         {"3: of all methods each",
          {D_ANY, D_NODE("n1", D_DRIFTED), D_NODE("n2", D_EMPTY)}, "Emptiness delete n2\nDrift delete n1\n", "", .all = true},
+        {"291: a node that reboots will take pods again",
+         {D_ANY, D_NODE("n1", D_DRIFTED), D_POD("a", "n1", "1", ""), AFTER_BOOT("n2", ", " D_TRUE("Rebooting"))},
+         "Drift delete n1\n", "DisruptionBlocked n2: Node is rebooting\n", .all = false},
+        {"291: who does not reboot, but says so, will not",
+         {D_ANY, D_NODE("n1", D_DRIFTED), D_POD("a", "n1", "1", ""), AFTER_BOOT("n2", "")}, "Drift replace n1 -> 1\n", "",
+         .all = false},
         {"83: one that is leaving",
          {D_ANY, D_NODE_OF("n1", "default", "t", "", "", "deletionTimestamp: \"2026-01-01T11:59:00Z\", ", "", D_DRIFTED, D_READY)},
          "", "DisruptionBlocked n1: Node is deleting or marked for deletion\n", .all = false},
@@ -193,6 +210,12 @@ static void static_drift(void **state)
          {STATIC("1", "", ""), D_POOL("other", "budgets: [{nodes: \"1\"}]", "replicas: 1, ", ""), D_NODE("n1", D_DRIFTED),
           IN_POOL("n2", "other", D_DRIFTED)},
          "StaticDrift replace n1 -> 1\nStaticDrift replace n2 -> 1\n", "", .all = false},
+        {"296: of one nobody knows what it buys",
+         {STATIC("1", "", ""), D_POOL("other", "budgets: [{nodes: \"1\"}]", "replicas: 1, ", ""), D_NODE("n1", D_DRIFTED),
+          IN_POOL("n2", "other", D_DRIFTED),
+          "---\nkind: InstanceTypes\nitems:\n- {name: default-instance-type, nodePools: [default], resources: {cpu: 4, memory: "
+          "4Gi, pods: 5}, offerings: [{zone: test-zone-1, capacity: spot, price: 1}]}\n"},
+         "StaticDrift replace n1 -> 1\n", "DisruptionBlocked n2: NodePool not found (NodePool=other)\n", .all = false},
         {"one that leaves counts against the limit",
          {STATIC("2", "nodes: 3", ""), D_NODE("n1", D_DRIFTED), D_NODE("n2", ""),
           D_NODE_OF("n3", "default", "t", "", "", "deletionTimestamp: \"2026-01-01T11:59:00Z\", ", "", "", D_READY)},
@@ -244,7 +267,7 @@ static void reservations(void **state)
         {"297: a dynamic pool's",
          {D_ANY, RESERVED_TYPES("0", "true", ""), HOLDER("n1", "r1"), D_POD("a", "n1", "1", "")},
          "Drift terminate-first n1\n", "", .gate = true},
-        {"298: there is something else to buy",
+        {"82, 298: there is something else to buy, though it is dearer",
          {D_ANY, RESERVED_TYPES("0", "true", ON_DEMAND), HOLDER("n1", "r1"), D_POD("a", "n1", "1", "")},
          "Drift replace n1 -> 1\n", "", .gate = true},
     };

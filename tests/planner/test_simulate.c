@@ -3,6 +3,7 @@
  *
  * STOWAGE_SEEDS=FROM-TO runs other seeds than those of every day; STOWAGE_SHOW=1 prints the cluster of a failure. */
 #include "planner/disruption/simulate.h"
+#include "planner/disruption/floor.h"
 #include "support_fleet.h"
 #include "support_random.h"
 
@@ -379,6 +380,94 @@ static void the_plan_is_never_dearer(void **state)
     assert_true(placed > EVERY_DAY / 2);
 }
 
+/* --- what is known without asking --- */
+
+struct floors {
+    uint32_t asked, priced, exact, no_spot;
+};
+
+/* Rows that do not leave, in order. */
+static struct candidates all_rows(struct subject *s)
+{
+    uint32_t nodes = world_node_count(s->world);
+    struct candidates c = {.items = ARENA_ARRAY(&s->c.arena, struct candidate, nodes)};
+    for (uint32_t row = 0; row < nodes; row++)
+        if (!world_node_at(s->world, row)->leaving)
+            c.items[c.count++].row = row;
+    return c;
+}
+
+static bool any_spot(struct simulator *m, uint32_t claims)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < claims && !any; i++)
+        any = simulation_admits(m, i, SYM_SPOT);
+    return any;
+}
+
+static void expect_no_less(const struct subject *s, struct least least, double price, uint32_t claims)
+{
+    if (price < least.price - 1e-9 || claims < least.claims)
+        fail_msg("seed %llu: %u claims for %g, and the floor is %g for %g", (unsigned long long)s->seed, claims, price,
+                 least.claims, least.price);
+}
+
+static void look_below(struct subject *s, struct simulator *m, const struct floor *f, struct candidates c,
+                       struct floors *seen)
+{
+    uint8_t *has = ARENA_ARRAY(&s->c.arena, uint8_t, c.count);
+    uint32_t *rows = ARENA_ARRAY(&s->c.arena, uint32_t, c.count), count = 0, some = 1 + draw(&s->d, 4);
+    for (uint32_t i = 0; i < c.count; i++)
+        if ((has[i] = draw(&s->d, some) == 0))
+            rows[count++] = c.items[i].row;
+    struct simulation_question q = {.rows = rows, .count = count, .why = REMOVAL_CONSOLIDATION};
+    struct simulation x = simulate(m, &q);
+    if (count == 0 || x.outcome != SIMULATED_PLACED)
+        return;
+    struct least least = floor_of(f, has, c.count, false);
+    seen->asked++;
+    seen->priced += least.price > 0;
+    seen->exact += least.claims > 0 && least.claims == x.claims;
+    expect_no_less(s, least, sum_of_claims(m, &x), x.claims);
+    if (!any_spot(m, x.claims)) {
+        least = floor_of(f, has, c.count, true);
+        expect_no_less(s, least, sum_of_claims(m, &x), x.claims);
+        seen->no_spot += least.price > 0;
+    }
+    q.cheaper = true;
+    struct plan *p = simulation_plan(m, &q);
+    double costs = 0;
+    for (uint32_t k = 0; k < p->claim_count; k++)
+        costs += isnan(p->claims[k].price) ? INFINITY : p->claims[k].price;
+    if (unplaced_in(s, p) == 0)
+        expect_no_less(s, floor_of(f, has, c.count, false), costs, p->claim_count);
+    plan_free(p);
+}
+
+/* Neither what greedy buys nor what a cheaper plan does: so that who is not asked about would not have gone. */
+static void nothing_is_below_the_floor(void **state)
+{
+    (void)state;
+    unsigned long long from, to;
+    struct floors seen = {0};
+    seeds(&from, &to, EVERY_DAY);
+    for (unsigned long long seed = from; seed <= to; seed++) {
+        struct subject s;
+        subject_make(&s, seed, SEARCH_CHEAPEST);
+        struct simulator *m = simulator_new(s.world, &s.c.plan_options);
+        struct candidates c = all_rows(&s);
+        struct floor f = floor_make(&s.c.arena, s.world, m, c);
+        for (uint32_t i = 0; i < 24; i++)
+            look_below(&s, m, &f, c, &seen);
+        simulator_free(m);
+        subject_release(&s);
+    }
+    print_message("%u asked, %u with a floor, of %u as many claims as it; %u without spot\n", seen.asked, seen.priced,
+                  seen.exact, seen.no_spot);
+    assert_true(seen.asked > to - from && seen.priced > (to - from) / 2 && seen.exact > (to - from) / 8);
+    assert_true(seen.no_spot > (to - from) / 100);
+}
+
 /* --- memory --- */
 
 static void ask_all(const struct subject *s, struct simulator *m, uint32_t rounds)
@@ -479,6 +568,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(answers_as_a_plan),
         cmocka_unit_test(the_plan_is_never_dearer),
+        cmocka_unit_test(nothing_is_below_the_floor),
         cmocka_unit_test(memory_does_not_grow),
         cmocka_unit_test(those_without_a_place_are_told),
         cmocka_unit_test(a_claim_that_its_min_values_forbid_does_not_count),

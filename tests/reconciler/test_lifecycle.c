@@ -32,6 +32,10 @@
     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {capacity: {cpu: " cpu "}, " READY "}\n"
 #define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
 
+#define TAINTED_CLAIM_REGISTERED                                                                   \
+    META HOUR_AGO OURS "}\nspec: {taints: [{key: team, effect: NoSchedule}], startupTaints: "          \
+                       "[{key: boot, effect: NoExecute}]}\nstatus: {" REGISTERED "}\n"
+
 enum { NODE_NONE = 1, HAS_MACHINE = 2, LABELS_DONE = 4, TWO_NODES = 8 };
 
 static const struct {
@@ -93,6 +97,9 @@ static const struct {
     {"unless it says that they are its own business", TAINTED,
      "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[]", NULL},
+    {"168: what its owner has taken off since does not come back", TAINTED_CLAIM_REGISTERED,
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
     {"the Node shows it", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
      "kwok://c}\n",
@@ -276,12 +283,38 @@ static void patience_begins_when_we_see(void **state)
     }
 }
 
+/* Scenario 164 of spec disruption: an Event says so, when it is about to be registered. */
+static void who_joins_without_the_taint_is_noticed(void **state)
+{
+    static const struct {
+        const char *node;
+        bool missing;
+    } cases[] = {
+        {"metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", true},
+        {"metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: karpenter.sh/unregistered, effect: "
+         "NoExecute}]}\n",
+         false},
+        {"metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", false},
+    };
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(cases); i++) {
+        struct lifecycle_step s;
+        objects_begin();
+        struct lifecycle_facts f = {.claim = claim_of(CLAIM(NOW_TEXT, LAUNCHED)), .node = node_of(cases[i].node), .nodes = 1,
+                                    .syms = objects_syms(), .now = NOW};
+        lifecycle_step(objects_arena(), &f, &s);
+        assert_int_equal(s.taint_missing, cases[i].missing);
+        objects_clear();
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps),
         cmocka_unit_test(patience_begins_when_we_see),
         cmocka_unit_test(a_long_failure_is_told),
+        cmocka_unit_test(who_joins_without_the_taint_is_noticed),
         cmocka_unit_test(consolidatable_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

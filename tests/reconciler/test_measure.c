@@ -44,6 +44,8 @@ static const struct {
     {"karpenter_nodepools_allowed_disruptions", MEASURE_GAUGE, "nodepool,reason"},
     {"karpenter_nodepools_nodes_consuming_budgets", MEASURE_GAUGE, "nodepool,reason"},
     {"karpenter_voluntary_disruption_decisions_total", MEASURE_COUNTER, "decision,reason,consolidation_type"},
+    {"karpenter_voluntary_disruption_terminate_first_decisions_total", MEASURE_COUNTER,
+     "nodepool,reason,terminate_first_reason"},
     {"karpenter_voluntary_disruption_queue_failures_total", MEASURE_COUNTER, "decision,reason,consolidation_type"},
     {"karpenter_nodes_reboots_total", MEASURE_COUNTER, "result"},
     {"karpenter_nodes_reboot_duration_seconds", MEASURE_HISTOGRAM, "result"},

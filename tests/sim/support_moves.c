@@ -114,8 +114,9 @@ static wall_ms look(void *user, wall_ms now)
     w->most_leaving = leaving > w->most_leaving ? leaving : w->most_leaving;
     w->peak = leaving > w->peak ? leaving : w->peak;
     if (leaving == 0 && w->peak != 0) {
-        assert_true(w->peak_count < COUNT_OF(w->peaks));
-        w->peaks[w->peak_count++] = w->peak;
+        if (w->peak_count < COUNT_OF(w->peaks))
+            w->peaks[w->peak_count] = w->peak;
+        w->peak_count++;
         w->peak = 0;
     }
     return INT64_MAX;

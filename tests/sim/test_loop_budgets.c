@@ -145,11 +145,39 @@ static void who_expires_uses_the_budget_up(void **state)
     loop_end(&l);
 }
 
+/* 60: budgets are no matter to who expires. */
+static void all_expire_whatever_budgets_say(void **state)
+{
+    enum { NODES = 5 };
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    struct census claims;
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"0\"}]}", ",\"expireAfter\":\"2m\""));
+    load(s, deployment_yaml("web", NODES, "500m",
+                            ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{"
+                            "\"labelSelector\":{\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":"
+                            "\"kubernetes.io/hostname\"}]}}"));
+    loop_begin(&l, s);
+    census_begin(&claims, s, KIND_NODE_CLAIM);
+    run_for(s, 90 * MS_SECOND);
+    assert_int_equal(census_count(&claims), NODES);
+    run_for(s, 45 * MS_SECOND);
+    json_t *all = objects_of(s, KIND_NODE_CLAIM), *claim;
+    size_t i, leaving = 0;
+    json_array_foreach(all, i, claim) leaving += tree_get(claim, "metadata.deletionTimestamp") != NULL;
+    assert_true(leaving + census_count(&claims) - json_array_size(all) >= NODES);
+    json_decref(all);
+    census_end(&claims);
+    loop_end(&l);
+}
+
 /* Whoever looks at the pool learns why nothing goes, once. */
 static void a_budget_that_lets_nothing_go_is_told(void **state)
 {
     static const char event[] =
         "event DisruptionBlocked general: No allowed disruptions for disruption reason Empty due to blocking budget\n";
+    static const char *const reasons[] = {"underutilized", "drifted", "unhealthy"};
     (void)state;
     struct loop l = {.keeps = true};
     struct sim *s = new_sim(node_class_yaml());
@@ -165,6 +193,11 @@ static void a_budget_that_lets_nothing_go_is_told(void **state)
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     expect_told(&l, event, true);
     expect_told(&l, "karpenter_nodepools_allowed_disruptions nodepool=general reason=empty 0\n", true);
+    for (size_t i = 0; i < COUNT_OF(reasons); i++) { /* 306 */
+        char line[128];
+        snprintf(line, sizeof(line), "karpenter_nodepools_allowed_disruptions nodepool=general reason=%s 1\n", reasons[i]);
+        expect_told(&l, line, true);
+    }
     struct span rest, told = buf_span(&l.history);
     for (; told.len != 0 && !span_has_prefix(told, span_of(event)); told = rest)
         span_cut(told, '\n', &rest);
@@ -179,6 +212,7 @@ int main(void)
         cmocka_unit_test(the_dearest_goes_first),
         cmocka_unit_test(a_node_that_is_not_ready_uses_the_budget_up),
         cmocka_unit_test(who_expires_uses_the_budget_up),
+        cmocka_unit_test(all_expire_whatever_budgets_say),
         cmocka_unit_test(a_budget_that_lets_nothing_go_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,6 +142,28 @@ static void pod_events_are_written_now_and_then(void **state)
     end(&l);
 }
 
+/* 202: nothing runs on a machine that is gone; that it is gone is believed of a node that does not say it is ready. */
+static void a_machine_that_is_gone_is_not_drained(void **state)
+{
+    static const char *const ready[] = {"True", "False"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(ready); i++) {
+        struct loop l = {0};
+        struct sim *s = begin(&l, "", 1);
+        json_t *node = only(s, KIND_NODE);
+        load(s, PDB("one"));
+        do_request(s, API_MERGE, KIND_DISRUPTION_BUDGET, "default", "one", "{\"spec\":{\"minAvailable\":1}}", 200);
+        run_for(s, MS_SECOND);
+        set_ready(s, name_of(node), ready[i]);
+        do_request(s, API_DELETE, KIND_NODE, NULL, name_of(node), NULL, 200); /* kwok's instances are Nodes */
+        run_for(s, 5 * MS_MINUTE);
+        assert_int_equal(is_gone(s, KIND_NODE, "", name_of(node)), i == 1);
+        assert_int_equal(is_gone(s, KIND_NODE_CLAIM, "", name_of(node)), i == 1);
+        json_decref(node);
+        end(&l);
+    }
+}
+
 /* ---- launch ---- */
 
 static enum sim_fate no_launch_is_written(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
@@ -243,6 +265,7 @@ int main(void)
         cmocka_unit_test(a_pod_of_two_budgets_holds_the_drain_alone),
         cmocka_unit_test(what_a_node_that_leaves_wears),
         cmocka_unit_test(pod_events_are_written_now_and_then),
+        cmocka_unit_test(a_machine_that_is_gone_is_not_drained),
         cmocka_unit_test(a_launch_that_cannot_be_written_makes_no_second_machine),
         cmocka_unit_test(another_node_class_empties_what_is_known_of_launches),
         cmocka_unit_test(a_node_of_two_claims_goes_without_its_machine),

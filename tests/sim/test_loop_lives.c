@@ -1,12 +1,13 @@
 /* Whatever happens to a fleet and to its leaders, in whatever order: what holds at any time, and what in the end. Each
- * seed is a life: workloads grow and shrink, the pool's template changes, leaders die at some write and others take over. */
+ * seed is a life: workloads grow and shrink, the pool's template changes, leaders die at some write and others take over;
+ * in the end no machine is to be had. */
 #include <stdio.h>
 #include <string.h>
 
 #include "tests/sim/support_crash.h"
 #include "tests/sim/support_moves.h"
 
-enum { SEEDS = 6, STEPS = 12, BUDGET = 2, KEPT = 2 };
+enum { SEEDS = 4, STEPS = 10, BUDGET = 2, KEPT = 2 };
 
 struct life {
     struct loop l;
@@ -16,7 +17,17 @@ struct life {
     uint64_t chance, version;
     unsigned changes, deaths;
     size_t evicted; /* pods that nobody may evict */
+    bool sold_out;
 };
+
+/* Small machines, so that there are some: budgets, waves and moves of several are of no account in a fleet of one. */
+#define OFFERING(zone_, price_)                                                                    \
+    "{\"Price\":" price_ ",\"Requirements\":[{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":["     \
+    "\"on-demand\"]},{\"key\":\"topology.kubernetes.io/zone\",\"operator\":\"In\",\"values\":[\"" zone_ "\"]}]}"
+#define TYPE(cpu_, memory_, price_)                                                                \
+    "{\"name\":\"c" cpu_ "\",\"architecture\":\"amd64\",\"operatingSystems\":[\"linux\"],\"resources\":{\"cpu\":\"" cpu_     \
+    "\",\"memory\":\"" memory_ "\"},\"offerings\":[" OFFERING("test-zone-a", price_) "," OFFERING("test-zone-b", price_) "]}"
+static const char catalogue[] = "[" TYPE("4", "8Gi", "0.4") "," TYPE("8", "16Gi", "0.7") "]";
 
 static unsigned roll(struct life *f, unsigned below)
 {
@@ -63,7 +74,7 @@ static double fleet_price(struct sim *s)
     size_t i;
     json_array_foreach(nodes, i, node) {
         json_t *type = json_object_get(tree_get(node, "metadata.labels"), "node.kubernetes.io/instance-type");
-        sum += strcmp(json_string_value(type), "large") == 0 ? 0.8 : 0.4;
+        sum += strcmp(json_string_value(type), "c8") == 0 ? 0.7 : 0.4;
     }
     json_decref(nodes);
     return sum;
@@ -99,14 +110,22 @@ static void step(struct life *f)
     run_for(f->s, (span_ms)(1 + roll(f, 90)) * MS_SECOND);
 }
 
+static bool in_stock(void *user, struct span type, struct span zone, struct span capacity_type)
+{
+    (void)type, (void)zone, (void)capacity_type;
+    return !((struct life *)user)->sold_out;
+}
+
 static void begin(struct life *f, unsigned seed)
 {
     char disruption[160];
     snprintf(disruption, sizeof(disruption), "{\"consolidateAfter\":\"%us\",\"budgets\":[{\"nodes\":\"%d\"}]}",
              seed % 3 * 10, BUDGET);
     *f = (struct life){.chance = seed, .crash = {.unarmed = true},
-                       .l = {.restart_after = 2 * MS_SECOND, .catalogue = two_types}};
+                       .l = {.restart_after = 2 * MS_SECOND, .catalogue = catalogue}};
     f->l.faults = crash_faults(&f->crash);
+    f->l.in_stock = in_stock;
+    f->l.in_stock_user = f;
     f->s = new_sim(node_class_yaml());
     load(f->s, pool_yaml("general", disruption, ""));
     load_kept(f->s);
@@ -115,6 +134,28 @@ static void begin(struct life *f, unsigned seed)
     watch(&f->watch, f->s);
     sim_add_actor(f->s, (struct sim_actor){.user = f, .step = look});
     loop_begin(&f->l, f->s);
+}
+
+/* Whether pods stand there that nobody may evict: then the node stays as it is. */
+static bool is_held(struct sim *s, const char *node)
+{
+    return count_pods(s, "kept", node) + count_pods(s, "guarded", node) != 0;
+}
+
+/* Nodes that might have been replaced, and are not of the template of now. */
+static size_t count_drifted(struct life *f)
+{
+    json_t *nodes = objects_of(f->s, KIND_NODE), *node;
+    char now[16];
+    size_t i, n = 0;
+    snprintf(now, sizeof(now), "v%u", f->changes - 1);
+    json_array_foreach(nodes, i, node) {
+        json_t *label = json_object_get(tree_get(node, "metadata.labels"), "new");
+        bool is_new = f->changes == 0 || (label != NULL && strcmp(json_string_value(label), now) == 0);
+        n += !is_new && !is_held(f->s, json_string_value(tree_get(node, "metadata.name")));
+    }
+    json_decref(nodes);
+    return n;
 }
 
 static size_t count_reasons(struct sim *s)
@@ -144,8 +185,28 @@ static void settle(struct life *f, int web, int api)
     assert_int_equal(count_bound(f->s, "guarded"), KEPT);
     assert_int_equal(count_reasons(f->s), 0);
     assert_int_equal(f->l.moves.under_way, 0);
+    assert_int_equal(count_drifted(f), 0);
     if (f->watch.most_leaving > BUDGET || f->evicted != 0)
         fail_msg("%zu left at a time, %zu evictions of who may not be", f->watch.most_leaving, f->evicted);
+}
+
+/* Nothing can be had in place of what has drifted: whoever was marked for it loses the marks, whoever leads by then. */
+static void sell_out(struct life *f)
+{
+    size_t before = count_objects(f->s, KIND_NODE);
+    f->sold_out = true;
+    change(f);
+    arm(f);
+    run_for(f->s, 15 * MS_MINUTE);
+    for (int i = 0; i < 1800 && f->l.moves.under_way != 0; i++)
+        run_for(f->s, MS_SECOND);
+    assert_int_equal(f->l.moves.under_way, 0);
+    run_for(f->s, 2 * MS_SECOND);
+    assert_int_equal(f->l.moves.under_way, 0);
+    assert_int_equal(count_marked(f->s), 0);
+    assert_int_equal(count_reasons(f->s), 0);
+    assert_int_equal(count_objects(f->s, KIND_NODE), before);
+    f->sold_out = false;
 }
 
 /* Then what is asked for shrinks once, by half: nothing that consolidation does from there on makes the fleet dearer. */
@@ -163,7 +224,8 @@ static unsigned live(unsigned seed)
     double after = fleet_price(f.s);
     if (after > before + 1e-9)
         fail_msg("half as much costs $%.1f, and $%.1f before", after, before);
-    unsigned deaths = f.deaths;
+    sell_out(&f);
+    unsigned deaths = f.deaths + f.crash.done;
     loop_end(&f.l);
     return deaths;
 }

@@ -216,6 +216,26 @@ static void the_drain_is_bound_from_the_deletion_on(void **state)
     }
 }
 
+/* 270: whom its budget held goes as it would have gone, once that lifts. */
+static void who_had_to_wait_goes_by_the_same_policy(void **state)
+{
+    (void)state;
+    struct ward w = {.l = {.options = {.node_repair = true}}};
+    set_up(&w, BUDGETS("0"), "");
+    load(w.sim, CLOSED);
+    fall_ill(&w, w.first);
+    run_for(w.sim, 5 * MS_MINUTE);
+    assert_false(is_leaving(&w, w.first));
+    do_request(w.sim, API_MERGE, KIND_NODE_POOL, NULL, "general", "{\"spec\":{\"disruption\":{\"budgets\":[{\"nodes\":\"1\"}]}}}",
+               200);
+    wall_ms deleted = wait_for_deletion(&w, w.first);
+    span_ms bound = deadline_of(&w, w.first) - deleted;
+    assert_true(bound <= 45 * MS_SECOND && bound >= 42 * MS_SECOND);
+    run_for(w.sim, 2 * MS_MINUTE);
+    expect_calm(&w);
+    tear_down(&w);
+}
+
 static enum sim_fate refuse_bound(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
 {
     uint32_t *left = user;
@@ -465,6 +485,42 @@ static void who_cannot_be_rebooted_goes(void **state)
     }
 }
 
+struct stubborn { /* no reboot is to be had, nor, at first, a deletion */
+    struct refusal reboot;
+    uint32_t left, refused;
+};
+
+static enum sim_fate refuse_both(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    struct stubborn *x = user;
+    if (r->verb != API_DELETE || r->kind != KIND_NODE_CLAIM || x->left == 0)
+        return refuse_reboot(&x->reboot, number, r, refusal);
+    x->left--;
+    x->refused++;
+    *refusal = (struct sim_refusal){.status = 409, .reason = "Conflict", .message = "it has changed"};
+    return SIM_REFUSE;
+}
+
+/* 286: it is said to have failed once the claim is deleted, and not before. */
+static void a_deletion_that_fails_says_nothing_yet(void **state)
+{
+    (void)state;
+    struct stubborn x = {{1, 404}, 4, 0};
+    struct ward w = {.l = {.options = {.node_repair = true}, .faults = {.user = &x, .before = refuse_both}}};
+    begin_reboot(&w);
+    for (int i = 0; i < 1200 && x.refused < 4; i++) {
+        assert_false(said(&w, "event RebootFailed "));
+        run_for(w.sim, 100);
+    }
+    assert_int_equal(x.refused, 4);
+    run_for(w.sim, 4 * MS_MINUTE);
+    assert_true(said(&w, "event RebootFailed "));
+    assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
+    assert_false(is_there(&w, w.first));
+    expect_calm(&w);
+    tear_down(&w);
+}
+
 /* 285 */
 static void a_request_that_cannot_be_read_fails(void **state)
 {
@@ -675,6 +731,8 @@ int main(void)
         cmocka_unit_test(pods_that_may_not_go_ride_the_reboot),
         cmocka_unit_test(who_was_rebooted_twice_is_replaced),
         cmocka_unit_test(who_cannot_be_rebooted_goes),
+        cmocka_unit_test(who_had_to_wait_goes_by_the_same_policy),
+        cmocka_unit_test(a_deletion_that_fails_says_nothing_yet),
         cmocka_unit_test(a_request_that_cannot_be_read_fails),
         cmocka_unit_test(a_boot_that_has_happened_is_not_asked_for_again),
         cmocka_unit_test(who_does_not_come_back_goes),

@@ -182,11 +182,20 @@ static void a_failed_launch_is_tried_elsewhere(void **state)
     loop_end(&l);
 }
 
+/* As counted: why a claim went. */
+static void expect_disrupted(struct loop *l, const char *reason)
+{
+    char line[96];
+    snprintf(line, sizeof(line), "karpenter_nodeclaims_disrupted_total reason=%s ", reason);
+    if (!span_contains(buf_span(&l->history), span_of(line)))
+        fail_msg("not counted: %s", line);
+}
+
 static void no_capacity_at_all_is_told_and_tried_again(void **state)
 {
     (void)state;
     bool open = false;
-    struct loop l = {.in_stock = nothing, .in_stock_user = &open};
+    struct loop l = {.in_stock = nothing, .in_stock_user = &open, .keeps = true};
     struct sim *s = cluster("", "");
     load(s, deployment_yaml("web", 1, "500m",
                             ",\"nodeSelector\":{\"node.kubernetes.io/"
@@ -196,6 +205,7 @@ static void no_capacity_at_all_is_told_and_tried_again(void **state)
     assert_int_equal(count_objects(s, KIND_NODE), 0);
     assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
     assert_true(l.decided[DECISION_LAUNCH] > 0);
+    expect_disrupted(&l, "insufficient_capacity"); /* disruption 160 */
     open = true;
     run_for(s, 4 * MS_MINUTE);
     assert_int_equal(count_bound(s, "web"), 1);
@@ -205,7 +215,7 @@ static void no_capacity_at_all_is_told_and_tried_again(void **state)
 static void a_node_that_never_comes_is_given_up(void **state)
 {
     (void)state;
-    struct loop l = {0};
+    struct loop l = {.keeps = true};
     struct sim *s = cluster("", "");
     load(s, "{\"apiVersion\":\"karpenter.kwok.sh/v1alpha1\",\"kind\":\"KWOKNodeClass\","
             "\"metadata\":{\"name\":\"default\"},\"spec\":{\"nodeRegistrationDelay\":\"1h\"}}");
@@ -216,6 +226,7 @@ static void a_node_that_never_comes_is_given_up(void **state)
     assert_string_equal(condition_text(claim, "Registered"),
                         "Unknown NodeNotFound Node not registered with cluster");
     run_for(s, 15 * MS_MINUTE);
+    expect_disrupted(&l, "registration_timeout"); /* disruption 174 */
     json_t *next = first_of(s, KIND_NODE_CLAIM); /* of the same name: the same pods wait */
     assert_false(span_eq(tree_string(next, "metadata.uid"), tree_string(claim, "metadata.uid")));
     assert_int_equal(count_objects(s, KIND_NODE), 0);
