@@ -397,14 +397,11 @@ static bool goes(struct delta *d, const struct pod *p)
     return true;
 }
 
-bool delta_stand(struct delta *d, uint32_t row, const struct pod *p)
+bool delta_stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t *class_out)
 {
-    uint32_t class_id;
-    if (!class_of(d, p, &class_id))
+    if (!class_of(d, p, class_out))
         return false;
-    stand(d, row, p, class_id);
-    if (d->w->nodes[row].leaving)
-        delta_wait_bound(d, p, class_id);
+    stand(d, row, p, *class_out);
     return true;
 }
 
@@ -416,7 +413,11 @@ static bool comes(struct delta *d, const struct pod *p)
         return false;
     switch (where(w, p, &row)) {
     case STANDS:
-        return delta_stand(d, row, p);
+        if (!delta_stand(d, row, p, &class_id))
+            return false;
+        if (w->nodes[row].leaving)
+            delta_wait_bound(d, p, class_id);
+        return true;
     case WAITS:
         if (!class_of(d, p, &class_id))
             return false;

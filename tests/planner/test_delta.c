@@ -985,6 +985,24 @@ static void pods_of_a_leaving_node_wait(void **state)
     history_end(&h);
 }
 
+/* Who stood on a Node that nobody had seen waits once when it comes and is leaving. */
+static void pods_of_a_node_that_comes_leaving_wait_once(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n1", "") PLAIN_NODE("n2", "") RULED_POD("one", "nodeName: n2", "phase: Running"));
+    struct cluster_list *list = &h.c.kinds[KIND_NODE];
+    struct node goes = *(const struct node *)list->items[1];
+    goes.meta.deleted = 1;
+    list->count = 1;
+    h.world = built(&h);
+    assert_int_equal(h.world->aside_count, 1);
+    list->items[list->count++] = &goes;
+    assert_true(nodes_move(&h, NULL, &goes));
+    assert_int_equal(h.world->waiting_count, 1);
+    history_end(&h);
+}
+
 /* Rows behind it have other numbers, and pods that keep others off do so where they are. */
 static void a_node_comes_before_others(void **state)
 {
@@ -1193,6 +1211,7 @@ int main(void)
         cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(costs_at_night_what_it_cost_in_the_morning),
         cmocka_unit_test(pods_of_a_leaving_node_wait),
+        cmocka_unit_test(pods_of_a_node_that_comes_leaving_wait_once),
         cmocka_unit_test(a_node_comes_before_others),
         cmocka_unit_test(domains_come_and_go_with_a_build),
         cmocka_unit_test(the_last_node_of_a_domain_goes_with_a_build),
