@@ -31,7 +31,7 @@ type ClusterOptions struct {
 	Scheduler controlplane.Scheduler
 
 	// Nominate has Stowage nominate pods for nodes instead of being asked: the cluster's scheduler stays
-	// as Kubernetes has it, and manifests/nominate is applied.
+	// as Kubernetes has it.
 	Nominate bool
 
 	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
@@ -107,13 +107,6 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		return err
 	}
 	if options.Nominate {
-		more, err := manifests.Load(filepath.Join(options.Manifests, "nominate"))
-		if err != nil {
-			return err
-		}
-		if err := more.Apply(ctx, c.Config()); err != nil {
-			return err
-		}
 		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--placement=nominate")
 	}
 	scheduler := options.Scheduler
