@@ -51,6 +51,9 @@ bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_clai
 /* provision/provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
+/* status/transitions.c: what conditions of NodeClaims and NodePools became is measured. */
+void transitions_run(struct pass *p);
+
 /* provision/planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
 void planned_run(struct pass *p);
 

@@ -205,7 +205,8 @@ struct command *command_make(struct pass *p, const struct snapshot *s, const str
 {
     const struct world *w = derive_world(s);
     struct command *c = mem_new(sizeof(*c));
-    *c = (struct command){.method = from->method, .decision = from->decision, .savings = from->savings,
+    *c = (struct command){.method = from->method, .decision = from->decision,
+                          .terminate_first = from->terminate_first, .savings = from->savings,
                           .evictions = from->evictions, .has_grace = from->has_grace, .grace = from->grace};
     arena_init(&c->arena, COMMAND_CHUNK);
     c->condition = arena_dup(&c->arena, from->condition);
