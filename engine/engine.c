@@ -186,8 +186,6 @@ struct engine *engine_new(const struct engine_config *config)
     e->store = store_new(&deriver);
     if (config->world.capacity_buffer || config->groups.flags.min_replica_count > 0)
         store_read_scale(e->store);
-    if (config->reconciler.nominate)
-        store_keep_pod_versions(e->store);
     share_init(&e->places, places_destroy);
     e->ledger = ledger_new();
     e->reconciler = reconciler_new(&(struct reconciler_config){

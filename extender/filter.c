@@ -40,6 +40,7 @@ struct question {
     uint32_t left;             /* names that pass */
     bool waits;                /* some would, if its group did not have its place elsewhere */
     bool sampled;
+    bool alone;                /* the one name is what it is nominated for: others are offered when that will not do */
 };
 
 /* kube-scheduler stops looking when it has found max(100, N·p/100) nodes, from 100 nodes up; without a
@@ -422,7 +423,7 @@ static void note(const struct question *q, const struct desk *d, struct extender
 {
     const struct world_node *planned =
         q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
-    out->astray = planned != NULL && world_node_usable(planned) && !q->sampled && q->count != 0 &&
+    out->astray = planned != NULL && world_node_usable(planned) && !q->sampled && !q->alone && q->count != 0 &&
                   (planned->going || !waits_its_turn(q, d));
     if (out->astray && q->v->ledger != NULL)
         ledger_refused(q->v->ledger, q->subject.pod->meta.uid,
@@ -514,7 +515,8 @@ bool extender_filter(struct extender_scratch *s, const struct extender_view *v, 
     q.refusals = ARENA_ARRAY(&s->arena, uint8_t, q.count);
     for (uint32_t i = 0; i < q.count; i++)
         q.rows[i] = world_find_hash(v->world, span_hash(q.names[i]));
-    q.nominated = world_find_node(v->world, args.pod.nominated);
+    q.nominated = subject_freed(&q.subject, v->world, args.pod.nominated);
+    q.alone = q.count == 1 && span_eq(q.names[0], args.pod.nominated);
     verdict_out->sampled = q.sampled = looks_sampled(v->world, q.count);
     verdict_out->answer = choose_and_book(s, &q, &verdict_out->gave_in);
     if (q.published.len != 0)

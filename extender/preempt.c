@@ -327,7 +327,7 @@ static void put_own_last(const struct extender_view *v, const struct victims *c,
 static void weigh(struct arena *a, const struct extender_view *v, const struct subject *s,
                   const struct extender_args *args, bool *kept)
 {
-    int32_t nominated = world_find_node(v->world, args->pod.nominated);
+    int32_t nominated = subject_freed(s, v->world, args->pod.nominated);
     for (uint32_t i = 0; i < args->candidates.count; i++) {
         const struct victims *c = &args->candidates.items[i];
         kept[i] = may_have(a, v, s, c, world_find_node(v->world, c->node), nominated);

@@ -99,6 +99,12 @@ bool subject_awaits_volumes(const struct snapshot *snapshot, const struct pod *p
     return false;
 }
 
+int32_t subject_freed(const struct subject *s, const struct world *w, struct span nominated)
+{
+    bool ours = pod_is_nominated_by_us(s->pod) && span_eq(sym_text(s->syms, s->pod->nominated_node), nominated);
+    return ours ? -1 : world_find_node(w, nominated);
+}
+
 bool subject_prefers(const struct subject *s)
 {
     const struct affinity *a = s->pod->affinity;

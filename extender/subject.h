@@ -37,6 +37,9 @@ bool subject_is_kin(const struct pod *pod, const struct pod *other);
 double subject_fullness(const struct extender_view *v, const struct subject *s, uint32_t row);
 /* Some of its volumes still have to be bound, which the scheduler waits for before it binds the pod. */
 bool subject_awaits_volumes(const struct snapshot *snapshot, const struct pod *pod);
+/* Row of the node that the scheduler has freed for it, so its status says in the request: others had to go. -1: none, or
+ * it was we who nominated the pod, and nobody had to. */
+int32_t subject_freed(const struct subject *s, const struct world *w, struct span nominated);
 /* It says itself which nodes it prefers. */
 bool subject_prefers(const struct subject *s);
 

@@ -1,5 +1,8 @@
 #include "kube/pod.h"
 
+#include <stddef.h>
+#include <string.h>
+
 struct resources pod_requests(struct arena *a, const struct pod *p)
 {
     struct resources r = p->requests; /* the addition makes a copy */
@@ -24,6 +27,14 @@ bool pod_is_static(const struct pod *p)
     return meta_owned_by(&p->meta, SYM_API_V1, SYM_KIND_NODE);
 }
 
+void pod_copy(struct pod *to, const struct pod *p)
+{
+    enum { AT = offsetof(struct pod, meta.resource_version), AFTER = AT + sizeof(p->meta.resource_version) };
+    memcpy(to, p, AT);
+    to->meta.resource_version = 0;
+    memcpy((char *)to + AFTER, (const char *)p + AFTER, sizeof(*to) - AFTER);
+}
+
 bool pod_is_terminal(const struct pod *p)
 {
     return p->phase == POD_SUCCEEDED || p->phase == POD_FAILED;
@@ -34,14 +45,14 @@ static bool is_refused(const struct pod *p)
     return p->unschedulable && p->node == SYM_NONE && !pod_is_daemon(p) && !pod_is_static(p);
 }
 
-bool pod_is_pending(const struct pod *p)
+bool pod_is_nominated_by_us(const struct pod *p)
 {
-    return is_refused(p) && p->nominated_node == SYM_NONE;
+    return p->nominated_node != SYM_NONE && p->meta.wrote_status;
 }
 
-bool pod_is_nominated(const struct pod *p)
+bool pod_is_pending(const struct pod *p)
 {
-    return is_refused(p) && p->nominated_node != SYM_NONE;
+    return is_refused(p) && (p->nominated_node == SYM_NONE || pod_is_nominated_by_us(p));
 }
 
 static bool is_active(const struct pod *p)

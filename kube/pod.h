@@ -128,6 +128,9 @@ struct pod {
     int64_t grace_seconds;    /* spec.terminationGracePeriodSeconds */
 };
 
+/* A copy that shares what pod points to, without a version: the one part that may change meanwhile (kube/meta.h). */
+void pod_copy(struct pod *to, const struct pod *p);
+
 /* What the scheduler counts for a pod: its requests and "pods": 1. */
 struct resources pod_requests(struct arena *a, const struct pod *p);
 
@@ -137,8 +140,10 @@ bool pod_is_daemon(const struct pod *p);
 bool pod_same_controller(const struct pod *a, const struct pod *b);
 bool pod_is_static(const struct pod *p);      /* owned by a Node */
 bool pod_is_terminal(const struct pod *p);    /* Succeeded or Failed */
-bool pod_is_pending(const struct pod *p);     /* provisionable: all five rules of 1.1 */
-bool pod_is_nominated(const struct pod *p);   /* would be, were status.nominatedNodeName empty */
+/* Provisionable: all five rules of 1.1, but that a nomination of our own is no reason to leave it to the scheduler. */
+bool pod_is_pending(const struct pod *p);
+/* status.nominatedNodeName says what we wrote there, by the API server's word (kube/meta.h). */
+bool pod_is_nominated_by_us(const struct pod *p);
 /* Has no node, and nobody says yet that none takes it: the scheduler has not looked. */
 bool pod_is_unseen(const struct pod *p);
 bool pod_is_reschedulable(const struct pod *p);

@@ -31,7 +31,6 @@ struct store {
     struct kind_shelf kinds[KIND_STORED_COUNT];
     mono_ms published;
     bool changed;
-    bool pod_versions; /* store_keep_pod_versions */
     struct snapshot *begun; /* not shown yet */
     struct snapshot *oldest, *newest;
     struct litter litter;
@@ -114,13 +113,7 @@ static bool identity_of(struct doc_value object, struct identity *out)
 static bool is_locked(enum kind k)
 {
     return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL ||
-           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
-}
-
-/* Pods are copied by who makes worlds, so that theirs is not changed in place. */
-static bool version_counts(const struct store *s, enum kind k, const void *object)
-{
-    return k == KIND_POD && s->pod_versions && ((const struct pod *)object)->node == SYM_NONE;
+           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_POD;
 }
 
 /* The object says nothing new, but for its version. */
@@ -173,18 +166,12 @@ static void put(struct store *s, enum kind kind, struct doc_value value, const s
                               .version = id->version,
                               .digest = digest_of(schema, object),
                               .list = k->list};
-    if (held != NULL && held->digest == head.digest &&
-        !version_counts(s, kind, object)) {
+    if (held != NULL && held->digest == head.digest) {
         take_version(s, kind, found, id->version);
         return;
     }
     shelf_put(&k->shelf, shelf_pack(&k->shelf, schema, object, s->syms, s->syms, head));
     s->changed = true;
-}
-
-void store_keep_pod_versions(struct store *s)
-{
-    s->pod_versions = true;
 }
 
 void store_event(struct store *s, enum kind kind, enum watch_event e, struct doc_value object)

@@ -81,9 +81,6 @@ void store_read_scale(struct store *s);
 void store_list_begin(struct store *s, enum kind k);
 void store_list_end(struct store *s, enum kind k);
 void store_event(struct store *s, enum kind k, enum watch_event e, struct doc_value object);
-/* From now on a pod that is not bound has its newest resourceVersion, for who writes to it with a lock.
- * Otherwise what changes nothing that we read makes no new object. Before the first event. */
-void store_keep_pod_versions(struct store *s);
 void store_state(struct store *s, enum kind k, const struct err *broken, mono_ms now);
 
 /* When to call store_publish next: a time that has passed means now; INT64_MAX: nothing changed. */

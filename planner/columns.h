@@ -109,7 +109,7 @@ struct world {
     uint32_t waiting_count;
     const struct pod **aside; /* world_pod_is_aside, and neither standing nor waiting */
     uint32_t aside_count, aside_capacity;
-    const struct pod **nominated; /* by the scheduler to some node, and not bound */
+    const struct pod **nominated; /* world_pod_is_nominated: to some node, by the scheduler or by us */
     uint32_t nominated_count, nominated_capacity;
     struct pod_budgets budgets; /* PodDisruptionBudgets */
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
@@ -174,6 +174,8 @@ const struct waiting_pod *world_unbound(const struct world *w, struct span uid);
 bool world_pod_waits(const struct world *w, const struct pod *p);
 /* Should its Node come, or be told to go, it will stand or wait: it is not over, or another will come for it. */
 bool world_pod_is_aside(const struct pod *p);
+/* It is not bound, gated or not, and its status names a node. */
+bool world_pod_is_nominated(const struct pod *p);
 int world_pod_order(const struct pod *a, const struct pod *b); /* by namespace and name */
 
 /* What follows from the pods on a row: `requested`, but for volumes, and `ports`; then `left`. */

@@ -249,6 +249,18 @@ static bool leave_aside(struct delta *d, const struct pod *p)
     return true;
 }
 
+static bool leave_nominated(struct delta *d, const struct pod *p)
+{
+    struct world *w = d->w;
+    uint32_t at = 0;
+    while (at < w->nominated_count && w->nominated[at] != p)
+        at++;
+    if (at == w->nominated_count)
+        return false;
+    w->nominated[at] = w->nominated[--w->nominated_count];
+    return true;
+}
+
 /* --- one pod --- */
 
 enum whereabouts { STANDS, WAITS, ELSEWHERE };
@@ -274,9 +286,8 @@ static bool is_represented(const struct delta *d, const struct pod *p)
 static bool takes(const struct delta *d, const struct pod *p)
 {
     uint32_t row;
-    bool nominated = p->node == SYM_NONE && p->nominated_node != SYM_NONE;
     bool comes_back = pod_is_terminal(p) && world_pod_is_aside(p);
-    if (nominated || comes_back || split_concerns(&d->w->split, p))
+    if (comes_back || split_concerns(&d->w->split, p))
         return false;
     switch (where(d->w, p, &row)) {
     case STANDS:
@@ -373,7 +384,7 @@ static bool moves_user(const struct delta *d, const struct pod *p, int by)
 static bool goes(struct delta *d, const struct pod *p)
 {
     uint32_t row, class_id = 0;
-    if (!takes(d, p) || !moves_user(d, p, -1))
+    if (!takes(d, p) || !moves_user(d, p, -1) || (world_pod_is_nominated(p) && !leave_nominated(d, p)))
         return false;
     daemon_goes(d, p);
     switch (where(d->w, p, &row)) {
@@ -397,14 +408,11 @@ static bool goes(struct delta *d, const struct pod *p)
     return true;
 }
 
-bool delta_stand(struct delta *d, uint32_t row, const struct pod *p)
+bool delta_stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t *class_out)
 {
-    uint32_t class_id;
-    if (!class_of(d, p, &class_id))
+    if (!class_of(d, p, class_out))
         return false;
-    stand(d, row, p, class_id);
-    if (d->w->nodes[row].leaving)
-        delta_wait_bound(d, p, class_id);
+    stand(d, row, p, *class_out);
     return true;
 }
 
@@ -414,9 +422,15 @@ static bool comes(struct delta *d, const struct pod *p)
     uint32_t row, class_id;
     if (!takes(d, p) || !moves_user(d, p, 1) || !daemon_comes(d, p))
         return false;
+    if (world_pod_is_nominated(p))
+        ARENA_PUSH(&w->parts[PART_PODS]->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
     switch (where(w, p, &row)) {
     case STANDS:
-        return delta_stand(d, row, p);
+        if (!delta_stand(d, row, p, &class_id))
+            return false;
+        if (w->nodes[row].leaving)
+            delta_wait_bound(d, p, class_id);
+        return true;
     case WAITS:
         if (!class_of(d, p, &class_id))
             return false;

@@ -32,7 +32,7 @@ void delta_own_pods(struct delta *d, size_t more); /* with room for so many that
 
 void delta_count(struct delta *d, const struct pod *p, uint32_t class_id, uint32_t row, int by);
 /* One that stood nowhere; false: of a shape that a build must take in. */
-bool delta_stand(struct delta *d, uint32_t row, const struct pod *p);
+bool delta_stand(struct delta *d, uint32_t row, const struct pod *p, uint32_t *class_out);
 /* It stands on a row that is leaving: it waits, too, if it is to have another place. */
 void delta_wait_bound(struct delta *d, const struct pod *p, uint32_t class_id);
 void delta_set_aside(struct delta *d, const struct pod *p);

@@ -54,6 +54,8 @@ void delta_own_pods(struct delta *d, size_t more)
     w->volumes.users = delta_copy(a, w->volumes.users, w->volumes.claims.count, sizeof(*w->volumes.users));
     w->aside = delta_copy(a, w->aside, w->aside_count, sizeof(*w->aside));
     w->aside_capacity = w->aside_count;
+    w->nominated = delta_copy(a, w->nominated, w->nominated_count, sizeof(*w->nominated));
+    w->nominated_capacity = w->nominated_count;
     d->left = ARENA_ARRAY(&d->scratch, bool, w->waiting_count + more);
     d->lost = ARENA_ARRAY(&d->scratch, bool, w->daemon_count);
 }

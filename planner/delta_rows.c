@@ -373,14 +373,14 @@ static void leave_gone_rows(struct delta *d, const struct shift *s)
 static bool stand_on_new_rows(struct delta *d, const struct shift *s)
 {
     struct world *w = d->w;
-    uint32_t kept = 0;
+    uint32_t kept = 0, class_id;
     for (uint32_t i = 0; i < w->aside_count; i++) {
         const struct pod *p = w->aside[i];
         int32_t row = p->node != SYM_NONE ? world_find_node(w, sym_text(w->syms, p->node)) : -1;
         if (row < 0)
             w->aside[kept++] = p;
         else if (s->from[row] != 0 || pod_is_terminal(p) || !volumes_move_user(&w->volumes, p, 0) ||
-                 !delta_stand(d, (uint32_t)row, p))
+                 !delta_stand(d, (uint32_t)row, p, &class_id))
             return false;
     }
     w->aside_count = kept;

@@ -137,7 +137,7 @@ static void hold_nominated(struct held *h, const struct pod *pod)
     int32_t row = nominated_row(h->w, pod);
     const struct holder x = {span_hash(pod->meta.uid), pod->priority,
                              world_pod_requests(h->w, h->arena, pod)};
-    if (row >= 0)
+    if (row >= 0 && !(pod_is_nominated_by_us(pod) && held_any(h, x.id)))
         hold_from_start(h, (uint32_t)row, &x);
 }
 
@@ -145,7 +145,7 @@ static void hold_place(struct held *h, const struct snapshot *s, const struct pl
                        const struct place_sight *sight)
 {
     const struct pod *pod = sight->row < 0 ? NULL : waits(h->w, s, x, sight);
-    if (pod == NULL || (pod->node == SYM_NONE && nominated_row(h->w, pod) >= 0))
+    if (pod == NULL || (pod->node == SYM_NONE && nominated_row(h->w, pod) >= 0 && !pod_is_nominated_by_us(pod)))
         return;
     const struct holder holder = {
         sight->id, pod->priority,

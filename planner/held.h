@@ -26,7 +26,7 @@ struct holder {
 /* What places (NULL: none) and nominations hold. A place holds while its pod is neither bound nor gone, and that of a pod
  * that has to leave its node while that pod is there, being deleted or not, and of a StatefulSet for who has its name
  * since; the snapshot tells, without one (NULL) only pods that wait hold. A pod that the scheduler has nominated holds its
- * room there, and no place. Costs a look-up a place: who asks often keeps it. */
+ * room there, and no place; one that we have, its place, which it was nominated for, or is about to be. Costs a look-up a place: who asks often keeps it. */
 struct held *held_new(struct arena *a, const struct world *w, const struct snapshot *s,
                       const struct places *p);
 /* Of each place that it was made of. */

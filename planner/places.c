@@ -545,7 +545,7 @@ static void seat_nominated(struct rebuild *r, struct unplaced *u)
 {
     const struct world *w = r->w;
     const struct pod *pod = u->x->pod;
-    int32_t row = !u->placed && pod->nominated_node != SYM_NONE && pod->meta.wrote_status
+    int32_t row = !u->placed && pod_is_nominated_by_us(pod)
                       ? world_find_node(w, sym_text(w->syms, pod->nominated_node))
                       : -1;
     if (row < 0 || w->nodes[row].leaving)

@@ -103,7 +103,7 @@ const struct pod *world_daemon_pod(struct arena *a, const struct pod *live, cons
     if (live == NULL)
         return &d->template;
     struct pod *p = ARENA_NEW(a, struct pod);
-    *p = *live;
+    pod_copy(p, live);
     p->meta.owners.count = 0; /* what a node will get is not there yet */
     if (d->template.affinity != NULL && d->template.affinity->has_required_node) {
         struct affinity *x = ARENA_NEW(a, struct affinity);
@@ -161,8 +161,7 @@ bool world_pod_waits(const struct world *w, const struct pod *p)
 {
     if (p->node != SYM_NONE || p->meta.deleted != 0 || p->gated)
         return false;
-    return pod_is_pending(p) || (w->settings.nominated_wait && pod_is_nominated(p)) ||
-           (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
+    return pod_is_pending(p) || (w->settings.all_unbound && !pod_is_daemon(p) && !pod_is_static(p));
 }
 
 static void keep_budgets(struct world *w, const struct world_input *in)
@@ -178,6 +177,11 @@ bool world_pod_is_aside(const struct pod *p)
     return !pod_is_terminal(p) || (p->node != SYM_NONE && pod_is_reschedulable(p));
 }
 
+bool world_pod_is_nominated(const struct pod *p)
+{
+    return p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 && !pod_is_terminal(p);
+}
+
 static void build_pods(struct world *w, const struct world_input *in)
 {
     keep_budgets(w, in);
@@ -191,8 +195,7 @@ static void build_pods(struct world *w, const struct world_input *in)
         const struct pod *p = in->pods[i];
         int32_t row = p->node == SYM_NONE ? -1 : row_of_sym[p->node] - 1;
         bool leaves = row >= 0 && w->nodes[row].leaving && pod_is_reschedulable(p);
-        if (p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 &&
-            !pod_is_terminal(p))
+        if (world_pod_is_nominated(p))
             ARENA_PUSH(w->arena, w->nominated, w->nominated_count, w->nominated_capacity, p);
         bool over = pod_is_terminal(p);
         bool waits = leaves || (!over && world_pod_waits(w, p));

@@ -29,8 +29,6 @@ struct world_options {
                                  and Ready must be of the current generation */
     bool all_unbound;         /* plan --all-unbound */
     bool unsplit;             /* as a scheduler sees it: no pod is given a side by its owner's split */
-    bool nominated_wait;      /* --placement=nominate: pods with status.nominatedNodeName wait as others do;
-                                 plan_options says whose are planned */
     bool unbound_classes;     /* pods without a node are of a class even when nothing is planned for them: to a pass of
                                  node groups gated ones may ask, and nominated ones stand on their node */
     const struct default_spread_config *default_spread; /* --scheduler-config; NULL: none. Outlives the world */
@@ -101,8 +99,8 @@ struct world_change {
  *   for a spread; one for which a volume is being made; a CSINode with a driver that nobody limited before, or the last
  *   that limits one; any of these while some workload is split between spot and on-demand;
  * - the newest pod of a DaemonSet unless the newest after it asks the same;
- * - pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods that are nominated
- *   to a node; pods of StatefulSets that are over and being deleted;
+ * - pods with volumes that share one with other pods, or lead to objects that no pod has led to; pods of StatefulSets
+ *   that are over and being deleted;
  * - a pod of a new shape that states rules about other pods, has volumes, asks for a resource or a node label that
  *   nobody asked for before, or is in a new namespace while there are such rules; the last pod of a shape with rules, or
  *   of one that asks for an extended resource; a pod that asks for a split of spot and on-demand, or is in a namespace

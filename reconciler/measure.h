@@ -79,8 +79,11 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "Nodes that could be disrupted")                                                             \
     X(DISRUPTION_DECISIONS, "karpenter_voluntary_disruption_decisions_total", COUNTER,             \
       L("decision", "reason", "consolidation_type"), "Commands decided")                           \
+    X(POOL_DECISIONS, "karpenter_voluntary_disruption_decisions_by_nodepool_total", COUNTER,       \
+      L("nodepool", "decision", "reason", "consolidation_type"), "Commands decided, by each NodePool of theirs") \
     X(TERMINATE_FIRST, "karpenter_voluntary_disruption_terminate_first_decisions_total", COUNTER,  \
-      L("nodepool", "reason", "terminate_first_reason"), "Commands decided without a replacement that is due")  \
+      L("nodepool", "reason", "terminate_first_reason"),                                           \
+      "Commands decided that bring their replacements afterwards, by why")                         \
     X(QUEUE_FAILURES, "karpenter_voluntary_disruption_queue_failures_total", COUNTER,               \
       L("decision", "reason", "consolidation_type"), "Replacements of commands that were taken back") \
     X(CONSOLIDATION_TIMEOUTS, "karpenter_voluntary_disruption_consolidation_timeouts_total", COUNTER, \
@@ -104,6 +107,12 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       "Duration of a pass over the cluster")                                                       \
     X(RECONCILE_TOTAL, "controller_runtime_reconcile_total", COUNTER, L("controller", "result"),   \
       "Passes over the cluster")                                                                   \
+    X(CLAIM_TRANSITIONS, "operator_nodeclaim_status_condition_transition_seconds", HISTOGRAM,      \
+      L("type", "status", "to_status"), "How long a condition of a NodeClaim was what it was")     \
+    X(POOL_TRANSITIONS, "operator_nodepool_status_condition_transition_seconds", HISTOGRAM,        \
+      L("type", "status", "to_status"), "How long a condition of a NodePool was what it was")      \
+    X(TRANSITIONS, "operator_status_condition_transition_seconds", HISTOGRAM,                      \
+      L("group", "kind", "type", "status", "to_status"), "The same of both, as earlier versions have it") \
     X(COST, "stowage_cluster_price_per_hour", GAUGE, NO_LABELS, "Price of all priced nodes")       \
     X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, NO_LABELS,                          \
       "No fleet for the planned pods is cheaper than this")                                        \

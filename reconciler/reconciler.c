@@ -382,6 +382,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     run_guards(&p);
     tell_asides(&p);
     pod_events_run(&p);
+    transitions_run(&p);
     pool_status_run(&p);
     overlay_status_run(&p);
     buffer_status_run(&p);

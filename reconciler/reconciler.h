@@ -28,8 +28,9 @@ struct reconciler_options {        /* zero: the default in brackets */
     uint32_t max_nodes_per_minute; /* --max-nodes-per-minute [no cap] */
     double max_hourly_price;       /* --max-hourly-price, of all priced nodes [no cap] */
     struct plan_options plan; /* search, effort, policies; `now` and `stop` are the reconciler's */
-    bool nominate; /* --placement=nominate: pods are nominated for their places; the worlds of the
-                      snapshots have nominated_wait */
+    bool nominate; /* --placement=nominate: pods are nominated for their places, and nobody asks */
+    uint32_t nominate_from; /* --nominate-from: they are, too, though the scheduler asks, in clusters of so many Nodes; 0: in
+                               none */
     bool static_capacity; /* feature gate: pools with replicas have so many nodes, else no new ones */
     span_ms idle;             /* a step at least this often, and a look at everything [10 s]; garbage is never looked
                                  for more often. Longer where hours go by in no time */

@@ -51,14 +51,15 @@ bool static_claim(struct pass *p, const struct node_pool *pool, struct plan_clai
 /* provision/provision.c: from waiting pods to NodeClaims and places. */
 void provision_run(struct pass *p);
 
+/* status/transitions.c: what conditions of NodeClaims and NodePools became is measured. */
+void transitions_run(struct pass *p);
+
 /* provision/planned.c: stowage.dev/planned of claims on their way says who is planned there now. */
 void planned_run(struct pass *p);
 
-/* provision/nominate.c: with options.nominate, places become status.nominatedNodeName; what is ours and not meant any more
- * is taken back with and without it. */
+/* provision/nominate.c: with options.nominate, and in clusters of options.nominate_from, places become
+ * status.nominatedNodeName; what is ours and not meant any more is taken back with and without. */
 void nominate_run(struct pass *p);
-/* Whether what stands in the pod's status.nominatedNodeName is ours. */
-bool nominate_is_own(const struct pod *pod);
 
 /* provision/scheduling.c: what a solve is measured by, under Karpenter v1.15.0's names. */
 struct scheduling {
@@ -69,7 +70,6 @@ struct scheduling {
 };
 void scheduling_begin(struct scheduling *s, struct pass *p);
 bool scheduling_tick(void *s); /* a plan's `stop`: measures, and stops what takes too long */
-bool scheduling_own_nomination(void *s, const struct pod *pod); /* a plan's `own_nomination` */
 struct why scheduling_put_off(void *s, const struct pod *pod);   /* a plan's `put_off` */
 /* False: the plan is not to be carried out. */
 bool scheduling_end(struct scheduling *s, const struct plan *plan);

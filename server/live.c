@@ -392,7 +392,6 @@ struct world_options live_world_options(const struct options *o, const struct de
     return (struct world_options){.reserved_capacity = o->gates.reserved_capacity,
                                   .node_overlay = o->gates.node_overlay,
                                   .capacity_buffer = o->gates.capacity_buffer,
-                                  .nominated_wait = o->placement == PLACEMENT_NOMINATE,
                                   .default_spread = spreads ? spread : NULL};
 }
 
@@ -420,6 +419,7 @@ struct reconciler_options live_reconciler_options(const struct options *o)
         .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
         .max_hourly_price = o->max_hourly_price,
         .nominate = o->placement == PLACEMENT_NOMINATE,
+        .nominate_from = (uint32_t)o->nominate_from,
         .static_capacity = o->gates.static_capacity,
         .terminate_first_drift = o->gates.terminate_first_drift,
         .terminate_first_repair = o->gates.terminate_first_repair,

@@ -44,6 +44,10 @@ static const struct option table[] = {
     {.name = "placement", .type = OPTION_CHOICE, .choices = "extender|nominate",
      .fallback = "extender", AT(placement), .group = OPTION_CLUSTER | OPTION_SIMULATE,
      .help = "how the scheduler learns of the plan: it asks, or pods are nominated for nodes"},
+    {.name = "nominate-from", .type = OPTION_INT, .max = 1000000, .fallback = "2500", AT(nominate_from),
+     .group = OPTION_CLUSTER | OPTION_SIMULATE,
+     .help = "with so many nodes planned pods are nominated, too, though the scheduler asks: it then looks at one "
+             "node; 0: never"},
     {.name = "embedded", .type = OPTION_BOOL, .fallback = "false", AT(embedded),
      .group = OPTION_SERVE, .help = "run on a cluster in memory instead of a real one"},
     {.name = "webhook-listen", .type = OPTION_TEXT, AT(webhook_listen), .group = OPTION_SERVE,

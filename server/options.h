@@ -100,6 +100,7 @@ struct options {
     const char *page_listen;
     const char *kubeconfig, *context;
     int placement;
+    int64_t nominate_from;
     bool embedded;
     struct texts files;
     const char *lease_name, *lease_namespace;

@@ -34,13 +34,13 @@ static struct row_leavers find(struct leavers *l, uint32_t row)
         if (pod_is_reschedulable(n->pods[i]))
             pods[r.count++] = (struct waiting_pod){n->pods[i], n->pod_classes[i], true, world_blocks(w, n->pods[i])};
     for (uint32_t i = 0; i < r.count; i++)
-        if (admission_takes(w, l->options, &pods[i], true))
+        if (admission_takes(l->options, &pods[i], true))
             order[r.order_count++] = i;
     struct ordering by = {l->trial, pods};
     if (r.order_count != 0)
         qsort_r(order, r.order_count, sizeof(*order), leaver_order, &by);
     for (uint32_t i = 0; i < r.order_count; i++)
-        forced[i] = !admission_takes(w, l->options, &pods[order[i]], false);
+        forced[i] = !admission_takes(l->options, &pods[order[i]], false);
     return r;
 }
 

@@ -60,7 +60,7 @@ static void take_waiting(struct simulator *s)
     s->waiting = ARENA_ARRAY(&s->ground, uint32_t, w->waiting_count);
     for (uint32_t i = 0; i < w->waiting_count; i++) {
         const struct waiting_pod *x = &w->waiting[i];
-        if (!admission_takes(w, &s->search, x, false))
+        if (!admission_takes(&s->search, x, false))
             continue;
         if (x->bound)
             trial_lift(&s->trial, x, (uint32_t)world_find_node(w, sym_text(w->syms, x->pod->node)));

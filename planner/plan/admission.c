@@ -1,17 +1,8 @@
 #include "planner/plan/admission.h"
 
-/* The scheduler makes room for it, or is about to bind it. */
-static bool is_with_scheduler(const struct world *w, const struct plan_options *o, const struct pod *p)
+bool admission_takes(const struct plan_options *o, const struct waiting_pod *x, bool forced)
 {
-    if (!w->settings.nominated_wait || !pod_is_nominated(p))
-        return false;
-    return o->own_nomination == NULL || !o->own_nomination(o->user, p);
-}
-
-bool admission_takes(const struct world *w, const struct plan_options *o, const struct waiting_pod *x, bool forced)
-{
-    bool stays = x->bound && !forced && (x->blocked || pod_do_not_disrupt(x->pod, o->now));
-    return !stays && !is_with_scheduler(w, o, x->pod);
+    return !x->bound || forced || !(x->blocked || pod_do_not_disrupt(x->pod, o->now));
 }
 
 static struct why put_off(const struct plan_options *o, const struct waiting_pod *x)

@@ -5,9 +5,8 @@
 #include "planner/columns.h"
 #include "planner/plan/plan.h"
 
-/* The pod is of the pass. Not so: one that stays where it is until it may move, unless it is `forced`; one that the
- * scheduler is making room for. */
-bool admission_takes(const struct world *w, const struct plan_options *o, const struct waiting_pod *x, bool forced);
+/* The pod is of the pass. Not so: one that stays where it is until it may move, unless it is `forced`. */
+bool admission_takes(const struct plan_options *o, const struct waiting_pod *x, bool forced);
 /* Of the pass, but no place is looked for; *out says why, but for whose it is. */
 bool admission_fails(const struct world *w, const struct plan_options *o, const struct waiting_pod *x,
                      struct plan_unschedulable *out);

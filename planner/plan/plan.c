@@ -71,7 +71,7 @@ static void admit(struct solving *s, uint32_t index)
     const struct waiting_pod *x = trial_pod(&s->trial, index);
     bool forced = trial_is_moved(&s->trial, index) && s->o->removed_for == REMOVAL_REPAIR;
     struct plan_unschedulable how;
-    if (!admission_takes(s->w, s->o, x, forced) || is_arriving(s, index))
+    if (!admission_takes(s->o, x, forced) || is_arriving(s, index))
         return;
     s->p->waiting++;
     if (x->bound)

@@ -53,8 +53,8 @@ static void add_reaches(struct rows *r, uint32_t daemon)
         const struct signature *s = &w->classes.signatures[try->signature];
         if (world_untolerated(w, s, true, o->taints) != NULL)
             return;
-        if (!requirements_compatible(&o->requirements, &s->requirements,
-                                     t->catalogue->well_known, w->syms, NULL, NULL))
+        if (s->impossible || !requirements_compatible(&o->requirements, &s->requirements, t->catalogue->well_known, w->syms,
+                                                      NULL, NULL))
             continue;
         struct reach x = {daemon, &s->requirements, ARENA_ARRAY(w->arena, uint64_t, t->words),
                           ARENA_ARRAY(w->arena, uint64_t, t->kind_words)};

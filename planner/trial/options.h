@@ -55,9 +55,6 @@ struct plan_options {
     uint32_t arrival_count;
     const struct barred *barred;
     uint32_t barred_count;
-    /* Whether a pod's status.nominatedNodeName is of our own making, and so no reason to leave it to the
-     * scheduler. Asked where the world has nominated_wait; NULL: none is. */
-    bool (*own_nomination)(void *user, const struct pod *p);
     /* Why nothing is planned for a pod that is not bound, as of an unschedulable one and as long as the plan
      * lives; absent: it is planned. NULL: all are. */
     struct why (*put_off)(void *user, const struct pod *p);

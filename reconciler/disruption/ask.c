@@ -70,12 +70,6 @@ static struct why put_off(void *user, const struct pod *pod)
     return is ? (struct why){SPAN("is not planned for a while"), {NULL, 0}} : (struct why){0};
 }
 
-static bool own_nomination(void *user, const struct pod *pod)
-{
-    (void)user;
-    return nominate_is_own(pod);
-}
-
 static void keep_put_off(struct inquiry *q, const struct pass *p)
 {
     const struct memos *all = &p->r->waiting;
@@ -200,7 +194,6 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked, enum disrupti
     q->plan = with->plan;
     q->plan.now = p->wall;
     q->plan.stop = is_to_stop;
-    q->plan.own_nomination = own_nomination;
     q->plan.put_off = q->put_off_count != 0 ? put_off : NULL;
     q->plan.user = q;
     q->options = (struct disruption_options){

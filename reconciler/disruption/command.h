@@ -51,6 +51,7 @@ struct command {
     uint32_t replacement_count;
     const struct pledged_claim *pledged; /* types that each replacement may be, as it was decided; of one that was taken
                                           * over NULL */
+    enum terminate_first terminate_first; /* with DECIDE_TERMINATE_FIRST */
     const struct span *targets; /* UIDs of Nodes and NodeClaims that its pods go to */
     uint32_t target_count;
     bool has_grace;             /* of a repair: how long its drain may take, from the deletion on */
@@ -75,6 +76,8 @@ void queue_take(struct pass *p, struct command *c);
 /* Who waits for its validation; NULL: nobody does. */
 struct command *queue_waiting(const struct command_queue *q);
 void queue_run(struct pass *p);
+/* Its marks are there, or its reboot is asked for: it is in the metrics. */
+void command_count(struct pass *p, const struct command *c);
 void queue_forget(struct command_queue *q); /* all, without a word */
 /* Commands that an earlier leader left, by what the API says of them. Once, as leading begins. */
 void queue_adopt(struct pass *p);

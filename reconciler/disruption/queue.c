@@ -238,13 +238,33 @@ static bool begin_replacements(struct queue_pass *q, struct command *c)
     return true;
 }
 
-static void count_decision(struct pass *p, const struct command *c)
+/* As Karpenter v1.15.0: of its pools each once. */
+static void count_pool(struct pass *p, const struct command *c, struct span pool)
 {
-    const struct claim_view *claim = claim_of(p, &c->members[0]);
-    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c), type_of(c));
-    if (c->decision == DECIDE_TERMINATE_FIRST && claim != NULL)
-        count(p->r, MEASURE_TERMINATE_FIRST, 1, claim_pool_name(p, claim->claim), label_of(c),
-              span_of(disruption_terminate_first_name(c->terminate_first)));
+    count_all(p->r, &(struct measure){.id = MEASURE_POOL_DECISIONS, .value = 1,
+                                      .labels = {pool, span_of(disruption_decision_name(c->decision)), label_of(c),
+                                                 type_of(c)}});
+    if (c->decision == DECIDE_TERMINATE_FIRST)
+        count(p->r, MEASURE_TERMINATE_FIRST, 1, pool, label_of(c), span_of(disruption_terminate_first_name(c->terminate_first)));
+}
+
+void command_count(struct pass *p, const struct command *c)
+{
+    struct span *pools = ARENA_ARRAY(p->a, struct span, c->count);
+    uint32_t n = 0;
+    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, span_of(disruption_decision_name(c->decision)), label_of(c),
+          type_of(c));
+    for (uint32_t i = 0; i < c->count; i++) {
+        const struct claim_view *claim = claim_of(p, &c->members[i]);
+        struct span pool = claim != NULL ? claim_pool_name(p, claim->claim) : (struct span){0};
+        uint32_t k = 0;
+        while (k < n && !span_eq(pools[k], pool))
+            k++;
+        if (claim == NULL || k < n)
+            continue;
+        pools[n++] = pool;
+        count_pool(p, c, pool);
+    }
 }
 
 static bool step_mark(struct queue_pass *q, struct command *c)
@@ -262,7 +282,7 @@ static bool step_mark(struct queue_pass *q, struct command *c)
         return take_back(q, c, SPAN("what it was about is leaving already"));
     if (marked != here)
         return true;
-    count_decision(p, c);
+    command_count(p, c);
     nominate_targets(p, c);
     c->state = COMMAND_READIES;
     return c->replacement_count == 0 || begin_replacements(q, c);

@@ -67,7 +67,7 @@ static void remember(struct claim_memo *m, mono_ms now)
 static void count_commit(struct pass *p, const struct command *c, const struct claim_view *claim)
 {
     struct measure also = repair_measure(p, c->condition, claim, c->has_grace ? &c->grace : NULL);
-    count(p->r, MEASURE_DISRUPTION_DECISIONS, 1, SPAN("reboot"), SPAN("unhealthy"), (struct span){0});
+    command_count(p, c);
     count(p->r, MEASURE_CLAIMS_DISRUPTED, 1, SPAN("unhealthy"), claim_pool_name(p, claim->claim),
           pass_text(p, sym_pairs_get(claim->claim->meta.labels, SYM_CAPACITY_TYPE)));
     count_all(p->r, &also);

@@ -10,13 +10,10 @@
  * leader knows; it is taken back when the plan no longer says so, its node is gone, or nominating was given up.
  * Any other is the scheduler's own, for which it makes room or is about to bind, and is let alone.
  *
- * Where the scheduler asks us nothing is nominated: it would look at one node instead of at all, which saves it 1.1 ms
- * of 1,000 nodes, and the write takes the API server and those who watch it more than twice that. 5,000 pods (./dev bench
- * scheduler, two cores) were bound at 159 a second instead of 202 when they were nominated meanwhile, and at 291 when
- * they had been nominated before, which took 20 s. On 5,000 nodes it would pay: 3,000 pods on a machine of which others
- * had a part were bound at 28 a second without, 64 when they were nominated meanwhile and 91 when they had been before
- * (all programs together took 39, 20 and 12 ms of a core for a pod, the scheduler alone 22, 5.9 and 3.8); at 1,000, on
- * the same machine, at 102, 101 and 111. What stands against it is in manifests/README.md. */
+ * Where the scheduler asks us, the size of the cluster decides (options.nominate_from). It saves the scheduler a look at
+ * all nodes but one, 1.1 ms for 1,000 of them, and costs the API server and those who watch it a write, more than twice
+ * that: what that says is 2,500 nodes, from which on both are even. (./dev bench scheduler; manifests/README.md has the
+ * figures.) The extender then answers with the one name that it is asked about. */
 #include "base/json.h"
 #include "reconciler/stages.h"
 
@@ -102,21 +99,30 @@ static void nominate(struct pass *p, const struct place *place)
         write_nomination(p, pod, node->meta.name);
 }
 
+/* ---- when ---- */
+
+static bool may_nominate(const struct reconciler_options *o)
+{
+    return o->nominate || o->nominate_from != 0;
+}
+
+/* What was nominated stays when the cluster becomes smaller. */
+static bool pays(const struct pass *p)
+{
+    const struct reconciler_options *o = &p->r->config.options;
+    return o->nominate || (o->nominate_from != 0 && p->snapshot->state[KIND_NODE].count >= o->nominate_from);
+}
+
 /* ---- taking back ---- */
 
 static bool is_still_meant(const struct pass *p, const struct pod *pod)
 {
-    const struct place *place = p->r->config.options.nominate && p->r->places != NULL
+    const struct place *place = may_nominate(&p->r->config.options) && p->r->places != NULL
                                     ? places_find(p->r->places, pod->meta.uid)
                                     : NULL;
     const struct node *meant = place != NULL ? node_of(p, place) : NULL;
     return meant != NULL && span_eq(meant->meta.name, pass_text(p, pod->nominated_node)) &&
            is_usable(p, meant, pod);
-}
-
-bool nominate_is_own(const struct pod *pod)
-{
-    return pod->nominated_node != SYM_NONE && pod->meta.wrote_status;
 }
 
 void nominate_run(struct pass *p)
@@ -125,9 +131,9 @@ void nominate_run(struct pass *p)
     uint32_t count;
     const struct pod *const *nominated = world_nominated(p->world, &count);
     for (uint32_t i = 0; i < count; i++)
-        if (nominate_is_own(nominated[i]) && !is_still_meant(p, nominated[i]))
+        if (pod_is_nominated_by_us(nominated[i]) && !is_still_meant(p, nominated[i]))
             write_nomination(p, nominated[i], (struct span){0});
-    if (!p->r->config.options.nominate)
+    if (!pays(p))
         return;
     for (uint32_t i = 0; places != NULL && i < places->count; i++)
         nominate(p, &places->items[i]);

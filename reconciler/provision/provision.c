@@ -368,7 +368,6 @@ static void solve(struct pass *p)
     struct scheduling scheduling;
     o.now = p->wall;
     o.stop = scheduling_tick;
-    o.own_nomination = scheduling_own_nomination;
     o.put_off = p->r->divergence.putting_off ? scheduling_put_off : NULL;
     o.user = &scheduling;
     struct seating seating;

@@ -133,12 +133,6 @@ static void tell_stopped(struct pass *p, const struct plan *plan)
     pass_wake(p, p->mono);
 }
 
-bool scheduling_own_nomination(void *user, const struct pod *pod)
-{
-    (void)user;
-    return nominate_is_own(pod);
-}
-
 struct why scheduling_put_off(void *user, const struct pod *pod)
 {
     return divergence_put_off(((const struct scheduling *)user)->p, pod);

@@ -85,8 +85,7 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
         }
     if (missing > told)
         buf_addf(&text, " and %u more", missing - told);
-    struct span fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s%s",
-                                   c->options->placement == PLACEMENT_NOMINATE ? " -f manifests/nominate/rbac.yaml" : "",
+    struct span fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s",
                                    c->options->gates.pod_deletion_cost ? " -f manifests/pod-deletion-cost/rbac.yaml" : "");
     check_say(c->report, CHECK_FAIL, "permissions", fix.ptr,
               "%u of the %u permissions of manifests/rbac.yaml are missing: %s", missing, all->count,

@@ -7,8 +7,6 @@
 
 extern const char rbac_yaml[];
 extern const size_t rbac_yaml_len;
-extern const char nominate_rbac_yaml[];
-extern const size_t nominate_rbac_yaml_len;
 extern const char deletion_cost_rbac_yaml[];
 extern const size_t deletion_cost_rbac_yaml_len;
 
@@ -108,7 +106,6 @@ void permissions_shipped(struct arena *a, struct span ns, const struct options *
         bool asked;
     } files[] = {
         {{rbac_yaml, rbac_yaml_len}, true},
-        {{nominate_rbac_yaml, nominate_rbac_yaml_len}, o->placement == PLACEMENT_NOMINATE},
         {{deletion_cost_rbac_yaml, deletion_cost_rbac_yaml_len}, o->gates.pod_deletion_cost},
     };
     struct err err;

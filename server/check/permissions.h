@@ -23,8 +23,7 @@ struct permissions {
 /* Adds the rules of all ClusterRoles and Roles in a YAML text, `ns` in the place of each Role's namespace. */
 bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struct permissions *out,
                         struct err *err);
-/* Those of manifests/rbac.yaml and, where the options ask for what they are for, of manifests/nominate and
- * manifests/pod-deletion-cost. */
+/* Those of manifests/rbac.yaml and, where the options ask for what it is for, of manifests/pod-deletion-cost. */
 void permissions_shipped(struct arena *a, struct span ns, const struct options *o, struct permissions *out);
 /* Whether they hold a verb on all objects of a kind. */
 bool permissions_have(const struct permissions *p, enum kind k, struct span verb);

@@ -368,6 +368,21 @@ static void test_a_heartbeat_is_no_news_but_for_its_version(void **state)
     give_back(s);
 }
 
+/* Nominating a pod locks on its version; what the scheduler writes each time it refuses one is no news else. */
+static void test_a_refused_pod_is_no_news_but_for_its_version(void **state)
+{
+    struct feeder *f = *state;
+    put_pod(f, "p", 2, "a");
+    store_publish(f->store, 0);
+    const struct snapshot *s = take(f);
+    const struct pod *p = snapshot_find(s, KIND_POD, SPAN("web"), SPAN("p"));
+    assert_int_equal(p->meta.resource_version, 2);
+    put_pod(f, "p", 7, "a");
+    assert_true(store_due(f->store) == INT64_MAX);
+    assert_int_equal(p->meta.resource_version, 7);
+    give_back(s);
+}
+
 /* What a list names is kept, also when it says nothing new of it. */
 static void test_a_list_keeps_what_did_not_change(void **state)
 {
@@ -541,6 +556,7 @@ int main(void)
         TEST(test_publishing_waits_its_turn),
         TEST(test_what_says_nothing_new_changes_nothing),
         TEST(test_a_heartbeat_is_no_news_but_for_its_version),
+        TEST(test_a_refused_pod_is_no_news_but_for_its_version),
         TEST(test_a_list_keeps_what_did_not_change),
         TEST(test_a_snapshot_that_is_not_shown_yet),
         TEST(test_same_objects_of_a_kind),

@@ -1,5 +1,5 @@
 /* A world made by delta plans exactly as one that was built of the same objects, and shares what did not
- * change without holding on to it: random clusters whose pods come, are bound, move on and go, pods of DaemonSets and
+ * change without holding on to it: random clusters whose pods come, are nominated, bound, move on and go, pods of DaemonSets and
  * with volumes among them, and whose Nodes, NodeClaims, CSINodes and PodDisruptionBudgets come, change and go.
  *
  * Every version of an object is a block of its own, freed with the last world that may look at it: so that the
@@ -42,7 +42,7 @@ struct history { /* of one cluster */
     size_t away_count;
     struct world *world;
     unsigned deltas, serial;
-    unsigned daemon_deltas, volume_deltas, kind_deltas[KIND_STORED_COUNT];
+    unsigned daemon_deltas, volume_deltas, nominated_deltas[2], kind_deltas[KIND_STORED_COUNT];
 };
 
 static struct pod *version_of(const struct history *h, const struct pod *p)
@@ -104,18 +104,21 @@ static void come(struct history *h, struct pod *p)
     h->pods[h->count++] = p;
 }
 
-/* Out of those that are there; but not one that came in this very step. */
-static struct pod *take(struct history *h)
+static struct pod *take_at(struct history *h, size_t at)
 {
     size_t old = h->count - h->come_count;
-    if (old == 0)
-        return NULL;
-    size_t at = draw(&h->d, (unsigned)old);
     struct pod *p = h->pods[at];
     h->pods[at] = h->pods[old - 1];
     h->pods[old - 1] = h->pods[--h->count];
     h->gone[h->gone_count++] = p;
     return p;
+}
+
+/* Out of those that are there; but not one that came in this very step. */
+static struct pod *take(struct history *h)
+{
+    size_t old = h->count - h->come_count;
+    return old != 0 ? take_at(h, draw(&h->d, (unsigned)old)) : NULL;
 }
 
 static void arrive(struct history *h)
@@ -180,6 +183,23 @@ static void change(struct history *h)
             next->unschedulable = false;
         }
     }
+    come(h, next);
+}
+
+/* Some pod that waits is, by the scheduler or by us; or was, and is not any more. */
+static void is_nominated(struct history *h)
+{
+    const struct cluster_list *nodes = &h->c.kinds[KIND_NODE];
+    size_t old = h->count - h->come_count, at = old != 0 ? draw(&h->d, (unsigned)old) : 0;
+    for (size_t i = 0; i < old && h->pods[at]->node != SYM_NONE; i++)
+        at = (at + 1) % old;
+    if (old == 0 || nodes->count == 0)
+        return;
+    const struct node *n = nodes->items[draw(&h->d, (unsigned)nodes->count)];
+    struct pod *next = version_of(h, take_at(h, at));
+    bool was = next->nominated_node != SYM_NONE;
+    next->nominated_node = was ? SYM_NONE : sym_intern(h->c.syms, n->meta.name);
+    next->meta.wrote_status = !was && draw(&h->d, 2) != 0;
     come(h, next);
 }
 
@@ -460,7 +480,7 @@ static void claim_changes(struct history *h)
 static void draw_step(struct history *h)
 {
     static void (*const happenings[])(struct history *) = {
-        arrive, scale_up, scale_up, leave, leave, change, change, change, daemon_up, node_changes, node_changes,
+        arrive, scale_up, scale_up, leave, leave, change, change, change, is_nominated, is_nominated, daemon_up, node_changes, node_changes,
         claim_changes, node_goes, node_comes, others_move, csi_node_changes, budget_changes};
     memset(h->moves, 0, sizeof(h->moves));
     h->gone_count = h->come_count = h->before_count = 0;
@@ -473,6 +493,7 @@ static void count_delta(struct history *h)
     bool daemons = false, volumes = false;
     for (size_t i = 0; i < h->come_count; i++) {
         daemons |= pod_is_daemon(h->come[i]);
+        h->nominated_deltas[h->come[i]->meta.wrote_status] += world_pod_is_nominated(h->come[i]);
         volumes |= h->come[i]->volumes.count != 0;
     }
     h->deltas++;
@@ -527,6 +548,16 @@ static uint32_t count_blocked(const struct world *w)
     return count;
 }
 
+/* In any order. */
+static bool same_nominated(const struct world *w, const struct world *whole)
+{
+    uint32_t found = 0;
+    for (uint32_t i = 0; i < w->nominated_count; i++)
+        for (uint32_t k = 0; k < whole->nominated_count; k++)
+            found += w->nominated[i] == whole->nominated[k];
+    return found == w->nominated_count && w->nominated_count == whole->nominated_count;
+}
+
 /* What is asked of a world beside plans: its rows, and who waits. */
 static void expect_same_rows(const struct history *h, const struct world *w, const struct world *whole, uint64_t seed)
 {
@@ -535,6 +566,9 @@ static void expect_same_rows(const struct history *h, const struct world *w, con
         if (!same_row(w, whole, row))
             fail_msg("seed %llu, delta %u: row %u is another than that of a world built anew", (unsigned long long)seed,
                      h->deltas, row);
+    if (!same_nominated(w, whole))
+        fail_msg("seed %llu, delta %u: %u are nominated; %u, or others, in a world built anew", (unsigned long long)seed,
+                 h->deltas, w->nominated_count, whole->nominated_count);
     if (!same || w->waiting_count != whole->waiting_count || w->aside_count != whole->aside_count ||
         count_blocked(w) != count_blocked(whole))
         fail_msg("seed %llu, delta %u: %u rows, %u wait, %u are aside; %u, %u and %u in a world built anew",
@@ -682,12 +716,55 @@ static void pods_with_volumes_move(void **state)
     history_end(&h);
 }
 
+#define WAITS(name)                                                                                \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: default, uid: u-" name "}\n"          \
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {phase: Pending, conditions: "    \
+    "[{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+
+/* Who is nominated by the scheduler waits no more; by us, all the same. */
+static void nominations_come_and_go(void **state)
+{
+    (void)state;
+    struct history h;
+    one_node(&h);
+    cluster_add(&h.c, WAITS("a") WAITS("b"));
+    h.capacity = 4;
+    h.pods = mem_array(h.capacity, sizeof(*h.pods));
+    for (size_t i = 0; i < 2; i++)
+        h.pods[h.count++] = version_of(&h, h.c.kinds[KIND_POD].items[i]);
+    world_free(h.world);
+    h.world = built(&h);
+    sym node = sym_intern(h.c.syms, SPAN("node-1"));
+    static const struct {
+        const char *label;
+        bool nominated, ours, bound;
+        uint32_t waiting, aside, listed;
+    } steps[] = {
+        {"by the scheduler", true, false, false, 1, 1, 1}, {"no more", false, false, false, 2, 0, 0},
+        {"by us", true, true, false, 2, 0, 1},             {"by the scheduler after us", true, false, false, 1, 1, 1},
+        {"by us again", true, true, false, 2, 0, 1},       {"and is bound there", false, true, true, 1, 0, 0},
+    };
+    struct pod *p = h.pods[0];
+    for (size_t i = 0; i < COUNT_OF(steps); i++) {
+        p = step_pod(&h, p);
+        p->nominated_node = steps[i].nominated ? node : SYM_NONE;
+        p->meta.wrote_status = steps[i].ours;
+        p->node = steps[i].bound ? node : SYM_NONE;
+        expect_delta(&h, steps[i].label);
+        if (h.world->waiting_count != steps[i].waiting || h.world->aside_count != steps[i].aside ||
+            h.world->nominated_count != steps[i].listed)
+            fail_msg("%s: %u wait, %u are aside, %u nominated", steps[i].label, h.world->waiting_count,
+                     h.world->aside_count, h.world->nominated_count);
+    }
+    history_end(&h);
+}
+
 static void plans_as_a_world_built_anew(void **state)
 {
     (void)state;
     enum { EVERY_DAY = 20, STEPS = 25 };
     unsigned long long from = 1, to = EVERY_DAY;
-    unsigned deltas = 0, daemons = 0, volumes = 0, kinds[KIND_STORED_COUNT] = {0};
+    unsigned deltas = 0, daemons = 0, volumes = 0, theirs = 0, ours = 0, kinds[KIND_STORED_COUNT] = {0};
     const char *seeds = getenv("STOWAGE_SEEDS");
     if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
         fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
@@ -702,15 +779,18 @@ static void plans_as_a_world_built_anew(void **state)
             kinds[k] += h.kind_deltas[k];
         daemons += h.daemon_deltas;
         volumes += h.volume_deltas;
+        theirs += h.nominated_deltas[false];
+        ours += h.nominated_deltas[true];
         history_end(&h);
     }
     print_message("%u of %llu changes by delta, %u with Nodes, %u with NodeClaims, %u with CSINodes, %u with budgets, %u "
-                  "with pods of DaemonSets, %u with volumes\n",
+                  "with pods of DaemonSets, %u with volumes, %u and %u nominated by the scheduler and by us\n",
                   deltas, (to - from + 1) * STEPS, kinds[KIND_NODE], kinds[KIND_NODE_CLAIM], kinds[KIND_CSI_NODE],
-                  kinds[KIND_DISRUPTION_BUDGET], daemons, volumes);
+                  kinds[KIND_DISRUPTION_BUDGET], daemons, volumes, theirs, ours);
     assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
     assert_true(kinds[KIND_NODE] != 0 && kinds[KIND_NODE_CLAIM] != 0 && kinds[KIND_CSI_NODE] != 0);
     assert_true(kinds[KIND_DISRUPTION_BUDGET] != 0 && daemons != 0);
+    assert_true(theirs != 0 && ours != 0);
 }
 
 static size_t world_bytes(const struct world *w)
@@ -985,6 +1065,24 @@ static void pods_of_a_leaving_node_wait(void **state)
     history_end(&h);
 }
 
+/* Who stood on a Node that nobody had seen waits once when it comes and is leaving. */
+static void pods_of_a_node_that_comes_leaving_wait_once(void **state)
+{
+    (void)state;
+    struct history h;
+    cluster_of(&h, PLAIN_NODE("n1", "") PLAIN_NODE("n2", "") RULED_POD("one", "nodeName: n2", "phase: Running"));
+    struct cluster_list *list = &h.c.kinds[KIND_NODE];
+    struct node goes = *(const struct node *)list->items[1];
+    goes.meta.deleted = 1;
+    list->count = 1;
+    h.world = built(&h);
+    assert_int_equal(h.world->aside_count, 1);
+    list->items[list->count++] = &goes;
+    assert_true(nodes_move(&h, NULL, &goes));
+    assert_int_equal(h.world->waiting_count, 1);
+    history_end(&h);
+}
+
 /* Rows behind it have other numbers, and pods that keep others off do so where they are. */
 static void a_node_comes_before_others(void **state)
 {
@@ -1163,7 +1261,7 @@ static void asks_for_a_build(void **state)
     struct pod plain = {.phase = POD_PENDING, .unschedulable = true};
     plain.meta.ns = SPAN("default");
     plain.meta.name = plain.meta.uid = SPAN("p");
-    struct pod pods[6];
+    struct pod pods[5];
     for (size_t i = 0; i < COUNT_OF(pods); i++)
         pods[i] = plain;
     pods[0].spreads = (struct spreads){&zone, 1};
@@ -1171,7 +1269,6 @@ static void asks_for_a_build(void **state)
     pods[2].requests = (struct resources){&gpu, 1};
     pods[3].node_selector = (struct sym_pairs){&disk, 1};
     pods[4].volumes = (struct pod_volumes){&data, 1};
-    pods[5].nominated_node = gpu.name;
     const struct pod *p = &plain;
     struct world_change c = {.come = &p, .come_count = 1};
     struct world *next = world_delta(h.world, &c);
@@ -1190,9 +1287,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_as_a_world_built_anew),
         cmocka_unit_test(pods_with_volumes_move),
+        cmocka_unit_test(nominations_come_and_go),
         cmocka_unit_test(memory_comes_back),
         cmocka_unit_test(costs_at_night_what_it_cost_in_the_morning),
         cmocka_unit_test(pods_of_a_leaving_node_wait),
+        cmocka_unit_test(pods_of_a_node_that_comes_leaving_wait_once),
         cmocka_unit_test(a_node_comes_before_others),
         cmocka_unit_test(domains_come_and_go_with_a_build),
         cmocka_unit_test(the_last_node_of_a_domain_goes_with_a_build),

@@ -90,6 +90,34 @@ static void places_and_nominations(void **state)
     cluster_release(&t.c);
 }
 
+#define OURS(name)                                                                                 \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", uid: u-" name ", managedFields: [{manager: stowage, " \
+    "operation: Update, subresource: status, fieldsV1: {'f:status': {'f:nominatedNodeName': {}}}}]}\n" \
+    "spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {nominatedNodeName: n2, conditions: " \
+    "[{type: PodScheduled, status: \"False\", reason: Unschedulable}]}\n"
+
+/* The plan has moved on, and the nomination will follow; without a place what was nominated is all there is. */
+static void our_own_nominations_follow_the_plan(void **state)
+{
+    (void)state;
+    struct cluster c;
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    cluster_add(&c, NODE("n1") NODE("n2") OURS("moved") OURS("kept"));
+    cluster_plan(&c);
+    struct place item = {.uid = SPAN("u-moved"), .target = SPAN("n1")};
+    const struct places places = {.items = &item, .count = 1};
+    const struct held *h = held_new(&c.arena, c.world, NULL, &places);
+    for (size_t i = 0; i < 2; i++) {
+        const char *uid = i == 0 ? "u-moved" : "u-kept";
+        uint32_t row = (uint32_t)world_find_node(c.world, i == 0 ? SPAN("n1") : SPAN("n2"));
+        assert_non_null(held_at(h, row));
+        assert_int_equal(held_at(h, row)[0], 1000);
+        assert_true(held_from_start(h, span_hash(span_of(uid)), row));
+    }
+    cluster_release(&c);
+}
+
 static void who_has_to_leave_what(void **state)
 {
     (void)state;
@@ -170,6 +198,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(places_and_nominations),
+        cmocka_unit_test(our_own_nominations_follow_the_plan),
         cmocka_unit_test(who_has_to_leave_what),
         cmocka_unit_test(put_and_drop),
         cmocka_unit_test(let_on_is_there),

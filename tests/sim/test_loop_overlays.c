@@ -100,6 +100,44 @@ static void what_is_planned_follows(void **state)
     loop_end(&l);
 }
 
+/* Of its types some had another price, or more to give: either is said, and nothing else. */
+static void a_claim_says_what_was_laid_over_its_types(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *sets;
+        bool price, capacity;
+    } rows[] = {
+        {"\"price\":\"0.0001\"", true, false},
+        {"\"capacity\":{\"example.com/gadget\":\"2\"}", false, true},
+        {"\"priceAdjustment\":\"-10%\",\"capacity\":{\"example.com/gadget\":\"2\"}", true, true},
+        {"\"weight\":1", false, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct loop l = {0};
+        struct sim *s = cluster();
+        char text[512];
+        snprintf(text, sizeof(text),
+                 "{\"apiVersion\":\"karpenter.sh/v1alpha1\",\"kind\":\"NodeOverlay\",\"metadata\":{\"name\":\"o\"},"
+                 "\"spec\":{\"requirements\":[],%s}}",
+                 rows[i].sets);
+        load(s, text);
+        load(s, deployment_yaml("web", 1, "500m", ""));
+        begin(&l, s);
+        run_for(s, MS_MINUTE);
+        json_t *claims = objects_of(s, KIND_NODE_CLAIM);
+        assert_int_equal(json_array_size(claims), 1);
+        const json_t *annotations = tree_get(json_array_get(claims, 0), "metadata.annotations");
+        const json_t *p = json_object_get(annotations, "karpenter.sh/price-overlay-applied");
+        const json_t *c = json_object_get(annotations, "karpenter.sh/capacity-overlay-applied");
+        if ((p != NULL) != rows[i].price || (c != NULL) != rows[i].capacity)
+            fail_msg("%s: price is %s, capacity is %s", rows[i].sets, p != NULL ? "said" : "not said",
+                     c != NULL ? "said" : "not said");
+        json_decref(claims);
+        loop_end(&l);
+    }
+}
+
 static void without_the_gate_overlays_are_left_alone(void **state)
 {
     (void)state;
@@ -117,6 +155,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_says_whether_it_counts),
         cmocka_unit_test(what_is_planned_follows),
+        cmocka_unit_test(a_claim_says_what_was_laid_over_its_types),
         cmocka_unit_test(without_the_gate_overlays_are_left_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -398,6 +398,8 @@ static void a_node_is_rebooted_in_its_place(void **state)
     say(&w, w.first, "KWOKRebootRequired", "False");
     expect_rebooted(&w);
     assert_true(said(&w, "karpenter_voluntary_disruption_decisions_total decision=reboot reason=unhealthy "));
+    assert_true(said(&w, "karpenter_voluntary_disruption_decisions_by_nodepool_total nodepool=general decision=reboot "
+                         "reason=unhealthy consolidation_type= 1"));
     assert_true(said(&w, "event RebootObserved "));
     assert_true(said(&w, "karpenter_nodes_reboots_total result=succeeded 1"));
     assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);

@@ -134,6 +134,60 @@ static void the_limit_on_nodes_holds_and_says_so(void **state)
     loop_end(&l);
 }
 
+static void expect_said(const struct loop *l, const char *what)
+{
+    if (!span_contains(buf_span(&l->history), span_of(what)))
+        fail_msg("it was not said: %s", what);
+}
+
+/* 301 */
+static void who_goes_first_for_want_of_room_is_counted(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .options = {.terminate_first_drift = true}};
+    struct sim *s = cluster(2);
+    patch_pool(s, "fixed", "{\"limits\":{\"nodes\":\"2\"}}");
+    begin(&l, s);
+    run_for(s, MS_MINUTE);
+    expect_fleet(s, 2);
+    patch_pool(s, "fixed", "{\"template\":{\"metadata\":{\"labels\":{\"team\":\"b\"}}}}");
+    run_for(s, 5 * MS_MINUTE);
+    expect_fleet(s, 2);
+    expect_said(&l, "karpenter_voluntary_disruption_decisions_by_nodepool_total nodepool=fixed decision=terminate-first "
+                    "reason=drifted consolidation_type= 1\n");
+    expect_said(&l, "karpenter_voluntary_disruption_terminate_first_decisions_total nodepool=fixed reason=drifted "
+                    "terminate_first_reason=static-at-limit 1\n");
+    assert_int_equal(l.measured[MEASURE_TERMINATE_FIRST], 2);
+    assert_int_equal(l.measured[MEASURE_POOL_DECISIONS], l.measured[MEASURE_DISRUPTION_DECISIONS]);
+    loop_end(&l);
+}
+
+/* By what the watch tells, once for each change; a condition that is new has been nothing before. */
+static void conditions_tell_how_long_they_were_what_they_were(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(1);
+    do_request(s, API_MERGE, KIND_KWOK_NODE_CLASS, NULL, "default", slow_class, 200);
+    begin(&l, s);
+    run_for(s, 6 * MS_MINUTE);
+    expect_fleet(s, 1);
+    expect_said(&l, "operator_nodeclaim_status_condition_transition_seconds type=Registered status=Unknown to_status=True 30");
+    expect_said(&l, "operator_status_condition_transition_seconds group=karpenter.sh kind=NodeClaim type=Registered "
+                    "status=Unknown to_status=True 30");
+    do_request(s, API_DELETE, KIND_KWOK_NODE_CLASS, NULL, "default", NULL, 200);
+    run_for(s, MS_MINUTE);
+    expect_said(&l, "operator_nodepool_status_condition_transition_seconds type=NodeClassReady status=True to_status=False ");
+    uint32_t registered = 0;
+    static const struct span one = SPAN_INIT("operator_nodeclaim_status_condition_transition_seconds type=Registered ");
+    for (struct span rest = buf_span(&l.history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        registered += line.len > one.len && memcmp(line.ptr, one.ptr, one.len) == 0;
+    }
+    assert_int_equal(registered, 1);
+    loop_end(&l);
+}
+
 /* Who is leaving still counts against the limit. */
 static void a_leaving_node_counts_until_it_is_gone(void **state)
 {
@@ -573,6 +627,8 @@ int main(void)
         cmocka_unit_test(a_pool_gets_its_nodes),
         cmocka_unit_test(a_claim_is_made_of_the_template_alone),
         cmocka_unit_test(the_limit_on_nodes_holds_and_says_so),
+        cmocka_unit_test(who_goes_first_for_want_of_room_is_counted),
+        cmocka_unit_test(conditions_tell_how_long_they_were_what_they_were),
         cmocka_unit_test(a_leaving_node_counts_until_it_is_gone),
         cmocka_unit_test(the_cap_on_nodes_a_minute_holds),
         cmocka_unit_test(a_template_without_a_type_asks_for_nothing),

@@ -17,23 +17,43 @@ struct life {
 static void start(struct life *l, bool nominate)
 {
     const struct sim_stowage_options o = {
-        .reconciler = {.batch_idle = 200, .batch_max = 2000, .nominate = nominate},
-        .world = {.nominated_wait = nominate}};
+        .reconciler = {.batch_idle = 200, .batch_max = 2000, .nominate = nominate}};
     l->stowage = sim_stowage_new(l->sim, &o);
 }
 
-static void begin(struct life *l, bool nominate)
+static void begin_cluster(struct life *l)
 {
     const struct sim_options o = {.cluster = {.apply_delay = 2, .reply_delay = 2, .watch_delay = 5},
                                   .delays = {.schedule = SCHEDULE_MS}};
     l->sim = new_sim_with(&o, general_yaml("30s", "4"));
+}
+
+static void begin(struct life *l, bool nominate)
+{
+    begin_cluster(l);
     start(l, nominate);
+}
+
+/* The scheduler asks, and in clusters of so many nodes pods are nominated, too. */
+static void begin_asked(struct life *l, uint32_t from)
+{
+    const struct sim_stowage_options o = {
+        .reconciler = {.batch_idle = 200, .batch_max = 2000, .nominate_from = from}};
+    begin_cluster(l);
+    l->stowage = start_asked(l->sim, &o);
 }
 
 static void end(struct life *l)
 {
     assert_no_overcommit(l->sim);
     sim_stowage_free(l->stowage);
+    sim_free(l->sim);
+}
+
+static void end_asked(struct life *l)
+{
+    assert_no_overcommit(l->sim);
+    stop_asked(l->sim, l->stowage);
     sim_free(l->sim);
 }
 
@@ -149,6 +169,78 @@ static void test_places_become_nominations(void **state)
     run_for(l.sim, MS_MINUTE);
     assert_int_equal(sim_cluster_count(sim_cluster(l.sim), KIND_NODE_CLAIM), 3);
     end(&l);
+}
+
+/* The three nodes of six pods are as many as it takes, or one too few. */
+static void test_the_cluster_s_size_decides_where_the_scheduler_asks(void **state)
+{
+    (void)state;
+    for (uint32_t from = 3; from <= 4; from++) {
+        struct life l;
+        begin_asked(&l, from);
+        load(l.sim, deployment_yaml("web", PODS, "1500m", ""));
+        run_for(l.sim, SCHEDULE_MS + 5 * MS_SECOND); /* the nodes are there, and no scheduler has looked since */
+        assert_int_equal(sim_cluster_count(sim_cluster(l.sim), KIND_NODE), 3);
+        struct seen before = look(&l, "web");
+        assert_int_equal(before.bound, 0);
+        assert_int_equal(before.to_place, from == 3 ? PODS : 0);
+        assert_int_equal(before.nominated, before.to_place);
+        until(&l, all_bound);
+        struct seen after = look(&l, "web");
+        for (uint32_t i = 0; i < PODS && from == 3; i++)
+            assert_string_equal(node_of_pod(&after, before.name[i]), before.node[i]);
+        run_for(l.sim, MS_MINUTE);
+        assert_int_equal(sim_cluster_count(sim_cluster(l.sim), KIND_NODE_CLAIM), 3);
+        end_asked(&l);
+    }
+}
+
+/* Four nodes, and then three: nobody is nominated any more, and nobody loses what he has. */
+static void test_a_smaller_cluster_keeps_what_is_meant(void **state)
+{
+    (void)state;
+    struct life l;
+    begin_asked(&l, 4);
+    load(l.sim, ready_node_yaml("old", "1", "4Gi"));
+    grow(&l);
+    struct seen before = look(&l, "web");
+    do_request(l.sim, API_DELETE, KIND_NODE, "", "old", "", 200);
+    patch_status(&l, before.name[0], "{\"status\":{\"nominatedNodeName\":null}}");
+    run_for(l.sim, SOON_MS);
+    struct seen after = look(&l, "web");
+    assert_int_equal(sim_cluster_count(sim_cluster(l.sim), KIND_NODE), 3);
+    assert_int_equal(after.nominated, PODS - 1);
+    assert_int_equal(after.to_place, PODS - 1);
+    until(&l, all_bound);
+    after = look(&l, "web");
+    for (uint32_t i = 0; i < PODS; i++)
+        assert_string_equal(node_of_pod(&after, before.name[i]), before.node[i]);
+    end_asked(&l);
+}
+
+/* A node that goes holds back nobody who is nominated for it. */
+static void test_who_is_nominated_for_a_node_that_goes_gets_another(void **state)
+{
+    (void)state;
+    struct life l;
+    begin_asked(&l, 1);
+    grow(&l);
+    struct seen before = look(&l, "web");
+    char gone[64];
+    snprintf(gone, sizeof(gone), "%s", before.node[0]);
+    do_request(l.sim, API_DELETE, KIND_NODE_CLAIM, "", gone, "", 200);
+    run_for(l.sim, SOON_MS);
+    struct seen after = look(&l, "web");
+    for (uint32_t i = 0; i < PODS; i++)
+        assert_string_not_equal(after.node[i], gone);
+    until(&l, all_bound);
+    after = look(&l, "web");
+    for (uint32_t i = 0; i < PODS; i++) {
+        assert_string_not_equal(after.node[i], gone);
+        if (strcmp(before.node[i], gone) != 0)
+            assert_string_equal(node_of_pod(&after, before.name[i]), before.node[i]);
+    }
+    end_asked(&l);
 }
 
 static void test_not_unless_asked(void **state)
@@ -500,6 +592,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_become_nominations),
+        cmocka_unit_test(test_the_cluster_s_size_decides_where_the_scheduler_asks),
+        cmocka_unit_test(test_a_smaller_cluster_keeps_what_is_meant),
+        cmocka_unit_test(test_who_is_nominated_for_a_node_that_goes_gets_another),
         cmocka_unit_test(test_not_unless_asked),
         cmocka_unit_test(test_a_thief_of_the_same_priority_finds_the_room_taken),
         cmocka_unit_test(test_a_thief_finds_what_nobody_is_nominated_for),

@@ -18,7 +18,7 @@ const account = "system:serviceaccount:stowage-system:stowage"
 // The API server takes what the other tests do not apply. Not for good: calls to a webhook that no
 // Service routes to would cost each NodePool of the other tests its timeout.
 func TestManifestsAreValid(t *testing.T) {
-	for _, name := range []string{"deployment.yaml", "webhooks.yaml", "second-scheduler/scheduler.yaml", "nominate/rbac.yaml",
+	for _, name := range []string{"deployment.yaml", "webhooks.yaml", "second-scheduler/scheduler.yaml",
 		"pod-deletion-cost/rbac.yaml", "shaping/webhooks.yaml"} {
 		if _, err := plane.Kubectl(context.Background(), "",
 			"apply", "--server-side", "--validate=strict", "--dry-run=server", "-f", manifest(name)); err != nil {

@@ -326,8 +326,8 @@ func TestWhatShipsIsRead(t *testing.T) {
 		"ClusterRole stowage: create pods/eviction",
 		`Role stowage-system/stowage: get secrets "stowage-certs"`,
 		"ClusterRole stowage-provider-kwok: create nodes",
-		"ClusterRole stowage-nominate: patch pods/status",
 		"ClusterRole stowage-groups: list jobs.batch",
+		"ClusterRole stowage: patch pods/status",
 		`Role stowage-system/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
 	} {
 		if !slices.Contains(got, want) {

@@ -15,8 +15,7 @@ import (
 	"stowage.dev/tests/e2e/stowage"
 )
 
-// The scheduler is as Kubernetes has it and asks nobody. Stowage tells it by status.nominatedNodeName,
-// under manifests/nominate.
+// The scheduler is as Kubernetes has it and asks nobody. Stowage tells it by status.nominatedNodeName.
 func TestNominate(t *testing.T) {
 	t.Parallel()
 	f := upWith(t, stowage.ClusterOptions{Nominate: true})
@@ -50,6 +49,31 @@ func TestNominate(t *testing.T) {
 		must(t, err)
 		must(t, judged(found, status, 0))
 	})
+}
+
+// The scheduler asks Stowage, which nominates, too, as it does in large clusters.
+func TestNominateBesideTheExtender(t *testing.T) {
+	t.Parallel()
+	f := upWith(t, stowage.ClusterOptions{Stowage: stowage.Options{Args: []string{"--nominate-from=1"}}})
+	f.step(t, "pods get nodes", func(t *testing.T, ctx context.Context) {
+		must(t, f.createPools(ctx, pool{name: "general", arch: "amd64", cpu: []string{"4"}}))
+		must(t, f.deploy(ctx, shape{name: "free", cpu: "1500m", memory: "1Gi"}, 10))
+		must(t, f.Wait(ctx, "pods to run", f.running(10, "free")))
+		must(t, f.Wait(ctx, "machines", f.settled))
+	})
+	f.step(t, "who is nominated is bound there", func(t *testing.T, ctx context.Context) {
+		before, err := f.said(ctx)
+		must(t, err)
+		f.keepsFromThieves(t, ctx)
+		after, err := f.said(ctx)
+		must(t, err)
+		const answer = "stowage_extender_requests_total"
+		planned := sample(after, answer, `verb="filter"`, `answer="planned"`) - sample(before, answer, `verb="filter"`, `answer="planned"`)
+		if planned < 20 {
+			t.Errorf("%.0f pods were told the node that they are planned for: the scheduler did not ask of it", planned)
+		}
+	})
+	f.step(t, "a node that goes holds back nobody", f.takesBack)
 }
 
 var (

@@ -31,7 +31,7 @@ type ClusterOptions struct {
 	Scheduler controlplane.Scheduler
 
 	// Nominate has Stowage nominate pods for nodes instead of being asked: the cluster's scheduler stays
-	// as Kubernetes has it, and manifests/nominate is applied.
+	// as Kubernetes has it.
 	Nominate bool
 
 	// Groups applies manifests/groups, for a Stowage whose Args have it keep node groups.
@@ -110,9 +110,6 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		return err
 	}
 	if options.Nominate {
-		if err := c.applyFolder(ctx, options.Manifests, "nominate"); err != nil {
-			return err
-		}
 		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--placement=nominate")
 	}
 	if options.Groups {

@@ -87,7 +87,7 @@ bool in_pass(const struct check *k, const struct pod *p)
         return leaves_node(k, p);
     if (stays_with_node(p) || pod_is_terminal(p) || pod_is_terminating(p) || p->gated)
         return false;
-    return k->c->options.all_unbound || (p->unschedulable && p->nominated_node <= SYM_EMPTY);
+    return k->c->options.all_unbound || (p->unschedulable && (p->nominated_node <= SYM_EMPTY || p->meta.wrote_status));
 }
 
 /* --- everybody once --- */
