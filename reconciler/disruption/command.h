@@ -51,7 +51,6 @@ struct command {
     uint32_t replacement_count;
     const struct pledged_claim *pledged; /* types that each replacement may be, as it was decided; of one that was taken
                                           * over NULL */
-    enum terminate_first terminate_first; /* with DECIDE_TERMINATE_FIRST */
     const struct span *targets; /* UIDs of Nodes and NodeClaims that its pods go to */
     uint32_t target_count;
     bool has_grace;             /* of a repair: how long its drain may take, from the deletion on */
