@@ -133,6 +133,11 @@ struct pool_memo {
     uint32_t nodes;
     struct resources usage; /* malloc'ed */
     mono_ms written;    /* status, last */
+    struct { /* gauges of its budgets as they were shown last; at 0: never */
+        int32_t allowed;
+        uint32_t busy;
+        mono_ms at;
+    } shown[REASON_COUNT];
     uint32_t told_blocked; /* bit by reason: its budgets let nothing go */
     struct drift_wave wave;
     mono_ms loop_ends;  /* until then its nodes are in no consolidation (disruption/loops.h); 0: they are */

@@ -48,9 +48,26 @@ static struct allowance *allowance_of(struct pass *p, struct pool_view *v, enum 
     return &v->by_reason[reason];
 }
 
+/* Four reasons a pool and pass are many: what is as it was is shown anew once a minute. */
+static bool is_shown(const struct pass *p, struct pool_view *v, enum disruption_reason reason, const struct allowance *x)
+{
+    enum { AGAIN_MS = MS_MINUTE };
+    struct pool_memo *m = v->memo;
+    bool same = m->shown[reason].at != 0 && p->mono < m->shown[reason].at + AGAIN_MS &&
+                m->shown[reason].allowed == x->allowed && m->shown[reason].busy == x->busy;
+    if (same)
+        return true;
+    m->shown[reason].allowed = x->allowed;
+    m->shown[reason].busy = x->busy;
+    m->shown[reason].at = p->mono;
+    return false;
+}
+
 static void show(struct pass *p, struct pool_view *v, enum disruption_reason reason)
 {
     const struct allowance *x = allowance_of(p, v, reason);
+    if (is_shown(p, v, reason, x) && reason != REASON_EMPTY)
+        return;
     struct span name = v->pool->meta.name, label = disruption_reason_label(reason);
     count(p->r, MEASURE_ALLOWED_DISRUPTIONS, x->allowed, name, label, (struct span){0});
     count(p->r, MEASURE_CONSUMING_BUDGETS, x->busy, name, label, (struct span){0});
