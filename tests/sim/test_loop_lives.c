@@ -7,7 +7,7 @@
 #include "tests/sim/support_crash.h"
 #include "tests/sim/support_moves.h"
 
-enum { SEEDS = 4, STEPS = 10, BUDGET = 2, KEPT = 2 };
+enum { SEEDS = 3, STEPS = 8, BUDGET = 2, KEPT = 2 };
 
 struct life {
     struct loop l;
