@@ -189,7 +189,7 @@ void told_evicted(struct reconciler *r, const struct call *c)
 void told_removed(struct reconciler *r, const struct call *c, bool drains)
 {
     struct decision d = {.kind = DECISION_GONE, .subject = "gone", .per_hour = NAN, .reason = SPAN("ScaleDown"),
-                         .note = SPAN("nodes removed by cluster autoscaler"),
+                         .note = SPAN("nodes removed by cluster autoscaler"), .dedupe = SPAN("removed"), /* beside "marked" */
                          .about = {KIND_NODE, (struct span){0}, c->topic.name, c->topic.uid}};
     tell(r, d, "%.*s  its machine is ended, group %.*s has one less", SPAN_ARG(c->topic.name), SPAN_ARG(c->topic.text));
     d = (struct decision){.kind = DECISION_GONE, .per_hour = NAN, .about = status_of(r)};

@@ -150,7 +150,7 @@ func (f *fleet) groupsMarked(ctx context.Context) ([]string, error) {
 // TestGroups has Stowage keep node groups as Cluster Autoscaler does.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	f := groupsUp(t, "--balance-similar-node-groups")
+	f := groupsUp(t, "--balance-similar-node-groups", "--balancing-ignore-label=group")
 	f.step(t, "groups grow from nothing, balanced over the zones", f.growsBalanced)
 	f.step(t, "nodes that nobody needs go, and their pods before them", f.drainsGroups)
 	f.step(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
