@@ -97,7 +97,7 @@ func (f *fleet) tellsOfTheEnd(t *testing.T, ctx context.Context) {
 		if err == nil && !slices.ContainsFunc(list.Items, func(e events.Event) bool {
 			return e.Reason == "CertificateEndsSoon" && e.Type == "Warning" && e.Regarding.Kind == "Secret" &&
 				e.Regarding.Name == certSecret && e.Regarding.Namespace == f.Account.Namespace &&
-				strings.HasPrefix(e.Note, "the serving certificate ends on ")
+				strings.HasPrefix(e.Note, "the serving certificate in the file of --tls-cert ends on ")
 		}) {
 			err = fmt.Errorf("there are %d others", len(list.Items))
 		}
