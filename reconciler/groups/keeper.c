@@ -22,7 +22,6 @@ static void forget_priority(struct keeper *k)
 {
     free((void *)(uintptr_t)k->priority.ptr);
     k->priority = (struct span){NULL, 0};
-    k->priority_known = false;
 }
 
 void keeper_release(struct keeper *k)
@@ -64,11 +63,14 @@ static bool goes_by_priority(const struct group_settings *s)
 static void on_priority(struct reconciler *r, struct call *c)
 {
     struct keeper *k = &r->keeper;
-    if (c->err.kind != ERR_NONE && c->err.kind != ERR_NOT_FOUND)
-        return; /* what was read before holds */
-    forget_priority(k);
     k->priority_known = true;
     k->priority_read = r->mono;
+    if (c->err.kind != ERR_NONE && c->err.kind != ERR_NOT_FOUND) { /* what was read before holds, else nothing is filtered */
+        told_priorities_unread(r, &c->err);
+        return;
+    }
+    forget_priority(k);
+    k->priority_unread = false;
     if (c->err.kind != ERR_NONE || c->data.ptr == NULL)
         return;
     char *copy = mem_new(c->data.len + 1);

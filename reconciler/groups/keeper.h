@@ -42,7 +42,7 @@ struct keeper { /* zero: nothing is kept yet */
     uint32_t removal_calls; /* under way */
     /* the priority expander's ConfigMap, as it was read last */
     struct gate priority_gate;
-    bool priority_known;
+    bool priority_known, priority_unread; /* unread: told that it cannot be read */
     mono_ms priority_read;
     struct span priority; /* its text, malloc'ed; absent: there is none */
     /* the status ConfigMap */

@@ -1,5 +1,6 @@
 #include "reconciler/groups/told.h"
 
+#include "kube/config_map.h"
 #include "reconciler/groups/counted.h"
 #include "reconciler/stages.h"
 
@@ -128,6 +129,15 @@ void told_withdrawn(struct reconciler *r, struct span group, int32_t by, const s
     d.note = arena_printf(&r->arena, "Failed to revert scale-up of group %.*s by %d: %s", SPAN_ARG(group), by, err->msg);
     d.dedupe = d.note;
     tell(r, d, "group %.*s  its size could not be put right by %d: %s", SPAN_ARG(group), -by, err->msg);
+}
+
+void told_priorities_unread(struct reconciler *r, const struct err *err)
+{
+    if (r->keeper.priority_unread || err->kind == ERR_CANCELLED)
+        return;
+    r->keeper.priority_unread = true;
+    tell(r, (struct decision){.kind = DECISION_FAIL, .subject = "groups", .warning = true, .per_hour = NAN},
+         "ConfigMap " PRIORITY_CONFIG_MAP " cannot be read, and priorities are those of before, if any: %s", err->msg);
 }
 
 static bool is_news(struct pass *p, struct span sentence)

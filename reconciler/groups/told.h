@@ -27,6 +27,7 @@ void told_limit(struct pass *p); /* --max-nodes-total is reached */
 
 void told_repaired(struct reconciler *r, struct span group, struct span ids, const struct err *err); /* machines that never registered, or came broken */
 void told_withdrawn(struct reconciler *r, struct span group, int32_t by, const struct err *err); /* requests that are no machines */
+void told_priorities_unread(struct reconciler *r, const struct err *err); /* the ConfigMap; once */
 void told_pass_failed(struct pass *p, struct span why); /* the pass ended early with it */
 void told_aside(struct pass *p, struct span sentence);  /* of a group that is not used */
 

@@ -67,18 +67,24 @@ static struct group_provider *open_groups(struct loop *l)
 }
 
 /* A Stowage that keeps these groups, and no NodePools. */
-static struct sim *begin(const char *templates, void (*set)(struct group_settings *s))
+static struct sim *begin_with(const char *templates, void (*set)(struct group_settings *s),
+                              struct group_provider *(*open)(struct loop *l))
 {
     memset(&it, 0, sizeof(it));
     it.templates = templates;
     it.loop.groups = group_settings_default();
-    it.loop.open_groups = open_groups;
+    it.loop.open_groups = open;
     it.loop.keeps = it.loop.posts = true;
     if (set != NULL)
         set(&it.loop.groups);
     struct sim *s = new_sim(system_namespace);
     loop_begin(&it.loop, s);
     return s;
+}
+
+static struct sim *begin(const char *templates, void (*set)(struct group_settings *s))
+{
+    return begin_with(templates, set, open_groups);
 }
 
 static void end(void)
@@ -448,6 +454,44 @@ static void priorities_are_read_live(void **state)
     end();
 }
 
+/* An API server that lets nobody read ConfigMaps. */
+static struct {
+    const struct api_ops *whole;
+    struct api_ops ops;
+} forbidding;
+
+static uint64_t send_but_that(struct api *api, const struct api_request *r, api_done *done, void *user)
+{
+    struct api_result forbidden = {.status = 403, .reason = SPAN("Forbidden"), .retry_after_s = -1};
+    if (r->verb != API_GET || r->kind != KIND_CONFIG_MAP)
+        return forbidding.whole->send(api, r, done, user);
+    err_set(&forbidden.err, ERR_FORBIDDEN, "configmaps is forbidden");
+    done(user, &forbidden);
+    return 1;
+}
+
+static struct group_provider *open_forbidden(struct loop *l)
+{
+    struct group_provider *p = open_groups(l);
+    forbidding.whole = l->api->ops;
+    forbidding.ops = *l->api->ops;
+    forbidding.ops.send = send_but_that;
+    l->api->ops = &forbidding.ops;
+    return p;
+}
+
+static void priorities_that_cannot_be_read_stop_nothing(void **state)
+{
+    (void)state;
+    struct sim *s = begin_with(two_groups, by_priority, open_forbidden);
+    load(s, deployment_yaml("one", 1, "3500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_bound(s, "one"), 1);
+    assert_int_equal(it.loop.decided[DECISION_FAIL], 1);
+    assert_non_null(strstr(it.loop.last[DECISION_FAIL], "cluster-autoscaler-priority-expander cannot be read"));
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -465,6 +509,7 @@ int main(void)
         cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),
+        cmocka_unit_test(priorities_that_cannot_be_read_stop_nothing),
     };
     return cmocka_run_group_tests_name("loop_groups", tests, NULL, NULL);
 }
