@@ -83,7 +83,7 @@ static struct node *make_node(struct making *x, const struct group *g, const str
 static void add_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct pod *of)
 {
     struct pod *p = ARENA_NEW(x->a, struct pod);
-    *p = *of;
+    pod_copy(p, of);
     p->node = sym_intern(x->objects->syms, t->node->meta.name);
     p->meta.uid = arena_printf(x->a, "%.*s/%.*s/%.*s", SPAN_ARG(t->node->meta.name), SPAN_ARG(of->meta.ns),
                                SPAN_ARG(of->meta.name));

@@ -78,7 +78,7 @@ static void on_priority(struct reconciler *r, struct call *c)
     k->priority = (struct span){copy, c->data.len};
 }
 
-/* It is read for each pass: asked for as the one before begins to be old. False: it has never been read. */
+/* It is read for each pass: asked for as the one before begins to be old. False: it is being read. */
 static bool know_priority(struct pass *p)
 {
     struct keeper *k = &p->r->keeper;

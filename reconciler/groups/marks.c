@@ -1,6 +1,7 @@
 #include "reconciler/groups/marks.h"
 
 #include "base/json.h"
+#include "planner/bits.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/stages.h"
 
@@ -96,12 +97,13 @@ static wall_ms soft_since(const struct pass *p, const struct node *n)
     return -1;
 }
 
-static bool is_unneeded(const struct group_pass *decided, struct span name)
+/* By row of the pass's world. */
+static const uint64_t *unneeded_rows(struct pass *p, const struct group_pass *decided)
 {
+    uint64_t *rows = ARENA_ARRAY(p->a, uint64_t, bits_words(world_node_count(decided->world)));
     for (uint32_t i = 0; i < decided->down.unneeded_count; i++)
-        if (span_eq(world_node_at(decided->world, decided->down.unneeded[i].row)->name, name))
-            return true;
-    return false;
+        bits_add(rows, decided->down.unneeded[i].row);
+    return rows;
 }
 
 static bool write_soft(struct pass *p, const struct node_view *n, bool wanted)
@@ -118,6 +120,7 @@ void marks_follow(struct pass *p, const struct group_pass *decided)
 {
     const struct group_model *m = decided->model;
     int32_t left = p->r->config.groups.soft_taints;
+    const uint64_t *unneeded = unneeded_rows(p, decided);
     if (left <= 0 || !p->r->config.groups.flags.scale_down_enabled)
         return;
     for (int wanted = 0; wanted < 2; wanted++)
@@ -126,7 +129,8 @@ void marks_follow(struct pass *p, const struct group_pass *decided)
             if (n == NULL || mark_is_hard(n) || removal_is_under_way(&p->r->keeper, n->node->meta.uid))
                 continue;
             bool has = soft_since(p, n->node) >= 0;
-            if (has != (bool)wanted && is_unneeded(decided, n->node->meta.name) == (bool)wanted)
+            uint32_t row = (uint32_t)world_find_node(decided->world, n->node->meta.name);
+            if (has != (bool)wanted && bits_has(unneeded, row) == (bool)wanted)
                 left -= write_soft(p, n, wanted);
         }
 }
