@@ -1,5 +1,13 @@
 #include "kube/meta.h"
 
+void meta_copy_object(void *to, const void *object, size_t size)
+{
+    enum { AT = offsetof(struct meta, resource_version), AFTER = AT + sizeof(((struct meta *)0)->resource_version) };
+    memcpy(to, object, AT);
+    ((struct meta *)to)->resource_version = 0;
+    memcpy((char *)to + AFTER, (const char *)object + AFTER, size - AFTER);
+}
+
 const struct condition *conditions_find(struct conditions c, struct span type)
 {
     for (uint32_t i = 0; i < c.count; i++)

@@ -44,6 +44,10 @@ struct meta {
     bool wrote_status; /* of a Pod: something in its status is our own word, and nobody's since (managedFields) */
 };
 
+/* A copy of an object, which begins with its meta and is of that size: it shares what that points to, and has no version,
+ * the one part that may change meanwhile. */
+void meta_copy_object(void *to, const void *object, size_t size);
+
 #define FIELD_MANAGER "stowage" /* under which we write */
 
 enum taint_effect {

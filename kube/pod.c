@@ -1,7 +1,5 @@
 #include "kube/pod.h"
 
-#include <stddef.h>
-#include <string.h>
 
 struct resources pod_requests(struct arena *a, const struct pod *p)
 {
@@ -25,14 +23,6 @@ bool pod_same_controller(const struct pod *a, const struct pod *b)
 bool pod_is_static(const struct pod *p)
 {
     return meta_owned_by(&p->meta, SYM_API_V1, SYM_KIND_NODE);
-}
-
-void pod_copy(struct pod *to, const struct pod *p)
-{
-    enum { AT = offsetof(struct pod, meta.resource_version), AFTER = AT + sizeof(p->meta.resource_version) };
-    memcpy(to, p, AT);
-    to->meta.resource_version = 0;
-    memcpy((char *)to + AFTER, (const char *)p + AFTER, sizeof(*to) - AFTER);
 }
 
 bool pod_is_terminal(const struct pod *p)

@@ -128,9 +128,6 @@ struct pod {
     int64_t grace_seconds;    /* spec.terminationGracePeriodSeconds */
 };
 
-/* A copy that shares what pod points to, without a version: the one part that may change meanwhile (kube/meta.h). */
-void pod_copy(struct pod *to, const struct pod *p);
-
 /* What the scheduler counts for a pod: its requests and "pods": 1. */
 struct resources pod_requests(struct arena *a, const struct pod *p);
 

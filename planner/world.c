@@ -103,7 +103,7 @@ const struct pod *world_daemon_pod(struct arena *a, const struct pod *live, cons
     if (live == NULL)
         return &d->template;
     struct pod *p = ARENA_NEW(a, struct pod);
-    pod_copy(p, live);
+    meta_copy_object(p, live, sizeof(*p));
     p->meta.owners.count = 0; /* what a node will get is not there yet */
     if (d->template.affinity != NULL && d->template.affinity->has_required_node) {
         struct affinity *x = ARENA_NEW(a, struct affinity);

@@ -64,7 +64,7 @@ static struct node *make_node(struct making *x, const struct group *g, const str
 {
     struct symtab *syms = x->objects->syms;
     struct node *n = ARENA_NEW(x->a, struct node);
-    *n = *of;
+    meta_copy_object(n, of, sizeof(*n));
     n->meta.name = arena_printf(x->a, "template-node-for-%.*s", SPAN_ARG(g->spec->name));
     n->meta.uid = n->meta.name;
     n->provider_id = n->meta.name;
@@ -83,7 +83,7 @@ static struct node *make_node(struct making *x, const struct group *g, const str
 static void add_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct pod *of)
 {
     struct pod *p = ARENA_NEW(x->a, struct pod);
-    pod_copy(p, of);
+    meta_copy_object(p, of, sizeof(*p));
     p->node = sym_intern(x->objects->syms, t->node->meta.name);
     p->meta.uid = arena_printf(x->a, "%.*s/%.*s/%.*s", SPAN_ARG(t->node->meta.name), SPAN_ARG(of->meta.ns),
                                SPAN_ARG(of->meta.name));

@@ -281,7 +281,7 @@ static bool is_beyond(const struct pod *p)
 
 static const struct pod *only_requests(const struct pod *p, struct pod *room)
 {
-    pod_copy(room, p);
+    meta_copy_object(room, p, sizeof(*room));
     room->affinity = NULL;
     room->node_selector.count = room->tolerations.count = 0;
     room->ports.count = room->spreads.count = 0;
@@ -296,7 +296,7 @@ static const struct pod *stated_pod(const struct classes *c, const struct pod *p
     struct spreads spreads = default_spread_of(c->spread, p);
     if (spreads.count == p->spreads.count)
         return p;
-    pod_copy(room, p);
+    meta_copy_object(room, p, sizeof(*room));
     room->spreads = spreads;
     return room;
 }

@@ -54,7 +54,7 @@ static const struct pod *beside_pools(const struct pass *p, const struct pod *po
     if (node == SYM_NONE)
         return NULL;
     struct pod *copy = ARENA_NEW(p->a, struct pod);
-    pod_copy(copy, pod);
+    meta_copy_object(copy, pod, sizeof(*copy));
     copy->nominated_node = node; /* its room there is taken */
     return copy;
 }
