@@ -52,7 +52,6 @@ struct group_provider_ops {
     uint64_t (*remove)(struct group_provider *p, struct span group, const struct span *ids, uint32_t count, bool force,
                        group_done *done, void *user);
     void (*cancel)(struct group_provider *p, uint64_t operation);
-    mono_ms (*step)(struct group_provider *p, mono_ms now); /* does what time has brought; when to call next at the latest */
     void (*free)(struct group_provider *p); /* no operation may be under way, or the API client is gone */
 };
 

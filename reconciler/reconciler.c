@@ -422,9 +422,7 @@ static mono_ms step_providers(struct reconciler *r)
         mono_ms at = s->items[i]->ops->step(s->items[i], r->mono);
         next = at < next ? at : next;
     }
-    struct group_provider *groups = r->config.groups.provider;
-    mono_ms at = groups != NULL ? groups->ops->step(groups, r->mono) : next;
-    return at < next ? at : next;
+    return next;
 }
 
 mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall)

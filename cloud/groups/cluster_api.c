@@ -103,13 +103,6 @@ static void cancel(struct group_provider *p, uint64_t operation)
     group_operations_cancel(&capi_of(p)->operations, operation);
 }
 
-static mono_ms step(struct group_provider *p, mono_ms now)
-{
-    (void)p;
-    (void)now;
-    return INT64_MAX;
-}
-
 static void free_capi(struct group_provider *p)
 {
     struct capi *c = capi_of(p);
@@ -138,7 +131,7 @@ static const enum kind no_kinds[] = {KIND_NONE}; /* another cluster's are watche
         .name = "clusterapi",                                                                      \
         .limits = {.patience = {[GROUP_RESIZE] = 2 * MS_MINUTE, [GROUP_REMOVE] = 3 * MS_MINUTE}, .calls = 16}, \
         .kinds = (kinds_), .look = capi_look, .asides = asides, .resize = capi_resize, .remove = capi_remove, \
-        .cancel = cancel, .step = step, .free = free_capi,                                         \
+        .cancel = cancel, .free = free_capi,                                                       \
     }
 static const struct group_provider_ops here = OPS(kinds), there = OPS(no_kinds);
 

@@ -9,7 +9,6 @@
 
 #define CAPI_MARK "stowage" /* the value of our delete-machine; whatever others write is theirs */
 
-
 struct capi_machine { /* of the last look */
     struct span id;   /* as it was told */
     uint32_t group;   /* its row */

@@ -94,13 +94,6 @@ static void cancel(struct group_provider *p, uint64_t operation)
     group_operations_cancel(&kwok_groups_of(p)->operations, operation);
 }
 
-static mono_ms step(struct group_provider *p, mono_ms now)
-{
-    (void)p;
-    (void)now;
-    return INT64_MAX;
-}
-
 static void free_groups(struct group_provider *p)
 {
     struct kwok_groups *k = kwok_groups_of(p);
@@ -130,7 +123,6 @@ static const struct group_provider_ops ops = {
     .resize = kwok_groups_resize,
     .remove = kwok_groups_remove,
     .cancel = cancel,
-    .step = step,
     .free = free_groups,
 };
 

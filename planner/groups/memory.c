@@ -394,16 +394,6 @@ void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms sin
 
 /* --- asking --- */
 
-wall_ms group_memory_last_scale_up(const struct group_memory *m)
-{
-    return m->last_scale_up;
-}
-
-wall_ms group_memory_last_removal(const struct group_memory *m)
-{
-    return m->last_removal;
-}
-
 wall_ms group_memory_backoff(const struct group_memory *m, struct span group, wall_ms now, struct span *code,
                              struct span *message)
 {

@@ -47,8 +47,6 @@ void group_memory_removal_ended(struct group_memory *m, struct span group, bool 
 /* From a soft taint of before the restart: unneeded since then (--node-deletion-candidate-ttl). */
 void group_memory_unneeded(struct group_memory *m, struct span node, wall_ms since);
 
-wall_ms group_memory_last_scale_up(const struct group_memory *m);
-wall_ms group_memory_last_removal(const struct group_memory *m); /* of removals' start */
 /* Until when the group is backed off at `now`, and why; 0: it is not. The spans live until the memory next learns. */
 wall_ms group_memory_backoff(const struct group_memory *m, struct span group, wall_ms now, struct span *code,
                              struct span *message);

@@ -13,14 +13,14 @@
 
 #include "base/buf.h"
 #include "planner/groups/memory.h"
-#include "reconciler/groups/settings.h"
 #include "reconciler/decision.h"
+#include "reconciler/groups/settings.h"
 #include "reconciler/memo.h"
 
 struct pass;
 struct reconciler;
-struct group_removal;           /* removal.c */
-struct group_order;       /* orders.c */
+struct group_removal; /* removal.c */
+struct group_order;   /* orders.c */
 
 struct keeper { /* zero: nothing is kept yet */
     struct group_memory *memory;

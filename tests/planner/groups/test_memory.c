@@ -340,7 +340,6 @@ static void test_times(void **state)
     assert_true(s.file.groups.items[0].last_scale_down == AT(19) && s.file.groups.items[0].last_scale_down_fail == AT(20));
     assert_true(s.file.groups.items[0].last_scale_up == 0);
     assert_true(s.file.state.unneeded.items[0].time == AT(-3));
-    assert_true(group_memory_last_scale_up(s.m) == AT(-60) && group_memory_last_removal(s.m) == AT(17));
     end(&s);
 }
 
