@@ -35,7 +35,7 @@ struct group_provider_ops {
     struct group_provider_limits limits;
     const enum kind *kinds; /* that it has to have listed and watched beside Nodes; ends with KIND_NONE */
     /* The groups there are now, by name: name, min, max, target, machines (all of them, those that are being made, end
-     * or could not be made included; ids are providerIDs), nodes (providerIDs or names of those that registered),
+     * or could not be made included; ids are providerIDs), nodes (providerIDs or names of those that registered, which the snapshot has),
      * template, price, options of their own; and gpu_label, pod_prices, cloud. Never what a controller remembers:
      * requests, mismatches, back-off, `state`. In `a`, interned into `syms`. False: the pass ends with err
      * (cloudProviderError). What is wrong with one group leaves that one out and is told by `aside`. */

@@ -143,10 +143,10 @@ static void take_all(const struct group_look *l, struct pass *p, struct world_in
     in->pods = pods;
 }
 
-/* What NodePools could buy is no matter here, and would take the most time of all. */
-static bool is_of_pools(enum kind k)
+/* What NodePools could buy, and for whom, is no matter here, and would take the most time of all. */
+static bool is_left_out(enum kind k)
 {
-    return k == KIND_NODE_POOL || k == KIND_NODE_CLAIM || k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+    return kind_is_of_pools(k) || k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
 }
 
 static struct world *build_world(const struct group_look *l, struct pass *p)
@@ -156,22 +156,13 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
     struct world_input in = {.syms = l->objects.syms, .options = &options, .catalogue = &nothing};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         size_t count = 0;
-        if (k == KIND_NODE || k == KIND_POD || is_of_pools(k))
+        if (k == KIND_NODE || k == KIND_POD || is_left_out(k))
             continue;
         const void **list = all_of(p, k, &count);
         world_input_take(&in, k, list, count);
     }
     take_all(l, p, &in);
     return world_build(&in);
-}
-
-static void recall(struct pass *p, struct node_groups *file, const struct group_objects *objects)
-{
-    group_memory_recall(p->r->keeper.memory, file, objects, p->wall, p->a);
-    removals_recall(p, &file->state);
-    for (uint32_t i = 0; i < file->groups.count; i++)
-        if (file->groups.items[i].has_machines) /* they say whose a Node is; one may be known before its Node is */
-            file->groups.items[i].nodes.count = 0;
 }
 
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
@@ -182,7 +173,8 @@ bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
     if (!s->provider->ops->look(s->provider, p->snapshot, p->a, syms, &out->file, err))
         return false;
     take_objects(p, &out->objects, syms);
-    recall(p, &out->file, &out->objects);
+    group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, p->a);
+    removals_recall(p, &out->file.state);
     out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, p->a, err);
     if (out->model == NULL)
         return false;
