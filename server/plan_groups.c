@@ -146,19 +146,6 @@ static struct group_objects objects_of(const struct input *o)
     return x;
 }
 
-static void append(struct arena *a, struct input_list *list, const void *object)
-{
-    ARENA_PUSH(a, list->items, list->count, list->capacity, object);
-}
-
-static struct input_list copy_of(struct arena *a, const struct input_list *list)
-{
-    struct input_list out = {0};
-    for (size_t i = 0; i < list->count; i++)
-        append(a, &out, list->items[i]);
-    return out;
-}
-
 struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
                                       const struct node_groups *groups, const struct group_flags *flags,
                                       struct world **world_out, struct err *err)
@@ -169,14 +156,9 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     *world_out = NULL;
     if (m == NULL)
         return NULL;
-    struct input_list nodes = copy_of(a, &o->kinds[KIND_NODE]), pods = copy_of(a, &o->kinds[KIND_POD]);
-    for (uint32_t i = 0; i < m->group_count; i++) {
-        const struct group_template *t = &m->groups[i].template;
-        if (t->node != NULL)
-            append(a, &nodes, t->node);
-        for (uint32_t k = 0; k < t->pod_count; k++)
-            append(a, &pods, t->pods[k]);
-    }
+    struct group_ground g = group_model_ground(m, &objects, a);
+    struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
+    struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
     *world_out = plan_world(o, options, &r->with, &nodes, &pods);
     return groups_pass(*world_out, m, flags, &objects, r->options.now, a);
 }

@@ -239,3 +239,27 @@ struct group_model *group_model_make(const struct node_groups *file, const struc
     group_templates(m, flags, objects, now, a);
     return m;
 }
+
+/* --- the ground of a pass --- */
+
+struct group_ground group_model_ground(const struct group_model *m, const struct group_objects *objects, struct arena *a)
+{
+    struct group_ground g = {.node_count = objects->node_count, .pod_count = objects->pod_count};
+    size_t pods = objects->pod_count;
+    for (uint32_t i = 0; i < m->group_count; i++)
+        pods += m->groups[i].template.pod_count;
+    g.nodes = ARENA_ARRAY(a, const struct node *, objects->node_count + m->group_count);
+    g.pods = ARENA_ARRAY(a, const struct pod *, pods);
+    for (size_t i = 0; i < objects->node_count; i++)
+        g.nodes[i] = objects->nodes[i];
+    for (size_t i = 0; i < objects->pod_count; i++)
+        g.pods[i] = objects->pods[i];
+    for (uint32_t i = 0; i < m->group_count; i++) {
+        const struct group_template *t = &m->groups[i].template;
+        if (t->node != NULL)
+            g.nodes[g.node_count++] = t->node;
+        for (uint32_t k = 0; k < t->pod_count; k++)
+            g.pods[g.pod_count++] = t->pods[k];
+    }
+    return g;
+}

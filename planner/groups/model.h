@@ -68,6 +68,14 @@ struct group_model {
 struct group_model *group_model_make(const struct node_groups *file, const struct group_flags *flags,
                                      const struct group_objects *objects, wall_ms now, struct arena *a, struct err *err);
 
+/* What the world of a pass is made of: the cluster's Nodes and pods, and behind them those of the templates. In `a`. */
+struct group_ground {
+    const struct node **nodes;
+    const struct pod **pods;
+    size_t node_count, pod_count;
+};
+struct group_ground group_model_ground(const struct group_model *m, const struct group_objects *objects, struct arena *a);
+
 int32_t group_model_node(const struct group_model *m, struct span name_or_provider_id); /* -1: there is none */
 struct span node_provider_id(const struct node *n); /* its name where it says none */
 bool group_node_is_gpu(const struct group_model *m, const struct node *n); /* it has the label of `gpuLabel` */

@@ -114,35 +114,6 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
     take_priorities(p, o);
 }
 
-static uint32_t template_pods(const struct group_model *m)
-{
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < m->group_count; i++)
-        count += m->groups[i].template.pod_count;
-    return count;
-}
-
-/* Nodes and pods of the cluster, and those of templates. */
-static void take_all(const struct group_look *l, struct pass *p, struct world_input *in)
-{
-    const struct group_model *m = l->model;
-    const struct node **nodes = ARENA_ARRAY(p->a, const struct node *, l->objects.node_count + m->group_count + 1);
-    const struct pod **pods = ARENA_ARRAY(p->a, const struct pod *, l->objects.pod_count + template_pods(m) + 1);
-    for (size_t i = 0; i < l->objects.node_count; i++)
-        nodes[in->node_count++] = l->objects.nodes[i];
-    for (size_t i = 0; i < l->objects.pod_count; i++)
-        pods[in->pod_count++] = l->objects.pods[i];
-    for (uint32_t i = 0; i < m->group_count; i++) {
-        const struct group_template *t = &m->groups[i].template;
-        if (t->node != NULL)
-            nodes[in->node_count++] = t->node;
-        for (uint32_t k = 0; k < t->pod_count; k++)
-            pods[in->pod_count++] = t->pods[k];
-    }
-    in->nodes = nodes;
-    in->pods = pods;
-}
-
 /* What NodePools could buy, and for whom, is no matter here, and would take the most time of all. */
 static bool is_left_out(enum kind k)
 {
@@ -153,7 +124,9 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
 {
     static const struct catalogue nothing;
     struct world_options options = {.unbound_classes = true, .default_spread = p->r->config.groups.default_spread};
-    struct world_input in = {.syms = l->objects.syms, .options = &options, .catalogue = &nothing};
+    struct group_ground g = group_model_ground(l->model, &l->objects, p->a);
+    struct world_input in = {.syms = l->objects.syms, .options = &options, .catalogue = &nothing,
+                             .nodes = g.nodes, .node_count = g.node_count, .pods = g.pods, .pod_count = g.pod_count};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         size_t count = 0;
         if (k == KIND_NODE || k == KIND_POD || is_left_out(k))
@@ -161,7 +134,6 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
         const void **list = all_of(p, k, &count);
         world_input_take(&in, k, list, count);
     }
-    take_all(l, p, &in);
     return world_build(&in);
 }
 

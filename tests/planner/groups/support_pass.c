@@ -32,29 +32,6 @@ struct group_objects pass_objects(const struct cluster *c)
     return out;
 }
 
-/* The templates' nodes, with their pods, stand beside the cluster's. */
-static void add_templates(struct world_input *in, const struct group_model *m, struct arena *a)
-{
-    size_t pods = in->pod_count;
-    for (uint32_t g = 0; g < m->group_count; g++)
-        pods += m->groups[g].template.pod_count;
-    const struct node **nodes = ARENA_ARRAY(a, const struct node *, in->node_count + m->group_count);
-    const struct pod **all = ARENA_ARRAY(a, const struct pod *, pods);
-    for (size_t i = 0; i < in->node_count; i++)
-        nodes[i] = in->nodes[i];
-    for (size_t i = 0; i < in->pod_count; i++)
-        all[i] = in->pods[i];
-    for (uint32_t g = 0; g < m->group_count; g++) {
-        const struct group_template *t = &m->groups[g].template;
-        if (t->node != NULL)
-            nodes[in->node_count++] = t->node;
-        for (uint32_t i = 0; i < t->pod_count; i++)
-            all[in->pod_count++] = t->pods[i];
-    }
-    in->nodes = nodes;
-    in->pods = all;
-}
-
 struct group_pass *pass_run(const struct cluster *c, const struct group_objects *objects, const struct node_groups *file,
                             const struct group_flags *flags, wall_ms now, struct arena *a, struct world **world_out)
 {
@@ -65,7 +42,11 @@ struct group_pass *pass_run(const struct cluster *c, const struct group_objects 
         fail_msg("%s", err.msg);
     struct world_input in = cluster_input(c);
     in.options = &options;
-    add_templates(&in, m, a);
+    struct group_ground g = group_model_ground(m, objects, a);
+    in.nodes = g.nodes;
+    in.node_count = g.node_count;
+    in.pods = g.pods;
+    in.pod_count = g.pod_count;
     *world_out = world_build(&in);
     return groups_pass(*world_out, m, flags, objects, now, a);
 }
