@@ -56,7 +56,7 @@ struct kind_info {
 };
 
 const struct kind_info *kind_info(enum kind k);
-/* Its definition comes with a feature gate: a cluster may lack it, and then has no such objects. */
+/* Its definition comes with a feature gate, or with Cluster API: a cluster may lack it, and then has no such objects. */
 bool kind_is_optional(enum kind k);
 /* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
 bool kind_is_of_pools(enum kind k);

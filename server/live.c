@@ -3,7 +3,6 @@
  * cluster and must not hold up the Lease and writes; then the API thread publishes it. The reconciler's
  * thread sleeps until its next time or until it is woken by a snapshot or by what came back from a
  * request. */
-#include "server/groups.h"
 #include "server/live.h"
 
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "server/catalogue_file.h"
 #include "server/clock.h"
 #include "server/embedded.h"
+#include "server/groups.h"
 #include "server/input.h"
 #include "server/standing.h"
 #include "server/wake.h"

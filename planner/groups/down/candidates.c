@@ -31,7 +31,8 @@ static bool has_rest(const struct down *d, const struct group_now *g)
 static bool is_candidate(const struct down *d, uint32_t at)
 {
     const struct group_now *g = down_group(d, at);
-    return g != NULL && !g->group->spec->rolls_out && g->target > g->group->spec->min && !bits_has(d->r->upcoming, d->r->rows[at]) && !has_rest(d, g);
+    return g != NULL && !g->group->spec->rolls_out && g->target > g->group->spec->min &&
+           !bits_has(d->r->upcoming, d->r->rows[at]) && !has_rest(d, g);
 }
 
 enum emptiness { EMPTY, EMPTY_BUT_WAITS, NOT_EMPTY };
