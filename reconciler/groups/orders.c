@@ -177,7 +177,7 @@ static struct span ids_text(struct arena *a, const struct group_order *o)
 
 static void end_of_machines(struct reconciler *r, struct call *c, const struct group_order *o)
 {
-    told_repaired(r, o->group, ids_text(&c->arena, o), &c->err);
+    told_repaired(r, o->group, o->why, ids_text(&c->arena, o), &c->err);
     if (c->err.kind == ERR_NONE && o->why == GATE_UNREGISTERED)
         count(r, MEASURE_GROUPS_UNREGISTERED, o->count, (struct span){0}, (struct span){0}, (struct span){0});
 }

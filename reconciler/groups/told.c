@@ -99,12 +99,13 @@ void told_limit(struct pass *p)
 
 /* --- repairs --- */
 
-void told_repaired(struct reconciler *r, struct span group, struct span ids, const struct err *err)
+void told_repaired(struct reconciler *r, struct span group, enum group_gate why, struct span ids, const struct err *err)
 {
     struct decision d = {.kind = DECISION_GONE, .subject = "repair", .per_hour = NAN, .about = status_of(r)};
     bool well = err->kind == ERR_NONE;
     d.warning = !well;
-    d.reason = well ? SPAN("DeleteUnregistered") : SPAN("DeleteUnregisteredFailed");
+    if (why == GATE_UNREGISTERED)
+        d.reason = well ? SPAN("DeleteUnregistered") : SPAN("DeleteUnregisteredFailed");
     d.note = well ? arena_printf(&r->arena, "Removed unregistered node %.*s", SPAN_ARG(ids))
                   : arena_printf(&r->arena, "Failed to remove node %.*s: %s", SPAN_ARG(ids), err->msg);
     d.dedupe = d.note;

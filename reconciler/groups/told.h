@@ -25,7 +25,8 @@ void told_left(struct pass *p, const struct group_pass *decided);
 void told_failures(struct pass *p, const struct group_pass *decided); /* machines that could not be made, requests that ran out */
 void told_limit(struct pass *p); /* --max-nodes-total is reached */
 
-void told_repaired(struct reconciler *r, struct span group, struct span ids, const struct err *err); /* machines that never registered, or came broken */
+/* Machines were ended, or could not be: those that never registered have an Event, those that could not be made had theirs. */
+void told_repaired(struct reconciler *r, struct span group, enum group_gate why, struct span ids, const struct err *err);
 void told_withdrawn(struct reconciler *r, struct span group, int32_t by, const struct err *err); /* requests that are no machines */
 void told_priorities_unread(struct reconciler *r, const struct err *err); /* the ConfigMap; once */
 void told_pass_failed(struct pass *p, struct span why); /* the pass ended early with it */

@@ -206,6 +206,7 @@ static void machines_that_could_not_be_made_are_ended_and_another_group_is_taken
     load(s, deployment_yaml("web", 2, "1500m", ""));
     run_for(s, 45 * MS_SECOND);
     assert_true(told("ScaleUpFailed", "Failed adding 1 nodes to group a due to OutOfResource.QuotaExceeded; source errors: no quota") >= 1);
+    assert_int_equal(told("DeleteUnregistered", ""), 0); /* they are no such */
     assert_int_equal(nodes_of(s, "b"), 1);
     assert_int_equal(count_bound(s, "web"), 2);
     expect_status(s, "    cloudProviderTarget: 0\n"); /* a's */
