@@ -210,14 +210,7 @@ static void put_resources(struct json *j, const char *key, struct resources r,
                           const struct symtab *syms)
 {
     json_put_object(j, key);
-    for (uint32_t i = 0; i < r.count; i++) {
-        struct span name = sym_text(syms, r.items[i].name);
-        struct buf text = {0};
-        quantity_put(&text, name, r.items[i].value);
-        json_key(j, name);
-        json_text(j, buf_span(&text));
-        buf_release(&text);
-    }
+    resources_put(j, r, syms);
     json_object_end(j);
 }
 

@@ -1,5 +1,7 @@
 #include "kube/resources.h"
 
+#include "base/json.h"
+
 amount resources_get(struct resources r, sym name)
 {
     for (uint32_t i = 0; i < r.count; i++)
@@ -45,4 +47,17 @@ void resources_max(struct arena *a, struct resources *into, struct resources r)
         if (*slot < r.items[i].value)
             *slot = r.items[i].value;
     }
+}
+
+void resources_put(struct json *j, struct resources r, const struct symtab *syms)
+{
+    struct buf text = {0};
+    for (uint32_t i = 0; i < r.count; i++) {
+        struct span name = sym_text(syms, r.items[i].name);
+        buf_clear(&text);
+        quantity_put(&text, name, r.items[i].value);
+        json_key(j, name);
+        json_text(j, buf_span(&text));
+    }
+    buf_release(&text);
 }

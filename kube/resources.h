@@ -30,6 +30,9 @@ struct span quantity_suggest(struct arena *a, struct span text);
 /* Canonical text of an amount of this resource: "1500m", "2", "12Gi". */
 void quantity_put(struct buf *out, struct span resource_name, amount value);
 struct span quantity_text(struct arena *a, struct span resource_name, amount value);
+/* Members of the object that is open: each name with its quantity. */
+struct json;
+void resources_put(struct json *j, struct resources r, const struct symtab *syms);
 
 amount resources_get(struct resources r, sym name); /* 0 when absent */
 /* The slot of a name, added with 0 when absent; invalid after the next call. Adding copies the list,

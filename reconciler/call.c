@@ -136,20 +136,13 @@ static struct plain_labels dup_labels(struct arena *a, struct plain_labels from)
 
 static struct span resources_text(struct arena *a, struct resources r, const struct symtab *syms)
 {
-    struct buf out = {0}, quantity = {0};
+    struct buf out = {0};
     struct json j = JSON_TO(&out);
     json_object_begin(&j);
-    for (uint32_t i = 0; i < r.count; i++) {
-        struct span name = sym_text(syms, r.items[i].name);
-        buf_clear(&quantity);
-        quantity_put(&quantity, name, r.items[i].value);
-        json_key(&j, name);
-        json_text(&j, buf_span(&quantity));
-    }
+    resources_put(&j, r, syms);
     json_object_end(&j);
     struct span text = arena_dup(a, buf_span(&out));
     buf_release(&out);
-    buf_release(&quantity);
     return text;
 }
 

@@ -140,19 +140,11 @@ static void put_requirements(struct json *j, struct arena *a, const struct plan_
 
 static void put_requests(struct json *j, struct resources r, const struct symtab *syms)
 {
-    struct buf quantity = {0};
     json_put_object(j, "resources");
     json_put_object(j, "requests");
-    for (uint32_t i = 0; i < r.count; i++) {
-        struct span name = sym_text(syms, r.items[i].name);
-        buf_clear(&quantity);
-        quantity_put(&quantity, name, r.items[i].value);
-        json_key(j, name);
-        json_text(j, buf_span(&quantity));
-    }
+    resources_put(j, r, syms);
     json_object_end(j);
     json_object_end(j);
-    buf_release(&quantity);
 }
 
 static void put_spec(struct json *j, struct arena *a, const struct plan_claim *c,

@@ -218,14 +218,8 @@ void pool_status_launched(struct pass *p, const struct node_claim *claim, bool o
 static void put_resources(struct json *j, const struct pass *p, const char *key, struct resources r,
                           struct resources before)
 {
-    struct buf text = {0};
     json_put_object(j, key);
-    for (uint32_t i = 0; i < r.count; i++) {
-        buf_clear(&text);
-        quantity_put(&text, pass_text(p, r.items[i].name), r.items[i].value);
-        json_key(j, pass_text(p, r.items[i].name));
-        json_text(j, buf_span(&text));
-    }
+    resources_put(j, r, p->syms);
     for (uint32_t i = 0; i < before.count; i++) {
         bool still = false;
         for (uint32_t k = 0; k < r.count && !still; k++)
@@ -236,7 +230,6 @@ static void put_resources(struct json *j, const struct pass *p, const char *key,
         json_null_value(j);
     }
     json_object_end(j);
-    buf_release(&text);
 }
 
 static bool same_resources(struct resources x, struct resources y)
