@@ -115,7 +115,7 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
     if (!options_read(a, OPTION_CHECK, argc, argv, command_environment, &options, &help, err))
         return 2;
     if (help)
-        return command_help(OPTION_CHECK, "check");
+        return command_help("check");
     struct input in;
     input_init(&in);
     bool ok = check_file(&report, &options, &scheduler, err) &&

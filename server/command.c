@@ -53,15 +53,6 @@ void command_complain(const char *format, ...)
     free(text);
 }
 
-int command_help(enum option_group group, const char *usage)
-{
-    struct buf text = {0};
-    options_help(&text, group, usage);
-    fwrite(text.ptr, 1, text.len, stdout);
-    buf_release(&text);
-    return 0;
-}
-
 int command_once(const char *word, int (*run)(struct arena *a, int argc, char *const *argv, struct err *err), int argc,
                  char *const *argv)
 {

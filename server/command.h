@@ -17,8 +17,8 @@ int command_check(int argc, char *const *argv);
 /* Of those that answer once and end: `run` has an arena of its own, and what is in its err is complained of. */
 int command_once(const char *word, int (*run)(struct arena *a, int argc, char *const *argv, struct err *err), int argc,
                  char *const *argv);
-/* Prints what the command takes; returns its exit status. */
-int command_help(enum option_group group, const char *usage);
+/* Prints the help of a command of commands.h; returns its exit status. */
+int command_help(const char *word);
 
 /* For those commands: the environment as options_read asks for it; columns of the terminal, 0 when standard
  * output is none. */

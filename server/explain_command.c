@@ -177,7 +177,7 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     if (!help && !options_read(a, GROUP, argc - words, argv + words, command_environment, &options, &help, err))
         return 2;
     if (help)
-        return command_help(GROUP, "explain pod|node|nodepool NAME");
+        return command_help("explain");
     struct span name = words > 1 ? span_of(argv[1]) : (struct span){NULL, 0};
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);

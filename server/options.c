@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/nearest.h"
-#include "base/wrap.h"
 #include "server/group_options.h"
 
 #define AT(member) .offset = offsetof(struct options, member)
@@ -14,9 +13,9 @@
     "TerminateFirstRepair=false,PodDeletionCostManagement=false"
 
 static const struct option table[] = {
-    {.name = "filename", .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_ALL,
+    {.name = "filename", .is_file = true, .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_ALL,
      .help = "a file or directory of objects, - for standard input; may be repeated"},
-    {.name = "instance-types", .alias = "instance-types-file-path",
+    {.name = "instance-types", .is_file = true, .alias = "instance-types-file-path",
      .env = "INSTANCE_TYPES_FILE_PATH", .type = OPTION_TEXT, AT(instance_types),
      .group = OPTION_ALL | OPTION_CHECK, .help = "catalogue of instance types; default: the one built in"},
     {.name = "preference-policy", .env = "PREFERENCE_POLICY", .type = OPTION_CHOICE,
@@ -37,7 +36,7 @@ static const struct option table[] = {
      AT(scheduler_config), .group = OPTION_ALL,
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
-    {.name = "kubeconfig", .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
+    {.name = "kubeconfig", .is_file = true, .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
      .group = OPTION_CLUSTER, .help = "default: in-cluster, else ~/.kube/config"},
     {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER,
      .help = "context of the kubeconfig; default: its current one"},
@@ -70,11 +69,11 @@ static const struct option table[] = {
      .help = "port of /healthz, /readyz, /livez; on loopback with --embedded"},
     {.name = "threads", .type = OPTION_INT, .min = 1, .max = 64, .fallback = "2", AT(threads),
      .group = OPTION_SERVE, .help = "loops that answer the extender and the webhook"},
-    {.name = "tls-cert", .type = OPTION_TEXT, AT(tls_cert), .group = OPTION_SERVE,
+    {.name = "tls-cert", .is_file = true, .type = OPTION_TEXT, AT(tls_cert), .group = OPTION_SERVE,
      .help = "serving certificate file; default: one of our own CA"},
-    {.name = "tls-key", .type = OPTION_TEXT, AT(tls_key), .group = OPTION_SERVE,
+    {.name = "tls-key", .is_file = true, .type = OPTION_TEXT, AT(tls_key), .group = OPTION_SERVE,
      .help = "its key file"},
-    {.name = "extender-client-ca", .type = OPTION_TEXT, AT(extender_client_ca),
+    {.name = "extender-client-ca", .is_file = true, .type = OPTION_TEXT, AT(extender_client_ca),
      .group = OPTION_SERVE, .help = "CA file of the scheduler's certificate; default: our own CA"},
     {.name = "extender-client-names", .type = OPTION_NAMES, AT(extender_client_names),
      .group = OPTION_SERVE,
@@ -82,7 +81,7 @@ static const struct option table[] = {
              "default: the one that our own CA signs for the scheduler; needed with --extender-client-ca"},
     {.name = "extender-insecure", .type = OPTION_BOOL, .fallback = "false", AT(extender_insecure),
      .group = OPTION_SERVE, .help = "ask no client certificate of the scheduler"},
-    {.name = "webhook-client-ca", .type = OPTION_TEXT, AT(webhook_client_ca), .group = OPTION_SERVE,
+    {.name = "webhook-client-ca", .is_file = true, .type = OPTION_TEXT, AT(webhook_client_ca), .group = OPTION_SERVE,
      .help = "CA file of the API server's certificate, which the webhook asks for then; default: it asks for none"},
     {.name = "webhook-client-names", .type = OPTION_NAMES, AT(webhook_client_names), .group = OPTION_SERVE,
      .help = "NAME,...: as --extender-client-names, of the certificates that the webhook accepts; "
@@ -148,7 +147,7 @@ static const struct option table[] = {
      AT(log_format), .group = OPTION_SERVE, .help = "auto: text on a terminal, JSON elsewhere"},
 
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
-     .fallback = "table", AT(output), .group = OPTION_PRINT, .help = "form of the answer"},
+     .fallback = "table", AT(output), .group = OPTION_PRINT | OPTION_VERSION, .help = "form of the answer"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|github",
      .fallback = "table", AT(output), .group = OPTION_CHECK,
      .help = "form of the answer; github: annotations of a change"},
@@ -163,7 +162,7 @@ static const struct option table[] = {
      AT(max_instance_types), .group = OPTION_PLAN, .help = "longest list of types of a claim"},
     {.name = "now", .type = OPTION_TEXT, AT(now), .group = OPTION_PLAN,
      .help = "RFC 3339 time to plan at; default: the clock's"},
-    {.name = "node-groups", .type = OPTION_TEXT, AT(node_groups), .group = OPTION_PLAN,
+    {.name = "node-groups", .is_file = true, .type = OPTION_TEXT, AT(node_groups), .group = OPTION_PLAN,
      .help = "file of node groups, which are scaled as Cluster Autoscaler scales them; takes its flags, too"},
     {.name = "all-unbound", .type = OPTION_BOOL, .fallback = "false", AT(all_unbound),
      .group = OPTION_PLAN, .help = "plan every pod without a node, not only unschedulable ones"},
@@ -202,7 +201,7 @@ static const struct option table[] = {
 
     {.name = "compare", .type = OPTION_CHOICE, .choices = "none|karpenter", .fallback = "none", AT(compare),
      .group = OPTION_SIMULATE, .help = "karpenter: played a second time with --search greedy, which decides as it does"},
-    {.name = "report", .type = OPTION_TEXT, AT(report), .group = OPTION_SIMULATE,
+    {.name = "report", .is_file = true, .type = OPTION_TEXT, AT(report), .group = OPTION_SIMULATE,
      .help = "a file that is written: a page with a chart of price and nodes over time"},
     {.name = "log", .type = OPTION_BOOL, .fallback = "false", AT(show_log), .group = OPTION_SIMULATE,
      .help = "what happened and was decided, line by line, on standard error"},
@@ -213,11 +212,11 @@ static const struct option table[] = {
      .help = "RFC 3339 time: how many nodes of the nodepool might be disrupted then; default: now"},
     {.name = "server", .type = OPTION_TEXT, .fallback = "http://127.0.0.1:8090", AT(server),
      .group = OPTION_ASK, .help = "base URL of a running server's --page-listen"},
-    {.name = "filename", .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_CHECK,
+    {.name = "filename", .is_file = true, .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_CHECK,
      .help = "a file or directory of objects to be checked instead of a cluster, - for standard input; may be repeated"},
     {.name = "warnings-as-errors", .type = OPTION_BOOL, .fallback = "false", AT(warnings_as_errors),
      .group = OPTION_CHECK, .help = "exit 1 on warnings, too"},
-    {.name = "scheduler-config", .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
+    {.name = "scheduler-config", .is_file = true, .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
      .help = "file of kube-scheduler's --config, to be checked"},
     {.name = "account", .type = OPTION_TEXT, AT(account), .group = OPTION_CHECK,
      .help = "NAMESPACE/NAME of the service account whose permissions are asked; default: our own"},
@@ -267,6 +266,11 @@ static bool read_environment(struct arena *a, const struct option *o,
     return true;
 }
 
+const struct option *option_row(size_t i)
+{
+    return i < COUNT_OF(table) ? &table[i] : NULL;
+}
+
 static const struct option *find_option(enum option_group group, struct span name)
 {
     for (size_t i = 0; i < COUNT_OF(table); i++) {
@@ -313,7 +317,7 @@ static bool unknown_flag(enum option_group group, const char *flag, struct span 
     return err_set(err, ERR_INVALID, "no flag %.*s; did you mean --%s?", shown, flag, o->name);
 }
 
-struct given { /* one flag of argv: --name=value, --name value, -n value or a bare boolean */
+struct given { /* one flag of argv: --name=value, --name value, -n value, -nvalue or a bare boolean */
     const struct option *option;
     const char *shown, *value;
     bool help;
@@ -331,10 +335,13 @@ static bool next_flag(struct arena *a, enum option_group group, int argc, char *
     struct span value;
     struct span name = span_cut(span_of(arg + (arg[1] == '-' ? 2 : 1)), '=', &value);
     out->option = find_option(group, name);
-    if (out->option == NULL)
+    bool is_joined = out->option == NULL && arg[1] != '-'; /* -ojson, as kubectl takes it */
+    if (is_joined)
+        out->option = find_option(group, (struct span){arg + 1, 1});
+    if (out->option == NULL || (is_joined && out->option->type == OPTION_BOOL))
         return unknown_flag(group, arg, name, err);
-    out->shown = arena_printf(a, "%.*s", (int)strcspn(arg, "="), arg).ptr;
-    out->value = value.ptr;
+    out->shown = arena_printf(a, "%.*s", is_joined ? 2 : (int)strcspn(arg, "="), arg).ptr;
+    out->value = is_joined ? arg + 2 : value.ptr;
     if (out->value == NULL && out->option->type == OPTION_BOOL)
         out->value = "true";
     if (out->value == NULL && *at == argc)
@@ -415,35 +422,4 @@ bool options_name_clients(struct arena *a, struct options *o, const char *own, s
     names[0] = own;
     o->extender_client_names = (struct texts){names, 1};
     return true;
-}
-
-void options_help(struct buf *out, enum option_group group, const char *command)
-{
-    enum { COLUMN = 33 }; /* of the text */
-    buf_addf(out, "usage: stowage %s [FLAGS]\n\n", command);
-    for (size_t i = 0; i < COUNT_OF(table); i++) {
-        const struct option *o = &table[i];
-        if ((o->group & group) == 0 || o->without_meaning)
-            continue;
-        char flag[48];
-        if (o->letter != 0)
-            snprintf(flag, sizeof(flag), "-%c, --%s", o->letter, o->name);
-        else
-            snprintf(flag, sizeof(flag), "    --%s", o->name);
-        struct buf text = {0};
-        buf_addf(&text, "%s", o->help);
-        if (o->choices != NULL)
-            buf_addf(&text, " (%s)", o->choices);
-        if (o->fallback != NULL && o->fallback[0] != '\0' && o->type != OPTION_GATES &&
-            strcmp(o->fallback, "false") != 0)
-            buf_addf(&text, " [%s]", o->fallback);
-        buf_addf(out, "  %-*s ", COLUMN - 3, flag);
-        if (strlen(flag) > COLUMN - 3) { /* the text begins below it */
-            buf_add_char(out, '\n');
-            wrap_spaces(out, COLUMN);
-        }
-        wrap_put(out, buf_span(&text), 80, COLUMN, COLUMN);
-        buf_release(&text);
-    }
-    buf_add(out, SPAN("\nEvery flag can also be given as STOWAGE_<FLAG> in the environment.\n"));
 }

@@ -47,6 +47,7 @@ enum option_group { /* which commands take it */
     OPTION_EXPLAIN = 4, /* beside all that `plan` takes */
     OPTION_CHECK = 8,
     OPTION_SIMULATE = 16,
+    OPTION_VERSION = 32,
     OPTION_LOOP = OPTION_SERVE | OPTION_SIMULATE,
     OPTION_ALL = OPTION_LOOP | OPTION_PLAN,
     OPTION_CLUSTER = OPTION_SERVE | OPTION_CHECK,
@@ -65,6 +66,7 @@ struct option {
     enum option_group group;
     int64_t min, max;     /* OPTION_INT */
     const char *choices;
+    bool is_file;         /* the value names a file or a directory */
     bool may_be_empty;    /* an empty value is the default */
     const char *help;
     bool without_meaning; /* accepted for Karpenter's sake, named in one log line when set */
@@ -176,6 +178,14 @@ bool options_name_clients(struct arena *a, struct options *o, const char *own, s
 /* The warning about a name that no gate has; Karpenter passes it over, and so do we. */
 const char *option_unknown_gate(struct arena *a, const char *name);
 
-void options_help(struct buf *out, enum option_group group, const char *command);
+/* All rows of the table, in its order; NULL after the last. */
+const struct option *option_row(size_t i);
+
+/* The flags of the group, under headings; 80 columns. */
+void options_help(struct buf *out, enum option_group group);
+/* The heading of a flag; NULL: nobody has given it one. */
+const char *option_topic(const char *name);
+/* What is told of one flag, with its choices and default. */
+void option_told(struct buf *out, const struct option *o);
 
 #endif

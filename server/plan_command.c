@@ -476,7 +476,7 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
         !options_read(a, OPTION_PLAN, argc, rest, command_environment, &options, &help, err))
         return 2;
     if (help)
-        return command_help(OPTION_PLAN, "plan -f FILE|DIR|-");
+        return command_help("plan");
     if (options.files.count == 0) {
         err_set(err, ERR_INVALID, "no input; give files or directories with -f, or -f - for standard input");
         return 2;

@@ -518,7 +518,7 @@ int command_serve(int argc, char *const *argv)
     if (!read_flags(s, argc, argv, &help, &told, &err)) {
         ;
     } else if (help) {
-        status = command_help(OPTION_SERVE, "serve");
+        status = command_help("serve");
     } else if (s->options.files.count != 0 && !s->options.embedded) {
         err_set(&err, ERR_INVALID, "-f is for --embedded; a real cluster has its own objects");
     } else {

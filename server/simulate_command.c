@@ -181,7 +181,7 @@ static int run(struct arena *a, int argc, char *const *argv, struct err *err)
     if (!options_read(a, OPTION_SIMULATE, argc - named, argv + named, command_environment, &s.options, &help, err))
         return 2;
     if (help)
-        return command_help(OPTION_SIMULATE, "simulate SCENARIO");
+        return command_help("simulate");
     if (!named) {
         err_set(err, ERR_INVALID, "no scenario; name its file first: stowage simulate SCENARIO (docs/simulate.md)");
         return 2;

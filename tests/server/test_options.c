@@ -367,7 +367,7 @@ static void test_help_fits_80_columns(void **state)
                                                OPTION_CHECK};
     for (size_t i = 0; i < COUNT_OF(groups); i++) {
         struct buf help = {0};
-        options_help(&help, groups[i], "x");
+        options_help(&help, groups[i]);
         for (struct span line, rest = buf_span(&help); rest.len != 0;) {
             line = span_cut(rest, '\n', &rest);
             if (line.len > 80)
@@ -378,9 +378,50 @@ static void test_help_fits_80_columns(void **state)
     }
 }
 
+static void test_each_flag_has_one_heading(void **state)
+{
+    (void)state;
+    const struct option *o;
+    for (size_t i = 0; (o = option_row(i)) != NULL; i++)
+        if (!o->without_meaning && option_topic(o->name) == NULL)
+            fail_msg("--%s is under no heading of option_help.c, and so not in the help", o->name);
+    struct buf help = {0};
+    options_help(&help, OPTION_SERVE | OPTION_PLAN | OPTION_EXPLAIN | OPTION_SIMULATE);
+    size_t flags = 0, rows = 0;
+    for (struct span line, rest = buf_span(&help); rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        flags += span_has_prefix(line, SPAN("      --")) || (span_has_prefix(line, SPAN("  -")) && line.ptr[4] == ',');
+    }
+    for (size_t i = 0; (o = option_row(i)) != NULL; i++)
+        rows += !o->without_meaning && (o->group & (OPTION_SERVE | OPTION_PLAN | OPTION_EXPLAIN | OPTION_SIMULATE)) != 0;
+    assert_int_equal(flags, rows);
+    buf_release(&help);
+}
+
+static void test_a_value_joined_to_its_letter(void **state)
+{
+    (void)state;
+    struct arena a;
+    arena_init(&a, 0);
+    struct options o;
+    struct err err = {0};
+    assert_true(read_args(&a, OPTION_PLAN, (const char *[]){"-ojson", "-fa.yaml", "-f=b.yaml", "-v", NULL}, &o, &err));
+    assert_int_equal(o.output, OUTPUT_JSON);
+    assert_int_equal(o.files.count, 2);
+    assert_string_equal(o.files.items[0], "a.yaml");
+    assert_string_equal(o.files.items[1], "b.yaml");
+    assert_false(read_args(&a, OPTION_PLAN, (const char *[]){"-oxml", NULL}, &o, &err));
+    assert_string_equal(err.msg, "-o: \"xml\" is not table, json or yaml");
+    assert_false(read_args(&a, OPTION_PLAN, (const char *[]){"-vv", NULL}, &o, &err)); /* a boolean has none */
+    assert_string_equal(err.msg, "no flag -vv; --help lists them");
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_each_flag_has_one_heading),
+        cmocka_unit_test(test_a_value_joined_to_its_letter),
         cmocka_unit_test(test_refused_in_one_line),
         cmocka_unit_test(test_defaults_are_karpenters),
         cmocka_unit_test(test_flag_over_ours_over_karpenters),

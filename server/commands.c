@@ -1,0 +1,194 @@
+#include "server/commands.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/wrap.h"
+#include "server/command.h"
+#include "server/completion.h"
+#include "server/manual.h"
+
+static int help(int argc, char *const *argv);
+
+static const struct command table[] = {
+    {"serve", NULL, "server and reconciler, on a cluster or with --embedded in memory", OPTION_SERVE, NULL,
+     "on the cluster of the kubeconfig\n"
+     "stowage serve --kubeconfig ~/.kube/config\n"
+     "a cluster in memory, with its page on http://127.0.0.1:8090\n"
+     "stowage serve --embedded -f cluster.yaml\n"
+     "node groups of Cluster API, with the command line of Cluster Autoscaler\n"
+     "stowage serve --ca-compat --cloud-provider=clusterapi --expander=price\n",
+     command_serve},
+    {"plan", "-f FILE|DIR|-", "read objects from files and print what would be done and why", OPTION_PLAN, NULL,
+     "which nodes these pods need\n"
+     "stowage plan -f cluster/\n"
+     "and of the cluster as it is\n"
+     "kubectl get nodepools,nodes,pods -A -o yaml | stowage plan -f -\n"
+     "which nodes would leave, and for what\n"
+     "stowage plan -f cluster.yaml --disruption\n",
+     command_plan},
+    {"explain", "pod|node|nodepool NAME", "why a pod, node or nodepool is as it is, from files or from a server",
+     OPTION_PLAN | OPTION_EXPLAIN, "pod|node|nodepool",
+     "why a pod waits, as the running server sees it\n"
+     "stowage explain pod shop/web-0\n"
+     "the same from files\n"
+     "stowage explain pod shop/web-0 -f cluster.yaml\n"
+     "how many nodes of a nodepool may be disrupted at a time\n"
+     "stowage explain nodepool general --at 2026-12-24T20:00:00Z\n",
+     command_explain},
+    {"simulate", "SCENARIO", "play a scenario, a week in seconds: prices, evictions, waiting pods", OPTION_SIMULATE, "FILE",
+     "beside what Karpenter would have done\n"
+     "stowage simulate week.yaml --compare karpenter\n"
+     "with a chart of price and nodes\n"
+     "stowage simulate week.yaml --report week.html\n",
+     command_simulate},
+    {"check", NULL, "what stands in its way in a cluster, or what is wrong with files of objects", OPTION_CHECK, NULL,
+     "a cluster, before and after Stowage is installed there\n"
+     "stowage check\n"
+     "manifests, in a pipeline\n"
+     "stowage check -f manifests/ --warnings-as-errors -o github\n",
+     command_check},
+    {"version", NULL, "what this program was built from", OPTION_VERSION, NULL, "stowage version -o json\n", NULL},
+    {"completion", "bash|zsh|fish", "a script that completes commands and flags in a shell", 0, COMPLETION_SHELLS,
+     "in this shell\n"
+     "source <(stowage completion bash)\n"
+     "in each fish to come\n"
+     "stowage completion fish >~/.config/fish/completions/stowage.fish\n",
+     command_completion},
+    {"man", "[COMMAND]", "a manual page, made of what --help says", 0, "COMMAND",
+     "stowage man plan | man -l -\n", command_manual},
+    {"help", "[COMMAND]", "all commands, or the flags of one", 0, "COMMAND", "stowage help plan\n", help},
+};
+
+const struct command *command_row(size_t i)
+{
+    return i < COUNT_OF(table) ? &table[i] : NULL;
+}
+
+const struct command *command_find(struct span word)
+{
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        if (span_eq(word, span_of(table[i].word)))
+            return &table[i];
+    return NULL;
+}
+
+static const struct command *find_or_complain(const char *word)
+{
+    const struct command *found = command_find(span_of(word));
+    const char *words[COUNT_OF(table)];
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        words[i] = table[i].word;
+    const char *near = found == NULL ? nearest_word(word, words, COUNT_OF(words)) : NULL;
+    if (near != NULL)
+        command_complain("stowage: no command \"%s\"; did you mean \"%s\"?\n", word, near);
+    else if (found == NULL)
+        command_complain("stowage: no command \"%s\"; `stowage help` lists them\n", word);
+    return found;
+}
+
+/* --- help --- */
+
+static void usage(FILE *to)
+{
+    fputs("usage: stowage COMMAND [FLAGS]\n\n", to);
+    for (size_t i = 0; i < COUNT_OF(table); i++)
+        fprintf(to, "  %-10s %s\n", table[i].word, table[i].help);
+    fputs("\n`stowage help COMMAND` has its flags, and examples.\n", to);
+}
+
+void command_help_text(struct buf *out, const struct command *command)
+{
+    buf_addf(out, "usage: stowage %s%s%s%s\n\n", command->word, command->arguments != NULL ? " " : "",
+             command->arguments != NULL ? command->arguments : "", command->group != 0 ? " [FLAGS]" : "");
+    wrap_put(out, span_of(command->help), 80, 0, 0);
+    buf_add(out, SPAN("\nExamples\n"));
+    bool is_command = strchr(command->examples, '\n')[1] == '\0'; /* one alone says itself what it does */
+    for (struct span line, rest = span_of(command->examples); rest.len != 0; is_command = !is_command) {
+        line = span_cut(rest, '\n', &rest);
+        buf_addf(out, is_command ? "      %.*s\n" : "  %.*s:\n", SPAN_ARG(line));
+    }
+    if (command->group != 0)
+        options_help(out, command->group);
+}
+
+int command_help(const char *word)
+{
+    struct buf text = {0};
+    command_help_text(&text, command_find(span_of(word)));
+    fwrite(text.ptr, 1, text.len, stdout);
+    buf_release(&text);
+    return 0;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int help(int argc, char *const *argv)
+{
+    if (argc > 1) {
+        command_complain("stowage help: \"%s\" is too much; it takes one command\n", argv[1]);
+        return 2;
+    }
+    if (argc == 0) {
+        usage(stdout);
+        return 0;
+    }
+    if (is_help(argv[0]))
+        return command_help("help");
+    return find_or_complain(argv[0]) != NULL ? command_help(argv[0]) : 2;
+}
+
+/* --- the program --- */
+
+/* `built_from`: "0.1.0 (7894d2d0a1)" */
+static int version(struct arena *a, int argc, char *const *argv, const char *built_from, struct err *err)
+{
+    struct options options;
+    bool asked;
+    if (!options_read(a, OPTION_VERSION, argc, argv, command_environment, &options, &asked, err))
+        return 2;
+    if (asked)
+        return command_help("version");
+    struct span commit, number = span_cut(span_of(built_from), ' ', &commit);
+    commit = commit.len > 2 ? (struct span){commit.ptr + 1, commit.len - 2} : SPAN("");
+    struct buf text = {0};
+    if (options.output == OUTPUT_TABLE)
+        buf_addf(&text, "stowage %s\n", built_from);
+    else
+        buf_addf(&text, "{\"version\": \"%.*s\", \"commit\": \"%.*s\"}\n", SPAN_ARG(number), SPAN_ARG(commit));
+    return command_print(&text, options.output == OUTPUT_YAML, err) ? 0 : 2;
+}
+
+static int print_version(int argc, char *const *argv, const char *built_from)
+{
+    struct arena a;
+    struct err err = {0};
+    arena_init(&a, 0);
+    int status = version(&a, argc, argv, built_from, &err);
+    if (err.kind != ERR_NONE)
+        command_complain("stowage version: %s\n", err.msg);
+    arena_release(&a);
+    return status;
+}
+
+int command_run(int argc, char *const *argv, const char *built_from)
+{
+    if (argc == 0) {
+        usage(stderr);
+        return 2;
+    }
+    if (is_help(argv[0]))
+        return help(0, NULL);
+    if (strcmp(argv[0], "--version") == 0)
+        return print_version(argc - 1, argv + 1, built_from);
+    if (strcmp(argv[0], COMPLETION_ASK) == 0) /* no word for people: the scripts of `completion` ask so */
+        return command_complete(argc - 1, argv + 1);
+    const struct command *command = find_or_complain(argv[0]);
+    if (command == NULL)
+        return 2;
+    return command->run != NULL ? command->run(argc - 1, argv + 1) : print_version(argc - 1, argv + 1, built_from);
+}
