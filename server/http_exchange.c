@@ -105,6 +105,8 @@ static void send_reply(h2o_req_t *req, const struct http_request *q, const struc
     if (r->last)
         req->http1_is_persistent = 0;
     req->res.content_length = r->body.len;
+    /* Text, all of it, where http_server.c has gzip; what is small is in one packet without it. */
+    req->compress_hint = r->body.len > 1024 ? H2O_COMPRESS_HINT_ENABLE : H2O_COMPRESS_HINT_DISABLE;
     h2o_iovec_t body = {h2o_mem_alloc_pool(&req->pool, r->body.len + 1), r->body.len};
     if (body.len != 0)
         memcpy(body.base, r->body.ptr, body.len);
@@ -182,6 +184,8 @@ static void start_stream(h2o_req_t *req, const struct http_request *q,
     h2o_linklist_insert(&loop->streams, &s->link);
     loop->stream_count[s->document]++;
     put_head(req, q->listener, 200, s->document ? route->document : "text/event-stream");
+    /* An event is to be seen at once, not when enough have come to be worth a block. */
+    req->compress_hint = s->document ? H2O_COMPRESS_HINT_ENABLE : H2O_COMPRESS_HINT_DISABLE;
     if (!s->document || req->version < 0x101) /* chunks, by which a reader knows the end, came with HTTP/1.1 */
         req->http1_is_persistent = 0;
     h2o_start_response(req, &s->super);

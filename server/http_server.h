@@ -3,7 +3,8 @@
  * `loops` threads serve webhook and extender, each with listening sockets of its own on the same
  * ports (SO_REUSEPORT); one more serves metrics, probes and the page, so that a busy scheduler
  * cannot starve a probe. HTTP/1.1 only, bodies up to HTTP_BODY_MAX, idle connections kept for two
- * minutes: longer than a Go client keeps them, so that it is never we who close under a request. How many
+ * minutes: longer than a Go client keeps them, so that it is never we who close under a request. Metrics and page are
+ * gzipped for who asks for it, streams of events are not. How many
  * connections there are, what their requests hold and how long one takes to come is bounded for each listener. */
 #ifndef SERVER_HTTP_SERVER_H
 #define SERVER_HTTP_SERVER_H

@@ -134,6 +134,30 @@ static size_t length_in(const char *head)
     return at != NULL ? strtoul(at + 18, NULL, 10) : 0;
 }
 
+/* The chunks behind the head, whose bytes are put together where they lie; false: the end came first. */
+static bool join_chunks(struct client_conn *c, size_t head, size_t *body_out)
+{
+    size_t body = 0, size = 1;
+    while (size != 0) {
+        const char *end;
+        while (c->in.len <= head + body ||
+               (end = memmem(c->in.ptr + head + body, c->in.len - head - body, "\r\n", 2)) == NULL)
+            if (!read_more(c))
+                return false;
+        size = strtoul(c->in.ptr + head + body, NULL, 16);
+        size_t from = (size_t)(end - c->in.ptr) + 2;
+        while (c->in.len < from + size + 2)
+            if (!read_more(c))
+                return false;
+        memmove(c->in.ptr + head + body, c->in.ptr + from, size);
+        body += size;
+        memmove(c->in.ptr + head + body, c->in.ptr + from + size + 2, c->in.len - (from + size + 2));
+        c->in.len = head + body + c->in.len - (from + size + 2);
+    }
+    *body_out = body;
+    return true;
+}
+
 void client_read_reply(struct client_conn *c, bool head_only, struct client_reply *out)
 {
     memset(out, 0, sizeof(*out));
@@ -144,6 +168,8 @@ void client_read_reply(struct client_conn *c, bool head_only, struct client_repl
     size_t head = (size_t)(end - c->in.ptr) + 4;
     memcpy(out->head, c->in.ptr, head < sizeof(out->head) ? head : sizeof(out->head) - 1);
     size_t body = head_only ? 0 : length_in(out->head);
+    if (!head_only && strcasestr(out->head, "\r\ntransfer-encoding: chunked") != NULL && !join_chunks(c, head, &body))
+        return;
     while (c->in.len < head + body)
         if (!read_more(c))
             return;

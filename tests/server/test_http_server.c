@@ -8,6 +8,7 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "server/clock.h"
@@ -166,6 +167,8 @@ static int setup(void **state)
                                                    "text/plain"});
     http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/document", NULL, document, f,
                                                    "text/plain"});
+    http_table_add(&f->table, &(struct http_route){HTTP_METRICS, "GET", "/document", NULL, document, f, "text/plain"});
+    http_table_add(&f->table, &(struct http_route){HTTP_METRICS, "GET", "/hello", on_hello, NULL, NULL, NULL});
     http_table_add(&f->table, &(struct http_route){HTTP_PROBES, "GET", "/whole", NULL, whole, f,
                                                    "text/plain"});
     *state = f;
@@ -179,6 +182,7 @@ static void start(struct fixture *f, uint32_t connections)
         .listen = {[HTTP_WEBHOOK] = "127.0.0.1:0",
                    [HTTP_EXTENDER] = "127.0.0.1:0",
                    [HTTP_PROBES] = "127.0.0.1:0",
+                   [HTTP_METRICS] = "127.0.0.1:0",
                    [HTTP_PAGE] = "127.0.0.1:0"},
         .tls = f->tls,
         .webhook_asks = f->webhook_asks,
@@ -543,8 +547,8 @@ static void test_stream(void **state)
     atomic_store(&f->version, 2);
     assert_true(client_read_until(c, "data: 2\n\n"));
     struct client_conn *gone = client_open(port(f, HTTP_PAGE), NULL);
-    client_send(gone, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
-    assert_true(client_read_until(gone, "data: 2\n\n"));
+    client_send(gone, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n"));
+    assert_true(client_read_until(gone, "data: 2\n\n")); /* at once, so not in a block of gzip's */
     client_close(gone);
     atomic_store(&f->version, 3);
     assert_true(client_read_until(c, "data: 3\n\n"));
@@ -598,6 +602,47 @@ static void test_document(void **state)
     assert_int_equal(atomic_load(&f->dropped), 2); /* whether read to the end or left */
     client_close(c);
     client_close(other);
+}
+
+static void ask_gzipped(struct fixture *f, enum http_listener l, const char *path, struct client_reply *r)
+{
+    char request[256];
+    snprintf(request, sizeof(request), "GET %s HTTP/1.1\r\nHost: localhost\r\nAccept-Encoding: gzip\r\n\r\n", path);
+    struct client_conn *c = client_open(port(f, l), NULL);
+    assert_true(client_send(c, span_of(request)));
+    client_read_reply(c, false, r);
+    assert_int_equal(r->status, 200);
+    client_close(c);
+}
+
+static size_t unzipped_length(const struct client_reply *r)
+{
+    char name[] = "/tmp/stowage-gzip-XXXXXX", command[64];
+    int fd = mkstemp(name);
+    assert_int_equal(write(fd, r->body, r->body_len), (ssize_t)r->body_len);
+    close(fd);
+    snprintf(command, sizeof(command), "gzip -dc <%s", name);
+    FILE *from = popen(command, "r");
+    size_t length = 0;
+    while (fgetc(from) != EOF)
+        length++;
+    assert_int_equal(pclose(from), 0);
+    unlink(name);
+    return length;
+}
+
+static void test_gzipped_for_who_asks(void **state)
+{
+    struct fixture *f = *state;
+    static struct client_reply r;
+    start(f, 0);
+    ask_gzipped(f, HTTP_METRICS, "/document", &r);
+    assert_non_null(strstr(r.head, "content-encoding: gzip"));
+    assert_true(r.body_len < HTTP_PIECE);
+    assert_int_equal(unzipped_length(&r), PIECES * HTTP_PIECE + 10 * strlen("<0>") + 90 * strlen("<10>") + 50 * strlen("<100>"));
+    ask_gzipped(f, HTTP_METRICS, "/hello", &r); /* too little to be worth it */
+    assert_null(strstr(r.head, "content-encoding"));
+    assert_string_equal(r.body, "hello ");
 }
 
 /* Nobody has to wait for a document's end, though its reader never makes it wait itself. */
@@ -793,6 +838,7 @@ int main(void)
         ROW(test_connections_are_capped),
         ROW(test_stream),
         ROW(test_document),
+        ROW(test_gzipped_for_who_asks),
         ROW(test_others_between_pieces),
         ROW(test_document_to_an_old_reader),
         ROW(test_documents_at_once),
