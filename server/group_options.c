@@ -14,6 +14,7 @@ enum type {
     MEMORY,
     GPUS, /* TYPE:MIN:MAX; may be given again */
     EXPANDERS,
+    TURNS, /* PRIORITY:GRACE,… */
     NAME,     /* struct spans: one; may be given again */
     ANYTHING, /* has no meaning here */
     SWITCH,   /* nor has this boolean */
@@ -109,7 +110,7 @@ static const struct group_option table[] = {
     {"daemonset-eviction-for-empty-nodes", BOOLEAN, LOOP(evict_daemons_of_empty)},
     {"daemonset-eviction-for-occupied-nodes", BOOLEAN, LOOP(evict_daemons_of_occupied)},
     {"debugging-snapshot-enabled", SWITCH, 0, false},
-    {"drain-priority-config", ANYTHING, 0, false},
+    {"drain-priority-config", TURNS, LOOP(drain_turns)},
     {"dynamic-node-delete-delay-after-taint-enabled", SWITCH, 0, false},
     {"emit-per-nodegroup-metrics", BOOLEAN, LOOP(per_group_metrics)},
     {"enable-csi-node-aware-scheduling", SWITCH, 0, false},
@@ -364,6 +365,9 @@ static bool read_value(struct arena *a, const struct group_option *o, struct spa
         return read_gpus(a, text, f);
     case EXPANDERS:
         return read_expanders(text, f, err);
+    case TURNS:
+        *what_out = "not PRIORITY:SECONDS,…, each priority once";
+        return drain_turns_parse(a, text, at);
     case ANYTHING:
         return true;
     }

@@ -35,6 +35,9 @@ bool groups_check(const struct group_options_given *given, struct err *err)
                        first);
     if (f->balancing_labels.count != 0 && f->balancing_ignore_labels.count != 0)
         return err_set(err, ERR_INVALID, "--balancing-label and --balancing-ignore-label exclude each other; keep one");
+    if (given->settings.drain_turns.count != 0 && given->settings.max_grace != group_settings_default().max_grace)
+        return err_set(err, ERR_INVALID,
+                       "--drain-priority-config and --max-graceful-termination-sec exclude each other; keep one");
     if (given->settings.scan_interval < MS_SECOND)
         return err_set(err, ERR_INVALID, "--scan-interval: less than 1s is no rest; give 1s or more");
     return true;

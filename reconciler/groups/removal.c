@@ -33,6 +33,8 @@ struct group_removal {
     bool asked;       /* its provider */
     mono_ms since;    /* of the state */
     mono_ms all_gone; /* REMOVAL_DRAINS: when all evictions were accepted; 0: not yet */
+    uint32_t turn;    /* REMOVAL_DRAINS: whose it is, of --drain-priority-config; `since` is of it */
+    wall_ms drains_since;
     struct span node, uid, group; /* behind the struct */
 };
 
@@ -206,10 +208,12 @@ static void settle(struct pass *p, struct group_removal *x, const struct node_vi
     struct span why;
     if (waits(p, x, p->r->config.groups.delay_after_taint))
         return;
-    if (may_still_go(p, x, n, &why))
-        enter(p, x, REMOVAL_DRAINS);
-    else
+    if (!may_still_go(p, x, n, &why)) {
         stay(p, x, n, why);
+        return;
+    }
+    enter(p, x, REMOVAL_DRAINS);
+    x->drains_since = p->wall;
 }
 
 /* --- draining --- */
@@ -226,9 +230,15 @@ static void on_evicted(struct reconciler *r, struct call *c)
     }
 }
 
-static void evict(struct pass *p, const struct node_view *n, const struct pod *pod)
+static int32_t longest_grace(const struct pass *p, const struct group_removal *x)
 {
-    int32_t most = p->r->config.groups.max_grace;
+    const struct group_settings *s = &p->r->config.groups;
+    return s->drain_turns.count != 0 ? s->drain_turns.items[x->turn].grace : s->max_grace;
+}
+
+static void evict(struct pass *p, const struct group_removal *x, const struct node_view *n, const struct pod *pod)
+{
+    int32_t most = longest_grace(p, x);
     int64_t own = pod->has_grace ? pod->grace_seconds : 30, grace = own < most ? own : most;
     struct pod_memo *m = memos_at(&p->r->pods, pod->meta.uid);
     act(p, &(struct action){.verb = API_EVICT,
@@ -258,6 +268,13 @@ struct drain_left {
     const struct pod *pod;   /* one of them */
 };
 
+/* Its own turn comes when all of lower priority are gone; a DaemonSet's pods have one, but for those that it makes anew. */
+static bool has_turn(const struct pass *p, const struct group_removal *x, const struct pod *pod, bool daemon)
+{
+    const struct drain_turns *t = &p->r->config.groups.drain_turns;
+    return t->count == 0 || (drain_turn_of(t, pod->priority) == x->turn && !(daemon && pod->meta.created > x->drains_since));
+}
+
 static struct drain_left drain_pods(struct pass *p, const struct group_removal *x, const struct node_view *n)
 {
     struct drain_left left = {0, 0, NULL};
@@ -268,13 +285,13 @@ static struct drain_left drain_pods(struct pass *p, const struct group_removal *
         enum drain_block block;
         enum drain_outcome o = group_drain_judge(&rules, pods[i], &block);
         bool daemon = o == DRAIN_DAEMON;
-        if (o == DRAIN_SKIP || (daemon && !evicts_daemon(p, x, pods[i])))
+        if (o == DRAIN_SKIP || (daemon && !evicts_daemon(p, x, pods[i])) || !has_turn(p, x, pods[i], daemon))
             continue;
         struct pod_memo *m = memos_at(&p->r->pods, pods[i]->meta.uid);
         bool accepted = m->left_alone || pods[i]->meta.deleted != 0;
         if (!accepted && p->mono - x->since < p->r->config.groups.max_eviction_time)
-            evict(p, n, pods[i]);
-        if (daemon)
+            evict(p, x, n, pods[i]);
+        if (daemon && p->r->config.groups.drain_turns.count == 0)
             continue; /* as well as may be */
         left.refused += !accepted;
         left.there++;
@@ -288,6 +305,12 @@ static void drain(struct pass *p, struct group_removal *x, const struct node_vie
     const struct group_settings *s = &p->r->config.groups;
     struct drain_left left = drain_pods(p, x, n);
     const struct meta *m = left.pod != NULL ? &left.pod->meta : NULL;
+    if (left.there == 0 && x->turn + 1 < s->drain_turns.count) {
+        x->turn++;
+        x->all_gone = 0;
+        enter(p, x, REMOVAL_DRAINS);
+        return;
+    }
     if (left.there == 0) {
         enter(p, x, REMOVAL_DELAYED);
         return;
@@ -303,7 +326,7 @@ static void drain(struct pass *p, struct group_removal *x, const struct node_vie
     }
     if (x->all_gone == 0)
         x->all_gone = p->mono;
-    span_ms patience = s->max_grace * MS_SECOND + GONE_MS;
+    span_ms patience = longest_grace(p, x) * MS_SECOND + GONE_MS;
     if (p->mono - x->all_gone < patience)
         pass_wake(p, x->all_gone + patience);
     else

@@ -5,6 +5,7 @@
 
 #include "cloud/group_provider.h"
 #include "planner/groups/flags.h"
+#include "reconciler/groups/drain_turns.h"
 
 struct default_spread_config;
 
@@ -21,6 +22,7 @@ struct group_settings {
     bool evict_daemons_of_occupied;  /* --daemonset-eviction-for-occupied-nodes [true] */
     span_ms delay_after_taint;       /* --node-delete-delay-after-taint [5 s] */
     int32_t max_grace;               /* --max-graceful-termination-sec [600] */
+    struct drain_turns drain_turns;  /* --drain-priority-config [none]: instead of max_grace */
     span_ms max_eviction_time;       /* --max-pod-eviction-time [2 min] */
     span_ms max_deletion_delay;      /* --node-deletion-delay-timeout [2 min] */
     int32_t soft_taints;             /* --max-bulk-soft-taint-count [10]: written in a pass; 0: there are none */

@@ -28,6 +28,8 @@ static struct {
     const char *templates;
     bool a_is_sold_out;
     enum group_kwok_fate fate;
+    char evicted[64]; /* whose, with how long a grace: "low 60; " */
+    wall_ms first_eviction, last_eviction;
 } it;
 
 static bool in_stock(void *user, struct span group, int32_t more)
@@ -358,6 +360,48 @@ static void an_eviction_that_is_refused_for_two_minutes_keeps_the_node(void **st
     end();
 }
 
+static enum sim_fate note_eviction(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    (void)user;
+    (void)number;
+    (void)refusal;
+    if (r->verb != API_EVICT)
+        return SIM_PASS;
+    struct span rest, of = span_cut(r->name, '-', &rest);
+    bool sixty = span_contains(r->body, SPAN("\"gracePeriodSeconds\":60")), hundred = span_contains(r->body, SPAN("\"gracePeriodSeconds\":100"));
+    size_t at = strlen(it.evicted);
+    snprintf(it.evicted + at, sizeof(it.evicted) - at, "%.*s %s; ", SPAN_ARG(of), sixty ? "60" : hundred ? "100" : "?");
+    it.first_eviction = at == 0 ? sim_now(it.loop.sim) : it.first_eviction;
+    it.last_eviction = sim_now(it.loop.sim);
+    return SIM_PASS;
+}
+
+static void in_two_turns(struct group_settings *s)
+{
+    static const struct drain_turn turns[] = {{0, 60}, {1000, 100}};
+    s->drain_turns = (struct drain_turns){turns, 2};
+}
+
+static void scenario_164_the_less_important_leave_first(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, in_two_turns);
+    load(s, deployment_yaml("big", 2, "2500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    load(s, deployment_yaml("high", 2, "900m", ",\"priority\":2000,\"terminationGracePeriodSeconds\":900")); /* one beside each */
+    run_for(s, 10 * MS_SECOND);
+    load(s, deployment_yaml("low", 2, "400m", ",\"priority\":500,\"terminationGracePeriodSeconds\":900"));
+    run_for(s, 10 * MS_SECOND);
+    scale(s, "big", 0);
+    sim_client_set_faults(it.loop.api, &(struct sim_faults){.before = note_eviction});
+    run_for(s, 14 * MS_MINUTE);
+    assert_string_equal(it.evicted, "low 60; high 100; ");
+    assert_true(it.last_eviction > it.first_eviction); /* it has gone by then */
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(count_bound(s, "low") + count_bound(s, "high"), 4);
+    end();
+}
+
 static void a_new_leader_takes_marks_of_another_off(void **state)
 {
     (void)state;
@@ -506,6 +550,7 @@ int main(void)
         cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),
         cmocka_unit_test(a_pod_that_may_not_be_moved_any_more_keeps_the_node),
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
+        cmocka_unit_test(scenario_164_the_less_important_leave_first),
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
         cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),

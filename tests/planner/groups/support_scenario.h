@@ -36,9 +36,9 @@
  *   17 to 19, 107, 109, 110, 184                                      test_found
  *   116 to 138, 168                                                   test_drain, test_utilization, test_down
  *   87, 204                                                           tests/server/test_plan_groups
- *   22, 151, 159, 166                                                 tests/sim/test_loop_groups
+ *   22, 151, 159, 164, 166, 173, 174                                  tests/sim/test_loop_groups
  * Open here:
- *   1 to 8, 25 to 28, 101, 150, 152 to 155, 158, 160, 161, 164, 181, 182, 199, 200    of the loop around the passes
+ *   1 to 8, 25 to 28, 101, 150, 152 to 155, 158, 160, 161, 181, 182, 199, 200    of the loop around the passes
  *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's
  *   57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
  *   185, 187 to 190, 196: a pass answers as Cluster Autoscaler does, which the recorded answers are held to, where the
