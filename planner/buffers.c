@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/* A virtual pod is called by its buffer and its number. */
+#define NAME_PREFIX "capacity-buffer-"
+
 static const struct span FAKE = SPAN_INIT("karpenter.sh/capacity-buffer-fake-pod");
 
 struct resolving {
@@ -150,7 +153,7 @@ static void make_pods(struct resolving *r, const struct capacity_buffer *b, cons
         *p = *from;
         p->meta = (struct meta){
             .ns = b->meta.ns,
-            .name = arena_printf(r->a, "capacity-buffer-%.*s-%lld", SPAN_ARG(b->meta.name),
+            .name = arena_printf(r->a, NAME_PREFIX "%.*s-%lld", SPAN_ARG(b->meta.name),
                                  (long long)i),
             .uid = arena_printf(r->a, "%.*s-%lld", SPAN_ARG(b->meta.uid), (long long)i),
             .labels = from->meta.labels,
@@ -211,4 +214,23 @@ struct buffers buffers_resolve(struct arena *a, struct symtab *syms, const struc
     r.out.answers = answers;
     r.out.answer_count = (uint32_t)in->buffer_count;
     return r.out;
+}
+
+static struct span without_number(struct span text)
+{
+    while (text.len > 0 && text.ptr[--text.len] != '-')
+        ;
+    return text;
+}
+
+struct span buffer_name_of(const struct pod *p)
+{
+    size_t prefix = sizeof(NAME_PREFIX) - 1;
+    struct span name = p->meta.name;
+    return without_number((struct span){name.ptr + prefix, name.len - prefix});
+}
+
+struct span buffer_uid_of(const struct pod *p)
+{
+    return without_number(p->meta.uid);
 }

@@ -36,6 +36,9 @@ struct buffers {
 /* Everything new lives in `a`. Nothing when options->buffer_pods_given and the input has some already:
  * whoever gave the buffers' pods has resolved them. */
 struct buffers buffers_resolve(struct arena *a, struct symtab *syms, const struct world_input *in);
+/* Of a virtual pod its buffer, which is of the same namespace. */
+struct span buffer_name_of(const struct pod *p);
+struct span buffer_uid_of(const struct pod *p);
 /* Those of the world; none without the gate. */
 const struct buffers *world_buffers(const struct world *w);
 

@@ -95,7 +95,7 @@ static const struct group_option table[] = {
     {"bulk-mig-instances-listing-enabled", SWITCH, 0, false},
     {"capacity-buffer-controller-enabled", SWITCH, 0, false},
     {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0, false},
-    {"capacity-buffer-pod-injection-enabled", SWITCH, 0, false},
+    {"capacity-buffer-pod-injection-enabled", BOOLEAN, OWN(fill_buffers)},
     {"capacity-quotas-enabled", SWITCH, 0, false},
     {"check-capacity-batch-processing", SWITCH, 0, false},
     {"check-capacity-processor-instance", ANYTHING, 0, false},

@@ -43,6 +43,12 @@ bool groups_check(const struct group_options_given *given, struct err *err)
     return true;
 }
 
+void groups_settle(struct group_options_given *given, struct options *o)
+{
+    given->settings.flags.as_upstream = o->search == SEARCH_IS_GREEDY;
+    o->gates.capacity_buffer |= given->fill_buffers;
+}
+
 /* --- kwok --- */
 
 /* The first document is the configuration, the others are template Nodes. */

@@ -13,6 +13,8 @@ bool groups_open(struct arena *a, struct group_options_given *given, struct api 
  * (absent: there are none). */
 bool groups_meaningless(struct arena *a, const struct group_options_given *given, const struct options *o, struct span *line_out,
                         struct err *err);
+/* What both command lines say: which of the two searches, and whether CapacityBuffers are filled. */
+void groups_settle(struct group_options_given *given, struct options *o);
 /* Stops what has no meaning together before anything is opened. */
 bool groups_check(const struct group_options_given *given, struct err *err);
 

@@ -13,6 +13,7 @@
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/expand.h"
+#include "server/groups.h"
 #include "server/plan_command.h"
 #include "server/plan_groups.h"
 
@@ -475,6 +476,7 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
     if (!group_options_take(a, argc, argv, NULL, &given, &argc, &rest, err) ||
         !options_read(a, OPTION_PLAN, argc, rest, command_environment, &options, &help, err))
         return 2;
+    groups_settle(&given, &options);
     if (help)
         return command_help("plan");
     if (options.files.count == 0) {

@@ -501,10 +501,12 @@ static bool is_own_flag(struct span name)
 
 static bool read_flags(struct serve *s, int argc, char *const *argv, bool *help_out, struct span *told_out, struct err *err)
 {
-    return group_options_take(&s->arena, argc, argv, is_own_flag, &s->groups, &s->argc, &s->argv, err) &&
-           options_read(&s->arena, OPTION_SERVE, s->argc, s->argv, command_environment, &s->options, help_out, err) &&
-           (*help_out || (groups_check(&s->groups, err) &&
-                          groups_meaningless(&s->arena, &s->groups, &s->options, told_out, err)));
+    if (!group_options_take(&s->arena, argc, argv, is_own_flag, &s->groups, &s->argc, &s->argv, err) ||
+        !options_read(&s->arena, OPTION_SERVE, s->argc, s->argv, command_environment, &s->options, help_out, err))
+        return false;
+    groups_settle(&s->groups, &s->options);
+    return *help_out || (groups_check(&s->groups, err) &&
+                         groups_meaningless(&s->arena, &s->groups, &s->options, told_out, err));
 }
 
 int command_serve(int argc, char *const *argv)

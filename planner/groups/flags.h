@@ -20,6 +20,7 @@ struct resource_bounds {
 };
 
 struct group_flags {
+    bool as_upstream; /* --search greedy: upstream's own slips are made, too (docs/differences.md, "Node groups") */
     /* scale-up */
     enum expander expanders[EXPANDER_COUNT];
     uint32_t expander_count;

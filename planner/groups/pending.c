@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/buffers.h"
 #include "planner/groups/inner.h"
 #include "planner/groups/snapshot/snapshot.h"
 
@@ -40,10 +41,14 @@ static bool asks(const struct group_run *r, const struct pod *p)
 
 static void list_pending(struct group_run *r)
 {
-    r->pending = ARENA_ARRAY(r->arena, const struct pod *, 2 * r->objects->pod_count); /* drained ones, too */
+    const struct buffers *buffers = world_buffers(r->world);
+    size_t most = 2 * r->objects->pod_count + buffers->count; /* drained ones, too */
+    r->pending = ARENA_ARRAY(r->arena, const struct pod *, most);
     for (size_t i = 0; i < r->objects->pod_count; i++)
         if (asks(r, r->objects->pods[i]))
             r->pending[r->pending_count++] = r->objects->pods[i];
+    for (uint32_t i = 0; i < buffers->count; i++) /* behind all others: below any cutoff, and they ask nevertheless */
+        r->pending[r->pending_count++] = buffers->pods[i];
     if (r->pending_count != 0)
         qsort(r->pending, r->pending_count, sizeof(*r->pending), by_name);
 }

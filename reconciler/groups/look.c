@@ -117,13 +117,20 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
 /* What NodePools could buy, and for whom, is no matter here, and would take the most time of all. */
 static bool is_left_out(enum kind k)
 {
-    return kind_is_of_pools(k) || k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+    return kind_is_of_pools(k) || k == KIND_NODE_OVERLAY;
+}
+
+bool group_look_fills_buffers(const struct pass *p)
+{
+    return p->r->config.groups.provider != NULL && world_reads(p->world, KIND_CAPACITY_BUFFER) && !has_pools(p);
 }
 
 static struct world *build_world(const struct group_look *l, struct pass *p)
 {
     static const struct catalogue nothing;
-    struct world_options options = {.unbound_classes = true, .default_spread = p->r->config.groups.default_spread};
+    struct world_options options = {.unbound_classes = true,
+                                    .capacity_buffer = group_look_fills_buffers(p),
+                                    .default_spread = p->r->config.groups.default_spread};
     struct group_ground g = group_model_ground(l->model, &l->objects, p->a);
     struct world_input in = {.syms = l->objects.syms, .options = &options, .catalogue = &nothing,
                              .nodes = g.nodes, .node_count = g.node_count, .pods = g.pods, .pod_count = g.pod_count};

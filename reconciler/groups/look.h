@@ -14,6 +14,9 @@ struct group_look {
     struct world *world;
 };
 
+/* CapacityBuffers are filled by groups: there are groups, and no NodePool that could do it. */
+bool group_look_fills_buffers(const struct pass *p);
+
 /* False: err says what the provider could not tell, or what it and the cluster disagree about. All of it lives until
  * group_look_end or the end of the pass. */
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err);

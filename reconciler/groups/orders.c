@@ -91,11 +91,14 @@ static void take_triggers(struct pass *p, const struct group_pass *decided)
 {
     struct keeper *k = &p->r->keeper;
     struct arena *a = &k->orders_arena;
-    k->trigger_count = decided->up.triggered_count;
-    k->triggers = ARENA_ARRAY(a, struct decision_object, k->trigger_count + 1);
-    for (uint32_t i = 0; i < k->trigger_count; i++) {
-        const struct meta *m = &decided->up.triggered[i]->meta;
-        k->triggers[i] = (struct decision_object){KIND_POD, arena_dup(a, m->ns), arena_dup(a, m->name), arena_dup(a, m->uid)};
+    k->trigger_count = 0;
+    k->triggers = ARENA_ARRAY(a, struct decision_object, decided->up.triggered_count + 1);
+    for (uint32_t i = 0; i < decided->up.triggered_count; i++) {
+        struct decision_object o = told_pod(decided->up.triggered[i]);
+        if (k->trigger_count != 0 && span_eq(k->triggers[k->trigger_count - 1].uid, o.uid))
+            continue; /* the next pod of a buffer */
+        k->triggers[k->trigger_count++] =
+            (struct decision_object){o.kind, arena_dup(a, o.ns), arena_dup(a, o.name), arena_dup(a, o.uid)};
     }
 }
 

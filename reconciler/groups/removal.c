@@ -174,6 +174,7 @@ static void judge_begin(struct judged *j, struct pass *p)
         budgets[count++] = b;
     *j = (struct judged){.p = p};
     evictions_init(&j->evictions, p->a, budgets, count);
+    j->evictions.lets_unhealthy_go = !p->r->config.groups.flags.as_upstream;
     j->rules = (struct drain){.flags = &p->r->config.groups.flags,
                               .syms = p->snapshot->syms,
                               .evictions = &j->evictions,

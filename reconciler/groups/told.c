@@ -1,6 +1,7 @@
 #include "reconciler/groups/told.h"
 
 #include "kube/config_map.h"
+#include "planner/buffers.h"
 #include "reconciler/groups/counted.h"
 #include "reconciler/stages.h"
 
@@ -11,6 +12,13 @@ static struct decision_object status_of(const struct reconciler *r)
     if (!s->write_status)
         return (struct decision_object){.kind = KIND_NONE};
     return (struct decision_object){KIND_CONFIG_MAP, s->flags.config_namespace, s->status_name, r->keeper.status_uid};
+}
+
+struct decision_object told_pod(const struct pod *p)
+{
+    if (!p->is_virtual)
+        return object_of(KIND_POD, &p->meta);
+    return (struct decision_object){KIND_CAPACITY_BUFFER, p->meta.ns, buffer_name_of(p), buffer_uid_of(p)};
 }
 
 /* --- growing --- */
@@ -71,8 +79,11 @@ void told_left(struct pass *p, const struct group_pass *decided)
     for (uint32_t i = 0; i < up->left_count; i++) {
         struct span why = reasons_text(p->a, up->left[i].reasons);
         d.note = arena_printf(p->a, "pod didn't trigger scale-up: %.*s", SPAN_ARG(why));
-        d.about = object_of(KIND_POD, &up->left[i].pod->meta);
-        tell_silently(p->r, d);
+        struct decision_object about = told_pod(up->left[i].pod);
+        bool again = i != 0 && span_eq(about.uid, d.about.uid); /* the next pod of a buffer */
+        d.about = about;
+        if (!again)
+            tell_silently(p->r, d);
     }
 }
 

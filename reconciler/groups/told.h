@@ -15,6 +15,9 @@ struct group_growth_told { /* of an order */
     int32_t from, to, max;
 };
 
+/* Whom an Event about the pod is on: of a pod that stands for room its CapacityBuffer. Borrows from the pod. */
+struct decision_object told_pod(const struct pod *p);
+
 void told_grows(struct reconciler *r, const struct group_growth_told *g); /* is about to */
 void told_grew(struct reconciler *r, const struct group_growth_told *g);
 void told_not_grown(struct reconciler *r, const struct group_growth_told *g, const struct err *err);

@@ -1,5 +1,6 @@
 /* CapacityBuffers as Karpenter v1.15.0 keeps them: ReadyForProvisioning and the figures say what a buffer
- * was resolved to, Provisioning what the last plan did with its virtual pods.
+ * was resolved to, Provisioning what the last plan did with its virtual pods; or, where node groups fill them, that
+ * they ask there, as Cluster Autoscaler has it (spec node-groups 6.2).
  *
  * A buffer that is new, gone or resolved to something else opens the batch window, and each one does so
  * every 30 s: real pods that took its room came without asking. What a plan had virtual pods on is
@@ -9,6 +10,7 @@
 #include "base/json.h"
 #include "kube/patch.h"
 #include "planner/buffers.h"
+#include "reconciler/groups/look.h"
 #include "reconciler/stages.h"
 
 enum { REQUEUE_MS = 30 * MS_SECOND };
@@ -56,7 +58,10 @@ static void wake_for(struct pass *p, const struct buffer_answer *x, struct buffe
     bool again = p->mono >= m->due && x->state != BUFFER_FAILED;
     if (changed)
         r->buffered.planned = false;
-    if (changed || again) {
+    if ((changed || again) && group_look_fills_buffers(p)) {
+        groups_wake(r);
+        m->due = p->mono + REQUEUE_MS;
+    } else if (changed || again) {
         batch_trigger(&r->provision.batch, x->buffer->meta.uid, p->mono);
         m->due = p->mono + REQUEUE_MS;
     }
@@ -86,12 +91,16 @@ static void put_provisioning(struct pass *p, struct condition_set *s, const stru
                              const struct buffer_memo *m)
 {
     uint32_t all = m->fitting + m->bought + m->failed;
+    bool grouped = group_look_fills_buffers(p);
     if (x->state != BUFFER_RESOLVED)
         condition_set_put(s, PROVISIONING, CONDITION_FALSE, SPAN("NotReadyForProvisioning"),
                           SPAN("Buffer is not ReadyForProvisioning"));
     else if (x->replicas == 0)
-        condition_set_put(s, PROVISIONING, CONDITION_FALSE, SPAN("BufferEmpty"),
+        condition_set_put(s, PROVISIONING, CONDITION_FALSE, grouped ? SPAN("BufferIsEmpty") : SPAN("BufferEmpty"),
                           SPAN("Buffer has zero desired replicas"));
+    else if (grouped)
+        condition_set_put(s, PROVISIONING, CONDITION_TRUE, SPAN("FakePodsInjected"),
+                          arena_printf(p->a, "%lld virtual pods ask the node groups for room", (long long)x->replicas));
     else if (!m->planned)
         return;
     else if (m->fitting == all)
@@ -194,15 +203,11 @@ void buffer_status_run(struct pass *p)
 
 enum outcome { OUTCOME_FITS, OUTCOME_BOUGHT, OUTCOME_FAILED };
 
-/* The uid of a virtual pod is its buffer's and a number. */
 static bool tally(struct pass *p, const struct pod *pod, enum outcome outcome)
 {
-    struct span uid = pod->meta.uid;
     if (!pod->is_virtual)
         return false;
-    while (uid.len > 0 && uid.ptr[--uid.len] != '-')
-        ;
-    struct buffer_memo *m = memos_find(&p->r->buffers, uid);
+    struct buffer_memo *m = memos_find(&p->r->buffers, buffer_uid_of(pod));
     if (m == NULL)
         return true;
     if (!m->planned)

@@ -537,6 +537,82 @@ static void priorities_that_cannot_be_read_stop_nothing(void **state)
     end();
 }
 
+/* --- CapacityBuffers, where there are no NodePools --- */
+
+#define BUFFER(spec_)                                                                                                   \
+    "{\"apiVersion\":\"autoscaling.x-k8s.io/v1beta1\",\"kind\":\"CapacityBuffer\",\"metadata\":{\"name\":\"b\"},\"spec\":{" spec_ "}}"
+#define OF_TEMPLATE "\"podTemplateRef\":{\"name\":\"t\"}"
+#define OF_WEB "\"scalableRef\":{\"apiGroup\":\"apps\",\"kind\":\"Deployment\",\"name\":\"web\"}"
+
+static struct sim *begin_buffered(const char *templates)
+{
+    memset(&it, 0, sizeof(it));
+    it.templates = templates;
+    it.loop.groups = group_settings_default();
+    it.loop.open_groups = open_groups;
+    it.loop.keeps = it.loop.posts = true;
+    it.loop.world.capacity_buffer = true;
+    struct sim *s = new_sim(system_namespace);
+    load(s, "{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"metadata\":{\"name\":\"t\"},\"template\":{\"spec\":{\"containers\":"
+            "[{\"name\":\"c\",\"resources\":{\"requests\":{\"cpu\":\"3\"}}}]}}}");
+    loop_begin(&it.loop, s);
+    return s;
+}
+
+static void expect_provisioning(struct sim *s, const char *status, const char *reason)
+{
+    json_t *b = object_of(s, KIND_CAPACITY_BUFFER, "default", "b");
+    json_t *c = tree_condition(b, "Provisioning");
+    if (c == NULL || !span_eq(tree_string(c, "status"), span_of(status)) || !span_eq(tree_string(c, "reason"), span_of(reason)))
+        fail_msg("Provisioning is %.*s %.*s, not %s %s", SPAN_ARG(tree_string(c, "status")), SPAN_ARG(tree_string(c, "reason")),
+                 status, reason);
+    json_decref(b);
+}
+
+static void scenario_173_room_that_is_taken_is_made_anew(void **state)
+{
+    (void)state;
+    struct sim *s = begin_buffered(one_group);
+    load(s, BUFFER(OF_TEMPLATE ",\"replicas\":2"));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    expect_provisioning(s, "True", "FakePodsInjected");
+    assert_int_equal(told("TriggeredScaleUp", "pod triggered scale-up: [{a 0->2 (max: 5)}]"), 1); /* of the buffer */
+    load(s, deployment_yaml("web", 1, "3", ""));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 1);
+    assert_int_equal(nodes_of(s, "a"), 3);
+    run_for(s, 20 * MS_MINUTE); /* two of them are empty, and kept */
+    assert_int_equal(nodes_of(s, "a"), 3);
+    do_request(s, API_DELETE, KIND_CAPACITY_BUFFER, "default", "b", NULL, 200);
+    run_for(s, 12 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+static void scenario_174_a_share_of_a_workload(void **state)
+{
+    (void)state;
+    struct sim *s = begin_buffered(LIST(TEMPLATE("a", "'4'", "0", "20")));
+    load(s, deployment_yaml("web", 11, "3", ""));
+    load(s, BUFFER(OF_WEB ",\"percentage\":20"));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 11);
+    assert_int_equal(nodes_of(s, "a"), 14);
+    end();
+}
+
+static void room_that_no_group_has_is_told_of_the_buffer(void **state)
+{
+    (void)state;
+    struct sim *s = begin_buffered(one_group);
+    load(s, BUFFER(OF_TEMPLATE ",\"replicas\":7"));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 5);
+    assert_true(told("NotTriggerScaleUp", "1 max node group size reached") >= 1);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +632,9 @@ int main(void)
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),
         cmocka_unit_test(priorities_that_cannot_be_read_stop_nothing),
+        cmocka_unit_test(scenario_173_room_that_is_taken_is_made_anew),
+        cmocka_unit_test(scenario_174_a_share_of_a_workload),
+        cmocka_unit_test(room_that_no_group_has_is_told_of_the_buffer),
     };
     return cmocka_run_group_tests_name("loop_groups", tests, NULL, NULL);
 }

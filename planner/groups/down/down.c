@@ -146,6 +146,7 @@ static void init(struct down *d, struct group_run *r)
                        .answers = ARENA_ARRAY(r->arena, struct down_answer, r->row_count),
                        .unneeded = ARENA_ARRAY(r->arena, struct leave_node, r->row_count)};
     evictions_init(&d->evictions, r->arena, o->budgets, (uint32_t)o->budget_count);
+    d->evictions.lets_unhealthy_go = !r->flags->as_upstream;
     index_of(&d->controllers.replica_sets, r->arena, o->replica_sets, o->replica_set_count);
     index_of(&d->controllers.replication_controllers, r->arena, o->replication_controllers,
              o->replication_controller_count);

@@ -9,6 +9,7 @@
 
 struct evictions {
     struct pod_budgets budgets;
+    bool lets_unhealthy_go; /* pods that are not ready go whatever a budget with unhealthyPodEvictionPolicy AlwaysAllow has left */
     int64_t *left;    /* by position of the budget */
     uint32_t *found;  /* scratch: of one pod */
     uint32_t *wanted; /* scratch: by position, 0 between calls */

@@ -1,5 +1,5 @@
-/* estimate: how many nodes of a group its pods need, first fit, largest first, as upstream counts it (spec node-groups
- * 3.8): what finds a place on an existing node makes that node count, too. */
+/* estimate: how many nodes of a group its pods need, first fit, largest first (spec node-groups 3.8). As upstream counts, an
+ * existing node counts, too, once a pod has found its place there. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ static uint32_t rank(const struct up *u, uint32_t group, struct ranked *out)
 static void track(struct packing *x, uint32_t node, const struct pod *p)
 {
     x->option->pods[x->option->pod_count++] = p;
-    x->option->nodes += x->used[node] == 0;
+    x->option->nodes += x->used[node] == 0 && (node >= x->first || x->up->r->flags->as_upstream);
     x->used[node] = 1;
 }
 

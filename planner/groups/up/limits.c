@@ -1,5 +1,5 @@
-/* limits: how many more nodes --cores-total and its like allow (spec node-groups 3.7). As upstream counts: each group's
- * first node stands for all of its nodes, and for those to come. */
+/* limits: how many more nodes --cores-total and its like allow (spec node-groups 3.7). Each node counts as it is, and one
+ * more as its group's template; as upstream counts, each group's first node stands for all of these. */
 #include "planner/groups/ready.h"
 #include "planner/groups/up/inner.h"
 
@@ -62,12 +62,13 @@ void limits_measure(struct group_run *r, struct limits *l)
     for (uint32_t i = 0; i < snapshot_count(r->snapshot); i++) {
         uint32_t node = snapshot_list(r->snapshot)[i], row = snapshot_row(r->snapshot, node);
         const struct node *n = world_node_at(r->world, row)->node;
-        int32_t group = bits_has(r->templates, row) ? -1 : r->owners[row]; /* who has not come is in no group yet */
+        /* Who has not come is in no group yet. */
+        int32_t group = bits_has(r->templates, row) || !r->flags->as_upstream ? -1 : r->owners[row];
         if (is_virtual(r, n))
             continue;
         memset(own, 0, l->count * sizeof(*own));
         if (group < 0)
-            cost_of(r, n, group, own);
+            cost_of(r, n, r->flags->as_upstream ? -1 : r->owners[row], own);
         const int64_t *cost = group < 0 ? own : cost_of_group(r, l, (uint32_t)group, n);
         for (uint32_t k = 0; k < l->count; k++)
             l->left[k] = amount_add(l->left[k], cost[k]);

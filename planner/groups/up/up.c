@@ -238,7 +238,7 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
 /* One with nodes to come and no template: upstream gives up on the whole step. */
 static const struct group *lost_template(const struct group_run *r)
 {
-    for (uint32_t g = 0; g < r->model->group_count; g++)
+    for (uint32_t g = 0; r->flags->as_upstream && g < r->model->group_count; g++)
         if (r->groups[g].upcoming != 0 && r->groups[g].template_row < 0)
             return r->groups[g].group;
     return NULL;

@@ -36,7 +36,7 @@ struct group_pass *pass_run(const struct cluster *c, const struct group_objects 
                             const struct group_flags *flags, wall_ms now, struct arena *a, struct world **world_out)
 {
     struct err err = {0};
-    struct world_options options = {.unbound_classes = true};
+    struct world_options options = {.unbound_classes = true, .capacity_buffer = true};
     struct group_model *m = group_model_make(file, flags, objects, now, a, &err);
     if (m == NULL)
         fail_msg("%s", err.msg);

@@ -215,6 +215,22 @@ static void do_label(struct run *r, struct line *l)
     cloud_label(&r->cloud, m, key, take_word(l));
 }
 
+/* Its group's other nodes may have the same list. */
+static void set_cores(struct run *r, struct resources *list, amount millis)
+{
+    struct resources own = resources_dup(&r->c.arena, *list);
+    *resources_at(&r->c.arena, &own, SYM_CPU) = millis;
+    *list = own;
+}
+
+static void do_cores(struct run *r, struct line *l)
+{
+    struct node *n = take_machine(r, l)->node;
+    amount millis = take_number(l) * 1000;
+    set_cores(r, &n->capacity, millis);
+    set_cores(r, &n->allocatable, millis);
+}
+
 static void do_taint(struct run *r, struct line *l)
 {
     struct node *n = take_machine(r, l)->node;
@@ -293,6 +309,8 @@ static bool do_machine(struct run *r, struct line *l)
         take_machine(r, l)->node->unschedulable = span_eq(word, SPAN("cordon"));
     else if (span_eq(word, SPAN("label")))
         do_label(r, l);
+    else if (span_eq(word, SPAN("cores")))
+        do_cores(r, l);
     else if (span_eq(word, SPAN("taint")))
         do_taint(r, l);
     else if (span_eq(word, SPAN("softly")))
@@ -328,6 +346,8 @@ static void do_line(struct run *r, struct line *l)
         do_priorities(r, l);
     else if (span_eq(l->command, SPAN("restart")))
         restart(r);
+    else if (span_eq(l->command, SPAN("unbuffered")))
+        r->c.kinds[KIND_CAPACITY_BUFFER].count = 0;
     else if (span_eq(l->command, SPAN("object")))
         cluster_add(&r->c, arena_cstr(&r->c.arena, l->rest));
     else

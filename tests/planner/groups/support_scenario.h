@@ -14,6 +14,7 @@
  *   machines GROUP N              come without having been asked for
  *   unready NODE | ready NODE | cordon NODE | uncordon NODE | lose MACHINE | vanish MACHINE
  *   annotate NODE KEY VALUE | label NODE KEY VALUE | taint NODE KEY EFFECT
+ *   cores NODE N                  it is of another size than its group's
  *   refuse GROUP | accept GROUP   to grow
  *   keep GROUP | release GROUP    what is to be removed
  *   taints off | taints on        whether the API server takes taints
@@ -26,12 +27,15 @@
  *   bare GROUP                    its provider knows no template from now on
  *   scheduler off | scheduler on
  *   restart                       of the autoscaler: nothing is remembered
+ *   unbuffered                    there is no CapacityBuffer any more
  *   object YAML                   anything else
  *
  * Which of the checklist are told by which test (those of a number that a row of its begins with):
  *   9 to 21, 24, 47, 48, 102, 103, 105 to 112, 114, 115, 177, 179     test_scenarios_registry
- *   29 to 33, 35 to 39, 42 to 46, 49 to 56, 58 to 67, 69 to 75, 77 to 86, 89 to 100, 178, 180, 183, 193   test_scenarios_up
- *   132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 197, 198, 202    test_scenarios_down
+ *   29 to 33, 35 to 39, 42 to 46, 49 to 56, 58 to 67, 69 to 75, 77 to 86, 89 to 100, 173, 178, 180, 183, 185, 187, 189,
+ *   193                                                               test_scenarios_up
+ *   188                                                               test_up
+ *   132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 196 to 198, 202    test_scenarios_down
  *   102 to 105, 108 to 110, 186 (who has no template is backed off, too)   test_memory
  *   17 to 19, 107, 109, 110, 184                                      test_found
  *   116 to 138, 168                                                   test_drain, test_utilization, test_down
@@ -41,9 +45,8 @@
  *   1 to 8, 25 to 28, 101, 150, 152 to 155, 158, 160, 161, 181, 182, 199, 200    of the loop around the passes
  *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's
  *   57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
- *   185, 187 to 190, 196: a pass answers as Cluster Autoscaler does, which the recorded answers are held to, where the
- *   checklist wishes for better; 191: requests of all or nothing; 195: lookups do not fail offline
- *   169 to 176: ProvisioningRequest, CapacityBuffer, CapacityQuota
+ *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 191: requests of all or nothing;
+ *   195: lookups do not fail offline; 169 to 172: ProvisioningRequest; 175, 176: CapacityQuota
  *   23, 68, 113, 139: of version 1.20 alone; 88: the expander grpc is left out
  *
  * The log has, with the time: "a 0->3"; "a refused"; "a timed out", "a fails N CODE" and "a backed off until 12:30";

@@ -268,9 +268,20 @@ static void test_names(void **state)
     assert_string_equal(drain_block_name(DRAIN_SYSTEM_POD), "UnmovableKubeSystemPod");
 }
 
+static void test_a_pod_that_stands_for_room_goes_anywhere(void **state)
+{
+    (void)state;
+    struct group_flags flags = group_flags_default();
+    struct drain d = {.flags = &flags};
+    struct pod p = {.is_virtual = true}; /* nobody controls it */
+    enum drain_block block;
+    assert_int_equal(group_drain_judge(&d, &p, &block), DRAIN_MOVE);
+    assert_int_equal(block, DRAIN_BLOCK_NOT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_rules), cmocka_unit_test(test_budgets_are_used_up),
-                                       cmocka_unit_test(test_names)};
+                                       cmocka_unit_test(test_a_pod_that_stands_for_room_goes_anywhere), cmocka_unit_test(test_names)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Removal over time: scenarios 132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 197, 198, 202 of spec node-groups 8. Nobody waits for a
+/* Removal over time: scenarios 132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 196 to 198, 202 of spec node-groups 8. Nobody waits for a
  * removal here: it takes five seconds unless said otherwise, so that it has ended by the next pass. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,12 @@ static void three_and_then_rest(struct group_flags *f)
     f->delay_after_delete = 5 * MS_MINUTE;
 }
 
+static void as_upstream(struct group_flags *f) { f->as_upstream = true; }
+
+#define BUDGET(policy)                                                                                                 \
+    "0:00 object {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: {matchLabels: {app: " \
+    "web}}, unhealthyPodEvictionPolicy: " policy "}, status: {disruptionsAllowed: 0}}\n0:00 nodes a 1\n0:00 nodes b 1\n"     \
+    "0:00 pods web 1 1 on=a-1\n"
 #define WHOLE GROUPS(G_WITH("a", 0, 4, "options: {zeroOrMaxNodeScaling: true}"))
 #define A GROUPS(G("a", 0, 9))
 #define A_AND_ROOM GROUPS(G("a", 0, 9) G("b", 1, 9))
@@ -119,6 +125,12 @@ static const struct scenario rows[] = {
     {"scenario 132: the clock runs while a pod is to end by itself", A, "0:00 nodes a 1\n0:00 pods web 1 1 on=a-1 | | " EVICT "\n12:00 end web",
      "0:00 a-1 stays: NotUnneededLongEnough; 10:10 a-1 stays: BlockedByOnCompletionPod; 12:00 remove a-1; 12:10 a-1 gone; ",
      .watch = WATCH_STAYS, .end = 13},
+    {"scenario 196: a pod that is not healthy goes where its budget lets such go", A_AND_ROOM, BUDGET("AlwaysAllow"),
+     "0:00 a-1 stays: NotUnneededLongEnough; ", .watch = WATCH_STAYS},
+    {"scenario 196: and not where it does not", A_AND_ROOM, BUDGET("IfHealthyBudget"),
+     "0:00 a-1 stays: BlockedByPod web-0 NotEnoughPdb; ", .watch = WATCH_STAYS},
+    {"scenario 196: as upstream, never", A_AND_ROOM, BUDGET("AlwaysAllow"),
+     "0:00 a-1 stays: BlockedByPod web-0 NotEnoughPdb; ", .watch = WATCH_STAYS, .flags = as_upstream},
     {"scenario 198: who waits for its pod takes no one's turn",
      GROUPS(G("a", 2, 9)), "0:00 nodes a 3\n0:00 pods full 1 3 on=a-3\n0:00 pods web 1 1 on=a-1 | | " EVICT,
      "10:10 remove a-2; 10:20 a-2 gone; ", .end = 12},

@@ -41,6 +41,21 @@ static void balanced_by_pool(struct group_flags *f)
     f->balancing_labels = (struct spans){pool, 1};
 }
 
+FLAGS(as_upstream, f->as_upstream = true)
+FLAGS(thirty_two_cores, f->cores_max = 32)
+
+static void thirty_two_cores_as_upstream(struct group_flags *f)
+{
+    f->cores_max = 32;
+    f->as_upstream = true;
+}
+
+static void balanced_in_memory(struct group_flags *f)
+{
+    f->balance_similar = true;
+    f->memory_max = (int64_t)(990 + 995) << 20;
+}
+
 #define A GROUPS(G("a", 0, 9))
 #define A_AND_B GROUPS(G("a", 0, 9) G("b", 0, 9))
 #define EIGHT GROUPS(G_OF("a", 0, 9, "", "cpu: 8, memory: 16Gi", ""))
@@ -58,6 +73,15 @@ static void balanced_by_pool(struct group_flags *f)
     "0:00 object {apiVersion: v1, kind: Node, metadata: {name: " name ", creationTimestamp: '2026-01-01T11:40:00Z', labels: {" \
     more "}}, status: {capacity: {cpu: " cpu ", memory: 16Gi, pods: 110}, allocatable: {cpu: " cpu ", memory: 16Gi, pods: 110}, " \
     "conditions: [{type: Ready, status: '" ready "'}]}}\n"
+#define SIXTEEN_TOO /* a-2, beside a-1 as the template says */                                                         \
+    "0:00 nodes a 2\n0:00 cores a-2 16\n0:00 pods full 2 7\n0:00 pods more 1 7\n"
+#define OF_MEMORY(name, memory)                                                                                        \
+    "- {name: " name ", minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: " memory              \
+    ", pods: 9}, allocatable: {cpu: 4, memory: " memory ", pods: 9}}}}\n"
+#define BUFFER                                                                                                         \
+    "0:00 object {apiVersion: v1, kind: PodTemplate, metadata: {name: t}, template: {spec: {containers: [{name: c, "     \
+    "resources: {requests: {cpu: 3}}}]}}}\n0:00 object {apiVersion: autoscaling.x-k8s.io/v1beta1, kind: "               \
+    "CapacityBuffer, metadata: {name: b, uid: b}, spec: {podTemplateRef: {name: t}, replicas: 3}}\n"
 /* A group like the others, in a zone. */
 #define Z(name, max, zone, shape, more)                                                                                \
     "- {name: " name ", minSize: 0, maxSize: " #max ", template: {metadata: {labels: {topology.kubernetes.io/zone: " zone more \
@@ -206,11 +230,9 @@ static const struct scenario rows[] = {
      "0:00 nodes a 1\n0:00 nodes b 3\n0:00 pods full 4 3\n0:00 pods web 4 3", "0:00 a 1->2; 0:00 b 3->6; ", .flags = balanced},
     {"scenario 99: not unless asked to", GROUPS(LIKE("a", 9) LIKE("b", 9)),
      "0:00 nodes a 1\n0:00 nodes b 3\n0:00 pods full 4 3\n0:00 pods web 4 3", "0:00 a 1->5; ", .end = 0},
-    {"scenario 94: 1.5 % of memory", GROUPS("- {name: a, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 1000Mi, pods: 9}}}}\n"
-                                            "- {name: b, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 985Mi, pods: 9}}}}\n"),
+    {"scenario 94: 1.5 % of memory", GROUPS(OF_MEMORY("a", "1000Mi") OF_MEMORY("b", "985Mi")),
      "0:00 pods web 4 3", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
-    {"scenario 94: and more", GROUPS("- {name: a, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 1000Mi, pods: 9}}}}\n"
-                                     "- {name: b, minSize: 0, maxSize: 9, template: {status: {capacity: {cpu: 4, memory: 984Mi, pods: 9}}}}\n"),
+    {"scenario 94: and more", GROUPS(OF_MEMORY("a", "1000Mi") OF_MEMORY("b", "984Mi")),
      "0:00 pods web 4 3 mem=1Mi", "0:00 b 0->4; ", .flags = balanced},
     {"scenario 95: 6 % of what pods can have", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 3760m, memory: 16000Mi", "")), "0:00 pods web 4 3",
      "0:00 a 0->4; ", .flags = balanced},
@@ -232,6 +254,21 @@ static const struct scenario rows[] = {
     {"scenario 183: nobody's nodes start up in the usual time", GROUPS(G_WITH("a", 0, 9, "options: {maxNodeStartupTime: 30m}")),
      "0:00 nodes a 1\n" NODE("n1", "", "4", "False") NODE("n2", "", "4", "False") NODE("n3", "", "4", "False") NODE("n4", "", "4", "False"),
      "0:00 unhealthy; ", .end = 0},
+    {"scenario 185: one that grows and has no template stops no other", A_AND_B,
+     "0:00 next a -1 never\n0:00 pods web 1 3 | nodeSelector: {pool: a}, \n0:10 bare a\n0:20 pods api 1 3 | nodeSelector: {pool: b}, ",
+     "0:00 a 0->1; 0:20 b 0->1; ", .end = 1},
+    {"scenario 185: as upstream it does", A_AND_B,
+     "0:00 next a -1 never\n0:00 pods web 1 3 | nodeSelector: {pool: a}, \n0:10 bare a\n0:20 pods api 1 3 | nodeSelector: {pool: b}, ",
+     "0:00 ScaleUpSuccessful; 0:00 a 0->1; 0:10 ScaleUpError; ", .watch = WATCH_UP, .end = 1, .flags = as_upstream},
+    {"scenario 187: each node counts as it is", EIGHT, SIXTEEN_TOO "0:00 pods web 3 7", "0:00 a 2->3; ", .flags = thirty_two_cores},
+    {"scenario 187: as upstream each is as the first", EIGHT, SIXTEEN_TOO "0:00 pods web 3 7", "0:00 a 2->4; ",
+     .flags = thirty_two_cores_as_upstream},
+    {"scenario 189: who would break a limit takes no part", GROUPS(OF_MEMORY("a", "990Mi") OF_MEMORY("b", "1000Mi")),
+     "0:00 nodes a 1\n0:00 pods full 1 3\n0:00 pods web 1 3", "0:00 a 1->2; ", .flags = balanced_in_memory},
+    {"scenario 173: a pod that takes a spare, and another is made", GROUPS(G("a", 0, 9)), BUFFER "0:10 pods web 1 3",
+     "0:00 a 0->3; 0:10 a 3->4; ", .end = 30},
+    {"scenario 173: without the buffer its nodes go", GROUPS(G("a", 0, 9)), BUFFER "20:00 unbuffered",
+     "0:00 a 0->3; 30:10 remove a-1; 30:10 remove a-2; 30:10 remove a-3; 30:20 a-1 gone; 30:20 a-2 gone; 30:20 a-3 gone; ", .end = 31},
 };
 
 static void test_rows(void **state)

@@ -308,10 +308,9 @@ static void test_price(void **state)
     scene_release(&s);
 }
 
-/* Pods that spread over hosts find places on old nodes, too, and those count as upstream counts them. */
-static void test_old_nodes_count(void **state)
+/* Scenario 188: pods that spread over hosts find places on old nodes, too; as upstream counts, those are bought as well. */
+static void expect_beside_an_old_node(bool as_upstream, const char *want)
 {
-    (void)state;
     struct scene s;
     scene_init(&s, NODE("old", "3", "", "") SMALL POD("p0", "a", "1", SPREAD("kubernetes.io/hostname"))
                        FOUR("1", SPREAD("kubernetes.io/hostname")));
@@ -319,8 +318,16 @@ static void test_old_nodes_count(void **state)
     stand(&s); /* nobody has tried the old node yet */
     s.r.pending = (const struct pod **)s.objects.pods;
     s.r.pending_count = (uint32_t)s.objects.pod_count;
-    assert_string_equal(scaled(&s), "small:2/5 small+2 ");
+    s.flags.as_upstream = as_upstream;
+    assert_string_equal(scaled(&s), want);
     scene_release(&s);
+}
+
+static void test_old_nodes_count(void **state)
+{
+    (void)state;
+    expect_beside_an_old_node(true, "small:2/5 small+2 ");
+    expect_beside_an_old_node(false, "small:1/5 small+1 ");
 }
 
 static void test_max_size_and_limits(void **state)
