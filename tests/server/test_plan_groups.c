@@ -125,6 +125,10 @@ static void mistakes(void **state)
     "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, maxSize: 9, nodeSelector: " \
     "{pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n"
 
+#define LONG_IDLE_ONE                                                                                                   \
+    "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, maxSize: 9, nodeSelector: " \
+    "{pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z'}}\n"
+
 /* Scenario 204: a flag by the name that it had before 1.33. */
 static void an_older_name(void **state)
 {
@@ -136,6 +140,23 @@ static void an_older_name(void **state)
     expect_none("one at a time", &o, "SHRINK n2");
 }
 
+#define BUFFER                                                                                                          \
+    "---\napiVersion: v1\nkind: PodTemplate\nmetadata: {name: t, namespace: default}\ntemplate: {spec: {containers: [{name: c, " \
+    "resources: {requests: {cpu: 1500m}}}]}}\n---\napiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityBuffer\nmetadata: " \
+    "{name: b, namespace: default, uid: b}\nspec: {podTemplateRef: {name: t}, replicas: 2}\n"
+
+/* Room that is to be kept is room to be made. */
+static void buffers_are_filled_by_groups(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(IDLE("n1") LONG_IDLE_ONE BUFFER, "--capacity-buffer-pod-injection-enabled", "table");
+    expect_text("with the flag", &o, "GROW   small  1 → 2  for 1 pod\n");
+    expect_none("with the flag", &o, "SHRINK");
+    o = plan_with(IDLE("n1") LONG_IDLE_ONE BUFFER, NULL, "table");
+    expect_text("without", &o, "SHRINK n1  is empty\n");
+    expect_none("without", &o, "GROW");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -144,6 +165,7 @@ int main(void)
         cmocka_unit_test(pools_beside_groups),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(an_older_name),
+        cmocka_unit_test(buffers_are_filled_by_groups),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
