@@ -1,0 +1,294 @@
+/* bench_groups_live: what the loop that keeps node groups (reconciler/groups) costs beside a large cluster, each ten
+ * seconds: user CPU of a pass, with the world of its own that it looks at, and memory.
+ *
+ *   bench_groups_live [NODES PODS]   (5000 150000)
+ *
+ * Once nothing happens but what kubelets write, once pods come, run and go. Objects are as an API server tells of them
+ * (rest_cluster.h), without NodePools and their machines. Time is virtual. Exit status 1 when a goal is missed. */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cloud/group_provider.h"
+#include "planner/places.h"
+#include "reconciler/derive.h"
+#include "reconciler/reconciler.h"
+#include "tests/bench/rest_cluster.h"
+
+enum { GROUPS = 3, PASSES = 20, SCAN_S = 10, PASSES_WARM = 2 };
+static const int64_t MS = 1000000, SECOND = 1000000000;
+static const wall_ms WALL = 1795176000000; /* 2026-11-20T12:00:00Z */
+
+struct bench {
+    struct api api; /* first */
+    struct group_provider groups;
+    struct rest_cluster *cluster;
+    struct doc_parser *parser;
+    struct derive *derive;
+    struct store *store;
+    struct share places;
+    struct reconciler *reconciler;
+    enum kind listing;
+};
+
+/* --- an API server that takes all --- */
+
+static uint64_t take_write(struct api *api, const struct api_request *r, api_done *done, void *user)
+{
+    struct api_result result = {.status = 200, .retry_after_s = -1};
+    (void)api;
+    (void)r;
+    done(user, &result);
+    return 1;
+}
+
+static void cancel(struct api *api, uint64_t id)
+{
+    (void)api;
+    (void)id;
+}
+
+static void cancel_acts(struct api *api)
+{
+    (void)api;
+}
+
+static void watch(struct api *api, enum kind k, const struct api_sink *sink)
+{
+    (void)api;
+    (void)k;
+    (void)sink;
+}
+
+static void relist(struct api *api, enum kind k)
+{
+    (void)api;
+    (void)k;
+}
+
+static const struct api_ops api_ops = {
+    .send = take_write, .cancel = cancel, .cancel_acts = cancel_acts, .watch = watch, .relist = relist};
+
+/* --- groups: the nodes of a zone each --- */
+
+static bool look(struct group_provider *p, const struct snapshot *s, struct arena *a, struct symtab *syms, struct node_groups *out,
+                 struct err *err)
+{
+    static const char *const zones[GROUPS] = {"test-zone-a", "test-zone-b", "test-zone-c"};
+    (void)p;
+    (void)s;
+    (void)err;
+    *out = (struct node_groups){.gpu_label = SYM_NONE};
+    out->groups.items = ARENA_ARRAY(a, struct node_group, GROUPS);
+    out->groups.count = GROUPS;
+    for (uint32_t i = 0; i < GROUPS; i++) {
+        struct sym_pair *pair = ARENA_NEW(a, struct sym_pair);
+        *pair = (struct sym_pair){sym_intern(syms, SPAN("topology.kubernetes.io/zone")), sym_intern(syms, span_of(zones[i]))};
+        out->groups.items[i] = (struct node_group){.name = span_of(zones[i]), .max = 5000, .selector = {pair, 1}};
+    }
+    return true;
+}
+
+static uint32_t asides(struct group_provider *p, const struct span **out)
+{
+    (void)p;
+    *out = NULL;
+    return 0;
+}
+
+static uint64_t resize(struct group_provider *p, struct span group, int32_t from, int32_t to, group_done *done, void *user)
+{
+    struct err none = {.kind = ERR_NONE};
+    (void)p;
+    (void)group;
+    (void)from;
+    (void)to;
+    done(user, &none);
+    return 1;
+}
+
+static uint64_t end_machines(struct group_provider *p, struct span group, const struct span *ids, uint32_t count, bool force,
+                             group_done *done, void *user)
+{
+    struct err none = {.kind = ERR_NONE};
+    (void)p;
+    (void)group;
+    (void)ids;
+    (void)count;
+    (void)force;
+    done(user, &none);
+    return 1;
+}
+
+static void cancel_operation(struct group_provider *p, uint64_t operation)
+{
+    (void)p;
+    (void)operation;
+}
+
+static void free_groups(struct group_provider *p)
+{
+    (void)p;
+}
+
+static const enum kind no_kinds[] = {KIND_NONE};
+static const struct group_provider_ops group_ops = {
+    .name = "bench", .limits = {.patience = {MS_MINUTE, MS_MINUTE}, .calls = 10}, .kinds = no_kinds, .look = look,
+    .asides = asides, .resize = resize, .remove = end_machines, .cancel = cancel_operation, .free = free_groups};
+
+/* --- what is known --- */
+
+static void take_text(struct bench *b, enum kind k, enum watch_event what, struct span json)
+{
+    const struct doc *doc;
+    struct err err;
+    if (!doc_parse_json(b->parser, json, &doc, &err)) {
+        fprintf(stderr, "bench_groups_live: %s: %s\n", kind_info(k)->name, err.msg);
+        exit(2);
+    }
+    store_event(b->store, k, what, doc_root(doc));
+}
+
+static void listed(void *user, struct span json)
+{
+    struct bench *b = user;
+    take_text(b, b->listing, WATCH_PUT, json);
+}
+
+static void sync_all(struct bench *b)
+{
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        b->listing = k;
+        store_list_begin(b->store, k);
+        if (!kind_is_of_pools(k))
+            rest_list(b->cluster, k, listed, b);
+        store_list_end(b->store, k);
+    }
+}
+
+/* All that happens until then, and a snapshot of it. */
+static void hear_until(struct bench *b, int64_t end)
+{
+    while (rest_due(b->cluster) < end) {
+        struct rest_event e;
+        rest_take(b->cluster, &e);
+        if (e.kind != KIND_NONE && !kind_is_of_pools(e.kind))
+            take_text(b, e.kind, e.what, e.json);
+    }
+    derive_look(b->derive, end / MS + 1000);
+    if (store_due(b->store) != INT64_MAX)
+        store_publish(b->store, end / MS + 1000);
+}
+
+static void start(struct bench *b, const struct rest_load *load)
+{
+    static const struct world_options options = {.reserved_capacity = true};
+    struct group_settings settings = group_settings_default();
+    b->api.ops = &api_ops;
+    b->groups.ops = &group_ops;
+    settings.provider = &b->groups;
+    settings.write_status = false;
+    settings.soft_taints = 0;
+    b->cluster = rest_new(load, WALL);
+    b->parser = doc_parser_new();
+    b->derive = derive_new(&(struct providers){{NULL}, 0}, &(struct listings_worker){0}, &options);
+    struct store_deriver deriver = derive_deriver(b->derive);
+    b->store = store_new(&deriver);
+    share_init(&b->places, places_destroy);
+    b->reconciler = reconciler_new(&(struct reconciler_config){.api = &b->api,
+                                                               .snapshots = store_share(b->store),
+                                                               .places = &b->places,
+                                                               .options = {.batch_idle = 1, .batch_max = 1},
+                                                               .groups = settings});
+    sync_all(b);
+    hear_until(b, 0);
+    reconciler_lead(b->reconciler, true);
+}
+
+static void stop(struct bench *b)
+{
+    reconciler_free(b->reconciler);
+    store_free(b->store);
+    derive_free(b->derive);
+    share_release(&b->places);
+    doc_parser_free(b->parser);
+    rest_free(b->cluster);
+}
+
+/* --- measuring --- */
+
+static double user_seconds(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6;
+}
+
+static double heap_mib(void)
+{
+    struct mallinfo2 m = mallinfo2();
+    return (double)(m.uordblks + m.hblkhd) / (1 << 20);
+}
+
+static double most_mib(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    return (double)u.ru_maxrss / 1024;
+}
+
+static double pass(struct bench *b, int64_t at)
+{
+    double began = user_seconds();
+    reconciler_step(b->reconciler, at / MS + 1000, WALL + at / MS);
+    return user_seconds() - began;
+}
+
+static bool run(const char *what, const struct rest_load *load, double goal_s, double goal_mib)
+{
+    struct bench b = {.listing = KIND_NONE};
+    double sum = 0, worst = 0, first, before;
+    start(&b, load);
+    malloc_trim(0);
+    before = heap_mib();
+    first = pass(&b, 0);
+    for (int i = 1; i <= PASSES_WARM + PASSES; i++) {
+        hear_until(&b, i * SCAN_S * SECOND);
+        double took = pass(&b, i * SCAN_S * SECOND);
+        sum += i > PASSES_WARM ? took : 0;
+        worst = i > PASSES_WARM && took > worst ? took : worst;
+    }
+    double mean = sum / PASSES, more = heap_mib() - before, most = most_mib();
+    bool good = mean <= goal_s && (goal_mib == 0 || most <= goal_mib);
+    printf("live, %-32s %7.4f s a pass (first %7.4f, worst %7.4f)  keeps %3.0f MiB, %4.0f MiB at most in all  goal %g s", what, mean,
+           first, worst, more, most, goal_s);
+    if (goal_mib != 0)
+        printf(", %.0f MiB", goal_mib);
+    printf("%s\n", good ? "" : "  MISSED");
+    fflush(stdout);
+    stop(&b);
+    return good;
+}
+
+int main(int argc, char **argv)
+{
+    struct rest_load quiet = {.nodes = argc > 2 ? (uint32_t)atol(argv[1]) : 5000,
+                              .pods = argc > 2 ? (uint32_t)atol(argv[2]) : 150000,
+                              .heartbeat_s = 300};
+    struct rest_load busy = quiet;
+    bool good = true;
+    busy.changes_per_s = 20;
+    busy.rollout_per_min = 500;
+    for (int i = 0; i < 2; i++) {
+        int status;
+        pid_t child = fork(); /* a process each: what one has taken the other does not show */
+        if (child == 0)
+            _exit(!run(i == 0 ? "nothing happens" : "20 changes a second", i == 0 ? &quiet : &busy, 0.1, i == 0 ? 256 : 0));
+        good &= child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    }
+    return good ? 0 : 1;
+}
