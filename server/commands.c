@@ -28,8 +28,8 @@ static const struct command table[] = {
      "which nodes would leave, and for what\n"
      "stowage plan -f cluster.yaml --disruption\n",
      command_plan},
-    {"explain", "pod|node|nodepool NAME", "why a pod, node or nodepool is as it is, from files or from a server",
-     OPTION_PLAN | OPTION_EXPLAIN, "pod|node|nodepool",
+    {"explain", "pod|node|nodepool|group NAME", "why a pod, node, nodepool or group is as it is, from files or from a server",
+     OPTION_PLAN | OPTION_EXPLAIN, "pod|node|nodepool|group",
      "why a pod waits, as the running server sees it\n"
      "stowage explain pod shop/web-0\n"
      "the same from files\n"

@@ -28,8 +28,9 @@ bool explain_parse(struct span kind, struct span name, struct span ns, struct ex
     for (size_t i = 0; i < COUNT_OF(words); i++)
         if (span_eq(kind, words[i].word))
             out->kind = words[i].kind;
-    if (out->kind == KIND_NONE)
-        return err_set(err, ERR_INVALID, "\"%.*s\" is not pod, node or nodepool", SPAN_ARG(kind));
+    out->group = span_eq(kind, SPAN("group")) || span_eq(kind, SPAN("groups")) || span_eq(kind, SPAN("nodegroup"));
+    if (out->kind == KIND_NONE && !out->group)
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not pod, node, nodepool or group", SPAN_ARG(kind));
     struct span rest;
     struct span first = span_cut(name, '/', &rest);
     if (out->kind == KIND_POD) {

@@ -10,12 +10,13 @@
 
 struct explain_question {
     enum kind kind; /* KIND_POD, KIND_NODE, KIND_NODE_POOL */
+    bool group;     /* a node group, which is no object: KIND_NONE */
     struct span ns; /* of a pod; absent: default */
     struct span name;
     wall_ms at; /* of a NodePool: when its nodes would be disrupted; 0: now */
 };
 
-/* "pod", "node" or "nodepool", or kubectl's plurals and short names, and a name, which of a pod may be
+/* "pod", "node", "nodepool" or "group", or kubectl's plurals and short names, and a name, which of a pod may be
  * NAMESPACE/NAME; else it is in `ns`, absent: default. False: not one of them. */
 bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err);

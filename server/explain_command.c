@@ -1,11 +1,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/nearest.h"
+#include "planner/groups/explain.h"
 #include "server/clock.h"
 #include "server/command.h"
 #include "server/explain.h"
 #include "server/fetch.h"
 #include "server/plan_command.h"
+#include "server/plan_groups.h"
 
 static bool print(const struct explanation *e, const struct options *options, struct err *err)
 {
@@ -96,14 +99,68 @@ static int explain_files(const struct explain_question *q, const struct options 
     return status;
 }
 
+/* --- of a group --- */
+
+static int unknown_group(struct arena *a, const struct group_model *m, struct span name, struct err *err)
+{
+    const char **names = ARENA_ARRAY(a, const char *, m->group_count + 1);
+    for (uint32_t i = 0; i < m->group_count; i++)
+        names[i] = arena_cstr(a, m->groups[i].spec->name);
+    const char *near = nearest_word(arena_cstr(a, name), names, m->group_count);
+    if (near == NULL)
+        err_set(err, ERR_NOT_FOUND, "there is no group %.*s", SPAN_ARG(name));
+    else
+        err_set(err, ERR_NOT_FOUND, "there is no group %.*s; did you mean %s?", SPAN_ARG(name), near);
+    return 2;
+}
+
+static int explain_pass(struct input *o, const struct group_pass *p, const struct group_flags *flags, wall_ms now,
+                        const struct explain_question *q, const struct options *options, struct err *err)
+{
+    struct explanation e;
+    int32_t group = group_find(p->model, q->name);
+    if (group < 0)
+        return unknown_group(&o->arena, p->model, q->name, err);
+    group_explain(p, flags, o->syms, (uint32_t)group, now, &o->arena, &e);
+    return !print(&e, options, err) ? 2 : e.has_place ? 0 : 1;
+}
+
+static int explain_group(const struct explain_question *q, const struct options *options, const struct group_options_given *given,
+                         struct err *err)
+{
+    struct input o;
+    struct plan_reading r;
+    struct input_own own = plan_groups_own();
+    const struct node_groups *groups;
+    int status = 2;
+    input_init(&o);
+    o.own = &own;
+    o.grouped = true;
+    if (plan_read(&o, options, &r, err)) {
+        struct world *world = NULL;
+        const struct group_pass *p = NULL;
+        if (plan_groups_find(&o, options->node_groups, given, &groups, err) && groups == NULL)
+            err_set(err, ERR_INVALID, "the input has no node groups; give --node-groups FILE");
+        else if (groups != NULL)
+            p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, &world, err);
+        if (p != NULL)
+            status = explain_pass(&o, p, &given->settings.flags, r.options.now, q, options, err);
+        world_free(world);
+        world_free(r.world);
+    }
+    input_release(&o);
+    return status;
+}
+
 /* --- from a server --- */
 
 /* Names that Kubernetes allows need no escaping; others are of nothing that is there. */
-static bool is_plain(struct span name)
+static bool is_plain(struct span name, bool of_group)
 {
     for (size_t i = 0; i < name.len; i++) {
         char c = name.ptr[i];
-        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.')
+        bool more = of_group && ((c >= 'A' && c <= 'Z') || c == '/' || c == '_'); /* MachineDeployment/ns/name */
+        if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' && c != '.' && !more)
             return false;
     }
     return name.len != 0;
@@ -113,13 +170,13 @@ static bool question_url(struct arena *a, struct buf *out, const char *server, c
                          struct err *err)
 {
     struct span base = span_of(server);
-    if (!is_plain(q->name) || (q->kind == KIND_POD && !is_plain(q->ns)))
+    if (!is_plain(q->name, q->group) || (q->kind == KIND_POD && !is_plain(q->ns, false)))
         return err_set(err, ERR_INVALID, "\"%.*s\" is not a name that an object can have",
                        SPAN_ARG(q->name));
     while (base.len != 0 && base.ptr[base.len - 1] == '/')
         base.len--;
     buf_addf(out, "%.*s/explain/%s/", SPAN_ARG(base),
-             q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool");
+             q->group ? "group" : q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool");
     if (q->kind == KIND_POD)
         buf_addf(out, "%.*s/", SPAN_ARG(q->ns));
     buf_add(out, q->name);
@@ -166,15 +223,32 @@ static bool read_at(const struct options *options, struct explain_question *q, s
            err_set(err, ERR_INVALID, "--at: \"%s\" is not a time like 2026-10-10T12:00:00Z", options->at);
 }
 
+static bool is_own(struct span name)
+{
+    return span_eq(name, SPAN("namespace")); /* of the pod */
+}
+
+static int answer_from(struct arena *a, const struct explain_question *q, const struct options *options,
+                       const struct group_options_given *given, struct err *err)
+{
+    if (options->files.count == 0)
+        return explain_server(a, q, options, err);
+    return q->group ? explain_group(q, options, given, err) : explain_files(q, options, err);
+}
+
 static int explain(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
     struct explain_question q;
+    struct group_options_given given;
+    char **rest;
+    int count;
     bool help = argc > 0 && (strcmp(argv[0], "-h") == 0 || strcmp(argv[0], "--help") == 0);
     int words = 0;
     while (words < argc && words < 2 && argv[words][0] != '-')
         words++;
-    if (!help && !options_read(a, GROUP, argc - words, argv + words, command_environment, &options, &help, err))
+    if (!help && (!group_options_take(a, argc - words, argv + words, is_own, &given, &count, &rest, err) ||
+                  !options_read(a, GROUP, count, rest, command_environment, &options, &help, err)))
         return 2;
     if (help)
         return command_help("explain");
@@ -182,15 +256,14 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);
     if (name.ptr == NULL) {
-        err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, node NAME or nodepool NAME");
+        err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, node NAME, nodepool NAME or group NAME");
         return 2;
     }
     struct span ns = options.pod_namespace != NULL ? span_of(options.pod_namespace)
                                                    : (struct span){NULL, 0};
     if (!explain_parse(kind, name, ns, &q, err) || !read_at(&options, &q, err))
         return 2;
-    return options.files.count != 0 ? explain_files(&q, &options, err)
-                                    : explain_server(a, &q, &options, err);
+    return answer_from(a, &q, &options, &given, err);
 }
 
 int command_explain(int argc, char *const *argv)

@@ -448,6 +448,8 @@ static bool open_groups(struct live *l, struct err *err)
     struct group_options_given *g = l->config.groups;
     if (g == NULL)
         return true;
+    g->settings.answered = l->config.grouped;
+    g->settings.user = l->config.user;
     g->settings.default_spread = live_world_options(l->options, &l->spread).default_spread;
     return groups_open(&l->arena, g, l->api, err);
 }

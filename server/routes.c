@@ -9,6 +9,7 @@
 #include "server/census.h"
 #include "server/clock.h"
 #include "server/explain.h"
+#include "server/group_answers.h"
 #include "server/places_json.h"
 #include "server/process.h"
 
@@ -214,6 +215,19 @@ static void on_live(void *user, void *scratch, const struct http_request *q, str
     answer_probe(r, health_alive(((struct routes *)user)->config.health, clock_mono(), &r->body));
 }
 
+/* As Cluster Autoscaler's, whose answer to a loop that stands is 500. */
+static void on_health_check(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    const struct routes_config *c = &((struct routes *)user)->config;
+    struct buf why = {0};
+    bool keeps = c->loop != NULL && extender_leads(c->sources, clock_mono());
+    if (keeps && !loop_is_well(c->loop, &c->loop_limits, clock_mono(), &why))
+        http_reply_text(r, 500, "%.*s", SPAN_ARG(buf_span(&why)));
+    else
+        on_live(user, scratch, q, r);
+    buf_release(&why);
+}
+
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
 static void put_own_metrics(const struct routes *routes, struct buf *out)
@@ -316,7 +330,16 @@ static bool time_asked(struct span query, wall_ms *out, struct err *err)
     return ok;
 }
 
-/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME[?at=TIME] */
+static void explain_group(const struct routes *routes, struct span name, struct http_reply *r)
+{
+    struct err err;
+    if (routes->config.groups == NULL)
+        http_reply_text(r, 404, "no node groups are kept here");
+    else if (!group_answers_write(routes->config.groups, name, &r->body, &err))
+        http_reply_text(r, 404, "%s", err.msg);
+}
+
+/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME[?at=TIME], /explain/group/NAME */
 static void on_explain(void *user, void *scratch, const struct http_request *q,
                        struct http_reply *r)
 {
@@ -330,6 +353,10 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
     struct err err;
     if (v.snapshot == NULL || !snapshot_synced(v.snapshot)) {
         http_reply_text(r, 503, "the cluster has not been read yet");
+        return;
+    }
+    if (span_eq(kind, SPAN("group"))) {
+        explain_group(routes, name, r);
         return;
     }
     struct explain_live live = {.snapshot = v.snapshot,
@@ -530,7 +557,7 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PROBES, "GET", "/readyz", on_ready, r);
     add(r, HTTP_PROBES, "GET", "/livez", on_live, r);
     add(r, HTTP_PROBES, "GET", "/healthz", on_live, r);
-    add(r, HTTP_PROBES, "GET", "/health-check", on_live, r);
+    add(r, HTTP_PROBES, "GET", "/health-check", on_health_check, r);
     add(r, HTTP_PAGE, "GET", "/", on_page, r);
     add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
     /* One address for who asks a server; the census is for who keeps it. */

@@ -14,6 +14,7 @@
 #include "extender/view.h"
 #include "server/health.h"
 #include "server/http_server.h"
+#include "server/loop_health.h"
 #include "server/metrics.h"
 #include "server/page.h"
 #include "webhook/review.h"
@@ -32,6 +33,9 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     struct log *log; /* whose level /log-level tells and sets; NULL: of none */
     struct health *health;
     struct page *page;
+    struct group_answers *groups; /* NULL: of none */
+    const struct loop_health *loop; /* of node groups; NULL: there is none */
+    struct loop_limits loop_limits;
     const struct webhook_rules *rules;
     bool no_census;          /* /metrics tells of this process alone */
     uint32_t census_pods;    /* census_new's pods_max */

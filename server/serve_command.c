@@ -23,6 +23,7 @@
 #include "server/command.h"
 #include "server/ends.h"
 #include "server/gauges.h"
+#include "server/group_answers.h"
 #include "server/groups.h"
 #include "server/live.h"
 #include "server/input.h"
@@ -44,6 +45,8 @@ struct serve {
     struct arena arena;
     struct metrics *metrics;
     struct gauges *gauges;
+    struct group_answers *group_answers;
+    struct loop_health loop; /* of node groups */
     struct page *page;
     struct health *health;
     struct watchdog *watchdog;
@@ -97,8 +100,20 @@ static struct log open_log(const struct options *o)
 
 /* --- what live tells --- */
 
+/* What the loop of node groups tells of itself is what it is judged by. */
+static void note_loop(struct serve *s, const struct measure *m)
+{
+    if (m->id != MEASURE_GROUPS_ACTIVITY)
+        return;
+    if (span_eq(m->labels[0], SPAN("main")))
+        loop_passes(&s->loop, clock_mono());
+    else if (span_eq(m->labels[0], SPAN("mainSuccessful")))
+        loop_succeeds(&s->loop, clock_mono());
+}
+
 static void on_measured(void *user, const struct measure *m)
 {
+    note_loop(user, m);
     metrics_measure(((struct serve *)user)->metrics, m);
 }
 
@@ -112,6 +127,11 @@ static void on_moved(void *user, const struct moves *m)
     page_moved(((struct serve *)user)->page, m);
 }
 
+static void on_grouped(void *user, const struct group_answer *answers, uint32_t count)
+{
+    group_answers_set(((struct serve *)user)->group_answers, answers, count);
+}
+
 static void on_standing(void *user, bool leading, struct span observing)
 {
     struct serve *s = user;
@@ -119,6 +139,8 @@ static void on_standing(void *user, bool leading, struct span observing)
     metrics_set(s->metrics, s->leader_metric, &name, leading);
     if (!leading) {
         page_forget(s->page);
+        group_answers_set(s->group_answers, NULL, 0);
+        loop_rests(&s->loop);
         if (s->http != NULL) /* the scheduler's next call finds the new leader */
             http_server_part(s->http, HTTP_EXTENDER);
     }
@@ -319,6 +341,10 @@ static bool open_http(struct serve *s, struct err *err)
         .log = &s->log,
         .health = s->health,
         .page = s->page,
+        .groups = s->group_answers,
+        .loop = &s->loop,
+        .loop_limits = {s->groups.settings.max_inactivity, s->groups.settings.max_failing_time,
+                        s->groups.settings.max_startup_time},
         .rules = &s->rules,
         .no_census = o->disable_cluster_state_observability,
         .census_pods = (uint32_t)o->metrics_pods_max,
@@ -379,6 +405,7 @@ static bool open_all(struct serve *s, struct err *err)
     s->metrics = metrics_new();
     register_metrics(s);
     s->page = page_new();
+    s->group_answers = group_answers_new();
     s->health = health_new();
     struct live_config config = {.options = &s->options,
                                  .groups = &s->groups,
@@ -387,6 +414,7 @@ static bool open_all(struct serve *s, struct err *err)
                                  .measured = on_measured,
                                  .decided = on_decided,
                                  .moved = on_moved,
+                                 .grouped = on_grouped,
                                  .standing = on_standing,
                                  .round = on_round,
                                  .derived = on_derived};
@@ -420,6 +448,7 @@ static void close_all(struct serve *s)
         health_free(s->health);
     if (s->page != NULL)
         page_free(s->page);
+    group_answers_free(s->group_answers);
     gauges_free(s->gauges);
     ends_free(s->ends);
     if (s->metrics != NULL)

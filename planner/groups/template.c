@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "kube/requirement.h"
+#include "planner/bits.h"
 #include "planner/groups/down/drain.h"
 #include "planner/groups/ready.h"
 #include "planner/pods/object_index.h"
@@ -13,8 +14,8 @@ struct making {
     const struct group_objects *objects;
     struct arena *a;
     wall_ms now;
-    const struct pod **bound; /* whose node is known: by its name, then by theirs */
-    size_t bound_count;
+    const struct pod **bound; /* to the Nodes that templates are made of: by its symbol, then by their names */
+    uint32_t bound_count;
 };
 
 /* --- the node --- */
@@ -100,15 +101,25 @@ static int by_node_and_name(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
 }
 
-static void sort_bound(struct making *x)
+/* Of all pods of a cluster only those are of interest that stand on the Nodes that were chosen. */
+static void find_bound(struct making *x)
 {
-    x->bound = ARENA_ARRAY(x->a, const struct pod *, x->objects->pod_count);
+    struct symtab *syms = x->objects->syms;
+    uint64_t *asked = ARENA_ARRAY(x->a, uint64_t, bits_words(symtab_limit(syms)));
+    uint32_t capacity = 0;
+    for (uint32_t i = 0; i < x->m->group_count; i++) {
+        const struct group_template *t = &x->m->groups[i].template;
+        sym name = t->of != NULL && t->origin != TEMPLATE_OF_PROVIDER ? sym_find(syms, t->of->meta.name) : SYM_NONE;
+        if (name != SYM_NONE)
+            bits_add(asked, name);
+    }
     for (size_t i = 0; i < x->objects->pod_count; i++) {
         const struct pod *p = x->objects->pods[i];
-        if (p->node != SYM_NONE && !pod_is_terminal(p) && p->priority >= x->flags->expendable_cutoff)
-            x->bound[x->bound_count++] = p;
+        if (p->node != SYM_NONE && bits_has(asked, p->node) && !pod_is_terminal(p) && p->priority >= x->flags->expendable_cutoff)
+            ARENA_PUSH(x->a, x->bound, x->bound_count, capacity, p);
     }
-    qsort(x->bound, x->bound_count, sizeof(x->bound[0]), by_node_and_name);
+    if (x->bound_count != 0)
+        qsort(x->bound, x->bound_count, sizeof(x->bound[0]), by_node_and_name);
 }
 
 static size_t first_bound(const struct making *x, sym node)
@@ -239,21 +250,87 @@ static void from_file(struct making *x, struct group *g)
     add_pods(x, &g->template, SYM_NONE, true);
 }
 
+static void choose(struct making *x, struct group *g)
+{
+    struct group_template *t = &g->template;
+    for (uint32_t i = 0; i < g->node_count && t->of == NULL; i++)
+        if (group_node_steady(x->m, x->flags, x->objects->syms, g->nodes[i], x->now)) {
+            t->origin = TEMPLATE_OF_NODE;
+            t->of = g->nodes[i];
+        }
+    if (t->of == NULL && g->spec->template != NULL) {
+        t->origin = TEMPLATE_OF_PROVIDER;
+        t->of = g->spec->template;
+    } else if (t->of == NULL && g->node_count != 0) {
+        t->origin = TEMPLATE_OF_ANY_NODE;
+        t->of = g->nodes[0];
+    }
+}
+
 void group_templates(struct group_model *m, const struct group_flags *flags, const struct group_objects *objects,
                      wall_ms now, struct arena *a)
 {
     struct making x = {.m = m, .flags = flags, .objects = objects, .a = a, .now = now};
-    sort_bound(&x);
+    for (uint32_t i = 0; i < m->group_count; i++)
+        choose(&x, &m->groups[i]);
+    find_bound(&x);
     for (uint32_t i = 0; i < m->group_count; i++) {
         struct group *g = &m->groups[i];
-        uint32_t good = 0;
-        while (good < g->node_count && !group_node_steady(m, flags, objects->syms, g->nodes[good], now))
-            good++;
-        if (good < g->node_count)
-            from_node(&x, g, g->nodes[good]);
-        else if (g->spec->template != NULL)
+        if (g->template.origin == TEMPLATE_OF_PROVIDER)
             from_file(&x, g);
-        else if (g->node_count != 0)
-            from_node(&x, g, g->nodes[0]);
+        else if (g->template.of != NULL)
+            from_node(&x, g, g->template.of);
     }
+}
+
+/* --- whether it is as it was --- */
+
+static bool same_amounts(struct resources x, struct resources y)
+{
+    for (uint32_t i = 0; i < x.count && i < y.count; i++)
+        if (x.items[i].name != y.items[i].name || x.items[i].value != y.items[i].value)
+            return false;
+    return x.count == y.count;
+}
+
+static bool same_labels(struct sym_pairs x, struct sym_pairs y)
+{
+    for (uint32_t i = 0; i < x.count && i < y.count; i++)
+        if (x.items[i].key != y.items[i].key || x.items[i].value != y.items[i].value)
+            return false;
+    return x.count == y.count;
+}
+
+static bool same_taints(struct taints x, struct taints y)
+{
+    for (uint32_t i = 0; i < x.count && i < y.count; i++)
+        if (x.items[i].key != y.items[i].key || x.items[i].value != y.items[i].value || x.items[i].effect != y.items[i].effect)
+            return false;
+    return x.count == y.count;
+}
+
+static bool same_conditions(struct conditions x, struct conditions y)
+{
+    for (uint32_t i = 0; i < x.count && i < y.count; i++)
+        if (!span_eq(x.items[i].type, y.items[i].type) || x.items[i].status != y.items[i].status)
+            return false;
+    return x.count == y.count;
+}
+
+static bool same_node(const struct node *x, const struct node *y)
+{
+    return span_eq(x->meta.name, y->meta.name) && x->unschedulable == y->unschedulable &&
+           same_labels(x->meta.labels, y->meta.labels) && same_taints(x->taints, y->taints) &&
+           same_amounts(x->capacity, y->capacity) && same_amounts(x->allocatable, y->allocatable) &&
+           same_conditions(x->conditions, y->conditions);
+}
+
+bool group_template_same(const struct group_template *x, const struct group_template *y)
+{
+    if (x->node == NULL || y->node == NULL)
+        return x->node == y->node;
+    for (uint32_t i = 0; i < x->pod_count && i < y->pod_count; i++)
+        if (!span_eq(x->pods[i]->meta.uid, y->pods[i]->meta.uid)) /* of the node and of whom it is a copy */
+            return false;
+    return x->pod_count == y->pod_count && same_node(x->node, y->node);
 }

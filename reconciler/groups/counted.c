@@ -92,7 +92,8 @@ void counted_pass(struct pass *p, const struct group_pass *d, double seconds)
         note_activity(p, "scaleUp");
     if (d->down.result != SCALE_DOWN_NOT_TRIED)
         note_activity(p, "scaleDown");
-    note_activity(p, "mainSuccessful");
+    if (d->error.len == 0)
+        note_activity(p, "mainSuccessful");
     if (seconds >= 0)
         set_of(p, MEASURE_GROUPS_DURATION, SPAN("main"), seconds);
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "kube/config_map.h"
+#include "planner/groups/explain.h"
 #include "reconciler/groups/counted.h"
-#include "reconciler/groups/look.h"
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
 #include "reconciler/groups/removal.h"
@@ -15,6 +15,7 @@
 enum {
     REST_MS = 1 * MS_SECOND, /* between passes that pods bring on: who came meanwhile is too young to be looked at anyway */
     YOUNG_MS = 2 * MS_SECOND, /* so long pods are (3.5) */
+    NO_READY_MS = 10 * MS_MINUTE, /* so long after the start nobody is told that no node is ready yet (G1) */
     AGAIN = 2,                /* passes that follow one that did something (1.2) */
 };
 
@@ -32,6 +33,8 @@ void keeper_release(struct keeper *k)
     removals_forget(k);
     orders_forget(k);
     status_map_forget(k);
+    group_kept_drop(&k->kept);
+    memos_release(&k->stale);
     forget_priority(k);
     *k = (struct keeper){.last = 0};
 }
@@ -43,6 +46,8 @@ static void begin(struct pass *p)
         return;
     k->memory = group_memory_new(p->wall);
     status_words_init(&k->status_words);
+    marks_stale_init(&k->stale);
+    k->began = p->mono;
 }
 
 void groups_wake(struct reconciler *r)
@@ -119,6 +124,21 @@ static void tell_asides(struct pass *p)
         told_aside(p, list[i]);
 }
 
+/* Nothing is done until there are nodes again (G1), or until enough of them are well (G3). */
+static void tell_standing(struct pass *p, const struct group_pass *decided)
+{
+    struct span why = p->node_count == 0 ? SPAN("Cluster has no nodes.") : SPAN("Cluster has no ready nodes.");
+    if (decided->found == NULL) {
+        status_map_write(p, NULL, why);
+        if (p->node_count == 0 || p->mono - p->r->keeper.began >= NO_READY_MS)
+            told_unhealthy(p, why);
+        return;
+    }
+    status_map_write(p, decided, (struct span){NULL, 0});
+    if (decided->unhealthy)
+        told_unhealthy(p, SPAN("Cluster is unhealthy"));
+}
+
 static void carry_out(struct pass *p, const struct group_pass *decided)
 {
     struct keeper *k = &p->r->keeper;
@@ -147,6 +167,26 @@ static double seconds_since(const struct pass *p, uint64_t began)
     return l->now_ns != NULL ? (double)(l->now_ns(l->user) - began) / 1e9 : NAN;
 }
 
+/* What people may ask of each group until the next pass. */
+static void answer(struct pass *p, const struct group_pass *decided)
+{
+    const struct group_settings *s = &p->r->config.groups;
+    uint32_t count = decided->model->group_count;
+    struct group_answer *answers = ARENA_ARRAY(p->a, struct group_answer, count + 1);
+    if (s->answered == NULL)
+        return;
+    for (uint32_t i = 0; i < count; i++) {
+        struct explanation e;
+        struct buf text = {0};
+        struct json j = JSON_TO(&text);
+        group_explain(decided, &s->flags, p->snapshot->syms, i, p->wall, p->a, &e);
+        explanation_json(&j, &e);
+        answers[i] = (struct group_answer){decided->model->groups[i].spec->name, arena_dup(p->a, buf_span(&text))};
+        buf_release(&text);
+    }
+    s->answered(s->user, answers, count);
+}
+
 static void decide(struct pass *p)
 {
     struct keeper *k = &p->r->keeper;
@@ -165,14 +205,12 @@ static void decide(struct pass *p)
         status_map_write(p, NULL, span_of(err.msg));
         return;
     }
-    if (!k->cleaned) {
-        marks_clean(p, look.model);
-        k->cleaned = true; /* what could not be written now the next pass sees as it is */
-    }
+    marks_clean(p, look.model);
     struct group_pass *decided = groups_pass(look.world, look.model, &s->flags, &look.objects, p->wall, p->a);
+    answer(p, decided);
     group_memory_learn(k->memory, decided, &s->flags, p->wall);
     carry_out(p, decided);
-    status_map_write(p, decided, (struct span){NULL, 0});
+    tell_standing(p, decided);
     counted_pass(p, decided, seconds_since(p, began));
     group_look_end(&look);
 }
@@ -184,6 +222,7 @@ void groups_run(struct pass *p)
     if (s->provider == NULL)
         return;
     begin(p);
+    group_kept_look(p);
     removals_run(p);
     orders_run(p);
     if (!orders_are_done(k))

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "planner/groups/memory.h"
 #include "reconciler/decision.h"
+#include "reconciler/groups/look.h"
 #include "reconciler/groups/settings.h"
 #include "reconciler/memo.h"
 
@@ -29,7 +30,10 @@ struct keeper { /* zero: nothing is kept yet */
     uint32_t again;   /* so many follow at once, since one did something (1.2) */
     bool woken;       /* somebody waits who did not before */
     bool all_new;     /* those who wait are too young to be looked at */
-    bool cleaned;     /* marks of another time are off */
+    bool cleaned;     /* marks of another time are known */
+    struct memos stale; /* UIDs of the Nodes that have such marks still */
+    mono_ms began;    /* the first pass */
+    struct group_kept kept;
     /* orders */
     struct arena orders_arena;
     bool has_orders_arena, order_under_way;

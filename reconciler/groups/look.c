@@ -2,6 +2,7 @@
 #include "reconciler/groups/look.h"
 
 #include "kube/config_map.h"
+#include "planner/groups/template.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/state.h"
 
@@ -144,25 +145,103 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
     return world_build(&in);
 }
 
-bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
+/* --- what is kept --- */
+
+void group_kept_drop(struct group_kept *k)
+{
+    if (k->world == NULL)
+        return;
+    world_free(k->world);
+    arena_release(&k->arena);
+    shared_unref((struct shared *)(uintptr_t)&k->snapshot->shared);
+    *k = (struct group_kept){.world = NULL};
+}
+
+/* All that the world and its templates are made of is as it was; of templates that is not all. */
+static bool same_ground(const struct group_kept *k, const struct pass *p)
+{
+    if (k->world == NULL || has_pools(p) || k->snapshot->syms != p->snapshot->syms)
+        return false;
+    for (enum kind x = 0; x < KIND_STORED_COUNT; x++) {
+        bool matters = x == KIND_POD || x == KIND_NODE || x == KIND_DAEMON_SET || (!is_left_out(x) && world_reads(k->world, x));
+        if (matters && !snapshot_same(k->snapshot, p->snapshot, x))
+            return false;
+    }
+    return true;
+}
+
+void group_kept_look(struct pass *p)
+{
+    struct group_kept *k = &p->r->keeper.kept;
+    if (k->world != NULL && k->snapshot != p->snapshot && !same_ground(k, p))
+        group_kept_drop(k);
+}
+
+static bool same_templates(const struct group_model *x, const struct group_model *y)
+{
+    for (uint32_t i = 0; i < x->group_count && i < y->group_count; i++)
+        if (!group_template_same(&x->groups[i].template, &y->groups[i].template))
+            return false;
+    return x->group_count == y->group_count;
+}
+
+/* --- all of it --- */
+
+static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct err *err)
 {
     const struct group_settings *s = &p->r->config.groups;
     struct symtab *syms = p->snapshot->syms; /* a world is of one table; what groups bring to it are the same few texts each time */
-    *out = (struct group_look){.world = NULL};
-    if (!s->provider->ops->look(s->provider, p->snapshot, p->a, syms, &out->file, err))
+    if (!s->provider->ops->look(s->provider, p->snapshot, a, syms, &out->file, err))
         return false;
     take_objects(p, &out->objects, syms);
-    group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, p->a);
+    group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
     removals_recall(p, &out->file.state);
-    out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, p->a, err);
-    if (out->model == NULL)
+    out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, a, err);
+    return out->model != NULL;
+}
+
+/* With a new world, for the passes to come. */
+static bool look_anew(struct pass *p, struct group_look *out, struct err *err)
+{
+    struct group_kept *k = &p->r->keeper.kept;
+    struct arena a;
+    arena_init(&a, 0);
+    if (!make_model(p, out, &a, err)) {
+        arena_release(&a);
         return false;
+    }
     out->world = build_world(out, p);
+    out->kept = true;
+    *k = (struct group_kept){.world = out->world, .snapshot = p->snapshot, .arena = a, .model = out->model};
+    shared_ref((struct shared *)(uintptr_t)&p->snapshot->shared);
     return true;
+}
+
+bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
+{
+    struct group_kept *k = &p->r->keeper.kept;
+    *out = (struct group_look){.world = NULL};
+    if (has_pools(p)) {
+        if (!make_model(p, out, p->a, err))
+            return false;
+        out->world = build_world(out, p);
+        return true;
+    }
+    if (same_ground(k, p)) {
+        if (!make_model(p, out, p->a, err))
+            return false;
+        out->kept = same_templates(k->model, out->model);
+        out->world = out->kept ? k->world : NULL;
+        if (out->kept)
+            return true;
+    }
+    group_kept_drop(k);
+    return look_anew(p, out, err);
 }
 
 void group_look_end(struct group_look *l)
 {
-    world_free(l->world);
+    if (!l->kept)
+        world_free(l->world);
     l->world = NULL;
 }

@@ -12,14 +12,28 @@ struct group_look {
     struct group_objects objects;
     struct group_model *model;
     struct world *world;
+    bool kept; /* the world is the next pass's, too */
+};
+
+/* The world of the last pass, as long as nothing changes that it is made of: in a cluster at rest none is made. Holds the
+ * objects of the snapshot that it was made of. Where NodePools have their say in what pods ask, none is kept. */
+struct group_kept { /* zero: none */
+    struct world *world;
+    const struct snapshot *snapshot; /* a reference */
+    struct arena arena;              /* of the templates */
+    const struct group_model *model;
 };
 
 /* CapacityBuffers are filled by groups: there are groups, and no NodePool that could do it. */
 bool group_look_fills_buffers(const struct pass *p);
 
 /* False: err says what the provider could not tell, or what it and the cluster disagree about. All of it lives until
- * group_look_end or the end of the pass. */
+ * group_look_end, and but for the world until the end of the pass. */
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err);
 void group_look_end(struct group_look *l);
+
+/* In every pass of the reconciler: what was kept is let go as soon as there is something new to know. */
+void group_kept_look(struct pass *p);
+void group_kept_drop(struct group_kept *k);
 
 #endif

@@ -137,29 +137,64 @@ void marks_follow(struct pass *p, const struct group_pass *decided)
 
 /* --- at the start --- */
 
-static void clean(struct pass *p, const struct node_view *n, bool managed)
+struct stale_mark { /* of a Node, by its UID */
+    struct memo memo;
+    bool told;
+};
+
+void marks_stale_init(struct memos *stale)
+{
+    memos_init(stale, sizeof(struct stale_mark), NULL);
+}
+
+/* A mark to be taken off; all others are the passes' to see to. */
+static bool is_stale(const struct pass *p, const struct node_view *n, bool managed)
+{
+    return (managed && mark_is_hard(n)) || (p->r->config.groups.soft_taints == 0 && soft_since(p, n->node) >= 0);
+}
+
+static void find_stale(struct pass *p, const struct node_view *n, bool managed)
 {
     const struct group_settings *s = &p->r->config.groups;
     wall_ms since = soft_since(p, n->node);
-    if (managed && mark_is_hard(n) && act_may(p, &n->memo->memo, &n->node->meta)) {
+    if (is_stale(p, n, managed))
+        memos_at(&p->r->keeper.stale, n->node->meta.uid);
+    else if (managed && since > 0 && s->candidate_ttl > 0 && p->wall - since <= s->candidate_ttl)
+        group_memory_unneeded(p->r->keeper.memory, n->node->meta.name, since);
+}
+
+static void clean(struct pass *p, const struct node_view *n, struct stale_mark *x)
+{
+    if (!act_may(p, &n->memo->memo, &n->node->meta))
+        return;
+    if (!mark_is_hard(n)) {
+        write_soft(p, n, false);
+        return;
+    }
+    if (!x->told)
         tell(p->r,
              (struct decision){.kind = DECISION_KEEP, .subject = "keep", .per_hour = NAN,
                                .reason = SPAN("ClusterAutoscalerCleanup"),
                                .about = object_of(KIND_NODE, &n->node->meta)},
              "%.*s  taken off its mark to be deleted: nobody knows any more why it was to go", SPAN_ARG(n->node->meta.name));
-        unmark_hard(p, n, false);
-    } else if (since >= 0 && s->soft_taints == 0) {
-        write_soft(p, n, false);
-    } else if (managed && since > 0 && s->candidate_ttl > 0 && p->wall - since <= s->candidate_ttl) {
-        group_memory_unneeded(p->r->keeper.memory, n->node->meta.name, since);
-    }
+    x->told = true;
+    unmark_hard(p, n, false);
 }
 
 void marks_clean(struct pass *p, const struct group_model *m)
 {
-    for (uint32_t i = 0; i < m->node_count; i++) {
+    struct keeper *k = &p->r->keeper;
+    for (uint32_t i = 0; i < m->node_count && (!k->cleaned || k->stale.count != 0); i++) {
         const struct node_view *n = pass_node(p, m->nodes[i]->meta.name);
-        if (n != NULL)
-            clean(p, n, m->owners[i] >= 0);
+        bool managed = m->owners[i] >= 0;
+        if (n == NULL)
+            continue;
+        if (!k->cleaned)
+            find_stale(p, n, managed);
+        if (memos_find(&k->stale, n->node->meta.uid) != NULL && is_stale(p, n, managed) &&
+            !removal_is_under_way(k, n->node->meta.uid))
+            clean(p, n, memos_at(&k->stale, n->node->meta.uid));
     }
+    memos_sweep(&k->stale); /* of those that are off nobody was seen */
+    k->cleaned = true;
 }

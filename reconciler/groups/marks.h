@@ -5,6 +5,7 @@
 
 #include "planner/groups/pass.h"
 
+struct memos;
 struct pass;
 struct node_view;
 
@@ -15,7 +16,10 @@ void mark_hard(struct pass *p, const struct node_view *n);
 void unmark_hard(struct pass *p, const struct node_view *n, bool cordoned);
 /* Soft taints follow what the pass found unneeded, so many at a time. */
 void marks_follow(struct pass *p, const struct group_pass *decided);
-/* The first time: marks of another time are taken off, or, where they are young enough, remembered. */
+/* Marks of another time, those that the first pass finds, are taken off, or, where they are young enough, remembered; in each
+ * pass until they are. */
 void marks_clean(struct pass *p, const struct group_model *m);
+
+void marks_stale_init(struct memos *stale); /* keeper.stale; released by memos_release */
 
 #endif

@@ -15,5 +15,8 @@ struct group_settings group_settings_default(void)
         .max_eviction_time = 2 * MS_MINUTE,
         .max_deletion_delay = 2 * MS_MINUTE,
         .soft_taints = 10,
+        .max_inactivity = 10 * MS_MINUTE,
+        .max_failing_time = 15 * MS_MINUTE,
+        .max_startup_time = 20 * MS_MINUTE,
     };
 }

@@ -9,10 +9,17 @@
 
 struct default_spread_config;
 
+struct group_answer { /* what a pass says of one group (planner/groups/explain.h) */
+    struct span group, json;
+};
+
 struct group_settings {
     struct group_provider *provider; /* NULL: there are no groups. The caller's; freed after the reconciler */
     struct group_flags flags;        /* its spans live as long as the reconciler */
     const struct default_spread_config *default_spread; /* of --scheduler-config; NULL: none. Outlives the reconciler */
+    /* Told after each pass of all groups; NULL: nobody asks. On the reconciler's thread. */
+    void (*answered)(void *user, const struct group_answer *answers, uint32_t count);
+    void *user;
     span_ms scan_interval;           /* --scan-interval [10 s]: between passes that nothing brings on */
     bool frequent;                   /* --frequent-loops-enabled [true]: a pod that waits brings one on */
     bool write_status;               /* --write-status-configmap [true]; Events about groups are on it */
@@ -26,6 +33,9 @@ struct group_settings {
     span_ms max_eviction_time;       /* --max-pod-eviction-time [2 min] */
     span_ms max_deletion_delay;      /* --node-deletion-delay-timeout [2 min] */
     int32_t soft_taints;             /* --max-bulk-soft-taint-count [10]: written in a pass; 0: there are none */
+    span_ms max_inactivity;          /* --max-inactivity [10 min]: without a pass; then /health-check fails */
+    span_ms max_failing_time;        /* --max-failing-time [15 min]: without a pass that succeeded */
+    span_ms max_startup_time;        /* --max-startup-time [20 min]: the same until the first */
     bool per_group_metrics;          /* --emit-per-nodegroup-metrics [false] */
     span_ms candidate_ttl;           /* --node-deletion-candidate-ttl [0]: so old a soft taint may be at the start */
 };

@@ -101,6 +101,12 @@ void told_failures(struct pass *p, const struct group_pass *decided)
         }
 }
 
+void told_unhealthy(struct pass *p, struct span why)
+{
+    tell_once(p->r, (struct decision){.kind = DECISION_HOLD, .warning = true, .per_hour = NAN,
+                                      .reason = SPAN("ClusterUnhealthy"), .about = status_of(p->r), .note = why});
+}
+
 void told_limit(struct pass *p)
 {
     tell_once(p->r, (struct decision){.kind = DECISION_HOLD, .warning = true, .per_hour = NAN,

@@ -60,7 +60,7 @@ static const struct {
     {{"nodepools", "general", "-f", "{}"}, 0, "general can buy, "},
     {{"node", "n2", "-f", "{}"}, 2, "stowage explain: there is no node n2; did you mean n1?\n"},
     {{"nodepool", "genral", "-f", "{}"}, 2, "stowage explain: there is no nodepool genral; did you mean general?\n"},
-    {{"pood", "x", "-f", "{}"}, 2, "stowage explain: \"pood\" is not pod, node or nodepool\n"},
+    {{"pood", "x", "-f", "{}"}, 2, "stowage explain: \"pood\" is not pod, node, nodepool or group\n"},
     {{"pod", "-f", "{}"}, 2, "stowage explain: say what to explain: "},
     {{"pod", "x", "--outptu=json"}, 2, "stowage explain: no flag --outptu; did you mean --output (-o)?\n"},
     {{"node", "n1", "--server=http://127.0.0.1:1"}, 2,
@@ -71,7 +71,11 @@ static const struct {
      "stowage explain: no files are given (-f) and no server answers (--server): "
      "http://127.0.0.1:1/explain/nodepool/general?at=2026-10-10T12:00:00Z: "},
     {{"pod", "a b", "--server=http://127.0.0.1:1"}, 2, "stowage explain: \"a b\" is not a name that an object can have\n"},
-    {{"--help"}, 0, "usage: stowage explain pod|node|nodepool NAME"},
+    {{"--help"}, 0, "usage: stowage explain pod|node|nodepool|group NAME"},
+    {{"group", "a", "-f", "{}"}, 2, "stowage explain: the input has no node groups; give --node-groups FILE\n"},
+    {{"group", "MachineDeployment/ns/md-0", "--server=http://127.0.0.1:1"}, 2,
+     "stowage explain: no files are given (-f) and no server answers (--server): "
+     "http://127.0.0.1:1/explain/group/MachineDeployment/ns/md-0: "},
 };
 
 static void answers(void **state)

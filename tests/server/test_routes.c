@@ -11,6 +11,7 @@
 #include "cloud/catalogue.h"
 #include "reconciler/measure.h"
 #include "server/clock.h"
+#include "server/group_answers.h"
 #include "server/routes.h"
 #include "support_view.h"
 
@@ -43,6 +44,8 @@ struct fixture {
     struct log log;
     struct buf lines; /* of the log */
     struct ledger *ledger;
+    struct group_answers *groups;
+    struct loop_health loop;
     bool leading;
     struct extender_sources sources;
 };
@@ -87,6 +90,7 @@ static int set_up(void **state, struct ledger *ledger, bool no_census, uint32_t 
     f->metrics = metrics_new();
     f->health = health_new();
     f->page = page_new();
+    f->groups = group_answers_new();
     f->leading = true;
     f->ledger = ledger;
     f->log = (struct log){.sink = keep_line, .user = &f->lines, .now_ms = no_time, .level = LOG_INFO};
@@ -101,6 +105,9 @@ static int set_up(void **state, struct ledger *ledger, bool no_census, uint32_t 
         .log = &f->log,
         .health = f->health,
         .page = f->page,
+        .groups = f->groups,
+        .loop = &f->loop,
+        .loop_limits = {.inactivity = MS_MINUTE, .failing = MS_HOUR, .startup = MS_HOUR},
         .rules = &f->rules,
         .no_census = no_census,
         .census_pods = census_pods,
@@ -141,6 +148,7 @@ static int teardown(void **state)
     view_close(&f->view);
     ledger_free(f->ledger);
     page_free(f->page);
+    group_answers_free(f->groups);
     health_free(f->health);
     metrics_free(f->metrics);
     symtab_unref(f->syms);
@@ -244,9 +252,14 @@ static void test_explain(void **state)
     ask(f, HTTP_PAGE, "GET", "/explain/nodepool/x", NULL);
     says(f, 404, "there is no nodepool x");
     ask(f, HTTP_PAGE, "GET", "/explain/service/x", NULL);
-    says(f, 404, "\"service\" is not pod, node or nodepool");
+    says(f, 404, "\"service\" is not pod, node, nodepool or group");
+    ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
+    says(f, 404, "no node groups are kept here");
+    group_answers_set(f->groups, &(struct group_answer){SPAN("MachineDeployment/ns/md-0"), SPAN("{\"sentence\":\"md-0 grows.\"}")}, 1);
+    ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
+    says(f, 200, "{\"sentence\":\"md-0 grows.\"}");
     ask(f, HTTP_PAGE, "GET", "/explain/", NULL);
-    says(f, 404, "\"\" is not pod, node or nodepool");
+    says(f, 404, "\"\" is not pod, node, nodepool or group");
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/", NULL);
     says(f, 404, "the name of the pod is missing");
 }
@@ -482,6 +495,14 @@ static void test_probes(void **state)
         ask(f, HTTP_PROBES, "GET", alive[i], NULL);
         says(f, 200, "ok\n");
     }
+    loop_passes(&f->loop, clock_mono() - MS_MINUTE - MS_SECOND); /* that of node groups */
+    ask(f, HTTP_PROBES, "GET", "/healthz", NULL);
+    says(f, 200, "ok\n");
+    ask(f, HTTP_PROBES, "GET", "/health-check", NULL);
+    says(f, 500, "the loop of node groups has made no pass for 61 s");
+    f->leading = false;
+    ask(f, HTTP_PROBES, "GET", "/health-check", NULL);
+    says(f, 200, "ok\n");
     struct pulse silent = {.name = "a loop", .last = clock_mono() - HEALTH_SILENCE_MS - 1};
     health_watch(f->health, &silent);
     ask(f, HTTP_PROBES, "GET", "/livez", NULL);

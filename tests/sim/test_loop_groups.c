@@ -272,9 +272,9 @@ static void a_node_that_is_needed_again_loses_its_soft_mark(void **state)
 }
 
 /* Two nodes of which each is used less than by half. */
-static struct sim *begin_sparse(const char *more)
+static struct sim *begin_sparse_with(const char *more, struct group_provider *(*open)(struct loop *l))
 {
-    struct sim *s = begin(one_group, NULL);
+    struct sim *s = begin_with(one_group, NULL, open);
     load(s, deployment_yaml("big", 2, "2500m", ""));
     run_for(s, 30 * MS_SECOND);
     assert_int_equal(nodes_of(s, "a"), 2);
@@ -285,6 +285,11 @@ static struct sim *begin_sparse(const char *more)
     assert_int_equal(count_bound(s, "web"), 2);
     scale(s, "big", 0);
     return s;
+}
+
+static struct sim *begin_sparse(const char *more)
+{
+    return begin_sparse_with(more, open_groups);
 }
 
 static void a_node_that_is_used_little_is_drained_and_goes(void **state)
@@ -417,6 +422,74 @@ static void a_new_leader_takes_marks_of_another_off(void **state)
     run_for(s, 9 * MS_MINUTE);
     assert_int_equal(nodes_of(s, "a"), 2); /* timers begin anew */
     run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
+/* An API server that does not write so many times what becomes of a Node. */
+static uint32_t unwritten;
+
+static enum sim_fate refuse_marks(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    (void)user;
+    (void)number;
+    if (r->verb != API_MERGE || r->kind != KIND_NODE || unwritten == 0)
+        return SIM_PASS;
+    unwritten--;
+    *refusal = (struct sim_refusal){.status = 500, .reason = "InternalError"};
+    return SIM_REFUSE;
+}
+
+static struct group_provider *open_refusing(struct loop *l)
+{
+    static const struct sim_faults faults = {.before = refuse_marks};
+    sim_client_set_faults(l->api, &faults);
+    return open_groups(l);
+}
+
+static void a_mark_that_cannot_be_taken_off_at_once_is_later(void **state)
+{
+    (void)state;
+    unwritten = 0;
+    struct sim *s = begin_sparse_with(NULL, open_refusing);
+    run_for(s, 10 * MS_MINUTE + 20 * MS_SECOND);
+    for (int i = 0; i < 60 && tainted(s, HARD) == 0; i++)
+        run_for(s, 1 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    loop_stop(&it.loop);
+    unwritten = 2;
+    run_for(s, 5 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(unwritten, 0);
+    assert_int_equal(tainted(s, HARD), 0);
+    assert_int_equal(told("ClusterAutoscalerCleanup", ""), 1);
+    end();
+}
+
+/* --- health --- */
+
+static void nobody_may_be_unready(struct group_settings *s)
+{
+    s->flags.ok_unready_count = 0;
+    s->flags.max_unready_percentage = 0;
+}
+
+/* Scenario 12. */
+static void a_cluster_of_unready_nodes_is_told_to_be_unhealthy(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, nobody_may_be_unready);
+    load(s, deployment_yaml("web", 1, "1500m", ""));
+    run_for(s, 16 * MS_MINUTE); /* --max-node-startup-time: 15m */
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(told("ClusterUnhealthy", ""), 0);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0",
+               "{\"spec\":{\"taints\":[{\"key\":\"startup-taint.cluster-autoscaler.kubernetes.io/x\",\"effect\":\"NoSchedule\"}]}}", 200);
+    load(s, deployment_yaml("more", 2, "3500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_true(told("ClusterUnhealthy", "Cluster is unhealthy") >= 1);
+    expect_status(s, "  health:\n    status: Unhealthy\n");
     assert_int_equal(nodes_of(s, "a"), 1);
     end();
 }
@@ -628,6 +701,8 @@ int main(void)
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
         cmocka_unit_test(scenario_164_the_less_important_leave_first),
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
+        cmocka_unit_test(a_mark_that_cannot_be_taken_off_at_once_is_later),
+        cmocka_unit_test(a_cluster_of_unready_nodes_is_told_to_be_unhealthy),
         cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),

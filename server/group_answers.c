@@ -1,0 +1,81 @@
+#include "server/group_answers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/nearest.h"
+
+struct group_answers {
+    pthread_mutex_t lock;
+    struct arena arena; /* of the answers */
+    struct group_answer *items;
+    uint32_t count;
+};
+
+struct group_answers *group_answers_new(void)
+{
+    struct group_answers *g = mem_new(sizeof(*g));
+    pthread_mutex_init(&g->lock, NULL);
+    arena_init(&g->arena, 0);
+    return g;
+}
+
+void group_answers_free(struct group_answers *g)
+{
+    if (g == NULL)
+        return;
+    arena_release(&g->arena);
+    pthread_mutex_destroy(&g->lock);
+    free(g);
+}
+
+void group_answers_set(struct group_answers *g, const struct group_answer *answers, uint32_t count)
+{
+    struct arena fresh, old;
+    arena_init(&fresh, 0);
+    struct group_answer *items = ARENA_ARRAY(&fresh, struct group_answer, count + 1);
+    for (uint32_t i = 0; i < count; i++)
+        items[i] = (struct group_answer){arena_dup(&fresh, answers[i].group), arena_dup(&fresh, answers[i].json)};
+    pthread_mutex_lock(&g->lock);
+    old = g->arena;
+    g->arena = fresh;
+    g->items = items;
+    g->count = count;
+    pthread_mutex_unlock(&g->lock);
+    arena_release(&old);
+}
+
+/* Under the lock. */
+static bool unknown(const struct group_answers *g, struct span group, struct err *err)
+{
+    struct arena a;
+    arena_init(&a, 0);
+    const char **names = ARENA_ARRAY(&a, const char *, g->count + 1);
+    for (uint32_t i = 0; i < g->count; i++)
+        names[i] = arena_cstr(&a, g->items[i].group);
+    const char *near = nearest_word(arena_cstr(&a, group), names, g->count);
+    if (g->count == 0)
+        err_set(err, ERR_NOT_FOUND, "no node groups are kept here, or not yet, or this is not the leader");
+    else if (near == NULL)
+        err_set(err, ERR_NOT_FOUND, "there is no group %.*s", SPAN_ARG(group));
+    else
+        err_set(err, ERR_NOT_FOUND, "there is no group %.*s; did you mean %s?", SPAN_ARG(group), near);
+    arena_release(&a);
+    return false;
+}
+
+bool group_answers_write(struct group_answers *g, struct span group, struct buf *out, struct err *err)
+{
+    bool found = false;
+    pthread_mutex_lock(&g->lock);
+    for (uint32_t i = 0; i < g->count && !found; i++) {
+        found = span_eq(g->items[i].group, group);
+        if (found)
+            buf_add(out, g->items[i].json);
+    }
+    if (!found)
+        unknown(g, group, err);
+    pthread_mutex_unlock(&g->lock);
+    return found;
+}

@@ -1,0 +1,127 @@
+/* `stowage explain group`: whether a group grows and why not, and where each part of its template comes from. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "server/command.h"
+#include "server/explain.h"
+#include "server/group_answers.h"
+#include "support_command.h"
+
+#define WAITS(name, cpu)                                                                                               \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: shop, uid: " name ", creationTimestamp: "     \
+    "\"2026-10-10T11:50:00Z\"}\nspec: {containers: [{name: c, resources: {requests: {cpu: " #cpu "}}}]}\n"              \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+#define NODE(name, ready)                                                                                              \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", uid: " name ", creationTimestamp: \"2026-10-10T08:00:00Z\", " \
+    "labels: {pool: live, rack: r1}}\nspec: {taints: [{key: dedicated, value: live, effect: NoSchedule}, {key: "        \
+    "DeletionCandidateOfClusterAutoscaler, value: '1', effect: PreferNoSchedule}]}\nstatus: {capacity: {cpu: 4, "       \
+    "memory: 8Gi, pods: 110}, allocatable: {cpu: 3800m, memory: 7Gi, pods: 110}, conditions: [{type: Ready, status: '" ready \
+    "', lastTransitionTime: \"2026-10-10T08:01:00Z\"}]}\n"
+
+static const char OBJECTS[] =
+    WAITS("web-0", 1) WAITS("web-1", 1) WAITS("huge", 64) NODE("live-0", "True")
+    "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups:\n"
+    "- {name: live, minSize: 0, maxSize: 3, nodes: [live-0]}\n"
+    "- {name: small, minSize: 0, maxSize: 10, template: {metadata: {labels: {pool: small}}, status: {capacity: {cpu: 2, "
+    "memory: 4Gi, pods: 110}}}}\n"
+    "- {name: large, minSize: 0, maxSize: 4, template: {metadata: {labels: {pool: large}}, status: {capacity: {cpu: 8, "
+    "memory: 8Gi, pods: 110}, allocatable: {cpu: 7500m, memory: 8Gi, pods: 110}}}}\n"
+    "- {name: sold-out, minSize: 0, maxSize: 4, template: {status: {capacity: {cpu: 8, memory: 8Gi, pods: 110}}}, "
+    "backoff: {until: \"2026-10-10T12:03:00Z\", errorCode: QuotaExceeded, errorMessage: no quota for 8 CPUs}}\n"
+    "- {name: bare, minSize: 0, maxSize: 4}\n"
+    "- {name: full, minSize: 0, maxSize: 0, template: {status: {capacity: {cpu: 8, memory: 8Gi, pods: 110}}}}\n";
+
+static struct outcome ask(const char *objects, const char *group, const char *flag, const char *output)
+{
+    return run_command(command_explain, objects,
+                       (const char *const[COMMAND_ARGS_MAX]){"group", group, "-f", "{}", "--now=2026-10-10T12:00:00Z", "-o", output,
+                                                             flag});
+}
+
+static const struct {
+    const char *group, *flag, *output;
+    int status;
+    const char *begins, *has, *also;
+} rows[] = {
+    {"small", "--expander=least-waste", "table", 0, "small grows from 0 to 1 nodes: 2 pods wait for it.\n", "  size ", "0 of 0 to 10"},
+    {"large", "--expander=least-waste", "table", 0, "large does not grow: 1 node of it would take 2 pods, but --expander least-waste\nprefers small.\n",
+     "shop/web-0, shop/web-1\n", "cpu 7500m, memory 8Gi, pods 110 (its provider)\n"},
+    {"small", "--expander=most-pods", "table", 0, "small does not grow: 1 node of it would take 2 pods, as well as large, which\ngrows: of equals the first by name.\n",
+     "as its provider says: it has no node\n", "cpu 2, memory 4Gi, pods 110 (its provider's capacity)\n"},
+    {"small", NULL, "table", 0, "small grows ", "shop/huge, which no group takes: ", "pool=small (its provider)\n"},
+    {"sold-out", NULL, "table", 1, "sold-out does not grow: in backoff after failed scale-up.\n",
+     "until 2026-10-10T12:03:00Z: QuotaExceeded: no quota for 8 CPUs\n", ""},
+    {"bare", NULL, "table", 1, "bare does not grow: ", "none: it has no node, and its provider says nothing\n", ""},
+    {"full", NULL, "table", 0, "full does not grow: max node group size reached.\n", "0 of 0 to 0", ""},
+    {"live", NULL, "table", 0, "live ", "as Node live-0, which is ready\n", "dedicated=live:NoSchedule (Node live-0)\n"},
+    {"live", NULL, "table", 0, "live ", "pool=live, rack=r1 (Node live-0)\n", "without DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule"},
+    {"live", NULL, "table", 0, "live ", "cpu 3800m, memory 7Gi, pods 110 (Node live-0)\n", "1 of 0 to 3; 1 Node, 1 ready\n"},
+    {"small", NULL, "json", 0, "{\n  \"hasPlace\": true,\n  \"sentence\": \"small grows from 0 to 1 nodes", "\"about\": \"size\"", ""},
+    {"smal", NULL, "table", 2, "stowage explain: there is no group smal; did you mean small?\n", "", ""},
+};
+
+static void expect_narrow(const char *text)
+{
+    for (const char *line = text; *line != '\0'; line += strcspn(line, "\n") + 1)
+        if (strcspn(line, "\n") > 80 && strchr(line, ' ') != NULL)
+            fail_msg("wider than 80 columns: %s", text);
+}
+
+/* Lines that were broken are one again. */
+static void unbreak(char *text)
+{
+    char *to = text;
+    for (const char *c = text; *c != '\0'; c++) {
+        bool broken = *c == '\n' && strncmp(c + 1, "               ", 15) == 0;
+        *to++ = broken ? ' ' : *c;
+        c += broken ? strspn(c + 1, " ") : 0;
+    }
+    *to = '\0';
+}
+
+static void answers(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = ask(OBJECTS, rows[i].group, rows[i].flag, rows[i].output);
+        if (strcmp(rows[i].output, "table") == 0 && o.status != 2)
+            expect_narrow(o.text);
+        bool begins = strncmp(o.text, rows[i].begins, strlen(rows[i].begins)) == 0;
+        unbreak(o.text);
+        if (o.status != rows[i].status || !begins || strstr(o.text, rows[i].has) == NULL || strstr(o.text, rows[i].also) == NULL)
+            fail_msg("%zu, %s: status %d, %s", i, rows[i].group, o.status, o.text);
+    }
+}
+
+/* A server's answers are those of the last pass, and are gone when it leads no more. */
+static void a_server_keeps_the_last(void **state)
+{
+    static const struct group_answer first[] = {{SPAN_INIT("a"), SPAN_INIT("{\"sentence\": \"old\"}")}};
+    static const struct group_answer second[] = {{SPAN_INIT("workers"), SPAN_INIT("{\"sentence\": \"new\"}")}};
+    struct group_answers *g = group_answers_new();
+    struct buf out = {0};
+    struct err err;
+    (void)state;
+    assert_false(group_answers_write(g, SPAN("a"), &out, &err));
+    assert_string_equal(err.msg, "no node groups are kept here, or not yet, or this is not the leader");
+    group_answers_set(g, first, 1);
+    group_answers_set(g, second, 1);
+    assert_false(group_answers_write(g, SPAN("worker"), &out, &err));
+    assert_string_equal(err.msg, "there is no group worker; did you mean workers?");
+    assert_true(group_answers_write(g, SPAN("workers"), &out, &err));
+    assert_true(span_eq(buf_span(&out), second[0].json));
+    group_answers_set(g, NULL, 0);
+    assert_false(group_answers_write(g, SPAN("workers"), &out, &err));
+    buf_release(&out);
+    group_answers_free(g);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(a_server_keeps_the_last)};
+    return cmocka_run_group_tests_name("explain_group", tests, NULL, NULL);
+}
