@@ -1,9 +1,10 @@
 /* bench_groups_live: what the loop that keeps node groups (reconciler/groups) costs beside a large cluster, each ten
- * seconds: user CPU of a pass, with the world of its own that it looks at, and memory.
+ * seconds: CPU of a pass, with the world of its own that it looks at, and memory.
  *
  *   bench_groups_live [NODES PODS]   (5000 150000)
  *
- * Once nothing happens but what kubelets write, once pods come, run and go. Objects are as an API server tells of them
+ * Once nothing happens but what kubelets write, and the world of the pass before is kept; once pods come, run and go, and each
+ * pass makes its own, for which there is no goal. Objects are as an API server tells of them
  * (rest_cluster.h), without NodePools and their machines. Time is virtual. Exit status 1 when a goal is missed. */
 #include <malloc.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cloud/group_provider.h"
@@ -221,11 +223,11 @@ static void stop(struct bench *b)
 
 /* --- measuring --- */
 
-static double user_seconds(void)
+static double cpu_seconds(void)
 {
-    struct rusage u;
-    getrusage(RUSAGE_SELF, &u);
-    return (double)u.ru_utime.tv_sec + (double)u.ru_utime.tv_usec / 1e6;
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
 static double heap_mib(void)
@@ -243,9 +245,9 @@ static double most_mib(void)
 
 static double pass(struct bench *b, int64_t at)
 {
-    double began = user_seconds();
+    double began = cpu_seconds();
     reconciler_step(b->reconciler, at / MS + 1000, WALL + at / MS);
-    return user_seconds() - began;
+    return cpu_seconds() - began;
 }
 
 static bool run(const char *what, const struct rest_load *load, double goal_s, double goal_mib)
@@ -263,9 +265,11 @@ static bool run(const char *what, const struct rest_load *load, double goal_s, d
         worst = i > PASSES_WARM && took > worst ? took : worst;
     }
     double mean = sum / PASSES, more = heap_mib() - before, most = most_mib();
-    bool good = mean <= goal_s && (goal_mib == 0 || most <= goal_mib);
-    printf("live, %-32s %7.4f s a pass (first %7.4f, worst %7.4f)  keeps %3.0f MiB, %4.0f MiB at most in all  goal %g s", what, mean,
-           first, worst, more, most, goal_s);
+    bool good = (goal_s == 0 || mean <= goal_s) && (goal_mib == 0 || most <= goal_mib);
+    printf("live, %-32s %7.4f s a pass (first %7.4f, worst %7.4f)  keeps %3.0f MiB, %4.0f MiB at most in all", what, mean, first,
+           worst, more, most);
+    if (goal_s != 0)
+        printf("  goal %g s", goal_s);
     if (goal_mib != 0)
         printf(", %.0f MiB", goal_mib);
     printf("%s\n", good ? "" : "  MISSED");
@@ -287,7 +291,7 @@ int main(int argc, char **argv)
         int status;
         pid_t child = fork(); /* a process each: what one has taken the other does not show */
         if (child == 0)
-            _exit(!run(i == 0 ? "nothing happens" : "20 changes a second", i == 0 ? &quiet : &busy, 0.1, i == 0 ? 256 : 0));
+            _exit(!run(i == 0 ? "nothing happens" : "20 changes a second", i == 0 ? &quiet : &busy, i == 0 ? 0.1 : 0, i == 0 ? 256 : 0));
         good &= child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
     return good ? 0 : 1;

@@ -19,6 +19,7 @@
     ", memory: 16Gi, pods: 110}}\n"
 #define LIST(items_) "apiVersion: v1\nkind: List\nitems:\n" items_
 
+static const char wide_group[] = LIST(TEMPLATE("a", "'4'", "0", "20"));
 static const char one_group[] = LIST(TEMPLATE("a", "'4'", "0", "5"));
 static const char two_groups[] = LIST(TEMPLATE("a", "'4'", "0", "5") TEMPLATE("b", "'8'", "0", "5"));
 static const char system_namespace[] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n";
@@ -494,6 +495,200 @@ static void a_cluster_of_unready_nodes_is_told_to_be_unhealthy(void **state)
     end();
 }
 
+/* --- the status ConfigMap --- */
+
+static void a_status_map_that_was_deleted_comes_back(void **state) /* 26 */
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    run_for(s, 15 * MS_SECOND);
+    expect_status(s, "autoscalerStatus: Running\n");
+    do_request(s, API_DELETE, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-status", NULL, 200);
+    assert_false(status_has(s, ""));
+    run_for(s, 30 * MS_SECOND);
+    expect_status(s, "autoscalerStatus: Running\n");
+    end();
+}
+
+/* Lines of the status that say when. */
+static struct span times_in(struct sim *s, struct arena *a, const char *which)
+{
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-status");
+    struct buf out = {0};
+    assert_non_null(map);
+    for (struct span rest = span_of(json_string_value(tree_get(map, "data.status"))), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        if (span_contains(line, span_of(which)))
+            buf_addf(&out, "%.*s\n", SPAN_ARG(line));
+    }
+    struct span text = arena_dup(a, buf_span(&out));
+    buf_release(&out);
+    json_decref(map);
+    return text;
+}
+
+static void words_that_stay_keep_their_time(void **state) /* 27 */
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    struct arena a;
+    arena_init(&a, 0);
+    run_for(s, 15 * MS_SECOND);
+    struct span since = times_in(s, &a, "lastTransitionTime"), looked = times_in(s, &a, "lastProbeTime");
+    run_for(s, 30 * MS_SECOND);
+    assert_true(since.len != 0 && span_eq(times_in(s, &a, "lastTransitionTime"), since));
+    assert_true(looked.len != 0 && !span_eq(times_in(s, &a, "lastProbeTime"), looked));
+    arena_release(&a);
+    end();
+}
+
+static void without_status(struct group_settings *s)
+{
+    s->write_status = false;
+}
+
+/* Events about a kind of object. */
+static uint32_t posted(struct sim *s, const char *kind)
+{
+    json_t *all = objects_of(s, KIND_EVENT), *e;
+    uint32_t count = 0;
+    size_t i;
+    json_array_foreach(all, i, e) {
+        const char *about = json_string_value(tree_get(e, "regarding.kind"));
+        count += about != NULL && strcmp(about, kind) == 0;
+    }
+    json_decref(all);
+    return count;
+}
+
+static void without_it_only_pods_and_nodes_are_told(void **state) /* 28 */
+{
+    (void)state;
+    struct sim *s = begin(one_group, without_status);
+    load(s, deployment_yaml("web", 1, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_false(status_has(s, ""));
+    assert_int_equal(posted(s, "ConfigMap"), 0);
+    assert_true(posted(s, "Pod") != 0);
+    end();
+    s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 1, "1500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_true(posted(s, "ConfigMap") != 0);
+    end();
+}
+
+/* --- soft marks --- */
+
+static void ten_are_marked_in_a_pass_in_a_cooldown_too(void **state) /* 158, 161 */
+{
+    (void)state;
+    struct sim *s = begin(wide_group, NULL);
+    load(s, deployment_yaml("web", 12, "3500m", ""));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 12);
+    scale(s, "web", 0);
+    for (int i = 0; i < 120 && tainted(s, SOFT) == 0; i++)
+        run_for(s, 500);
+    assert_int_equal(tainted(s, SOFT), 10);
+    run_for(s, 12 * MS_SECOND);
+    assert_int_equal(tainted(s, SOFT), 12);
+    assert_int_equal(tainted(s, HARD), 0); /* --scale-down-delay-after-add */
+    end();
+}
+
+static const char marked_stranger[] =
+    "apiVersion: v1\nkind: Node\nmetadata: {name: other}\nspec: {taints: [{key: DeletionCandidateOfClusterAutoscaler, value: "
+    "'1', effect: PreferNoSchedule}]}\nstatus: {capacity: {cpu: 4, memory: 8Gi, pods: 110}, allocatable: {cpu: 4, memory: 8Gi, "
+    "pods: 110}, conditions: [{type: Ready, status: 'True'}]}\n";
+
+static void no_soft_marks(struct group_settings *s)
+{
+    s->soft_taints = 0;
+}
+
+static void without_soft_marks_those_of_before_go_from_all_nodes(void **state) /* 160 */
+{
+    (void)state;
+    struct sim *s = begin(one_group, no_soft_marks);
+    load(s, marked_stranger);
+    load(s, deployment_yaml("web", 1, "3500m", ",\"nodeSelector\":{\"pool\":\"a\"}"));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(tainted(s, SOFT), 0);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    scale(s, "web", 0);
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 0);
+    end();
+}
+
+static void with_them_nodes_of_no_group_are_let_alone(void **state) /* 182 */
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, marked_stranger);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(tainted(s, SOFT), 1);
+    end();
+}
+
+/* --- on the way out --- */
+
+/* One empty node, marked to be deleted just now. */
+static struct sim *begin_leaving(const char *annotation)
+{
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 1, "2500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    scale(s, "web", 0);
+    if (annotation != NULL)
+        do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", annotation, 200);
+    run_for(s, 9 * MS_MINUTE);
+    for (int i = 0; i < 600 && tainted(s, HARD) == 0; i++)
+        run_for(s, 500);
+    assert_int_equal(tainted(s, HARD), 1);
+    return s;
+}
+
+static void a_pod_that_comes_to_an_empty_node_meanwhile_keeps_it(void **state) /* 150 */
+{
+    (void)state;
+    struct sim *s = begin_leaving(NULL);
+    load(s, "apiVersion: v1\nkind: Pod\nmetadata: {name: late, namespace: default}\n"
+            "spec: {nodeName: a-0, containers: [{name: c, image: none, resources: {requests: {cpu: 100m}}}]}\n");
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(tainted(s, HARD), 0);
+    assert_int_equal(told("ScaleDownFailed", ""), 1);
+    end();
+}
+
+#define DELAYED(value) "{\"metadata\":{\"annotations\":{\"delay-deletion.cluster-autoscaler.kubernetes.io/x\":" value "}}}"
+
+static void an_annotation_delays_an_end_until_it_is_taken_off(void **state) /* 155 */
+{
+    (void)state;
+    struct sim *s = begin_leaving(DELAYED("\"true\""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", DELAYED("null"), 200);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
+static void or_for_two_minutes(void **state) /* 155 */
+{
+    (void)state;
+    struct sim *s = begin_leaving(DELAYED("\"true\""));
+    run_for(s, 115 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
 static void believe_soft_taints(struct group_settings *s)
 {
     s->candidate_ttl = 30 * MS_MINUTE;
@@ -703,6 +898,15 @@ int main(void)
         cmocka_unit_test(a_new_leader_takes_marks_of_another_off),
         cmocka_unit_test(a_mark_that_cannot_be_taken_off_at_once_is_later),
         cmocka_unit_test(a_cluster_of_unready_nodes_is_told_to_be_unhealthy),
+        cmocka_unit_test(a_status_map_that_was_deleted_comes_back),
+        cmocka_unit_test(words_that_stay_keep_their_time),
+        cmocka_unit_test(without_it_only_pods_and_nodes_are_told),
+        cmocka_unit_test(ten_are_marked_in_a_pass_in_a_cooldown_too),
+        cmocka_unit_test(without_soft_marks_those_of_before_go_from_all_nodes),
+        cmocka_unit_test(with_them_nodes_of_no_group_are_let_alone),
+        cmocka_unit_test(a_pod_that_comes_to_an_empty_node_meanwhile_keeps_it),
+        cmocka_unit_test(an_annotation_delays_an_end_until_it_is_taken_off),
+        cmocka_unit_test(or_for_two_minutes),
         cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),

@@ -40,9 +40,10 @@
  *   17 to 19, 107, 109, 110, 184                                      test_found
  *   116 to 138, 168                                                   test_drain, test_utilization, test_down
  *   87, 204                                                           tests/server/test_plan_groups
- *   22, 151, 159, 164, 166, 173, 174                                  tests/sim/test_loop_groups
+ *   12, 22, 26 to 28, 150, 151, 155, 158 to 161, 164, 166, 173, 174, 182    tests/sim/test_loop_groups
+ *   4, 6 to 8                                                         tests/server/test_loop_health
  * Open here:
- *   1 to 8, 25 to 28, 101, 150, 152 to 155, 158, 160, 161, 181, 182, 199, 200    of the loop around the passes
+ *   1 to 3, 5, 25, 101, 152 to 154, 181, 199, 200    of the loop around the passes
  *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's
  *   57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
  *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 191: requests of all or nothing;
