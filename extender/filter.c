@@ -423,7 +423,7 @@ static void note(const struct question *q, const struct desk *d, struct extender
 {
     const struct world_node *planned =
         q->planned >= 0 ? world_node_at(q->v->world, (uint32_t)q->planned) : NULL;
-    out->astray = planned != NULL && world_node_usable(planned) && !q->sampled && !q->alone && q->count != 0 &&
+    out->astray = place_is_open(q->v->world, q->planned, q->subject.pod) && !q->sampled && !q->alone && q->count != 0 &&
                   (planned->going || !waits_its_turn(q, d));
     if (out->astray && q->v->ledger != NULL)
         ledger_refused(q->v->ledger, q->subject.pod->meta.uid,

@@ -60,6 +60,13 @@ void places_add(struct places *p, const struct pod *pod, struct span target, boo
         ((struct place *)p->items)[p->count++] = place_of(p, pod, target, on_claim, p->made);
 }
 
+void places_add_named(struct places *p, const struct pod *pod, struct span target, struct span group)
+{
+    struct place *x = (struct place *)p->items + p->count;
+    places_add(p, pod, arena_dup(&p->texts->arena, target), false);
+    x->group = arena_dup(&p->texts->arena, group);
+}
+
 /* Where a place of this uid is, or would be. */
 static uint32_t position(const struct place *items, uint32_t count, struct span uid)
 {
@@ -119,6 +126,7 @@ static void settle_texts(struct places *p)
         items[i].ns = arena_dup(&p->texts->arena, items[i].ns);
         items[i].pod = arena_dup(&p->texts->arena, items[i].pod);
         items[i].target = arena_dup(&p->texts->arena, items[i].target);
+        items[i].group = arena_dup(&p->texts->arena, items[i].group);
     }
     part_leave(old);
 }
@@ -168,6 +176,18 @@ struct places *places_without(const struct places *from, const bool *dropped)
     return p;
 }
 
+struct places *places_registered(const struct places *from, const struct span *nodes)
+{
+    struct place *items;
+    struct places *p = places_copy(from, &items);
+    for (uint32_t i = 0; i < p->count; i++)
+        if (nodes[i].len != 0) {
+            items[i].target = arena_dup(&p->texts->arena, nodes[i]);
+            items[i].group = (struct span){0};
+        }
+    return p;
+}
+
 /* Of a pod that was both, where it was sent counts: that came later. */
 static int sent_order(const void *a, const void *b)
 {
@@ -178,7 +198,26 @@ static int sent_order(const void *a, const void *b)
 
 int32_t place_row(const struct world *w, const struct place *x)
 {
+    if (x->group.len != 0)
+        return -1;
     return x->on_claim ? world_find_claim(w, x->target) : world_find_node(w, x->target);
+}
+
+/* Its taint goes a moment after it has become ready; until then no pod is let in. */
+static bool is_tainted_unready(const struct node *n)
+{
+    bool tainted = false;
+    for (uint32_t i = 0; i < n->taints.count; i++)
+        tainted |= n->taints.items[i].key == SYM_NOT_READY;
+    return tainted;
+}
+
+bool place_is_open(const struct world *w, int32_t row, const struct pod *pod)
+{
+    const struct world_node *n = row >= 0 ? &w->nodes[row] : NULL;
+    if (n == NULL || !world_node_usable(n))
+        return false;
+    return n->stage != NODE_UNMANAGED || (node_lets_in(n->node, pod, w->syms) && !is_tainted_unready(n->node));
 }
 
 const struct place_sight *places_sights(struct arena *a, const struct world *w,
@@ -326,6 +365,7 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
         const struct sent_pod *heir = t.heirs[k];
         items[k].target = arena_dup(texts, p->items[t.has[k]].target);
         items[k].on_claim = p->items[t.has[k]].on_claim;
+        items[k].group = arena_dup(texts, p->items[t.has[k]].group);
         if (heir == NULL)
             continue;
         items[k].uid = arena_dup(texts, heir->uid);

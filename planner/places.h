@@ -14,6 +14,7 @@ struct place {
     struct span uid, ns, pod;   /* of the Pod */
     struct span target;         /* Node name, or NodeClaim name while the Node is not there */
     bool on_claim;              /* target names a NodeClaim */
+    struct span group;          /* of a machine of this node group that has not registered: target says which. Absent: none */
     bool sent;                  /* the scheduler was told to bind it there: of places_with only */
     wall_ms since;              /* planned at */
 };
@@ -63,6 +64,8 @@ struct sent_pod {
 struct places *places_begin(uint32_t room, wall_ms now);
 void places_add(struct places *p, const struct pod *pod, struct span target, bool on_claim);
 void places_end(struct places *p, const struct places *previous);
+/* One on a Node by its name, or, with `group`, on a machine of it. Texts are copied. */
+void places_add_named(struct places *p, const struct pod *pod, struct span target, struct span group);
 /* The same, and it begins with those in `previous`, without those of the pods in `gone`. */
 struct places *places_again(const struct places *previous, const struct pod *const *gone, uint32_t gone_count,
                             uint32_t room, wall_ms now);
@@ -70,6 +73,8 @@ struct places *places_again(const struct places *previous, const struct pod *con
 struct span places_target(struct places *p, const struct world_node *n, bool *on_claim);
 /* A copy without those whose flag is set. */
 struct places *places_without(const struct places *p, const bool *dropped);
+/* A copy in which the place at i is on the Node nodes[i], where that is not absent. */
+struct places *places_registered(const struct places *p, const struct span *nodes);
 /* What a plan begins with: as `p` (NULL: none), but a pod that was sent somewhere has its place there, and one that
  * may go to several Nodes (arrivals.h) or was refused where it has its place has none. Pods and Nodes that the
  * world does not have are passed over. Borrows texts from `p`. */
@@ -81,6 +86,9 @@ struct places *places_traded(const struct places *p, const struct sent_pod *sent
                              const struct world *w);
 const struct place *places_find(const struct places *p, struct span uid); /* or NULL */
 int32_t place_row(const struct world *w, const struct place *x); /* -1: its target is not in sight */
+/* Whether the scheduler could put the pod on its Node at `row` as far as the Node goes: one without a NodeClaim has to be
+ * ready and without a taint against the pod. */
+bool place_is_open(const struct world *w, int32_t row, const struct pod *pod);
 /* Of each item. */
 const struct place_sight *places_sights(struct arena *a, const struct world *w,
                                         const struct places *p);

@@ -3,6 +3,7 @@
 #include "reconciler/disruption/recommend.h"
 #include "reconciler/disruption/command.h"
 #include "reconciler/divergence/divergence.h"
+#include "reconciler/groups/coming.h"
 #include "reconciler/reconciler.h"
 
 #include <stdlib.h>
@@ -401,6 +402,7 @@ static mono_ms run_pass(struct reconciler *r, struct snapshot *s)
     if (pass_may(&p, GUARDS_DRAINED))
         reboot_run(&p);
     termination_run(&p);
+    coming_run(&p);
     divergence_run(&p);
     static_pools_run(&p);
     provision_run(&p);

@@ -281,9 +281,10 @@ static void write_place(const struct place *place, const struct explain_question
 {
     struct json j = JSON_TO(out);
     struct buf text = {0};
-    buf_addf(&text, "%.*s/%.*s has a place: %s %.*s%s.", SPAN_ARG(q->ns), SPAN_ARG(q->name),
-             place->on_claim ? "NodeClaim" : "node", SPAN_ARG(place->target),
-             place->on_claim ? ", which is on its way" : "");
+    bool coming = place->on_claim || place->group.len != 0;
+    const char *what = place->on_claim ? "NodeClaim " : coming ? "" : "node ";
+    buf_addf(&text, "%.*s/%.*s has a place: %s%.*s%s.", SPAN_ARG(q->ns), SPAN_ARG(q->name), what, SPAN_ARG(place->target),
+             coming ? ", which is on its way" : "");
     explanation_json(&j, &(struct explanation){.has_place = true, .sentence = buf_span(&text)});
     buf_release(&text);
 }

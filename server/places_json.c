@@ -15,15 +15,30 @@ static int by_target(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->pod, y->pod);
 }
 
+enum sort { ON_CLAIM, ON_MACHINE, ON_NODE };
+
+static enum sort sort_of(const struct place *p)
+{
+    return p->on_claim ? ON_CLAIM : p->group.len != 0 ? ON_MACHINE : ON_NODE;
+}
+
+static bool any_of(const struct place *const *places, uint32_t count, enum sort sort)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < count && !any; i++)
+        any = sort_of(places[i]) == sort;
+    return any;
+}
+
 /* The targets of one sort, each with its pods. */
 static void write_targets(struct json *j, struct arena *a, const char *key,
-                          const struct place *const *sorted, uint32_t count, bool on_claim)
+                          const struct place *const *sorted, uint32_t count, enum sort sort)
 {
     struct span open = {NULL, 0};
     json_put_array(j, key);
     for (uint32_t i = 0; i < count; i++) {
         const struct place *p = sorted[i];
-        if (p->on_claim != on_claim)
+        if (sort_of(p) != sort)
             continue;
         if (open.ptr == NULL || !span_eq(open, p->target)) {
             if (open.ptr != NULL) {
@@ -63,8 +78,10 @@ static void write_places(struct json *j, struct arena *a, const struct places_vi
             sorted[count++] = &v->places->items[i];
     if (count != 0)
         qsort(sorted, count, sizeof(*sorted), by_target);
-    write_targets(j, a, "nodeClaims", sorted, count, true);
-    write_targets(j, a, "existingNodes", sorted, count, false);
+    write_targets(j, a, "nodeClaims", sorted, count, ON_CLAIM);
+    if (any_of(sorted, count, ON_MACHINE))
+        write_targets(j, a, "groupMachines", sorted, count, ON_MACHINE);
+    write_targets(j, a, "existingNodes", sorted, count, ON_NODE);
 }
 
 /* --- who waits without a place --- */

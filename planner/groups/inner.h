@@ -23,8 +23,17 @@ struct group_now {
     int32_t increase;
     uint32_t upcoming;        /* nodes that are still to come, registered ones that are not ready yet included */
     int32_t deletions;        /* under way, of state.deletions */
+    uint32_t first_copy;      /* of its upcoming nodes, in `copies`: registered ones first */
+    uint32_t registered;      /* so many of them are */
+    uint32_t machines;        /* and so many are not, what this pass asks for included */
     uint8_t *gone;            /* by instance: this pass has deleted it */
     uint32_t gone_count;
+};
+
+struct group_copy { /* of a template, in the snapshot: an upcoming node */
+    uint32_t group;
+    int32_t row;      /* in whose place it stands; -1: it has not registered */
+    struct span name; /* of its machine, as `places` had it; absent: not yet met */
 };
 
 struct group_run {
@@ -52,6 +61,8 @@ struct group_run {
     bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */
 
     struct snapshot *snapshot; /* the cluster after `pending`, then after `up` */
+    struct group_copy *copies; /* numbered in the snapshot from copy_base on */
+    uint32_t copy_base, copy_count;
     const struct pod **pending; /* who asks; in the order of listing, by namespace and name */
     uint32_t pending_count;
     bool hold_down; /* no removal in this pass: all pods are new */
@@ -82,6 +93,11 @@ bool groups_grow_to_min(struct group_run *r);
 
 /* pending (spec 3.2 to 3.4): makes the snapshot, upcoming nodes in it; leaves in r->pending who still asks. */
 void groups_pending(struct group_run *r);
+/* coming.c: who has a place on which upcoming node. */
+void groups_number_copies(struct group_run *r, uint32_t base); /* as build_snapshot adds them, from `base` on */
+bool groups_seat_as_planned(struct group_run *r, const struct pod *p, uint32_t class_id); /* where objects->places has it */
+void groups_note_seat(struct group_run *r, const struct pod *p, uint32_t node); /* nothing, unless that is a copy */
+void groups_note_coming(struct group_run *r, const struct pod *p, uint32_t group, uint32_t machine);
 /* How long it has waited; one that is made up: as long as anybody asks for. */
 span_ms group_pod_age(const struct group_run *r, const struct pod *p);
 /* up (3.6 to 3.13), salvo included: r->out->up, by group_grow. Called when pods ask, and it is not too early. */

@@ -8,6 +8,7 @@
 #include "planner/groups/flags.h"
 
 struct config_map;
+struct places;
 
 /* The cluster's objects that a pass looks at beside the world. Any order. */
 struct group_objects {
@@ -19,6 +20,7 @@ struct group_objects {
     const struct job *const *jobs;
     const struct disruption_budget *const *budgets;
     const struct config_map *const *config_maps;
+    const struct places *places; /* where pods that wait are planned already; NULL: nowhere. Who is there is seated first */
     size_t node_count, pod_count, daemon_set_count, replica_set_count, stateful_set_count;
     size_t replication_controller_count, job_count, budget_count, config_map_count;
 };

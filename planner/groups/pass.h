@@ -97,6 +97,14 @@ struct group_scale_down {
     uint32_t used_count, unneeded_count, unremovable_count, empty_count, drain_count;
 };
 
+/* A pod that waits and was found to fit a machine on its way, those that this pass asks for included. */
+struct group_coming {
+    const struct pod *pod;
+    uint32_t group;
+    uint32_t machine; /* of those of the group that have not registered, from 1 */
+    int32_t row;      /* the Node, which has registered and is not ready; -1: there is none yet */
+};
+
 enum group_gate { GATE_UNREGISTERED, GATE_FAILED }; /* G2, G4 of spec node-groups 1.5 */
 
 struct group_deletion { /* of a machine; all of a group and a gate in one call */
@@ -134,13 +142,14 @@ struct group_pass {
     struct group_scale_up up;
     struct group_scale_down down;
     struct group_repairs repairs;
+    struct group_coming *coming; /* each pod once */
     struct group_found *found;   /* of each group, by its position in the model; NULL: nobody is ready, and
                                   * --scale-up-from-zero=false: the pass ended before it looked (G1) */
     struct group_status *status; /* by group */
     struct group_readiness all;  /* of the cluster's Nodes, those of no group included, and of the groups' machines */
     bool unhealthy;              /* too many of them are unready: the pass ended there (G3) */
     struct span error; /* the pass ended early with it; absent: it did not */
-    uint32_t decision_count, status_count;
+    uint32_t decision_count, status_count, coming_count, coming_capacity;
 };
 
 /* The world has a row for each template of the model (by its name), and its pods. All of the answer is in `a`. */

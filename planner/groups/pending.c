@@ -75,6 +75,7 @@ static void build_snapshot(struct group_run *r)
     for (uint32_t i = 0; i < r->row_count; i++)
         snapshot_add_row(r->snapshot, r->rows[i]);
     place_nominated(r);
+    groups_number_copies(r, snapshot_node_limit(r->snapshot));
     for (uint32_t g = 0; g < r->model->group_count; g++)
         for (uint32_t i = 0; r->groups[g].template_row >= 0 && i < r->groups[g].upcoming; i++)
             snapshot_add_copy(r->snapshot, (uint32_t)r->groups[g].template_row);
@@ -176,6 +177,15 @@ static void sort_pending(struct group_run *r)
     r->pending = sorted;
 }
 
+static void seat_as_planned(struct group_run *r)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < r->pending_count; i++)
+        if (!groups_seat_as_planned(r, r->pending[i], snapshot_class_of(r->world, r->pending[i])))
+            r->pending[count++] = r->pending[i];
+    r->pending_count = count;
+}
+
 static void drop_schedulable(struct group_run *r)
 {
     struct shapes s = {.mask = 15};
@@ -189,8 +199,11 @@ static void drop_schedulable(struct group_run *r)
         const struct pod *p = r->pending[i];
         uint32_t class_id = snapshot_class_of(r->world, p);
         if (!is_hopeless(&s, p, class_id)) {
-            if (snapshot_seat(r->snapshot, p, class_id, &all) != SNAPSHOT_NONE)
+            uint32_t node = snapshot_seat(r->snapshot, p, class_id, &all);
+            if (node != SNAPSHOT_NONE) {
+                groups_note_seat(r, p, node);
                 continue;
+            }
             give_up(&s, p, class_id);
         }
         r->pending[count++] = p;
@@ -232,6 +245,8 @@ void groups_pending(struct group_run *r)
     if (r->pending_count == 0)
         return;
     sort_pending(r);
+    if (r->objects->places != NULL)
+        seat_as_planned(r);
     drop_schedulable(r);
     drop_young_and_daemons(r);
 }

@@ -34,9 +34,9 @@ void divergence_begin(struct pass *p)
         diverged(p, causes[i], 0);
 }
 
-static bool is_ready(const struct pass *p, int32_t row)
+static bool is_ready(const struct pass *p, const struct place *place, const struct pod *pod)
 {
-    return row >= 0 && world_node_usable(world_node_at(p->world, (uint32_t)row));
+    return place_is_open(p->world, place_row(p->world, place), pod);
 }
 
 /* ---- what the scheduler is known to have done ---- */
@@ -144,7 +144,7 @@ void divergence_elsewhere(struct pass *p, const struct pod *pod, const struct pl
     for (uint32_t i = 0; i < p->sent_count; i++)
         if (sent[i].refused && span_eq(sent[i].uid, pod->meta.uid))
             return; /* counted when it was refused */
-    bool ready = is_ready(p, place_row(p->world, place));
+    bool ready = is_ready(p, place, pod);
     diverged(p, ready ? "elsewhere" : "ahead", 1);
     if (!ready || p->strayed_count++ != 0)
         return;
@@ -437,10 +437,9 @@ static void look_at_places(struct pass *p, struct refusals *refused)
     bool *lapsed = places != NULL ? ARENA_ARRAY(p->a, bool, places->count) : NULL;
     for (uint32_t i = 0; places != NULL && i < places->count; i++) {
         const struct place *place = &places->items[i];
-        /* Of a node that is not ready nobody need be asked. */
-        const struct pod *pod = is_ready(p, place_row(p->world, place)) ? place_pod(p, place) : NULL;
-        if (pod == NULL)
-            continue;
+        const struct pod *pod = place_pod(p, place);
+        if (pod == NULL || !is_ready(p, place, pod))
+            continue; /* of a node that is not ready nobody need be asked */
         waits = waits != NULL ? waits : pod;
         queue++;
         enum time time = look_at_place(p, place, pod);

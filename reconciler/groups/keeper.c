@@ -4,6 +4,7 @@
 
 #include "kube/config_map.h"
 #include "planner/groups/explain.h"
+#include "reconciler/groups/coming.h"
 #include "reconciler/groups/counted.h"
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
@@ -35,6 +36,7 @@ void keeper_release(struct keeper *k)
     status_map_forget(k);
     group_kept_drop(&k->kept);
     memos_release(&k->stale);
+    coming_forget(k);
     forget_priority(k);
     *k = (struct keeper){.last = 0};
 }
@@ -147,6 +149,7 @@ static void carry_out(struct pass *p, const struct group_pass *decided)
         removals_begin(p, decided);
         marks_follow(p, decided);
     }
+    coming_publish(p, decided);
     told_failures(p, decided);
     told_left(p, decided);
     if (decided->up.result == SCALE_UP_LIMITED_BY_MAX_NODES)

@@ -41,6 +41,9 @@ struct keeper { /* zero: nothing is kept yet */
     struct decision_object *triggers; /* pods for whom groups grow */
     uint32_t trigger_count;
     struct buf grown; /* "{a 1->2 (max: 5)}" of those that did */
+    /* places on machines on their way (coming.h) */
+    uint64_t *known; /* Nodes of groups as of the last look: hashes of their names, ascending; malloc'ed */
+    uint32_t known_count;
     /* removals */
     struct group_removal *removals;
     uint32_t removal_calls; /* under way */

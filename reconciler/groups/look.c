@@ -3,6 +3,7 @@
 
 #include "kube/config_map.h"
 #include "planner/groups/template.h"
+#include "reconciler/groups/coming.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/state.h"
 
@@ -51,6 +52,8 @@ static const struct pod *beside_pools(const struct pass *p, const struct pod *po
     const struct place *place = p->r->places != NULL ? places_find(p->r->places, pod->meta.uid) : NULL;
     if (place == NULL)
         return is_undecided(p, pod) ? NULL : pod;
+    if (coming_has(p, place, pod))
+        return pod;
     sym node = node_of(p, place);
     if (node == SYM_NONE)
         return NULL;
@@ -106,6 +109,7 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
         nodes[i] = p->nodes[i].node;
     *o = (struct group_objects){.syms = syms, .nodes = nodes, .node_count = p->node_count};
     o->pods = pods_of(p, &o->pod_count);
+    o->places = p->r->places;
     TAKE(daemon_sets, daemon_set_count, KIND_DAEMON_SET);
     TAKE(replica_sets, replica_set_count, KIND_REPLICA_SET);
     TAKE(stateful_sets, stateful_set_count, KIND_STATEFUL_SET);

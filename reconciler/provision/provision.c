@@ -9,6 +9,7 @@
 #include "planner/plan/plan_places.h"
 #include "planner/plan/seating.h"
 #include "reconciler/divergence/divergence.h"
+#include "reconciler/groups/coming.h"
 #include "reconciler/provision/claim_body.h"
 #include "reconciler/provision/purchase.h"
 #include "reconciler/provision/successors.h"
@@ -322,7 +323,8 @@ static bool publish(struct pass *p, struct plan *plan)
 {
     struct reconciler *r = p->r;
     name_claims(p, plan);
-    struct places *places = places_of_plan(plan, r->places, p->wall);
+    bool beside;
+    struct places *places = coming_beside(p, places_of_plan(plan, r->places, p->wall), &beside);
     places->snapshot = p->snapshot->sequence;
     if (r->provision.overtaken < OVERTAKEN_MAX && divergence_overtakes(p, places)) {
         r->provision.overtaken++;
@@ -333,7 +335,8 @@ static bool publish(struct pass *p, struct plan *plan)
     }
     r->provision.overtaken = 0;
     reconciler_publish(r, places);
-    keep_standing(p, plan);
+    if (!beside)
+        keep_standing(p, plan);
     return true;
 }
 

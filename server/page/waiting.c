@@ -41,9 +41,13 @@ static void put_why_waiting(struct render *r, const struct pod *p)
     const struct place *place =
         r->v->places != NULL ? places_find(r->v->places, p->meta.uid) : NULL;
     if (place != NULL) {
-        render_put(r, place->on_claim ? "planned for " : "planned for node ");
-        render_name(r, "node", (struct span){NULL, 0}, place->target);
-        render_put(r, place->on_claim ? ", which is on its way" : "");
+        bool coming = place->on_claim || place->group.len != 0;
+        render_put(r, coming ? "planned for " : "planned for node ");
+        if (place->group.len != 0)
+            html_text(r->out, place->target);
+        else
+            render_name(r, "node", (struct span){NULL, 0}, place->target);
+        render_put(r, coming ? ", which is on its way" : "");
         return;
     }
     struct span why = page_memory_reason(r->memory, &r->a, KIND_POD, &p->meta, false); /* of equal pods equal */

@@ -109,6 +109,7 @@ void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, cons
         .pod = arena_dup(a, span_of(pod)),
         .target = arena_dup(a, span_of(target + (on_claim ? strlen("claim/") : 0))),
         .on_claim = on_claim,
+        .group = span_has_prefix(span_of(target), SPAN("machine/")) ? SPAN("g") : (struct span){0},
     };
     qsort(items, p->count + 1, sizeof(*items), by_uid);
     p->items = items;

@@ -25,7 +25,7 @@ void cluster_open(struct cluster *c, const char *yaml);
 /* With kwok's types, which takes long for every publish. */
 void cluster_open_priced(struct cluster *c, const char *yaml);
 void cluster_close(struct cluster *c);
-/* "ns/pod → target"; a target that begins with "claim/" names a NodeClaim. UIDs are "uid-<pod>". */
+/* "ns/pod → target"; a target that begins with "claim/" names a NodeClaim, one with "machine/" a machine of a node group. UIDs are "uid-<pod>". */
 void cluster_place(struct cluster *c, const char *pod, const char *target);
 void cluster_place_uid(struct cluster *c, const char *pod, const char *uid, const char *target);
 void cluster_unplan(struct cluster *c); /* takes all places away */

@@ -54,6 +54,20 @@ static void test_document(void **state)
     }
 }
 
+static void test_machines_of_groups(void **state)
+{
+    (void)state;
+    struct place items[] = {place("a", "machine 1 of group g", false), place("b", "n1", false)};
+    struct places p = {.items = items, .count = COUNT_OF(items)};
+    struct buf out = {.max = 4096};
+    items[0].group = SPAN("g");
+    places_json(&(struct places_view){.places = &p}, &out);
+    assert_true(span_eq(buf_span(&out), SPAN(HEAD "\"nodeClaims\":[],\"groupMachines\":[{\"name\":\"machine 1 of group g\","
+                                             "\"pods\":[\"shop/a\"]}],\"existingNodes\":[{\"name\":\"n1\",\"pods\":"
+                                             "[\"shop/b\"]}],\"unschedulable\":[]}")));
+    buf_release(&out);
+}
+
 #define WAITS(name)                                                                                \
     "apiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: web, uid: uid-" name "}\n"      \
     "status: {phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: "       \
@@ -121,6 +135,7 @@ static void test_moves(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_document),
+                                       cmocka_unit_test(test_machines_of_groups),
                                        cmocka_unit_test(test_what_is_true_now),
                                        cmocka_unit_test(test_moves)};
     return cmocka_run_group_tests(tests, NULL, NULL);

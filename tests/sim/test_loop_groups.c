@@ -233,6 +233,85 @@ static void a_machine_that_never_registers_is_ended(void **state)
     end();
 }
 
+/* --- places on machines on their way --- */
+
+/* Pods that have their place on this Node, or, without one, on a machine of a group that has not registered: their names,
+ * in order. */
+static uint32_t planned_on(const char *node, struct buf *names)
+{
+    struct places *p = (struct places *)share_take(&it.loop.places);
+    uint32_t count = 0;
+    buf_clear(names);
+    for (uint32_t i = 0; p != NULL && i < p->count; i++) {
+        const struct place *x = &p->items[i];
+        bool there = node == NULL ? span_eq(x->group, SPAN("a")) : x->group.len == 0 && span_eq(x->target, span_of(node));
+        if (there)
+            buf_addf(names, "%.*s ", SPAN_ARG(x->pod));
+        count += there;
+    }
+    if (p != NULL)
+        shared_unref(&p->shared);
+    return count;
+}
+
+static const char late_node[] =
+    "apiVersion: v1\nkind: Node\nmetadata: {name: a-0, labels: {pool: a, kubernetes.io/hostname: a-0}, "
+    "annotations: {kwok.x-k8s.io/node: fake}}\n"
+    "spec: {providerID: 'kwok:a-0', taints: [{key: startup-taint.cluster-autoscaler.kubernetes.io/agent, effect: NoSchedule}]}\n"
+    "status: {capacity: {cpu: '4', memory: 16Gi, pods: 110}, allocatable: {cpu: '4', memory: 16Gi, pods: 110}}\n";
+
+static void pods_have_their_places_on_machines_on_their_way(void **state)
+{
+    (void)state;
+    struct buf waiting = {0}, first = {0}, again = {0};
+    struct sim *s = begin(one_group, NULL);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    load(s, deployment_yaml("web", 4, "1500m", "")); /* two a node */
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(planned_on(NULL, &waiting), 4);
+    run_for(s, 1 * MS_MINUTE); /* whatever passes and plans are made meanwhile */
+    assert_int_equal(planned_on(NULL, &again), 4);
+    load(s, late_node);
+    run_for(s, 1 * MS_SECOND);
+    assert_int_equal(planned_on("a-0", &first), 2);
+    assert_int_equal(planned_on(NULL, &waiting), 2);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(planned_on("a-0", &again), 2);
+    assert_true(span_eq(buf_span(&again), buf_span(&first)));
+    assert_int_equal(told("PlannedNode", ""), 0); /* neither unused nor refused: it is not ready */
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", "{\"spec\":{\"taints\":null}}", 200);
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(count_bound(s, "web"), 2);
+    assert_int_equal(planned_on(NULL, &waiting), 2);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    buf_release(&waiting);
+    buf_release(&first);
+    buf_release(&again);
+    end();
+}
+
+/* What a group grows for a pool's plan has no place for, and neither takes the other's. */
+static void places_of_pools_and_of_groups_stand_side_by_side(void **state)
+{
+    (void)state;
+    struct buf names = {0};
+    struct sim *s = begin(one_group, NULL);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    load(s, node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, deployment_yaml("only-a", 2, "1500m", ",\"nodeSelector\":{\"pool\":\"a\"}"));
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(planned_on(NULL, &names), 2);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(planned_on(NULL, &names), 2);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: setting group a size to 1 instead of 0 (max: 5)"), 1);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: setting group a size to 2"), 0);
+    buf_release(&names);
+    end();
+}
+
 /* --- shrinking --- */
 
 static void an_empty_node_goes_when_nobody_has_needed_it_for_long_enough(void **state)
@@ -889,6 +968,8 @@ int main(void)
         cmocka_unit_test(a_group_that_cannot_grow_is_backed_off_and_another_takes_its_place),
         cmocka_unit_test(machines_that_could_not_be_made_are_ended_and_another_group_is_taken),
         cmocka_unit_test(a_machine_that_never_registers_is_ended),
+        cmocka_unit_test(pods_have_their_places_on_machines_on_their_way),
+        cmocka_unit_test(places_of_pools_and_of_groups_stand_side_by_side),
         cmocka_unit_test(an_empty_node_goes_when_nobody_has_needed_it_for_long_enough),
         cmocka_unit_test(a_node_that_is_needed_again_loses_its_soft_mark),
         cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),

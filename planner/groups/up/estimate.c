@@ -53,6 +53,7 @@ static uint32_t rank(const struct up *u, uint32_t group, struct ranked *out)
 
 static void track(struct packing *x, uint32_t node, const struct pod *p)
 {
+    x->option->at[x->option->pod_count] = node;
     x->option->pods[x->option->pod_count++] = p;
     x->option->nodes += x->used[node] == 0 && (node >= x->first || x->up->r->flags->as_upstream);
     x->used[node] = 1;
@@ -151,6 +152,8 @@ void up_estimate(struct up *u, struct growth *o)
     struct packing x = {.up = u, .option = o, .first = snapshot_node_limit(s), .last = SNAPSHOT_NONE, .growing = true,
                         .permits = permits(u, o)};
     o->pods = ARENA_ARRAY(u->r->arena, const struct pod *, pods);
+    o->at = ARENA_ARRAY(u->r->arena, uint32_t, pods);
+    o->first = x.first;
     x.used = ARENA_ARRAY(&u->scratch, uint8_t, x.first + (x.permits < pods ? (uint32_t)x.permits : pods) + count + 1);
     snapshot_fork(s);
     o->taken = ARENA_ARRAY(u->r->arena, uint32_t, u->kind_count);

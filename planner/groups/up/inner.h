@@ -19,6 +19,8 @@ struct growth {
     uint32_t group;
     int32_t nodes;
     const struct pod **pods;
+    uint32_t *at;    /* of each the node, numbered as in the snapshot while it was estimated */
+    uint32_t first;  /* of the nodes that it adds, likewise */
     uint32_t pod_count;
     uint32_t *taken;   /* by kind: how many of its first pods those are */
     uint64_t *similar; /* bits by group */

@@ -150,6 +150,25 @@ static uint32_t make_shares(struct up *u, const struct growth *o, struct part_of
     return count;
 }
 
+/* The option's pods have their places on the nodes that came of it, in the order of groups; of what was estimated and not
+ * asked for nobody has. */
+static void note_coming(struct up *u, const struct growth *o, const struct part_of_growth *shares, uint32_t count)
+{
+    for (uint32_t i = 0; i < o->pod_count; i++) {
+        uint32_t left = o->at[i] - o->first, k = 0;
+        if (o->at[i] < o->first) {
+            groups_note_seat(u->r, o->pods[i], o->at[i]);
+            continue;
+        }
+        for (; k < count && left >= (uint32_t)(shares[k].to - shares[k].from); k++)
+            left -= (uint32_t)(shares[k].to - shares[k].from);
+        if (k < count)
+            groups_note_coming(u->r, o->pods[i], shares[k].group, u->r->groups[shares[k].group].machines + left + 1);
+    }
+    for (uint32_t k = 0; k < count; k++)
+        u->r->groups[shares[k].group].machines += (uint32_t)(shares[k].to - shares[k].from);
+}
+
 static void grow(struct up *u, const struct growth *o, int32_t nodes)
 {
     struct part_of_growth *shares = ARENA_ARRAY(u->r->arena, struct part_of_growth, u->r->model->group_count);
@@ -163,6 +182,7 @@ static void grow(struct up *u, const struct growth *o, int32_t nodes)
     for (uint32_t i = 0; i < count; i++)
         if (shares[i].to > shares[i].from)
             group_grow(u->r, shares[i].group, shares[i].to - shares[i].from, false);
+    note_coming(u, o, shares, count);
 }
 
 static void refuse_all(struct up *u, const char *why)
