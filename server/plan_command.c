@@ -403,15 +403,11 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     return true;
 }
 
-/* NodePools beside node groups, or no groups: a plan for them. */
-static int answer(struct input *o, const struct options *options, const struct plan_reading *r,
+static int answer(struct input *o, const struct options *options, const struct plan_reading *r, const struct plan *p,
                   const struct group_pass *groups, struct err *err)
 {
-    struct answer x = {.groups = groups};
-    struct plan *p = NULL;
+    struct answer x = {.plan = p, .groups = groups};
     bool asked = options->disruption || options->disruption_all;
-    if (groups == NULL || o->kinds[KIND_NODE_POOL].count != 0)
-        x.plan = p = plan_in_time(r->world, &r->options, r->time_budget);
     if (p != NULL && asked)
         x.moves = decide(r, o, options);
     bool left = (p != NULL && p->unschedulable_count != 0) || (groups != NULL && groups->up.left_count != 0);
@@ -420,31 +416,27 @@ static int answer(struct input *o, const struct options *options, const struct p
         status = 2;
     disruption_free(x.moves.made);
     disruption_free(x.moves.recommended);
-    plan_free(p);
     return status;
 }
-
-static void warn_of_both(struct input *o)
-{
-    static const char text[] =
-        "there are NodePools and node groups: each are planned as if the others were not there, so that both may grow for a pod";
-    if (o->kinds[KIND_NODE_POOL].count == 0)
-        return;
-    input_warn(o, span_of(text));
-    command_complain("warning: %s\n", text);
-}
-
+/* Groups, and beside them NodePools where there are any. */
 static int plan_with_groups(struct input *o, const struct options *options, const struct plan_reading *r,
                             const struct node_groups *groups, const struct group_flags *flags, struct err *err)
 {
     struct world *world;
-    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, &world, err);
-    int status = 2;
-    if (g != NULL) {
-        warn_of_both(o);
-        status = answer(o, options, r, g, err);
-    }
+    bool has_pools = o->kinds[KIND_NODE_POOL].count != 0;
+    struct plan *p = has_pools ? plan_in_time(r->world, &r->options, r->time_budget) : NULL;
+    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, p, &world, err);
+    int status = g != NULL ? answer(o, options, r, p, g, err) : 2;
+    plan_free(p);
     world_free(world);
+    return status;
+}
+
+static int plan_of_pools(struct input *o, const struct options *options, const struct plan_reading *r, struct err *err)
+{
+    struct plan *p = plan_in_time(r->world, &r->options, r->time_budget);
+    int status = answer(o, options, r, p, NULL, err);
+    plan_free(p);
     return status;
 }
 
@@ -458,7 +450,7 @@ static int plan_objects(struct input *o, const struct options *options, const st
     int status = 2;
     if (plan_groups_find(o, options->node_groups, given, &groups, err))
         status = groups != NULL ? plan_with_groups(o, options, &r, groups, &given->settings.flags, err)
-                                : answer(o, options, &r, NULL, err);
+                                : plan_of_pools(o, options, &r, err);
     world_free(r.world);
     if (status != 2 && groups == NULL && options->repeat > 0)
         measure(o, options, &r);

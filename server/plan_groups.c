@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "kube/config_map.h"
+#include "planner/groups/beside.h"
 #include "server/command.h"
 #include "server/input_told.h"
 
@@ -148,10 +149,12 @@ static struct group_objects objects_of(const struct input *o)
 
 struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
                                       const struct node_groups *groups, const struct group_flags *flags,
-                                      struct world **world_out, struct err *err)
+                                      struct plan *pools, struct world **world_out, struct err *err)
 {
     struct group_objects objects = objects_of(o);
     struct arena *a = &o->arena;
+    if (pools != NULL)
+        objects.pods = groups_beside_plan(pools, objects.pods, objects.pod_count, &objects.pod_count, a);
     struct group_model *m = group_model_make(groups, flags, &objects, r->options.now, a, err);
     *world_out = NULL;
     if (m == NULL)
@@ -160,5 +163,8 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
     struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
     *world_out = plan_world(o, options, &r->with, &nodes, &pods);
-    return groups_pass(*world_out, m, flags, &objects, r->options.now, a);
+    struct group_pass *decided = groups_pass(*world_out, m, flags, &objects, r->options.now, a);
+    if (pools != NULL)
+        groups_take_over(pools, decided);
+    return decided;
 }

@@ -69,19 +69,46 @@ static void workloads_are_planned(void **state)
     expect_text("asked not to", &o, "No node group changes");
 }
 
-/* Spec groups-contract 1: NodePools beside groups are planned as without them. */
+#define ONLY(pool, cpu)                                                                                                 \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: only, namespace: shop}\nspec: {nodeSelector: {pool: " pool         \
+    "}, containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]}\nstatus: {phase: Pending, conditions: [{type: "    \
+    "PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+
+/* A pod has one place: groups are asked for those whom no pool takes. */
 static void pools_beside_groups(void **state)
 {
     (void)state;
     struct outcome o = plan_with(POOL ASKS("a", 1) GROUPS(SMALL), NULL, "json");
     assert_int_equal(o.status, 0);
     expect_text("the pools'", &o, "\"nodePool\": \"general\"");
-    expect_text("the groups'", &o, "\"name\": \"small\",\n      \"delta\": 1,");
-    expect_text("said", &o, "warning: there are NodePools and node groups: each are planned as if the others were not there");
+    expect_text("and no group's", &o, "\"nodeGroups\": []");
+    expect_none("nothing to be said of it", &o, "warning");
     expect_text("what it costs", &o, "\"lowerBound\"");
+    o = plan_with(POOL ASKS("a", 1) ONLY("small", "1") GROUPS(SMALL), NULL, "json");
+    assert_int_equal(o.status, 0);
+    expect_text("one that no pool takes", &o, "\"name\": \"small\",\n      \"delta\": 1,");
+    expect_text("has its place", &o, "\"unschedulable\": []");
+    expect_text("and the other", &o, "\"nodePool\": \"general\"");
+    o = plan_with(POOL ONLY("none", "1") GROUPS(SMALL), NULL, "json");
+    assert_int_equal(o.status, 1);
+    expect_text("whom nobody takes, says the pools' plan", &o, "\"reason\": \"Unschedulable\"");
+    expect_text("and the groups' pass", &o, "1 node(s) didn't match");
     o = plan_with(ASKS("a", 1) GROUPS(SMALL), NULL, "json");
     expect_none("no pools", &o, "nodeClaims");
-    expect_none("no pools", &o, "each are planned");
+}
+
+/* What the pools' plan gives on a node that stands is taken: the group grows for whom that leaves no room there, though
+ * by itself it would seat him first. */
+static void room_that_is_taken(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(POOL ASKS("z", 1) ONLY("small", "500m")
+                                 "---\napiVersion: v1\nkind: Node\nmetadata: {name: old, labels: {pool: small}}\nstatus: "
+                                 "{allocatable: {cpu: '1', memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: "
+                                 "'True'}]}\n" GROUPS(SMALL), NULL, "json");
+    assert_int_equal(o.status, 0);
+    expect_text("by the plan", &o, "\"existingNodes\": [\n    {\n      \"name\": \"old\",\n      \"pods\": [\n        \"shop/z\"\n");
+    expect_text("for the other", &o, "\"triggered\": [\n      \"shop/only\"\n    ]");
 }
 
 static void mistakes(void **state)
@@ -163,6 +190,7 @@ int main(void)
         cmocka_unit_test(groups_grow),
         cmocka_unit_test(workloads_are_planned),
         cmocka_unit_test(pools_beside_groups),
+        cmocka_unit_test(room_that_is_taken),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(an_older_name),
         cmocka_unit_test(buffers_are_filled_by_groups),
