@@ -61,6 +61,8 @@ static const struct {
      {.nodes = 10}, {0, 0, 0, 0}},
     {"54: a window that is open", POOL(", budgets: [{nodes: \"0\", schedule: \"0 9 * * 4\", duration: 8h}]"),
      {.nodes = 10}, {0, 0, 0, 0}},
+    {"55: one that begins anew before it ends", POOL(", budgets: [{nodes: \"0\", schedule: \"0 13 * * *\", duration: 25h}]"),
+     {.nodes = 10}, {0, 0, 0, 0}},
     {"56: one that is not says nothing", POOL(", budgets: [{nodes: \"0\", schedule: \"0 9 * * 5\", duration: 8h}]"),
      {.nodes = 10}, {INT32_MAX, INT32_MAX, INT32_MAX, INT32_MAX}},
     {"290: who reboots counts for every reason, initialised or not", BUDGET("10"), {.nodes = 10, .rebooting = 2},

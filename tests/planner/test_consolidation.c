@@ -303,6 +303,16 @@ static void spot_by_spot_needs_options(void **state)
     }
 }
 
+/* Scenario 243: room for capacity buffers keeps no node whose pods fit elsewhere; that it does not get lost is the plan's. */
+static void who_holds_room_for_buffers_goes_like_others(void **state)
+{
+    (void)state;
+    uint64_t first = 1;
+    struct asked x = {.o = {.buffered = &first}};
+    is_text(ask(&x, POOL TYPES USED("n1", "t2", "1") USED("n2", "t8", "7")), "single delete n1 saves 0.2\n");
+    asked_release(&x);
+}
+
 /* Scenario 114: so many small nodes beside one that has room for all of their pods. */
 static void multi_takes_at_most_101(void **state)
 {
@@ -731,6 +741,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fleets),
         cmocka_unit_test(spot_by_spot_needs_options),
+        cmocka_unit_test(who_holds_room_for_buffers_goes_like_others),
         cmocka_unit_test(multi_takes_at_most_101),
         cmocka_unit_test(single_takes_pools_by_turns),
         cmocka_unit_test(multi_ends_with_what_it_has),

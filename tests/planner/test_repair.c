@@ -158,6 +158,10 @@ static void which_one(void **state)
         {"264: for its own reason alone",
          {D_ANY, ILL("n1", BAD_SINCE("11:20:00"))}, "Repair delete n1\n", "",
          .policies = {POLICY("BadNode", "^Other$", "60m", NO_GRACE, 0, "ReplaceNode"), PLAIN}},
+        {"265, 268: what is said of it since then makes it no younger",
+         {D_ANY, ILL("n1", ", {type: BadNode, status: \"False\", reason: New, message: news, lastHeartbeatTime: "
+                           "\"2026-01-01T11:59:00Z\", lastTransitionTime: \"2026-01-01T11:29:00Z\"}")},
+         "Repair delete n1\n", "", .off = false},
         {"266: the fallback is there for every condition that is named",
          {D_ANY, ILL("n1", COND("Minor", "Odd", "11:20:00"))}, "Repair delete n1\n", "", .policies = {MINOR, PLAIN}},
         {"and for no other", {D_ANY, ILL("n1", COND("Odd", "Known", "11:20:00"))}, "", "", .policies = {MINOR, PLAIN}},
@@ -208,6 +212,8 @@ static void in_which_way(void **state)
     static const struct repaired rows[] = {
         {"274: by a reboot", {D_ANY, ILL("n1", ILL_NOW), D_POD("a", "n1", "1", "")}, "Repair reboot n1\n", "",
          .policies = {REBOOT, PLAIN}, .grace = "5m0s"},
+        {"275: whose drain nothing ends", {D_ANY, ILL("n1", ILL_NOW)}, "Repair reboot n1\n", "",
+         .policies = {POLICY("BadNode", "Broken", "10m", NO_GRACE, 0, "RebootNode"), PLAIN}},
         {"288: once more", {D_ANY, ILL("n1", ILL_NOW)}, "Repair reboot n1\n", "", .policies = {REBOOT, PLAIN}, .grace = "5m0s",
          .reboots = 1},
         {"288: and no more", {D_ANY, ILL("n1", ILL_NOW)}, "Repair delete n1\n", "", .policies = {REBOOT, PLAIN}, .grace = "5m0s",

@@ -69,6 +69,31 @@ static void a_pod_of_two_budgets_holds_the_drain_alone(void **state)
     end(&l);
 }
 
+/* 304: nobody is asked to go from where nothing stands any more. */
+static void with_its_node_a_drain_is_over(void **state)
+{
+    static const char asked[] = "karpenter_nodes_eviction_requests_total ";
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = begin(&l, "", 1);
+    load(s, PDB("one"));
+    do_request(s, API_MERGE, KIND_DISRUPTION_BUDGET, "default", "one", "{\"spec\":{\"minAvailable\":1}}", 200);
+    json_t *node = only(s, KIND_NODE);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, name_of(node), NULL, 200);
+    run_for(s, 30 * MS_SECOND);
+    assert_true(span_contains(buf_span(&l.history), span_of(asked)));
+    do_request(s, API_DELETE, KIND_NODE, NULL, name_of(node), NULL, 200);
+    do_request(s, API_MERGE, KIND_NODE, NULL, name_of(node), "{\"metadata\":{\"finalizers\":null}}", 200);
+    run_for(s, 5 * MS_SECOND); /* what is under way ends */
+    l.history.len = 0;
+    run_for(s, 5 * MS_MINUTE);
+    assert_false(span_contains(buf_span(&l.history), span_of(asked)));
+    assert_true(is_gone(s, KIND_NODE_CLAIM, NULL, name_of(node)));
+    assert_int_equal(count_bound(s, "web"), 1);
+    json_decref(node);
+    end(&l);
+}
+
 /* 218, 223 */
 static void what_a_node_that_leaves_wears(void **state)
 {
@@ -229,6 +254,37 @@ static void another_node_class_empties_what_is_known_of_launches(void **state)
     end(&l);
 }
 
+static enum sim_fate no_machine_while_closed(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    (void)number, (void)refusal;
+    return *(const bool *)user && r->verb == API_CREATE && r->kind == KIND_NODE ? SIM_REFUSE : SIM_PASS;
+}
+
+/* 1, 2: what will be there is not known before; then who drifted goes. */
+static void nobody_goes_while_a_claim_has_no_machine(void **state)
+{
+    (void)state;
+    bool closed = false;
+    struct loop l = {.faults = {.user = &closed, .before = no_machine_while_closed}};
+    struct sim *s = begin(&l, "", 1);
+    json_t *node = only(s, KIND_NODE);
+    closed = true;
+    load(s, deployment_yaml("big", 1, "15600m", ""));
+    run_for(s, 5 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 2);
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general",
+               "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}", 200);
+    run_for(s, 90 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_MOVE], 0);
+    assert_false(is_gone(s, KIND_NODE, NULL, name_of(node)));
+    closed = false;
+    run_for(s, 10 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "big"), 1);
+    assert_true(is_gone(s, KIND_NODE, NULL, name_of(node)));
+    json_decref(node);
+    end(&l);
+}
+
 /* ---- two claims for one Node ---- */
 
 /* 224: whose the Node is nobody can say: it is drained and let go, and no machine is asked for. */
@@ -263,11 +319,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pod_of_two_budgets_holds_the_drain_alone),
+        cmocka_unit_test(with_its_node_a_drain_is_over),
         cmocka_unit_test(what_a_node_that_leaves_wears),
         cmocka_unit_test(pod_events_are_written_now_and_then),
         cmocka_unit_test(a_machine_that_is_gone_is_not_drained),
         cmocka_unit_test(a_launch_that_cannot_be_written_makes_no_second_machine),
         cmocka_unit_test(another_node_class_empties_what_is_known_of_launches),
+        cmocka_unit_test(nobody_goes_while_a_claim_has_no_machine),
         cmocka_unit_test(a_node_of_two_claims_goes_without_its_machine),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -373,6 +373,50 @@ static void a_command_that_is_overtaken_is_dropped(void **state)
     loop_end(&l);
 }
 
+/* Waits until somebody is told so after that place in the history. Returns where, and whom. */
+static size_t await_event(struct sim *s, struct loop *l, size_t from, const char *reason, char name_out[64])
+{
+    char told[64];
+    const char *at = NULL;
+    snprintf(told, sizeof(told), "event %s ", reason);
+    for (int i = 0; i < 180 && at == NULL; i++) {
+        run_for(s, MS_SECOND);
+        at = from < l->history.len ? strstr(l->history.ptr + from, told) : NULL;
+    }
+    assert_non_null(at);
+    struct span rest, name = span_cut(span_of(at + strlen(told)), ':', &rest);
+    snprintf(name_out, 64, "%.*s", SPAN_ARG(name));
+    return (size_t)(at - l->history.ptr);
+}
+
+/* 120: who was to go has to stay, which the command does not survive; another one goes. */
+static void what_is_rejected_lets_others_go(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true};
+    struct sim *s = cluster(moves, 12, "900m");
+    char first[64], rejected[64], other[64];
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    load(s, deployment_yaml("big", 6, "3", ""));
+    run_for(s, 5 * MS_MINUTE);
+    size_t from = l.history.len;
+    scale(s, "big", 3);
+    scale(s, "web", 4);
+    from = await_event(s, &l, from, "ConsolidationCandidate", first);
+    do_request(s, API_MERGE, KIND_NODE, NULL, first,
+               "{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-disrupt\":\"true\"}}}", 200);
+    from = await_event(s, &l, from, "ConsolidationRejected", rejected);
+    assert_string_equal(rejected, first);
+    await_event(s, &l, from, "ConsolidationCandidate", other);
+    assert_string_not_equal(other, first);
+    run_for(s, 10 * MS_MINUTE);
+    assert_false(is_gone(s, KIND_NODE, NULL, first));
+    assert_int_equal(count_bound(s, "web"), 4);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 /* ---- what holds a drain ---- */
 
 /* A budget that closes once its replacement is on its way: nobody is evicted as long as it is. */
@@ -467,6 +511,7 @@ int main(void)
         cmocka_unit_test(who_drifted_goes_while_a_window_is_open),
         cmocka_unit_test(a_replacement_that_cannot_be_had_takes_its_command_back),
         cmocka_unit_test(a_command_that_is_overtaken_is_dropped),
+        cmocka_unit_test(what_is_rejected_lets_others_go),
         cmocka_unit_test(a_drain_that_could_not_end_does_not_begin),
         cmocka_unit_test(a_replacement_is_kept_for_whom_it_is),
     };
