@@ -151,7 +151,7 @@ func (f *fleet) groupsMarked(ctx context.Context) ([]string, error) {
 func TestGroups(t *testing.T) {
 	t.Parallel()
 	f := groupsUp(t, "--balance-similar-node-groups", "--balancing-ignore-label=group")
-	f.step(t, "groups grow from nothing, balanced over the zones", f.growsBalanced)
+	f.step(t, "groups grow from nothing, balanced over the zones", f.growsBalanced(""))
 	f.step(t, "nodes that nobody needs go, and their pods before them", f.drainsGroups)
 	f.step(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
 	f.step(t, "who starts anew in the middle of a removal ends it", f.restartsInRemoval)
@@ -159,15 +159,18 @@ func TestGroups(t *testing.T) {
 	f.step(t, "pods of NodePools grow no group", f.leavesToPools)
 }
 
-func (f *fleet) growsBalanced(t *testing.T, ctx context.Context) {
-	must(t, f.prioritise(ctx, "10: ['large']\n50: ['small']\n"))
-	must(t, f.deploy(ctx, shape{name: "web", cpu: "1500m", memory: "1Gi"}, 12))
-	must(t, f.Wait(ctx, "pods to run", f.running(12, "web")))
-	must(t, f.Wait(ctx, "two nodes a zone", f.groupsAre(map[string]int{"small-a": 2, "small-b": 2, "small-c": 2, "large": 0})))
-	must(t, f.Wait(ctx, "the status", f.groupStatusSays("autoscalerStatus: Running\n", "- name: small-a\n",
-		"    cloudProviderTarget: 2\n    minSize: 0\n    maxSize: 6\n", "        total: 6\n        ready: 6\n")))
-	must(t, f.Wait(ctx, "Events", f.groupsTold("TriggeredScaleUp", "pod triggered scale-up: [{small-")))
-	must(t, f.Wait(ctx, "Events", f.groupsTold("ScaledUpGroup", "Scale-up: group small-b size set to 2 instead of 0 (max: 6)")))
+// growsBalanced has groups of a provider that puts `prefix` before their names grow.
+func (f *fleet) growsBalanced(prefix string) func(*testing.T, context.Context) {
+	return func(t *testing.T, ctx context.Context) {
+		must(t, f.prioritise(ctx, "10: ['large']\n50: ['small']\n"))
+		must(t, f.deploy(ctx, shape{name: "web", cpu: "1500m", memory: "1Gi"}, 12))
+		must(t, f.Wait(ctx, "pods to run", f.running(12, "web")))
+		must(t, f.Wait(ctx, "two nodes a zone", f.groupsAre(map[string]int{"small-a": 2, "small-b": 2, "small-c": 2, "large": 0})))
+		must(t, f.Wait(ctx, "the status", f.groupStatusSays("autoscalerStatus: Running\n", "- name: "+prefix+"small-a\n",
+			"    cloudProviderTarget: 2\n    minSize: 0\n    maxSize: 6\n", "        total: 6\n        ready: 6\n")))
+		must(t, f.Wait(ctx, "Events", f.groupsTold("TriggeredScaleUp", "pod triggered scale-up: [{"+prefix+"small-")))
+		must(t, f.Wait(ctx, "Events", f.groupsTold("ScaledUpGroup", "Scale-up: group "+prefix+"small-b size set to 2 instead of 0 (max: 6)")))
+	}
 }
 
 func (f *fleet) drainsGroups(t *testing.T, ctx context.Context) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"stowage.dev/tests/e2e/clusterapi"
 	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/manifests"
 )
@@ -34,8 +35,9 @@ type ClusterOptions struct {
 	// as Kubernetes has it.
 	Nominate bool
 
-	// Groups applies manifests/groups, for a Stowage whose Args have it keep node groups.
-	Groups bool
+	// Groups applies manifests/groups, for a Stowage whose Args have it keep node groups; ClusterAPI the rest that it
+	// needs to keep those of Cluster API, whose kinds it makes known.
+	Groups, ClusterAPI bool
 
 	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
 	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
@@ -114,6 +116,14 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 	}
 	if options.Groups {
 		if err := c.applyFolder(ctx, options.Manifests, "groups"); err != nil {
+			return err
+		}
+	}
+	if options.ClusterAPI {
+		if err := clusterapi.Define(ctx, c.Config()); err != nil {
+			return err
+		}
+		if err := c.applyFolder(ctx, options.Manifests, "groups-clusterapi"); err != nil {
 			return err
 		}
 	}
