@@ -105,7 +105,7 @@ static const struct group_option table[] = {
     {"cloud-provider", TEXT, OWN(cloud_provider)},
     {"cluster-name", ANYTHING, 0, false},
     {"cluster-snapshot-parallelism", ANYTHING, 0, false},
-    {"clusterapi-cloud-config-authoritative", SWITCH, 0, false},
+    {"clusterapi-cloud-config-authoritative", BOOLEAN, OWN(cloud_config_authoritative)},
     {"cordon-node-before-terminating", BOOLEAN, LOOP(cordon)},
     {"daemonset-eviction-for-empty-nodes", BOOLEAN, LOOP(evict_daemons_of_empty)},
     {"daemonset-eviction-for-occupied-nodes", BOOLEAN, LOOP(evict_daemons_of_occupied)},

@@ -11,6 +11,7 @@ struct group_options_given {
     struct group_settings settings;
     struct span cloud_provider, cloud_config; /* absent: not given */
     bool fill_buffers; /* as the gate CapacityBuffer */
+    bool cloud_config_authoritative;          /* of clusterapi: without cloud_config the machines are where we run */
     struct spans nodes, discovery;
     const char *first, *first_of_loop; /* flag that was given and has a meaning in a pass, or for a loop; NULL: none was */
     struct spans without_meaning;      /* given, and of no effect here */

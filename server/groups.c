@@ -4,6 +4,7 @@
 
 #include "cloud/groups/cluster_api.h"
 #include "cloud/groups/kwok.h"
+#include "kube/kubeconfig_io.h"
 #include "server/input.h"
 
 /* --- flags --- */
@@ -87,12 +88,28 @@ static struct group_provider *open_kwok(struct arena *a, const struct group_opti
 
 /* --- Cluster API --- */
 
+bool groups_management(struct arena *a, const struct group_options_given *given, const struct client_policy *policy,
+                       struct mirror **out, struct err *err)
+{
+    struct client_config cluster;
+    *out = NULL;
+    if (!span_eq(given->cloud_provider, SPAN("clusterapi")) ||
+        (given->cloud_config.len == 0 && !given->cloud_config_authoritative))
+        return true;
+    const char *flag = given->cloud_config.len != 0 ? "--cloud-config" : "--clusterapi-cloud-config-authoritative";
+    if (!kubeconfig_load(a, given->cloud_config, (struct span){NULL, 0}, &cluster, err))
+        return err_wrap(err, "%s", flag);
+    struct mirror_config config = {&cluster, policy, cluster_api_kinds};
+    return mirror_new(&config, out, err) || err_wrap(err, "%s", flag);
+}
+
 static struct group_provider *open_cluster_api(struct arena *a, const struct group_options_given *given, struct api *api,
-                                               struct err *err)
+                                               struct mirror *management, struct err *err)
 {
     struct cluster_api_selector *selectors = ARENA_ARRAY(a, struct cluster_api_selector, given->discovery.count + 1);
     struct cluster_api_bounds *bounds = ARENA_ARRAY(a, struct cluster_api_bounds, given->nodes.count + 1);
-    struct cluster_api_options options = {.api = api,
+    struct cluster_api_options options = {.api = management != NULL ? mirror_api(management) : api,
+                                          .management = management != NULL ? mirror_snapshots(management) : NULL,
                                           .selectors = selectors,
                                           .selector_count = given->discovery.count,
                                           .bounds = bounds,
@@ -108,7 +125,8 @@ static struct group_provider *open_cluster_api(struct arena *a, const struct gro
     return cluster_api_new(&options);
 }
 
-bool groups_open(struct arena *a, struct group_options_given *given, struct api *api, struct err *err)
+bool groups_open(struct arena *a, struct group_options_given *given, struct api *api, struct mirror *management,
+                 struct err *err)
 {
     struct group_settings *s = &given->settings;
     if (given->cloud_provider.len == 0)
@@ -116,7 +134,7 @@ bool groups_open(struct arena *a, struct group_options_given *given, struct api 
     if (span_eq(given->cloud_provider, SPAN("kwok")))
         s->provider = open_kwok(a, given, api, err);
     else if (span_eq(given->cloud_provider, SPAN("clusterapi")))
-        s->provider = open_cluster_api(a, given, api, err);
+        s->provider = open_cluster_api(a, given, api, management, err);
     else
         err_set(err, ERR_INVALID, "--cloud-provider: \"%.*s\" is none of kwok, clusterapi; other clouds are reached through "
                                   "Cluster API",

@@ -38,6 +38,7 @@ struct live {
     struct arena arena; /* texts of the configuration, for as long as we live */
     struct client_config cluster;
     struct client *client;
+    struct mirror *management; /* of node groups whose machines another cluster has; NULL: none are */
     struct sim *sim;
     struct api *api;
     struct provider *provider;
@@ -315,17 +316,23 @@ static bool open_memory(struct live *l, struct err *err)
 
 /* --- a real cluster --- */
 
+static struct client_policy client_policy_of(struct live *l)
+{
+    const struct options *o = l->options;
+    return (struct client_policy){.rate = o->client_qps,
+                                  .burst = (double)o->client_burst,
+                                  .lease_timeout_ms = o->lease_renew / 2,
+                                  .acts_until = leads_until,
+                                  .user = l,
+                                  .acts_grace_ms = o->lease_duration - o->lease_renew,
+                                  .pools_optional = l->config.groups != NULL && l->config.groups->cloud_provider.len != 0,
+                                  .log = l->config.log};
+}
+
 static bool open_cluster(struct live *l, struct err *err)
 {
     const struct options *o = l->options;
-    struct client_policy policy = {.rate = o->client_qps,
-                                   .burst = (double)o->client_burst,
-                                   .lease_timeout_ms = o->lease_renew / 2,
-                                   .acts_until = leads_until,
-                                   .user = l,
-                                   .acts_grace_ms = o->lease_duration - o->lease_renew,
-                                   .pools_optional = l->config.groups != NULL && l->config.groups->cloud_provider.len != 0,
-                                   .log = l->config.log};
+    struct client_policy policy = client_policy_of(l);
     bool named = o->kubeconfig != NULL && o->kubeconfig[0] != '\0';
     struct err why = {0};
     if (!kubeconfig_load(&l->arena, span_of(o->kubeconfig), span_of(o->context), &l->cluster, &why))
@@ -451,7 +458,9 @@ static bool open_groups(struct live *l, struct err *err)
     g->settings.answered = l->config.grouped;
     g->settings.user = l->config.user;
     g->settings.default_spread = live_world_options(l->options, &l->spread).default_spread;
-    return groups_open(&l->arena, g, l->api, err);
+    struct client_policy policy = client_policy_of(l);
+    return groups_management(&l->arena, g, &policy, &l->management, err) &&
+           groups_open(&l->arena, g, l->api, l->management, err);
 }
 
 static void open_engine(struct live *l)
@@ -534,6 +543,8 @@ void live_start(struct live *l)
         pulse_beat(&l->pulses[t], clock_mono()); /* until it says so itself */
     }
     tell_standing(l);
+    if (l->management != NULL)
+        mirror_start(l->management);
     pthread_create(&l->api_thread, NULL, api_main, l);
     pthread_create(&l->deriver_thread, NULL, deriver_main, l);
     pthread_create(&l->reconciler_thread, NULL, reconciler_main, l);
@@ -544,6 +555,8 @@ void live_stop(struct live *l)
     atomic_store(&l->stop_deciding, true);
     wake_reconciler(l);
     pthread_join(l->reconciler_thread, NULL);
+    if (l->management != NULL)
+        mirror_stop(l->management); /* who leads next finds what it wrote done */
     atomic_store(&l->stop_serving, true);
     wake_api(l);
     pthread_join(l->api_thread, NULL);
@@ -557,6 +570,7 @@ void live_free(struct live *l)
     share_drop(&l->sim_snapshots);
     share_drop(&l->sim_places);
     worker_free(l->lister); /* it wakes the API thread */
+    mirror_free(l->management); /* as of the next */
     if (l->client != NULL)
         client_free(l->client); /* what was under way ends here, while those it tells still exist */
     if (l->sim != NULL)

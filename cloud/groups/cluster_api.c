@@ -122,7 +122,7 @@ static void free_capi(struct group_provider *p)
     free(c);
 }
 
-static const enum kind kinds[] = {KIND_MACHINE_DEPLOYMENT, KIND_MACHINE_SET, KIND_MACHINE_POOL, KIND_MACHINE, KIND_NONE};
+const enum kind cluster_api_kinds[] = {KIND_MACHINE_DEPLOYMENT, KIND_MACHINE_SET, KIND_MACHINE_POOL, KIND_MACHINE, KIND_NONE};
 static const enum kind no_kinds[] = {KIND_NONE}; /* another cluster's are watched by who watches that */
 
 /* A size is three requests, each tried for a minute at most; a removal is two for each machine beside. */
@@ -133,7 +133,7 @@ static const enum kind no_kinds[] = {KIND_NONE}; /* another cluster's are watche
         .kinds = (kinds_), .look = capi_look, .asides = asides, .resize = capi_resize, .remove = capi_remove, \
         .cancel = cancel, .free = free_capi,                                                       \
     }
-static const struct group_provider_ops here = OPS(kinds), there = OPS(no_kinds);
+static const struct group_provider_ops here = OPS(cluster_api_kinds), there = OPS(no_kinds);
 
 static void copy_selectors(struct capi *c, const struct cluster_api_options *o)
 {

@@ -40,7 +40,9 @@ struct cluster_api_bounds { /* --nodes=min:max:Kind/namespace/name */
 
 struct cluster_api_options {
     struct api *api; /* the management cluster's */
-    /* Publishes struct snapshot of the management cluster; NULL: it is the cluster that look sees. */
+    /* Publishes struct snapshot of the management cluster, with cluster_api_kinds in it; NULL: it is the cluster that look
+     * sees. While one of them is not listed yet, or its watch is broken, look fails with ERR_RETRY: of machines as they
+     * were nothing is decided. */
     struct share *management;
     const struct cluster_api_selector *selectors; /* a group has to suit one of them; none: all do. Copied, */
     uint32_t selector_count;
@@ -52,6 +54,8 @@ struct cluster_api_options {
 /* ERR_INVALID names the part that is wrong and what to write. In `a`. */
 bool cluster_api_selector_parse(struct arena *a, struct span text, struct cluster_api_selector *out, struct err *err);
 bool cluster_api_bounds_parse(struct arena *a, struct span text, struct cluster_api_bounds *out, struct err *err);
+
+extern const enum kind cluster_api_kinds[]; /* ends with KIND_NONE */
 
 struct group_provider *cluster_api_new(const struct cluster_api_options *options);
 

@@ -441,16 +441,30 @@ static void tell_all(struct looking *l, struct node_groups *out)
     c->looked_at = true;
 }
 
+/* Whether the snapshot of another management cluster can be gone by. */
+static bool is_known(const struct snapshot *s, struct err *err)
+{
+    for (const enum kind *k = cluster_api_kinds; *k != KIND_NONE; k++) {
+        const struct kind_state *state = s != NULL ? &s->state[*k] : NULL;
+        if (state != NULL && state->broken_since != 0)
+            return err_set(err, ERR_RETRY, "the management cluster's API server is away: %s are not watched",
+                           kind_info(*k)->plural);
+        if (state == NULL || !state->synced)
+            return err_set(err, ERR_RETRY, "the management cluster's %s are not listed yet", kind_info(*k)->plural);
+    }
+    return true;
+}
+
 bool capi_look(struct group_provider *p, const struct snapshot *s, struct arena *a, struct symtab *syms,
                struct node_groups *out, struct err *err)
 {
     struct capi *c = capi_of(p);
     struct snapshot *taken = c->options.management != NULL ? (struct snapshot *)share_take(c->options.management) : NULL;
     *out = (struct node_groups){0};
-    if (c->options.management != NULL && (taken == NULL || !taken->state[KIND_MACHINE].synced)) {
+    if (c->options.management != NULL && !is_known(taken, err)) {
         if (taken != NULL)
             shared_unref(&taken->shared);
-        return err_set(err, ERR_RETRY, "the management cluster's Machines are not listed yet");
+        return false;
     }
     struct looking l = {.c = c, .nodes = s, .machines = taken != NULL ? taken : s, .a = a, .syms = syms};
     pthread_mutex_lock(&c->operations.lock);

@@ -602,7 +602,7 @@ static void on_event(void *user, enum kind k, enum watch_event e, struct doc_val
 
 static void on_state(void *user, enum kind k, const struct err *broken)
 {
-    store_state(user, k, broken, 0);
+    store_state(user, k, broken, 1);
 }
 
 /* Its objects come from a snapshot of their own; the other one has the Nodes alone. */
@@ -632,6 +632,18 @@ static void sees_another_cluster(void **state)
     expect_size(&d, MD, 2, 2, 2);
     expect(group_remove(&d.groups, MD, M0, false), ERR_NONE, &d, "one");
     run_for(d.groups.sim, 1000);
+    store_publish(store, sim_now(d.groups.sim));
+    expect_size(&d, MD, 1, 1, 1);
+    /* Away, it is not gone by as it was; back, it is. */
+    struct err away = {.kind = ERR_RETRY};
+    s = (struct snapshot *)share_take(store_share(d.groups.store));
+    on_state(store, KIND_MACHINE_SET, &away);
+    store_publish(store, sim_now(d.groups.sim));
+    assert_false(p->ops->look(p, s, &d.groups.arena, d.groups.syms, &d.groups.groups, &err));
+    assert_int_equal(err.kind, ERR_RETRY);
+    assert_string_equal(err.msg, "the management cluster's API server is away: machinesets are not watched");
+    shared_unref(&s->shared);
+    on_state(store, KIND_MACHINE_SET, NULL);
     store_publish(store, sim_now(d.groups.sim));
     expect_size(&d, MD, 1, 1, 1);
     sim_client_free(api);
