@@ -60,6 +60,7 @@ struct provider_ops {
     const char *name;     /* metrics label; ClusterRole stowage-provider-NAME grants what it needs beside all others */
     struct provider_limits limits;
     enum kind node_class; /* the objects of the class below, listed and watched where it is chosen; each begins as struct node_class does */
+    const enum kind *kinds; /* others that it has to have listed and watched; ends with KIND_NONE. NULL: none */
     const char *node_class_group,
         *node_class_kind; /* pools and claims of other classes are not ours */
     /* All types, available or not. It may take its time, but ends by itself: it is asked on a thread that waits for this

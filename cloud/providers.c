@@ -43,8 +43,12 @@ uint32_t providers_index(const struct providers *s, const struct provider *p)
 
 bool providers_watch(const struct providers *s, enum kind k)
 {
-    for (uint32_t i = 0; i < s->count; i++)
-        if (s->items[i]->ops->node_class == k)
+    for (uint32_t i = 0; i < s->count; i++) {
+        const enum kind *of = s->items[i]->ops->kinds;
+        while (of != NULL && *of != KIND_NONE && *of != k)
+            of++;
+        if (s->items[i]->ops->node_class == k || (of != NULL && *of == k))
             return true;
+    }
     return false;
 }

@@ -73,8 +73,10 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
         return grouped;
     case KIND_KWOK_NODE_CLASS:
         return providers == NULL || providers_watch(providers, k);
+    case KIND_CLUSTER_API_NODE_CLASS:
+        return providers != NULL && providers_watch(providers, k);
     default:
-        return !kind_is_machines(k);
+        return !kind_is_machines(k) || (providers != NULL && providers_watch(providers, k));
     }
 }
 

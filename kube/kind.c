@@ -43,6 +43,8 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema},
     [KIND_MACHINE_POOL] = {"cluster.x-k8s.io/v1beta2", "MachinePool", "machinepools", true, &machine_group_schema},
     [KIND_MACHINE] = {"cluster.x-k8s.io/v1beta2", "Machine", "machines", true, &cluster_machine_schema},
+    [KIND_CLUSTER_API_NODE_CLASS] = {"karpenter.cluster.x-k8s.io/v1alpha1", "ClusterAPINodeClass", "clusterapinodeclasses",
+                                     false, &cluster_api_node_class_schema},
     [KIND_EVENT] = {"events.k8s.io/v1", "Event", "events", true, NULL},
     [KIND_LEASE] = {"coordination.k8s.io/v1", "Lease", "leases", true, NULL},
     [KIND_SECRET] = {"v1", "Secret", "secrets", true, NULL},
@@ -67,7 +69,8 @@ const struct kind_info *kind_info(enum kind k)
 
 bool kind_is_optional(enum kind k)
 {
-    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || kind_is_machines(k);
+    return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS ||
+           kind_is_machines(k);
 }
 
 bool kind_is_machines(enum kind k)
@@ -77,7 +80,8 @@ bool kind_is_machines(enum kind k)
 
 bool kind_is_of_pools(enum kind k)
 {
-    return k == KIND_NODE_POOL || k == KIND_NODE_CLAIM || k == KIND_KWOK_NODE_CLASS;
+    return k == KIND_NODE_POOL || k == KIND_NODE_CLAIM || k == KIND_KWOK_NODE_CLASS ||
+           k == KIND_CLUSTER_API_NODE_CLASS;
 }
 
 const char *kind_older(enum kind k)

@@ -32,6 +32,7 @@ enum kind {
     KIND_MACHINE_SET,
     KIND_MACHINE_POOL,
     KIND_MACHINE,
+    KIND_CLUSTER_API_NODE_CLASS, /* of NodePools whose machines are those of MachineDeployments */
     KIND_STORED_COUNT, /* the kinds above are watched and stored */
     /* written or asked for by name only */
     KIND_EVENT = KIND_STORED_COUNT,
@@ -56,7 +57,7 @@ struct kind_info {
 };
 
 const struct kind_info *kind_info(enum kind k);
-/* Its definition comes with a feature gate, or with Cluster API: a cluster may lack it, and then has no such objects. */
+/* Its definition comes with a feature gate, with Cluster API or with its pools: a cluster may lack it, and then has no such objects. */
 bool kind_is_optional(enum kind k);
 /* One of NodePools and their machines: a cluster with node groups alone lacks the definitions of all of these. */
 bool kind_is_of_pools(enum kind k);

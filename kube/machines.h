@@ -1,5 +1,6 @@
 /* machines: what is read of Cluster API's objects (cluster.x-k8s.io, v1beta1 and v1beta2, whose differences do not show in
- * it). Annotations are those of Cluster API and of Cluster Autoscaler's capacity alone. */
+ * it), and the node class of NodePools on it. Annotations are those of Cluster API, of Cluster Autoscaler's capacity and our
+ * own alone. */
 #ifndef KUBE_MACHINES_H
 #define KUBE_MACHINES_H
 
@@ -23,6 +24,13 @@ struct cluster_machine { /* Machine */
     struct span phase, failure;       /* status.phase, failureMessage (of v1beta2: below deprecated) */
 };
 
-extern const struct schema machine_group_schema, cluster_machine_schema;
+/* ClusterAPINodeClass (karpenter.cluster.x-k8s.io/v1alpha1), as karpenter-provider-cluster-api v0.2.0 has it. */
+struct cluster_api_node_class {
+    struct meta meta; /* begins as struct node_class does */
+    struct conditions conditions;
+    struct label_selector selector; /* spec.scalableResourceSelector, of MachineDeployments; absent: any */
+};
+
+extern const struct schema machine_group_schema, cluster_machine_schema, cluster_api_node_class_schema;
 
 #endif

@@ -72,3 +72,23 @@ static const struct field machine_fields[] = {
     {.name = "status", .kind = FIELD_OBJECT, .schema = &machine_status},
 };
 const struct schema cluster_machine_schema = SCHEMA(struct cluster_machine, "Machine", machine_fields);
+
+/* ---- ClusterAPINodeClass ---- */
+
+static const struct field class_spec_fields[] = {
+    FIELD(struct cluster_api_node_class, selector, FIELD_OBJECT, "scalableResourceSelector", .schema = &label_selector_schema),
+};
+static const struct schema class_spec = SCHEMA_WITH(struct cluster_api_node_class, "spec", class_spec_fields, .also = "");
+
+static const struct field class_status_fields[] = {
+    FIELD(struct cluster_api_node_class, conditions, FIELD_LIST, "conditions", .schema = &condition_schema),
+};
+static const struct schema class_status = SCHEMA_WITH(struct cluster_api_node_class, "status", class_status_fields, .also = "");
+
+static const struct field class_fields[] = {
+    FIELD(struct cluster_api_node_class, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
+    {.name = "spec", .kind = FIELD_OBJECT, .schema = &class_spec},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &class_status},
+};
+const struct schema cluster_api_node_class_schema = SCHEMA_WITH(struct cluster_api_node_class, "ClusterAPINodeClass", class_fields,
+                                                                .also = "apiVersion kind");

@@ -191,6 +191,7 @@ static bool is_machine_annotation(struct span key)
         SPAN_INIT("cluster.x-k8s.io/"),
         SPAN_INIT("capacity.cluster-autoscaler.kubernetes.io/"),
         SPAN_INIT("machinedeployment.clusters.x-k8s.io/"),
+        SPAN_INIT("stowage.dev/"),
     };
     for (size_t i = 0; i < COUNT_OF(domains); i++)
         if (span_has_prefix(key, domains[i]))

@@ -115,7 +115,7 @@ static bool has_generation(enum kind k)
 static bool is_custom(enum kind k)
 {
     return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS ||
-           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER;
+           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS;
 }
 
 /* ---- create ---- */
@@ -192,7 +192,7 @@ bool registry_create(struct objects *o, const struct api_request *r, json_t *obj
     if (ok && objects_find(o, k, r->ns, name) != NULL)
         ok = reply_fail(out, 409, "AlreadyExists", "%s already exists",
                         registry_label(label, k, name));
-    if (ok && is_custom(k) && k != KIND_KWOK_NODE_CLASS && tree_get(object, "spec") == NULL)
+    if (ok && is_custom(k) && k != KIND_KWOK_NODE_CLASS && k != KIND_CLUSTER_API_NODE_CLASS && tree_get(object, "spec") == NULL)
         ok = invalid(out, k, object, "spec: Required value");
     if (!ok) {
         json_decref(object);

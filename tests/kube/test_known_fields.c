@@ -75,7 +75,7 @@ static void definitions_and_tables_agree(void **state)
     } rows[] = {
         {"nodepools", KIND_NODE_POOL},           {"nodeclaims", KIND_NODE_CLAIM},
         {"nodeoverlays", KIND_NODE_OVERLAY},     {"capacitybuffers", KIND_CAPACITY_BUFFER},
-        {"kwoknodeclasses", KIND_KWOK_NODE_CLASS},
+        {"kwoknodeclasses", KIND_KWOK_NODE_CLASS}, {"clusterapinodeclasses", KIND_CLUSTER_API_NODE_CLASS},
     };
     struct doc_parser *parser = doc_parser_new();
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
