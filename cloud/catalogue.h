@@ -10,6 +10,8 @@
 struct catalogue_source; /* immutable once made; may be read by any thread */
 
 struct catalogue_source *catalogue_builtin(void); /* 144 types, 8 offerings each */
+/* What its types of so much room cost an hour on demand, by provider kwok's own rule. */
+double catalogue_builtin_price(double cores, double bytes);
 /* A file's text, JSON. `name` stands in messages: "types.json:12: c-4x: resources.cpu: …". */
 bool catalogue_decode(struct span json, struct span name, struct catalogue_source **out,
                       struct err *err);

@@ -42,12 +42,17 @@ static struct source_offerings offerings(struct arena *a, double price)
     return (struct source_offerings){o, count};
 }
 
+double catalogue_builtin_price(double cores, double bytes)
+{
+    return 0.025 * cores + 0.001 * bytes / 1e9;
+}
+
 static struct source_type type(struct arena *a, uint32_t cpu, uint32_t family, const char *os,
                                const char *arch)
 {
     uint32_t gib = cpu * families[family].factor;
     uint32_t pods = cpu * PODS_PER_CPU < PODS_MAX ? cpu * PODS_PER_CPU : PODS_MAX;
-    double price = 0.025 * cpu + 0.001 * ((double)gib * 1024 * 1024 * 1024) / 1e9;
+    double price = catalogue_builtin_price(cpu, (double)gib * 1024 * 1024 * 1024);
     struct source_amount *r = ARENA_ARRAY(a, struct source_amount, 4);
     r[0] = (struct source_amount){SPAN("cpu"), arena_printf(a, "%u", cpu)};
     r[1] = (struct source_amount){SPAN("memory"), arena_printf(a, "%uGi", gib)};

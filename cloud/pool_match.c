@@ -90,6 +90,14 @@ static const char *provider_of(const struct catalogue *c, const struct symtab *s
     return NULL;
 }
 
+static bool is_domain(const struct catalogue *c, struct span group)
+{
+    for (uint32_t i = 0; i < c->domain_count; i++)
+        if (span_eq(c->domains[i], group))
+            return true;
+    return false;
+}
+
 bool pool_match_other_class(const struct node_pool *pool, const struct catalogue *catalogue,
                             const struct symtab *syms)
 {
@@ -97,8 +105,8 @@ bool pool_match_other_class(const struct node_pool *pool, const struct catalogue
     const struct domain *class = domain_named(pool->node_class.group);
     if (theirs == NULL || pool->node_class.group.len == 0)
         return false;
-    if (class == NULL || class->provider == NULL) /* of a provider that we have never heard of */
-        return catalogue->builtin;
+    if (class == NULL || class->provider == NULL) /* of a provider that we have never heard of, or whose types are there, too */
+        return catalogue->builtin && !is_domain(catalogue, pool->node_class.group);
     return strcmp(class->provider, theirs) != 0;
 }
 

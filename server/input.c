@@ -104,6 +104,9 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
         return o->expands || o->grouped ? &job_schema : NULL;
     case KIND_CONFIG_MAP:
         return o->grouped ? &config_map_schema : NULL;
+    case KIND_MACHINE_DEPLOYMENT:
+    case KIND_CLUSTER_API_NODE_CLASS:
+        return o->machines ? kind_info(k)->schema : NULL;
     case KIND_CRON_JOB:
         return o->expands ? &cron_job_schema : NULL;
     default:

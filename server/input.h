@@ -50,6 +50,7 @@ struct input {
     struct symtab *syms;
     struct input_list kinds[KIND_COUNT];
     bool grouped; /* the ConfigMap of node groups' priorities is read, and Jobs */
+    bool machines; /* MachineDeployments are read, and node classes of pools on Cluster API */
     bool expands; /* Jobs and CronJobs are read too, for expand.h */
     struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
     const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */

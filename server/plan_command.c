@@ -16,6 +16,7 @@
 #include "server/groups.h"
 #include "server/plan_command.h"
 #include "server/plan_groups.h"
+#include "server/plan_machines.h"
 
 static int64_t mono_ns(void)
 {
@@ -367,6 +368,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         return false;
     out->time_budget = options->time_budget;
     o->expands = !options->no_expand;
+    o->machines = true;
     int64_t start = mono_ns();
     if (!load_spread(o, options->scheduler_config, &out->with.spread, err) ||
         !load_catalogue(o, options->instance_types, &out->with, err) || !check_repair(o, options, &out->with, err))
@@ -389,6 +391,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     else
         expand_workloads(o, options->include_cron_jobs);
     input_gates(o, &options->gates);
+    plan_machines(o, &out->with.catalogue);
     input_check_pools(o, &out->with.catalogue);
     input_check_claims(o, &out->with.catalogue);
     input_check_overlays(o, &out->with.catalogue);

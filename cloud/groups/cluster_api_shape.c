@@ -34,7 +34,7 @@ bool capi_bounds(const struct machine_group *g, const struct symtab *syms, int32
                  struct err *err)
 {
     static const struct span min_key = SPAN_INIT("cluster.x-k8s.io/cluster-api-autoscaler-node-group-min-size");
-    static const struct span max_key = SPAN_INIT("cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size");
+    static const struct span max_key = SPAN_INIT(CAPI_MAX_KEY);
     if (!read_bound(g, syms, min_key, min_out, err) || !read_bound(g, syms, max_key, max_out, err))
         return false;
     if (*max_out < *min_out)
@@ -124,7 +124,7 @@ static bool reaches_nodes(struct span key)
            span_eq(domain, SPAN("node.cluster.x-k8s.io")) || span_has_suffix(domain, SPAN(".node.cluster.x-k8s.io"));
 }
 
-static struct sym_pairs read_labels(struct capi_telling *t)
+struct sym_pairs capi_node_labels(struct capi_telling *t)
 {
     struct label_list l = {0};
     struct span key, rest = capacity_text(t, "labels", &key), value;
@@ -209,7 +209,7 @@ struct node *capi_template(struct capi_telling *t)
     n->allocatable = resources_dup(t->a, n->capacity);
     amount *cpu = resources_at(t->a, &n->allocatable, SYM_CPU);
     *cpu = *cpu > GROUP_KUBE_PROXY_MILLICPU ? *cpu - GROUP_KUBE_PROXY_MILLICPU : 0;
-    n->meta.labels = read_labels(t);
+    n->meta.labels = capi_node_labels(t);
     n->taints = read_taints(t);
     return n;
 }

@@ -6,6 +6,7 @@
 #include "kube/node_groups.h"
 
 #define CAPI_DELETE_KEY "cluster.x-k8s.io/delete-machine"
+#define CAPI_MAX_KEY "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size"
 #define CAPI_CLUSTER_LABEL "cluster.x-k8s.io/cluster-name"
 
 struct capi_telling { /* one group being read */
@@ -24,6 +25,8 @@ bool capi_bounds(const struct machine_group *g, const struct symtab *syms, int32
                  struct err *err);
 /* A Node as a new one would be; NULL: CPU or memory is not said. */
 struct node *capi_template(struct capi_telling *t);
+/* Those of a new Node. */
+struct sym_pairs capi_node_labels(struct capi_telling *t);
 void capi_options(struct capi_telling *t, struct group_options *out);
 
 #endif

@@ -1,5 +1,6 @@
 /* Whether the cluster's NodePools are such as this provider and its catalogue can serve, and do what they say. */
 #include "cloud/kwok.h"
+#include "cloud/machine_types.h"
 #include "cloud/pool_match.h"
 #include "kube/pool_validate.h"
 #include "kube/pool_warnings.h"
@@ -39,7 +40,7 @@ static void read_pools(void *user, struct doc_value list)
             continue; /* who serves it says so, and goes on */
         if (kwok_serves(&pool->node_class))
             ARENA_PUSH(a, l->pools, l->count, l->capacity, pool);
-        else
+        else if (!machine_class_serves(&pool->node_class)) /* whose types are no catalogue's: `plan` reads them */
             tell_other(l, pool);
     }
 }

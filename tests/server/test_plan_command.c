@@ -236,6 +236,29 @@ static void pools_of_another_provider_are_told(void **state)
     "metadata: {name: spare, namespace: web}\n"                                                    \
     "spec: {scalableRef: {apiGroup: apps, kind: Deployment, name: front}, percentage: 20}\n"
 
+#define ON_MACHINES(class_)                                                                        \
+    "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\nspec: {template: {spec: {requirements: [], "       \
+    "nodeClassRef: {group: karpenter.cluster.x-k8s.io, kind: ClusterAPINodeClass, name: default}}}}\n" class_               \
+    "---\napiVersion: cluster.x-k8s.io/v1beta1\nkind: MachineDeployment\nmetadata: {name: md, namespace: apps, labels: {"     \
+    "node.cluster.x-k8s.io/karpenter-member: ''}, annotations: {capacity.cluster-autoscaler.kubernetes.io/cpu: '4', "     \
+    "capacity.cluster-autoscaler.kubernetes.io/memory: 16G, stowage.dev/price: '0.125'}}\nspec: {clusterName: one}\n"       \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: apps}\nspec: {containers: [{name: c, image: i, "         \
+    "resources: {requests: {cpu: '3'}}}]}\n"
+
+static void machine_deployments_are_types(void **state)
+{
+    (void)state;
+    static const char *const args[ARGS_MAX] = {"--all-unbound"};
+    struct outcome with = run(ON_MACHINES("---\napiVersion: karpenter.cluster.x-k8s.io/v1alpha1\nkind: ClusterAPINodeClass\n"
+                                          "metadata: {name: default}\nspec: {}\n"),
+                              args);
+    struct outcome without = run(ON_MACHINES(""), args);
+    assert_int_equal(with.status, 0);
+    assert_non_null(strstr(with.text, "md    0.1250"));
+    assert_null(strstr(with.text, "warning"));
+    assert_null(strstr(without.text, "md    0.1250")); /* the catalogue stands in for types that nobody knows */
+}
+
 static void buffers_too(void **state)
 {
     (void)state;
@@ -289,6 +312,7 @@ int main(void)
         cmocka_unit_test(what_is_only_recommended_stands_apart),
         cmocka_unit_test(repair_follows_its_policies),
         cmocka_unit_test(pools_of_another_provider_are_told),
+        cmocka_unit_test(machine_deployments_are_types),
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),
