@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cloud/kwok.h"
+#include "cloud/machines.h"
 #include "engine/engine.h"
 #include "kube/events.h"
 #include "kube/kubeconfig_io.h"
@@ -42,6 +43,7 @@ struct live {
     struct sim *sim;
     struct api *api;
     struct provider *provider;
+    struct provider *machines; /* of pools on Cluster API; NULL: none */
     struct engine *engine;
     struct standing *standing;
     struct events *events;
@@ -50,7 +52,7 @@ struct live {
     pthread_t api_thread, deriver_thread, reconciler_thread;
     struct wake api_wake, deriver_wake, reconciler_wake;
     struct worker *worker; /* of the reconciler */
-    struct worker *lister; /* asks the provider for its types: one for each provider */
+    struct worker *listers[PROVIDERS_MAX]; /* ask the providers for their types: one for each */
     _Atomic(bool) stop_deciding, stop_deriving, stop_serving;
     struct pulse pulses[LIVE_THREAD_COUNT];
 
@@ -383,6 +385,9 @@ static bool open_provider(struct live *l, struct err *err)
         return false;
     l->provider = kwok_new(&(struct kwok_config){
         .api = l->api, .types = types, .user = l, .wake = wake_reconciler});
+    if (l->options->cluster_api_pools)
+        l->machines = machines_new(&(struct machines_config){
+            .api = l->api, .prices = types, .user = l, .wake = wake_reconciler});
     return !l->options->gates.node_repair || l->options->legacy_node_repair || check_repair(l, err);
 }
 
@@ -443,11 +448,9 @@ static mono_ms now_of(void *user)
     return clock_mono();
 }
 
-/* There is one provider. */
 static void ask_types(void *user, uint32_t provider, void (*job)(void *arg), void *arg)
 {
-    (void)provider;
-    worker_run(((struct live *)user)->lister, job, arg);
+    worker_run(((struct live *)user)->listers[provider], job, arg);
 }
 
 static bool open_groups(struct live *l, struct err *err)
@@ -468,10 +471,12 @@ static void open_engine(struct live *l)
     const struct options *o = l->options;
     static const struct group_settings no_groups;
     l->worker = worker_new();
-    l->lister = worker_new();
+    struct providers providers = {{l->provider, l->machines}, l->machines != NULL ? 2 : 1};
+    for (uint32_t i = 0; i < providers.count; i++)
+        l->listers[i] = worker_new();
     l->engine = engine_new(&(struct engine_config){
         .api = l->api,
-        .providers = {{l->provider}, 1},
+        .providers = providers,
         .lister = {.user = l, .run = ask_types, .fresh = wake_api},
         .world = live_world_options(o, &l->spread),
         .reconciler = live_reconciler_options(o),
@@ -487,6 +492,8 @@ static void open_engine(struct live *l)
         .worker = {.user = l->worker, .run = worker_run, .join = worker_join},
         .now = now_of,
     });
+    if (l->machines != NULL)
+        machines_watch(l->machines, engine_sources(l->engine)->snapshots);
 }
 
 bool live_new(const struct live_config *config, struct live **out, struct err *err)
@@ -569,7 +576,8 @@ void live_free(struct live *l)
 {
     share_drop(&l->sim_snapshots);
     share_drop(&l->sim_places);
-    worker_free(l->lister); /* it wakes the API thread */
+    for (size_t i = 0; i < PROVIDERS_MAX; i++)
+        worker_free(l->listers[i]); /* they wake the API thread */
     mirror_free(l->management); /* as of the next */
     if (l->client != NULL)
         client_free(l->client); /* what was under way ends here, while those it tells still exist */
@@ -577,6 +585,8 @@ void live_free(struct live *l)
         sim_free(l->sim);
     engine_free(l->engine);
     worker_free(l->worker);
+    if (l->machines != NULL) /* which borrows what the other one has */
+        l->machines->ops->free(l->machines);
     if (l->provider != NULL)
         l->provider->ops->free(l->provider);
     if (l->config.groups != NULL && l->config.groups->settings.provider != NULL)

@@ -129,6 +129,8 @@ static const struct option table[] = {
     {.name = "disable-leader-election", .env = "DISABLE_LEADER_ELECTION", .type = OPTION_BOOL,
      .fallback = "false", AT(disable_leader_election), .group = OPTION_SERVE,
      .help = "lead without a Lease; for a single replica"},
+    {.name = "cluster-api-pools", .type = OPTION_BOOL, .fallback = "false", AT(cluster_api_pools), .group = OPTION_SERVE,
+     .help = "NodePools of ClusterAPINodeClass, too: Cluster API's MachineDeployments"},
     {.name = "ca-compat", .type = OPTION_BOOL, .fallback = "false", AT(ca_compat), .group = OPTION_SERVE,
      .help = "takes a command line of Cluster Autoscaler as it is, and says which of its flags mean nothing here"},
     {.name = "coexist", .type = OPTION_BOOL, .fallback = "false", AT(coexist),

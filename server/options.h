@@ -122,7 +122,7 @@ struct options {
     double max_hourly_price;
     int64_t threads;
     const char *own_namespace, *pod_name;
-    bool ca_compat;
+    bool ca_compat, cluster_api_pools;
     /* plan */
     int output, reserved_offering_mode;
     int search; /* enum search_choice */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cloud/machines.h"
 #include "kube/events.h"
 #include "planner/places.h"
 #include "reconciler/move.h"
@@ -152,12 +153,16 @@ void loop_start(struct loop *l)
                                                  .types = catalogue_of(l),
                                                  .in_stock = l->in_stock,
                                                  .user = l->in_stock_user});
+    if (l->on_machines)
+        l->beside = machines_new(&(struct machines_config){.api = l->api});
     struct providers providers = {{l->provider, l->beside}, l->beside != NULL ? 2 : 1};
     l->derive = derive_new(&providers, &l->lister, &l->world);
     struct store_deriver deriver = derive_deriver(l->derive);
     l->store = store_new(&deriver);
     if (l->world.capacity_buffer)
         store_read_scale(l->store);
+    if (l->on_machines)
+        machines_watch(l->beside, store_share(l->store));
     share_init(&l->places, places_destroy);
     l->groups.provider = l->open_groups != NULL ? l->open_groups(l) : NULL;
     l->reconciler = reconciler_new(&(struct reconciler_config){
@@ -185,6 +190,8 @@ void loop_stop(struct loop *l)
     l->events = NULL;
     reconciler_free(l->reconciler);
     l->provider->ops->free(l->provider);
+    if (l->on_machines)
+        l->beside->ops->free(l->beside);
     if (l->groups.provider != NULL)
         l->groups.provider->ops->free(l->groups.provider);
     store_free(l->store);

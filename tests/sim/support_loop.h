@@ -35,6 +35,7 @@ struct loop {
     struct group_settings groups;
     struct group_provider *(*open_groups)(struct loop *l); /* with its api; NULL: there are none. Freed by loop_stop */
     struct provider *beside; /* another provider, the test's; or NULL */
+    bool on_machines; /* beside it is that of Cluster API's machines, made anew with each Stowage */
     struct listings_worker lister; /* none: they are asked at once */
     /* what was decided, by kind and by reason of its Event */
     uint32_t decided[DECISION_COUNT];

@@ -1,0 +1,226 @@
+/* NodePools on Cluster API, the whole loop beside a stand-in for its controllers: a claim gets a Machine of its own, sizes go up
+ * and down by as many as are needed, and nothing is bought twice or forgotten, whenever the process dies. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cloud/machines.h"
+#include "tests/sim/support_crash.h"
+#include "tests/sim/support_loop.h"
+#include "tests/sim/support_machines.h"
+
+#define CLASS                                                                                                           \
+    "---\n{apiVersion: karpenter.cluster.x-k8s.io/v1alpha1, kind: ClusterAPINodeClass, metadata: {name: default}, spec: {"   \
+    "scalableResourceSelector: {matchLabels: {color: green}}}, status: {conditions: [{type: Ready, status: 'True', reason: " \
+    "Ready, message: '', lastTransitionTime: '2024-01-01T01:01:01Z'}]}}\n"
+#define POOL                                                                                                            \
+    "---\n{apiVersion: karpenter.sh/v1, kind: NodePool, metadata: {name: general}, spec: {disruption: {consolidateAfter: 0s}, "  \
+    "template: {spec: {expireAfter: Never, requirements: [], nodeClassRef: {group: karpenter.cluster.x-k8s.io, kind: "       \
+    "ClusterAPINodeClass, name: default}}}}}\n"
+#define DEPLOYMENT(name_, replicas_, price_, more_)                                                                     \
+    "---\n{apiVersion: cluster.x-k8s.io/v1beta2, kind: MachineDeployment, metadata: {name: " name_ ", namespace: apps, labels: "   \
+    "{color: green, node.cluster.x-k8s.io/karpenter-member: ''}, annotations: {capacity.cluster-autoscaler.kubernetes.io/cpu: " \
+    "'4', capacity.cluster-autoscaler.kubernetes.io/memory: 8Gi, stowage.dev/price: '" price_ "'" more_ "}}, spec: {"          \
+    "clusterName: one, replicas: " replicas_ ", selector: {matchLabels: {of: " name_ "}}, template: {metadata: {labels: {of: " \
+    name_ "}}}}}\n"
+#define MAX(max_) ", cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size: '" max_ "'"
+
+struct desk {
+    struct loop loop;
+    struct sim *sim;
+    struct machine_keeper keeper;
+    struct census machines;
+};
+
+static void begin_with(struct desk *d, const char *deployments)
+{
+    d->sim = new_sim(CLASS POOL);
+    load(d->sim, deployments);
+    machine_keeper_begin(&d->keeper, d->sim);
+    d->loop.on_machines = true;
+    loop_begin(&d->loop, d->sim);
+    census_begin(&d->machines, d->sim, KIND_MACHINE);
+}
+
+static void begin(struct desk *d, const char *deployments)
+{
+    *d = (struct desk){0};
+    begin_with(d, deployments);
+}
+
+static void end(struct desk *d)
+{
+    census_end(&d->machines);
+    machine_keeper_end(&d->keeper); /* the sim goes with the loop */
+    loop_end(&d->loop);
+}
+
+static int64_t size_of(struct desk *d, const char *name)
+{
+    json_t *o = object_of(d->sim, KIND_MACHINE_DEPLOYMENT, "apps", name);
+    int64_t n = tree_int(o, "spec.replicas", -1);
+    json_decref(o);
+    return n;
+}
+
+/* Machines of claims that are there; each claim has one at most. */
+static size_t owned(struct desk *d)
+{
+    json_t *machines = objects_of(d->sim, KIND_MACHINE), *claims = objects_of(d->sim, KIND_NODE_CLAIM), *m, *c;
+    size_t i, k, count = 0;
+    json_array_foreach(claims, k, c)
+    {
+        size_t of = 0;
+        json_array_foreach(machines, i, m)
+        {
+            const json_t *uid = json_object_get(tree_get(m, "metadata.annotations"), "stowage.dev/nodeclaim-uid");
+            if (json_is_string(uid) && strcmp(json_string_value(uid), json_string_value(tree_get(c, "metadata.uid"))) == 0)
+                of++;
+        }
+        assert_true(of <= 1);
+        count += of;
+    }
+    json_decref(machines);
+    json_decref(claims);
+    return count;
+}
+
+static void expect(struct desk *d, const char *label, size_t claims, size_t machines)
+{
+    size_t has = count_objects(d->sim, KIND_NODE_CLAIM), there = count_objects(d->sim, KIND_MACHINE), of = owned(d);
+    if (has != claims || there != machines || of != claims)
+        fail_msg("%s: %zu claims that have %zu of %zu Machines; want %zu and %zu", label, has, of, there, claims, machines);
+}
+
+static void a_claim_takes_a_machine_of_the_cheapest(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("dear", "0", "0.3", "") DEPLOYMENT("cheap", "0", "0.2", ""));
+    load(d.sim, deployment_yaml("web", 3, "3500m", ""));
+    run_for(d.sim, 60 * MS_SECOND);
+    assert_int_equal(count_bound(d.sim, "web"), 3);
+    expect(&d, "up", 3, 3);
+    assert_int_equal(size_of(&d, "cheap"), 3);
+    assert_int_equal(size_of(&d, "dear"), 0);
+    assert_int_equal(census_count(&d.machines), 3);
+    scale(d.sim, "web", 1);
+    run_for(d.sim, 120 * MS_SECOND);
+    expect(&d, "down", 1, 1);
+    assert_int_equal(size_of(&d, "cheap"), 1);
+    assert_int_equal(count_bound(d.sim, "web"), 1);
+    assert_int_equal(json_array_size(d.keeper.ended), 2);
+    end(&d);
+}
+
+static void a_machine_that_nobody_has_is_taken_first(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("md", "1", "0.2", MAX("1")));
+    run_for(d.sim, 10 * MS_SECOND);
+    load(d.sim, deployment_yaml("web", 1, "3500m", ",\"nodeSelector\":{\"karpenter.sh/nodepool\":\"general\"}"));
+    run_for(d.sim, 60 * MS_SECOND);
+    assert_int_equal(count_bound(d.sim, "web"), 1);
+    expect(&d, "taken", 1, 1);
+    assert_int_equal(size_of(&d, "md"), 1);
+    end(&d);
+}
+
+static void where_one_is_full_another_is_bought(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("dear", "0", "0.3", MAX("5")) DEPLOYMENT("cheap", "0", "0.2", MAX("1")));
+    load(d.sim, deployment_yaml("web", 3, "3500m", ""));
+    run_for(d.sim, 90 * MS_SECOND);
+    assert_int_equal(count_bound(d.sim, "web"), 3);
+    expect(&d, "both", 3, 3);
+    assert_int_equal(size_of(&d, "cheap"), 1);
+    assert_int_equal(size_of(&d, "dear"), 2);
+    end(&d);
+}
+
+static void a_machine_that_fails_is_ended_and_another_is_bought(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("dear", "0", "0.3", "") DEPLOYMENT("cheap", "0", "0.2", ""));
+    d.keeper.fails = true;
+    load(d.sim, deployment_yaml("web", 1, "3500m", ""));
+    run_for(d.sim, 3 * MS_SECOND);
+    d.keeper.fails = false;
+    run_for(d.sim, 100 * MS_SECOND);
+    assert_int_equal(count_bound(d.sim, "web"), 1);
+    expect(&d, "after", 1, 1);
+    assert_int_equal(size_of(&d, "cheap"), 0);
+    assert_int_equal(size_of(&d, "dear"), 1);
+    end(&d);
+}
+
+static void one_of_another_template_drifts(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("md", "0", "0.2", ", capacity.cluster-autoscaler.kubernetes.io/labels: disk=old"));
+    load(d.sim, deployment_yaml("web", 1, "3500m", ""));
+    run_for(d.sim, 60 * MS_SECOND);
+    json_t *before = only(d.sim, KIND_NODE_CLAIM);
+    do_request(d.sim, API_MERGE, KIND_MACHINE_DEPLOYMENT, "apps", "md",
+               "{\"metadata\":{\"annotations\":{\"capacity.cluster-autoscaler.kubernetes.io/labels\":\"disk=new\"}}}", 200);
+    run_for(d.sim, 10 * MS_MINUTE);
+    json_t *after = only(d.sim, KIND_NODE_CLAIM);
+    assert_string_not_equal(json_string_value(tree_get(before, "metadata.name")), json_string_value(tree_get(after, "metadata.name")));
+    assert_int_equal(size_of(&d, "md"), 1);
+    json_decref(before);
+    json_decref(after);
+    end(&d);
+}
+
+/* ---- whenever it dies ---- */
+
+static bool play(uint64_t at, bool after)
+{
+    struct crash c = {.at = at, .after = after};
+    struct desk d = {.loop = {.restart_after = 2 * MS_SECOND, .faults = crash_faults(&c)}};
+    char label[64];
+    snprintf(label, sizeof(label), "killed %s write %llu", after ? "after" : "before", (unsigned long long)at);
+    begin_with(&d, DEPLOYMENT("md", "0", "0.2", MAX("3")));
+    load(d.sim, deployment_yaml("web", 2, "3500m", ""));
+    run_for(d.sim, 90 * MS_SECOND);
+    if (count_bound(d.sim, "web") != 2 || census_count(&d.machines) != 2 || size_of(&d, "md") != 2)
+        fail_msg("%s: %zu pods bound, %zu Machines in all, size %lld", label, count_bound(d.sim, "web"),
+                 census_count(&d.machines), (long long)size_of(&d, "md"));
+    expect(&d, label, 2, 2);
+    scale(d.sim, "web", 1);
+    run_for(d.sim, 150 * MS_SECOND);
+    expect(&d, label, 1, 1);
+    if (size_of(&d, "md") != 1 || count_bound(d.sim, "web") != 1 || json_array_size(d.keeper.ended) != 1)
+        fail_msg("%s: down to %lld, %zu pods bound, %zu Machines chosen", label, (long long)size_of(&d, "md"),
+                 count_bound(d.sim, "web"), json_array_size(d.keeper.ended));
+    end(&d);
+    return c.done;
+}
+
+static void no_machine_is_bought_twice_or_forgotten(void **state)
+{
+    (void)state;
+    for (int after = 0; after < 2; after++) {
+        uint64_t k = 1;
+        while (play(k, after != 0))
+            k++;
+        assert_true(k > 10);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_claim_takes_a_machine_of_the_cheapest),
+        cmocka_unit_test(a_machine_that_nobody_has_is_taken_first),
+        cmocka_unit_test(where_one_is_full_another_is_bought),
+        cmocka_unit_test(a_machine_that_fails_is_ended_and_another_is_bought),
+        cmocka_unit_test(one_of_another_template_drifts),
+        cmocka_unit_test(no_machine_is_bought_twice_or_forgotten),
+    };
+    return cmocka_run_group_tests_name("loop_machines", tests, NULL, NULL);
+}
