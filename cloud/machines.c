@@ -223,9 +223,34 @@ static bool has_spare(void *user, const struct machine_group *g)
     return false;
 }
 
+struct asides {
+    struct arena *a;
+    struct span *items;
+    uint32_t count, capacity;
+};
+
+static void note_aside(void *user, struct span text)
+{
+    struct asides *x = user;
+    ARENA_PUSH(x->a, x->items, x->count, x->capacity, text);
+}
+
+static void tell_asides(struct machines *c, const struct asides *x)
+{
+    uint64_t hash = 0;
+    for (uint32_t i = 0; i < x->count; i++)
+        hash = hash * 31 + span_hash(x->items[i]);
+    pthread_mutex_lock(&c->lock);
+    bool same = c->told == hash;
+    c->told = hash;
+    pthread_mutex_unlock(&c->lock);
+    for (uint32_t i = 0; i < x->count && !same && c->config.aside != NULL; i++)
+        c->config.aside(c->config.user, x->items[i]);
+}
+
 /* Offers live as long as the snapshot. */
 static void list_types(struct machines *c, const struct snapshot *s, struct arena *a, struct symtab *syms, struct catalogue *out,
-                       const struct machine_offer *const *const **offers_out)
+                       const struct machine_offer *const *const **offers_out, struct asides *asides)
 {
     struct supply_view v = {.s = s};
     struct machine_supply from = {.syms = s->syms, .spare = has_spare, .spare_user = &v};
@@ -240,7 +265,7 @@ static void list_types(struct machines *c, const struct snapshot *s, struct aren
         from.prices = &prices;
         from.price_syms = price_syms;
     }
-    machine_types(a, &from, syms, NULL, NULL, out, offers_out);
+    machine_types(a, &from, syms, asides != NULL ? note_aside : NULL, asides, out, offers_out);
     symtab_unref(price_syms);
 }
 
@@ -249,13 +274,15 @@ static bool types(struct provider *p, struct arena *a, struct symtab *syms, stru
     struct machines *c = machines_of(p);
     struct snapshot *s = machines_snapshot(c);
     const struct machine_offer *const *const *offers;
+    struct asides asides = {.a = a};
     (void)err;
     if (s == NULL) { /* what comes will be of another generation */
         machine_types(a, &(struct machine_supply){.syms = syms}, syms, NULL, NULL, out, NULL);
         out->partial = true;
         return true;
     }
-    list_types(c, s, a, syms, out, &offers);
+    list_types(c, s, a, syms, out, &offers, &asides);
+    tell_asides(c, &asides);
     pthread_mutex_lock(&c->lock);
     for (uint32_t t = 0; t < out->count; t++)
         for (uint32_t o = 0; o < out->items[t].offering_count; o++)
@@ -408,7 +435,7 @@ static bool choose(struct machines_work *w, const struct snapshot *s, const stru
     struct choosing x = {.c = c, .types = &list,
                          .pool = sym_text(order->syms, sym_pairs_get(order->claim->meta.labels, SYM_NODEPOOL))};
     arena_init(&a, 0);
-    list_types(c, s, &a, syms, &list, &x.offers);
+    list_types(c, s, &a, syms, &list, &x.offers, NULL);
     pthread_mutex_lock(&c->lock);
     bool ok = own != NULL ? find_maker(&x, own, &k) : kwok_choose(&a, order->claim, order->syms, &list, syms, is_out, &x, &k, err);
     pthread_mutex_unlock(&c->lock);

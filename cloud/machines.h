@@ -23,6 +23,7 @@
 #define CLOUD_MACHINES_H
 
 #include "base/share.h"
+#include "cloud/machine_types.h"
 #include "cloud/provider.h"
 #include "kube/api.h"
 
@@ -36,6 +37,9 @@ struct machines_config {
     struct api *api;
     struct catalogue_source *prices; /* borrowed; NULL: none are listed */
     void (*wake)(void *user);        /* step has something to do; may be NULL */
+    /* What is wrong with a MachineDeployment, so that it is for no pool; all of them anew when one is another. From the thread
+     * that lists types. May be NULL. */
+    machine_aside *aside;
     void *user;
 };
 

@@ -57,6 +57,7 @@ struct machines {
     struct machines_size *sizes;
     struct machines_full *full;
     uint64_t last_id, fulls; /* fulls: how often that list has changed */
+    uint64_t told; /* hash of what was told of MachineDeployments last */
     mono_ms now;   /* of the last step */
     bool leaving;  /* some Machine may be marked to go and still be counted */
 };

@@ -378,6 +378,11 @@ static bool check_repair(struct live *l, struct err *err)
     return err_set(err, ERR_INVALID, "--feature-gates NodeRepair=true needs repairPolicies that are right");
 }
 
+static void warn_of_machines(void *user, struct span text)
+{
+    log_warn(((struct live *)user)->config.log, "pools", "%.*s", SPAN_ARG(text));
+}
+
 static bool open_provider(struct live *l, struct err *err)
 {
     struct catalogue_source *types;
@@ -387,7 +392,7 @@ static bool open_provider(struct live *l, struct err *err)
         .api = l->api, .types = types, .user = l, .wake = wake_reconciler});
     if (l->options->cluster_api_pools)
         l->machines = machines_new(&(struct machines_config){
-            .api = l->api, .prices = types, .user = l, .wake = wake_reconciler});
+            .api = l->api, .prices = types, .user = l, .wake = wake_reconciler, .aside = warn_of_machines});
     return !l->options->gates.node_repair || l->options->legacy_node_repair || check_repair(l, err);
 }
 

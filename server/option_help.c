@@ -14,7 +14,7 @@ static const struct {
     {"Output", {"output", "verbose", "warnings-as-errors", "report", "log", "compare", "repeat", "log-level",
                 "log-format"}},
     {"Cluster", {"kubeconfig", "context", "server", "namespace", "account", "embedded", "kube-client-qps",
-                 "kube-client-burst"}},
+                 "kube-client-burst", "cluster-api-pools"}},
     {"Decisions", {"search", "preference-policy", "min-values-policy", "feature-gates", "ignore-dra-requests",
                    "legacy-node-repair", "reserved-offering-mode", "credit-reservation", "max-instance-types", "effort",
                    "time-budget", "batch-idle-duration", "batch-max-duration", "consolidation-cool-down",

@@ -176,6 +176,41 @@ static void one_of_another_template_drifts(void **state)
     end(&d);
 }
 
+/* karpenter-provider-cluster-api labels the Machine, and knows the rest by the claim's providerID. */
+static void what_upstream_has_bought_is_kept_and_given_back(void **state)
+{
+    (void)state;
+    struct desk d;
+    begin(&d, DEPLOYMENT("md", "1", "0.2", ""));
+    run_for(d.sim, 3 * MS_SECOND);
+    json_t *machine = only(d.sim, KIND_MACHINE);
+    const char *name = json_string_value(tree_get(machine, "metadata.name"));
+    do_request(d.sim, API_MERGE, KIND_MACHINE, "apps", name,
+               "{\"metadata\":{\"labels\":{\"node.cluster.x-k8s.io/karpenter-member\":\"\"}}}", 200);
+    char claim[1024];
+    snprintf(claim, sizeof(claim),
+             "---\n{apiVersion: karpenter.sh/v1, kind: NodeClaim, metadata: {name: old, uid: of-old, finalizers: [karpenter.sh/termination], "
+             "labels: {karpenter.sh/nodepool: general, node.kubernetes.io/instance-type: md, karpenter.sh/capacity-type: on-demand, "
+             "karpenter.cluster.x-k8s.io/clusterapinodeclass: default}}, "
+             "spec: {expireAfter: Never, requirements: [], nodeClassRef: {group: karpenter.cluster.x-k8s.io, kind: ClusterAPINodeClass, "
+             "name: default}}, status: {providerID: 'fake:///zone/%s', capacity: {cpu: '4', memory: 8Gi, pods: '110'}, allocatable: "
+             "{cpu: '4', memory: 8Gi, pods: '110'}, conditions: [{type: Launched, status: 'True', reason: Launched, message: '', "
+             "lastTransitionTime: '2024-01-01T01:01:01Z'}]}}",
+             name);
+    load(d.sim, claim);
+    load(d.sim, deployment_yaml("web", 1, "3500m", ""));
+    run_for(d.sim, 60 * MS_SECOND);
+    assert_int_equal(count_bound(d.sim, "web"), 1);
+    assert_int_equal(count_objects(d.sim, KIND_NODE_CLAIM), 1);
+    assert_int_equal(count_objects(d.sim, KIND_MACHINE), 1);
+    scale(d.sim, "web", 0);
+    run_for(d.sim, 120 * MS_SECOND);
+    expect(&d, "given back", 0, 0);
+    assert_int_equal(size_of(&d, "md"), 0);
+    json_decref(machine);
+    end(&d);
+}
+
 /* ---- whenever it dies ---- */
 
 static bool play(uint64_t at, bool after)
@@ -220,6 +255,7 @@ int main(void)
         cmocka_unit_test(where_one_is_full_another_is_bought),
         cmocka_unit_test(a_machine_that_fails_is_ended_and_another_is_bought),
         cmocka_unit_test(one_of_another_template_drifts),
+        cmocka_unit_test(what_upstream_has_bought_is_kept_and_given_back),
         cmocka_unit_test(no_machine_is_bought_twice_or_forgotten),
     };
     return cmocka_run_group_tests_name("loop_machines", tests, NULL, NULL);
