@@ -50,7 +50,7 @@ static struct span annotation(const struct snapshot *s, const struct meta *m, st
     return k != SYM_NONE ? annotations_get(m->annotations, k) : (struct span){NULL, 0};
 }
 
-static struct span owner_uid(const struct snapshot *s, const struct cluster_machine *m)
+struct span machines_owner(const struct snapshot *s, const struct cluster_machine *m)
 {
     return annotation(s, &m->meta, wellknown_text[SYM_CLAIM_UID - 1]);
 }
@@ -74,7 +74,7 @@ bool machines_is_marked(const struct snapshot *s, const struct cluster_machine *
 
 bool machines_is_free(const struct snapshot *s, const struct cluster_machine *m)
 {
-    return m->meta.deleted == 0 && !is_member(s, m) && owner_uid(s, m).ptr == NULL &&
+    return m->meta.deleted == 0 && !is_member(s, m) && machines_owner(s, m).ptr == NULL &&
            annotation(s, &m->meta, SPAN(CAPI_DELETE_KEY)).ptr == NULL;
 }
 
@@ -87,7 +87,7 @@ const struct cluster_machine *machines_own(const struct snapshot *s, struct span
 {
     struct snapshot_iter it = snapshot_each(s, KIND_MACHINE);
     for (const struct cluster_machine *m; (m = snapshot_next(&it)) != NULL;) {
-        struct span uid = owner_uid(s, m);
+        struct span uid = machines_owner(s, m);
         if (uid.ptr != NULL ? uid.len != 0 && span_eq(uid, claim_uid)
                             : provider_id.len != 0 && is_member(s, m) && span_eq(m->provider_id, provider_id))
             return m;
@@ -563,7 +563,7 @@ static struct machine tell(struct machines_work *w, const struct snapshot *s, co
 {
     return (struct machine){.provider_id = arena_dup(&w->arena, m->provider_id),
                             .node_name = arena_dup(&w->arena, m->node),
-                            .claim_uid = arena_dup(&w->arena, owner_uid(s, m)),
+                            .claim_uid = arena_dup(&w->arena, machines_owner(s, m)),
                             .claim_name = arena_dup(&w->arena, annotation(s, &m->meta, SPAN(MACHINES_NAME_KEY))),
                             .deleting = m->meta.deleted != 0};
 }
@@ -582,7 +582,7 @@ static uint64_t look_over(struct provider *p, bool all, struct span provider_id,
     struct machine *list = ARENA_ARRAY(&w->arena, struct machine, s->state[KIND_MACHINE].count + 1);
     size_t count = 0;
     for (const struct cluster_machine *m; count < s->state[KIND_MACHINE].count && (m = snapshot_next(&it)) != NULL;)
-        if ((owner_uid(s, m).len != 0 || is_member(s, m)) &&
+        if ((machines_owner(s, m).len != 0 || is_member(s, m)) &&
             (all || (m->meta.deleted == 0 && span_eq(m->provider_id, provider_id))))
             list[count++] = tell(w, s, m);
     if (all || count == 1)

@@ -72,6 +72,7 @@ static inline struct machines *machines_of(struct provider *p)
 struct snapshot *machines_snapshot(struct machines *c); /* to be given back; NULL: not everything is listed yet */
 bool machines_is_of(const struct machine_group *g, const struct cluster_machine *m);
 bool machines_is_marked(const struct snapshot *s, const struct cluster_machine *m); /* by us */
+struct span machines_owner(const struct snapshot *s, const struct cluster_machine *m); /* a claim's UID; absent: none's */
 /* The Machine that a claim has; `provider_id` for those that upstream's has taken. NULL: none. */
 const struct cluster_machine *machines_own(const struct snapshot *s, struct span claim_uid, struct span provider_id);
 bool machines_is_free(const struct snapshot *s, const struct cluster_machine *m); /* nobody has it */

@@ -6,13 +6,49 @@
 #include "cloud/groups/cluster_api_inner.h"
 #include "cloud/machines_inner.h"
 
+struct owned { /* a Machine by the UID of the claim that has it */
+    struct span uid;
+    const struct cluster_machine *machine;
+};
+
 struct looking {
     struct machines *c;
     struct arena a;
     const struct snapshot *s;
     const void **machines, **groups;
     size_t machine_count, group_count;
+    struct owned *owned; /* by uid */
+    size_t owned_count;
 };
+
+/* ---- whose Machines there are ---- */
+
+static int by_uid(const void *a, const void *b)
+{
+    return span_cmp(((const struct owned *)a)->uid, ((const struct owned *)b)->uid);
+}
+
+static void find_owned(struct looking *l)
+{
+    l->owned = ARENA_ARRAY(&l->a, struct owned, l->machine_count);
+    for (size_t i = 0; i < l->machine_count; i++) {
+        struct span uid = machines_owner(l->s, l->machines[i]);
+        if (uid.len != 0)
+            l->owned[l->owned_count++] = (struct owned){uid, l->machines[i]};
+    }
+    if (l->owned_count != 0)
+        qsort(l->owned, l->owned_count, sizeof(*l->owned), by_uid);
+}
+
+/* NULL: none. */
+static const struct cluster_machine *own_of(const struct looking *l, const struct machines_work *w)
+{
+    struct owned key = {w->machine.claim_uid, NULL};
+    const struct owned *o = l->owned_count != 0 ? bsearch(&key, l->owned, l->owned_count, sizeof(key), by_uid) : NULL;
+    if (o != NULL || w->machine.provider_id.len == 0)
+        return o != NULL ? o->machine : NULL;
+    return machines_own(l->s, w->machine.claim_uid, w->machine.provider_id);
+}
 
 /* ---- calls that have their Machine ---- */
 
@@ -300,7 +336,7 @@ static struct machines_work *next_own(struct looking *l, uint64_t before, const 
         if (w->waits && !w->sending && w->id < before && (next == NULL || w->id > next->id))
             next = w;
     if (next != NULL)
-        *own_out = machines_own(l->s, next->machine.claim_uid, next->machine.provider_id);
+        *own_out = own_of(l, next);
     return next;
 }
 
@@ -331,6 +367,7 @@ static void look(struct looking *l)
     bool leaving = false;
     l->machines = machines_sorted(l->s, KIND_MACHINE, &l->a, &l->machine_count);
     l->groups = machines_sorted(l->s, KIND_MACHINE_DEPLOYMENT, &l->a, &l->group_count);
+    find_owned(l);
     end_those_with_machines(l);
     for (size_t i = 0; i < l->group_count; i++)
         look_at_group(l, l->groups[i]);
