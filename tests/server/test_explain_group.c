@@ -97,6 +97,26 @@ static void answers(void **state)
     }
 }
 
+/* All of it, as a person sees it. */
+static void as_it_is_shown(void **state)
+{
+    (void)state;
+    struct outcome o = ask(OBJECTS, "sold-out", NULL, "table");
+    assert_string_equal(o.text,
+                        "sold-out does not grow: in backoff after failed scale-up.\n\n"
+                        "  size         0 of 0 to 4; 0 Nodes, 0 ready\n"
+                        "  back-off     until 2026-10-10T12:03:00Z: QuotaExceeded: no quota for 8 CPUs\n"
+                        "  waits        shop/huge, which no group takes: 1 in backoff after failed\n"
+                        "               scale-up, 1 max node group size reached, 1 node(s) had\n"
+                        "               untolerated taint(s), 1 not ready for scale-up, 2 Insufficient\n"
+                        "               cpu\n"
+                        "  template     as its provider says: it has no node\n"
+                        "  labels       kubernetes.io/hostname=template-node-for-sold-out,\n"
+                        "               cluster-autoscaler.kubernetes.io/template-node=true (of every new\n"
+                        "               node)\n"
+                        "  allocatable  cpu 8, memory 8Gi, pods 110 (its provider's capacity)\n");
+}
+
 /* A server's answers are those of the last pass, and are gone when it leads no more. */
 static void a_server_keeps_the_last(void **state)
 {
@@ -122,6 +142,7 @@ static void a_server_keeps_the_last(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(a_server_keeps_the_last)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(as_it_is_shown),
+                                       cmocka_unit_test(a_server_keeps_the_last)};
     return cmocka_run_group_tests_name("explain_group", tests, NULL, NULL);
 }
