@@ -7,6 +7,7 @@
 #include "server/command.h"
 #include "server/explain.h"
 #include "server/fetch.h"
+#include "server/groups.h"
 #include "server/plan_command.h"
 #include "server/plan_groups.h"
 
@@ -138,13 +139,18 @@ static int explain_group(const struct explain_question *q, const struct options 
     o.grouped = true;
     if (plan_read(&o, options, &r, err)) {
         struct world *world = NULL;
+        struct plan *pools = NULL;
         const struct group_pass *p = NULL;
         if (plan_groups_find(&o, options->node_groups, given, &groups, err) && groups == NULL)
             err_set(err, ERR_INVALID, "the input has no node groups; give --node-groups FILE");
-        else if (groups != NULL)
-            p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, &world, err);
+        else if (groups != NULL) {
+            if (o.kinds[KIND_NODE_POOL].count != 0) /* whom they have a place for asks no group */
+                pools = plan_in_time(r.world, &r.options, r.time_budget);
+            p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, pools, &world, err);
+        }
         if (p != NULL)
             status = explain_pass(&o, p, &given->settings.flags, r.options.now, q, options, err);
+        plan_free(pools);
         world_free(world);
         world_free(r.world);
     }
@@ -252,6 +258,7 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
         return 2;
     if (help)
         return command_help("explain");
+    groups_settle(&given, &options);
     struct span name = words > 1 ? span_of(argv[1]) : (struct span){NULL, 0};
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);
