@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const enum kind watched[] = {KIND_DEPLOYMENT, KIND_REPLICA_SET, KIND_POD, KIND_NONE};
 
@@ -285,16 +286,22 @@ static int64_t worth(const json_t *pod)
 
 static void drop_pods(struct objects *o, json_t *pods, size_t count)
 {
-    while (count-- > 0) {
-        size_t i, chosen = 0;
-        json_t *pod;
-        json_array_foreach(pods, i, pod) {
-            if (worth(pod) <= worth(json_array_get(pods, chosen)))
+    int64_t *worths = mem_array(json_array_size(pods), sizeof(*worths));
+    size_t i, left = json_array_size(pods);
+    json_t *pod;
+    json_array_foreach(pods, i, pod) {
+        worths[i] = worth(pod);
+    }
+    for (; count > 0; count--, left--) {
+        size_t chosen = 0;
+        for (i = 0; i < left; i++)
+            if (worths[i] <= worths[chosen])
                 chosen = i; /* among equals the newest */
-        }
         standin_delete(o, KIND_POD, json_array_get(pods, chosen), NULL);
         json_array_remove(pods, chosen);
+        memmove(&worths[chosen], &worths[chosen + 1], (left - chosen - 1) * sizeof(*worths));
     }
+    free(worths);
 }
 
 static void report_set(struct objects *o, const json_t *set, const json_t *pods)
