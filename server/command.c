@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "server/colour.h"
 #include "server/yaml_text.h"
 
 const char *command_environment(const char *name)
@@ -26,9 +27,13 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
 {
     struct buf yaml = {.max = text->max};
     bool ok = !text->overflow && (!as_yaml || yaml_text(&yaml, buf_span(text), err));
-    struct buf *shown = as_yaml ? &yaml : text;
+    struct buf coloured = {.max = text->max != 0 ? 2 * text->max : 0}, *shown = as_yaml ? &yaml : text;
     utf8_tame(shown->ptr, shown->len);
-    if (text->overflow || yaml.overflow)
+    if (!as_yaml && text->len != 0 && text->ptr[0] != '{' && colour_wanted(isatty(STDOUT_FILENO) == 1, command_environment)) {
+        colour_put(&coloured, buf_span(text));
+        shown = &coloured;
+    }
+    if (text->overflow || yaml.overflow || coloured.overflow)
         ok = err_set(err, ERR_INTERNAL, "the answer is larger than %zu MiB",
                      (text->max != 0 ? text->max : BUF_DEFAULT_MAX) / 1024 / 1024);
     if (ok)
@@ -36,6 +41,7 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
              err_set(err, ERR_INTERNAL, "standard output cannot be written");
     buf_release(text);
     buf_release(&yaml);
+    buf_release(&coloured);
     return ok;
 }
 

@@ -25,7 +25,7 @@ int command_help(const char *word);
 const char *command_environment(const char *name);
 uint32_t terminal_width(void);
 /* Writes the answer, a table's text or JSON, to standard output; JSON `as_yaml` when that was asked for. What
- * could steer a terminal is taken out. Releases the text. */
+ * could steer a terminal is taken out, and a table is coloured there (colour.h). Releases the text. */
 bool command_print(struct buf *text, bool as_yaml, struct err *err);
 
 /* Writes texts that may hold names out of files to standard error, fit for a terminal. */
