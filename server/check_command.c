@@ -116,6 +116,8 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
         return 2;
     if (help)
         return command_help("check");
+    if (options.files.count != 0 && check_moves(&options))
+        return err_set(err, ERR_INVALID, "--ca-compat is about a cluster, and -f about files instead of one; keep one"), 2;
     struct input in;
     input_init(&in);
     bool ok = check_file(&report, &options, &scheduler, err) &&

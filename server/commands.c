@@ -46,6 +46,8 @@ static const struct command table[] = {
     {"check", NULL, "what stands in its way in a cluster, or what is wrong with files of objects", OPTION_CHECK, NULL,
      "a cluster, before and after Stowage is installed there\n"
      "stowage check\n"
+     "a cluster that moves from Cluster Autoscaler, by its command line\n"
+     "stowage check --ca-compat '--cloud-provider=clusterapi --v=4'\n"
      "manifests, in a pipeline\n"
      "stowage check -f manifests/ --warnings-as-errors -o github\n",
      command_check},

@@ -430,3 +430,8 @@ bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_
     *rest_out = rest;
     return true;
 }
+
+bool group_options_elsewhere(const struct group_options_given *g)
+{
+    return span_eq(g->cloud_provider, SPAN("clusterapi")) && (g->cloud_config.len != 0 || g->cloud_config_authoritative);
+}

@@ -22,6 +22,9 @@ struct group_options_given {
 bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_own)(struct span name),
                         struct group_options_given *out, int *count_out, char ***rest_out, struct err *err);
 
+/* The machines are Cluster API's, in a management cluster of its own. */
+bool group_options_elsewhere(const struct group_options_given *g);
+
 /* All names, for "did you mean". */
 uint32_t group_option_count(void);
 const char *group_option_name(uint32_t i);

@@ -93,8 +93,7 @@ bool groups_management(struct arena *a, const struct group_options_given *given,
 {
     struct client_config cluster;
     *out = NULL;
-    if (!span_eq(given->cloud_provider, SPAN("clusterapi")) ||
-        (given->cloud_config.len == 0 && !given->cloud_config_authoritative))
+    if (!group_options_elsewhere(given))
         return true;
     const char *flag = given->cloud_config.len != 0 ? "--cloud-config" : "--clusterapi-cloud-config-authoritative";
     if (!kubeconfig_load(a, given->cloud_config, (struct span){NULL, 0}, &cluster, err))

@@ -419,6 +419,13 @@ bool live_watches(const struct options *o, enum kind k)
     return engine_watches(&world, NULL, NULL, k);
 }
 
+bool live_watches_for_groups(const struct options *o, const struct group_settings *groups, enum kind k)
+{
+    static const struct default_spread_config some;
+    struct world_options world = live_world_options(o, &some);
+    return groups->provider != NULL && engine_watches(&world, NULL, groups, k);
+}
+
 struct plan_options live_plan_options(const struct options *o)
 {
     return (struct plan_options){

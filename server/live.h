@@ -47,6 +47,8 @@ void live_free(struct live *l); /* after live_stop; no reader of snapshots or pl
 
 /* Whether a server with these options lists and watches a kind: some decision needs it. */
 bool live_watches(const struct options *o, enum kind k);
+/* The same of one that keeps node groups, with the provider in these settings; without one no kind. */
+bool live_watches_for_groups(const struct options *o, const struct group_settings *groups, enum kind k);
 
 /* How the reconciler plans, and whoever explains what it did. */
 struct plan_options live_plan_options(const struct options *o);

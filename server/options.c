@@ -133,6 +133,9 @@ static const struct option table[] = {
      .help = "NodePools of ClusterAPINodeClass, too: Cluster API's MachineDeployments"},
     {.name = "ca-compat", .type = OPTION_BOOL, .fallback = "false", AT(ca_compat), .group = OPTION_SERVE,
      .help = "takes a command line of Cluster Autoscaler as it is, and says which of its flags mean nothing here"},
+    {.name = "ca-compat", .type = OPTION_TEXT, AT(ca_flags), .group = OPTION_CHECK,
+     .help = "FLAGS: what would change for a cluster that Cluster Autoscaler keeps with this command line, given in one "
+             "argument"},
     {.name = "coexist", .type = OPTION_BOOL, .fallback = "false", AT(coexist),
      .group = OPTION_SERVE, .help = "act although another autoscaler's Lease is live"},
     {.name = "shutdown-delay", .type = OPTION_DURATION, .fallback = "0s", AT(shutdown_delay),
@@ -300,8 +303,8 @@ static bool unknown_flag(enum option_group group, const char *flag, struct span 
     for (size_t i = 0; i < COUNT_OF(table); i++)
         if ((table[i].group & group) != 0 && !table[i].without_meaning)
             words[count++] = table[i].name;
-    for (uint32_t i = 0; group == OPTION_PLAN && i < group_option_count(); i++)
-        if (group_option_has_meaning(i))
+    for (uint32_t i = 0; (group & (OPTION_PLAN | OPTION_SERVE)) != 0 && i < group_option_count(); i++)
+        if (group == OPTION_SERVE || group_option_has_meaning(i))
             words[count++] = group_option_name(i);
     char given[64];
     snprintf(given, sizeof(given), "%.*s", SPAN_ARG(name));

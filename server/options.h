@@ -148,6 +148,7 @@ struct options {
     /* check: a file's name, NAMESPACE/NAME of a service account */
     bool warnings_as_errors;
     const char *scheduler_file, *account;
+    const char *ca_flags; /* Cluster Autoscaler's command line; NULL: none */
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;
     int64_t unused_int;

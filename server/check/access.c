@@ -73,9 +73,15 @@ static bool is_answered(const struct ask *a, struct err *err)
     return a->done ? false : err_set(err, ERR_RETRY, "the API server does not answer");
 }
 
-static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
+struct granted { /* what some manifests grant */
+    struct permissions permissions;
+    const char *files; /* for messages: "manifests/rbac.yaml" */
+    struct span fix;
+};
+
+static void tell_missing(struct check *c, const struct granted *g, const bool *allowed, uint32_t missing)
 {
-    const struct permissions *all = &c->permissions;
+    const struct permissions *all = &g->permissions;
     struct buf text = {0};
     uint32_t told = 0;
     for (uint32_t i = 0; i < all->count && told < TOLD_MAX; i++)
@@ -85,23 +91,19 @@ static void tell_missing(struct check *c, const bool *allowed, uint32_t missing)
         }
     if (missing > told)
         buf_addf(&text, " and %u more", missing - told);
-    struct span fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s",
-                                   c->options->gates.pod_deletion_cost ? " -f manifests/pod-deletion-cost/rbac.yaml" : "");
-    check_say(c->report, CHECK_FAIL, "permissions", fix.ptr,
-              "%u of the %u permissions of manifests/rbac.yaml are missing: %s", missing, all->count,
-              text.ptr);
+    check_say(c->report, CHECK_FAIL, "permissions", g->fix.ptr, "%u of the %u permissions of %s are missing: %s", missing,
+              all->count, g->files, text.ptr);
     buf_release(&text);
 }
 
-static bool check_permissions(struct check *c, struct err *err)
+static bool check_granted(struct check *c, const struct granted *g, struct err *err)
 {
     struct span account = span_of(c->options->account);
-    permissions_shipped(c->report->a, c->ns, c->options, &c->permissions);
-    uint32_t n = c->permissions.count, missing = 0, unasked = 0;
+    uint32_t n = g->permissions.count, missing = 0, unasked = 0;
     struct ask *asks = check_asks(c, n);
     bool *allowed = ARENA_ARRAY(c->report->a, bool, n);
     for (uint32_t i = 0; i < n; i++)
-        prepare(c, &asks[i], &c->permissions.items[i], account, &allowed[i]);
+        prepare(c, &asks[i], &g->permissions.items[i], account, &allowed[i]);
     ask_all(c->cluster, asks, n);
     for (uint32_t i = 0; i < n; i++) {
         if (!is_answered(&asks[i], err))
@@ -115,12 +117,43 @@ static bool check_permissions(struct check *c, struct err *err)
                   "permissions: %u of %u questions were not answered: %s", unasked, n,
                   asks[0].err.msg);
     else if (missing != 0)
-        tell_missing(c, allowed, missing);
+        tell_missing(c, g, allowed, missing);
     else
-        check_say(c->report, CHECK_OK, "permissions", NULL,
-                  "%s may do all %u things that manifests/rbac.yaml grants",
-                  account.len != 0 ? c->options->account : "who runs this", n);
+        check_say(c->report, CHECK_OK, "permissions", NULL, "%s may do all %u things that %s grants",
+                  account.len != 0 ? c->options->account : "who runs this", n, g->files);
     return true;
+}
+
+static bool check_permissions(struct check *c, struct err *err)
+{
+    struct granted g = {.files = "manifests/rbac.yaml"};
+    g.fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s",
+                         c->options->gates.pod_deletion_cost ? " -f manifests/pod-deletion-cost/rbac.yaml" : "");
+    permissions_shipped(c->report->a, c->ns, c->options, &c->permissions);
+    g.permissions = c->permissions;
+    return check_granted(c, &g, err);
+}
+
+static bool check_group_permissions(struct check *c, struct err *err)
+{
+    const struct group_options_given *given = c->groups;
+    if (given == NULL)
+        return true;
+    bool cluster_api = span_eq(given->cloud_provider, SPAN("clusterapi")), elsewhere = group_options_elsewhere(given);
+    bool both = cluster_api && !elsewhere;
+    struct span ns = given->settings.flags.config_namespace;
+    const struct group_settings usual = group_settings_default();
+    bool own_names = !span_eq(ns, usual.flags.config_namespace) || !span_eq(given->settings.status_name, usual.status_name);
+    struct granted g = {.files = both ? "manifests/groups and manifests/groups-clusterapi" : "manifests/groups"};
+    g.fix = arena_printf(c->report->a, "kubectl apply -f manifests/groups/rbac.yaml%s%s",
+                         both ? " -f manifests/groups-clusterapi/rbac.yaml" : "",
+                         own_names ? ", after its Role has the namespace and ConfigMap that the flags name" : "");
+    permissions_of_groups(c->report->a, given, &g.permissions);
+    if (elsewhere)
+        check_say(c->report, CHECK_UNKNOWN, "permissions",
+                  "apply manifests/groups-clusterapi/rbac.yaml there, and run check with that kubeconfig as --kubeconfig",
+                  "what may be done in the management cluster of --cloud-config is not asked here");
+    return check_granted(c, &g, err);
 }
 
 /* ---- kinds ---- */
@@ -159,13 +192,18 @@ static bool has_older(struct check *c, enum kind k)
     return a->done && a->err.kind == ERR_NONE;
 }
 
+static bool is_needed(const struct check *c, enum kind k)
+{
+    return live_watches(c->options, k) || (c->groups != NULL && live_watches_for_groups(c->options, &c->groups->settings, k));
+}
+
 static bool check_kinds(struct check *c, struct err *err)
 {
     struct ask *asks = check_asks(c, KIND_STORED_COUNT);
     enum kind kinds[KIND_STORED_COUNT];
-    uint32_t n = 0, good = 0;
+    uint32_t n = 0, good = 0, spared = 0;
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (live_watches(c->options, k)) {
+        if (is_needed(c, k)) {
             kinds[n] = k;
             asks[n++].request = look(k);
         }
@@ -175,9 +213,14 @@ static bool check_kinds(struct check *c, struct err *err)
             return false;
         if (asks[i].err.kind == ERR_NONE || (asks[i].err.kind == ERR_NOT_FOUND && has_older(c, kinds[i])))
             good++;
+        else if (asks[i].err.kind == ERR_NOT_FOUND && c->groups != NULL && kind_is_of_pools(kinds[i]))
+            spared++;
         else
             tell_kind(c, kinds[i], &asks[i]);
     }
+    n -= spared;
+    if (spared != 0)
+        check_say(c->report, CHECK_OK, "kinds", NULL, "no NodePools are served, and node groups need none");
     check_say(c->report, good == n ? CHECK_OK : CHECK_FAIL, "kinds", NULL,
               "API server %.*s: %u of %u kinds are served and readable", SPAN_ARG(c->address), good,
               n);
@@ -186,5 +229,5 @@ static bool check_kinds(struct check *c, struct err *err)
 
 bool check_access(struct check *c, struct err *err)
 {
-    return check_permissions(c, err) && check_kinds(c, err);
+    return check_permissions(c, err) && check_group_permissions(c, err) && check_kinds(c, err);
 }

@@ -60,12 +60,17 @@ void check_leader(struct check *c)
 
 bool check_run(struct check *c, struct err *err)
 {
-    if (!check_access(c, err))
-        return false;
-    check_leader(c);
-    check_certificates(c);
-    check_wiring(c);
-    check_pools(c);
-    check_rivals(c);
-    return true;
+    check_flags(c);
+    bool ok = check_access(c, err);
+    if (ok) {
+        check_leader(c);
+        check_certificates(c);
+        check_wiring(c);
+        check_pools(c);
+        check_groups(c);
+        check_rivals(c);
+    }
+    if (c->groups != NULL && c->groups->settings.provider != NULL)
+        c->groups->settings.provider->ops->free(c->groups->settings.provider);
+    return ok;
 }

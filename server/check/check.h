@@ -10,6 +10,7 @@
 #include "server/check/permissions.h"
 #include "server/check/report.h"
 #include "server/check/scheduler_file.h"
+#include "server/group_options.h"
 #include "server/options.h"
 
 struct check {
@@ -22,6 +23,9 @@ struct check {
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
     const struct catalogue_source *types; /* what is bought */
     struct scheduler_file scheduler; /* its configuration */
+    /* What Cluster Autoscaler's flags of --ca-compat ask for; NULL: none were given, or they cannot be read */
+    struct group_options_given *groups;
+    struct span rival; /* name of its Lease, where that is not the usual one */
     /* found on the way */
     bool runs;           /* somebody leads */
     struct permissions permissions;
@@ -30,13 +34,19 @@ struct check {
 /* All of it. False: the API server could not be asked; lines may be missing. */
 bool check_run(struct check *c, struct err *err);
 
+/* Whether flags of Cluster Autoscaler are given. "true" and "false" are none: `serve` has a switch of that name, and maybe
+ * the same environment. */
+bool check_moves(const struct options *o);
+
 /* ---- the parts, in their order ---- */
 
+void check_flags(struct check *c); /* of Cluster Autoscaler; opens c->groups, whose provider check_run frees */
 bool check_access(struct check *c, struct err *err); /* permissions, and each kind that is read */
 void check_leader(struct check *c);
 void check_certificates(struct check *c);
 void check_wiring(struct check *c);
 void check_pools(struct check *c);  /* whether they can be served */
+void check_groups(struct check *c); /* whether each can be kept, and grow from nothing */
 void check_rivals(struct check *c); /* other autoscalers, deschedulers */
 
 /* ---- shared ---- */

@@ -9,6 +9,10 @@ extern const char rbac_yaml[];
 extern const size_t rbac_yaml_len;
 extern const char deletion_cost_rbac_yaml[];
 extern const size_t deletion_cost_rbac_yaml_len;
+extern const char groups_rbac_yaml[];
+extern const size_t groups_rbac_yaml_len;
+extern const char groups_clusterapi_rbac_yaml[];
+extern const size_t groups_clusterapi_rbac_yaml_len;
 
 enum { WORDS_MAX = 64 }; /* in one list of a rule */
 
@@ -113,6 +117,21 @@ void permissions_shipped(struct arena *a, struct span ns, const struct options *
     *out = (struct permissions){0};
     for (size_t i = 0; i < COUNT_OF(files); i++)
         ok &= !files[i].asked || permissions_decode(a, files[i].yaml, ns, out, &err);
+    assert(ok); /* a test reads them */
+    (void)ok;
+}
+
+void permissions_of_groups(struct arena *a, const struct group_options_given *g, struct permissions *out)
+{
+    struct span ns = g->settings.flags.config_namespace, map = group_settings_default().status_name;
+    struct err err;
+    *out = (struct permissions){0};
+    bool ok = permissions_decode(a, (struct span){groups_rbac_yaml, groups_rbac_yaml_len}, ns, out, &err);
+    for (uint32_t i = 0; i < out->count; i++)
+        if (span_eq(out->items[i].name, map))
+            out->items[i].name = g->settings.status_name;
+    if (span_eq(g->cloud_provider, SPAN("clusterapi")) && !group_options_elsewhere(g))
+        ok &= permissions_decode(a, (struct span){groups_clusterapi_rbac_yaml, groups_clusterapi_rbac_yaml_len}, ns, out, &err);
     assert(ok); /* a test reads them */
     (void)ok;
 }

@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "kube/kind.h"
+#include "server/group_options.h"
 #include "server/options.h"
 
 struct permission { /* one verb on one resource */
@@ -25,6 +26,9 @@ bool permissions_decode(struct arena *a, struct span yaml, struct span ns, struc
                         struct err *err);
 /* Those of manifests/rbac.yaml and, where the options ask for what it is for, of manifests/pod-deletion-cost. */
 void permissions_shipped(struct arena *a, struct span ns, const struct options *o, struct permissions *out);
+/* Those of manifests/groups, and of manifests/groups-clusterapi where the provider is that and has its machines in this
+ * cluster; ConfigMaps by the names that the flags give them. */
+void permissions_of_groups(struct arena *a, const struct group_options_given *g, struct permissions *out);
 /* Whether they hold a verb on all objects of a kind. */
 bool permissions_have(const struct permissions *p, enum kind k, struct span verb);
 

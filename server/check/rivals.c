@@ -19,6 +19,17 @@ static struct span name_of(struct doc_value object, const char *key)
 
 /* ---- Leases ---- */
 
+static void tell_rival(struct looked *l, struct doc_value lease, struct span holder)
+{
+    bool unknown = span_eq(name_of(lease, "name"), l->check->rival);
+    l->told++;
+    check_say(l->check->report, CHECK_FAIL, "rivals",
+              unknown ? "stop it before Stowage starts" : "stop it, or start Stowage with --coexist",
+              "another autoscaler works on the same nodes: Lease %.*s/%.*s, held by %.*s; %s",
+              SPAN_ARG(name_of(lease, "namespace")), SPAN_ARG(name_of(lease, "name")), SPAN_ARG(holder),
+              unknown ? "Stowage does not know a Lease of that name, and acts" : "Stowage only observes meanwhile");
+}
+
 static void read_leases(void *user, struct doc_value list)
 {
     struct looked *l = user;
@@ -29,33 +40,27 @@ static void read_leases(void *user, struct doc_value list)
         return;
     struct doc_iter it = doc_iter_of(items);
     while (doc_next(&it))
-        if (check_lease_live(it.value, l->check->now, &holder, &age)) {
-            l->told++;
-            check_say(l->check->report, CHECK_FAIL, "rivals",
-                      "stop it, or start Stowage with --coexist",
-                      "another autoscaler works on the same nodes: Lease %.*s/%.*s, held by %.*s; "
-                      "Stowage only observes meanwhile",
-                      SPAN_ARG(name_of(it.value, "namespace")), SPAN_ARG(name_of(it.value, "name")),
-                      SPAN_ARG(holder));
-        }
+        if (check_lease_live(it.value, l->check->now, &holder, &age))
+            tell_rival(l, it.value, holder);
 }
 
 static void check_leases(struct check *c)
 {
-    struct ask *asks = check_asks(c, RIVALS_KNOWN);
+    size_t n = RIVALS_KNOWN + (c->rival.len != 0);
+    struct ask *asks = check_asks(c, RIVALS_KNOWN + 1);
     struct looked *l = ARENA_NEW(c->report->a, struct looked);
     bool known = true;
     l->check = c;
-    for (size_t i = 0; i < RIVALS_KNOWN; i++) {
-        struct span selector =
-            arena_printf(c->report->a, "metadata.name=%.*s", SPAN_ARG(rivals_known[i]));
+    for (size_t i = 0; i < n; i++) {
+        struct span name = i < RIVALS_KNOWN ? rivals_known[i] : c->rival;
+        struct span selector = arena_printf(c->report->a, "metadata.name=%.*s", SPAN_ARG(name));
         asks[i].request = (struct api_request){
             .verb = API_LIST, .kind = KIND_LEASE, .field_selector = selector};
         asks[i].read = read_leases;
         asks[i].user = l;
     }
-    ask_all(c->cluster, asks, RIVALS_KNOWN);
-    for (size_t i = 0; i < RIVALS_KNOWN; i++)
+    ask_all(c->cluster, asks, (uint32_t)n);
+    for (size_t i = 0; i < n; i++)
         known &= asks[i].err.kind == ERR_NONE;
     if (!known)
         check_say(c->report, CHECK_UNKNOWN, "rivals", NULL,

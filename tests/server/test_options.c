@@ -56,6 +56,8 @@ static const struct {
      "--batch-idle-duration: \"1\" is not a duration like 10s or 1m30s"},
     {"out of range", OPTION_SERVE, {"--metrics-port=70000"}, {0},
      "--metrics-port: 70000 is not between 0 and 65535"},
+    {"a slip in one of Cluster Autoscaler's", OPTION_SERVE, {"--scan-intervall=15s"}, {0},
+     "no flag --scan-intervall; did you mean --scan-interval?"},
     {"a boolean in words", OPTION_SERVE, {"--coexist=yes"}, {0},
      "--coexist: \"yes\" is neither true nor false"},
     {"our environment", OPTION_SERVE, {0}, {"STOWAGE_THREADS", "many"},
