@@ -4,52 +4,67 @@
 
 #define TOPIC "groups"
 
+/* Objects in an answer, which may have 16 MiB (kube/client_limits.h): a Node has some 15 KiB, and more with many images. */
+enum { PAGE = 500 };
+
 struct listing {
     struct store *store;
     enum kind kind;
+    struct arena *a;
+    struct span next; /* metadata.continue; absent: that was the last page */
 };
 
-static void read_list(void *user, struct doc_value list)
+static void read_page(void *user, struct doc_value list)
 {
     struct listing *l = user;
-    struct doc_value items;
-    store_list_begin(l->store, l->kind);
-    if (doc_find(list, SPAN("items"), &items)) {
-        struct doc_iter it = doc_iter_of(items);
-        while (doc_next(&it))
-            store_event(l->store, l->kind, WATCH_PUT, it.value);
-    }
-    store_list_end(l->store, l->kind);
+    struct doc_value items, meta;
+    l->next = doc_find(list, SPAN("metadata"), &meta) ? arena_dup(l->a, doc_text_at(meta, SPAN("continue"))) : SPAN("");
+    if (!doc_find(list, SPAN("items"), &items))
+        return;
+    struct doc_iter it = doc_iter_of(items);
+    while (doc_next(&it))
+        store_event(l->store, l->kind, WATCH_PUT, it.value);
 }
 
-/* Nodes, and what the provider reads beside them. False: one of them cannot be read, which check_access has told. */
+static const struct ask *ask_page(struct check *c, struct listing *l)
+{
+    struct ask *a = check_asks(c, 1);
+    a->request = (struct api_request){.verb = API_LIST, .kind = l->kind, .limit = PAGE, .from = l->next};
+    a->read = read_page;
+    a->user = l;
+    ask_all(c->cluster, a, 1);
+    if (a->err.kind == ERR_NOT_FOUND && kind_older(l->kind) != NULL) {
+        a->request.older = true;
+        a->done = false;
+        ask_all(c->cluster, a, 1);
+    }
+    return a;
+}
+
+/* False: it cannot be read, which has been told. */
+static bool read_kind(struct check *c, struct store *store, enum kind k)
+{
+    struct listing l = {.store = store, .kind = k, .a = c->report->a};
+    store_list_begin(store, k);
+    do {
+        const struct ask *a = ask_page(c, &l);
+        if (!a->done || a->err.kind != ERR_NONE) {
+            check_say(c->report, CHECK_UNKNOWN, TOPIC, NULL, "whether each node group can grow: %s cannot be read: %s",
+                      kind_info(k)->plural, a->done ? a->err.msg : "no answer came in time");
+            return false;
+        }
+    } while (l.next.len != 0);
+    store_list_end(store, k);
+    return true;
+}
+
+/* Nodes, and what the provider reads beside them. */
 static bool read_cluster(struct check *c, struct store *store)
 {
-    struct ask *asks = check_asks(c, KIND_STORED_COUNT);
-    struct listing *l = ARENA_ARRAY(c->report->a, struct listing, KIND_STORED_COUNT);
-    uint32_t n = 0;
-    bool ok = true;
-    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
-        const enum kind *own = c->groups->settings.provider->ops->kinds;
-        while (*own != KIND_NONE && *own != k)
-            own++;
-        if (*own == KIND_NONE && k != KIND_NODE)
-            continue;
-        l[n] = (struct listing){store, k};
-        asks[n].request = (struct api_request){.verb = API_LIST, .kind = k};
-        asks[n].read = read_list;
-        asks[n].user = &l[n];
-        n++;
-    }
-    ask_all(c->cluster, asks, n);
-    for (uint32_t i = 0; i < n; i++) {
-        if (asks[i].err.kind == ERR_NOT_FOUND && kind_older(l[i].kind) != NULL) {
-            asks[i].request.older = true;
-            asks[i].done = false;
-            ask_all(c->cluster, &asks[i], 1);
-        }
-        ok &= asks[i].done && asks[i].err.kind == ERR_NONE;
-    }
+    const struct group_provider_ops *ops = c->groups->settings.provider->ops;
+    bool ok = read_kind(c, store, KIND_NODE);
+    for (uint32_t i = 0; ok && ops->kinds[i] != KIND_NONE; i++)
+        ok = read_kind(c, store, ops->kinds[i]);
     return ok;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "server/check/check.h"
 #include "sim/sim.h"
 
@@ -40,10 +41,11 @@ static void reply_to(const char *body, int status, api_done *done, void *user)
 static uint64_t guarded_send(struct api *api, const struct api_request *r, api_done *done, void *user)
 {
     struct guarded *g = (struct guarded *)api;
+    const char *version = r->older ? kind_older(r->kind) : kind_info(r->kind)->api_version;
     bool no = g->denied != NULL && span_contains(r->body, span_of(g->denied));
     if (r->kind == KIND_OWN_ACCESS)
         reply_to(no ? "{\"status\":{\"allowed\":false}}" : "{\"status\":{\"allowed\":true}}", 201, done, user);
-    else if (g->missing != NULL && span_contains(span_of(kind_info(r->kind)->api_version), span_of(g->missing)))
+    else if (g->missing != NULL && span_contains(span_of(version), span_of(g->missing)))
         reply_to("", 404, done, user);
     else
         return api_send(g->inner, r, done, user);
@@ -359,8 +361,32 @@ static void test_groups_of_cluster_api(void **state)
     says(&b, "node-group-min-size: \"x\" is not a size; write a whole number from 0 to ");
     says_nothing_of(&b, "w/kept");
     says_nothing_of(&b, "w/told");
+    b.api.missing = "v1beta2"; /* an older Cluster API */
+    run(&b, CAPI);
+    says(&b, "warn  MachineDeployment/w/last says nothing of its machines: ");
+    b.api.missing = NULL;
     run(&b, CAPI "--node-group-auto-discovery=clusterapi:namespace=other");
     says(&b, "warn  the flags find no node group\n");
+    end(&b);
+}
+
+/* More than one answer may have. */
+static void test_many_groups(void **state)
+{
+    (void)state;
+    struct buf objects = {0};
+    for (int i = 0; i < 501; i++)
+        buf_addf(&objects,
+                 "---\napiVersion: cluster.x-k8s.io/v1beta2\nkind: MachineDeployment\nmetadata: {name: md-%d, namespace: w, "
+                 "annotations: {" MIN "'0', " MAX "'3', " CAPACITY "cpu: '4', " CAPACITY "memory: 16Gi}}\n"
+                 "spec: {clusterName: c, replicas: 0, selector: {matchLabels: {d: md-%d}}}\n",
+                 i, i);
+    struct bench b;
+    begin(&b);
+    load(&b, objects.ptr);
+    run(&b, CAPI);
+    says(&b, "ok    501 node groups: each has a template or a minimum\n");
+    buf_release(&objects);
     end(&b);
 }
 
@@ -400,6 +426,7 @@ int main(void)
         cmocka_unit_test(test_no_pools_are_needed),
         cmocka_unit_test(test_its_lease),
         cmocka_unit_test(test_groups_of_cluster_api),
+        cmocka_unit_test(test_many_groups),
         cmocka_unit_test(test_groups_of_kwok),
     };
     return cmocka_run_group_tests_name("check_compat", tests, NULL, NULL);
