@@ -72,6 +72,7 @@ struct node_group {
     struct sym_pairs selector;     /* empty: selects none */
     struct group_machines machines; /* instances */
     struct node *template;         /* NULL: none */
+    struct node *learned;          /* what its nodes were when it had some; NULL: nobody remembers */
     double price;                  /* of a node, in an hour */
     struct group_options options;
     struct group_backoff backoff;

@@ -164,6 +164,7 @@ static const struct field group_fields[] = {
     FIELD(struct node_group, machines, FIELD_LIST, "instances", .schema = &machine_schema,
           FIELD_HAS(struct node_group, has_machines)),
     FIELD(struct node_group, template, FIELD_POINTER, "template", .schema = &node_schema),
+    FIELD(struct node_group, learned, FIELD_POINTER, "learned", .schema = &node_schema),
     FIELD(struct node_group, price, FIELD_DOUBLE, "price", FIELD_HAS(struct node_group, has_price)),
     FIELD(struct node_group, options, FIELD_OBJECT, "options", .schema = &option_schema),
     FIELD(struct node_group, backoff, FIELD_OBJECT, "backoff", .schema = &backoff_schema),

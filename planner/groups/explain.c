@@ -265,6 +265,8 @@ static void add_leaving(struct telling *t)
 static struct span origin(struct telling *t, const char *provider)
 {
     const struct group_template *x = &t->g->template;
+    if (x->origin == TEMPLATE_LEARNED)
+        return SPAN("learned");
     if (x->origin == TEMPLATE_OF_PROVIDER)
         return span_of(provider);
     return arena_printf(t->a, "Node %.*s", SPAN_ARG(x->of->meta.name));
@@ -276,6 +278,10 @@ static void add_origin(struct telling *t)
     switch (x->origin) {
     case TEMPLATE_OF_NODE:
         add(t, "template", arena_printf(t->a, "as Node %.*s, which is ready", SPAN_ARG(x->of->meta.name)));
+        break;
+    case TEMPLATE_LEARNED:
+        add(t, "template", t->g->node_count == 0 ? SPAN("learned: as its nodes were; it has none now")
+                                                 : SPAN("learned: as its nodes were; none has been ready for a minute"));
         break;
     case TEMPLATE_OF_PROVIDER:
         add(t, "template", t->g->node_count == 0 ? SPAN("as its provider says: it has no node")

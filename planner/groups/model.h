@@ -32,14 +32,15 @@ struct group_readiness {
 enum group_template_origin {
     TEMPLATE_NONE,
     TEMPLATE_OF_NODE,     /* a node of the group that is ready, and has been for a minute */
-    TEMPLATE_OF_PROVIDER, /* no node is; the file, or the group's provider, says what one would be */
+    TEMPLATE_LEARNED,     /* no node is; what its nodes were. Not with --search greedy */
+    TEMPLATE_OF_PROVIDER, /* nor does anybody remember; the file, or the group's provider, says what one would be */
     TEMPLATE_OF_ANY_NODE, /* nor does anybody say; a node of the group as it is */
 };
 
 struct group_template {
     const struct node *node;  /* NULL: none; named template-node-for-GROUP, its hostname label too */
     enum group_template_origin origin;
-    const struct node *of;    /* what it was made of: a Node, or the file's template */
+    const struct node *of;    /* what it was made of: a Node, what was learned, or the file's template */
     const struct pod **pods;  /* bound to it: mirror and DaemonSet pods */
     uint32_t pod_count;
 };

@@ -101,6 +101,11 @@ static int by_node_and_name(const void *a, const void *b)
     return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
 }
 
+static bool is_of_node(const struct group_template *t)
+{
+    return t->origin == TEMPLATE_OF_NODE || t->origin == TEMPLATE_OF_ANY_NODE;
+}
+
 /* Of all pods of a cluster only those are of interest that stand on the Nodes that were chosen. */
 static void find_bound(struct making *x)
 {
@@ -109,7 +114,7 @@ static void find_bound(struct making *x)
     uint32_t capacity = 0;
     for (uint32_t i = 0; i < x->m->group_count; i++) {
         const struct group_template *t = &x->m->groups[i].template;
-        sym name = t->of != NULL && t->origin != TEMPLATE_OF_PROVIDER ? sym_find(syms, t->of->meta.name) : SYM_NONE;
+        sym name = is_of_node(t) ? sym_find(syms, t->of->meta.name) : SYM_NONE;
         if (name != SYM_NONE)
             bits_add(asked, name);
     }
@@ -240,7 +245,7 @@ static void from_node(struct making *x, struct group *g, const struct node *n)
 /* Who writes a template by hand says one of capacity and allocatable; the API server knows the one way round. */
 static void from_file(struct making *x, struct group *g)
 {
-    struct node *n = make_node(x, g, g->spec->template);
+    struct node *n = make_node(x, g, g->template.of);
     if (n->allocatable.count == 0)
         n->allocatable = n->capacity;
     else if (n->capacity.count == 0)
@@ -258,7 +263,10 @@ static void choose(struct making *x, struct group *g)
             t->origin = TEMPLATE_OF_NODE;
             t->of = g->nodes[i];
         }
-    if (t->of == NULL && g->spec->template != NULL) {
+    if (t->of == NULL && g->spec->learned != NULL && !x->flags->as_upstream) {
+        t->origin = TEMPLATE_LEARNED;
+        t->of = g->spec->learned;
+    } else if (t->of == NULL && g->spec->template != NULL) {
         t->origin = TEMPLATE_OF_PROVIDER;
         t->of = g->spec->template;
     } else if (t->of == NULL && g->node_count != 0) {
@@ -276,10 +284,10 @@ void group_templates(struct group_model *m, const struct group_flags *flags, con
     find_bound(&x);
     for (uint32_t i = 0; i < m->group_count; i++) {
         struct group *g = &m->groups[i];
-        if (g->template.origin == TEMPLATE_OF_PROVIDER)
-            from_file(&x, g);
-        else if (g->template.of != NULL)
+        if (is_of_node(&g->template))
             from_node(&x, g, g->template.of);
+        else if (g->template.of != NULL)
+            from_file(&x, g);
     }
 }
 

@@ -32,6 +32,9 @@ static const char OBJECTS[] =
     "memory: 8Gi, pods: 110}, allocatable: {cpu: 7500m, memory: 8Gi, pods: 110}}}}\n"
     "- {name: sold-out, minSize: 0, maxSize: 4, template: {status: {capacity: {cpu: 8, memory: 8Gi, pods: 110}}}, "
     "backoff: {until: \"2026-10-10T12:03:00Z\", errorCode: QuotaExceeded, errorMessage: no quota for 8 CPUs}}\n"
+    "- {name: gone, minSize: 0, maxSize: 0, template: {status: {capacity: {cpu: 8, memory: 8Gi, pods: 110}}}, learned: {metadata: "
+    "{labels: {rack: r7}}, spec: {taints: [{key: dedicated, value: gone, effect: NoSchedule}]}, status: {allocatable: {cpu: 7800m, "
+    "memory: 6Gi, pods: 110}}}}\n"
     "- {name: bare, minSize: 0, maxSize: 4}\n"
     "- {name: full, minSize: 0, maxSize: 0, template: {status: {capacity: {cpu: 8, memory: 8Gi, pods: 110}}}}\n";
 
@@ -60,6 +63,8 @@ static const struct {
     {"live", NULL, "table", 0, "live ", "as Node live-0, which is ready\n", "dedicated=live:NoSchedule (Node live-0)\n"},
     {"live", NULL, "table", 0, "live ", "pool=live, rack=r1 (Node live-0)\n", "without DeletionCandidateOfClusterAutoscaler=1:PreferNoSchedule"},
     {"live", NULL, "table", 0, "live ", "cpu 3800m, memory 7Gi, pods 110 (Node live-0)\n", "1 of 0 to 3; 1 Node, 1 ready\n"},
+    {"gone", NULL, "table", 0, "gone does not grow: ", "learned: as its nodes were; it has none now\n", "cpu 7800m, memory 6Gi, pods 110 (learned)\n"},
+    {"gone", NULL, "table", 0, "gone does not grow: ", "rack=r7 (learned)\n", "dedicated=gone:NoSchedule (learned)\n"},
     {"small", NULL, "json", 0, "{\n  \"hasPlace\": true,\n  \"sentence\": \"small grows from 0 to 1 nodes", "\"about\": \"size\"", ""},
     {"smal", NULL, "table", 2, "stowage explain: there is no group smal; did you mean small?\n", "", ""},
 };
@@ -107,9 +112,8 @@ static void as_it_is_shown(void **state)
                         "  size         0 of 0 to 4; 0 Nodes, 0 ready\n"
                         "  back-off     until 2026-10-10T12:03:00Z: QuotaExceeded: no quota for 8 CPUs\n"
                         "  waits        shop/huge, which no group takes: 1 in backoff after failed\n"
-                        "               scale-up, 1 max node group size reached, 1 node(s) had\n"
-                        "               untolerated taint(s), 1 not ready for scale-up, 2 Insufficient\n"
-                        "               cpu\n"
+                        "               scale-up, 1 node(s) had untolerated taint(s), 1 not ready for\n"
+                        "               scale-up, 2 Insufficient cpu, 2 max node group size reached\n"
                         "  template     as its provider says: it has no node\n"
                         "  labels       kubernetes.io/hostname=template-node-for-sold-out,\n"
                         "               cluster-autoscaler.kubernetes.io/template-node=true (of every new\n"

@@ -25,6 +25,9 @@
 static const char SELECTED[] = "groups: [{name: a, minSize: 0, maxSize: 9, nodeSelector: {pool: a}}]";
 static const char PROVIDED[] = "groups: [{name: a, minSize: 0, maxSize: 9, nodeSelector: {pool: a}, template: {metadata: "
                                "{labels: {pool: a}}, status: {capacity: {cpu: 4, memory: 8Gi, pods: 110}}}}]";
+static const char LEARNED[] = "groups: [{name: a, minSize: 0, maxSize: 9, nodeSelector: {pool: a}, template: {status: {capacity: "
+                              "{cpu: 4, memory: 8Gi, pods: 110}}}, learned: {metadata: {labels: {rack: r9}}, status: {allocatable: "
+                              "{cpu: 3800m, memory: 7Gi, pods: 110}}}}]";
 
 struct made {
     struct cluster c;
@@ -32,11 +35,9 @@ struct made {
     struct group_model *m;
 };
 
-/* `syms` (NULL: its own): of the cluster that it is compared with. */
-static const struct group_template *make(struct made *x, const char *objects, const char *groups, wall_ms now,
-                                         struct symtab *syms)
+static const struct group_template *make_with(struct made *x, const char *objects, const char *groups, wall_ms now,
+                                              struct symtab *syms, struct group_flags flags)
 {
-    struct group_flags flags = group_flags_default();
     struct node_groups *file;
     struct err err = {0};
     cluster_init(&x->c);
@@ -54,6 +55,13 @@ static const struct group_template *make(struct made *x, const char *objects, co
     x->m = group_model_make(file, &flags, o, now, &x->a, &err);
     assert_non_null(x->m);
     return &x->m->groups[0].template;
+}
+
+/* `syms` (NULL: its own): of the cluster that it is compared with. */
+static const struct group_template *make(struct made *x, const char *objects, const char *groups, wall_ms now,
+                                         struct symtab *syms)
+{
+    return make_with(x, objects, groups, now, syms, group_flags_default());
 }
 
 static void release(struct made *x)
@@ -75,6 +83,9 @@ static const struct {
     {"the one that has been for a minute", NODE("a-1", "r1", "11:59:30") NODE("a-2", "r2", "11:00:00") DAEMON("agent-1", "a-1")
      DAEMON("agent-2", "a-2") DAEMON("other-2", "a-2"), SELECTED, TEMPLATE_OF_NODE, "a-2", 2},
     {"none has, and its provider knows", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), PROVIDED, TEMPLATE_OF_PROVIDER, NULL, 0},
+    {"34: its nodes are remembered", "", LEARNED, TEMPLATE_LEARNED, NULL, 0},
+    {"34: none of them is ready", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), LEARNED, TEMPLATE_LEARNED, NULL, 0},
+    {"34: one is", NODE("a-1", "r1", "11:00:00") DAEMON("agent-1", "a-1"), LEARNED, TEMPLATE_OF_NODE, "a-1", 1},
     {"none has, and it does not", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), SELECTED, TEMPLATE_OF_ANY_NODE, "a-1", 1},
 };
 
@@ -89,6 +100,16 @@ static void where_it_comes_from(void **state)
             fail_msg("%s: origin %d, %u pods", rows[i].label, (int)t->origin, t->pod_count);
         release(&x);
     }
+}
+
+static void greedy_goes_by_the_provider(void **state)
+{
+    (void)state;
+    struct made x;
+    struct group_flags flags = group_flags_default();
+    flags.as_upstream = true;
+    assert_int_equal(make_with(&x, "", LEARNED, NOW, NULL, flags)->origin, TEMPLATE_OF_PROVIDER);
+    release(&x);
 }
 
 static const struct {
@@ -122,6 +143,7 @@ static void whether_it_is_as_it_was(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(where_it_comes_from), cmocka_unit_test(whether_it_is_as_it_was)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(where_it_comes_from), cmocka_unit_test(greedy_goes_by_the_provider),
+                                       cmocka_unit_test(whether_it_is_as_it_was)};
     return cmocka_run_group_tests_name("template", tests, NULL, NULL);
 }
