@@ -10,6 +10,7 @@
 #include "reconciler/groups/orders.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/groups/status_map.h"
+#include "reconciler/groups/templates_map.h"
 #include "reconciler/groups/told.h"
 #include "reconciler/stages.h"
 
@@ -31,6 +32,8 @@ void keeper_release(struct keeper *k)
     if (k->memory == NULL)
         return;
     group_memory_free(k->memory);
+    learned_free(k->learned);
+    templates_map_forget(k);
     removals_forget(k);
     orders_forget(k);
     status_map_forget(k);
@@ -47,6 +50,7 @@ static void begin(struct pass *p)
     if (k->memory != NULL)
         return;
     k->memory = group_memory_new(p->wall);
+    k->learned = learned_new();
     status_words_init(&k->status_words);
     marks_stale_init(&k->stale);
     k->began = p->mono;
@@ -190,6 +194,14 @@ static void answer(struct pass *p, const struct group_pass *decided)
     s->answered(s->user, answers, count);
 }
 
+static void learn_templates(struct pass *p, const struct group_model *m)
+{
+    if (p->r->config.groups.flags.as_upstream)
+        return;
+    learned_take(p->r->keeper.learned, m, p->snapshot->syms);
+    templates_map_write(p);
+}
+
 static void decide(struct pass *p)
 {
     struct keeper *k = &p->r->keeper;
@@ -212,6 +224,7 @@ static void decide(struct pass *p)
     struct group_pass *decided = groups_pass(look.world, look.model, &s->flags, &look.objects, p->wall, p->a);
     answer(p, decided);
     group_memory_learn(k->memory, decided, &s->flags, p->wall);
+    learn_templates(p, look.model);
     carry_out(p, decided);
     tell_standing(p, decided);
     counted_pass(p, decided, seconds_since(p, began));
@@ -230,7 +243,8 @@ void groups_run(struct pass *p)
     orders_run(p);
     if (!orders_are_done(k))
         return; /* each answer brings a pass */
-    if (due(p) > p->mono || !know_priority(p)) {
+    bool known = templates_map_known(p);
+    if (due(p) > p->mono || !know_priority(p) || !known) {
         pass_wake(p, due(p) > p->mono ? due(p) : p->mono + REST_MS);
         return;
     }

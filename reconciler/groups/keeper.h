@@ -6,12 +6,13 @@
  * not needed are marked, and removed each at its own pace (removal.h) while passes go on. No pass is begun while one of
  * the former is under way: a target counts only once its cloud has taken it.
  *
- * Nothing here has to outlive a leader: a new one finds nodes marked and takes the marks off (marks.c), asks the cloud
+ * But for what was learned of groups' nodes (templates_map.h) nothing here has to outlive a leader: a new one finds nodes marked and takes the marks off (marks.c), asks the cloud
  * what there is, and begins its timers anew, or from the soft taints (--node-deletion-candidate-ttl). */
 #ifndef RECONCILER_GROUPS_KEEPER_H
 #define RECONCILER_GROUPS_KEEPER_H
 
 #include "base/buf.h"
+#include "planner/groups/learned.h"
 #include "planner/groups/memory.h"
 #include "reconciler/decision.h"
 #include "reconciler/groups/look.h"
@@ -23,8 +24,17 @@ struct reconciler;
 struct group_removal; /* removal.c */
 struct group_order;   /* orders.c */
 
+struct kept_templates { /* the ConfigMap of what was learned */
+    struct gate gate;
+    bool asked, read, unread; /* unread: told that it cannot be read */
+    struct span uid;          /* malloc'ed; absent: it is not there */
+    uint64_t written, sent;   /* hashes of its text: as it is, and as it will be once a write is answered */
+};
+
 struct keeper { /* zero: nothing is kept yet */
     struct group_memory *memory;
+    struct learned *learned;
+    struct kept_templates templates;
     /* passes */
     mono_ms last;     /* began; 0: none yet */
     uint32_t again;   /* so many follow at once, since one did something (1.2) */

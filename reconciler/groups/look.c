@@ -199,6 +199,7 @@ static bool make_model(struct pass *p, struct group_look *out, struct arena *a, 
         return false;
     take_objects(p, &out->objects, syms);
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
+    learned_recall(p->r->keeper.learned, &out->file, syms, a);
     removals_recall(p, &out->file.state);
     out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, a, err);
     return out->model != NULL;

@@ -3,6 +3,7 @@
 #include "kube/config_map.h"
 #include "planner/buffers.h"
 #include "reconciler/groups/counted.h"
+#include "reconciler/groups/templates_map.h"
 #include "reconciler/stages.h"
 
 /* Events about groups are on the status ConfigMap: a group is no object. Without it they are not told. */
@@ -156,6 +157,15 @@ void told_priorities_unread(struct reconciler *r, const struct err *err)
     r->keeper.priority_unread = true;
     tell(r, (struct decision){.kind = DECISION_FAIL, .subject = "groups", .warning = true, .per_hour = NAN},
          "ConfigMap " PRIORITY_CONFIG_MAP " cannot be read, and priorities are those of before, if any: %s", err->msg);
+}
+
+void told_templates_unread(struct reconciler *r, const struct err *err)
+{
+    if (r->keeper.templates.unread || err->kind == ERR_CANCELLED)
+        return;
+    r->keeper.templates.unread = true;
+    tell(r, (struct decision){.kind = DECISION_FAIL, .subject = "groups", .warning = true, .per_hour = NAN},
+         "ConfigMap " TEMPLATES_CONFIG_MAP " cannot be read, and groups without nodes are what their provider says: %s", err->msg);
 }
 
 static bool is_news(struct pass *p, struct span sentence)

@@ -34,6 +34,7 @@ void told_limit(struct pass *p); /* --max-nodes-total is reached */
 void told_repaired(struct reconciler *r, struct span group, enum group_gate why, struct span ids, const struct err *err);
 void told_withdrawn(struct reconciler *r, struct span group, int32_t by, const struct err *err); /* requests that are no machines */
 void told_priorities_unread(struct reconciler *r, const struct err *err); /* the ConfigMap; once */
+void told_templates_unread(struct reconciler *r, const struct err *err); /* another one; the same */
 void told_pass_failed(struct pass *p, struct span why); /* the pass ended early with it */
 void told_aside(struct pass *p, struct span sentence);  /* of a group that is not used */
 

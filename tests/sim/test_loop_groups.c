@@ -792,6 +792,111 @@ static void a_soft_taint_says_since_when_after_a_restart(void **state)
     end();
 }
 
+/* --- what nodes were --- */
+
+static const char *learned_of(json_t *map)
+{
+    return map != NULL ? json_string_value(tree_get(map, "data.templates")) : "";
+}
+
+static uint64_t writes_of_learned(struct sim *s)
+{
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates");
+    uint64_t version = map != NULL ? strtoull(json_string_value(tree_get(map, "metadata.resourceVersion")), NULL, 10) : 0;
+    json_decref(map);
+    return version;
+}
+
+/* A group of one node, on which somebody puts a label that the group's template does not have, has shrunk to nothing and
+ * Stowage has been started anew: for whom does it grow? */
+static struct sim *begin_shrunk(void (*set)(struct group_settings *s), enum group_kwok_fate fate)
+{
+    struct sim *s = begin(one_group, set);
+    load(s, deployment_yaml("web", 1, "2500m", ""));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", "{\"metadata\":{\"labels\":{\"rack\":\"r1\"}}}", 200);
+    run_for(s, 2 * MS_MINUTE);
+    scale(s, "web", 0);
+    run_for(s, 20 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    loop_stop(&it.loop);
+    loop_start(&it.loop);
+    it.fate = fate;
+    load(s, deployment_yaml("picky", 1, "1500m", ",\"nodeSelector\":{\"rack\":\"r1\"}"));
+    run_for(s, 1 * MS_MINUTE);
+    return s;
+}
+
+/* Scenario 34, over a restart. */
+static void a_group_that_shrank_to_nothing_is_known_by_its_nodes(void **state)
+{
+    (void)state;
+    struct buf names = {0};
+    struct sim *s = begin_shrunk(NULL, GROUP_KWOK_NEVER_REGISTERS);
+    assert_int_equal(told("TriggeredScaleUp", "pod triggered scale-up: [{a 0->1 (max: 5)}]"), 2);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: setting group a size to 2"), 0);
+    assert_int_equal(planned_on(NULL, &names), 1);
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates");
+    if (strstr(learned_of(map), "a: {") == NULL || strstr(learned_of(map), "\"rack\":\"r1\"") == NULL ||
+        strstr(learned_of(map), "hostname") != NULL)
+        fail_msg("%s", learned_of(map));
+    json_decref(map);
+    buf_release(&names);
+    end();
+}
+
+/* The next node has no such label: when it has been ready for a minute that is what is known, and no other is bought. */
+static void a_label_that_does_not_come_again_is_not_believed_twice(void **state)
+{
+    (void)state;
+    struct sim *s = begin_shrunk(NULL, GROUP_KWOK_COMES);
+    assert_true(nodes_of(s, "a") != 0);
+    run_for(s, 30 * MS_MINUTE);
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates");
+    assert_null(strstr(learned_of(map), "rack"));
+    assert_int_equal(nodes_of(s, "a"), 0);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group a size set to 1 instead of 0 (max: 5)"), 2);
+    json_decref(map);
+    end();
+}
+
+static void go_by_the_provider(struct group_settings *s)
+{
+    s->flags.as_upstream = true;
+}
+
+static void greedy_knows_it_by_its_provider(void **state)
+{
+    (void)state;
+    struct sim *s = begin_shrunk(go_by_the_provider, GROUP_KWOK_COMES);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    assert_int_equal(writes_of_learned(s), 0);
+    end();
+}
+
+static void what_is_known_already_is_not_written_again(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    load(s, deployment_yaml("web", 3, "2500m", ""));
+    run_for(s, 3 * MS_MINUTE);
+    uint64_t first = writes_of_learned(s);
+    assert_true(first != 0);
+    scale(s, "web", 2);
+    run_for(s, 20 * MS_MINUTE);
+    loop_stop(&it.loop);
+    loop_start(&it.loop);
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    assert_int_equal(writes_of_learned(s), first);
+    do_request(s, API_DELETE, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates", NULL, 200); /* by a hand */
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", "{\"metadata\":{\"labels\":{\"rack\":\"r1\"}}}", 200);
+    run_for(s, 1 * MS_MINUTE);
+    assert_true(writes_of_learned(s) > first);
+    end();
+}
+
 /* --- beside NodePools --- */
 
 static void what_a_pool_has_a_place_for_no_group_grows_for(void **state)
@@ -872,14 +977,15 @@ static struct group_provider *open_forbidden(struct loop *l)
     return p;
 }
 
-static void priorities_that_cannot_be_read_stop_nothing(void **state)
+static void config_maps_that_cannot_be_read_stop_nothing(void **state)
 {
     (void)state;
     struct sim *s = begin_with(two_groups, by_priority, open_forbidden);
     load(s, deployment_yaml("one", 1, "3500m", ""));
-    run_for(s, 30 * MS_SECOND);
+    run_for(s, 3 * MS_MINUTE);
     assert_int_equal(count_bound(s, "one"), 1);
-    assert_int_equal(it.loop.decided[DECISION_FAIL], 1);
+    assert_int_equal(writes_of_learned(s), 0);         /* what is there is not known */
+    assert_int_equal(it.loop.decided[DECISION_FAIL], 2); /* each once */
     assert_non_null(strstr(it.loop.last[DECISION_FAIL], "cluster-autoscaler-priority-expander cannot be read"));
     end();
 }
@@ -989,9 +1095,13 @@ int main(void)
         cmocka_unit_test(an_annotation_delays_an_end_until_it_is_taken_off),
         cmocka_unit_test(or_for_two_minutes),
         cmocka_unit_test(a_soft_taint_says_since_when_after_a_restart),
+        cmocka_unit_test(a_group_that_shrank_to_nothing_is_known_by_its_nodes),
+        cmocka_unit_test(a_label_that_does_not_come_again_is_not_believed_twice),
+        cmocka_unit_test(greedy_knows_it_by_its_provider),
+        cmocka_unit_test(what_is_known_already_is_not_written_again),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(priorities_are_read_live),
-        cmocka_unit_test(priorities_that_cannot_be_read_stop_nothing),
+        cmocka_unit_test(config_maps_that_cannot_be_read_stop_nothing),
         cmocka_unit_test(scenario_173_room_that_is_taken_is_made_anew),
         cmocka_unit_test(scenario_174_a_share_of_a_workload),
         cmocka_unit_test(room_that_no_group_has_is_told_of_the_buffer),

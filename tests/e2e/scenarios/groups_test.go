@@ -11,6 +11,7 @@ import (
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"stowage.dev/tests/e2e/stowage"
@@ -41,6 +42,7 @@ const groupTemplate = `- apiVersion: v1
 
 const (
 	statusMap   = "cluster-autoscaler-status"
+	learnedMap  = "stowage-node-group-templates"
 	priorityMap = "cluster-autoscaler-priority-expander"
 	hardTaint   = "ToBeDeletedByClusterAutoscaler"
 )
@@ -156,6 +158,7 @@ func TestGroups(t *testing.T) {
 	f.step(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
 	f.step(t, "who starts anew in the middle of a removal ends it", f.restartsInRemoval)
 	f.step(t, "priorities are read live", f.followsPriorities)
+	f.step(t, "what nodes were is kept", f.learnsFromNodes)
 	f.step(t, "pods of NodePools grow no group", f.leavesToPools)
 }
 
@@ -250,6 +253,26 @@ func (f *fleet) followsPriorities(t *testing.T, ctx context.Context) {
 	must(t, f.scale(ctx, "web", 8))
 	must(t, f.Wait(ctx, "pods to run", f.running(8, "web")))
 	must(t, f.groupsAre(map[string]int{"large": 1})(ctx))
+}
+
+// learnsFromNodes waits until the large node has been ready for a minute, and gives it a label that its template lacks.
+func (f *fleet) learnsFromNodes(t *testing.T, ctx context.Context) {
+	says := func(text string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			object, err := f.Client().CoreV1().ConfigMaps(meta.NamespaceSystem).Get(ctx, learnedMap, meta.GetOptions{})
+			if err == nil && !strings.Contains(object.Data["templates"], text) {
+				err = fmt.Errorf("no %q in:\n%s", text, object.Data["templates"])
+			}
+			return err
+		}
+	}
+	must(t, f.Wait(ctx, "the node to be known", says(`large: {"providerTemplate":`)))
+	list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{LabelSelector: "group=large"})
+	must(t, err)
+	_, err = f.Client().CoreV1().Nodes().Patch(ctx, list.Items[0].Name, types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"rack":"r1"}}}`), meta.PatchOptions{})
+	must(t, err)
+	must(t, f.Wait(ctx, "its label to be known", says(`"rack":"r1"`)))
 }
 
 func (f *fleet) leavesToPools(t *testing.T, ctx context.Context) {
