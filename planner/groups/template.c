@@ -263,7 +263,8 @@ static void choose(struct making *x, struct group *g)
             t->origin = TEMPLATE_OF_NODE;
             t->of = g->nodes[i];
         }
-    if (t->of == NULL && g->spec->learned != NULL && !x->flags->as_upstream) {
+    /* Only where there is none: a node that has just come without a label that those before had says that it is gone. */
+    if (t->of == NULL && g->node_count == 0 && g->spec->learned != NULL && !x->flags->as_upstream) {
         t->origin = TEMPLATE_LEARNED;
         t->of = g->spec->learned;
     } else if (t->of == NULL && g->spec->template != NULL) {

@@ -4,8 +4,8 @@
 
 #include "planner/groups/model.h"
 
-/* Fills in `template` of every group: from a good node of its, else from what was learned of
- * those that it had, else from the file's template, else from any node. */
+/* Fills in `template` of every group: from a good node of its; where it has none at all, from what was
+ * learned of those that it had; else from the file's template, else from any node. */
 void group_templates(struct group_model *m, const struct group_flags *flags, const struct group_objects *objects,
                      wall_ms now, struct arena *a);
 /* Whether a world has the same node and pods by both, made of the same Nodes, pods and DaemonSets, though at other times. */

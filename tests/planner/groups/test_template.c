@@ -84,7 +84,7 @@ static const struct {
      DAEMON("agent-2", "a-2") DAEMON("other-2", "a-2"), SELECTED, TEMPLATE_OF_NODE, "a-2", 2},
     {"none has, and its provider knows", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), PROVIDED, TEMPLATE_OF_PROVIDER, NULL, 0},
     {"34: its nodes are remembered", "", LEARNED, TEMPLATE_LEARNED, NULL, 0},
-    {"34: none of them is ready", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), LEARNED, TEMPLATE_LEARNED, NULL, 0},
+    {"one has come that may be another", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), LEARNED, TEMPLATE_OF_PROVIDER, NULL, 0},
     {"34: one is", NODE("a-1", "r1", "11:00:00") DAEMON("agent-1", "a-1"), LEARNED, TEMPLATE_OF_NODE, "a-1", 1},
     {"none has, and it does not", NODE("a-1", "r1", "11:59:30") DAEMON("agent-1", "a-1"), SELECTED, TEMPLATE_OF_ANY_NODE, "a-1", 1},
 };
