@@ -4,8 +4,9 @@
  * All that is known stands in the management cluster, which is the cluster that the snapshots show, so that a process may die
  * between any two writes:
  * - A Machine is a claim's from the write on that puts the claim's UID on it (annotation stowage.dev/nodeclaim-uid, with the
- *   version that was seen, so that two cannot take it). One that karpenter-provider-cluster-api has taken (label
- *   node.cluster.x-k8s.io/karpenter-member) is the claim's that has its providerID.
+ *   version that was seen, so that two cannot take it; who is refused it waits for a newer version, and asks for no other
+ *   meanwhile). One that karpenter-provider-cluster-api has taken (label node.cluster.x-k8s.io/karpenter-member) is the
+ *   claim's that has its providerID.
  * - A MachineDeployment's size is written with the version that was seen, by what is there: so many Machines as are not
  *   marked to go, and one for each claim that waits and finds none. While Machines are on their way, or too many, it waits;
  *   so a size that was written and whose Machine is not there yet counts for the next claim, whoever wrote it.
@@ -30,7 +31,7 @@
 enum {
     MACHINES_SOLD_OUT_MS = 3 * MS_MINUTE, /* as kwok's: Karpenter's providers wait so long, too */
     MACHINES_LOOK_MS = MS_SECOND,         /* while somebody waits it is looked at least so often, for what no watch tells */
-    MACHINES_AGAIN_MS = 10 * MS_SECOND,   /* a size whose answer was lost is written again, if no newer version came */
+    MACHINES_AGAIN_MS = 10 * MS_SECOND,   /* what was written, but its answer lost, is written again if no newer version came */
 };
 
 struct machines_config {

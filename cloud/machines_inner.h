@@ -28,6 +28,7 @@ struct machines_work { /* a call under way */
     struct span ns, group; /* the MachineDeployment that was chosen */
     struct span name;      /* of the Machine that is being taken, or was */
     uint64_t version;      /* with which it was */
+    mono_ms again;         /* when it may be with that version again: not before, if it was refused */
     bool taken;
 };
 

@@ -98,6 +98,7 @@ static void on_taken(void *user, const struct api_result *r)
     w->sending = false;
     w->request = 0;
     w->taken = r->err.kind == ERR_NONE;
+    w->again = r->status == 0 ? c->now + MACHINES_AGAIN_MS : INT64_MAX;
     w->waits = waits; /* else ours alone from now on */
     pthread_mutex_unlock(&c->lock);
     if (waits)
@@ -140,12 +141,18 @@ static void take(struct machines_work *w, const struct cluster_machine *m)
                   on_taken);
 }
 
+/* It was, and no newer version has come. */
+static bool was_refused(const struct machines_work *w, const struct cluster_machine *m)
+{
+    return w->version == m->meta.resource_version && w->of->now < w->again && span_eq(w->name, m->meta.name) &&
+           span_eq(w->ns, m->meta.ns);
+}
+
 /* Somebody takes it, has taken it, or was refused it as it is. */
 static bool is_spoken_for(const struct machines *c, const struct cluster_machine *m)
 {
     for (const struct machines_work *w = c->works; w != NULL; w = w->next)
-        if (span_eq(w->name, m->meta.name) && span_eq(w->ns, m->meta.ns) &&
-            (w->sending || w->taken || w->version == m->meta.resource_version))
+        if (was_refused(w, m) || ((w->sending || w->taken) && span_eq(w->name, m->meta.name) && span_eq(w->ns, m->meta.ns)))
             return true;
     return false;
 }
@@ -307,6 +314,15 @@ static void take_free(struct looking *l, const struct machine_group *g, bool fai
     }
 }
 
+/* It will find one when the snapshot shows why it was refused that. Under the lock. */
+static bool is_behind(const struct looking *l, const struct machines_work *w)
+{
+    for (size_t i = 0; w->version != 0 && i < l->machine_count; i++)
+        if (was_refused(w, l->machines[i]))
+            return true;
+    return false;
+}
+
 /* One that has failed is taken, too, so that it is somebody's who gives it back; else as many as fail would be asked for. */
 static void look_at_group(struct looking *l, const struct machine_group *g)
 {
@@ -321,7 +337,7 @@ static void look_at_group(struct looking *l, const struct machine_group *g)
     }
     pthread_mutex_lock(&l->c->lock);
     for (const struct machines_work *w = l->c->works; w != NULL; w = w->next)
-        n.waiting += is_for(w, g) && has_none(w);
+        n.waiting += is_for(w, g) && has_none(w) && !is_behind(l, w);
     pthread_mutex_unlock(&l->c->lock);
     decide_size(l, g, n);
 }

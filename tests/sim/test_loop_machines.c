@@ -157,6 +157,63 @@ static void a_machine_that_fails_is_ended_and_another_is_bought(void **state)
     end(&d);
 }
 
+/* ---- who comes in between ---- */
+
+struct meddler { /* the first that take a Machine are refused it, since somebody has written it, or hear nothing */
+    struct desk desk;
+    int refused, lost;
+    char written[64]; /* whose newer version is not there yet */
+};
+
+static enum sim_fate meddle(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    struct meddler *m = user;
+    (void)number;
+    if (r->kind != KIND_MACHINE || r->verb != API_MERGE || m->refused + m->lost == 0)
+        return SIM_PASS;
+    if (m->lost > 0) {
+        m->lost--;
+        return SIM_LOSE;
+    }
+    m->refused--;
+    *refusal = (struct sim_refusal){.status = 409, .reason = "Conflict", .message = "the object has been modified"};
+    snprintf(m->written, sizeof(m->written), "%.*s", SPAN_ARG(r->name));
+    return SIM_REFUSE;
+}
+
+static void live_with(struct meddler *m, span_ms time)
+{
+    for (span_ms t = 0; t < time; t += MS_SECOND) {
+        run_for(m->desk.sim, MS_SECOND);
+        if (m->written[0] != '\0')
+            do_request(m->desk.sim, API_MERGE, KIND_MACHINE, "apps", m->written, "{\"metadata\":{\"annotations\":{\"a\":\"b\"}}}", 200);
+        m->written[0] = '\0';
+    }
+}
+
+/* It is taken a little later, and none is asked for in its place. */
+static void a_machine_that_could_not_be_taken_yet_is_waited_for(void **state)
+{
+    (void)state;
+    static const struct row {
+        const char *label;
+        int refused, lost;
+    } rows[] = {{"written by another", 1, 0}, {"the request was lost", 0, 1}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct meddler m = {.refused = rows[i].refused, .lost = rows[i].lost};
+        struct desk *d = &m.desk;
+        d->loop.faults = (struct sim_faults){.user = &m, .before = meddle};
+        begin_with(d, DEPLOYMENT("md", "0", "0.2", ""));
+        load(d->sim, deployment_yaml("web", 2, "3500m", ""));
+        live_with(&m, 60 * MS_SECOND);
+        expect(d, rows[i].label, 2, 2);
+        if (census_count(&d->machines) != 2 || size_of(d, "md") != 2 || count_bound(d->sim, "web") != 2)
+            fail_msg("%s: %zu Machines were made, of %lld that are asked for", rows[i].label, census_count(&d->machines),
+                     (long long)size_of(d, "md"));
+        end(d);
+    }
+}
+
 static void one_of_another_template_drifts(void **state)
 {
     (void)state;
@@ -254,6 +311,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_nobody_has_is_taken_first),
         cmocka_unit_test(where_one_is_full_another_is_bought),
         cmocka_unit_test(a_machine_that_fails_is_ended_and_another_is_bought),
+        cmocka_unit_test(a_machine_that_could_not_be_taken_yet_is_waited_for),
         cmocka_unit_test(one_of_another_template_drifts),
         cmocka_unit_test(what_upstream_has_bought_is_kept_and_given_back),
         cmocka_unit_test(no_machine_is_bought_twice_or_forgotten),
