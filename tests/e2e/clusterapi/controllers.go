@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -39,8 +40,9 @@ type Controllers struct {
 
 	mu      sync.Mutex
 	names   int
-	blind   []string // Machines that had a Node and ended though nobody had chosen them
-	trouble error    // the last look's
+	made    map[string]int // Machines of each group, so far
+	blind   []string       // Machines that had a Node and ended though nobody had chosen them
+	trouble error          // the last look's
 }
 
 // Start begins to keep the groups of a namespace; End ends that.
@@ -54,7 +56,7 @@ func Start(config *rest.Config, namespace string) (*Controllers, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	c := &Controllers{namespace: namespace, objects: objects, client: client, cancel: cancel}
+	c := &Controllers{namespace: namespace, objects: objects, client: client, cancel: cancel, made: map[string]int{}}
 	c.done.Go(func() {
 		for ctx.Err() == nil {
 			err := c.keep(ctx)
@@ -95,6 +97,28 @@ func (c *Controllers) Size(ctx context.Context, g Group) (int, error) {
 		return 0, err
 	}
 	return int(integer(got, "spec", "replicas")), nil
+}
+
+// Made is how many Machines each MachineDeployment has had made, those that are gone among them.
+func (c *Controllers) Made() map[string]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.made)
+}
+
+// Machine is one that is there, for whoever it is.
+type Machine struct {
+	Name, Node, Claim string // Claim: the UID of the NodeClaim that has taken it; "": none has
+}
+
+// Machines are all of the namespace, those that are being deleted among them.
+func (c *Controllers) Machines(ctx context.Context) ([]Machine, error) {
+	list, err := c.list(ctx, machines)
+	var all []Machine
+	for i := range list {
+		all = append(all, Machine{list[i].GetName(), text(&list[i], "status", "nodeRef", "name"), list[i].GetAnnotations()[claimNote]})
+	}
+	return all, err
 }
 
 // Sound says what is wrong: the controllers cannot work, a Node was ended that nobody had chosen, or a mark is left on a
@@ -289,8 +313,13 @@ func (c *Controllers) addMachine(ctx context.Context, s *unstructured.Unstructur
 	m := object("Machine", c.namespace, fmt.Sprintf("%s-m%d", s.GetName(), c.names), annotations, labels, spec)
 	m.SetFinalizers([]string{"machine." + group})
 	unstructured.SetNestedSlice(m.Object, ownerOf(s), "metadata", "ownerReferences")
-	_, err := c.objects.Resource(machines).Namespace(c.namespace).Create(ctx, m, meta.CreateOptions{})
-	return err
+	if _, err := c.objects.Resource(machines).Namespace(c.namespace).Create(ctx, m, meta.CreateOptions{}); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.made[s.GetLabels()["of"]]++
+	return nil
 }
 
 func (c *Controllers) endMachine(ctx context.Context, m *unstructured.Unstructured) error {
@@ -368,9 +397,13 @@ func (c *Controllers) addNode(ctx context.Context, name string, of *unstructured
 		core.ResourceMemory: quantity.MustParse(notes[capacityPrefix+"memory"]),
 		core.ResourcePods:   quantity.MustParse("110"),
 	}
+	spec := core.NodeSpec{ProviderID: providerID(name)}
+	if key := notes[taintNote]; key != "" {
+		spec.Taints = []core.Taint{{Key: key, Effect: core.TaintEffectNoExecute}}
+	}
 	_, err := c.client.CoreV1().Nodes().Create(ctx, &core.Node{
 		ObjectMeta: meta.ObjectMeta{Name: name, Labels: labels},
-		Spec:       core.NodeSpec{ProviderID: providerID(name)},
+		Spec:       spec,
 		Status:     core.NodeStatus{Capacity: room, Allocatable: room},
 	}, meta.CreateOptions{})
 	if apierrors.IsAlreadyExists(err) {

@@ -17,9 +17,12 @@ const (
 	capacityPrefix = "capacity.cluster-autoscaler.kubernetes.io/"
 	boundPrefix    = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
 	deleteMark     = "cluster.x-k8s.io/delete-machine"
+	claimNote      = "stowage.dev/nodeclaim-uid"
 
 	// Of whose Machines the cloud does something else than start them, and what: see Fate.
 	fateNote = "stand-in/fate"
+	// With which taint their Nodes register, as a bootstrap configuration would have it.
+	taintNote = "stand-in/taint"
 )
 
 // Fate is what becomes of new machines of a group.
@@ -38,6 +41,10 @@ type Group struct {
 	CPU, Memory string
 	Labels      map[string]string // of its Nodes
 	Fate        Fate
+
+	Own   map[string]string // labels of the group itself
+	Price string            // of a machine, dollars an hour; "": not said
+	Taint string            // key of a taint of effect NoExecute with which its Nodes register; "": none
 }
 
 func resource(plural string) schema.GroupVersionResource {
@@ -73,6 +80,14 @@ func (g Group) object(namespace string) *unstructured.Unstructured {
 		capacityPrefix + "memory": g.Memory,
 		capacityPrefix + "labels": labels,
 		fateNote:                  string(g.Fate),
+		taintNote:                 g.Taint,
+	}
+	if g.Price != "" {
+		annotations["stowage.dev/price"] = g.Price
+	}
+	own := map[string]any{}
+	for key, value := range g.Own {
+		own[key] = value
 	}
 	spec := map[string]any{
 		"clusterName": "one",
@@ -85,7 +100,7 @@ func (g Group) object(namespace string) *unstructured.Unstructured {
 	if g.Kind != "MachinePool" {
 		spec["selector"] = map[string]any{"matchLabels": map[string]any{"of": g.Name}}
 	}
-	return object(g.Kind, namespace, g.Name, annotations, map[string]any{}, spec)
+	return object(g.Kind, namespace, g.Name, annotations, own, spec)
 }
 
 func machineSpec() map[string]any {

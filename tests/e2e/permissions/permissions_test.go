@@ -328,6 +328,7 @@ func TestWhatShipsIsRead(t *testing.T) {
 		"ClusterRole stowage-provider-kwok: create nodes",
 		"ClusterRole stowage-groups: list jobs.batch",
 		"ClusterRole stowage-groups-clusterapi: patch machinesets.cluster.x-k8s.io/scale",
+		"ClusterRole stowage-provider-clusterapi: patch machinedeployments.cluster.x-k8s.io/scale",
 		"ClusterRole stowage: patch pods/status",
 		`Role stowage-system/stowage-scheduler: update leases.coordination.k8s.io "stowage-scheduler"`,
 	} {

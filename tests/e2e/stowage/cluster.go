@@ -39,6 +39,9 @@ type ClusterOptions struct {
 	// needs to keep those of Cluster API, whose kinds it makes known.
 	Groups, ClusterAPI bool
 
+	// ClusterAPIPools does so for one that keeps NodePools there.
+	ClusterAPIPools bool
+
 	// SecondScheduler leaves the cluster's scheduler as Kubernetes has it, and starts another beside it
 	// that asks Stowage, as manifests/second-scheduler has it and under its own service account.
 	SecondScheduler bool
@@ -119,11 +122,18 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 			return err
 		}
 	}
-	if options.ClusterAPI {
+	if options.ClusterAPI || options.ClusterAPIPools {
 		if err := clusterapi.Define(ctx, c.Config()); err != nil {
 			return err
 		}
+	}
+	if options.ClusterAPI {
 		if err := c.applyFolder(ctx, options.Manifests, "groups-clusterapi"); err != nil {
+			return err
+		}
+	}
+	if options.ClusterAPIPools {
+		if err := c.applyFolder(ctx, options.Manifests, "pools-clusterapi"); err != nil {
 			return err
 		}
 	}
