@@ -124,7 +124,6 @@ struct pool_memo {
     span_ms warm_up; /* of its nodes, the last ones weighing most; 0: none has come up in this process */
     bool known; /* the two below and health are set */
     int64_t generation, class_generation;
-    bool launched; /* health was added to in this process */
     char failure_reason[64], failure_message[512];
     int64_t validated; /* generation of `faults` */
     bool invalid;

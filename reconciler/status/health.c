@@ -10,14 +10,6 @@ struct health health_of(enum condition_status status)
     return h;
 }
 
-void health_add(struct health *h, bool ok)
-{
-    h->failed[h->at] = !ok;
-    h->at = (uint8_t)((h->at + 1) % HEALTH_ENTRIES);
-    if (h->count < HEALTH_ENTRIES)
-        h->count++;
-}
-
 int health_failures(const struct health *h)
 {
     int failures = 0;
@@ -26,9 +18,18 @@ int health_failures(const struct health *h)
     return failures;
 }
 
+void health_add(struct health *h, bool ok)
+{
+    h->failed[h->at] = !ok;
+    h->at = (uint8_t)((h->at + 1) % HEALTH_ENTRIES);
+    if (h->count < HEALTH_ENTRIES)
+        h->count++;
+    bool healthy = health_failures(h) < HEALTH_FAILURES;
+    if (ok == healthy)
+        h->said = ok ? CONDITION_TRUE : CONDITION_FALSE;
+}
+
 enum condition_status health_status(const struct health *h)
 {
-    if (h->count == 0)
-        return CONDITION_UNKNOWN;
-    return health_failures(h) >= HEALTH_FAILURES ? CONDITION_FALSE : CONDITION_TRUE;
+    return h->said;
 }

@@ -184,14 +184,11 @@ static void put_health(struct pass *p, const struct pool_view *v, struct conditi
     m->known = true;
     m->generation = v->pool->meta.generation;
     m->class_generation = class_generation;
-    if (m->launched) {
-        enum condition_status status = health_status(&m->health);
-        if (status == CONDITION_TRUE)
-            condition_set_true(s, HEALTHY);
-        else if (status == CONDITION_FALSE && (before == NULL || before->status != CONDITION_FALSE))
-            condition_set_put(s, HEALTHY, CONDITION_FALSE, span_of(m->failure_reason),
-                              span_of(m->failure_message));
-    }
+    enum condition_status status = health_status(&m->health);
+    if (status == CONDITION_TRUE)
+        condition_set_true(s, HEALTHY);
+    else if (status == CONDITION_FALSE && (before == NULL || before->status != CONDITION_FALSE))
+        condition_set_put(s, HEALTHY, CONDITION_FALSE, span_of(m->failure_reason), span_of(m->failure_message));
 }
 
 void pool_status_launched(struct pass *p, const struct node_claim *claim, bool ok,
@@ -205,7 +202,6 @@ void pool_status_launched(struct pass *p, const struct node_claim *claim, bool o
         return;
     struct pool_memo *m = memos_at(&p->r->pools, pool->meta.uid);
     health_add(&m->health, ok);
-    m->launched = true;
     if (!ok) {
         snprintf(m->failure_reason, sizeof(m->failure_reason), "%.*s", SPAN_ARG(reason));
         snprintf(m->failure_message, sizeof(m->failure_message), "%.*s", SPAN_ARG(message));

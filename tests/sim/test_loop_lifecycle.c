@@ -260,6 +260,40 @@ static enum sim_fate no_machine_while_closed(void *user, uint64_t number, const 
     return *(const bool *)user && r->verb == API_CREATE && r->kind == KIND_NODE ? SIM_REFUSE : SIM_PASS;
 }
 
+/* 176: one failure is no verdict on a pool that nobody knows, a second one is; as many successes as push one of them out of
+ * the last four take it back. */
+static void two_failures_make_a_pool_unhealthy(void **state)
+{
+    static const struct {
+        span_ms after;
+        const char *health;
+    } rows[] = {{4 * MS_MINUTE, "Unknown AwaitingReconciliation"},
+                {4 * MS_MINUTE, "Unknown AwaitingReconciliation"},
+                {4 * MS_MINUTE, "False LaunchFailed"}};
+    (void)state;
+    bool closed = true;
+    struct loop l = {.faults = {.user = &closed, .before = no_machine_while_closed}, .keeps = true};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"0\"}]}", ""));
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    load(s, deployment_yaml("big", 0, "250", "")); /* each on a machine of its own */
+    loop_begin(&l, s);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        run_for(s, rows[i].after);
+        if (strcmp(health_of_pool(s), rows[i].health) != 0)
+            fail_msg("after %zu launches that failed the pool is %s", i, health_of_pool(s));
+    }
+    closed = false;
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(health_of_pool(s), "False LaunchFailed");
+        scale(s, "big", i);
+        run_for(s, 2 * MS_MINUTE);
+        assert_int_equal(count_objects(s, KIND_NODE), i + 1);
+    }
+    assert_string_equal(health_of_pool(s), "True NodeRegistrationHealthy");
+    end(&l);
+}
+
 /* 1, 2: what will be there is not known before; then who drifted goes. */
 static void nobody_goes_while_a_claim_has_no_machine(void **state)
 {
@@ -325,6 +359,7 @@ int main(void)
         cmocka_unit_test(a_machine_that_is_gone_is_not_drained),
         cmocka_unit_test(a_launch_that_cannot_be_written_makes_no_second_machine),
         cmocka_unit_test(another_node_class_empties_what_is_known_of_launches),
+        cmocka_unit_test(two_failures_make_a_pool_unhealthy),
         cmocka_unit_test(nobody_goes_while_a_claim_has_no_machine),
         cmocka_unit_test(a_node_of_two_claims_goes_without_its_machine),
     };
