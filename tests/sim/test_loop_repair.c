@@ -4,99 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tests/sim/support_loop.h"
-
-#define BUDGETS(nodes) "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"" nodes "\"}]}"
-#define APART                                                                                                           \
-    ",\"affinity\":{\"podAntiAffinity\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"labelSelector\":{"      \
-    "\"matchLabels\":{\"app\":\"web\"}},\"topologyKey\":\"kubernetes.io/hostname\"}]}}"
-#define CLOSED                                                                                                          \
-    "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"                     \
-    "spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}\n"
-
-enum { PODS = 5 };
-
-struct ward {
-    struct loop l;
-    struct sim *sim;
-    char first[64], second[64]; /* nodes, which are named as their claims */
-    bool by_hand; /* nobody but the test says that a node is ready */
-};
-
-static void say_all_ready(struct sim *s)
-{
-    json_t *all = objects_of(s, KIND_NODE), *one;
-    size_t i;
-    json_array_foreach(all, i, one)
-        set_ready(s, json_string_value(tree_get(one, "metadata.name")), "True");
-    json_decref(all);
-}
-
-/* A pod on each of five nodes, or four and a node that has none; more: of the claims' template. */
-static void set_up(struct ward *w, const char *disruption, const char *more)
-{
-    w->sim = new_sim_with(&(struct sim_options){.delays = {.node_ready = w->by_hand ? MS_HOUR : 0}}, node_class_yaml());
-    load(w->sim, pool_yaml("general", disruption, more));
-    load(w->sim, deployment_yaml("web", PODS, "500m", APART));
-    w->l.keeps = true;
-    loop_begin(&w->l, w->sim);
-    run_for(w->sim, 20 * MS_SECOND);
-    if (w->by_hand)
-        say_all_ready(w->sim);
-    run_for(w->sim, 40 * MS_SECOND);
-    json_t *all = objects_of(w->sim, KIND_NODE);
-    assert_int_equal(json_array_size(all), PODS);
-    snprintf(w->first, sizeof(w->first), "%s", json_string_value(tree_get(json_array_get(all, 0), "metadata.name")));
-    snprintf(w->second, sizeof(w->second), "%s", json_string_value(tree_get(json_array_get(all, 1), "metadata.name")));
-    json_decref(all);
-    buf_clear(&w->l.history);
-}
-
-static void tear_down(struct ward *w)
-{
-    loop_end(&w->l);
-}
-
-static void say(struct ward *w, const char *node, const char *type, const char *status)
-{
-    char body[512];
-    struct arena a;
-    arena_init(&a, 0);
-    struct span now = time_text(&a, sim_now(w->sim));
-    snprintf(body, sizeof(body),
-             "{\"status\":{\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":\"%s\",\"status\":\"%s\","
-             "\"reason\":\"Injected\",\"lastTransitionTime\":\"%.*s\"}]}}",
-             type, status, SPAN_ARG(now));
-    struct api_request r = {.verb = API_MERGE, .kind = KIND_NODE, .name = span_of(node),
-                            .subresource = SPAN("status"), .body = span_of(body)};
-    assert_int_equal(sim_cluster_do(sim_cluster(w->sim), &a, &r).status, 200);
-    arena_release(&a);
-}
-
-static void fall_ill(struct ward *w, const char *node)
-{
-    say(w, node, "KWOKUnhealthy", "True");
-}
-
-static bool is_there(struct ward *w, const char *node)
-{
-    json_t *n = object_of(w->sim, KIND_NODE, "", node);
-    bool is = n != NULL;
-    json_decref(n);
-    return is;
-}
-
-static bool said(const struct ward *w, const char *what)
-{
-    return span_contains(buf_span(&w->l.history), span_of(what));
-}
-
-static void expect_calm(struct ward *w)
-{
-    assert_int_equal(count_bound(w->sim, "web"), PODS);
-    assert_no_orphans(w->sim);
-    assert_no_overcommit(w->sim);
-}
+#include "tests/sim/support_ward.h"
 
 /* ---- who is repaired, and who is not ---- */
 
@@ -130,7 +38,7 @@ static void expect_outcome(const struct patient *x)
 {
     struct ward w = {.l = {.options = {.node_repair = !x->off}}};
     char patch[256];
-    set_up(&w, x->budgets, x->grace);
+    ward_begin(&w, x->budgets, x->grace);
     if (x->annotation != NULL) {
         snprintf(patch, sizeof(patch), "{\"metadata\":{\"annotations\":{\"%s\"}}}", x->annotation);
         do_request(w.sim, API_MERGE, KIND_NODE, NULL, w.first, patch, 200);
@@ -147,8 +55,8 @@ static void expect_outcome(const struct patient *x)
         fail_msg("%s: the node %s", x->label, x->goes ? "stays" : "is gone");
     if (x->says != NULL && !said(&w, x->says))
         fail_msg("%s: nothing says \"%s\"", x->label, x->says);
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 static void who_is_not_well_goes(void **state)
@@ -159,36 +67,6 @@ static void who_is_not_well_goes(void **state)
 }
 
 /* ---- how ---- */
-
-static span_ms deadline_of(struct ward *w, const char *name)
-{
-    wall_ms at = 0;
-    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", name);
-    const char *text = json_string_value(json_object_get(tree_get(claim, "metadata.annotations"),
-                                                         "karpenter.sh/nodeclaim-termination-timestamp"));
-    assert_true(text == NULL || time_parse(span_of(text), &at));
-    json_decref(claim);
-    return at;
-}
-
-static bool is_leaving(struct ward *w, const char *name)
-{
-    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", name);
-    bool is = claim == NULL || tree_get(claim, "metadata.deletionTimestamp") != NULL;
-    json_decref(claim);
-    return is;
-}
-
-/* Runs until the claim is deleted, its deadline in *out. */
-static wall_ms wait_for_deletion(struct ward *w, const char *name)
-{
-    for (int i = 0; i < 300 && !is_leaving(w, name); i++) {
-        assert_int_equal(count_bound(w->sim, "web"), PODS);
-        run_for(w->sim, MS_SECOND);
-    }
-    assert_true(is_leaving(w, name));
-    return sim_now(w->sim);
-}
 
 /* 252, 257: the other is there first; the drain's end is counted from the deletion. */
 static void the_drain_is_bound_from_the_deletion_on(void **state)
@@ -202,7 +80,7 @@ static void the_drain_is_bound_from_the_deletion_on(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct ward w = {.l = {.options = {.node_repair = true}}};
-        set_up(&w, BUDGETS("1"), rows[i].more);
+        ward_begin(&w, BUDGETS("1"), rows[i].more);
         load(w.sim, CLOSED);
         fall_ill(&w, w.first);
         wall_ms deleted = wait_for_deletion(&w, w.first);
@@ -211,8 +89,8 @@ static void the_drain_is_bound_from_the_deletion_on(void **state)
         assert_true(bound <= rows[i].bound && bound >= rows[i].bound - 3 * MS_SECOND);
         run_for(w.sim, 2 * MS_MINUTE);
         assert_false(is_there(&w, w.first));
-        expect_calm(&w);
-        tear_down(&w);
+        ward_expect_calm(&w);
+        ward_end(&w);
     }
 }
 
@@ -221,7 +99,7 @@ static void who_had_to_wait_goes_by_the_same_policy(void **state)
 {
     (void)state;
     struct ward w = {.l = {.options = {.node_repair = true}}};
-    set_up(&w, BUDGETS("0"), "");
+    ward_begin(&w, BUDGETS("0"), "");
     load(w.sim, CLOSED);
     fall_ill(&w, w.first);
     run_for(w.sim, 5 * MS_MINUTE);
@@ -232,8 +110,8 @@ static void who_had_to_wait_goes_by_the_same_policy(void **state)
     span_ms bound = deadline_of(&w, w.first) - deleted;
     assert_true(bound <= 45 * MS_SECOND && bound >= 42 * MS_SECOND);
     run_for(w.sim, 2 * MS_MINUTE);
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 static enum sim_fate refuse_bound(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
@@ -253,7 +131,7 @@ static void who_has_no_deadline_yet_is_not_deleted(void **state)
     (void)state;
     uint32_t left = 3;
     struct ward w = {.l = {.options = {.node_repair = true}, .faults = {.user = &left, .before = refuse_bound}}};
-    set_up(&w, BUDGETS("1"), "");
+    ward_begin(&w, BUDGETS("1"), "");
     fall_ill(&w, w.first);
     for (int i = 0; i < 120 && left != 0; i++) {
         assert_false(is_leaving(&w, w.first));
@@ -262,7 +140,7 @@ static void who_has_no_deadline_yet_is_not_deleted(void **state)
     assert_int_equal(left, 0);
     wait_for_deletion(&w, w.first);
     assert_true(deadline_of(&w, w.first) != 0);
-    tear_down(&w);
+    ward_end(&w);
 }
 
 /* 227, 269: when so many are not well, the nodes are hardly the cause. */
@@ -270,7 +148,7 @@ static void who_is_not_well_among_many_stays(void **state)
 {
     (void)state;
     struct ward w = {.l = {.options = {.node_repair = true}}};
-    set_up(&w, BUDGETS("100%"), "");
+    ward_begin(&w, BUDGETS("100%"), "");
     fall_ill(&w, w.first);
     fall_ill(&w, w.second);
     run_for(w.sim, 5 * MS_MINUTE);
@@ -282,8 +160,8 @@ static void who_is_not_well_among_many_stays(void **state)
     say(&w, w.second, "KWOKUnhealthy", "False");
     run_for(w.sim, 3 * MS_MINUTE);
     assert_true(!is_there(&w, w.first) && is_there(&w, w.second));
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 /* A leader that takes over while the other is on its way ends the repair, drain's end and all. */
@@ -291,7 +169,7 @@ static void a_repair_survives_the_death_of_its_leader(void **state)
 {
     (void)state;
     struct ward w = {.l = {.options = {.node_repair = true}, .restart_after = MS_SECOND}};
-    set_up(&w, BUDGETS("1"), "");
+    ward_begin(&w, BUDGETS("1"), "");
     load(w.sim, CLOSED);
     fall_ill(&w, w.first);
     for (int i = 0; i < 600 && count_objects(w.sim, KIND_NODE_CLAIM) == PODS; i++)
@@ -303,64 +181,15 @@ static void a_repair_survives_the_death_of_its_leader(void **state)
     assert_in_range(deadline_of(&w, w.first) - deleted, 40 * MS_SECOND, 45 * MS_SECOND);
     run_for(w.sim, 3 * MS_MINUTE);
     assert_int_equal(count_objects(w.sim, KIND_NODE), PODS);
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 /* ---- reboots ---- */
 
-static json_t *condition_of(json_t *claim, const char *type)
-{
-    json_t *one;
-    size_t i;
-    json_array_foreach(tree_get(claim, "status.conditions"), i, one)
-        if (span_eq(tree_string(one, "type"), span_of(type)))
-            return one;
-    return NULL;
-}
-
-/* "True RebootRequested"; "" when there is none. Static storage. */
-static const char *state_of(struct ward *w, const char *type)
-{
-    static char text[128];
-    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", w->first), *c = condition_of(claim, type);
-    text[0] = '\0';
-    if (c != NULL)
-        snprintf(text, sizeof(text), "%.*s %.*s", SPAN_ARG(tree_string(c, "status")), SPAN_ARG(tree_string(c, "reason")));
-    json_decref(claim);
-    return text;
-}
-
-/* "": absent. Static storage. */
-static const char *annotation_of(struct ward *w, const char *key)
-{
-    static char text[128];
-    json_t *claim = object_of(w->sim, KIND_NODE_CLAIM, "", w->first);
-    const char *value = json_string_value(json_object_get(tree_get(claim, "metadata.annotations"), key));
-    snprintf(text, sizeof(text), "%s", value != NULL ? value : "");
-    json_decref(claim);
-    return text;
-}
-
-static bool has_boot(struct ward *w)
-{
-    json_t *n = object_of(w->sim, KIND_NODE, "", w->first);
-    bool has = span_has_prefix(tree_string(n, "status.nodeInfo.bootID"), SPAN("kwok-"));
-    json_decref(n);
-    return has;
-}
-
-static void wait_for_state(struct ward *w, const char *want, int seconds)
-{
-    for (int i = 0; i < 4 * seconds && strcmp(state_of(w, "Rebooting"), want) != 0; i++)
-        run_for(w->sim, MS_SECOND / 4);
-    if (strcmp(state_of(w, "Rebooting"), want) != 0)
-        fail_msg("is not %s but %s", want, state_of(w, "Rebooting"));
-}
-
 static void begin_reboot(struct ward *w)
 {
-    set_up(w, BUDGETS("1"), "");
+    ward_begin(w, BUDGETS("1"), "");
     say(w, w->first, "KWOKRebootRequired", "True");
     wait_for_state(w, "True RebootRequested", 60);
 }
@@ -378,7 +207,7 @@ static void expect_rebooted(struct ward *w)
     assert_int_equal(json_array_size(tree_get(n, "spec.taints")), 0);
     json_decref(n);
     assert_int_equal(count_objects(w->sim, KIND_NODE), PODS);
-    expect_calm(w);
+    ward_expect_calm(w);
 }
 
 /* 274, 276, 278, 282, 287 */
@@ -405,7 +234,7 @@ static void a_node_is_rebooted_in_its_place(void **state)
     assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
     assert_int_equal(w.l.measured[MEASURE_CLAIMS_DISRUPTED], 1);
     assert_int_equal(w.l.decided[DECISION_REMOVE], 0);
-    tear_down(&w);
+    ward_end(&w);
 }
 
 /* 277: they ride it. */
@@ -413,7 +242,7 @@ static void pods_that_may_not_go_ride_the_reboot(void **state)
 {
     (void)state;
     struct ward w = {.l = {.options = {.node_repair = true}}};
-    set_up(&w, BUDGETS("1"), "");
+    ward_begin(&w, BUDGETS("1"), "");
     load(w.sim, CLOSED);
     size_t before = count_pods(w.sim, "web", w.first);
     say(&w, w.first, "KWOKRebootRequired", "True");
@@ -425,7 +254,7 @@ static void pods_that_may_not_go_ride_the_reboot(void **state)
     assert_int_equal(count_pods(w.sim, "web", w.first), before);
     expect_rebooted(&w);
     assert_int_equal(count_pods(w.sim, "web", w.first), before);
-    tear_down(&w);
+    ward_end(&w);
 }
 
 /* 288: what two of them do not cure is replaced. */
@@ -437,8 +266,8 @@ static void who_was_rebooted_twice_is_replaced(void **state)
     run_for(w.sim, 10 * MS_MINUTE);
     assert_false(is_there(&w, w.first));
     assert_int_equal(w.l.measured[MEASURE_REBOOTS], 2);
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 struct refusal {
@@ -479,11 +308,11 @@ static void who_cannot_be_rebooted_goes(void **state)
             assert_false(is_there(&w, w.first));
             assert_true(said(&w, "event RebootFailed "));
             assert_true(said(&w, "karpenter_nodes_reboots_total result=provider_error 1"));
-            expect_calm(&w);
+            ward_expect_calm(&w);
         } else {
             expect_rebooted(&w);
         }
-        tear_down(&w);
+        ward_end(&w);
     }
 }
 
@@ -519,8 +348,8 @@ static void a_deletion_that_fails_says_nothing_yet(void **state)
     assert_true(said(&w, "event RebootFailed "));
     assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
     assert_false(is_there(&w, w.first));
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 /* 285 */
@@ -536,8 +365,8 @@ static void a_request_that_cannot_be_read_fails(void **state)
     assert_string_equal(state_of(&w, "Rebooting"), "False RebootFailed");
     assert_true(is_there(&w, w.first) && !is_leaving(&w, w.first) && !has_boot(&w));
     assert_true(said(&w, "event RebootFailed "));
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 /* By its label. */
@@ -586,7 +415,7 @@ static void who_does_not_come_back_goes(void **state)
                  until > issued + 21 * MS_MINUTE + 3 * MS_SECOND)
             fail_msg("its deadline is %s", has);
         assert_true(said(&w, "karpenter_nodes_reboots_total result=recovery_timeout 1"));
-        tear_down(&w);
+        ward_end(&w);
     }
 }
 
@@ -640,7 +469,7 @@ static void whose_node_is_gone_goes(void **state)
         run_for(w.sim, 10 * MS_SECOND);
         assert_false(is_there(&w, w.first));
         assert_true(said(&w, rows[i].result));
-        tear_down(&w);
+        ward_end(&w);
     }
 }
 
@@ -656,7 +485,7 @@ static void a_reboot_survives_the_death_of_its_leader(void **state)
         loop_stop(&w.l);
         w.l.options.node_repair = false;
         expect_rebooted(&w);
-        tear_down(&w);
+        ward_end(&w);
     }
 }
 
@@ -682,7 +511,7 @@ static void a_boot_that_has_happened_is_not_asked_for_again(void **state)
     expect_rebooted(&w);
     assert_true(dead);
     assert_false(said(&w, " method=Reboot "));
-    tear_down(&w);
+    ward_end(&w);
 }
 
 /* ---- the former way ---- */
@@ -698,7 +527,7 @@ static void the_legacy_way_forces(void **state)
     (void)state;
     snprintf(catalogue, sizeof(catalogue), "{\"instanceTypes\":%s,\"repairPolicies\":%s}", two_types, policies);
     struct ward w = {.l = {.options = {.legacy_node_repair = true}, .catalogue = catalogue}};
-    set_up(&w, BUDGETS("0"), ",\"terminationGracePeriod\":\"1h\"");
+    ward_begin(&w, BUDGETS("0"), ",\"terminationGracePeriod\":\"1h\"");
     load(w.sim, CLOSED);
     do_request(w.sim, API_MERGE, KIND_NODE, NULL, w.first,
                "{\"metadata\":{\"annotations\":{\"karpenter.sh/do-not-repair\":\"true\"}}}", 200);
@@ -717,8 +546,8 @@ static void the_legacy_way_forces(void **state)
     run_for(w.sim, 2 * MS_MINUTE);
     assert_true(!is_there(&w, w.first) && is_there(&w, w.second));
     assert_true(said(&w, "karpenter_nodeclaims_unhealthy_disrupted_total condition=kwok_unhealthy nodepool=general "));
-    expect_calm(&w);
-    tear_down(&w);
+    ward_expect_calm(&w);
+    ward_end(&w);
 }
 
 int main(void)
