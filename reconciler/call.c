@@ -34,12 +34,14 @@ void call_about(struct call *c, struct memo *memo)
     memo->held++;
 }
 
-static const struct measure *dup_measure(struct arena *a, const struct measure *m)
+static const struct measure *dup_measures(struct arena *a, const struct measure *list, uint32_t count)
 {
-    struct measure *out = ARENA_ARRAY(a, struct measure, 1);
-    *out = *m;
-    for (int i = 0; i < MEASURE_LABELS_MAX; i++)
-        out->labels[i] = arena_dup(a, m->labels[i]);
+    struct measure *out = ARENA_ARRAY(a, struct measure, count);
+    for (uint32_t i = 0; i < count; i++) {
+        out[i] = list[i];
+        for (int k = 0; k < MEASURE_LABELS_MAX; k++)
+            out[i].labels[k] = arena_dup(a, list[i].labels[k]);
+    }
     return out;
 }
 
@@ -55,7 +57,8 @@ void call_topic(struct call *c, const struct call_topic *t)
         .node_uid = arena_dup(a, t->node_uid),
         .whose = t->whose,
         .number = t->number,
-        .also = t->also != NULL ? dup_measure(a, t->also) : NULL,
+        .counted = dup_measures(a, t->counted, t->counted_count),
+        .counted_count = t->counted_count,
     };
 }
 

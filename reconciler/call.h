@@ -33,7 +33,8 @@ struct call_topic { /* what a call is about, for its `done` */
     struct span node, node_uid; /* on which the pod is */
     struct provider *whose;     /* the machine is */
     int64_t number;
-    const struct measure *also; /* counted when it has been done; or NULL */
+    const struct measure *counted; /* when it has been done */
+    uint32_t counted_count;
 };
 
 struct call {

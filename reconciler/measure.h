@@ -14,7 +14,11 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(CLAIMS_TERMINATED, "karpenter_nodeclaims_terminated_total", COUNTER, L("nodepool"),          \
       "NodeClaims whose machine is gone and whose finalizer was released")                         \
     X(CLAIMS_DISRUPTED, "karpenter_nodeclaims_disrupted_total", COUNTER,                           \
-      L("reason", "nodepool", "capacity_type"), "NodeClaims deleted by Stowage, by reason")        \
+      L("reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"),        \
+      "NodeClaims deleted by Stowage, by reason")                                                  \
+    X(PODS_DISRUPTED, "karpenter_pods_disruption_initiated_total", COUNTER,                        \
+      L("reason", "nodepool", "capacity_type", "consolidation_policy", "termination_mode"),        \
+      "Pods that have to move since their NodeClaim was deleted by Stowage, by reason")            \
     X(UNHEALTHY_DISRUPTED, "karpenter_nodeclaims_unhealthy_disrupted_total", COUNTER,              \
       L("condition", "nodepool", "capacity_type", "image_id", "termination_mode"),                 \
       "NodeClaims deleted or rebooted since their node was not well, by its condition")            \

@@ -111,9 +111,16 @@ bool detach_run(struct pass *p, const struct node_view *n);
 /* ---- shared by several ---- */
 
 struct claim_end { /* what is counted once a claim is deleted */
-    const char *why; /* reason of the metric; "": was counted */
+    const char *why; /* reason of the metrics; "": was counted */
+    struct span policy; /* of its pool, in snake case; absent: it is no consolidation */
     const struct measure *also; /* or NULL */
 };
+enum { CLAIM_MEASURES = 2 };
+/* It, and the pods that have to move. */
+void claim_measures(struct pass *p, const struct claim_view *c, const struct claim_end *end,
+                    struct measure out[CLAIM_MEASURES]);
+/* "graceful", "eventual" or "forceful", by how long its drain may take. Static storage. */
+struct span claim_termination_mode(const struct node_claim *claim);
 /* Deletes a NodeClaim, by this UID only; d (kind, subject, sentence …) is told when it is sent. False: a call for it is
  * under way. */
 bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim_end *end,

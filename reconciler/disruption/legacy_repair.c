@@ -79,7 +79,7 @@ static void force_out(struct pass *p, const struct claim_view *c, struct span co
         return;
     struct measure also = repair_measure(p, condition, c, NULL);
     if (!c->leaving)
-        claim_delete(p, c, &(struct claim_end){"unhealthy", &also}, &d, "it is not healthy");
+        claim_delete(p, c, &(struct claim_end){.why = "unhealthy", .also = &also}, &d, "it is not healthy");
 }
 
 static void run_node(struct pass *p, const struct node_view *n)

@@ -61,6 +61,17 @@ static struct span type_of(const struct command *c)
                                         : (struct span){0};
 }
 
+/* consolidation_policy of metrics. */
+static struct span policy_of(const struct command *c, const struct claim_view *claim)
+{
+    static const struct span policies[] = {
+        [CONSOLIDATE_EMPTY_OR_UNDERUTILIZED] = SPAN_INIT("when_empty_or_underutilized"),
+        [CONSOLIDATE_EMPTY] = SPAN_INIT("when_empty"),
+        [CONSOLIDATE_BALANCED] = SPAN_INIT("balanced"),
+    };
+    return type_of(c).len != 0 && claim->pool != NULL ? policies[claim->pool->policy] : (struct span){0};
+}
+
 /* An Event on its Node and its NodeClaim. */
 static void tell_member(struct pass *p, const struct command *c, const struct command_member *m, struct span reason,
                         struct span note)
@@ -437,7 +448,8 @@ static void remove_one(struct pass *p, const struct command *c, const struct com
         return;
     if (c->method == METHOD_REPAIR)
         also = repair_measure(p, c->condition, claim, c->has_grace ? &c->grace : NULL);
-    struct claim_end end = {arena_cstr(p->a, label_of(c)), c->method == METHOD_REPAIR ? &also : NULL};
+    struct claim_end end = {.why = arena_cstr(p->a, label_of(c)), .policy = policy_of(c, claim),
+                            .also = c->method == METHOD_REPAIR ? &also : NULL};
     memcpy(d.id, c->id, sizeof(d.id));
     if (claim_delete(p, claim, &end, &d, arena_cstr(p->a, why_removed(p, c, claim->claim))))
         tell_node(p, c, m);

@@ -67,9 +67,11 @@ static void remember(struct claim_memo *m, mono_ms now)
 static void count_commit(struct pass *p, const struct command *c, const struct claim_view *claim)
 {
     struct measure also = repair_measure(p, c->condition, claim, c->has_grace ? &c->grace : NULL);
+    struct measure counted[CLAIM_MEASURES];
     command_count(p, c);
-    count(p->r, MEASURE_CLAIMS_DISRUPTED, 1, SPAN("unhealthy"), claim_pool_name(p, claim->claim),
-          pass_text(p, sym_pairs_get(claim->claim->meta.labels, SYM_CAPACITY_TYPE)));
+    claim_measures(p, claim, &(struct claim_end){.why = "unhealthy"}, counted);
+    for (int i = 0; i < CLAIM_MEASURES; i++)
+        count_all(p->r, &counted[i]);
     count_all(p->r, &also);
 }
 

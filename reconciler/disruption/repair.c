@@ -64,9 +64,9 @@ static struct span snake_case(struct arena *a, struct span s)
 
 static struct span mode_of(const span_ms *own, const struct node_claim *claim)
 {
-    bool bound = own != NULL || claim->has_grace;
-    span_ms grace = own != NULL ? *own : claim->grace;
-    return !bound ? SPAN("graceful") : grace > 0 ? SPAN("eventual") : SPAN("forceful");
+    if (own == NULL)
+        return claim_termination_mode(claim);
+    return *own > 0 ? SPAN("eventual") : SPAN("forceful");
 }
 
 struct measure repair_measure(struct pass *p, struct span condition, const struct claim_view *claim, const span_ms *bound)

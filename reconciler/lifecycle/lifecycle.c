@@ -16,10 +16,50 @@ static void on_deleted(struct reconciler *r, struct call *c)
 {
     if (c->err.kind != ERR_NONE)
         return;
-    if (c->topic.text.len != 0)
-        count(r, MEASURE_CLAIMS_DISRUPTED, 1, c->topic.text, c->topic.name, c->topic.ns);
-    if (c->topic.also != NULL)
-        count_all(r, c->topic.also);
+    for (uint32_t i = 0; i < c->topic.counted_count; i++)
+        count_all(r, &c->topic.counted[i]);
+}
+
+struct span claim_termination_mode(const struct node_claim *claim)
+{
+    return !claim->has_grace ? SPAN("graceful") : claim->grace > 0 ? SPAN("eventual") : SPAN("forceful");
+}
+
+static uint32_t count_movable(struct pass *p, const struct claim_view *c)
+{
+    uint32_t count = 0, movable = 0;
+    const struct pod *const *pods = c->node >= 0 ? node_pods(p, &p->nodes[c->node], &count) : NULL;
+    for (uint32_t i = 0; i < count; i++)
+        movable += pod_is_reschedulable(pods[i]);
+    return movable;
+}
+
+void claim_measures(struct pass *p, const struct claim_view *c, const struct claim_end *end,
+                    struct measure out[CLAIM_MEASURES])
+{
+    out[0] = (struct measure){
+        .id = MEASURE_CLAIMS_DISRUPTED,
+        .value = 1,
+        .labels = {span_of(end->why), claim_pool_name(p, c->claim),
+                   pass_text(p, sym_pairs_get(c->claim->meta.labels, SYM_CAPACITY_TYPE)), end->policy,
+                   claim_termination_mode(c->claim)}};
+    out[1] = out[0];
+    out[1].id = MEASURE_PODS_DISRUPTED;
+    out[1].value = count_movable(p, c);
+}
+
+/* In the pass's arena. */
+static struct call_topic topic_of(struct pass *p, const struct claim_view *c, const struct claim_end *end)
+{
+    struct measure *list = ARENA_ARRAY(p->a, struct measure, CLAIM_MEASURES + 1);
+    struct call_topic topic = {.counted = list};
+    if (end->why[0] != '\0') {
+        claim_measures(p, c, end, list);
+        topic.counted_count = CLAIM_MEASURES;
+    }
+    if (end->also != NULL)
+        list[topic.counted_count++] = *end->also;
+    return topic;
 }
 
 bool claim_is_leaving(const struct pass *p, const struct claim_view *c)
@@ -40,10 +80,7 @@ bool claim_delete(struct pass *p, const struct claim_view *c, const struct claim
                                  .object = m,
                                  .memo = &c->memo->memo,
                                  .done = on_deleted,
-                                 .topic = {.text = span_of(end->why),
-                                           .also = end->also,
-                                           .name = claim_pool_name(p, c->claim),
-                                           .ns = pass_text(p, sym_pairs_get(m->labels, SYM_CAPACITY_TYPE))},
+                                 .topic = topic_of(p, c, end),
                                  .why = &why}))
         return false;
     c->memo->deleted_by_us = true;

@@ -190,7 +190,7 @@ static void settle(struct life *f, int web, int api)
         fail_msg("%zu left at a time, %zu evictions of who may not be", f->watch.most_leaving, f->evicted);
 }
 
-/* Nothing can be had in place of what has drifted: whoever was marked for it loses the marks, whoever leads by then. */
+/* 148: nothing can be had in place of what has drifted: whoever was marked for it loses the marks, whoever leads by then. */
 static void sell_out(struct life *f)
 {
     size_t before = count_objects(f->s, KIND_NODE);

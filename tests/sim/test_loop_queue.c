@@ -1,6 +1,7 @@
 /* Commands whose replacements are long in coming, and writes of theirs that fail: scenarios of spec disruption 20.10, by
  * their numbers. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tests/sim/support_moves.h"
@@ -99,7 +100,7 @@ static void boot(struct sim *s, const char *node)
     do_request(s, API_MERGE, KIND_NODE, NULL, node, "{\"spec\":{\"taints\":[]}}", 200);
 }
 
-/* 147: one of several that are to come is not enough. 150: what becomes of one that was ready once holds nobody up. */
+/* 8, 147: one of several that are to come is not enough, and who waits for them keeps the marks. 150: what becomes of one that was ready once holds nobody up. */
 static void all_replacements_are_waited_for(void **state)
 {
     (void)state;
@@ -344,7 +345,27 @@ static void who_cannot_be_marked_stays(void **state)
     loop_end(&l);
 }
 
-/* 6 to 8, 10: the mark of nobody's command goes, whatever is written meanwhile; that of who is deleted, or is in one, stays. */
+/* As a leader before wrote it. */
+static void put_reason(struct sim *s, const char *claim)
+{
+    json_t *object = object_of(s, KIND_NODE_CLAIM, NULL, claim);
+    json_t *list = json_deep_copy(tree_get(object, "status.conditions"));
+    json_array_append_new(list, json_pack("{ssssssssss}", "type", "DisruptionReason", "status", "True", "reason", "Drifted",
+                                          "message", "Drifted", "lastTransitionTime", "2026-01-02T03:05:00Z"));
+    json_t *patch = json_pack("{s{so}}", "status", "conditions", list);
+    char *body = json_dumps(patch, 0);
+    struct arena a;
+    arena_init(&a, 0);
+    struct api_request r = {.verb = API_MERGE, .kind = KIND_NODE_CLAIM, .name = span_of(claim),
+                            .subresource = SPAN("status"), .body = span_of(body)};
+    assert_int_equal(sim_cluster_do(sim_cluster(s), &a, &r).status, 200);
+    arena_release(&a);
+    free(body);
+    json_decref(patch);
+    json_decref(object);
+}
+
+/* 6, 7, 10: the marks of nobody's command go, and what is written meanwhile only delays it; those of who is deleted stay. */
 static void a_mark_of_nobody_goes(void **state)
 {
     (void)state;
@@ -356,17 +377,40 @@ static void a_mark_of_nobody_goes(void **state)
     json_t *all = objects_of(s, KIND_NODE);
     const char *node = json_string_value(tree_get(json_array_get(all, 0), "metadata.name"));
     x.name = node;
+    put_reason(s, node);
     do_request(s, API_MERGE, KIND_NODE, NULL, node,
                "{\"spec\":{\"taints\":[{\"key\":\"karpenter.sh/disrupted\",\"effect\":\"NoSchedule\"}]}}", 200);
+    buf_clear(&l.history);
     run_for(s, 10 * MS_SECOND);
     assert_int_equal(x.refused, 3);
     assert_false(is_tainted(s, node, "karpenter.sh/disrupted"));
+    assert_int_equal(count_with_reason(s), 0);
+    assert_false(said(&l, "_errors_total") || said(&l, "queue_failures_total"));
     load(s, "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: web, namespace: default}\n"
             "spec: {maxUnavailable: 0, selector: {matchLabels: {app: web}}}\n");
     do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, node, NULL, 200);
     run_for(s, 2 * MS_MINUTE);
     assert_true(is_tainted(s, node, "karpenter.sh/disrupted"));
     assert_int_equal(count_marked(s), 1);
+    json_decref(all);
+    loop_end(&l);
+}
+
+/* 10: it is tried again at a pace, as long as it may take. */
+static void a_mark_that_cannot_be_taken_off_is_tried_at_a_pace(void **state)
+{
+    (void)state;
+    struct refuser x = {API_MERGE, KIND_NODE, "\"taints\":[]", NULL, 409, UINT32_MAX, 0};
+    struct loop l = {.faults = {.user = &x, .before = refuse}, .keeps = true};
+    struct sim *s = apart(drifts, 2);
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    json_t *all = names(s);
+    do_request(s, API_MERGE, KIND_NODE, NULL, first_name(all),
+               "{\"spec\":{\"taints\":[{\"key\":\"karpenter.sh/disrupted\",\"effect\":\"NoSchedule\"}]}}", 200);
+    run_for(s, 5 * MS_MINUTE);
+    print_message("%u attempts\n", x.refused);
+    assert_in_range(x.refused, 5, 40);
     json_decref(all);
     loop_end(&l);
 }
@@ -381,6 +425,7 @@ int main(void)
         cmocka_unit_test(a_deletion_that_fails_is_tried_again),
         cmocka_unit_test(who_cannot_be_marked_stays),
         cmocka_unit_test(a_mark_of_nobody_goes),
+        cmocka_unit_test(a_mark_that_cannot_be_taken_off_is_tried_at_a_pace),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

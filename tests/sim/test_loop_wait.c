@@ -94,8 +94,39 @@ static void who_is_wanted_in_the_wait_stays(void **state)
         expect_stay(&waits[i]);
 }
 
+/* 68: what is in vain here keeps nobody else from his turn. */
+static void a_wait_in_vain_leaves_others_their_turn(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    load(s, pool_yaml("other", drifts, ",\"taints\":[{\"key\":\"other\",\"effect\":\"NoSchedule\"}]"));
+    load(s, deployment_yaml("web", 1, "500m", ",\"tolerations\":[{\"key\":\"other\",\"operator\":\"Exists\"}],\"nodeSelector\":{"
+                                              "\"karpenter.sh/nodepool\":\"other\"}"));
+    deploy(s, "a");
+    loop_begin(&l, s);
+    run_for(s, 60 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    scale(s, "a", 0);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(l.decided[DECISION_MOVE], 0);
+    double failed = l.measured[MEASURE_FAILED_VALIDATIONS];
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "other",
+               "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}", 200);
+    scale(s, "a", 1);
+    run_for(s, 15 * MS_SECOND);
+    assert_int_equal(l.measured[MEASURE_FAILED_VALIDATIONS] - failed, 1);
+    assert_true(l.decided[DECISION_MOVE] > 0);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    assert_int_equal(l.decided[DECISION_REMOVE], 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_wanted_in_the_wait_stays)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_wanted_in_the_wait_stays),
+                                       cmocka_unit_test(a_wait_in_vain_leaves_others_their_turn)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
