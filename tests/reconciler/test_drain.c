@@ -39,10 +39,15 @@ static const struct {
     {"59 s: waited for", {ENDING("app", "2026-01-02T03:03:06Z", "")}, 0, {DRAIN_WAIT}, {0}, 1},
     {"who tolerates the taint stays",
      {POD("agent", ", tolerations: [{operator: Exists}]")}, 0, {DRAIN_LEAVE}, {0}, 0},
-    {"a static pod stays",
+    {"205: a static pod stays",
      {"metadata: {name: s, namespace: d, uid: s, ownerReferences: [{apiVersion: v1, kind: Node, "
       "name: m, uid: m}]}\nspec: {nodeName: m}\n"},
      0, {DRAIN_LEAVE}, {0}, 0},
+    {"205: who has ended stays, and nobody waits for him",
+     {"metadata: {name: s, namespace: d, uid: s}\nspec: {nodeName: m}\nstatus: {phase: Succeeded}\n",
+      "metadata: {name: f, namespace: d, uid: f}\nspec: {nodeName: m}\nstatus: {phase: Failed}\n",
+      OWNED("ds", "DaemonSet", "")},
+     0, {DRAIN_LEAVE, DRAIN_LEAVE, DRAIN_EVICT}, {0}, 1},
     {"do-not-disrupt holds",
      {"metadata: {name: p, namespace: d, uid: p, annotations: {karpenter.sh/do-not-disrupt: "
       "'true'}}\nspec: {nodeName: m}\n"},

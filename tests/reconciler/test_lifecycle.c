@@ -30,6 +30,10 @@
     CONDITION("ConsistentStateFound", consistent, since) "]}\n"
 #define HAS_CPU(cpu)                                                                               \
     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {capacity: {cpu: " cpu "}, " READY "}\n"
+/* As it is written in this pass. */
+#define FAILED(condition, reason)                                                                                      \
+    "{\"type\":\"" condition "\",\"status\":\"False\",\"observedGeneration\":1,\"lastTransitionTime\":\"" NOW_TEXT        \
+    "\",\"reason\":\"" reason "\""
 #define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
 
 #define TAINTED_CLAIM_REGISTERED                                                                   \
@@ -94,9 +98,10 @@ static const struct {
     {"it gets the claim's taints", TAINTED, "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE,
      false, LIFECYCLE_GOES_ON, NULL,
      "\"taints\":[{\"key\":\"team\",\"effect\":\"NoSchedule\"},{\"key\":\"boot\",\"effect\":\"NoExecute\"}]", NULL},
-    {"unless it says that they are its own business", TAINTED,
-     "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
-     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[]", NULL},
+    {"166: unless it says that they are its own business; that it is not registered yet goes all the same", TAINTED,
+     "metadata: {name: c, uid: m, labels: {karpenter.sh/do-not-sync-taints: 'true'}}\nspec: {providerID: kwok://c, taints: "
+     "[{key: karpenter.sh/unregistered, effect: NoExecute}, {key: own, effect: NoSchedule}]}\n", 0,
+     ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "\"taints\":[{\"key\":\"own\",\"effect\":\"NoSchedule\"}]", NULL},
     {"168: what its owner has taken off since does not come back", TAINTED_CLAIM_REGISTERED,
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: kwok://c}\n", 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
@@ -104,9 +109,9 @@ static const struct {
      "metadata: {name: c, uid: m, labels: {karpenter.sh/registered: 'true'}}\nspec: {providerID: "
      "kwok://c}\n",
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"nodeName\":\"c\""},
-    {"two Nodes of one machine", CLAIM(NOW_TEXT, LAUNCHED),
+    {"165: two Nodes of one machine", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", TWO_NODES, ERR_NONE, false,
-     LIFECYCLE_GOES_ON, NULL, NULL, "MultipleNodesFound"},
+     LIFECYCLE_GOES_ON, NULL, NULL, FAILED("Registered", "MultipleNodesFound")},
     {"registered, not ready", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
@@ -120,6 +125,18 @@ static const struct {
      "readiness.k8s.io/net, effect: NoSchedule}]}\nstatus: {" READY "}\n",
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
      "KnownEphemeralTaint \\\"readiness.k8s.io/net:NoSchedule\\\" still exists"},
+    {"171: nor is it there when there are none of it",
+     META HOUR_AGO OURS "}\nspec: {resources: {requests: {example.com/gpu: '1'}}}\nstatus: {capacity: {example.com/gpu: '1'}, "
+     REGISTERED "}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {conditions: [{type: Ready, status: 'True'}], "
+     "allocatable: {cpu: '4', example.com/gpu: '0'}}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
+     "\"reason\":\"ResourceNotRegistered\",\"message\":\"Resource \\\"example.com/gpu\\\" was requested but not registered\""},
+    {"171: one that nobody has asked for is not waited for",
+     META HOUR_AGO OURS "}\nspec: {resources: {requests: {cpu: '1'}}}\nstatus: {capacity: {cpu: '4', example.com/gpu: '1'}, "
+     REGISTERED "}\n",
+     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {conditions: [{type: Ready, status: 'True'}], "
+     "allocatable: {cpu: '4', example.com/gpu: '0'}}\n", 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, "karpenter.sh/initialized",
+     ""},
     {"a resource that was asked for is not there",
      META HOUR_AGO OURS "}\nspec: {resources: {requests: {cpu: '1', example.com/gpu: '1'}}}\n"
                         "status: {" REGISTERED "}\n",

@@ -143,7 +143,7 @@ static void count_otherwise(struct sim *s, enum kind k, const char *name)
                "\"v0\"}}}", 200);
 }
 
-/* What another version has counted is counted anew, and is no drift. */
+/* 184: what another version has counted is counted anew, and is no drift. */
 static void a_new_way_to_count_is_no_drift(void **state)
 {
     (void)state;
@@ -170,6 +170,35 @@ static void a_new_way_to_count_is_no_drift(void **state)
     json_decref(of_pool);
     json_decref(now);
     json_decref(all);
+    loop_end(&l);
+}
+
+/* 184: nor does it make of who has drifted one that has not. */
+static void who_has_drifted_stays_so_however_it_is_counted(void **state)
+{
+    (void)state;
+    struct sim *s = new_sim(node_class_yaml());
+    struct loop l = {0};
+    load(s, pool_yaml("general", "{\"consolidateAfter\":\"Never\",\"budgets\":[{\"nodes\":\"0\"}]}", ""));
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    json_t *claim = only(s, KIND_NODE_CLAIM);
+    const char *name = json_string_value(tree_get(claim, "metadata.name"));
+    do_request(s, API_MERGE, KIND_NODE_POOL, NULL, "general",
+               "{\"spec\":{\"template\":{\"metadata\":{\"labels\":{\"new\":\"yes\"}}}}}", 200);
+    run_for(s, 10 * MS_SECOND);
+    json_t *before = object_of(s, KIND_NODE_CLAIM, NULL, name);
+    assert_true(tree_condition_is(before, "Drifted", "True"));
+    count_otherwise(s, KIND_NODE_CLAIM, name);
+    count_otherwise(s, KIND_NODE_POOL, "general");
+    run_for(s, 10 * MS_MINUTE);
+    json_t *now = object_of(s, KIND_NODE_CLAIM, NULL, name);
+    assert_true(tree_condition_is(now, "Drifted", "True"));
+    assert_string_equal(json_string_value(json_object_get(tree_get(now, "metadata.annotations"), "karpenter.sh/nodepool-hash-version")), "v3");
+    json_decref(now);
+    json_decref(before);
+    json_decref(claim);
     loop_end(&l);
 }
 
@@ -208,6 +237,7 @@ int main(void)
         cmocka_unit_test(who_keeps_a_place_is_not_told_again),
         cmocka_unit_test(a_claim_keeps_the_hash_that_it_was_planned_from),
         cmocka_unit_test(a_new_way_to_count_is_no_drift),
+        cmocka_unit_test(who_has_drifted_stays_so_however_it_is_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

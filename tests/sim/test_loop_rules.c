@@ -1,5 +1,6 @@
 /* What may be bought and what may be removed, as whoever watches the cluster sees it. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "planner/places.h"
@@ -209,6 +210,54 @@ static void no_capacity_at_all_is_told_and_tried_again(void **state)
     open = true;
     run_for(s, 4 * MS_MINUTE);
     assert_int_equal(count_bound(s, "web"), 1);
+    loop_end(&l);
+}
+
+struct closer {
+    struct sim *sim;
+    bool done;
+};
+
+/* The class is not ready any more when its first machine is to be made. */
+static enum sim_fate close_class(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    struct closer *c = user;
+    (void)number;
+    (void)refusal;
+    if (r->kind != KIND_NODE_CLAIM || r->verb != API_CREATE || c->done)
+        return SIM_PASS;
+    c->done = true;
+    json_t *class = object_of(c->sim, KIND_KWOK_NODE_CLASS, NULL, "default");
+    tree_condition_set(class, "Ready", "False", "Broken", "it is broken", sim_now(c->sim));
+    json_t *patch = json_pack("{s{sO}}", "status", "conditions", tree_get(class, "status.conditions"));
+    char *body = json_dumps(patch, 0);
+    struct arena a;
+    arena_init(&a, 0);
+    struct api_request q = {.verb = API_MERGE, .kind = KIND_KWOK_NODE_CLASS, .name = SPAN("default"),
+                            .subresource = SPAN("status"), .body = span_of(body)};
+    assert_int_equal(sim_cluster_do(sim_cluster(c->sim), &a, &q).status, 200);
+    arena_release(&a);
+    free(body);
+    json_decref(patch);
+    json_decref(class);
+    return SIM_PASS;
+}
+
+/* 161 */
+static void a_class_that_is_not_ready_ends_the_launch(void **state)
+{
+    (void)state;
+    struct sim *s = cluster("", "");
+    struct closer c = {.sim = s};
+    struct loop l = {.faults = {.user = &c, .before = close_class}, .keeps = true};
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    loop_begin(&l, s);
+    run_for(s, MS_MINUTE);
+    assert_true(c.done);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    expect_disrupted(&l, "nodeclass_not_ready");
+    assert_non_null(strstr(l.last[DECISION_REMOVE], "its node class is not ready"));
     loop_end(&l);
 }
 
@@ -498,6 +547,45 @@ static void a_claim_expires(void **state)
     loop_end(&l);
 }
 
+static enum sim_fate count_deletes(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    uint32_t *n = user;
+    (void)number;
+    (void)refusal;
+    *n += r->verb == API_DELETE && r->kind == KIND_NODE_CLAIM;
+    return SIM_PASS;
+}
+
+/* 190: not who is on its way out already, nor who never does. */
+static void who_does_not_expire(void **state)
+{
+    static const char *const after[] = {"2m", "Never"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(after); i++) {
+        char more[64];
+        uint32_t deletes = 0;
+        struct loop l = {.faults = {.user = &deletes, .before = count_deletes}, .keeps = true};
+        snprintf(more, sizeof(more), ",\"expireAfter\":\"%s\"", after[i]);
+        struct sim *s = cluster("", more);
+        load(s, deployment_yaml("web", 2, "500m", ""));
+        load(s, "{\"apiVersion\":\"policy/v1\",\"kind\":\"PodDisruptionBudget\",\"metadata\":{\"name\":\"web\",\"namespace\":"
+                "\"default\"},\"spec\":{\"maxUnavailable\":0,\"selector\":{\"matchLabels\":{\"app\":\"web\"}}}}");
+        loop_begin(&l, s);
+        run_for(s, 30 * MS_SECOND);
+        json_t *claim = first_of(s, KIND_NODE_CLAIM);
+        if (i == 0) /* by somebody else, and its drain is held */
+            do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, json_string_value(tree_get(claim, "metadata.name")), NULL, 200);
+        run_for(s, i == 0 ? 10 * MS_MINUTE : MS_HOUR);
+        assert_int_equal(deletes, 0);
+        assert_false(span_contains(buf_span(&l.history), SPAN("reason=expired")));
+        json_t *still = object_of(s, KIND_NODE_CLAIM, NULL, json_string_value(tree_get(claim, "metadata.name")));
+        assert_non_null(still);
+        json_decref(still);
+        json_decref(claim);
+        loop_end(&l);
+    }
+}
+
 /* ---- stepping back ---- */
 
 static void an_observer_writes_nothing(void **state)
@@ -649,6 +737,8 @@ int main(void)
         cmocka_unit_test(a_pool_without_its_class_is_not_used),
         cmocka_unit_test(a_failed_launch_is_tried_elsewhere),
         cmocka_unit_test(no_capacity_at_all_is_told_and_tried_again),
+        cmocka_unit_test(a_class_that_is_not_ready_ends_the_launch),
+        cmocka_unit_test(who_does_not_expire),
         cmocka_unit_test(a_node_that_never_comes_is_given_up),
         cmocka_unit_test(a_delayed_node_comes_though_stowage_restarts),
         cmocka_unit_test(the_cap_on_nodes_a_minute_holds),
