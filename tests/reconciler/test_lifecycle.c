@@ -31,8 +31,8 @@
 #define HAS_CPU(cpu)                                                                               \
     "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {capacity: {cpu: " cpu "}, " READY "}\n"
 /* As it is written in this pass. */
-#define FAILED(condition, reason)                                                                                      \
-    "{\"type\":\"" condition "\",\"status\":\"False\",\"observedGeneration\":1,\"lastTransitionTime\":\"" NOW_TEXT        \
+#define SAYS(condition, status, reason)                                                                                \
+    "{\"type\":\"" condition "\",\"status\":\"" status "\",\"observedGeneration\":1,\"lastTransitionTime\":\"" NOW_TEXT     \
     "\",\"reason\":\"" reason "\""
 #define READY "conditions: [{type: Ready, status: 'True'}], allocatable: {cpu: '4'}"
 
@@ -52,7 +52,7 @@ static const struct {
     enum lifecycle_end end;
     const char *claim_patch, *node_patch, *status_patch; /* a part; NULL: absent; "": whatever */
 } rows[] = {
-    {"no finalizer yet: that first, before any cloud call",
+    {"159: no finalizer yet: that first, before any cloud call",
      META NOW_TEXT "'}\n", NULL, 0, ERR_NONE, false, LIFECYCLE_GOES_ON,
      "{\"metadata\":{\"finalizers\":[\"karpenter.sh/termination\"]}}", NULL, NULL},
     {"a new claim is launched", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_NONE, true, LIFECYCLE_GOES_ON,
@@ -61,20 +61,20 @@ static const struct {
      LIFECYCLE_GOES_ON, "\"zone\":\"a\"", NULL, ""},
     {"then Launched, with the machine", CLAIM(NOW_TEXT, ""), NULL, HAS_MACHINE | LABELS_DONE,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"providerID\":\"kwok://c\""},
-    {"no capacity", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_CAPACITY, true, LIFECYCLE_NO_CAPACITY, NULL,
+    {"160: no capacity", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_CAPACITY, true, LIFECYCLE_NO_CAPACITY, NULL,
      NULL, ""},
     {"the class is not ready", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_CONFLICT, true,
      LIFECYCLE_CLASS_NOT_READY, NULL, NULL, ""},
-    {"another failure is told and tried again", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_RETRY, true,
-     LIFECYCLE_GOES_ON, NULL, NULL, "\"LaunchFailed\",\"message\":\"out of luck\""},
-    {"not launched for 5 min", CLAIM(HOUR_AGO, ""), NULL, 0, ERR_NONE, true,
+    {"162: another failure is told and tried again", CLAIM(NOW_TEXT, ""), NULL, 0, ERR_RETRY, true,
+     LIFECYCLE_GOES_ON, NULL, NULL, SAYS("Launched", "Unknown", "LaunchFailed") ",\"message\":\"out of luck\""},
+    {"173: not launched for 5 min", CLAIM(HOUR_AGO, ""), NULL, 0, ERR_NONE, true,
      LIFECYCLE_LAUNCH_TIMEOUT, NULL, NULL, ""},
     {"launched, no Node: asked for again, as nobody here knows of it",
      CLAIM(NOW_TEXT, LAUNCHED_NOW), NULL, 0, ERR_NONE, true, LIFECYCLE_GOES_ON, NULL, NULL,
      "NodeNotFound"},
     {"launched, no Node, and we made it ourselves", CLAIM(NOW_TEXT, LAUNCHED_NOW), NULL,
      HAS_MACHINE, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotFound"},
-    {"not registered for 15 min", CLAIM(HOUR_AGO, LAUNCHED), NULL, HAS_MACHINE, ERR_NONE, false,
+    {"174: not registered for 15 min", CLAIM(HOUR_AGO, LAUNCHED), NULL, HAS_MACHINE, ERR_NONE, false,
      LIFECYCLE_REGISTRATION_TIMEOUT, NULL, NULL, ""},
     {"its Node is registered", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m, resourceVersion: '9'}\nspec: {providerID: kwok://c, taints: "
@@ -111,20 +111,20 @@ static const struct {
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"nodeName\":\"c\""},
     {"165: two Nodes of one machine", CLAIM(NOW_TEXT, LAUNCHED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", TWO_NODES, ERR_NONE, false,
-     LIFECYCLE_GOES_ON, NULL, NULL, FAILED("Registered", "MultipleNodesFound")},
+     LIFECYCLE_GOES_ON, NULL, NULL, SAYS("Registered", "False", "MultipleNodesFound")},
     {"registered, not ready", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, "NodeNotReady"},
-    {"a startup taint is there", META HOUR_AGO OURS "}\nspec: {startupTaints: [{key: boot, effect: NoExecute}]}\n"
+    {"169: a startup taint is there", META HOUR_AGO OURS "}\nspec: {startupTaints: [{key: boot, effect: NoExecute}]}\n"
      "status: {" REGISTERED "}\n",
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: boot, effect: NoExecute}]}\n"
      "status: {" READY "}\n",
-     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "StartupTaint \\\"boot:NoExecute\\\" still exists"},
-    {"a readiness taint is there", CLAIM(HOUR_AGO, REGISTERED),
+     0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"reason\":\"StartupTaintsExist\",\"message\":\"StartupTaint \\\"boot:NoExecute\\\" still exists"},
+    {"170: a readiness taint is there", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c, taints: [{key: "
      "readiness.k8s.io/net, effect: NoSchedule}]}\nstatus: {" READY "}\n",
      0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
-     "KnownEphemeralTaint \\\"readiness.k8s.io/net:NoSchedule\\\" still exists"},
+     "\"reason\":\"KnownEphemeralTaintsExist\",\"message\":\"KnownEphemeralTaint \\\"readiness.k8s.io/net:NoSchedule\\\" still exists"},
     {"171: nor is it there when there are none of it",
      META HOUR_AGO OURS "}\nspec: {resources: {requests: {example.com/gpu: '1'}}}\nstatus: {capacity: {example.com/gpu: '1'}, "
      REGISTERED "}\n",
@@ -156,12 +156,12 @@ static const struct {
      CONDITION("Rebooting", "True", HOUR_AGO) "]}\n",
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\nstatus: {" READY "}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"Ready\",\"status\":\"Unknown\""},
-    {"registered for hours, never initialised: not for us to end", CLAIM(HOUR_AGO, REGISTERED),
+    {"175: registered for hours, never initialised: not for us to end", CLAIM(HOUR_AGO, REGISTERED),
      "metadata: {name: c, uid: m}\nspec: {providerID: kwok://c}\n", 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, ""},
-    {"nine tenths of what was promised is there", SIZED("True", HOUR_AGO), HAS_CPU("3600m"), 0, ERR_NONE, false,
+    {"178: nine tenths of what was promised is there", SIZED("True", HOUR_AGO), HAS_CPU("3600m"), 0, ERR_NONE, false,
      LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"ConsistentStateFound\",\"status\":\"True\""},
-    {"less is there", SIZED("True", HOUR_AGO), HAS_CPU("3500m"), 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
+    {"178: less is there", SIZED("True", HOUR_AGO), HAS_CPU("3500m"), 0, ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL,
      "\"type\":\"ConsistentStateFound\",\"status\":\"False\",\"observedGeneration\":1,"},
     {"nothing of what was not asked for", CLAIM(HOUR_AGO, "capacity: {cpu: '4'}, " INITIALIZED), HAS_CPU("1"), 0,
      ERR_NONE, false, LIFECYCLE_GOES_ON, NULL, NULL, "\"type\":\"ConsistentStateFound\",\"status\":\"True\""},
@@ -250,7 +250,7 @@ static void consolidatable_at(void **state)
     } cases[] = {
         {"from initialisation", CLAIM(HOUR_AGO, INITIALIZED), "10m",
          NOW - MS_HOUR + 10 * MS_MINUTE},
-        {"from the last pod event", CLAIM(HOUR_AGO, "lastPodEventTime: '" NOW_TEXT "', " INITIALIZED),
+        {"187: from the last pod event", CLAIM(HOUR_AGO, "lastPodEventTime: '" NOW_TEXT "', " INITIALIZED),
          "10m", NOW + 10 * MS_MINUTE},
         {"Never", CLAIM(HOUR_AGO, INITIALIZED), "Never", 0},
         {"not initialised", CLAIM(HOUR_AGO, REGISTERED), "0s", 0},

@@ -56,7 +56,7 @@ static void grants_add_up(void **state)
 #define OLD "creationTimestamp: '" HOUR_AGO "', "
 #define CLAIM(name, more) "metadata: {" more "name: '" name "'}\nspec: {expireAfter: 2h}\nstatus: {providerID: x}\n"
 
-/* In the order in which they leave. */
+/* 194: in the order in which they leave. */
 static void who_leaves_first(void **state)
 {
     (void)state;

@@ -39,6 +39,11 @@ static void on_state(void *user, enum kind k, const struct err *broken)
 
 /* ---- what the reconciler tells ---- */
 
+static void on_wake(void *user)
+{
+    ((struct loop *)user)->woken = true;
+}
+
 static void on_decided(void *user, const struct decision *d)
 {
     struct loop *l = user;
@@ -171,8 +176,8 @@ void loop_start(struct loop *l)
         .snapshots = store_share(l->store),
         .places = &l->places,
         .options = l->options,
-        .listener = {.user = l, .decided = on_decided, .measured = on_measured, .moved = on_moved, .now_ns = now_ns,
-                     .goes_on = goes_on},
+        .listener = {.user = l, .wake = on_wake, .decided = on_decided, .measured = on_measured, .moved = on_moved,
+                     .now_ns = now_ns, .goes_on = goes_on},
         .scheduler = {.user = l, .sent = sent_pods, .asked = l->hears ? asked : NULL},
         .groups = l->groups,
     });
@@ -218,7 +223,9 @@ static wall_ms step(void *user, wall_ms now)
         store_publish(l->store, mono_of(now));
     if (l->looks_anew)
         reconciler_look_anew(l->reconciler);
+    l->woken = false;
     mono_ms next = reconciler_step(l->reconciler, mono_of(now), now);
+    next = l->wakes && l->woken ? mono_of(now) : next;
     mono_ms due = derive_waits(l->derive) ? INT64_MAX : store_due(l->store);
     next = due < next ? due : next;
     due = l->events != NULL ? events_step(l->events, mono_of(now)) : INT64_MAX;

@@ -14,6 +14,7 @@ struct loop {
     struct sim *sim;
     struct reconciler_options options;
     struct world_options world; /* gates; reserved_capacity is always on */
+    bool wakes;            /* what is answered within a step is looked at at once, as a server does */
     bool looks_anew;       /* each pass looks at everything, as if it was the first */
     const char *catalogue; /* JSON; NULL: the built-in one */
     bool (*in_stock)(void *user, struct span type, struct span zone, struct span capacity_type);
@@ -54,6 +55,7 @@ struct loop {
     struct share places;
     struct reconciler *reconciler;
     wall_ms died;
+    bool woken; /* in the step: there is something to look at already */
 };
 
 void loop_begin(struct loop *l, struct sim *s); /* options etc. set before; starts a Stowage */

@@ -528,6 +528,7 @@ static void an_unneeded_claim_is_withdrawn(void **state)
     assert_string_equal(strstr(l.last[DECISION_REMOVE], "its pods"),
                         "its pods went elsewhere before it was launched");
     assert_int_equal(count_objects(s, KIND_NODE), 0);
+    assert_false(span_contains(buf_span(&l.history), SPAN(" method=Delete "))); /* 201: of what was not made */
     loop_end(&l);
 }
 

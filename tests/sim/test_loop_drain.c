@@ -61,6 +61,7 @@ static void expect_waits(const struct loop *l, const char *want)
         fail_msg("\"%s\", not \"%s\"", l->last[DECISION_DRAIN], want);
 }
 
+/* 217: it waits as long as it takes. */
 static void a_pod_that_must_not_be_disrupted_is_named(void **state)
 {
     (void)state;
@@ -72,10 +73,12 @@ static void a_pod_that_must_not_be_disrupted_is_named(void **state)
     assert_int_equal(count_events(&l, "FailedDraining", ""), 1);
     expect_waits(&l, "1 pod waits to be evicted: pod default/web-");
     expect_waits(&l, " has annotation karpenter.sh/do-not-disrupt");
+    assert_true(l.measured[MEASURE_PODS_DRAINED] == 0);
     buf_release(&l.history);
     loop_end(&l);
 }
 
+/* 207 */
 static void a_budget_that_holds_the_drain_is_named(void **state)
 {
     (void)state;
@@ -122,7 +125,27 @@ static struct sim *begin_with_one(struct loop *l, char *node_out, size_t size)
     return s;
 }
 
-/* What we know of is gone, and another of its name is there, whom nobody has told to go. */
+/* 209: who is not there any more is not asked for again. */
+static void a_pod_that_is_gone_is_asked_for_once(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    char node[64];
+    struct sim *s = begin_with_one(&l, node, sizeof(node));
+    load_pod_on(s, "once", node);
+    run_for(s, 5 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_POD, sim_now(s) + 40 * MS_SECOND, false);
+    do_request(s, API_DELETE, KIND_POD, "default", "once", NULL, 200);
+    run_for(s, 3 * MS_SECOND);
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, node, NULL, 200);
+    run_for(s, 20 * MS_SECOND);
+    assert_int_equal(count_lines(&l, "karpenter_nodes_eviction_requests_total code=404 1"), 1);
+    run_for(s, 40 * MS_SECOND);
+    assert_true(is_gone(s, KIND_NODE, NULL, node));
+    loop_end(&l);
+}
+
+/* 209, 210: what we know of is gone, and another of its name is there, whom nobody has told to go. */
 static void a_pod_of_the_same_name_is_not_evicted(void **state)
 {
     (void)state;
@@ -184,7 +207,7 @@ static void a_node_onto_which_a_pod_slips_is_given_back(void **state)
     loop_end(&l);
 }
 
-/* The scheduler may not have seen the taint yet: whom it binds in the first seconds is told to go like the others. */
+/* 219: the scheduler may not have seen the taint yet: whom it binds in the first seconds is told to go like the others. */
 static void a_machine_stays_for_five_seconds_after_the_taint(void **state)
 {
     (void)state;
@@ -218,7 +241,7 @@ static enum sim_fate refuse_evictions(void *user, uint64_t number, const struct 
     return SIM_REFUSE;
 }
 
-/* Both are 429; the one says something of the pod, and is told to people, the other does not. */
+/* 207: both are 429; the one says something of the pod, and is told to people, the other does not. */
 static void a_busy_server_is_no_budget(void **state)
 {
     (void)state;
@@ -239,6 +262,7 @@ static void a_busy_server_is_no_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_pod_that_is_gone_is_asked_for_once),
         cmocka_unit_test(a_pod_of_the_same_name_is_not_evicted),
         cmocka_unit_test(a_machine_stays_for_five_seconds_after_the_taint),
         cmocka_unit_test(a_node_onto_which_a_pod_slips_is_given_back),

@@ -189,6 +189,95 @@ static void a_machine_that_is_gone_is_not_drained(void **state)
     }
 }
 
+/* What has been seen of a claim's end, in the order in which it was. */
+struct ending {
+    struct sim *sim;
+    const char *name;
+    struct buf seen;
+    uint64_t version;
+};
+
+static void see(struct ending *e, bool is, const char *what)
+{
+    if (is && !span_contains(buf_span(&e->seen), span_of(what)))
+        buf_addf(&e->seen, "%s\n", what);
+}
+
+static wall_ms look(void *user, wall_ms now)
+{
+    struct ending *e = user;
+    (void)now;
+    if (sim_cluster_version(sim_cluster(e->sim)) == e->version)
+        return INT64_MAX;
+    e->version = sim_cluster_version(sim_cluster(e->sim));
+    json_t *claim = object_of(e->sim, KIND_NODE_CLAIM, NULL, e->name), *node = object_of(e->sim, KIND_NODE, NULL, e->name);
+    see(e, tree_get(node, "metadata.deletionTimestamp") != NULL, "its Node is deleted");
+    see(e, tree_condition_is(claim, "Drained", "True"), "drained");
+    see(e, tree_condition_is(claim, "VolumesDetached", "True"), "detached");
+    see(e, tree_condition_is(claim, "InstanceTerminating", "True"), "its machine ends");
+    see(e, node == NULL, "its Node is gone");
+    see(e, claim == NULL, "the claim is gone");
+    json_decref(claim);
+    json_decref(node);
+    return INT64_MAX;
+}
+
+/* 198 */
+static void a_claim_ends_step_by_step(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = begin(&l, "", 1);
+    json_t *node = only(s, KIND_NODE);
+    struct ending e = {.sim = s, .name = name_of(node)};
+    char text[512];
+    snprintf(text, sizeof(text),
+             "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: csi-1}\n"
+             "spec: {attacher: a, nodeName: %s, source: {persistentVolumeName: pv-1}}\n", e.name);
+    load(s, text);
+    sim_add_actor(s, (struct sim_actor){.user = &e, .step = look});
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, e.name, NULL, 200);
+    run_for(s, MS_MINUTE);
+    assert_int_equal(count_calls(&l, "Delete"), 0);
+    do_request(s, API_DELETE, KIND_VOLUME_ATTACHMENT, NULL, "csi-1", NULL, 200);
+    run_for(s, MS_MINUTE);
+    buf_add_char(&e.seen, '\0');
+    assert_string_equal(e.seen.ptr,
+                        "its Node is deleted\ndrained\ndetached\nits machine ends\nits Node is gone\nthe claim is gone\n");
+    assert_true(count_calls(&l, "Delete") >= 1);
+    buf_release(&e.seen);
+    json_decref(node);
+    end(&l);
+}
+
+/* 207: whom a budget holds is asked again and again, more and more seldom; who else stands there goes. */
+static void a_pod_that_a_budget_holds_is_asked_at_a_pace(void **state)
+{
+    static const char asked[] = "karpenter_nodes_eviction_requests_total code=429 1";
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = begin(&l, "", 1);
+    load(s, deployment_yaml("other", 1, "10m", ""));
+    run_for(s, 30 * MS_SECOND);
+    load(s, PDB("one"));
+    do_request(s, API_MERGE, KIND_DISRUPTION_BUDGET, "default", "one", "{\"spec\":{\"minAvailable\":1}}", 200);
+    json_t *node = only(s, KIND_NODE);
+    uint32_t times = 0;
+    do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, name_of(node), NULL, 200);
+    run_for(s, 10 * MS_SECOND);
+    assert_int_equal(count_pods(s, "other", name_of(node)), 0);
+    run_for(s, 5 * MS_MINUTE);
+    for (struct span rest = buf_span(&l.history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        times += span_eq(line, span_of(asked));
+    }
+    assert_in_range(times, 10, 60);
+    assert_int_equal(count_pods(s, "web", name_of(node)), 1);
+    assert_true(span_contains(buf_span(&l.history), SPAN("event FailedDraining ")));
+    json_decref(node);
+    end(&l);
+}
+
 /* ---- launch ---- */
 
 static enum sim_fate no_launch_is_written(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
@@ -283,6 +372,7 @@ static void two_failures_make_a_pool_unhealthy(void **state)
         if (strcmp(health_of_pool(s), rows[i].health) != 0)
             fail_msg("after %zu launches that failed the pool is %s", i, health_of_pool(s));
     }
+    assert_true(span_contains(buf_span(&l.history), SPAN("karpenter_nodeclaims_disrupted_total reason=launch_timeout "))); /* 173 */
     closed = false;
     for (int i = 0; i < 3; i++) {
         assert_string_equal(health_of_pool(s), "False LaunchFailed");
@@ -357,6 +447,8 @@ int main(void)
         cmocka_unit_test(what_a_node_that_leaves_wears),
         cmocka_unit_test(pod_events_are_written_now_and_then),
         cmocka_unit_test(a_machine_that_is_gone_is_not_drained),
+        cmocka_unit_test(a_claim_ends_step_by_step),
+        cmocka_unit_test(a_pod_that_a_budget_holds_is_asked_at_a_pace),
         cmocka_unit_test(a_launch_that_cannot_be_written_makes_no_second_machine),
         cmocka_unit_test(another_node_class_empties_what_is_known_of_launches),
         cmocka_unit_test(two_failures_make_a_pool_unhealthy),

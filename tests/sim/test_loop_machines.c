@@ -112,6 +112,41 @@ static void a_claim_takes_a_machine_of_the_cheapest(void **state)
     end(&d);
 }
 
+/* 221: its end is asked for again every five seconds, until it has come; its Node and its claim stay as long. */
+static void a_machine_that_takes_long_to_end_is_waited_for(void **state)
+{
+    (void)state;
+    struct desk d = {.loop = {.keeps = true, .wakes = true}};
+    uint32_t calls = 0;
+    begin_with(&d, DEPLOYMENT("cheap", "0", "0.2", ""));
+    load(d.sim, deployment_yaml("web", 1, "3500m", ""));
+    run_for(d.sim, 60 * MS_SECOND);
+    expect(&d, "up", 1, 1);
+    d.keeper.lingers = true;
+    json_t *claim = only(d.sim, KIND_NODE_CLAIM);
+    const char *name = json_string_value(tree_get(claim, "metadata.name"));
+    scale(d.sim, "web", 0);
+    do_request(d.sim, API_DELETE, KIND_NODE_CLAIM, NULL, name, NULL, 200);
+    run_for(d.sim, 15 * MS_SECOND);
+    buf_clear(&d.loop.history);
+    run_for(d.sim, MS_MINUTE);
+    for (struct span rest = buf_span(&d.loop.history), line; rest.len != 0;) {
+        line = span_cut(rest, '\n', &rest);
+        calls += span_has_prefix(line, SPAN("karpenter_cloudprovider_duration_seconds ")) &&
+                 span_contains(line, SPAN(" method=Delete "));
+    }
+    assert_in_range(calls, 10, 13);
+    assert_int_equal(count_objects(d.sim, KIND_NODE), 1);
+    assert_int_equal(count_objects(d.sim, KIND_NODE_CLAIM), 1);
+    d.keeper.lingers = false;
+    machine_keeper_look(&d.keeper);
+    run_for(d.sim, 10 * MS_SECOND);
+    assert_int_equal(count_objects(d.sim, KIND_NODE_CLAIM), 0);
+    assert_int_equal(count_objects(d.sim, KIND_NODE), 0);
+    json_decref(claim);
+    end(&d);
+}
+
 static void a_machine_that_nobody_has_is_taken_first(void **state)
 {
     (void)state;
@@ -308,6 +343,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_claim_takes_a_machine_of_the_cheapest),
+        cmocka_unit_test(a_machine_that_takes_long_to_end_is_waited_for),
         cmocka_unit_test(a_machine_that_nobody_has_is_taken_first),
         cmocka_unit_test(where_one_is_full_another_is_bought),
         cmocka_unit_test(a_machine_that_fails_is_ended_and_another_is_bought),

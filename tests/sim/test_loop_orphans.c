@@ -81,7 +81,7 @@ static void a_machine_of_another_is_not_taken_for_ones_own(void **state)
     loop_end(&l);
 }
 
-/* We have not seen its claim yet. */
+/* 192: we have not seen its claim yet. */
 static void the_api_server_is_asked_before_a_machine_is_removed(void **state)
 {
     (void)state;
@@ -131,7 +131,7 @@ static bool goes_unlisted(const char *ready)
     return goes;
 }
 
-/* The list may lag; a kubelet that lives does not. */
+/* 191: the list may lag; a kubelet that lives does not. */
 static void a_claim_stays_while_its_node_is_ready(void **state)
 {
     (void)state;
@@ -163,7 +163,7 @@ static void nothing_is_made_for_a_claim_that_is_being_deleted(void **state)
     loop_end(&l);
 }
 
-/* What has not joined in time is for liveness to give up (lifecycle): the provider may list late. */
+/* 191: what has not joined in time is for liveness to give up (lifecycle): the provider may list late. */
 static void a_machine_that_has_not_joined_may_be_unlisted(void **state)
 {
     (void)state;
@@ -208,7 +208,7 @@ static void nodes_of_an_unregistered_claim_are_not_deleted(void **state)
     loop_end(&l);
 }
 
-/* Of another provider: neither its age nor its end is ours. */
+/* 245: of another provider: neither its age nor its end is ours. */
 static void claims_of_another_class_are_left_alone(void **state)
 {
     static const char *const names[] = {"old", "ends"};
@@ -243,7 +243,7 @@ static enum sim_fate nodes_are_stuck(void *user, uint64_t number, const struct a
     return *(const bool *)user && r->kind == KIND_NODE && r->verb != API_CREATE ? SIM_REFUSE : SIM_PASS;
 }
 
-/* Its machine has not joined and cannot be removed: nobody would know whose it is. */
+/* 222: its machine has not joined and cannot be removed: nobody would know whose it is. */
 static void a_claim_stays_until_its_machine_is_gone(void **state)
 {
     (void)state;
@@ -256,7 +256,9 @@ static void a_claim_stays_until_its_machine_is_gone(void **state)
     assert_int_equal(count_objects(s, KIND_NODE), 1);
     do_request(s, API_DELETE, KIND_NODE_CLAIM, NULL, "one", NULL, 200);
     run_for(s, MS_MINUTE);
-    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    json_t *claim = only(s, KIND_NODE_CLAIM);
+    assert_string_equal(json_string_value(json_array_get(tree_get(claim, "metadata.finalizers"), 0)), "karpenter.sh/termination");
+    json_decref(claim);
     stuck = false;
     run_for(s, MS_MINUTE);
     assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);

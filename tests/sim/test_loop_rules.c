@@ -206,7 +206,7 @@ static void no_capacity_at_all_is_told_and_tried_again(void **state)
     assert_int_equal(count_objects(s, KIND_NODE), 0);
     assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
     assert_true(l.decided[DECISION_LAUNCH] > 0);
-    expect_disrupted(&l, "insufficient_capacity"); /* disruption 160 */
+    expect_disrupted(&l, "insufficient_capacity"); /* 160 */
     open = true;
     run_for(s, 4 * MS_MINUTE);
     assert_int_equal(count_bound(s, "web"), 1);
@@ -275,7 +275,7 @@ static void a_node_that_never_comes_is_given_up(void **state)
     assert_string_equal(condition_text(claim, "Registered"),
                         "Unknown NodeNotFound Node not registered with cluster");
     run_for(s, 15 * MS_MINUTE);
-    expect_disrupted(&l, "registration_timeout"); /* disruption 174 */
+    expect_disrupted(&l, "registration_timeout"); /* 174 */
     json_t *next = first_of(s, KIND_NODE_CLAIM); /* of the same name: the same pods wait */
     assert_false(span_eq(tree_string(next, "metadata.uid"), tree_string(claim, "metadata.uid")));
     assert_int_equal(count_objects(s, KIND_NODE), 0);
@@ -376,6 +376,7 @@ static void empty_nodes_stay_where_they_must(void **state)
                      "{\"consolidationPolicy\":\"WhenEmpty\",\"consolidateAfter\":\"10m\"}", "");
 }
 
+/* 144 */
 static void all_policies_let_empty_nodes_go(void **state)
 {
     static const char *const policies[] = {"WhenEmpty", "WhenEmptyOrUnderutilized", "Balanced"};
@@ -447,6 +448,7 @@ static void budgets_let_one_go_after_the_other(void **state)
 
 /* ---- the way out ---- */
 
+/* 198 */
 static void a_deleted_claim_is_drained_and_its_pods_planned_anew(void **state)
 {
     (void)state;
@@ -469,6 +471,7 @@ static void a_deleted_claim_is_drained_and_its_pods_planned_anew(void **state)
     loop_end(&l);
 }
 
+/* 199 */
 static void a_deleted_node_takes_its_claim_along(void **state)
 {
     (void)state;
@@ -488,6 +491,7 @@ static void a_deleted_node_takes_its_claim_along(void **state)
     loop_end(&l);
 }
 
+/* 211 */
 static void a_budget_holds_the_drain_until_the_grace_period_ends(void **state)
 {
     (void)state;
@@ -511,6 +515,7 @@ static void a_budget_holds_the_drain_until_the_grace_period_ends(void **state)
     loop_end(&l);
 }
 
+/* 192 */
 static void a_node_whose_claim_is_gone_is_removed(void **state)
 {
     (void)state;

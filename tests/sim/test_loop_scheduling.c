@@ -476,6 +476,7 @@ static void a_failed_launch_is_told_to_those_who_wait(void **state)
     snprintf(line, sizeof(line), "event InsufficientCapacityError %s: NodeClaim general-", waits);
     told(&l, line);
     told(&l, " nominated for this pod failed to launch: ");
+    told(&l, "event InsufficientCapacityError general-"); /* 160: and to the claim itself */
     snprintf(line, sizeof(line), "event InsufficientCapacityError %s", bound);
     not_told(&l, line);
     loop_end(&l);

@@ -51,6 +51,7 @@ static void expect_fleet(struct sim *s, size_t nodes)
 
 /* ---- more ---- */
 
+/* 193 */
 static void a_pool_gets_its_nodes(void **state)
 {
     (void)state;
@@ -116,6 +117,7 @@ static void a_claim_is_made_of_the_template_alone(void **state)
     loop_end(&l);
 }
 
+/* 193 */
 static void the_limit_on_nodes_holds_and_says_so(void **state)
 {
     (void)state;
@@ -268,6 +270,7 @@ static void without_the_gate_a_pool_is_left_alone(void **state)
     loop_end(&l);
 }
 
+/* 196 */
 static void a_pool_that_is_not_ready_or_goes_gets_none(void **state)
 {
     (void)state;
@@ -390,6 +393,7 @@ static bool is_there(struct sim *s, enum kind k, const char *name)
     return there;
 }
 
+/* 194 */
 static void who_can_be_spared_goes_first(void **state)
 {
     (void)state;
@@ -432,7 +436,7 @@ static void who_can_be_spared_goes_first(void **state)
     loop_end(&l);
 }
 
-/* Budgets are for others, and a pool need not be Ready to shrink. */
+/* 196: budgets are for others, and a pool need not be Ready to shrink. */
 static void many_leave_at_once_whatever_the_budgets_say(void **state)
 {
     (void)state;
@@ -485,6 +489,33 @@ static void what_is_on_its_way_counts(void **state)
     loop_end(&l);
 }
 
+/* 195: who is to come for one that has drifted is neither bought again nor trimmed. */
+static void a_replacement_on_its_way_is_let_alone(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct census c;
+    struct sim *s = cluster(2);
+    patch_pool(s, "fixed", "{\"disruption\":{\"budgets\":[{\"nodes\":\"1\"}]}}");
+    begin(&l, s);
+    census_begin(&c, s, KIND_NODE_CLAIM);
+    run_for(s, 30 * MS_SECOND);
+    expect_fleet(s, 2);
+    do_request(s, API_MERGE, KIND_KWOK_NODE_CLASS, NULL, "default", "{\"spec\":{\"nodeRegistrationDelay\":\"5m\"}}", 200);
+    patch_pool(s, "fixed", "{\"template\":{\"metadata\":{\"labels\":{\"team\":\"b\"}}}}");
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 3);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    assert_int_equal(l.decided[DECISION_REMOVE], 0);
+    assert_int_equal(census_count(&c), 3);
+    run_for(s, 10 * MS_MINUTE);
+    expect_fleet(s, 2);
+    assert_int_equal(census_count(&c), 4);
+    assert_int_equal(c.most, 3);
+    census_end(&c);
+    loop_end(&l);
+}
+
 /* ---- beside the rest ---- */
 
 static void its_nodes_take_pods_and_none_is_bought_for_them(void **state)
@@ -530,6 +561,7 @@ static void empty_nodes_of_it_stay(void **state)
     loop_end(&l);
 }
 
+/* 197 */
 static void a_node_that_is_taken_away_is_replaced(void **state)
 {
     (void)state;
@@ -639,6 +671,7 @@ int main(void)
         cmocka_unit_test(who_can_be_spared_goes_first),
         cmocka_unit_test(many_leave_at_once_whatever_the_budgets_say),
         cmocka_unit_test(what_is_on_its_way_counts),
+        cmocka_unit_test(a_replacement_on_its_way_is_let_alone),
         cmocka_unit_test(its_nodes_take_pods_and_none_is_bought_for_them),
         cmocka_unit_test(empty_nodes_of_it_stay),
         cmocka_unit_test(a_node_that_is_taken_away_is_replaced),

@@ -43,6 +43,7 @@ static void expect_detached(struct sim *s, const char *node, const char *status,
     json_decref(claim);
 }
 
+/* 220 */
 static void a_machine_waits_for_its_volumes(void **state)
 {
     (void)state;
@@ -66,6 +67,24 @@ static void a_machine_waits_for_its_volumes(void **state)
     loop_end(&l);
 }
 
+struct listener {
+    struct sim *sim;
+    const char *name; /* of the claim */
+    bool told;        /* that it goes though volumes are attached */
+};
+
+static wall_ms listen(void *user, wall_ms now)
+{
+    struct listener *x = user;
+    (void)now;
+    json_t *claim = object_of(x->sim, KIND_NODE_CLAIM, NULL, x->name);
+    const json_t *c = tree_condition(claim, "VolumesDetached");
+    x->told = x->told || (tree_is(c, "status", "False") && tree_is(c, "reason", "TerminationGracePeriodElapsed"));
+    json_decref(claim);
+    return INT64_MAX;
+}
+
+/* 220: and it is said that they are attached still. */
 static void the_grace_period_ends_the_wait(void **state)
 {
     (void)state;
@@ -74,8 +93,11 @@ static void the_grace_period_ends_the_wait(void **state)
     struct sim *s = begin(&l, ",\"terminationGracePeriod\":\"5m\"", "\"persistentVolumeName\":\"pv-1\"", node);
     run_for(s, 4 * MS_MINUTE);
     expect_detached(s, node, "Unknown", "AwaitingVolumeDetachment");
+    struct listener x = {.sim = s, .name = node};
+    sim_add_actor(s, (struct sim_actor){.user = &x, .step = listen});
     run_for(s, 2 * MS_MINUTE);
     assert_true(is_gone(s, KIND_NODE, NULL, node));
+    assert_true(x.told);
     buf_release(&l.history);
     loop_end(&l);
 }
@@ -92,7 +114,7 @@ static void what_is_inline_is_not_waited_for(void **state)
     loop_end(&l);
 }
 
-/* A pod that is not drained keeps its volume for as long as there is a node. */
+/* 220: a pod that is not drained keeps its volume for as long as there is a node. */
 static void what_a_pod_that_stays_has_attached_is_not_waited_for(void **state)
 {
     (void)state;
