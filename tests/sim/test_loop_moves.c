@@ -406,20 +406,53 @@ static void a_replacement_that_cannot_be_had_takes_its_command_back(void **state
     loop_end(&l);
 }
 
+struct marks_seen {
+    struct sim *sim;
+    size_t most; /* at a time */
+};
+
+static wall_ms look_for_marks(void *user, wall_ms now)
+{
+    struct marks_seen *m = user;
+    (void)now;
+    size_t marked = count_marked(m->sim);
+    m->most = marked > m->most ? marked : m->most;
+    return INT64_MAX;
+}
+
+/* While it waits its node fills up again: it is dropped before anybody is marked or evicted, and says why. */
 static void a_command_that_is_overtaken_is_dropped(void **state)
 {
     (void)state;
     struct loop l = {.keeps = true};
     struct sim *s = cluster(moves, 12, "900m");
+    struct marks_seen marks = {.sim = s};
     loop_begin(&l, s);
     run_for(s, 30 * MS_SECOND);
     scale(s, "web", 1);
     for (int i = 0; i < 120 && !span_contains(buf_span(&l.history), SPAN("event ConsolidationCandidate ")); i++)
         run_for(s, MS_SECOND);
+    assert_int_equal(l.moves.under_way, 1);
+    json_t *before = names(s), *pod = only(s, KIND_POD);
+    sim_add_actor(s, (struct sim_actor){.user = &marks, .step = look_for_marks});
     scale(s, "web", 12); /* while it waits */
     run_for(s, 2 * MS_MINUTE);
     assert_true(span_contains(buf_span(&l.history), SPAN("event ConsolidationRejected ")));
+    if (strstr(l.last[DECISION_MOVE], "dropped, it does not stand after its wait (") != l.last[DECISION_MOVE] ||
+        strstr(l.last[DECISION_MOVE], "): remove general-") == NULL)
+        fail_msg("%s", l.last[DECISION_MOVE]);
+    assert_true(span_contains(buf_span(&l.history),
+                              SPAN("karpenter_voluntary_disruption_failed_validations_total consolidation_type=single 1\n")));
+    assert_int_equal(l.measured[MEASURE_EVICTIONS], 0);
+    assert_int_equal(marks.most, 0);
+    assert_int_equal(l.moves.under_way, 0);
+    assert_int_equal(count_kept(s, before), json_object_size(before));
+    json_t *same = object_of(s, KIND_POD, "default", json_string_value(tree_get(pod, "metadata.name")));
+    assert_true(same != NULL && tree_get(same, "metadata.deletionTimestamp") == NULL); /* who ran there still does */
     expect_calm(s, 12);
+    json_decref(same);
+    json_decref(pod);
+    json_decref(before);
     buf_release(&l.history);
     loop_end(&l);
 }
