@@ -1,6 +1,7 @@
 /* Each node is asked about alone; of those that are worth most alone or by ratio a window is made, in which sets are
  * climbed: nodes join, leave, or change places with others as long as the set is worth more for it. It is begun at
- * several sets, among them what Karpenter would come to, so that it never ends with less than that is worth. */
+ * several sets, among them what Karpenter would come to, so that it never ends with less than that is worth. In the end
+ * one or two change places with several others: that is where sets of one price with fewer evictions are. */
 #include "planner/disruption/sweep.h"
 
 #include <math.h>
@@ -199,6 +200,107 @@ static bool change_places(struct sweeping *s, struct set *m)
     return false;
 }
 
+/* After others were looked at. */
+static void set_again(struct sweeping *s, const struct set *m)
+{
+    memset(s->taken, 0, s->d->w->pool_count * sizeof(*s->taken));
+    for (uint32_t i = 0; i < s->c.count; i++)
+        s->taken[candidate_pool(s->d, &s->c.items[i])] += m->has[i];
+}
+
+struct thrift { /* of the window */
+    double price, evictions;
+    uint32_t at;
+};
+
+/* Who is worth most for each eviction; of equal ones the least, which leaves most room for others. */
+static int by_thrift(const void *a, const void *b)
+{
+    const struct thrift *x = a, *y = b;
+    double left = x->price * y->evictions, right = y->price * x->evictions;
+    if (fabs(left - right) > PRICE_DIFFERENCE * EVICTION_COST)
+        return left > right ? -1 : 1;
+    if (x->price != y->price)
+        return x->price < y->price ? -1 : 1;
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+static const struct thrift *thrift_of(struct sweeping *s)
+{
+    struct thrift *list = ARENA_ARRAY(&s->d->out->arena, struct thrift, s->c.count);
+    for (uint32_t i = 0; i < s->c.count; i++)
+        list[i] = (struct thrift){s->c.items[i].price, fmax(0, evictions_cost(&s->c.items[i])), i};
+    if (s->c.count != 0)
+        qsort(list, s->c.count, sizeof(*list), by_thrift);
+    return list;
+}
+
+static struct set set_new(struct sweeping *s)
+{
+    return (struct set){.has = ARENA_ARRAY(&s->d->out->arena, uint8_t, s->c.count)};
+}
+
+struct refining {
+    struct set *best;
+    struct set before; /* what it is as long as nothing better was found */
+    const struct thrift *order;
+};
+
+static void join_all(struct sweeping *s, const struct refining *r, uint32_t but, uint32_t nor)
+{
+    for (uint32_t k = 0; k < s->c.count && !s->over; k++) {
+        uint32_t i = r->order[k].at;
+        if (i == but || i == nor || r->best->has[i] || !may_join(s, i))
+            continue;
+        flip(s, r->best, i);
+        if (!is_better(s, r->best))
+            flip(s, r->best, i);
+    }
+}
+
+/* One or two (x == y: one) leave for others that are worth more than they are: no step of climbing leads there, since
+ * without them the set is worth less. */
+static bool change_for_others(struct sweeping *s, struct refining *r, uint32_t x, uint32_t y)
+{
+    struct set *m = r->best;
+    flip(s, m, x);
+    if (y != x)
+        flip(s, m, y);
+    m->worth = ask_set(s, m->has, -INFINITY);
+    if (m->worth > -(double)INFINITY)
+        join_all(s, r, x, y);
+    if (m->worth > r->before.worth + PRICE_DIFFERENCE)
+        return true;
+    memcpy(m->has, r->before.has, s->c.count);
+    m->count = r->before.count;
+    m->worth = r->before.worth;
+    set_again(s, m);
+    return false;
+}
+
+static bool refine_once(struct sweeping *s, struct refining *r)
+{
+    memcpy(r->before.has, r->best->has, s->c.count);
+    r->before.count = r->best->count;
+    r->before.worth = r->best->worth;
+    for (uint32_t apart = 0; apart < s->c.count; apart++) /* each alone first */
+        for (uint32_t i = 0; i + apart < s->c.count && !s->over; i++)
+            if (r->before.has[i] && r->before.has[i + apart] && change_for_others(s, r, i, i + apart))
+                return true;
+    return false;
+}
+
+/* For as many steps as climbing has left; a search that has no more is none the less through. */
+static void refine(struct sweeping *s, struct set *best)
+{
+    bool complete = s->d->out->complete;
+    struct refining r = {.best = best, .before = set_new(s), .order = thrift_of(s)};
+    set_again(s, best);
+    while (!s->over && refine_once(s, &r))
+        ;
+    s->d->out->complete = complete;
+}
+
 static void climb(struct sweeping *s, struct set *m)
 {
     while (!s->over && (join_or_leave(s, m) || change_places(s, m)))
@@ -206,11 +308,6 @@ static void climb(struct sweeping *s, struct set *m)
 }
 
 /* --- where it is begun --- */
-
-static struct set set_new(struct sweeping *s)
-{
-    return (struct set){.has = ARENA_ARRAY(&s->d->out->arena, uint8_t, s->c.count)};
-}
 
 /* The first so many for whom there is room. */
 static void set_prefix(struct sweeping *s, struct set *m, uint32_t count)
@@ -222,14 +319,6 @@ static void set_prefix(struct sweeping *s, struct set *m, uint32_t count)
         if (may_join(s, i))
             flip(s, m, i);
     m->worth = m->count == 0 ? 0 : ask_set(s, m->has, -INFINITY);
-}
-
-/* After others were looked at. */
-static void set_again(struct sweeping *s, const struct set *m)
-{
-    memset(s->taken, 0, s->d->w->pool_count * sizeof(*s->taken));
-    for (uint32_t i = 0; i < s->c.count; i++)
-        s->taken[candidate_pool(s->d, &s->c.items[i])] += m->has[i];
 }
 
 static void keep(struct sweeping *s, struct set *best, const struct set *m)
@@ -289,6 +378,7 @@ static struct set find_set(struct sweeping *s)
 {
     begin(s, CLIMB_STEPS);
     struct set best = climb_all(s), m = set_new(s);
+    refine(s, &best);
     begin(s, CHEAPER_STEPS);
     s->cheaper = true;
     for (uint32_t k = s->c.count; k != 0 && !s->over; k /= 2) {
