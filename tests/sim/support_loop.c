@@ -8,6 +8,7 @@
 #include "kube/events.h"
 #include "planner/places.h"
 #include "reconciler/move.h"
+#include "tests/sim/support_rules.h"
 
 /* ---- the store's thread ---- */
 
@@ -48,6 +49,8 @@ static void on_decided(void *user, const struct decision *d)
 {
     struct loop *l = user;
     l->decided[d->kind]++;
+    if (l->rules != NULL)
+        rules_hear_decision(l->rules, d);
     bool named = d->about.kind == KIND_NODE || d->about.kind == KIND_NODE_CLAIM;
     if (named && d->subject != NULL && d->said.len >= d->sentence.len)
         fail_msg("does not begin with %.*s: %.*s", SPAN_ARG(d->about.name), SPAN_ARG(d->sentence));
@@ -74,7 +77,10 @@ static void on_decided(void *user, const struct decision *d)
 
 static void on_moved(void *user, const struct moves *m)
 {
-    struct moves_seen *seen = &((struct loop *)user)->moves;
+    struct loop *l = user;
+    struct moves_seen *seen = &l->moves;
+    if (l->rules != NULL)
+        rules_hear_moves(l->rules, m);
     seen->under_way = seen->recommended = 0;
     for (uint32_t i = 0; i < m->count; i++) {
         seen->under_way += m->items[i].state != MOVE_RECOMMENDED;
@@ -149,6 +155,8 @@ void loop_start(struct loop *l)
     l->world.reserved_capacity = true;
     struct api_sink sink = {l, on_list_begin, on_list_end, on_event, on_state};
     l->starts++;
+    if (l->rules != NULL)
+        rules_new_leader(l->rules);
     l->died = 0;
     l->api = sim_client_new(sim_cluster(l->sim));
     sim_client_set_faults(l->api, &l->faults);

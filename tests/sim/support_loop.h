@@ -10,6 +10,8 @@
 #include "reconciler/reconciler.h"
 #include "tests/sim/support_sim.h"
 
+struct rules;
+
 struct loop {
     struct sim *sim;
     struct reconciler_options options;
@@ -45,6 +47,7 @@ struct loop {
     struct buf history; /* Events' reasons, objects and notes, who is put off, and measures, a line each, when `keeps` */
     bool keeps;
     struct moves_seen { uint32_t under_way, recommended; uint64_t states; } moves; /* told last; bits of all states ever */
+    struct rules *rules; /* hear all that is told (support_rules.h); or NULL */
     bool posts; /* Events go to the cluster, as those of a server do */
     /* a running Stowage, or NULL */
     struct api *api;
