@@ -603,6 +603,28 @@ static void test_page(void **state)
     assert_string_equal(f->reply.content_type, "text/javascript; charset=utf-8");
 }
 
+/* A move that is only recommended is a line of the page and of GET /plan, with what it saves and when it has paid for itself. */
+static void test_recommended(void **state)
+{
+    static const char text[] = "remove n1 (underutilized): saves $0.0840/h, evicts 3 pods, pays back in 2m9s (evictions $0.0030)";
+    struct span nodes[] = {SPAN("n1")};
+    struct move move = {.id = SPAN("d-1"), .state = MOVE_RECOMMENDED, .reason = REASON_UNDERUTILIZED, .decision = SPAN("delete"),
+                        .nodes = nodes, .node_count = 1, .savings = 0.084, .evictions = 3, .text = span_of(text)};
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/plan", NULL);
+    says(f, 200, "\"moves\":[]");
+    page_moved(f->page, &(struct moves){&move, 1, 1});
+    ask(f, HTTP_PAGE, "GET", "/plan", NULL);
+    says(f, 200, "\"moves\":[{\"id\":\"d-1\",\"state\":\"recommended\",\"reason\":\"underutilized\",\"decision\":\"delete\","
+                 "\"candidates\":[\"n1\"],\"replacements\":0,\"evictions\":3,\"savingsPerHour\":0.084,\"message\":\"");
+    says(f, 200, text);
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
+    says(f, 200, "<tr id=\"move/d-1\">");
+    says(f, 200, "recommended, not made");
+    says(f, 200, text);
+    says(f, 200, ">$0.0840<");
+}
+
 static void test_live(void **state)
 {
     struct fixture *f = *state;
@@ -826,7 +848,7 @@ int main(void)
         ROW(test_split_by_webhook), ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
-        ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_live),
+        ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
