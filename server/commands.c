@@ -20,11 +20,14 @@ static const struct command table[] = {
      "node groups of Cluster API, with the command line of Cluster Autoscaler\n"
      "stowage serve --ca-compat --cloud-provider=clusterapi --expander=price\n",
      command_serve},
-    {"plan", "-f FILE|DIR|-", "read objects from files and print what would be done and why", OPTION_PLAN, NULL,
+    {"plan", "[-f FILE|DIR|-]", "what would be bought, and why, for a cluster or for files of objects",
+     OPTION_PLAN, NULL,
      "which nodes these pods need\n"
      "stowage plan -f cluster/\n"
-     "and of the cluster as it is\n"
-     "kubectl get nodepools,nodes,pods -A -o yaml | stowage plan -f -\n"
+     "and those that wait in the cluster, which is only read\n"
+     "stowage plan\n"
+     "and with these objects applied\n"
+     "stowage plan --with-cluster -f chart.yaml\n"
      "which nodes would leave, and for what\n"
      "stowage plan -f cluster.yaml --disruption\n",
      command_plan},

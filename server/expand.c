@@ -30,6 +30,7 @@ static int64_t pods_of_job(const struct job *j)
     return parallel < left ? parallel : left;
 }
 
+/* A cluster's own (without a line) stand for no more pods than it has. */
 static struct workload workload_of(enum kind k, const void *object)
 {
     struct workload w = {.kind = k, .meta = object};
@@ -48,7 +49,7 @@ static struct workload workload_of(enum kind k, const void *object)
         w.asks = "spec.replicas";
         w.wanted = w.controller->has_replicas ? w.controller->replicas : 1;
     }
-    if (w.meta->deleted != 0 || w.template == NULL)
+    if (w.meta->deleted != 0 || w.template == NULL || input_origin(object)->line == 0)
         w.wanted = 0;
     return w;
 }
@@ -158,16 +159,23 @@ static struct workload *owner_of(const struct expansion *x, const struct pod *p)
     return w;
 }
 
+struct workload *expand_owner(const struct expansion *x, const struct pod *p)
+{
+    struct workload *w = x->count != 0 ? owner_of(x, p) : NULL;
+    return w != NULL && w->parent != NULL ? w->parent : w;
+}
+
 static void look_for_pods(struct expansion *x)
 {
     const struct input_list *pods = &x->o->kinds[KIND_POD];
     for (size_t i = 0; i < pods->count && x->count != 0; i++) {
         const struct pod *p = pods->items[i];
-        struct workload *w = owner_of(x, p);
-        if (w != NULL && w->parent != NULL)
-            w = w->parent;
-        if (w != NULL) /* a CronJob's are of one run after the other */
-            w->has_pods = w->has_pods || w->kind != KIND_CRON_JOB || !pod_is_terminal(p);
+        struct workload *w = expand_owner(x, p);
+        if (w == NULL)
+            continue;
+        w->pods += expand_counts(p);
+        /* a CronJob's are of one run after the other */
+        w->has_pods = w->has_pods || w->kind != KIND_CRON_JOB || !pod_is_terminal(p);
     }
 }
 
@@ -242,25 +250,40 @@ static void tell_too_many(const struct expansion *x, const struct workload *w)
 {
     const struct input_origin *origin = input_origin(w->meta);
     x->o->set_aside[w->kind]++;
-    input_warn(x->o, arena_printf(&x->o->arena,
-                                  "%s:%u: %.*s: %s asks for %lld pods; all workloads together may stand for %d; "
-                                  "it is set aside",
-                                  origin->file, origin->line,
-                                  SPAN_ARG(kind_object_name(&x->o->arena, w->kind, w->meta)), w->asks,
-                                  (long long)w->wanted, EXPAND_PODS_MAX));
+    struct span text = arena_printf(&x->o->arena,
+                                    "%.*s: %s asks for %lld pods; all workloads together may stand for %d; it is set aside",
+                                    SPAN_ARG(kind_object_name(&x->o->arena, w->kind, w->meta)), w->asks,
+                                    (long long)w->wanted, EXPAND_PODS_MAX);
+    input_tell(x->o, INPUT_WARNS, origin->file, origin->line, text);
 }
 
 /* --- the whole --- */
 
-void expand_workloads(struct input *o, bool include_cron_jobs)
+/* Of a Deployment or the like; a Job that has begun is what it is. */
+static void fill_up(struct expansion *x)
+{
+    for (size_t i = 0; i < x->count; i++) {
+        struct workload *w = &x->items[i];
+        w->filled_up = w->controller != NULL && w->parent == NULL && w->template != NULL && w->meta->deleted == 0 &&
+                       input_origin(w->meta)->line != 0;
+    }
+}
+
+bool expand_workloads(struct input *o, const struct expand_options *options, struct err *err)
 {
     struct expansion x = look(o);
     size_t cron_jobs = 0;
+    if (options->on_top)
+        fill_up(&x);
+    if (options->replicas != NULL && !expand_take_replicas(&x, options->replicas, err))
+        return false;
     for (size_t i = 0; i < x.count; i++) {
         struct workload *w = &x.items[i];
-        if (w->wanted == 0 || w->has_pods)
+        if (w->filled_up && w->pods > w->wanted)
+            expand_shrink(&x, w);
+        if (w->wanted == 0 || (w->has_pods && !w->filled_up))
             continue;
-        if (w->kind == KIND_CRON_JOB && !include_cron_jobs)
+        if (w->kind == KIND_CRON_JOB && !options->include_cron_jobs)
             cron_jobs++;
         else if (w->wanted > EXPAND_PODS_MAX - x.made)
             tell_too_many(&x, w);
@@ -269,6 +292,7 @@ void expand_workloads(struct input *o, bool include_cron_jobs)
     }
     tell_made(&x);
     tell_cron_jobs(&x, cron_jobs);
+    return true;
 }
 
 void expand_warn(struct input *o)

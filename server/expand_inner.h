@@ -12,7 +12,9 @@ struct workload {
     const struct controller *controller; /* the same object; NULL: a Job, CronJob or PodTemplate */
     const char *asks;                    /* the field that says how many */
     int64_t wanted, made;
-    bool has_pods;                       /* in the input */
+    int64_t pods;                        /* in the input, and neither ended nor going */
+    bool has_pods;                       /* in the input, whatever has become of them */
+    bool filled_up;                      /* to the number that is wanted */
     struct workload *parent;             /* of a ReplicaSet: the Deployment whose pods its pods are */
     const struct controller *newest;     /* of a Deployment: its ReplicaSet that was made last */
 };
@@ -25,9 +27,20 @@ struct expansion {
     int64_t made;
 };
 
+/* A pod that its workload counts: neither ended nor going. */
+static inline bool expand_counts(const struct pod *p)
+{
+    return !pod_is_terminal(p) && p->meta.deleted == 0;
+}
 /* Whether a pod of that name was given and has not ended. */
 bool expand_is_there(const struct expansion *x, struct span ns, struct span name);
-/* Makes the pods that the workload wants, and what they need. */
+/* Whose the pod is; NULL: none of them. */
+struct workload *expand_owner(const struct expansion *x, const struct pod *p);
+/* Makes the pods that the workload wants, or lacks if it is filled up, and what they need. */
 void expand_make(struct expansion *x, struct workload *w);
+/* expand_replicas.c: how many each of these workloads is to have. */
+bool expand_take_replicas(struct expansion *x, const struct counts *replicas, struct err *err);
+/* Takes the pods away that a workload has beyond those it wants. */
+void expand_shrink(struct expansion *x, const struct workload *w);
 
 #endif

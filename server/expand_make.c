@@ -206,11 +206,11 @@ static void tell_volumes(const struct making *m)
     const struct input_origin *origin = input_origin(m->w->meta);
     struct span class = m->unknown_class != SYM_NONE ? sym_text(o->syms, m->unknown_class) : SPAN("(default)");
     if (m->without_volumes)
-        input_warn(o, arena_printf(&o->arena,
-                                   "%s:%u: %.*s: StorageClass %.*s of its claims is not in the input, or binds at "
-                                   "once; its pods are planned without these volumes",
-                                   origin->file, origin->line,
-                                   SPAN_ARG(kind_object_name(&o->arena, m->w->kind, m->w->meta)), SPAN_ARG(class)));
+        input_tell(o, INPUT_WARNS, origin->file, origin->line,
+                   arena_printf(&o->arena,
+                                "%.*s: StorageClass %.*s of its claims is not in the input, or binds at once; its pods "
+                                "are planned without these volumes",
+                                SPAN_ARG(kind_object_name(&o->arena, m->w->kind, m->w->meta)), SPAN_ARG(class)));
 }
 
 /* --- pods --- */
@@ -248,7 +248,8 @@ static void make_pod(struct making *m, struct span name, int64_t number)
 void expand_make(struct expansion *x, struct workload *w)
 {
     struct making m = begin(x, w);
-    for (int64_t number = 0; number < w->wanted; number++) {
+    int64_t lacks = w->filled_up ? w->wanted - w->pods : w->wanted;
+    for (int64_t number = 0; number < w->wanted && w->made < lacks; number++) {
         struct span name = w->kind == KIND_POD_TEMPLATE
                                ? w->meta->name
                                : arena_printf(&x->o->arena, "%.*s-%lld", SPAN_ARG(m.stem), (long long)number);

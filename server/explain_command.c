@@ -237,7 +237,7 @@ static bool is_own(struct span name)
 static int answer_from(struct arena *a, const struct explain_question *q, const struct options *options,
                        const struct group_options_given *given, struct err *err)
 {
-    if (options->files.count == 0)
+    if (options->files.count == 0 && !options->with_cluster)
         return explain_server(a, q, options, err);
     return q->group ? explain_group(q, options, given, err) : explain_files(q, options, err);
 }

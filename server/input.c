@@ -61,7 +61,7 @@ static void complete_identity(struct input *o, const struct kind_info *info, str
 
 static struct input_origin next_origin(struct input *o, const char *file, struct doc_value v)
 {
-    return (struct input_origin){.file = file, .line = doc_line(v), .order = o->objects++};
+    return (struct input_origin){.file = file, .line = o->of_cluster ? 0 : doc_line(v), .order = o->objects++};
 }
 
 /* A kind that is read, in a version that is not: a person should hear of it by name. */
@@ -112,6 +112,11 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
     default:
         return k < KIND_STORED_COUNT && !kind_is_machines(k) ? kind_info(k)->schema : NULL;
     }
+}
+
+bool input_reads(const struct input *o, enum kind k)
+{
+    return schema_of(o, k) != NULL;
 }
 
 /* False when one of both is no text: that has been told. */
@@ -240,8 +245,7 @@ static void set_aside(struct place_in_file *at, const struct input_origin *origi
     struct input_list *list = &o->closed_pools;
     const struct meta *m = object; /* all begin with it */
     struct input_refused refused = {kind, m->ns, m->name,
-                                    arena_printf(&o->arena, "%s:%u: %.*s", origin->file, origin->line,
-                                                 SPAN_ARG(at->refused))};
+                                    input_placed(&o->arena, origin->file, origin->line, at->refused)};
     o->set_aside[kind]++;
     ARENA_PUSH(&o->arena, o->refused, o->refused_count, o->refused_capacity, refused);
     if (kind == KIND_NODE_POOL)
@@ -255,6 +259,10 @@ static void take_object(struct place_in_file *at, struct doc_value v, enum kind 
     struct input *o = at->o;
     struct decode d = {.arena = &o->arena, .syms = o->syms, .mistake = input_add_mistake,
                        .invalid = input_add_invalid, .unknown = input_add_unknown, .user = at};
+    if (o->of_cluster) { /* who reads it cannot mend it */
+        d.mistake = input_add_invalid;
+        d.unknown = NULL;
+    }
     struct input_origin origin = next_origin(o, at->file, v);
     void *object = input_new_object(o, &origin, schema->size);
     decode_value(&d, v, schema, object);

@@ -29,8 +29,8 @@ struct input_own {
 };
 
 struct input_origin { /* stands before each object */
-    const char *file;
-    uint32_t line, order; /* line of the object; how many were read before */
+    const char *file;     /* INPUT_CLUSTER: of a cluster's */
+    uint32_t line, order; /* line of the object, 0: none; how many were read before */
 };
 
 enum input_level {
@@ -52,6 +52,7 @@ struct input {
     bool grouped; /* the ConfigMap of node groups' priorities is read, and Jobs */
     bool machines; /* MachineDeployments are read, and node classes of pools on Cluster API */
     bool expands; /* Jobs and CronJobs are read too, for expand.h */
+    bool of_cluster; /* while a cluster is read (input_cluster.h): objects have no lines, and a bad one is set aside */
     struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
     const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */
     uint32_t set_aside[KIND_COUNT]; /* how many objects read, and no API server would admit them */

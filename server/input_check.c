@@ -30,6 +30,17 @@ static int by_identity_and_order(const void *a, const void *b)
     return order != 0 ? order : (x > y) - (x < y);
 }
 
+/* A cluster has what a file has anew: that is what it is given for. */
+static void tell_double(struct input *o, enum kind kind, const void *used, const void *other)
+{
+    const struct input_origin *here = input_origin(other), *there = input_origin(used);
+    if (here->line == 0 && there->line != 0)
+        return;
+    struct span text = arena_printf(&o->arena, "%.*s: already given at %s:%u, which is used",
+                                    SPAN_ARG(kind_object_name(&o->arena, kind, used)), there->file, there->line);
+    input_tell(o, INPUT_WARNS, here->file, here->line, text);
+}
+
 /* The one that was read first is used. */
 static void drop_doubles(struct input *o, enum kind kind)
 {
@@ -44,11 +55,7 @@ static void drop_doubles(struct input *o, enum kind kind)
             list->items[kept++] = list->items[i];
             continue;
         }
-        const struct input_origin *here = input_origin(list->items[i]), *there = input_origin(first);
-        struct span name = kind_object_name(&o->arena, kind, first);
-        input_tell(o, INPUT_WARNS, here->file, here->line,
-                   arena_printf(&o->arena, "%.*s: already given at %s:%u, which is used", SPAN_ARG(name), there->file,
-                                there->line));
+        tell_double(o, kind, first, list->items[i]);
     }
     list->count = kept;
 }

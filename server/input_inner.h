@@ -10,6 +10,8 @@ struct type_meta {
     struct span api_version, kind; /* of the document; empty: missing */
 };
 
+/* Whether objects of the kind are taken. */
+bool input_reads(const struct input *o, enum kind k);
 /* An object, or a List of them; anything else is passed over with a warning. */
 void input_take_document(struct input *o, const char *file, struct doc_value root);
 /* Whether the document is a List, and its type, which lives with the document: its items are taken one by one. */

@@ -9,6 +9,7 @@ struct span input_placed(struct arena *a, const char *file, uint32_t line, struc
 
 void input_tell(struct input *o, enum input_level level, const char *file, uint32_t line, struct span text)
 {
+    line = o->of_cluster ? 0 : line;
     struct input_note note = {level, file, line, text};
     struct span whole = input_placed(&o->arena, file, line, text);
     ARENA_PUSH(&o->arena, o->notes, o->note_count, o->note_capacity, note);

@@ -10,7 +10,7 @@ static const struct {
     const char *title, *names[TOPIC_NAMES_MAX];
 } topics[] = {
     {"Input", {"filename", "instance-types", "node-groups", "scheduler-config", "now", "all-unbound", "no-expand",
-               "include-cronjobs"}},
+               "include-cronjobs", "with-cluster"}},
     {"Output", {"output", "verbose", "warnings-as-errors", "report", "log", "compare", "repeat", "log-level",
                 "log-format"}},
     {"Cluster", {"kubeconfig", "context", "server", "namespace", "account", "embedded", "kube-client-qps",
@@ -20,7 +20,7 @@ static const struct {
                    "time-budget", "batch-idle-duration", "batch-max-duration", "consolidation-cool-down",
                    "max-nodes-per-minute", "max-hourly-price", "ca-compat", "at"}},
     {"What would be if", {"disruption", "disruption-all", "remove", "remove-for", "nominated", "buffer-nodes", "rebooted",
-                          "reserved-nodes"}},
+                          "reserved-nodes", "replicas"}},
     {"Placement", {"placement", "nominate-from"}},
     {"Listeners", {"webhook-listen", "extender-listen", "page-listen", "metrics-port", "health-probe-port",
                    "disable-cluster-state-observability", "metrics-pods-max", "threads", "shutdown-delay"}},

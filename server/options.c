@@ -37,8 +37,8 @@ static const struct option table[] = {
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
     {.name = "kubeconfig", .is_file = true, .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
-     .group = OPTION_CLUSTER, .help = "default: in-cluster, else ~/.kube/config"},
-    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER,
+     .group = OPTION_CLUSTER | OPTION_PLAN, .help = "default: in-cluster, else ~/.kube/config"},
+    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER | OPTION_PLAN,
      .help = "context of the kubeconfig; default: its current one"},
     {.name = "placement", .type = OPTION_CHOICE, .choices = "extender|nominate",
      .fallback = "extender", AT(placement), .group = OPTION_CLUSTER | OPTION_SIMULATE,
@@ -175,6 +175,10 @@ static const struct option table[] = {
      .group = OPTION_PLAN, .help = "make up no pods for Deployments, Jobs and the like that are given without theirs"},
     {.name = "include-cronjobs", .type = OPTION_BOOL, .fallback = "false", AT(include_cron_jobs),
      .group = OPTION_PLAN, .help = "plan a run of each CronJob, too"},
+    {.name = "with-cluster", .type = OPTION_BOOL, .fallback = "false", AT(with_cluster), .group = OPTION_PLAN,
+     .help = "the files of -f are on top of the cluster of the kubeconfig, which is only read"},
+    {.name = "replicas", .type = OPTION_COUNTS, AT(replicas), .group = OPTION_PLAN,
+     .help = "WORKLOAD=N,...: what if it had so many pods; NAME or NAMESPACE/NAME"},
     {.name = "reserved-offering-mode", .type = OPTION_CHOICE, .choices = "auto|strict|fallback",
      .fallback = "auto", AT(reserved_offering_mode), .group = OPTION_PLAN,
      .help = "strict: a pod that could use a reserved offering, all taken, waits; auto: "

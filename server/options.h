@@ -138,6 +138,8 @@ struct options {
     const char *node_groups; /* a file's name */
     bool all_unbound, verbose;
     bool no_expand, include_cron_jobs;
+    bool with_cluster;
+    struct counts replicas;
     const char *pod_namespace; /* explain; NULL: default */
     const char *at;            /* explain nodepool; NULL: now */
     const char *server; /* explain, check: base URL of the page's listener */

@@ -14,6 +14,7 @@
 #include "server/command.h"
 #include "server/expand.h"
 #include "server/groups.h"
+#include "server/input_cluster.h"
 #include "server/plan_command.h"
 #include "server/plan_groups.h"
 #include "server/plan_machines.h"
@@ -361,6 +362,28 @@ static void warn_all(const struct input *o)
         command_complain("warning: %.*s\n", SPAN_ARG(o->warnings[i]));
 }
 
+/* Files first: what is in them wins. */
+static bool read_objects(struct input *o, const struct options *options, struct err *err)
+{
+    bool files = options->files.count != 0;
+    return (!files || input_read(o, &options->files, options->instance_types, err)) &&
+           ((files && !options->with_cluster) || input_cluster_load(o, options, err));
+}
+
+static bool expand(struct input *o, const struct options *options, struct err *err)
+{
+    if (options->no_expand) {
+        if (options->replicas.count != 0)
+            return err_set(err, ERR_INVALID, "--replicas makes pods up, and --no-expand makes none; keep one");
+        expand_warn(o);
+        return true;
+    }
+    struct expand_options e = {.include_cron_jobs = options->include_cron_jobs,
+                               .on_top = options->with_cluster,
+                               .replicas = &options->replicas};
+    return expand_workloads(o, &e, err);
+}
+
 bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
                struct err *err)
 {
@@ -375,7 +398,7 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
         return false;
     struct label_rules rules = catalogue_rules(&out->with.catalogue);
     o->rules = &rules;
-    bool read = input_read(o, &options->files, options->instance_types, err);
+    bool read = read_objects(o, options, err);
     o->rules = NULL;
     if (!read) {
         if (o->mistakes == 0) /* what was passed over is all there was */
@@ -386,10 +409,8 @@ bool plan_read(struct input *o, const struct options *options, struct plan_readi
     for (uint32_t i = 0; i < options->unknown_gates.count; i++)
         input_warn(o, span_of(option_unknown_gate(&o->arena, options->unknown_gates.items[i])));
     input_check(o);
-    if (options->no_expand)
-        expand_warn(o);
-    else
-        expand_workloads(o, options->include_cron_jobs);
+    if (!expand(o, options, err))
+        return false;
     input_gates(o, &options->gates);
     plan_machines(o, &out->with.catalogue);
     input_check_pools(o, &out->with.catalogue);
@@ -474,10 +495,6 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
     groups_settle(&given, &options);
     if (help)
         return command_help("plan");
-    if (options.files.count == 0) {
-        err_set(err, ERR_INVALID, "no input; give files or directories with -f, or -f - for standard input");
-        return 2;
-    }
     input_init(&o);
     o.own = &own;
     o.grouped = true;

@@ -43,7 +43,8 @@ bool check_files(struct check_report *r, const struct options *o, struct input *
     if (!read && in->mistakes == 0)
         return err_set(err, why.kind, "%s", why.msg);
     input_check(in);
-    expand_workloads(in, true); /* whose pods tolerate what */
+    struct expand_options all = {.include_cron_jobs = true};
+    expand_workloads(in, &all, err); /* whose pods tolerate what */
     input_check_pools(in, &catalogue);
     input_check_claims(in, &catalogue);
     input_check_overlays(in, &catalogue);

@@ -25,14 +25,14 @@ static const struct {
     const char *want; /* somewhere in what is printed */
 } said[] = {
     {"nothing", {NULL}, 2, "usage: stowage COMMAND [FLAGS]"},
-    {"help", {"help"}, 0, "  plan       read objects from files"},
+    {"help", {"help"}, 0, "  plan       what would be bought, and why, for a cluster"},
     {"--help", {"--help"}, 0, "`stowage help COMMAND` has its flags, and examples."},
-    {"help of a command", {"help", "plan"}, 0, "usage: stowage plan -f FILE|DIR|- [FLAGS]"},
+    {"help of a command", {"help", "plan"}, 0, "usage: stowage plan [-f FILE|DIR|-] [FLAGS]"},
     {"it has examples", {"help", "plan"}, 0,
      "Examples\n  which nodes these pods need:\n      stowage plan -f cluster/\n"},
     {"and headings", {"help", "serve"}, 0, "\nListeners\n      --webhook-listen "},
     {"an example alone", {"help", "version"}, 0, "Examples\n      stowage version -o json\n"},
-    {"the same as --help", {"plan", "--help"}, 0, "usage: stowage plan -f FILE|DIR|- [FLAGS]"},
+    {"the same as --help", {"plan", "--help"}, 0, "usage: stowage plan [-f FILE|DIR|-] [FLAGS]"},
     {"help of help", {"help", "help"}, 0, "usage: stowage help [COMMAND]\n"},
     {"help of nothing", {"help", "pan"}, 2, "stowage: no command \"pan\"; did you mean \"plan\"?"},
     {"help of too much", {"help", "plan", "serve"}, 2, "stowage help: \"serve\" is too much"},
@@ -83,7 +83,7 @@ static const struct {
     const char *label, *words[COMMAND_ARGS_MAX], *want;
 } offered[] = {
     {"nothing yet", {NULL}, ":4\n"},
-    {"a command", {"pl"}, "plan\tread objects from files and print what would be done and why\n:4\n"},
+    {"a command", {"pl"}, "plan\twhat would be bought, and why, for a cluster or for files of objects\n:4\n"},
     {"a flag", {"plan", "--outp"}, "--output\tform of the answer\n:4\n"},
     {"a flag of another command", {"plan", "--webhook-li"}, ":4\n"},
     {"a choice", {"plan", "-o", "j"}, "json\n:4\n"},

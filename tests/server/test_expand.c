@@ -268,6 +268,77 @@ static void claims_are_made_with_them(void **state)
                                      "binds at once; its pods are planned without these volumes");
 }
 
+/* --- another number --- */
+
+#define STATEFUL(name, replicas) OBJECT("apps/v1", "StatefulSet", name, "replicas: " replicas ", " SELECTOR TEMPLATE)
+
+static void another_number_is_tried(void **state)
+{
+    (void)state;
+#define RUNS(name, second)                                                                         \
+    POD(name, "labels: {app: web}, creationTimestamp: '2026-01-01T00:00:0" second "Z', " OWNED("ReplicaSet", "web-5f6d8"), \
+        "spec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {phase: Running}\n")
+#define WAITS(name)                                                                                \
+    POD(name, "labels: {app: web}, creationTimestamp: '2026-01-01T00:00:01Z', " OWNED("ReplicaSet", "web-5f6d8"), WAITING)
+#define FLEET                                                                                      \
+    POOL DEPLOYMENT("web", "3") SET("web-5f6d8", OWNED("Deployment", "web"), "3")                  \
+    RUNS("web-5f6d8-a", "1") RUNS("web-5f6d8-b", "2") WAITS("web-5f6d8-c")                         \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 2, pods: 10}}\n"
+#define DB(name)                                                                                   \
+    POD(name, "labels: {app: db}, " OWNED("StatefulSet", "db"), "spec: {nodeName: n1}\nstatus: {phase: Running}\n")
+    static const struct {
+        const char *objects, *flag;
+        int status;
+        const char *want, *not;
+    } rows[] = {
+        {FLEET, "--replicas=web=5", 0, "Deployment shop/web 2", "left out"},
+        {FLEET, "--replicas=shop/web=5", 0, "\"shop/web-5f6d8-1\"", "web-5f6d8-2"},
+        {FLEET, "--replicas=web=3", 0, "\"shop/web-5f6d8-c\"", "made up"},
+        {FLEET, "--replicas=web=2", 0, "1 of the 3 pods of Deployment shop/web is left out", "web-5f6d8-c"},
+        {FLEET, "--replicas=web=0", 0, "3 of the 3 pods of Deployment shop/web are left out", "made up"},
+        {POOL DEPLOYMENT("web", "3"), "--replicas=web=1", 0, "Deployment shop/web 1", "left out"},
+        {POOL STATEFUL("db", "2") DB("db-0") DB("db-1"), "--replicas=db=3", 0, "\"shop/db-2\"", "db-3"},
+        {FLEET, "--replicas=wbe=5", 2, "--replicas: there is no Deployment, StatefulSet, ReplicaSet or "
+         "ReplicationController \"wbe\" in the input; did you mean \"web\"?", "{"},
+        {FLEET, "--replicas=web-5f6d8=5", 2, "\"web-5f6d8\" in the input", "{"}, /* the Deployment's */
+        {FLEET STATEFUL("web", "1"), "--replicas=web=5", 2, "--replicas: \"web\" is both Deployment shop/web and "
+         "StatefulSet shop/web; say NAMESPACE/NAME", "{"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan_with(rows[i].objects, rows[i].flag);
+        if (o.status != rows[i].status)
+            fail_msg("%s: status %d, %s", rows[i].flag, o.status, o.text);
+        expect_text(rows[i].flag, &o, rows[i].want);
+        expect_none(rows[i].flag, &o, rows[i].not);
+    }
+    struct outcome o = run_command(command_plan, FLEET, (const char *const[COMMAND_ARGS_MAX]){"-f", "{}", "--no-expand",
+                                                                                              "--replicas=web=5"});
+    assert_int_equal(o.status, 2);
+    expect_text("with --no-expand", &o, "--replicas makes pods up, and --no-expand makes none; keep one");
+}
+
+/* Of a StatefulSet the last go, however old they are; of others those without a node, then the youngest. */
+static void who_goes_is_whom_a_controller_would_end(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *objects, *flag, *stays, *goes;
+    } rows[] = {
+        {FLEET, "--replicas=web=1", "shop/web-5f6d8-a", "shop/web-5f6d8-b"},
+        {POOL STATEFUL("db", "2") DB("db-0") DB("db-9") DB("db-10"), "--replicas=db=2", "shop/db-9", "shop/db-10"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) { /* whoever is still there is planned once more when its node goes */
+        static const char node[] = "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\n";
+        char objects[8192];
+        snprintf(objects, sizeof(objects), "%s%s", rows[i].objects, i == 0 ? "" : node);
+        struct outcome o = run_command(command_plan, objects,
+                                       (const char *const[COMMAND_ARGS_MAX]){"-f", "{}", rows[i].flag, "-o", "json",
+                                                                             "--max-instance-types=1", "--remove=n1"});
+        expect_text(rows[i].flag, &o, rows[i].stays);
+        expect_none(rows[i].flag, &o, rows[i].goes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +351,8 @@ int main(void)
         cmocka_unit_test(they_are_like_a_controllers),
         cmocka_unit_test(default_spreads_find_their_fellows),
         cmocka_unit_test(claims_are_made_with_them),
+        cmocka_unit_test(another_number_is_tried),
+        cmocka_unit_test(who_goes_is_whom_a_controller_would_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -71,6 +71,7 @@ func TestCheck(t *testing.T) {
 			return errors.Join(err, judged(found, status, 0, "unknown deschedulers"))
 		}))
 	})
+	f.step(t, "the cluster is planned as its objects are", f.plansTheCluster)
 	f.step(t, "an old copy of the scheduler's files is told", func(t *testing.T, ctx context.Context) {
 		held := filepath.Join(f.Dir(), stowage.ClientSecret, "ca.crt") // read once, so that the scheduler goes on
 		both, err := os.ReadFile(held)
