@@ -13,6 +13,7 @@ static const struct row {
     {SYM_MODE, KIND_NODE_POOL},         {SYM_DAEMON_ROOM, KIND_NODE_POOL}, {SYM_ON_DEMAND_BASE, KIND_POD},
     {SYM_SPOT_PERCENT, KIND_POD},       {SYM_SHAPE_POOL, KIND_POD},        {SYM_SHAPE_SCHEDULER, KIND_POD},
     {SYM_PLANNED, KIND_NODE_CLAIM},     {SYM_REPLACES, KIND_NODE_CLAIM},   {SYM_DECISION, KIND_NODE_CLAIM},
+    {SYM_CLAIM_UID, KIND_NODE_CLAIM},   /* from its instance */
 };
 
 static struct span after_prefix(struct span key)

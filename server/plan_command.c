@@ -481,6 +481,12 @@ static int plan_objects(struct input *o, const struct options *options, const st
     return status;
 }
 
+/* Of this cluster, not of the one in which groups' machines are. */
+static bool is_own(struct span name)
+{
+    return span_eq(name, SPAN("kubeconfig"));
+}
+
 static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
@@ -489,7 +495,7 @@ static int plan(struct arena *a, int argc, char *const *argv, struct err *err)
     struct group_options_given given;
     char **rest;
     struct input_own own = plan_groups_own();
-    if (!group_options_take(a, argc, argv, NULL, &given, &argc, &rest, err) ||
+    if (!group_options_take(a, argc, argv, is_own, &given, &argc, &rest, err) ||
         !options_read(a, OPTION_PLAN, argc, rest, command_environment, &options, &help, err))
         return 2;
     groups_settle(&given, &options);

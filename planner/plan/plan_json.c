@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "planner/plan/plan_workloads.h"
+
 static void put_key(struct json *j, const char *key)
 {
     json_key(j, span_of(key));
@@ -173,6 +175,39 @@ static void put_placed(struct json *j, const struct plan *p)
     json_array_end(j);
 }
 
+static void put_workload(struct json *j, const struct plan_workload *w)
+{
+    json_object_begin(j);
+    json_put_string(j, "kind", w->who.kind);
+    json_put_string(j, "namespace", w->who.ns);
+    if (w->who.name.len != 0)
+        json_put_string(j, "name", w->who.name);
+    json_put_int(j, "pods", w->pods);
+    json_put_object(j, "bought");
+    for (uint32_t i = 0; i < w->part_count; i++) {
+        json_key(j, w->parts[i].pool);
+        json_int(j, w->parts[i].pods);
+    }
+    json_object_end(j);
+    json_put_int(j, "existing", w->existing);
+    json_put_int(j, "unschedulable", w->left);
+    put_price(j, "pricePerHour", w->price);
+    json_object_end(j);
+}
+
+static void put_workloads(struct json *j, const struct plan *p)
+{
+    struct arena a;
+    const struct plan_workload *workloads;
+    arena_init(&a, 0);
+    uint32_t n = plan_workloads(&a, p, &workloads);
+    json_put_array(j, "workloads");
+    for (uint32_t i = 0; i < n; i++)
+        put_workload(j, &workloads[i]);
+    json_array_end(j);
+    arena_release(&a);
+}
+
 void plan_json_open(struct json *j, const struct plan *p)
 {
     json_object_begin(j);
@@ -184,6 +219,7 @@ void plan_json_open(struct json *j, const struct plan *p)
 
 static void put_costs(struct json *j, const struct plan *p)
 {
+    put_workloads(j, p);
     json_put_object(j, "cost");
     put_price(j, "before", p->cost_before);
     put_price(j, "after", p->cost_after);

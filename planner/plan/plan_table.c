@@ -2,8 +2,10 @@
 
 #include <math.h>
 
-#include "planner/plan/grid.h"
 #include "base/wrap.h"
+#include "planner/plan/grid.h"
+#include "planner/plan/plan_table_inner.h"
+#include "planner/plan/plan_workloads.h"
 
 /* --- words --- */
 
@@ -14,158 +16,27 @@ static void put_wrapped(struct buf *out, struct span text, uint32_t width, uint3
     wrap_put(out, text, width, indent, indent != 0 ? indent + 2 : 0);
 }
 
-static struct span take(struct arena *a, struct buf *b)
+/* --- who asks --- */
+
+static void put_workloads(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
 {
-    struct span text = arena_dup(a, buf_span(b));
-    buf_release(b);
-    return text;
-}
-
-/* "7.2" of millicores; "15Gi" of bytes: short, for people. */
-static void put_short(struct buf *out, bool cpu, amount value)
-{
-    static const char *const units[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
-    double x = (double)value;
-    uint32_t unit = 0;
-    if (cpu)
-        x /= 1000;
-    while (!cpu && fabs(x) >= 1024 && unit + 1 < COUNT_OF(units)) {
-        x /= 1024;
-        unit++;
-    }
-    buf_addf(out, x < 9.95 && x != floor(x) ? "%.1f" : "%.0f", x);
-    buf_addf(out, "%s", units[unit]);
-}
-
-static struct span share_text(struct arena *a, bool cpu, amount used, amount room)
-{
-    struct buf b = {0};
-    put_short(&b, cpu, used);
-    buf_add_char(&b, '/');
-    put_short(&b, cpu, room);
-    if (room > 0)
-        buf_addf(&b, " %2.0f%%", 100.0 * (double)used / (double)room);
-    return take(a, &b);
-}
-
-/* --- what to buy --- */
-
-enum { BUY_POOL = 1, BUY_TYPE = 7 };
-
-/* What all of the texts begin with, when they are of one length; else 0. */
-static uint32_t shared_prefix(const struct plan *p, const struct requirement *r)
-{
-    struct span first = sym_text(p->syms, r->values[0]);
-    uint32_t n = (uint32_t)first.len;
-    for (uint32_t i = 1; i < r->count; i++) {
-        struct span other = sym_text(p->syms, r->values[i]);
-        if (other.len != first.len)
-            return 0;
-        while (memcmp(first.ptr, other.ptr, n) != 0)
-            n--;
-    }
-    return n;
-}
-
-/* "zone-a|zone-b"; brief: "zone-a|b", since what zones begin with is the region. */
-static struct span zones_text(struct arena *a, const struct plan *p, const struct plan_claim *c,
-                              bool brief)
-{
-    enum { NAMED = 4 };
-    const struct requirement *r = requirements_get(&c->requirements, SYM_ZONE);
-    if (r == NULL || r->complement || r->count == 0)
-        return SPAN("any");
-    uint32_t shared = brief ? shared_prefix(p, r) : 0;
-    struct buf b = {0};
-    for (uint32_t i = 0; i < r->count && i < NAMED; i++) {
-        struct span zone = sym_text(p->syms, r->values[i]);
-        uint32_t from = i != 0 ? shared : 0;
-        buf_addf(&b, "%s%.*s", i != 0 ? "|" : "", (int)(zone.len - from), zone.ptr + from);
-    }
-    if (r->count > NAMED)
-        buf_addf(&b, "|…");
-    return take(a, &b);
-}
-
-static struct span capacity_text(struct arena *a, const struct plan *p, const struct plan_claim *c,
-                                 bool brief)
-{
-    const struct requirement *r = requirements_get(&c->requirements, SYM_CAPACITY_TYPE);
-    if (r == NULL || r->complement || r->count == 0)
-        return SPAN("any");
-    struct buf b = {0};
-    for (uint32_t i = 0; i < r->count; i++) {
-        struct span kind = sym_text(p->syms, r->values[i]);
-        bool demand = brief && span_eq(kind, SPAN("on-demand"));
-        buf_addf(&b, "%s%.*s", i != 0 ? "|" : "", SPAN_ARG(demand ? SPAN("od") : kind));
-    }
-    return take(a, &b);
-}
-
-static void buy_row(struct arena *a, const struct plan *p, const struct plan_claim *c, bool brief,
-                    struct span *row)
-{
-    static const struct instance_type none;
-    const struct instance_type *type = c->type_count != 0 ? c->types[0] : &none;
-    row[1] = c->pool->meta.name;
-    row[2] = arena_printf(a, "%u", c->pod_count);
-    row[3] = share_text(a, true, resources_get(c->requests, SYM_CPU),
-                        resources_get(type->allocatable, SYM_CPU));
-    row[4] = share_text(a, false, resources_get(c->requests, SYM_MEMORY),
-                        resources_get(type->allocatable, SYM_MEMORY));
-    row[5] = zones_text(a, p, c, brief);
-    row[6] = capacity_text(a, p, c, brief);
-    row[BUY_TYPE] = c->type_count > 1
-                        ? arena_printf(a, "%.*s (of %u)", SPAN_ARG(type->name), c->type_count)
-                        : type->name;
-    row[8] = isnan(c->price) ? SPAN("?") : arena_printf(a, "%.4f", c->price);
-}
-
-static bool same_row(const struct span *x, const struct span *y)
-{
-    for (uint32_t c = 1; c < GRID_COLUMNS; c++)
-        if (!span_eq(x[c], y[c]))
-            return false;
-    return true;
-}
-
-static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief)
-{
-    struct grid g = {.arena = a, .columns = 9, .apart = GRID_NONE, .right = 1u << 2 | 1u << 8};
-    static const char *const head[] = {"BUY",  "POOL",     "PODS", "CPU",   "MEMORY",
-                                       "ZONE", "CAPACITY", "TYPE", "$/HOUR"};
+    struct grid g = {.arena = a, .columns = 4, .apart = GRID_NONE, .right = 1u << 1 | 1u << 3};
+    static const char *const head[] = {"WORKLOAD", "PODS", "WHERE", "$/MONTH"};
+    const struct plan_workload *workloads;
+    uint32_t n = plan_workloads(a, p, &workloads);
     struct span *row = grid_row(&g);
     for (uint32_t c = 0; c < g.columns; c++)
         row[c] = span_of(head[c]);
-    uint32_t alike = 0;
-    for (uint32_t i = 0; i < p->claim_count; i++) {
+    for (uint32_t i = 0; i < n; i++) {
+        const struct plan_workload *w = &workloads[i];
         row = grid_row(&g);
-        buy_row(a, p, &p->claims[i], brief, row);
-        if (g.count > 2 && same_row(row, g.rows[g.count - 2])) {
-            g.count--;
-            row = g.rows[g.count - 1];
-            alike++;
-        } else {
-            alike = 1;
-        }
-        row[0] = arena_printf(a, "+%u", alike);
-    }
-    return g;
-}
-
-/* Where the terminal is too narrow, the types go on lines of their own, whole: they differ at the end.
- * Then zones and kinds of capacity are said in brief. */
-static void put_buy(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
-{
-    struct grid g = buy_grid(a, p, false);
-    if (!grid_suits(&g, width))
-        g.apart = BUY_TYPE;
-    if (!grid_suits(&g, width)) {
-        g = buy_grid(a, p, true);
-        g.apart = BUY_TYPE;
+        row[0] = plan_workload_name(a, w);
+        row[1] = arena_printf(a, "%u", w->pods);
+        row[2] = plan_workload_where(a, w);
+        row[3] = isnan(w->price) ? SPAN("?") : arena_printf(a, "%.2f", w->price * MONTH);
     }
     buf_add_char(out, '\n');
-    grid_put(out, &g, width, BUY_POOL);
+    grid_put(out, &g, width, 0);
 }
 
 static void put_use(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
@@ -190,8 +61,8 @@ static void put_use(struct buf *out, struct arena *a, const struct plan *p, uint
         row[0] = SPAN("");
         row[1] = ready ? x->name : arena_printf(a, "%.*s (not ready yet)", SPAN_ARG(x->name));
         row[2] = arena_printf(a, "%u", n->pod_count);
-        row[3] = share_text(a, true, cpu, room[0]);
-        row[4] = share_text(a, false, memory, room[1]);
+        row[3] = plan_text_share(a, true, cpu, room[0]);
+        row[4] = plan_text_share(a, false, memory, room[1]);
     }
     buf_add_char(out, '\n');
     grid_put(out, &g, width, 1);
@@ -305,9 +176,6 @@ static void put_answer(struct buf *b, const struct plan *p)
     buf_add_char(b, '.');
 }
 
-/* Hours in a month, as cloud bills count them. */
-static const double MONTH = 730;
-
 static double gap_percent(const struct plan *p)
 {
     return p->lower_bound > 0 ? 100 * (p->cost_after / p->lower_bound - 1) : 0;
@@ -342,7 +210,7 @@ static void put_verbose(struct buf *out, struct arena *a, const struct plan *p, 
             buf_addf(&b, " %.*s", SPAN_ARG(c->types[k]->name));
         if (c->type_count > RUNNERS)
             buf_addf(&b, " and %u more", c->type_count - RUNNERS);
-        put_wrapped(out, take(a, &b), width, 2);
+        put_wrapped(out, plan_text_take(a, &b), width, 2);
     }
     buf_addf(out, "\n%llu steps, %s.\n", (unsigned long long)p->steps,
              p->complete ? "searched to the end" : "stopped early");
@@ -358,15 +226,16 @@ static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint
         if (!isnan(p->lower_bound) && p->lower_bound > 0)
             buf_addf(&line, ", within %.1f %% of the cheapest possible", gap_percent(p));
         buf_add_char(&line, '.');
-        put_wrapped(out, take(a, &line), width, 0);
+        put_wrapped(out, plan_text_take(a, &line), width, 0);
         return;
     }
     put_answer(&line, p);
     if (o->left_out.len != 0)
         buf_addf(&line, " %.*s.", SPAN_ARG(o->left_out));
-    put_wrapped(out, take(a, &line), width, 0);
+    put_wrapped(out, plan_text_take(a, &line), width, 0);
+    put_workloads(out, a, p, o->width);
     if (p->claim_count != 0)
-        put_buy(out, a, p, o->width);
+        plan_table_buy(out, a, p, o->width);
     if (p->node_count != 0)
         put_use(out, a, p, o->width);
     if (p->unschedulable_count != 0)
@@ -374,7 +243,7 @@ static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint
     buf_add_char(out, '\n');
     line = (struct buf){0};
     put_cost(&line, p);
-    put_wrapped(out, take(a, &line), width, 0);
+    put_wrapped(out, plan_text_take(a, &line), width, 0);
     if (o->verbose)
         put_verbose(out, a, p, width);
 }

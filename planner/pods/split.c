@@ -8,6 +8,7 @@
 
 #include "kube/shaped_by.h"
 #include "planner/columns.h"
+#include "planner/pods/pod_workload.h"
 
 /* --- annotations --- */
 
@@ -72,33 +73,10 @@ struct building {
     uint32_t owner_capacity, seat_capacity;
 };
 
-/* What controls the ReplicaSet, by its own word; one that is not in sight (NULL) goes by its name, which is the
- * Deployment's and the hash of the template. */
-static void owner_of_set(const struct pod *p, const struct meta *set, const struct symtab *syms, struct split_owner *o)
-{
-    const struct owner *up = set != NULL ? meta_controller(set) : NULL;
-    struct span hash = sym_text(syms, sym_pairs_get(p->meta.labels, sym_find(syms, SPAN("pod-template-hash"))));
-    if (up != NULL) {
-        o->kind = sym_text(syms, up->kind);
-        o->name = up->name;
-    } else if (set == NULL && hash.len != 0 && o->name.len > hash.len + 1 &&
-               span_has_suffix(o->name, hash) && o->name.ptr[o->name.len - hash.len - 1] == '-') {
-        o->kind = SPAN("Deployment");
-        o->name.len -= hash.len + 1;
-    }
-}
-
 static struct split_owner owner_beside(const struct pod *p, const struct meta *set, const struct symtab *syms)
 {
-    const struct owner *c = meta_controller(&p->meta);
-    struct split_owner o = {.kind = SPAN("Pod"), .ns = p->meta.ns, .name = p->meta.name};
-    if (c == NULL)
-        return o;
-    o.kind = sym_text(syms, c->kind);
-    o.name = c->name;
-    if (c->kind == SYM_KIND_REPLICA_SET)
-        owner_of_set(p, set, syms, &o);
-    return o;
+    struct pod_workload w = pod_workload(p, set, syms);
+    return (struct split_owner){.kind = w.kind, .ns = w.ns, .name = w.name};
 }
 
 static struct split_owner owner_of(struct building *b, const struct pod *p)

@@ -36,10 +36,11 @@ struct table_row {
     const char *table; /* its blocks of what to buy and what to use */
 };
 
-/* From the first empty line to the line of the price. */
+/* From what to buy or use to the line of the price. */
 static struct span blocks(const struct buf *text)
 {
-    const char *from = strstr(text->ptr, "\n\n"), *to = strstr(text->ptr, "\n\n$");
+    const char *buy = strstr(text->ptr, "\n\nBUY"), *use = strstr(text->ptr, "\n\nUSE");
+    const char *from = buy != NULL ? buy : use, *to = strstr(text->ptr, "\n\n$");
     assert_non_null(from);
     assert_non_null(to);
     return (struct span){from + 2, (size_t)(to + 1 - (from + 2))};

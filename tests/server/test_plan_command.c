@@ -303,6 +303,16 @@ static void within_its_time(void **state)
     buf_release(&objects);
 }
 
+/* A flag of Cluster Autoscaler's, too: here it names the cluster to read. */
+static void a_kubeconfig_that_is_not_there(void **state)
+{
+    (void)state;
+    static const char *const args[COMMAND_ARGS_MAX] = {"--kubeconfig=/nowhere/config"};
+    struct outcome o = run_command(command_plan, "", args);
+    assert_int_equal(o.status, 2);
+    assert_string_equal(o.text, "stowage plan: no file given with -f: kubeconfig: /nowhere/config: No such file or directory\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +326,7 @@ int main(void)
         cmocka_unit_test(buffers_too),
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),
+        cmocka_unit_test(a_kubeconfig_that_is_not_there),
         cmocka_unit_test(within_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

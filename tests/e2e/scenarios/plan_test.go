@@ -19,8 +19,8 @@ import (
 const plannedKinds = "pods,nodes,nodepools,nodeclaims,daemonsets,pvc,pv,storageclasses,csinodes,pdb,namespaces,services," +
 	"replicasets,statefulsets,replicationcontrollers,volumeattachments"
 
-// plan runs `stowage plan -o json`, as of a fixed time; exit statuses are 0 and 2 here.
-func (f *fleet) plan(ctx context.Context, args ...string) (string, string, int) {
+// planOf runs `stowage plan -o json`, as of a fixed time; exit statuses are 0 and 2 here.
+func (f *fleet) planOf(ctx context.Context, args ...string) (string, string, int) {
 	command := exec.CommandContext(ctx, f.Options.Binary, append([]string{"plan", "-o=json", "--now=2030-01-01T00:00:00Z"}, args...)...)
 	command.Env = f.Environment()
 	var out, errs bytes.Buffer
@@ -70,8 +70,8 @@ func (f *fleet) plansTheCluster(t *testing.T, ctx context.Context) {
 	own := "--kubeconfig=" + f.Kubeconfig()
 	gone := "--remove=" + nodes.Items[0].Name
 
-	fromFiles, told, status := f.plan(ctx, "-f", dump, gone)
-	fromCluster, toldToo, statusToo := f.plan(ctx, own, gone)
+	fromFiles, told, status := f.planOf(ctx, "-f", dump, gone)
+	fromCluster, toldToo, statusToo := f.planOf(ctx, own, gone)
 	if status != 0 || statusToo != 0 || fromFiles != fromCluster || planned(t, fromFiles, "default/web-") == 0 {
 		t.Fatalf("of its objects: %d %s%s\nof the cluster: %d %s%s", status, fromFiles, told, statusToo, fromCluster, toldToo)
 	}
@@ -84,14 +84,14 @@ func (f *fleet) plansTheCluster(t *testing.T, ctx context.Context) {
 		{[]string{own, "--replicas=web=5"}, "default/web-", 2},
 		{[]string{own, "--replicas=default/web=3"}, "default/web-", 0},
 	} {
-		answer, told, status := f.plan(ctx, row.args...)
+		answer, told, status := f.planOf(ctx, row.args...)
 		if status != 0 || planned(t, answer, row.prefix) != row.want {
 			t.Fatalf("%v: %d %s%s; want %d", row.args, status, answer, told, row.want)
 		}
 	}
 	nobody, err := f.ServiceAccountKubeconfig(ctx, controlplane.ServiceAccount{Namespace: "default", Name: "default"})
 	must(t, err)
-	answer, told, status := f.plan(ctx, "--kubeconfig="+nobody)
+	answer, told, status := f.planOf(ctx, "--kubeconfig="+nobody)
 	if status != 2 || answer != "" || !strings.Contains(told, "the cluster: pods cannot be read: pods is forbidden") {
 		t.Fatalf("who may read nothing: %d %s%s", status, answer, told)
 	}
