@@ -259,6 +259,10 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     if (help)
         return command_help("explain");
     groups_settle(&given, &options);
+    if (options.output > OUTPUT_YAML || options.report != NULL) {
+        err_set(err, ERR_INVALID, "explain answers with -o table, json or yaml");
+        return 2;
+    }
     struct span name = words > 1 ? span_of(argv[1]) : (struct span){NULL, 0};
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);

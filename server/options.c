@@ -152,7 +152,10 @@ static const struct option table[] = {
      AT(log_format), .group = OPTION_SERVE, .help = "auto: text on a terminal, JSON elsewhere"},
 
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
-     .fallback = "table", AT(output), .group = OPTION_PRINT | OPTION_VERSION, .help = "form of the answer"},
+     .fallback = "table", AT(output), .group = OPTION_SIMULATE | OPTION_VERSION, .help = "form of the answer"},
+    {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|wide|name|html",
+     .fallback = "table", AT(output), .group = OPTION_PLAN,
+     .help = "form of the answer; wide: nothing merged or cut, and who goes where; name: NodeClaims; html: as --report"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|github",
      .fallback = "table", AT(output), .group = OPTION_CHECK,
      .help = "form of the answer; github: annotations of a change"},
@@ -210,8 +213,8 @@ static const struct option table[] = {
 
     {.name = "compare", .type = OPTION_CHOICE, .choices = "none|karpenter", .fallback = "none", AT(compare),
      .group = OPTION_SIMULATE, .help = "karpenter: played a second time with --search greedy, which decides as it does"},
-    {.name = "report", .is_file = true, .type = OPTION_TEXT, AT(report), .group = OPTION_SIMULATE,
-     .help = "a file that is written: a page with a chart of price and nodes over time"},
+    {.name = "report", .is_file = true, .type = OPTION_TEXT, AT(report), .group = OPTION_SIMULATE | OPTION_PLAN,
+     .help = "a file that is written: a page with the nodes and whose pods fill them, of simulate a chart of both over time"},
     {.name = "log", .type = OPTION_BOOL, .fallback = "false", AT(show_log), .group = OPTION_SIMULATE,
      .help = "what happened and was decided, line by line, on standard error"},
 

@@ -18,6 +18,7 @@
 #include "server/plan_command.h"
 #include "server/plan_groups.h"
 #include "server/plan_machines.h"
+#include "server/plan_report.h"
 
 static int64_t mono_ns(void)
 {
@@ -219,19 +220,21 @@ struct answer {
     struct plan_moves moves;
 };
 
-static void put_table(struct buf *out, const struct answer *x, struct span unseen, bool verbose)
+static void put_table(struct buf *out, const struct answer *x, struct span unseen, const struct options *options)
 {
+    bool wide = options->output == OUTPUT_WIDE, verbose = options->verbose;
+    uint32_t width = wide ? 0 : terminal_width();
     if (x->groups != NULL)
         group_pass_table(out, x->groups);
     if (x->plan != NULL)
         plan_table(out, x->plan,
-                   &(struct plan_table_options){.width = terminal_width(), .verbose = verbose, .left_out = unseen});
+                   &(struct plan_table_options){.width = width, .verbose = verbose, .wide = wide, .left_out = unseen});
     else if (unseen.len != 0)
         buf_addf(out, "%.*s.\n", SPAN_ARG(unseen));
     if (x->moves.made != NULL)
-        disruption_table(out, x->plan->world, x->moves.made, terminal_width(), verbose);
+        disruption_table(out, x->plan->world, x->moves.made, width, verbose);
     if (x->moves.recommended != NULL)
-        disruption_table_recommended(out, x->plan->world, x->moves.recommended, terminal_width());
+        disruption_table_recommended(out, x->plan->world, x->moves.recommended, width);
 }
 
 static void put_json(struct buf *out, const struct answer *x, const struct input *o)
@@ -246,12 +249,24 @@ static void put_json(struct buf *out, const struct answer *x, const struct input
     buf_add_char(out, '\n');
 }
 
+/* As kubectl names what it is asked for with -o name. */
+static void put_names(struct buf *out, const struct plan *p)
+{
+    for (uint32_t i = 0; p != NULL && i < p->claim_count; i++)
+        buf_addf(out, "nodeclaim.karpenter.sh/%.*s\n", SPAN_ARG(p->claims[i].name));
+}
+
 static bool print_answer(const struct answer *x, struct input *o, const struct options *options, struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
     struct span unseen = options->all_unbound ? (struct span){NULL, 0} : input_unseen(o);
-    if (options->output == OUTPUT_TABLE) {
-        put_table(&text, x, unseen, options->verbose);
+    if (options->output == OUTPUT_TABLE || options->output == OUTPUT_WIDE) {
+        put_table(&text, x, unseen, options);
+    } else if (options->output == OUTPUT_NAME) {
+        put_names(&text, x->plan);
+    } else if (options->output == OUTPUT_HTML) {
+        if (x->plan != NULL)
+            plan_report(&text, x->plan);
     } else {
         if (unseen.len != 0)
             input_warn(o, unseen);
@@ -436,7 +451,7 @@ static int answer(struct input *o, const struct options *options, const struct p
         x.moves = decide(r, o, options);
     bool left = (p != NULL && p->unschedulable_count != 0) || (groups != NULL && groups->up.left_count != 0);
     int status = left || input_lacks_askers(o);
-    if (!print_answer(&x, o, options, err))
+    if ((options->report != NULL && !plan_report_write(p, options->report, err)) || !print_answer(&x, o, options, err))
         status = 2;
     disruption_free(x.moves.made);
     disruption_free(x.moves.recommended);

@@ -5,7 +5,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-enum { GRID_COLUMNS = 9, GRID_NONE = GRID_COLUMNS };
+enum { GRID_COLUMNS = 10, GRID_NONE = GRID_COLUMNS };
 
 struct grid {
     struct arena *arena;

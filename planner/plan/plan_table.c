@@ -39,10 +39,10 @@ static void put_workloads(struct buf *out, struct arena *a, const struct plan *p
     grid_put(out, &g, width, 0);
 }
 
-static void put_use(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
+static void put_use(struct buf *out, struct arena *a, const struct plan *p, const struct plan_table_options *o)
 {
-    struct grid g = {.arena = a, .columns = 5, .apart = GRID_NONE, .right = 1u << 2};
-    static const char *const head[] = {"USE", "NODE", "PODS", "CPU AFTER", "MEMORY AFTER"};
+    struct grid g = {.arena = a, .columns = o->wide ? 6 : 5, .apart = GRID_NONE, .right = 1u << 2};
+    static const char *const head[] = {"USE", "NODE", "PODS", "CPU AFTER", "MEMORY AFTER", "WHOSE"};
     struct span *row = grid_row(&g);
     for (uint32_t c = 0; c < g.columns; c++)
         row[c] = span_of(head[c]);
@@ -63,9 +63,11 @@ static void put_use(struct buf *out, struct arena *a, const struct plan *p, uint
         row[2] = arena_printf(a, "%u", n->pod_count);
         row[3] = plan_text_share(a, true, cpu, room[0]);
         row[4] = plan_text_share(a, false, memory, room[1]);
+        if (o->wide)
+            row[5] = plan_workloads_of(a, p, n->pods, n->pod_count);
     }
     buf_add_char(out, '\n');
-    grid_put(out, &g, width, 1);
+    grid_put(out, &g, o->width, 1);
 }
 
 /* --- what has no place --- */
@@ -235,9 +237,9 @@ static void put_all(struct buf *out, struct arena *a, const struct plan *p, uint
     put_wrapped(out, plan_text_take(a, &line), width, 0);
     put_workloads(out, a, p, o->width);
     if (p->claim_count != 0)
-        plan_table_buy(out, a, p, o->width);
+        plan_table_buy(out, a, p, o);
     if (p->node_count != 0)
-        put_use(out, a, p, o->width);
+        put_use(out, a, p, o);
     if (p->unschedulable_count != 0)
         put_no_place(out, a, p, width, o->verbose);
     buf_add_char(out, '\n');

@@ -8,6 +8,7 @@
 
 struct plan_table_options {
     uint32_t width; /* columns of the terminal; 0: there is none, text is wrapped at 80 and tables are not cut */
+    bool wide;      /* each node on a row of its own, with whose pods go there */
     bool verbose;   /* also runner-up types, steps and the chain of each reason */
     struct span left_out; /* a sentence, without its full stop, about pods that were not asked about; or absent */
 };

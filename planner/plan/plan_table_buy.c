@@ -3,6 +3,7 @@
 
 #include "planner/plan/grid.h"
 #include "planner/plan/plan_table_inner.h"
+#include "planner/plan/plan_workloads.h"
 
 /* --- words --- */
 
@@ -41,7 +42,7 @@ struct span plan_text_share(struct arena *a, bool cpu, amount used, amount room)
     return plan_text_take(a, &b);
 }
 
-enum { BUY_POOL = 1, BUY_ZONE = 5, BUY_TYPE = 7 };
+enum { BUY_POOL = 1, BUY_ZONE = 5, BUY_TYPE = 7, BUY_WHOSE = 9 };
 
 /* What all of the texts begin with, when they are of one length; else 0. */
 static uint32_t shared_prefix(const struct plan *p, const struct requirement *r)
@@ -166,6 +167,7 @@ struct buying {
     struct grid grid;
     struct buy *items, **slots;
     uint32_t count, mask;
+    bool brief, wide;
 };
 
 /* The rows before it that look like the last one; NULL: none do, and it is one of its own. */
@@ -183,12 +185,14 @@ static struct buy *find_alike(struct buying *b, uint64_t hash)
     }
 }
 
-static void add_buy(struct buying *b, const struct plan *p, const struct plan_claim *c, bool brief)
+static void add_buy(struct buying *b, const struct plan *p, const struct plan_claim *c)
 {
     struct span *row = grid_row(&b->grid);
-    buy_row(b->arena, p, c, brief, row);
+    buy_row(b->arena, p, c, b->brief, row);
+    if (b->wide)
+        row[BUY_WHOSE] = plan_workloads_of(b->arena, p, c->pods, c->pod_count);
     uint64_t hash = hash_row(row);
-    struct buy *alike = find_alike(b, hash);
+    struct buy *alike = b->wide ? NULL : find_alike(b, hash);
     if (alike != NULL) {
         b->grid.count--;
         alike->nodes++;
@@ -198,14 +202,16 @@ static void add_buy(struct buying *b, const struct plan *p, const struct plan_cl
     }
 }
 
-static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief)
+static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief, bool wide)
 {
     static const char *const head[] = {"BUY",  "POOL",     "PODS", "CPU",   "MEMORY",
-                                       "ZONE", "CAPACITY", "TYPE", "$/HOUR"};
+                                       "ZONE", "CAPACITY", "TYPE", "$/HOUR", "WHOSE"};
     struct buying b = {.arena = a,
-                       .grid = {.arena = a, .columns = 9, .apart = GRID_NONE, .right = 1u << 2 | 1u << 8},
+                       .grid = {.arena = a, .columns = wide ? 10 : 9, .apart = GRID_NONE, .right = 1u << 2 | 1u << 8},
                        .items = ARENA_ARRAY(a, struct buy, p->claim_count),
-                       .mask = 1};
+                       .mask = 1,
+                       .brief = brief,
+                       .wide = wide};
     while (b.mask < 2 * p->claim_count)
         b.mask = b.mask * 2 + 1;
     b.slots = ARENA_ARRAY(a, struct buy *, (size_t)b.mask + 1);
@@ -213,7 +219,7 @@ static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief)
     for (uint32_t c = 0; c < b.grid.columns; c++)
         row[c] = span_of(head[c]);
     for (uint32_t i = 0; i < p->claim_count; i++)
-        add_buy(&b, p, &p->claims[i], brief);
+        add_buy(&b, p, &p->claims[i]);
     for (uint32_t i = 0; i < b.count; i++) {
         row = b.grid.rows[b.items[i].row];
         row[0] = arena_printf(a, "+%u", b.items[i].nodes);
@@ -224,13 +230,14 @@ static struct grid buy_grid(struct arena *a, const struct plan *p, bool brief)
 
 /* Where the terminal is too narrow, the types go on lines of their own, whole: they differ at the end.
  * Then zones and kinds of capacity are said in brief. */
-void plan_table_buy(struct buf *out, struct arena *a, const struct plan *p, uint32_t width)
+void plan_table_buy(struct buf *out, struct arena *a, const struct plan *p, const struct plan_table_options *o)
 {
-    struct grid g = buy_grid(a, p, false);
+    uint32_t width = o->width;
+    struct grid g = buy_grid(a, p, false, o->wide);
     if (!grid_suits(&g, width))
         g.apart = BUY_TYPE;
     if (!grid_suits(&g, width)) {
-        g = buy_grid(a, p, true);
+        g = buy_grid(a, p, true, o->wide);
         g.apart = BUY_TYPE;
     }
     buf_add_char(out, '\n');

@@ -11,6 +11,6 @@ struct span plan_text_take(struct arena *a, struct buf *b);
 /* "7.2/7.9 91%" of CPU in millicores, or of bytes. */
 struct span plan_text_share(struct arena *a, bool cpu, amount used, amount room);
 
-void plan_table_buy(struct buf *out, struct arena *a, const struct plan *p, uint32_t width);
+void plan_table_buy(struct buf *out, struct arena *a, const struct plan *p, const struct plan_table_options *o);
 
 #endif

@@ -136,6 +136,31 @@ uint32_t plan_workloads(struct arena *a, const struct plan *p, const struct plan
     return n;
 }
 
+struct span plan_workloads_of(struct arena *a, const struct plan *p, const struct pod *const *pods, uint32_t count)
+{
+    struct listing l = {p, ARENA_ARRAY(a, struct placed, count), 0};
+    struct buf b = {0};
+    for (uint32_t i = 0; i < count; i++)
+        add(&l, pods[i], PLACE_EXISTING);
+    if (count != 0)
+        qsort(l.items, count, sizeof(*l.items), by_who_and_place);
+    for (uint32_t i = 0, next; i < count; i = next) {
+        const struct placed *x = &l.items[i];
+        for (next = i + 1; next < count && by_who(x, &l.items[next]) == 0;)
+            next++;
+        buf_addf(&b, "%s", i != 0 ? ", " : "");
+        if (x->alone && next - i > 1)
+            buf_addf(&b, "%u pods of %.*s", next - i, SPAN_ARG(x->who.ns));
+        else
+            buf_addf(&b, "%.*s/%.*s", SPAN_ARG(x->who.ns), SPAN_ARG(x->who.name));
+        if (!x->alone && next - i > 1)
+            buf_addf(&b, " %u", next - i);
+    }
+    struct span text = arena_dup(a, buf_span(&b));
+    buf_release(&b);
+    return text;
+}
+
 struct span plan_workload_name(struct arena *a, const struct plan_workload *w)
 {
     if (w->who.name.len == 0)

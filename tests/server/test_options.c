@@ -51,7 +51,7 @@ static const struct {
     {"a file without its flag", OPTION_CHECK, {"extra"}, {0}, "\"extra\" is not a flag; files are given with -f"},
     {"a file without a name", OPTION_PLAN, {"-f", ""}, {0}, "-f: the name is empty"},
     {"no value", OPTION_PLAN, {"-o"}, {0}, "-o needs a value"},
-    {"not a choice", OPTION_PLAN, {"-o", "xml"}, {0}, "-o: \"xml\" is not table, json or yaml"},
+    {"not a choice", OPTION_PLAN, {"-o", "xml"}, {0}, "-o: \"xml\" is not table, json, yaml, wide, name or html"},
     {"not a duration", OPTION_SERVE, {"--batch-idle-duration", "1"}, {0},
      "--batch-idle-duration: \"1\" is not a duration like 10s or 1m30s"},
     {"out of range", OPTION_SERVE, {"--metrics-port=70000"}, {0},
@@ -413,7 +413,7 @@ static void test_a_value_joined_to_its_letter(void **state)
     assert_string_equal(o.files.items[0], "a.yaml");
     assert_string_equal(o.files.items[1], "b.yaml");
     assert_false(read_args(&a, OPTION_PLAN, (const char *[]){"-oxml", NULL}, &o, &err));
-    assert_string_equal(err.msg, "-o: \"xml\" is not table, json or yaml");
+    assert_string_equal(err.msg, "-o: \"xml\" is not table, json, yaml, wide, name or html");
     assert_false(read_args(&a, OPTION_PLAN, (const char *[]){"-vv", NULL}, &o, &err)); /* a boolean has none */
     assert_string_equal(err.msg, "no flag -vv; --help lists them");
     arena_release(&a);

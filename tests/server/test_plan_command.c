@@ -313,6 +313,43 @@ static void a_kubeconfig_that_is_not_there(void **state)
     assert_string_equal(o.text, "stowage plan: no file given with -f: kubeconfig: /nowhere/config: No such file or directory\n");
 }
 
+/* --- forms --- */
+
+#define POOL_OF(name) "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name "}\nspec: {template: {spec: " \
+    "{requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n"
+#define JOB_OF(name, cpu) "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: " name ", namespace: shop}\nspec: {parallelism: 2, " \
+    "completions: 2, template: {spec: {containers: [{name: c, resources: {requests: {cpu: " cpu "}}}]}}}\n"
+#define JOBS POOL_OF("general") JOB_OF("big", "200") JOB_OF("small", "'1'")
+#define REAL_NODE "---\napiVersion: v1\nkind: Node\nmetadata: {name: n1}\nstatus: {allocatable: {cpu: 2, memory: 8Gi, pods: 9}}\n" \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: y-0, namespace: shop, ownerReferences: [{apiVersion: a/v1, kind: <X>, name: why, " \
+    "uid: u, controller: true}]}\nspec: {nodeName: n1, containers: [{name: c, resources: {requests: {cpu: 1}}}]}\n" \
+    "status: {phase: Running}\n"
+
+static void other_forms(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *objects, *args[ARGS_MAX];
+        int status;
+        const char *want, *not;
+    } rows[] = {
+        {JOBS, {"-o", "name"}, 0, "nodeclaim.karpenter.sh/general-1\n", "BUY"},
+        {JOBS, {"-o", "wide"}, 0, "  WHOSE\n+1 ", "+2"},
+        {JOBS, {"-o", "wide"}, 0, "shop/big, shop/small\n", "+2"},
+        {JOBS, {"-o", "html"}, 0, "<td><span class=\"chip h", "<script"},
+        {JOBS, {"-o", "html"}, 0, "title=\"Job shop/small: 1 pod, ", "<script"},
+        {JOBS REAL_NODE, {"-o", "html"}, 0, "title=\"&lt;X&gt; shop/why: 1 pod, 1 CPUs, 50 %\"", "<X>"},
+        {JOBS, {"--report", "/nowhere/x.html"}, 2, "stowage plan: --report: /nowhere/x.html cannot be written: No such file or "
+         "directory\n", "BUY"},
+        {JOBS, {"-o", "tall"}, 2, "table, json, yaml, wide, name or html", "BUY"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = run(rows[i].objects, rows[i].args);
+        if (o.status != rows[i].status || strstr(o.text, rows[i].want) == NULL || strstr(o.text, rows[i].not) != NULL)
+            fail_msg("row %zu: status %d, %s", i, o.status, o.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -327,6 +364,7 @@ int main(void)
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),
         cmocka_unit_test(a_kubeconfig_that_is_not_there),
+        cmocka_unit_test(other_forms),
         cmocka_unit_test(within_its_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
