@@ -70,6 +70,8 @@ static const struct {
      false, false},
     {"21: no length of time", D_ANY N1 STARTED(D_KEEP("-5m"), "2026-01-01T11:59:00Z"), GRACEFUL, BLOCKED_NOT, NULL,
      false, false},
+    {"21: no time", D_ANY N1 STARTED(D_KEEP("0"), "2026-01-01T11:59:00Z"), GRACEFUL, BLOCKED_NOT, NULL, false, false},
+    {"21: a word", D_ANY N1 STARTED(D_KEEP("abc"), "2026-01-01T11:59:00Z"), GRACEFUL, BLOCKED_NOT, NULL, false, false},
     {"21: days are none", D_ANY N1 STARTED(D_KEEP("1d"), "2026-01-01T11:59:00Z"), GRACEFUL, BLOCKED_NOT, NULL, false,
      false},
     {"22: the longer of two",
@@ -114,7 +116,7 @@ static const struct {
     {"29: budgets alike", D_ANY CLOSED D_GRACE("n1", "") POD(LABELLED), DISRUPT_EVENTUAL, BLOCKED_NOT, NULL, false,
      false},
     {"30: no such pool", N1, GRACEFUL, BLOCKED_NO_POOL, "NodePool not found (NodePool=default)", false, false},
-    {"31: nothing is known of what the pool buys",
+    {"31, 248: nothing is known of what the pool buys",
      D_ANY D_POOL("other", "", "", "") D_NODE_OF("n1", "other", "t", "", "", "", "", "", D_READY)
      "---\nkind: InstanceTypes\nitems:\n- {name: t, nodePools: [default], resources: {cpu: 4, memory: 4Gi, pods: 5}, "
      "offerings: [{zone: z1, capacity: spot, price: 1}]}\n",
@@ -124,7 +126,7 @@ static const struct {
      "status: {providerID: \"x://n1\"}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: "
      "{karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\"}}\nspec: {providerID: \"x://n1\"}\n",
      GRACEFUL, BLOCKED_NO_LABEL, "Node doesn't have required label (label=karpenter.sh/nodepool)", false, false},
-    {"32: of repair",
+    {"32, 230: of repair",
      D_ANY "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: n1}\nspec: {requirements: []}\n"
      "status: {providerID: \"x://n1\"}\n---\napiVersion: v1\nkind: Node\nmetadata: {name: n1, labels: "
      "{karpenter.sh/registered: \"true\", karpenter.sh/initialized: \"true\"}}\nspec: {providerID: \"x://n1\"}\n",

@@ -83,9 +83,13 @@ static const struct row {
      "node n2 default t8 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 7\n",
      "", 0, NULL},
     {"105 but who is pending",
-     "pool default after=5m\n" TYPES USED("n1", "t8", "5")
+     "pool default after=5m\n" TYPES USED("n1", "t8", "2")
      "node n2 default t2 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 1\npod r - 1\n",
-     "", 0, NULL},
+     "single replace n1 -> t2 t4 on-demand saves 0.6\n", 0, NULL},
+    {"105 who finds no room there goes to the new one",
+     "pool default after=5m\n" TYPES USED("n1", "t8", "2")
+     "node n2 default t2 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 1500m\npod r - 1\n",
+     "single replace n1 -> t4 on-demand saves 0.4\n", 0, NULL},
     {"106 one with consolidateAfter Never takes them",
      "pool default\npool never after=Never\n" TYPES USED("n1", "t2", "1")
      "node n2 never t8 od/a consolidatable=no event=" FLEET_JUST_NOW "\npod q n2 7\n",

@@ -100,7 +100,7 @@ static void emptiness(void **state)
          "Emptiness delete n2 n1\n", "", .all = false},
         {"14: a nominated one", {D_ANY, D_NODE("n1", D_EMPTY), D_NODE("n2", D_EMPTY)}, "Emptiness delete n2\n",
          "DisruptionBlocked n1: Node is nominated for a pending pod\n", .nominated = "n1"},
-        {"one that a command has, silently, and it takes from the budget",
+        {"153: one that a command has, silently, and it takes from the budget",
          {BUDGET("default", "2"), D_NODE("n1", D_EMPTY), D_NODE("n2", D_EMPTY), D_NODE("n3", D_EMPTY)},
          "Emptiness delete n2\n", "", .queued = "n1"},
         {"a reason is told once, whoever asks", {D_ANY, COMING("n1")}, "",
@@ -210,7 +210,7 @@ static void static_drift(void **state)
          {STATIC("1", "", ""), D_POOL("other", "budgets: [{nodes: \"1\"}]", "replicas: 1, ", ""), D_NODE("n1", D_DRIFTED),
           IN_POOL("n2", "other", D_DRIFTED)},
          "StaticDrift replace n1 -> 1\nStaticDrift replace n2 -> 1\n", "", .all = false},
-        {"296: of one nobody knows what it buys",
+        {"248, 296: of one nobody knows what it buys",
          {STATIC("1", "", ""), D_POOL("other", "budgets: [{nodes: \"1\"}]", "replicas: 1, ", ""), D_NODE("n1", D_DRIFTED),
           IN_POOL("n2", "other", D_DRIFTED),
           "---\nkind: InstanceTypes\nitems:\n- {name: default-instance-type, nodePools: [default], resources: {cpu: 4, memory: "

@@ -37,6 +37,7 @@ struct repaired {
     const char *commands, *notes;
     struct repair_text policies[4]; /* none: PLAIN */
     const char *grace;              /* of the command; NULL: none */
+    const char *condition;          /* that it is about; NULL: not asked */
     uint32_t reboots;               /* of n1 */
     bool off, gate;
     const char *nominated;
@@ -72,6 +73,8 @@ static void hold(const struct repaired *row)
     struct span grace = c != NULL && c->has_grace ? duration_text(&x.c.arena, c->grace) : (struct span){0};
     if (!span_eq(grace, span_of(row->grace)))
         fail_msg("%s: drained for \"%.*s\"", row->label, SPAN_ARG(grace));
+    if (row->condition != NULL && (c == NULL || !span_eq(c->condition, span_of(row->condition))))
+        fail_msg("%s: not for %s", row->label, row->condition);
     if (c != NULL && c->escalated != (row->reboots >= 2))
         fail_msg("%s: escalated %d", row->label, c->escalated);
     deciding_release(&x);
@@ -151,7 +154,17 @@ static void which_one(void **state)
          {D_ANY, ILL("n1", COND("Minor", "Known", "11:20:00") COND("Major", "Known", "11:20:00"))}, "Repair delete n1\n", "",
          .policies = {POLICY("Minor", "Known", "30m", SPAN_INIT("15m"), 10, "ReplaceNode"),
                       POLICY("Major", "Known", "30m", SPAN_INIT("5m"), 90, "ReplaceNode"), PLAIN},
-         .grace = "5m0s"},
+         .grace = "5m0s", .condition = "Major"},
+        {"229: what is not due yet counts for nothing",
+         {D_ANY, ILL("n1", COND("Minor", "Known", "11:20:00") COND("Major", "Known", "11:40:00"))}, "Repair delete n1\n", "",
+         .policies = {POLICY("Minor", "Known", "30m", SPAN_INIT("15m"), 10, "ReplaceNode"),
+                      POLICY("Major", "Known", "30m", SPAN_INIT("5m"), 90, "ReplaceNode"), PLAIN},
+         .grace = "15m0s", .condition = "Minor"},
+        {"229: of equal priority the one that was due first",
+         {D_ANY, ILL("n1", COND("Minor", "Known", "11:10:00") COND("Major", "Known", "11:09:00"))}, "Repair delete n1\n", "",
+         .policies = {POLICY("Minor", "Known", "30m", NO_GRACE, 10, "ReplaceNode"),
+                      POLICY("Major", "Known", "30m", NO_GRACE, 10, "ReplaceNode"), PLAIN},
+         .condition = "Major"},
         {"264: a policy of its own holds the fallback back",
          {D_ANY, ILL("n1", BAD_SINCE("11:20:00"))}, "", "",
          .policies = {POLICY("BadNode", "Broken", "60m", NO_GRACE, 0, "ReplaceNode"), PLAIN}},
@@ -218,7 +231,12 @@ static void in_which_way(void **state)
          .reboots = 1},
         {"288: and no more", {D_ANY, ILL("n1", ILL_NOW)}, "Repair delete n1\n", "", .policies = {REBOOT, PLAIN}, .grace = "5m0s",
          .reboots = 2},
-        {"replacing is more than rebooting",
+        {"229: replacing is more than rebooting, whatever the priorities",
+         {D_ANY, ILL("n1", COND("Minor", "Known", "11:20:00") COND("Major", "Known", "11:20:00"))}, "Repair delete n1\n", "",
+         .policies = {POLICY("Minor", "Known", "30m", NO_GRACE, 10, "ReplaceNode"),
+                      POLICY("Major", "Known", "30m", NO_GRACE, 90, "RebootNode"), PLAIN},
+         .condition = "Minor"},
+        {"229: replacing is more than rebooting",
          {D_ANY, ILL("n1", ILL_NOW)}, "Repair delete n1\n", "",
          .policies = {REBOOT, POLICY("BadNode", "Bro", "30m", NO_GRACE, 0, "ReplaceNode"), PLAIN}, .grace = "5m0s"},
         {"271: a static pool with room", {STATIC("1", "nodes: 2"), ILL("n1", ILL_NOW)}, "Repair replace n1 -> 1\n", "",

@@ -87,6 +87,7 @@ static uint32_t plans(const struct loop *l)
     return n;
 }
 
+/* Disruption 242 */
 static void room_is_bought_and_kept(void **state)
 {
     (void)state;
@@ -113,7 +114,7 @@ static void room_is_bought_and_kept(void **state)
     loop_end(&l);
 }
 
-/* 224: it goes, the planner is woken, and so its node may leave. */
+/* 224, disruption 242: it goes, the planner is woken, and so its node may leave. */
 static void without_the_buffer_the_node_leaves(void **state)
 {
     (void)state;

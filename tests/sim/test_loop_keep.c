@@ -192,6 +192,7 @@ static void a_budget_that_changes_is_heard_at_once(void **state)
     loop_end(&l);
 }
 
+/* Disruption 19, 21 */
 static void an_annotation_says_what_it_comes_to(void **state)
 {
     (void)state;

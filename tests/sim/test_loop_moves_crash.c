@@ -61,7 +61,7 @@ static bool dies_consolidating_at(uint64_t at, bool is_after)
     return c.done;
 }
 
-/* Whoever comes next ends what has begun: no machine is bought twice, no budget is overdrawn, nothing stays marked. */
+/* 156: whoever comes next ends what has begun (differences.md): no machine is bought twice, no budget is overdrawn, nothing stays marked. */
 static void a_move_survives_the_death_of_its_leader(void **state)
 {
     (void)state;

@@ -183,7 +183,7 @@ static void a_machine_that_has_not_joined_may_be_unlisted(void **state)
     loop_end(&l);
 }
 
-/* Two Nodes say that they are its machine, so that it never registers: one of them may be another's. The machine
+/* 200: two Nodes say that they are its machine, so that it never registers: one of them may be another's. The machine
  * goes; with provider kwok that is the Node of the claim's name. */
 static void nodes_of_an_unregistered_claim_are_not_deleted(void **state)
 {

@@ -8,7 +8,7 @@ static struct sim *cluster(void)
     return s;
 }
 
-/* One kind is not listed yet: what is there of it might make a purchase needless. */
+/* 244: one kind is not listed yet: what is there of it might make a purchase needless. */
 static void nothing_is_bought_before_the_cluster_is_known(void **state)
 {
     static const enum kind kinds[] = {KIND_NODE, KIND_POD, KIND_NODE_CLAIM, KIND_DAEMON_SET};
@@ -39,7 +39,7 @@ static enum sim_fate no_node(void *user, uint64_t number, const struct api_reque
     return *closed && r->kind == KIND_NODE && r->verb == API_CREATE ? SIM_REFUSE : SIM_PASS;
 }
 
-/* What a claim without a machine will be is not known: its pods would be planned for twice. */
+/* 1, 244: what a claim without a machine will be is not known: its pods would be planned for twice. */
 static void nothing_is_planned_while_a_claim_has_no_machine(void **state)
 {
     (void)state;

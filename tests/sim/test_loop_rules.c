@@ -694,7 +694,7 @@ static void a_node_that_is_smaller_than_its_type_is_told(void **state)
     loop_end(&l);
 }
 
-/* Disruption 179, 180 and 186. */
+/* 179, 180, 186, 246 */
 static void a_claim_says_that_its_pool_has_changed(void **state)
 {
     static const struct {
@@ -709,6 +709,10 @@ static void a_claim_says_that_its_pool_has_changed(void **state)
          "\"In\",\"values\":[\"spot\",\"on-demand\"]}]}}}}",
          "True RequirementsDrifted RequirementsDrifted"},
         {"{\"spec\":{\"weight\":7}}", "{\"spec\":{\"weight\":8}}", ""},
+        {"{\"spec\":{\"limits\":{\"cpu\":\"100\"}}}", "{\"spec\":{\"limits\":null}}", ""},
+        {"{\"spec\":{\"disruption\":{\"consolidateAfter\":\"1h\"}}}", "{\"spec\":{\"disruption\":{\"consolidateAfter\":\"2h\"}}}", ""},
+        {"{\"metadata\":{\"annotations\":{\"example.com/note\":\"new\"}}}", "{\"metadata\":{\"annotations\":{\"example.com/note\":null}}}",
+         ""},
     };
     (void)state;
     struct loop l = {0};

@@ -306,7 +306,7 @@ static void errors_of_the_provider_are_sorted(void **state)
     loop_end(&l);
 }
 
-/* Scenario 191: a node that a plan has put a pod on does not count as empty for twice the longest window,
+/* Scenario 191 of provisioning, 15 of disruption: a node that a plan has put a pod on does not count as empty for twice the longest window,
  * even when the pod is gone; only then its 15 s begin. */
 static void a_nomination_lasts_two_windows(void **state)
 {
