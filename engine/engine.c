@@ -59,9 +59,12 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
     case KIND_NODE_OVERLAY:
         return o->node_overlay;
     case KIND_CAPACITY_BUFFER:
-    case KIND_POD_TEMPLATE:
     case KIND_DEPLOYMENT:
         return o->capacity_buffer;
+    case KIND_POD_TEMPLATE:
+        return o->capacity_buffer || (grouped && groups->flags.provisioning_requests);
+    case KIND_PROVISIONING_REQUEST:
+        return grouped && groups->flags.provisioning_requests;
     case KIND_REPLICA_SET: /* what a buffer may be scaled by, and what default spreads select by */
     case KIND_STATEFUL_SET:
         return o->capacity_buffer || spreads || grouped;

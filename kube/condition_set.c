@@ -14,6 +14,8 @@ const struct condition_rules node_pool_conditions = ROOT_OF(pool_dependents);
 const struct condition_rules node_claim_conditions = ROOT_OF(claim_dependents);
 const struct condition_rules node_overlay_conditions = ROOT_OF(overlay_dependents);
 const struct condition_rules capacity_buffer_conditions = {.no_root = true};
+/* As Cluster Autoscaler stamps them: a back-off is counted from the last try (spec node-groups 6.1). */
+const struct condition_rules provisioning_request_conditions = {.no_root = true, .put_is_transition = true};
 
 static bool is_dependent(const struct condition_rules *rules, struct span type)
 {
@@ -59,7 +61,7 @@ static bool put_one(struct condition_set *s, struct condition c)
     c.transition = s->now;
     if (old == NULL && first_is_creation)
         c.transition = s->created;
-    if (old != NULL && old->status == c.status)
+    if (old != NULL && old->status == c.status && !s->rules->put_is_transition)
         c.transition = old->transition;
     if (old != NULL && same(old, &c))
         return false;

@@ -15,10 +15,11 @@ struct condition_rules {
     const struct span *dependents; /* of Ready */
     uint32_t dependent_count;
     bool no_root; /* there is no Ready, and no dependents */
+    bool put_is_transition; /* also of the same status: the time says when it was last tried */
 };
 
 extern const struct condition_rules node_pool_conditions, node_claim_conditions,
-    node_overlay_conditions, capacity_buffer_conditions;
+    node_overlay_conditions, capacity_buffer_conditions, provisioning_request_conditions;
 
 struct condition_set {
     struct arena *arena;

@@ -5,6 +5,7 @@
 #include "kube/node.h"
 #include "kube/overlay.h"
 #include "kube/pod.h"
+#include "kube/provisioning_request.h"
 #include "kube/storage.h"
 #include "kube/workload.h"
 
@@ -38,6 +39,8 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_DEPLOYMENT] = {"apps/v1", "Deployment", "deployments", true, &controller_schema},
     [KIND_VOLUME_ATTACHMENT] = {"storage.k8s.io/v1", "VolumeAttachment", "volumeattachments", false,
                                 &volume_attachment_schema},
+    [KIND_PROVISIONING_REQUEST] = {"autoscaling.x-k8s.io/v1", "ProvisioningRequest", "provisioningrequests", true,
+                                   &provisioning_request_schema},
     [KIND_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta2", "MachineDeployment", "machinedeployments", true,
                                  &machine_group_schema},
     [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema},
@@ -70,7 +73,7 @@ const struct kind_info *kind_info(enum kind k)
 bool kind_is_optional(enum kind k)
 {
     return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS ||
-           kind_is_machines(k);
+           k == KIND_PROVISIONING_REQUEST || kind_is_machines(k);
 }
 
 bool kind_is_machines(enum kind k)

@@ -23,11 +23,12 @@ enum kind {
     KIND_STATEFUL_SET,
     KIND_REPLICATION_CONTROLLER,
     KIND_NODE_OVERLAY, /* with the gate NodeOverlay only */
-    KIND_CAPACITY_BUFFER, /* this and the next two with the gate CapacityBuffer only */
-    KIND_POD_TEMPLATE,
+    KIND_CAPACITY_BUFFER, /* this and the next two with the gate CapacityBuffer only; */
+    KIND_POD_TEMPLATE,    /* templates for ProvisioningRequests, too */
     KIND_DEPLOYMENT,
     KIND_VOLUME_ATTACHMENT,
     KIND_JOB, /* with node groups only: whether there is one; in files all of it */
+    KIND_PROVISIONING_REQUEST, /* with node groups and --enable-provisioning-requests only */
     KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only */
     KIND_MACHINE_SET,
     KIND_MACHINE_POOL,

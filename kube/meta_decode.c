@@ -99,6 +99,7 @@ static bool is_read_annotation(struct span key)
         SPAN_INIT("kwok.x-k8s.io"),
         SPAN_INIT("controller.kubernetes.io"),
         SPAN_INIT("cluster-autoscaler.kubernetes.io"),
+        SPAN_INIT("autoscaling.x-k8s.io"),
         SPAN_INIT("delay-deletion.cluster-autoscaler.kubernetes.io"),
         SPAN_INIT("cluster-autoscaler.kwok.nodegroup"),
     };

@@ -114,7 +114,7 @@ static bool is_locked(enum kind k)
 {
     return k == KIND_NODE || k == KIND_NODE_CLAIM || k == KIND_NODE_POOL ||
            k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_POD || k == KIND_MACHINE ||
-           k == KIND_MACHINE_DEPLOYMENT;
+           k == KIND_MACHINE_DEPLOYMENT || k == KIND_PROVISIONING_REQUEST;
 }
 
 /* The object says nothing new, but for its version. */

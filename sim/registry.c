@@ -115,7 +115,8 @@ static bool has_generation(enum kind k)
 static bool is_custom(enum kind k)
 {
     return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS ||
-           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS;
+           k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS ||
+           k == KIND_PROVISIONING_REQUEST;
 }
 
 /* ---- create ---- */

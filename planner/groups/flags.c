@@ -15,6 +15,7 @@ struct group_flags group_flags_default(void)
         .memory_max = 6400000 * GIB,
         .expendable_cutoff = -10,
         .scale_up_from_zero = true,
+        .check_batch = 1,
         .config_namespace = SPAN("kube-system"),
         .ok_unready_count = 3,
         .max_unready_percentage = 45,

@@ -100,8 +100,15 @@ void groups_note_seat(struct group_run *r, const struct pod *p, uint32_t node); 
 void groups_note_coming(struct group_run *r, const struct pod *p, uint32_t group, uint32_t machine);
 /* How long it has waited; one that is made up: as long as anybody asks for. */
 span_ms group_pod_age(const struct group_run *r, const struct pod *p);
+/* serve.c (6.1): pods that wait for a request do not ask; who has room keeps it; and who waits for it. */
+void groups_drop_consuming(struct group_run *r);
+void groups_book(struct group_run *r);
+bool groups_has_request(const struct group_run *r);
+void groups_serve_requests(struct group_run *r); /* there is one */
 /* up (3.6 to 3.13), salvo included: r->out->up, by group_grow. Called when pods ask, and it is not too early. */
 void groups_scale_up(struct group_run *r);
+/* One group, and those like it, for all of these pods, or nothing. Whether it grew. */
+bool groups_scale_up_whole(struct group_run *r, const struct pod **pods, uint32_t count);
 /* How many of n more nodes of the group the resource limits allow (3.7, 3.11). */
 int32_t groups_allowed(struct group_run *r, uint32_t group, int32_t n);
 

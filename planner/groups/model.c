@@ -248,6 +248,8 @@ struct group_ground group_model_ground(const struct group_model *m, const struct
     size_t pods = objects->pod_count;
     for (uint32_t i = 0; i < m->group_count; i++)
         pods += m->groups[i].template.pod_count;
+    for (uint32_t i = 0; objects->requests != NULL && i < objects->requests->count; i++)
+        pods += objects->requests->items[i].pod_count;
     g.nodes = ARENA_ARRAY(a, const struct node *, objects->node_count + m->group_count);
     g.pods = ARENA_ARRAY(a, const struct pod *, pods);
     for (size_t i = 0; i < objects->node_count; i++)
@@ -261,5 +263,8 @@ struct group_ground group_model_ground(const struct group_model *m, const struct
         for (uint32_t k = 0; k < t->pod_count; k++)
             g.pods[g.pod_count++] = t->pods[k];
     }
+    for (uint32_t i = 0; objects->requests != NULL && i < objects->requests->count; i++)
+        for (uint32_t k = 0; k < objects->requests->items[i].pod_count; k++)
+            g.pods[g.pod_count++] = objects->requests->items[i].pods[k];
     return g;
 }

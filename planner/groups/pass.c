@@ -178,7 +178,7 @@ static void leave_all(struct group_run *r, struct span reason)
 }
 
 /* Whether pods were tried. */
-static bool scale_up(struct group_run *r)
+static bool scale_up_for_pods(struct group_run *r)
 {
     struct group_scale_up *up = &r->out->up;
     if (r->pending_count == 0) {
@@ -196,9 +196,34 @@ static bool scale_up(struct group_run *r)
         return false;
     }
     groups_scale_up(r);
-    for (uint32_t i = 0; up->result == SCALE_UP_SUCCESSFUL && i < r->model->group_count; i++)
-        group_recount(r, i);
     return true;
+}
+
+/* Who is not tried in this pass is in the next. */
+static void serve(struct group_run *r)
+{
+    struct group_scale_up *up = &r->out->up;
+    if (up->result == SCALE_UP_NOT_TRIED)
+        up->result = SCALE_UP_NOT_NEEDED;
+    groups_serve_requests(r);
+    if (up->left_count != 0)
+        return;
+    up->awaiting = r->pending;
+    up->awaiting_count = r->pending_count;
+}
+
+/* For ordinary pods or for ProvisioningRequests, by turns. Whether any were tried. */
+static bool scale_up(struct group_run *r)
+{
+    bool asked = groups_has_request(r), turn = r->objects->requests != NULL && r->objects->requests->turn;
+    bool first = asked && (turn || r->pending_count == 0);
+    bool tried = !first && scale_up_for_pods(r);
+    r->out->requests_turn = asked || tried ? tried : turn;
+    if (first || (asked && !tried))
+        serve(r);
+    for (uint32_t i = 0; r->out->up.result == SCALE_UP_SUCCESSFUL && i < r->model->group_count; i++)
+        group_recount(r, i);
+    return tried || first;
 }
 
 static wall_ms past(const struct group_run *r, wall_ms t)

@@ -142,6 +142,9 @@ struct group_pass {
     struct group_scale_up up;
     struct group_scale_down down;
     struct group_repairs repairs;
+    struct request_told *requests; /* each once */
+    const struct pod **consuming;  /* pods that found no room and wait for a ProvisioningRequest: nothing grows for them */
+    bool requests_turn;            /* the next pass's, where both ask */
     struct group_coming *coming; /* each pod once */
     struct group_found *found;   /* of each group, by its position in the model; NULL: nobody is ready, and
                                   * --scale-up-from-zero=false: the pass ended before it looked (G1) */
@@ -150,6 +153,7 @@ struct group_pass {
     bool unhealthy;              /* too many of them are unready: the pass ended there (G3) */
     struct span error; /* the pass ended early with it; absent: it did not */
     uint32_t decision_count, status_count, coming_count, coming_capacity;
+    uint32_t request_count, request_capacity, consuming_count;
 };
 
 /* The world has a row for each template of the model (by its name), and its pods. All of the answer is in `a`. */

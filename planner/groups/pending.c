@@ -240,13 +240,18 @@ static void drop_young_and_daemons(struct group_run *r)
 void groups_pending(struct group_run *r)
 {
     build_snapshot(r);
+    if (!r->flags->as_upstream)
+        groups_book(r);
     list_pending(r);
     add_drained(r);
-    if (r->pending_count == 0)
-        return;
-    sort_pending(r);
-    if (r->objects->places != NULL)
-        seat_as_planned(r);
-    drop_schedulable(r);
-    drop_young_and_daemons(r);
+    if (r->pending_count != 0) {
+        sort_pending(r);
+        if (r->objects->places != NULL)
+            seat_as_planned(r);
+        drop_schedulable(r);
+        groups_drop_consuming(r);
+        drop_young_and_daemons(r);
+    }
+    if (r->flags->as_upstream)
+        groups_book(r); /* what those who wait have left of it */
 }

@@ -129,8 +129,8 @@ static enum drain_block judge_pod(const struct drain *d, const struct pod *p)
 enum drain_outcome group_drain_judge(const struct drain *d, const struct pod *p, enum drain_block *block_out)
 {
     *block_out = DRAIN_BLOCK_NOT;
-    if (p->is_virtual)
-        return DRAIN_MOVE; /* room is kept anywhere */
+    if (p->is_virtual && meta_controller(&p->meta) == NULL)
+        return DRAIN_MOVE; /* a buffer's room is kept anywhere; a request's is where it was found */
     if (drain_is_mirror(p) || drain_is_overdue(p, d->now))
         return DRAIN_SKIP;
     *block_out = judge_controller(d, p);

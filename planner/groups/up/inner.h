@@ -47,6 +47,8 @@ struct up {
     struct growth *options;
     uint32_t option_count;
     struct arena scratch;
+    bool whole;   /* all pods or none */
+    bool partial; /* some group would do for some of them */
 };
 
 /* kinds.c */

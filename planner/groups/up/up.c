@@ -6,6 +6,7 @@
 
 static const char out_of_choice[] = "expansion options filtered out and no longer considered";
 static const char failed[] = "scale-up execution failed";
+static const char not_whole[] = "not all pods would fit and scale-up is using all-or-nothing strategy";
 
 /* --- groups that may grow --- */
 
@@ -90,7 +91,10 @@ static void make_option(struct up *u, uint32_t group)
     up_estimate(u, o);
     if (o->nodes > 0 && g->scaling.zero_or_max)
         o->nodes = g->spec->max;
-    u->option_count += o->nodes > 0 && o->pod_count != 0;
+    if (o->nodes > 0 && o->pod_count != 0 && u->whole && o->pod_count < u->pod_count)
+        u->partial = true;
+    else
+        u->option_count += o->nodes > 0 && o->pod_count != 0;
 }
 
 static void make_options(struct up *u)
@@ -169,8 +173,10 @@ static void note_coming(struct up *u, const struct growth *o, const struct part_
         u->r->groups[shares[k].group].machines += (uint32_t)(shares[k].to - shares[k].from);
 }
 
-static void grow(struct up *u, const struct growth *o, int32_t nodes)
+/* False: the groups have no room for all of them, which were to come as one. */
+static bool grow(struct up *u, const struct growth *o, int32_t nodes)
 {
+    int32_t total = 0;
     struct part_of_growth *shares = ARENA_ARRAY(u->r->arena, struct part_of_growth, u->r->model->group_count);
     uint32_t count = make_shares(u, o, shares);
     deal(u->r, shares, count, nodes);
@@ -178,11 +184,15 @@ static void grow(struct up *u, const struct growth *o, int32_t nodes)
         int32_t more = limits_allow(u->r, &u->limits, shares[i].group, shares[i].to - shares[i].from, NULL);
         shares[i].to = shares[i].from + more;
         limits_take(&u->limits, shares[i].group, more);
+        total += more;
     }
+    if (u->whole && total < o->nodes)
+        return false;
     for (uint32_t i = 0; i < count; i++)
         if (shares[i].to > shares[i].from)
             group_grow(u->r, shares[i].group, shares[i].to - shares[i].from, false);
     note_coming(u, o, shares, count);
+    return true;
 }
 
 static void refuse_all(struct up *u, const char *why)
@@ -229,6 +239,8 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
     *result_out = SCALE_UP_NO_OPTIONS;
     for (uint32_t i = 0; i < count; i++)
         best[i] = i;
+    if (count == 0 && u->partial)
+        refuse_all(u, not_whole);
     if (count == 0)
         return NULL;
     count = up_expand(u, best, count);
@@ -248,9 +260,13 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
         refuse_all(u, failed);
         return NULL;
     }
-    *result_out = SCALE_UP_SUCCESSFUL;
-    grow(u, o, limits_allow(u->r, &u->limits, o->group, nodes, NULL));
-    return o;
+    if (grow(u, o, limits_allow(u->r, &u->limits, o->group, nodes, NULL))) {
+        *result_out = SCALE_UP_SUCCESSFUL;
+        return o;
+    }
+    out->triggered_count = 0;
+    refuse_all(u, not_whole);
+    return NULL;
 }
 
 /* --- rounds --- */
@@ -352,6 +368,17 @@ static void sort_told(struct group_scale_up *out)
         qsort(out->triggered, out->triggered_count, sizeof(*out->triggered), by_name);
     if (out->awaiting_count != 0)
         qsort(out->awaiting, out->awaiting_count, sizeof(*out->awaiting), by_name);
+}
+
+bool groups_scale_up_whole(struct group_run *r, const struct pod **pods, uint32_t count)
+{
+    struct up u = {.r = r, .nodes = snapshot_count(r->snapshot), .whole = true};
+    arena_init(&u.scratch, 0);
+    r->out->up.triggered = ARENA_ARRAY(r->arena, const struct pod *, count);
+    bool grew = round_of(&u, pods, count, true) != NULL;
+    arena_release(&u.scratch);
+    sort_told(&r->out->up);
+    return grew;
 }
 
 void groups_scale_up(struct group_run *r)
