@@ -155,6 +155,14 @@ struct buffer_memo { /* of a CapacityBuffer */
     uint32_t fitting, bought, failed;
 };
 
+struct request_memo { /* of a ProvisioningRequest (groups/requests.c) */
+    struct memo memo;
+    span_ms back_off; /* after the next failure of a try; 0: it has not failed */
+    bool booked;      /* Provisioned=True was written, and has not been seen yet */
+    bool grown;       /* groups have grown for it, and that was not written yet */
+    bool refused;     /* or could not */
+};
+
 struct waiting_memo { /* of a pod that is not bound, or since then not ready yet */
     struct memo memo;
     mono_ms seen;      /* waiting for a plan; 0: not yet */
@@ -330,7 +338,7 @@ struct reconciler {
     struct told_missing missing;
     /* what is remembered of objects */
     struct views views;
-    struct memos claims, nodes, pods, pools, asides, waiting, buffers, overlays, nominations; /* the last: by pod */
+    struct memos claims, nodes, pods, pools, asides, waiting, buffers, requests, overlays, nominations; /* the last: by pod */
     mono_ms swept;
     struct places *places; /* the published ones; kept by the share */
     struct standing_plan standing;

@@ -9,6 +9,7 @@
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
 #include "reconciler/groups/removal.h"
+#include "reconciler/groups/requests.h"
 #include "reconciler/groups/status_map.h"
 #include "reconciler/groups/templates_map.h"
 #include "reconciler/groups/told.h"
@@ -149,6 +150,7 @@ static void carry_out(struct pass *p, const struct group_pass *decided)
 {
     struct keeper *k = &p->r->keeper;
     orders_take(p, decided);
+    requests_follow(p, decided);
     if (pass_may(p, GUARDS_GROUPS)) {
         removals_begin(p, decided);
         marks_follow(p, decided);
@@ -162,7 +164,8 @@ static void carry_out(struct pass *p, const struct group_pass *decided)
         told_pass_failed(p, decided->error);
         counted_error(p->r, "cloudProviderError");
     }
-    bool did = decided->decision_count != 0 || decided->down.result == SCALE_DOWN_DELETE_STARTED;
+    bool did = decided->decision_count != 0 || decided->down.result == SCALE_DOWN_DELETE_STARTED ||
+               k->requests_served;
     k->again = did ? AGAIN : k->again != 0 ? k->again - 1 : 0;
     k->all_new = decided->up.result == SCALE_UP_IN_COOLDOWN;
     k->woken = k->all_new;
@@ -239,6 +242,7 @@ void groups_run(struct pass *p)
         return;
     begin(p);
     group_kept_look(p);
+    requests_look(p);
     removals_run(p);
     orders_run(p);
     if (!orders_are_done(k))

@@ -50,6 +50,11 @@ struct keeper { /* zero: nothing is kept yet */
     struct group_order *orders;
     struct decision_object *triggers; /* pods for whom groups grow */
     uint32_t trigger_count;
+    struct span order_request; /* uid of the ProvisioningRequest for which groups grow; absent: for pods */
+    bool growth_failed;        /* one of the orders */
+    /* ProvisioningRequests */
+    bool requests_turn, requests_served; /* next; in the last pass */
+    uint32_t backed_off;                 /* whose back-off is remembered */
     struct buf grown; /* "{a 1->2 (max: 5)}" of those that did */
     /* places on machines on their way (coming.h) */
     uint64_t *known; /* Nodes of groups as of the last look: hashes of their names, ascending; malloc'ed */

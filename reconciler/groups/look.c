@@ -5,6 +5,7 @@
 #include "planner/groups/template.h"
 #include "reconciler/groups/coming.h"
 #include "reconciler/groups/removal.h"
+#include "reconciler/groups/requests.h"
 #include "reconciler/state.h"
 
 static const void **all_of(const struct pass *p, enum kind k, size_t *count_out)
@@ -161,13 +162,18 @@ void group_kept_drop(struct group_kept *k)
     *k = (struct group_kept){.world = NULL};
 }
 
+static bool asks_for(const struct pass *p, enum kind k)
+{
+    return p->r->config.groups.flags.provisioning_requests && (k == KIND_PROVISIONING_REQUEST || k == KIND_POD_TEMPLATE);
+}
+
 /* All that the world and its templates are made of is as it was; of templates that is not all. */
 static bool same_ground(const struct group_kept *k, const struct pass *p)
 {
     if (k->world == NULL || has_pools(p) || k->snapshot->syms != p->snapshot->syms)
         return false;
     for (enum kind x = 0; x < KIND_STORED_COUNT; x++) {
-        bool matters = x == KIND_POD || x == KIND_NODE || x == KIND_DAEMON_SET || (!is_left_out(x) && world_reads(k->world, x));
+        bool matters = x == KIND_POD || x == KIND_NODE || x == KIND_DAEMON_SET || asks_for(p, x) || (!is_left_out(x) && world_reads(k->world, x));
         if (matters && !snapshot_same(k->snapshot, p->snapshot, x))
             return false;
     }
@@ -191,13 +197,17 @@ static bool same_templates(const struct group_model *x, const struct group_model
 
 /* --- all of it --- */
 
-static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct err *err)
+/* `requests`: of the world that is kept; NULL: they are resolved for a new one. */
+static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct capacity_requests *requests,
+                       struct err *err)
 {
     const struct group_settings *s = &p->r->config.groups;
     struct symtab *syms = p->snapshot->syms; /* a world is of one table; what groups bring to it are the same few texts each time */
     if (!s->provider->ops->look(s->provider, p->snapshot, a, syms, &out->file, err))
         return false;
     take_objects(p, &out->objects, syms);
+    out->objects.requests = requests != NULL ? requests : requests_resolve(p, syms, a);
+    requests_recall(p, out->objects.requests);
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
     learned_recall(p->r->keeper.learned, &out->file, syms, a);
     removals_recall(p, &out->file.state);
@@ -211,13 +221,14 @@ static bool look_anew(struct pass *p, struct group_look *out, struct err *err)
     struct group_kept *k = &p->r->keeper.kept;
     struct arena a;
     arena_init(&a, 0);
-    if (!make_model(p, out, &a, err)) {
+    if (!make_model(p, out, &a, NULL, err)) {
         arena_release(&a);
         return false;
     }
     out->world = build_world(out, p);
     out->kept = true;
-    *k = (struct group_kept){.world = out->world, .snapshot = p->snapshot, .arena = a, .model = out->model};
+    *k = (struct group_kept){.world = out->world, .snapshot = p->snapshot, .arena = a, .model = out->model,
+                             .requests = out->objects.requests};
     shared_ref((struct shared *)(uintptr_t)&p->snapshot->shared);
     return true;
 }
@@ -227,13 +238,13 @@ bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
     struct group_kept *k = &p->r->keeper.kept;
     *out = (struct group_look){.world = NULL};
     if (has_pools(p)) {
-        if (!make_model(p, out, p->a, err))
+        if (!make_model(p, out, p->a, NULL, err))
             return false;
         out->world = build_world(out, p);
         return true;
     }
     if (same_ground(k, p)) {
-        if (!make_model(p, out, p->a, err))
+        if (!make_model(p, out, p->a, k->requests, err))
             return false;
         out->kept = same_templates(k->model, out->model);
         out->world = out->kept ? k->world : NULL;

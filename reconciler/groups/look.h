@@ -22,6 +22,7 @@ struct group_kept { /* zero: none */
     const struct snapshot *snapshot; /* a reference */
     struct arena arena;              /* of the templates */
     const struct group_model *model;
+    struct capacity_requests *requests; /* their pods are in it; in the arena */
 };
 
 /* CapacityBuffers are filled by groups: there are groups, and no NodePool that could do it. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "reconciler/groups/counted.h"
+#include "reconciler/groups/requests.h"
 #include "reconciler/groups/told.h"
 #include "reconciler/stages.h"
 
@@ -127,6 +128,8 @@ void orders_forget(struct keeper *k)
     k->orders = NULL;
     k->triggers = NULL;
     k->trigger_count = 0;
+    k->order_request = (struct span){NULL, 0};
+    k->growth_failed = false;
     buf_release(&k->grown);
 }
 
@@ -165,6 +168,7 @@ static void on_grown(struct reconciler *r, struct call *c, const struct group_or
     counted_error(r, "cloudProviderError");
     group_memory_failed(k->memory, &r->config.groups.flags, o->group, SPAN("cloudProviderError"), span_of(c->err.msg), r->wall);
     drop_growth(k);
+    k->growth_failed = true;
     k->woken = true; /* another group may do */
 }
 
@@ -200,8 +204,10 @@ static void on_done(struct reconciler *r, struct call *c)
         end_of_machines(r, c, o);
     else
         told_withdrawn(r, o->group, o->from - o->to, &c->err);
-    if (k->orders == NULL)
-        tell_triggered(r);
+    if (k->orders != NULL)
+        return;
+    tell_triggered(r);
+    requests_grown(r, !k->growth_failed);
 }
 
 void orders_run(struct pass *p)

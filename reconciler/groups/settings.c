@@ -18,5 +18,10 @@ struct group_settings group_settings_default(void)
         .max_inactivity = 10 * MS_MINUTE,
         .max_failing_time = 15 * MS_MINUTE,
         .max_startup_time = 20 * MS_MINUTE,
+        .check_batch = 10,
+        .check_timebox = 10 * MS_SECOND,
+        .request_backoff_first = MS_MINUTE,
+        .request_backoff_max = 10 * MS_MINUTE,
+        .request_backoff_count = 1000,
     };
 }

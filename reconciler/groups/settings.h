@@ -37,6 +37,13 @@ struct group_settings {
     span_ms max_failing_time;        /* --max-failing-time [15 min]: without a pass that succeeded */
     span_ms max_startup_time;        /* --max-startup-time [20 min]: the same until the first */
     bool per_group_metrics;          /* --emit-per-nodegroup-metrics [false] */
+    /* of ProvisioningRequests, with flags.provisioning_requests */
+    bool check_batches;              /* --check-capacity-batch-processing [false] */
+    int32_t check_batch;             /* --check-capacity-provisioning-request-max-batch-size [10] */
+    span_ms check_timebox;           /* --check-capacity-provisioning-request-batch-timebox [10 s] */
+    span_ms request_backoff_first;   /* --provisioning-request-initial-backoff-time [1 min] */
+    span_ms request_backoff_max;     /* --provisioning-request-max-backoff-time [10 min] */
+    int32_t request_backoff_count;   /* --provisioning-request-max-backoff-cache-size [1000]: of so many it is remembered */
     span_ms candidate_ttl;           /* --node-deletion-candidate-ttl [0]: so old a soft taint may be at the start */
 };
 

@@ -19,6 +19,10 @@ struct decision_object told_pod(const struct pod *p)
 {
     if (!p->is_virtual)
         return object_of(KIND_POD, &p->meta);
+    if (pod_is_of_request(p)) {
+        const struct owner *o = meta_controller(&p->meta);
+        return (struct decision_object){KIND_PROVISIONING_REQUEST, p->meta.ns, o->name, o->uid};
+    }
     return (struct decision_object){KIND_CAPACITY_BUFFER, p->meta.ns, buffer_name_of(p), buffer_uid_of(p)};
 }
 
@@ -85,6 +89,22 @@ void told_left(struct pass *p, const struct group_pass *decided)
         d.about = about;
         if (!again)
             tell_silently(p->r, d);
+    }
+}
+
+enum { CONSUMING_TOLD_MAX = 50 }; /* in a pass, as upstream */
+
+void told_consuming(struct pass *p, const struct group_pass *decided)
+{
+    struct decision d = {.kind = DECISION_NO_PLACE, .per_hour = NAN, .reason = SPAN("NotTriggerScaleUp")};
+    for (uint32_t i = 0; i < decided->consuming_count && i < CONSUMING_TOLD_MAX; i++) {
+        const struct pod *pod = decided->consuming[i];
+        struct span name = request_consumed_by(p->snapshot->syms, pod);
+        d.about = object_of(KIND_POD, &pod->meta);
+        d.note = arena_printf(p->a, "Unschedulable pod didn't trigger scale-up, because it's consuming ProvisioningRequest "
+                                    "%.*s/%.*s",
+                              SPAN_ARG(pod->meta.ns), SPAN_ARG(name));
+        tell_silently(p->r, d);
     }
 }
 

@@ -15,7 +15,7 @@ struct group_growth_told { /* of an order */
     int32_t from, to, max;
 };
 
-/* Whom an Event about the pod is on: of a pod that stands for room its CapacityBuffer. Borrows from the pod. */
+/* Whom an Event about the pod is on: of one that stands for room its CapacityBuffer or ProvisioningRequest. Borrows from the pod. */
 struct decision_object told_pod(const struct pod *p);
 
 void told_grows(struct reconciler *r, const struct group_growth_told *g); /* is about to */
@@ -25,6 +25,7 @@ void told_not_grown(struct reconciler *r, const struct group_growth_told *g, con
 void told_triggered(struct reconciler *r, const struct decision_object *pods, uint32_t count, struct span groups);
 /* Pods that no group takes, and why. */
 void told_left(struct pass *p, const struct group_pass *decided);
+void told_consuming(struct pass *p, const struct group_pass *decided); /* pods that wait for a ProvisioningRequest */
 void told_failures(struct pass *p, const struct group_pass *decided); /* machines that could not be made, requests that ran out */
 /* Too many nodes are not ready, or none is and that has to be waited for (gates G3, G1). */
 void told_unhealthy(struct pass *p, struct span why);
