@@ -120,6 +120,22 @@ static void test_generations(void **state)
     assert_int_equal(get(&t, "Initialized")->observed_generation, 4);
 }
 
+/* Of a kind whose back-off goes by it, a put says when it was last tried. */
+static void test_a_put_is_a_transition(void **state)
+{
+    (void)state;
+    struct condition_set s = condition_set_of(&arena, &provisioning_request_conditions, &meta, (struct conditions){0}, NOW);
+    condition_set_put(&s, SPAN("Provisioned"), CONDITION_FALSE, SPAN("CapacityIsNotFound"), SPAN("m"));
+    assert_int_equal(s.list.count, 1); /* no Ready */
+    struct condition_set t = condition_set_of(&arena, &provisioning_request_conditions, &meta, s.list, LATER);
+    condition_set_put(&t, SPAN("Provisioned"), CONDITION_FALSE, SPAN("CapacityIsNotFound"), SPAN("m"));
+    assert_true(t.changed);
+    assert_int_equal(get(&t, "Provisioned")->transition, LATER);
+    t = condition_set_of(&arena, &capacity_buffer_conditions, &meta, s.list, LATER);
+    condition_set_put(&t, SPAN("Provisioned"), CONDITION_FALSE, SPAN("CapacityIsNotFound"), SPAN("m"));
+    assert_false(t.changed);
+}
+
 static void test_clear(void **state)
 {
     (void)state;
@@ -169,6 +185,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_initial), cmocka_unit_test(test_root_follows),
         cmocka_unit_test(test_times),   cmocka_unit_test(test_generations),
+        cmocka_unit_test(test_a_put_is_a_transition),
         cmocka_unit_test(test_clear),   cmocka_unit_test(test_pool),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -2,6 +2,7 @@
  * a person is told about a mistake. */
 #include "kube/kind.h"
 #include "kube/node.h"
+#include "kube/provisioning_request.h"
 #include "kube/storage.h"
 #include "kube/workload.h"
 
@@ -615,6 +616,64 @@ static void test_memory_of_what_is_only_read(void **state)
     }
 }
 
+static void on_invalid(void *user, uint32_t line, struct span path, struct span text)
+{
+    on_mistake(user, line, path, text);
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    struct provisioning_request r;
+    decode_well(KIND_PROVISIONING_REQUEST,
+                "metadata: {name: r, namespace: web, uid: u, creationTimestamp: '2026-01-01T12:00:00Z'}\n"
+                "spec: {provisioningClassName: check-capacity.autoscaling.x-k8s.io, parameters: {noRetry: 'true', x: ''},\n"
+                "  podSets: [{count: 3, podTemplateRef: {name: workers}}, {podTemplateRef: {name: leader}, count: 1}]}\n"
+                "status: {provisioningClassDetails: {a: b}, conditions: [{type: Failed, status: 'True', reason: Expired,\n"
+                "  message: m, lastTransitionTime: '2026-01-08T12:00:00Z', observedGeneration: 1}]}",
+                &r);
+    expect_span(r.class_name, "check-capacity.autoscaling.x-k8s.io");
+    assert_int_equal(r.pods.count, 2);
+    expect_span(r.pods.items[0].template, "workers");
+    assert_int_equal(r.pods.items[0].count, 3);
+    expect_span(r.pods.items[1].template, "leader");
+    expect_span(provisioning_request_parameter(&r, SPAN("noRetry")), "true");
+    assert_non_null(provisioning_request_parameter(&r, SPAN("x")).ptr);
+    assert_null(provisioning_request_parameter(&r, SPAN("noretry")).ptr);
+    assert_true(conditions_true(r.conditions, SPAN("Failed")));
+    decode_well(KIND_PROVISIONING_REQUEST, "metadata: {name: r}", &r);
+    assert_int_equal(r.pods.count, 0);
+}
+
+/* What no API server takes is told, and counts as the nearest that it does. */
+static void test_requests_that_nobody_takes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+    } rows[] = {
+        {"spec: {provisioningClassName: c, podSets: [{count: 0, podTemplateRef: {name: t}}]}", "spec.podSets[0].count"},
+        {"spec: {provisioningClassName: c, podSets: [{podTemplateRef: {name: t}}]}", "count"},
+        {"spec: {provisioningClassName: c, podSets: [{count: 1}]}", "podTemplateRef"},
+        {"spec: {podSets: [{count: 1, podTemplateRef: {name: t}}]}", "provisioningClassName"},
+        {"spec: {provisioningClassName: c}", "podSets"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct doc *doc;
+        struct provisioning_request r;
+        struct err err = {0};
+        size_t at = 0;
+        buf_clear(&mistakes);
+        assert_true(doc_parse_yaml(parser, span_of(rows[i].text), &at, &doc, &err));
+        struct decode d = {.arena = &arena, .syms = syms, .mistake = on_mistake, .invalid = on_invalid};
+        decode_value(&d, doc_root(doc), &provisioning_request_schema, &r);
+        if (mistakes.len == 0 || strstr(mistakes.ptr, rows[i].want) == NULL)
+            fail_msg("%s: \"%s\"", rows[i].text, mistakes.len != 0 ? mistakes.ptr : "");
+        for (uint32_t k = 0; k < r.pods.count; k++)
+            assert_true(r.pods.items[k].count >= 1);
+    }
+}
+
 static void test_selectors(void **state)
 {
     (void)state;
@@ -678,6 +737,17 @@ static void test_mistakes(void **state)
         {KIND_CSI_NODE, "spec: {drivers: [{name: a, allocatable: {count: many}}]}",
          "1: spec.drivers[0].allocatable.count: \"many\" is not an integer"},
         {KIND_STORAGE_CLASS, "volumeBindingMode: [1]", "1: volumeBindingMode: a list is not a string"},
+        {KIND_PROVISIONING_REQUEST, "spec: {podSets: {count: 1}}", "1: spec.podSets: an object is not a list"},
+        {KIND_PROVISIONING_REQUEST, "spec:\n  podSets:\n  - {count: 3000000000, podTemplateRef: {name: t}}",
+         "3: spec.podSets[0].count: 3000000000 is out of range"},
+        {KIND_PROVISIONING_REQUEST, "spec: {podSets: [{count: 1, podTemplateRef: t}]}",
+         "1: spec.podSets[0].podTemplateRef: \"t\" is not an object"},
+        {KIND_PROVISIONING_REQUEST, "spec: {parameters: {noRetry: true}}",
+         "1: spec.parameters.noRetry: "},
+        {KIND_PROVISIONING_REQUEST, "spec: {provisioningClassName: []}",
+         "1: spec.provisioningClassName: a list is not a string"},
+        {KIND_PROVISIONING_REQUEST, "status: {conditions: [{type: Failed, lastTransitionTime: soon}]}",
+         "1: status.conditions[0].lastTransitionTime: \"soon\" is not a time"},
         {KIND_VOLUME_CLAIM, "status: {phase: {}}", "1: status.phase: an object is not a string"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
@@ -736,6 +806,7 @@ int main(void)
         cmocka_unit_test(test_workloads),
         cmocka_unit_test(test_storage),
         cmocka_unit_test(test_memory_of_what_is_only_read),
+        cmocka_unit_test(test_requests),      cmocka_unit_test(test_requests_that_nobody_takes),
         cmocka_unit_test(test_selectors),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_kinds),
     };
