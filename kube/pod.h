@@ -110,7 +110,7 @@ struct pod {
     bool gated;                /* spec.schedulingGates is not empty: never planned, not even all-unbound */
     bool ready, unready;       /* condition Ready is True; is False */
     bool has_grace;
-    bool is_virtual : 1;       /* a CapacityBuffer's: made by the planner, never in the API */
+    bool is_virtual : 1;       /* a CapacityBuffer's or ProvisioningRequest's: made by the planner, never in the API */
     bool node_critical : 1;    /* of priorityClass system-node-critical, and may push others aside */
     bool local_storage : 1;    /* a hostPath or an emptyDir on disk, and its annotation does not call it safe to lose */
     bool resource_claims : 1;  /* spec.resourceClaims, or a container's resources.claims, is not empty */

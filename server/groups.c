@@ -27,6 +27,20 @@ bool groups_meaningless(struct arena *a, const struct group_options_given *given
     return true;
 }
 
+/* Where there is a limit, something is below it. */
+static bool check_requests(const struct group_settings *s, struct err *err)
+{
+    if (s->check_batch < 1)
+        return err_set(err, ERR_INVALID, "--check-capacity-provisioning-request-max-batch-size: less than 1 would check nothing; "
+                                         "give 1 or more");
+    if (s->request_backoff_count < 0)
+        return err_set(err, ERR_INVALID, "--provisioning-request-max-backoff-cache-size: fewer than none; give 0 or more");
+    if (s->request_backoff_first < MS_SECOND || s->request_backoff_max < s->request_backoff_first)
+        return err_set(err, ERR_INVALID, "--provisioning-request-initial-backoff-time and -max-backoff-time: give 1s or more, and "
+                                         "no less for the second than for the first");
+    return true;
+}
+
 bool groups_check(const struct group_options_given *given, struct err *err)
 {
     const char *first = given->first != NULL ? given->first : given->first_of_loop;
@@ -41,12 +55,13 @@ bool groups_check(const struct group_options_given *given, struct err *err)
                        "--drain-priority-config and --max-graceful-termination-sec exclude each other; keep one");
     if (given->settings.scan_interval < MS_SECOND)
         return err_set(err, ERR_INVALID, "--scan-interval: less than 1s is no rest; give 1s or more");
-    return true;
+    return check_requests(&given->settings, err);
 }
 
 void groups_settle(struct group_options_given *given, struct options *o)
 {
     given->settings.flags.as_upstream = o->search == SEARCH_IS_GREEDY;
+    given->settings.flags.check_batch = given->settings.check_batches ? given->settings.check_batch : 1;
     o->gates.capacity_buffer |= given->fill_buffers;
 }
 

@@ -152,10 +152,12 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
                                       struct plan *pools, struct world **world_out, struct err *err)
 {
     struct group_objects objects = objects_of(o);
+    struct group_flags own = *flags;
     struct arena *a = &o->arena;
+    own.provisioning_requests = false; /* what becomes of one lies in the loop: its status says */
     if (pools != NULL)
         objects.pods = groups_beside_plan(pools, objects.pods, objects.pod_count, &objects.pod_count, a);
-    struct group_model *m = group_model_make(groups, flags, &objects, r->options.now, a, err);
+    struct group_model *m = group_model_make(groups, &own, &objects, r->options.now, a, err);
     *world_out = NULL;
     if (m == NULL)
         return NULL;
@@ -163,7 +165,7 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
     struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
     *world_out = plan_world(o, options, &r->with, &nodes, &pods);
-    struct group_pass *decided = groups_pass(*world_out, m, flags, &objects, r->options.now, a);
+    struct group_pass *decided = groups_pass(*world_out, m, &own, &objects, r->options.now, a);
     if (pools != NULL)
         groups_take_over(pools, decided);
     return decided;

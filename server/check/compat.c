@@ -23,8 +23,6 @@ static const struct loss {
     {"enable-dynamic-resource-allocation", "pods with resource claims are reported, and grow no group",
      "keep a minimum in their group", "true"},
     {"enable-proactive-scaleup", "pods count from when they exist", "keep room with a CapacityBuffer", "true"},
-    {"enable-provisioning-requests", "ProvisioningRequests are not read: who waits for one waits for ever",
-     "have such workloads make their pods at once", "true"},
     {"leader-elect", "Stowage elects a leader all the same", "--disable-leader-election", "false"},
     {"leader-elect-lease-duration", "is called otherwise here", "--lease-duration", NULL},
     {"leader-elect-renew-deadline", "is called otherwise here", "--lease-renew-deadline", NULL},

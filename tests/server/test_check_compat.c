@@ -148,7 +148,7 @@ static void test_a_good_line(void **state)
     begin(&b);
     run(&b, "./cluster-autoscaler --cloud-provider clusterapi --scan-interval=15s --expander='most-pods,least-waste'");
     says(&b, "ok    no default differs: ");
-    says(&b, "ok    who runs this may do all 24 things that manifests/groups and manifests/groups-clusterapi grants\n");
+    says(&b, "ok    who runs this may do all 28 things that manifests/groups and manifests/groups-clusterapi grants\n");
     says_nothing_of(&b, "means nothing");
     says_nothing_of(&b, "mean nothing");
     says_nothing_of(&b, "--expander");
@@ -191,9 +191,12 @@ static void test_flags(void **state)
         {CAPI "--nodes=a", START "--nodes: \"a\": write it like 1:10:"},
         {"--cloud-provider=kwok --cloud-config=/nowhere.yaml",
          "?     what --cloud-config says: /nowhere.yaml: No such file or directory\n      run it where that file is\n"},
-        {CAPI "--enable-provisioning-requests",
-         "warn  --enable-provisioning-requests means nothing to Stowage: ProvisioningRequests are not read: who waits for one "
-         "waits for ever\n      have such workloads make their pods at once\n"},
+        {CAPI "--check-capacity-provisioning-request-max-batch-size=0",
+         START "--check-capacity-provisioning-request-max-batch-size: less than 1 would check nothing; give 1 or more\n"},
+        {CAPI "--provisioning-request-max-backoff-time=30s",
+         START "--provisioning-request-initial-backoff-time and -max-backoff-time: give 1s or more, and no less for the second"},
+        {CAPI "--provisioning-request-max-backoff-cache-size=-1",
+         START "--provisioning-request-max-backoff-cache-size: fewer than none; give 0 or more\n"},
         {CAPI "--leader-elect=false", "warn  --leader-elect means nothing to Stowage: Stowage elects a leader all the same\n"},
         {CAPI "--estimator=binpacking --leader-elect --stderrthreshold info --estimator=binpacking",
          "ok    mean nothing to Stowage, which takes them with --ca-compat: --estimator, --leader-elect, --stderrthreshold\n"},
@@ -247,7 +250,11 @@ static void test_no_default_differs(void **state)
         "--daemonset-eviction-for-occupied-nodes=true", "--skip-nodes-with-system-pods=true",
         "--skip-nodes-with-local-storage=true", "--skip-nodes-with-custom-controller-pods=true", "--min-replica-count=0",
         "--blocking-system-pod-distruption-timeout=1h", "--ignore-daemonsets-utilization=false",
-        "--ignore-mirror-pods-utilization=false",
+        "--ignore-mirror-pods-utilization=false", "--enable-provisioning-requests=false",
+        "--provisioning-request-initial-backoff-time=1m", "--provisioning-request-max-backoff-time=10m",
+        "--provisioning-request-max-backoff-cache-size=1000", "--check-capacity-batch-processing=false",
+        "--check-capacity-provisioning-request-max-batch-size=10",
+        "--check-capacity-provisioning-request-batch-timebox=10s",
     };
     const struct group_settings usual = group_settings_default();
     for (size_t i = 0; i < COUNT_OF(defaults); i++) {
@@ -276,7 +283,7 @@ static void test_permissions(void **state)
         const char *flags, *denied, *line;
     } rows[] = {
         {CAPI, "\"resource\":\"jobs\"",
-         "FAIL  2 of the 24 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
+         "FAIL  2 of the 28 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
          "watch jobs.batch\n      kubectl apply -f manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml\n"},
         {CAPI, "\"subresource\":\"scale\"",
          "get machinedeployments/scale.cluster.x-k8s.io, patch machinedeployments/scale.cluster.x-k8s.io, "},
