@@ -161,6 +161,7 @@ struct request_memo { /* of a ProvisioningRequest (groups/requests.c) */
     bool booked;      /* Provisioned=True was written, and has not been seen yet */
     bool grown;       /* groups have grown for it, and that was not written yet */
     bool refused;     /* or could not */
+    bool unwritten;   /* told that its status cannot be written */
 };
 
 struct waiting_memo { /* of a pod that is not bound, or since then not ready yet */

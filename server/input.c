@@ -107,6 +107,8 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
     case KIND_MACHINE_DEPLOYMENT:
     case KIND_CLUSTER_API_NODE_CLASS:
         return o->machines ? kind_info(k)->schema : NULL;
+    case KIND_PROVISIONING_REQUEST: /* what becomes of one lies in a loop */
+        return o->taken != NULL ? kind_info(k)->schema : NULL;
     case KIND_CRON_JOB:
         return o->expands ? &cron_job_schema : NULL;
     default:

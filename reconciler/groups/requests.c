@@ -123,23 +123,41 @@ static const struct words words_of[] = {
                          "had no room in 7 days, and is not tried again"},
 };
 
-static void tell_of(struct pass *p, const struct capacity_request *x, const struct words *w, struct span message)
+/* Of what stands in its status now, by the call that wrote it. */
+static void tell_of(struct reconciler *r, const struct call *c)
 {
+    const struct words *w = &words_of[c->topic.number];
+    const struct call_topic *t = &c->topic;
     bool bad = w->status == CONDITION_FALSE || span_eq(w->type, FAILED);
-    const struct meta *m = &x->object->meta;
     struct decision d = {.kind = bad ? DECISION_NO_PLACE : DECISION_PLACE, .subject = "request", .per_hour = NAN,
-                         .warning = span_eq(w->type, FAILED), .reason = span_of(w->reason), .note = message,
-                         .about = object_of(KIND_PROVISIONING_REQUEST, m)};
-    tell(p->r, d, "%.*s/%.*s  %s%s%.*s", SPAN_ARG(m->ns), SPAN_ARG(m->name), w->sentence, w->message == NULL ? ": " : "",
-         w->message == NULL ? (int)message.len : 0, message.ptr);
+                         .warning = span_eq(w->type, FAILED), .reason = span_of(w->reason), .note = t->text,
+                         .about = {KIND_PROVISIONING_REQUEST, t->ns, t->name, t->uid}};
+    if (w->message != NULL)
+        tell(r, d, "%.*s/%.*s  %s", SPAN_ARG(t->ns), SPAN_ARG(t->name), w->sentence);
+    else
+        tell(r, d, "%.*s/%.*s  %s: %.*s", SPAN_ARG(t->ns), SPAN_ARG(t->name), w->sentence, SPAN_ARG(t->text));
+}
+
+/* Somebody else's write in between is no trouble: it is written anew. */
+static void note_unwritten(struct reconciler *r, struct request_memo *m, const struct call *c)
+{
+    bool trouble = c->err.kind != ERR_CONFLICT && c->err.kind != ERR_NOT_FOUND && c->err.kind != ERR_CANCELLED;
+    if (trouble && !m->unwritten)
+        told_request_unwritten(r, c);
+    m->unwritten |= trouble;
+    m->booked = false; /* a pass looks again */
 }
 
 static void on_written(struct reconciler *r, struct call *c)
 {
     struct request_memo *m = (struct request_memo *)c->memo;
-    (void)r;
-    if (c->err.kind != ERR_NONE)
-        m->booked = false; /* a pass looks again */
+    if (c->err.kind != ERR_NONE) {
+        note_unwritten(r, m, c);
+        return;
+    }
+    m->unwritten = false;
+    if (words_of[c->topic.number].sentence != NULL)
+        tell_of(r, c);
 }
 
 static bool is_memorable(const struct pass *p, const struct request_memo *m)
@@ -170,13 +188,15 @@ static void write(struct pass *p, const struct capacity_request *x, enum request
     if (!conditions_true(s.list, ACCEPTED) && span_eq(w->type, PROVISIONED))
         condition_set_put(&s, ACCEPTED, CONDITION_TRUE, ACCEPTED, span_of(words_of[REQUEST_ACCEPTED].message));
     condition_set_put(&s, w->type, w->status, span_of(w->reason), message);
+    const struct meta *o = &x->object->meta;
+    struct call_topic topic = {.ns = o->ns, .name = o->name, .uid = o->uid, .text = message, .number = outcome};
     struct buf out = {0};
     struct json j = JSON_TO(&out);
     patch_status_begin(&j, p->a, s.list);
     patch_status_end(&j);
-    bool sent = act(p, &(struct action){.verb = API_MERGE, .kind = KIND_PROVISIONING_REQUEST, .object = &x->object->meta,
+    bool sent = act(p, &(struct action){.verb = API_MERGE, .kind = KIND_PROVISIONING_REQUEST, .object = o,
                                         .memo = &m->memo, .subresource = SPAN("status"), .body = buf_span(&out),
-                                        .done = on_written});
+                                        .done = on_written, .topic = topic});
     buf_release(&out);
     if (!sent)
         return;
@@ -186,8 +206,6 @@ static void write(struct pass *p, const struct capacity_request *x, enum request
         back_off(p, x, m);
     else if (outcome != REQUEST_ACCEPTED)
         m->back_off = 0;
-    if (w->sentence != NULL)
-        tell_of(p, x, w, message);
 }
 
 static void end(struct pass *p, const struct capacity_request *x)

@@ -92,6 +92,13 @@ void told_left(struct pass *p, const struct group_pass *decided)
     }
 }
 
+void told_request_unwritten(struct reconciler *r, const struct call *c)
+{
+    tell(r, (struct decision){.kind = DECISION_FAIL, .subject = "request", .warning = true, .per_hour = NAN},
+         "%.*s/%.*s  its status cannot be written, and nothing grows for it: %s", SPAN_ARG(c->topic.ns), SPAN_ARG(c->topic.name),
+         c->err.msg);
+}
+
 enum { CONSUMING_TOLD_MAX = 50 }; /* in a pass, as upstream */
 
 void told_consuming(struct pass *p, const struct group_pass *decided)

@@ -26,6 +26,8 @@ void told_triggered(struct reconciler *r, const struct decision_object *pods, ui
 /* Pods that no group takes, and why. */
 void told_left(struct pass *p, const struct group_pass *decided);
 void told_consuming(struct pass *p, const struct group_pass *decided); /* pods that wait for a ProvisioningRequest */
+/* The status of a ProvisioningRequest could not be written. The topic: its namespace and name. */
+void told_request_unwritten(struct reconciler *r, const struct call *c);
 void told_failures(struct pass *p, const struct group_pass *decided); /* machines that could not be made, requests that ran out */
 /* Too many nodes are not ready, or none is and that has to be waited for (gates G3, G1). */
 void told_unhealthy(struct pass *p, struct span why);

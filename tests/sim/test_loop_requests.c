@@ -496,6 +496,39 @@ static void what_is_over_goes_after_a_week(void **state)
     end();
 }
 
+static enum sim_fate refuse_status(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    (void)user;
+    (void)number;
+    if (r->kind != KIND_PROVISIONING_REQUEST)
+        return SIM_PASS;
+    *refusal = (struct sim_refusal){.status = 403, .reason = "Forbidden", .message = "it may not"};
+    return SIM_REFUSE;
+}
+
+/* Who cannot be told is not bought for; that is told once, and nothing is said that does not stand in the status. */
+static void without_permission_nothing_grows(void **state)
+{
+    (void)state;
+    memset(&it, 0, sizeof(it));
+    it.templates = one_group;
+    it.loop.groups = group_settings_default();
+    it.loop.groups.flags.provisioning_requests = it.loop.keeps = true;
+    it.loop.open_groups = open_groups;
+    it.loop.faults.before = refuse_status;
+    struct sim *s = new_sim("apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n");
+    loop_begin(&it.loop, s);
+    load(s, pod_template);
+    ask(s, "r", ATOMIC, 4, "");
+    ask(s, "c", CHECK, 1, ", parameters: {noRetry: 'true'}");
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 0);
+    assert_int_equal(told("CapacityIsNotFound", ""), 0);
+    assert_int_equal(it.loop.decided[DECISION_FAIL], 2); /* of each */
+    assert_non_null(strstr(it.loop.last[DECISION_FAIL], "its status cannot be written, and nothing grows for it: "));
+    end();
+}
+
 /* --- a leader that dies --- */
 
 /* False: this life had no such write. */
@@ -553,6 +586,7 @@ int main(void)
         cmocka_unit_test(one_without_its_template_fails),
         cmocka_unit_test(a_booking_without_its_template_fails),
         cmocka_unit_test(what_is_over_goes_after_a_week),
+        cmocka_unit_test(without_permission_nothing_grows),
         cmocka_unit_test(nothing_is_bought_twice_by_a_leader_that_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
