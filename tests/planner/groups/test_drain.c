@@ -277,6 +277,10 @@ static void test_a_pod_that_stands_for_room_goes_anywhere(void **state)
     enum drain_block block;
     assert_int_equal(group_drain_judge(&d, &p, &block), DRAIN_MOVE);
     assert_int_equal(block, DRAIN_BLOCK_NOT);
+    struct owner request = {.controller = true};
+    p.meta.owners = (struct owners){&request, 1};
+    assert_int_equal(group_drain_judge(&d, &p, &block), DRAIN_BLOCK); /* a ProvisioningRequest's stays where it was found */
+    assert_int_equal(block, DRAIN_NOT_REPLICATED);
 }
 
 int main(void)

@@ -71,7 +71,9 @@ static const struct {
     {"the oldest first", TEMPLATE ASKS("a", "11:00:01", CHECK, "1", "", "") ASKS("b", "11:00:00", CHECK, "1", "", ""), NONE,
      "b not found", 1, false},
     {"a batch", NODE("n1") TEMPLATE ASKS("a", "11:00:01", CHECK, "1", "", "") ASKS("b", "11:00:00", CHECK, "2", "", "")
-     ASKS("c", "11:00:02", ATOMIC, "1", "", ACCEPTED), ONE, "b found, a not found", 2, false},
+     ASKS("c", "11:00:02", ATOMIC, "1", "", ACCEPTED), ONE, "b found, a not found", 3, false},
+    {"no more than it holds", TEMPLATE ASKS("a", "11:00:00", CHECK, "1", "", "") ASKS("b", "11:00:01", CHECK, "1", "", "")
+     ASKS("c", "11:00:02", CHECK, "1", "", ""), NONE, "a not found, b not found", 2, false},
     {"it is too early for another try", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:59:00")), NONE, "", 1, false},
     {"it is time", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:58:59")), NONE, "r not found", 1, false},
     {"its status comes before a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ""), NONE, "r accepted", 1, false},
