@@ -11,6 +11,7 @@
 int command_serve(int argc, char *const *argv);
 int command_plan(int argc, char *const *argv);
 int command_explain(int argc, char *const *argv);
+int command_diff(int argc, char *const *argv);
 int command_simulate(int argc, char *const *argv);
 int command_check(int argc, char *const *argv);
 

@@ -31,6 +31,14 @@ static const struct command table[] = {
      "which nodes would leave, and for what\n"
      "stowage plan -f cluster.yaml --disruption\n",
      command_plan},
+    {"diff", "A B", "two plans, catalogues or sets of objects, side by side, in dollars and nodes", OPTION_PLAN, "FILE",
+     "what a change of prices does to a plan\n"
+     "stowage diff old.json new.json -f cluster.yaml\n"
+     "and one of NodePools, in the cluster as it is\n"
+     "stowage diff pools/ pools-new/ --with-cluster\n"
+     "two plans that were written before\n"
+     "stowage diff monday.json friday.json\n",
+     command_diff},
     {"explain", "pod|node|nodepool|group NAME", "why a pod, node, nodepool or group is as it is, from files or from a server",
      OPTION_PLAN | OPTION_EXPLAIN, "pod|node|nodepool|group",
      "why a pod waits, as the running server sees it\n"

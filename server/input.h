@@ -52,6 +52,7 @@ struct input {
     bool grouped; /* the ConfigMap of node groups' priorities is read, and Jobs */
     bool machines; /* MachineDeployments are read, and node classes of pools on Cluster API */
     bool expands; /* Jobs and CronJobs are read too, for expand.h */
+    const char *on_top; /* a file: what it has replaces others' without a word; NULL: none */
     bool of_cluster; /* while a cluster is read (input_cluster.h): objects have no lines, and a bad one is set aside */
     struct input_list closed_pools; /* NodePools set aside, or of a version that is not read: Ready is False */
     const struct label_rules *rules; /* that NodePools are to keep, while they are read; NULL: not looked at */

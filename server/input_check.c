@@ -34,7 +34,7 @@ static int by_identity_and_order(const void *a, const void *b)
 static void tell_double(struct input *o, enum kind kind, const void *used, const void *other)
 {
     const struct input_origin *here = input_origin(other), *there = input_origin(used);
-    if (here->line == 0 && there->line != 0)
+    if ((here->line == 0 && there->line != 0) || (o->on_top != NULL && strcmp(there->file, o->on_top) == 0))
         return;
     struct span text = arena_printf(&o->arena, "%.*s: already given at %s:%u, which is used",
                                     SPAN_ARG(kind_object_name(&o->arena, kind, used)), there->file, there->line);
