@@ -223,7 +223,7 @@ static bool scale_up(struct group_run *r)
         serve(r);
     for (uint32_t i = 0; r->out->up.result == SCALE_UP_SUCCESSFUL && i < r->model->group_count; i++)
         group_recount(r, i);
-    return tried || first;
+    return tried || asked;
 }
 
 static wall_ms past(const struct group_run *r, wall_ms t)

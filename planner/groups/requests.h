@@ -18,10 +18,10 @@ enum {
 };
 
 /* The time of a booking, after which one that got nothing fails, and after which one that is over is deleted. */
-#define REQUEST_BOOKED_MS (10 * MS_MINUTE)
-#define REQUEST_LIFE_MS (7 * 24 * MS_HOUR)
-#define REQUEST_KEPT_MS (7 * 24 * MS_HOUR)
-#define REQUEST_TEMPLATE_MS (30 * MS_SECOND) /* a template may be seen later than who points at it */
+#define REQUEST_BOOKED_MS ((span_ms)10 * MS_MINUTE)
+#define REQUEST_LIFE_MS ((span_ms)7 * 24 * MS_HOUR)
+#define REQUEST_KEPT_MS ((span_ms)7 * 24 * MS_HOUR)
+#define REQUEST_TEMPLATE_MS ((span_ms)30 * MS_SECOND) /* a template may be seen later than who points at it */
 
 #define REQUEST_CHECK_CLASS "check-capacity.autoscaling.x-k8s.io"
 #define REQUEST_ATOMIC_CLASS "best-effort-atomic-scale-up.autoscaling.x-k8s.io"

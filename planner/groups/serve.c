@@ -94,28 +94,39 @@ static void take_one(const struct capacity_request *x, const struct pod *p, int3
         come[found]++;
 }
 
+/* A place for the pod. Of one class none follows where none was: `hopeless` is the last such, SNAPSHOT_NONE at first. */
+static bool place(struct group_run *r, const struct pod *p, uint32_t *hopeless)
+{
+    struct snapshot_among any = {.but = SNAPSHOT_NONE};
+    uint32_t class_id = snapshot_class_of(r->world, p);
+    if (class_id == *hopeless)
+        return false;
+    if (snapshot_seat(r->snapshot, p, class_id, &any) != SNAPSHOT_NONE)
+        return true;
+    *hopeless = class_id;
+    return false;
+}
+
 /* Of the booking what is for pods that have not come yet; upstream keeps room for all of them beside those that have. */
 static void book(struct group_run *r, const struct consumers *all, const struct capacity_request *x)
 {
-    struct snapshot_among any = {.but = SNAPSHOT_NONE};
     int32_t *come = ARENA_ARRAY(r->arena, int32_t, x->object->pods.count + 1);
-    uint32_t at = 0;
+    uint32_t at = 0, hopeless = SNAPSHOT_NONE;
     for (uint32_t i = 0; x->pod_count != 0 && !r->flags->as_upstream && i < all->count; i++)
         if (consumes(r, x, all->pods[i]))
             take_one(x, all->pods[i], come);
     for (uint32_t i = 0; x->pod_count != 0 && i < x->object->pods.count; i++)
         for (int32_t k = 0; k < x->object->pods.items[i].count; k++, at++)
             if (k >= come[i])
-                snapshot_seat(r->snapshot, x->pods[at], snapshot_class_of(r->world, x->pods[at]), &any);
+                place(r, x->pods[at], &hopeless);
 }
 
 /* How many of the pods find no place; `all`: it is enough to know of one. */
 static uint32_t seat(struct group_run *r, const struct capacity_request *x, bool all, const struct pod **without)
 {
-    struct snapshot_among any = {.but = SNAPSHOT_NONE};
-    uint32_t left = 0;
+    uint32_t left = 0, hopeless = SNAPSHOT_NONE;
     for (uint32_t i = 0; i < x->pod_count && (!all || left == 0); i++)
-        if (snapshot_seat(r->snapshot, x->pods[i], snapshot_class_of(r->world, x->pods[i]), &any) == SNAPSHOT_NONE) {
+        if (!place(r, x->pods[i], &hopeless)) {
             if (without != NULL)
                 without[left] = x->pods[i];
             left++;
