@@ -46,8 +46,8 @@
  *   1 to 3, 5, 25, 101, 152 to 154, 181, 199, 200    of the loop around the passes
  *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's
  *   57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
- *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 191: requests of all or nothing;
- *   195: lookups do not fail offline; 169 to 172: ProvisioningRequest (test_requests.c); 175, 176: CapacityQuota
+ *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 191, 169 to 172: ProvisioningRequests, in
+ *   test_requests.c; 195: lookups do not fail offline; 175, 176: CapacityQuota
  *   23, 68, 113, 139: of version 1.20 alone; 88: the expander grpc is left out
  *
  * The log has, with the time: "a 0->3"; "a refused"; "a timed out", "a fails N CODE" and "a backed off until 12:30";

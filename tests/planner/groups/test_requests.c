@@ -41,6 +41,7 @@ static const wall_ms now = (wall_ms)(1767225600 + NOON) * MS_SECOND; /* 2026-01-
 #define SHAPE "template: {status: {allocatable: {cpu: 4, memory: 16Gi, pods: 110}}}, "
 #define GROUP(target, nodes) "groups: [{name: a, minSize: 0, maxSize: 3, targetSize: " target ", " SHAPE "nodes: [" nodes "]}]"
 #define NONE GROUP("0", "")
+#define TWO "groups: [{name: a, minSize: 0, maxSize: 4, targetSize: 0, " SHAPE "}, {name: b, minSize: 0, maxSize: 5, targetSize: 0, " SHAPE "}]"
 #define ONE GROUP("1", "n1")
 
 static const char *const names[] = {
@@ -51,7 +52,7 @@ static const char *const names[] = {
     [REQUEST_OLD] = "old",
 };
 
-/* "name outcome" in order, then "+nodes" that the group grows by, "turn" when the next is the requests', and pods that wait
+/* "name outcome" in order, then "group+nodes" that it grows by, "turn" when the next is the requests', and pods that wait
  * for a request and did not fit. */
 static const struct {
     const char *label, *objects, *groups, *want;
@@ -77,15 +78,17 @@ static const struct {
     {"it is too early for another try", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:59:00")), NONE, "", 1, false},
     {"it is time", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:58:59")), NONE, "r not found", 1, false},
     {"its status comes before a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ""), NONE, "r accepted", 1, false},
-    {"a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ACCEPTED), NONE, "r grows +2", 1, false},
+    {"a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ACCEPTED), NONE, "r grows a+2", 1, false},
     {"171: or does not", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "7", "", ACCEPTED), NONE, "r not found", 1, false},
-    {"it grows for the rest alone", NODE("n1") TEMPLATE ASKS("r", "11:00:00", ATOMIC, "3", "", ACCEPTED), ONE, "r grows +1", 1,
+    {"191: one that takes all of them does", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "10", "", ACCEPTED), TWO, "r grows b+5", 1,
      false},
-    {"pods have their turn", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "+1 turn", 1, false},
-    {"requests have theirs", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "r grows +1", 1, true},
+    {"it grows for the rest alone", NODE("n1") TEMPLATE ASKS("r", "11:00:00", ATOMIC, "3", "", ACCEPTED), ONE, "r grows a+1", 1,
+     false},
+    {"pods have their turn", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "a+1 turn", 1, false},
+    {"requests have theirs", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "r grows a+1", 1, true},
     {"172: who waits for one grows nothing", TEMPLATE CONSUMING("p", "r"), NONE, "p", 1, false},
     {"room is kept from ordinary pods",
-     NODE("n1") TEMPLATE WAITING("p") WAITING("q") ASKS("r", "11:00:00", CHECK, "1", "", SINCE("11:55:00")), ONE, "+1 turn", 1,
+     NODE("n1") TEMPLATE WAITING("p") WAITING("q") ASKS("r", "11:00:00", CHECK, "1", "", SINCE("11:55:00")), ONE, "a+1 turn", 1,
      false},
     {"and there for its own", NODE("n1") TEMPLATE CONSUMING("p", "r") CONSUMING("q", "r")
      ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "", 1, false},
@@ -124,7 +127,8 @@ static void describe(struct buf *out, const struct group_pass *p)
     for (uint32_t i = 0; i < p->request_count; i++)
         put(out, "%.*s %s", p->requests[i].request->object->meta.name, names[p->requests[i].outcome]);
     for (uint32_t i = 0; i < p->decision_count; i++)
-        buf_addf(out, "%s+%d", out->len != 0 ? " " : "", p->decisions[i].delta);
+        buf_addf(out, "%s%.*s+%d", out->len != 0 ? " " : "", SPAN_ARG(p->model->groups[p->decisions[i].group].spec->name),
+                 p->decisions[i].delta);
     if (p->requests_turn)
         buf_addf(out, "%sturn", out->len != 0 ? " " : "");
     for (uint32_t i = 0; i < p->consuming_count; i++)
