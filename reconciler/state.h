@@ -91,6 +91,7 @@ struct node_memo {
     struct command *command; /* that has marked it, or is about to (disruption/command.h); NULL: none */
     mono_ms barred;      /* until then no command is to have it: the last ones were taken back */
     uint32_t taken_back; /* how many of them in a row */
+    uint32_t looked;     /* asking.sweep + 1, of the sweep in which a consolidation last looked at it alone; 0: none has */
     struct note_told unconsolidatable, unrepaired;
     struct standing_note blocked;
     uint64_t told;       /* hash of the sentence told last; 0: none holds */
@@ -219,7 +220,8 @@ struct asking { /* of disruption/ask.c: when the planner is asked again who is t
     uint64_t basis;      /* hash of what time may change, as they were asked for last */
     mono_ms swept;       /* a consolidation last looked at everybody, or was first to be asked about; 0: not yet */
     bool acted;          /* the last question was about what is to be done, and not about what is only recommended */
-    bool swept_all;      /* the last search looked at everybody */
+    bool swept_all;      /* the last search looked at everybody who was left */
+    uint32_t sweep;      /* number of the sweep under way, which may take several searches */
     bool changed;        /* the world, since a consolidation was asked for in vain */
     bool several_rejected; /* the last one of several nodes did not stand: next those of one */
     struct span *unreached; /* pools: of the last decision, for the next. malloc'ed, and so are the texts */

@@ -112,6 +112,8 @@ struct disruption_options {
     uint32_t launch_count;
     const struct span *unreached; /* pools by name: what the decision before said of them */
     uint32_t unreached_count;
+    /* Rows, NULL: none: `looked` of the decision before, if that was not `swept`. These are not looked at alone again. */
+    const uint64_t *looked;
     uint64_t multi_steps, single_steps; /* after which a search ends with what it has, and is not complete; 0: what is
                                          * upstream's one minute and three, see multi.c */
 };
@@ -126,7 +128,8 @@ struct disruption {
     uint32_t constrained; /* methods (bit by number) of which a budget held somebody back */
     uint64_t steps;
     bool complete;        /* not stopped before the end */
-    bool swept;           /* every node that a consolidation may take was looked at, at least alone */
+    bool swept;           /* every node that a consolidation may take was looked at, at least alone, or is in options' looked */
+    const uint64_t *looked; /* rows: those of the options, and who was looked at alone; NULL: no search did */
     /* Pools that a search for one node had not come to when its steps were over: to be handed in with the next, in which
      * they come first. */
     const struct span *unreached;

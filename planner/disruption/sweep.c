@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "planner/bits.h"
 #include "planner/columns.h"
 #include "planner/disruption/balanced.h"
 #include "planner/disruption/floor.h"
@@ -408,19 +409,33 @@ static void look_at(struct sweeping *s, struct candidate *c, double *worth, stru
         *best = (struct move){.items = c, .count = 1, .worth = *worth, .how = s->how};
 }
 
-/* By place what each is worth alone. */
+static uint64_t *looked_before(struct disrupting *d)
+{
+    uint32_t words = bits_words(d->w->node_count);
+    uint64_t *rows = ARENA_ARRAY(&d->out->arena, uint64_t, words);
+    if (d->o->looked != NULL)
+        memcpy(rows, d->o->looked, words * sizeof(*rows));
+    return rows;
+}
+
+/* By place what each is worth alone. Goes on where the search before it has stopped; whether nobody is left then is known. */
 static double *look_at_all(struct sweeping *s, struct move *best)
 {
     struct disrupting *d = s->d;
     double *worth = ARENA_ARRAY(&d->out->arena, double, s->c.count);
     const struct turn *turns = turns_of(d, s->c);
+    uint64_t *looked = looked_before(d);
     uint32_t i = 0;
     s->end = d->out->steps + (d->o->single_steps != 0 ? d->o->single_steps : LOOK_STEPS);
     for (uint32_t k = 0; k < s->c.count; k++)
         worth[k] = -INFINITY;
-    for (; i < s->c.count && !s->over; i++)
+    for (; i < s->c.count && turns[i].rank != TURN_DONE && !s->over; i++) {
         look_at(s, &s->c.items[turns[i].at], &worth[turns[i].at], best);
+        bits_add(looked, s->c.items[turns[i].at].row);
+    }
     turns_end(d, turns, i, s->c.count);
+    d->out->looked = looked;
+    d->out->swept = !d->stopped && (i == s->c.count || turns[i].rank == TURN_DONE);
     return worth;
 }
 
@@ -524,9 +539,8 @@ static void find(struct sweeping *s, const struct allowances *allowed, struct sw
 {
     struct disrupting *d = s->d;
     const double *worth = look_at_all(s, &out->one);
-    if (s->over)
+    if (!d->out->swept)
         return;
-    d->out->swept = true;
     cut_to_window(s, worth);
     s->items = ARENA_ARRAY(&d->out->arena, struct candidate, s->c.count);
     s->taken = ARENA_ARRAY(&d->out->arena, uint32_t, d->w->pool_count);

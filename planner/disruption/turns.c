@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "planner/bits.h"
 #include "planner/columns.h"
 
 static int turn_order(const void *a, const void *b)
@@ -22,14 +23,21 @@ static bool has_name(const struct span *names, uint32_t count, struct span name)
     return false;
 }
 
+static bool is_done(const struct disrupting *d, const struct candidate *c)
+{
+    return d->o->looked != NULL && bits_has(d->o->looked, c->row);
+}
+
 struct turn *turns_of(struct disrupting *d, struct candidates c)
 {
     struct turn *turns = ARENA_ARRAY(&d->out->arena, struct turn, c.count);
     uint32_t *ranks = ARENA_ARRAY(&d->out->arena, uint32_t, d->w->pool_count);
+    for (uint32_t i = 0; i < c.count; i++) /* a pool's next turn comes after those that it had */
+        ranks[candidate_pool(d, &c.items[i])] += is_done(d, &c.items[i]);
     for (uint32_t i = 0; i < c.count; i++) {
         struct span pool = c.items[i].pool->meta.name;
         turns[i] = (struct turn){pool, !has_name(d->o->unreached, d->o->unreached_count, pool),
-                                 ranks[candidate_pool(d, &c.items[i])]++, i};
+                                 is_done(d, &c.items[i]) ? TURN_DONE : ranks[candidate_pool(d, &c.items[i])]++, i};
     }
     if (c.count != 0)
         qsort(turns, c.count, sizeof(*turns), turn_order);

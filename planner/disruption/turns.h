@@ -8,9 +8,11 @@
 struct turn {
     struct span pool;
     bool is_late;  /* its pool was reached the last time */
-    uint32_t rank; /* of the candidate in its pool */
+    uint32_t rank; /* of the candidate in its pool, those counted that had their turn; or TURN_DONE */
     uint32_t at;   /* in the list that was given */
 };
+
+enum { TURN_DONE = UINT32_MAX }; /* rank of who was looked at before (disruption_options.looked): none of these has a turn */
 
 /* Of each pool in the list's order. Pools that the last search did not reach come first in every round. */
 struct turn *turns_of(struct disrupting *d, struct candidates c);

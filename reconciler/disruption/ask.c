@@ -133,6 +133,22 @@ static const uint64_t *rows_buffered(struct arena *a, const struct pass *p)
     return rows;
 }
 
+/* Who was looked at before the search's steps were over: it goes on with the others. */
+static const uint64_t *rows_looked(struct arena *a, const struct pass *p)
+{
+    uint64_t *rows = ARENA_ARRAY(a, uint64_t, bits_words(world_node_count(p->world)));
+    for (uint32_t i = 0; i < p->node_count; i++)
+        if (p->nodes[i].row >= 0 && p->nodes[i].memo->looked == p->r->asking.sweep + 1)
+            bits_add(rows, (uint32_t)p->nodes[i].row);
+    return rows;
+}
+
+/* Karpenter's search begins anew each time. */
+static bool resumes(const struct reconciler *r)
+{
+    return r->config.options.plan.search != SEARCH_GREEDY;
+}
+
 /* What the same world is judged by and time alone changes: who is in a command, wanted or cooling, and how many nodes
  * budgets let go. The planner answers the same to the same, so that there is nothing to ask while this is as it was. */
 static uint64_t basis_of(const struct inquiry *q, const struct pass *p)
@@ -210,7 +226,8 @@ static struct inquiry *inquiry_new(struct pass *p, uint32_t asked, enum disrupti
         .cooling = rows_cooling(&q->arena, p),
         .unreached = p->r->asking.unreached, /* stays until the answer */
         .unreached_count = p->r->asking.unreached_count,
-        .single_steps = SINGLE_STEPS,
+        .looked = mode == MODE_ACT && resumes(p->r) ? rows_looked(&q->arena, p) : NULL,
+        .single_steps = with->look_steps != 0 ? with->look_steps : SINGLE_STEPS,
     };
     q->options.launch_count = pool_launches(p, &q->arena, &q->options.launches);
     if ((asked & DRIFTS) != 0 && mode == MODE_ACT)
@@ -340,6 +357,22 @@ static void keep_unreached(struct asking *a, const struct disruption *d)
     *a = kept;
     a->unreached = list;
     a->unreached_count = d->unreached_count;
+}
+
+static void keep_looked(struct pass *p, const struct inquiry *q)
+{
+    const struct world *w = derive_world(q->snapshot);
+    const struct disruption *d = q->answer;
+    if (d->swept || d->looked == NULL) {
+        p->r->asking.sweep += d->swept;
+        return;
+    }
+    for (uint32_t row = 0; row < world_node_count(w); row++) {
+        const struct node *node = world_node_at(w, row)->node;
+        struct node_view *n = bits_has(d->looked, row) && node != NULL ? pass_node(p, node->meta.name) : NULL;
+        if (n != NULL)
+            n->memo->looked = p->r->asking.sweep + 1;
+    }
 }
 
 /* Who is to go for it. */
@@ -472,8 +505,9 @@ static void take_commands(struct pass *p, const struct inquiry *q)
     }
     if ((q->asked & CONSOLIDATIONS) != 0) {
         a->several_rejected = false;
-        /* A search whose steps were over would come as far once more: unless it goes on with other pools. */
-        a->changed |= begun != 0 || d->unreached_count != 0;
+        /* A search whose steps were over would come as far once more: unless it goes on with others. */
+        a->changed |= begun != 0 || d->unreached_count != 0 || (resumes(p->r) && !d->complete && !d->swept);
+        keep_looked(p, q);
         a->again = look_again(p);
         a->swept_all = d->swept;
         a->swept = d->swept ? p->mono : a->swept;

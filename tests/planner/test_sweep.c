@@ -1,6 +1,7 @@
 /* Of the sets of nodes that may go the search `cheapest` takes the one that is worth most: the cheapest fleet, and of the
  * ways to a fleet of one price the one with the fewest evictions. Small fleets whose answer is known, and random ones in
  * which every set is tried. */
+#include "planner/bits.h"
 #include "planner/disruption/disruption.h"
 #include "planner/disruption/price.h"
 #include "support_fleet.h"
@@ -14,7 +15,7 @@
 
 #include <cmocka.h>
 
-static struct disruption *decide(struct cluster *c, const char *fleet, uint64_t steps)
+static void load(struct cluster *c, const char *fleet)
 {
     cluster_init(c);
     c->options = (struct world_options){.reserved_capacity = true, .ready_when_unstated = true};
@@ -22,7 +23,12 @@ static struct disruption *decide(struct cluster *c, const char *fleet, uint64_t 
     c->plan_options.search = SEARCH_CHEAPEST;
     struct world_input in = cluster_input(c);
     c->world = world_build(&in);
-    struct disruption_options o = {.plan = &c->plan_options, .single_steps = steps};
+}
+
+static struct disruption *decide(struct cluster *c, const char *fleet)
+{
+    load(c, fleet);
+    struct disruption_options o = {.plan = &c->plan_options};
     return disruption_decide(c->world, &o);
 }
 
@@ -99,7 +105,7 @@ static void of_equal_ways_the_one_with_the_fewest_evictions(void **state)
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct cluster c;
         char got[256];
-        struct disruption *d = decide(&c, rows[i].fleet, 0);
+        struct disruption *d = decide(&c, rows[i].fleet);
         say(&c, d, got, sizeof(got));
         if (strcmp(got, rows[i].want) != 0)
             print_error("%s: got\n%s, want\n%s\n\n", rows[i].label, got, rows[i].want);
@@ -175,7 +181,7 @@ static void no_set_is_worth_more(void **state)
         make_equal(&f, &draws);
         fleet_of(&f, &text);
         struct way best = best_of(&f);
-        struct disruption *d = decide(&c, text.ptr, 0);
+        struct disruption *d = decide(&c, text.ptr);
         const struct disruption_command *x = d->command_count != 0 ? &d->commands[0] : NULL;
         double savings = x != NULL ? x->savings : 0;
         unsigned evictions = x != NULL ? x->evictions : 0;
@@ -191,9 +197,81 @@ static void no_set_is_worth_more(void **state)
     assert_true(several > SEEDS / 4);
 }
 
+/* --- a search whose steps are over --- */
+
+#define FULL(node_, pool_) "node " node_ " " pool_ " t4 od/a\npod p-" node_ " " node_ " 3700m\n"
+/* Of none can the pod go anywhere, but for that of a4, which is the last to be looked at. */
+#define POOLS                                                                                                              \
+    "type t4 4 od/a/0.4\npool a types=t4\npool b types=t4\npool c types=t4\n" FULL("a1", "a") FULL("a2", "a") FULL("a3", "a")    \
+        "node a4 a t4 od/a\npod m1 a4 250m\npod m2 a4 250m\n" FULL("b1", "b") FULL("b2", "b")    \
+            FULL("c1", "c")
+
+struct steps { /* of one search after the other, each with what the one before has left */
+    struct cluster c;
+    struct disruption *d, *before;
+    struct buf seen; /* who was looked at, a search by a search */
+};
+
+static void search(struct steps *x, uint64_t steps)
+{
+    struct disruption_options o = {.plan = &x->c.plan_options, .single_steps = steps};
+    disruption_free(x->before);
+    x->before = x->d;
+    if (x->before != NULL) {
+        o.unreached = x->before->unreached;
+        o.unreached_count = x->before->unreached_count;
+        o.looked = x->before->swept ? NULL : x->before->looked;
+    }
+    x->d = disruption_decide(x->c.world, &o);
+    for (uint32_t row = 0; row < world_node_count(x->c.world); row++)
+        if (x->d->looked != NULL && bits_has(x->d->looked, row) && (o.looked == NULL || !bits_has(o.looked, row)))
+            buf_addf(&x->seen, "%.*s ", SPAN_ARG(world_node_at(x->c.world, row)->name));
+    buf_addf(&x->seen, "%s", x->d->swept ? "all " : "");
+}
+
+static void steps_end(struct steps *x)
+{
+    disruption_free(x->d);
+    disruption_free(x->before);
+    buf_release(&x->seen);
+    cluster_release(&x->c);
+}
+
+/* With steps for one node each: every pool has its turn, none has two while another has had none, and nobody is looked at
+ * twice before all were. Then it begins anew. */
+static void a_search_goes_on_where_it_stopped(void **state)
+{
+    (void)state;
+    struct steps x = {.d = NULL};
+    load(&x.c, POOLS);
+    for (int i = 0; i < 9; i++) {
+        search(&x, 1);
+        assert_int_equal(x.d->command_count, i == 6 ? 1 : 0); /* a4, alone: for sets there were no steps before */
+        assert_int_equal(x.d->complete, false);
+    }
+    assert_string_equal(x.seen.ptr, "a1 b1 c1 a2 b2 a3 a4 all a1 b1 ");
+    steps_end(&x);
+}
+
+/* What it found before its steps were over is not lost, and who comes while it goes on is looked at. */
+static void a_search_with_more_steps_goes_further(void **state)
+{
+    (void)state;
+    struct steps x = {.d = NULL};
+    load(&x.c, POOLS);
+    search(&x, 1);
+    search(&x, 100000000);
+    assert_int_equal(x.d->command_count, 1);
+    assert_true(x.d->complete);
+    assert_string_equal(x.seen.ptr, "a1 a2 a3 a4 b1 b2 c1 all ");
+    steps_end(&x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_search_goes_on_where_it_stopped),
+        cmocka_unit_test(a_search_with_more_steps_goes_further),
         cmocka_unit_test(of_equal_ways_the_one_with_the_fewest_evictions),
         cmocka_unit_test(no_set_is_worth_more),
     };

@@ -357,12 +357,18 @@ static double rest(struct life *f)
     return last;
 }
 
-static size_t count_marked_claims(struct sim *s)
+/* Who has a mark and does not leave. */
+static size_t count_stuck(struct sim *s, enum kind k)
 {
-    json_t *all = objects_of(s, KIND_NODE_CLAIM), *claim;
-    size_t i, n = 0;
-    json_array_foreach(all, i, claim)
-        n += tree_condition_is(claim, "DisruptionReason", "True") && tree_get(claim, "metadata.deletionTimestamp") == NULL;
+    json_t *all = objects_of(s, k), *one, *taint;
+    size_t i, n = 0, t;
+    json_array_foreach(all, i, one) {
+        if (tree_get(one, "metadata.deletionTimestamp") != NULL)
+            continue;
+        n += tree_condition_is(one, "DisruptionReason", "True");
+        json_array_foreach(tree_get(one, "spec.taints"), t, taint)
+            n += k == KIND_NODE && tree_is(taint, "key", "karpenter.sh/disrupted");
+    }
     json_decref(all);
     return n;
 }
@@ -379,7 +385,8 @@ static void find_nothing(struct life *f)
     assert_int_equal(f->l.moves.under_way, 0);
     pass_time(f, 2 * MS_SECOND);
     assert_int_equal(f->l.moves.under_way, 0);
-    assert_int_equal(count_marked_claims(f->s), 0);
+    assert_int_equal(count_stuck(f->s, KIND_NODE_CLAIM), 0);
+    assert_int_equal(count_stuck(f->s, KIND_NODE), 0);
     settle(f);
 }
 

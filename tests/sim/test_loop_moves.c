@@ -127,6 +127,53 @@ static void what_is_as_cheap_as_can_be_stays(void **state)
     loop_end(&l);
 }
 
+/* How many nodes were told that they cannot go. */
+static size_t count_told(struct loop *l)
+{
+    json_t *all = objects_of(l->sim, KIND_NODE), *one;
+    size_t i, n = 0;
+    char told[128];
+    json_array_foreach(all, i, one) {
+        snprintf(told, sizeof(told), "event Unconsolidatable %s:", json_string_value(tree_get(one, "metadata.name")));
+        n += span_contains(buf_span(&l->history), span_of(told));
+    }
+    json_decref(all);
+    return n;
+}
+
+/* With steps for one node each, searches go on where they stopped: the two pools have their turns, and only when all four
+ * were looked at is that a full sweep. Then there is nothing more to look for. */
+static void searches_go_on_until_all_were_looked_at(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .catalogue = two_types, .options = {.look_steps = 1}};
+    struct sim *s = new_sim(node_class_yaml());
+    load(s, pool_yaml("general", moves, ""));
+    load(s, pool_yaml("other", moves, ""));
+    load(s, deployment_yaml("web", 2, "25", ",\"nodeSelector\":{\"karpenter.sh/nodepool\":\"general\"}"));
+    load(s, deployment_yaml("api", 2, "25", ",\"nodeSelector\":{\"karpenter.sh/nodepool\":\"other\"}"));
+    loop_begin(&l, s);
+    size_t told = 0;
+    double since = 0;
+    for (int i = 0; i < 300 && told < 4; i++) {
+        run_for(s, MS_SECOND);
+        size_t now = count_told(&l);
+        assert_true(now <= told + 1);
+        if (told != 0 && now != told && now < 4) /* not yet: it grows */
+            assert_true(l.measured[MEASURE_LAST_FULL_SWEEP] >= since + 5);
+        since = now != told ? l.measured[MEASURE_LAST_FULL_SWEEP] : since;
+        told = now;
+    }
+    assert_int_equal(told, 4);
+    assert_true(l.measured[MEASURE_LAST_FULL_SWEEP] < 2);
+    double searches = l.measured[MEASURE_CONSOLIDATION_TIMEOUTS];
+    run_for(s, 4 * MS_MINUTE);
+    assert_int_equal(l.measured[MEASURE_CONSOLIDATION_TIMEOUTS], searches);
+    assert_int_equal(count_objects(s, KIND_NODE), 4);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 static size_t count_passes(const struct loop *l)
 {
     size_t n = 0;
@@ -595,6 +642,7 @@ int main(void)
         cmocka_unit_test(a_node_is_replaced_by_a_cheaper_one),
         cmocka_unit_test(a_move_is_priced_by_how_long_nodes_take),
         cmocka_unit_test(what_is_as_cheap_as_can_be_stays),
+        cmocka_unit_test(searches_go_on_until_all_were_looked_at),
         cmocka_unit_test(what_has_not_changed_is_not_asked_anew),
         cmocka_unit_test(a_window_that_opens_is_noticed),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
