@@ -42,6 +42,7 @@ struct rules {
     uint32_t move_count;
     bool sold_out;
     wall_ms in_stock; /* since then */
+    wall_ms blind, sees; /* from when to when it was blind last */
     char broken[512], restless[512];
     bool rests; /* what is said is of the latter */
     struct rules_seen seen;
@@ -132,7 +133,7 @@ static bool counts(const json_t *claim)
 static bool is_busy(const struct rules *r, const json_t *claim, bool unhealthy)
 {
     const json_t *node = find(r, KIND_NODE, name_of(claim));
-    wall_ms seen = r->objects->now - UNSEEN_MS;
+    wall_ms seen = (r->objects->now < r->sees + UNSEEN_MS ? r->blind : r->objects->now) - UNSEEN_MS;
     if (is_marked(claim) || tree_condition_is(claim, "Rebooting", "True"))
         return true;
     if (leaves(claim))
@@ -561,6 +562,12 @@ void rules_lost(struct rules *r, const char *node)
 {
     rules_excuse(r, node);
     json_object_set_new(r->lost, node, json_true());
+}
+
+void rules_blind(struct rules *r, wall_ms until)
+{
+    r->blind = r->objects->now < r->sees + UNSEEN_MS ? r->blind : r->objects->now;
+    r->sees = until > r->sees ? until : r->sees;
 }
 
 void rules_sold_out(struct rules *r, bool is)

@@ -40,6 +40,8 @@ void rules_free(struct rules *r); /* before the sim */
 /* The claim goes now for no reason of Stowage's; or its machine does, from under whoever runs there. */
 void rules_excuse(struct rules *r, const char *claim);
 void rules_lost(struct rules *r, const char *node);
+/* Stowage does not see what changes from now until then. */
+void rules_blind(struct rules *r, wall_ms until);
 /* Nobody need find room while this is so. */
 void rules_sold_out(struct rules *r, bool is);
 /* What a loop's listener hears; a new leader knows of no earlier one's commands. */

@@ -14,9 +14,10 @@ enum { SEEDS = 12, STEPS = 10, KEPT = 2, TEXT = 4096 };
 struct life {
     struct loop l;
     struct crash crash;
+    struct sim_faults dying; /* of it */
     struct sim *s;
     struct rules *rules;
-    uint64_t chance;
+    uint64_t chance, mishap;
     unsigned seed, changes, deaths;
     bool sold_out;
 };
@@ -37,10 +38,36 @@ static double price(const char *type, const char *capacity_type)
     return prices[type[1] == '8' ? 2 : type[1] == '4'][strcmp(capacity_type, "spot") == 0];
 }
 
+static unsigned next(uint64_t *chance, unsigned below)
+{
+    *chance = *chance * 6364136223846793005u + 1442695040888963407u;
+    return (unsigned)(*chance >> 33) % below;
+}
+
 static unsigned roll(struct life *f, unsigned below)
 {
-    f->chance = f->chance * 6364136223846793005u + 1442695040888963407u;
-    return (unsigned)(f->chance >> 33) % below;
+    return next(&f->chance, below);
+}
+
+/* A write in so many is refused, or nobody hears what became of it. */
+enum { REFUSED_OF = 60, LOST_OF = 60 };
+
+static enum sim_fate before(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
+{
+    struct life *f = user;
+    enum sim_fate fate = f->dying.before(f->dying.user, number, r, refusal);
+    if (fate != SIM_PASS || f->crash.unarmed)
+        return fate;
+    return next(&f->mishap, REFUSED_OF) == 0 ? SIM_REFUSE : next(&f->mishap, LOST_OF) == 0 ? SIM_LOSE : SIM_PASS;
+}
+
+static enum sim_fate after(void *user, uint64_t number, const struct api_request *r)
+{
+    struct life *f = user;
+    enum sim_fate fate = f->dying.after(f->dying.user, number, r);
+    if (fate != SIM_PASS || f->crash.unarmed)
+        return fate;
+    return next(&f->mishap, LOST_OF) == 0 ? SIM_LOSE : SIM_PASS;
 }
 
 /* ---- what there is ---- */
@@ -57,7 +84,8 @@ static const struct {
     {"fixed", "replicas: 2", "budgets: [{nodes: '1'}]", "on-demand", ""},
 };
 
-static void load_pools(struct sim *s)
+/* A spot node is not replaced by another one of so few types: in every other life there are more that can be. */
+static void load_pools(struct sim *s, bool spot)
 {
     char text[TEXT];
     for (size_t i = 0; i < COUNT_OF(pools); i++) {
@@ -65,7 +93,8 @@ static void load_pools(struct sim *s)
                  "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: %s}\nspec:\n  %s\n"
                  "  disruption: {%s}\n  template:\n    spec: {nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, "
                  "name: default}%s, requirements: [{key: karpenter.sh/capacity-type, operator: In, values: [%s]}]}\n",
-                 pools[i].name, pools[i].kind, pools[i].disruption, pools[i].more, pools[i].capacity);
+                 pools[i].name, pools[i].kind, pools[i].disruption, pools[i].more,
+                 i == 0 && !spot ? "on-demand" : pools[i].capacity);
         load(s, text);
     }
 }
@@ -130,17 +159,22 @@ static bool in_stock(void *user, struct span type, struct span zone, struct span
 
 static void begin(struct life *f, unsigned seed)
 {
-    *f = (struct life){.seed = seed, .chance = seed, .crash = {.unarmed = true},
+    static const span_ms delays[] = {0, 40, 300}; /* until a watch tells, and half of it until a write is there */
+    span_ms delay = delays[seed % COUNT_OF(delays)];
+    *f = (struct life){.seed = seed, .chance = seed, .mishap = seed, .crash = {.unarmed = true},
                        .l = {.restart_after = 2 * MS_SECOND, .catalogue = catalogue,
                              .options = {.static_capacity = true, .node_repair = true, .terminate_first_drift = seed % 3 == 0,
                                          .terminate_first_repair = seed % 3 == 0, .spot_to_spot = seed % 2 == 0,
                                          .pod_deletion_cost = seed % 5 == 0,
                                          .plan = {.search = seed % 4 == 0 ? SEARCH_GREEDY : SEARCH_CHEAPEST}}}};
-    f->l.faults = crash_faults(&f->crash);
+    f->dying = crash_faults(&f->crash);
+    f->l.faults = (struct sim_faults){.user = f, .before = before, .after = after};
     f->l.in_stock = in_stock;
     f->l.in_stock_user = f;
-    f->s = new_sim(node_class_yaml());
-    load_pools(f->s);
+    f->s = new_sim_with(&(struct sim_options){.cluster = {.apply_delay = delay / 2, .reply_delay = delay / 2,
+                                                          .watch_delay = delay}},
+                        node_class_yaml());
+    load_pools(f->s, seed % 2 == 0);
     for (size_t i = 0; i < COUNT_OF(apps); i++)
         load_app(f->s, i);
     load(f->s, agent);
@@ -245,6 +279,19 @@ static void sell_out(struct life *f, bool is)
     rules_sold_out(f->rules, is);
 }
 
+/* The watch of some kind ends, and goes on later or lists anew: what changes meanwhile nobody sees. */
+static void break_watch(struct life *f)
+{
+    static const enum kind kinds[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_NODE_POOL, KIND_DISRUPTION_BUDGET};
+    wall_ms until = sim_now(f->s) + (1 + roll(f, 80)) * MS_SECOND;
+    enum kind k = kinds[roll(f, COUNT_OF(kinds))];
+    bool expired = roll(f, 2) != 0;
+    if (f->l.reconciler == NULL || sim_client_dead(f->l.api))
+        return;
+    rules_blind(f->rules, until);
+    sim_client_break_watch(f->l.api, k, until, expired);
+}
+
 static void rescale(struct life *f)
 {
     static const char *const scaled[] = {"web", "api", "batch", "old", "limited", "brief"};
@@ -255,7 +302,7 @@ static void rescale(struct life *f)
 
 static void step(struct life *f)
 {
-    switch (roll(f, 16)) {
+    switch (roll(f, 18)) {
     case 0:
     case 1:
         change(f, pools[roll(f, COUNT_OF(pools))].name);
@@ -279,6 +326,9 @@ static void step(struct life *f)
         break;
     case 9:
         sell_out(f, !f->sold_out);
+        break;
+    case 10:
+        break_watch(f);
         break;
     default:
         rescale(f);

@@ -163,6 +163,12 @@ static void lose(struct scene *x, const char *node)
     rules_lost(x->rules, node);
 }
 
+static void go_blind(struct scene *x, const char *what)
+{
+    (void)what;
+    rules_blind(x->rules, sim_now(x->sim) + 20 * MS_SECOND);
+}
+
 static void sell_out(struct scene *x, const char *what)
 {
     (void)what;
@@ -212,6 +218,10 @@ static const struct row {
     {"the first one's machine is going", FLEET, {{terminate, "a"}, {mark, "b Empty"}}, NULL},
     {"another was deleted before", FLEET, {{excuse, "c"}, {delete_claim, "c"}, {pass_time, "5"}, {mark, "a Empty"}}, "budget: a"},
     {"another was deleted in that moment", FLEET, {{excuse, "c"}, {delete_claim, "c"}, {mark, "a Empty"}}, NULL},
+    {"another was deleted, which nobody could see", FLEET,
+     {{go_blind, ""}, {excuse, "c"}, {delete_claim, "c"}, {pass_time, "20"}, {mark, "a Empty"}}, NULL},
+    {"which they could by now", FLEET,
+     {{go_blind, ""}, {excuse, "c"}, {delete_claim, "c"}, {pass_time, "23"}, {mark, "a Empty"}}, "budget: a"},
     {"another is not ready", FLEET, {{falter, "c"}, {mark, "a Empty"}}, "budget: a"},
     {"which does not matter to a repair", FLEET, {{falter, "c"}, {mark, "a Unhealthy"}}, NULL},
     {"a share, rounded up", POOL("[{nodes: 50%}]") FLEET_NODES, {{mark, "a Empty"}, {mark, "b Empty"}}, NULL},
