@@ -50,10 +50,10 @@ bool purchases_unseen(struct pass *p)
             free(e);
             continue;
         }
-        if (e->answered && p->mono >= e->ask_at && gate_open(&e->gate, 0, p->mono))
+        if (e->answered && p->mono >= e->ask_at && gate_open(&e->gate, UINT64_MAX, p->mono)) /* no snapshot has it yet */
             look_up(p, e);
         if (e->answered && e->gate.under_way == 0)
-            pass_wake(p, e->ask_at);
+            pass_wake(p, e->ask_at > e->gate.retry_at ? e->ask_at : e->gate.retry_at);
         at = &e->next;
     }
     return p->r->purchases.expected != NULL;

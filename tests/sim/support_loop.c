@@ -155,6 +155,7 @@ void loop_start(struct loop *l)
     l->world.reserved_capacity = true;
     struct api_sink sink = {l, on_list_begin, on_list_end, on_event, on_state};
     l->starts++;
+    l->moves.under_way = l->moves.recommended = 0; /* nobody says so of those of a leader that is no more */
     if (l->rules != NULL)
         rules_new_leader(l->rules);
     l->died = 0;

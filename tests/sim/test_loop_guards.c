@@ -390,6 +390,28 @@ static void each_write_is_of_what_was_decided_on(void **state)
     loop_end(&l);
 }
 
+/* Its create was answered, and no watch shows it: the API is asked now and then whether it is there, and nothing else is
+ * done about it meanwhile. */
+static void a_claim_that_is_not_seen_is_asked_about_now_and_then(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    struct sim *s = cluster();
+    loop_begin(&l, s);
+    run_for(s, 10 * MS_SECOND);
+    sim_client_break_watch(l.api, KIND_NODE_CLAIM, sim_now(s) + 3 * MS_MINUTE, false);
+    load(s, deployment_yaml("web", 1, "500m", ""));
+    run_for(s, 20 * MS_SECOND);
+    double passes = l.measured[MEASURE_RECONCILE_TOTAL];
+    run_for(s, 2 * MS_MINUTE); /* comes to rest in every moment of it */
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    assert_true(l.measured[MEASURE_RECONCILE_TOTAL] - passes < 120);
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    assert_int_equal(count_bound(s, "web"), 1);
+    loop_end(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -408,6 +430,7 @@ int main(void)
         cmocka_unit_test(a_second_list_that_loses_more_is_looked_at_once_more),
         cmocka_unit_test(a_termination_that_has_begun_goes_on),
         cmocka_unit_test(the_machine_of_a_node_that_was_lost_is_not_given_up),
+        cmocka_unit_test(a_claim_that_is_not_seen_is_asked_about_now_and_then),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
