@@ -133,6 +133,29 @@ static bool uses_budget(const struct command *c, const struct node_view *n)
     return c->method != METHOD_REPAIR || (n != NULL && n->initialized);
 }
 
+static mono_ms nominated_until(const struct pass *p)
+{
+    span_ms window = 2 * p->r->config.options.batch_max;
+    return p->mono + (window < 10 * MS_SECOND ? 10 * MS_SECOND : window);
+}
+
+/* From the moment that it begins nobody takes the nodes that its pods go to for empty, nor for those of the next command,
+ * which is looked for in the same pass: after its wait it would be dropped for their sake. */
+static void nominate_targets(struct pass *p, const struct command *c)
+{
+    mono_ms until = nominated_until(p);
+    for (uint32_t i = 0; i < c->target_count; i++) {
+        struct node_memo *n = memos_find(&p->r->nodes, c->targets[i]);
+        struct claim_memo *m = memos_find(&p->r->claims, c->targets[i]);
+        if (n != NULL) {
+            n->nominated_until = until;
+            turns_call(&p->r->views.emptiness, n->at);
+        }
+        if (m != NULL)
+            m->nominated_until = until;
+    }
+}
+
 /* It begins: its members are in no other command, and their pools let them go. */
 static bool draw(struct pass *p, const struct command *c)
 {
@@ -143,6 +166,7 @@ static bool draw(struct pass *p, const struct command *c)
             (v != NULL && uses_budget(c, n) && !budgets_take(p, v->pool, disruption_method_reason(c->method))))
             return false;
     }
+    nominate_targets(p, c);
     return true;
 }
 
@@ -191,28 +215,6 @@ static bool take_back(struct queue_pass *q, struct command *c, struct span why)
               type_of(c));
     tell_move(q->p, c, true, "%.*s", arena_printf(q->p->a, "taken back, %.*s: %.*s", SPAN_ARG(why), SPAN_ARG(c->move)));
     return false;
-}
-
-static mono_ms nominated_until(const struct pass *p)
-{
-    span_ms window = 2 * p->r->config.options.batch_max;
-    return p->mono + (window < 10 * MS_SECOND ? 10 * MS_SECOND : window);
-}
-
-/* From the moment that it is said of them, nobody takes the nodes that its pods go to for empty. */
-static void nominate_targets(struct pass *p, const struct command *c)
-{
-    mono_ms until = nominated_until(p);
-    for (uint32_t i = 0; i < c->target_count; i++) {
-        struct node_memo *n = memos_find(&p->r->nodes, c->targets[i]);
-        struct claim_memo *m = memos_find(&p->r->claims, c->targets[i]);
-        if (n != NULL) {
-            n->nominated_until = until;
-            turns_call(&p->r->views.emptiness, n->at);
-        }
-        if (m != NULL)
-            m->nominated_until = until;
-    }
 }
 
 static bool step_wait(struct queue_pass *q, struct command *c)

@@ -275,6 +275,28 @@ static void who_was_let_alone_is_looked_at_again_at_once(void **state)
     loop_end(&l);
 }
 
+/* One consolidation has begun, and more pods have gone meanwhile: whom its pods go to is not in the next one, or that would be
+ * dropped after its wait, and one after it. At most half of the nodes may go at once. */
+static void whom_pods_go_to_is_in_no_set_already(void **state)
+{
+    (void)state;
+    struct loop l = {.keeps = true, .catalogue = two_types};
+    struct sim *s = cluster("{\"consolidateAfter\":\"0s\",\"budgets\":[{\"nodes\":\"50%\"}]}", 170, "3");
+    loop_begin(&l, s);
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE), 17);
+    scale(s, "web", 150);
+    for (int i = 0; i < 60 && !span_contains(buf_span(&l.history), SPAN("event ConsolidationCandidate ")); i++)
+        run_for(s, MS_SECOND);
+    scale(s, "web", 40);
+    run_for(s, 60 * MS_SECOND);
+    assert_false(span_contains(buf_span(&l.history), SPAN("event ConsolidationRejected ")));
+    assert_in_range(count_objects(s, KIND_NODE), 4, 8);
+    expect_calm(s, 40);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
 /* ---- drift ---- */
 
 static void nodes_that_drifted_are_replaced_one_by_one(void **state)
@@ -647,6 +669,7 @@ int main(void)
         cmocka_unit_test(a_window_that_opens_is_noticed),
         cmocka_unit_test(who_was_moved_is_let_alone_for_a_while),
         cmocka_unit_test(who_was_let_alone_is_looked_at_again_at_once),
+        cmocka_unit_test(whom_pods_go_to_is_in_no_set_already),
         cmocka_unit_test(nodes_that_drifted_are_replaced_one_by_one),
         cmocka_unit_test(drift_goes_in_waves),
         cmocka_unit_test(drift_pauses_until_pods_run_again),
