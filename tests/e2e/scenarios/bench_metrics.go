@@ -85,7 +85,11 @@ func answerTime(before, after, verb string) time.Duration {
 
 // metricsOf asks a Stowage for its metrics.
 func metricsOf(ctx context.Context, address string) (string, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/metrics", nil)
+	return textOf(ctx, "http://"+address+"/metrics")
+}
+
+func textOf(ctx context.Context, url string) (string, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
 	}

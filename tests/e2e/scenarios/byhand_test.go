@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,12 +69,14 @@ func (f *fleet) losesNode(t *testing.T, ctx context.Context) {
 	claims, err := f.claims(ctx)
 	must(t, err)
 	lost := claims[0]
+	spared := f.spares(t, ctx, claims[1])
 	f.evicts(t, ctx, map[string]bool{lost.node: true}, func() {
 		_, err := f.Kubectl(ctx, "", "delete", "node", lost.node, "--wait=false")
 		must(t, err)
 		must(t, f.Wait(ctx, "its NodeClaim to follow", f.gone(lost)))
 	})
 	f.stands(t, ctx)
+	spared()
 }
 
 // With kwok a Node is the machine. While Stowage looks away it goes, without anybody's leave. Kubernetes' garbage
@@ -82,6 +85,7 @@ func (f *fleet) losesInstance(t *testing.T, ctx context.Context) {
 	claims, err := f.claims(ctx)
 	must(t, err)
 	lost := claims[0]
+	spared := f.spares(t, ctx, claims[1])
 	must(t, f.Stowage.Pause())
 	nodes := f.Client().CoreV1().Nodes()
 	_, err = nodes.Patch(ctx, lost.node, types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`), meta.PatchOptions{})
@@ -91,6 +95,30 @@ func (f *fleet) losesInstance(t *testing.T, ctx context.Context) {
 	must(t, errors.Join(err, f.Stowage.Continue()))
 	must(t, f.Wait(ctx, "its NodeClaim to go", f.gone(lost)))
 	f.stands(t, ctx)
+	spared()
+}
+
+// spares returns what looks whether a machine that nobody touched is still there, with the pods that it has now.
+func (f *fleet) spares(t *testing.T, ctx context.Context, c claim) func() {
+	t.Helper()
+	there := func() (uids []types.UID) {
+		pods, err := f.pods(ctx, "web")
+		must(t, err)
+		for i := range pods {
+			if pods[i].Spec.NodeName == c.node {
+				uids = append(uids, pods[i].UID)
+			}
+		}
+		slices.Sort(uids)
+		return uids
+	}
+	before := there()
+	return func() {
+		t.Helper()
+		if now := there(); f.gone(c)(ctx) == nil || len(now) == 0 || !slices.Equal(before, now) {
+			t.Errorf("NodeClaim %s was to keep its pods %v, and has %v", c.name, before, now)
+		}
+	}
 }
 
 // losesPool deletes one with `kubectl delete`: its NodeClaims are its own and go with it, each drained, and the pods come to

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 	"testing"
@@ -135,16 +136,22 @@ func (f *fleet) halves(t *testing.T, ctx context.Context) {
 
 const costNote = "controller.kubernetes.io/pod-deletion-cost"
 
-// halve scales the Deployment so that every second pod of each machine goes. Left to itself the ReplicaSet's
-// controller takes those first that became ready last, which may be all of one machine.
+// halve scales the Deployment so that every second pod of each machine goes.
 func (f *fleet) halve(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	f.thin(t, ctx, name, func(_ string, nth int) bool { return nth%2 == 1 })
+}
+
+// thin scales the Deployment so that of the pods of each node, the first being number 1, those go that do not stay. Left to
+// itself the ReplicaSet's controller takes those first that became ready last, which may be all of one machine.
+func (f *fleet) thin(t *testing.T, ctx context.Context, name string, stays func(node string, nth int) bool) {
 	t.Helper()
 	pods, err := f.pods(ctx, name)
 	must(t, err)
 	seen, stay := map[string]int{}, len(pods)
 	for i := range pods {
 		seen[pods[i].Spec.NodeName]++
-		if seen[pods[i].Spec.NodeName]%2 == 1 {
+		if stays(pods[i].Spec.NodeName, seen[pods[i].Spec.NodeName]) {
 			continue
 		}
 		stay--
@@ -240,20 +247,37 @@ func (f *fleet) mode(ctx context.Context, mode string) error {
 	return err
 }
 
-// hasMove is a check that GET /plan tells of a move in this state.
-func (f *fleet) hasMove(state string) func(context.Context) error {
+// hasMove is a check that GET /plan tells of a move in this state, with what it saves and when it has paid for itself, and
+// that the page has a line for it.
+func (f *fleet) hasMove(state, line string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		p, err := readPlan(ctx, f.Stowage.Page)
 		if err != nil {
 			return err
 		}
 		for _, m := range p.Moves {
-			if m.State == state && len(m.Candidates) > 0 && m.Message != "" {
-				return nil
+			if m.State != state || len(m.Candidates) == 0 {
+				continue
 			}
+			if m.SavingsPerHour <= 0 || !strings.Contains(m.Message, fmt.Sprintf("saves $%.4f/h", m.SavingsPerHour)) ||
+				!strings.Contains(m.Message, "pays back ") {
+				return fmt.Errorf("it says $%v an hour and %q", m.SavingsPerHour, m.Message)
+			}
+			return f.shows(ctx, line, html.EscapeString(m.Message), `"#node/`+m.Candidates[0]+`"`)
 		}
 		return fmt.Errorf("none of %v is %s", p.Moves, state)
 	}
+}
+
+// shows is a check that the page has all of the texts.
+func (f *fleet) shows(ctx context.Context, texts ...string) error {
+	page, err := textOf(ctx, "http://"+f.Stowage.Page+"/")
+	for _, text := range texts {
+		if err == nil && !strings.Contains(page, text) {
+			err = fmt.Errorf("the page has no %q", text)
+		}
+	}
+	return err
 }
 
 func (f *fleet) recommends(t *testing.T, ctx context.Context) {
@@ -265,7 +289,7 @@ func (f *fleet) recommends(t *testing.T, ctx context.Context) {
 		_, err := f.told(ctx, "DisruptionRecommended", kind, begin, "stowage.dev/mode", "remove general-", "saves $")
 		must(t, err)
 	}
-	must(t, f.Wait(ctx, "GET /plan", f.hasMove("recommended")))
+	must(t, f.Wait(ctx, "GET /plan", f.hasMove("recommended", "recommended, not made")))
 	must(t, f.Wait(ctx, "the log", f.saysOf(f.Stowage, "recommended, not made: remove general-")))
 	if names := marked.all(); len(names) > 0 || !slices.Equal(before, f.uids(t, ctx, "web")) {
 		t.Errorf("it was not only recommended: of %v", names)
@@ -291,7 +315,7 @@ func (f *fleet) overtakes(t *testing.T, ctx context.Context) bool {
 	marked := f.marked(t, ctx)
 	f.halves(t, ctx)
 	defer f.clear(t, ctx, "web", "late")
-	before := f.uids(t, ctx, "web")
+	before, said := f.uids(t, ctx, "web"), f.claimHistory(t, ctx)
 	since, err := f.told(ctx, "ConsolidationCandidate", "Node", begin)
 	must(t, err)
 	must(t, f.deploy(ctx, quarter("late"), quarters))
@@ -300,14 +324,32 @@ func (f *fleet) overtakes(t *testing.T, ctx context.Context) bool {
 		must(t, f.Wait(ctx, "nothing to be on its way", f.calm))
 		return false
 	}
-	_, err = f.told(ctx, "ConsolidationRejected", "Node", begin, "reason: ")
-	must(t, err)
-	must(t, f.Wait(ctx, "the log", f.saysOf(f.Stowage, "dropped, it does not stand after its wait (")))
+	for _, kind := range []string{"Node", "NodeClaim"} {
+		_, err = f.told(ctx, "ConsolidationRejected", kind, begin, "Consolidation rejected: ", "reason: ")
+		must(t, err)
+	}
+	must(t, f.Wait(ctx, "the log", f.rejected))
 	must(t, f.count(2)(ctx))
 	if names := marked.all(); len(names) > 0 || !slices.Equal(before, f.uids(t, ctx, "web")) {
 		t.Errorf("somebody was evicted, or marked: %v", names)
 	}
+	for _, c := range said.all() {
+		if reason := conditionOf(c.claim, "DisruptionReason"); c.gone || reason["status"] == "True" {
+			t.Errorf("NodeClaim %s is gone (%v), or was to leave: %v", c.name(), c.gone, reason)
+		}
+	}
 	return true
+}
+
+// rejected is a check that the log says why a consolidation was dropped. The latecomers stand where its pods were to go, or
+// are about to: it finds no room for them, or nodes that others are meant for, or nodes that are no candidates any more.
+func (f *fleet) rejected(ctx context.Context) error {
+	for _, reason := range []string{"scheduling", "budget", "churn"} {
+		if f.saysOf(f.Stowage, "dropped, it does not stand after its wait ("+reason+"): remove general-")(ctx) == nil {
+			return nil
+		}
+	}
+	return errors.New("it gives no reason")
 }
 
 func (f *fleet) lastBound(t *testing.T, ctx context.Context, name string) time.Time {

@@ -34,6 +34,7 @@ type plan struct {
 	Moves         []struct {
 		State, Message string
 		Candidates     []string
+		SavingsPerHour float64
 	}
 }
 

@@ -329,7 +329,7 @@ func (f *fleet) expires(t *testing.T, ctx context.Context) {
 	const age = 20 * time.Second
 	// With another template its first NodeClaim has drifted; that is not what it is to leave for.
 	must(t, f.addPools(ctx, pool{name: "brief", arch: "amd64", cpu: []string{"4"}, expires: age.String(), keepsDrifted: true}))
-	h := f.claimHistory(t, ctx)
+	h, pods := f.claimHistory(t, ctx), f.podHistory(t, ctx)
 	must(t, f.deploy(ctx, shape{name: "lasting", cpu: "500m", memory: "512Mi", on: map[string]string{poolLabel: "brief"}}, 2))
 	must(t, f.Wait(ctx, "a NodeClaim", f.bought(1)))
 	_, err := f.objects.Resource(poolResource).Patch(ctx, "brief", types.MergePatchType,
@@ -346,6 +346,16 @@ func (f *fleet) expires(t *testing.T, ctx context.Context) {
 				t.Errorf("NodeClaim %s was to live for %v, and was deleted after %v", c.name(), age, lived)
 			}
 		}
+	}
+	var k *tally
+	must(t, f.Wait(ctx, "the end of its two pods to be heard of", func(context.Context) error {
+		if k = keep(nil, pods.all()); k.ended[first.GetName()] != 2 {
+			return fmt.Errorf("of those that ended %v were there", k.ended)
+		}
+		return nil
+	}))
+	if len(k.lost) != 0 {
+		t.Errorf("not evicted: %v", k.lost)
 	}
 	must(t, f.allOf(ctx, "brief"))
 	f.clear(t, ctx, "lasting")
