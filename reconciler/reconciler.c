@@ -58,6 +58,7 @@ struct reconciler *reconciler_new(const struct reconciler_config *config)
     o->idle = o->idle != 0 ? o->idle : IDLE_MS;
     o->validation = o->validation != 0 ? o->validation : 15 * MS_SECOND;
     o->cool_down = o->plan.search == SEARCH_GREEDY ? -1 : o->cool_down != 0 ? o->cool_down : 5 * MS_MINUTE;
+    o->empty_return = o->plan.search == SEARCH_GREEDY ? 0 : o->empty_return;
     pthread_mutex_init(&r->lock, NULL);
     r->inbox_end = &r->inbox;
     arena_init(&r->arena, 64 << 10);
@@ -97,6 +98,7 @@ static void release_memory(struct reconciler *r)
     ask_forget(&r->asking);
     recommend_forget(&r->recommending);
     loops_release(&r->loops);
+    returns_release(&r->returns);
     keeper_release(&r->keeper);
     arena_release(&r->ranking.arena);
     r->ranking = (struct ranking){0};

@@ -39,6 +39,9 @@ struct reconciler_options {        /* zero: the default in brackets */
      * zero: not at all, as with --search=greedy. A pod that was moved has lost its caches and connections; it is not to
      * lose them again for what a better plan could have saved at once. As long as Karpenter takes to look again. */
     span_ms cool_down;
+    /* --empty-return [none]: within so long what was needed twice is awaited again, so that an empty node like it stays
+     * (reconciler/disruption/returns.h); 0: none does, as with --search=greedy. An hour is that of circles of moves. */
+    span_ms empty_return;
     uint64_t look_steps; /* for which a search looks at single nodes [5,000,000]; tests make them few */
     bool terminate_first_drift, terminate_first_repair, spot_to_spot, pod_deletion_cost; /* feature gates */
     bool legacy_node_repair; /* the option, and gate NodeRepair */

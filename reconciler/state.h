@@ -14,6 +14,7 @@
 #include "reconciler/provision/batch.h"
 #include "reconciler/disruption/budgets_seen.h"
 #include "reconciler/disruption/loops.h"
+#include "reconciler/disruption/returns.h"
 #include "reconciler/call.h"
 #include "reconciler/derive.h"
 #include "reconciler/groups/keeper.h"
@@ -75,6 +76,7 @@ struct claim_memo {
     mono_ms remove_began; /* 0: not yet */
     bool unlisted;        /* the provider's last list had no such machine */
     bool gone_told, deleted_by_us;
+    bool noted; /* as a purchase (disruption/returns.h) */
     struct standing_note blocked; /* while it has no Node */
 };
 
@@ -88,6 +90,8 @@ struct node_memo {
     struct kept_verdict verdict;
     enum empty_verdict said; /* by it and by all that is asked in each pass */
     mono_ms validate_at; /* 0: no candidate; when it may be decided for good */
+    wall_ms awaited_until; /* it stays until then, for its like may be needed again (disruption/returns.h); 0: it does not */
+    bool was_awaited;      /* and has had no pods since */
     struct command *command; /* that has marked it, or is about to (disruption/command.h); NULL: none */
     mono_ms barred;      /* until then no command is to have it: the last ones were taken back */
     uint32_t taken_back; /* how many of them in a row */
@@ -357,6 +361,7 @@ struct reconciler {
     struct asking asking;
     struct recommending recommending;
     struct loops loops;
+    struct returns returns;
     struct ranking ranking;
     uint64_t moves_told;  /* hash of what the listener knows of both (disruption/moves.c); 0: there are none */
     struct bucket blocked_pace; /* of Events of who is blocked (disruption/stays.c) */

@@ -440,6 +440,7 @@ struct reconciler_options live_reconciler_options(const struct options *o)
         .batch_idle = o->batch_idle,
         .batch_max = o->batch_max,
         .cool_down = o->cool_down != 0 ? o->cool_down : -1,
+        .empty_return = o->empty_return,
         .max_nodes_per_minute = (uint32_t)o->max_nodes_per_minute,
         .max_hourly_price = o->max_hourly_price,
         .nominate = o->placement == PLACEMENT_NOMINATE,

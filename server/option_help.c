@@ -18,7 +18,7 @@ static const struct {
     {"Decisions", {"search", "preference-policy", "min-values-policy", "feature-gates", "ignore-dra-requests",
                    "legacy-node-repair", "reserved-offering-mode", "credit-reservation", "max-instance-types", "effort",
                    "time-budget", "batch-idle-duration", "batch-max-duration", "consolidation-cool-down",
-                   "max-nodes-per-minute", "max-hourly-price", "ca-compat", "at"}},
+                   "empty-return", "max-nodes-per-minute", "max-hourly-price", "ca-compat", "at"}},
     {"What would be if", {"disruption", "disruption-all", "remove", "remove-for", "nominated", "buffer-nodes", "rebooted",
                           "reserved-nodes", "replicas"}},
     {"Placement", {"placement", "nominate-from"}},

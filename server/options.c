@@ -111,6 +111,8 @@ static const struct option table[] = {
     {.name = "consolidation-cool-down", .type = OPTION_DURATION, .fallback = "5m", AT(cool_down),
      .group = OPTION_LOOP,
      .help = "how long nodes that a consolidation has moved pods to are in no other; 0s: not at all"},
+    {.name = "empty-return", .type = OPTION_DURATION, .fallback = "0s", AT(empty_return), .group = OPTION_LOOP,
+     .help = "what is bought twice within it keeps empty nodes for what may come; 0s: none"},
     {.name = "max-nodes-per-minute", .type = OPTION_INT, .max = 1000000, .fallback = "0",
      AT(max_nodes_per_minute), .group = OPTION_LOOP, .help = "cap on buying; 0: none"},
     {.name = "max-hourly-price", .type = OPTION_NUMBER, .fallback = "0", AT(max_hourly_price),

@@ -93,7 +93,7 @@ struct options {
     bool ignore_dra_requests, legacy_node_repair;
     /* serve */
     span_ms batch_idle, batch_max;
-    span_ms cool_down;
+    span_ms cool_down, empty_return;
     int64_t metrics_port, health_port, metrics_pods_max;
     bool disable_cluster_state_observability;
     double client_qps;

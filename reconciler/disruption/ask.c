@@ -116,6 +116,8 @@ static const uint64_t *rows_cooling(struct arena *a, const struct pass *p)
     for (uint32_t i = 0; i < p->node_count; i++) {
         const struct node_view *n = &p->nodes[i];
         const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
+        if (n->row >= 0 && n->memo->said == EMPTY_AWAITED)
+            bits_add(rows, (uint32_t)n->row);
         if (n->row >= 0 && c != NULL && (c->memo->cools > p->mono || loops_end(p, c) > p->mono))
             bits_add(rows, (uint32_t)n->row);
     }
@@ -401,6 +403,8 @@ static mono_ms look_again(const struct pass *p)
         const struct node_view *n = &p->nodes[i];
         sooner(p, n->memo->nominated_until, &at);
         sooner(p, n->memo->barred, &at);
+        if (n->memo->awaited_until != 0)
+            sooner(p, p->mono + (n->memo->awaited_until - p->wall), &at);
         if (n->claim >= 0) {
             sooner(p, p->claims[n->claim].memo->nominated_until, &at);
             sooner(p, p->claims[n->claim].memo->cools, &at);

@@ -37,7 +37,9 @@ static enum empty_verdict judge_now(struct pass *p, const struct node_view *n, c
         return EMPTY_UNSEEN;
     if (buffers_need(p, c->claim))
         return EMPTY_BUFFERED;
-    return node_is_promised(p, n) ? EMPTY_NOMINATED : EMPTY_YES;
+    if (node_is_promised(p, n))
+        return EMPTY_NOMINATED;
+    return n->memo->awaited_until > p->wall ? EMPTY_AWAITED : EMPTY_YES;
 }
 
 /* *news_out: it is not what was said in the last pass. */
@@ -58,6 +60,9 @@ static struct empty_answer judge(const struct round *round, const struct node_vi
     struct empty_answer x = n->memo->verdict.answer;
     if (x.verdict == EMPTY_YES && c != NULL)
         x.verdict = judge_now(p, n, c);
+    if (x.verdict == EMPTY_HAS_PODS && n->memo->was_awaited && c != NULL)
+        returns_needed(p, n);
+    n->memo->was_awaited = x.verdict == EMPTY_AWAITED || (n->memo->was_awaited && x.verdict != EMPTY_HAS_PODS);
     *news_out |= x.verdict != n->memo->said;
     n->memo->said = x.verdict;
     return x;
@@ -206,6 +211,7 @@ void emptiness_run(struct pass *p)
     struct round round = round_of(p);
     struct empty_answer x;
     call_nodes(p, &round);
+    returns_look(p);
     for (uint32_t i = 0; i < p->node_count; i++) {
         struct node_view *n = &p->nodes[i];
         if (!pass_turn(p, turns, i))

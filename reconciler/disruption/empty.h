@@ -27,6 +27,7 @@ enum empty_verdict { /* in the order of the checks; the first that fails is told
                      EMPTY_NOT_CONSOLIDATABLE, /* not long enough */
                      EMPTY_RECOMMENDED, /* its pool says what would be done, and does not do it */
                      EMPTY_OBSERVED,    /* its pool is only looked at */
+                     EMPTY_AWAITED, /* what its like was needed for may come again (disruption/returns.h) */
                      EMPTY_UNSEEN,             /* by the planner's world, yet */
                      EMPTY_VERDICT_COUNT,
 };

@@ -107,6 +107,7 @@ static const char *plain_sentence(enum empty_verdict v)
         [EMPTY_NOT_CONSOLIDATABLE] = "consolidateAfter of its NodePool is not over",
         [EMPTY_RECOMMENDED] = "stowage.dev/mode of its NodePool has its removal only recommended",
         [EMPTY_OBSERVED] = "stowage.dev/mode of its NodePool has it only observed",
+        [EMPTY_AWAITED] = "its like was needed again and again within the hour, and may be once more",
         [EMPTY_UNSEEN] = "nobody has looked at it yet",
     };
     return v < EMPTY_VERDICT_COUNT ? texts[v] : "";
@@ -150,5 +151,7 @@ struct span empty_event(struct arena *a, const struct empty_answer *x)
     struct blocked_answer b = blocked_of(x);
     if (x->verdict == EMPTY_NEVER)
         return pool_disabled_event(a, x->pool_name);
+    if (x->verdict == EMPTY_AWAITED)
+        return SPAN("Nodes like it were needed again and again within the hour");
     return blocked_event(a, &b);
 }

@@ -5,9 +5,10 @@
 
 #include "kube/replaces.h"
 #include "reconciler/disruption/command.h"
+#include "reconciler/disruption/node_size.h"
 #include "reconciler/stages.h"
 
-enum { TEXT_MAX = 72, ROOMS = 3, WRITTEN_MS = MS_SECOND /* times of the API are whole seconds */ };
+enum { TEXT_MAX = 72, WRITTEN_MS = MS_SECOND /* times of the API are whole seconds */ };
 
 struct what {
     char name[TEXT_MAX], kind[TEXT_MAX]; /* of a longer one its beginning */
@@ -21,7 +22,7 @@ struct gone {
     bool has_before;
     bool taken;          /* who came in its place is gone, too */
     uint64_t uid, pool;
-    amount room[ROOMS];
+    struct node_size room;
 };
 
 void loops_release(struct loops *l)
@@ -31,13 +32,6 @@ void loops_release(struct loops *l)
 }
 
 /* ---- what a node is ---- */
-
-static void take_amounts(amount out[ROOMS], struct resources from)
-{
-    out[0] = resources_get(from, SYM_CPU);
-    out[1] = resources_get(from, SYM_MEMORY);
-    out[2] = resources_get(from, SYM_PODS);
-}
 
 static struct what what_of(const struct pass *p, const struct node_claim *c)
 {
@@ -67,12 +61,9 @@ static struct gone *find_replaced(struct loops *l, struct replaces all)
 
 static bool would_have_done(const struct gone *g, const struct node_claim *c, uint64_t pool)
 {
-    amount wanted[ROOMS];
-    take_amounts(wanted, c->requests);
-    for (int i = 0; i < ROOMS; i++)
-        if (wanted[i] > g->room[i])
-            return false;
-    return g->pool == pool && !g->taken && g->what.at <= c->meta.created + WRITTEN_MS;
+    struct node_size wanted = node_size_of(c->requests);
+    return node_size_holds(&g->room, &wanted) && g->pool == pool && !g->taken &&
+           g->what.at <= c->meta.created + WRITTEN_MS;
 }
 
 static struct gone *find_bought(struct loops *l, const struct node_claim *c, uint64_t pool)
@@ -117,7 +108,7 @@ static void remember(struct pass *p, const struct claim_view *c)
         g.has_before = true;
         was->taken = true;
     }
-    take_amounts(g.room, c->claim->allocatable);
+    g.room = node_size_of(c->claim->allocatable);
     forget_old(l, p->wall);
     if (l->items == NULL)
         l->items = mem_new(LOOPS_MOST * sizeof(*l->items));

@@ -72,7 +72,8 @@ static void tell_blocked(struct pass *p, struct node_view *n, const struct empty
     const struct claim_view *c = n->claim >= 0 ? &p->claims[n->claim] : NULL;
     struct decision d = {.kind = DECISION_KEEP,
                          .per_hour = NAN,
-                         .reason = x->verdict == EMPTY_NEVER ? SPAN("Unconsolidatable")
+                         .reason = x->verdict == EMPTY_NEVER || x->verdict == EMPTY_AWAITED
+                                   ? SPAN("Unconsolidatable")
                                                              : SPAN("DisruptionBlocked"),
                          .note = is_ours(p, n) ? (struct span){NULL, 0} : empty_event(p->a, x),
                          .about = object_of(KIND_NODE, &n->node->meta)};

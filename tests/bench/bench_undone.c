@@ -2,7 +2,7 @@
  * extender in the stand-in scheduler's configuration and without: a cluster in memory, on a virtual
  * clock, the same arrivals and departures for both.
  *
- *   bench_undone [SEATS [SEEDS [AFTER [POLICY]]]]   (200 8 30s WhenEmpty)
+ *   bench_undone [SEATS [SEEDS [AFTER [POLICY [RETURN]]]]]   (200 8 30s WhenEmpty 0)
  *
  * A seat is room that is asked for: a pod stays there for a while and leaves, and when it is gone
  * another one like it comes, to wherever the scheduler sends it. Seats are opened in bursts in the first
@@ -10,7 +10,8 @@
  * Whoever knew that would remove nothing before he has bought the last node; so what is bought after a
  * removal undoes it. Counted is one purchase for each removal, within an hour of it, for which the
  * removed node would have done: it had room for all that the new one was bought for; there is one pool,
- * and no pod chooses among its nodes. "Never used": the removed node never had a pod, since those it was
+ * and no pod chooses among its nodes.
+ * Then comes an hour in which nothing is asked for: what is still kept is paid for. "Never used": the removed node never had a pod, since those it was
  * bought for had found room elsewhere.
  *
  * A pod that has to leave its node before its time comes again, as its controller would see to: it was
@@ -18,6 +19,7 @@
  *
  * Exit status 1: with the extender something was undone, or somebody moved twice.
  *
+ * RETURN are the minutes of --empty-return.
  * POLICY is the pool's consolidationPolicy, AFTER its consolidateAfter; 15 s more go by before a removal is final. */
 #include <math.h>
 #include <stdio.h>
@@ -345,7 +347,12 @@ static void load_cluster(struct sim *s, const char *policy, const char *after)
     buf_release(&yaml);
 }
 
-static void run(struct visits *visits, const char *policy, const char *after, bool with, struct figures *into)
+struct how {
+    const char *policy, *after;
+    span_ms empty_return;
+};
+
+static void run(struct visits *visits, const struct how *how, bool with, struct figures *into)
 {
     struct err err;
     struct run r = {.visits = visits,
@@ -357,13 +364,13 @@ static void run(struct visits *visits, const char *policy, const char *after, bo
         const struct visit *v = &visits->items[i];
         visits->items[i] = (struct visit){.come = v->come, .leave = v->leave, .shape = v->shape};
     }
-    load_cluster(r.sim, policy, after);
-    r.stowage = sim_stowage_new(r.sim, &(struct sim_stowage_options){.user = NULL});
+    load_cluster(r.sim, how->policy, how->after);
+    r.stowage = sim_stowage_new(r.sim, &(struct sim_stowage_options){.reconciler.empty_return = how->empty_return});
     struct sim_extender extender = sim_stowage_extender(r.stowage);
     sim_set_extender(r.sim, with ? &extender : NULL);
     sim_add_actor(r.sim, (struct sim_actor){.user = &r, .step = step});
-    if (!sim_run_until(r.sim, BEGIN + 3 * PHASE_MS, &err))
-        die("the hour", err.msg);
+    if (!sim_run_until(r.sim, BEGIN + 3 * PHASE_MS + WITHIN, &err))
+        die("the two hours", err.msg);
     count_nodes(&r);
     sim_set_extender(r.sim, NULL);
     sim_stowage_free(r.stowage);
@@ -384,17 +391,18 @@ int main(int argc, char **argv)
     struct figures with = {.pods = 0}, without = {.pods = 0};
     uint32_t seats = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : SEATS;
     uint32_t seeds = argc > 2 ? (uint32_t)strtoul(argv[2], NULL, 10) : SEEDS;
-    const char *after = argc > 3 ? argv[3] : "30s", *policy = argc > 4 ? argv[4] : "WhenEmpty";
+    struct how how = {.after = argc > 3 ? argv[3] : "30s", .policy = argc > 4 ? argv[4] : "WhenEmpty"};
+    how.empty_return = argc > 5 ? (span_ms)strtoul(argv[5], NULL, 10) * MS_MINUTE : 0;
     if (seats == 0 || seeds == 0)
-        die("usage", "bench_undone [SEATS [SEEDS [AFTER [POLICY]]]]");
+        die("usage", "bench_undone [SEATS [SEEDS [AFTER [POLICY [RETURN]]]]]");
     for (uint32_t seed = 0; seed < seeds; seed++) {
         struct visits visits;
         make_visits(&visits, seed, seats);
-        run(&visits, policy, after, true, &with);
-        run(&visits, policy, after, false, &without);
+        run(&visits, &how, true, &with);
+        run(&visits, &how, false, &without);
         arena_release(&visits.arena);
     }
-    printf("undone      %u hours of %u seats, %s, consolidateAfter %s; %u pods\n", seeds, seats, policy, after, with.pods);
+    printf("undone      %u hours of %u seats, %s, consolidateAfter %s; %u pods\n", seeds, seats, how.policy, how.after, with.pods);
     print("with the extender", &with, " (goal: 0)");
     print("without", &without, "");
     return with.undone != 0 || with.moved_twice != 0; /* with the extender is how it is meant to be run */
