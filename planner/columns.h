@@ -109,6 +109,8 @@ struct world {
     uint32_t waiting_count;
     const struct pod **aside; /* world_pod_is_aside, and neither standing nor waiting */
     uint32_t aside_count, aside_capacity;
+    struct unplanned_pod *unplanned; /* of world_options.unbound_classes, by the hash of their uids */
+    uint32_t unplanned_count, unplanned_capacity;
     const struct pod **nominated; /* world_pod_is_nominated: to some node, by the scheduler or by us */
     uint32_t nominated_count, nominated_capacity;
     struct pod_budgets budgets; /* PodDisruptionBudgets */

@@ -173,6 +173,7 @@ bool world_is_alike(const struct world *w, int32_t class_id, uint32_t row, uint3
 /* Whether a node that refuses pods of the class may take them once others are bound: they must be spread, or together. */
 bool world_wavers(const struct world *w, int32_t class_id);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */
+int32_t world_unplanned_class(const struct world *w, struct span uid); /* of unbound_classes; -1: it is none of those */
 const struct pod *world_waiting_pod(const struct world *w, struct span uid); /* NULL: as before */
 
 /* The split of a workload's pods between spot and on-demand (pods/split.h): the side that a pod which has

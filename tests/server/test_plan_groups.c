@@ -111,6 +111,23 @@ static void room_that_is_taken(void **state)
     expect_text("for the other", &o, "\"triggered\": [\n      \"shop/only\"\n    ]");
 }
 
+#define IDLE(name)                                                                                                      \
+    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", labels: {pool: small}}\nstatus: {allocatable: {cpu: '2', "  \
+    "memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}\n"
+/* With a spread by default a pod's class is known by its own name alone: one that is nominated, or gated, has one, too. */
+static void who_waits_for_a_preemption_is_spread_by_default(void **state)
+{
+    (void)state;
+    const char *spread = "--scheduler-config={podTopologySpread: {defaultConstraints: [{maxSkew: 1, topologyKey: "
+                         "kubernetes.io/hostname, whenUnsatisfiable: ScheduleAnyway}]}}";
+    struct outcome o = plan_with(IDLE("n1") "---\napiVersion: v1\nkind: Pod\nmetadata: {name: first, namespace: shop}\nspec: "
+                                 "{containers: [{name: c, resources: {requests: {cpu: 1500m}}}]}\nstatus: {phase: Pending, "
+                                 "nominatedNodeName: n1, conditions: [{type: PodScheduled, status: 'False', reason: "
+                                 "Unschedulable}]}\n" ASKS("second", 1) GROUPS(SMALL), spread, "table");
+    assert_int_equal(o.status, 0);
+    expect_text("the node is the first one's", &o, "GROW   small  0 → 1  for 1 pod\n");
+}
+
 static void mistakes(void **state)
 {
     (void)state;
@@ -145,9 +162,6 @@ static void mistakes(void **state)
     }
 }
 
-#define IDLE(name)                                                                                                      \
-    "---\napiVersion: v1\nkind: Node\nmetadata: {name: " name ", labels: {pool: small}}\nstatus: {allocatable: {cpu: '2', "  \
-    "memory: 8Gi, pods: '110'}, conditions: [{type: Ready, status: 'True'}]}\n"
 #define LONG_IDLE                                                                                                       \
     "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, maxSize: 9, nodeSelector: " \
     "{pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n"
@@ -191,6 +205,7 @@ int main(void)
         cmocka_unit_test(workloads_are_planned),
         cmocka_unit_test(pools_beside_groups),
         cmocka_unit_test(room_that_is_taken),
+        cmocka_unit_test(who_waits_for_a_preemption_is_spread_by_default),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(an_older_name),
         cmocka_unit_test(buffers_are_filled_by_groups),

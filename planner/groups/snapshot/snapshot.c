@@ -5,8 +5,10 @@
 
 uint32_t snapshot_class_of(const struct world *w, const struct pod *p)
 {
-    int32_t waiting = world_waiting_class(w, p->meta.uid);
-    return (uint32_t)(waiting >= 0 ? waiting : classes_recall(&w->classes, p));
+    int32_t known = world_waiting_class(w, p->meta.uid);
+    if (known < 0)
+        known = world_unplanned_class(w, p->meta.uid);
+    return (uint32_t)(known >= 0 ? known : classes_recall(&w->classes, p));
 }
 
 struct snapshot *snapshot_create(struct arena *a, const struct world *w, int32_t expendable_cutoff)
