@@ -62,6 +62,7 @@
     X(ALLOW_WINDOWS, "stowage.dev/allow-windows")                                                  \
     X(DAEMON_ROOM, "stowage.dev/daemonset-room")                                                   \
     X(MODE, "stowage.dev/mode")                                                                    \
+    X(PREFER, "stowage.dev/prefer")                                                                \
     X(SHAPE_POOL, "stowage.dev/nodepool")                                                          \
     X(SHAPE_SCHEDULER, "stowage.dev/scheduler")                                                    \
     X(SHAPED_BY, "stowage.dev/shaped-by")                                                          \

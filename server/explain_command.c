@@ -146,7 +146,7 @@ static int explain_group(const struct explain_question *q, const struct options 
         else if (groups != NULL) {
             if (o.kinds[KIND_NODE_POOL].count != 0) /* whom they have a place for asks no group */
                 pools = plan_in_time(r.world, &r.options, r.time_budget);
-            p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, pools, &world, err);
+            p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, &pools, &world, err);
         }
         if (p != NULL)
             status = explain_pass(&o, p, &given->settings.flags, r.options.now, q, options, err);

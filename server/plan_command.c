@@ -464,7 +464,7 @@ static int plan_with_groups(struct input *o, const struct options *options, cons
     struct world *world;
     bool has_pools = o->kinds[KIND_NODE_POOL].count != 0;
     struct plan *p = has_pools ? plan_in_time(r->world, &r->options, r->time_budget) : NULL;
-    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, p, &world, err);
+    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, &p, &world, err);
     int status = g != NULL ? answer(o, options, r, p, g, err) : 2;
     plan_free(p);
     world_free(world);

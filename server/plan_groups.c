@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include "kube/config_map.h"
-#include "planner/groups/beside.h"
+#include "planner/explain/tell.h"
+#include "planner/groups/choice.h"
+#include "server/clock.h"
 #include "server/command.h"
 #include "server/input_told.h"
 
@@ -147,26 +149,57 @@ static struct group_objects objects_of(const struct input *o)
     return x;
 }
 
+static struct world *world_of(struct input *o, const struct options *options, const struct plan_reading *r,
+                              const struct group_model *m, const struct group_objects *objects)
+{
+    struct group_ground g = group_model_ground(m, objects, &o->arena);
+    struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
+    struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
+    return plan_world(o, options, &r->with, &nodes, &pods);
+}
+
+/* The pools' plan is made anew where groups are cheaper for some; with a time budget in as much time as the first, and
+ * what is tried before as well. */
+static void choose(const struct plan_reading *r, struct choice_ground *g, struct plan **pools, struct arena *a)
+{
+    struct plan_options o = r->options;
+    mono_ms until = clock_mono() + r->time_budget;
+    struct choice_options with;
+    if (r->time_budget != 0) {
+        o.stop = clock_is_past;
+        o.user = &until;
+    }
+    g->options = &o;
+    const struct choice *c = (*pools)->complete ? choice_make(g, *pools, a) : NULL; /* else there is no time for it */
+    if (c == NULL)
+        return;
+    plan_free(*pools);
+    until = clock_mono() + r->time_budget;
+    choice_plan_options(&o, c, &with);
+    *pools = plan_solve(r->world, &with.plan);
+    plan_tell(*pools);
+}
+
 struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
-                                      const struct node_groups *groups, const struct group_flags *flags,
-                                      struct plan *pools, struct world **world_out, struct err *err)
+                                      const struct node_groups *groups, const struct group_flags *given,
+                                      struct plan **pools, struct world **world_out, struct err *err)
 {
     struct group_objects objects = objects_of(o);
-    struct group_flags own = *flags;
     struct arena *a = &o->arena;
-    own.provisioning_requests = false; /* what becomes of one lies in the loop: its status says */
-    if (pools != NULL)
-        objects.pods = groups_beside_plan(pools, objects.pods, objects.pod_count, &objects.pod_count, a);
-    struct group_model *m = group_model_make(groups, &own, &objects, r->options.now, a, err);
+    struct group_flags flags = *pools != NULL ? choice_flags(given, groups) : *given;
+    flags.provisioning_requests = false; /* what becomes of one lies in the loop: its status says */
+    struct group_model *m = group_model_make(groups, &flags, &objects, r->options.now, a, err);
     *world_out = NULL;
     if (m == NULL)
         return NULL;
-    struct group_ground g = group_model_ground(m, &objects, a);
-    struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
-    struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
-    *world_out = plan_world(o, options, &r->with, &nodes, &pods);
-    struct group_pass *decided = groups_pass(*world_out, m, &own, &objects, r->options.now, a);
-    if (pools != NULL)
-        groups_take_over(pools, decided);
+    *world_out = world_of(o, options, r, m, &objects);
+    if (*pools != NULL) {
+        struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects};
+        choose(r, &g, pools, a);
+        objects.pods = groups_beside_plan(*pools, objects.pods, objects.pod_count, &objects.pod_count, a);
+    }
+    struct group_pass *decided = groups_pass(*world_out, m, &flags, &objects, r->options.now, a);
+    if (*pools != NULL)
+        groups_take_over(*pools, decided);
     return decided;
 }

@@ -14,11 +14,11 @@ struct input_own plan_groups_own(void);
 bool plan_groups_find(struct input *o, const char *file, const struct group_options_given *given,
                       const struct node_groups **out, struct err *err);
 
-/* Beside the plan of the NodePools (NULL: there are none): whom that has no place for, and the groups have, is unschedulable
- * there no more. NULL, and err set: groups and cluster disagree. The answer is in o->arena, and looks at *world_out, which is to be
+/* Beside the plan of the NodePools (*pools is NULL: there are none), which is another after it when groups are cheaper for
+ * some (planner/groups/choice.h): whom that has no place for, and the groups have, is unschedulable there no more. NULL, and err set: groups and cluster disagree. The answer is in o->arena, and looks at *world_out, which is to be
  * freed after it. */
 struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
-                                      const struct node_groups *groups, const struct group_flags *flags,
-                                      struct plan *pools, struct world **world_out, struct err *err);
+                                      const struct node_groups *groups, const struct group_flags *given,
+                                      struct plan **pools, struct world **world_out, struct err *err);
 
 #endif

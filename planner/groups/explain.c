@@ -101,6 +101,8 @@ static const char *expander_of(const struct telling *t)
         [EXPANDER_RANDOM] = "random",           [EXPANDER_MOST_PODS] = "most-pods", [EXPANDER_LEAST_WASTE] = "least-waste",
         [EXPANDER_LEAST_NODES] = "least-nodes", [EXPANDER_PRICE] = "price",         [EXPANDER_PRIORITY] = "priority",
     };
+    if (t->flags->by_cost)
+        return "price";
     return t->flags->expander_count != 0 ? names[t->flags->expanders[0]] : "random";
 }
 
@@ -131,8 +133,8 @@ static struct span not_chosen(struct telling *t, const struct group_option *o)
     if (is_equally_good(t))
         return arena_printf(t->a, "%d node%s of it would take %u pod%s, as well as %.*s, which grows: of equals the first by name",
                             o->nodes, s_of((uint32_t)o->nodes), o->pod_count, s_of(o->pod_count), SPAN_ARG(others));
-    return arena_printf(t->a, "%d node%s of it would take %u pod%s, but --expander %s prefers %.*s", o->nodes,
-                        s_of((uint32_t)o->nodes), o->pod_count, s_of(o->pod_count), expander_of(t), SPAN_ARG(others));
+    return arena_printf(t->a, "%d node%s of it would take %u pod%s, but %s%s prefers %.*s", o->nodes,
+                        s_of((uint32_t)o->nodes), o->pod_count, s_of(o->pod_count), t->flags->by_cost ? "the " : "--expander ", expander_of(t), SPAN_ARG(others));
 }
 
 static struct span why_not(struct telling *t)

@@ -24,6 +24,9 @@ struct group_flags {
     /* scale-up */
     enum expander expanders[EXPANDER_COUNT];
     uint32_t expander_count;
+    bool expander_given; /* else it is the default */
+    bool by_cost;        /* the group that costs the least a pod comes before what expanders say (choice.h) */
+    bool any_age;        /* pods ask that have just come, too: of a trial */
     bool balance_similar;
     struct spans balancing_ignore_labels, balancing_labels;
     double memory_ratio, free_ratio, allocatable_ratio; /* …-difference-ratio */

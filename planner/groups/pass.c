@@ -190,7 +190,7 @@ static bool scale_up_for_pods(struct group_run *r)
         leave_all(r, SPAN("max total nodes in cluster reached"));
         return false;
     }
-    if (r->flags->bypassed_schedulers.count == 0 && all_are_new(r)) {
+    if (r->flags->bypassed_schedulers.count == 0 && !r->flags->any_age && all_are_new(r)) {
         up->result = SCALE_UP_IN_COOLDOWN;
         r->hold_down = true;
         return false;

@@ -97,6 +97,79 @@ static void pools_beside_groups(void **state)
     expect_none("no pools", &o, "nodeClaims");
 }
 
+#define PRICED(name, max, cpu, price_)                                                                                  \
+    "- {name: " name ", minSize: 0, maxSize: " #max ", price: " price_ ", template: {metadata: {labels: {pool: " name "}}, "  \
+    "status: {allocatable: {cpu: '" #cpu "', memory: 8Gi, pods: '110'}}}}\n"
+#define WISHES(name, wish)                                                                                              \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: shop, annotations: {stowage.dev/prefer: " wish    \
+    "}}\nspec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {phase: Pending, conditions: [{type: "    \
+    "PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+
+/* With prices a pod goes where it is cheapest. */
+static void the_cheapest_of_both(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(POOL ASKS("a", 1) ASKS("b", 1) GROUPS(PRICED("small", 9, 2, "0.001")), NULL, "json");
+    assert_int_equal(o.status, 0);
+    expect_text("a cheap group", &o, "\"name\": \"small\",\n      \"delta\": 1,");
+    expect_text("and no pool", &o, "\"nodeClaims\": []");
+    expect_text("nobody is left", &o, "\"unschedulable\": []");
+    expect_text("who has nothing to pay for", &o, "\"lowerBound\": 0");
+    o = plan_with(POOL ASKS("a", 1) ASKS("b", 1) GROUPS(PRICED("small", 9, 2, "50")), NULL, "json");
+    expect_text("a dear one", &o, "\"nodeGroups\": []");
+    expect_text("the pool", &o, "\"nodePool\": \"general\"");
+    o = plan_with(POOL ASKS("a", 1) ASKS("b", 1) GROUPS(PRICED("small", 9, 2, "0.001")), "--search=greedy", "json");
+    expect_text("greedy: pools first", &o, "\"nodeGroups\": []");
+    o = plan_with(POOL ASKS("a", 1) ASKS("b", 2) GROUPS(PRICED("small", 1, 2, "0.001")), NULL, "json");
+    expect_text("as many as it may have", &o, "\"newTarget\": 1");
+    expect_text("the other to the pool", &o, "\"nodePool\": \"general\"");
+    expect_text("and nobody is left", &o, "\"unschedulable\": []");
+}
+
+/* In one pass all groups grow that are needed, the cheapest a pod, unless an expander says which. */
+static void several_groups_of_one_plan(void **state)
+{
+    (void)state;
+    const char *objects = POOL ASKS("a", 2) ASKS("b", 6) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002"));
+    struct outcome o = plan_with(objects, NULL, "table");
+    expect_text("one is enough", &o, "GROW   large  0 → 1  for 2 pods\n");
+    o = plan_with(POOL ASKS("a", 2) ASKS("b", 7) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002")), NULL, "json");
+    expect_text("both", &o, "\"name\": \"large\",\n      \"delta\": 1,");
+    expect_text("both", &o, "\"name\": \"small\",\n      \"delta\": 1,");
+    expect_text("none waits for a next pass", &o, "\"awaiting\": []");
+    o = plan_with(POOL ASKS("a", 2) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002")), NULL, "table");
+    expect_text("the cheapest", &o, "GROW   large");
+    o = plan_with(POOL ASKS("a", 2) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002")),
+                  "--expander=least-waste", "table");
+    expect_text("or what was asked for", &o, "GROW   small");
+}
+
+/* What a pod prefers comes before prices, and before nothing else. */
+static void what_a_pod_prefers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *flag, *want;
+    } rows[] = {
+        {"pools", POOL WISHES("a", "pools") GROUPS(PRICED("small", 9, 2, "0.001")), NULL, "\"nodeGroups\": []"},
+        {"groups, dear", POOL WISHES("a", "groups") GROUPS(PRICED("small", 9, 2, "50")), NULL, "\"nodeClaims\": []"},
+        {"groups without a price", POOL WISHES("a", "groups") GROUPS(SMALL), NULL, "\"nodeClaims\": []"},
+        {"one of them", POOL WISHES("a", "large") GROUPS(PRICED("small", 9, 2, "0.001") PRICED("large", 9, 8, "50")), NULL,
+         "\"name\": \"large\",\n      \"delta\": 1,"},
+        {"one that is full", POOL WISHES("a", "large") GROUPS(PRICED("small", 9, 2, "50") PRICED("large", 0, 8, "1")), NULL,
+         "\"name\": \"small\",\n      \"delta\": 1,"},
+        {"groups that are full", POOL WISHES("a", "groups") GROUPS(PRICED("small", 0, 2, "0.001")), NULL, "\"nodePool\": \"general\""},
+        {"pools that do not take it", "" WISHES("a", "pools") GROUPS(PRICED("small", 9, 2, "1")), NULL, "\"name\": \"small\""},
+        {"greedy", POOL WISHES("a", "groups") GROUPS(SMALL), "--search=greedy", "\"nodeGroups\": []"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        struct outcome o = plan_with(rows[i].objects, rows[i].flag, "json");
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", rows[i].label, o.status, o.text);
+        expect_text(rows[i].label, &o, rows[i].want);
+    }
+}
+
 /* What the pools' plan gives on a node that stands is taken: the group grows for whom that leaves no room there, though
  * by itself it would seat him first. */
 static void room_that_is_taken(void **state)
@@ -204,6 +277,9 @@ int main(void)
         cmocka_unit_test(groups_grow),
         cmocka_unit_test(workloads_are_planned),
         cmocka_unit_test(pools_beside_groups),
+        cmocka_unit_test(the_cheapest_of_both),
+        cmocka_unit_test(several_groups_of_one_plan),
+        cmocka_unit_test(what_a_pod_prefers),
         cmocka_unit_test(room_that_is_taken),
         cmocka_unit_test(who_waits_for_a_preemption_is_spread_by_default),
         cmocka_unit_test(mistakes),

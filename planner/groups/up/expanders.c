@@ -102,6 +102,13 @@ static double price_of(const struct up *u, const struct growth *o)
     return suppressed * ratio;
 }
 
+/* What its nodes cost, shared by its pods; NAN: nobody says. */
+static double cost_of(const struct up *u, const struct growth *o)
+{
+    const struct node_group *g = u->r->model->groups[o->group].spec;
+    return g->has_price ? g->price * o->nodes / o->pod_count : NAN;
+}
+
 /* --- all of them --- */
 
 /* Those with the lowest score; one without is out. */
@@ -112,7 +119,7 @@ static uint32_t keep_lowest(const struct up *u, uint32_t *at, uint32_t count,
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++) {
         double has = score(u, &u->options[at[i]]);
-        if (isnan(has) && score == price_of)
+        if (isnan(has) && (score == price_of || score == cost_of))
             continue;
         if (kept != 0 && !(has <= least))
             continue;
@@ -165,8 +172,17 @@ static uint32_t expand(const struct up *u, enum expander e, uint32_t *at, uint32
     return count;
 }
 
+/* Where nobody knows a price, all are. */
+static uint32_t keep_cheapest(struct up *u, uint32_t *at, uint32_t count)
+{
+    uint32_t kept = keep_lowest(u, at, count, cost_of);
+    return kept != 0 ? kept : count;
+}
+
 uint32_t up_expand(struct up *u, uint32_t *at, uint32_t count)
 {
+    if (u->r->flags->by_cost)
+        count = keep_cheapest(u, at, count);
     for (uint32_t i = 0; i < u->r->flags->expander_count; i++) {
         count = expand(u, u->r->flags->expanders[i], at, count);
         if (count == 1)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kube/wellknown.h"
 #include "planner/groups/up/inner.h"
 
 static const char out_of_choice[] = "expansion options filtered out and no longer considered";
@@ -71,6 +72,17 @@ static void try_kinds(struct up *u, uint32_t group)
     snapshot_revert(s);
 }
 
+/* A group that all pods of a kind prefer is the only one for them, if it will do (stowage.dev/prefer). */
+static void keep_preferred(struct up *u, struct pod_kind *k)
+{
+    struct span name = annotations_get(k->pods[0]->meta.annotations, SYM_PREFER);
+    for (uint32_t g = 0; name.len != 0 && g < u->r->model->group_count; g++)
+        if (span_eq(u->r->model->groups[g].spec->name, name) && bits_has(k->fits, g)) {
+            memset(k->fits, 0, bits_words(u->r->model->group_count) * sizeof(*k->fits));
+            bits_add(k->fits, g);
+        }
+}
+
 static bool is_wanted(const struct up *u, uint32_t group)
 {
     for (uint32_t k = 0; k < u->kind_count; k++)
@@ -103,6 +115,8 @@ static void make_options(struct up *u)
     for (uint32_t g = 0; g < u->r->model->group_count; g++)
         if (u->valid[g])
             try_kinds(u, g);
+    for (uint32_t k = 0; !u->r->flags->as_upstream && k < u->kind_count; k++)
+        keep_preferred(u, &u->kinds[k]);
     for (uint32_t g = 0; g < u->r->model->group_count; g++)
         if (u->valid[g])
             make_option(u, g);

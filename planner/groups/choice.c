@@ -1,0 +1,421 @@
+#include "planner/groups/choice.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "kube/wellknown.h"
+#include "planner/columns.h"
+#include "planner/groups/snapshot/snapshot.h"
+#include "planner/places.h"
+
+enum {
+    MOST_SHAPES = 8, /* each costs a plan or two: those with the most pods */
+    MOST_ROUNDS = 4, /* until all who ask the groups have a place there; two are enough as a rule */
+};
+
+static const struct span asks_groups = SPAN_INIT("it asks the node groups: there it is cheaper, or wants to go");
+
+struct chosen { /* a pod for which the pools' plan buys a node, or has no place */
+    const struct pod *pod;
+    uint32_t class_id;
+    bool bought;
+    bool groups; /* it asks them */
+    bool bound;  /* it prefers one of both, or a machine of a group is on its way for it */
+};
+
+struct choice {
+    struct chosen *pods; /* by namespace and name */
+    uint32_t count;
+};
+
+struct weight {
+    int32_t *left; /* priorities of pods without a place, descending */
+    uint32_t left_count;
+    uint32_t unknown; /* nodes of which nobody knows the price */
+    double cost;
+};
+
+struct choosing {
+    const struct choice_ground *g;
+    struct arena *a;
+    struct group_flags flags;
+    struct choice now, best;
+    bool *taken; /* of `now`: has a place in a group */
+    struct weight weight;
+};
+
+/* --- flags --- */
+
+static bool any_price(const struct node_groups *file)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < file->groups.count; i++)
+        any |= file->groups.items[i].has_price;
+    return any;
+}
+
+struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file)
+{
+    struct group_flags out = *f;
+    if (f->as_upstream || !any_price(file))
+        return out;
+    out.salvo = true;
+    out.by_cost = !f->expander_given;
+    return out;
+}
+
+/* Of a trial: only who would have a place is asked, and whether it is still too early is no matter. */
+static struct group_flags trial_flags(const struct group_flags *f)
+{
+    struct group_flags out = *f;
+    out.any_age = true;
+    out.scale_down_enabled = out.enforce_min_size = false;
+    return out;
+}
+
+/* --- who can choose --- */
+
+static int by_name(const void *a, const void *b)
+{
+    const struct meta *x = &((const struct chosen *)a)->pod->meta, *y = &((const struct chosen *)b)->pod->meta;
+    int order = span_cmp(x->ns, y->ns);
+    return order != 0 ? order : span_cmp(x->name, y->name);
+}
+
+static struct chosen *find(const struct choice *c, const struct pod *p)
+{
+    struct chosen key = {.pod = p};
+    return c->count != 0 ? bsearch(&key, c->pods, c->count, sizeof(key), by_name) : NULL;
+}
+
+static bool is_group(const struct group_model *m, struct span name)
+{
+    for (uint32_t i = 0; i < m->group_count; i++)
+        if (span_eq(m->groups[i].spec->name, name))
+            return true;
+    return false;
+}
+
+static void prefer(const struct choice_ground *g, struct chosen *c)
+{
+    struct span wish = annotations_get(c->pod->meta.annotations, SYM_PREFER);
+    const struct places *places = g->objects->places;
+    const struct place *place = places != NULL ? places_find(places, c->pod->meta.uid) : NULL;
+    bool pools = span_eq(wish, SPAN("pools")), groups = span_eq(wish, SPAN("groups")) || is_group(g->model, wish);
+    c->groups = groups || (!pools && place != NULL && place->group.len != 0);
+    c->bound = c->groups || pools;
+}
+
+static void add(struct choosing *x, const struct pod *p, bool bought)
+{
+    uint32_t class_id = snapshot_class_of(x->g->groups, p);
+    if (p->is_virtual || p->node != SYM_NONE || class_id >= x->g->groups->classes.count)
+        return;
+    struct chosen *c = &x->now.pods[x->now.count++];
+    *c = (struct chosen){.pod = p, .class_id = class_id, .bought = bought};
+    prefer(x->g, c);
+}
+
+static void list(struct choosing *x, const struct plan *pools)
+{
+    uint32_t count = pools->unschedulable_count;
+    for (uint32_t i = 0; i < pools->claim_count; i++)
+        count += pools->claims[i].pod_count;
+    x->now.pods = ARENA_ARRAY(x->a, struct chosen, count);
+    for (uint32_t i = 0; i < pools->claim_count; i++)
+        for (uint32_t k = 0; k < pools->claims[i].pod_count; k++)
+            add(x, pools->claims[i].pods[k], true);
+    for (uint32_t i = 0; i < pools->unschedulable_count; i++) /* a group may make room for others by taking them */
+        add(x, pools->unschedulable[i].pod, false);
+    if (x->now.count != 0)
+        qsort(x->now.pods, x->now.count, sizeof(*x->now.pods), by_name);
+    x->taken = ARENA_ARRAY(x->a, bool, x->now.count);
+    x->best = (struct choice){ARENA_ARRAY(x->a, struct chosen, x->now.count), x->now.count};
+}
+
+/* --- what a choice comes to --- */
+
+static int descending(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x < y) - (x > y);
+}
+
+static void weigh_left(struct choosing *x, const struct plan *p, const struct group_pass *pass, struct weight *out)
+{
+    struct arena *a = x->a;
+    uint32_t count;
+    const struct plan_unschedulable *left = groups_left_out(p, pass, a, &count);
+    out->left = ARENA_ARRAY(a, int32_t, count);
+    out->left_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        out->left[i] = left[i].pod->priority;
+    if (count != 0)
+        qsort(out->left, count, sizeof(*out->left), descending);
+}
+
+static void add_node(struct weight *w, double price, int32_t count)
+{
+    if (isnan(price))
+        w->unknown += (uint32_t)count;
+    else
+        w->cost += price * count;
+}
+
+static void weigh_cost(const struct plan *p, const struct group_pass *pass, struct weight *out)
+{
+    for (uint32_t i = 0; i < p->claim_count; i++)
+        add_node(out, p->claims[i].price, 1);
+    for (uint32_t i = 0; i < pass->decision_count; i++) {
+        const struct node_group *g = pass->model->groups[pass->decisions[i].group].spec;
+        add_node(out, g->has_price ? g->price : NAN, pass->decisions[i].delta);
+    }
+    out->unknown += pass->up.awaiting_count; /* the next pass says where they go */
+}
+
+static void mark_taken(struct choosing *x, const struct group_pass *pass)
+{
+    memset(x->taken, 0, x->now.count * sizeof(*x->taken));
+    for (uint32_t i = 0; i < pass->coming_count; i++) {
+        const struct chosen *c = find(&x->now, pass->coming[i].pod);
+        if (c != NULL)
+            x->taken[c - x->now.pods] = true;
+    }
+}
+
+/* `made`: the pools' plan for it, or NULL. */
+static struct weight weigh(struct choosing *x, const struct plan *made)
+{
+    const struct choice_ground *g = x->g;
+    struct arena scratch;
+    struct weight out = {.cost = 0};
+    struct choice_options o;
+    struct plan *own = NULL;
+    arena_init(&scratch, 0);
+    choice_plan_options(g->options, &x->now, &o);
+    o.plan.no_bound = true;
+    if (made == NULL)
+        made = own = plan_solve(g->pools, &o.plan);
+    struct group_objects objects = *g->objects;
+    objects.pods = groups_beside_plan(made, objects.pods, objects.pod_count, &objects.pod_count, &scratch);
+    const struct group_pass *pass = groups_pass(g->groups, g->model, &x->flags, &objects, g->options->now, &scratch);
+    weigh_left(x, made, pass, &out);
+    weigh_cost(made, pass, &out);
+    mark_taken(x, pass);
+    plan_free(own);
+    arena_release(&scratch);
+    return out;
+}
+
+static bool is_better(const struct weight *x, const struct weight *y)
+{
+    for (uint32_t i = 0; i < x->left_count || i < y->left_count; i++) {
+        if (i == x->left_count || i == y->left_count)
+            return i == x->left_count;
+        if (x->left[i] != y->left[i])
+            return x->left[i] < y->left[i];
+    }
+    if (x->unknown != y->unknown)
+        return x->unknown < y->unknown;
+    return x->cost < y->cost * (1 - 1e-9);
+}
+
+/* --- the ways that are tried --- */
+
+/* Whom the groups have no place for after all goes to the pools. Whether there was anybody. */
+static bool drop_untaken(struct choosing *x)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < x->now.count; i++) {
+        any |= x->now.pods[i].groups && !x->taken[i];
+        x->now.pods[i].groups &= x->taken[i];
+    }
+    return any;
+}
+
+static bool asks_any(const struct choice *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->pods[i].groups)
+            return true;
+    return false;
+}
+
+static bool is_over(const struct choosing *x)
+{
+    const struct plan_options *o = x->g->options;
+    return o->stop != NULL && o->stop(o->user);
+}
+
+static bool is_best(const struct choosing *x)
+{
+    bool same = true;
+    for (uint32_t i = 0; i < x->now.count; i++)
+        same &= x->now.pods[i].groups == x->best.pods[i].groups;
+    return same;
+}
+
+static void keep(struct choosing *x, const struct weight *w)
+{
+    memcpy(x->best.pods, x->now.pods, x->now.count * sizeof(*x->now.pods));
+    x->weight = *w;
+}
+
+/* As it is, then without those whom the groups have no place for after all. Who stands aside for others (in the eyes of a
+ * group there is room on a node) is no reason against it as long as fewer are left out than before. */
+static void try_now(struct choosing *x)
+{
+    for (int i = 0; i < MOST_ROUNDS && asks_any(&x->now) && !is_best(x) && !is_over(x); i++) {
+        struct weight w = weigh(x, NULL);
+        if (is_better(&w, &x->weight))
+            keep(x, &w);
+        if (!drop_untaken(x))
+            break;
+    }
+    memcpy(x->now.pods, x->best.pods, x->now.count * sizeof(*x->now.pods));
+}
+
+/* Preferences alone: what all others are held against. No pod is left out for one. */
+static void begin(struct choosing *x, const struct plan *pools)
+{
+    struct choice wishes = {ARENA_ARRAY(x->a, struct chosen, x->now.count), x->now.count};
+    memcpy(wishes.pods, x->now.pods, x->now.count * sizeof(*x->now.pods));
+    for (uint32_t i = 0; i < x->now.count; i++)
+        x->now.pods[i].groups = false;
+    struct weight w = weigh(x, pools);
+    keep(x, &w);
+    memcpy(x->now.pods, wishes.pods, x->now.count * sizeof(*x->now.pods));
+    for (int i = 0; i < MOST_ROUNDS && asks_any(&x->now); i++) {
+        w = weigh(x, NULL);
+        if (drop_untaken(x))
+            continue;
+        if (w.left_count <= x->weight.left_count)
+            keep(x, &w);
+        break;
+    }
+    memcpy(x->now.pods, x->best.pods, x->now.count * sizeof(*x->now.pods));
+}
+
+struct shape {
+    uint32_t class_id, count;
+};
+
+static int most_first(const void *a, const void *b)
+{
+    const struct shape *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count > y->count ? -1 : 1;
+    return x->class_id < y->class_id ? -1 : 1;
+}
+
+static struct shape *list_shapes(struct choosing *x, uint32_t *count_out)
+{
+    uint32_t classes = x->g->groups->classes.count, count = 0;
+    uint32_t *pods = ARENA_ARRAY(x->a, uint32_t, classes);
+    for (uint32_t i = 0; i < x->now.count; i++)
+        pods[x->now.pods[i].class_id] += x->now.pods[i].bought && !x->now.pods[i].bound;
+    struct shape *shapes = ARENA_ARRAY(x->a, struct shape, classes);
+    for (uint32_t c = 0; c < classes; c++)
+        if (pods[c] != 0)
+            shapes[count++] = (struct shape){c, pods[c]};
+    if (count != 0)
+        qsort(shapes, count, sizeof(*shapes), most_first);
+    *count_out = count < MOST_SHAPES ? count : MOST_SHAPES;
+    return shapes;
+}
+
+/* Whether that is anything new. */
+static bool put_shape(struct choosing *x, uint32_t class_id, bool groups)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < x->now.count; i++) {
+        struct chosen *c = &x->now.pods[i];
+        if (c->class_id != class_id || c->bound)
+            continue;
+        any |= c->groups != groups;
+        c->groups = groups;
+    }
+    return any;
+}
+
+/* All that may ask the groups, first: what is left goes to the pools. */
+static void try_groups_first(struct choosing *x, const struct plan *pools)
+{
+    struct plan unbought = *pools;
+    unbought.claim_count = 0;
+    for (uint32_t i = 0; i < x->now.count; i++)
+        x->now.pods[i].groups |= !x->now.pods[i].bound;
+    weigh(x, &unbought);
+    drop_untaken(x);
+    try_now(x);
+}
+
+static void refine(struct choosing *x)
+{
+    uint32_t count;
+    const struct shape *shapes = list_shapes(x, &count);
+    for (uint32_t i = 0; count > 1 && i < count; i++)
+        for (int groups = 0; groups < 2; groups++) /* of one that is parted both are new */
+            if (put_shape(x, shapes[i].class_id, groups != 0))
+                try_now(x);
+}
+
+/* --- all of it --- */
+
+static bool any_wish(const struct choice *c)
+{
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->pods[i].bound)
+            return true;
+    return false;
+}
+
+const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a)
+{
+    struct choosing x = {.g = g, .a = a, .flags = trial_flags(g->flags)};
+    if (g->flags->as_upstream || pools->claim_count == 0)
+        return NULL;
+    list(&x, pools);
+    if (x.now.count == 0 || (!any_price(g->model->file) && !any_wish(&x.now)))
+        return NULL;
+    begin(&x, pools);
+    if (any_price(g->model->file)) {
+        try_groups_first(&x, pools);
+        refine(&x);
+    }
+    if (!asks_any(&x.best))
+        return NULL;
+    struct choice *out = ARENA_NEW(a, struct choice);
+    *out = x.best;
+    return out;
+}
+
+/* --- the plan --- */
+
+static struct why put_off(void *user, const struct pod *p)
+{
+    const struct choice_options *o = user;
+    const struct chosen *c = find(o->choice, p);
+    if (c != NULL && c->groups)
+        return (struct why){asks_groups, {NULL, 0}};
+    return o->of->put_off != NULL ? o->of->put_off(o->of->user, p) : (struct why){{NULL, 0}, {NULL, 0}};
+}
+
+static bool stop(void *user)
+{
+    const struct plan_options *of = ((const struct choice_options *)user)->of;
+    return of->stop(of->user);
+}
+
+void choice_plan_options(const struct plan_options *o, const struct choice *c, struct choice_options *out)
+{
+    *out = (struct choice_options){.plan = *o, .choice = c, .of = o};
+    out->plan.put_off = put_off;
+    out->plan.stop = o->stop != NULL ? stop : NULL;
+    out->plan.user = out;
+}
+
+bool choice_put_off(const struct plan_unschedulable *u)
+{
+    return u->failure == FAILED_PUT_OFF && u->why.sentence.ptr == asks_groups.ptr;
+}

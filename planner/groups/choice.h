@@ -1,0 +1,46 @@
+/* choice: who goes to the NodePools and who to the node groups of a cluster that has both: where the whole is cheapest.
+ *
+ * Begins with the pools' plan (beside.h) and looks at pods for which that buys a node: as if all of them asked the groups,
+ * then, shape by shape, the most pods first, as if those did that do not yet, or did not any more. Each way is worked out
+ * as it would go, by a plan of the pools and a pass over the groups, and taken when it leaves out fewer pods of the highest
+ * priority at which it differs, else when it has fewer nodes of which nobody knows the price, else when it is cheaper. So
+ * what comes of it is never worse than pools first, nor than groups first.
+ *
+ * A pod's annotation stowage.dev/prefer comes before any price: `pools`, `groups`, or the name of a group; but no pod is left
+ * without a place for it. What was asked of a group already stays with it.
+ *
+ * With --search greedy, and where no group has a price and no pod a preference, there is no choice: pools first. */
+#ifndef PLANNER_GROUPS_CHOICE_H
+#define PLANNER_GROUPS_CHOICE_H
+
+#include "planner/groups/beside.h"
+
+struct choice_ground {
+    const struct world *pools;          /* of the pools' plan */
+    const struct plan_options *options; /* of it, and of those that are tried */
+    const struct world *groups;         /* has the templates, and all pods of `objects` */
+    const struct group_model *model;
+    const struct group_flags *flags;      /* as choice_flags has them */
+    const struct group_objects *objects;  /* pods: all */
+};
+
+/* Flags of a pass beside pools, in which groups that have a price are to be weighed against them: more than one group may
+ * grow in it, and unless an expander was asked for the cheapest a pod grows. Others stay as they are. */
+struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file);
+
+struct choice;
+/* NULL: pools first. `pools` is their plan as it is with nobody put off, and stays. In `a`. */
+const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a);
+
+/* Options of the pools' plan by a choice: who asks the groups is put off. */
+struct choice_options {
+    struct plan_options plan;
+    const struct choice *choice;
+    const struct plan_options *of;
+};
+/* *out stays where it is as long as a plan is made with it. */
+void choice_plan_options(const struct plan_options *o, const struct choice *c, struct choice_options *out);
+/* Whether a pod of a plan has no place there because it asks the groups. */
+bool choice_put_off(const struct plan_unschedulable *u);
+
+#endif
