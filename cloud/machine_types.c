@@ -87,10 +87,7 @@ static bool read_price(struct making *m, struct machine_offer *s)
                                                (double)resources_get(s->node->capacity, SYM_MEMORY));
         return true;
     }
-    char *end;
-    const char *cstr = arena_cstr(m->a, text);
-    s->price = strtod(cstr, &end);
-    if (text.len != 0 && end == cstr + text.len && s->price >= 0 && s->price <= 1e9)
+    if (node_group_price(text, &s->price))
         return true;
     tell(m, arena_printf(m->a, "annotation %s: \"%.*s\" is no price; write dollars an hour, like 0.0932", MACHINE_PRICE_KEY,
                          SPAN_ARG(text)));

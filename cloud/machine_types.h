@@ -20,11 +20,12 @@
 #include "kube/instance_type.h"
 #include "kube/machines.h"
 #include "kube/node.h"
+#include "kube/node_groups.h"
 
 #define MACHINE_CLASS_GROUP "karpenter.cluster.x-k8s.io"
 #define MACHINE_CLASS_KIND "ClusterAPINodeClass"
 #define MACHINE_MEMBER_LABEL "node.cluster.x-k8s.io/karpenter-member"
-#define MACHINE_PRICE_KEY "stowage.dev/price"
+#define MACHINE_PRICE_KEY GROUP_PRICE_KEY
 
 struct machine_supply { /* objects of one table of symbols */
     const struct symtab *syms;

@@ -127,6 +127,10 @@ struct node_groups {
     struct group_state state;
 };
 
+/* What a node of a group costs in an hour, where its provider goes by annotations: dollars. False: it is no price. */
+#define GROUP_PRICE_KEY "stowage.dev/price"
+bool node_group_price(struct span text, double *out);
+
 /* Members that they do not list are mistakes, and their checks tell `invalid` of the rest that is wrong within the file.
  * A decoded object is not to be packed. */
 extern const struct schema node_groups_schema, node_group_schema;

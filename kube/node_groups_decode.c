@@ -1,3 +1,5 @@
+#include <stdlib.h>
+
 #include "kube/meta_fields.h"
 #include "kube/node_groups.h"
 
@@ -132,6 +134,17 @@ static const struct field mismatch_fields[] = {
 };
 static const struct schema mismatch_schema =
     SCHEMA_WITH(struct group_mismatch, "sizeMismatch", mismatch_fields, .strict = true);
+
+bool node_group_price(struct span text, double *out)
+{
+    char number[32], *end;
+    if (text.len == 0 || text.len >= sizeof(number))
+        return false;
+    memcpy(number, text.ptr, text.len);
+    number[text.len] = '\0';
+    *out = strtod(number, &end);
+    return end == number + text.len && *out >= 0 && *out <= 1e9;
+}
 
 static void check_group(struct decode *d, struct doc_value v, const void *object)
 {

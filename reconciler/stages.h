@@ -66,6 +66,7 @@ struct scheduling {
     struct pass *p;
     uint64_t began, told; /* ns; told: since then */
     bool stopped;
+    bool choosing; /* between pools and groups: half of the time is left for the plan that is carried out */
     bool given_up; /* by the listener: the plan is for nobody */
 };
 void scheduling_begin(struct scheduling *s, struct pass *p);

@@ -388,6 +388,7 @@ static void tell_group(struct looking *l, const struct found *f, struct node_gro
         return;
     }
     capi_options(&t, &told.options);
+    told.has_price = capi_price(&t, &told.price);
     told.min = g.min;
     told.max = g.max;
     told.rolls_out = rolls_out(l, f);

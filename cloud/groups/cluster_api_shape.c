@@ -214,6 +214,20 @@ struct node *capi_template(struct capi_telling *t)
     return n;
 }
 
+/* ---- price ---- */
+
+bool capi_price(struct capi_telling *t, double *out)
+{
+    struct span text = capi_annotation(t->group, t->from, SPAN(GROUP_PRICE_KEY));
+    if (text.ptr == NULL)
+        return false;
+    if (node_group_price(text, out))
+        return true;
+    t->aside(t->user, arena_printf(t->a, "annotation " GROUP_PRICE_KEY ": \"%.*s\" is no price; write dollars an hour, like 0.0932",
+                                   SPAN_ARG(text)));
+    return false;
+}
+
 /* ---- options ---- */
 
 static struct span lower(struct arena *a, struct span text)

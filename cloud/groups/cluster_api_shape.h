@@ -27,6 +27,8 @@ bool capi_bounds(const struct machine_group *g, const struct symtab *syms, int32
 struct node *capi_template(struct capi_telling *t);
 /* Those of a new Node. */
 struct sym_pairs capi_node_labels(struct capi_telling *t);
+/* Of a node, an hour. False: it does not say, or it is wrong, and told. */
+bool capi_price(struct capi_telling *t, double *out);
 void capi_options(struct capi_telling *t, struct group_options *out);
 
 #endif

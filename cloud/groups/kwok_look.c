@@ -189,6 +189,7 @@ static void tell_group(struct looking *l, struct kwok_group *g, struct node_grou
     const struct member *nodes = end != low ? &l->machines.items[low] : NULL;
     match_rows(l, g, nodes, end - low);
     *out = (struct node_group){.name = arena_dup(l->a, g->shape.group), .min = g->shape.min, .max = g->shape.max,
+                               .has_price = g->shape.has_price, .price = g->shape.price,
                                .has_target = true, .has_machines = true, .template = template_of(l, &g->shape)};
     tell_machines(l, g, nodes, end - low, out);
     out->target = g->target;

@@ -147,6 +147,16 @@ static bool read_count(struct plain_labels annotations, struct span key, int32_t
     return true;
 }
 
+/* Ours, not Cluster Autoscaler's. */
+static bool read_price(struct plain_labels annotations, struct kwok_shape *out, struct err *err)
+{
+    struct span text = value_of(annotations, SPAN(GROUP_PRICE_KEY));
+    out->has_price = text.ptr != NULL;
+    return !out->has_price || node_group_price(text, &out->price) ||
+           err_set(err, ERR_INVALID, "annotation " GROUP_PRICE_KEY ": \"%.*s\" is no price; write dollars an hour, like 0.0932",
+                   SPAN_ARG(text));
+}
+
 static bool read_bounds(struct plain_labels annotations, struct kwok_shape *out, struct err *err)
 {
     int32_t desired;
@@ -161,7 +171,7 @@ static bool read_bounds(struct plain_labels annotations, struct kwok_shape *out,
         return err_set(err, ERR_INVALID,
                        "annotation " KWOK_GROUP_DOMAIN "desired-count: %d is not between min-count, %d, and max-count, %d",
                        desired, out->min, out->max);
-    return true;
+    return read_price(annotations, out, err);
 }
 
 /* ---- templates ---- */

@@ -8,6 +8,8 @@
 struct kwok_shape {
     struct span group;
     int32_t min, max;
+    bool has_price;
+    double price; /* of a node, an hour */
     const struct node *node; /* as a fresh one is: labels, lasting taints and the provider's, capacity, allocatable; no name */
     struct plain_labels annotations; /* of a fresh one, but for its own */
 };

@@ -285,7 +285,7 @@ static void begin(struct choosing *x, const struct plan *pools)
     struct weight w = weigh(x, pools);
     keep(x, &w);
     memcpy(x->now.pods, wishes.pods, x->now.count * sizeof(*x->now.pods));
-    for (int i = 0; i < MOST_ROUNDS && asks_any(&x->now); i++) {
+    for (int i = 0; i < MOST_ROUNDS && asks_any(&x->now) && !is_over(x); i++) {
         w = weigh(x, NULL);
         if (drop_untaken(x))
             continue;
@@ -362,22 +362,23 @@ static void refine(struct choosing *x)
 
 /* --- all of it --- */
 
-static bool any_wish(const struct choice *c)
+bool choice_is_open(const struct node_groups *file, const struct plan *pools)
 {
-    for (uint32_t i = 0; i < c->count; i++)
-        if (c->pods[i].bound)
-            return true;
+    if (pools->claim_count != 0 && any_price(file))
+        return true;
+    for (uint32_t i = 0; i < pools->claim_count; i++)
+        for (uint32_t k = 0; k < pools->claims[i].pod_count; k++)
+            if (annotations_get(pools->claims[i].pods[k]->meta.annotations, SYM_PREFER).ptr != NULL)
+                return true;
     return false;
 }
 
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a)
 {
     struct choosing x = {.g = g, .a = a, .flags = trial_flags(g->flags)};
-    if (g->flags->as_upstream || pools->claim_count == 0)
+    if (g->flags->as_upstream || !choice_is_open(g->model->file, pools))
         return NULL;
     list(&x, pools);
-    if (x.now.count == 0 || (!any_price(g->model->file) && !any_wish(&x.now)))
-        return NULL;
     begin(&x, pools);
     if (any_price(g->model->file)) {
         try_groups_first(&x, pools);

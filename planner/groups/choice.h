@@ -29,6 +29,8 @@ struct choice_ground {
 struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file);
 
 struct choice;
+/* There may be a choice: who has neither prices nor preferences need not make the ground. */
+bool choice_is_open(const struct node_groups *file, const struct plan *pools);
 /* NULL: pools first. `pools` is their plan as it is with nobody put off, and stays. In `a`. */
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a);
 

@@ -45,10 +45,10 @@ void keeper_release(struct keeper *k)
     *k = (struct keeper){.last = 0};
 }
 
-static void begin(struct pass *p)
+void groups_begin(struct pass *p)
 {
     struct keeper *k = &p->r->keeper;
-    if (k->memory != NULL)
+    if (k->memory != NULL || p->r->config.groups.provider == NULL)
         return;
     k->memory = group_memory_new(p->wall);
     k->learned = learned_new();
@@ -178,7 +178,7 @@ static double seconds_since(const struct pass *p, uint64_t began)
 }
 
 /* What people may ask of each group until the next pass. */
-static void answer(struct pass *p, const struct group_pass *decided)
+static void answer(struct pass *p, const struct group_pass *decided, const struct group_flags *flags)
 {
     const struct group_settings *s = &p->r->config.groups;
     uint32_t count = decided->model->group_count;
@@ -189,7 +189,7 @@ static void answer(struct pass *p, const struct group_pass *decided)
         struct explanation e;
         struct buf text = {0};
         struct json j = JSON_TO(&text);
-        group_explain(decided, &s->flags, p->snapshot->syms, i, p->wall, p->a, &e);
+        group_explain(decided, flags, p->snapshot->syms, i, p->wall, p->a, &e);
         explanation_json(&j, &e);
         answers[i] = (struct group_answer){decided->model->groups[i].spec->name, arena_dup(p->a, buf_span(&text))};
         buf_release(&text);
@@ -224,8 +224,8 @@ static void decide(struct pass *p)
         return;
     }
     marks_clean(p, look.model);
-    struct group_pass *decided = groups_pass(look.world, look.model, &s->flags, &look.objects, p->wall, p->a);
-    answer(p, decided);
+    struct group_pass *decided = groups_pass(look.world, look.model, &look.flags, &look.objects, p->wall, p->a);
+    answer(p, decided, &look.flags);
     group_memory_learn(k->memory, decided, &s->flags, p->wall);
     learn_templates(p, look.model);
     carry_out(p, decided);
@@ -240,7 +240,7 @@ void groups_run(struct pass *p)
     struct keeper *k = &p->r->keeper;
     if (s->provider == NULL)
         return;
-    begin(p);
+    groups_begin(p);
     group_kept_look(p);
     requests_look(p);
     removals_run(p);

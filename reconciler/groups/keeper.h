@@ -76,6 +76,8 @@ struct keeper { /* zero: nothing is kept yet */
 
 void keeper_release(struct keeper *k); /* forgets all; zero afterwards */
 
+/* Before the first of all that is here; nothing, where there are no groups. */
+void groups_begin(struct pass *p);
 /* The stage. After plans were made: pods with a place there do not ask here. */
 void groups_run(struct pass *p);
 /* A pod waits that did not before. */

@@ -64,11 +64,11 @@ static const struct pod *beside_pools(const struct pass *p, const struct pod *po
     return copy;
 }
 
-static const struct pod **pods_of(const struct pass *p, size_t *count_out)
+static const struct pod **pods_of(const struct pass *p, bool whole, size_t *count_out)
 {
     const struct pod **list = (const struct pod **)all_of(p, KIND_POD, count_out);
     size_t kept = 0;
-    if (!has_pools(p))
+    if (whole || !has_pools(p))
         return list;
     for (size_t i = 0; i < *count_out; i++) {
         const struct pod *pod = beside_pools(p, list[i]);
@@ -103,13 +103,13 @@ static void take_priorities(struct pass *p, struct group_objects *o)
 
 #define TAKE(member, count_, kind_) (o->member = (const void *)all_of(p, kind_, &o->count_))
 
-static void take_objects(struct pass *p, struct group_objects *o, struct symtab *syms)
+static void take_objects(struct pass *p, struct group_objects *o, struct symtab *syms, bool whole)
 {
     const struct node **nodes = ARENA_ARRAY(p->a, const struct node *, p->node_count + 1);
     for (uint32_t i = 0; i < p->node_count; i++)
         nodes[i] = p->nodes[i].node;
     *o = (struct group_objects){.syms = syms, .nodes = nodes, .node_count = p->node_count};
-    o->pods = pods_of(p, &o->pod_count);
+    o->pods = pods_of(p, whole, &o->pod_count);
     o->places = p->r->places;
     TAKE(daemon_sets, daemon_set_count, KIND_DAEMON_SET);
     TAKE(replica_sets, replica_set_count, KIND_REPLICA_SET);
@@ -197,22 +197,36 @@ static bool same_templates(const struct group_model *x, const struct group_model
 
 /* --- all of it --- */
 
-/* `requests`: of the world that is kept; NULL: they are resolved for a new one. */
-static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct capacity_requests *requests,
-                       struct err *err)
+/* A world is of one table; what groups bring to it are the same few texts each time. */
+static bool read_file(struct pass *p, struct group_look *out, struct arena *a, struct err *err)
 {
     const struct group_settings *s = &p->r->config.groups;
-    struct symtab *syms = p->snapshot->syms; /* a world is of one table; what groups bring to it are the same few texts each time */
-    if (!s->provider->ops->look(s->provider, p->snapshot, a, syms, &out->file, err))
+    if (!s->provider->ops->look(s->provider, p->snapshot, a, p->snapshot->syms, &out->file, err))
         return false;
-    take_objects(p, &out->objects, syms);
+    out->flags = has_pools(p) ? choice_flags(&s->flags, &out->file) : s->flags;
+    return true;
+}
+
+/* Of the file. `whole`: pods ask that have a place with the pools, too. `requests`: of the world that is kept; NULL: they are
+ * resolved for a new one. */
+static bool fill_model(struct pass *p, struct group_look *out, bool whole, struct arena *a,
+                       struct capacity_requests *requests, struct err *err)
+{
+    struct symtab *syms = p->snapshot->syms;
+    take_objects(p, &out->objects, syms, whole);
     out->objects.requests = requests != NULL ? requests : requests_resolve(p, syms, a);
     requests_recall(p, out->objects.requests);
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
     learned_recall(p->r->keeper.learned, &out->file, syms, a);
     removals_recall(p, &out->file.state);
-    out->model = group_model_make(&out->file, &s->flags, &out->objects, p->wall, a, err);
+    out->model = group_model_make(&out->file, &out->flags, &out->objects, p->wall, a, err);
     return out->model != NULL;
+}
+
+static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct capacity_requests *requests,
+                       struct err *err)
+{
+    return read_file(p, out, a, err) && fill_model(p, out, false, a, requests, err);
 }
 
 /* With a new world, for the passes to come. */
@@ -253,6 +267,21 @@ bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
     }
     group_kept_drop(k);
     return look_anew(p, out, err);
+}
+
+const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools)
+{
+    struct group_look l = {.world = NULL};
+    struct err err;
+    if (p->r->config.groups.provider == NULL || p->r->config.groups.flags.as_upstream || !read_file(p, &l, p->a, &err) ||
+        !choice_is_open(&l.file, pools) || !fill_model(p, &l, true, p->a, &err))
+        return NULL; /* what is wrong the pass over the groups says */
+    l.world = build_world(&l, p);
+    struct choice_ground g = {.pools = p->world, .options = o, .groups = l.world, .model = l.model, .flags = &l.flags,
+                              .objects = &l.objects};
+    const struct choice *c = choice_make(&g, pools, p->a);
+    group_look_end(&l);
+    return c;
 }
 
 void group_look_end(struct group_look *l)

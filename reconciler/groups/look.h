@@ -3,12 +3,13 @@
 #ifndef RECONCILER_GROUPS_LOOK_H
 #define RECONCILER_GROUPS_LOOK_H
 
-#include "planner/groups/pass.h"
+#include "planner/groups/choice.h"
 
 struct pass;
 
 struct group_look {
     struct node_groups file;
+    struct group_flags flags; /* beside NodePools those of a choice (planner/groups/choice.h) */
     struct group_objects objects;
     struct group_model *model;
     struct world *world;
@@ -32,6 +33,10 @@ bool group_look_fills_buffers(const struct pass *p);
  * group_look_end, and but for the world until the end of the pass. */
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err);
 void group_look_end(struct group_look *l);
+
+/* Who is to ask the groups though the pools' plan buys a node for it, as `plan` has it (planner/groups/choice.h). NULL: nobody.
+ * Places on machines of groups that are on their way stay. The keeper has begun. */
+const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools);
 
 /* In every pass of the reconciler: what was kept is let go as soon as there is something new to know. */
 void group_kept_look(struct pass *p);

@@ -10,6 +10,7 @@
 #include "planner/plan/seating.h"
 #include "reconciler/divergence/divergence.h"
 #include "reconciler/groups/coming.h"
+#include "reconciler/groups/look.h"
 #include "reconciler/provision/claim_body.h"
 #include "reconciler/provision/purchase.h"
 #include "reconciler/provision/successors.h"
@@ -189,10 +190,10 @@ static bool waits_for_room(struct pass *p, const struct plan_claim *c, struct su
 
 /* ---- carrying a plan out ---- */
 
-/* There are no pools, but node groups, which have their own say. */
+/* There are no pools, but node groups, which have their own say; or they are to have it. */
 static bool is_groups(const struct pass *p, const struct plan_unschedulable *u)
 {
-    return u->reason == UNSCHEDULABLE_NO_POOLS && p->r->config.groups.provider != NULL;
+    return choice_put_off(u) || (u->reason == UNSCHEDULABLE_NO_POOLS && p->r->config.groups.provider != NULL);
 }
 
 static void tell_plan(struct pass *p, const struct plan *plan)
@@ -365,6 +366,25 @@ static void carry_out(struct pass *p, struct plan *plan)
               (struct span){0});
 }
 
+/* Of NodePools and of node groups beside them. */
+static struct plan *plan_both(struct pass *p, const struct plan_options *o, struct scheduling *s)
+{
+    struct plan *plan = plan_solve(p->world, o);
+    struct choice_options with;
+    groups_begin(p);
+    s->choosing = true;
+    const struct choice *c = group_look_choice(p, o, plan);
+    s->choosing = false;
+    if (c != NULL && !s->given_up) {
+        plan_free(plan);
+        choice_plan_options(o, c, &with);
+        plan = plan_solve(p->world, &with.plan);
+        groups_wake(p->r);
+    }
+    plan_tell(plan);
+    return plan;
+}
+
 static void solve(struct pass *p)
 {
     struct plan_options o = p->r->config.options.plan;
@@ -379,8 +399,7 @@ static void solve(struct pass *p)
     if (seating_of(p, &seating))
         o.seating = &seating;
     scheduling_begin(&scheduling, p);
-    struct plan *plan = plan_solve(p->world, &o);
-    plan_tell(plan);
+    struct plan *plan = plan_both(p, &o, &scheduling);
     bool wanted = scheduling_end(&scheduling, plan);
     bool to_tell = plan->waiting != 0 || (p->r->places != NULL && p->r->places->count != 0);
     if (wanted && (!to_tell || publish(p, plan))) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "planner/buffers.h"
+#include "planner/groups/choice.h"
 #include "planner/supply/effective_zone.h"
 #include "reconciler/divergence/divergence.h"
 #include "reconciler/stages.h"
@@ -114,7 +115,7 @@ bool scheduling_tick(void *scheduling)
     }
     const struct reconciler_listener *l = &s->p->r->config.listener;
     s->given_up = s->given_up || (l->goes_on != NULL && !l->goes_on(l->user));
-    s->stopped = lasts >= SOLVE_MOST;
+    s->stopped = lasts >= (s->choosing ? SOLVE_MOST / 2 : SOLVE_MOST);
     return s->stopped || s->given_up;
 }
 
@@ -154,7 +155,7 @@ bool scheduling_end(struct scheduling *s, const struct plan *plan)
             continue;
         ignored += why == UNSCHEDULABLE_IGNORED;
         unschedulable += why != UNSCHEDULABLE_IGNORED && why != UNSCHEDULABLE_RESERVED &&
-                         why != UNSCHEDULABLE_NOT_REACHED;
+                         !choice_put_off(&plan->unschedulable[i]) && why != UNSCHEDULABLE_NOT_REACHED;
     }
     count(r, MEASURE_QUEUE_DEPTH, plan->waiting, CONTROLLER, own_id(r), (struct span){0});
     count(r, MEASURE_IGNORED_PODS, ignored, (struct span){0}, (struct span){0}, (struct span){0});

@@ -7,14 +7,15 @@
 #include "cloud/groups/kwok.h"
 #include "tests/sim/support_loop.h"
 
-#define TEMPLATE(name_, cpu_, min_, max_)                                                                               \
+#define TEMPLATE(name_, cpu_, min_, max_) PRICED(name_, cpu_, min_, max_, "")
+#define PRICED(name_, cpu_, min_, max_, price_)                                                                         \
     "- apiVersion: v1\n"                                                                                                \
     "  kind: Node\n"                                                                                                    \
     "  metadata:\n"                                                                                                     \
     "    name: of-" name_ "\n"                                                                                          \
     "    labels: {pool: " name_ ", kubernetes.io/arch: amd64, kubernetes.io/os: linux}\n"                               \
     "    annotations: {cluster-autoscaler.kwok.nodegroup/min-count: '" min_                                             \
-    "', cluster-autoscaler.kwok.nodegroup/max-count: '" max_ "'}\n"                                                     \
+    "', cluster-autoscaler.kwok.nodegroup/max-count: '" max_ "'" price_ "}\n"                                           \
     "  status: {capacity: {cpu: " cpu_ ", memory: 16Gi, pods: 110}, allocatable: {cpu: " cpu_                           \
     ", memory: 16Gi, pods: 110}}\n"
 #define LIST(items_) "apiVersion: v1\nkind: List\nitems:\n" items_
@@ -22,6 +23,10 @@
 static const char wide_group[] = LIST(TEMPLATE("a", "'4'", "0", "20"));
 static const char one_group[] = LIST(TEMPLATE("a", "'4'", "0", "5"));
 static const char two_groups[] = LIST(TEMPLATE("a", "'4'", "0", "5") TEMPLATE("b", "'8'", "0", "5"));
+static const char cheap_group[] = LIST(PRICED("a", "'4'", "0", "5", ", stowage.dev/price: '0.001'"));
+static const char dear_group[] = LIST(PRICED("a", "'4'", "0", "5", ", stowage.dev/price: '50'"));
+static const char two_priced[] = LIST(PRICED("a", "'4'", "0", "1", ", stowage.dev/price: '0.002'")
+                                      PRICED("b", "'8'", "0", "5", ", stowage.dev/price: '0.003'"));
 static const char system_namespace[] = "apiVersion: v1\nkind: Namespace\nmetadata: {name: kube-system}\n";
 
 static struct {
@@ -918,6 +923,89 @@ static void what_a_pool_has_a_place_for_no_group_grows_for(void **state)
     end();
 }
 
+static struct sim *begin_beside_a_pool(const char *templates)
+{
+    struct sim *s = begin(templates, NULL);
+    load(s, node_class_yaml());
+    load(s, pool_yaml("general", "", ""));
+    return s;
+}
+
+/* What it costs decides, as it does in `plan`; and what was decided is not decided anew while its machines come. */
+static void a_group_that_is_cheaper_grows_in_the_place_of_a_pool(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(cheap_group);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    assert_int_equal(told("FailedScheduling", ""), 0);
+    load(s, deployment_yaml("more", 12, "1500m", "")); /* three nodes of the group are left: six of them */
+    run_for(s, 5 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "more"), 12);
+    assert_int_equal(nodes_of(s, "a"), 5);
+    assert_true(count_objects(s, KIND_NODE_CLAIM) != 0);
+    end();
+}
+
+static void a_group_that_is_dearer_does_not(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(dear_group);
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    end();
+}
+
+static void a_pod_whose_group_cannot_grow_goes_to_the_pool(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(cheap_group);
+    it.a_is_sold_out = true;
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 4);
+    assert_int_equal(nodes_of(s, "a"), 0);
+    assert_true(count_objects(s, KIND_NODE_CLAIM) != 0);
+    end();
+}
+
+/* While its machine is on its way nobody buys it another node. */
+static void who_waits_for_a_machine_of_a_group_has_no_node_bought(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(cheap_group);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    struct buf names = {0};
+    load(s, deployment_yaml("web", 4, "1500m", ""));
+    run_for(s, 20 * MS_SECOND);
+    for (uint32_t i = 0; i < 120; i++) {
+        run_for(s, 1 * MS_SECOND);
+        assert_int_equal(planned_on(NULL, &names), 4);
+        assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    }
+    buf_release(&names);
+    end();
+}
+
+static void several_groups_grow_in_one_pass(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(two_priced);
+    load(s, deployment_yaml("web", 6, "1900m", "")); /* two on one of a, four on one of b */
+    run_for(s, 8 * MS_SECOND);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group a size set to 1 instead of 0"), 1);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group b size set to 1 instead of 0"), 1);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 6);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    end();
+}
+
 /* --- priorities --- */
 
 static void by_priority(struct group_settings *s)
@@ -1102,6 +1190,11 @@ int main(void)
         cmocka_unit_test(greedy_knows_it_by_its_provider),
         cmocka_unit_test(what_is_known_already_is_not_written_again),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
+        cmocka_unit_test(a_group_that_is_cheaper_grows_in_the_place_of_a_pool),
+        cmocka_unit_test(a_group_that_is_dearer_does_not),
+        cmocka_unit_test(a_pod_whose_group_cannot_grow_goes_to_the_pool),
+        cmocka_unit_test(who_waits_for_a_machine_of_a_group_has_no_node_bought),
+        cmocka_unit_test(several_groups_grow_in_one_pass),
         cmocka_unit_test(priorities_are_read_live),
         cmocka_unit_test(config_maps_that_cannot_be_read_stop_nothing),
         cmocka_unit_test(scenario_173_room_that_is_taken_is_made_anew),
