@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "kube/config_map.h"
+#include "kube/wellknown.h"
 #include "planner/explain/tell.h"
 #include "planner/groups/choice.h"
 #include "server/clock.h"
@@ -149,6 +150,26 @@ static struct group_objects objects_of(const struct input *o)
     return x;
 }
 
+/* The first pod that prefers what is neither. */
+static void warn_of_wish(struct input *o, const struct group_model *m)
+{
+    const struct input_list *pods = &o->kinds[KIND_POD];
+    for (size_t i = 0; i < pods->count; i++) {
+        const struct pod *p = pods->items[i];
+        struct span wish = annotations_get(p->meta.annotations, SYM_PREFER);
+        if (wish.ptr == NULL || choice_knows(m, wish))
+            continue;
+        struct span text = arena_printf(&o->arena,
+                                        "Pod %.*s/%.*s: metadata.annotations[stowage.dev/prefer]: \"%.*s\" has no effect. Fix: "
+                                        "write pools, groups or the name of a node group (a NodePool is asked for by the node "
+                                        "selector karpenter.sh/nodepool)",
+                                        SPAN_ARG(p->meta.ns), SPAN_ARG(p->meta.name), SPAN_ARG(wish));
+        input_warn(o, text);
+        command_complain("warning: %.*s\n", SPAN_ARG(text));
+        return;
+    }
+}
+
 static struct world *world_of(struct input *o, const struct options *options, const struct plan_reading *r,
                               const struct group_model *m, const struct group_objects *objects)
 {
@@ -192,6 +213,7 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     *world_out = NULL;
     if (m == NULL)
         return NULL;
+    warn_of_wish(o, m);
     *world_out = world_of(o, options, r, m, &objects);
     if (*pools != NULL) {
         struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects};

@@ -57,6 +57,7 @@ static bool any_price(const struct node_groups *file)
 struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file)
 {
     struct group_flags out = *f;
+    out.beside_pools = !f->as_upstream;
     if (f->as_upstream || !any_price(file))
         return out;
     out.salvo = true;
@@ -88,12 +89,12 @@ static struct chosen *find(const struct choice *c, const struct pod *p)
     return c->count != 0 ? bsearch(&key, c->pods, c->count, sizeof(key), by_name) : NULL;
 }
 
-static bool is_group(const struct group_model *m, struct span name)
+bool choice_knows(const struct group_model *m, struct span wish)
 {
     for (uint32_t i = 0; i < m->group_count; i++)
-        if (span_eq(m->groups[i].spec->name, name))
+        if (span_eq(m->groups[i].spec->name, wish))
             return true;
-    return false;
+    return span_eq(wish, SPAN("pools")) || span_eq(wish, SPAN("groups"));
 }
 
 static void prefer(const struct choice_ground *g, struct chosen *c)
@@ -101,7 +102,7 @@ static void prefer(const struct choice_ground *g, struct chosen *c)
     struct span wish = annotations_get(c->pod->meta.annotations, SYM_PREFER);
     const struct places *places = g->objects->places;
     const struct place *place = places != NULL ? places_find(places, c->pod->meta.uid) : NULL;
-    bool pools = span_eq(wish, SPAN("pools")), groups = span_eq(wish, SPAN("groups")) || is_group(g->model, wish);
+    bool pools = span_eq(wish, SPAN("pools")), groups = !pools && choice_knows(g->model, wish);
     c->groups = groups || (!pools && place != NULL && place->group.len != 0);
     c->bound = c->groups || pools;
 }

@@ -31,6 +31,8 @@ struct group_flags choice_flags(const struct group_flags *f, const struct node_g
 struct choice;
 /* There may be a choice: who has neither prices nor preferences need not make the ground. */
 bool choice_is_open(const struct node_groups *file, const struct plan *pools);
+/* Whether a value of stowage.dev/prefer means anything. */
+bool choice_knows(const struct group_model *m, struct span wish);
 /* NULL: pools first. `pools` is their plan as it is with nobody put off, and stays. In `a`. */
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a);
 

@@ -222,6 +222,15 @@ static void add_backoff(struct telling *t)
                                         b->message.len != 0 ? ": " : "", SPAN_ARG(b->message)));
 }
 
+static void add_price(struct telling *t)
+{
+    if (t->g->spec->has_price)
+        add(t, "price", arena_printf(t->a, "$%.4f an hour a node", t->g->spec->price));
+    else if (t->flags->beside_pools)
+        add(t, "price", SPAN("nobody knows it: NodePools come before it for whomever they take. Fix: write the annotation "
+                             "stowage.dev/price, or in a file `price`"));
+}
+
 static void add_waiting(struct telling *t)
 {
     const struct group_option *o = option_of(t);
@@ -370,6 +379,7 @@ void group_explain(const struct group_pass *p, const struct group_flags *flags, 
             t.status = &p->status[i];
     add_size(&t);
     add_backoff(&t);
+    add_price(&t);
     add_waiting(&t);
     add_leaving(&t);
     add_origin(&t);

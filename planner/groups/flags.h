@@ -25,6 +25,7 @@ struct group_flags {
     enum expander expanders[EXPANDER_COUNT];
     uint32_t expander_count;
     bool expander_given; /* else it is the default */
+    bool beside_pools;   /* prices are weighed against those of NodePools (choice.h) */
     bool by_cost;        /* the group that costs the least a pod comes before what expanders say (choice.h) */
     bool any_age;        /* pods ask that have just come, too: of a trial */
     bool balance_similar;

@@ -274,7 +274,7 @@ const struct choice *group_look_choice(struct pass *p, const struct plan_options
     struct group_look l = {.world = NULL};
     struct err err;
     if (p->r->config.groups.provider == NULL || p->r->config.groups.flags.as_upstream || !read_file(p, &l, p->a, &err) ||
-        !choice_is_open(&l.file, pools) || !fill_model(p, &l, true, p->a, &err))
+        !choice_is_open(&l.file, pools) || !fill_model(p, &l, true, p->a, NULL, &err))
         return NULL; /* what is wrong the pass over the groups says */
     l.world = build_world(&l, p);
     struct choice_ground g = {.pools = p->world, .options = o, .groups = l.world, .model = l.model, .flags = &l.flags,

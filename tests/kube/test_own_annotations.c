@@ -18,6 +18,7 @@ static void keys_belong_to_kinds(void **state)
         {KIND_NODE_POOL, "example.com/mode", NULL},
         {KIND_NODE_POOL, "stowage.dev/mdoe", "there is no such annotation. Fix: write stowage.dev/mode"},
         {KIND_NODE_POOL, "stowage.dev/spot-percent", "has no effect on a NodePool. Fix: write it on the template of the workload's pods"},
+        {KIND_NODE_POOL, "stowage.dev/prefer", "has no effect on a NodePool. Fix: write it on the template of the workload's pods"},
         {KIND_NODE_POOL, "stowage.dev/replaces", "has no effect on a NodePool. Fix: remove it"},
         {KIND_NODE_CLAIM, "stowage.dev/replaces", NULL},
         {KIND_NODE_CLAIM, "stowage.dev/nodeclaim-uid", NULL}, /* our own providers write it */

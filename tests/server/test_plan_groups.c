@@ -167,7 +167,11 @@ static void what_a_pod_prefers(void **state)
         if (o.status != 0)
             fail_msg("%s: status %d, %s", rows[i].label, o.status, o.text);
         expect_text(rows[i].label, &o, rows[i].want);
+        expect_none(rows[i].label, &o, "stowage.dev/prefer");
     }
+    struct outcome o = plan_with(POOL WISHES("a", "general") GROUPS(SMALL), NULL, "json");
+    expect_text("what is neither", &o, "Pod shop/a: metadata.annotations[stowage.dev/prefer]: \\\"general\\\" has no effect. Fix: write "
+                                       "pools, groups or the name of a node group");
 }
 
 /* What the pools' plan gives on a node that stands is taken: the group grows for whom that leaves no room there, though
