@@ -10,6 +10,7 @@
 
 enum {
     MOST_SHAPES = 8, /* each costs a plan or two: those with the most pods */
+    MOST_PLANS = 24, /* in all: in large clusters each takes as long as the plan that is chosen */
     MOST_ROUNDS = 4, /* until all who ask the groups have a place there; two are enough as a rule */
 };
 
@@ -42,6 +43,7 @@ struct choosing {
     struct choice now, best;
     bool *taken; /* of `now`: has a place in a group */
     struct weight weight;
+    uint32_t plans; /* made so far */
 };
 
 /* --- flags --- */
@@ -195,8 +197,10 @@ static struct weight weigh(struct choosing *x, const struct plan *made)
     arena_init(&scratch, 0);
     choice_plan_options(g->options, &x->now, &o);
     o.plan.no_bound = true;
-    if (made == NULL)
+    if (made == NULL) {
         made = own = plan_solve(g->pools, &o.plan);
+        x->plans++;
+    }
     struct group_objects objects = *g->objects;
     objects.pods = groups_beside_plan(made, objects.pods, objects.pod_count, &objects.pod_count, &scratch);
     const struct group_pass *pass = groups_pass(g->groups, g->model, &x->flags, &objects, g->options->now, &scratch);
@@ -245,7 +249,7 @@ static bool asks_any(const struct choice *c)
 static bool is_over(const struct choosing *x)
 {
     const struct plan_options *o = x->g->options;
-    return o->stop != NULL && o->stop(o->user);
+    return x->plans == MOST_PLANS || (o->stop != NULL && o->stop(o->user));
 }
 
 static bool is_best(const struct choosing *x)

@@ -191,6 +191,33 @@ static void reads_options(void **state)
     end(&d);
 }
 
+static void reads_prices(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *annotations, *aside;
+        bool has;
+        double price;
+    } rows[] = {
+        {"a: b", "", false, 0},
+        {"stowage.dev/price: '0.0932'", "", true, 0.0932},
+        {"stowage.dev/price: '0'", "", true, 0},
+        {"stowage.dev/price: cheap", "annotation stowage.dev/price: \"cheap\" is no price; write dollars an hour, like 0.0932", false, 0},
+        {"stowage.dev/price: '-1'", "annotation stowage.dev/price: \"-1\" is no price; write dollars an hour, like 0.0932", false, 0},
+        {"stowage.dev/price: nan", "annotation stowage.dev/price: \"nan\" is no price; write dollars an hour, like 0.0932", false, 0},
+        {"stowage.dev/price: '0.1 '", "annotation stowage.dev/price: \"0.1 \" is no price; write dollars an hour, like 0.0932", false, 0},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct desk d;
+        double price = 0;
+        struct capi_telling t = begin(&d, rows[i].annotations, "");
+        bool has = capi_price(&t, &price);
+        if (has != rows[i].has || (has && price != rows[i].price) || !span_eq(d.told, span_of(rows[i].aside)))
+            fail_msg("%s: %d, %g; %.*s", rows[i].annotations, has, price, SPAN_ARG(d.told));
+        end(&d);
+    }
+}
+
 static void parses_selectors(void **state)
 {
     (void)state;
@@ -258,7 +285,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_capacity), cmocka_unit_test(reads_labels),     cmocka_unit_test(reads_taints),
-        cmocka_unit_test(reads_options),  cmocka_unit_test(parses_selectors), cmocka_unit_test(parses_bounds),
+        cmocka_unit_test(reads_options),
+        cmocka_unit_test(reads_prices),  cmocka_unit_test(parses_selectors), cmocka_unit_test(parses_bounds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,6 +103,9 @@ static void sets_groups_aside(void **state)
          "201; raise it"},
         {HEAD NODE("one", "pool: a", MAX "'3', " DESIRED "'4'}"), "",
          "t.yaml, line 3: Node one of group a: annotation cluster-autoscaler.kwok.nodegroup/desired-count: 4 is not between"},
+        {HEAD NODE("one", "pool: a", ", annotations: {stowage.dev/price: '0.1'}"), "a", ""},
+        {HEAD NODE("one", "pool: a", ", annotations: {stowage.dev/price: cheap}"), "",
+         "t.yaml, line 3: Node one of group a: annotation stowage.dev/price: \"cheap\" is no price; write dollars an hour"},
         {HEAD NODE("one", "pool: a", MIN "''}"), "a", ""}, /* as if it was not there */
         {HEAD "- {kind: Node, metadata: {name: one, labels: {pool: a}}}\n" NODE("m", "pool: b", ""), "b",
          "t.yaml, line 3: Node one of group a: status.allocatable: is missing; write its cpu, memory and pods"},

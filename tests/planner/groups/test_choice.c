@@ -137,6 +137,7 @@ static struct way chosen(const struct mixed *m)
     choice_plan_options(&m->c.plan_options, c, &with);
     struct plan *p = plan_solve(m->c.world, &with.plan);
     struct way w = way_of(m, p);
+    assert_true(isnan(p->lower_bound) || isnan(p->cost_after) || p->lower_bound <= p->cost_after * (1 + 1e-9));
     plan_free(p);
     return w;
 }
