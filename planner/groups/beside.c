@@ -71,13 +71,12 @@ const struct pod *const *groups_beside_plan(const struct plan *p, const struct p
     return out;
 }
 
-const struct plan_unschedulable *groups_left_out(const struct plan *p, const struct group_pass *g, struct arena *a,
-                                                 uint32_t *count_out)
+void groups_take_over(struct plan *p, const struct group_pass *g)
 {
     struct placed_list taken = {.count = 0};
-    struct plan_unschedulable *left = ARENA_ARRAY(a, struct plan_unschedulable, p->unschedulable_count);
+    struct plan_unschedulable *left = ARENA_ARRAY(&p->arena, struct plan_unschedulable, p->unschedulable_count);
     uint32_t count = 0;
-    taken.items = ARENA_ARRAY(a, struct placed, g->up.triggered_count + g->up.awaiting_count + g->coming_count);
+    taken.items = ARENA_ARRAY(&p->arena, struct placed, g->up.triggered_count + g->up.awaiting_count + g->coming_count);
     add(&taken, g->up.triggered, g->up.triggered_count, SYM_NONE);
     add(&taken, g->up.awaiting, g->up.awaiting_count, SYM_NONE);
     for (uint32_t i = 0; i < g->coming_count; i++)
@@ -86,14 +85,6 @@ const struct plan_unschedulable *groups_left_out(const struct plan *p, const str
     for (uint32_t i = 0; i < p->unschedulable_count; i++)
         if (find(&taken, p->unschedulable[i].pod) == NULL)
             left[count++] = p->unschedulable[i];
-    *count_out = count;
-    return left;
-}
-
-void groups_take_over(struct plan *p, const struct group_pass *g)
-{
-    uint32_t count;
-    const struct plan_unschedulable *left = groups_left_out(p, g, &p->arena, &count);
     p->waiting -= p->unschedulable_count - count;
     p->unschedulable = left;
     p->unschedulable_count = count;

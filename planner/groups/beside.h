@@ -11,9 +11,6 @@
  * those who have their place on a node as if the scheduler had nominated them for it. In `a`. */
 const struct pod *const *groups_beside_plan(const struct plan *p, const struct pod *const *pods, size_t count,
                                             size_t *count_out, struct arena *a);
-/* Those without a place in the plan that have none in the groups either. In `a`. */
-const struct plan_unschedulable *groups_left_out(const struct plan *p, const struct group_pass *g, struct arena *a,
-                                                 uint32_t *count_out);
 /* Pods of the plan without a place that have one in the groups: they wait for a group, and not for a pool. */
 void groups_take_over(struct plan *p, const struct group_pass *g);
 

@@ -144,17 +144,25 @@ static int descending(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void weigh_left(struct choosing *x, const struct plan *p, const struct group_pass *pass, struct weight *out)
+/* Who has a place in a group, by name: one for whom a group is to grow more than it may has none. */
+static struct choice seated_in(const struct group_pass *pass, struct arena *a)
 {
-    struct arena *a = x->a;
-    uint32_t count;
-    const struct plan_unschedulable *left = groups_left_out(p, pass, a, &count);
-    out->left = ARENA_ARRAY(a, int32_t, count);
-    out->left_count = count;
-    for (uint32_t i = 0; i < count; i++)
-        out->left[i] = left[i].pod->priority;
-    if (count != 0)
-        qsort(out->left, count, sizeof(*out->left), descending);
+    struct choice out = {ARENA_ARRAY(a, struct chosen, pass->coming_count), pass->coming_count};
+    for (uint32_t i = 0; i < out.count; i++)
+        out.pods[i].pod = pass->coming[i].pod;
+    if (out.count != 0)
+        qsort(out.pods, out.count, sizeof(*out.pods), by_name);
+    return out;
+}
+
+static void weigh_left(struct choosing *x, const struct plan *p, const struct choice *seated, struct weight *out)
+{
+    out->left = ARENA_ARRAY(x->a, int32_t, p->unschedulable_count);
+    for (uint32_t i = 0; i < p->unschedulable_count; i++)
+        if (find(seated, p->unschedulable[i].pod) == NULL)
+            out->left[out->left_count++] = p->unschedulable[i].pod->priority;
+    if (out->left_count != 0)
+        qsort(out->left, out->left_count, sizeof(*out->left), descending);
 }
 
 static void add_node(struct weight *w, double price, int32_t count)
@@ -173,17 +181,12 @@ static void weigh_cost(const struct plan *p, const struct group_pass *pass, stru
         const struct node_group *g = pass->model->groups[pass->decisions[i].group].spec;
         add_node(out, g->has_price ? g->price : NAN, pass->decisions[i].delta);
     }
-    out->unknown += pass->up.awaiting_count; /* the next pass says where they go */
 }
 
-static void mark_taken(struct choosing *x, const struct group_pass *pass)
+static void mark_taken(struct choosing *x, const struct choice *seated)
 {
-    memset(x->taken, 0, x->now.count * sizeof(*x->taken));
-    for (uint32_t i = 0; i < pass->coming_count; i++) {
-        const struct chosen *c = find(&x->now, pass->coming[i].pod);
-        if (c != NULL)
-            x->taken[c - x->now.pods] = true;
-    }
+    for (uint32_t i = 0; i < x->now.count; i++)
+        x->taken[i] = find(seated, x->now.pods[i].pod) != NULL;
 }
 
 /* `made`: the pools' plan for it, or NULL. */
@@ -204,9 +207,10 @@ static struct weight weigh(struct choosing *x, const struct plan *made)
     struct group_objects objects = *g->objects;
     objects.pods = groups_beside_plan(made, objects.pods, objects.pod_count, &objects.pod_count, &scratch);
     const struct group_pass *pass = groups_pass(g->groups, g->model, &x->flags, &objects, g->options->now, &scratch);
-    weigh_left(x, made, pass, &out);
+    struct choice seated = seated_in(pass, &scratch);
+    weigh_left(x, made, &seated, &out);
     weigh_cost(made, pass, &out);
-    mark_taken(x, pass);
+    mark_taken(x, &seated);
     plan_free(own);
     arena_release(&scratch);
     return out;

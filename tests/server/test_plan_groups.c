@@ -156,6 +156,8 @@ static void what_a_pod_prefers(void **state)
         {"groups without a price", POOL WISHES("a", "groups") GROUPS(SMALL), NULL, "\"nodeClaims\": []"},
         {"one of them", POOL WISHES("a", "large") GROUPS(PRICED("small", 9, 2, "0.001") PRICED("large", 9, 8, "50")), NULL,
          "\"name\": \"large\",\n      \"delta\": 1,"},
+        {"the other of them", POOL WISHES("a", "small") GROUPS(PRICED("small", 9, 2, "50") PRICED("large", 9, 8, "0.001")), NULL,
+         "\"name\": \"small\",\n      \"delta\": 1,"},
         {"one that is full", POOL WISHES("a", "large") GROUPS(PRICED("small", 9, 2, "50") PRICED("large", 0, 8, "1")), NULL,
          "\"name\": \"small\",\n      \"delta\": 1,"},
         {"groups that are full", POOL WISHES("a", "groups") GROUPS(PRICED("small", 0, 2, "0.001")), NULL, "\"nodePool\": \"general\""},
