@@ -67,7 +67,8 @@ struct group_flags choice_flags(const struct group_flags *f, const struct node_g
     return out;
 }
 
-/* Of a trial: only who would have a place is asked, and whether it is still too early is no matter. */
+/* Of a trial: only who would have a place is asked. That all have come a moment ago is no matter, the real pass comes in a
+ * moment; who is to wait longer for a group (--new-pod-scale-up-delay) goes to the pools. */
 static struct group_flags trial_flags(const struct group_flags *f)
 {
     struct group_flags out = *f;

@@ -231,7 +231,7 @@ static void drop_young_and_daemons(struct group_run *r)
     uint32_t count = 0;
     for (uint32_t i = 0; i < r->pending_count; i++) {
         const struct pod *p = r->pending[i];
-        if (!pod_is_daemon(p) && (r->flags->any_age || group_pod_age(r, p) > delay_of(r, p)))
+        if (!pod_is_daemon(p) && group_pod_age(r, p) > delay_of(r, p))
             r->pending[count++] = p;
     }
     r->pending_count = count;

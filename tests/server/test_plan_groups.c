@@ -120,6 +120,15 @@ static void the_cheapest_of_both(void **state)
     expect_text("the pool", &o, "\"nodePool\": \"general\"");
     o = plan_with(POOL ASKS("a", 1) ASKS("b", 1) GROUPS(PRICED("small", 9, 2, "0.001")), "--search=greedy", "json");
     expect_text("greedy: pools first", &o, "\"nodeGroups\": []");
+    const char *young = POOL "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a, namespace: shop, creationTimestamp: "
+                             "\"2026-10-10T11:59:59Z\"}\nspec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: "
+                             "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+                             GROUPS(PRICED("small", 9, 2, "0.001"));
+    o = plan_with(young, NULL, "json");
+    expect_text("who has just come waits for the next pass", &o, "\"result\": \"ScaleUpInCooldown\"");
+    expect_text("and not for a pool", &o, "\"nodeClaims\": []");
+    o = plan_with(young, "--new-pod-scale-up-delay=1h", "json");
+    expect_text("who is to wait for long does not", &o, "\"nodePool\": \"general\"");
     o = plan_with(POOL ASKS("a", 1) ASKS("b", 2) GROUPS(PRICED("small", 1, 2, "0.001")), NULL, "json");
     expect_text("as many as it may have", &o, "\"newTarget\": 1");
     expect_text("the other to the pool", &o, "\"nodePool\": \"general\"");
