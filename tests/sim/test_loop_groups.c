@@ -992,6 +992,28 @@ static void who_waits_for_a_machine_of_a_group_has_no_node_bought(void **state)
     end();
 }
 
+#define WISHES(name_, wish_)                                                                                            \
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " name_ "}\nspec: {replicas: 2, selector: {matchLabels: {app: "  \
+    name_ "}}, template: {metadata: {labels: {app: " name_ "}, annotations: {stowage.dev/prefer: " wish_ "}}, spec: {"      \
+    "containers: [{name: c, image: i, resources: {requests: {cpu: 1500m, memory: 64Mi}}}]}}}\n"
+
+/* Without any price. */
+static void what_a_pod_prefers_comes_before_prices(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(one_group);
+    load(s, WISHES("here", "groups"));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "here"), 2);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    load(s, WISHES("there", "pools"));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "there"), 2);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    end();
+}
+
 static void several_groups_grow_in_one_pass(void **state)
 {
     (void)state;
@@ -1194,6 +1216,7 @@ int main(void)
         cmocka_unit_test(a_group_that_is_dearer_does_not),
         cmocka_unit_test(a_pod_whose_group_cannot_grow_goes_to_the_pool),
         cmocka_unit_test(who_waits_for_a_machine_of_a_group_has_no_node_bought),
+        cmocka_unit_test(what_a_pod_prefers_comes_before_prices),
         cmocka_unit_test(several_groups_grow_in_one_pass),
         cmocka_unit_test(priorities_are_read_live),
         cmocka_unit_test(config_maps_that_cannot_be_read_stop_nothing),
