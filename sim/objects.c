@@ -191,9 +191,11 @@ void objects_remove(struct objects *o, enum kind k, const json_t *object)
     struct span uid = tree_string(last, "metadata.uid");
     set_version(o, last);
     objects_key_of(key, k, last);
+    json_t *old = json_incref(json_object_get(o->kinds[k], key));
     json_object_del(o->kinds[k], key);
     json_object_del(o->births[k], key);
-    tell(o, k, last, NULL);
+    tell(o, k, old != NULL ? old : last, NULL); /* what they heard of before, not what it was to become */
+    json_decref(old);
     if (uid.len != 0)
         json_object_deln(o->alive, uid.ptr, uid.len);
     log_change(o, k, WATCH_DELETE, last);

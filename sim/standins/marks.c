@@ -90,6 +90,37 @@ const json_t *groups_keys(const struct groups *g, struct span name)
     return name.len != 0 ? json_object_getn(g->sets, name.ptr, name.len) : NULL;
 }
 
+/* ---- counts ---- */
+
+void counts_init(struct counts *c)
+{
+    c->by_name = json_object();
+}
+
+void counts_release(struct counts *c)
+{
+    json_decref(c->by_name);
+}
+
+void counts_add(struct counts *c, struct span name, int64_t more)
+{
+    if (name.len == 0 || more == 0)
+        return;
+    json_t *known = json_object_getn(c->by_name, name.ptr, name.len);
+    int64_t sum = (known != NULL ? json_integer_value(known) : 0) + more;
+    if (sum == 0)
+        json_object_deln(c->by_name, name.ptr, name.len);
+    else if (known != NULL)
+        json_integer_set(known, sum);
+    else
+        json_object_setn_new(c->by_name, name.ptr, name.len, json_integer(sum));
+}
+
+int64_t counts_get(const struct counts *c, struct span name)
+{
+    return name.len != 0 ? json_integer_value(json_object_getn(c->by_name, name.ptr, name.len)) : 0;
+}
+
 /* ---- by age ---- */
 
 struct aged {

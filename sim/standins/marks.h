@@ -1,7 +1,7 @@
-/* marks: objects of one kind that somebody still has to look at, and groups of keys: what a stand-in remembers of the
- * changes that it heard of, so that it need not walk all there is. Keys are those of objects_key.
+/* marks: objects of one kind that somebody still has to look at, groups of keys, and counts: what a stand-in remembers of
+ * the changes that it heard of, so that it need not walk all there is. Keys are those of objects_key.
  *
- * Memory: a key for each object that is marked, or is in a group. */
+ * Memory: a key for each object that is marked, or is in a group, and a name for each count that is not 0. */
 #ifndef SIM_MARKS_H
 #define SIM_MARKS_H
 
@@ -33,6 +33,16 @@ void groups_drop(struct groups *g, struct span name, const char *key);
 /* As an object moves: `key` is in the group that `fresh` names and not in that of `old`. */
 void groups_move(struct groups *g, const char *key, struct span old, struct span fresh);
 const json_t *groups_keys(const struct groups *g, struct span name); /* NULL: nobody is in it */
+
+/* How many there are of something, by a name that they share. */
+struct counts {
+    json_t *by_name; /* name → number; none is 0 */
+};
+
+void counts_init(struct counts *c);
+void counts_release(struct counts *c);
+void counts_add(struct counts *c, struct span name, int64_t more); /* an absent name: counted nowhere */
+int64_t counts_get(const struct counts *c, struct span name);
 
 /* The objects of these keys that are there, the oldest first, as a new array. */
 json_t *objects_by_age(const struct objects *o, enum kind k, const json_t *keys /* NULL: none */);

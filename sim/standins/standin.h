@@ -51,6 +51,7 @@ struct workloads {
     struct marks deployments, sets; /* to be looked at */
     struct groups by_controller;    /* pods */
     struct groups by_deployment;    /* ReplicaSets */
+    struct counts active, ready;    /* pods by their controller's uid; who is ready is active */
 };
 void workloads_init(struct workloads *w, struct objects *o, span_ms delay);
 void workloads_release(struct workloads *w);

@@ -304,16 +304,10 @@ static void drop_pods(struct objects *o, json_t *pods, size_t count)
     free(worths);
 }
 
-static void report_set(struct objects *o, const json_t *set, const json_t *pods)
+static void report_set(struct objects *o, const json_t *set, int64_t pods, int64_t ready)
 {
-    size_t i;
-    json_t *pod;
-    int64_t ready = 0;
-    json_array_foreach(pods, i, pod) {
-        ready += tree_condition_is(pod, "Ready", "True");
-    }
     json_t *fresh = json_deep_copy(set);
-    tree_set(fresh, "status.replicas", json_integer((int64_t)json_array_size(pods)));
+    tree_set(fresh, "status.replicas", json_integer(pods));
     tree_set(fresh, "status.readyReplicas", json_integer(ready));
     tree_set(fresh, "status.availableReplicas", json_integer(ready));
     tree_set(fresh, "status.observedGeneration",
@@ -321,21 +315,27 @@ static void report_set(struct objects *o, const json_t *set, const json_t *pods)
     registry_put_status(o, KIND_REPLICA_SET, set, fresh);
 }
 
+/* Of pods that are made here the next look tells: they are marked as they come. */
 static void keep_replica_set(struct workloads *w, const json_t *set)
 {
     struct objects *o = w->objects;
     if (tree_get(set, "metadata.deletionTimestamp") != NULL)
         return;
-    json_t *pods = pods_of(w, set);
-    int64_t want = tree_int(set, "spec.replicas", 1), have = (int64_t)json_array_size(pods);
+    struct span uid = tree_string(set, "metadata.uid");
+    int64_t want = tree_int(set, "spec.replicas", 1);
+    int64_t have = counts_get(&w->active, uid), ready = counts_get(&w->ready, uid);
     for (int64_t i = have; i < want; i++)
         if (!standin_create(o, KIND_POD, tree_string(set, "metadata.namespace"),
                             standin_pod_of(set, KIND_REPLICA_SET)))
             marks_add(&w->sets, set); /* once more at the next look */
-    if (have > want)
+    if (have > want) {
+        json_t *pods = pods_of(w, set);
         drop_pods(o, pods, (size_t)(have - want));
-    report_set(o, set, pods);
-    json_decref(pods);
+        json_decref(pods);
+        have = want;
+        ready = counts_get(&w->ready, uid);
+    }
+    report_set(o, set, have, ready);
 }
 
 /* ---- what changed ---- */
@@ -348,6 +348,16 @@ static void mark_owners(struct marks *m, const json_t *object)
         if (tree_is(owner, "kind", kind_info(m->kind)->name))
             marks_add_named(m, tree_string(object, "metadata.namespace"), tree_string(owner, "name"));
     }
+}
+
+static void count_pod(struct workloads *w, const json_t *pod, int64_t more)
+{
+    struct span uid = tree_string(tree_controller(pod), "uid");
+    if (uid.len == 0 || !standin_pod_is_active(pod))
+        return;
+    counts_add(&w->active, uid, more);
+    if (tree_condition_is(pod, "Ready", "True"))
+        counts_add(&w->ready, uid, more);
 }
 
 static void heard(void *user, enum kind k, const json_t *old, const json_t *fresh)
@@ -368,6 +378,8 @@ static void heard(void *user, enum kind k, const json_t *old, const json_t *fres
         objects_key_of(key, k, object);
         groups_move(&w->by_controller, key, tree_string(tree_controller(old), "uid"),
                     tree_string(tree_controller(fresh), "uid"));
+        count_pod(w, fresh, 1);
+        count_pod(w, old, -1);
         mark_owners(&w->sets, old);
         mark_owners(&w->sets, fresh);
     }
@@ -399,6 +411,8 @@ void workloads_init(struct workloads *w, struct objects *o, span_ms delay)
     marks_init(&w->sets, KIND_REPLICA_SET);
     groups_init(&w->by_controller);
     groups_init(&w->by_deployment);
+    counts_init(&w->active);
+    counts_init(&w->ready);
     objects_listen(o, heard, w);
 }
 
@@ -407,6 +421,8 @@ void workloads_release(struct workloads *w)
     objects_unlisten(w->objects, w);
     groups_release(&w->by_controller);
     groups_release(&w->by_deployment);
+    counts_release(&w->active);
+    counts_release(&w->ready);
     marks_release(&w->deployments);
     marks_release(&w->sets);
 }

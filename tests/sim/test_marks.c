@@ -73,11 +73,31 @@ static void who_moves_is_in_one_group(void **state)
     groups_release(&g);
 }
 
+static void what_comes_and_goes_is_counted_by_name(void **state)
+{
+    (void)state;
+    struct counts c;
+    counts_init(&c);
+    counts_add(&c, SPAN("web"), 1);
+    counts_add(&c, SPAN("web"), 1);
+    counts_add(&c, SPAN("api"), 1);
+    counts_add(&c, (struct span){NULL, 0}, 1);
+    assert_int_equal(counts_get(&c, SPAN("web")), 2);
+    counts_add(&c, SPAN("web"), -1);
+    counts_add(&c, SPAN("api"), -1);
+    assert_int_equal(counts_get(&c, SPAN("web")), 1);
+    assert_int_equal(counts_get(&c, SPAN("api")), 0);
+    assert_int_equal(json_object_size(c.by_name), 1); /* nothing takes no room */
+    assert_int_equal(counts_get(&c, (struct span){NULL, 0}), 0);
+    counts_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_oldest_comes_first),
         cmocka_unit_test(who_moves_is_in_one_group),
+        cmocka_unit_test(what_comes_and_goes_is_counted_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
