@@ -1,5 +1,8 @@
 #include "sim/tree.h"
 
+#include <string.h>
+
+#include "base/json.h"
 #include "kube/meta.h"
 
 json_t *tree_parse(struct span text)
@@ -47,15 +50,71 @@ json_t *tree_of_doc(struct doc_value v)
     return json_null();
 }
 
-static int put_chunk(const char *bytes, size_t n, void *out)
+static void put_real(struct buf *out, double v)
 {
-    buf_add(out, (struct span){bytes, n});
-    return 0;
+    char text[JSON_DOUBLE_SIZE];
+    size_t n = json_double_text(v, text);
+    buf_add(out, (struct span){text, n});
+    if (strpbrk(text, ".e") == NULL)
+        buf_add(out, SPAN(".0")); /* or it would be read as an integer */
+}
+
+static void put_array(struct buf *out, const json_t *v)
+{
+    size_t i;
+    json_t *item;
+    buf_add_char(out, '[');
+    json_array_foreach((json_t *)(uintptr_t)v, i, item) {
+        if (i != 0)
+            buf_add_char(out, ',');
+        tree_put(out, item);
+    }
+    buf_add_char(out, ']');
+}
+
+static void put_object(struct buf *out, const json_t *v)
+{
+    json_t *object = (json_t *)(uintptr_t)v;
+    buf_add_char(out, '{');
+    for (void *at = json_object_iter(object); at != NULL;) {
+        json_add_text(out, (struct span){json_object_iter_key(at), json_object_iter_key_len(at)});
+        buf_add_char(out, ':');
+        tree_put(out, json_object_iter_value(at));
+        at = json_object_iter_next(object, at);
+        if (at != NULL)
+            buf_add_char(out, ',');
+    }
+    buf_add_char(out, '}');
 }
 
 void tree_put(struct buf *out, const json_t *v)
 {
-    json_dump_callback(v, put_chunk, out, JSON_COMPACT | JSON_ENCODE_ANY);
+    if (v == NULL)
+        return;
+    switch (json_typeof(v)) {
+    case JSON_OBJECT:
+        put_object(out, v);
+        break;
+    case JSON_ARRAY:
+        put_array(out, v);
+        break;
+    case JSON_STRING:
+        json_add_text(out, (struct span){json_string_value(v), json_string_length(v)});
+        break;
+    case JSON_INTEGER:
+        buf_add_int(out, json_integer_value(v));
+        break;
+    case JSON_REAL:
+        put_real(out, json_real_value(v));
+        break;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        buf_add(out, json_is_true(v) ? SPAN("true") : SPAN("false"));
+        break;
+    case JSON_NULL:
+        buf_add(out, SPAN("null"));
+        break;
+    }
 }
 
 struct span tree_text(struct arena *a, const json_t *v)
