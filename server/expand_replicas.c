@@ -17,7 +17,7 @@ static bool is_named(const struct workload *w, struct span ns, struct span name)
     return has_replicas(w) && span_eq(w->meta->name, name) && (ns.len == 0 || span_eq(w->meta->ns, ns));
 }
 
-static bool none_is_named(const struct expansion *x, const char *text, struct err *err)
+static struct workload *none_is_named(const struct expansion *x, const char *text, struct err *err)
 {
     struct arena *a = &x->o->arena;
     const char **names = ARENA_ARRAY(a, const char *, 2 * x->count);
@@ -30,16 +30,17 @@ static bool none_is_named(const struct expansion *x, const char *text, struct er
         names[n++] = arena_printf(a, "%.*s/%.*s", SPAN_ARG(w->meta->ns), SPAN_ARG(w->meta->name)).ptr;
     }
     const char *near = nearest_word(text, names, n);
-    return err_set(err, ERR_INVALID,
+    err_set(err, ERR_INVALID,
                    "--replicas: there is no Deployment, StatefulSet, ReplicaSet or ReplicationController \"%s\" in the "
                    "input%s%s%s",
                    text, near != NULL ? "; did you mean \"" : "", near != NULL ? near : "", near != NULL ? "\"?" : "");
+    return NULL;
 }
 
-static bool find_named(const struct expansion *x, const char *text, struct workload **out, struct err *err)
+static struct workload *find_named(const struct expansion *x, const char *text, struct err *err)
 {
     struct span name, ns = span_cut(span_of(text), '/', &name);
-    *out = NULL;
+    struct workload *found = NULL;
     if (name.len == 0) {
         name = ns;
         ns = (struct span){NULL, 0};
@@ -48,21 +49,23 @@ static bool find_named(const struct expansion *x, const char *text, struct workl
         struct workload *w = &x->items[i];
         if (!is_named(w, ns, name))
             continue;
-        if (*out != NULL)
-            return err_set(err, ERR_INVALID, "--replicas: \"%s\" is both %.*s and %.*s%s", text,
-                           SPAN_ARG(kind_object_name(&x->o->arena, (*out)->kind, (*out)->meta)),
+        if (found != NULL) {
+            err_set(err, ERR_INVALID, "--replicas: \"%s\" is both %.*s and %.*s%s", text,
+                           SPAN_ARG(kind_object_name(&x->o->arena, found->kind, found->meta)),
                            SPAN_ARG(kind_object_name(&x->o->arena, w->kind, w->meta)),
                            ns.len == 0 ? "; say NAMESPACE/NAME" : "");
-        *out = w;
+            return NULL;
+        }
+        found = w;
     }
-    return *out != NULL || none_is_named(x, text, err);
+    return found != NULL ? found : none_is_named(x, text, err);
 }
 
 bool expand_take_replicas(struct expansion *x, const struct counts *replicas, struct err *err)
 {
     for (uint32_t i = 0; i < replicas->count; i++) {
-        struct workload *w;
-        if (!find_named(x, replicas->items[i].name, &w, err))
+        struct workload *w = find_named(x, replicas->items[i].name, err);
+        if (w == NULL)
             return false;
         w->wanted = replicas->items[i].count;
         w->asks = "--replicas";
