@@ -247,6 +247,49 @@ static void a_reboot_does_not_hold_up_who_is_deleted(void **state)
     ward_end(&w);
 }
 
+static void reboot_once(struct ward *w)
+{
+    say(w, w->first, "KWOKRebootRequired", "True");
+    wait_for_state(w, "True RebootIssued", 90);
+    say(w, w->first, "KWOKRebootRequired", "False");
+    run_for(w->sim, 3 * MS_MINUTE);
+    assert_string_equal(state_of(w, "Rebooting"), "False RebootSucceeded");
+}
+
+/* 288: two of a day are remembered, by who has ordered them: the third is a replacement. */
+static void two_reboots_of_a_day_are_remembered(void **state)
+{
+    static const struct {
+        const char *label;
+        span_ms passes;
+        bool dies, reboots;
+    } rows[] = {{"the same day", MS_HOUR, false, false},
+                {"a day later", 24 * MS_HOUR, false, true},
+                {"another leader", MS_HOUR, true, true}};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        /* a day is long: what nothing calls for is looked at less often */
+        struct ward w = {.l = {.restart_after = MS_SECOND, .options.idle = 10 * MS_MINUTE}};
+        begin(&w, "1m", "");
+        reboot_once(&w);
+        reboot_once(&w);
+        run_for(w.sim, rows[i].passes);
+        if (rows[i].dies)
+            loop_stop(&w.l);
+        run_for(w.sim, 30 * MS_SECOND);
+        if (rows[i].reboots) {
+            reboot_once(&w);
+            assert_false(is_leaving(&w, w.first));
+        } else {
+            say(&w, w.first, "KWOKRebootRequired", "True");
+            run_for(w.sim, 5 * MS_MINUTE);
+            if (!is_leaving(&w, w.first))
+                fail_msg("%s: it stays", rows[i].label);
+        }
+        ward_end(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -257,6 +300,7 @@ int main(void)
         cmocka_unit_test(the_drain_of_a_reboot_forces_nobody),
         cmocka_unit_test(who_is_deleted_meanwhile_is_drained_by_force),
         cmocka_unit_test(a_reboot_does_not_hold_up_who_is_deleted),
+        cmocka_unit_test(two_reboots_of_a_day_are_remembered),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

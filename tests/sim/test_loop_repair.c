@@ -233,6 +233,9 @@ static void a_node_is_rebooted_in_its_place(void **state)
     assert_true(said(&w, "karpenter_nodes_reboots_total result=succeeded 1"));
     assert_int_equal(w.l.measured[MEASURE_REBOOTS], 1);
     assert_int_equal(w.l.measured[MEASURE_CLAIMS_DISRUPTED], 1);
+    assert_true(said(&w, "karpenter_nodeclaims_unhealthy_disrupted_total condition=kwok_reboot_required nodepool=general "
+                         "capacity_type=on-demand image_id= termination_mode=eventual 1\n"));
+    assert_int_equal(w.l.measured[MEASURE_PODS_DISRUPTED], 1);
     assert_int_equal(w.l.decided[DECISION_REMOVE], 0);
     ward_end(&w);
 }
