@@ -13,4 +13,6 @@ typedef int64_t span_ms; /* a length of time */
 #define MS_MINUTE (60 * MS_SECOND)
 #define MS_HOUR (60 * MS_MINUTE)
 
+enum { HOURS_A_MONTH = 730 }; /* as cloud bills count them */
+
 #endif

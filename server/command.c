@@ -1,8 +1,10 @@
 #include "server/command.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,6 +45,17 @@ bool command_print(struct buf *text, bool as_yaml, struct err *err)
     buf_release(&yaml);
     buf_release(&coloured);
     return ok;
+}
+
+bool command_report(const struct buf *page, const char *path, struct err *err)
+{
+    if (page->overflow)
+        return err_set(err, ERR_INTERNAL, "--report: the page is larger than %zu MiB", page->max / 1024 / 1024);
+    FILE *f = fopen(path, "w");
+    bool ok = f != NULL && fwrite(page->ptr, 1, page->len, f) == page->len;
+    if (f != NULL && fclose(f) != 0)
+        ok = false;
+    return ok || err_set(err, ERR_INVALID, "--report: %s cannot be written: %s", path, strerror(errno));
 }
 
 void command_complain(const char *format, ...)

@@ -29,6 +29,9 @@ uint32_t terminal_width(void);
  * could steer a terminal is taken out, and a table is coloured there (colour.h). Releases the text. */
 bool command_print(struct buf *text, bool as_yaml, struct err *err);
 
+/* Writes the page that --report asks for. */
+bool command_report(const struct buf *page, const char *path, struct err *err);
+
 /* Writes texts that may hold names out of files to standard error, fit for a terminal. */
 void command_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

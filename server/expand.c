@@ -259,13 +259,12 @@ static void tell_too_many(const struct expansion *x, const struct workload *w)
 
 /* --- the whole --- */
 
-/* Of a Deployment or the like; a Job that has begun is what it is. */
+/* What files have; a Job that has begun is what it is. */
 static void fill_up(struct expansion *x)
 {
     for (size_t i = 0; i < x->count; i++) {
         struct workload *w = &x->items[i];
-        w->filled_up = w->controller != NULL && w->parent == NULL && w->template != NULL && w->meta->deleted == 0 &&
-                       input_origin(w->meta)->line != 0;
+        w->filled_up = expand_has_replicas(w) && input_origin(w->meta)->line != 0;
     }
 }
 

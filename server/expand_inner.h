@@ -32,6 +32,11 @@ static inline bool expand_counts(const struct pod *p)
 {
     return !pod_is_terminal(p) && p->meta.deleted == 0;
 }
+/* Whose number somebody sets: no Job, no PodTemplate, and of a Deployment itself, not its ReplicaSets. */
+static inline bool expand_has_replicas(const struct workload *w)
+{
+    return w->controller != NULL && w->parent == NULL && w->template != NULL && w->meta->deleted == 0;
+}
 /* Whether a pod of that name was given and has not ended. */
 bool expand_is_there(const struct expansion *x, struct span ns, struct span name);
 /* Whose the pod is; NULL: none of them. */

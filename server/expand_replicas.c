@@ -6,15 +6,9 @@
 
 /* --- which workload --- */
 
-/* Those whose number somebody sets: no Job, no PodTemplate, and of a Deployment itself, not its ReplicaSets. */
-static bool has_replicas(const struct workload *w)
-{
-    return w->controller != NULL && w->parent == NULL && w->template != NULL && w->meta->deleted == 0;
-}
-
 static bool is_named(const struct workload *w, struct span ns, struct span name)
 {
-    return has_replicas(w) && span_eq(w->meta->name, name) && (ns.len == 0 || span_eq(w->meta->ns, ns));
+    return expand_has_replicas(w) && span_eq(w->meta->name, name) && (ns.len == 0 || span_eq(w->meta->ns, ns));
 }
 
 static struct workload *none_is_named(const struct expansion *x, const char *text, struct err *err)
@@ -24,7 +18,7 @@ static struct workload *none_is_named(const struct expansion *x, const char *tex
     size_t n = 0;
     for (size_t i = 0; i < x->count; i++) {
         const struct workload *w = &x->items[i];
-        if (!has_replicas(w))
+        if (!expand_has_replicas(w))
             continue;
         names[n++] = arena_cstr(a, w->meta->name);
         names[n++] = arena_printf(a, "%.*s/%.*s", SPAN_ARG(w->meta->ns), SPAN_ARG(w->meta->name)).ptr;

@@ -269,7 +269,6 @@ static bool read_expanders(struct span text, struct group_flags *f, struct err *
         [EXPANDER_LEAST_NODES] = "least-nodes", [EXPANDER_PRICE] = "price",         [EXPANDER_PRIORITY] = "priority",
     };
     f->expander_count = 0;
-    f->expander_given = true;
     while (text.ptr != NULL) {
         struct span one = span_cut(text, ',', &text);
         uint32_t e = 0;

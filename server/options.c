@@ -36,8 +36,8 @@ static const struct option table[] = {
      AT(scheduler_config), .group = OPTION_ALL,
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
-    {.name = "kubeconfig", .is_file = true, .env = "KUBECONFIG", .type = OPTION_TEXT, AT(kubeconfig),
-     .group = OPTION_CLUSTER | OPTION_PLAN, .help = "default: in-cluster, else ~/.kube/config"},
+    {.name = "kubeconfig", .is_file = true, .type = OPTION_TEXT, AT(kubeconfig),
+     .group = OPTION_CLUSTER | OPTION_PLAN, .help = "default: $KUBECONFIG, in-cluster, else ~/.kube/config"},
     {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER | OPTION_PLAN,
      .help = "context of the kubeconfig; default: its current one"},
     {.name = "placement", .type = OPTION_CHOICE, .choices = "extender|nominate",

@@ -256,6 +256,17 @@ static void put_names(struct buf *out, const struct plan *p)
         buf_addf(out, "nodeclaim.karpenter.sh/%.*s\n", SPAN_ARG(p->claims[i].name));
 }
 
+static bool write_report(const struct plan *p, const char *path, struct err *err)
+{
+    struct buf page = {.max = PLAN_TEXT_MAX};
+    if (p == NULL)
+        return err_set(err, ERR_INVALID, "--report shows what NodePools buy, and there is none beside the node groups");
+    plan_report(&page, p);
+    bool ok = command_report(&page, path, err);
+    buf_release(&page);
+    return ok;
+}
+
 static bool print_answer(const struct answer *x, struct input *o, const struct options *options, struct err *err)
 {
     struct buf text = {.max = PLAN_TEXT_MAX};
@@ -451,7 +462,7 @@ static int answer(struct input *o, const struct options *options, const struct p
         x.moves = decide(r, o, options);
     bool left = (p != NULL && p->unschedulable_count != 0) || (groups != NULL && groups->up.left_count != 0);
     int status = left || input_lacks_askers(o);
-    if ((options->report != NULL && !plan_report_write(p, options->report, err)) || !print_answer(&x, o, options, err))
+    if ((options->report != NULL && !write_report(p, options->report, err)) || !print_answer(&x, o, options, err))
         status = 2;
     disruption_free(x.moves.made);
     disruption_free(x.moves.recommended);

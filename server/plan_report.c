@@ -1,15 +1,12 @@
 #include "server/plan_report.h"
 
-#include <errno.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "planner/plan/plan_workloads.h"
 #include "server/html.h"
 
 enum { HUES = 12 };
-static const double MONTH = 730; /* hours */
 
 static const char style[] =
     ":root{color-scheme:light dark;--ink:#1d2430;--paper:#fdfdfb;--faint:#5c6370;--line:#dcdfe4;--room:#eef0f2;--new:#2f6f9f;"
@@ -245,13 +242,13 @@ static void put_workloads(struct buf *out, const struct plan *p)
     for (uint32_t i = 0; i < n && i < REPORT_WORKLOADS_MAX; i++) {
         const struct plan_workload *w = &list[i];
         buf_addf(out, "<tr><td><span class=\"chip h%u\"></span>", hue(&w->who));
-        html_text(out, plan_workload_name(&a, w));
+        html_text(out, plan_workload_name(&a, &w->who));
         buf_addf(out, "</td><td class=\"n\">%u</td><td%s>", w->pods, w->left != 0 ? " class=\"warn\"" : "");
         html_text(out, plan_workload_where(&a, w));
         if (isnan(w->price))
             buf_add(out, SPAN("</td><td class=\"n\">?</td></tr>\n"));
         else
-            buf_addf(out, "</td><td class=\"n\">%.2f</td></tr>\n", w->price * MONTH);
+            buf_addf(out, "</td><td class=\"n\">%.2f</td></tr>\n", w->price * HOURS_A_MONTH);
     }
     if (n != 0)
         buf_add(out, SPAN("</table>\n"));
@@ -283,7 +280,7 @@ static void put_left(struct buf *out, const struct plan *p)
 
 static void put_answer(struct buf *out, const struct plan *p)
 {
-    double more = (p->cost_after - p->cost_before) * MONTH;
+    double more = (p->cost_after - p->cost_before) * HOURS_A_MONTH;
     buf_addf(out, "<p>%u pod%s wait%s. ", p->waiting, p->waiting == 1 ? "" : "s", p->waiting == 1 ? "s" : "");
     if (isnan(p->cost_after))
         buf_add(out, SPAN("The price is not known: some of the types have no offering that can be launched."));
@@ -305,21 +302,4 @@ void plan_report(struct buf *out, const struct plan *p)
     put_left(out, p);
     put_nodes(out, p);
     buf_add(out, SPAN("</body></html>\n"));
-}
-
-bool plan_report_write(const struct plan *p, const char *path, struct err *err)
-{
-    enum { PAGE_MAX = 64 * 1024 * 1024 }; /* REPORT_NODES_MAX nodes, with 110 workloads each */
-    struct buf page = {.max = PAGE_MAX};
-    if (p == NULL)
-        return err_set(err, ERR_INVALID, "--report shows what NodePools buy, and there is none beside the node groups");
-    plan_report(&page, p);
-    FILE *f = page.overflow ? NULL : fopen(path, "w");
-    bool ok = f != NULL && fwrite(page.ptr, 1, page.len, f) == page.len;
-    if (f != NULL && fclose(f) != 0)
-        ok = false;
-    ok = ok || err_set(err, ERR_INVALID, "--report: %s cannot be written: %s", path,
-                       page.overflow ? "the page would be too large" : strerror(errno));
-    buf_release(&page);
-    return ok;
 }

@@ -13,7 +13,5 @@ enum {
 };
 
 void plan_report(struct buf *out, const struct plan *p);
-/* The same into a file. `p` NULL: there are node groups alone, of which no report is made. */
-bool plan_report_write(const struct plan *p, const char *path, struct err *err);
 
 #endif

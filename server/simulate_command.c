@@ -136,12 +136,9 @@ static bool write_report(const struct simulation *s, const char *path, struct er
 {
     struct buf page = {.max = ANSWER_MAX};
     simulation_report(&page, s);
-    FILE *f = fopen(path, "w");
-    bool ok = f != NULL && fwrite(page.ptr, 1, page.len, f) == page.len;
-    if (f != NULL && fclose(f) != 0)
-        ok = false;
+    bool ok = command_report(&page, path, err);
     buf_release(&page);
-    return ok || err_set(err, ERR_INVALID, "--report: %s cannot be written", path);
+    return ok;
 }
 
 static bool print_answer(const struct simulate *s, struct err *err)

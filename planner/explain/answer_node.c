@@ -2,7 +2,6 @@
 
 #include <math.h>
 
-enum { HOURS_A_MONTH = 730 };
 
 static void add_kind(struct lines *l, uint32_t row)
 {

@@ -56,6 +56,11 @@ static bool any_price(const struct node_groups *file)
     return any;
 }
 
+static bool is_default(const struct group_flags *f)
+{
+    return f->expander_count == 1 && f->expanders[0] == EXPANDER_LEAST_WASTE;
+}
+
 struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file)
 {
     struct group_flags out = *f;
@@ -63,7 +68,7 @@ struct group_flags choice_flags(const struct group_flags *f, const struct node_g
     if (f->as_upstream || !any_price(file))
         return out;
     out.salvo = true;
-    out.by_cost = !f->expander_given;
+    out.by_cost = is_default(f);
     return out;
 }
 
@@ -72,7 +77,7 @@ struct group_flags choice_flags(const struct group_flags *f, const struct node_g
 static struct group_flags trial_flags(const struct group_flags *f)
 {
     struct group_flags out = *f;
-    out.any_age = true;
+    out.is_trial = true;
     out.scale_down_enabled = out.enforce_min_size = false;
     return out;
 }

@@ -25,7 +25,7 @@ struct choice_ground {
 };
 
 /* Flags of a pass beside pools, in which groups that have a price are to be weighed against them: more than one group may
- * grow in it, and unless an expander was asked for the cheapest a pod grows. Others stay as they are. */
+ * grow in it, and unless another expander than the default was asked for the cheapest a pod grows. Others stay as they are. */
 struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file);
 
 struct choice;

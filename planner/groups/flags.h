@@ -24,10 +24,9 @@ struct group_flags {
     /* scale-up */
     enum expander expanders[EXPANDER_COUNT];
     uint32_t expander_count;
-    bool expander_given; /* else it is the default */
     bool beside_pools;   /* prices are weighed against those of NodePools (choice.h) */
     bool by_cost;        /* the group that costs the least a pod comes before what expanders say (choice.h) */
-    bool any_age;        /* a pass is not put off because all pods have just come: of a trial. Delays hold */
+    bool is_trial;       /* for choice.h: not put off because all pods have just come (delays hold), and no turn of requests */
     bool balance_similar;
     struct spans balancing_ignore_labels, balancing_labels;
     double memory_ratio, free_ratio, allocatable_ratio; /* …-difference-ratio */

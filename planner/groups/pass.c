@@ -190,7 +190,7 @@ static bool scale_up_for_pods(struct group_run *r)
         leave_all(r, SPAN("max total nodes in cluster reached"));
         return false;
     }
-    if (r->flags->bypassed_schedulers.count == 0 && !r->flags->any_age && all_are_new(r)) {
+    if (r->flags->bypassed_schedulers.count == 0 && !r->flags->is_trial && all_are_new(r)) {
         up->result = SCALE_UP_IN_COOLDOWN;
         r->hold_down = true;
         return false;
@@ -215,7 +215,7 @@ static void serve(struct group_run *r)
 /* For ordinary pods or for ProvisioningRequests, by turns. Whether any were tried. */
 static bool scale_up(struct group_run *r)
 {
-    bool asked = groups_has_request(r), turn = r->objects->requests != NULL && r->objects->requests->turn;
+    bool asked = !r->flags->is_trial && groups_has_request(r), turn = r->objects->requests != NULL && r->objects->requests->turn;
     bool first = asked && (turn || r->pending_count == 0);
     bool tried = !first && scale_up_for_pods(r);
     r->out->requests_turn = asked || tried ? tried : turn;

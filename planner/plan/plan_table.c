@@ -30,10 +30,10 @@ static void put_workloads(struct buf *out, struct arena *a, const struct plan *p
     for (uint32_t i = 0; i < n; i++) {
         const struct plan_workload *w = &workloads[i];
         row = grid_row(&g);
-        row[0] = plan_workload_name(a, w);
+        row[0] = plan_workload_name(a, &w->who);
         row[1] = arena_printf(a, "%u", w->pods);
         row[2] = plan_workload_where(a, w);
-        row[3] = isnan(w->price) ? SPAN("?") : arena_printf(a, "%.2f", w->price * MONTH);
+        row[3] = isnan(w->price) ? SPAN("?") : arena_printf(a, "%.2f", w->price * HOURS_A_MONTH);
     }
     buf_add_char(out, '\n');
     grid_put(out, &g, width, 0);
@@ -190,7 +190,7 @@ static void put_cost(struct buf *b, const struct plan *p)
                     "launched.");
         return;
     }
-    double more = (p->cost_after - p->cost_before) * MONTH;
+    double more = (p->cost_after - p->cost_before) * HOURS_A_MONTH;
     buf_addf(b, "$%.3f/h now, $%.3f/h with the plan (%s$%.0f a month).", p->cost_before,
              p->cost_after, more < 0 ? "-" : "+", fabs(more));
     if (p->node_costs > 0)

@@ -4,8 +4,6 @@
 
 #include "planner/plan/plan_table.h"
 
-static const double MONTH = 730; /* hours, as cloud bills count them */
-
 /* Of the arena; the buffer is empty afterwards. */
 struct span plan_text_take(struct arena *a, struct buf *b);
 /* "7.2/7.9 91%" of CPU in millicores, or of bytes. */

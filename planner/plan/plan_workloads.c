@@ -161,11 +161,11 @@ struct span plan_workloads_of(struct arena *a, const struct plan *p, const struc
     return text;
 }
 
-struct span plan_workload_name(struct arena *a, const struct plan_workload *w)
+struct span plan_workload_name(struct arena *a, const struct pod_workload *w)
 {
-    if (w->who.name.len == 0)
-        return arena_printf(a, "Pods of %.*s", SPAN_ARG(w->who.ns));
-    return arena_printf(a, "%.*s %.*s/%.*s", SPAN_ARG(w->who.kind), SPAN_ARG(w->who.ns), SPAN_ARG(w->who.name));
+    if (w->name.len == 0)
+        return arena_printf(a, "Pods of %.*s", SPAN_ARG(w->ns));
+    return arena_printf(a, "%.*s %.*s/%.*s", SPAN_ARG(w->kind), SPAN_ARG(w->ns), SPAN_ARG(w->name));
 }
 
 static void put_part(struct buf *b, const struct plan_workload *w, const char *what, struct span pool, uint32_t pods)

@@ -28,7 +28,7 @@ uint32_t plan_workloads(struct arena *a, const struct plan *p, const struct plan
 /* "shop/web 3, shop/api": whose these pods are, and how many where they are several; "3 pods of shop" are of nobody. */
 struct span plan_workloads_of(struct arena *a, const struct plan *p, const struct pod *const *pods, uint32_t count);
 /* "Deployment shop/web"; "Pods of shop". */
-struct span plan_workload_name(struct arena *a, const struct plan_workload *w);
+struct span plan_workload_name(struct arena *a, const struct pod_workload *w);
 /* "new general 4, existing 2, no place 1"; without numbers where one says it all: "new general". */
 struct span plan_workload_where(struct arena *a, const struct plan_workload *w);
 

@@ -4,8 +4,6 @@
 
 #include "planner/plan/grid.h"
 
-static const double MONTH = 730; /* hours */
-
 static const struct section {
     const char *title, *name; /* of the table; of JSON */
     bool dollars, all;        /* all: also what is equal */
@@ -71,7 +69,7 @@ size_t diff_count(const struct diff_side *a, const struct diff_side *b)
 
 static double shown(const struct pair *p, const struct diff_item *item)
 {
-    return p->section == DIFF_WORKLOADS ? item->value * MONTH : item->value;
+    return p->section == DIFF_WORKLOADS ? item->value * HOURS_A_MONTH : item->value;
 }
 
 static struct span number(struct arena *a, const struct pair *p, const struct diff_item *item)
@@ -112,9 +110,9 @@ static void put_month(struct grid *g, const struct pair *p)
         return;
     struct span *row = grid_row(g);
     row[0] = SPAN("a month");
-    row[1] = arena_printf(g->arena, "%.0f", a * MONTH);
-    row[2] = arena_printf(g->arena, "%.0f", b * MONTH);
-    row[3] = differs(p) ? arena_printf(g->arena, "%+.0f", (b - a) * MONTH) : SPAN("");
+    row[1] = arena_printf(g->arena, "%.0f", a * HOURS_A_MONTH);
+    row[2] = arena_printf(g->arena, "%.0f", b * HOURS_A_MONTH);
+    row[3] = differs(p) ? arena_printf(g->arena, "%+.0f", (b - a) * HOURS_A_MONTH) : SPAN("");
 }
 
 static void put_pair(struct grid *g, const struct pair *p)

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/decode.h"
+#include "planner/plan/plan_workloads.h"
 
 /* --- a plan, as it is written --- */
 
@@ -21,7 +22,7 @@ struct written_pod {
 };
 
 struct written_workload {
-    struct span kind, ns, name;
+    struct pod_workload who;
     double price;
     bool has_price;
 };
@@ -55,36 +56,36 @@ static const struct field claim_fields[] = {
     FIELD(struct written_claim, pods, FIELD_SPANS, "pods"),
     FIELD(struct written_claim, price, FIELD_DOUBLE, "price"),
 };
-static const struct schema claim_schema = SCHEMA(struct written_claim, "nodeClaim", claim_fields);
+static const struct schema written_claim_schema = SCHEMA(struct written_claim, "nodeClaim", claim_fields);
 
 static const struct field node_fields[] = {FIELD(struct written_node, pods, FIELD_SPANS, "pods")};
-static const struct schema node_schema = SCHEMA(struct written_node, "existingNode", node_fields);
+static const struct schema written_node_schema = SCHEMA(struct written_node, "existingNode", node_fields);
 
 static const struct field pod_fields[] = {FIELD(struct written_pod, pod, FIELD_SPAN, "pod")};
-static const struct schema pod_schema = SCHEMA(struct written_pod, "pod", pod_fields);
+static const struct schema written_pod_schema = SCHEMA(struct written_pod, "pod", pod_fields);
 
 static const struct field workload_fields[] = {
-    FIELD(struct written_workload, kind, FIELD_SPAN, "kind"),
-    FIELD(struct written_workload, ns, FIELD_SPAN, "namespace"),
-    FIELD(struct written_workload, name, FIELD_SPAN, "name"),
+    FIELD(struct written_workload, who.kind, FIELD_SPAN, "kind"),
+    FIELD(struct written_workload, who.ns, FIELD_SPAN, "namespace"),
+    FIELD(struct written_workload, who.name, FIELD_SPAN, "name"),
     FIELD(struct written_workload, price, FIELD_DOUBLE, "pricePerHour", FIELD_HAS(struct written_workload, has_price)),
 };
-static const struct schema workload_schema = SCHEMA(struct written_workload, "workload", workload_fields);
+static const struct schema written_workload_schema = SCHEMA(struct written_workload, "workload", workload_fields);
 
 static const struct field cost_fields[] = {
     FIELD(struct written_cost, before, FIELD_DOUBLE, "before", FIELD_HAS(struct written_cost, has_before)),
     FIELD(struct written_cost, after, FIELD_DOUBLE, "after", FIELD_HAS(struct written_cost, has_after)),
 };
-static const struct schema cost_schema = SCHEMA(struct written_cost, "cost", cost_fields);
+static const struct schema written_cost_schema = SCHEMA(struct written_cost, "cost", cost_fields);
 
 static const struct field plan_fields[] = {
-    FIELD(struct written_plan, claims, FIELD_LIST, "nodeClaims", .schema = &claim_schema),
-    FIELD(struct written_plan, nodes, FIELD_LIST, "existingNodes", .schema = &node_schema),
-    FIELD(struct written_plan, unschedulable, FIELD_LIST, "unschedulable", .schema = &pod_schema),
-    FIELD(struct written_plan, workloads, FIELD_LIST, "workloads", .schema = &workload_schema),
-    FIELD(struct written_plan, cost, FIELD_OBJECT, "cost", .schema = &cost_schema),
+    FIELD(struct written_plan, claims, FIELD_LIST, "nodeClaims", .schema = &written_claim_schema),
+    FIELD(struct written_plan, nodes, FIELD_LIST, "existingNodes", .schema = &written_node_schema),
+    FIELD(struct written_plan, unschedulable, FIELD_LIST, "unschedulable", .schema = &written_pod_schema),
+    FIELD(struct written_plan, workloads, FIELD_LIST, "workloads", .schema = &written_workload_schema),
+    FIELD(struct written_plan, cost, FIELD_OBJECT, "cost", .schema = &written_cost_schema),
 };
-static const struct schema plan_schema = SCHEMA(struct written_plan, "Plan", plan_fields);
+static const struct schema written_plan_schema = SCHEMA(struct written_plan, "Plan", plan_fields);
 
 /* --- numbers with names --- */
 
@@ -129,17 +130,13 @@ static void add_claims(struct arena *a, const struct written_plan *p, struct dif
 static void add_workload(struct arena *a, const struct written_workload *w, struct diff_side *out)
 {
     if (w->has_price)
-        add(a, out, DIFF_WORKLOADS,
-            w->name.len != 0
-                ? arena_printf(a, "%.*s %.*s/%.*s", SPAN_ARG(w->kind), SPAN_ARG(w->ns), SPAN_ARG(w->name))
-                : arena_printf(a, "Pods of %.*s", SPAN_ARG(w->ns)),
-            w->price);
+        add(a, out, DIFF_WORKLOADS, plan_workload_name(a, &w->who), w->price);
 }
 
 bool diff_side_of_plan(struct arena *a, struct doc_value plan, struct diff_side *out, struct err *err)
 {
     struct written_plan p;
-    if (!decode_one(a, NULL, plan, &plan_schema, &p, err))
+    if (!decode_one(a, NULL, plan, &written_plan_schema, &p, err))
         return false;
     if (p.cost.has_before)
         add(a, out, DIFF_COST, SPAN("now"), p.cost.before);

@@ -256,7 +256,6 @@ static void put_share(struct render *r, const struct tally *t, int column, const
 
 void fleet_put_summary(struct render *r, const struct waiting_pods *pods)
 {
-    enum { HOURS_A_MONTH = 730 };
     struct tally t = {0};
     if (r->v->world != NULL)
         t = tally_nodes(r, SYM_NONE);

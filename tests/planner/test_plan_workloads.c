@@ -71,7 +71,7 @@ static void are_who_asked(void **state)
         cluster_add(&c, rows[i].objects);
         uint32_t n = plan_workloads(&a, cluster_plan(&c), &list);
         for (uint32_t k = 0; k < n; k++)
-            buf_addf(&got, "%.*s; %u; %.*s; %.4f\n", SPAN_ARG(plan_workload_name(&a, &list[k])), list[k].pods,
+            buf_addf(&got, "%.*s; %u; %.*s; %.4f\n", SPAN_ARG(plan_workload_name(&a, &list[k].who)), list[k].pods,
                      SPAN_ARG(plan_workload_where(&a, &list[k])), list[k].price);
         if (!span_eq(buf_span(&got), span_of(rows[i].want)))
             fail_msg("%s: got\n%.*s", rows[i].label, SPAN_ARG(buf_span(&got)));

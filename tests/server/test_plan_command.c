@@ -313,6 +313,27 @@ static void a_kubeconfig_that_is_not_there(void **state)
     assert_string_equal(o.text, "stowage plan: no file given with -f: kubeconfig: /nowhere/config: No such file or directory\n");
 }
 
+/* Several files, as kubectl takes them; those that are not there are passed over. */
+static void a_list_of_kubeconfigs(void **state)
+{
+    (void)state;
+    static const char *const args[COMMAND_ARGS_MAX] = {"--all-unbound"};
+    char path[] = "/tmp/stowage-kubeconfig-XXXXXX", list[64], want[128];
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, "clusters: [", 11), 11);
+    close(fd);
+    snprintf(list, sizeof(list), "/nowhere/config:%s", path);
+    snprintf(want, sizeof(want), "stowage plan: no file given with -f: kubeconfig %s: ", path);
+    setenv("KUBECONFIG", list, 1);
+    struct outcome o = run_command(command_plan, "", args);
+    unsetenv("KUBECONFIG");
+    unlink(path);
+    assert_int_equal(o.status, 2);
+    if (strncmp(o.text, want, strlen(want)) != 0)
+        fail_msg("%s", o.text);
+}
+
 /* --- forms --- */
 
 #define POOL_OF(name) "---\napiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: " name "}\nspec: {template: {spec: " \
@@ -364,6 +385,7 @@ int main(void)
         cmocka_unit_test(gates_that_are_off_are_told),
         cmocka_unit_test(mistyped_gates_are_told),
         cmocka_unit_test(a_kubeconfig_that_is_not_there),
+        cmocka_unit_test(a_list_of_kubeconfigs),
         cmocka_unit_test(other_forms),
         cmocka_unit_test(within_its_time),
     };

@@ -148,8 +148,10 @@ static void several_groups_of_one_plan(void **state)
     expect_text("none waits for a next pass", &o, "\"awaiting\": []");
     o = plan_with(POOL ASKS("a", 2) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002")), NULL, "table");
     expect_text("the cheapest", &o, "GROW   large");
-    o = plan_with(POOL ASKS("a", 2) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("large", 1, 8, "0.002")),
-                  "--expander=least-waste", "table");
+    const char *alike = POOL ASKS("a", 2) GROUPS(PRICED("small", 1, 2, "0.003") PRICED("tall", 1, 8, "0.002"));
+    o = plan_with(alike, "--expander=least-waste", "table");
+    expect_text("the default by its name", &o, "GROW   tall");
+    o = plan_with(alike, "--expander=most-pods", "table");
     expect_text("or what was asked for", &o, "GROW   small");
 }
 

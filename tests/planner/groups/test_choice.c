@@ -95,7 +95,7 @@ static struct way way_of(const struct mixed *m, const struct plan *p)
     arena_init(&a, 0);
     struct group_objects objects = m->objects;
     struct group_flags flags = m->flags;
-    flags.any_age = true;
+    flags.is_trial = true;
     objects.pods = groups_beside_plan(p, objects.pods, objects.pod_count, &objects.pod_count, &a);
     const struct group_pass *pass = groups_pass(m->world, m->ground.model, &flags, &objects, m->c.plan_options.now, &a);
     expect_one_place(p, pass);
@@ -161,7 +161,7 @@ static struct way groups_first(struct mixed *m)
     struct group_flags flags = m->flags;
     struct plan nodes_only = *m->c.plan;
     nodes_only.claim_count = 0;
-    flags.any_age = true;
+    flags.is_trial = true;
     objects.pods = groups_beside_plan(&nodes_only, objects.pods, objects.pod_count, &objects.pod_count, a);
     struct asked x = {groups_pass(m->world, m->ground.model, &flags, &objects, m->c.plan_options.now, a)};
     struct plan_options o = m->c.plan_options;

@@ -57,62 +57,64 @@ static const char *const names[] = {
 static const struct {
     const char *label, *objects, *groups, *want;
     int32_t batch;
-    bool turn;
+    bool turn, trial;
 } rows[] = {
-    {"nobody asks", "", NONE, "", 1, false},
-    {"it fits", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", ""), ONE, "r found", 1, false},
-    {"it fits not", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "3", "", ""), ONE, "r not found", 1, false},
+    {"nobody asks", "", NONE, "", 1, false, false},
+    {"it fits", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", ""), ONE, "r found", 1, false, false},
+    {"it fits not", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "3", "", ""), ONE, "r not found", 1, false, false},
     {"it fits not, and is not to be tried again",
-     NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "3", ", parameters: {noRetry: 'true'}", ""), ONE, "r failed", 1, false},
+     NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "3", ", parameters: {noRetry: 'true'}", ""), ONE, "r failed", 1, false, false},
     {"another word is none", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "3", ", parameters: {noRetry: 'yes'}", ""), ONE,
-     "r not found", 1, false},
-    {"another class is nobody's", TEMPLATE ASKS("r", "11:00:00", "x.example.com", "3", "", ""), NONE, "", 1, false},
+     "r not found", 1, false, false},
+    {"another class is nobody's", TEMPLATE ASKS("r", "11:00:00", "x.example.com", "3", "", ""), NONE, "", 1, false, false},
     {"another instance's", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", ", parameters: {processorInstance: x}", ""), NONE, "", 1,
-     false},
+     false, false},
     {"the oldest first", TEMPLATE ASKS("a", "11:00:01", CHECK, "1", "", "") ASKS("b", "11:00:00", CHECK, "1", "", ""), NONE,
-     "b not found", 1, false},
+     "b not found", 1, false, false},
     {"a batch", NODE("n1") TEMPLATE ASKS("a", "11:00:01", CHECK, "1", "", "") ASKS("b", "11:00:00", CHECK, "2", "", "")
-     ASKS("c", "11:00:02", ATOMIC, "1", "", ACCEPTED), ONE, "b found, a not found", 3, false},
+     ASKS("c", "11:00:02", ATOMIC, "1", "", ACCEPTED), ONE, "b found, a not found", 3, false, false},
     {"no more than it holds", TEMPLATE ASKS("a", "11:00:00", CHECK, "1", "", "") ASKS("b", "11:00:01", CHECK, "1", "", "")
-     ASKS("c", "11:00:02", CHECK, "1", "", ""), NONE, "a not found, b not found", 2, false},
-    {"it is too early for another try", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:59:00")), NONE, "", 1, false},
-    {"it is time", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:58:59")), NONE, "r not found", 1, false},
-    {"its status comes before a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ""), NONE, "r accepted", 1, false},
-    {"a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ACCEPTED), NONE, "r grows a+2", 1, false},
-    {"171: or does not", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "7", "", ACCEPTED), NONE, "r not found", 1, false},
+     ASKS("c", "11:00:02", CHECK, "1", "", ""), NONE, "a not found, b not found", 2, false, false},
+    {"it is too early for another try", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:59:00")), NONE, "", 1, false, false},
+    {"it is time", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", TRIED("11:58:59")), NONE, "r not found", 1, false, false},
+    {"its status comes before a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ""), NONE, "r accepted", 1, false, false},
+    {"a group grows", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "4", "", ACCEPTED), NONE, "r grows a+2", 1, false, false},
+    {"171: or does not", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "7", "", ACCEPTED), NONE, "r not found", 1, false, false},
     {"191: one that takes all of them does", TEMPLATE ASKS("r", "11:00:00", ATOMIC, "10", "", ACCEPTED), TWO, "r grows b+5", 1,
-     false},
+     false, false},
     {"it grows for the rest alone", NODE("n1") TEMPLATE ASKS("r", "11:00:00", ATOMIC, "3", "", ACCEPTED), ONE, "r grows a+1", 1,
-     false},
-    {"pods have their turn", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "a+1 turn", 1, false},
-    {"requests have theirs", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "r grows a+1", 1, true},
-    {"172: who waits for one grows nothing", TEMPLATE CONSUMING("p", "r"), NONE, "p", 1, false},
+     false, false},
+    {"pods have their turn", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "a+1 turn", 1, false, false},
+    {"requests have theirs", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED), NONE, "r grows a+1", 1, true, false},
+    {"but not where it is only tried whom groups have a place for", TEMPLATE WAITING("p") ASKS("r", "11:00:00", ATOMIC, "1", "", ACCEPTED),
+     NONE, "a+1 turn", 1, true, true},
+    {"172: who waits for one grows nothing", TEMPLATE CONSUMING("p", "r"), NONE, "p", 1, false, false},
     {"room is kept from ordinary pods",
      NODE("n1") TEMPLATE WAITING("p") WAITING("q") ASKS("r", "11:00:00", CHECK, "1", "", SINCE("11:55:00")), ONE, "a+1 turn", 1,
-     false},
+     false, false},
     {"and there for its own", NODE("n1") TEMPLATE CONSUMING("p", "r") CONSUMING("q", "r")
-     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "", 1, false},
+     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "", 1, false, false},
     {"what is kept is not there for another request", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00"))
-     ASKS("s", "11:01:00", CHECK, "1", "", ""), ONE, "s not found", 1, false},
-    {"for ten minutes", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:50:00")), ONE, "", 1, false},
+     ASKS("s", "11:01:00", CHECK, "1", "", ""), ONE, "s not found", 1, false, false},
+    {"for ten minutes", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:50:00")), ONE, "", 1, false, false},
     {"and no longer", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:49:59")) ASKS("s", "11:01:00", CHECK,
-     "2", "", ""), ONE, "r over, s found", 1, false},
+     "2", "", ""), ONE, "r over, s found", 1, false, false},
     {"until its pods run", NODE("n1") TEMPLATE RUNNING("p", "r", "n1") RUNNING("q", "r", "n1")
-     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "r consumed", 1, false},
+     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "r consumed", 1, false, false},
     {"all of them", NODE("n1") TEMPLATE RUNNING("p", "r", "n1") RUNNING("q", "s", "n1")
-     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "", 1, false},
-    {"no template", ASKS("r", "11:00:00", CHECK, "1", "", ""), NONE, "r no pods", 1, false},
-    {"it may be on its way", ASKS("r", "11:59:31", CHECK, "1", "", ""), NONE, "", 1, false},
-    {"it had one", ASKS("r", "11:00:00", CHECK, "1", "", SINCE("11:55:00")), NONE, "r unbookable", 1, false},
-    {"too many pods", TEMPLATE ASKS("r", "11:00:00", CHECK, "100001", "", ""), NONE, "r no pods", 1, false},
+     ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:55:00")), ONE, "", 1, false, false},
+    {"no template", ASKS("r", "11:00:00", CHECK, "1", "", ""), NONE, "r no pods", 1, false, false},
+    {"it may be on its way", ASKS("r", "11:59:31", CHECK, "1", "", ""), NONE, "", 1, false, false},
+    {"it had one", ASKS("r", "11:00:00", CHECK, "1", "", SINCE("11:55:00")), NONE, "r unbookable", 1, false, false},
+    {"too many pods", TEMPLATE ASKS("r", "11:00:00", CHECK, "100001", "", ""), NONE, "r no pods", 1, false, false},
     {"too many beside the others'", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "99999", "", SINCE("11:59:00"))
-     ASKS("s", "11:01:00", CHECK, "2", "", "") ASKS("t", "11:02:00", CHECK, "1", "", ""), ONE, "t not found", 1, false},
+     ASKS("s", "11:01:00", CHECK, "2", "", "") ASKS("t", "11:02:00", CHECK, "1", "", ""), ONE, "t not found", 1, false, false},
     {"what is over asks nothing", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", IS("Failed", "True", "2026-01-01T11:30:00"))
      ASKS("s", "11:00:00", CHECK, "1", "", SINCE("11:10:00") IS("BookingExpired", "True", "2026-01-01T11:30:00")), NONE, "", 1,
-     false},
+     false, false},
     {"it goes after a week", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", IS("Failed", "True", "2025-12-25T11:59:59"))
      ASKS("s", "11:00:00", CHECK, "1", "", IS("Provisioned", "True", "2025-12-25T12:00:00") IS("BookingExpired", "True",
-     "2025-12-26T12:00:00")), NONE, "r old", 1, false},
+     "2025-12-26T12:00:00")), NONE, "r old", 1, false, false},
 };
 
 static void put(struct buf *out, const char *format, struct span text, const char *word)
@@ -149,6 +151,7 @@ static void one_pass(void **state)
         pass_read(&c, rows[i].groups, &node_groups_schema, &file);
         flags.provisioning_requests = true;
         flags.check_batch = rows[i].batch;
+        flags.is_trial = rows[i].trial;
         struct group_objects objects = pass_objects(&c);
         const struct cluster_list *asked = &c.kinds[KIND_PROVISIONING_REQUEST], *templates = &c.kinds[KIND_POD_TEMPLATE];
         struct capacity_requests all =
