@@ -181,8 +181,9 @@ static struct world *world_of(struct input *o, const struct options *options, co
 
 /* The pools' plan is made anew where groups are cheaper for some; with a time budget in as much time as the first, and
  * what is tried before as well. */
-static void choose(const struct plan_reading *r, struct choice_ground *g, struct plan **pools, struct arena *a)
+static void choose(const struct plan_reading *r, const struct choice_ground *ground, struct plan **pools, struct arena *a)
 {
+    struct choice_ground g = *ground;
     struct plan_options o = r->options;
     mono_ms until = clock_mono() + r->time_budget;
     struct choice_options with;
@@ -190,8 +191,8 @@ static void choose(const struct plan_reading *r, struct choice_ground *g, struct
         o.stop = clock_is_past;
         o.user = &until;
     }
-    g->options = &o;
-    const struct choice *c = (*pools)->complete ? choice_make(g, *pools, a) : NULL; /* else there is no time for it */
+    g.options = &o;
+    const struct choice *c = (*pools)->complete ? choice_make(&g, *pools, a) : NULL; /* else there is no time for it */
     if (c == NULL)
         return;
     plan_free(*pools);

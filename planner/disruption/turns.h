@@ -12,7 +12,7 @@ struct turn {
     uint32_t at;   /* in the list that was given */
 };
 
-enum { TURN_DONE = UINT32_MAX }; /* rank of who was looked at before (disruption_options.looked): none of these has a turn */
+#define TURN_DONE UINT32_MAX /* rank of who was looked at before (disruption_options.looked): none of these has a turn */
 
 /* Of each pool in the list's order. Pools that the last search did not reach come first in every round. */
 struct turn *turns_of(struct disrupting *d, struct candidates c);

@@ -135,7 +135,8 @@ static uint64_t hash_row(const struct span *row)
 static struct requirement zones_of(const struct plan_claim *c)
 {
     const struct requirement *r = requirements_get(&c->requirements, SYM_ZONE);
-    return r == NULL || r->complement ? (struct requirement){0} : *r;
+    struct requirement any = {0};
+    return r == NULL || r->complement ? any : *r;
 }
 
 static bool has_zone(const struct requirement *zones, sym zone)
