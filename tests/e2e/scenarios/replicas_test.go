@@ -186,9 +186,21 @@ func (f *fleet) guides(t *testing.T, ctx context.Context, leader *stowage.Stowag
 // which is what it does on a busy machine.
 func (f *fleet) skipped(t *testing.T) int {
 	t.Helper()
+	return len(f.skips(t))
+}
+
+// skips are the scheduler's lines about that: each says why.
+func (f *fleet) skips(t *testing.T) []string {
+	t.Helper()
 	log, err := os.ReadFile(f.Part(controlplane.SchedulerPart).Log())
 	must(t, err)
-	return strings.Count(string(log), "Skipping extender as it returned error")
+	var lines []string
+	for line := range strings.Lines(string(log)) {
+		if strings.Contains(line, "Skipping extender as it returned error") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	return lines
 }
 
 // lease is Stowage's own, which somebody holds or held.

@@ -249,8 +249,8 @@ func (r *rotation) place(ctx context.Context) error {
 
 // judge is about what the scheduler passes over without a word to anybody, and about whether enough was asked to tell.
 func (r *rotation) judge(t *testing.T, ctx context.Context) {
-	if found := r.skipped(t); found != 0 {
-		t.Errorf("the scheduler passed the extender over %d times", found)
+	for _, line := range r.skips(t) {
+		t.Errorf("the scheduler passed the extender over: %s", line)
 	}
 	text, err := metricsOf(ctx, r.Stowage.Metrics)
 	must(t, err)
