@@ -39,12 +39,16 @@ static const struct command table[] = {
      "two plans that were written before\n"
      "stowage diff monday.json friday.json\n",
      command_diff},
-    {"explain", "pod|node|nodepool|group NAME", "why a pod, node, nodepool or group is as it is, from files or from a server",
-     OPTION_PLAN | OPTION_EXPLAIN, "pod|node|nodepool|group",
+    {"explain", "pod|deployment|node|nodepool|group|move NAME", "why pods, workloads, nodes, nodepools, groups are as they are",
+     OPTION_PLAN | OPTION_EXPLAIN, "pod|deployment|statefulset|daemonset|replicaset|job|cronjob|node|nodepool|group|move",
      "why a pod waits, as the running server sees it\n"
      "stowage explain pod shop/web-0\n"
+     "where the pods of a workload are, and why some have no place\n"
+     "stowage explain deployment shop/web\n"
      "the same from files\n"
      "stowage explain pod shop/web-0 -f cluster.yaml\n"
+     "what a move of the page is about, and how far it is\n"
+     "stowage explain move d-0001k3f0a2\n"
      "how many nodes of a nodepool may be disrupted at a time\n"
      "stowage explain nodepool general --at 2026-12-24T20:00:00Z\n",
      command_explain},

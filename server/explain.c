@@ -4,33 +4,65 @@
 #include "base/nearest.h"
 #include "planner/disruption/allowance_told.h"
 #include "planner/explain/tell.h"
+#include "planner/pods/pod_workload.h"
 #include "reconciler/termination/detach.h"
 #include "reconciler/termination/drain.h"
 #include "server/clock.h"
 
 /* --- the question --- */
 
+/* As kubectl calls them: one, several, short. */
+static const struct {
+    enum kind kind;
+    const char *workload;
+    const char *words[4];
+} asked_kinds[] = {
+    {KIND_POD, NULL, {"pod", "pods", "po"}},
+    {KIND_NODE, NULL, {"node", "nodes", "no"}},
+    {KIND_NODE_POOL, NULL, {"nodepool", "nodepools"}},
+    {KIND_NONE, NULL, {"group", "groups", "nodegroup"}},
+    {KIND_NONE, NULL, {"move", "moves"}},
+    {KIND_POD, "Deployment", {"deployment", "deployments", "deploy"}},
+    {KIND_POD, "StatefulSet", {"statefulset", "statefulsets", "sts"}},
+    {KIND_POD, "DaemonSet", {"daemonset", "daemonsets", "ds"}},
+    {KIND_POD, "ReplicaSet", {"replicaset", "replicasets", "rs"}},
+    {KIND_POD, "ReplicationController", {"replicationcontroller", "replicationcontrollers", "rc"}},
+    {KIND_POD, "Job", {"job", "jobs"}},
+    {KIND_POD, "CronJob", {"cronjob", "cronjobs", "cj"}},
+};
+
+const char *explain_word(const struct explain_question *q)
+{
+    if (q->group || q->move)
+        return q->group ? "group" : "move";
+    for (size_t i = 0; i < COUNT_OF(asked_kinds); i++)
+        if (asked_kinds[i].kind == q->kind &&
+            span_eq(asked_kinds[i].workload != NULL ? span_of(asked_kinds[i].workload) : SPAN(""), q->workload))
+            return asked_kinds[i].words[0];
+    return "object";
+}
+
+static bool read_kind(struct span word, struct explain_question *out)
+{
+    for (size_t i = 0; i < COUNT_OF(asked_kinds); i++)
+        for (size_t k = 0; k < COUNT_OF(asked_kinds[i].words) && asked_kinds[i].words[k] != NULL; k++)
+            if (span_eq(word, span_of(asked_kinds[i].words[k]))) {
+                out->kind = asked_kinds[i].kind;
+                out->group = word.ptr[0] == 'g';
+                out->move = word.ptr[0] == 'm';
+                out->workload = asked_kinds[i].workload != NULL ? span_of(asked_kinds[i].workload) : (struct span){NULL, 0};
+                return true;
+            }
+    return false;
+}
+
 bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err)
 {
-    static const struct {
-        struct span word;
-        enum kind kind;
-    } words[] = {{SPAN_INIT("pod"), KIND_POD},
-                 {SPAN_INIT("pods"), KIND_POD},
-                 {SPAN_INIT("po"), KIND_POD},
-                 {SPAN_INIT("node"), KIND_NODE},
-                 {SPAN_INIT("nodes"), KIND_NODE},
-                 {SPAN_INIT("no"), KIND_NODE},
-                 {SPAN_INIT("nodepool"), KIND_NODE_POOL},
-                 {SPAN_INIT("nodepools"), KIND_NODE_POOL}};
     *out = (struct explain_question){.kind = KIND_NONE, .name = name};
-    for (size_t i = 0; i < COUNT_OF(words); i++)
-        if (span_eq(kind, words[i].word))
-            out->kind = words[i].kind;
-    out->group = span_eq(kind, SPAN("group")) || span_eq(kind, SPAN("groups")) || span_eq(kind, SPAN("nodegroup"));
-    if (out->kind == KIND_NONE && !out->group)
-        return err_set(err, ERR_INVALID, "\"%.*s\" is not pod, node, nodepool or group", SPAN_ARG(kind));
+    if (!read_kind(kind, out))
+        return err_set(err, ERR_INVALID, "\"%.*s\" is not pod, node, nodepool, group or a workload like deployment",
+                       SPAN_ARG(kind));
     struct span rest;
     struct span first = span_cut(name, '/', &rest);
     if (out->kind == KIND_POD) {
@@ -94,12 +126,29 @@ static const char *elsewhere(struct arena *a, const struct explain_objects *all,
     return arena_printf(a, "%.*s/%.*s", SPAN_ARG(found->meta.ns), SPAN_ARG(name)).ptr;
 }
 
+static bool unknown_workload(struct plan *p, const struct explain_objects *all, const struct explain_question *q,
+                             struct err *err)
+{
+    struct names n = {.a = &p->arena};
+    for (size_t i = 0; i < all->pod_count; i++) {
+        struct pod_workload w = pod_workload(all->pods[i], NULL, p->syms);
+        if (span_eq(w.kind, q->workload))
+            add_name(&n, arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(w.ns), SPAN_ARG(w.name)));
+    }
+    const char *near = nearest_word(arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(q->ns), SPAN_ARG(q->name)).ptr,
+                                    n.items, n.count);
+    return err_set(err, ERR_NOT_FOUND, "no pod here is of a %.*s %.*s/%.*s%s%s%s", SPAN_ARG(q->workload), SPAN_ARG(q->ns),
+                   SPAN_ARG(q->name), near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+                   near != NULL ? "?" : "");
+}
+
 static bool unknown(struct plan *p, const struct explain_objects *all,
                     const struct explain_question *q, struct err *err)
 {
     struct names n = {.a = &p->arena};
     struct span name = q->name;
-    const char *word = q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool";
+    if (q->workload.len != 0)
+        return unknown_workload(p, all, q, err);
     if (q->kind == KIND_POD) {
         name = arena_printf(&p->arena, "%.*s/%.*s", SPAN_ARG(q->ns), SPAN_ARG(q->name));
         for (size_t i = 0; i < all->pod_count; i++)
@@ -114,8 +163,8 @@ static bool unknown(struct plan *p, const struct explain_objects *all,
     if (near == NULL)
         near = nearest_word(arena_cstr(&p->arena, name), n.items, n.count);
     if (near == NULL)
-        return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s", word, SPAN_ARG(name));
-    return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s; did you mean %s?", word,
+        return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s", explain_word(q), SPAN_ARG(name));
+    return err_set(err, ERR_NOT_FOUND, "there is no %s %.*s; did you mean %s?", explain_word(q),
                    SPAN_ARG(name), near);
 }
 
@@ -242,6 +291,77 @@ static void add_allowances(struct plan *p, const struct node_pool *pool, wall_ms
     add_lines(p, lines, count, e);
 }
 
+/* --- several pods --- */
+
+/* "api" or "api-" of api-0. */
+static bool goes_on(struct span name, struct span start)
+{
+    return name.len > start.len && span_has_prefix(name, start) &&
+           (start.ptr[start.len - 1] == '-' || name.ptr[start.len] == '-');
+}
+
+/* A CronJob's Jobs are its name and the time, which is all that their pods tell of it. */
+static bool is_job_of(struct span job, struct span cron_job)
+{
+    if (!goes_on(job, cron_job))
+        return false;
+    for (size_t i = cron_job.len + 1; i < job.len; i++)
+        if (job.ptr[i] < '0' || job.ptr[i] > '9')
+            return false;
+    return job.len > cron_job.len + 1;
+}
+
+static bool is_of_workload(const struct pod *pod, const struct explain_question *q, const struct symtab *syms)
+{
+    const struct owner *c = meta_controller(&pod->meta);
+    if (c == NULL)
+        return false;
+    if (span_eq(sym_text(syms, c->kind), q->workload) && span_eq(c->name, q->name))
+        return true; /* a ReplicaSet, too, whose Deployment is another question */
+    struct pod_workload w = pod_workload(pod, NULL, syms);
+    if (span_eq(q->workload, SPAN("CronJob")))
+        return span_eq(w.kind, SPAN("Job")) && is_job_of(w.name, q->name);
+    return span_eq(w.kind, q->workload) && span_eq(w.name, q->name);
+}
+
+static bool is_asked_about(const struct pod *pod, const struct explain_question *q, const struct symtab *syms)
+{
+    if (!span_eq(pod->meta.ns, q->ns))
+        return false;
+    return q->workload.len != 0 ? is_of_workload(pod, q, syms) : goes_on(pod->meta.name, q->name);
+}
+
+static struct span place_text(struct arena *a, const struct place *place)
+{
+    bool coming = place->on_claim || place->group.len != 0;
+    return arena_printf(a, "%s%.*s%s", place->on_claim ? "NodeClaim " : coming ? "" : "node ", SPAN_ARG(place->target),
+                        coming ? ", which is on its way" : "");
+}
+
+/* False: there are none. */
+static bool explain_pods(struct plan *p, const struct explain_objects *all, const struct explain_question *q,
+                         const struct places *places, struct explanation *out)
+{
+    struct answer_member *members = ARENA_ARRAY(&p->arena, struct answer_member, all->pod_count);
+    uint32_t count = 0;
+    for (size_t i = 0; i < all->pod_count; i++) {
+        const struct pod *pod = all->pods[i];
+        if (!is_asked_about(pod, q, p->syms))
+            continue;
+        const struct place *place = places != NULL && pod->node == SYM_NONE ? places_find(places, pod->meta.uid) : NULL;
+        members[count++] = (struct answer_member){pod, place != NULL ? place_text(&p->arena, place)
+                                                                     : (struct span){NULL, 0}};
+    }
+    if (count == 0)
+        return false;
+    struct span who = q->workload.len != 0
+                          ? arena_printf(&p->arena, "%.*s %.*s/%.*s", SPAN_ARG(q->workload), SPAN_ARG(q->ns), SPAN_ARG(q->name))
+                          : arena_printf(&p->arena, "Pods %.*s/%.*s%s", SPAN_ARG(q->ns), SPAN_ARG(q->name),
+                                         q->name.ptr[q->name.len - 1] == '-' ? "*" : "-*");
+    answer_workload(p, who, members, count, out);
+    return true;
+}
+
 /* --- the answer --- */
 
 bool explain_answer(struct plan *p, const struct explain_objects *all,
@@ -253,11 +373,13 @@ bool explain_answer(struct plan *p, const struct explain_objects *all,
         explain_node(p, all, (uint32_t)row, o, out);
         return true;
     }
-    for (size_t i = 0; q->kind == KIND_POD && i < all->pod_count; i++)
+    for (size_t i = 0; q->kind == KIND_POD && q->workload.len == 0 && i < all->pod_count; i++)
         if (span_eq(all->pods[i]->meta.name, q->name) && span_eq(all->pods[i]->meta.ns, q->ns)) {
             answer_pod(p, all->pods[i], out);
             return true;
         }
+    if (q->kind == KIND_POD && explain_pods(p, all, q, o->places, out))
+        return true;
     for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
         if (span_eq(all->pools[i]->meta.name, q->name)) {
             answer_pool(p, all->pools[i], out);
@@ -271,7 +393,7 @@ bool explain_answer(struct plan *p, const struct explain_objects *all,
 
 static const struct place *place_of(const struct explain_live *live, const struct explain_question *q)
 {
-    if (q->kind != KIND_POD || live->places == NULL)
+    if (q->kind != KIND_POD || q->workload.len != 0 || live->places == NULL)
         return NULL;
     const struct pod *pod = snapshot_find(live->snapshot, KIND_POD, q->ns, q->name);
     return pod != NULL && pod->node == SYM_NONE ? places_find(live->places, pod->meta.uid) : NULL;
@@ -280,13 +402,12 @@ static const struct place *place_of(const struct explain_live *live, const struc
 static void write_place(const struct place *place, const struct explain_question *q, struct buf *out)
 {
     struct json j = JSON_TO(out);
-    struct buf text = {0};
-    bool coming = place->on_claim || place->group.len != 0;
-    const char *what = place->on_claim ? "NodeClaim " : coming ? "" : "node ";
-    buf_addf(&text, "%.*s/%.*s has a place: %s%.*s%s.", SPAN_ARG(q->ns), SPAN_ARG(q->name), what, SPAN_ARG(place->target),
-             coming ? ", which is on its way" : "");
-    explanation_json(&j, &(struct explanation){.has_place = true, .sentence = buf_span(&text)});
-    buf_release(&text);
+    struct arena a;
+    arena_init(&a, 0);
+    struct span text = arena_printf(&a, "%.*s/%.*s has a place: %.*s.", SPAN_ARG(q->ns), SPAN_ARG(q->name),
+                                    SPAN_ARG(place_text(&a, place)));
+    explanation_json(&j, &(struct explanation){.has_place = true, .sentence = text});
+    arena_release(&a);
 }
 
 struct asked { /* what a plan's callbacks need */

@@ -11,15 +11,21 @@
 struct explain_question {
     enum kind kind; /* KIND_POD, KIND_NODE, KIND_NODE_POOL */
     bool group;     /* a node group, which is no object: KIND_NONE */
-    struct span ns; /* of a pod; absent: default */
+    bool move;      /* a disruption, by the id of its decision, which only a server has: KIND_NONE */
+    struct span workload; /* "Deployment": its pods are asked about, KIND_POD; absent: one pod is, or those whose names
+                           * go on where this one ends, at a dash, when there is none of that name */
+    struct span ns; /* of pods; absent: default */
     struct span name;
     wall_ms at; /* of a NodePool: when its nodes would be disrupted; 0: now */
 };
 
-/* "pod", "node", "nodepool" or "group", or kubectl's plurals and short names, and a name, which of a pod may be
- * NAMESPACE/NAME; else it is in `ns`, absent: default. False: not one of them. */
+/* "pod", "node", "nodepool", "group", "move" or "deployment" and other workloads, or kubectl's plurals and short names, and a
+ * name, which of pods and workloads may be NAMESPACE/NAME; else it is in `ns`, absent: default. False: not one of
+ * them. */
 bool explain_parse(struct span kind, struct span name, struct span ns, struct explain_question *out,
                    struct err *err);
+
+const char *explain_word(const struct explain_question *q); /* "pod", "deployment" … */
 
 struct explain_objects { /* by which names are found, and what a node waits for */
     const struct pod *const *pods;

@@ -50,7 +50,7 @@ static struct explain_objects objects_of(struct input *o)
 static bool is_unseen(const struct explain_objects *all, const struct explain_question *q)
 {
     struct span ns = q->ns.len != 0 ? q->ns : SPAN("default");
-    for (size_t i = 0; q->kind == KIND_POD && i < all->pod_count; i++)
+    for (size_t i = 0; q->kind == KIND_POD && q->workload.len == 0 && i < all->pod_count; i++)
         if (span_eq(all->pods[i]->meta.name, q->name) && span_eq(all->pods[i]->meta.ns, ns))
             return pod_is_unseen(all->pods[i]);
     return false;
@@ -70,7 +70,7 @@ static void add_remedy(struct arena *a, struct explanation *e)
 static void tell_refused(const struct input *o, const struct explain_question *q, struct err *err)
 {
     struct span why = input_why_refused(o, q->kind, q->ns, q->name);
-    if (err->kind == ERR_NOT_FOUND && why.ptr != NULL)
+    if (q->workload.len == 0 && err->kind == ERR_NOT_FOUND && why.ptr != NULL)
         err_set(err, ERR_INVALID, "%.*s%s%.*s is set aside, nothing is planned for it: %.*s", SPAN_ARG(q->ns),
                 q->ns.len != 0 ? "/" : "", SPAN_ARG(q->name), SPAN_ARG(why));
 }
@@ -183,8 +183,7 @@ static bool question_url(struct arena *a, struct buf *out, const char *server, c
                        SPAN_ARG(q->name));
     while (base.len != 0 && base.ptr[base.len - 1] == '/')
         base.len--;
-    buf_addf(out, "%.*s/explain/%s/", SPAN_ARG(base),
-             q->group ? "group" : q->kind == KIND_POD ? "pod" : q->kind == KIND_NODE ? "node" : "nodepool");
+    buf_addf(out, "%.*s/explain/%s/", SPAN_ARG(base), explain_word(q));
     if (q->kind == KIND_POD)
         buf_addf(out, "%.*s/", SPAN_ARG(q->ns));
     buf_add(out, q->name);
@@ -241,6 +240,10 @@ static int answer_from(struct arena *a, const struct explain_question *q, const 
 {
     if (options->files.count == 0 && !options->with_cluster)
         return explain_server(a, q, options, err);
+    if (q->move) {
+        err_set(err, ERR_INVALID, "moves are a running server's: ask it, without -f");
+        return 2;
+    }
     return q->group ? explain_group(q, options, given, err) : explain_files(q, options, err);
 }
 
@@ -269,7 +272,8 @@ static int explain(struct arena *a, int argc, char *const *argv, struct err *err
     struct span kind = words == 0 ? name : words > 1 ? span_of(argv[0])
                                                      : span_cut(span_of(argv[0]), '/', &name);
     if (name.ptr == NULL) {
-        err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, node NAME, nodepool NAME or group NAME");
+        err_set(err, ERR_INVALID, "say what to explain: pod NAMESPACE/NAME, deployment NAMESPACE/NAME (or another workload), node NAME, "
+                                  "nodepool NAME, group NAME or move ID");
         return 2;
     }
     struct span ns = options.pod_namespace != NULL ? span_of(options.pod_namespace)

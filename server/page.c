@@ -8,6 +8,7 @@
 #include "planner/held.h"
 #include "server/html.h"
 #include "server/page/fleet.h"
+#include "server/page/move_told.h"
 #include "server/page/moves.h"
 
 struct page {
@@ -57,6 +58,11 @@ void page_moved(struct page *p, const struct moves *m)
 struct moves page_moves(struct page *p, struct arena *a)
 {
     return page_memory_moves(p->memory, a);
+}
+
+bool page_explain_move(struct page *p, struct span id, struct buf *out, struct err *err)
+{
+    return move_told(p->memory, id, out, err);
 }
 
 void page_forget(struct page *p)

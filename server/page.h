@@ -31,6 +31,8 @@ struct span page_drift_paused(struct page *p, struct arena *a, const struct meta
 void page_moved(struct page *p, const struct moves *m);
 /* The last ones, in `a`. Any thread. */
 struct moves page_moves(struct page *p, struct arena *a);
+/* What `explain move ID` says, as explanation_json; false: nobody remembers it. Any thread. */
+bool page_explain_move(struct page *p, struct span id, struct buf *out, struct err *err);
 /* We do not lead any more: what was said of objects is not kept up to date, and no moves are ours. Any thread. */
 void page_forget(struct page *p);
 /* Who we are to the reader: "leads", "observes: Karpenter holds its Lease", … Any thread; copied. */

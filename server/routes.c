@@ -339,7 +339,8 @@ static void explain_group(const struct routes *routes, struct span name, struct 
         http_reply_text(r, 404, "%s", err.msg);
 }
 
-/* /explain/pod/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME[?at=TIME], /explain/group/NAME */
+/* /explain/pod/NAMESPACE/NAME, /explain/deployment/NAMESPACE/NAME, /explain/node/NAME, /explain/nodepool/NAME[?at=TIME],
+ * /explain/group/NAME, /explain/move/ID */
 static void on_explain(void *user, void *scratch, const struct http_request *q,
                        struct http_reply *r)
 {
@@ -357,6 +358,11 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
     }
     if (span_eq(kind, SPAN("group"))) {
         explain_group(routes, name, r);
+        return;
+    }
+    if (span_eq(kind, SPAN("move"))) {
+        if (!page_explain_move(routes->config.page, name, &r->body, &err))
+            http_reply_text(r, 404, "%s", err.msg);
         return;
     }
     struct explain_live live = {.snapshot = v.snapshot,

@@ -1,4 +1,4 @@
-/* answer: what a plan says about one pod, node or NodePool: one sentence, then the chain of rules.
+/* answer: what a plan says about one pod, a workload, a node or a NodePool: one sentence, then the chain of rules.
  *
  * An answer about a pod takes the plan's search back to the moment before the pod had its place, so that
  * what refused it then can be told: a plan answers about one pod only. Everything lives in the plan. */
@@ -23,6 +23,14 @@ struct explanation {
 
 /* Any pod that the world was built from. */
 void answer_pod(struct plan *p, const struct pod *pod, struct explanation *out);
+struct answer_member { /* one of several pods */
+    const struct pod *pod;
+    struct span place; /* that is kept for it: "node a"; absent: as the plan has it */
+};
+/* Pods that belong together, of whom `who` speaks: "Deployment shop/web". The plan answers about no other afterwards,
+ * as with answer_pod: the chain of rules is that of the first who has no place, else of the first who is planned. */
+void answer_workload(struct plan *p, struct span who, const struct answer_member *members, uint32_t count,
+                     struct explanation *out);
 /* `keeps`: why it is not removed, or, of one that leaves, what is still waited for, as the reconciler would
  * say; absent: nothing keeps it. `without`: the same plan but for plan_options.removed, this node; NULL:
  * what removing it would save is not told. */

@@ -4,8 +4,6 @@
 #include "planner/explain/tell.h"
 #include "planner/explain/unplanned.h"
 
-#include <math.h>
-
 /* --- pods that are not in the pass --- */
 
 static struct span name_of(struct plan *p, const struct pod *pod)
@@ -149,27 +147,6 @@ static void add_refused(struct lines *l, const struct placed *x, const struct at
     }
 }
 
-static struct span target_text(const struct placed *x)
-{
-    const struct plan_claim *c = x->claim;
-    struct plan *p = x->p;
-    struct buf b = {0};
-    if (c == NULL) {
-        const struct world_node *n = world_node_at(p->world, x->step.target);
-        bool ready = n->stage == NODE_UNMANAGED || n->stage == NODE_INITIALIZED;
-        buf_addf(&b, "node %.*s, which %s", SPAN_ARG(n->name), ready ? "exists" : "is on its way");
-        return words_take(p, &b);
-    }
-    buf_addf(&b, "a new node of pool %.*s", SPAN_ARG(c->pool->meta.name));
-    if (c->type_count != 0)
-        buf_addf(&b, ", %.*s", SPAN_ARG(c->types[0]->name));
-    if (c->type_count > 1)
-        buf_addf(&b, " or one of %u more types", c->type_count - 1);
-    if (!isnan(c->price))
-        buf_addf(&b, ", from $%.4f/h", c->price);
-    return words_take(p, &b);
-}
-
 static void add_company(struct lines *l, const struct placed *x)
 {
     const struct pod *const *pods = x->claim != NULL ? x->claim->pods : NULL;
@@ -208,7 +185,7 @@ static void answer_placed(struct placed *x, uint32_t at, struct explanation *out
     add_company(&l, x);
     lines_end(&l, true,
               arena_printf(&x->p->arena, "%.*s has a place: %.*s.", SPAN_ARG(name_of(x->p, x->pod)),
-                           SPAN_ARG(target_text(x))),
+                           SPAN_ARG(lines_target(x->p, x->claim, x->step.target))),
               out);
 }
 

@@ -1,5 +1,6 @@
 #include "planner/explain/lines.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -31,6 +32,25 @@ struct span lines_pods(struct plan *p, const struct pod *const *pods, uint32_t c
                  SPAN_ARG(pods[i]->meta.name));
     if (shown < count)
         buf_addf(&b, " and %u more", count - shown);
+    return words_take(p, &b);
+}
+
+struct span lines_target(struct plan *p, const struct plan_claim *claim, uint32_t row)
+{
+    struct buf b = {0};
+    if (claim == NULL) {
+        const struct world_node *n = world_node_at(p->world, row);
+        bool ready = n->stage == NODE_UNMANAGED || n->stage == NODE_INITIALIZED;
+        buf_addf(&b, "node %.*s, which %s", SPAN_ARG(n->name), ready ? "exists" : "is on its way");
+        return words_take(p, &b);
+    }
+    buf_addf(&b, "a new node of pool %.*s", SPAN_ARG(claim->pool->meta.name));
+    if (claim->type_count != 0)
+        buf_addf(&b, ", %.*s", SPAN_ARG(claim->types[0]->name));
+    if (claim->type_count > 1)
+        buf_addf(&b, " or one of %u more types", claim->type_count - 1);
+    if (!isnan(claim->price))
+        buf_addf(&b, ", from $%.4f/h", claim->price);
     return words_take(p, &b);
 }
 

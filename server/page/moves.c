@@ -4,7 +4,7 @@
 
 #include "server/html.h"
 
-static const char *told(enum move_state s)
+const char *moves_how_far(enum move_state s)
 {
     static const char *const texts[] = {[MOVE_RECOMMENDED] = "recommended, not made",
                                         [MOVE_WAITS] = "waits to be judged again",
@@ -35,7 +35,7 @@ static void put_move(struct render *r, const struct move *m)
     render_cell(r, "nodes", "");
     put_nodes(r, m);
     render_cell(r, "how far", "");
-    html_text(r->out, span_of(told(m->state)));
+    html_text(r->out, span_of(moves_how_far(m->state)));
     render_cell(r, "move", "");
     html_text(r->out, m->text.len != 0 ? m->text : disruption_reason_label(m->reason));
     render_number(r, "saves $/hour", m->savings);

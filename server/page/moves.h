@@ -5,5 +5,6 @@
 #include "server/page/render.h"
 
 void moves_put(struct render *r);
+const char *moves_how_far(enum move_state s); /* "waits to be judged again" */
 
 #endif

@@ -63,6 +63,20 @@ static void answer_about_node(struct cluster *c, uint32_t row, const char *keeps
         plan_free(without);
 }
 
+/* All pods together; a place is kept for the one that `keeps` names. */
+static void answer_about_all(struct cluster *c, struct span who, struct span keeps, struct explanation *e)
+{
+    struct answer_member members[16];
+    uint32_t count = (uint32_t)c->kinds[KIND_POD].count;
+    assert_true(count <= COUNT_OF(members));
+    for (uint32_t i = 0; i < count; i++) {
+        const struct pod *pod = c->kinds[KIND_POD].items[i];
+        members[i] = (struct answer_member){
+            pod, span_eq(pod->meta.name, keeps) ? SPAN("NodeClaim x, which is on its way") : (struct span){NULL, 0}};
+    }
+    answer_workload(c->plan, who, members, count, e);
+}
+
 static void check_row(const struct answer_row *row)
 {
     struct cluster c;
@@ -77,6 +91,8 @@ static void check_row(const struct answer_row *row)
         answer_pod(c.plan, find(&c, KIND_POD, name), &e);
     else if (span_eq(kind, SPAN("node")))
         answer_about_node(&c, (uint32_t)world_find_node(c.world, name), row->keeps, &e);
+    else if (span_eq(kind, SPAN("all")))
+        answer_about_all(&c, name, span_of(row->keeps), &e);
     else
         answer_pool(c.plan, find(&c, KIND_NODE_POOL, name), &e);
     explanation_text(&text, &e, 0);
@@ -329,10 +345,71 @@ static void pools(void **state)
     CHECK_ROWS(rows);
 }
 
+/* Those who fare alike are told of once, and the rules of the first who has no place, else of the first planned. */
+static void workloads(void **state)
+{
+    (void)state;
+    static const struct answer_row rows[] = {
+        {"of every fate", POOL("default", ANY) NODE("n1", "4", "x: z", "") NODE("n2", "4", "x: z", "")
+         BOUND("a", "1", "n1") BOUND("b", "1", "n2") BOUND("c", "1", "n2") POD("d", "200", "") POD("e", "200", "")
+         POD("f", "1", "") POD("g", "1", "") POD_SPEC("h", "1", "") POD("i", "15", ""),
+         "all/Deployment shop/web", "g", false,
+         "Deployment shop/web: 3 of 9 pods stand on nodes, 1 waits for the place that is\n"
+         "kept for it, 2 are planned, 2 have no place, 1 is not planned.\n"
+         "\n"
+         "  stand on      n2 2, n1\n"
+         "  wait for      default/g: NodeClaim x, which is on its way\n"
+         "  planned       default/i: a new node of pool default, arm-instance-type, from\n"
+         "                $15.3439/h\n"
+         "  planned       default/f: node n1, which exists\n"
+         "  no place      default/d and 1 more: each asks for 200 CPUs; the largest type\n"
+         "                that pool default may buy has 15.9 CPUs for pods\n"
+         "  not planned   default/h: no scheduler has found it unschedulable yet\n"
+         "  pool default  it asks for 200 CPUs; the largest type that pool default may buy\n"
+         "                has 15.9 CPUs for pods\n"
+         "  nodes         2 looked at; none has 200 CPUs free (most: n2, 2 CPUs)\n"
+         "  Fix           ask for at most 15.9 CPUs (no type of the catalogue has 200 for\n"
+         "                pods).\n"
+         "  reason        Unschedulable\n"},
+        {"all stand", NODE("n1", "4", "x: z", "") BOUND("a", "1", "n1"), "all/Job j", "", true,
+         "Job j: 1 pod stands on a node.\n\n  stand on  n1\n"},
+        {"all have ended",
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {nodeName: n1}\nstatus: {phase: Succeeded}\n"
+         "---\napiVersion: v1\nkind: Pod\nmetadata: {name: b}\nspec: {nodeName: n1}\nstatus: {phase: Failed}\n",
+         "all/Job j", "", true,
+         "Job j: 2 pods have ended or go.\n\n  go  default/a and 1 more: ended\n"},
+    };
+    CHECK_ROWS(rows);
+}
+
+/* Who stands on many nodes, or is planned on many, has a line of bounded length for it. */
+static void workload_of_many(void **state)
+{
+    (void)state;
+    struct cluster c;
+    struct explanation e;
+    struct buf text = {0};
+    cluster_init(&c);
+    cluster_types_c0(&c);
+    for (uint32_t i = 0; i < 12; i++) {
+        buf_addf(&text, NODE("n%u", "4", "x: z", "") BOUND("p%u", "1", "n%u"), i, i, i);
+    }
+    cluster_add(&c, text.ptr);
+    cluster_plan(&c);
+    answer_about_all(&c, SPAN("Deployment shop/web"), SPAN(""), &e);
+    text.len = 0;
+    explanation_text(&text, &e, 0);
+    assert_string_equal(text.ptr, "Deployment shop/web: 12 pods stand on nodes.\n\n"
+                                  "  stand on  n0, n1, n10, n11, n2, n3, n4 and 5 more nodes\n");
+    buf_release(&text);
+    cluster_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pods), cmocka_unit_test(pods_of_daemon_sets), cmocka_unit_test(nodes), cmocka_unit_test(pools),
+        cmocka_unit_test(workloads), cmocka_unit_test(workload_of_many),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -14,7 +14,16 @@
     "apiVersion: storage.k8s.io/v1\nkind: VolumeAttachment\nmetadata: {name: " name "}\n"          \
     "spec: {attacher: a, nodeName: " node ", source: {persistentVolumeName: " volume "}}\n---\n"
 
+#define OWNED(name, kind, owner, spec, status)                                                     \
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: web, labels: {pod-template-hash: 5d8f}, "          \
+    "ownerReferences: [{apiVersion: apps/v1, kind: " kind ", name: " owner ", uid: u, controller: true}]}\n"            \
+    "spec: {containers: [{name: c}]" spec "}\nstatus: {" status "}\n---\n"
+#define WAITS "phase: Pending, conditions: [{type: PodScheduled, status: \"False\", reason: Unschedulable}]"
+
 static const char OBJECTS[] =
+    OWNED("front-5d8f-a", "ReplicaSet", "front-5d8f", ", nodeName: n1", "phase: Running")
+    OWNED("front-5d8f-b", "ReplicaSet", "front-5d8f", "", WAITS)
+    OWNED("nightly-2900-x", "Job", "nightly-2900", "", WAITS)
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: general}\n"
     "spec: {template: {spec: {requirements: [{key: kubernetes.io/arch, operator: In, values: [amd64]}],\n"
     "  nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n---\n"
@@ -40,7 +49,7 @@ static const struct {
     int status;
     const char *begins;
 } rows[] = {
-    {{"pod", "web/api-0", "-f", "{}"}, 0, "web/api-0 has a place: node n1, which exists.\n\n  asks for  2 CPUs\n"},
+    {{"pod", "web/api-0", "-f", "{}"}, 0, "web/api-0 has a place: node n1, which exists.\n\n  asks for      2 CPUs\n"},
     {{"pod", "render-0", "-f", "{}"}, 1, "default/render-0 has no place: it asks for 2000 CPUs; "},
     {{"node", "n1", "-f", "{}"}, 0, "n1 stays: no dynamic NodePool of ours owns it.\n"},
     {{"node", "n3", "-f", "{}"}, 0,
@@ -60,7 +69,7 @@ static const struct {
     {{"nodepools", "general", "-f", "{}"}, 0, "general can buy, "},
     {{"node", "n2", "-f", "{}"}, 2, "stowage explain: there is no node n2; did you mean n1?\n"},
     {{"nodepool", "genral", "-f", "{}"}, 2, "stowage explain: there is no nodepool genral; did you mean general?\n"},
-    {{"pood", "x", "-f", "{}"}, 2, "stowage explain: \"pood\" is not pod, node, nodepool or group\n"},
+    {{"pood", "x", "-f", "{}"}, 2, "stowage explain: \"pood\" is not pod, node, nodepool, group or a workload like deployment\n"},
     {{"pod", "-f", "{}"}, 2, "stowage explain: say what to explain: "},
     {{"pod", "x", "--outptu=json"}, 2, "stowage explain: no flag --outptu; did you mean --output (-o)?\n"},
     {{"node", "n1", "--server=http://127.0.0.1:1"}, 2,
@@ -71,7 +80,23 @@ static const struct {
      "stowage explain: no files are given (-f) and no server answers (--server): "
      "http://127.0.0.1:1/explain/nodepool/general?at=2026-10-10T12:00:00Z: "},
     {{"pod", "a b", "--server=http://127.0.0.1:1"}, 2, "stowage explain: \"a b\" is not a name that an object can have\n"},
-    {{"--help"}, 0, "usage: stowage explain pod|node|nodepool|group NAME"},
+    {{"--help"}, 0, "usage: stowage explain pod|deployment|node|nodepool|group|move NAME"},
+    {{"deployment", "web/front", "-f", "{}"}, 0, "Deployment web/front: 1 of 2 pods stands on a node, 1 is planned.\n\n  stand on      n1\n"},
+    {{"deploy/front", "-n", "web", "-f", "{}"}, 0, "Deployment web/front: "},
+    {{"rs", "web/front-5d8f", "-f", "{}"}, 0, "ReplicaSet web/front-5d8f: "},
+    {{"cronjob", "web/nightly", "-f", "{}"}, 0, "CronJob web/nightly: 1 pod is planned.\n"},
+    {{"job", "web/nightly-2900", "-f", "{}"}, 0, "Job web/nightly-2900: "},
+    {{"pod", "web/front", "-f", "{}"}, 0, "Pods web/front-*: 1 of 2 pods "},
+    {{"pod", "web/front-5d8f-", "-f", "{}"}, 0, "Pods web/front-5d8f-*: "},
+    {{"pod", "web/fron", "-f", "{}"}, 2, "stowage explain: there is no pod web/fron"},
+    {{"deployment", "web/frnt", "-f", "{}"}, 2, "stowage explain: no pod here is of a Deployment web/frnt; did you mean web/front?\n"},
+    {{"sts", "web/front", "-f", "{}"}, 2, "stowage explain: no pod here is of a StatefulSet web/front\n"},
+    {{"deploy", "web/front", "--server=http://127.0.0.1:1"}, 2,
+     "stowage explain: no files are given (-f) and no server answers (--server): "
+     "http://127.0.0.1:1/explain/deployment/web/front: "},
+    {{"move", "d-1", "-f", "{}"}, 2, "stowage explain: moves are a running server's: ask it, without -f\n"},
+    {{"move", "d-1", "--server=http://127.0.0.1:1"}, 2,
+     "stowage explain: no files are given (-f) and no server answers (--server): http://127.0.0.1:1/explain/move/d-1: "},
     {{"group", "a", "-f", "{}"}, 2, "stowage explain: the input has no node groups; give --node-groups FILE\n"},
     {{"group", "MachineDeployment/ns/md-0", "--server=http://127.0.0.1:1"}, 2,
      "stowage explain: no files are given (-f) and no server answers (--server): "

@@ -3,7 +3,9 @@
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
+
 #include <malloc.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -252,14 +254,14 @@ static void test_explain(void **state)
     ask(f, HTTP_PAGE, "GET", "/explain/nodepool/x", NULL);
     says(f, 404, "there is no nodepool x");
     ask(f, HTTP_PAGE, "GET", "/explain/service/x", NULL);
-    says(f, 404, "\"service\" is not pod, node, nodepool or group");
+    says(f, 404, "\"service\" is not pod, node, nodepool, group or a workload like deployment");
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 404, "no node groups are kept here");
     group_answers_set(f->groups, &(struct group_answer){SPAN("MachineDeployment/ns/md-0"), SPAN("{\"sentence\":\"md-0 grows.\"}")}, 1);
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 200, "{\"sentence\":\"md-0 grows.\"}");
     ask(f, HTTP_PAGE, "GET", "/explain/", NULL);
-    says(f, 404, "\"\" is not pod, node, nodepool or group");
+    says(f, 404, "\"\" is not pod, node, nodepool, group or a workload like deployment");
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/", NULL);
     says(f, 404, "the name of the pod is missing");
 }
@@ -625,6 +627,31 @@ static void test_recommended(void **state)
     says(f, 200, ">$0.0840<");
 }
 
+/* A move is told by its id while it is under way, and by its decisions once it is over. */
+static void test_explain_move(void **state)
+{
+    struct fixture *f = *state;
+    struct span nodes[] = {SPAN("n1"), SPAN("n2")};
+    struct move move = {.id = SPAN("d-1"), .state = MOVE_READIES, .reason = REASON_UNDERUTILIZED, .decision = SPAN("replace"),
+                        .nodes = nodes, .node_count = 2, .replacements = 1, .savings = 0.084, .evictions = 3,
+                        .text = SPAN("remove n1, n2 -> buy c-4x")};
+    struct decision decided = {.kind = DECISION_MOVE, .id = "d-1", .at = 1767225600000, .subject = "move",
+                               .sentence = SPAN("n1 and n2 are to leave"), .per_hour = NAN};
+    ask(f, HTTP_PAGE, "GET", "/explain/move/d-1", NULL);
+    says(f, 404, "no move d-1 is under way, and of the last 200 decisions none is of it");
+    page_moved(f->page, &(struct moves){&move, 1, 1});
+    page_decided(f->page, &decided);
+    ask(f, HTTP_PAGE, "GET", "/explain/move/d-1", NULL);
+    says(f, 200, "\"sentence\":\"Move d-1: remove n1, n2 -> buy c-4x.\"");
+    says(f, 200, "{\"about\":\"how far\",\"text\":\"is made ready\"},{\"about\":\"reason\",\"text\":\"underutilized\"},"
+                 "{\"about\":\"leave\",\"text\":\"n1, n2\"},{\"about\":\"come\",\"text\":\"1 new node\"},"
+                 "{\"about\":\"saves\",\"text\":\"$0.0840/h ($61.32 a month)\"},{\"about\":\"evicts\",\"text\":\"3 pods\"},"
+                 "{\"about\":\"decided\",\"text\":\"2026-01-01T00:00:00Z  move  n1 and n2 are to leave\"}");
+    page_moved(f->page, &(struct moves){0});
+    ask(f, HTTP_PAGE, "GET", "/explain/move/d-1", NULL);
+    says(f, 200, "\"sentence\":\"Nothing of d-1 is under way; the last of it was: n1 and n2 are to leave.\"");
+}
+
 static void test_live(void **state)
 {
     struct fixture *f = *state;
@@ -848,7 +875,8 @@ int main(void)
         ROW(test_split_by_webhook), ROW(test_extender), ROW(test_held_room_follows_what_is_published),
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
-        ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended), ROW(test_live),
+        ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended),
+        ROW(test_explain_move), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
