@@ -13,6 +13,7 @@ int command_plan(int argc, char *const *argv);
 int command_explain(int argc, char *const *argv);
 int command_diff(int argc, char *const *argv);
 int command_simulate(int argc, char *const *argv);
+int command_top(int argc, char *const *argv);
 int command_check(int argc, char *const *argv);
 
 /* Of those that answer once and end: `run` has an arena of its own, and what is in its err is complained of. */

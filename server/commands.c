@@ -52,6 +52,12 @@ static const struct command table[] = {
      "how many nodes of a nodepool may be disrupted at a time\n"
      "stowage explain nodepool general --at 2026-12-24T20:00:00Z\n",
      command_explain},
+    {"top", NULL, "the fleet, live on a terminal: how full nodes are, what they cost, who waits", OPTION_TOP, NULL,
+     "as the running server sees it, until q is pressed\n"
+     "stowage top\n"
+     "the cluster of the kubeconfig as it is now, without a server\n"
+     "stowage top --with-cluster\n",
+     command_top},
     {"simulate", "SCENARIO", "play a scenario, a week in seconds: prices, evictions, waiting pods", OPTION_SIMULATE, "FILE",
      "beside what Karpenter would have done\n"
      "stowage simulate week.yaml --compare karpenter\n"

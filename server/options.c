@@ -13,11 +13,11 @@
     "TerminateFirstRepair=false,PodDeletionCostManagement=false"
 
 static const struct option table[] = {
-    {.name = "filename", .is_file = true, .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_ALL,
+    {.name = "filename", .is_file = true, .letter = 'f', .type = OPTION_TEXTS, AT(files), .group = OPTION_ALL | OPTION_TOP,
      .help = "a file or directory of objects, - for standard input; may be repeated"},
     {.name = "instance-types", .is_file = true, .alias = "instance-types-file-path",
      .env = "INSTANCE_TYPES_FILE_PATH", .type = OPTION_TEXT, AT(instance_types),
-     .group = OPTION_ALL | OPTION_CHECK, .help = "catalogue of instance types; default: the one built in"},
+     .group = OPTION_ALL | OPTION_CHECK | OPTION_TOP, .help = "catalogue of instance types; default: the one built in"},
     {.name = "preference-policy", .env = "PREFERENCE_POLICY", .type = OPTION_CHOICE,
      .choices = "Respect|Ignore", .fallback = "Respect", AT(preference_policy),
      .group = OPTION_ALL, .help = "whether preferences are tried before being dropped"},
@@ -37,8 +37,8 @@ static const struct option table[] = {
      .help = "YAML or JSON with the scheduler's podTopologySpread.defaultConstraints"},
 
     {.name = "kubeconfig", .is_file = true, .type = OPTION_TEXT, AT(kubeconfig),
-     .group = OPTION_CLUSTER | OPTION_PLAN, .help = "default: $KUBECONFIG, in-cluster, else ~/.kube/config"},
-    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER | OPTION_PLAN,
+     .group = OPTION_CLUSTER | OPTION_READ, .help = "default: $KUBECONFIG, in-cluster, else ~/.kube/config"},
+    {.name = "context", .type = OPTION_TEXT, AT(context), .group = OPTION_CLUSTER | OPTION_READ,
      .help = "context of the kubeconfig; default: its current one"},
     {.name = "placement", .type = OPTION_CHOICE, .choices = "extender|nominate",
      .fallback = "extender", AT(placement), .group = OPTION_CLUSTER | OPTION_SIMULATE,
@@ -156,7 +156,7 @@ static const struct option table[] = {
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml",
      .fallback = "table", AT(output), .group = OPTION_SIMULATE | OPTION_VERSION, .help = "form of the answer"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|wide|name|html",
-     .fallback = "table", AT(output), .group = OPTION_PLAN,
+     .fallback = "table", AT(output), .group = OPTION_READ,
      .help = "form of the answer; wide: nothing merged or cut, and who goes where; name: NodeClaims; html: as --report"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|github",
      .fallback = "table", AT(output), .group = OPTION_CHECK,
@@ -180,7 +180,7 @@ static const struct option table[] = {
      .group = OPTION_PLAN, .help = "make up no pods for Deployments, Jobs and the like that are given without theirs"},
     {.name = "include-cronjobs", .type = OPTION_BOOL, .fallback = "false", AT(include_cron_jobs),
      .group = OPTION_PLAN, .help = "plan a run of each CronJob, too"},
-    {.name = "with-cluster", .type = OPTION_BOOL, .fallback = "false", AT(with_cluster), .group = OPTION_PLAN,
+    {.name = "with-cluster", .type = OPTION_BOOL, .fallback = "false", AT(with_cluster), .group = OPTION_READ,
      .help = "the files of -f are on top of the cluster of the kubeconfig, which is only read"},
     {.name = "replicas", .type = OPTION_COUNTS, AT(replicas), .group = OPTION_PLAN,
      .help = "WORKLOAD=N,...: what if it had so many pods; NAME or NAMESPACE/NAME"},

@@ -9,6 +9,7 @@
 #include "server/census.h"
 #include "server/clock.h"
 #include "server/explain.h"
+#include "server/fleet_json.h"
 #include "server/group_answers.h"
 #include "server/places_json.h"
 #include "server/process.h"
@@ -317,6 +318,21 @@ static void on_plan(void *user, void *scratch, const struct http_request *q, str
     arena_release(&a);
 }
 
+static void on_fleet(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)q;
+    const struct routes *routes = user;
+    struct extender_view v = route_view(scratch);
+    struct arena a;
+    arena_init(&a, 0);
+    struct moves moves = page_moves(routes->config.page, &a);
+    struct fleet_view f;
+    fleet_of(&a, &(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user},
+             v.snapshot != NULL ? v.snapshot->syms : NULL, &f);
+    fleet_json(&r->body, &f);
+    arena_release(&a);
+}
+
 /* 0: it is not given. */
 static bool time_asked(struct span query, wall_ms *out, struct err *err)
 {
@@ -569,6 +585,7 @@ static void add_plain(struct routes *r)
     /* One address for who asks a server; the census is for who keeps it. */
     add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
+    add(r, HTTP_PAGE, "GET", "/fleet", on_fleet, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     if (r->config.log != NULL) {
         add(r, HTTP_PAGE, "GET", "/log-level", on_level, r);

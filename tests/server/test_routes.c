@@ -627,6 +627,15 @@ static void test_recommended(void **state)
     says(f, 200, ">$0.0840<");
 }
 
+/* What `stowage top` asks for. */
+static void test_fleet(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
+    says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"state\":\"not ours\",");
+    says(f, 200, "\"running\":0,\"waiting\":1,\"unschedulable\":[],\"unschedulableAll\":0,\"moves\":[],\"movesAll\":0}");
+}
+
 /* A move is told by its id while it is under way, and by its decisions once it is over. */
 static void test_explain_move(void **state)
 {
@@ -876,7 +885,7 @@ int main(void)
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended),
-        ROW(test_explain_move), ROW(test_live),
+        ROW(test_explain_move), ROW(test_fleet), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
