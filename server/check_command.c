@@ -40,7 +40,7 @@ static struct span running_metrics(struct arena *a, const struct options *o)
     while (base.len != 0 && base.ptr[base.len - 1] == '/')
         base.len--;
     const char *url = arena_printf(a, "%.*s/metrics", SPAN_ARG(base)).ptr;
-    bool ok = base.len != 0 && fetch_text(url, &code, &reply, &err) && code == 200;
+    bool ok = base.len != 0 && fetch_text(url, o->page_token_file, &code, &reply, &err) && code == 200;
     struct span text = ok ? arena_dup(a, buf_span(&reply)) : (struct span){0};
     buf_release(&reply);
     return text;

@@ -200,7 +200,7 @@ static int explain_server(struct arena *a, const struct explain_question *q,
     int code = 0, status = 2;
     if (!question_url(a, &url, options->server, q, err)) {
         ;
-    } else if (!fetch_text(url.ptr, &code, &reply, err)) {
+    } else if (!fetch_text(url.ptr, options->page_token_file, &code, &reply, err)) {
         err_wrap(err, "no files are given (-f) and no server answers (--server)");
     } else {
         struct span text = buf_span(&reply);

@@ -7,7 +7,7 @@
 
 enum { FETCH_SECONDS = 10 };
 
-/* Waits. False: nobody answered. */
-bool fetch_text(const char *url, int *status_out, struct buf *out, struct err *err);
+/* Waits. False: nobody answered, or the token (--page-token-file; NULL: none) cannot be read. */
+bool fetch_text(const char *url, const char *token_file, int *status_out, struct buf *out, struct err *err);
 
 #endif

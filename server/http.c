@@ -55,6 +55,9 @@ const struct http_route *http_find(const struct http_table *t, const struct http
                                    struct http_reply *r)
 {
     const char *allow = NULL;
+    const struct http_guard *guard = &t->guards[q->listener];
+    if (guard->admits != NULL && !guard->admits(guard->user, q, r))
+        return NULL;
     for (uint32_t i = 0; i < t->count; i++) {
         const struct http_route *route = &t->items[i];
         if (route->listener != q->listener || !path_matches(span_of(route->path), q->path))

@@ -28,7 +28,7 @@ struct http_request { /* lives during the call */
     enum http_listener listener;
     struct span method, path; /* path normalised, without the query */
     struct span query;        /* after "?", or absent */
-    struct span content_type, host; /* headers, or absent */
+    struct span content_type, host, authorization; /* headers, or absent */
     struct span body;
 };
 
@@ -36,6 +36,7 @@ struct http_reply {
     int status;               /* 200 */
     const char *content_type; /* "application/json"; static storage */
     const char *allow;        /* of a 405 */
+    const char *authenticate; /* of a 401 */
     bool last;                /* the connection ends with it: whoever asks next may mean another */
     struct buf body;          /* the loop's, empty; Content-Length comes from it */
 };
@@ -71,14 +72,20 @@ struct http_route {
     const char *document; /* content type of a feed that ends; NULL: server-sent events */
 };
 
+struct http_guard { /* of one listener; zero: everybody is let in */
+    bool (*admits)(void *user, const struct http_request *q, struct http_reply *r); /* false: *r says why not */
+    void *user;
+};
+
 struct http_table {
     struct http_route items[HTTP_ROUTES_MAX];
     uint32_t count;
+    struct http_guard guards[HTTP_LISTENER_COUNT]; /* asked before anything is looked for */
 };
 
 void http_table_add(struct http_table *t, const struct http_route *route);
 
-/* The route, or NULL with 404, 405 or 415 and a sentence in *r. */
+/* The route, or NULL with 404, 405, 415 or what the guard says and a sentence in *r. */
 const struct http_route *http_find(const struct http_table *t, const struct http_request *q,
                                    struct http_reply *r);
 /* Lets the route's handler (not a feed) answer. */

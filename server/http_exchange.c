@@ -51,6 +51,7 @@ static struct http_request request_of(h2o_req_t *req, enum http_listener l)
         .path = span_of_vec(req->path_normalized),
         .content_type = header(req, H2O_TOKEN_CONTENT_TYPE),
         .host = span_of_vec(req->authority),
+        .authorization = header(req, H2O_TOKEN_AUTHORIZATION),
         .body = span_of_vec(req->entity),
     };
     if (req->query_at != SIZE_MAX)
@@ -72,9 +73,11 @@ static const char *reason_of(int status)
         const char *reason;
     } known[] = {{200, "OK"},
                  {400, "Bad Request"},
+                 {401, "Unauthorized"},
                  {404, "Not Found"},
                  {405, "Method Not Allowed"},
                  {415, "Unsupported Media Type"},
+                 {421, "Misdirected Request"},
                  {500, "Internal Server Error"},
                  {503, "Service Unavailable"}};
     for (size_t i = 0; i < COUNT_OF(known); i++)
@@ -102,6 +105,8 @@ static void send_reply(h2o_req_t *req, const struct http_request *q, const struc
     put_head(req, q->listener, r->status, r->content_type);
     if (r->allow != NULL)
         add_header(req, "allow", r->allow);
+    if (r->authenticate != NULL)
+        add_header(req, "www-authenticate", r->authenticate);
     if (r->last)
         req->http1_is_persistent = 0;
     req->res.content_length = r->body.len;

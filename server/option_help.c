@@ -22,7 +22,7 @@ static const struct {
     {"What would be if", {"disruption", "disruption-all", "remove", "remove-for", "nominated", "buffer-nodes", "rebooted",
                           "reserved-nodes", "replicas"}},
     {"Placement", {"placement", "nominate-from"}},
-    {"Listeners", {"webhook-listen", "extender-listen", "page-listen", "metrics-port", "health-probe-port",
+    {"Listeners", {"webhook-listen", "extender-listen", "page-listen", "page-host", "page-token-file", "metrics-port", "health-probe-port",
                    "disable-cluster-state-observability", "metrics-pods-max", "threads", "shutdown-delay"}},
     {"Admission and certificates", {"register-webhooks", "strict-admission", "webhook-url", "tls-cert", "tls-key",
                                     "leaf-life", "ca-life", "extender-client-ca", "extender-client-names",

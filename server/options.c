@@ -56,6 +56,12 @@ static const struct option table[] = {
              "loopback with --embedded"},
     {.name = "page-listen", .type = OPTION_TEXT, .fallback = "127.0.0.1:8090", AT(page_listen),
      .group = OPTION_SERVE, .help = "address of the page, /plan and /explain; empty: none"},
+    {.name = "page-host", .type = OPTION_NAMES, AT(page_hosts), .group = OPTION_SERVE,
+     .help = "a name by which the page may be asked for, beside loopback's and every address; .NAME: all below it; may be "
+             "repeated"},
+    {.name = "page-token-file", .is_file = true, .type = OPTION_TEXT, AT(page_token_file),
+     .group = OPTION_SERVE | OPTION_ASK,
+     .help = "file whose first line is a token that whoever asks the page's listener must show; default: none"},
     {.name = "metrics-port", .env = "METRICS_PORT", .type = OPTION_INT, .max = 65535,
      .fallback = "8080", AT(metrics_port), .group = OPTION_SERVE, .help = "port of /metrics; on loopback with --embedded"},
     {.name = "disable-cluster-state-observability", .env = "DISABLE_CLUSTER_STATE_OBSERVABILITY",

@@ -102,6 +102,8 @@ struct options {
     int64_t client_burst;
     const char *webhook_listen, *extender_listen; /* NULL: the default, which options_listen says */
     const char *page_listen;
+    struct texts page_hosts;
+    const char *page_token_file; /* of who is asked and who asks; NULL: no token */
     const char *kubeconfig, *context;
     int placement;
     int64_t nominate_from;

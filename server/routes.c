@@ -617,6 +617,8 @@ struct routes *routes_new(const struct routes_config *config)
     add_extender(r);
     add_webhook(r);
     add_plain(r);
+    if (config->page_guard != NULL)
+        r->table.guards[HTTP_PAGE] = (struct http_guard){page_guard_admits, config->page_guard};
     return r;
 }
 

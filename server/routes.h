@@ -17,6 +17,7 @@
 #include "server/loop_health.h"
 #include "server/metrics.h"
 #include "server/page.h"
+#include "server/page_guard.h"
 #include "webhook/review.h"
 #include "webhook/shape.h"
 
@@ -33,6 +34,7 @@ struct routes_config { /* everything is the caller's and outlives the routes */
     struct log *log; /* whose level /log-level tells and sets; NULL: of none */
     struct health *health;
     struct page *page;
+    struct page_guard *page_guard; /* NULL: whoever reaches the page may read it */
     struct group_answers *groups; /* NULL: of none */
     const struct loop_health *loop; /* of node groups; NULL: there is none */
     struct loop_limits loop_limits;

@@ -48,6 +48,7 @@ struct serve {
     struct group_answers *group_answers;
     struct loop_health loop; /* of node groups */
     struct page *page;
+    struct page_guard page_guard;
     struct health *health;
     struct watchdog *watchdog;
     struct live *live;
@@ -326,9 +327,20 @@ static void astray(void *user)
     live_astray(((struct serve *)user)->live);
 }
 
+static bool open_page_guard(struct serve *s, struct err *err)
+{
+    const struct options *o = &s->options;
+    s->page_guard = (struct page_guard){
+        .listen = host_of(o->page_listen), .hosts = o->page_hosts.items, .host_count = o->page_hosts.count};
+    return o->page_token_file == NULL || page_token_read(&s->arena, o->page_token_file, &s->page_guard.token, err) ||
+           err_wrap(err, "--page-token-file");
+}
+
 static bool open_http(struct serve *s, struct err *err)
 {
     const struct options *o = &s->options;
+    if (!open_page_guard(s, err))
+        return false;
     s->rule_syms = kube_symtab_new();
     if (!routes_webhook_rules(&s->arena, s->rule_syms, live_provider(s->live), &s->rules, err))
         return false;
@@ -341,6 +353,7 @@ static bool open_http(struct serve *s, struct err *err)
         .log = &s->log,
         .health = s->health,
         .page = s->page,
+        .page_guard = &s->page_guard,
         .groups = s->group_answers,
         .loop = &s->loop,
         .loop_limits = {s->groups.settings.max_inactivity, s->groups.settings.max_failing_time,

@@ -19,15 +19,15 @@ enum { REFRESH_MS = 2000 /* a person reads no faster, and a page is made for eac
 
 /* --- what is shown --- */
 
-static bool from_server(struct arena *a, const char *server, struct fleet_view *out, struct err *err)
+static bool from_server(struct arena *a, const struct options *o, struct fleet_view *out, struct err *err)
 {
     struct buf url = {0}, reply = {0};
-    struct span base = span_of(server);
+    struct span base = span_of(o->server);
     int code = 0;
     while (base.len != 0 && base.ptr[base.len - 1] == '/')
         base.len--;
     buf_addf(&url, "%.*s/fleet", SPAN_ARG(base));
-    bool ok = fetch_text(url.ptr, &code, &reply, err);
+    bool ok = fetch_text(url.ptr, o->page_token_file, &code, &reply, err);
     struct span text = buf_span(&reply);
     while (text.len != 0 && text.ptr[text.len - 1] == '\n')
         text.len--;
@@ -167,7 +167,7 @@ static void draw(const struct buf *lines)
 }
 
 struct live {
-    const char *server;
+    const struct options *options;
     struct arena a[2]; /* of what is shown, and of what is asked for */
     uint32_t current;
     struct fleet_view view;
@@ -182,7 +182,7 @@ static bool refresh(struct live *l, struct err *err)
     struct fleet_view next;
     uint32_t other = 1 - l->current;
     arena_clear(&l->a[other]);
-    if (!from_server(&l->a[other], l->server, &next, err)) {
+    if (!from_server(&l->a[other], l->options, &next, err)) {
         snprintf(l->trouble, sizeof(l->trouble), "%.200s", err->msg);
         return false;
     }
@@ -252,7 +252,7 @@ static bool await(struct live *l)
 
 static int top_live(const struct options *options, struct err *err)
 {
-    struct live l = {.server = options->server};
+    struct live l = {.options = options};
     int status = 2;
     arena_init(&l.a[0], 0);
     arena_init(&l.a[1], 0);
