@@ -1,6 +1,7 @@
 #include "server/html.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "kube/meta.h"
@@ -34,11 +35,28 @@ void html_text(struct buf *out, struct span text)
         buf_add(out, (struct span){text.ptr + from, text.len - from});
 }
 
+/* Digits with a comma after each three, counted from the end. */
+static void put_grouped(struct buf *out, const char *digits, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (i != 0 && (count - i) % 3 == 0)
+            buf_add_char(out, ',');
+        buf_add_char(out, digits[i]);
+    }
+}
+
+void html_count(struct buf *out, uint64_t n)
+{
+    char digits[24];
+    int count = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)n);
+    put_grouped(out, digits, count > 0 ? (size_t)count : 0);
+}
+
 /* Two digits that matter below ten, whole numbers from a hundred on. */
 static void put_short(struct buf *out, double v)
 {
-    if (v == floor(v) || v >= 100)
-        buf_addf(out, "%.0f", v);
+    if (v >= 100 || (v >= 0 && v == floor(v)))
+        html_count(out, (uint64_t)round(v));
     else
         buf_addf(out, "%.1f", v);
 }
@@ -64,12 +82,26 @@ void html_bytes(struct buf *out, int64_t bytes)
     buf_add(out, span_of(units[unit]));
 }
 
+static void put_price(struct buf *out, double per_hour)
+{
+    char text[64];
+    if (fabs(per_hour) < 10) {
+        buf_addf(out, "$%.4f", per_hour);
+        return;
+    }
+    int count = snprintf(text, sizeof(text), "%.2f", fabs(per_hour));
+    size_t whole = count > 3 && (size_t)count < sizeof(text) ? (size_t)count - 3 : 0; /* ".00" */
+    buf_add(out, per_hour < 0 ? SPAN("$-") : SPAN("$"));
+    put_grouped(out, text, whole);
+    buf_add(out, (struct span){text + whole, strlen(text) - whole});
+}
+
 void html_price(struct buf *out, double per_hour)
 {
     if (isnan(per_hour))
         buf_add(out, SPAN("–"));
     else
-        buf_addf(out, fabs(per_hour) < 10 ? "$%.4f" : "$%.2f", per_hour);
+        put_price(out, per_hour);
 }
 
 void html_age(struct buf *out, span_ms age)

@@ -22,7 +22,7 @@ const char *http_listener_flag(enum http_listener l); /* that says where it list
 /* What a loop keeps of its buffers from one second to the next: as much as the calls of a cluster of some thousand
  * nodes take. What a larger call took is given back. */
 enum { HTTP_KEEP_BYTES = 8 * 1024 * 1024 };
-enum { HTTP_BODY_MAX = 8 * 1024 * 1024, HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_ROUTES_MAX = 32 };
+enum { HTTP_BODY_MAX = 8 * 1024 * 1024, HTTP_REPLY_MAX = 64 * 1024 * 1024, HTTP_ROUTES_MAX = 64 };
 
 struct http_request { /* lives during the call */
     enum http_listener listener;

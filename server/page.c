@@ -8,17 +8,22 @@
 #include "planner/held.h"
 #include "server/html.h"
 #include "server/page/fleet.h"
+#include "server/page/history.h"
 #include "server/page/move_told.h"
 #include "server/page/moves.h"
 
+enum { CPU, MEMORY }; /* the world's first columns */
+
 struct page {
     struct page_memory *memory;
+    struct history *history;
 };
 
 struct page *page_new(void)
 {
     struct page *p = mem_new(sizeof(*p));
     p->memory = page_memory_new();
+    p->history = history_new();
     return p;
 }
 
@@ -27,6 +32,7 @@ void page_free(struct page *p)
     if (p == NULL)
         return;
     page_memory_free(p->memory);
+    history_free(p->history);
     free(p);
 }
 
@@ -78,6 +84,48 @@ void page_standing(struct page *p, struct span text)
 uint64_t page_version(const struct page *p)
 {
     return page_memory_version(p->memory);
+}
+
+/* --- the last hours --- */
+
+bool page_sample_due(struct page *p, wall_ms now)
+{
+    return history_is_due(p->history, now);
+}
+
+static void add_nodes(struct history_point *point, const struct world *w)
+{
+    point->nodes = world_node_count(w);
+    for (uint32_t row = 0; row < point->nodes; row++) {
+        const amount *asked = world_requested(w, row), *there = world_allocatable(w, row);
+        double price = world_node_at(w, row)->price;
+        point->price += isnan(price) ? 0 : price;
+        point->cpu_asked += asked[CPU];
+        point->cpu_there += there[CPU];
+        point->memory_asked += asked[MEMORY];
+        point->memory_there += there[MEMORY];
+    }
+}
+
+void page_sample(struct page *p, const struct page_view *v)
+{
+    struct history_point point = {.at = v->now};
+    if (v->world == NULL || v->snapshot == NULL)
+        return;
+    add_nodes(&point, v->world);
+    struct snapshot_iter it = snapshot_each(v->snapshot, KIND_POD);
+    for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
+        if (pod_is_terminal(pod))
+            continue;
+        point.running += pod->node != SYM_NONE;
+        point.waiting += pod->node == SYM_NONE;
+    }
+    history_add(p->history, &point);
+}
+
+void page_history_json(struct page *p, struct buf *out)
+{
+    history_json(p->history, 0, out);
 }
 
 /* --- decisions --- */

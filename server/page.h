@@ -47,6 +47,12 @@ struct page_view {
     wall_ms now;
 };
 
+/* What the fleet is now becomes a point of its history (server/page/history.h), once a step. Any thread; takes the time of
+ * all pods. */
+bool page_sample_due(struct page *p, wall_ms now);
+void page_sample(struct page *p, const struct page_view *v);
+void page_history_json(struct page *p, struct buf *out); /* any thread */
+
 void page_html(struct page *p, const struct page_view *v, struct buf *out);     /* whole document */
 void page_main(struct page *p, const struct page_view *v, struct buf *out);     /* its <main> alone */
 

@@ -333,6 +333,13 @@ static void on_fleet(void *user, void *scratch, const struct http_request *q, st
     arena_release(&a);
 }
 
+static void on_history(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)scratch;
+    (void)q;
+    page_history_json(((struct routes *)user)->config.page, &r->body);
+}
+
 /* 0: it is not given. */
 static bool time_asked(struct span query, wall_ms *out, struct err *err)
 {
@@ -586,6 +593,7 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
     add(r, HTTP_PAGE, "GET", "/fleet", on_fleet, r);
+    add(r, HTTP_PAGE, "GET", "/history", on_history, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     if (r->config.log != NULL) {
         add(r, HTTP_PAGE, "GET", "/log-level", on_level, r);

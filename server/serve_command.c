@@ -230,6 +230,19 @@ static void on_derived(void *user, enum derive_way way, double seconds)
     gauges_derived(((struct serve *)user)->gauges, way, seconds);
 }
 
+/* On the API thread: nobody's answer waits for it. */
+static void sample(struct serve *s, wall_ms wall)
+{
+    if (!page_sample_due(s->page, wall))
+        return;
+    struct shared *held = share_take(live_sources(s->live)->snapshots);
+    if (held == NULL)
+        return;
+    const struct snapshot *snapshot = (const struct snapshot *)held;
+    page_sample(s->page, &(struct page_view){.snapshot = snapshot, .world = snapshot->derived, .now = wall});
+    shared_unref(held);
+}
+
 static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
 {
     struct serve *s = user;
@@ -238,6 +251,7 @@ static mono_ms on_round(void *user, mono_ms now, wall_ms wall)
         certs_serving(s->certs);
     }
     gauges_read(s->gauges, s->live, now);
+    sample(s, wall);
     mono_ms due = earlier(serving_step(s->serving, now, wall), certs_step(s->certs, now, wall));
     return earlier(due, look_at_ends(s, now, wall));
 }

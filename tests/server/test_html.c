@@ -40,7 +40,7 @@ static void test_numbers(void **state)
         {100, "0.1", "100"},
         {1500, "1.5", "1.5Ki"},
         {16000, "16", "15.6Ki"},
-        {(int64_t)3 << 30, "3221225", "3Gi"},
+        {(int64_t)3 << 30, "3,221,225", "3Gi"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         html_cpu(&b, rows[i].value);
@@ -48,10 +48,22 @@ static void test_numbers(void **state)
         html_bytes(&b, rows[i].value);
         expect(&b, "bytes", rows[i].bytes);
     }
+    static const struct {
+        uint64_t n;
+        const char *want;
+    } counts[] = {{0, "0"}, {999, "999"}, {1000, "1,000"}, {123456, "123,456"}, {1234567890, "1,234,567,890"}};
+    for (size_t i = 0; i < COUNT_OF(counts); i++) {
+        html_count(&b, counts[i].n);
+        expect(&b, "count", counts[i].want);
+    }
     html_price(&b, 0.0416);
     expect(&b, "a small price", "$0.0416");
     html_price(&b, 12.345);
     expect(&b, "a large one", "$12.35");
+    html_price(&b, 1234567.894);
+    expect(&b, "a fleet's", "$1,234,567.89");
+    html_price(&b, -1234.5);
+    expect(&b, "one that is saved", "$-1,234.50");
     html_price(&b, (double)NAN);
     expect(&b, "none", "–");
     buf_release(&b);

@@ -636,6 +636,21 @@ static void test_fleet(void **state)
     says(f, 200, "\"running\":0,\"waiting\":1,\"unschedulable\":[],\"unschedulableAll\":0,\"moves\":[],\"movesAll\":0}");
 }
 
+/* What the page draws its overview from. */
+static void test_history(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/history", NULL);
+    says(f, 200, "{\"stepMillis\":30000,\"points\":[]}");
+    assert_true(page_sample_due(f->page, 60000));
+    page_sample(f->page, &(struct page_view){.now = 60000}); /* nothing read yet: nothing known */
+    assert_true(page_sample_due(f->page, 60000));
+    page_sample(f->page, &(struct page_view){f->view.snapshot, f->view.world, NULL, 60000});
+    assert_false(page_sample_due(f->page, 60000));
+    ask(f, HTTP_PAGE, "GET", "/history", NULL);
+    says(f, 200, "\"points\":[[60000,0,0,8000,0,17179869184,2,0,1]]}");
+}
+
 /* A move is told by its id while it is under way, and by its decisions once it is over. */
 static void test_explain_move(void **state)
 {
@@ -885,7 +900,7 @@ int main(void)
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended),
-        ROW(test_explain_move), ROW(test_fleet), ROW(test_live),
+        ROW(test_explain_move), ROW(test_fleet), ROW(test_history), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
