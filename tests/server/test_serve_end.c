@@ -3,110 +3,37 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
-#include <arpa/inet.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
+#include "certs/certs.h"
 #include "server/clock.h"
-#include "server/command.h"
-#include "support_client.h"
-
-enum { PORTS = 5, EXTENDER = 1, PROBES = 3, PAGE = 4, ARGS_MAX = 12, LOOK_MS = 20 };
-
-static bool is_free(int port)
-{
-    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)port)};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-    bool free = bind(fd, (struct sockaddr *)&a, sizeof(a)) == 0;
-    close(fd);
-    return free;
-}
-
-/* Below those that the kernel gives to whoever asks for any, and others' than those of a test beside this one. */
-static void free_ports(int *out)
-{
-    int port = 10000 + getpid() % 1000 * 10;
-    for (int i = 0; i < PORTS; port++)
-        if (is_free(port))
-            out[i++] = port;
-}
-
-/* `more`: further arguments, up to a NULL. */
-static pid_t start(const int *ports, const char *const *more)
-{
-    char args[ARGS_MAX][128], *argv[ARGS_MAX];
-    int argc = 0;
-    snprintf(args[argc++], 128, "--embedded");
-    snprintf(args[argc++], 128, "--webhook-listen=127.0.0.1:%d", ports[0]);
-    snprintf(args[argc++], 128, "--extender-listen=127.0.0.1:%d", ports[1]);
-    snprintf(args[argc++], 128, "--metrics-port=%d", ports[2]);
-    snprintf(args[argc++], 128, "--health-probe-port=%d", ports[PROBES]);
-    snprintf(args[argc++], 128, "--page-listen=127.0.0.1:%d", ports[4]);
-    snprintf(args[argc++], 128, "--shutdown-delay=10m"); /* a second signal ends it */
-    for (; *more != NULL; more++)
-        snprintf(args[argc++], 128, "%s", *more);
-    for (int i = 0; i < argc; i++)
-        argv[i] = args[i];
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid != 0)
-        return pid;
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* however the test ends */
-    if (freopen("/dev/null", "w", stdout) == NULL)
-        _exit(3);
-    _exit(command_serve(argc, argv));
-}
-
-static void ask(int port, const char *path, struct client_reply *r)
-{
-    *r = (struct client_reply){.status = 0};
-    struct client_conn *c = client_open(port, NULL);
-    if (c == NULL)
-        return;
-    client_ask(c, "GET", path, (struct span){NULL, 0}, r);
-    client_close(c);
-}
-
-/* Asks until the status is this one. */
-static void await(pid_t pid, int port, const char *path, int status, struct client_reply *r)
-{
-    int ended = 0;
-    for (int waited = 0; waited < CLIENT_PATIENCE_MS; waited += LOOK_MS) {
-        ask(port, path, r);
-        if (r->status == status)
-            return;
-        if (waitpid(pid, &ended, WNOHANG) == pid)
-            break;
-        poll(NULL, 0, LOOK_MS);
-    }
-    fail_msg("%s answers %d, not %d (how it ended: %d)", path, r->status, status, ended);
-}
+#include "support_serve.h"
 
 /* Callers are told to go elsewhere before anything ends, and nobody is told to kill it meanwhile. */
 static void readiness_falls_first(void **state)
 {
     (void)state;
-    int ports[PORTS], status;
+    int ports[SERVE_PORTS], status;
     static struct client_reply r;
-    free_ports(ports);
-    pid_t pid = start(ports, (const char *const[]){NULL});
+    serve_ports(ports);
+    pid_t pid = serve_start(ports, (const char *const[]){NULL});
     assert_true(pid > 0);
-    await(pid, ports[PROBES], "/readyz", 200, &r);
+    serve_await(pid, ports[SERVE_PROBES], "/readyz", 200, &r);
     assert_false(r.closes);
     kill(pid, SIGTERM);
-    await(pid, ports[PROBES], "/readyz", 503, &r);
+    serve_await(pid, ports[SERVE_PROBES], "/readyz", 503, &r);
     assert_non_null(strstr(r.body, "shutting down"));
     assert_true(r.closes);
-    ask(ports[PROBES], "/livez", &r);
+    serve_ask(ports[SERVE_PROBES], "/livez", &r);
     assert_int_equal(r.status, 200); /* nobody is to kill it */
     kill(pid, SIGTERM);
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -123,10 +50,10 @@ static void begins_with_sense_alone(void **state)
         {"--leaf-life=4s", NULL},
         {"--ca-life=1h", NULL},
     };
-    int ports[PORTS], status;
+    int ports[SERVE_PORTS], status;
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
-        free_ports(ports);
-        pid_t pid = start(ports, rows[i]);
+        serve_ports(ports);
+        pid_t pid = serve_start(ports, rows[i]);
         assert_true(pid > 0);
         assert_int_equal(waitpid(pid, &status, 0), pid);
         if (!WIFEXITED(status) || WEXITSTATUS(status) != 2)
@@ -238,15 +165,15 @@ static void await_rounds(int port, unsigned rounds)
     static const char series[] = "\nstowage_snapshot_age_seconds ";
     static struct client_reply r;
     char last[32] = "", now[32];
-    for (int waited = 0; waited < CLIENT_PATIENCE_MS; waited += LOOK_MS) {
-        ask(port, "/metrics", &r);
+    for (int waited = 0; waited < CLIENT_PATIENCE_MS; waited += SERVE_LOOK_MS) {
+        serve_ask(port, "/metrics", &r);
         const char *at = strstr(r.body, series);
         if (at != NULL && sscanf(at + strlen(series), "%31s", now) == 1 && strcmp(now, last) != 0) {
             memcpy(last, now, sizeof(last));
             if (rounds-- == 0)
                 return;
         }
-        poll(NULL, 0, LOOK_MS);
+        poll(NULL, 0, SERVE_LOOK_MS);
     }
     fail_msg("the loop stands still: the snapshot's age is %s", last);
 }
@@ -254,11 +181,11 @@ static void await_rounds(int port, unsigned rounds)
 static void await_closed(int port)
 {
     struct client_conn *c;
-    for (int waited = 0; waited < CLIENT_PATIENCE_MS; waited += LOOK_MS) {
+    for (int waited = 0; waited < CLIENT_PATIENCE_MS; waited += SERVE_LOOK_MS) {
         if ((c = client_open(port, NULL)) == NULL)
             return;
         client_close(c);
-        poll(NULL, 0, LOOK_MS);
+        poll(NULL, 0, SERVE_LOOK_MS);
     }
     fail_msg("it still listens");
 }
@@ -268,7 +195,7 @@ static void await_closed(int port)
 static void answers_until_the_last(void **state)
 {
     (void)state;
-    int ports[PORTS], status;
+    int ports[SERVE_PORTS], status;
     static struct client_reply r;
     struct cluster c;
     char objects[160], certificate[160], key[160];
@@ -276,19 +203,19 @@ static void answers_until_the_last(void **state)
     snprintf(objects, sizeof(objects), "--filename=%s", c.objects);
     snprintf(certificate, sizeof(certificate), "--tls-cert=%s", c.certificate);
     snprintf(key, sizeof(key), "--tls-key=%s", c.key);
-    free_ports(ports);
-    pid_t pid = start(ports, (const char *const[]){objects, certificate, key, "--extender-insecure", NULL});
+    serve_ports(ports);
+    pid_t pid = serve_start(ports, (const char *const[]){objects, certificate, key, "--extender-insecure", NULL});
     assert_true(pid > 0);
-    await(pid, ports[PROBES], "/readyz", 200, &r);
+    serve_await(pid, ports[SERVE_PROBES], "/readyz", 200, &r);
     kill(pid, SIGTERM);
-    await(pid, ports[PROBES], "/readyz", 503, &r);
-    await_rounds(ports[PAGE], 3); /* one may have been under way when it was told */
-    end_question(begin_question(&c, ports[EXTENDER]), &c, &r);
+    serve_await(pid, ports[SERVE_PROBES], "/readyz", 503, &r);
+    await_rounds(ports[SERVE_PAGE], 3); /* one may have been under way when it was told */
+    end_question(begin_question(&c, ports[SERVE_EXTENDER]), &c, &r);
     is_decided(&r);
     assert_true(r.closes);
-    struct client_conn *last = begin_question(&c, ports[EXTENDER]);
+    struct client_conn *last = begin_question(&c, ports[SERVE_EXTENDER]);
     kill(pid, SIGTERM);
-    await_closed(ports[EXTENDER]);
+    await_closed(ports[SERVE_EXTENDER]);
     end_question(last, &c, &r);
     is_decided(&r);
     assert_int_equal(waitpid(pid, &status, 0), pid);
