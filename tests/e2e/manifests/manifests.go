@@ -90,6 +90,28 @@ func Load(dir string) (*Set, error) {
 	return set, nil
 }
 
+// Parse reads what a program prints of objects; the name stands for the file in messages.
+func Parse(name string, text []byte) (*Set, error) {
+	objects, err := parse(name, text)
+	return &Set{objects}, err
+}
+
+// And returns the objects of both.
+func (s *Set) And(more *Set) *Set { return &Set{slices.Concat(s.objects, more.objects)} }
+
+// ByName returns each object under its kind and name, "Service stowage-system/stowage-webhook", and an error if two have
+// the same.
+func (s *Set) ByName() (map[string]map[string]any, error) {
+	named := map[string]map[string]any{}
+	for _, o := range s.objects {
+		if _, twice := named[o.String()]; twice {
+			return nil, fmt.Errorf("%s: %v is there twice", o.file, o)
+		}
+		named[o.String()] = o.Object
+	}
+	return named, nil
+}
+
 func parse(file string, text []byte) ([]object, error) {
 	var objects []object
 	reader := kyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(text)))

@@ -107,6 +107,20 @@ func TestWhatTheManifestsSay(t *testing.T) {
 	}
 }
 
+func TestObjectsByName(t *testing.T) {
+	set, err := Parse("sample", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named, err := set.ByName()
+	if err != nil || len(named) != 4 || named["ConfigMap stowage/settings"]["data"] == nil {
+		t.Errorf("objects are %v, %v", named, err)
+	}
+	if _, err := set.And(set).ByName(); err == nil || !strings.Contains(err.Error(), "stowage/settings is there twice") {
+		t.Errorf("of each two: %v", err)
+	}
+}
+
 // Each port of the Deployment is open to somebody by the policy, under the name that it has there, and none else.
 func TestTheNetworkPolicyFitsTheDeployment(t *testing.T) {
 	set, err := Load(Folder())
