@@ -38,7 +38,8 @@ struct group_provider_ops {
      * or could not be made included; ids are providerIDs), nodes (providerIDs or names of those that registered, which the snapshot has),
      * template, price, options of their own; and gpu_label, pod_prices, cloud. Never what a controller remembers:
      * requests, mismatches, back-off, `state`. In `a`, interned into `syms`. False: the pass ends with err
-     * (cloudProviderError). What is wrong with one group leaves that one out and is told by `aside`. */
+     * (cloudProviderError); ERR_RETRY: what it goes by is being read, look again. What is wrong with one group leaves that one
+     * out and is told by `aside`. */
     bool (*look)(struct group_provider *p, const struct snapshot *s, struct arena *a, struct symtab *syms,
                  struct node_groups *out, struct err *err);
     /* What look left out, and why: "MachineDeployment default/md-0: annotation … is \"x\": a whole number is

@@ -67,7 +67,7 @@ void groups_settle(struct group_options_given *given, struct options *o)
 
 /* --- kwok --- */
 
-/* The first document is the configuration, the others are template Nodes. */
+/* Of a file: the first document is the configuration, the others are template Nodes. */
 static void split_file(struct span text, struct span *config, struct span *templates)
 {
     *config = text;
@@ -87,9 +87,10 @@ static struct group_provider *open_kwok(struct arena *a, const struct group_opti
     struct group_kwok_text config;
     struct span text;
     if (given->cloud_config.len == 0) {
-        err_set(err, ERR_INVALID, "--cloud-provider=kwok needs --cloud-config FILE: its configuration, and after a line --- the "
-                                  "template Nodes");
-        return NULL;
+        const char *name = getenv("KWOK_PROVIDER_CONFIGMAP");
+        options.config_map = name != NULL && name[0] != '\0' ? arena_dup(a, span_of(name)) : SPAN(GROUP_KWOK_CONFIG_MAP);
+        options.maps_ns = given->settings.flags.config_namespace;
+        return group_kwok_new(&options, err);
     }
     const char *file = arena_cstr(a, given->cloud_config);
     if (!input_text(a, file, &text, err))

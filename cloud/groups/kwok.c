@@ -97,6 +97,7 @@ static void cancel(struct group_provider *p, uint64_t operation)
 static void free_groups(struct group_provider *p)
 {
     struct kwok_groups *k = kwok_groups_of(p);
+    kwok_maps_leave(k);
     for (uint32_t i = 0; i < k->group_count; i++) {
         while (k->groups[i]->rows != NULL)
             row_drop(k->groups[i], k->groups[i]->rows);
@@ -126,12 +127,20 @@ static const struct group_provider_ops ops = {
     .free = free_groups,
 };
 
-static bool read_templates(struct kwok_groups *k, const struct group_kwok_text *text, struct err *err)
+void kwok_groups_configure(struct kwok_groups *k, const struct group_kwok_config *config)
+{
+    arena_clear(&k->arena);
+    k->asides = (struct kwok_asides){0};
+    k->options.config = *config;
+    k->options.config.key = arena_dup(&k->arena, config->key);
+    k->options.config.gpu_label = arena_dup(&k->arena, config->gpu_label);
+    k->options.config.templates_map = arena_dup(&k->arena, config->templates_map);
+}
+
+bool kwok_groups_read(struct kwok_groups *k, const struct group_kwok_text *templates, struct err *err)
 {
     struct kwok_shapes shapes = {0};
-    if (k->options.config.from_cluster)
-        return true;
-    if (!kwok_shapes_read(&k->arena, k->syms, &k->options.config, text, &shapes, &k->asides, err))
+    if (!kwok_shapes_read(&k->arena, k->syms, &k->options.config, templates, &shapes, &k->asides, err))
         return false;
     for (uint32_t i = 0; i < shapes.count; i++)
         kwok_group_add(k, &shapes.items[i]);
@@ -147,11 +156,15 @@ struct group_provider *group_kwok_new(const struct group_kwok_options *options, 
     k->provider.ops = &ops;
     k->options = *options;
     k->options.templates = (struct group_kwok_text){{0}, {0}};
-    k->options.config.key = arena_dup(&k->arena, options->config.key);
-    k->options.config.gpu_label = arena_dup(&k->arena, options->config.gpu_label);
-    k->options.config.templates_map = arena_dup(&k->arena, options->config.templates_map);
     k->syms = kube_symtab_new();
-    if (!read_templates(k, &options->templates, err)) {
+    if (options->config_map.len != 0) {
+        struct err unread;
+        kwok_maps_read(k, &unread);
+        return &k->provider;
+    }
+    kwok_groups_configure(k, &options->config);
+    k->has_read = options->config.from_cluster || kwok_groups_read(k, &options->templates, err);
+    if (!k->has_read) {
         free_groups(&k->provider);
         return NULL;
     }

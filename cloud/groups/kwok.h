@@ -20,6 +20,8 @@
  *   labels group: other programs' annotations are not kept of each Node.
  * - Groups of the cluster's Nodes are found as long as the process lives, not as it starts; a group once found stays.
  * - Nodes stay when the process ends.
+ * - The ConfigMaps are in the namespace of Cluster Autoscaler's others, not in that of the Pod. One that is missing or wrong
+ *   is waited for, where Cluster Autoscaler ends. What has been read holds until the process ends, as there.
  * On a template 100m of CPU are not free, for a kube-proxy, as there.
  *
  * Memory: a template for each group, some bytes for each machine that was asked for and is not seen in a snapshot yet.
@@ -31,6 +33,7 @@
 #include "kube/api.h"
 
 #define GROUP_KWOK_CONFIG_MAP "kwok-provider-config" /* unless environment KWOK_PROVIDER_CONFIGMAP names another */
+#define GROUP_KWOK_TEMPLATES_MAP "kwok-provider-templates" /* as its examples name it; the configuration says */
 #define GROUP_KWOK_CONFIG_KEY "config"
 #define GROUP_KWOK_TEMPLATES_KEY "templates" /* whatever configmap.key says, which Cluster Autoscaler does not read */
 
@@ -64,6 +67,10 @@ enum group_kwok_fate {
 
 struct group_kwok_options {
     struct api *api;
+    /* Absent: the two that follow say it all. Else the ConfigMaps are read, this one and that of templates beside it, from
+     * group_kwok_new on and by each look until they could be; a look fails until then (ERR_RETRY: they are being read). Both
+     * outlive the provider. */
+    struct span config_map, maps_ns;
     struct group_kwok_config config; /* copied */
     struct group_kwok_text templates; /* copied; not looked at with from_cluster */
     /* For tests and simulations; NULL: always, and all come. Called within resize, under a lock: they call nothing of the

@@ -50,6 +50,9 @@ struct kwok_groups {
     uint32_t group_count, group_capacity;
     struct arena look_arena; /* of the last look */
     struct kwok_asides look_asides;
+    bool has_read; /* configuration and templates are known */
+    struct kwok_reading *reading; /* of a ConfigMap, under way; or NULL */
+    struct err unread; /* why the last reading came to nothing */
 };
 
 static inline struct kwok_groups *kwok_groups_of(struct group_provider *p)
@@ -64,6 +67,13 @@ struct row *row_add(struct kwok_group *g, enum row_state state, uint32_t ordinal
 void row_drop(struct kwok_group *g, struct row *r);
 struct row *row_find(const struct kwok_group *g, struct span name); /* NULL */
 bool row_counts(const struct row *r); /* in the target */
+
+void kwok_groups_configure(struct kwok_groups *k, const struct group_kwok_config *config); /* copied; drops what was read */
+bool kwok_groups_read(struct kwok_groups *k, const struct group_kwok_text *templates, struct err *err); /* as is configured */
+
+/* ConfigMaps (kwok_maps.c). False: they are not read, which has begun by now: ERR_RETRY, or why not. Not under the lock. */
+bool kwok_maps_read(struct kwok_groups *k, struct err *err);
+void kwok_maps_leave(struct kwok_groups *k); /* the provider goes */
 
 /* The provider's operations (cloud/group_provider.h). */
 bool kwok_groups_look(struct group_provider *p, const struct snapshot *s, struct arena *a, struct symtab *syms,

@@ -201,8 +201,9 @@ bool kwok_groups_look(struct group_provider *p, const struct snapshot *s, struct
     struct kwok_groups *k = kwok_groups_of(p);
     struct looking l = {.k = k, .s = s, .a = a, .syms = syms};
     struct group_kwok_config *config = &k->options.config;
-    (void)err;
     *out = (struct node_groups){0};
+    if (!kwok_maps_read(k, err))
+        return false;
     arena_clear(&k->look_arena);
     k->look_asides = (struct kwok_asides){0};
     read_nodes(&l);

@@ -92,6 +92,16 @@ static void tell_groups(struct check *c, const struct group_list *groups, struct
                   groups->count == 1 ? "" : "s");
 }
 
+/* A provider may be about to read what it goes by: ERR_RETRY. */
+static bool look(struct check *c, struct group_provider *p, const struct snapshot *s, struct symtab *syms,
+                 struct node_groups *out, struct err *err)
+{
+    while (!p->ops->look(p, s, c->report->a, syms, out, err))
+        if (err->kind != ERR_RETRY || !c->cluster->wait(c->cluster->user))
+            return false;
+    return true;
+}
+
 void check_groups(struct check *c)
 {
     struct group_provider *p = c->groups != NULL ? c->groups->settings.provider : NULL;
@@ -104,10 +114,11 @@ void check_groups(struct check *c)
         store_publish(store, STORE_PUBLISH_MS);
         struct snapshot *s = (struct snapshot *)share_take(store_share(store));
         struct symtab *syms = kube_symtab_new();
-        if (p->ops->look(p, s, c->report->a, syms, &found, &err))
+        if (look(c, p, s, syms, &found, &err))
             tell_groups(c, &found.groups, p);
         else
-            check_say(c->report, CHECK_FAIL, TOPIC, NULL, "the node groups cannot be told: %s", err.msg);
+            check_say(c->report, CHECK_FAIL, TOPIC, err.kind == ERR_NOT_FOUND ? "write it, or name a file in --cloud-config" : NULL,
+                      "the node groups cannot be told: %s", err.msg);
         symtab_unref(syms);
         shared_unref(&s->shared);
     }

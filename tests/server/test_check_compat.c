@@ -148,7 +148,7 @@ static void test_a_good_line(void **state)
     begin(&b);
     run(&b, "./cluster-autoscaler --cloud-provider clusterapi --scan-interval=15s --expander='most-pods,least-waste'");
     says(&b, "ok    no default differs: ");
-    says(&b, "ok    who runs this may do all 28 things that manifests/groups and manifests/groups-clusterapi grants\n");
+    says(&b, "ok    who runs this may do all 30 things that manifests/groups and manifests/groups-clusterapi grants\n");
     says_nothing_of(&b, "means nothing");
     says_nothing_of(&b, "mean nothing");
     says_nothing_of(&b, "--expander");
@@ -283,7 +283,7 @@ static void test_permissions(void **state)
         const char *flags, *denied, *line;
     } rows[] = {
         {CAPI, "\"resource\":\"jobs\"",
-         "FAIL  2 of the 28 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
+         "FAIL  2 of the 30 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
          "watch jobs.batch\n      kubectl apply -f manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml\n"},
         {CAPI, "\"subresource\":\"scale\"",
          "get machinedeployments/scale.cluster.x-k8s.io, patch machinedeployments/scale.cluster.x-k8s.io, "},
@@ -422,6 +422,26 @@ static void test_groups_of_kwok(void **state)
     end(&b);
 }
 
+/* Without a file, from ConfigMaps. */
+static void test_groups_of_kwok_from_config_maps(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    run(&b, "--cloud-provider=kwok");
+    says(&b, "FAIL  the node groups cannot be told: reading ConfigMap kube-system/kwok-provider-config: ");
+    says(&b, "\n      write it, or name a file in --cloud-config\n");
+    load(&b, "---\n{apiVersion: v1, kind: ConfigMap, metadata: {name: kwok-provider-config, namespace: kube-system}, data: {config: "
+             "'{readNodesFrom: configmap, nodegroups: {fromNodeLabelKey: pool}, configmap: {name: kwok-provider-templates}}'}}\n"
+             "---\n"
+             "{apiVersion: v1, kind: ConfigMap, metadata: {name: kwok-provider-templates, namespace: kube-system}, data: {templates: "
+             "'{apiVersion: v1, kind: Node, metadata: {name: t, labels: {pool: a}}, "
+             "status: {allocatable: {cpu: 4, memory: 16Gi, pods: 110}}}'}}\n");
+    run(&b, "--cloud-provider=kwok");
+    says(&b, "ok    1 node group: each has a template or a minimum\n");
+    end(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -435,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_groups_of_cluster_api),
         cmocka_unit_test(test_many_groups),
         cmocka_unit_test(test_groups_of_kwok),
+        cmocka_unit_test(test_groups_of_kwok_from_config_maps),
     };
     return cmocka_run_group_tests_name("check_compat", tests, NULL, NULL);
 }

@@ -27,6 +27,7 @@ static const char nobody[] = "---\n{apiVersion: v1, kind: Namespace, metadata: {
 
 static struct {
     const char *config, *templates;
+    bool from_maps; /* it reads ConfigMaps */
     bool out_of_stock;
     enum group_kwok_fate fates[8]; /* of one machine after the other; then they come */
     uint32_t fated;
@@ -58,7 +59,10 @@ static struct group_provider *make(struct group_desk *d)
     struct group_kwok_options o = {.api = d->api, .in_stock = in_stock, .fate = fate,
                                    .templates = {span_of(shop.templates), SPAN("templates.yaml")}};
     arena_init(&a, 0);
-    if (!group_kwok_read(&a, &(struct group_kwok_text){span_of(shop.config), SPAN("config.yaml")}, &o.config, &err))
+    if (shop.from_maps) {
+        o.config_map = SPAN(GROUP_KWOK_CONFIG_MAP);
+        o.maps_ns = SPAN("kube-system");
+    } else if (!group_kwok_read(&a, &(struct group_kwok_text){span_of(shop.config), SPAN("config.yaml")}, &o.config, &err))
         fail_msg("%s", err.msg);
     struct group_provider *p = group_kwok_new(&o, &err);
     if (p == NULL)
@@ -382,6 +386,126 @@ static void gives_up(void **state)
     group_desk_end(&d);
 }
 
+/* ---- what ConfigMaps say ---- */
+
+#define MAP(name_, key_, text_)                                                                                         \
+    "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"" name_                             \
+    "\", \"namespace\": \"kube-system\"}, \"data\": {\"" key_ "\": \"" text_ "\"}}"
+#define BY_POOL "readNodesFrom: configmap\\nnodegroups: {fromNodeLabelKey: pool}\\n"
+#define CONFIG_MAP(text_) MAP("kwok-provider-config", "config", text_)
+#define GOOD_CONFIG CONFIG_MAP(BY_POOL "nodes: {gpuConfig: {gpuLabelKey: gpu, availableGPUTypes: {}}}\\nconfigmap: {name: t, key: x}")
+#define NODE_TEXT(name_, pool_)                                                                                         \
+    "---\\n{apiVersion: v1, kind: Node, metadata: {name: " name_ ", labels: {pool: " pool_                              \
+    "}}, status: {allocatable: {cpu: 2, memory: 4Gi, pods: 110}}}\\n"
+#define GOOD_TEMPLATES MAP("t", "templates", NODE_TEXT("x", "a") NODE_TEXT("z", "b"))
+
+static void begin_from_maps(struct group_desk *d, const char *objects)
+{
+    memset(&shop, 0, sizeof(shop));
+    shop.from_maps = true;
+    *d = (struct group_desk){.make = make};
+    group_desk_begin(d, objects);
+}
+
+static void put_map(struct group_desk *d, const char *name, const char *body)
+{
+    if (!is_gone(d->sim, KIND_CONFIG_MAP, "kube-system", name))
+        do_request(d->sim, API_DELETE, KIND_CONFIG_MAP, "kube-system", name, NULL, 200);
+    do_request(d->sim, API_CREATE, KIND_CONFIG_MAP, "kube-system", NULL, body, 201);
+}
+
+static bool look(struct group_desk *d, struct err *err)
+{
+    run_for(d->sim, 2000);
+    if (d->snapshot == NULL) {
+        store_publish(d->store, sim_now(d->sim));
+        d->snapshot = (struct snapshot *)share_take(store_share(d->store));
+    }
+    arena_clear(&d->arena);
+    return d->provider->ops->look(d->provider, d->snapshot, &d->arena, d->syms, &d->groups, err);
+}
+
+/* The look after what was wrong has been found says so, and begins to read anew. */
+static void expect_unread(struct group_desk *d, enum err_kind kind, const char *text)
+{
+    struct err err = {0};
+    look(d, &err);
+    if (look(d, &err) || err.kind != kind || strstr(err.msg, text) == NULL)
+        fail_msg("%s: \"%s\", not \"%s\"", err_kind_name(err.kind), err.msg, text);
+}
+
+static void reads_config_maps(void **state)
+{
+    (void)state;
+    struct group_desk d;
+    begin_from_maps(&d, "---\n" GOOD_CONFIG "\n---\n" GOOD_TEMPLATES);
+    group_desk_look(&d);
+    assert_int_equal(d.groups.groups.count, 2);
+    assert_int_equal(resources_get(group_named(&d, "b")->template->capacity, SYM_CPU), 2000);
+    assert_true(span_eq(sym_text(d.syms, d.groups.gpu_label), SPAN("gpu")));
+    expect(group_resize(&d, "a", 0, 2), ERR_NONE, &d, "two more");
+    expect_size(&d, "a", 2, 2);
+    /* What has been read holds. */
+    put_map(&d, "t", MAP("t", "templates", NODE_TEXT("z", "c")));
+    expect_size(&d, "a", 2, 2);
+    assert_null(group_named(&d, "c"));
+    group_desk_restart(&d);
+    group_desk_look(&d);
+    assert_non_null(group_named(&d, "c"));
+    group_desk_end(&d);
+}
+
+static void takes_the_clusters_nodes(void **state)
+{
+    (void)state;
+    struct group_desk d;
+    begin_from_maps(&d, "---\n" CONFIG_MAP("readNodesFrom: cluster\\nnodegroups: {fromNodeLabelKey: pool}") "\n"
+                            NODE("x", ", labels: {pool: a}", "aws:///x"));
+    group_desk_look(&d);
+    assert_int_equal(d.groups.groups.count, 1);
+    group_desk_end(&d);
+}
+
+/* Whatever is wrong, it is said, and as soon as it is right there are groups. */
+static void waits_for_config_maps(void **state)
+{
+    (void)state;
+    struct group_desk d;
+    begin_from_maps(&d, nobody);
+    expect_unread(&d, ERR_NOT_FOUND, "reading ConfigMap kube-system/kwok-provider-config: ");
+    put_map(&d, "kwok-provider-config", MAP("kwok-provider-config", "other", "x"));
+    expect_unread(&d, ERR_INVALID, "ConfigMap kube-system/kwok-provider-config: has no key \"config\"; write the configuration there");
+    put_map(&d, "kwok-provider-config", CONFIG_MAP("readNodesFrom: nowhere"));
+    expect_unread(&d, ERR_INVALID, "ConfigMap kube-system/kwok-provider-config, key config: readNodesFrom: \"nowhere\"");
+    put_map(&d, "kwok-provider-config", GOOD_CONFIG);
+    expect_unread(&d, ERR_NOT_FOUND, "reading ConfigMap kube-system/t: ");
+    put_map(&d, "t", MAP("t", "templates", "[x"));
+    expect_unread(&d, ERR_INVALID, "ConfigMap kube-system/t, key templates");
+    put_map(&d, "t", MAP("t", "templates", NODE_TEXT("x", "a")
+                             "---\\n{apiVersion: v1, kind: Node, metadata: {name: z, labels: {pool: b}}}\\n"));
+    struct err err;
+    look(&d, &err);
+    group_desk_look(&d);
+    assert_int_equal(d.groups.groups.count, 1);
+    const struct span *asides;
+    assert_int_equal(d.provider->ops->asides(d.provider, &asides), 1);
+    if (!span_contains(asides[0], SPAN("ConfigMap kube-system/t, key templates, line 4: Node z of group b: ")))
+        fail_msg("%.*s", SPAN_ARG(asides[0]));
+    group_desk_end(&d);
+}
+
+/* The reply comes when nobody is there any more. */
+static void goes_while_it_reads(void **state)
+{
+    (void)state;
+    struct group_desk d;
+    begin_from_maps(&d, "---\n" GOOD_CONFIG "\n---\n" GOOD_TEMPLATES);
+    struct group_provider *p = make(&d);
+    p->ops->free(p);
+    group_desk_look(&d);
+    group_desk_end(&d);
+}
+
 /* ---- what goes wrong on the way ---- */
 
 static struct {
@@ -544,6 +668,10 @@ int main(void)
         cmocka_unit_test(counts_parts),
         cmocka_unit_test(meets_its_own),
         cmocka_unit_test(learns_from_the_cluster),
+        cmocka_unit_test(reads_config_maps),
+        cmocka_unit_test(takes_the_clusters_nodes),
+        cmocka_unit_test(waits_for_config_maps),
+        cmocka_unit_test(goes_while_it_reads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,8 +3,6 @@ package scenarios
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,10 +21,6 @@ readNodesFrom: configmap
 nodegroups: {fromNodeLabelKey: group}
 nodes: {skipTaint: true}
 configmap: {name: kwok-provider-templates}
----
-apiVersion: v1
-kind: List
-items:
 `
 
 const groupTemplate = `- apiVersion: v1
@@ -47,20 +41,28 @@ const (
 	hardTaint   = "ToBeDeletedByClusterAutoscaler"
 )
 
+// groupsUp begins with groups that ConfigMaps tell of, once they are there.
 func groupsUp(t *testing.T, args ...string) *fleet {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "groups.yaml")
-	text := groupsConfig
+	templates := "apiVersion: v1\nkind: List\nitems:\n"
 	for i, zone := range zones {
-		text += fmt.Sprintf(groupTemplate, fmt.Sprintf("small-%c", 'a'+i), zone, 4, 6)
+		templates += fmt.Sprintf(groupTemplate, fmt.Sprintf("small-%c", 'a'+i), zone, 4, 6)
 	}
-	text += fmt.Sprintf(groupTemplate, "large", zoneA, 16, 3)
-	must(t, os.WriteFile(file, []byte(text), 0o600))
-	return upWith(t, stowage.ClusterOptions{Groups: true, Stowage: stowage.Options{Args: append([]string{
-		"--cloud-provider=kwok", "--cloud-config=" + file, "--scan-interval=2s",
+	templates += fmt.Sprintf(groupTemplate, "large", zoneA, 16, 3)
+	f := upWith(t, stowage.ClusterOptions{Groups: true, Stowage: stowage.Options{Args: append([]string{
+		"--cloud-provider=kwok", "--scan-interval=2s",
 		"--scale-down-unneeded-time=8s", "--scale-down-delay-after-add=4s", "--unremovable-node-recheck-timeout=5s",
 		"--node-delete-delay-after-taint=1s", "--expander=priority",
 	}, args...)}})
+	for name, data := range map[string]map[string]string{
+		"kwok-provider-templates": {"templates": templates},
+		"kwok-provider-config":    {"config": groupsConfig},
+	} {
+		object := &core.ConfigMap{ObjectMeta: meta.ObjectMeta{Name: name}, Data: data}
+		_, err := f.Client().CoreV1().ConfigMaps(meta.NamespaceSystem).Create(t.Context(), object, meta.CreateOptions{})
+		must(t, err)
+	}
+	return f
 }
 
 // group tells how many nodes of a group there are.
