@@ -232,7 +232,8 @@ static bool read_at(const struct options *options, struct explain_question *q, s
 
 static bool is_own(struct span name)
 {
-    return span_eq(name, SPAN("namespace") /* of the pod */) || span_eq(name, SPAN("kubeconfig"));
+    return span_eq(name, SPAN("namespace") /* of the pod */) || span_eq(name, SPAN("kubeconfig")) ||
+           span_eq(name, SPAN("-v") /* --verbose */);
 }
 
 static int answer_from(struct arena *a, const struct explain_question *q, const struct options *options,

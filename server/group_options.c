@@ -93,7 +93,7 @@ static const struct group_option table[] = {
     {"async-node-groups", SWITCH, 0, false},
     {"aws-use-static-instance-list", SWITCH, 0, false},
     {"bulk-mig-instances-listing-enabled", SWITCH, 0, false},
-    {"capacity-buffer-controller-enabled", SWITCH, 0, false},
+    {"capacity-buffer-controller-enabled", BOOLEAN, OWN(resolve_buffers)},
     {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0, false},
     {"capacity-buffer-pod-injection-enabled", BOOLEAN, OWN(fill_buffers)},
     {"capacity-quotas-enabled", SWITCH, 0, false},
@@ -376,10 +376,38 @@ static bool read_value(struct arena *a, const struct group_option *o, struct spa
 
 /* --- flags --- */
 
+bool group_option_is(struct span given, struct span name)
+{
+    if (given.len != name.len)
+        return false;
+    for (size_t i = 0; i < name.len; i++)
+        if (given.ptr[i] != name.ptr[i] && (given.ptr[i] != '_' || name.ptr[i] != '-') &&
+            (given.ptr[i] != '-' || name.ptr[i] != '_'))
+            return false;
+    return true;
+}
+
+bool group_option_cut(const char *arg, struct span *name_out, struct span *value_out)
+{
+    struct span text = span_of(arg);
+    bool is_short = arg[0] == '-' && arg[1] == 'v' && (arg[2] == '\0' || arg[2] == '=' || (arg[2] >= '0' && arg[2] <= '9'));
+    *value_out = (struct span){NULL, 0};
+    if (span_has_prefix(text, SPAN("--"))) {
+        *name_out = span_cut(span_of(arg + 2), '=', value_out);
+        return true;
+    }
+    if (!is_short)
+        return false;
+    *name_out = (struct span){arg + 1, 1};
+    if (arg[2] != '\0')
+        *value_out = span_of(arg + (arg[2] == '=' ? 3 : 2));
+    return true;
+}
+
 static const struct group_option *find(struct span name)
 {
     for (size_t i = 0; i < COUNT_OF(table); i++)
-        if (span_eq(name, span_of(table[i].name)))
+        if (group_option_is(name, span_of(table[i].name)))
             return &table[i];
     return NULL;
 }
@@ -401,6 +429,15 @@ static bool take_one(struct arena *a, const struct group_option *o, struct span 
                                  : err_set(err, ERR_INVALID, "--%s: \"%.*s\" is %s", o->name, SPAN_ARG(text), what);
 }
 
+/* Of the same name here, in the way that we write it. */
+static char *own_flag(struct arena *a, const char *arg, const char *name)
+{
+    char *copy = ARENA_ARRAY(a, char, strlen(arg) + 1);
+    memcpy(copy, arg, strlen(arg) + 1);
+    memcpy(copy + 2, name, strlen(name));
+    return copy;
+}
+
 bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_own)(struct span name),
                         struct group_options_given *out, int *count_out, char ***rest_out, struct err *err)
 {
@@ -408,15 +445,14 @@ bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_
     *out = (struct group_options_given){.settings = group_settings_default()};
     *count_out = 0;
     for (int i = 0; i < argc; i++) {
-        struct span value, arg = span_of(argv[i]);
-        bool is_flag = span_has_prefix(arg, SPAN("--"));
-        struct span name = is_flag ? span_cut(span_of(argv[i] + 2), '=', &value) : (struct span){"", 0};
-        const struct group_option *o = find(name);
-        bool own = o != NULL && is_own != NULL && is_own(name);
-        if (own && span_eq(name, SPAN("namespace"))) /* of ConfigMaps, as well as what it is there */
+        struct span value, name;
+        const struct group_option *o = group_option_cut(argv[i], &name, &value) ? find(name) : NULL;
+        bool is_short = argv[i][0] == '-' && argv[i][1] != '-';
+        bool own = o != NULL && is_own != NULL && is_own(is_short ? SPAN("-v") : span_of(o->name));
+        if (own && span_eq(span_of(o->name), SPAN("namespace"))) /* of ConfigMaps, as well as what it is there */
             out->settings.flags.config_namespace = value.ptr == NULL && i + 1 < argc ? span_of(argv[i + 1]) : value;
         if (o == NULL || own) {
-            rest[(*count_out)++] = argv[i];
+            rest[(*count_out)++] = own && !is_short ? own_flag(a, argv[i], o->name) : argv[i];
             continue;
         }
         bool is_switch = o->type == BOOLEAN || o->type == SWITCH;

@@ -13,9 +13,16 @@ bool groups_meaningless(struct arena *a, const struct group_options_given *given
                         struct err *err)
 {
     struct buf list = {0};
+    bool resolves = given->resolve_buffers && !o->gates.capacity_buffer;
     *line_out = (struct span){NULL, 0};
+    if (resolves && !o->ca_compat)
+        return err_set(err, ERR_INVALID, "--capacity-buffer-controller-enabled: CapacityBuffers are resolved where they are filled; "
+                                         "give --capacity-buffer-pod-injection-enabled, too, or leave it out");
     for (uint32_t i = 0; i < given->without_meaning.count; i++)
         buf_addf(&list, "%s--%.*s", i != 0 ? ", " : "", SPAN_ARG(given->without_meaning.items[i]));
+    if (resolves)
+        buf_addf(&list, "%s--capacity-buffer-controller-enabled (without --capacity-buffer-pod-injection-enabled)",
+                 list.len != 0 ? ", " : "");
     struct span names = arena_dup(a, buf_span(&list));
     buf_release(&list);
     if (names.len == 0)

@@ -507,10 +507,10 @@ static int plan_objects(struct input *o, const struct options *options, const st
     return status;
 }
 
-/* Of this cluster, not of the one in which groups' machines are. */
 static bool is_own(struct span name)
 {
-    return span_eq(name, SPAN("kubeconfig"));
+    return span_eq(name, SPAN("kubeconfig") /* of this cluster, not of the one in which groups' machines are */) ||
+           span_eq(name, SPAN("-v") /* --verbose */);
 }
 
 static int plan(struct arena *a, int argc, char *const *argv, struct err *err)

@@ -38,10 +38,9 @@ static const struct loss {
 /* Of the last one of this name; absent: it is not given. */
 static struct span value_of(const struct command_words *w, const char *flag)
 {
-    struct span found = {NULL, 0}, value;
+    struct span found = {NULL, 0}, name, value;
     for (int i = 0; i < w->count; i++) {
-        if (!span_has_prefix(span_of(w->items[i]), SPAN("--")) ||
-            !span_eq(span_cut(span_of(w->items[i] + 2), '=', &value), span_of(flag)))
+        if (!group_option_cut(w->items[i], &name, &value) || !group_option_is(name, span_of(flag)))
             continue;
         bool is_next = value.ptr == NULL && i + 1 < w->count && w->items[i + 1][0] != '-';
         found = value.ptr != NULL ? value : is_next ? span_of(w->items[i + 1]) : SPAN("true");
@@ -78,6 +77,10 @@ static void tell_meaningless(struct check *c, const struct command_words *w)
         else
             buf_addf(&rest, "%s--%.*s", rest.len != 0 ? ", " : "", SPAN_ARG(flags->items[i]));
     }
+    if (c->groups->resolve_buffers && !c->groups->fill_buffers)
+        check_say(c->report, CHECK_WARN, TOPIC, "give --capacity-buffer-pod-injection-enabled, too, or leave it out",
+                  "--capacity-buffer-controller-enabled means nothing to Stowage by itself: CapacityBuffers are resolved where they "
+                  "are filled");
     if (rest.len != 0)
         check_say(c->report, CHECK_OK, TOPIC, NULL, "mean nothing to Stowage, which takes them with --ca-compat: %s", rest.ptr);
     buf_release(&rest);

@@ -197,6 +197,11 @@ static void test_flags(void **state)
          START "--provisioning-request-initial-backoff-time and -max-backoff-time: give 1s or more, and no less for the second"},
         {CAPI "--provisioning-request-max-backoff-cache-size=-1",
          START "--provisioning-request-max-backoff-cache-size: fewer than none; give 0 or more\n"},
+        {CAPI "--leader_elect=false", "warn  --leader-elect means nothing to Stowage: Stowage elects a leader all the same\n"},
+        {CAPI "-v 4", "warn  --v means nothing to Stowage: is called otherwise here\n      --log-level\n"},
+        {CAPI "--capacity-buffer-controller-enabled",
+         "warn  --capacity-buffer-controller-enabled means nothing to Stowage by itself: CapacityBuffers are resolved where they "
+         "are filled\n      give --capacity-buffer-pod-injection-enabled, too, or leave it out\n"},
         {CAPI "--leader-elect=false", "warn  --leader-elect means nothing to Stowage: Stowage elects a leader all the same\n"},
         {CAPI "--estimator=binpacking --leader-elect --stderrthreshold info --estimator=binpacking",
          "ok    mean nothing to Stowage, which takes them with --ca-compat: --estimator, --leader-elect, --stderrthreshold\n"},
