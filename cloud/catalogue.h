@@ -4,6 +4,7 @@
 #define CLOUD_CATALOGUE_H
 
 #include "base/doc.h"
+#include "base/json.h"
 #include "kube/instance_type.h"
 #include "kube/repair.h"
 
@@ -15,6 +16,28 @@ double catalogue_builtin_price(double cores, double bytes);
 /* A file's text, JSON. `name` stands in messages: "types.json:12: c-4x: resources.cpu: …". */
 bool catalogue_decode(struct span json, struct span name, struct catalogue_source **out,
                       struct err *err);
+/* The same of a file of kwok's provider, also in the form that it had before offerings had requirements. */
+bool catalogue_decode_kwok(struct span json, struct span name, struct catalogue_source **out, struct err *err);
+
+enum catalogue_level {
+    CATALOGUE_WARNS,      /* can be used, and is hardly what was meant */
+    CATALOGUE_WRONG,      /* reads, and cannot be bought, or is not what it says */
+    CATALOGUE_UNREADABLE, /* the file is refused */
+};
+/* `text`: "c-4x: offerings[2].price: what is wrong. Fix: …"; good during the call. `line` 0: of the whole file. */
+typedef void catalogue_told(void *user, enum catalogue_level level, uint32_t line, struct span text);
+/* Tells everything that is wrong with a file, in its order as far as it has one. NULL: it is refused. */
+struct catalogue_source *catalogue_check(struct span json, struct span name, catalogue_told *tell, void *user);
+/* What is in it. */
+struct catalogue_totals {
+    uint32_t types, offerings, available, priced; /* of those that are available */
+    double cheapest, dearest;                     /* of the priced, dollars an hour; 0 when there are none */
+    struct spans zones, capacity_types;           /* of all offerings, sorted */
+};
+struct catalogue_totals catalogue_total(const struct catalogue_source *s, struct arena *a);
+/* As a file that says everything and derives nothing: what is read back is the same. The catalogue is of catalogue_decode,
+ * catalogue_check, catalogue_builtin or another maker that has finished it. */
+void catalogue_write(struct json *j, const struct catalogue_source *s);
 void catalogue_source_free(struct catalogue_source *s); /* NULL is fine */
 
 /* Interns into `syms` and fills *out, sorted by name; all of it lives in `a`. */

@@ -37,6 +37,7 @@ static struct source_offerings offerings(struct arena *a, double price)
         o[i] = (struct source_offering){
             .requirements = {r, 2},
             .price = capacity_type == capacity_types[0] ? price * SPOT_FACTOR : price,
+            .has_price = true,
             .available = true};
     }
     return (struct source_offerings){o, count};

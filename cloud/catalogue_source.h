@@ -34,11 +34,13 @@ struct source_overhead { /* the sum of the three is kept back */
 struct source_offering {
     struct source_requirements requirements;
     double price;
+    bool has_price; /* it was said */
     bool available;
     int64_t reservation_capacity;
     bool has_capacity_override, has_overhead_override;
     struct source_amounts capacity_override;
     struct source_overhead overhead_override;
+    struct span flat_zone, flat_capacity_type; /* of kwok's older form, in which they are no requirements */
 };
 
 struct source_offerings {
@@ -48,6 +50,7 @@ struct source_offerings {
 
 struct source_type {
     struct span name;
+    uint32_t index;     /* in its file */
     bool explicit_form; /* has `requirements`: nothing is derived */
     struct span architecture;
     struct spans operating_systems, node_pools;

@@ -91,21 +91,6 @@ static bool check_file(struct check_report *r, const struct options *o, struct s
            err_wrap(err, "--scheduler-config");
 }
 
-static bool print(const struct check_report *r, const struct options *o, struct err *err)
-{
-    struct buf text = {0};
-    if (o->output == OUTPUT_TABLE) {
-        check_text(&text, r, terminal_width());
-    } else if (o->output == OUTPUT_GITHUB) {
-        check_github(&text, r);
-    } else {
-        struct json j = {.out = &text, .indent = 2};
-        check_json(&j, r);
-        buf_add_char(&text, '\n');
-    }
-    return command_print(&text, o->output == OUTPUT_YAML, err);
-}
-
 static int check(struct arena *a, int argc, char *const *argv, struct err *err)
 {
     struct options options;
@@ -123,7 +108,7 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
     bool ok = check_file(&report, &options, &scheduler, err) &&
               (options.files.count != 0 ? check_files(&report, &options, &in, err)
                                         : check_cluster(&report, &options, &scheduler, err)) &&
-              print(&report, &options, err);
+              check_print(&report, &options, err);
     input_release(&in);
     if (!ok)
         return 2;

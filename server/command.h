@@ -15,6 +15,7 @@ int command_diff(int argc, char *const *argv);
 int command_simulate(int argc, char *const *argv);
 int command_top(int argc, char *const *argv);
 int command_check(int argc, char *const *argv);
+int command_catalogue(int argc, char *const *argv);
 
 /* Of those that answer once and end: `run` has an arena of its own, and what is in its err is complained of. */
 int command_once(const char *word, int (*run)(struct arena *a, int argc, char *const *argv, struct err *err), int argc,

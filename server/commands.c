@@ -72,6 +72,13 @@ static const struct command table[] = {
      "manifests, in a pipeline\n"
      "stowage check -f manifests/ --warnings-as-errors -o github\n",
      command_check},
+    {"catalogue", "check|from-kwok FILE", "look over a file of instance types, or make one", OPTION_CATALOGUE,
+     "check|from-kwok",
+     "what is wrong with a file of instance types\n"
+     "stowage catalogue check types.json\n"
+     "one of Karpenter's kwok provider, with all that it derives written down\n"
+     "stowage catalogue from-kwok instance_types.json >types.json\n",
+     command_catalogue},
     {"version", NULL, "what this program was built from", OPTION_VERSION, NULL, "stowage version -o json\n", NULL},
     {"completion", "bash|zsh|fish", "a script that completes commands and flags in a shell", 0, COMPLETION_SHELLS,
      "in this shell\n"

@@ -115,7 +115,8 @@ static bool put_candidates(struct buf *out, int count, const char *const *words)
         put_flags(out, typed, command, with_groups);
         return false;
     }
-    return count == 2 && put_first(out, typed, command->first);
+    bool has_files = command->arguments != NULL && span_has_suffix(span_of(command->arguments), SPAN(" FILE"));
+    return count == 2 ? put_first(out, typed, command->first) : has_files;
 }
 
 void completion_put(struct buf *out, int count, const char *const *words)

@@ -49,6 +49,7 @@ enum option_group { /* which commands take it */
     OPTION_SIMULATE = 16,
     OPTION_VERSION = 32,
     OPTION_TOP = 64,
+    OPTION_CATALOGUE = 128, /* of its checks */
     OPTION_LOOP = OPTION_SERVE | OPTION_SIMULATE,
     OPTION_ALL = OPTION_LOOP | OPTION_PLAN,
     OPTION_READ = OPTION_PLAN | OPTION_TOP, /* a cluster or files, once */

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "server/command.h"
 #include "server/input.h"
 
 enum { INDENT = 6 };
@@ -154,4 +155,19 @@ void check_github(struct buf *out, const struct check_report *r)
         }
         buf_add_char(out, '\n');
     }
+}
+
+bool check_print(const struct check_report *r, const struct options *o, struct err *err)
+{
+    struct buf text = {0};
+    if (o->output == OUTPUT_TABLE) {
+        check_text(&text, r, terminal_width());
+    } else if (o->output == OUTPUT_GITHUB) {
+        check_github(&text, r);
+    } else {
+        struct json j = {.out = &text, .indent = 2};
+        check_json(&j, r);
+        buf_add_char(&text, '\n');
+    }
+    return command_print(&text, o->output == OUTPUT_YAML, err);
 }

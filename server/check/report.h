@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/json.h"
+#include "server/options.h"
 
 enum check_level {
     CHECK_OK,
@@ -43,5 +45,7 @@ void check_text(struct buf *out, const struct check_report *r, uint32_t width);
 void check_json(struct json *j, const struct check_report *r);
 /* Workflow commands, from which GitHub makes annotations of a change: "::error file=a.yaml,line=7::what". */
 void check_github(struct buf *out, const struct check_report *r);
+/* To standard output, in the form of --output. */
+bool check_print(const struct check_report *r, const struct options *o, struct err *err);
 
 #endif

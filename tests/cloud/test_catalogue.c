@@ -205,19 +205,25 @@ static void mistakes(void **state)
     static const struct {
         const char *text, *want;
     } rows[] = {
-        {"[", "types.json: "},
+        {"[", "types.json:1: the text ends in the middle"},
         {"\"x\"", "types.json: holds a string; an instance type catalogue is a JSON array, or an "
                   "object with instanceTypes"},
         {"[7]", "types.json:1: [0]: is a number, not an instance type"},
         {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1O0m\",\"memory\":\"1Gi\"}}]",
-         "types.json:1: [0].resources.cpu: \"1O0m\" is not a quantity; did you mean \"100m\"?"},
-        {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1\"}}]", "types.json: a: resources has no memory"},
+         "types.json:1: a: resources.cpu: \"1O0m\" is not a quantity; did you mean \"100m\"?"},
+        {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1\"}}]", "types.json:1: a: resources: has no memory"},
         {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\n\"offerings\":[{"
          "\"requirements\":[{\"key\":\"k\",\"operator\":\"Im\"}]}]}]",
-         "types.json:2: [0].offerings[0].requirements[0].operator: \"Im\" is not an operator; there "
+         "types.json:2: a: offerings[0].requirements[0].operator: \"Im\" is not an operator; there "
          "are In, NotIn, Exists, DoesNotExist, Gt, Lt, Gte and Lte"},
         {"{\"instanceTypes\":[{\"name\":\"a\",\"requirements\":[],\"prise\":1}]}",
-         "instanceTypes[0].prise"},
+         "types.json:1: a: prise: is not a field of instance type"},
+        {"{\"instanceTypes\":[{\"requirements\":[]}]}", "types.json:1: instanceTypes[0]: name: "},
+        {"{\"instanceTypes\":{}}", "types.json:1: instanceTypes: is an object, not a list"},
+        {"[{\"name\":\"a\",\"resources\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"offerings\":[{\"capacityType\":"
+         "\"spot\",\"zone\":\"z\"}]}]",
+         "types.json:1: a: offerings: have a capacityType and a zone instead of requirements, as the kwok provider wrote "
+         "them before; convert the file: stowage catalogue from-kwok FILE"},
         {"{\"types\":[]}", "types"},
     };
     (void)state;

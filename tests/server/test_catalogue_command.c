@@ -1,0 +1,93 @@
+/* `stowage catalogue`: what is said of a file, with which status, and what is made of one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "server/command.h"
+#include "support_plan.h"
+
+#define KWOK(offering)                                                                                                  \
+    "[{\"name\":\"a\",\"architecture\":\"amd64\",\"operatingSystems\":[\"linux\"],\n\"resources\":{\"cpu\":\"4\",\"memory\":\"8Gi\"},"       \
+    "\"offerings\":[" offering "]}]"
+#define OFFER(price)                                                                                                    \
+    "{\"price\":" price ",\"requirements\":[{\"key\":\"topology.kubernetes.io/zone\",\"operator\":\"In\",\"values\":[\"z1\"]},"             \
+    "{\"key\":\"karpenter.sh/capacity-type\",\"operator\":\"In\",\"values\":[\"spot\"]}]}"
+#define FLAT "{\"CapacityType\":\"on-demand\",\"Zone\":\"z2\",\"Price\":0.25}"
+
+static const struct {
+    const char *label, *args[COMMAND_ARGS_MAX], *file;
+    int status;
+    const char *says[3];
+} rows[] = {
+    {"good", {"check", "{}"}, KWOK(OFFER("0.5")), 0,
+     {"ok    1 instance type with 1 offering, 1 of them available\nok    zones: z1; capacity types: spot\nok    prices from $0.5000 to "
+      "$0.5000 an hour\nnothing to mend\n"}},
+    {"wrong, where it stands", {"check", "{}"}, KWOK(OFFER("-1")), 1, {"FAIL  ", ":1: a: offerings[0].price: -1 is negative", "1 problem\n"}},
+    {"a warning", {"check", "{}"}, KWOK(OFFER("0")), 0, {"warn  ", "are available without a price", "1 warning\n"}},
+    {"a warning that counts", {"check", "{}", "--warnings-as-errors"}, KWOK(OFFER("0")), 1, {"1 warning\n"}},
+    {"no JSON", {"check", "{}"}, "[\n", 1, {"FAIL  ", ":2: the text ends in the middle\n1 problem\n"}},
+    {"as annotations", {"check", "{}", "-o", "github"}, KWOK(OFFER("-1")), 1, {"::error file=", ",line=1::a: offerings[0].price: -1 is negative"}},
+    {"as JSON", {"check", "{}", "-o", "json"}, KWOK(FLAT), 1, {"\"line\": 1,", "convert the file: stowage catalogue from-kwok FILE", "\"problems\": 1"}},
+    {"no such file", {"check", "/nowhere"}, "", 2, {"stowage catalogue: /nowhere: No such file or directory\n"}},
+    {"no file", {"check", "-o", "json"}, "", 2, {"stowage catalogue: check: say which file; - is standard input\n"}},
+    {"no word", {NULL}, "", 2, {"stowage catalogue: say what to do: check FILE"}},
+    {"another word", {"look", "{}"}, "", 2, {"stowage catalogue: \"look\" is not check"}},
+    {"a flag of others", {"check", "{}", "--search", "greedy"}, "", 2, {"stowage catalogue: no flag --search"}},
+    {"from kwok's", {"from-kwok", "{}"}, KWOK(OFFER("0.5")), 0,
+     {"\"key\": \"karpenter.kwok.sh/instance-memory\",", "\"kubeReserved\": {\n          \"cpu\": \"100m\",", "\"price\": 0.5,\n          \"available\": true"}},
+    {"from kwok's older one", {"from-kwok", "{}"}, KWOK(FLAT), 0, {"\"z2\"\n", "\"price\": 0.25,"}},
+    {"from what is none", {"from-kwok", "{}"}, "{\"a\": 1}", 2, {": a: is not a field of catalogue\n"}},
+    {"from two", {"from-kwok", "{}", "{}"}, "[]", 2, {"stowage catalogue: from-kwok: \"", "is too much; it takes one file\n"}},
+};
+
+static void what_is_said(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = run_command(command_catalogue, rows[i].file, rows[i].args);
+        if (o.status != rows[i].status)
+            fail_msg("%s: status %d: %s", rows[i].label, o.status, o.text);
+        for (size_t k = 0; k < COUNT_OF(rows[i].says) && rows[i].says[k] != NULL; k++)
+            expect_text(rows[i].label, &o, rows[i].says[k]);
+    }
+}
+
+/* What is made of a file is good, and is planned with as the file is. */
+static void what_is_made(void **state)
+{
+    (void)state;
+    struct outcome made = run_command(command_catalogue, KWOK(OFFER("0.5")), (const char *[]){"from-kwok", "{}", NULL});
+    struct outcome checked = run_command(command_catalogue, made.text, (const char *[]){"check", "{}", NULL});
+    expect_text("made", &checked, "nothing to mend\n");
+    struct outcome same = run_command(command_catalogue, made.text, (const char *[]){"from-kwok", "{}", NULL});
+    assert_string_equal(same.text, made.text);
+}
+
+/* A file of nothing but faults is told of to an end. */
+static void too_much_to_tell(void **state)
+{
+    (void)state;
+    struct buf text = {0};
+    buf_add_char(&text, '[');
+    for (int i = 0; i < 600; i++)
+        buf_add(&text, i == 0 ? SPAN("7") : SPAN(",7"));
+    buf_add_char(&text, ']');
+    struct outcome o =
+        run_command(command_catalogue, text.ptr, (const char *[]){"check", "{}", "-o", "github", NULL});
+    assert_int_equal(o.status, 1);
+    expect_text("the rest", &o, "::[99]: is a number, not an instance type\n::error::and 500 more\n");
+    buf_release(&text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_said),
+        cmocka_unit_test(what_is_made),
+        cmocka_unit_test(too_much_to_tell),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
