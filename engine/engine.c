@@ -170,6 +170,11 @@ mono_ms engine_decide(struct engine *e, mono_ms mono, wall_ms wall)
     return reconciler_step(e->reconciler, mono, wall);
 }
 
+void engine_leave(struct engine *e)
+{
+    reconciler_leave(e->reconciler);
+}
+
 const struct extender_sources *engine_sources(const struct engine *e)
 {
     return &e->sources;

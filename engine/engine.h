@@ -37,6 +37,8 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
                     enum kind k);
 void engine_watch(struct engine *e); /* begins to */
 
+/* DECIDE's thread, after the last decision: as reconciler_leave. */
+void engine_leave(struct engine *e);
 /* From now on (or no more) we lead: the reconciler acts, and the scheduler gets answers. */
 void engine_lead(struct engine *e, bool leading);
 /* See reconciler_observe. */

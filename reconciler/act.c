@@ -96,6 +96,23 @@ static void put_body(struct buf *out, struct arena *a, const struct action *x)
     }
 }
 
+static void on_last(void *user, const struct api_result *result)
+{
+    (void)user;
+    (void)result;
+}
+
+void act_last(struct reconciler *r, enum kind k, const struct meta *object)
+{
+    struct action x = {.verb = API_DELETE, .kind = k, .object = object, .rests = ACT_ON_UID};
+    struct buf body = {0};
+    put_deletion(&body, &r->arena, &x);
+    api_send(r->config.api,
+             &(struct api_request){.verb = API_DELETE, .kind = k, .ns = object->ns, .name = object->name, .body = buf_span(&body)},
+             on_last, NULL);
+    buf_release(&body);
+}
+
 bool act(struct pass *p, const struct action *x)
 {
     static const struct meta none;

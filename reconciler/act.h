@@ -40,4 +40,8 @@ bool act_may(struct pass *p, const struct memo *memo, const struct meta *object)
 /* False: its gate is shut, and nothing was sent or told. */
 bool act(struct pass *p, const struct action *x);
 
+/* The deletion of an object as the process ends by its own will: nobody hears what came of it, and that the Lease goes back
+ * does not cancel it. */
+void act_last(struct reconciler *r, enum kind k, const struct meta *object);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 
+#include "reconciler/groups/status_map.h"
 #include "reconciler/stages.h"
 
 enum {
@@ -132,6 +133,12 @@ void reconciler_free(struct reconciler *r)
     free(r->purchases.times);
     free(r->series.zones);
     free(r);
+}
+
+void reconciler_leave(struct reconciler *r)
+{
+    if (r->leading && r->observing[0] == '\0')
+        status_map_end(r);
 }
 
 static void wake(struct reconciler *r)

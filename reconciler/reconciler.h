@@ -116,6 +116,10 @@ mono_ms reconciler_step(struct reconciler *r, mono_ms mono, wall_ms wall);
  * same. On the thread of reconciler_step. */
 void reconciler_look_anew(struct reconciler *r);
 
+/* The process is about to end, by its own will: what only a Stowage that runs should leave behind goes, if it led and wrote
+ * it; nothing is waited for. On the thread of reconciler_step, after the last. */
+void reconciler_leave(struct reconciler *r);
+
 /* From now on (or no more) we lead. Losing it drops plan and memory and cancels what the provider
  * has not begun; writes not yet sent are cancelled by the Lease's owner (api_ops.cancel_acts). */
 void reconciler_lead(struct reconciler *r, bool leading);

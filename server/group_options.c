@@ -432,10 +432,8 @@ static bool take_one(struct arena *a, const struct group_option *o, struct span 
 /* Of the same name here, in the way that we write it. */
 static char *own_flag(struct arena *a, const char *arg, const char *name)
 {
-    char *copy = ARENA_ARRAY(a, char, strlen(arg) + 1);
-    memcpy(copy, arg, strlen(arg) + 1);
-    memcpy(copy + 2, name, strlen(name));
-    return copy;
+    struct span rest = span_of(arg + 2 + strlen(name));
+    return (char *)(uintptr_t)arena_printf(a, "--%s%.*s", name, SPAN_ARG(rest)).ptr; /* made here */
 }
 
 bool group_options_take(struct arena *a, int argc, char *const *argv, bool (*is_own)(struct span name),

@@ -269,6 +269,7 @@ static void *reconciler_main(void *user)
         clock_sleep(earlier(next, clock_mono() + pace_rest(clock_cpu_ns() - began)));
         wake_wait(&l->reconciler_wake, next);
     }
+    engine_leave(l->engine);
     return NULL;
 }
 

@@ -171,16 +171,18 @@ void status_map_forget(struct keeper *k)
     memos_release(&k->status_words);
 }
 
-/* It is ours, another's of before, or nobody's yet: who of us wrote it does not matter. */
+/* It is ours, another's of before, or nobody's yet: who of us wrote it does not matter. 409: there is one that we do not
+ * know; 422: it is another than the one that we know. */
 static void on_written(struct reconciler *r, struct call *c)
 {
     struct keeper *k = &r->keeper;
+    bool is_another = c->status == 409 || c->status == 422;
     if (c->err.kind == ERR_NONE && c->uid_now.len != 0) {
         keep_uid(k, c->uid_now);
         k->status_asks = false;
-    } else if (c->err.kind == ERR_NOT_FOUND || c->status == 409) {
+    } else if (c->err.kind == ERR_NOT_FOUND || is_another) {
         keep_uid(k, (struct span){NULL, 0});
-        k->status_asks = c->status == 409 && !k->status_asks;
+        k->status_asks = is_another && !k->status_asks;
     }
 }
 
@@ -249,4 +251,12 @@ void status_map_write(struct pass *p, const struct group_pass *decided, struct s
         status_map_text(&text, decided, k->memory, &k->status_words, p->wall);
     send(p, buf_span(&text), updated);
     buf_release(&text);
+}
+
+void status_map_end(struct reconciler *r)
+{
+    const struct group_settings *s = &r->config.groups;
+    if (r->keeper.status_uid.len == 0 || !s->write_status)
+        return;
+    act_last(r, KIND_CONFIG_MAP, &(struct meta){.ns = s->flags.config_namespace, .name = s->status_name, .uid = r->keeper.status_uid});
 }

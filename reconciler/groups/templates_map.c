@@ -66,7 +66,7 @@ static void on_written(struct reconciler *r, struct call *c)
     if (c->err.kind == ERR_NONE && c->uid_now.len != 0) {
         keep_uid(t, c->uid_now);
         t->written = t->sent;
-    } else if (c->err.kind == ERR_NOT_FOUND || c->status == 409) {
+    } else if (c->err.kind == ERR_NOT_FOUND || c->status == 409 || c->status == 422) { /* it is another by now */
         t->read = false;
     }
 }

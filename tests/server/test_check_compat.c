@@ -148,7 +148,7 @@ static void test_a_good_line(void **state)
     begin(&b);
     run(&b, "./cluster-autoscaler --cloud-provider clusterapi --scan-interval=15s --expander='most-pods,least-waste'");
     says(&b, "ok    no default differs: ");
-    says(&b, "ok    who runs this may do all 30 things that manifests/groups and manifests/groups-clusterapi grants\n");
+    says(&b, "ok    who runs this may do all 31 things that manifests/groups and manifests/groups-clusterapi grants\n");
     says_nothing_of(&b, "means nothing");
     says_nothing_of(&b, "mean nothing");
     says_nothing_of(&b, "--expander");
@@ -288,14 +288,14 @@ static void test_permissions(void **state)
         const char *flags, *denied, *line;
     } rows[] = {
         {CAPI, "\"resource\":\"jobs\"",
-         "FAIL  2 of the 30 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
+         "FAIL  2 of the 31 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
          "watch jobs.batch\n      kubectl apply -f manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml\n"},
         {CAPI, "\"subresource\":\"scale\"",
          "get machinedeployments/scale.cluster.x-k8s.io, patch machinedeployments/scale.cluster.x-k8s.io, "},
         {CAPI "--status-config-map-name=mine --namespace=autoscaling", "\"name\":\"mine\"",
-         "are missing: get configmaps mine in autoscaling, patch configmaps mine in autoscaling\n      kubectl apply -f "
-         "manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml, after its Role has the namespace and ConfigMap "
-         "that the flags name\n"},
+         "are missing: get configmaps mine in autoscaling, patch configmaps mine in autoscaling, delete configmaps mine in "
+         "autoscaling\n      kubectl apply -f manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml, after its Role "
+         "has the namespace and ConfigMap that the flags name\n"},
         {CAPI "--cloud-config=/other", "machinedeployments",
          "?     what may be done in the management cluster of --cloud-config is not asked here\n"},
     };

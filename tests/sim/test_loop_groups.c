@@ -596,6 +596,36 @@ static void a_status_map_that_was_deleted_comes_back(void **state) /* 26 */
     end();
 }
 
+/* Who ends by its own will leaves nothing that says that all is well, and only who wrote it takes it away. */
+static void the_status_map_goes_with_who_wrote_it(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, NULL);
+    run_for(s, MS_MINUTE);
+    expect_status(s, "autoscalerStatus: Running\n");
+    reconciler_lead(it.loop.reconciler, false);
+    run_for(s, MS_MINUTE);
+    reconciler_leave(it.loop.reconciler);
+    run_for(s, MS_SECOND);
+    expect_status(s, "autoscalerStatus: Running\n"); /* another leads by now */
+    reconciler_lead(it.loop.reconciler, true);
+    run_for(s, MS_MINUTE);
+    do_request(s, API_DELETE, KIND_CONFIG_MAP, "kube-system", "cluster-autoscaler-status", NULL, 200);
+    do_request(s, API_CREATE, KIND_CONFIG_MAP, "kube-system", NULL,
+               "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"cluster-autoscaler-status\"}, "
+               "\"data\": {\"status\": \"another's\"}}", 201);
+    reconciler_leave(it.loop.reconciler);
+    run_for(s, MS_SECOND);
+    expect_status(s, "another's");
+    run_for(s, MS_MINUTE);
+    expect_status(s, "autoscalerStatus: Running\n");
+    reconciler_leave(it.loop.reconciler);
+    run_for(s, MS_SECOND / 10);
+    loop_stop(&it.loop);
+    assert_false(status_has(s, ""));
+    end();
+}
+
 /* Lines of the status that say when. */
 static struct span times_in(struct sim *s, struct arena *a, const char *which)
 {
@@ -901,6 +931,15 @@ static void what_is_known_already_is_not_written_again(void **state)
     do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", "{\"metadata\":{\"labels\":{\"rack\":\"r1\"}}}", 200);
     run_for(s, 1 * MS_MINUTE);
     assert_true(writes_of_learned(s) > first);
+    do_request(s, API_DELETE, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates", NULL, 200); /* and another's there */
+    do_request(s, API_CREATE, KIND_CONFIG_MAP, "kube-system", NULL,
+               "{\"apiVersion\": \"v1\", \"kind\": \"ConfigMap\", \"metadata\": {\"name\": \"stowage-node-group-templates\"}, "
+               "\"data\": {}}", 201);
+    do_request(s, API_MERGE, KIND_NODE, NULL, "a-0", "{\"metadata\":{\"labels\":{\"rack\":\"r2\"}}}", 200);
+    run_for(s, 1 * MS_MINUTE);
+    json_t *map = object_of(s, KIND_CONFIG_MAP, "kube-system", "stowage-node-group-templates");
+    assert_non_null(json_object_get(tree_get(map, "data"), "templates"));
+    json_decref(map);
     end();
 }
 
@@ -1198,6 +1237,7 @@ int main(void)
         cmocka_unit_test(a_mark_that_cannot_be_taken_off_at_once_is_later),
         cmocka_unit_test(a_cluster_of_unready_nodes_is_told_to_be_unhealthy),
         cmocka_unit_test(a_status_map_that_was_deleted_comes_back),
+        cmocka_unit_test(the_status_map_goes_with_who_wrote_it),
         cmocka_unit_test(words_that_stay_keep_their_time),
         cmocka_unit_test(without_it_only_pods_and_nodes_are_told),
         cmocka_unit_test(ten_are_marked_in_a_pass_in_a_cooldown_too),

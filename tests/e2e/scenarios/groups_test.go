@@ -8,10 +8,12 @@ import (
 
 	core "k8s.io/api/core/v1"
 	policy "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/errors"
 	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
+	"stowage.dev/tests/e2e/process"
 	"stowage.dev/tests/e2e/stowage"
 )
 
@@ -162,6 +164,7 @@ func TestGroups(t *testing.T) {
 	f.step(t, "priorities are read live", f.followsPriorities)
 	f.step(t, "what nodes were is kept", f.learnsFromNodes)
 	f.step(t, "pods of NodePools grow no group", f.leavesToPools)
+	f.step(t, "who ends takes the status away, and who comes next makes another", f.endsWithItsStatus)
 }
 
 // growsBalanced has groups of a provider that puts `prefix` before their names grow.
@@ -288,6 +291,17 @@ func (f *fleet) leavesToPools(t *testing.T, ctx context.Context) {
 			t.Errorf("group %s grew from %d to %d nodes", name, before[name], count)
 		}
 	}
+}
+
+func (f *fleet) endsWithItsStatus(t *testing.T, ctx context.Context) {
+	must(t, f.Stowage.Process.Stop(process.Patience))
+	if status, err := f.groupStatus(ctx); !errors.IsNotFound(err) {
+		t.Errorf("it is still there: %v\n%s", err, status)
+	}
+	next, err := f.Launch(ctx, f.Options)
+	must(t, err)
+	f.Stowage = next
+	must(t, f.Wait(ctx, "the status", f.groupStatusSays("autoscalerStatus: Running\n")))
 }
 
 func (f *fleet) sizes(t *testing.T, ctx context.Context) map[string]int {
