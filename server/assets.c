@@ -2,11 +2,17 @@
 
 #include "base/span.h"
 
-extern const char page_js[], page_css[];
-extern const size_t page_js_len, page_css_len;
+/* Those that CMakeLists.txt embeds. */
+#define MODULES(X) X(page) X(stream) X(format) X(query) X(layout) X(fleet) X(boxes) X(nodes) X(chart) X(tables) X(panel) X(groups)
 
+#define DECLARE(name) extern const char page_##name##_js[]; extern const size_t page_##name##_js_len;
+MODULES(DECLARE)
+extern const char page_css[];
+extern const size_t page_css_len;
+
+#define ASSET(name) {"/" #name ".js", "text/javascript; charset=utf-8", page_##name##_js, &page_##name##_js_len},
 const struct asset assets[] = {
-    {"/page.js", "text/javascript; charset=utf-8", page_js, &page_js_len},
+    MODULES(ASSET)
     {"/page.css", "text/css; charset=utf-8", page_css, &page_css_len},
 };
 const size_t asset_count = COUNT_OF(assets);

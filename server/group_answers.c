@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "base/json.h"
 #include "base/nearest.h"
 
 struct group_answers {
@@ -78,4 +79,20 @@ bool group_answers_write(struct group_answers *g, struct span group, struct buf 
         unknown(g, group, err);
     pthread_mutex_unlock(&g->lock);
     return found;
+}
+
+void group_answers_all(struct group_answers *g, struct buf *out)
+{
+    struct json j = JSON_TO(out);
+    json_array_begin(&j);
+    pthread_mutex_lock(&g->lock);
+    for (uint32_t i = 0; i < g->count; i++) {
+        json_object_begin(&j);
+        json_put_string(&j, "group", g->items[i].group);
+        json_key(&j, SPAN("answer"));
+        json_raw(&j, g->items[i].json);
+        json_object_end(&j);
+    }
+    pthread_mutex_unlock(&g->lock);
+    json_array_end(&j);
 }

@@ -96,7 +96,7 @@ static void put_head(h2o_req_t *req, enum http_listener l, int status, const cha
     add_header(req, "cache-control", "no-store");
     add_header(req, "x-content-type-options", "nosniff");
     add_header(req, "content-security-policy",
-               "default-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
+               "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 }
 
 static void send_reply(h2o_req_t *req, const struct http_request *q, const struct http_reply *r)

@@ -5,12 +5,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "planner/held.h"
 #include "server/html.h"
 #include "server/page/fleet.h"
 #include "server/page/history.h"
 #include "server/page/move_told.h"
 #include "server/page/moves.h"
+#include "server/page/waiting.h"
+
+extern const char page_html_text[];
+extern const size_t page_html_text_len;
 
 enum { CPU, MEMORY }; /* the world's first columns */
 
@@ -44,6 +47,11 @@ void page_decided(struct page *p, const struct decision *d)
 struct span page_reason(struct page *p, struct arena *a, const struct pod *pod)
 {
     return page_memory_reason(p->memory, a, KIND_POD, &pod->meta, true);
+}
+
+struct span page_node_reason(struct page *p, struct arena *a, enum kind k, const struct meta *node)
+{
+    return page_memory_reason(p->memory, a, k, node, false);
 }
 
 struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod)
@@ -123,37 +131,59 @@ void page_sample(struct page *p, const struct page_view *v)
     history_add(p->history, &point);
 }
 
-void page_history_json(struct page *p, struct buf *out)
+void page_history_json(struct page *p, uint64_t seen, struct buf *out)
 {
-    history_json(p->history, 0, out);
+    history_json(p->history, seen, out);
+}
+
+uint64_t page_history_newest(struct page *p)
+{
+    return history_newest(p->history);
 }
 
 /* --- decisions --- */
 
+/* Leads to what it is about: its row, or what explains it. */
+static void put_about(struct render *r, const struct page_entry *e)
+{
+    static const struct {
+        enum kind kind;
+        const char *word;
+    } known[] = {{KIND_POD, "pod"}, {KIND_NODE, "node"}, {KIND_NODE_CLAIM, "node"}, {KIND_NODE_POOL, "nodepool"}};
+    for (size_t i = 0; i < COUNT_OF(known); i++)
+        if (e->about.kind == known[i].kind && e->about.name.len != 0)
+            render_name(r, known[i].word, e->about.ns, e->about.name);
+}
+
+static void put_decision(struct render *r, const struct page_entry *e)
+{
+    struct span row = arena_printf(&r->a, "%.*s/%llu", SPAN_ARG(e->id), (unsigned long long)e->sequence);
+    render_row(r, "decision", (struct span){NULL, 0}, row);
+    render_number(r, "time (UTC)", (double)e->at);
+    html_clock(r->out, e->at);
+    render_cell(r, "what", e->warning ? " class=warning" : "");
+    html_text(r->out, e->subject);
+    render_cell(r, "of", "");
+    put_about(r, e);
+    render_cell(r, "decision", "");
+    html_text(r->out, e->sentence);
+    render_number(r, "$/hour", e->per_hour);
+    if (!isnan(e->per_hour))
+        html_price(r->out, e->per_hour);
+    render_cell(r, "id", "");
+    render_name(r, "move", (struct span){NULL, 0}, e->id);
+    render_put(r, "</tr>");
+}
+
 static void put_decisions(struct render *r)
 {
-    static const struct render_column columns[] = {
-        {"time (UTC)", true}, {"what", false}, {"decision", false}, {"$/hour", true}, {"id", false}};
+    static const struct render_column columns[] = {{"time (UTC)", true}, {"what", false},   {"of", false},
+                                                   {"decision", false},  {"$/hour", true}, {"id", false}};
     uint32_t count;
     const struct page_entry *e = page_memory_entries(r->memory, &r->a, &count);
     render_table(r, "decisions", "Decisions", count, columns, COUNT_OF(columns));
-    for (uint32_t i = 0; i < count; i++) {
-        struct span row = arena_printf(&r->a, "%.*s/%llu", SPAN_ARG(e[i].id),
-                                       (unsigned long long)e[i].sequence);
-        render_row(r, "decision", (struct span){NULL, 0}, row);
-        render_number(r, "time (UTC)", (double)e[i].at);
-        html_clock(r->out, e[i].at);
-        render_cell(r, "what", e[i].warning ? " class=warning" : "");
-        html_text(r->out, e[i].subject);
-        render_cell(r, "decision", "");
-        html_text(r->out, e[i].sentence);
-        render_number(r, "$/hour", e[i].per_hour);
-        if (!isnan(e[i].per_hour))
-            html_price(r->out, e[i].per_hour);
-        render_cell(r, "id", "");
-        render_name(r, "decision", (struct span){NULL, 0}, e[i].id);
-        render_put(r, "</tr>");
-    }
+    for (uint32_t i = 0; i < count; i++)
+        put_decision(r, &e[i]);
     render_table_end(r, "decisions", count, count, "Nothing decided yet.");
 }
 
@@ -168,51 +198,68 @@ static void put_standing(struct render *r)
         html_text(r->out, standing);
         render_put(r, ". ");
     }
-    render_put(r, "As of ");
-    html_clock(r->out, r->v->now);
-    render_put(r, " UTC.</p>");
+    if (!r->live) {
+        render_put(r, "As of ");
+        html_clock(r->out, r->v->now);
+        render_put(r, " UTC.");
+    }
+    render_put(r, "</p>");
+    if (r->v->snapshot == NULL)
+        render_put(r, "<p id=empty>The cluster has not been read yet.</p>");
+    else
+        fleet_put_summary(r);
 }
 
-void page_main(struct page *p, const struct page_view *v, struct buf *out)
+static void put_waiting(struct render *r)
 {
-    struct render r = {.memory = p->memory, .v = v, .out = out};
+    struct waiting_pods pods = {NULL, 0, 0, 0};
+    if (r->v->snapshot != NULL)
+        pods = waiting_collect(r);
+    waiting_put(r, &pods);
+}
+
+static const struct {
+    const char *name;
+    void (*put)(struct render *r);
+} parts[PAGE_PART_COUNT] = {[PAGE_PART_SUMMARY] = {"summary", put_standing},
+                            [PAGE_PART_WAITING] = {"waiting", put_waiting},
+                            [PAGE_PART_MOVES] = {"moves", moves_put},
+                            [PAGE_PART_POOLS] = {"pools", fleet_put_pools},
+                            [PAGE_PART_DECISIONS] = {"decisions", put_decisions}};
+
+const char *page_part_name(enum page_part part)
+{
+    return parts[part].name;
+}
+
+static void put_part(struct page *p, enum page_part part, const struct page_view *v, bool live, struct buf *out)
+{
+    struct render r = {.memory = p->memory, .v = v, .live = live, .out = out};
     arena_init(&r.a, 1 << 16);
-    render_put(&r, "<main>");
-    put_standing(&r);
-    if (v->snapshot == NULL) {
-        render_put(&r, "<p id=empty>The cluster has not been read yet.</p>");
-    } else {
-        if (v->world != NULL)
-            r.held = held_new(&r.a, v->world, v->snapshot, v->places);
-        struct waiting_pods pods = waiting_collect(&r);
-        fleet_put_summary(&r, &pods);
-        waiting_put(&r, &pods);
-        fleet_put_pools(&r);
-        fleet_put_nodes(&r);
-    }
-    moves_put(&r);
-    put_decisions(&r);
-    render_put(&r, "</main>");
+    parts[part].put(&r);
     arena_release(&r.a);
 }
 
+void page_part(struct page *p, enum page_part part, const struct page_view *v, struct buf *out)
+{
+    put_part(p, part, v, true, out);
+}
+
+/* server/page/page.html, in which {{name}} stands for a part. */
 void page_html(struct page *p, const struct page_view *v, struct buf *out)
 {
-    buf_add(out, SPAN("<!doctype html>\n<html lang=en><head><meta charset=utf-8>"
-                      "<meta name=viewport content=\"width=device-width, initial-scale=1\">"
-                      "<meta name=color-scheme content=\"light dark\">"
-                      "<title>Stowage</title><link rel=icon href=\"data:,\">"
-                      "<link rel=stylesheet href=\"/page.css\">"
-                      "<script src=\"/page.js\" defer></script></head><body>"
-                      "<header><h1>Stowage</h1><nav aria-label=Sections><a href=\"#waiting\">waiting</a> "
-                      "<a href=\"#pools\">pools</a> <a href=\"#nodes\">nodes</a> "
-                      "<a href=\"#moves\">moves</a> <a href=\"#decisions\">decisions</a></nav>"
-                      "<p id=line role=status>not live</p></header>"
-                      "<svg class=defs aria-hidden=true><defs>"
-                      "<pattern id=hatch width=4 height=4 patternUnits=userSpaceOnUse>"
-                      "<path d=\"M0 4 4 0\" /></pattern>"
-                      "<pattern id=dots width=3 height=3 patternUnits=userSpaceOnUse>"
-                      "<circle cx=1.5 cy=1.5 r=.8 /></pattern></defs></svg>"));
-    page_main(p, v, out);
-    buf_add(out, SPAN("</body></html>\n"));
+    struct span rest = {page_html_text, page_html_text_len};
+    while (rest.len != 0) {
+        const char *at = memmem(rest.ptr, rest.len, "{{", 2);
+        size_t plain = at != NULL ? (size_t)(at - rest.ptr) : rest.len;
+        buf_add(out, (struct span){rest.ptr, plain});
+        rest = (struct span){rest.ptr + plain, rest.len - plain};
+        if (at == NULL)
+            break;
+        struct span name = span_cut((struct span){rest.ptr + 2, rest.len - 2}, '}', &rest);
+        rest = (struct span){rest.ptr + 1, rest.len - 1};
+        for (int part = 0; part < PAGE_PART_COUNT; part++)
+            if (span_eq(name, span_of(parts[part].name)))
+                put_part(p, (enum page_part)part, v, false, out);
+    }
 }

@@ -1,8 +1,8 @@
 /* page: the cluster on one page: what waits and why, pools, nodes with what stands on them and what
  * they cost, the last decisions. Read only.
  *
- * HTML is made here, in full on each request; a short script asks for it again when the stream
- * /live says that something has changed. The page has a ring of the last PAGE_DECISIONS decisions,
+ * HTML is made here; a script keeps it as it is by what the stream /live tells (server/page/board.h), and draws the nodes
+ * from there. The page has a ring of the last PAGE_DECISIONS decisions,
  * filled from the reconciler's thread, and the last plan's sentences for pods without a place. */
 #ifndef SERVER_PAGE_H
 #define SERVER_PAGE_H
@@ -23,6 +23,8 @@ void page_free(struct page *p);
 void page_decided(struct page *p, const struct decision *d);
 /* The last sentence about a pod, in `a`; absent: nothing is known. Any thread. */
 struct span page_reason(struct page *p, struct arena *a, const struct pod *pod);
+/* Why a node is as it is, without its name; its claim, while there is no Node. As page_reason. */
+struct span page_node_reason(struct page *p, struct arena *a, enum kind k, const struct meta *node);
 /* Why nothing is planned for a pod for a while (plan_options.put_off), if that is what was said last. */
 struct why page_put_off(struct page *p, struct arena *a, const struct pod *pod);
 /* Why nodes of a NodePool that have drifted are let alone, in `a`; absent: they are not. Any thread. */
@@ -51,9 +53,22 @@ struct page_view {
  * all pods. */
 bool page_sample_due(struct page *p, wall_ms now);
 void page_sample(struct page *p, const struct page_view *v);
-void page_history_json(struct page *p, struct buf *out); /* any thread */
+void page_history_json(struct page *p, uint64_t seen, struct buf *out); /* what came after `seen`; any thread */
+uint64_t page_history_newest(struct page *p);
 
-void page_html(struct page *p, const struct page_view *v, struct buf *out);     /* whole document */
-void page_main(struct page *p, const struct page_view *v, struct buf *out);     /* its <main> alone */
+/* The whole document. The nodes are drawn by its script; without one all else can be read as of now. */
+void page_html(struct page *p, const struct page_view *v, struct buf *out);
+
+enum page_part {
+    PAGE_PART_SUMMARY,
+    PAGE_PART_WAITING,
+    PAGE_PART_MOVES,
+    PAGE_PART_POOLS,
+    PAGE_PART_DECISIONS,
+    PAGE_PART_COUNT,
+};
+const char *page_part_name(enum page_part part); /* the id of its element: "summary" */
+/* The inside of its element, without what time alone changes: the script has the ages. */
+void page_part(struct page *p, enum page_part part, const struct page_view *v, struct buf *out);
 
 #endif

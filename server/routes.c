@@ -17,6 +17,7 @@
 enum {
     PAGE_BEAT_MS = 10 * MS_SECOND,
     EXTENDER_PATIENCE_MS = 200, /* httpTimeout of manifests/scheduler-configuration.yaml: then the scheduler is gone */
+    BOARD_IDLE_MS = 5 * MS_SECOND, /* nobody has read the page for so long: its texts are given back */
     LEVEL_BYTES = 16, /* that a log level may take */
     EXPLAIN_MS = 200, /* how long the page's loop may plan for one question */
 };
@@ -80,6 +81,8 @@ static void scratch_tick(void *scratch)
 {
     struct route_scratch *s = scratch;
     read_newest(s);
+    if (s->board != NULL && clock_mono() - s->board_read > BOARD_IDLE_MS)
+        board_rest(s->board);
     doc_parser_trim(s->extender.parser, HTTP_KEEP_BYTES);
     arena_trim(&s->extender.arena, HTTP_KEEP_BYTES);
     doc_parser_trim(s->webhook.parser, HTTP_KEEP_BYTES);
@@ -89,6 +92,7 @@ static void scratch_tick(void *scratch)
 static void scratch_drop(void *scratch)
 {
     struct route_scratch *s = scratch;
+    board_free(s->board);
     share_drop(&s->snapshots);
     share_drop(&s->places);
     extender_scratch_release(&s->extender);
@@ -337,7 +341,7 @@ static void on_history(void *user, void *scratch, const struct http_request *q, 
 {
     (void)scratch;
     (void)q;
-    page_history_json(((struct routes *)user)->config.page, &r->body);
+    page_history_json(((struct routes *)user)->config.page, 0, &r->body);
 }
 
 /* 0: it is not given. */
@@ -438,15 +442,6 @@ static void on_page(void *user, void *scratch, const struct http_request *q, str
     page_html(((struct routes *)user)->config.page, &v, &r->body);
 }
 
-static void on_page_main(void *user, void *scratch, const struct http_request *q,
-                         struct http_reply *r)
-{
-    (void)q;
-    struct page_view v = page_view_of(scratch);
-    r->content_type = "text/html; charset=utf-8";
-    page_main(((struct routes *)user)->config.page, &v, &r->body);
-}
-
 static void on_asset(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)scratch;
@@ -457,26 +452,47 @@ static void on_asset(void *user, void *scratch, const struct http_request *q, st
 }
 
 /* One number that moves with everything the page shows. */
-static uint64_t shown_version(struct routes *routes, struct route_scratch *s)
+static uint64_t shown_version(struct routes *routes, const struct extender_view *v)
+{
+    uint64_t sequence = v->snapshot != NULL ? v->snapshot->sequence + 1 : 0;
+    uint64_t made = v->places != NULL ? (uint64_t)v->places->made : 0;
+    return sequence + made + page_version(routes->config.page) + 1;
+}
+
+static void look(struct routes *routes, struct route_scratch *s, mono_ms now)
 {
     struct extender_view v = route_view(s);
-    uint64_t sequence = v.snapshot != NULL ? v.snapshot->sequence + 1 : 0;
-    uint64_t made = v.places != NULL ? (uint64_t)v.places->made : 0;
-    return sequence + made + page_version(routes->config.page) + 1;
+    struct board_sources sources = {.page = routes->config.page,
+                                    .groups = routes->config.groups,
+                                    .view = {v.snapshot, v.world, v.places, v.wall},
+                                    .version = shown_version(routes, &v)};
+    if (s->board == NULL)
+        s->board = board_new();
+    s->board_read = now;
+    if (!board_is_due(s->board, sources.version, now))
+        return;
+    mono_ms begun = clock_mono();
+    board_look(s->board, &sources, now);
+    board_took(s->board, clock_mono() - begun);
 }
 
 static void on_page_live(void *user, void *scratch, struct http_stream *s, mono_ms now,
                          struct buf *out)
 {
-    uint64_t version = shown_version(user, scratch);
-    if (!s->begun)
+    struct routes *routes = user;
+    struct route_scratch *rs = scratch;
+    if (!s->begun) {
+        s->work = mem_new(sizeof(struct board_reader));
+        s->drop = free;
         buf_add(out, SPAN("retry: 2000\n\n"));
-    if (!s->begun || version != s->seen) {
-        buf_addf(out, "event: changed\ndata: %llu\n\n", (unsigned long long)version);
-        s->seen = version;
+    }
+    look(routes, rs, now);
+    size_t before = out->len;
+    board_tell(rs->board, routes->config.page, s->work, out);
+    if (out->len != before) {
         s->told = now;
     } else if (now - s->told >= PAGE_BEAT_MS) {
-        buf_add(out, SPAN("event: beat\ndata: 0\n\n"));
+        buf_add(out, SPAN("event: beat\ndata: {}\n\n"));
         s->told = now;
     }
 }
@@ -588,7 +604,6 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PROBES, "GET", "/healthz", on_live, r);
     add(r, HTTP_PROBES, "GET", "/health-check", on_health_check, r);
     add(r, HTTP_PAGE, "GET", "/", on_page, r);
-    add(r, HTTP_PAGE, "GET", "/main", on_page_main, r);
     /* One address for who asks a server; the census is for who keeps it. */
     add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);

@@ -1,11 +1,10 @@
-/* fleet: pools and nodes on the page, and what they come to. */
+/* fleet: pools on the page, and what all nodes come to. */
 #ifndef SERVER_PAGE_FLEET_H
 #define SERVER_PAGE_FLEET_H
 
-#include "server/page/waiting.h"
+#include "server/page/render.h"
 
-void fleet_put_summary(struct render *r, const struct waiting_pods *pods);
+void fleet_put_summary(struct render *r);
 void fleet_put_pools(struct render *r);
-void fleet_put_nodes(struct render *r);
 
 #endif

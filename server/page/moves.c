@@ -35,7 +35,11 @@ static void put_move(struct render *r, const struct move *m)
     render_cell(r, "nodes", "");
     put_nodes(r, m);
     render_cell(r, "how far", "");
+    render_put(r, "<a href=\"#move/");
+    html_text(r->out, m->id);
+    render_put(r, "\">");
     html_text(r->out, span_of(moves_how_far(m->state)));
+    render_put(r, "</a>");
     render_cell(r, "move", "");
     html_text(r->out, m->text.len != 0 ? m->text : disruption_reason_label(m->reason));
     render_number(r, "saves $/hour", m->savings);

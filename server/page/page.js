@@ -1,223 +1,172 @@
-"use strict";
-/* Keeps the page live. The server makes the HTML; /live says when there is something new, and then
- * /main is fetched and its rows take the place of those that differ, so that sorting, opened details
- * and the keyboard's focus stay. */
-(function () {
-    const SILENCE_MS = 25000; /* the server says something every ten seconds */
-    const order = {};         /* table → {column, down}, as the reader has chosen */
-    let heard = 0;
-    let asking = false;
-    let askAgain = false;
+/* The page: what the stream tells goes to those who show it, what the reader chooses goes to the address and from there to
+ * the view. */
 
-    function byId(id) {
-        return document.getElementById(id);
-    }
+import { Boxes } from "/boxes.js";
+import { Chart, ceiling } from "/chart.js";
+import { Fleet } from "/fleet.js";
+import { bytes, count, cpu, month, percent, price, share } from "/format.js";
+import { takeGroups } from "/groups.js";
+import { Nodes } from "/nodes.js";
+import { Panel } from "/panel.js";
+import { DEFAULTS, compile, fromAddress, toAddress } from "/query.js";
+import { listen } from "/stream.js";
+import { begin, onSort, takePart, tickAges } from "/tables.js";
 
-    /* --- sorting --- */
+const HISTORY_MOST = 720; /* points, as the server keeps them */
+const byId = (id) => document.getElementById(id);
 
-    function keyOf(row, column) {
-        const cell = row.cells[column];
-        return cell.dataset.v !== undefined ? Number(cell.dataset.v) : cell.textContent;
-    }
+const fleet = new Fleet();
+const panel = new Panel(byId("panel"), fleet);
+const boxes = new Boxes(byId("canvas"), byId("pointed"), byId("legend"), (name) => { location.hash = "#node/" + name; });
+const nodes = new Nodes(byId("table"));
+let state = fromAddress(location.search);
+let points = []; /* of its history */
+let step = 30000;
 
-    function compare(x, y) {
-        return typeof x === "number" && typeof y === "number"
-            ? x - y
-            : String(x).localeCompare(String(y), undefined, { numeric: true });
-    }
+/* Order of the fields: server/page/history.h. */
+const chartOfPrice = new Chart(byId("chart-price"), {
+    lines: [{ className: "price", value: (p) => p[1] }],
+    top: (all) => ceiling(all.reduce((most, p) => Math.max(most, p[1]), 0)),
+    label: (top) => "$" + count(top),
+    tell: (p) => `${price(p[1])} an hour, ${month(p[1])} a month, ${count(p[6])} nodes`,
+});
+const chartOfUse = new Chart(byId("chart-use"), {
+    lines: [
+        { className: "cpu", value: (p) => share(p[2], p[3]) },
+        { className: "mem", value: (p) => share(p[4], p[5]) },
+    ],
+    top: () => 1,
+    label: () => "100 %",
+    tell: (p) => `CPU ${percent(share(p[2], p[3]))} (${cpu(p[2])} of ${cpu(p[3])}), memory ` +
+        `${percent(share(p[4], p[5]))} (${bytes(p[4])} of ${bytes(p[5])})`,
+});
 
-    function sort(table) {
-        const chosen = order[table.dataset.table];
-        Array.from(table.tHead.rows[0].cells).forEach(function (th, i) {
-            if (chosen && chosen.column === i)
-                th.setAttribute("aria-sort", chosen.down ? "descending" : "ascending");
-            else
-                th.removeAttribute("aria-sort");
-        });
-        const body = table.tBodies[0];
-        const rows = Array.from(body.rows);
-        const sorted = rows.slice().sort(function (a, b) {
-            const c = chosen ? compare(keyOf(a, chosen.column), keyOf(b, chosen.column)) : 0;
-            return (chosen && chosen.down ? -c : c) || a.place - b.place;
-        });
-        /* Moving a row takes the focus from it: only those that are out of place are moved. */
-        sorted.forEach(function (row, i) {
-            if (body.rows[i] !== row)
-                body.insertBefore(row, body.rows[i] || null);
-        });
-    }
+/* --- the nodes --- */
 
-    function onSort(event) {
-        const button = event.target.closest("th button");
-        if (!button)
-            return;
-        const th = button.parentElement;
-        const table = th.closest("table");
-        const before = order[table.dataset.table];
-        const column = th.cellIndex;
-        if (!before || before.column !== column)
-            order[table.dataset.table] = { column: column, down: th.classList.contains("n") };
-        else if (before.down === th.classList.contains("n"))
-            before.down = !before.down;
-        else
-            delete order[table.dataset.table]; /* third press: the server's order */
-        sort(table);
-    }
+function fill(id, values) {
+    const select = byId(id);
+    const wanted = ["", ...new Set([...values, state[id]].filter(Boolean))];
+    if (wanted.join("\n") !== Array.from(select.options, (o) => o.value).join("\n"))
+        select.replaceChildren(...wanted.map((v) => new Option(v === "" ? "all" : v, v)));
+    select.value = state[id];
+}
 
-    function number(table) {
-        Array.from(table.tBodies[0].rows).forEach(function (row, i) {
-            row.place = i;
-        });
-    }
+/* What the fleet is now goes behind the points of its history, so that the charts end with what the figures say. */
+function showCharts() {
+    const now = [Date.now(), 0, 0, 0, 0, 0, fleet.nodes.size];
+    for (const node of fleet.nodes.values())
+        [node.$ || 0, node.cpu[0], node.cpu[1], node.mem[0], node.mem[1]].forEach((v, i) => { now[i + 1] += v; });
+    const last = points[points.length - 1];
+    const shown = fleet.nodes.size !== 0 && (!last || now[0] > last[0]) ? [...points, now] : points;
+    chartOfPrice.take(shown, step);
+    chartOfUse.take(shown, step);
+}
 
-    /* --- taking over what is new --- */
+function showFleet() {
+    const query = compile(state);
+    const found = fleet.find(query.test);
+    for (const [id, field] of [["pool", "p"], ["zone", "z"], ["capacity", "c"], ["state", "s"]])
+        fill(id, fleet.values(field));
+    for (const id of ["size", "by", "view"])
+        byId(id).value = state[id];
+    if (document.activeElement !== byId("q"))
+        byId("q").value = state.q;
+    byId("q-note").textContent = query.trouble;
+    byId("fleet-count").textContent = found.length === fleet.nodes.size
+        ? count(found.length) : `${count(found.length)} of ${count(fleet.nodes.size)}`;
+    byId("clear").hidden = toAddress({ ...state, size: DEFAULTS.size, by: DEFAULTS.by, view: DEFAULTS.view }) === "";
+    byId("boxes").hidden = state.view !== "boxes";
+    byId("table").hidden = state.view !== "table";
+    if (state.view === "boxes")
+        boxes.take(found, state, query.marks);
+    else
+        nodes.take(found);
+}
 
-    function takeCells(row, fresh) {
-        Array.from(fresh.cells).forEach(function (cell, i) {
-            const old = row.cells[i];
-            if (old.dataset.v !== cell.dataset.v && cell.dataset.v !== undefined)
-                old.dataset.v = cell.dataset.v;
-            if (old.innerHTML === cell.innerHTML)
-                return;
-            const open = old.querySelector("details[open]") !== null;
-            const focused = old.contains(document.activeElement);
-            old.replaceChildren.apply(old, Array.from(cell.childNodes));
-            if (open && old.querySelector("details"))
-                old.querySelector("details").open = true;
-            if (focused && old.querySelector("a, summary"))
-                old.querySelector("a, summary").focus();
-        });
-    }
+function choose(changes) {
+    state = { ...state, ...changes };
+    history.replaceState(null, "", location.pathname + toAddress(state) + location.hash);
+    showFleet();
+}
 
-    function takeTable(table, fresh) {
-        const body = table.tBodies[0];
-        const left = new Map(Array.from(body.rows, function (row) { return [row.id, row]; }));
-        Array.from(fresh.tBodies[0].rows).forEach(function (row, i) {
-            const old = left.get(row.id);
-            if (old) {
-                takeCells(old, row);
-                left.delete(row.id);
-            } else {
-                body.append(row);
-            }
-            (old || row).place = i;
-        });
-        left.forEach(function (row) { row.remove(); });
-        sort(table);
-    }
+/* --- links --- */
 
-    function take(html) {
-        const fresh = new DOMParser().parseFromString(html, "text/html").querySelector("main");
-        const main = document.querySelector("main");
-        const same = fresh && Array.from(main.children, (e) => e.id).join() ===
-            Array.from(fresh.children, (e) => e.id).join();
-        if (!fresh)
-            return;
-        if (!same) {
-            main.replaceWith(fresh);
-            begin();
-            return;
-        }
-        main.querySelectorAll("table").forEach(function (table) {
-            takeTable(table, fresh.querySelector("table[data-table=" + table.dataset.table + "]"));
-        });
-        main.querySelectorAll("[id$=-count], [id$=-note], #summary, #standing").forEach(function (old) {
-            const now = fresh.querySelector("#" + old.id);
-            if (now.innerHTML !== old.innerHTML)
-                old.replaceChildren.apply(old, Array.from(now.childNodes));
-        });
-        mark(null);
-    }
+/* The row of what the address names, besides its panel. */
+function mark() {
+    const wanted = decodeURIComponent(location.hash.slice(1));
+    document.querySelectorAll(".here").forEach((e) => e.classList.remove("here"));
+    if (wanted.includes("/"))
+        byId(wanted)?.classList.add("here");
+}
 
-    /* One request at a time; a page that nobody looks at waits until somebody does. */
-    function ask() {
-        if (asking || document.hidden) {
-            askAgain = true;
-            return;
-        }
-        asking = true;
-        askAgain = false;
-        fetch("/main").then(function (reply) {
-            if (!reply.ok)
-                throw new Error(reply.status);
-            return reply.text();
-        }).then(take).catch(function () { heard = 0; }).finally(function () {
-            asking = false;
-            if (askAgain)
-                ask();
-        });
-    }
-
-    /* --- the line to the server --- */
-
-    function clock() {
-        return new Date().toLocaleTimeString([], { hour12: false });
-    }
-
-    function hear() {
-        heard = Date.now();
-        byId("line").dataset.since = clock();
-        show();
-    }
-
-    function show() {
-        const line = byId("line");
-        const stale = Date.now() - heard > SILENCE_MS;
-        const text = !stale ? "live" : line.dataset.since
-            ? "no word from Stowage since " + line.dataset.since + "; this may be old"
-            : "no word from Stowage; this may be old";
-        document.body.classList.toggle("stale", stale);
-        line.classList.toggle("stale", stale);
-        if (line.textContent !== text)
-            line.textContent = text;
-    }
-
-    function listen() {
-        const events = new EventSource("/live");
-        events.addEventListener("changed", function () { hear(); ask(); });
-        events.addEventListener("beat", function () { hear(); ask(); }); /* ages grow */
-        events.onerror = function () {
-            heard = 0;
-            show();
-            if (events.readyState === EventSource.CLOSED)
-                setTimeout(listen, 5000);
-        };
-    }
-
-    /* --- links --- */
-
-    function mark(event) {
-        const wanted = decodeURIComponent(location.hash.slice(1));
-        document.querySelectorAll(".here").forEach(function (e) { e.classList.remove("here"); });
-        if (wanted.indexOf("/") < 0)
-            return;
-        const found = byId(wanted) || Array.from(document.querySelectorAll("tr[id]")).find(
-            function (row) { return row.id.startsWith(wanted + "/"); });
-        if (!found)
-            return;
-        const details = found.closest("details");
-        if (details)
-            details.open = true;
-        found.classList.add("here");
-        if (event !== null)
-            found.scrollIntoView({ block: "center" });
-    }
-
-    function begin() {
-        document.querySelectorAll("table[data-table]").forEach(function (table) {
-            number(table);
-            sort(table);
-        });
-    }
-
-    document.addEventListener("click", onSort);
-    document.addEventListener("visibilitychange", function () {
-        if (!document.hidden && askAgain)
-            ask();
-    });
-    window.addEventListener("hashchange", mark);
-    setInterval(show, 1000);
-    begin();
+function follow() {
+    state = fromAddress(location.search);
+    showFleet();
+    panel.follow();
     mark();
-    listen();
-})();
+}
+
+/* A link that only changes what is looked for need not load the page anew. */
+function onLink(event) {
+    const a = event.target.closest("a[href^='?']");
+    if (!a || event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0)
+        return;
+    event.preventDefault();
+    history.pushState(null, "", location.pathname + a.getAttribute("href"));
+    follow();
+    byId("fleet").scrollIntoView();
+}
+
+/* --- what the stream tells --- */
+
+const on = {
+    begin() {
+        fleet.begin();
+        points = [];
+    },
+    part({ name, html }) {
+        takePart(byId(name), html);
+        mark();
+    },
+    groups(groups) {
+        takeGroups(byId("groups"), groups);
+    },
+    nodes(change) {
+        fleet.take(change);
+        showFleet();
+        showCharts();
+        panel.refresh();
+    },
+    history({ stepMillis, points: more }) {
+        if (points.length !== 0 && more.length !== 0 && more[0][0] <= points[points.length - 1][0])
+            points = []; /* the server's clock was set back */
+        points = points.concat(more).slice(-HISTORY_MOST);
+        step = stepMillis;
+        showCharts();
+    },
+    beat() {},
+};
+
+byId("filters").addEventListener("submit", (event) => event.preventDefault());
+byId("filters").addEventListener("input", (event) => choose({ [event.target.id]: event.target.value }));
+byId("clear").addEventListener("click", () => {
+    choose({ ...DEFAULTS, size: state.size, by: state.by, view: state.view });
+    byId("q").value = "";
+    byId("q").focus();
+});
+document.addEventListener("click", onLink);
+document.querySelector("main").addEventListener("click", (event) => {
+    if (!byId("table").contains(event.target))
+        onSort(event);
+});
+document.addEventListener("keydown", (event) => {
+    if (event.key === "/" && !event.target.closest("input, select, textarea")) {
+        event.preventDefault();
+        byId("q").focus();
+    }
+});
+window.addEventListener("popstate", follow); /* also where only the fragment changes */
+document.querySelectorAll("table[data-table]").forEach(begin);
+setInterval(() => tickAges(document), 1000);
+follow();
+listen(on, byId("line"));

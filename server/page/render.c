@@ -16,6 +16,14 @@ void render_cell(struct render *r, const char *label, const char *attributes)
     buf_addf(r->out, "<td data-label=\"%s\"%s>", label, attributes);
 }
 
+void render_age(struct render *r, wall_ms since)
+{
+    buf_addf(r->out, "<time data-since=\"%lld\">", (long long)since);
+    if (!r->live)
+        html_age(r->out, r->v->now - since);
+    render_put(r, "</time>");
+}
+
 void render_number(struct render *r, const char *label, double value)
 {
     buf_addf(r->out, "<td class=n data-label=\"%s\" data-v=\"%.15g\">", label,
@@ -25,10 +33,9 @@ void render_number(struct render *r, const char *label, double value)
 void render_table(struct render *r, const char *id, const char *title, size_t count,
                   const struct render_column *columns, size_t column_count)
 {
-    buf_addf(r->out,
-             "<section id=\"%s\"><h2>%s <span class=count id=\"%s-count\">%zu</span></h2>"
-             "<table data-table=\"%s\"><thead><tr>",
-             id, title, id, count, id);
+    buf_addf(r->out, "<h2>%s <span class=count id=\"%s-count\">", title, id);
+    html_count(r->out, count);
+    buf_addf(r->out, "</span></h2><table data-table=\"%s\"><thead><tr>", id);
     for (size_t i = 0; i < column_count; i++)
         buf_addf(r->out, "<th scope=col%s><button type=button>%s</button></th>",
                  columns[i].number ? " class=n" : "", columns[i].name);
@@ -43,7 +50,7 @@ void render_table_end(struct render *r, const char *id, size_t shown, size_t all
         render_put(r, none);
     else if (shown < all)
         buf_addf(r->out, "The first %zu of %zu.", shown, all);
-    render_put(r, "</p></section>");
+    render_put(r, "</p>");
 }
 
 void render_row(struct render *r, const char *kind, struct span ns, struct span name)
@@ -82,7 +89,8 @@ void render_list(struct render *r, uint32_t count, struct span of)
         html_text(r->out, of);
         render_put(r, " ×");
     }
-    buf_addf(r->out, "%u</summary><ul>", count);
+    html_count(r->out, count);
+    render_put(r, "</summary><ul>");
 }
 
 bool render_list_pod(struct render *r, const struct pod *p, uint32_t so_far, bool linked)

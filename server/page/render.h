@@ -10,7 +10,7 @@ struct render {
     const struct page_view *v;
     struct arena a;
     struct buf *out;
-    const struct held *held;
+    bool live; /* without what time alone changes */
     uint32_t listed; /* names of pods written so far */
 };
 
@@ -31,6 +31,8 @@ void render_table(struct render *r, const char *id, const char *title, size_t co
 void render_table_end(struct render *r, const char *id, size_t shown, size_t all, const char *none);
 void render_row(struct render *r, const char *kind, struct span ns, struct span name);
 void render_cell(struct render *r, const char *label, const char *attributes);
+/* An age, which a live page's script writes. */
+void render_age(struct render *r, wall_ms since);
 void render_number(struct render *r, const char *label, double value);
 /* A name that links to its own row. */
 void render_name(struct render *r, const char *kind, struct span ns, struct span name);

@@ -125,7 +125,7 @@ static void put_group(struct render *r, const struct waiting *w, uint32_t count)
         render_list_end(r, shown, count);
     }
     render_number(r, "waits", (double)-since);
-    html_age(r->out, r->v->now - since);
+    render_age(r, since);
     render_cell(r, "why", "");
     buf_add(r->out, w->why);
     render_put(r, "</tr>");

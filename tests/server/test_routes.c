@@ -279,7 +279,7 @@ static void test_who_is_put_off(void **state)
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
     says(f, 200, "\"sentence\":\"web/p has no place: it is not planned for a while, since nobody wants it.\"");
     says(f, 200, "{\"about\":\"Fix\",\"text\":\"ask why.\"}");
-    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
     says(f, 200, "is not planned for a while");
     ask(f, HTTP_PAGE, "GET", "/plan", NULL);
     says(f, 200, "\"message\":\"web/p has no place (Unschedulable): is not planned for a while\"");
@@ -287,7 +287,7 @@ static void test_who_is_put_off(void **state)
     page_decided(f->page, &(struct decision){.takes_back = true, .about = d.about});
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
     says(f, 200, "web/p has no place: it has no NodePool to go to");
-    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
     says(f, 200, "seen, not planned yet");
     ask(f, HTTP_PAGE, "GET", "/plan", NULL);
     says(f, 200, "\"unschedulable\":[]");
@@ -296,7 +296,7 @@ static void test_who_is_put_off(void **state)
     page_decided(f->page, &d);
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
     says(f, 200, "web/p has no place: it has no NodePool to go to");
-    ask(f, HTTP_PAGE, "GET", "/main", NULL);
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
     says(f, 200, "seen, not planned yet");
 
     d.about.uid = SPAN("uid-p");
@@ -597,10 +597,8 @@ static void test_page(void **state)
     struct fixture *f = *state;
     ask(f, HTTP_PAGE, "GET", "/", NULL);
     says(f, 200, "<!doctype html>");
-    says(f, 200, "<tr id=\"node/n1\">");
-    ask(f, HTTP_PAGE, "GET", "/main", NULL);
-    assert_memory_equal(f->reply.body.ptr, "<main>", 6);
-    ask(f, HTTP_PAGE, "GET", "/page.js", NULL);
+    says(f, 200, "<tr id=\"pod/web/p\">");
+    ask(f, HTTP_PAGE, "GET", "/stream.js", NULL);
     says(f, 200, "EventSource");
     assert_string_equal(f->reply.content_type, "text/javascript; charset=utf-8");
 }
@@ -688,13 +686,13 @@ static void test_live(void **state)
         const char *label;
         mono_ms now;
         bool decides;
-        const char *want;
+        const char *want, *lacks;
     } rows[] = {
-        {"at first", 0, false, "event: changed\n"},
-        {"nothing new", 1000, false, NULL},
-        {"a decision", 2000, true, "event: changed\n"},
-        {"silence", 11000, false, NULL},
-        {"ten seconds of it", 12000, false, "event: beat\n"},
+        {"at first", 1000, false, "event: begin\n", "event: beat"},
+        {"nothing new", 2000, false, NULL, NULL},
+        {"a decision", 13000, true, "event: part\ndata: {\"name\":\"decisions\",", "event: begin"},
+        {"silence", 22000, false, NULL, NULL},
+        {"ten seconds of it", 23000, false, "event: beat\n", "event: part"},
     };
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct buf out = {0};
@@ -703,11 +701,13 @@ static void test_live(void **state)
         route->feed(route->user, f->scratch, &s, rows[i].now, &out);
         s.begun = true;
         bool right = rows[i].want == NULL ? out.len == 0
-                                          : strstr(buf_span(&out).ptr, rows[i].want) != NULL;
+                                          : strstr(buf_span(&out).ptr, rows[i].want) != NULL &&
+                                                strstr(buf_span(&out).ptr, rows[i].lacks) == NULL;
         if (!right)
             fail_msg("%s: got \"%s\"", rows[i].label, buf_span(&out).ptr);
         buf_release(&out);
     }
+    s.drop(s.work);
 }
 
 /* Every series and label in the queries and variables of Karpenter's two dashboards, as its

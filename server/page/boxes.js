@@ -1,0 +1,260 @@
+/* The nodes as boxes on a canvas: as large as they are or cost, filled from below by the workloads that stand there, coloured
+ * by how full that makes them. Hatched: planned; dotted: kept for DaemonSets. A canvas, since five thousand elements that
+ * change each second would not be smooth. The keyboard goes from box to box. */
+
+import { grouped } from "/layout.js";
+import { bytes, cpu, percent, price, share } from "/format.js";
+
+/* Shares of a node that is asked for, below which it has a colour. What is nearly empty is paid for and not used, and nearly
+ * full is as it should be, so that the eye falls on the first. */
+export const THRESHOLDS = [
+    { below: 0.3, name: "empty", says: "under 30 %" },
+    { below: 0.6, name: "half", says: "30 to 60 %" },
+    { below: 0.9, name: "good", says: "60 to 90 %" },
+    { below: Infinity, name: "full", says: "90 % and more" },
+];
+
+export function threshold(x) {
+    return THRESHOLDS.find((t) => x < t.below);
+}
+
+/* What fills the box: [asked, there, planned, kept], and its place in a workload's entry. */
+function filling(node, size) {
+    return size === "memory" ? { room: node.mem, at: 3 } : { room: node.cpu, at: 2 };
+}
+
+function weight(node, size) {
+    if (size === "price")
+        return node.$ || 0;
+    return filling(node, size).room[1];
+}
+
+export function tell(node) {
+    const pods = node.w.reduce((sum, w) => sum + w[1], 0);
+    return [node.n, node.p, node.t, node.z, node.c, node.s].filter(Boolean).join(" · ") +
+        ` · CPU ${cpu(node.cpu[0])} of ${cpu(node.cpu[1])} (${percent(share(node.cpu[0], node.cpu[1]))})` +
+        ` · memory ${bytes(node.mem[0])} of ${bytes(node.mem[1])} (${percent(share(node.mem[0], node.mem[1]))})` +
+        ` · ${pods} pods · ${price(node.$)} an hour`;
+}
+
+export class Boxes {
+    constructor(canvas, words, legend, open) {
+        Object.assign(this, { canvas, words, open, boxes: [], heads: [], pointed: null, nodes: [], state: null });
+        this.wanted = false;
+        canvas.addEventListener("pointermove", (event) => this.point(this.at(event)));
+        canvas.addEventListener("pointerleave", () => this.point(null));
+        canvas.addEventListener("click", (event) => {
+            const box = this.at(event);
+            if (box)
+                open(box.item.n);
+        });
+        canvas.addEventListener("keydown", (event) => this.key(event));
+        canvas.addEventListener("focus", () => this.pointed || this.point(this.boxes[0] || null));
+        new ResizeObserver(() => this.want()).observe(canvas);
+        matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.want());
+        const keys = THRESHOLDS.map((t) => [t.name, t.says]);
+        for (const [name, says] of [...keys, ["planned", "planned"], ["kept", "kept for DaemonSets"], ["marked", "found"]]) {
+            const key = document.createElement("span");
+            key.className = "key " + name;
+            key.textContent = says;
+            legend.append(key, " ");
+        }
+    }
+
+    take(nodes, state, marks) {
+        Object.assign(this, { nodes, state, marks });
+        this.want();
+    }
+
+    /* Drawn once a frame, however much has come. */
+    want() {
+        if (this.wanted || this.state === null)
+            return;
+        this.wanted = true;
+        requestAnimationFrame(() => {
+            this.wanted = false;
+            this.lay();
+            this.draw();
+        });
+    }
+
+    lay() {
+        const { size, by } = this.state;
+        const field = { pool: "p", zone: "z", type: "t" }[by];
+        const nodes = this.nodes.slice().sort((a, b) => a.n < b.n ? -1 : 1);
+        this.width = this.canvas.clientWidth;
+        this.height = this.canvas.clientHeight;
+        const nameOf = (n) => field ? n[field] || "without " + by : "";
+        Object.assign(this, grouped(nodes, nameOf, (n) => weight(n, size), this.width, this.height));
+        this.pointed = this.pointed && this.boxes.find((b) => b.item.n === this.pointed.item.n) || null;
+    }
+
+    at(event) {
+        const { offsetX: x, offsetY: y } = event;
+        return this.boxes.find((b) => x >= b.x && x < b.x + b.w && y >= b.y && y < b.y + b.h) || null;
+    }
+
+    point(box) {
+        if (box === this.pointed)
+            return;
+        this.pointed = box;
+        this.words.textContent = box ? tell(box.item) : "";
+        this.canvas.classList.toggle("over", box !== null);
+        this.draw();
+    }
+
+    key(event) {
+        if (event.key === "Enter" && this.pointed) {
+            this.open(this.pointed.item.n);
+            return;
+        }
+        const way = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+        if (!way)
+            return;
+        event.preventDefault();
+        const next = this.neighbour(way) || (this.pointed ? null : this.boxes[0]);
+        if (next)
+            this.point(next);
+    }
+
+    /* The nearest box whose middle lies that way; what is aside counts twice. */
+    neighbour([dx, dy]) {
+        const from = this.pointed;
+        if (!from)
+            return null;
+        let best = null;
+        let least = Infinity;
+        for (const b of this.boxes) {
+            const x = b.x + b.w / 2 - from.x - from.w / 2;
+            const y = b.y + b.h / 2 - from.y - from.h / 2;
+            const ahead = x * dx + y * dy;
+            const aside = Math.abs(x * dy) + Math.abs(y * dx);
+            if (ahead > 0.5 && ahead + 2 * aside < least) {
+                least = ahead + 2 * aside;
+                best = b;
+            }
+        }
+        return best;
+    }
+
+    colours() {
+        const style = getComputedStyle(this.canvas);
+        const names = ["ink", "paper", "faint", "line", "row", "empty", "half", "good", "full", "mark-box", "planned", "kept"];
+        const c = Object.fromEntries(names.map((name) => [name, style.getPropertyValue("--" + name).trim()]));
+        c.font = style.fontFamily;
+        return c;
+    }
+
+    draw() {
+        const ratio = window.devicePixelRatio || 1;
+        const g = this.canvas.getContext("2d");
+        const c = this.colours();
+        if (this.canvas.width !== Math.round(this.width * ratio) || this.canvas.height !== Math.round(this.height * ratio)) {
+            this.canvas.width = Math.round(this.width * ratio);
+            this.canvas.height = Math.round(this.height * ratio);
+        }
+        g.setTransform(ratio, 0, 0, ratio, 0, 0);
+        g.clearRect(0, 0, this.width, this.height);
+        this.hatch = stripes(g, c.planned);
+        this.dots = dots(g, c.kept);
+        for (const box of this.boxes)
+            this.drawBox(g, c, box);
+        g.textBaseline = "top";
+        for (const head of this.heads)
+            this.drawHead(g, c, head);
+        if (this.pointed) {
+            const b = this.pointed;
+            g.strokeStyle = c.ink;
+            g.lineWidth = 2;
+            g.strokeRect(b.x + 1, b.y + 1, Math.max(1, b.w - 2), Math.max(1, b.h - 2));
+        }
+    }
+
+    drawHead(g, c, head) {
+        g.fillStyle = c.ink;
+        g.font = "600 12px " + c.font;
+        g.fillText(head.name, head.x, head.y + 2, head.w);
+        const used = g.measureText(head.name).width + 6;
+        g.fillStyle = c.faint;
+        g.font = "12px " + c.font;
+        if (used + 24 < head.w)
+            g.fillText(String(head.count), head.x + used, head.y + 2, head.w - used);
+    }
+
+    drawBox(g, c, { item: node, x, y, w, h }) {
+        const edge = w > 6 && h > 6 ? 1 : 0.3; /* what separates boxes, of their own room */
+        const { room, at } = filling(node, this.state.size);
+        const there = room[1] || 1;
+        const inner = { x, y, w: w - edge, h: h - edge };
+        let top = inner.y + inner.h;
+        const band = (amount, fill) => {
+            const high = Math.min(top - inner.y, (amount / there) * inner.h);
+            g.fillStyle = fill;
+            g.fillRect(inner.x, top - high, inner.w, high);
+            top -= high;
+            return high;
+        };
+        g.fillStyle = c.row;
+        g.fillRect(inner.x, inner.y, inner.w, inner.h);
+        const colour = c[threshold(room[0] / there).name];
+        for (const workload of node.w) {
+            const high = band(workload[at], this.marks(workload[0]) ? c["mark-box"] : colour);
+            if (high >= 4 && inner.w >= 8) {
+                g.fillStyle = c.paper;
+                g.fillRect(inner.x, top, inner.w, 0.7);
+            }
+            if (high >= 40 && inner.w > 90) /* below the node's own name, were it at the top */
+                this.drawName(g, c, workload[0].split(" ")[1] + " ×" + workload[1], { x: inner.x, y: top + high - 20, w: inner.w });
+        }
+        if (room[2] > 0)
+            band(room[2], this.hatch);
+        if (room[3] > 0)
+            band(room[3], this.dots);
+        g.strokeStyle = node.s === "leaving" ? c.empty : c.line;
+        g.lineWidth = node.s === "leaving" ? 2 : 0.5;
+        g.setLineDash(node.s === "leaving" || node.s === "launching" || node.s === "starting" ? [3, 2] : []);
+        if (w > 3 && h > 3)
+            g.strokeRect(inner.x + 0.5, inner.y + 0.5, Math.max(0.1, inner.w - 1), Math.max(0.1, inner.h - 1));
+        g.setLineDash([]);
+        if (w > 90 && h > 26)
+            this.drawName(g, c, node.n, inner);
+    }
+
+    /* On a ground of its own: the colours below are many. */
+    drawName(g, c, name, { x, y, w }) {
+        g.font = "11px " + c.font;
+        g.textBaseline = "top";
+        const wide = Math.min(w - 6, g.measureText(name).width);
+        g.fillStyle = c.paper;
+        g.fillRect(x + 3, y + 3, wide + 4, 14);
+        g.fillStyle = c.ink;
+        g.fillText(name, x + 5, y + 4, w - 8);
+    }
+}
+
+function tile(g, size, paint) {
+    const small = document.createElement("canvas");
+    small.width = small.height = size;
+    paint(small.getContext("2d"));
+    return g.createPattern(small, "repeat");
+}
+
+function stripes(g, colour) {
+    return tile(g, 6, (t) => {
+        t.strokeStyle = colour;
+        t.lineWidth = 1.5;
+        t.beginPath();
+        for (const x of [-6, 0, 6]) {
+            t.moveTo(x, 6);
+            t.lineTo(x + 6, 0);
+        }
+        t.stroke();
+    });
+}
+
+function dots(g, colour) {
+    return tile(g, 4, (t) => {
+        t.fillStyle = colour;
+        t.fillRect(1, 1, 1.5, 1.5);
+    });
+}
