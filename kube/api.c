@@ -5,6 +5,8 @@
 struct span api_path(struct arena *a, const struct api_request *r)
 {
     const struct kind_info *info = kind_info(r->kind);
+    if (r->kind == KIND_VERSION)
+        return SPAN("/version");
     const char *version = r->older && kind_older(r->kind) != NULL ? kind_older(r->kind) : info->api_version;
     bool core = strchr(version, '/') == NULL;
     struct buf path = {.max = 65536};

@@ -63,6 +63,9 @@ static const struct kind_info infos[KIND_COUNT] = {
     [KIND_CRON_JOB] = {"batch/v1", "CronJob", "cronjobs", true, NULL},
     [KIND_JOB] = {"batch/v1", "Job", "jobs", true, &job_name_schema},
     [KIND_CONFIG_MAP] = {"v1", "ConfigMap", "configmaps", true, NULL},
+    [KIND_DEFINITION] = {"apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", false, NULL},
+    [KIND_SERVICE_ACCOUNT] = {"v1", "ServiceAccount", "serviceaccounts", true, NULL},
+    [KIND_VERSION] = {"", "Version", "version", false, NULL},
 };
 
 const struct kind_info *kind_info(enum kind k)

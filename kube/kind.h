@@ -45,6 +45,9 @@ enum kind {
     KIND_ACCOUNT_ACCESS, /* may another? */
     KIND_CRON_JOB,
     KIND_CONFIG_MAP, /* of node groups: the priority expander's, and the status */
+    KIND_DEFINITION, /* a CustomResourceDefinition */
+    KIND_SERVICE_ACCOUNT,
+    KIND_VERSION, /* of the API server: no object, but what GET answers at /version */
     KIND_COUNT,
     KIND_NONE = KIND_COUNT,
 };

@@ -68,6 +68,7 @@ static bool check_cluster(struct check_report *r, const struct options *o, const
                       .cluster = &cluster,
                       .options = o,
                       .ns = span_of(o->own_namespace),
+                      .account = span_of(o->account),
                       .address = config.server,
                       .now = clock_wall(),
                       .types = types,
@@ -75,6 +76,8 @@ static bool check_cluster(struct check_report *r, const struct options *o, const
                       .scheduler = *scheduler};
     if (c.ns.len == 0)
         c.ns = SPAN("stowage-system");
+    if (c.account.len == 0 && o->installation)
+        c.account = arena_printf(r->a, "%.*s/stowage", SPAN_ARG(c.ns));
     bool ok = check_run(&c, err) || err_wrap(err, "%.*s", SPAN_ARG(config.server));
     client_free(w.client);
     catalogue_source_free(types);
@@ -103,6 +106,8 @@ static int check(struct arena *a, int argc, char *const *argv, struct err *err)
         return command_help("check");
     if (options.files.count != 0 && check_moves(&options))
         return err_set(err, ERR_INVALID, "--ca-compat is about a cluster, and -f about files instead of one; keep one"), 2;
+    if (options.installation && (options.files.count != 0 || check_moves(&options)))
+        return err_set(err, ERR_INVALID, "--cluster is about what is installed; -f and --ca-compat are about something else; keep one"), 2;
     struct input in;
     input_init(&in);
     bool ok = check_file(&report, &options, &scheduler, err) &&

@@ -65,8 +65,10 @@ static const struct command table[] = {
      "stowage simulate week.yaml --report week.html\n",
      command_simulate},
     {"check", NULL, "what stands in its way in a cluster, or what is wrong with files of objects", OPTION_CHECK, NULL,
-     "a cluster, before and after Stowage is installed there\n"
+     "a cluster in which Stowage runs, or is about to\n"
      "stowage check\n"
+     "while it is installed: what is missing, and the command that brings it\n"
+     "stowage check --cluster\n"
      "a cluster that moves from Cluster Autoscaler, by its command line\n"
      "stowage check --ca-compat '--cloud-provider=clusterapi --v=4'\n"
      "manifests, in a pipeline\n"

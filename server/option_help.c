@@ -13,7 +13,7 @@ static const struct {
                "include-cronjobs", "with-cluster"}},
     {"Output", {"output", "verbose", "warnings-as-errors", "report", "log", "compare", "repeat", "log-level",
                 "log-format"}},
-    {"Cluster", {"kubeconfig", "context", "server", "namespace", "account", "embedded", "kube-client-qps",
+    {"Cluster", {"cluster", "kubeconfig", "context", "server", "namespace", "account", "embedded", "kube-client-qps",
                  "kube-client-burst", "cluster-api-pools"}},
     {"Decisions", {"search", "preference-policy", "min-values-policy", "feature-gates", "ignore-dra-requests",
                    "legacy-node-repair", "reserved-offering-mode", "credit-reservation", "max-instance-types", "effort",

@@ -238,8 +238,10 @@ static const struct option table[] = {
      .group = OPTION_CHECK | OPTION_CATALOGUE, .help = "exit 1 on warnings, too"},
     {.name = "scheduler-config", .is_file = true, .type = OPTION_TEXT, AT(scheduler_file), .group = OPTION_CHECK,
      .help = "file of kube-scheduler's --config, to be checked"},
+    {.name = "cluster", .type = OPTION_BOOL, .fallback = "false", AT(installation), .group = OPTION_CHECK,
+     .help = "what of an installation is missing, in its order, each with the command that brings it"},
     {.name = "account", .type = OPTION_TEXT, AT(account), .group = OPTION_CHECK,
-     .help = "NAMESPACE/NAME of the service account whose permissions are asked; default: our own"},
+     .help = "NAMESPACE/NAME of the service account whose permissions are asked; default: our own, with --cluster Stowage's"},
 
     {.name = "karpenter-service", .env = "KARPENTER_SERVICE", .type = OPTION_TEXT,
      AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},

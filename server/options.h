@@ -155,6 +155,7 @@ struct options {
     /* check: a file's name, NAMESPACE/NAME of a service account */
     bool warnings_as_errors;
     const char *scheduler_file, *account;
+    bool installation; /* check --cluster */
     const char *ca_flags; /* Cluster Autoscaler's command line; NULL: none */
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;

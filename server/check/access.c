@@ -98,7 +98,7 @@ static void tell_missing(struct check *c, const struct granted *g, const bool *a
 
 static bool check_granted(struct check *c, const struct granted *g, struct err *err)
 {
-    struct span account = span_of(c->options->account);
+    struct span account = c->account;
     uint32_t n = g->permissions.count, missing = 0, unasked = 0;
     struct ask *asks = check_asks(c, n);
     bool *allowed = ARENA_ARRAY(c->report->a, bool, n);
@@ -113,18 +113,18 @@ static bool check_granted(struct check *c, const struct granted *g, struct err *
     }
     if (unasked != 0)
         check_say(c->report, CHECK_UNKNOWN, "permissions",
-                  account.len != 0 ? "run it as one who may create subjectaccessreviews" : NULL,
+                  account.len != 0 ? "run it as one who may create subjectaccessreviews; ClusterRole system:auth-delegator allows it" : NULL,
                   "permissions: %u of %u questions were not answered: %s", unasked, n,
                   asks[0].err.msg);
     else if (missing != 0)
         tell_missing(c, g, allowed, missing);
     else
         check_say(c->report, CHECK_OK, "permissions", NULL, "%s may do all %u things that %s grants",
-                  account.len != 0 ? c->options->account : "who runs this", n, g->files);
+                  account.len != 0 ? arena_cstr(c->report->a, account) : "who runs this", n, g->files);
     return true;
 }
 
-static bool check_permissions(struct check *c, struct err *err)
+bool check_permissions(struct check *c, struct err *err)
 {
     struct granted g = {.files = "manifests/rbac.yaml"};
     g.fix = arena_printf(c->report->a, "kubectl apply -f manifests/rbac.yaml%s",

@@ -206,7 +206,7 @@ static void check_webhook(struct found *f, enum webhook_object which)
     else if (a->err.kind != ERR_NOT_FOUND)
         check_say(c->report, CHECK_UNKNOWN, "webhook", NULL, "%.*s cannot be read: %s", SPAN_ARG(webhook_told(f->a, which)),
                   a->err.msg);
-    else if (which == WEBHOOK_VALIDATING)
+    else if (which == WEBHOOK_VALIDATING && !c->options->installation) /* which has told it where it belongs */
         check_say(c->report, CHECK_WARN, "webhook", "kubectl apply -f manifests/webhooks.yaml",
                   "no webhook is registered: mistakes in NodePools are not refused at once");
 }

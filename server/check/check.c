@@ -48,9 +48,10 @@ void check_leader(struct check *c)
     ask_all(c->cluster, a, 1);
     if (c->runs)
         return;
-    bool known = a->err.kind == ERR_NONE || a->err.kind == ERR_NOT_FOUND;
-    check_say(c->report, CHECK_UNKNOWN, "leader",
-              "when it has started, ask again; --namespace says where to look",
+    bool known = a->err.kind == ERR_NONE || a->err.kind == ERR_NOT_FOUND, missed = known && c->options->installation;
+    check_say(c->report, missed ? CHECK_FAIL : CHECK_UNKNOWN, "leader",
+              missed ? arena_printf(c->report->a, "kubectl -n %.*s logs deploy/stowage", SPAN_ARG(c->ns)).ptr
+                     : "when it has started, ask again; --namespace says where to look",
               known ? "no Stowage leads by Lease %.*s/%s: it does not run, or not there"
                     : "whether Stowage runs: Lease %.*s/%s cannot be read",
               SPAN_ARG(c->ns), c->options->lease_name);
@@ -60,6 +61,8 @@ void check_leader(struct check *c)
 
 bool check_run(struct check *c, struct err *err)
 {
+    if (c->options->installation)
+        return check_installation(c, err);
     check_flags(c);
     bool ok = check_access(c, err);
     if (ok) {

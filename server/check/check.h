@@ -18,6 +18,7 @@ struct check {
     const struct asked_cluster *cluster;
     const struct options *options;
     struct span ns;      /* of Stowage */
+    struct span account; /* NAMESPACE/NAME whose permissions are asked; absent: those of who runs this */
     struct span address; /* of the API server, for messages */
     wall_ms now;
     struct span metrics; /* text of a running server's /metrics; absent: none could be asked */
@@ -28,10 +29,12 @@ struct check {
     struct span rival; /* name of its Lease, where that is not the usual one */
     /* found on the way */
     bool runs;           /* somebody leads */
+    bool nominates;      /* the Deployment has --placement=nominate */
     struct permissions permissions;
 };
 
-/* All of it. False: the API server could not be asked; lines may be missing. */
+/* All of it; with the option `installation` what of one is missing, in the order in which it is made, each with the command
+ * that brings it. False: the API server could not be asked; lines may be missing. */
 bool check_run(struct check *c, struct err *err);
 
 /* Whether flags of Cluster Autoscaler are given. "true" and "false" are none: `serve` has a switch of that name, and maybe
@@ -42,12 +45,14 @@ bool check_moves(const struct options *o);
 
 void check_flags(struct check *c); /* of Cluster Autoscaler; opens c->groups, whose provider check_run frees */
 bool check_access(struct check *c, struct err *err); /* permissions, and each kind that is read */
+bool check_permissions(struct check *c, struct err *err); /* of them those of manifests/rbac.yaml */
 void check_leader(struct check *c);
 void check_certificates(struct check *c);
 void check_wiring(struct check *c);
 void check_pools(struct check *c);  /* whether they can be served */
 void check_groups(struct check *c); /* whether each can be kept, and grow from nothing */
 void check_rivals(struct check *c); /* other autoscalers, deschedulers */
+bool check_installation(struct check *c, struct err *err); /* these and more, in an installation's order */
 
 /* ---- shared ---- */
 

@@ -7,6 +7,7 @@
 struct looked { /* one LIST */
     struct check *check;
     enum kind kind; /* of workloads */
+    void (*read)(void *user, struct doc_value list);
     uint32_t told;
 };
 
@@ -113,6 +114,25 @@ static void read_workloads(void *user, struct doc_value list)
     }
 }
 
+/* With its Lease gone, or under a name of its own, another autoscaler is still what its Deployment is called. */
+static void read_autoscalers(void *user, struct doc_value list)
+{
+    static const struct span names[] = {SPAN_INIT("karpenter"), SPAN_INIT("cluster-autoscaler")};
+    struct looked *l = user;
+    struct doc_value items;
+    if (!doc_find(list, SPAN("items"), &items))
+        return;
+    for (struct doc_iter it = doc_iter_of(items); doc_next(&it);) {
+        if (is_at_rest(it.value) || (!is_called(it.value, names[0]) && !is_called(it.value, names[1])))
+            continue;
+        struct span ns = name_of(it.value, "namespace"), name = name_of(it.value, "name");
+        struct span fix = arena_printf(l->check->report->a, "kubectl -n %.*s scale deployment/%.*s --replicas=0", SPAN_ARG(ns), SPAN_ARG(name));
+        l->told++;
+        check_say(l->check->report, CHECK_FAIL, "rivals", fix.ptr,
+                  "Deployment %.*s/%.*s runs and would fight over the same nodes", SPAN_ARG(ns), SPAN_ARG(name));
+    }
+}
+
 static bool look(struct looked *l, const char *group)
 {
     struct check *c = l->check;
@@ -123,17 +143,29 @@ static bool look(struct looked *l, const char *group)
         return false;
     struct ask *a = check_asks(c, 1);
     a->request = (struct api_request){.verb = API_LIST, .kind = l->kind};
-    a->read = read_workloads;
+    a->read = l->read;
     a->user = l;
     ask_all(c->cluster, a, 1);
     return a->err.kind == ERR_NONE;
 }
 
+static void check_autoscalers(struct check *c)
+{
+    struct looked *l = ARENA_NEW(c->report->a, struct looked);
+    *l = (struct looked){.check = c, .kind = KIND_DEPLOYMENT, .read = read_autoscalers};
+    if (!look(l, "apps"))
+        check_say(c->report, CHECK_UNKNOWN, "rivals",
+                  "run it as one who may list Deployments; ClusterRole view allows it",
+                  "whether another autoscaler's Deployment runs: who runs this may not see all Deployments");
+    else if (l->told == 0)
+        check_say(c->report, CHECK_OK, "rivals", NULL, "no Deployment is called karpenter or cluster-autoscaler");
+}
+
 static void check_deschedulers(struct check *c)
 {
     struct looked *looked = ARENA_ARRAY(c->report->a, struct looked, 2);
-    looked[0] = (struct looked){.check = c, .kind = KIND_DEPLOYMENT};
-    looked[1] = (struct looked){.check = c, .kind = KIND_CRON_JOB};
+    looked[0] = (struct looked){.check = c, .kind = KIND_DEPLOYMENT, .read = read_workloads};
+    looked[1] = (struct looked){.check = c, .kind = KIND_CRON_JOB, .read = read_workloads};
     bool deployments = look(&looked[0], "apps"), jobs = look(&looked[1], "batch");
     if (looked[0].told + looked[1].told != 0)
         return;
@@ -150,5 +182,7 @@ static void check_deschedulers(struct check *c)
 void check_rivals(struct check *c)
 {
     check_leases(c);
+    if (c->options->installation)
+        check_autoscalers(c);
     check_deschedulers(c);
 }

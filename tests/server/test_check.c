@@ -180,6 +180,7 @@ static const char *run(struct bench *b, const char *metrics)
                               .cluster = &b->cluster,
                               .options = &b->options,
                               .ns = SPAN("stowage-system"),
+                              .account = span_of(b->options.account),
                               .address = SPAN("https://10.0.0.1"),
                               .now = NOW,
                               .metrics = span_of(metrics),
