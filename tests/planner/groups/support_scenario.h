@@ -41,13 +41,16 @@
  *   116 to 138, 168                                                   test_drain, test_utilization, test_down
  *   87, 204                                                           tests/server/test_plan_groups
  *   12, 22, 26 to 28, 150, 151, 155, 158 to 161, 164, 166, 173, 174, 182    tests/sim/test_loop_groups
+ *   34                                                                tests/sim/test_loop_groups (by what the nodes were)
+ *   1 to 3, 101, 152 to 154, 199, 200                                 tests/sim/test_loop_groups_rounds
+ *   181                                                               tests/kube/test_lease
  *   4, 6 to 8                                                         tests/server/test_loop_health
+ *   169 to 172, 191                                                   test_requests, tests/sim/test_loop_requests
+ * Otherwise here, and why, in docs/differences.md, "The loop around the passes": 1, 5, 25, 154, 181, 194, 200.
  * Open here:
- *   1 to 3, 5, 25, 101, 152 to 154, 181, 199, 200    of the loop around the passes
- *   34, 194: what a pass is not told (templates of earlier nodes, pods just evicted); 40, 41: a provider's
- *   57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
- *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 191, 169 to 172: ProvisioningRequests, in
- *   test_requests.c; 195: lookups do not fail offline; 175, 176: CapacityQuota
+ *   40, 41: a provider's; 57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
+ *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 195: lookups do not fail offline
+ *   175, 176: CapacityQuota
  *   23, 68, 113, 139: of version 1.20 alone; 88: the expander grpc is left out
  *
  * The log has, with the time: "a 0->3"; "a refused"; "a timed out", "a fails N CODE" and "a backed off until 12:30";
