@@ -79,6 +79,7 @@ struct node_group {
     struct group_request request;
     struct group_mismatch mismatch;
     wall_ms last_scale_up, last_scale_down, last_scale_down_fail; /* 0: never */
+    span_ms unneeded_at_least; /* so long, whatever scaleDownUnneededTime says; 0: that alone counts. Not of a file */
 };
 
 struct group_list {

@@ -231,6 +231,14 @@ static void add_price(struct telling *t)
                              "stowage.dev/price, or in a file `price`"));
 }
 
+static void add_hold(struct telling *t)
+{
+    span_ms hold = t->g->spec->unneeded_at_least;
+    if (hold > t->g->scaling.unneeded_time)
+        add(t, "scale-down", arena_printf(t->a, "its nodes go once unneeded for %.*s: it grew again within an hour of a removal",
+                                          SPAN_ARG(duration_text(t->a, hold))));
+}
+
 static void add_waiting(struct telling *t)
 {
     const struct group_option *o = option_of(t);
@@ -380,6 +388,7 @@ void group_explain(const struct group_pass *p, const struct group_flags *flags, 
     add_size(&t);
     add_backoff(&t);
     add_price(&t);
+    add_hold(&t);
     add_waiting(&t);
     add_leaving(&t);
     add_origin(&t);

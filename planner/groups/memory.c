@@ -31,6 +31,8 @@ struct remembered { /* a group */
     struct text_times unregistered; /* machines, and since when */
     struct text_times failed;       /* machines that could not be made; no times */
     wall_ms last_scale_up, last_scale_down, last_scale_down_fail;
+    span_ms hold;   /* see GROUP_UNDONE_MS; 0: none */
+    wall_ms missed; /* the removal that was looked at last */
 };
 
 struct group_memory {
@@ -155,6 +157,7 @@ static void recall_group(const struct remembered *g, struct node_group *out)
     out->last_scale_up = g->last_scale_up;
     out->last_scale_down = g->last_scale_down;
     out->last_scale_down_fail = g->last_scale_down_fail;
+    out->unneeded_at_least = g->hold;
     recall_machines(g, &out->machines);
 }
 
@@ -228,6 +231,28 @@ static void back_off(struct backoff_memory *b, struct arena *a, const struct gro
     *b = (struct backoff_memory){now, now + duration, duration, arena_dup(a, code), cut_message(a, message)};
 }
 
+/* --- removals that were undone --- */
+
+static bool grows(const struct group_pass *p, uint32_t group)
+{
+    for (uint32_t i = 0; i < p->decision_count; i++)
+        if (p->decisions[i].group == group && !p->decisions[i].for_min_size)
+            return true;
+    return false;
+}
+
+/* Each removal counts once, by the first growth behind it. */
+static void learn_undone(struct remembered *g, span_ms unneeded_time, wall_ms now)
+{
+    span_ms away = now - g->last_scale_down, waited = g->hold > unneeded_time ? g->hold : unneeded_time;
+    if (g->last_scale_down == 0 || g->last_scale_down == g->missed || away < 0)
+        return;
+    g->missed = g->last_scale_down;
+    g->hold = away > GROUP_UNDONE_MS                     ? 0
+              : 2 * (waited + away) < GROUP_HOLD_MAX_MS ? 2 * (waited + away)
+                                                         : GROUP_HOLD_MAX_MS;
+}
+
 /* --- learning --- */
 
 /* A request that has grown while the pass was decided loses what the pass took from it, and no more. */
@@ -295,6 +320,8 @@ static void learn_groups(struct group_memory *next, const struct group_memory *m
         const struct node_group *seen = p->model->groups[i].spec;
         const struct remembered *g = find_group(m, seen->name), fresh = {.name = seen->name};
         next->groups[i] = copy_group(a, g != NULL ? g : &fresh);
+        if (!flags->as_upstream && grows(p, i))
+            learn_undone(&next->groups[i], p->model->groups[i].scaling.unneeded_time, now);
         if (p->found != NULL)
             learn_found(&next->groups[i], a, &p->found[i], seen, flags, now);
     }

@@ -14,6 +14,12 @@
 
 struct group_memory;
 
+/* A removal is undone when its group grows for pods within the hour. From then on the group's nodes go once they have been
+ * unneeded for twice as long as would have spared it, at most for three hours: who came back in so short a time comes again,
+ * and by then a node that waits costs more than its removals do. Forgotten when it next grows later than that after a
+ * removal, and at a restart. Not with --search greedy. */
+enum { GROUP_UNDONE_MS = 60 * 60 * 1000, GROUP_HOLD_MAX_MS = 3 * 60 * 60 * 1000 };
+
 /* As the status has a back-off's message; longer ones end in "<truncated>". */
 enum { GROUP_MESSAGE_MAX = 500 };
 

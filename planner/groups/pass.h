@@ -94,6 +94,7 @@ struct group_scale_down {
     struct node_unneeded *unneeded;
     struct node_unremovable *unremovable;
     uint32_t *empty, *drain;            /* rows: what this pass starts to delete */
+    uint32_t *moved;                    /* of each of `drain`: its pods that need a place elsewhere */
     uint32_t used_count, unneeded_count, unremovable_count, empty_count, drain_count;
 };
 

@@ -234,13 +234,31 @@ static void put_growth(struct buf *out, const struct group_pass *p)
     }
 }
 
+/* What a pass removes is of a group. */
+static void put_saving(struct buf *out, const struct group_pass *p, uint32_t row)
+{
+    int32_t owner = p->model->owners[group_model_node(p->model, row_name(p, row))];
+    const struct node_group *g = p->model->groups[owner].spec;
+    if (g->has_price)
+        buf_addf(out, ", saves $%.4f/h", g->price);
+    buf_addf(out, "\n");
+}
+
 static void put_shrinking(struct buf *out, const struct group_pass *p)
 {
     const struct group_scale_down *d = &p->down;
-    for (uint32_t i = 0; i < d->empty_count; i++)
-        buf_addf(out, "SHRINK %.*s  is empty\n", SPAN_ARG(row_name(p, d->empty[i])));
-    for (uint32_t i = 0; i < d->drain_count; i++)
-        buf_addf(out, "SHRINK %.*s  its pods fit elsewhere\n", SPAN_ARG(row_name(p, d->drain[i])));
+    for (uint32_t i = 0; i < d->empty_count; i++) {
+        buf_addf(out, "SHRINK %.*s  is empty", SPAN_ARG(row_name(p, d->empty[i])));
+        put_saving(out, p, d->empty[i]);
+    }
+    for (uint32_t i = 0; i < d->drain_count; i++) {
+        buf_addf(out, "SHRINK %.*s  ", SPAN_ARG(row_name(p, d->drain[i])));
+        if (d->moved[i] == 1)
+            buf_addf(out, "its pod fits elsewhere");
+        else
+            buf_addf(out, "its %u pods fit elsewhere", d->moved[i]);
+        put_saving(out, p, d->drain[i]);
+    }
 }
 
 static void put_homeless(struct buf *out, const struct group_pass *p)

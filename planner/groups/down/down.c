@@ -6,47 +6,6 @@
 
 #include "planner/groups/ready.h"
 
-/* More would not go before they are looked at again, anyway. */
-static int64_t most_unneeded(const struct group_run *r)
-{
-    const struct group_state *state = &r->model->file->state;
-    int64_t n = r->flags->max_parallelism;
-    span_ms flag = r->flags->scaling.unneeded_time, between = state->has_pass_interval ? state->pass_interval : flag;
-    between = between > 0 ? between : 1;
-    int64_t at_first = state->unneeded.count + 2 * n, at_last = n * ((flag > between ? flag : between) / between) + n;
-    return at_first < at_last ? at_first : at_last;
-}
-
-static void note_unneeded(struct down *d, uint32_t at, const struct removal_found *found)
-{
-    uint32_t row = d->r->rows[at];
-    wall_ms since = d->r->unneeded_since[row] != 0 ? d->r->unneeded_since[row] : d->r->now;
-    d->answers[at].unneeded = true;
-    d->answers[at].since = since;
-    d->unneeded[d->unneeded_count++] = (struct leave_node){.node = at,
-                                                           .group = (uint32_t)d->r->owners[row],
-                                                           .since = since,
-                                                           .ready = bits_has(d->r->ready, row),
-                                                           .drains = found->drains,
-                                                           .risky = found->risky,
-                                                           .waits = found->waits};
-}
-
-/* 4.5: each removal stands when the next is tried. */
-static void find_unneeded(struct down *d, const uint32_t *eligible, uint32_t count)
-{
-    int64_t found_count = 0, most = most_unneeded(d->r);
-    struct removal *x = removal_begin(d);
-    for (uint32_t i = 0; i < count && found_count < most; i++) {
-        struct removal_found found;
-        if (!removal_try(x, eligible[i], &d->answers[eligible[i]], &found))
-            continue;
-        found_count += !down_group(d, eligible[i])->group->scaling.zero_or_max;
-        note_unneeded(d, eligible[i], &found);
-    }
-    removal_end(x);
-}
-
 static uint32_t find_eligible(struct down *d, uint32_t *candidates, uint32_t count)
 {
     uint32_t kept = 0;
@@ -63,8 +22,13 @@ static int by_position(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Machines of the group whose Node stands in the snapshot. */
-static uint32_t registered_of(const struct group_run *r, const struct group_now *now)
+static int by_worth(const void *a, const void *b)
+{
+    double x = ((const struct leave_node *)a)->worth, y = ((const struct leave_node *)b)->worth;
+    return x != y ? (x < y) - (x > y) : by_position(a, b);
+}
+
+uint32_t down_registered(const struct group_run *r, const struct group_now *now)
 {
     const struct group *g = now->group;
     uint32_t count = 0;
@@ -77,6 +41,11 @@ static uint32_t registered_of(const struct group_run *r, const struct group_now 
     return count;
 }
 
+static span_ms longer(span_ms a, span_ms b)
+{
+    return a > b ? a : b;
+}
+
 static struct leave_group *groups_of(const struct group_run *r)
 {
     struct leave_group *out = ARENA_ARRAY(r->arena, struct leave_group, r->model->group_count);
@@ -86,10 +55,10 @@ static struct leave_group *groups_of(const struct group_run *r)
         out[i] = (struct leave_group){.crop = {.zero_or_max = s->zero_or_max, .target = now->target},
                                       .min = now->group->spec->min,
                                       .deletions = now->deletions,
-                                      .unneeded_time = s->unneeded_time,
+                                      .unneeded_time = longer(s->unneeded_time, now->group->spec->unneeded_at_least),
                                       .unready_time = s->unready_time};
         if (s->zero_or_max)
-            out[i].crop.registered = registered_of(r, now);
+            out[i].crop.registered = down_registered(r, now);
     }
     return out;
 }
@@ -124,7 +93,7 @@ static enum scale_down_result start_deletions(struct down *d)
     if (!minima_measure(d, &room, groups))
         return SCALE_DOWN_NO_NODE_DELETED;
     if (d->unneeded_count > 1)
-        qsort(d->unneeded, d->unneeded_count, sizeof(*d->unneeded), by_position);
+        qsort(d->unneeded, d->unneeded_count, sizeof(*d->unneeded), r->flags->as_upstream ? by_position : by_worth);
     uint32_t count =
         leave_judge(d->unneeded, d->unneeded_count, groups, r->model->group_count, room, r->now, r->arena, go);
     for (uint32_t i = 0; i < d->unneeded_count; i++)
@@ -170,6 +139,7 @@ static void tell(const struct down *d, struct group_scale_down *out)
     out->unremovable = ARENA_ARRAY(d->r->arena, struct node_unremovable, n);
     out->empty = ARENA_ARRAY(d->r->arena, uint32_t, n);
     out->drain = ARENA_ARRAY(d->r->arena, uint32_t, n);
+    out->moved = ARENA_ARRAY(d->r->arena, uint32_t, n);
     for (uint32_t at = 0; at < n; at++) {
         const struct down_answer *x = &d->answers[at];
         uint32_t row = d->r->rows[at];
@@ -182,8 +152,10 @@ static void tell(const struct down *d, struct group_scale_down *out)
                 (struct node_unremovable){row, x->unremovable, x->pod, drain_block_name(x->block)};
         if (x->fate == DOWN_EMPTY)
             out->empty[out->empty_count++] = row;
-        if (x->fate == DOWN_DRAINS)
+        if (x->fate == DOWN_DRAINS) {
+            out->moved[out->drain_count] = x->moved;
             out->drain[out->drain_count++] = row;
+        }
     }
 }
 
@@ -193,7 +165,7 @@ void groups_scale_down(struct group_run *r, bool cooldown)
     init(&d, r);
     uint32_t *candidates = ARENA_ARRAY(r->arena, uint32_t, r->row_count);
     uint32_t count = candidates_list(&d, candidates);
-    find_unneeded(&d, candidates, find_eligible(&d, candidates, count));
+    down_find_unneeded(&d, candidates, find_eligible(&d, candidates, count));
     r->out->down.result = cooldown      ? SCALE_DOWN_IN_COOLDOWN
                           : count == 0 ? SCALE_DOWN_NO_CANDIDATES
                                        : start_deletions(&d);

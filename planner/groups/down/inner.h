@@ -17,6 +17,7 @@ struct down_answer { /* of one node */
     enum unremovable unremovable;
     const struct pod *pod; /* that blocks it, or NULL */
     enum drain_block block;
+    uint32_t moved; /* unneeded: its pods that need a place elsewhere */
     enum down_fate fate; /* whose removal this pass starts */
 };
 
@@ -54,14 +55,24 @@ uint32_t candidates_list(const struct down *d, uint32_t *out);
 /* Whether it is worth while to ask where its pods could go (4.2); fills in utilization and why not. */
 bool candidates_eligible(const struct down *d, uint32_t at, struct down_answer *answer);
 
+/* set.c: d->unneeded and the answers of those that are eligible, which come in the order of candidates_list. Upstream tries
+ * them in this order, each when those before it have gone. So does --search greedy; else other orders are tried, too, and
+ * what is best is taken: see there. */
+void down_find_unneeded(struct down *d, const uint32_t *eligible, uint32_t count);
+/* Machines of the group whose Node stands in the snapshot. */
+uint32_t down_registered(const struct group_run *r, const struct group_now *now);
+
 /* removal.c: where the pods of a node would go (4.5). What one removal takes stays taken for those that follow. */
 struct removal_found {
     bool drains, risky, waits; /* see leave.h */
+    uint32_t moved;            /* pods that go elsewhere, those included that came from nodes removed before */
+    double cost;               /* of their evictions (planner/disruption/candidate.h), each at least 0 */
 };
-struct removal;
-struct removal *removal_begin(struct down *d);
-bool removal_try(struct removal *x, uint32_t at, struct down_answer *answer, struct removal_found *out);
-void removal_end(struct removal *x); /* the snapshot is as it was */
+struct node_removal;
+/* Pods look first among the nodes of `first` (bits by row), then among all that stay; NULL: among all. */
+struct node_removal *removal_begin(struct down *d, const uint64_t *first);
+bool removal_try(struct node_removal *x, uint32_t at, struct down_answer *answer, struct removal_found *out);
+void removal_end(struct node_removal *x); /* the snapshot is as it was */
 
 /* minima.c: how much the cluster can lose, and what a node of each group is of that. False: there is no telling, and
  * nothing goes. */

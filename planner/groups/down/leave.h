@@ -14,6 +14,8 @@ struct leave_node {
     bool drains;    /* has pods that need a place elsewhere */
     bool risky;     /* whose budgets do not let them go at once */
     bool waits;     /* has pods that are to run to their end */
+    uint32_t moved; /* pods that need a place elsewhere */
+    double worth;   /* an hour without it, less its evictions; 0 where nobody knows the price, less these */
     enum unremovable why; /* the answer; UNREMOVABLE_NOT: it may go */
 };
 
@@ -30,7 +32,8 @@ struct leave_room {
     uint32_t count;
 };
 
-/* Nodes come by name. Those that may go are told in `out`, which has room for all of them, in the order in which they
+/* Nodes come in the order in which they take their share of what may go: by name as upstream, else those that are worth the
+ * most first. Those that may go are told in `out`, which has room for all of them, in the order in which they
  * are to: empty ones, others, risky ones; those of groups that go as a whole behind all others. Returns how many. */
 uint32_t leave_judge(struct leave_node *nodes, uint32_t count, const struct leave_group *groups, uint32_t group_count,
                      struct leave_room room, wall_ms now, struct arena *scratch, struct crop_node *out);

@@ -1,12 +1,15 @@
 #include "planner/groups/down/inner.h"
 
+#include <math.h>
 #include <stdlib.h>
 
+#include "planner/disruption/candidate.h"
 #include "planner/groups/snapshot/snapshot.h"
 
-struct removal {
+struct node_removal {
     struct down *down;
     uint64_t *destinations; /* bits: rows of Nodes that stay */
+    const uint64_t *first;  /* bits: those of them where pods look before; NULL */
     struct move {
         const struct pod *pod;
         uint32_t class_id, at; /* on its node */
@@ -15,12 +18,12 @@ struct removal {
     uint32_t count, capacity;
 };
 
-struct removal *removal_begin(struct down *d)
+struct node_removal *removal_begin(struct down *d, const uint64_t *first)
 {
     const struct group_run *r = d->r;
-    struct removal *x = ARENA_NEW(r->arena, struct removal);
+    struct node_removal *x = ARENA_NEW(r->arena, struct node_removal);
     uint32_t words = bits_words(snapshot_node_limit(r->snapshot));
-    *x = (struct removal){.down = d, .destinations = ARENA_ARRAY(r->arena, uint64_t, words)};
+    *x = (struct node_removal){.down = d, .first = first, .destinations = ARENA_ARRAY(r->arena, uint64_t, words)};
     for (uint32_t at = 0; at < r->row_count; at++)
         if (!bits_has(r->upcoming, r->rows[at]) && !bits_has(r->deleting, r->rows[at]))
             bits_add(x->destinations, r->rows[at]);
@@ -28,12 +31,12 @@ struct removal *removal_begin(struct down *d)
     return x;
 }
 
-void removal_end(struct removal *x)
+void removal_end(struct node_removal *x)
 {
     snapshot_revert(x->down->r->snapshot);
 }
 
-static void make_room(struct removal *x, uint32_t count)
+static void make_room(struct node_removal *x, uint32_t count)
 {
     if (count <= x->capacity)
         return;
@@ -43,7 +46,7 @@ static void make_room(struct removal *x, uint32_t count)
 }
 
 /* Which pods have to move; false: one of them keeps the node. */
-static bool list_moves(struct removal *x, uint32_t row, struct down_answer *answer, struct removal_found *out)
+static bool list_moves(struct node_removal *x, uint32_t row, struct down_answer *answer, struct removal_found *out)
 {
     uint32_t count;
     const struct pod *const *pods = snapshot_pods(x->down->r->snapshot, row, &count);
@@ -62,6 +65,8 @@ static bool list_moves(struct removal *x, uint32_t row, struct down_answer *answ
         out->waits |= outcome == DRAIN_WAIT;
         if (outcome != DRAIN_MOVE)
             continue;
+        out->moved++;
+        out->cost += fmax(0.0, pod_eviction_cost(pods[i], false));
         x->moves[x->count] = (struct move){pods[i], classes[i], i};
         x->pods[x->count++] = pods[i];
     }
@@ -85,25 +90,32 @@ static void clear_node(struct snapshot *s, uint32_t row)
         snapshot_unplace(s, row, pods[count - 1]);
 }
 
-/* The node stays as a domain of what is spread while its pods look for a place, and nobody comes to it. */
-static bool seat_moves(struct removal *x, uint32_t row)
+static bool seat(const struct node_removal *x, const struct move *m)
 {
     struct snapshot *s = x->down->r->snapshot;
-    struct snapshot_among among = {.set = x->destinations, .but = SNAPSHOT_NONE};
+    struct snapshot_among first = {.set = x->first, .but = SNAPSHOT_NONE}, all = {.set = x->destinations, .but = SNAPSHOT_NONE};
+    return (x->first != NULL && snapshot_seat(s, m->pod, m->class_id, &first) != SNAPSHOT_NONE) ||
+           snapshot_seat(s, m->pod, m->class_id, &all) != SNAPSHOT_NONE;
+}
+
+/* The node stays as a domain of what is spread while its pods look for a place, and nobody comes to it. */
+static bool seat_moves(struct node_removal *x, uint32_t row)
+{
+    struct snapshot *s = x->down->r->snapshot;
     clear_node(s, row);
     snapshot_ghost(s, row);
     for (uint32_t i = 0; i < x->count; i++)
-        if (snapshot_seat(s, x->moves[i].pod, x->moves[i].class_id, &among) == SNAPSHOT_NONE)
+        if (!seat(x, &x->moves[i]))
             return false;
     snapshot_remove(s, row);
     return true;
 }
 
-bool removal_try(struct removal *x, uint32_t at, struct down_answer *answer, struct removal_found *out)
+bool removal_try(struct node_removal *x, uint32_t at, struct down_answer *answer, struct removal_found *out)
 {
     struct down *d = x->down;
     uint32_t row = d->r->rows[at];
-    *out = (struct removal_found){false, false, false};
+    *out = (struct removal_found){0};
     if (!list_moves(x, row, answer, out))
         return false;
     if (x->count > 1)

@@ -33,6 +33,12 @@
     "{matchLabels: {app: x}}}\nstatus: {disruptionsAllowed: " allowed "}\n"
 #define APP "labels: {app: x}, "
 #define A(more) "groups: [{name: a, minSize: 0, maxSize: 9, nodeSelector: {pool: a}" more "}]\n"
+#define PRICES(a, b, min, unneeded)                                                               \
+    "groups: [{name: a, minSize: 0, maxSize: 9, nodeSelector: {pool: a}" a "}, {name: b, minSize: " min                       \
+    ", maxSize: 9, nodeSelector: {pool: b}" b "}]\nstate: {minPassInterval: 1s, unneeded: {" unneeded "}}\n"
+/* Two nodes, and on a third the room that the pods of either need. */
+#define ROOM_FOR_ONE                                                                               \
+    NODE("n1", "a") NODE("n2", "b") NODE("n3", "c") POD("p", "n1", "1500m") POD("q", "n2", "1500m") POD("r", "n3", "2500m")
 #define LONG(nodes) "state: {unneeded: {" nodes "}}\n"
 #define SINCE(node) node ": '2026-01-01T11:00:00Z', "
 #define ALONE                                                                                      \
@@ -44,7 +50,8 @@
     "topologySpreadConstraints: [{maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: DoNotSchedule, "        \
     "labelSelector: {matchLabels: {app: x}}}], "
 
-enum { PLAIN = 0, COOLDOWN = 1, LOCAL = 2, NO_UNREADY = 4, TWO_DRAINS = 8, ONE_AT_ONCE = 16, EIGHT_CORES = 32, ROLLS_OUT = 64 };
+enum { PLAIN = 0, COOLDOWN = 1, LOCAL = 2, NO_UNREADY = 4, TWO_DRAINS = 8, ONE_AT_ONCE = 16, EIGHT_CORES = 32, ROLLS_OUT = 64,
+       AS_UPSTREAM = 128 };
 
 /* The answer: the result, unneeded nodes, "-" and who stays and why, "-" and who goes, capital letters when drained. */
 static const struct {
@@ -169,6 +176,37 @@ static const struct {
      NODE("n1", "a") NODE("n2", "b") NODE("n3", "b") POD("r", "n3", "2100m") POD("s", "n2", "3") POD("p", "n1", "1500m")
          POD("q", "n1", "500m"),
      A(""), PLAIN, "NoNodeDeleted n1 - n1 NotUnneededLongEnough -"},
+    {"of two the one that costs more", ROOM_FOR_ONE, PRICES(", price: 0.1", ", price: 1", "0", ""), PLAIN,
+     "NoNodeDeleted n2 - n1 NoPlaceToMovePods n2 NotUnneededLongEnough -"},
+    {"as upstream the first by name", ROOM_FOR_ONE, PRICES(", price: 0.1", ", price: 1", "0", ""), AS_UPSTREAM,
+     "NoNodeDeleted n1 - n1 NotUnneededLongEnough n2 NoPlaceToMovePods -"},
+    {"also where the prices are alike", ROOM_FOR_ONE, PRICES(", price: 1", ", price: 1", "0", ""), PLAIN,
+     "NoNodeDeleted n1 - n1 NotUnneededLongEnough n2 NoPlaceToMovePods -"},
+    {"but whose group may shrink", ROOM_FOR_ONE, PRICES(", price: 0.1", ", price: 1", "1", ""), PLAIN,
+     "NoNodeDeleted n1 - n1 NotUnneededLongEnough -"},
+    {"the one that moves fewer pods",
+     NODE("n1", "a") NODE("n2", "b") NODE("n3", "c") POD("p", "n1", "1") POD("s", "n1", "500m") POD("q", "n2", "1500m")
+         POD("r", "n3", "2500m"),
+     PRICES(", price: 1", ", price: 1", "0", ""), PLAIN, "NoNodeDeleted n2 - n1 NoPlaceToMovePods n2 NotUnneededLongEnough -"},
+    {"what the other costs nobody knows: as upstream", ROOM_FOR_ONE, PRICES(", price: 9", "", "0", ""), PLAIN,
+     "NoNodeDeleted n1 - n1 NotUnneededLongEnough n2 NoPlaceToMovePods -"},
+    {"a little dearer: the one whose time runs", ROOM_FOR_ONE, PRICES(", price: 1", ", price: 1.05", "0", SINCE("n1")), ONE_AT_ONCE,
+     "NodeDeleteStarted n1 - n2 NoPlaceToMovePods - N1"},
+    {"much dearer: a time begins anew", ROOM_FOR_ONE, PRICES(", price: 1", ", price: 1.2", "0", SINCE("n1")), ONE_AT_ONCE,
+     "NoNodeDeleted n2 - n1 NoPlaceToMovePods n2 NotUnneededLongEnough -"},
+    {"two small ones instead of a large one",
+     NODE("n1", "a") NODE("n2", "b") NODE("n3", "b") NODE("n4", "c") POD_OF("p", "n1", "2", "", ONLY("c"))
+         POD_OF("q", "n2", "1", "", ONLY("c")) POD_OF("t", "n3", "1", "", ONLY("c")) POD("r", "n4", "1900m"),
+     PRICES("", "", "0", ""), PLAIN, "NoNodeDeleted n2 n3 - n1 NoPlaceToMovePods n2 NotUnneededLongEnough n3 NotUnneededLongEnough -"},
+    {"the last eviction is the dear one's",
+     NODE("n1", "a") NODE("n2", "b") NODE("n3", "c") POD_OF("p", "n1", "1", APP, "") POD_OF("q", "n2", "1", APP, "") BUDGET("1"),
+     PRICES(", price: 0.1", ", price: 1", "0", ""), PLAIN, "NoNodeDeleted n2 - n1 BlockedByPod p NotEnoughPdb n2 NotUnneededLongEnough -"},
+    {"what is worth the most is drained first",
+     NODE("n1", "a") NODE("n2", "b") NODE("n3", "c") POD("p", "n1", "1") POD("q", "n2", "1"),
+     PRICES(", price: 0.1", ", price: 1", "0", SINCE("n1") SINCE("n2")), PLAIN, "NodeDeleteStarted n1 n2 - - N2"},
+    {"as upstream the first by name is",
+     NODE("n1", "a") NODE("n2", "b") NODE("n3", "c") POD("p", "n1", "1") POD("q", "n2", "1"),
+     PRICES(", price: 0.1", ", price: 1", "0", SINCE("n1") SINCE("n2")), AS_UPSTREAM, "NodeDeleteStarted n1 n2 - - N1"},
     {"a cordoned node takes nobody", NODE("n1", "a") NODE_OF("n2", "b", "", "unschedulable: true", "True") POD("p", "n1", "1"), A(""),
      PLAIN, "NoNodeDeleted - n1 NoPlaceToMovePods -"},
     {"apart by host", NODE("n1", "a") NODE("n2", "b") POD_OF("p", "n1", "1", APP, ALONE) POD_OF("q", "n2", "1", APP, ALONE), A(""),
@@ -207,6 +245,7 @@ static void set_flags(struct fixture *f, unsigned how)
         f->flags.max_drains = 2;
     if ((how & ONE_AT_ONCE) != 0)
         f->flags.max_parallelism = 1;
+    f->flags.as_upstream = (how & AS_UPSTREAM) != 0;
     f->file.groups.items[0].rolls_out = (how & ROLLS_OUT) != 0;
 }
 

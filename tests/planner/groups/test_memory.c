@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "planner/groups/explain.h"
 #include "support_pass.h"
 
 enum { NOON_DAY = 20454 };
@@ -299,6 +300,61 @@ static void test_unremovable(void **state)
     end(&s);
 }
 
+#define ASKS                                                                                                           \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: asks}\nspec: {containers: [{name: c, resources: {requests: {cpu: 4}}}]}\n"    \
+    "status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+#define SHRUNK(more) "groups: [{name: a, minSize: 0, maxSize: 9, template: {status: {allocatable: {cpu: 4, memory: 8Gi, pods: 9}}}" more "}]\n"
+
+/* What a person reads of it, or "". */
+static struct span told_hold(struct scene *s, int minute)
+{
+    struct world *w;
+    struct explanation e;
+    recall(s, SHRUNK(""), minute);
+    struct group_objects objects = pass_objects(&s->c);
+    const struct group_pass *p = pass_run(&s->c, &objects, &s->file, &s->flags, AT(minute), &s->c.arena, &w);
+    group_explain(p, &s->flags, s->c.syms, 0, AT(minute), &s->c.arena, &e);
+    world_free(w);
+    for (uint32_t i = 0; i < e.line_count; i++)
+        if (span_eq(e.lines[i].head, SPAN("scale-down")))
+            return e.lines[i].text;
+    return SPAN("");
+}
+
+/* A node of the group was removed at minute 19. */
+static const struct {
+    const char *label, *group;
+    int grows; /* minute */
+    bool as_upstream;
+    const char *want; /* begins with it; "": nothing is said */
+} undone[] = {
+    {"eleven minutes later: twice 10 + 11", SHRUNK(""), 30, false, "its nodes go once unneeded for 42m0s: "},
+    {"on the hour", SHRUNK(""), 79, false, "its nodes go once unneeded for 2h20m0s: "},
+    {"a minute later it is not undone", SHRUNK(""), 80, false, ""},
+    {"a group with a time of its own", SHRUNK(", options: {scaleDownUnneededTime: 1h}"), 79, false, "its nodes go once unneeded for 3h0m0s: "},
+    {"as upstream", SHRUNK(""), 30, true, ""},
+    {"it cannot grow", SHRUNK(", targetSize: 9"), 30, false, ""},
+};
+
+static void test_undone(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(undone); i++) {
+        struct scene s;
+        begin(&s, NODE("n1") NAKED("full", "n1", "3") ASKS);
+        s.flags.as_upstream = undone[i].as_upstream;
+        group_memory_removal_ended(s.m, SPAN("a"), true, AT(19));
+        pass(&s, undone[i].group, undone[i].grows);
+        struct span told = told_hold(&s, undone[i].grows + 1), want = span_of(undone[i].want);
+        if (want.len == 0 ? told.len != 0 : !span_has_prefix(told, want))
+            fail_msg("%s: %.*s", undone[i].label, SPAN_ARG(told));
+        pass(&s, undone[i].group, undone[i].grows + 2); /* the same removal counts once */
+        if (!span_eq(told, told_hold(&s, undone[i].grows + 3)))
+            fail_msg("%s: counts twice", undone[i].label);
+        end(&s);
+    }
+}
+
 static void test_times(void **state)
 {
     (void)state;
@@ -350,6 +406,7 @@ int main(void)
         cmocka_unit_test(test_grew_meanwhile), cmocka_unit_test(test_unneeded_meanwhile),
         cmocka_unit_test(test_machines),      cmocka_unit_test(test_mismatch),
         cmocka_unit_test(test_forgets),       cmocka_unit_test(test_unremovable),   cmocka_unit_test(test_times),
+        cmocka_unit_test(test_undone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

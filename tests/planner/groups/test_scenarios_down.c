@@ -29,6 +29,10 @@ static void as_upstream(struct group_flags *f) { f->as_upstream = true; }
     "0:00 object {apiVersion: policy/v1, kind: PodDisruptionBudget, metadata: {name: b}, spec: {selector: {matchLabels: {app: " \
     "web}}, unhealthyPodEvictionPolicy: " policy "}, status: {disruptionsAllowed: 0}}\n0:00 nodes a 1\n0:00 nodes b 1\n"     \
     "0:00 pods web 1 1 on=a-1\n"
+/* A node goes ten minutes after its pods, and 18 later they come again. */
+#define COMES_AGAIN                                                                                                    \
+    "0:00 nodes a 1\n0:00 nodes b 1\n0:00 pods full 1 3 on=b-1\n0:00 pods web 1 3 on=a-1\n2:00 end web\n30:00 pods api 1 3\n"     \
+    "40:00 end api\n"
 #define WHOLE GROUPS(G_WITH("a", 0, 4, "options: {zeroOrMaxNodeScaling: true}"))
 #define A GROUPS(G("a", 0, 9))
 #define A_AND_ROOM GROUPS(G("a", 0, 9) G("b", 1, 9))
@@ -131,6 +135,17 @@ static const struct scenario rows[] = {
      "0:00 a-1 stays: BlockedByPod web-0 NotEnoughPdb; ", .watch = WATCH_STAYS},
     {"scenario 196: as upstream, never", A_AND_ROOM, BUDGET("AlwaysAllow"),
      "0:00 a-1 stays: BlockedByPod web-0 NotEnoughPdb; ", .watch = WATCH_STAYS, .flags = as_upstream},
+    {"what is bought again within the hour stays for longer the next time", A_AND_ROOM, COMES_AGAIN,
+     "12:10 remove a-1; 12:20 a-1 gone; 30:00 a 0->1; 95:30 remove a-2; 95:40 a-2 gone; ", .end = 100},
+    {"until it is bought later than that", A_AND_ROOM, COMES_AGAIN "200:00 pods web 1 3\n210:00 end web\n",
+     "12:10 remove a-1; 12:20 a-1 gone; 30:00 a 0->1; 95:30 remove a-2; 95:40 a-2 gone; 200:00 a 0->1; 220:10 remove a-3; 220:20 a-3 gone; ",
+     .end = 225},
+    {"but no longer than three hours", A_AND_ROOM,
+     "0:00 nodes a 1\n0:00 nodes b 1\n0:00 pods full 1 3 on=b-1\n60:00 pods web 1 3\n61:00 end web\n230:00 pods web 1 3\n231:00 end web\n",
+     "10:10 remove a-1; 10:20 a-1 gone; 60:00 a 0->1; 181:00 remove a-2; 181:10 a-2 gone; 230:00 a 0->1; 411:40 remove a-3; 411:50 a-3 gone; ",
+     .end = 415},
+    {"as upstream it does not", A_AND_ROOM, COMES_AGAIN, "12:10 remove a-1; 12:20 a-1 gone; 30:00 a 0->1; 50:10 remove a-2; 50:20 a-2 gone; ",
+     .end = 100, .flags = as_upstream},
     {"scenario 198: who waits for its pod takes no one's turn",
      GROUPS(G("a", 2, 9)), "0:00 nodes a 3\n0:00 pods full 1 3 on=a-3\n0:00 pods web 1 1 on=a-1 | | " EVICT,
      "10:10 remove a-2; 10:20 a-2 gone; ", .end = 12},
