@@ -103,7 +103,7 @@ static bool is_closed(struct span s, char open, char close)
     return s.len >= 2 && s.ptr[0] == open && s.ptr[s.len - 1] == close;
 }
 
-bool json_scan_list(struct span object, struct span name, struct span *inside_out)
+static bool find_nested(struct span object, struct span name, const char *braces, struct span *inside_out)
 {
     bool found = false;
     if (!is_closed(object, '{', '}'))
@@ -114,12 +114,37 @@ bool json_scan_list(struct span object, struct span name, struct span *inside_ou
             return false;
         if (!span_eq(part(key, 1, key.len - 1), name))
             continue;
-        if (found || !is_closed(value, '[', ']'))
+        if (found || !is_closed(value, braces[0], braces[1]))
             return false;
         *inside_out = part(value, 1, value.len - 1);
         found = true;
     }
     return found;
+}
+
+bool json_scan_list(struct span object, struct span name, struct span *inside_out)
+{
+    return find_nested(object, name, "[]", inside_out);
+}
+
+bool json_scan_object(struct span object, struct span name, struct span *inside_out)
+{
+    return find_nested(object, name, "{}", inside_out);
+}
+
+bool json_scan_member(struct span inside, size_t *at, struct span *name_out, struct span *value_out)
+{
+    size_t from = skip_space(inside, *at);
+    bool first = *at == 0;
+    *at = from;
+    if (from >= inside.len || (!first && inside.ptr[from] != ','))
+        return false;
+    from = first ? from : from + 1;
+    if (!scan_member(inside, &from, name_out, value_out) || name_out->len < 2)
+        return false;
+    *name_out = part(*name_out, 1, name_out->len - 1);
+    *at = from;
+    return true;
 }
 
 bool json_scan_item(struct span inside, size_t *at, struct span *item_out)

@@ -15,6 +15,13 @@ bool json_scan_next(struct span text, size_t *at, struct span *value_out);
  * one, or the object is not well-formed as far as can be seen. */
 bool json_scan_list(struct span object, struct span name, struct span *inside_out);
 
+/* The same of a member that is an object, and what stands between its braces. */
+bool json_scan_object(struct span object, struct span name, struct span *inside_out);
+
+/* The next member of what stands between an object's braces; its name without quotes, as it is written. False as of
+ * json_scan_item. */
+bool json_scan_member(struct span inside, size_t *at, struct span *name_out, struct span *value_out);
+
 /* The next item of what stands between a list's brackets. False with *at short of the end: no item is there, or no
  * comma before it. */
 bool json_scan_item(struct span inside, size_t *at, struct span *item_out);

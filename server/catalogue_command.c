@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cloud/catalogue.h"
+#include "server/catalogue_aws.h"
 #include "server/check/report.h"
 #include "server/command.h"
 #include "server/input.h"
@@ -101,12 +102,34 @@ static int run_from_kwok(struct arena *a, int argc, char *const *argv, struct er
     return status;
 }
 
+static int run_from_aws(struct arena *a, int argc, char *const *argv, struct err *err)
+{
+    struct catalogue_source *s;
+    struct options o;
+    struct texts files = {ARENA_ARRAY(a, const char *, (size_t)argc), 0};
+    struct buf notes = {0};
+    bool help;
+    while ((int)files.count < argc && (argv[files.count][0] != '-' || argv[files.count][1] == '\0')) {
+        files.items[files.count] = argv[files.count];
+        files.count++;
+    }
+    if (!options_read(a, OPTION_AWS, argc - (int)files.count, argv + files.count, command_environment, &o, &help, err) ||
+        !catalogue_from_aws(a, &files, &o, &s, &notes, err))
+        return 2;
+    int status = write_out(s, err);
+    if (status == 0)
+        command_complain("%.*s", SPAN_ARG(buf_span(&notes)));
+    buf_release(&notes);
+    catalogue_source_free(s);
+    return status;
+}
+
 /* --- the words --- */
 
 static const struct {
     const char *word;
     int (*run)(struct arena *a, int argc, char *const *argv, struct err *err); /* with a file first */
-} words[] = {{"check", run_check}, {"from-kwok", run_from_kwok}};
+} words[] = {{"check", run_check}, {"from-aws", run_from_aws}, {"from-kwok", run_from_kwok}};
 
 static int catalogue(struct arena *a, int argc, char *const *argv, struct err *err)
 {
@@ -124,9 +147,9 @@ static int catalogue(struct arena *a, int argc, char *const *argv, struct err *e
         return 2;
     }
     if (argc == 0)
-        err_set(err, ERR_INVALID, "say what to do: check FILE or from-kwok FILE");
+        err_set(err, ERR_INVALID, "say what to do: check, from-aws or from-kwok, and with which file");
     else
-        err_set(err, ERR_INVALID, "\"%s\" is not check or from-kwok", argv[0]);
+        err_set(err, ERR_INVALID, "\"%s\" is not check, from-aws or from-kwok", argv[0]);
     return 2;
 }
 

@@ -74,10 +74,12 @@ static const struct command table[] = {
      "manifests, in a pipeline\n"
      "stowage check -f manifests/ --warnings-as-errors -o github\n",
      command_check},
-    {"catalogue", "check|from-kwok FILE", "look over a file of instance types, or make one", OPTION_CATALOGUE,
-     "check|from-kwok",
+    {"catalogue", "check|from-aws|from-kwok FILE", "look over a file of instance types, or make one of what others write",
+     OPTION_CATALOGUE | OPTION_AWS, "check|from-aws|from-kwok",
      "what is wrong with a file of instance types\n"
      "stowage catalogue check types.json\n"
+     "what can be bought on AWS, with its prices\n"
+     "stowage catalogue from-aws ec2.json --prices index.json >types.json\n"
      "one of Karpenter's kwok provider, with all that it derives written down\n"
      "stowage catalogue from-kwok instance_types.json >types.json\n",
      command_catalogue},

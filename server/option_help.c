@@ -10,7 +10,8 @@ static const struct {
     const char *title, *names[TOPIC_NAMES_MAX];
 } topics[] = {
     {"Input", {"filename", "instance-types", "node-groups", "scheduler-config", "now", "all-unbound", "no-expand",
-               "include-cronjobs", "with-cluster"}},
+               "include-cronjobs", "with-cluster", "prices", "spot", "type-offerings", "zones", "region",
+               "vm-memory-overhead-percent", "reserved-enis"}},
     {"Output", {"output", "verbose", "warnings-as-errors", "report", "log", "compare", "repeat", "log-level",
                 "log-format"}},
     {"Cluster", {"cluster", "kubeconfig", "context", "server", "namespace", "account", "embedded", "kube-client-qps",

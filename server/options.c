@@ -243,6 +243,22 @@ static const struct option table[] = {
     {.name = "account", .type = OPTION_TEXT, AT(account), .group = OPTION_CHECK,
      .help = "NAMESPACE/NAME of the service account whose permissions are asked; default: our own, with --cluster Stowage's"},
 
+    {.name = "prices", .is_file = true, .type = OPTION_TEXTS, AT(prices), .group = OPTION_AWS,
+     .help = "AWS's price list: a region's offer file, or what `aws pricing get-products` prints; may be repeated"},
+    {.name = "spot", .is_file = true, .type = OPTION_TEXTS, AT(spot), .group = OPTION_AWS,
+     .help = "what `aws ec2 describe-spot-price-history` prints; may be repeated"},
+    {.name = "type-offerings", .is_file = true, .type = OPTION_TEXTS, AT(type_offerings), .group = OPTION_AWS,
+     .help = "what `aws ec2 describe-instance-type-offerings --location-type availability-zone` prints; default: every type "
+             "is in every zone"},
+    {.name = "zones", .type = OPTION_NAMES, AT(zones), .group = OPTION_AWS,
+     .help = "ZONE,...: where to buy; default: those of --type-offerings, else of --spot"},
+    {.name = "region", .type = OPTION_TEXT, AT(region), .group = OPTION_AWS, .help = "default: that of the zones"},
+    {.name = "vm-memory-overhead-percent", .env = "VM_MEMORY_OVERHEAD_PERCENT", .type = OPTION_NUMBER, .fallback = "0.075",
+     AT(vm_memory_overhead), .group = OPTION_AWS,
+     .help = "share of a machine's memory that never reaches it, as Karpenter's option of that name: 0.075 is 7.5 %"},
+    {.name = "reserved-enis", .env = "RESERVED_ENIS", .type = OPTION_INT, .max = 1000, .fallback = "0", AT(reserved_enis),
+     .group = OPTION_AWS, .help = "network interfaces that pods cannot use, as Karpenter's option of that name"},
+
     {.name = "karpenter-service", .env = "KARPENTER_SERVICE", .type = OPTION_TEXT,
      AT(unused_text), .group = OPTION_SERVE, .without_meaning = true, .help = "Karpenter's"},
     {.name = "enable-profiling", .env = "ENABLE_PROFILING", .type = OPTION_BOOL, AT(unused_bool),

@@ -50,6 +50,7 @@ enum option_group { /* which commands take it */
     OPTION_VERSION = 32,
     OPTION_TOP = 64,
     OPTION_CATALOGUE = 128, /* of its checks */
+    OPTION_AWS = 256,       /* of catalogues made from EC2's lists */
     OPTION_LOOP = OPTION_SERVE | OPTION_SIMULATE,
     OPTION_ALL = OPTION_LOOP | OPTION_PLAN,
     OPTION_READ = OPTION_PLAN | OPTION_TOP, /* a cluster or files, once */
@@ -157,6 +158,11 @@ struct options {
     const char *scheduler_file, *account;
     bool installation; /* check --cluster */
     const char *ca_flags; /* Cluster Autoscaler's command line; NULL: none */
+    /* catalogue from-aws: files' names, zones */
+    struct texts prices, spot, type_offerings, zones;
+    const char *region;
+    double vm_memory_overhead;
+    int64_t reserved_enis;
     /* where options of Karpenter that mean nothing here go */
     const char *unused_text;
     int64_t unused_int;

@@ -69,6 +69,47 @@ static void lists_are_found(void **state)
     }
 }
 
+static void members_come_between_commas(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *want;
+        bool whole; /* all of it was members */
+    } rows[] = {
+        {"", "", true},
+        {" \n", "", true},
+        {"\"a\":1", "<a=1>", true},
+        {" \"a\" : {\"b\":[1,2]} , \"c,d\":\"}\" ", "<a={\"b\":[1,2]}><c,d=\"}\">", true},
+        {"\"a\":1 \"b\":2", "<a=1>", false},
+        {"\"a\":1,", "<a=1>", false},
+        {"a:1", "", false},
+        {"\"a\"", "", false},
+        {"\"a\":", "", false},
+        {"\"", "", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct buf b = {0};
+        struct span name, value;
+        size_t at = 0;
+        while (json_scan_member(span_of(rows[i].text), &at, &name, &value))
+            buf_addf(&b, "<%.*s=%.*s>", SPAN_ARG(name), SPAN_ARG(value));
+        expect(rows[i].text, &b, rows[i].want);
+        if ((at == strlen(rows[i].text)) != rows[i].whole)
+            fail_msg("%s: ended at %zu", rows[i].text, at);
+        buf_release(&b);
+    }
+}
+
+static void objects_are_found(void **state)
+{
+    (void)state;
+    struct span inside;
+    assert_true(json_scan_object(SPAN("{\"a\":[{}],\"b\":{\"c\":1}}"), SPAN("b"), &inside));
+    assert_true(span_eq(inside, SPAN("\"c\":1")));
+    assert_false(json_scan_object(SPAN("{\"b\":[]}"), SPAN("b"), &inside));
+    assert_false(json_scan_object(SPAN("{\"b\":{},\"b\":{}}"), SPAN("b"), &inside));
+}
+
 static void items_come_between_commas(void **state)
 {
     (void)state;
@@ -102,6 +143,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_follow_each_other),
         cmocka_unit_test(lists_are_found),
+        cmocka_unit_test(members_come_between_commas),
+        cmocka_unit_test(objects_are_found),
         cmocka_unit_test(items_come_between_commas),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -33,7 +33,7 @@ static const struct {
     {"as JSON", {"check", "{}", "-o", "json"}, KWOK(FLAT), 1, {"\"line\": 1,", "convert the file: stowage catalogue from-kwok FILE", "\"problems\": 1"}},
     {"no such file", {"check", "/nowhere"}, "", 2, {"stowage catalogue: /nowhere: No such file or directory\n"}},
     {"no file", {"check", "-o", "json"}, "", 2, {"stowage catalogue: check: say which file; - is standard input\n"}},
-    {"no word", {NULL}, "", 2, {"stowage catalogue: say what to do: check FILE"}},
+    {"no word", {NULL}, "", 2, {"stowage catalogue: say what to do: check, from-aws or from-kwok"}},
     {"another word", {"look", "{}"}, "", 2, {"stowage catalogue: \"look\" is not check"}},
     {"a flag of others", {"check", "{}", "--search", "greedy"}, "", 2, {"stowage catalogue: no flag --search"}},
     {"from kwok's", {"from-kwok", "{}"}, KWOK(OFFER("0.5")), 0,
@@ -52,6 +52,40 @@ static void what_is_said(void **state)
             fail_msg("%s: status %d: %s", rows[i].label, o.status, o.text);
         for (size_t k = 0; k < COUNT_OF(rows[i].says) && rows[i].says[k] != NULL; k++)
             expect_text(rows[i].label, &o, rows[i].says[k]);
+    }
+}
+
+#define SAMPLE(name) TESTS_DIR "/cloud/samples/" name
+#define DESCRIBED SAMPLE("aws-described.json")
+
+static const struct {
+    const char *label, *args[COMMAND_ARGS_MAX];
+    int status;
+    const char *says[3];
+} aws[] = {
+    {"with prices", {"from-aws", DESCRIBED, "--zones=us-east-1a,us-east-1b", "--prices", SAMPLE("aws-offer-file.json"), "--spot", SAMPLE("aws-spot.json")}, 0,
+     {"\"name\": \"c6g.large\",", "\"key\": \"topology.kubernetes.io/region\",\n          \"operator\": \"In\",\n          \"values\": [\n            \"us-east-1\""}},
+    {"a region that is not the zones'", {"from-aws", DESCRIBED, "--zones", "us-east-1a", "--region", "us-east-2"}, 2,
+     {"stowage catalogue: no zone is of region us-east-2; is --region right?\n"}},
+    {"prices of another region", {"from-aws", DESCRIBED, "--zones", "us-east-2a", "--prices", SAMPLE("aws-offer-file.json")}, 2,
+     {"aws-offer-file.json: has no price in dollars of Linux, shared tenancy, on demand in region us-east-2; it has such of us-east-1"}},
+    {"nowhere", {"from-aws", DESCRIBED}, 2, {"stowage catalogue: say in which zones: --zones us-east-1a,us-east-1b, or a file"}},
+    {"local zones", {"from-aws", DESCRIBED, "--zones", "us-west-2-lax-1a,us-west-2a"}, 2, {"of which region are the zones? Say it with --region"}},
+    {"no memory left", {"from-aws", DESCRIBED, "--zones", "us-east-1a", "--vm-memory-overhead-percent", "7.5"}, 2,
+     {"--vm-memory-overhead-percent: 7.5 leaves no memory; 0.075 is 7.5 %\n"}},
+    {"another list", {"from-aws", SAMPLE("aws-spot.json"), "--zones", "us-east-1a"}, 2, {"aws-spot.json:1: has no InstanceTypes; is it what another command printed?"}},
+    {"no such flag", {"from-aws", DESCRIBED, "--price", "x"}, 2, {"stowage catalogue: no flag --price; did you mean --prices?"}},
+};
+
+static void from_aws(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(aws); i++) {
+        struct outcome o = run_command(command_catalogue, "", aws[i].args);
+        if (o.status != aws[i].status)
+            fail_msg("%s: status %d: %s", aws[i].label, o.status, o.text);
+        for (size_t k = 0; k < COUNT_OF(aws[i].says) && aws[i].says[k] != NULL; k++)
+            expect_text(aws[i].label, &o, aws[i].says[k]);
     }
 }
 
@@ -86,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_said),
+        cmocka_unit_test(from_aws),
         cmocka_unit_test(what_is_made),
         cmocka_unit_test(too_much_to_tell),
     };
