@@ -23,7 +23,8 @@ type Tally struct {
 // NewTally is one of grants that nobody has used yet.
 func NewTally(grants []Grant) *Tally { return &Tally{grants: grants, uses: make([]int, len(grants))} }
 
-// Shipped is a tally of all that is granted by a folder of manifests and by each folder there.
+// Shipped is a tally of all that is granted by a folder of manifests and by each folder of objects there: not by a chart,
+// which has the same once more, nor by what is no manifest.
 func Shipped(folder string) (*Tally, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -31,7 +32,12 @@ func Shipped(folder string) (*Tally, error) {
 	}
 	options := []string{""}
 	for _, entry := range entries {
-		if entry.IsDir() {
+		files, err := filepath.Glob(filepath.Join(folder, entry.Name(), "*.yaml"))
+		if err != nil {
+			return nil, err
+		}
+		isChart := slices.ContainsFunc(files, func(file string) bool { return filepath.Base(file) == "Chart.yaml" })
+		if len(files) > 0 && !isChart {
 			options = append(options, entry.Name())
 		}
 	}
