@@ -142,6 +142,7 @@ export class Boxes {
         const names = ["ink", "paper", "faint", "line", "row", "empty", "half", "good", "full", "mark-box", "planned", "kept"];
         const c = Object.fromEntries(names.map((name) => [name, style.getPropertyValue("--" + name).trim()]));
         c.font = style.fontFamily;
+        c.unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
         return c;
     }
 
@@ -172,11 +173,11 @@ export class Boxes {
 
     drawHead(g, c, head) {
         g.fillStyle = c.ink;
-        g.font = "600 12px " + c.font;
+        g.font = `600 ${12 * c.unit}px ${c.font}`;
         g.fillText(head.name, head.x, head.y + 2, head.w);
         const used = g.measureText(head.name).width + 6;
         g.fillStyle = c.faint;
-        g.font = "12px " + c.font;
+        g.font = `${12 * c.unit}px ${c.font}`;
         if (used + 24 < head.w)
             g.fillText(String(head.count), head.x + used, head.y + 2, head.w - used);
     }
@@ -203,8 +204,8 @@ export class Boxes {
                 g.fillStyle = c.paper;
                 g.fillRect(inner.x, top, inner.w, 0.7);
             }
-            if (high >= 40 && inner.w > 90) /* below the node's own name, were it at the top */
-                this.drawName(g, c, workload[0].split(" ")[1] + " ×" + workload[1], { x: inner.x, y: top + high - 20, w: inner.w });
+            if (high >= 40 * c.unit && inner.w > 90) /* below the node's own name, were it at the top */
+                this.drawName(g, c, workload[0].split(" ")[1] + " ×" + workload[1], { x: inner.x, y: top + high - 20 * c.unit, w: inner.w });
         }
         if (room[2] > 0)
             band(room[2], this.hatch);
@@ -222,11 +223,11 @@ export class Boxes {
 
     /* On a ground of its own: the colours below are many. */
     drawName(g, c, name, { x, y, w }) {
-        g.font = "11px " + c.font;
+        g.font = `${11 * c.unit}px ${c.font}`;
         g.textBaseline = "top";
         const wide = Math.min(w - 6, g.measureText(name).width);
         g.fillStyle = c.paper;
-        g.fillRect(x + 3, y + 3, wide + 4, 14);
+        g.fillRect(x + 3, y + 3, wide + 4, 14 * c.unit);
         g.fillStyle = c.ink;
         g.fillText(name, x + 5, y + 4, w - 8);
     }

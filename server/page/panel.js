@@ -114,10 +114,10 @@ export class Panel {
         if (mine !== this.asked || this.shown === null)
             return;
         this.answer = answer;
-        this.draw();
+        this.refresh();
     }
 
-    /* The fleet has changed. */
+    /* What is shown has changed; the focus stays where it is. */
     refresh() {
         if (this.shown === null)
             return;

@@ -27,12 +27,13 @@ class Browser:
             "goog:loggingPrefs": {"browser": "ALL"},
             "goog:chromeOptions": {"args": arguments}}}}
         self.session = self._send("POST", "/session", wanted)["sessionId"]
+        self.do("POST", "/timeouts", {"script": 80000}) # longer than wait() waits
 
     def _send(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as reply:
+            with urllib.request.urlopen(request, timeout=90) as reply:
                 return json.load(reply)["value"]
         except urllib.error.HTTPError as e:
             value = json.load(e)["value"]
@@ -56,11 +57,11 @@ class Browser:
         return self.do("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
     def wait(self, condition, *arguments, what=None):
-        """Until the expression is true, looked at with each frame; 20 s at most."""
-        script = """const args = arguments, until = Date.now() + 20000;
-            return new Promise((done) => { (function look() {
+        """Until the expression is true, looked at with each frame; a minute at most."""
+        script = """const args = arguments, until = Date.now() + 60000;
+            return new Promise((done) => { (function again() {
                 let value; try { value = (function () { return (%s); }).apply(null, args); } catch (e) { value = false; }
-                if (value) done(value); else if (Date.now() > until) done(null); else setTimeout(look, 20);
+                if (value) done(value); else if (Date.now() > until) done(null); else setTimeout(again, 20);
             })(); });""" % condition
         value = self.run(script, *arguments)
         if value is None:
@@ -92,7 +93,7 @@ class Browser:
     def complaints(self):
         """What the console has said since the last time: errors of scripts, breaches of the content policy, failed requests."""
         return [entry["message"] for entry in self.do("POST", "/se/log", {"type": "browser"})
-                if entry["level"] in ("SEVERE", "WARNING")]
+                if entry["level"] in ("SEVERE", "WARNING") and entry["source"] != "rendering"]
 
     def screenshot(self, path):
         with open(path, "wb") as f:
