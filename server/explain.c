@@ -338,9 +338,18 @@ static struct span place_text(struct arena *a, const struct place *place)
                         coming ? ", which is on its way" : "");
 }
 
+/* Where it has its place that is no matter of the plan; absent: nowhere. */
+static struct span place_beside(struct plan *p, const struct pod *pod, const struct places *places, const struct explain_groups *groups)
+{
+    const struct place *place = places != NULL && pod->node == SYM_NONE ? places_find(places, pod->meta.uid) : NULL;
+    if (place != NULL)
+        return place_text(&p->arena, place);
+    return groups->place != NULL && pod->node == SYM_NONE ? groups->place(groups->user, &p->arena, pod) : (struct span){NULL, 0};
+}
+
 /* False: there are none. */
 static bool explain_pods(struct plan *p, const struct explain_objects *all, const struct explain_question *q,
-                         const struct places *places, struct explanation *out)
+                         const struct places *places, const struct explain_groups *groups, struct explanation *out)
 {
     struct answer_member *members = ARENA_ARRAY(&p->arena, struct answer_member, all->pod_count);
     uint32_t count = 0;
@@ -348,9 +357,7 @@ static bool explain_pods(struct plan *p, const struct explain_objects *all, cons
         const struct pod *pod = all->pods[i];
         if (!is_asked_about(pod, q, p->syms))
             continue;
-        const struct place *place = places != NULL && pod->node == SYM_NONE ? places_find(places, pod->meta.uid) : NULL;
-        members[count++] = (struct answer_member){pod, place != NULL ? place_text(&p->arena, place)
-                                                                     : (struct span){NULL, 0}};
+        members[count++] = (struct answer_member){pod, place_beside(p, pod, places, groups)};
     }
     if (count == 0)
         return false;
@@ -362,9 +369,50 @@ static bool explain_pods(struct plan *p, const struct explain_objects *all, cons
     return true;
 }
 
+/* --- node groups --- */
+
+/* Where there is no NodePool the groups' words are all there is to say; else they come behind those of the pools. */
+static void add_refusal(struct plan *p, struct plan_unschedulable *u, struct span text)
+{
+    if (u->reason == UNSCHEDULABLE_NO_POOLS) {
+        u->reason = UNSCHEDULABLE;
+        u->why.sentence = arena_printf(&p->arena, "fits no node group: %.*s", SPAN_ARG(text));
+        u->why.fix = SPAN("add a node group that it fits, or see with `stowage explain group NAME` what one more node of a group is");
+        return;
+    }
+    struct plan_detail *details = ARENA_ARRAY(&p->arena, struct plan_detail, (size_t)u->detail_count + 1);
+    for (uint32_t i = 0; i < u->detail_count; i++)
+        details[i] = u->details[i];
+    details[u->detail_count++] = (struct plan_detail){.about = SPAN("node groups"), .text = text};
+    u->details = details;
+}
+
+static void add_refusals(struct plan *p, const struct explain_groups *groups)
+{
+    struct plan_unschedulable *all = ARENA_ARRAY(&p->arena, struct plan_unschedulable, p->unschedulable_count);
+    for (uint32_t i = 0; i < p->unschedulable_count; i++) {
+        all[i] = p->unschedulable[i];
+        struct span text = groups->refusal(groups->user, &p->arena, all[i].pod);
+        if (text.len != 0)
+            add_refusal(p, &all[i], text);
+    }
+    p->unschedulable = all;
+}
+
 /* --- the answer --- */
 
-bool explain_answer(struct plan *p, const struct explain_objects *all,
+static void explain_pod(struct plan *p, const struct pod *pod, const struct explain_groups *groups, struct explanation *out)
+{
+    struct span place = place_beside(p, pod, NULL, groups);
+    if (place.len == 0)
+        answer_pod(p, pod, out);
+    else
+        *out = (struct explanation){.has_place = true,
+                                    .sentence = arena_printf(&p->arena, "%.*s/%.*s has a place: %.*s.", SPAN_ARG(pod->meta.ns),
+                                                             SPAN_ARG(pod->meta.name), SPAN_ARG(place))};
+}
+
+bool explain_answer(struct plan *p, const struct explain_objects *all, const struct explain_groups *groups,
                     const struct explain_question *q, const struct plan_options *o,
                     struct explanation *out, struct err *err)
 {
@@ -373,12 +421,14 @@ bool explain_answer(struct plan *p, const struct explain_objects *all,
         explain_node(p, all, (uint32_t)row, o, out);
         return true;
     }
+    if (q->kind == KIND_POD && groups->refusal != NULL)
+        add_refusals(p, groups);
     for (size_t i = 0; q->kind == KIND_POD && q->workload.len == 0 && i < all->pod_count; i++)
         if (span_eq(all->pods[i]->meta.name, q->name) && span_eq(all->pods[i]->meta.ns, q->ns)) {
-            answer_pod(p, all->pods[i], out);
+            explain_pod(p, all->pods[i], groups, out);
             return true;
         }
-    if (q->kind == KIND_POD && explain_pods(p, all, q, o->places, out))
+    if (q->kind == KIND_POD && explain_pods(p, all, q, o->places, groups, out))
         return true;
     for (size_t i = 0; q->kind == KIND_NODE_POOL && i < all->pool_count; i++)
         if (span_eq(all->pools[i]->meta.name, q->name)) {
@@ -476,7 +526,7 @@ bool explain_write(const struct explain_live *live, const struct explain_questio
     plan_tell(p);
     struct explain_objects all = explain_objects_of(&p->arena, live->snapshot);
     struct explanation e;
-    bool ok = explain_answer(p, &all, q, &o, &e, err);
+    bool ok = explain_answer(p, &all, &live->groups, q, &o, &e, err);
     if (ok) {
         add_pause(p, live, &all, q, &e);
         struct json j = JSON_TO(out);

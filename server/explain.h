@@ -37,8 +37,16 @@ struct explain_objects { /* by which names are found, and what a node waits for 
 };
 struct explain_objects explain_objects_of(struct arena *a, const struct snapshot *s);
 
-/* `o` made the plan. False: there is no such object; *err names the nearest. */
-bool explain_answer(struct plan *p, const struct explain_objects *all,
+/* What node groups have to say of a pod that waits, in `a`; absent: nothing. NULL: they are not asked. */
+struct explain_groups {
+    struct span (*place)(void *user, struct arena *a, const struct pod *p);   /* "a new node of group a" */
+    struct span (*refusal)(void *user, struct arena *a, const struct pod *p); /* why none takes it: "2 Insufficient cpu" */
+    void *user;
+};
+
+/* `o` made the plan, and whom groups take is not among its unschedulable pods; plan_tell has been called. False: there is no such
+ * object; *err names the nearest. */
+bool explain_answer(struct plan *p, const struct explain_objects *all, const struct explain_groups *groups,
                     const struct explain_question *q, const struct plan_options *o,
                     struct explanation *out, struct err *err);
 
@@ -54,6 +62,7 @@ struct explain_live {
     struct why (*put_off)(void *user, struct arena *a, const struct pod *p);
     /* Why nodes of a NodePool that have drifted are let alone, in `a`; absent: they are not. NULL: nobody knows. */
     struct span (*drift_paused)(void *user, struct arena *a, const struct meta *pool);
+    struct explain_groups groups; /* `place` is not asked: places have it */
     void *user;
 };
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/nearest.h"
+#include "planner/groups/beside.h"
 #include "planner/groups/choice.h"
 #include "planner/groups/explain.h"
 #include "server/clock.h"
@@ -75,19 +76,54 @@ static void tell_refused(const struct input *o, const struct explain_question *q
                 q->ns.len != 0 ? "/" : "", SPAN_ARG(q->name), SPAN_ARG(why));
 }
 
-static int explain_files(const struct explain_question *q, const struct options *options,
+static struct span place_of(void *user, struct arena *a, const struct pod *p)
+{
+    return group_place_of(user, p, a);
+}
+
+static struct span refusal_of(void *user, struct arena *a, const struct pod *p)
+{
+    return group_refusal_of(user, p, a);
+}
+
+/* What node groups make of the pods, and what then is left to the pools; false: they and the cluster disagree. */
+static bool ask_groups(struct input *o, const struct options *options, const struct plan_reading *r,
+                       const struct node_groups *groups, const struct group_flags *flags, struct plan **p, struct world **world,
+                       struct explain_groups *out, struct err *err)
+{
+    bool beside = o->kinds[KIND_NODE_POOL].count != 0;
+    struct plan *none = NULL;
+    struct group_pass *pass = plan_groups_decide(o, options, r, groups, flags, beside ? p : &none, world, err);
+    if (pass == NULL)
+        return false;
+    if (!beside)
+        groups_take_over(*p, pass);
+    *out = (struct explain_groups){.place = place_of, .refusal = refusal_of, .user = pass};
+    return true;
+}
+
+static int explain_files(const struct explain_question *q, const struct options *options, const struct group_options_given *given,
                          struct err *err)
 {
     struct input o;
     struct plan_reading r;
+    struct input_own own = plan_groups_own();
+    const struct node_groups *groups;
+    struct explain_groups said = {NULL, NULL, NULL};
     int status = 2;
     input_init(&o);
+    o.own = &own;
+    o.grouped = true;
     if (plan_read(&o, options, &r, err)) {
+        struct world *world = NULL;
         r.options.no_bound = true; /* nobody asks for its price */
         struct plan *p = plan_in_time(r.world, &r.options, r.time_budget);
         struct explain_objects all = objects_of(&o);
         struct explanation e;
-        if (explain_answer(p, &all, q, &r.options, &e, err)) {
+        if (plan_groups_find(&o, options->node_groups, given, &groups, err) &&
+            (groups == NULL || q->kind != KIND_POD ||
+             ask_groups(&o, options, &r, groups, &given->settings.flags, &p, &world, &said, err)) &&
+            explain_answer(p, &all, &said, q, &r.options, &e, err)) {
             if (!options->all_unbound && is_unseen(&all, q))
                 add_remedy(&o.arena, &e);
             if (print(&e, options, err))
@@ -95,6 +131,7 @@ static int explain_files(const struct explain_question *q, const struct options 
         }
         tell_refused(&o, q, err);
         plan_free(p);
+        world_free(world);
         world_free(r.world);
     }
     input_release(&o);
@@ -245,7 +282,7 @@ static int answer_from(struct arena *a, const struct explain_question *q, const 
         err_set(err, ERR_INVALID, "moves are a running server's: ask it, without -f");
         return 2;
     }
-    return q->group ? explain_group(q, options, given, err) : explain_files(q, options, err);
+    return q->group ? explain_group(q, options, given, err) : explain_files(q, options, given, err);
 }
 
 static int explain(struct arena *a, int argc, char *const *argv, struct err *err)

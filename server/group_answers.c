@@ -12,6 +12,8 @@ struct group_answers {
     struct arena arena; /* of the answers */
     struct group_answer *items;
     uint32_t count;
+    struct group_refusal *refusals; /* by uid */
+    uint32_t refusal_count;
 };
 
 struct group_answers *group_answers_new(void)
@@ -31,20 +33,52 @@ void group_answers_free(struct group_answers *g)
     free(g);
 }
 
-void group_answers_set(struct group_answers *g, const struct group_answer *answers, uint32_t count)
+static int by_uid(const void *a, const void *b)
 {
-    struct arena fresh, old;
-    arena_init(&fresh, 0);
-    struct group_answer *items = ARENA_ARRAY(&fresh, struct group_answer, count + 1);
-    for (uint32_t i = 0; i < count; i++)
-        items[i] = (struct group_answer){arena_dup(&fresh, answers[i].group), arena_dup(&fresh, answers[i].json)};
+    return span_cmp(((const struct group_refusal *)a)->uid, ((const struct group_refusal *)b)->uid);
+}
+
+static void copy(struct group_answers *to, const struct groups_told *told)
+{
+    to->items = ARENA_ARRAY(&to->arena, struct group_answer, told->group_count);
+    to->refusals = ARENA_ARRAY(&to->arena, struct group_refusal, told->refusal_count);
+    to->count = told->group_count;
+    to->refusal_count = told->refusal_count;
+    for (uint32_t i = 0; i < told->group_count; i++)
+        to->items[i] = (struct group_answer){arena_dup(&to->arena, told->groups[i].group), arena_dup(&to->arena, told->groups[i].json)};
+    for (uint32_t i = 0; i < told->refusal_count; i++)
+        to->refusals[i] =
+            (struct group_refusal){arena_dup(&to->arena, told->refusals[i].uid), arena_dup(&to->arena, told->refusals[i].text)};
+    if (to->refusal_count > 1)
+        qsort(to->refusals, to->refusal_count, sizeof(*to->refusals), by_uid);
+}
+
+void group_answers_set(struct group_answers *g, const struct groups_told *told)
+{
+    static const struct groups_told nothing = {NULL, NULL, 0, 0};
+    struct group_answers fresh;
+    arena_init(&fresh.arena, 0);
+    copy(&fresh, told != NULL ? told : &nothing);
     pthread_mutex_lock(&g->lock);
-    old = g->arena;
-    g->arena = fresh;
-    g->items = items;
-    g->count = count;
+    struct arena old = g->arena;
+    g->arena = fresh.arena;
+    g->items = fresh.items;
+    g->count = fresh.count;
+    g->refusals = fresh.refusals;
+    g->refusal_count = fresh.refusal_count;
     pthread_mutex_unlock(&g->lock);
     arena_release(&old);
+}
+
+struct span group_answers_refusal(struct group_answers *g, struct span uid, struct arena *a)
+{
+    struct group_refusal key = {uid, {NULL, 0}};
+    pthread_mutex_lock(&g->lock);
+    const struct group_refusal *found =
+        g->refusal_count != 0 ? bsearch(&key, g->refusals, g->refusal_count, sizeof(key), by_uid) : NULL;
+    struct span out = found != NULL ? arena_dup(a, found->text) : (struct span){NULL, 0};
+    pthread_mutex_unlock(&g->lock);
+    return out;
 }
 
 /* Under the lock. */

@@ -1,8 +1,9 @@
-/* group_answers: what the last pass over node groups says of each (planner/groups/explain.h), for who asks a running server.
- * Bounded by the groups. Any thread. */
+/* group_answers: what the last pass over node groups says of each (planner/groups/explain.h), and of the pods that none takes,
+ * for who asks a running server. Bounded by the groups and the pods that wait. Any thread. */
 #ifndef SERVER_GROUP_ANSWERS_H
 #define SERVER_GROUP_ANSWERS_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "reconciler/groups/settings.h"
@@ -11,11 +12,13 @@ struct group_answers;
 struct group_answers *group_answers_new(void);
 void group_answers_free(struct group_answers *g); /* NULL is fine */
 
-/* All there are now; copied. None: nobody keeps groups here, or we do not lead any more. */
-void group_answers_set(struct group_answers *g, const struct group_answer *answers, uint32_t count);
+/* All there are now; copied. NULL: nobody keeps groups here, or we do not lead any more. */
+void group_answers_set(struct group_answers *g, const struct groups_told *told);
 /* Adds all of them: [{"group": name, "answer": its JSON}]. */
 void group_answers_all(struct group_answers *g, struct buf *out);
 /* Adds the answer, as JSON. False: there is no such group; *err names the nearest. */
 bool group_answers_write(struct group_answers *g, struct span group, struct buf *out, struct err *err);
+/* Why no group takes the pod, in `a`; absent: one does, it did not ask, or it is not known. */
+struct span group_answers_refusal(struct group_answers *g, struct span uid, struct arena *a);
 
 #endif

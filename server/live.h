@@ -24,7 +24,7 @@ struct live_config { /* all of it outlives the live */
     void (*decided)(void *user, const struct decision *d); /* reconciler's thread; logged already */
     void (*moved)(void *user, const struct moves *m);      /* reconciler's thread; as reconciler_listener.moved */
     /* As group_settings.answered; may be NULL. */
-    void (*grouped)(void *user, const struct group_answer *answers, uint32_t count);
+    void (*grouped)(void *user, const struct groups_told *told);
     /* Whether we lead, and why nothing is written although we do (absent: it is). API thread. */
     void (*standing)(void *user, bool leading, struct span observing);
     /* Called once a round of the API thread, for what else lives there (certificates); returns when

@@ -309,6 +309,11 @@ static struct span why_drift_is_paused(void *user, struct arena *a, const struct
     return page_drift_paused(routes->config.page, a, pool);
 }
 
+static struct span why_no_group(void *user, struct arena *a, const struct pod *p)
+{
+    return group_answers_refusal(((const struct routes *)user)->config.groups, p->meta.uid, a);
+}
+
 static void on_plan(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)q;
@@ -400,7 +405,8 @@ static void on_explain(void *user, void *scratch, const struct http_request *q,
                                 .until = clock_mono() + EXPLAIN_MS,
                                 .put_off = why_put_off,
                                 .drift_paused = why_drift_is_paused,
-                                .user = user};
+                                .user = user,
+                                .groups = {.refusal = routes->config.groups != NULL ? why_no_group : NULL, .user = user}};
     if (!explain_parse(kind, name, (struct span){0}, &question, &err) || !time_asked(q->query, &question.at, &err) ||
         !explain_write(&live, &question, &r->body, &err))
         http_reply_text(r, 404, "%s", err.msg);

@@ -128,9 +128,9 @@ static void on_moved(void *user, const struct moves *m)
     page_moved(((struct serve *)user)->page, m);
 }
 
-static void on_grouped(void *user, const struct group_answer *answers, uint32_t count)
+static void on_grouped(void *user, const struct groups_told *told)
 {
-    group_answers_set(((struct serve *)user)->group_answers, answers, count);
+    group_answers_set(((struct serve *)user)->group_answers, told);
 }
 
 static void on_standing(void *user, bool leading, struct span observing)
@@ -140,7 +140,7 @@ static void on_standing(void *user, bool leading, struct span observing)
     metrics_set(s->metrics, s->leader_metric, &name, leading);
     if (!leading) {
         page_forget(s->page);
-        group_answers_set(s->group_answers, NULL, 0);
+        group_answers_set(s->group_answers, NULL);
         loop_rests(&s->loop);
         if (s->http != NULL) /* the scheduler's next call finds the new leader */
             http_server_part(s->http, HTTP_EXTENDER);

@@ -12,4 +12,12 @@ int32_t group_find(const struct group_model *m, struct span name);
 void group_explain(const struct group_pass *p, const struct group_flags *flags, const struct symtab *syms, uint32_t group,
                    wall_ms now, struct arena *a, struct explanation *out);
 
+/* Where a pod that asked the groups will be: "a new node of group a", "node n1 of group a, which is not ready yet"; in `a`.
+ * Absent: it did not ask, or no group takes it. */
+struct span group_place_of(const struct group_pass *p, const struct pod *pod, struct arena *a);
+/* Why no group takes a pod that asked: "2 Insufficient cpu, 1 max node group size reached", each with the number of groups; in
+ * `a`. Absent: one does, or it did not ask. */
+struct span group_reasons_text(struct spans reasons, struct arena *a); /* of a pod_left */
+struct span group_refusal_of(const struct group_pass *p, const struct pod *pod, struct arena *a);
+
 #endif

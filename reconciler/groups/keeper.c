@@ -177,7 +177,15 @@ static double seconds_since(const struct pass *p, uint64_t began)
     return l->now_ns != NULL ? (double)(l->now_ns(l->user) - began) / 1e9 : NAN;
 }
 
-/* What people may ask of each group until the next pass. */
+static struct group_refusal *refusals_of(struct pass *p, const struct group_scale_up *up)
+{
+    struct group_refusal *out = ARENA_ARRAY(p->a, struct group_refusal, up->left_count);
+    for (uint32_t i = 0; i < up->left_count; i++)
+        out[i] = (struct group_refusal){up->left[i].pod->meta.uid, group_reasons_text(up->left[i].reasons, p->a)};
+    return out;
+}
+
+/* What people may ask of each group, and of pods that none takes, until the next pass. */
 static void answer(struct pass *p, const struct group_pass *decided, const struct group_flags *flags)
 {
     const struct group_settings *s = &p->r->config.groups;
@@ -194,7 +202,10 @@ static void answer(struct pass *p, const struct group_pass *decided, const struc
         answers[i] = (struct group_answer){decided->model->groups[i].spec->name, arena_dup(p->a, buf_span(&text))};
         buf_release(&text);
     }
-    s->answered(s->user, answers, count);
+    s->answered(s->user, &(struct groups_told){.groups = answers,
+                                               .group_count = count,
+                                               .refusals = refusals_of(p, &decided->up),
+                                               .refusal_count = decided->up.left_count});
 }
 
 static void learn_templates(struct pass *p, const struct group_model *m)

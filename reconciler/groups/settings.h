@@ -13,12 +13,22 @@ struct group_answer { /* what a pass says of one group (planner/groups/explain.h
     struct span group, json;
 };
 
+struct group_refusal { /* of a pod that no group takes: "2 Insufficient cpu" */
+    struct span uid, text;
+};
+
+struct groups_told { /* what a pass says; lives as long as the call */
+    const struct group_answer *groups;
+    const struct group_refusal *refusals;
+    uint32_t group_count, refusal_count;
+};
+
 struct group_settings {
     struct group_provider *provider; /* NULL: there are no groups. The caller's; freed after the reconciler */
     struct group_flags flags;        /* its spans live as long as the reconciler */
     const struct default_spread_config *default_spread; /* of --scheduler-config; NULL: none. Outlives the reconciler */
-    /* Told after each pass of all groups; NULL: nobody asks. On the reconciler's thread. */
-    void (*answered)(void *user, const struct group_answer *answers, uint32_t count);
+    /* Told after each pass of all groups, and of the pods that they do not take; NULL: nobody asks. On the reconciler's thread. */
+    void (*answered)(void *user, const struct groups_told *told);
     void *user;
     span_ms scan_interval;           /* --scan-interval [10 s]: between passes that nothing brings on */
     bool frequent;                   /* --frequent-loops-enabled [true]: a pod that waits brings one on */

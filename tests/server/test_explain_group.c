@@ -148,24 +148,73 @@ static void prices_beside_pools(void **state)
     }
 }
 
+#define REPLICA_SET                                                                                                   \
+    "---\napiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {name: api, namespace: shop}\nspec: {replicas: 3, selector: {matchLabels: " \
+    "{app: api}}, template: {metadata: {labels: {app: api}}, spec: {containers: [{name: c, resources: {requests: {cpu: 1}}}]}}}\n"
+#define TO_POOLS(name) "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: shop, uid: " name                  \
+    ", annotations: {stowage.dev/prefer: pools}, creationTimestamp: \"2026-10-10T11:50:00Z\"}\nspec: {containers: [{name: c, resources: "   \
+    "{requests: {cpu: 1}}}]}\nstatus: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+
+/* What becomes of a pod is the groups' matter where they are asked. */
+static void pods_of_groups(void **state)
+{
+    (void)state;
+    static const char some[] = "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups:\n" PRICED("a", "4", "price: 0.01, ");
+    static const char none[] = "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: []\n";
+    static const struct {
+        const char *label, *pods, *pool, *groups, *kind, *name, *has, *also;
+        int status;
+    } asked[] = {
+        {"a group grows", WAITS("web-0", 1), "", some, "pod", "shop/web-0", "shop/web-0 has a place: a new node of group a.", "", 0},
+        {"no group takes it", WAITS("huge", 64), "", some, "pod", "shop/huge",
+         "shop/huge has no place: it fits no node group: 1 Insufficient cpu.", "\"Unschedulable\"", 1},
+        {"nor any pool", WAITS("huge", 640), POOL, some, "pod", "shop/huge", "\"about\": \"node groups\"", "\"1 Insufficient cpu\"", 1},
+        {"a group is cheaper", WAITS("web-0", 1), POOL, some, "pod", "shop/web-0", "a new node of group a.", "", 0},
+        {"a pool has it", TO_POOLS("web-0"), POOL, some, "pod", "shop/web-0", "a new node of pool general", "", 0},
+        {"a workload", REPLICA_SET, "", some, "replicaset", "shop/api", "ReplicaSet shop/api: 3 pods wait for the places",
+         "and 2 more: a new node of group a", 0},
+        {"some of its pods", WAITS("web-0", 1) WAITS("web-1", 64), "", some, "pod", "shop/web", "1 of 2 pods waits for the place",
+         "shop/web-1: it fits no node group: 1 Insufficient cpu", 1},
+        {"there is no group", WAITS("web-0", 1), "", none, "pod", "shop/web-0", "it has no NodePool to go to", "", 1},
+    };
+    for (size_t i = 0; i < COUNT_OF(asked); i++) {
+        struct buf objects = {0};
+        buf_addf(&objects, "%s%s%s", asked[i].pods, asked[i].pool, asked[i].groups);
+        struct outcome o = run_command(command_explain, objects.ptr,
+                                       (const char *const[COMMAND_ARGS_MAX]){asked[i].kind, asked[i].name, "-f", "{}",
+                                                                             "--now=2026-10-10T12:00:00Z", "-ojson"});
+        if (o.status != asked[i].status || strstr(o.text, asked[i].has) == NULL || strstr(o.text, asked[i].also) == NULL)
+            fail_msg("%s: status %d, %s", asked[i].label, o.status, o.text);
+        buf_release(&objects);
+    }
+}
+
 /* A server's answers are those of the last pass, and are gone when it leads no more. */
 static void a_server_keeps_the_last(void **state)
 {
     static const struct group_answer first[] = {{SPAN_INIT("a"), SPAN_INIT("{\"sentence\": \"old\"}")}};
     static const struct group_answer second[] = {{SPAN_INIT("workers"), SPAN_INIT("{\"sentence\": \"new\"}")}};
+    static const struct group_refusal refused[] = {{SPAN_INIT("u2"), SPAN_INIT("1 Insufficient cpu")}, {SPAN_INIT("u1"), SPAN_INIT("no")}};
     struct group_answers *g = group_answers_new();
     struct buf out = {0};
     struct err err;
+    struct arena a;
     (void)state;
+    arena_init(&a, 0);
     assert_false(group_answers_write(g, SPAN("a"), &out, &err));
     assert_string_equal(err.msg, "no node groups are kept here, or not yet, or this is not the leader");
-    group_answers_set(g, first, 1);
-    group_answers_set(g, second, 1);
+    group_answers_set(g, &(struct groups_told){.groups = first, .group_count = 1});
+    group_answers_set(g, &(struct groups_told){.groups = second, .group_count = 1, .refusals = refused, .refusal_count = 2});
     assert_false(group_answers_write(g, SPAN("worker"), &out, &err));
     assert_string_equal(err.msg, "there is no group worker; did you mean workers?");
     assert_true(group_answers_write(g, SPAN("workers"), &out, &err));
     assert_true(span_eq(buf_span(&out), second[0].json));
-    group_answers_set(g, NULL, 0);
+    assert_true(span_eq(group_answers_refusal(g, SPAN("u2"), &a), refused[0].text));
+    assert_true(span_eq(group_answers_refusal(g, SPAN("u1"), &a), refused[1].text));
+    assert_int_equal(group_answers_refusal(g, SPAN("u3"), &a).len, 0);
+    group_answers_set(g, NULL);
+    assert_int_equal(group_answers_refusal(g, SPAN("u2"), &a).len, 0);
+    arena_release(&a);
     assert_false(group_answers_write(g, SPAN("workers"), &out, &err));
     buf_release(&out);
     group_answers_free(g);
@@ -173,7 +222,7 @@ static void a_server_keeps_the_last(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(as_it_is_shown), cmocka_unit_test(prices_beside_pools),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(answers), cmocka_unit_test(as_it_is_shown), cmocka_unit_test(prices_beside_pools), cmocka_unit_test(pods_of_groups),
                                        cmocka_unit_test(a_server_keeps_the_last)};
     return cmocka_run_group_tests_name("explain_group", tests, NULL, NULL);
 }

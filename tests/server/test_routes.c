@@ -257,9 +257,14 @@ static void test_explain(void **state)
     says(f, 404, "\"service\" is not pod, node, nodepool, group or a workload like deployment");
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 404, "no node groups are kept here");
-    group_answers_set(f->groups, &(struct group_answer){SPAN("MachineDeployment/ns/md-0"), SPAN("{\"sentence\":\"md-0 grows.\"}")}, 1);
+    struct group_answer grows = {SPAN("MachineDeployment/ns/md-0"), SPAN("{\"sentence\":\"md-0 grows.\"}")};
+    group_answers_set(f->groups, &(struct groups_told){.groups = &grows, .group_count = 1});
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 200, "{\"sentence\":\"md-0 grows.\"}");
+    struct group_refusal refused = {SPAN("uid-p"), SPAN("2 Insufficient cpu")};
+    group_answers_set(f->groups, &(struct groups_told){.groups = &grows, .group_count = 1, .refusals = &refused, .refusal_count = 1});
+    ask(f, HTTP_PAGE, "GET", "/explain/pod/web/p", NULL);
+    says(f, 200, "{\"hasPlace\":false,\"sentence\":\"web/p has no place: it fits no node group: 2 Insufficient cpu.\"");
     ask(f, HTTP_PAGE, "GET", "/explain/", NULL);
     says(f, 404, "\"\" is not pod, node, nodepool, group or a workload like deployment");
     ask(f, HTTP_PAGE, "GET", "/explain/pod/web/", NULL);

@@ -55,11 +55,10 @@ static struct group_provider *open_groups(struct loop *l)
     return p;
 }
 
-static void note_pass(void *user, const struct group_answer *answers, uint32_t count)
+static void note_pass(void *user, const struct groups_told *told)
 {
     (void)user;
-    (void)answers;
-    (void)count;
+    (void)told;
     assert_true(it.pass_count < PASSES_MAX);
     it.passes[it.pass_count++] = sim_now(it.loop.sim);
 }
