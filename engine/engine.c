@@ -63,6 +63,8 @@ bool engine_watches(const struct world_options *o, const struct providers *provi
         return o->capacity_buffer;
     case KIND_POD_TEMPLATE:
         return o->capacity_buffer || (grouped && groups->flags.provisioning_requests);
+    case KIND_CAPACITY_QUOTA:
+        return grouped && groups->flags.capacity_quotas;
     case KIND_PROVISIONING_REQUEST:
         return grouped && groups->flags.provisioning_requests;
     case KIND_REPLICA_SET: /* what a buffer may be scaled by, and what default spreads select by */

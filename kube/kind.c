@@ -1,6 +1,7 @@
 #include "kube/kind.h"
 
 #include "kube/buffer.h"
+#include "kube/capacity_quota.h"
 #include "kube/machines.h"
 #include "kube/node.h"
 #include "kube/overlay.h"
@@ -41,6 +42,7 @@ static const struct kind_info infos[KIND_COUNT] = {
                                 &volume_attachment_schema},
     [KIND_PROVISIONING_REQUEST] = {"autoscaling.x-k8s.io/v1", "ProvisioningRequest", "provisioningrequests", true,
                                    &provisioning_request_schema},
+    [KIND_CAPACITY_QUOTA] = {"autoscaling.x-k8s.io/v1beta1", "CapacityQuota", "capacityquotas", false, &capacity_quota_schema},
     [KIND_MACHINE_DEPLOYMENT] = {"cluster.x-k8s.io/v1beta2", "MachineDeployment", "machinedeployments", true,
                                  &machine_group_schema},
     [KIND_MACHINE_SET] = {"cluster.x-k8s.io/v1beta2", "MachineSet", "machinesets", true, &machine_group_schema},
@@ -76,7 +78,7 @@ const struct kind_info *kind_info(enum kind k)
 bool kind_is_optional(enum kind k)
 {
     return k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS ||
-           k == KIND_PROVISIONING_REQUEST || kind_is_machines(k);
+           k == KIND_PROVISIONING_REQUEST || k == KIND_CAPACITY_QUOTA || kind_is_machines(k);
 }
 
 bool kind_is_machines(enum kind k)

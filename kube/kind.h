@@ -29,6 +29,7 @@ enum kind {
     KIND_VOLUME_ATTACHMENT,
     KIND_JOB, /* with node groups only: whether there is one; in files all of it */
     KIND_PROVISIONING_REQUEST, /* with node groups and --enable-provisioning-requests only */
+    KIND_CAPACITY_QUOTA, /* with node groups and --capacity-quotas-enabled only */
     KIND_MACHINE_DEPLOYMENT, /* Cluster API's, with node groups of that provider only */
     KIND_MACHINE_SET,
     KIND_MACHINE_POOL,

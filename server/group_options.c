@@ -96,7 +96,7 @@ static const struct group_option table[] = {
     {"capacity-buffer-controller-enabled", BOOLEAN, OWN(resolve_buffers)},
     {"capacity-buffer-pod-dry-run-enabled", SWITCH, 0, false},
     {"capacity-buffer-pod-injection-enabled", BOOLEAN, OWN(fill_buffers)},
-    {"capacity-quotas-enabled", SWITCH, 0, false},
+    {"capacity-quotas-enabled", BOOLEAN, AT(capacity_quotas), false},
     {"check-capacity-batch-processing", BOOLEAN, LOOP(check_batches)},
     {"check-capacity-processor-instance", TEXT, LOOP(flags.check_instance)},
     {"check-capacity-provisioning-request-batch-timebox", DURATION, LOOP(check_timebox)},

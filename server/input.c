@@ -102,6 +102,8 @@ static const struct schema *schema_of(const struct input *o, enum kind k)
         return &replication_workload_schema;
     case KIND_JOB:
         return o->expands || o->grouped ? &job_schema : NULL;
+    case KIND_CAPACITY_QUOTA:
+        return o->grouped ? kind_info(k)->schema : NULL;
     case KIND_CONFIG_MAP:
         return o->grouped ? &config_map_schema : NULL;
     case KIND_MACHINE_DEPLOYMENT:

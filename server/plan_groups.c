@@ -146,6 +146,7 @@ static struct group_objects objects_of(const struct input *o)
     TAKE(x, replication_controllers, replication_controller_count, KIND_REPLICATION_CONTROLLER);
     TAKE(x, jobs, job_count, KIND_JOB);
     TAKE(x, budgets, budget_count, KIND_DISRUPTION_BUDGET);
+    TAKE(x, quotas, quota_count, KIND_CAPACITY_QUOTA);
     TAKE(x, config_maps, config_map_count, KIND_CONFIG_MAP);
     return x;
 }

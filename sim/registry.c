@@ -116,7 +116,7 @@ static bool is_custom(enum kind k)
 {
     return k == KIND_NODE_CLAIM || k == KIND_NODE_POOL || k == KIND_KWOK_NODE_CLASS ||
            k == KIND_NODE_OVERLAY || k == KIND_CAPACITY_BUFFER || k == KIND_CLUSTER_API_NODE_CLASS ||
-           k == KIND_PROVISIONING_REQUEST;
+           k == KIND_PROVISIONING_REQUEST || k == KIND_CAPACITY_QUOTA;
 }
 
 /* ---- create ---- */

@@ -44,6 +44,7 @@ struct group_flags {
     struct spans startup_taints, status_taints; /* keys; --ignore-taint counts as the first */
     struct spans startup_taint_prefixes;
     struct span config_namespace; /* --namespace: of the priority expander's ConfigMap */
+    bool capacity_quotas; /* --capacity-quotas-enabled: CapacityQuotas bound growth, as well as the limits above */
     bool provisioning_requests; /* --enable-provisioning-requests: they are seen to, and pods that wait for one are not */
     struct span check_instance; /* --check-capacity-processor-instance; absent: all that name none */
     int32_t check_batch;        /* check-capacity requests in a pass */

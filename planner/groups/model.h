@@ -19,11 +19,12 @@ struct group_objects {
     const struct controller *const *replica_sets, *const *stateful_sets, *const *replication_controllers;
     const struct job *const *jobs;
     const struct disruption_budget *const *budgets;
+    const struct capacity_quota *const *quotas; /* of effect with flags.capacity_quotas alone */
     const struct config_map *const *config_maps;
     const struct places *places; /* where pods that wait are planned already; NULL: nowhere. Who is there is seated first */
     struct capacity_requests *requests; /* NULL: there are none */
     size_t node_count, pod_count, daemon_set_count, replica_set_count, stateful_set_count;
-    size_t replication_controller_count, job_count, budget_count, config_map_count;
+    size_t replication_controller_count, job_count, budget_count, quota_count, config_map_count;
 };
 
 struct group_readiness {

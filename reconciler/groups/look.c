@@ -117,6 +117,7 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
     TAKE(replication_controllers, replication_controller_count, KIND_REPLICATION_CONTROLLER);
     TAKE(jobs, job_count, KIND_JOB);
     TAKE(budgets, budget_count, KIND_DISRUPTION_BUDGET);
+    TAKE(quotas, quota_count, KIND_CAPACITY_QUOTA);
     take_priorities(p, o);
 }
 

@@ -17,8 +17,6 @@ static const struct loss {
 } losses[] = {
     {"address", "nothing listens there: metrics are on port 8080, /health-check on 8081",
      "point probes and scrapers there, or set --metrics-port and --health-probe-port", NULL},
-    {"capacity-quotas-enabled", "CapacityQuotas are not read", "limit the cluster with --cores-total, --memory-total and "
-     "--gpu-total", "true"},
     {"debugging-snapshot-enabled", "there is no /snapshotz", "ask /plan, or stowage explain group", "true"},
     {"enable-dynamic-resource-allocation", "pods with resource claims are reported, and grow no group",
      "keep a minimum in their group", "true"},

@@ -534,7 +534,7 @@ static void absent_script(void *user, struct http_exchange *x)
 static void test_a_kind_that_the_cluster_lacks_is_empty(void **state)
 {
     (void)state;
-    static const enum kind optional[] = {KIND_NODE_OVERLAY, KIND_CAPACITY_BUFFER, KIND_PROVISIONING_REQUEST};
+    static const enum kind optional[] = {KIND_NODE_OVERLAY, KIND_CAPACITY_BUFFER, KIND_PROVISIONING_REQUEST, KIND_CAPACITY_QUOTA};
     for (size_t i = 0; i < COUNT_OF(optional); i++) {
         struct world w;
         begin(&w, absent_script, &quick);

@@ -1,5 +1,6 @@
 /* The field tables of all stored kinds: what is read, what is defaulted, what is dropped, and what
  * a person is told about a mistake. */
+#include "kube/capacity_quota.h"
 #include "kube/kind.h"
 #include "kube/node.h"
 #include "kube/provisioning_request.h"
@@ -674,6 +675,43 @@ static void test_requests_that_nobody_takes(void **state)
     }
 }
 
+static void test_quotas(void **state)
+{
+    (void)state;
+    struct capacity_quota q;
+    static const struct {
+        const char *expressions;
+        bool valid;
+    } rows[] = {
+        {"[{key: a, operator: In, values: [b]}, {key: c, operator: Exists}, {key: d, operator: DoesNotExist}]", true},
+        {"[]", true},
+        {"[{key: a, operator: NotIn, values: []}]", false},
+        {"[{key: a, operator: Exists, values: [b]}]", false},
+        {"[{key: a, operator: Gt, values: ['1']}]", false},
+        {"[{key: a, operator: Is, values: [b]}]", false},
+        {"[{operator: Exists}]", false},
+    };
+    decode_well(KIND_CAPACITY_QUOTA, "metadata: {name: q}\nspec: {selector: {matchLabels: {pool: a}}, limits: {resources: {cpu: 3500m, "
+                                     "memory: 2Gi, nodes: 4}}}\nstatus: {used: {resources: {cpu: 1}}}", &q);
+    assert_int_equal(q.limits.count, 3);
+    assert_int_equal(resources_get(q.limits, SYM_CPU), 3500);
+    assert_int_equal(resources_get(q.limits, sym_intern(syms, SPAN("nodes"))), 4);
+    assert_int_equal(q.selector.match_labels.count, 1);
+    decode_well(KIND_CAPACITY_QUOTA, "metadata: {name: q}\nspec: {limits: {resources: {}}}", &q);
+    assert_true(capacity_quota_valid(&q));
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        const struct doc *doc;
+        struct err err = {0};
+        size_t at = 0;
+        struct span text = arena_printf(&arena, "spec: {selector: {matchExpressions: %s}, limits: {resources: {nodes: 1}}}", rows[i].expressions);
+        assert_true(doc_parse_yaml(parser, text, &at, &doc, &err));
+        struct decode d = {.arena = &arena, .syms = syms, .mistake = on_mistake, .invalid = on_invalid};
+        decode_value(&d, doc_root(doc), &capacity_quota_schema, &q);
+        if (capacity_quota_valid(&q) != rows[i].valid)
+            fail_msg("%s", rows[i].expressions);
+    }
+}
+
 static void test_selectors(void **state)
 {
     (void)state;
@@ -808,6 +846,7 @@ int main(void)
         cmocka_unit_test(test_memory_of_what_is_only_read),
         cmocka_unit_test(test_requests),      cmocka_unit_test(test_requests_that_nobody_takes),
         cmocka_unit_test(test_selectors),     cmocka_unit_test(test_mistakes),
+        cmocka_unit_test(test_quotas),     cmocka_unit_test(test_mistakes),
         cmocka_unit_test(test_kinds),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -206,6 +206,32 @@ static void scenario_101_when_the_first_of_two_cannot_grow_the_second_waits_for_
     end();
 }
 
+/* --- CapacityQuotas --- */
+
+static void with_quotas(struct group_settings *s)
+{
+    s->flags.capacity_quotas = true;
+}
+
+static void a_quota_bounds_growth_until_it_is_raised(void **state)
+{
+    (void)state;
+    struct sim *s = begin(one_group, with_quotas);
+    load(s, "apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityQuota\nmetadata: {name: few}\n"
+            "spec: {selector: {matchLabels: {pool: a}}, limits: {resources: {nodes: 2}}}\n");
+    load(s, deployment_yaml("web", 4, "2500m", "")); /* one a node */
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 2);
+    assert_true(told("NotTriggerScaleUp", "1 exceeded quota: \"CapacityQuota/few\", resources: nodes") >= 1);
+    do_request(s, API_MERGE, KIND_CAPACITY_QUOTA, NULL, "few", "{\"spec\":{\"limits\":{\"resources\":{\"nodes\":3}}}}", 200);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 3);
+    do_request(s, API_DELETE, KIND_CAPACITY_QUOTA, NULL, "few", NULL, 200);
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(nodes_of(s, "a"), 4);
+    end();
+}
+
 /* --- draining --- */
 
 static enum sim_fate refuse(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
@@ -357,6 +383,7 @@ int main(void)
         cmocka_unit_test(scenario_2_who_did_something_looks_twice_more_at_once),
         cmocka_unit_test(scenario_3_a_pod_that_waits_brings_one_on_and_then_none),
         cmocka_unit_test(scenario_101_when_the_first_of_two_cannot_grow_the_second_waits_for_the_next_pass),
+        cmocka_unit_test(a_quota_bounds_growth_until_it_is_raised),
         cmocka_unit_test(scenarios_152_and_153_a_pod_has_ten_minutes_and_keeps_the_node_if_it_stays),
         cmocka_unit_test(scenarios_154_and_200_a_pod_of_a_daemon_set_keeps_no_node),
         cmocka_unit_test(scenario_199_a_node_that_cannot_be_marked_stays_and_the_empty_ones_go),

@@ -26,11 +26,17 @@ struct growth {
     uint64_t *similar; /* bits by group */
 };
 
-enum { LIMIT_CORES, LIMIT_MEMORY, LIMIT_GPU };
+enum { LIMIT_CORES, LIMIT_MEMORY, LIMIT_NODES, LIMIT_GPU };
 
 struct limits { /* what is left, and what a node of each group costs */
+    struct span *names; /* of resources; from LIMIT_GPU on types of GPUs */
     uint32_t count;
-    int64_t *left;
+    struct limit_quota {
+        struct span id;
+        const struct label_selector *selector; /* NULL: of all nodes */
+        int64_t *left;                         /* by resource; INT64_MAX: no limit */
+    } *quotas; /* that of the flags is the first */
+    uint32_t quota_count;
     int64_t **costs; /* by group */
 };
 
@@ -56,10 +62,10 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count);
 
 /* limits.c */
 void limits_measure(struct group_run *r, struct limits *l);
-/* Of n more nodes of the group; the resources that stand in the way, by name. */
+/* Of n more nodes of the group; which quotas stand in the way, with their resources by name, as upstream says it. */
 int32_t limits_allow(const struct group_run *r, const struct limits *l, uint32_t group, int32_t n,
                      struct spans *exceeded_out);
-void limits_take(struct limits *l, uint32_t group, int32_t n);
+void limits_take(const struct group_run *r, struct limits *l, uint32_t group, int32_t n);
 
 /* estimate.c */
 void up_estimate(struct up *u, struct growth *o);

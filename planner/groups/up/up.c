@@ -18,20 +18,17 @@ static struct spans one_text(struct up *u, struct span text)
     return out;
 }
 
-static struct span quota_text(struct up *u, struct spans exceeded)
+/* The least by which it grows. */
+static int32_t step_of(const struct group_now *g)
 {
-    struct span list = exceeded.items[0];
-    for (uint32_t i = 1; i < exceeded.count; i++)
-        list = arena_printf(u->r->arena, "%.*s, %.*s", SPAN_ARG(list), SPAN_ARG(exceeded.items[i]));
-    return arena_printf(u->r->arena, "exceeded quota: \"cluster-wide\", resources: %.*s", SPAN_ARG(list));
+    return g->group->scaling.zero_or_max ? g->group->spec->max - g->target : 1;
 }
 
-/* Why the group is not tried; absent: it is. */
+/* Why the group is not tried, but for limits; absent: it is. */
 static struct span skip_reason(struct up *u, uint32_t group)
 {
     const struct group_now *g = &u->r->groups[group];
-    int32_t max = g->group->spec->max, step = g->group->scaling.zero_or_max ? max - g->target : 1;
-    struct spans exceeded;
+    int32_t max = g->group->spec->max;
     if (!g->healthy)
         return SPAN("not ready for scale-up");
     if (g->backed_off)
@@ -39,21 +36,22 @@ static struct span skip_reason(struct up *u, uint32_t group)
     if (g->target >= max)
         return SPAN("max node group size reached");
     if (g->group->scaling.zero_or_max && u->r->flags->max_nodes_total > 0 &&
-        (int64_t)u->nodes + step > u->r->flags->max_nodes_total)
+        (int64_t)u->nodes + step_of(g) > u->r->flags->max_nodes_total)
         return SPAN("atomic scale-up exceeds cluster node count limit");
     if (g->template_row < 0)
         return SPAN("not ready for scale-up");
-    limits_allow(u->r, &u->limits, group, step, &exceeded);
-    return exceeded.count != 0 ? quota_text(u, exceeded) : (struct span){0};
+    return (struct span){0};
 }
 
 static void find_valid(struct up *u)
 {
     for (uint32_t g = 0; g < u->r->model->group_count; g++) {
         struct span why = skip_reason(u, g);
-        u->valid[g] = why.ptr == NULL;
         if (why.ptr != NULL)
             u->skipped[g] = one_text(u, why);
+        else
+            limits_allow(u->r, &u->limits, g, step_of(&u->r->groups[g]), &u->skipped[g]);
+        u->valid[g] = u->skipped[g].count == 0;
     }
 }
 
@@ -197,7 +195,7 @@ static bool grow(struct up *u, const struct growth *o, int32_t nodes)
     for (uint32_t i = 0; i < count; i++) {
         int32_t more = limits_allow(u->r, &u->limits, shares[i].group, shares[i].to - shares[i].from, NULL);
         shares[i].to = shares[i].from + more;
-        limits_take(&u->limits, shares[i].group, more);
+        limits_take(u->r, &u->limits, shares[i].group, more);
         total += more;
     }
     if (u->whole && total < o->nodes)

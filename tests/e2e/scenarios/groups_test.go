@@ -3,6 +3,8 @@ package scenarios
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -156,13 +158,14 @@ func (f *fleet) groupsMarked(ctx context.Context) ([]string, error) {
 // TestGroups has Stowage keep node groups as Cluster Autoscaler does.
 func TestGroups(t *testing.T) {
 	t.Parallel()
-	f := groupsUp(t, "--balance-similar-node-groups", "--balancing-ignore-label=group")
+	f := groupsUp(t, "--balance-similar-node-groups", "--balancing-ignore-label=group", "--capacity-quotas-enabled")
 	f.step(t, "groups grow from nothing, balanced over the zones", f.growsBalanced(""))
 	f.step(t, "nodes that nobody needs go, and their pods before them", f.drainsGroups)
 	f.step(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
 	f.step(t, "who starts anew in the middle of a removal ends it", f.restartsInRemoval)
 	f.step(t, "priorities are read live", f.followsPriorities)
 	f.step(t, "what nodes were is kept", f.learnsFromNodes)
+	f.step(t, "a quota bounds a group until it goes", f.goesByQuota)
 	f.step(t, "pods of NodePools grow no group", f.leavesToPools)
 	f.step(t, "who ends takes the status away, and who comes next makes another", f.endsWithItsStatus)
 }
@@ -278,6 +281,67 @@ func (f *fleet) learnsFromNodes(t *testing.T, ctx context.Context) {
 		[]byte(`{"metadata":{"labels":{"rack":"r1"}}}`), meta.PatchOptions{})
 	must(t, err)
 	must(t, f.Wait(ctx, "its label to be known", says(`"rack":"r1"`)))
+}
+
+// Cluster Autoscaler's definition of the kind, as far as it takes what is sent here, and a quota of one large node.
+const (
+	quotaDefinition = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: capacityquotas.autoscaling.x-k8s.io}
+spec:
+  group: autoscaling.x-k8s.io
+  scope: Cluster
+  names: {kind: CapacityQuota, listKind: CapacityQuotaList, plural: capacityquotas, singular: capacityquota, shortNames: [cq]}
+  versions:
+    - name: v1beta1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema:
+        openAPIV3Schema:
+          type: object
+          required: [spec]
+          properties:
+            spec: {type: object, x-kubernetes-preserve-unknown-fields: true}
+            status: {type: object, x-kubernetes-preserve-unknown-fields: true}
+`
+	oneLarge = `apiVersion: autoscaling.x-k8s.io/v1beta1
+kind: CapacityQuota
+metadata: {name: few}
+spec: {selector: {matchLabels: {group: large}}, limits: {resources: {nodes: 1}}}
+`
+)
+
+// missingKind is a check of whether Stowage lacks the definition of a kind that it would watch: 1, or 0.
+func (f *fleet) missingKind(kind string, want float64) func(context.Context) error {
+	return func(ctx context.Context) error {
+		got, err := gauge(ctx, f.Stowage.Metrics, fmt.Sprintf(`stowage_kinds_missing{kind=%q}`, kind))
+		if err == nil && got != want {
+			err = fmt.Errorf("missing is %v", got)
+		}
+		return err
+	}
+}
+
+func (f *fleet) goesByQuota(t *testing.T, ctx context.Context) {
+	apply := func(text string) {
+		t.Helper()
+		file := filepath.Join(t.TempDir(), "object.yaml")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		_, err := f.Kubectl(ctx, "", "apply", "--server-side", "-f", file)
+		must(t, err)
+	}
+	must(t, f.Wait(ctx, "the kind to be missing", f.missingKind("CapacityQuota", 1)))
+	apply(quotaDefinition)
+	must(t, f.Wait(ctx, "the kind to be there", f.missingKind("CapacityQuota", 0)))
+	apply(oneLarge)
+	must(t, f.deploy(ctx, shape{name: "bounded", cpu: "9", memory: "1Gi", on: map[string]string{"group": "large"}}, 2))
+	must(t, f.Wait(ctx, "Events", f.groupsTold("NotTriggerScaleUp", `exceeded quota: "CapacityQuota/few", resources: nodes`)))
+	must(t, f.groupsAre(map[string]int{"large": 1})(ctx))
+	_, err := f.Kubectl(ctx, "", "delete", "capacityquota", "few")
+	must(t, err)
+	must(t, f.Wait(ctx, "pods to run", f.running(2, "bounded")))
+	must(t, f.remove(ctx, "bounded"))
 }
 
 func (f *fleet) leavesToPools(t *testing.T, ctx context.Context) {

@@ -100,16 +100,7 @@ func TestProvisioningRequests(t *testing.T) {
 }
 
 func (f *fleet) lacksRequests(t *testing.T, ctx context.Context) {
-	missing := func(want float64) func(context.Context) error {
-		return func(ctx context.Context) error {
-			got, err := gauge(ctx, f.Stowage.Metrics, `stowage_kinds_missing{kind="ProvisioningRequest"}`)
-			if err == nil && got != want {
-				err = fmt.Errorf("missing is %v", got)
-			}
-			return err
-		}
-	}
-	must(t, f.Wait(ctx, "the kind to be missing", missing(1)))
+	must(t, f.Wait(ctx, "the kind to be missing", f.missingKind("ProvisioningRequest", 1)))
 	must(t, f.prioritise(ctx, "50: ['small-a']\n"))
 	must(t, f.deploy(ctx, shape{name: "early", cpu: "1500m", memory: "1Gi"}, 1))
 	must(t, f.Wait(ctx, "pods to run", f.running(1, "early")))
@@ -118,7 +109,7 @@ func (f *fleet) lacksRequests(t *testing.T, ctx context.Context) {
 	must(t, os.WriteFile(file, []byte(requestDefinition), 0o600))
 	_, err := f.Kubectl(ctx, "", "apply", "--server-side", "-f", file)
 	must(t, err)
-	must(t, f.Wait(ctx, "the kind to be there", missing(0)))
+	must(t, f.Wait(ctx, "the kind to be there", f.missingKind("ProvisioningRequest", 0)))
 	_, template := shape{name: "job", cpu: "1500m", memory: "1Gi"}.template()
 	_, err = f.Client().CoreV1().PodTemplates("default").Create(ctx, &core.PodTemplate{
 		ObjectMeta: meta.ObjectMeta{Name: "job"}, Template: template}, meta.CreateOptions{})

@@ -29,6 +29,7 @@ struct group_objects pass_objects(const struct cluster *c)
     TAKE(out, replica_sets, replica_set_count, KIND_REPLICA_SET);
     TAKE(out, stateful_sets, stateful_set_count, KIND_STATEFUL_SET);
     TAKE(out, budgets, budget_count, KIND_DISRUPTION_BUDGET);
+    TAKE(out, quotas, quota_count, KIND_CAPACITY_QUOTA);
     return out;
 }
 

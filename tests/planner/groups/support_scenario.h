@@ -32,7 +32,7 @@
  *
  * Which of the checklist are told by which test (those of a number that a row of its begins with):
  *   9 to 21, 24, 47, 48, 102, 103, 105 to 112, 114, 115, 177, 179     test_scenarios_registry
- *   29 to 33, 35 to 39, 42 to 46, 49 to 56, 58 to 67, 69 to 75, 77 to 86, 89 to 100, 173, 178, 180, 183, 185, 187, 189,
+ *   29 to 33, 35 to 39, 42 to 46, 175, 176, 49 to 56, 58 to 67, 69 to 75, 77 to 86, 89 to 100, 173, 178, 180, 183, 185, 187, 189,
  *   193                                                               test_scenarios_up
  *   188                                                               test_up
  *   132, 136, 140 to 149, 156, 157, 162, 163, 165 to 167, 196 to 198, 202    test_scenarios_down
@@ -50,7 +50,6 @@
  * Open here:
  *   40, 41: a provider's; 57, 192: how long a search takes; 76, 201, 203: chance, of which we have none
  *   190: what a node costs is measured once a pass, so that no plan can come to nothing; 195: lookups do not fail offline
- *   175, 176: CapacityQuota
  *   23, 68, 113, 139: of version 1.20 alone; 88: the expander grpc is left out
  *
  * The log has, with the time: "a 0->3"; "a refused"; "a timed out", "a fails N CODE" and "a backed off until 12:30";

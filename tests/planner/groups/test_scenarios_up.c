@@ -10,6 +10,10 @@
 #include "scenario_groups.h"
 #include "support_scenario.h"
 
+#define QUOTA(name, selector, limits)                                                                                   \
+    "0:00 object {apiVersion: autoscaling.x-k8s.io/v1beta1, kind: CapacityQuota, metadata: {name: " name                 \
+    "}, spec: {selector: {" selector "}, limits: {resources: {" limits "}}}}\n"
+#define POOL_A(limits) QUOTA("few", "matchLabels: {pool: a}", limits)
 #define FLAGS(name, what) static void name(struct group_flags *f) { what; }
 #define EXPANDER(name, kind) FLAGS(name, f->expanders[0] = kind)
 FLAGS(minute_old, f->new_pod_delay = 60 * MS_SECOND)
@@ -17,6 +21,8 @@ FLAGS(ten_a_time, f->max_nodes_per_scale_up = 10)
 FLAGS(ten_nodes, f->max_nodes_total = 10)
 FLAGS(twenty_cores, f->cores_max = 20)
 FLAGS(more_cores, f->cores_max = 32)
+FLAGS(with_quotas, f->capacity_quotas = true)
+FLAGS(with_quotas_and_cores, f->capacity_quotas = true; f->cores_max = 18)
 FLAGS(balanced, f->balance_similar = true)
 EXPANDER(most_pods, EXPANDER_MOST_PODS)
 EXPANDER(least_waste, EXPANDER_LEAST_WASTE)
@@ -173,6 +179,33 @@ static const struct scenario rows[] = {
      "0:00 web-0: 1 exceeded quota: \"cluster-wide\", resources: cpu, a skipped: exceeded quota: \"cluster-wide\", resources: cpu; ",
      .watch = WATCH_LEFT, .flags = twenty_cores},
     {"scenario 71: up to them", EIGHT, "0:00 nodes a 2\n0:00 pods full 2 7\n0:00 pods web 5 7", "0:00 a 2->4; ", .flags = more_cores},
+    {"scenario 175: a quota of nodes", A, "0:00 nodes a 4\n0:00 pods full 4 3\n0:00 pods web 1 3\n" POOL_A("nodes: 4"),
+     "0:00 web-0: 1 exceeded quota: \"CapacityQuota/few\", resources: nodes, a skipped: exceeded quota: \"CapacityQuota/few\", "
+     "resources: nodes; ", .watch = WATCH_LEFT, .flags = with_quotas},
+    {"scenario 175: up to it", A, "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 pods web 5 3\n" POOL_A("nodes: 4"), "0:00 a 2->4; ",
+     .flags = with_quotas},
+    {"a quota of cores, which are rounded up", A, "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 pods web 5 3\n" POOL_A("cpu: 11999m"),
+     "0:00 a 2->3; ", .flags = with_quotas},
+    {"of memory", A, "0:00 nodes a 1\n0:00 pods full 1 3\n0:00 pods web 5 3\n" POOL_A("memory: 63Gi"), "0:00 a 1->3; ",
+     .flags = with_quotas},
+    {"of something that no node has", A, "0:00 pods web 2 3\n" POOL_A("example.com/x: 0"), "0:00 a 0->2; ", .flags = with_quotas},
+    {"another pool's", A, "0:00 pods web 2 3\n" QUOTA("few", "matchLabels: {pool: b}", "nodes: 0"), "0:00 a 0->2; ", .flags = with_quotas},
+    {"of all nodes, those of no group too", A,
+     "0:00 object {apiVersion: v1, kind: Node, metadata: {name: other}, status: {capacity: {cpu: 4}}}\n0:00 pods web 5 3\n"
+     QUOTA("all", "", "nodes: 3"), "0:00 a 0->2; ", .flags = with_quotas},
+    {"all of them must allow it, and each says so", A, "0:00 nodes a 4\n0:00 pods full 4 3\n0:00 pods web 1 3\n" POOL_A("nodes: 4")
+     QUOTA("low", "", "'nodes': 3, cpu: 9"),
+     "0:00 web-0: 1 exceeded quota: \"CapacityQuota/few\", resources: nodes, 1 exceeded quota: \"CapacityQuota/low\", resources: "
+     "cpu, nodes, 1 exceeded quota: \"cluster-wide\", resources: cpu, a skipped: exceeded quota: \"cluster-wide\", resources: cpu, "
+     "exceeded quota: \"CapacityQuota/few\", resources: nodes, exceeded quota: \"CapacityQuota/low\", resources: cpu, nodes; ",
+     .watch = WATCH_LEFT, .flags = with_quotas_and_cores},
+    {"scenario 176: one that is not valid", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: Is, values: [a]}]", "nodes: 0"),
+     "0:00 a 0->2; ", .flags = with_quotas},
+    {"nor one with a list that is empty", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: In, values: []}]", "nodes: 0"),
+     "0:00 a 0->2; ", .flags = with_quotas},
+    {"one with expressions is", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: NotIn, values: [b]}]", "nodes: 1"),
+     "0:00 a 0->1; ", .flags = with_quotas},
+    {"without the flag none is", A, "0:00 pods web 2 3\n" POOL_A("nodes: 0"), "0:00 a 0->2; ", .end = 0},
     {"scenario 72: up to all nodes that may be", GROUPS(G("a", 0, 20)), "0:00 nodes a 9\n0:00 pods full 9 3\n0:00 pods web 3 3",
      "0:00 a 9->10; ", .flags = ten_nodes},
     {"scenario 73: which there are", GROUPS(G("a", 0, 20)), "0:00 nodes a 10\n0:00 pods full 10 3\n0:00 pods web 1 3",
