@@ -162,6 +162,16 @@ static void what_is_in_it(void **state)
     assert_int_equal(t.capacity_types.count, 2);
     assert_true(span_eq(t.capacity_types.items[0], SPAN("on-demand")));
     catalogue_source_free(s);
+    struct err err;
+    assert_true(catalogue_decode(
+        SPAN(FILE_OF(TYPE(SELF, ROOM, "\"offerings\":[{\"price\":1,\"available\":true,\"requirements\":[" PLACE "]},{\"price\":0.5,"
+                                      "\"requirements\":[" PLACE "]},{\"available\":true,\"requirements\":[]}]"))), SPAN("t"), &s, &err));
+    t = catalogue_total(s, &a);
+    assert_int_equal(t.offerings, 3);
+    assert_int_equal(t.available, 2);
+    assert_int_equal(t.priced, 1); /* what cannot be had costs nothing, and what has no price neither */
+    assert_true(t.cheapest == 1 && t.dearest == 1);
+    catalogue_source_free(s);
     arena_release(&a);
 }
 
