@@ -29,7 +29,7 @@ struct check {
     struct span rival; /* name of its Lease, where that is not the usual one */
     /* found on the way */
     bool runs;           /* somebody leads */
-    bool nominates;      /* the Deployment has --placement=nominate */
+    bool nominates, keeps_groups; /* the Deployment has --placement=nominate; --cloud-provider */
     struct permissions permissions;
 };
 

@@ -137,7 +137,7 @@ static void read_definition(void *user, struct doc_value object)
 }
 
 /* Those of manifests/crds that these options need; true: it is there and as it must be. */
-static bool check_definition(struct check *c, enum kind k)
+static bool check_definition(struct check *c, enum kind k, uint32_t *spared_out)
 {
     struct arena *m = c->report->a;
     struct definition *d = ARENA_NEW(m, struct definition);
@@ -146,6 +146,8 @@ static bool check_definition(struct check *c, enum kind k)
     const char *fix = arena_printf(m, "kubectl apply --server-side -f manifests/crds/%s.yaml", kind_info(k)->plural).ptr;
     *d = (struct definition){.wanted = version, .a = m};
     struct ask *a = install_get(c, KIND_DEFINITION, (struct span){0}, name, read_definition, d);
+    if (a->done && a->err.kind == ERR_NOT_FOUND && c->keeps_groups && kind_is_of_pools(k))
+        return (*spared_out)++, false;
     if (!install_has(c, "definitions", a, arena_printf(m, "CustomResourceDefinition %s", name), fix))
         return false;
     if (!d->served)
@@ -166,12 +168,14 @@ static bool is_defined_by_us(enum kind k)
 
 void install_definitions(struct check *c)
 {
-    uint32_t good = 0, wanted = 0;
+    uint32_t good = 0, wanted = 0, spared = 0;
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
         if (is_defined_by_us(k) && live_watches(c->options, k)) {
             wanted++;
-            good += check_definition(c, k);
+            good += check_definition(c, k, &spared);
         }
+    if (spared != 0)
+        check_say(c->report, CHECK_OK, "definitions", NULL, "no NodePools are defined, and node groups need none (--cloud-provider)");
     if (good == wanted)
         check_say(c->report, CHECK_OK, "definitions", NULL, "%u definitions are there and served in the versions that Stowage asks for",
                   wanted);
@@ -240,6 +244,7 @@ bool check_installation(struct check *c, struct err *err)
 {
     if (!install_api(c, err))
         return false;
+    install_flags(c);
     install_definitions(c);
     install_account(c);
     if (!check_permissions(c, err))

@@ -18,6 +18,7 @@ bool install_find(struct doc_value object, const char *outer, const char *inner,
 /* ---- the parts, in their order ---- */
 
 bool install_api(struct check *c, struct err *err); /* false: nobody answers */
+void install_flags(struct check *c); /* of the Deployment, if there is one: what they make needless is not missing */
 void install_definitions(struct check *c);
 void install_account(struct check *c);
 void install_webhook(struct check *c);

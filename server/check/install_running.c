@@ -53,14 +53,14 @@ struct deployment {
     struct arena *a;
     int64_t wanted, ready;
     struct span image;
-    bool nominates; /* --placement=nominate */
+    bool nominates, keeps_groups; /* --placement=nominate; --cloud-provider */
 };
 
 static void read_deployment(void *user, struct doc_value object)
 {
     struct deployment *d = user;
     struct doc_value spec, status, template, pod, container;
-    struct span placement;
+    struct span placement, provider;
     d->wanted = doc_find(object, SPAN("spec"), &spec) ? doc_int64_at(spec, SPAN("replicas"), 1) : 1;
     d->ready = doc_find(object, SPAN("status"), &status) ? doc_int64_at(status, SPAN("readyReplicas"), 0) : 0;
     if (!doc_find(spec, SPAN("template"), &template) || !doc_find(template, SPAN("spec"), &pod) ||
@@ -68,6 +68,21 @@ static void read_deployment(void *user, struct doc_value object)
         return;
     d->image = arena_dup(d->a, doc_text_at(container, SPAN("image")));
     d->nominates = find_argument(container, SPAN("--placement"), &placement) && span_eq(placement, SPAN("nominate"));
+    d->keeps_groups = find_argument(container, SPAN("--cloud-provider"), &provider);
+}
+
+static struct ask *get_deployment(struct check *c, struct deployment *d)
+{
+    *d = (struct deployment){.a = c->report->a};
+    return install_get(c, KIND_DEPLOYMENT, c->ns, "stowage", read_deployment, d);
+}
+
+void install_flags(struct check *c)
+{
+    struct deployment *d = ARENA_NEW(c->report->a, struct deployment);
+    (void)get_deployment(c, d);
+    c->nominates = d->nominates;
+    c->keeps_groups = d->keeps_groups;
 }
 
 static void tell_deployment(struct check *c, const struct deployment *d)
@@ -88,12 +103,10 @@ static void tell_deployment(struct check *c, const struct deployment *d)
 void install_deployment(struct check *c)
 {
     struct deployment *d = ARENA_NEW(c->report->a, struct deployment);
-    d->a = c->report->a;
-    struct ask *a = install_get(c, KIND_DEPLOYMENT, c->ns, "stowage", read_deployment, d);
+    struct ask *a = get_deployment(c, d);
     struct span what = arena_printf(c->report->a, "Deployment %.*s/stowage", SPAN_ARG(c->ns));
     if (install_has(c, "deployment", a, what, "kubectl apply -f manifests/deployment.yaml"))
         tell_deployment(c, d);
-    c->nominates = d->nominates;
     a = install_get(c, KIND_SERVICE, c->ns, "stowage-extender", NULL, NULL);
     what = arena_printf(c->report->a, "Service %.*s/stowage-extender, which the scheduler calls,", SPAN_ARG(c->ns));
     (void)install_has(c, "deployment", a, what, "kubectl apply -f manifests/deployment.yaml");
@@ -248,10 +261,13 @@ void install_pools(struct check *c)
     a->read = read_pools;
     a->user = all;
     ask_all(c->cluster, a, 1);
-    if (a->done && a->err.kind == ERR_NOT_FOUND)
-        return; /* its definition is missing, which has been told */
-    if (!install_has(c, "pools", a, SPAN("the NodePools"), NULL))
+    bool undefined = a->done && a->err.kind == ERR_NOT_FOUND;
+    if (!undefined && !install_has(c, "pools", a, SPAN("the NodePools"), NULL))
         return;
+    if (all->pool_count == 0 && c->keeps_groups) {
+        check_say(c->report, CHECK_OK, "pools", NULL, "there is no NodePool; node groups are kept (--cloud-provider)");
+        return;
+    }
     if (all->pool_count == 0) {
         check_say(c->report, CHECK_FAIL, "pools", "kubectl apply -f FILE with a NodePool and its node class; docs/install.md has one",
                   "there is no NodePool: nothing can be bought");

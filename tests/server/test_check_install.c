@@ -349,6 +349,24 @@ static void what_is_missing_is_told(void **state)
     }
 }
 
+/* Who keeps node groups alone has neither NodePools nor their definitions. */
+static void node_groups_need_no_pools(void **state)
+{
+    (void)state;
+    struct bench b;
+    begin(&b);
+    for (int i = 0; i < PART_COUNT; i++)
+        if (i != POOLS && i != CLAIMS && i != CLASSES && i != RUNS && i != BUYS && i != OF_CLASS)
+            load(&b, whole[i]);
+    load(&b, DEPLOYMENT("registry.example/stowage:1", "--cloud-provider=clusterapi", "2"));
+    put_certificates(&b);
+    run(&b, ASKED);
+    says(&b, "ok    no NodePools are defined, and node groups need none (--cloud-provider)\n");
+    says(&b, "ok    there is no NodePool; node groups are kept (--cloud-provider)\n");
+    assert_int_equal(check_count(&b.report, CHECK_FAIL), 0);
+    end(&b);
+}
+
 static void an_old_api_server_is_told(void **state)
 {
     (void)state;
@@ -400,6 +418,7 @@ int main(void)
         cmocka_unit_test(before_it_is_installed),
         cmocka_unit_test(nothing_is_missing),
         cmocka_unit_test(what_is_missing_is_told),
+        cmocka_unit_test(node_groups_need_no_pools),
         cmocka_unit_test(an_old_api_server_is_told),
         cmocka_unit_test(what_may_not_be_read_is_told_so),
     };
