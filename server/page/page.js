@@ -7,7 +7,7 @@ import { Fleet } from "/fleet.js";
 import { bytes, count, cpu, month, percent, price, share } from "/format.js";
 import { takeGroups } from "/groups.js";
 import { Nodes } from "/nodes.js";
-import { Panel } from "/panel.js";
+import { Panel, named } from "/panel.js";
 import { DEFAULTS, compile, fromAddress, toAddress } from "/query.js";
 import { listen } from "/stream.js";
 import { begin, onSort, takePart, tickAges } from "/tables.js";
@@ -147,7 +147,13 @@ const on = {
     beat() {},
 };
 
-byId("filters").addEventListener("submit", (event) => event.preventDefault());
+/* Return opens what has the name: a node, a workload, or else a pod, of which there are too many to be listed here. */
+byId("filters").addEventListener("submit", (event) => {
+    event.preventDefault();
+    const to = named(byId("q").value.trim(), fleet);
+    if (to !== null)
+        location.hash = to;
+});
 byId("filters").addEventListener("input", (event) => choose({ [event.target.id]: event.target.value }));
 byId("clear").addEventListener("click", () => {
     choose({ ...DEFAULTS, size: state.size, by: state.by, view: state.view });

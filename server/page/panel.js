@@ -17,6 +17,16 @@ export function target(hash) {
     return at > 0 && TITLES[kind] && text.length > at + 1 ? { kind, name: text.slice(at + 1) } : null;
 }
 
+/* Where that is which is called so; null: nothing can be. */
+export function named(text, fleet) {
+    const workload = fleet.workloads().get(text);
+    if (fleet.nodes.has(text))
+        return "#node/" + text;
+    if (workload)
+        return "#" + workload.kind.toLowerCase() + "/" + text;
+    return /^[a-z0-9][a-z0-9.-]*\/[a-z0-9][a-z0-9.-]*$/.test(text) ? "#pod/" + text : null;
+}
+
 function element(name, className, ...content) {
     const e = document.createElement(name);
     if (className)

@@ -182,12 +182,34 @@ class PageTest(unittest.TestCase):
             fleet.take({ gone: ['n2'], nodes: [] });
             return [m.target('#node/a'), m.target('#pod/web/a%20b'), m.target('#waiting'), m.target('#x/y'), m.target('#node/'), m.target(''),
                 span.textContent, Array.from(span.querySelectorAll('*'), (e) => e.tagName + ' ' + e.getAttribute('href')),
-                fleet.nodes.size, fleet.workloads().get('shop/web').pods];
+                fleet.nodes.size, fleet.workloads().get('shop/web').pods, m.named('n-1.x', fleet), m.named('shop/web', fleet),
+                m.named('shop/web-0', fleet), m.named('web', fleet), m.named('pool:a/b', fleet)];
         })""")
         self.assertEqual(got[:6], [{"kind": "node", "name": "a"}, {"kind": "pod", "name": "web/a b"}, None, None, None, None])
         self.assertEqual(got[6], "n-1.x goes: <img src=x> of pool general, for shop/web; general advice, n2.")
         self.assertEqual(got[7], ["A #node/n-1.x", "A #nodepool/general", "A #deployment/shop/web", "A #node/n2"])
-        self.assertEqual(got[8:], [1, 2])
+        self.assertEqual(got[8:], [1, 2, "#node/n-1.x", "#deployment/shop/web", "#pod/shop/web-0", None, None])
+
+    def test_07_groups(self):
+        """Rows stay the same elements while what they say changes, and the section goes with the last group."""
+        got = self.run_js("""return import('/groups.js').then(({ takeGroups }) => {
+            const section = document.createElement('section');
+            const group = (name, size, good) => ({ group: name, answer: { hasPlace: good, sentence: name + ' <stays>',
+                lines: [{ about: 'health', text: 'good' }, { about: 'size', text: size }] } });
+            document.body.append(section);
+            takeGroups(section, [group('MachineDeployment/w/a', '3 of 1 to 9', true), group('b', '0', false)]);
+            const row = section.querySelector('tbody tr');
+            const first = [section.hidden, section.querySelector('.count').textContent, row.id, Array.from(row.cells, (c) => c.textContent).join('|'),
+                row.querySelector('a').getAttribute('href'), section.querySelectorAll('tbody tr')[1].className, section.querySelectorAll('stays').length];
+            takeGroups(section, [group('MachineDeployment/w/a', '4 of 1 to 9', true)]);
+            const then = [section.querySelector('tbody tr') === row, row.cells[1].textContent, section.querySelectorAll('tbody tr').length];
+            takeGroups(section, []);
+            const last = section.hidden;
+            section.remove();
+            return [...first, ...then, last];
+        })""")
+        self.assertEqual(got, [False, "2", "group/MachineDeployment/w/a", "MachineDeployment/w/a|3 of 1 to 9|MachineDeployment/w/a <stays>",
+                               "#group/MachineDeployment/w/a", "warning", 0, True, "4 of 1 to 9", 1, True])
 
     # --- how it looks ---
 
@@ -270,6 +292,9 @@ class PageTest(unittest.TestCase):
         self.browser.wait("/ of /.test(document.querySelector('#fleet-count').textContent)")
         self.assertEqual(self.run_js("return location.search"), "?q=shop%2Fweb")
         found = self.text("#fleet-count")
+        self.browser.press("Enter")
+        self.browser.wait("document.querySelector('#panel-title').textContent === 'Deployment shop/web'")
+        self.browser.press("Escape")
         self.go("?q=shop%2Fweb")
         self.assertEqual(self.text("#fleet-count"), found)
         self.assertEqual(self.run_js("return document.querySelector('#q').value"), "shop/web")
