@@ -1,5 +1,4 @@
-// Package chart asks the real helm what it makes of manifests/chart: beside the plain manifests, whose objects it must
-// be, and in a control plane.
+// Package chart asks the real helm what it makes of manifests/chart, which must be the objects of the plain manifests.
 package chart
 
 import (

@@ -20,6 +20,10 @@ type ClusterOptions struct {
 	ControlPlane controlplane.Options // Scheduler must be nil
 	Manifests    string               // the folder manifests/
 
+	// Install brings them into the cluster in another way, so that the webhook is called at HOST:PORT; nil: they are
+	// applied.
+	Install func(ctx context.Context, c *controlplane.ControlPlane, webhook string) error
+
 	// Stowage's Account and Addresses are filled in. Without a Binary the manifests are applied all the
 	// same, but the scheduler is a plain one: it does not start while the files are missing that its
 	// extender's tlsConfig names, and those come from Stowage.
@@ -103,10 +107,15 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 		return err
 	}
 	local, differences := ship.Local(addresses.Webhook)
-	for _, line := range differences {
-		options.Say("not as shipped: %s", line)
+	if options.Install != nil {
+		err = options.Install(ctx, c.ControlPlane, addresses.Webhook)
+	} else {
+		for _, line := range differences {
+			options.Say("not as shipped: %s", line)
+		}
+		err = local.Apply(ctx, c.Config())
 	}
-	if err := local.Apply(ctx, c.Config()); err != nil {
+	if err != nil {
 		return err
 	}
 	options.Say("manifests applied")
