@@ -173,7 +173,10 @@ static void stream_feed(struct stream *s, mono_ms now)
 static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
 {
     (void)req;
-    ((struct stream *)self)->writing = false; /* more comes from http_streams_feed, http_documents_feed */
+    struct stream *s = (struct stream *)self;
+    s->writing = false; /* more comes from http_streams_feed, http_documents_feed */
+    if (s->out.capacity > HTTP_PIECE * 2) /* an open page is told megabytes once, and then little */
+        buf_release(&s->out);
 }
 
 static void start_stream(h2o_req_t *req, const struct http_request *q,

@@ -38,8 +38,8 @@ export function tell(node) {
 }
 
 export class Boxes {
-    constructor(canvas, words, legend, open) {
-        Object.assign(this, { canvas, words, open, boxes: [], heads: [], pointed: null, nodes: [], state: null });
+    constructor({ canvas, outline, words, legend, open }) {
+        Object.assign(this, { canvas, outline, words, open, boxes: [], heads: [], pointed: null, nodes: [], state: null });
         this.wanted = false;
         canvas.addEventListener("pointermove", (event) => this.point(this.at(event)));
         canvas.addEventListener("pointerleave", () => this.point(null));
@@ -100,7 +100,17 @@ export class Boxes {
         this.pointed = box;
         this.words.textContent = box ? tell(box.item) : "";
         this.canvas.classList.toggle("over", box !== null);
-        this.draw();
+        this.frame();
+    }
+
+    /* An element of its own, so that the boxes need not be drawn anew for it. */
+    frame() {
+        const box = this.pointed;
+        this.outline.hidden = box === null;
+        if (box === null)
+            return;
+        for (const [side, value] of [["left", box.x], ["top", box.y], ["width", box.w], ["height", box.h]])
+            this.outline.style[side] = value + "px";
     }
 
     key(event) {
@@ -163,12 +173,7 @@ export class Boxes {
         g.textBaseline = "top";
         for (const head of this.heads)
             this.drawHead(g, c, head);
-        if (this.pointed) {
-            const b = this.pointed;
-            g.strokeStyle = c.ink;
-            g.lineWidth = 2;
-            g.strokeRect(b.x + 1, b.y + 1, Math.max(1, b.w - 2), Math.max(1, b.h - 2));
-        }
+        this.frame();
     }
 
     drawHead(g, c, head) {

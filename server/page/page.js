@@ -17,7 +17,10 @@ const byId = (id) => document.getElementById(id);
 
 const fleet = new Fleet();
 const panel = new Panel(byId("panel"), fleet);
-const boxes = new Boxes(byId("canvas"), byId("pointed"), byId("legend"), (name) => { location.hash = "#node/" + name; });
+const boxes = new Boxes({
+    canvas: byId("canvas"), outline: byId("outline"), words: byId("pointed"), legend: byId("legend"),
+    open: (name) => { location.hash = "#node/" + name; },
+});
 const nodes = new Nodes(byId("table"));
 let state = fromAddress(location.search);
 let points = []; /* of its history */
