@@ -60,6 +60,19 @@ static void count_planned(struct fleet_node *nodes, uint32_t count, const struct
     }
 }
 
+/* Nodes of groups are ours, and their price is that of the group where nobody else knows one. */
+static void add_groups(struct arena *a, const struct places_view *v, struct fleet_node *nodes, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        struct fleet_node *n = &nodes[i];
+        double price;
+        if (!v->group_of(v->user, n->name, a, &n->group, &price))
+            continue;
+        n->price = isnan(n->price) ? price : n->price;
+        n->state = n->state == FLEET_FOREIGN ? FLEET_READY : n->state;
+    }
+}
+
 static void add_nodes(struct arena *a, const struct places_view *v, const struct symtab *syms, struct fleet_view *out)
 {
     const struct world *w = v->world;
@@ -88,6 +101,8 @@ static void add_nodes(struct arena *a, const struct places_view *v, const struct
         qsort(nodes, count, sizeof(*nodes), by_name);
     if (v->places != NULL)
         count_planned(nodes, count, v);
+    if (v->group_of != NULL)
+        add_groups(a, v, nodes, count);
     out->nodes = nodes;
     out->node_count = count;
 }
@@ -167,6 +182,7 @@ static void put_node(struct json *j, const struct fleet_node *n)
     json_object_begin(j);
     json_put_string(j, "name", n->name);
     put_known(j, "nodePool", n->pool);
+    put_known(j, "nodeGroup", n->group);
     put_known(j, "instanceType", n->type);
     put_known(j, "zone", n->zone);
     put_known(j, "capacityType", n->capacity_type);
@@ -238,6 +254,7 @@ static struct fleet_node read_node(struct arena *a, struct doc_value v)
     struct fleet_node n = {
         .name = text_at(a, v, SPAN("name")),
         .pool = text_at(a, v, SPAN("nodePool")),
+        .group = text_at(a, v, SPAN("nodeGroup")),
         .type = text_at(a, v, SPAN("instanceType")),
         .zone = text_at(a, v, SPAN("zone")),
         .capacity_type = text_at(a, v, SPAN("capacityType")),

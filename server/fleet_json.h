@@ -12,6 +12,7 @@ const char *fleet_state_name(enum fleet_state s); /* "ready", "coming", "leaving
 
 struct fleet_node {
     struct span name, pool, type, zone, capacity_type; /* absent: not known */
+    struct span group; /* absent: it is of no node group */
     enum fleet_state state;
     double price;                 /* per hour; NAN: not known */
     int64_t cpu_asked, cpu_there; /* thousandths of a CPU */

@@ -1,11 +1,17 @@
 #include "server/group_answers.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/nearest.h"
+
+struct group_member {
+    struct span node, group;
+    double price; /* NAN: not known */
+};
 
 struct group_answers {
     pthread_mutex_t lock;
@@ -14,6 +20,8 @@ struct group_answers {
     uint32_t count;
     struct group_refusal *refusals; /* by uid */
     uint32_t refusal_count;
+    struct group_member *members; /* by node */
+    uint32_t member_count;
 };
 
 struct group_answers *group_answers_new(void)
@@ -38,6 +46,28 @@ static int by_uid(const void *a, const void *b)
     return span_cmp(((const struct group_refusal *)a)->uid, ((const struct group_refusal *)b)->uid);
 }
 
+static int by_node(const void *a, const void *b)
+{
+    return span_cmp(((const struct group_member *)a)->node, ((const struct group_member *)b)->node);
+}
+
+static void copy_members(struct group_answers *to, const struct groups_told *told)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < told->group_count; i++)
+        count += told->groups[i].node_count;
+    to->members = ARENA_ARRAY(&to->arena, struct group_member, count);
+    to->member_count = 0;
+    for (uint32_t i = 0; i < told->group_count; i++) {
+        const struct group_answer *g = &told->groups[i];
+        for (uint32_t k = 0; k < g->node_count; k++)
+            to->members[to->member_count++] = (struct group_member){arena_dup(&to->arena, g->nodes[k]), to->items[i].group,
+                                                                    g->has_price ? g->price : (double)NAN};
+    }
+    if (count > 1)
+        qsort(to->members, count, sizeof(*to->members), by_node);
+}
+
 static void copy(struct group_answers *to, const struct groups_told *told)
 {
     to->items = ARENA_ARRAY(&to->arena, struct group_answer, told->group_count);
@@ -45,10 +75,12 @@ static void copy(struct group_answers *to, const struct groups_told *told)
     to->count = told->group_count;
     to->refusal_count = told->refusal_count;
     for (uint32_t i = 0; i < told->group_count; i++)
-        to->items[i] = (struct group_answer){arena_dup(&to->arena, told->groups[i].group), arena_dup(&to->arena, told->groups[i].json)};
+        to->items[i] = (struct group_answer){.group = arena_dup(&to->arena, told->groups[i].group),
+                                             .json = arena_dup(&to->arena, told->groups[i].json)};
     for (uint32_t i = 0; i < told->refusal_count; i++)
         to->refusals[i] =
             (struct group_refusal){arena_dup(&to->arena, told->refusals[i].uid), arena_dup(&to->arena, told->refusals[i].text)};
+    copy_members(to, told);
     if (to->refusal_count > 1)
         qsort(to->refusals, to->refusal_count, sizeof(*to->refusals), by_uid);
 }
@@ -66,8 +98,23 @@ void group_answers_set(struct group_answers *g, const struct groups_told *told)
     g->count = fresh.count;
     g->refusals = fresh.refusals;
     g->refusal_count = fresh.refusal_count;
+    g->members = fresh.members;
+    g->member_count = fresh.member_count;
     pthread_mutex_unlock(&g->lock);
     arena_release(&old);
+}
+
+bool group_answers_node(struct group_answers *g, struct span node, struct arena *a, struct span *group_out, double *price_out)
+{
+    struct group_member key = {.node = node};
+    pthread_mutex_lock(&g->lock);
+    const struct group_member *found = g->member_count != 0 ? bsearch(&key, g->members, g->member_count, sizeof(key), by_node) : NULL;
+    if (found != NULL) {
+        *group_out = arena_dup(a, found->group);
+        *price_out = found->price;
+    }
+    pthread_mutex_unlock(&g->lock);
+    return found != NULL;
 }
 
 struct span group_answers_refusal(struct group_answers *g, struct span uid, struct arena *a)

@@ -18,6 +18,8 @@ void group_answers_set(struct group_answers *g, const struct groups_told *told);
 void group_answers_all(struct group_answers *g, struct buf *out);
 /* Adds the answer, as JSON. False: there is no such group; *err names the nearest. */
 bool group_answers_write(struct group_answers *g, struct span group, struct buf *out, struct err *err);
+/* Which group a Node is of, in `a`, and what it costs an hour (NAN: not known). False: none. */
+bool group_answers_node(struct group_answers *g, struct span node, struct arena *a, struct span *group_out, double *price_out);
 /* Why no group takes the pod, in `a`; absent: one does, it did not ask, or it is not known. */
 struct span group_answers_refusal(struct group_answers *g, struct span uid, struct arena *a);
 

@@ -18,6 +18,9 @@ struct places_view {
     /* Why a pod has no place; absent: it was not planned yet. NULL: nobody knows of any. */
     struct span (*why)(void *user, struct arena *a, const struct pod *p);
     void *user;
+    /* Which node group a Node is of, in `a`, and what it costs an hour (NAN: not known); false: none. NULL: there are none. Of
+     * the fleet alone. */
+    bool (*group_of)(void *user, struct span node, struct arena *a, struct span *group_out, double *price_out);
 };
 
 /* Targets by name, pods by namespace and name. */

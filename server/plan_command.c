@@ -6,6 +6,7 @@
 #include "planner/bits.h"
 #include "planner/disruption/disruption_told.h"
 #include "planner/explain/tell.h"
+#include "planner/groups/cost.h"
 #include "planner/groups/pass_json.h"
 #include "planner/plan/plan_json.h"
 #include "planner/plan/plan_table.h"
@@ -224,8 +225,10 @@ static void put_table(struct buf *out, const struct answer *x, struct span unsee
 {
     bool wide = options->output == OUTPUT_WIDE, verbose = options->verbose;
     uint32_t width = wide ? 0 : terminal_width();
-    if (x->groups != NULL)
+    if (x->groups != NULL) {
         group_pass_table(out, x->groups);
+        group_cost_table(out, x->groups);
+    }
     if (x->plan != NULL)
         plan_table(out, x->plan,
                    &(struct plan_table_options){.width = width, .verbose = verbose, .wide = wide, .left_out = unseen});
@@ -241,8 +244,10 @@ static void put_json(struct buf *out, const struct answer *x, const struct input
 {
     struct json j = {.out = out, .indent = 2};
     plan_json_open(&j, x->plan);
-    if (x->groups != NULL)
+    if (x->groups != NULL) {
         group_pass_json(&j, x->groups);
+        group_cost_json(&j, x->groups);
+    }
     if (x->moves.made != NULL)
         disruption_json(&j, x->plan->world, x->moves.made, x->moves.recommended);
     plan_json_close(&j, x->plan, o->warnings, o->warning_count);

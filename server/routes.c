@@ -322,9 +322,14 @@ static void on_plan(void *user, void *scratch, const struct http_request *q, str
     struct arena a;
     arena_init(&a, 0);
     struct moves moves = page_moves(routes->config.page, &a);
-    places_json(&(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user},
+    places_json(&(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user, NULL},
                 &r->body);
     arena_release(&a);
+}
+
+static bool group_of(void *user, struct span node, struct arena *a, struct span *group_out, double *price_out)
+{
+    return group_answers_node(((const struct routes *)user)->config.groups, node, a, group_out, price_out);
 }
 
 static void on_fleet(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
@@ -336,7 +341,7 @@ static void on_fleet(void *user, void *scratch, const struct http_request *q, st
     arena_init(&a, 0);
     struct moves moves = page_moves(routes->config.page, &a);
     struct fleet_view f;
-    fleet_of(&a, &(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user},
+    fleet_of(&a, &(struct places_view){v.places, v.snapshot, v.world, &moves, clock_wall(), why_waiting, user, group_of},
              v.snapshot != NULL ? v.snapshot->syms : NULL, &f);
     fleet_json(&r->body, &f);
     arena_release(&a);

@@ -175,6 +175,12 @@ struct columns {
     bool memory, rest; /* there is room for it */
 };
 
+/* The pool or the node group. */
+static struct span whose(const struct fleet_node *n)
+{
+    return n->pool.len != 0 ? n->pool : n->group;
+}
+
 /* Names get what is left beside figures, which tell more. */
 static struct columns fit(const struct fleet_view *f, const struct top_screen *s)
 {
@@ -182,7 +188,7 @@ static struct columns fit(const struct fleet_view *f, const struct top_screen *s
     size_t name = NAME_LEAST, pool = POOL_LEAST;
     for (uint32_t i = 0; i < f->node_count; i++) {
         name = f->nodes[i].name.len > name ? f->nodes[i].name.len : name;
-        pool = f->nodes[i].pool.len > pool ? f->nodes[i].pool.len : pool;
+        pool = whose(&f->nodes[i]).len > pool ? whose(&f->nodes[i]).len : pool;
     }
     uint32_t fixed = 1 + SHARE + (c.memory ? 1U + SHARE : 0U) + PODS + PRICE + (c.rest ? 14U : 0U);
     uint32_t left = s->width > fixed + 1 ? s->width - fixed - 1 : 0;
@@ -250,7 +256,7 @@ static void put_node(struct buf *out, const struct top_screen *s, const struct c
         tint(&l, s, "0");
     put(&l, s->width, SPAN(" "));
     if (c->pool != 0) {
-        put_in(&l, s->width, n->pool, c->pool, false);
+        put_in(&l, s->width, whose(n), c->pool, false);
         put(&l, s->width, SPAN(" "));
     }
     put_share(&l, s, n->cpu_asked, n->cpu_there, BAR);

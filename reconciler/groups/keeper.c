@@ -185,6 +185,15 @@ static struct group_refusal *refusals_of(struct pass *p, const struct group_scal
     return out;
 }
 
+static struct group_answer answer_of(const struct pass *p, const struct group *g, struct span json)
+{
+    struct span *nodes = ARENA_ARRAY(p->a, struct span, g->node_count);
+    for (uint32_t i = 0; i < g->node_count; i++)
+        nodes[i] = g->nodes[i]->meta.name;
+    return (struct group_answer){.group = g->spec->name, .json = json, .nodes = nodes, .node_count = g->node_count,
+                                 .has_price = g->spec->has_price, .price = g->spec->price};
+}
+
 /* What people may ask of each group, and of pods that none takes, until the next pass. */
 static void answer(struct pass *p, const struct group_pass *decided, const struct group_flags *flags)
 {
@@ -199,7 +208,7 @@ static void answer(struct pass *p, const struct group_pass *decided, const struc
         struct json j = JSON_TO(&text);
         group_explain(decided, flags, p->snapshot->syms, i, p->wall, p->a, &e);
         explanation_json(&j, &e);
-        answers[i] = (struct group_answer){decided->model->groups[i].spec->name, arena_dup(p->a, buf_span(&text))};
+        answers[i] = answer_of(p, &decided->model->groups[i], arena_dup(p->a, buf_span(&text)));
         buf_release(&text);
     }
     s->answered(s->user, &(struct groups_told){.groups = answers,

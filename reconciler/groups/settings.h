@@ -11,6 +11,10 @@ struct default_spread_config;
 
 struct group_answer { /* what a pass says of one group (planner/groups/explain.h) */
     struct span group, json;
+    const struct span *nodes; /* names of its Nodes */
+    uint32_t node_count;
+    bool has_price;
+    double price; /* of one, an hour */
 };
 
 struct group_refusal { /* of a pod that no group takes: "2 Insufficient cpu" */

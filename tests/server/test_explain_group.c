@@ -192,8 +192,8 @@ static void pods_of_groups(void **state)
 /* A server's answers are those of the last pass, and are gone when it leads no more. */
 static void a_server_keeps_the_last(void **state)
 {
-    static const struct group_answer first[] = {{SPAN_INIT("a"), SPAN_INIT("{\"sentence\": \"old\"}")}};
-    static const struct group_answer second[] = {{SPAN_INIT("workers"), SPAN_INIT("{\"sentence\": \"new\"}")}};
+    static const struct group_answer first[] = {{.group = SPAN_INIT("a"), .json = SPAN_INIT("{\"sentence\": \"old\"}")}};
+    static const struct group_answer second[] = {{.group = SPAN_INIT("workers"), .json = SPAN_INIT("{\"sentence\": \"new\"}")}};
     static const struct group_refusal refused[] = {{SPAN_INIT("u2"), SPAN_INIT("1 Insufficient cpu")}, {SPAN_INIT("u1"), SPAN_INIT("no")}};
     struct group_answers *g = group_answers_new();
     struct buf out = {0};

@@ -13,6 +13,9 @@
     "- {name: " name ", minSize: " #min ", maxSize: " #max ", template: {metadata: {labels: {pool: " name "}}, status: " \
     "{allocatable: {cpu: '" #cpu "', memory: 8Gi, pods: '110'}}}}\n"
 #define GROUPS(list) "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups:\n" list
+#define STANDING(name, price, target)                                                                                   \
+    "- {name: " name ", minSize: " #target ", maxSize: 9, targetSize: " #target price ", template: {metadata: {labels: {pool: " \
+    name "}}, status: {allocatable: {cpu: '2', memory: 8Gi, pods: '110'}}}}\n"
 #define SMALL GROUP("small", 0, 10, 2)
 #define LARGE GROUP("large", 0, 4, 8)
 #define ASKS(name, cpu)                                                                                                 \
@@ -252,6 +255,34 @@ static void mistakes(void **state)
     }
 }
 
+/* What groups cost is of their machines, those that do not stand yet included. */
+static void groups_cost(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *json, *table;
+    } rows[] = {
+        {"growing", ASKS("a", 2) ASKS("b", 2) GROUPS(PRICED("a", 5, 2, "0.1")),
+         "\"groupCost\": {\n    \"before\": 0,\n    \"after\": 0.2\n  }", "Node groups: $0.000/h now, $0.200/h with this pass (+$146 a month).\n"},
+        {"what is asked for already, and another without a price", GROUPS(STANDING("a", ", price: 0.25", 4) STANDING("b", "", 3)),
+         "\"groupCost\": {\n    \"before\": 1,\n    \"after\": 1,\n    \"unpriced\": 3\n  }",
+         "Node groups: $1.000/h now, $1.000/h with this pass (+$0 a month), and 3 machines whose price nobody knows.\n"},
+        {"shrinking", IDLE("n1") IDLE("n2") "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, "
+         "maxSize: 9, price: 0.5, nodeSelector: {pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n",
+         "\"groupCost\": {\n    \"before\": 1,\n    \"after\": 0\n  }", "Node groups: $1.000/h now, $0.000/h with this pass (-$730 a month).\n"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan_with(rows[i].objects, NULL, "json");
+        expect_text(rows[i].label, &o, rows[i].json);
+        o = plan_with(rows[i].objects, NULL, "table");
+        expect_text(rows[i].label, &o, rows[i].table);
+    }
+    struct outcome o = plan_with(ASKS("a", 1) GROUPS(SMALL), NULL, "json");
+    expect_none("no prices", &o, "groupCost");
+    o = plan_with(ASKS("a", 1) GROUPS(SMALL), NULL, "table");
+    expect_none("no prices", &o, "Node groups: ");
+}
+
 #define LONG_IDLE                                                                                                       \
     "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 0, maxSize: 9, nodeSelector: " \
     "{pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n"
@@ -300,6 +331,7 @@ int main(void)
         cmocka_unit_test(room_that_is_taken),
         cmocka_unit_test(who_waits_for_a_preemption_is_spread_by_default),
         cmocka_unit_test(mistakes),
+        cmocka_unit_test(groups_cost),
         cmocka_unit_test(an_older_name),
         cmocka_unit_test(buffers_are_filled_by_groups),
     };

@@ -257,7 +257,7 @@ static void test_explain(void **state)
     says(f, 404, "\"service\" is not pod, node, nodepool, group or a workload like deployment");
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 404, "no node groups are kept here");
-    struct group_answer grows = {SPAN("MachineDeployment/ns/md-0"), SPAN("{\"sentence\":\"md-0 grows.\"}")};
+    struct group_answer grows = {.group = SPAN("MachineDeployment/ns/md-0"), .json = SPAN("{\"sentence\":\"md-0 grows.\"}")};
     group_answers_set(f->groups, &(struct groups_told){.groups = &grows, .group_count = 1});
     ask(f, HTTP_PAGE, "GET", "/explain/group/MachineDeployment/ns/md-0", NULL);
     says(f, 200, "{\"sentence\":\"md-0 grows.\"}");
@@ -637,6 +637,20 @@ static void test_fleet(void **state)
     ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
     says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"state\":\"not ours\",");
     says(f, 200, "\"running\":0,\"waiting\":1,\"unschedulable\":[],\"unschedulableAll\":0,\"moves\":[],\"movesAll\":0}");
+    struct span members[] = {SPAN("n9"), SPAN("n1")}; /* one has gone meanwhile */
+    struct group_answer groups[] = {{.group = SPAN("other"), .json = SPAN("{}")},
+                                    {.group = SPAN("md-0"), .json = SPAN("{}"), .nodes = members, .node_count = 2}};
+    group_answers_set(f->groups, &(struct groups_told){.groups = groups, .group_count = 2});
+    ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
+    says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"nodeGroup\":\"md-0\",\"state\":\"ready\",\"milliCPU\":");
+    groups[1].has_price = true;
+    groups[1].price = 0.25;
+    group_answers_set(f->groups, &(struct groups_told){.groups = groups, .group_count = 2});
+    ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
+    says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"nodeGroup\":\"md-0\",\"state\":\"ready\",\"price\":0.25,\"milliCPU\":");
+    group_answers_set(f->groups, NULL); /* somebody else leads */
+    ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
+    says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"state\":\"not ours\",");
 }
 
 /* What the page draws its overview from. */

@@ -32,6 +32,7 @@ static const struct fleet_node nodes[] = {
     NODE("general-b", 1000, 0.2, .capacity_type = SPAN_INIT("spot"), .state = FLEET_LEAVING),
     NODE("general-c", 0, NAN, .state = FLEET_COMING, .planned = 7),
 };
+static const struct fleet_node grouped[] = {{.name = SPAN_INIT("m-1"), .group = SPAN_INIT("workers"), .price = 0.25}};
 static const struct fleet_line without[] = {{SPAN_INIT("shop/big-0"), SPAN_INIT("it asks for 200 CPUs")},
                                             {SPAN_INIT("shop/big-1"), SPAN_INIT("it asks for 200 CPUs")},
                                             {SPAN_INIT("shop/big-2"), SPAN_INIT("it asks for 200 CPUs")},
@@ -179,6 +180,13 @@ static void test_there_and_back(void **state)
     top_put(&here, &small, &s, (struct span){NULL, 0});
     top_put(&there, &f, &s, (struct span){NULL, 0});
     assert_string_equal(there.ptr, here.ptr);
+    buf_clear(&json);
+    buf_clear(&there);
+    fleet_json(&json, &(struct fleet_view){.nodes = grouped, .node_count = 1});
+    assert_true(fleet_decode(&a, buf_span(&json), &f, &err));
+    top_put(&there, &f, &s, (struct span){NULL, 0});
+    assert_non_null(strstr(there.ptr, "m-1        workers "));
+    assert_non_null(strstr(there.ptr, "$0.250 an hour"));
     static const char *const bad[] = {"", "[]", "{}", "{\"nodes\":{}}", "{\"nodes\":[", "7"};
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         if (fleet_decode(&a, span_of(bad[i]), &f, &err))
