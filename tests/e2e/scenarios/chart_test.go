@@ -26,12 +26,14 @@ const release, releaseNamespace = "harbour", "stowage-system"
 // URL, since a Service routes nowhere on loopback.
 type charted struct {
 	helmchart.Helm
-	byURL string // a program: what helm renders → the same with URLs
+	namespace string
+	byURL     string // a program: what helm renders → the same with URLs
 }
 
 // newCharted is for Stowage's webhook at an address, HOST:PORT.
-func newCharted(c *controlplane.ControlPlane, webhook string) (*charted, error) {
-	helm := &charted{helmchart.Helm{Home: filepath.Join(c.Dir(), "helm"), Kubeconfig: c.Kubeconfig()}, filepath.Join(c.Dir(), "helm", "by-url")}
+func newCharted(c *controlplane.ControlPlane, namespace, webhook string) (*charted, error) {
+	home := filepath.Join(c.Dir(), "helm")
+	helm := &charted{helmchart.Helm{Home: home, Kubeconfig: c.Kubeconfig()}, namespace, filepath.Join(home, "by-url")}
 	if err := os.Mkdir(helm.Home, 0o700); err != nil {
 		return nil, err
 	}
@@ -42,7 +44,7 @@ func newCharted(c *controlplane.ControlPlane, webhook string) (*charted, error) 
 
 // upgrade installs the release or makes it what the values say.
 func (h *charted) upgrade(values string, more ...string) error {
-	args := []string{"upgrade", "--install", release, helmchart.Folder(), "--namespace", releaseNamespace, "--create-namespace",
+	args := []string{"upgrade", "--install", release, helmchart.Folder(), "--namespace", h.namespace, "--create-namespace",
 		"--values", "-", "--post-renderer", h.byURL}
 	_, err := h.Run(values, append(args, more...)...)
 	return err
@@ -57,7 +59,7 @@ func TestChartInACluster(t *testing.T) {
 	f := upWith(t, stowage.ClusterOptions{
 		Scheduler: patient,
 		Install: func(_ context.Context, c *controlplane.ControlPlane, webhook string) (err error) {
-			if helm, err = newCharted(c, webhook); err != nil {
+			if helm, err = newCharted(c, releaseNamespace, webhook); err != nil {
 				return err
 			}
 			return helm.upgrade("image: {repository: harbour/stowage}")
@@ -166,6 +168,35 @@ func TestChartInACluster(t *testing.T) {
 		if now := f.secrets(t, ctx); now != certificates {
 			t.Errorf("there was %s, and now is %s", certificates, now)
 		}
+	})
+}
+
+// In a namespace of another name, which stands in permissions, certificates and the webhooks' conditions.
+func TestChartInANamespace(t *testing.T) {
+	t.Parallel()
+	const office = "harbour-office"
+	f := upWith(t, stowage.ClusterOptions{
+		Nominate: true, Namespace: office,
+		Install: func(_ context.Context, c *controlplane.ControlPlane, webhook string) error {
+			helm, err := newCharted(c, office, webhook)
+			if err != nil {
+				return err
+			}
+			return helm.upgrade("placement: nominate\nshaping: {enabled: true}")
+		},
+	})
+	f.step(t, "nodes are bought, and bad pools are kept out", func(t *testing.T, ctx context.Context) {
+		must(t, f.createPools(ctx, pool{name: "general", arch: "amd64", cpu: []string{"4"}}))
+		must(t, f.deploy(ctx, shape{name: "web", cpu: "1500m", memory: "1Gi"}, 6))
+		must(t, f.Wait(ctx, "pods to run", f.running(6, "web")))
+		must(t, f.Wait(ctx, "machines", f.settled))
+		must(t, f.keepsOut(pool{name: "bad", arch: "amd64", taint: "twice", starts: "twice"})(ctx))
+	})
+	f.step(t, "nothing is left to find fault with", func(t *testing.T, ctx context.Context) {
+		found, status, err := f.check(ctx, "--kubeconfig="+f.Kubeconfig(), "--placement=nominate",
+			"--namespace="+office, "--account="+office+"/stowage")
+		must(t, err)
+		must(t, judged(found, status, 0))
 	})
 }
 

@@ -1,6 +1,7 @@
 package stowage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -22,7 +23,8 @@ type ClusterOptions struct {
 
 	// Install brings them into the cluster in another way, so that the webhook is called at HOST:PORT; nil: they are
 	// applied.
-	Install func(ctx context.Context, c *controlplane.ControlPlane, webhook string) error
+	Install   func(ctx context.Context, c *controlplane.ControlPlane, webhook string) error
+	Namespace string // in which Install brings them; "": theirs
 
 	// Stowage's Account and Addresses are filled in. Without a Binary the manifests are applied all the
 	// same, but the scheduler is a plain one: it does not start while the files are missing that its
@@ -123,6 +125,7 @@ func (c *Cluster) wire(ctx context.Context, options ClusterOptions) error {
 	if c.Account.Namespace, c.Account.Name, err = ship.ServiceAccount(); err != nil {
 		return err
 	}
+	c.Account.Namespace = cmp.Or(options.Namespace, c.Account.Namespace)
 	if options.Nominate {
 		options.Stowage.Args = append(slices.Clone(options.Stowage.Args), "--placement=nominate")
 	}
