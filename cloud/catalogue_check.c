@@ -8,13 +8,17 @@
 
 #include "kube/repair.h"
 
-enum { NAMED_MAX = 5 /* labels or types in one sentence */, TEXT_MAX = 1024 };
+enum {
+    NAMED_MAX = 5, /* labels that are told of */
+    TEXT_MAX = 1024,
+    LINES_MAX = 1000, /* faults with their lines, each of which is looked for */
+};
 
 struct checking {
     const struct catalogue_source *s;
     struct arena arena;
     struct symtab *syms;
-    uint32_t listed;        /* types in the file */
+    uint32_t listed, told;  /* types in the file; faults of them */
     struct doc_value item;  /* the type's, in the file */
     struct span entry;      /* its name */
     catalogue_told *tell;
@@ -27,11 +31,12 @@ __attribute__((format(printf, 4, 5))) static void say(struct checking *c, enum c
                                                       const char *format, ...)
 {
     char text[TEXT_MAX];
+    bool has_line = c->item.doc != NULL && c->told++ < LINES_MAX;
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    c->tell(c->user, level, c->item.doc != NULL ? doc_line(c->item) : 0,
+    c->tell(c->user, level, has_line ? doc_line(c->item) : 0,
             arena_printf(&c->arena, "%.*s%s%s: %s", SPAN_ARG(c->entry), c->entry.len != 0 ? ": " : "", field, text));
 }
 

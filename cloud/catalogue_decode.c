@@ -5,7 +5,10 @@
 
 #include "cloud/catalogue_check.h"
 
-enum { TYPES_MAX = 100000 }; /* a hundred clouds' worth; each takes a few kilobytes */
+enum {
+    TYPES_MAX = 100000,    /* a hundred clouds' worth; each takes a few kilobytes */
+    MISTAKES_MAX = 1000,   /* of one file: nobody reads more, and each is looked for its line */
+};
 
 /* ---- scalars ---- */
 
@@ -218,7 +221,7 @@ struct reading {
     bool converts;     /* the provider's older form is taken, too */
     catalogue_told *tell;
     void *user;
-    uint32_t wrong; /* mistakes told */
+    uint32_t wrong, passed_over; /* mistakes told; and fields that mean nothing */
 };
 
 static void on_mistake(void *user, uint32_t line, struct span path, struct span text)
@@ -235,6 +238,8 @@ static void on_unknown(void *user, uint32_t line, struct span path, struct span 
 {
     struct reading *r = user;
     (void)text;
+    if (++r->passed_over == MISTAKES_MAX)
+        r->decode.unknown = NULL;
     r->tell(r->user, CATALOGUE_WARNS, line,
             arena_printf(&r->s->arena,
                          "%.*s: %.*s: is passed over, as the kwok provider does. Fix: remove it, or write the "
@@ -310,11 +315,11 @@ static void read_type(struct reading *r, struct doc_value v, const struct schema
 static void read_types(struct reading *r, struct doc_value list, const struct schema *schema, const char *path)
 {
     uint32_t capacity = 0, index = 0;
-    for (struct doc_iter it = doc_iter_of(list); doc_next(&it) && r->wrong <= TYPES_MAX; index++) {
+    for (struct doc_iter it = doc_iter_of(list); doc_next(&it); index++) {
         struct source_type t;
         r->entry = (struct span){0};
-        if (index == TYPES_MAX) {
-            mistake(r, it.value, path, "more than 100000 instance types");
+        if (index == TYPES_MAX || r->wrong >= MISTAKES_MAX) {
+            mistake(r, it.value, path, index == TYPES_MAX ? "more than 100000 instance types" : "the rest is not read");
             return;
         }
         r->entry = arena_printf(&r->s->arena, "%s[%u]", path, index);

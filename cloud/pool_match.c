@@ -133,11 +133,13 @@ static struct span labels_text(struct arena *a, struct syms keys, const struct c
 static struct span class_text(struct arena *a, const struct node_pool *pool,
                               const struct catalogue *c)
 {
+    bool aws = span_eq(pool->node_class.group, SPAN("karpenter.k8s.aws"));
     return arena_printf(a,
                         "spec.template.spec.nodeClassRef: %.*s of %.*s is not of the provider of "
-                        "%.*s: types and prices are %s; give the provider's with --instance-types",
+                        "%.*s: types and prices are %s; give the provider's with --instance-types%s",
                         SPAN_ARG(pool->node_class.kind), SPAN_ARG(pool->node_class.group),
-                        SPAN_ARG(c->name), c->builtin ? "made up" : "not those of its nodes");
+                        SPAN_ARG(c->name), c->builtin ? "made up" : "not those of its nodes",
+                        aws ? " (`stowage catalogue from-aws` makes the file)" : "");
 }
 
 struct mismatches {

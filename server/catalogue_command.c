@@ -12,6 +12,19 @@ enum {
     ANSWER_MAX = 512 * 1024 * 1024, /* as large as a file that is read may be */
 };
 
+/* The help has the flags of all words; here who takes one is told. */
+static bool refuse_others(const char *word, int argc, char *const *argv, enum option_group own, enum option_group others,
+                          const char *other_word, struct err *err)
+{
+    for (int i = 0; i < argc; i++) {
+        struct span rest, flag = span_cut(span_of(argv[i]), '=', &rest);
+        struct span name = {flag.ptr + 2, flag.len > 2 && span_has_prefix(flag, SPAN("--")) ? flag.len - 2 : 0};
+        if (name.len != 0 && !options_has(own, name) && options_has(others, name))
+            return err_set(err, ERR_INVALID, "%s has no flag --%.*s; %s has", word, SPAN_ARG(name), other_word);
+    }
+    return true;
+}
+
 /* --- check --- */
 
 struct checked {
@@ -71,7 +84,8 @@ static int run_check(struct arena *a, int argc, char *const *argv, struct err *e
 {
     struct options o;
     bool help;
-    if (!options_read(a, OPTION_CATALOGUE, argc - 1, argv + 1, command_environment, &o, &help, err))
+    if (!refuse_others("check", argc, argv, OPTION_CATALOGUE, OPTION_AWS, "from-aws", err) ||
+        !options_read(a, OPTION_CATALOGUE, argc - 1, argv + 1, command_environment, &o, &help, err))
         return 2;
     return help ? command_help("catalogue") : check(a, argv[0], &o, err);
 }
@@ -113,7 +127,8 @@ static int run_from_aws(struct arena *a, int argc, char *const *argv, struct err
         files.items[files.count] = argv[files.count];
         files.count++;
     }
-    if (!options_read(a, OPTION_AWS, argc - (int)files.count, argv + files.count, command_environment, &o, &help, err) ||
+    if (!refuse_others("from-aws", argc, argv, OPTION_AWS, OPTION_CATALOGUE, "check", err) ||
+        !options_read(a, OPTION_AWS, argc - (int)files.count, argv + files.count, command_environment, &o, &help, err) ||
         !catalogue_from_aws(a, &files, &o, &s, &notes, err))
         return 2;
     int status = write_out(s, err);

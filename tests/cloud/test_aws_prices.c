@@ -59,6 +59,8 @@ static const struct {
      "f: products.S: attributes.tenancy: "},
     {"broken off", "{\"products\":{\"S\":" GOOD "},\"terms\":{\"OnDemand\":{\"S\":", 0, "f: "},
     {"product by product", "{\"PriceList\":[{\"product\":" GOOD ",\"terms\":{\"OnDemand\":" TERM("Hrs", "\"USD\":\"0.2\"") "}}]}", 0.2, NULL},
+    {"of another system", "{\"PriceList\":[{\"product\":" PRODUCT("S", "{\"instanceType\":\"m5.large\",\"operatingSystem\":\"Windows\",\"regionCode\":\"r-1\"" SHARED "}")
+                          ",\"terms\":{\"OnDemand\":" TERM("Hrs", "\"USD\":\"0.2\"") "}}]}", 0, "f: has no price"},
     {"product by product, none", "{\"PriceList\":[\"{}\"]}", 0, "f:1: PriceList[0]: has no product"},
     {"product by product, broken", "{\"PriceList\":[\"{\"]}", 0, "f:1: PriceList[0]: "},
     {"another command's", "{\"InstanceTypes\":[]}", 0, "f:1: has no PriceList; is it what another command printed?"},

@@ -91,7 +91,7 @@ static void who_is_told_what(void **state)
         {"another provider's class", NULL, EC2, {NULL},
          "p: spec.template.spec.nodeClassRef: EC2NodeClass of karpenter.k8s.aws is not of the provider "
          "of the built-in catalogue: types and prices are made up; give the provider's with "
-         "--instance-types\n"},
+         "--instance-types (`stowage catalogue from-aws` makes the file)\n"},
         {"nobody knows that class", NULL, "acme.example", "Rack", {NULL},
          "p: spec.template.spec.nodeClassRef: Rack of acme.example is not of the provider of the "
          "built-in catalogue: types and prices are made up; give the provider's with --instance-types\n"},
