@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	apps "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
 
 	"stowage.dev/tests/e2e/manifests"
@@ -326,5 +328,45 @@ func TestChartVersion(t *testing.T) {
 	about := read(t, "Chart.yaml")
 	if got := fmt.Sprint(about["version"], " ", about["appVersion"]); got != string(version[1])+" "+string(version[1]) {
 		t.Errorf("the chart is %s, the program %s", got, version[1])
+	}
+}
+
+// The program takes the flags that values become: with all of them it goes as far as to the cluster, of which there is none.
+func TestChartHasFlagsOfTheProgram(t *testing.T) {
+	binary := os.Getenv("STOWAGE_BINARY")
+	if binary == "" {
+		t.Fatal("STOWAGE_BINARY must name the stowage program")
+	}
+	for _, row := range rows {
+		t.Run(row.label, func(t *testing.T) {
+			t.Parallel()
+			set := must(render(t, "stowage-system", row.values))(t)
+			deployments := must(manifests.Of[apps.Deployment](set, "Deployment"))(t)
+			for _, d := range deployments {
+				if d.Name != "stowage" {
+					continue
+				}
+				args := append(d.Spec.Template.Spec.Containers[0].Args, "--kubeconfig=/nowhere")
+				said, err := exec.Command(binary, args...).CombinedOutput()
+				const want = "stowage serve: kubeconfig: /nowhere: No such file or directory\n"
+				if err == nil || string(said) != want {
+					t.Errorf("stowage %s: %v\n%s", strings.Join(args, " "), err, said)
+				}
+			}
+		})
+	}
+}
+
+// The schema has each gate that the program has.
+func TestChartKnowsAllGates(t *testing.T) {
+	source := must(os.ReadFile(filepath.Join(manifests.Folder(), "..", "server", "option_value.c")))(t)
+	var gates []string
+	for _, found := range regexp.MustCompile(`\{"(\w+)", offsetof\(struct gates, `).FindAllSubmatch(source, -1) {
+		gates = append(gates, string(found[1]))
+	}
+	slices.Sort(gates)
+	schema, _ := at(read(t, "values.schema.json"), "properties.featureGates.properties")
+	if known := slices.Sorted(maps.Keys(schema.(map[string]any))); len(gates) == 0 || !slices.Equal(known, gates) {
+		t.Errorf("the schema has gates %v, the program %v", known, gates)
 	}
 }
