@@ -27,6 +27,15 @@ static void kinds_of_a_gate_are_watched_with_it(void **state)
     (void)state;
     assert_false(engine_watches(&plain, NULL, NULL, KIND_NODE_OVERLAY));
     assert_true(engine_watches(&overlays, NULL, NULL, KIND_NODE_OVERLAY));
+    static const enum kind none[] = {KIND_NONE};
+    static const struct group_provider_ops ops = {.kinds = none};
+    struct group_provider provider = {&ops};
+    struct group_settings groups = {.provider = &provider};
+    assert_false(engine_watches(&plain, NULL, &groups, KIND_CAPACITY_QUOTA));
+    groups.flags.capacity_quotas = true;
+    assert_true(engine_watches(&plain, NULL, &groups, KIND_CAPACITY_QUOTA));
+    groups.provider = NULL;
+    assert_false(engine_watches(&plain, NULL, &groups, KIND_CAPACITY_QUOTA));
     assert_false(engine_watches(&plain, NULL, NULL, KIND_DEPLOYMENT));
 }
 

@@ -255,7 +255,7 @@ static void test_no_default_differs(void **state)
         "--daemonset-eviction-for-occupied-nodes=true", "--skip-nodes-with-system-pods=true",
         "--skip-nodes-with-local-storage=true", "--skip-nodes-with-custom-controller-pods=true", "--min-replica-count=0",
         "--blocking-system-pod-distruption-timeout=1h", "--ignore-daemonsets-utilization=false",
-        "--ignore-mirror-pods-utilization=false", "--enable-provisioning-requests=false",
+        "--ignore-mirror-pods-utilization=false", "--enable-provisioning-requests=false", "--capacity-quotas-enabled=false",
         "--provisioning-request-initial-backoff-time=1m", "--provisioning-request-max-backoff-time=10m",
         "--provisioning-request-max-backoff-cache-size=1000", "--check-capacity-batch-processing=false",
         "--check-capacity-provisioning-request-max-batch-size=10",
