@@ -18,8 +18,10 @@ static bool refuse_others(const char *word, int argc, char *const *argv, enum op
 {
     for (int i = 0; i < argc; i++) {
         struct span rest, flag = span_cut(span_of(argv[i]), '=', &rest);
-        struct span name = {flag.ptr + 2, flag.len > 2 && span_has_prefix(flag, SPAN("--")) ? flag.len - 2 : 0};
-        if (name.len != 0 && !options_has(own, name) && options_has(others, name))
+        if (!span_has_prefix(flag, SPAN("--")))
+            continue;
+        struct span name = {flag.ptr + 2, flag.len - 2};
+        if (!options_has(own, name) && options_has(others, name))
             return err_set(err, ERR_INVALID, "%s has no flag --%.*s; %s has", word, SPAN_ARG(name), other_word);
     }
     return true;
