@@ -6,11 +6,6 @@
 #include "kube/wellknown.h"
 #include "planner/groups/up/inner.h"
 
-struct ranked {
-    double score;
-    uint32_t kind;
-};
-
 struct packing {
     struct up *up;
     struct growth *option;
@@ -34,7 +29,7 @@ static int by_score(const void *a, const void *b)
     return (x->kind > y->kind) - (x->kind < y->kind);
 }
 
-static uint32_t rank(const struct up *u, uint32_t group, struct ranked *out)
+uint32_t up_rank(const struct up *u, uint32_t group, struct ranked *out)
 {
     const struct node *t = u->r->model->groups[group].template.node;
     amount cpu = resources_get(t->allocatable, SYM_CPU), memory = resources_get(t->allocatable, SYM_MEMORY);
@@ -123,30 +118,36 @@ static void pack(struct packing *x, const struct pod_kind *k)
         grow_for(x, k, i);
 }
 
-static int64_t room_of(const struct up *u, uint32_t group)
+int64_t up_room(const struct up *u, uint32_t group)
 {
     const struct group_now *g = &u->r->groups[group];
     return g->group->spec->max > g->target ? g->group->spec->max - g->target : 0;
 }
 
-static int64_t permits(const struct up *u, const struct growth *o)
+int64_t up_permits(const struct up *u)
 {
     const struct group_flags *f = u->r->flags;
-    int64_t room = room_of(u, o->group);
-    for (BITS_EACH(g, o->similar, bits_words(u->r->model->group_count)))
-        room += room_of(u, g);
-    if (f->max_nodes_per_scale_up > 0 && f->max_nodes_per_scale_up < room)
+    int64_t room = INT64_MAX;
+    if (f->max_nodes_per_scale_up > 0)
         room = f->max_nodes_per_scale_up;
     if (f->max_nodes_total > 0 && (int64_t)f->max_nodes_total - u->nodes < room)
         room = (int64_t)f->max_nodes_total - u->nodes;
     return room > 0 ? room : 0;
 }
 
+static int64_t permits(const struct up *u, const struct growth *o)
+{
+    int64_t room = up_room(u, o->group), most = up_permits(u);
+    for (BITS_EACH(g, o->similar, bits_words(u->r->model->group_count)))
+        room += up_room(u, g);
+    return room < most ? room : most;
+}
+
 void up_estimate(struct up *u, struct growth *o)
 {
     struct snapshot *s = u->r->snapshot;
     struct ranked *order = ARENA_ARRAY(&u->scratch, struct ranked, u->kind_count);
-    uint32_t count = rank(u, o->group, order), pods = 0;
+    uint32_t count = up_rank(u, o->group, order), pods = 0;
     for (uint32_t i = 0; i < count; i++)
         pods += u->kinds[order[i].kind].count;
     struct packing x = {.up = u, .option = o, .first = snapshot_node_limit(s), .last = SNAPSHOT_NONE, .growing = true,

@@ -24,6 +24,11 @@ struct growth {
     uint32_t pod_count;
     uint32_t *taken;   /* by kind: how many of its first pods those are */
     uint64_t *similar; /* bits by group */
+    /* Of a growth over several groups (spread.c); NULL: `nodes` are dealt out to the group and those similar. */
+    int32_t *shares;   /* by group */
+    struct seat {
+        uint32_t group, node; /* node: of those that it adds to the group, from 0 */
+    } * seats;         /* of each pod; `at` and `first` mean nothing */
 };
 
 enum { LIMIT_CORES, LIMIT_MEMORY, LIMIT_NODES, LIMIT_GPU };
@@ -69,9 +74,23 @@ void limits_take(const struct group_run *r, struct limits *l, uint32_t group, in
 
 /* estimate.c */
 void up_estimate(struct up *u, struct growth *o);
+struct ranked { /* a kind, by how much of a node its pods ask for */
+    double score;
+    uint32_t kind;
+};
+/* Those that fit the group, the largest first; returns how many. */
+uint32_t up_rank(const struct up *u, uint32_t group, struct ranked *out);
+/* Nodes that flags let the cluster have more of; INT64_MAX: no limit. */
+int64_t up_permits(const struct up *u);
+int64_t up_room(const struct up *u, uint32_t group); /* and its own maximum */
 
-/* similar.c */
+/* spread.c: the same pods over the group and those alike, when they must spread over something in which these differ; limits are
+ * taken. False: they need not, or fewer than `least` would find a place. */
+bool up_spread(struct up *u, const struct growth *of, uint32_t least, struct growth *out);
+
+/* similar.c: by group, those to which nodes of it are dealt out, too; none without --balance-similar-node-groups. */
 void up_find_similar(const struct up *u, uint32_t group, uint64_t *out);
+void up_find_alike(const struct up *u, uint32_t group, uint64_t *out); /* whatever the flag says */
 
 /* expanders.c: narrows the options down; returns how many are left, the first ones of `at`. */
 uint32_t up_expand(struct up *u, uint32_t *at, uint32_t count);

@@ -178,14 +178,20 @@ static bool takes_all(const struct up *u, uint32_t group, uint32_t other)
     return true;
 }
 
-void up_find_similar(const struct up *u, uint32_t group, uint64_t *out)
+void up_find_alike(const struct up *u, uint32_t group, uint64_t *out)
 {
     const struct group_run *r = u->r;
     const struct group *g = &r->model->groups[group];
-    for (uint32_t i = 0; r->flags->balance_similar && !g->scaling.zero_or_max && i < r->model->group_count; i++) {
+    for (uint32_t i = 0; !g->scaling.zero_or_max && i < r->model->group_count; i++) {
         const struct group_now *other = &r->groups[i];
         if (i != group && u->valid[i] && other->healthy && !other->backed_off && takes_all(u, group, i) &&
             alike(u, &g->template, &r->model->groups[i].template))
             bits_add(out, i);
     }
+}
+
+void up_find_similar(const struct up *u, uint32_t group, uint64_t *out)
+{
+    if (u->r->flags->balance_similar)
+        up_find_alike(u, group, out);
 }

@@ -207,6 +207,27 @@ static bool grow(struct up *u, const struct growth *o, int32_t nodes)
     return true;
 }
 
+static void grow_over_several(struct up *u, const struct growth *o)
+{
+    struct group_run *r = u->r;
+    for (uint32_t i = 0; i < o->pod_count; i++)
+        groups_note_coming(r, o->pods[i], o->seats[i].group, r->groups[o->seats[i].group].machines + o->seats[i].node + 1);
+    for (uint32_t g = 0; g < r->model->group_count; g++) {
+        r->groups[g].machines += (uint32_t)o->shares[g];
+        if (o->shares[g] > 0)
+            group_grow(r, g, o->shares[g], false);
+    }
+}
+
+/* False: nothing grew. */
+static bool grow_as_chosen(struct up *u, const struct growth *o, int32_t nodes)
+{
+    if (o->shares == NULL)
+        return grow(u, o, limits_allow(u->r, &u->limits, o->group, nodes, NULL));
+    grow_over_several(u, o);
+    return true;
+}
+
 static void refuse_all(struct up *u, const char *why)
 {
     for (uint32_t k = 0; k < u->kind_count; k++)
@@ -243,6 +264,15 @@ static int32_t capped(const struct up *u, const struct growth *o)
     return u->r->flags->max_nodes_total > 0 && o->nodes > room ? (int32_t)room : o->nodes;
 }
 
+/* How many of its pods have a place when so many of its nodes come, as limits allow. */
+static uint32_t helped(const struct up *u, const struct growth *o, int32_t nodes)
+{
+    uint32_t granted = (uint32_t)limits_allow(u->r, &u->limits, o->group, nodes, NULL), count = 0;
+    for (uint32_t i = 0; i < o->pod_count; i++)
+        count += o->at[i] < o->first || o->at[i] - o->first < granted;
+    return count;
+}
+
 /* NULL: nothing grew. */
 static const struct growth *choose(struct up *u, bool first, enum scale_up_result *result_out)
 {
@@ -262,8 +292,10 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
         refuse_all(u, out_of_choice);
         return NULL;
     }
-    const struct growth *o = &u->options[best[0]];
+    struct growth *o = &u->options[best[0]], spread;
     int32_t nodes = capped(u, o);
+    if (nodes >= 1 && !u->whole && !u->r->flags->as_upstream && up_spread(u, o, helped(u, o, nodes), &spread))
+        *o = spread;
     tell_triggered(u, o);
     if (nodes < 1) {
         *result_out = SCALE_UP_ERROR;
@@ -272,7 +304,7 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
         refuse_all(u, failed);
         return NULL;
     }
-    if (grow(u, o, limits_allow(u->r, &u->limits, o->group, nodes, NULL))) {
+    if (grow_as_chosen(u, o, nodes)) {
         *result_out = SCALE_UP_SUCCESSFUL;
         return o;
     }
