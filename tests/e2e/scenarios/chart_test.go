@@ -182,6 +182,7 @@ func TestChartInANamespace(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			tellsWhatIsLeftToDo(t, helm)
 			return helm.upgrade("placement: nominate\nshaping: {enabled: true}")
 		},
 	})
@@ -198,6 +199,36 @@ func TestChartInANamespace(t *testing.T) {
 		must(t, err)
 		must(t, judged(found, status, 0))
 	})
+}
+
+// tellsWhatIsLeftToDo looks at what helm says to whoever installs it so, in a cluster that has nothing of it yet.
+func tellsWhatIsLeftToDo(t *testing.T, helm *charted) {
+	t.Helper()
+	const itself = "Give it a namespace of its own"
+	for _, row := range []struct{ namespace, values, want string }{
+		{"harbour", "", "kube-scheduler does not ask it yet"},
+		{"harbour", "placement: second-scheduler", "Pods that say `schedulerName: stowage` are loaded to the plan."},
+		{"harbour", "placement: nominate", "Pods are nominated for the nodes that are planned for them."},
+		{"harbour", "admission: {failurePolicy: Fail}", "NodePools cannot be written while no replica answers"},
+		{"kube-system", "", itself},
+		{"default", "", itself},
+	} {
+		said, err := helm.Run(row.values, "install", release, helmchart.Folder(), "--namespace", row.namespace, "--values", "-",
+			"--dry-run=server")
+		must(t, err)
+		_, notes, _ := strings.Cut(said, "\nNOTES:\n")
+		if !strings.Contains(notes, row.want) {
+			t.Errorf("in %s with %q: there is no %q in\n%s", row.namespace, row.values, row.want, notes)
+		}
+		for line := range strings.Lines(notes) {
+			if len(line) > 81 {
+				t.Errorf("a line of %d: %s", len(line)-1, line)
+			}
+		}
+		if row.want != itself && strings.Contains(notes, itself) {
+			t.Errorf("%s is one of its own", row.namespace)
+		}
+	}
 }
 
 // everything is all that a chart may have in a cluster without the Prometheus operator.
