@@ -135,11 +135,32 @@ static void older_form(void **state)
     buf_release(&y);
 }
 
+/* What was not said is not said: a price of nothing is another thing than none. */
+static void only_what_is_known(void **state)
+{
+    (void)state;
+    struct catalogue_source *s = of_text("{\"instanceTypes\":[{\"name\":\"a\",\"requirements\":[],\"offerings\":[{\"available\":true},"
+                                         "{\"price\":0}]}]}");
+    struct buf text = written(s);
+    struct span all = buf_span(&text), rest;
+    assert_true(span_contains(all, SPAN("\"available\": true")));
+    assert_false(span_contains(all, SPAN("nodePools")));
+    assert_false(span_contains(all, SPAN("volumeAttachmentLimits")));
+    struct span offered = {strstr(all.ptr, "offerings"), 0};
+    offered.len = all.len - (size_t)(offered.ptr - all.ptr);
+    span_cut(offered, '}', &rest); /* behind the first offering */
+    assert_null(memmem(offered.ptr, (size_t)(rest.ptr - offered.ptr), "price", 5));
+    assert_true(span_contains(rest, SPAN("\"price\": 0")));
+    catalogue_source_free(s);
+    buf_release(&text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(read_back),
         cmocka_unit_test(older_form),
+        cmocka_unit_test(only_what_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
