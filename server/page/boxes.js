@@ -3,7 +3,7 @@
  * change each second would not be smooth. The keyboard goes from box to box. */
 
 import { grouped } from "/layout.js";
-import { bytes, cpu, percent, price, share } from "/format.js";
+import { bytes, count, cpu, percent, price, share } from "/format.js";
 
 /* Shares of a node that is asked for, below which it has a colour. What is nearly empty is paid for and not used, and nearly
  * full is as it should be, so that the eye falls on the first. */
@@ -166,11 +166,17 @@ export class Boxes {
         }
         g.setTransform(ratio, 0, 0, ratio, 0, 0);
         g.clearRect(0, 0, this.width, this.height);
-        this.hatch = stripes(g, c.planned);
-        this.dots = dots(g, c.kept);
+        c.planned = stripes(g, c.planned);
+        c.kept = dots(g, c.kept);
+        const layers = new Layers(["row", "empty", "half", "good", "full", "mark-box", "planned", "kept", "paper"]);
+        const names = [];
         for (const box of this.boxes)
-            this.drawBox(g, c, box);
+            this.fill(layers, names, c, box);
+        layers.draw(g, c);
+        this.boxes.filter(({ item }) => item.s in EDGES).forEach((box) => drawEdge(g, c, box));
         g.textBaseline = "top";
+        for (const { text, x, y, w } of names)
+            drawName(g, c, text, x, y, w);
         for (const head of this.heads)
             this.drawHead(g, c, head);
         this.frame();
@@ -184,58 +190,86 @@ export class Boxes {
         g.fillStyle = c.faint;
         g.font = `${12 * c.unit}px ${c.font}`;
         if (used + 24 < head.w)
-            g.fillText(String(head.count), head.x + used, head.y + 2, head.w - used);
+            g.fillText(count(head.count), head.x + used, head.y + 2, head.w - used);
     }
 
-    drawBox(g, c, { item: node, x, y, w, h }) {
+    /* What of which colour goes where in a box, and names where there is room. Bands that would be too thin to be told apart
+     * are one, so that five thousand small boxes cost no more than their area. */
+    fill(layers, names, c, { item: node, x, y, w, h }) {
         const edge = w > 6 && h > 6 ? 1 : 0.3; /* what separates boxes, of their own room */
         const { room, at } = filling(node, this.state.size);
         const there = room[1] || 1;
-        const inner = { x, y, w: w - edge, h: h - edge };
-        let top = inner.y + inner.h;
-        const band = (amount, fill) => {
-            const high = Math.min(top - inner.y, (amount / there) * inner.h);
-            g.fillStyle = fill;
-            g.fillRect(inner.x, top - high, inner.w, high);
-            top -= high;
-            return high;
+        const wide = w - edge;
+        const high = h - edge;
+        const colour = threshold(room[0] / there).name;
+        let top = y + high;
+        const band = (amount, layer) => {
+            const part = Math.min(top - y, (amount / there) * high);
+            top -= part;
+            layers.add(layer, x, top, wide, part);
+            return part;
         };
-        g.fillStyle = c.row;
-        g.fillRect(inner.x, inner.y, inner.w, inner.h);
-        const colour = c[threshold(room[0] / there).name];
-        for (const workload of node.w) {
-            const high = band(workload[at], this.marks(workload[0]) ? c["mark-box"] : colour);
-            if (high >= 4 && inner.w >= 8) {
-                g.fillStyle = c.paper;
-                g.fillRect(inner.x, top, inner.w, 0.7);
+        layers.add("row", x, y, wide, high);
+        if (high * wide < BANDS_FROM) {
+            const marked = node.w.reduce((sum, workload) => sum + (this.marks(workload[0]) ? workload[at] : 0), 0);
+            if (marked > 0)
+                band(marked, "mark-box");
+            band(room[0] - marked, colour);
+        } else {
+            for (const workload of node.w) {
+                const part = band(workload[at], this.marks(workload[0]) ? "mark-box" : colour);
+                if (part >= 4)
+                    layers.add("paper", x, top, wide, 0.7);
+                if (part >= 40 * c.unit && wide > 90) /* below the node's own name, were it at the top */
+                    names.push({ text: workload[0].split(" ")[1] + " ×" + workload[1], x, y: top + part - 20 * c.unit, w: wide });
             }
-            if (high >= 40 * c.unit && inner.w > 90) /* below the node's own name, were it at the top */
-                this.drawName(g, c, workload[0].split(" ")[1] + " ×" + workload[1], { x: inner.x, y: top + high - 20 * c.unit, w: inner.w });
         }
         if (room[2] > 0)
-            band(room[2], this.hatch);
+            band(room[2], "planned");
         if (room[3] > 0)
-            band(room[3], this.dots);
-        g.strokeStyle = node.s === "leaving" ? c.empty : c.line;
-        g.lineWidth = node.s === "leaving" ? 2 : 0.5;
-        g.setLineDash(node.s === "leaving" || node.s === "launching" || node.s === "starting" ? [3, 2] : []);
-        if (w > 3 && h > 3)
-            g.strokeRect(inner.x + 0.5, inner.y + 0.5, Math.max(0.1, inner.w - 1), Math.max(0.1, inner.h - 1));
-        g.setLineDash([]);
-        if (w > 90 && h > 26)
-            this.drawName(g, c, node.n, inner);
+            band(room[3], "kept");
+        if (wide > 90 && high > 26)
+            names.push({ text: node.n, x, y, w: wide });
+    }
+}
+
+const BANDS_FROM = 900; /* pixels of a box in which its bands can be told apart */
+const EDGES = { leaving: "empty", launching: "faint", starting: "faint" }; /* state → colour of a dashed edge */
+
+/* Rectangles by colour, painted in few strokes of the brush: setting a colour costs more than a rectangle. */
+class Layers {
+    constructor(names) {
+        this.paths = new Map(names.map((name) => [name, new Path2D()]));
     }
 
-    /* On a ground of its own: the colours below are many. */
-    drawName(g, c, name, { x, y, w }) {
-        g.font = `${11 * c.unit}px ${c.font}`;
-        g.textBaseline = "top";
-        const wide = Math.min(w - 6, g.measureText(name).width);
-        g.fillStyle = c.paper;
-        g.fillRect(x + 3, y + 3, wide + 4, 14 * c.unit);
-        g.fillStyle = c.ink;
-        g.fillText(name, x + 5, y + 4, w - 8);
+    add(name, x, y, w, h) {
+        this.paths.get(name).rect(x, y, w, h);
     }
+
+    draw(g, c) {
+        for (const [name, path] of this.paths) {
+            g.fillStyle = c[name];
+            g.fill(path);
+        }
+    }
+}
+
+function drawEdge(g, c, { item, x, y, w, h }) {
+    g.strokeStyle = c[EDGES[item.s]];
+    g.lineWidth = 2;
+    g.setLineDash([4, 3]);
+    g.strokeRect(x + 1, y + 1, Math.max(1, w - 3), Math.max(1, h - 3));
+    g.setLineDash([]);
+}
+
+/* On a ground of its own: the colours below are many. */
+function drawName(g, c, text, x, y, w) {
+    g.font = `${11 * c.unit}px ${c.font}`;
+    const wide = Math.min(w - 6, g.measureText(text).width);
+    g.fillStyle = c.paper;
+    g.fillRect(x + 3, y + 3, wide + 4, 14 * c.unit);
+    g.fillStyle = c.ink;
+    g.fillText(text, x + 5, y + 4, w - 8);
 }
 
 function tile(g, size, paint) {
