@@ -57,7 +57,7 @@ static void tell_unread(struct check *c, const char *topic, const struct ask *a,
         fix = arena_printf(m, "kubectl create clusterrole stowage-check-%s --verb=%s --resource=%.*s allows it, once it is bound "
                               "to who runs this (kubectl create clusterrolebinding)",
                            kind_info(k)->plural, verb, SPAN_ARG(resource_text(m, k))).ptr;
-    check_say(c->report, CHECK_UNKNOWN, topic, fix, "%.*s may not be read: %s", SPAN_ARG(what),
+    check_say(c->report, CHECK_UNKNOWN, topic, fix, "%.*s %s be read: %s", SPAN_ARG(what), fix != NULL ? "may not" : "cannot",
               a->done ? a->err.msg : "the API server does not answer");
 }
 
