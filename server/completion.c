@@ -89,6 +89,15 @@ static bool put_first(struct buf *out, struct span typed, const char *first)
     return false;
 }
 
+/* Behind the first argument: the second of "A B", the file of "check|from-kwok FILE". */
+static bool has_more_files(const struct command *command)
+{
+    struct span rest = {0};
+    span_cut(span_of(command->arguments), ' ', &rest);
+    bool is_file = command->first != NULL && strcmp(command->first, "FILE") == 0;
+    return rest.ptr != NULL && (is_file || span_eq(rest, SPAN("FILE")));
+}
+
 static bool put_candidates(struct buf *out, int count, const char *const *words)
 {
     struct span typed = span_of(words[count - 1]);
@@ -115,8 +124,7 @@ static bool put_candidates(struct buf *out, int count, const char *const *words)
         put_flags(out, typed, command, with_groups);
         return false;
     }
-    bool has_files = command->arguments != NULL && span_has_suffix(span_of(command->arguments), SPAN(" FILE"));
-    return count == 2 ? put_first(out, typed, command->first) : has_files;
+    return count == 2 ? put_first(out, typed, command->first) : has_more_files(command);
 }
 
 void completion_put(struct buf *out, int count, const char *const *words)
