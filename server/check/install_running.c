@@ -61,8 +61,11 @@ static void read_deployment(void *user, struct doc_value object)
     struct deployment *d = user;
     struct doc_value spec, status, template, pod, container;
     struct span placement, provider;
-    d->wanted = doc_find(object, SPAN("spec"), &spec) ? doc_int64_at(spec, SPAN("replicas"), 1) : 1;
+    d->wanted = 1;
     d->ready = doc_find(object, SPAN("status"), &status) ? doc_int64_at(status, SPAN("readyReplicas"), 0) : 0;
+    if (!doc_find(object, SPAN("spec"), &spec))
+        return;
+    d->wanted = doc_int64_at(spec, SPAN("replicas"), 1);
     if (!doc_find(spec, SPAN("template"), &template) || !doc_find(template, SPAN("spec"), &pod) ||
         !first_container(pod, &container))
         return;

@@ -11,7 +11,9 @@
 #include "certs/authority.h"
 #include "kube/meta.h"
 #include "server/check/check.h"
+#include "server/command.h"
 #include "sim/sim.h"
+#include "support_command.h"
 
 static const wall_ms NOW = 1767225600000; /* 2026-01-01 */
 
@@ -313,6 +315,11 @@ static void what_is_missing_is_told(void **state)
         {RUNS, DEPLOYMENT("registry.example/stowage:1", "-v", "0"),
          "FAIL  0 of 2 Pods of Deployment stowage-system/stowage are ready\n"
          "      kubectl -n stowage-system describe pods -l app.kubernetes.io/name=stowage\n", 1, 1},
+        {RUNS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: stowage, namespace: stowage-system}\n",
+         "FAIL  0 of 1 Pods of Deployment stowage-system/stowage are ready\n", 1, 1},
+        {RUNS, "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: stowage, namespace: stowage-system}\nspec: {replicas: 0}\n",
+         "FAIL  Deployment stowage-system/stowage is scaled to 0\n"
+         "      kubectl -n stowage-system scale deployment/stowage --replicas=2\n", 1, 1},
         {RUNS, DEPLOYMENT("registry.example/stowage:1", "-v", "1"),
          "warn  1 of 2 Pods of Deployment stowage-system/stowage are ready\n"
          "      kubectl -n stowage-system describe pods -l app.kubernetes.io/name=stowage\n", 0, 1},
@@ -412,6 +419,14 @@ static void what_may_not_be_read_is_told_so(void **state)
     }
 }
 
+static void one_question_at_a_time(void **state)
+{
+    (void)state;
+    struct outcome o = run_command(command_check, CLASS, (const char *const[COMMAND_ARGS_MAX]){"--cluster", "-f", "{}"});
+    if (o.status != 2 || strstr(o.text, "--cluster is about what is installed") == NULL)
+        fail_msg("status %d, %s", o.status, o.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -421,6 +436,7 @@ int main(void)
         cmocka_unit_test(node_groups_need_no_pools),
         cmocka_unit_test(an_old_api_server_is_told),
         cmocka_unit_test(what_may_not_be_read_is_told_so),
+        cmocka_unit_test(one_question_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
