@@ -178,7 +178,24 @@ func TestInstall(t *testing.T) {
 		}
 		return err
 	}))
+	must(t, i.Wait(t.Context(), "series that there are with an API server alone", i.showsTheAPI(addresses.Metrics)))
 	i.tellsWhatMayNotBeRead(t)
+}
+
+// showsTheAPI is a check of what the dashboard asks for and a server in memory has not (tests/server/test_dashboard.c).
+func (i *installation) showsTheAPI(address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		text, err := textOf(ctx, "http://"+address+"/metrics")
+		for _, series := range []string{
+			`rest_client_requests_total{code="200",method="GET"}`, "stowage_api_requests_waiting ", "stowage_api_requests_running ",
+			`stowage_watches_resumed_total{kind="Pod"}`,
+		} {
+			if err == nil && !strings.Contains(text, "\n"+series) {
+				err = fmt.Errorf("no %s", series)
+			}
+		}
+		return err
+	}
 }
 
 // What may not be read is not missing, and the command that is told allows it.
