@@ -175,7 +175,7 @@ static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
     (void)req;
     struct stream *s = (struct stream *)self;
     s->writing = false; /* more comes from http_streams_feed, http_documents_feed */
-    if (s->out.capacity > HTTP_PIECE * 2) /* an open page is told megabytes once, and then little */
+    if (s->out.capacity / 2 > HTTP_PIECE) /* an open page is told megabytes once, and then little */
         buf_release(&s->out);
 }
 

@@ -51,7 +51,7 @@ static void put_heaps(struct json *j, struct arena *a, const struct node_json *x
     for (uint32_t i = 0; i < n->pod_count; i++) {
         struct pod_workload who = pod_workload(n->pods[i], NULL, x->syms);
         struct heap *h = heap_of(heaps, &count, &who);
-        const amount *asks = world_pod_requests(x->world, a, n->pods[i]);
+        const amount *asks = world_class_requests(x->world, (int32_t)n->pod_classes[i]);
         h->pods++;
         h->cpu += asks[CPU];
         h->memory += asks[MEMORY];
