@@ -275,7 +275,7 @@ static void await_answers(const struct shipped *s, const struct served *served, 
         struct buf text = {0};
         struct err err;
         int status = 0;
-        bool ok = fetch_text(url, &status, &text, &err) && status == 200;
+        bool ok = fetch_text(url, NULL, &status, &text, &err) && status == 200;
         struct looked l = {served, ok ? buf_span(&text) : ANY};
         left = unanswered(s, &l, fault);
         buf_release(&text);
