@@ -175,10 +175,10 @@ static struct span sentence(struct telling *t)
 {
     struct span name = t->g->spec->name;
     const struct group_decision *d = decision_of(t, false), *min = decision_of(t, true);
-    const struct group_option *o = option_of(t);
-    if (d != NULL && o != NULL)
+    uint32_t pods = group_pods_for(t->p, t->at);
+    if (d != NULL && pods != 0)
         return arena_printf(t->a, "%.*s grows from %d to %d nodes: %u pod%s wait%s for it.", SPAN_ARG(name), d->target - d->delta,
-                            d->target, o->pod_count, s_of(o->pod_count), o->pod_count == 1 ? "s" : "");
+                            d->target, pods, s_of(pods), pods == 1 ? "s" : "");
     if (d != NULL)
         return arena_printf(t->a, "%.*s grows from %d to %d nodes: it is like the group that was chosen, and they are balanced.",
                             SPAN_ARG(name), d->target - d->delta, d->target);

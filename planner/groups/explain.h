@@ -12,6 +12,8 @@ int32_t group_find(const struct group_model *m, struct span name);
 void group_explain(const struct group_pass *p, const struct group_flags *flags, const struct symtab *syms, uint32_t group,
                    wall_ms now, struct arena *a, struct explanation *out);
 
+/* How many of the pods for which something grows will be on machines of the group. */
+uint32_t group_pods_for(const struct group_pass *p, uint32_t group);
 /* Where a pod that asked the groups will be: "a new node of group a", "node n1 of group a, which is not ready yet"; in `a`.
  * Absent: it did not ask, or no group takes it. */
 struct span group_place_of(const struct group_pass *p, const struct pod *pod, struct arena *a);

@@ -1,6 +1,8 @@
 /* What a pass over node groups comes to for one pod. A pass may have looked at a copy: pods are told by their names. */
 #include "planner/groups/explain.h"
 
+#include <stdlib.h>
+
 static bool is_pod(const struct pod *x, const struct pod *y)
 {
     return x == y || (span_eq(x->meta.name, y->meta.name) && span_eq(x->meta.ns, y->meta.ns));
@@ -17,6 +19,23 @@ static bool has(const struct pod *const *list, uint32_t count, const struct pod 
 static struct span name_of(const struct group_pass *p, uint32_t group)
 {
     return p->model->groups[group].spec->name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
+    int order = span_cmp(x->meta.ns, y->meta.ns);
+    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
+}
+
+uint32_t group_pods_for(const struct group_pass *p, uint32_t group)
+{
+    const struct group_scale_up *up = &p->up;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < p->coming_count && up->triggered_count != 0; i++)
+        count += p->coming[i].group == group &&
+                 bsearch(&p->coming[i].pod, up->triggered, up->triggered_count, sizeof(*up->triggered), by_name) != NULL;
+    return count;
 }
 
 static struct span place_on(const struct group_pass *p, const struct group_coming *c, struct arena *a)
@@ -48,19 +67,13 @@ struct span group_reasons_text(struct spans reasons, struct arena *a)
     return out;
 }
 
-static int compare(const struct pod *x, const struct pod *y)
-{
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
 struct span group_refusal_of(const struct group_pass *p, const struct pod *pod, struct arena *a)
 {
     const struct group_scale_up *up = &p->up;
     uint32_t low = 0, high = up->left_count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (compare(up->left[mid].pod, pod) < 0)
+        if (by_name(&up->left[mid].pod, &pod) < 0)
             low = mid + 1;
         else
             high = mid;

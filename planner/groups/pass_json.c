@@ -2,7 +2,8 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "planner/groups/explain.h"
 
 static struct span group_name(const struct group_pass *p, uint32_t group)
 {
@@ -223,24 +224,6 @@ void group_pass_json(struct json *j, const struct group_pass *p)
 
 /* --- for people --- */
 
-static int by_name(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
-/* Those of the pods for which something grows that will be on the group's machines. */
-static uint32_t pods_for(const struct group_pass *p, uint32_t group)
-{
-    const struct group_scale_up *up = &p->up;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < p->coming_count && up->triggered_count != 0; i++)
-        count += p->coming[i].group == group &&
-                 bsearch(&p->coming[i].pod, up->triggered, up->triggered_count, sizeof(*up->triggered), by_name) != NULL;
-    return count;
-}
-
 static void put_pods_for(struct buf *out, uint32_t count)
 {
     buf_addf(out, "  for %u pod%s\n", count, count == 1 ? "" : "s");
@@ -254,7 +237,7 @@ static void put_growth(struct buf *out, const struct group_pass *p)
         if (d->for_min_size)
             buf_addf(out, "  its minimum\n");
         else
-            put_pods_for(out, pods_for(p, d->group));
+            put_pods_for(out, group_pods_for(p, d->group));
     }
 }
 
