@@ -560,7 +560,7 @@ void live_start(struct live *l)
                                         [LIVE_RECONCILER] = "the reconciler"};
     for (int t = 0; t < LIVE_THREAD_COUNT; t++) {
         l->pulses[t].name = names[t];
-        l->pulses[t].computes = t != LIVE_API;
+        l->pulses[t].computes = t != LIVE_API || l->sim != NULL; /* a cluster in memory lives on the API thread */
         pulse_beat(&l->pulses[t], clock_mono()); /* until it says so itself */
     }
     tell_standing(l);
