@@ -90,7 +90,8 @@ bool up_spread(struct up *u, const struct growth *of, uint32_t least, struct gro
 
 /* similar.c: by group, those to which nodes of it are dealt out, too; none without --balance-similar-node-groups. */
 void up_find_similar(const struct up *u, uint32_t group, uint64_t *out);
-void up_find_alike(const struct up *u, uint32_t group, uint64_t *out); /* whatever the flag says */
+/* Whatever the flag says; those, too, that pods may not come to now for the others of theirs. */
+void up_find_alike(const struct up *u, uint32_t group, uint64_t *out);
 
 /* expanders.c: narrows the options down; returns how many are left, the first ones of `at`. */
 uint32_t up_expand(struct up *u, uint32_t *at, uint32_t count);

@@ -178,20 +178,39 @@ static bool takes_all(const struct up *u, uint32_t group, uint32_t other)
     return true;
 }
 
-void up_find_alike(const struct up *u, uint32_t group, uint64_t *out)
+/* Or would, if others of theirs were not where they are. */
+static bool takes_all_but_for_spread(const struct up *u, uint32_t group, uint32_t other)
+{
+    struct snapshot *s = u->r->snapshot;
+    bool takes = true;
+    snapshot_fork(s);
+    uint32_t node = snapshot_add_copy(s, (uint32_t)u->r->groups[other].template_row);
+    for (uint32_t i = 0; takes && i < u->kind_count; i++)
+        if (bits_has(u->kinds[i].fits, group) && !bits_has(u->kinds[i].fits, other))
+            takes = snapshot_spread_refuses(s, node, u->kinds[i].class_id);
+    snapshot_revert(s);
+    return takes;
+}
+
+static void find_alike(const struct up *u, uint32_t group, bool (*takes)(const struct up *, uint32_t, uint32_t), uint64_t *out)
 {
     const struct group_run *r = u->r;
     const struct group *g = &r->model->groups[group];
     for (uint32_t i = 0; !g->scaling.zero_or_max && i < r->model->group_count; i++) {
         const struct group_now *other = &r->groups[i];
-        if (i != group && u->valid[i] && other->healthy && !other->backed_off && takes_all(u, group, i) &&
-            alike(u, &g->template, &r->model->groups[i].template))
+        if (i != group && u->valid[i] && other->healthy && !other->backed_off &&
+            alike(u, &g->template, &r->model->groups[i].template) && takes(u, group, i))
             bits_add(out, i);
     }
+}
+
+void up_find_alike(const struct up *u, uint32_t group, uint64_t *out)
+{
+    find_alike(u, group, takes_all_but_for_spread, out);
 }
 
 void up_find_similar(const struct up *u, uint32_t group, uint64_t *out)
 {
     if (u->r->flags->balance_similar)
-        up_find_alike(u, group, out);
+        find_alike(u, group, takes_all, out);
 }

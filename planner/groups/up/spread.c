@@ -137,6 +137,26 @@ static bool seat_in_a_gap(struct spreading *x, const struct pod *p, uint32_t cla
     return false;
 }
 
+/* What does not help is taken back: an empty node would be as good to whoever comes next as one that is half full. */
+static bool seat_on_one_more(struct spreading *x, uint32_t of, const struct pod *p, uint32_t class_id)
+{
+    struct snapshot *s = x->up->r->snapshot;
+    struct open_group *g = &x->groups[of], before = *g;
+    if (!g->used || g->permits <= 0 || x->permits <= 0)
+        return false; /* nor would another help */
+    snapshot_fork(s);
+    open_node(x, of);
+    if (seat_at(x, g->last, p, class_id)) {
+        snapshot_commit(s);
+        x->has_gaps = true;
+        return true;
+    }
+    snapshot_revert(s);
+    *g = before;
+    x->node_count--;
+    return false;
+}
+
 static int by_nodes(const void *a, const void *b)
 {
     const struct open_group *x = *(const struct open_group *const *)a, *y = *(const struct open_group *const *)b;
@@ -155,15 +175,9 @@ static bool seat_anywhere(struct spreading *x, const struct pod *p, uint32_t cla
     for (uint32_t i = 0; i < x->count; i++)
         if (seat_at(x, order[i]->last, p, class_id))
             return true;
-    for (uint32_t i = 0; i < x->count; i++) {
-        uint32_t of = (uint32_t)(order[i] - x->groups);
-        if (!x->groups[of].used || x->groups[of].permits <= 0 || x->permits <= 0)
-            continue; /* nor would an empty one more help */
-        open_node(x, of);
-        x->has_gaps = true;
-        if (seat_at(x, x->groups[of].last, p, class_id))
+    for (uint32_t i = 0; i < x->count; i++)
+        if (seat_on_one_more(x, (uint32_t)(order[i] - x->groups), p, class_id))
             return true;
-    }
     return false;
 }
 

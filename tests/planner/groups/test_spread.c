@@ -69,6 +69,8 @@ static const struct {
      "c+1[1] 0"},
     {"a zone that is full holds up all but one more of each other", GROUP_OF("a", "1", "a", "") GROUP("b") GROUP("c"), "", HARD, 20, NULL,
      "a+1[2] b+2[3] c+2[3] 12"},
+    {"a zone that is behind catches up, and then all grow", ABC, NODE_IN("a", "n1") NODE_IN("b", "n2") RUNS("p", "n1") RUNS("q", "n2"), HARD,
+     4, NULL, "a+1[1] b+1[1] c+1[2] 0"},
     {"a zone that cannot grow is none", GROUP_OF("a", "0", "a", "") GROUP("b") GROUP("c"), "", HARD, 8, NULL, "b+2[4] c+2[4] 0"},
     {"a larger machine is another choice", GROUP("a") GROUP("b")
          "- {name: c, minSize: 0, maxSize: 99, template: {metadata: {labels: {topology.kubernetes.io/zone: c}}, status: {allocatable: "
@@ -132,8 +134,77 @@ static void test_rows(void **state)
     assert_int_equal(failed, 0);
 }
 
+/* --- random clusters --- */
+
+enum { ROUNDS = 150, ZONES = 4, PODS = 16, PODS_A_NODE = 2 };
+
+static uint64_t seed;
+
+static uint32_t draw(uint32_t below)
+{
+    seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)(seed >> 33) % below;
+}
+
+/* Zones of which some have pods already, on nodes that are full. */
+static void add_zones(struct cluster *c, struct buf *groups, uint32_t zones, uint32_t *counts)
+{
+    buf_addf(groups, "groups:\n");
+    for (uint32_t z = 0; z < zones; z++) {
+        char text[4096];
+        buf_addf(groups, "- {name: g%u, minSize: 0, maxSize: 99, template: {metadata: {labels: {topology.kubernetes.io/zone: z%u}}, status: "
+                         "{allocatable: {cpu: 4, memory: 16Gi, pods: 110}, capacity: {cpu: 4, memory: 16Gi, pods: 110}}}}\n", z, z);
+        counts[z] = draw(2) == 0 ? 0 : draw(5);
+        for (uint32_t i = 0; i < counts[z]; i++) {
+            snprintf(text, sizeof(text), NODE_IN("z%u", "n%u-%u") RUNS("r%u-%u", "n%u-%u"), z, i, z, z, i, z, i, z, i, z, i, z, i);
+            cluster_add(c, text);
+        }
+    }
+}
+
+/* Every pod has a place, no zone that somebody came to has more than the constraint allows, and no node is without a pod. */
+static void test_random(void **state)
+{
+    (void)state;
+    for (uint64_t of = 1; of <= ROUNDS; of++) {
+        struct cluster c;
+        struct node_groups file = {.gpu_label = SYM_NONE};
+        struct group_flags flags = group_flags_default();
+        struct world *w;
+        struct buf groups = {0};
+        char spec[400];
+        uint32_t counts[ZONES], came[ZONES] = {0}, least = UINT32_MAX;
+        seed = of * UINT64_C(0x9e3779b97f4a7c15);
+        uint32_t zones = 2 + draw(ZONES - 1), pods = 1 + draw(PODS), skew = 1 + draw(3);
+        cluster_init(&c);
+        cluster_add(&c, "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop}\n");
+        add_zones(&c, &groups, zones, counts);
+        snprintf(spec, sizeof(spec), SPREAD("%u", "DoNotSchedule"), skew);
+        add_pods(&c, pods, spec);
+        pass_read(&c, groups.ptr, &node_groups_schema, &file);
+        struct group_objects objects = pass_objects(&c);
+        const struct group_pass *p = pass_run(&c, &objects, &file, &flags, NOON, &c.arena, &w);
+        for (uint32_t i = 0; i < p->coming_count; i++)
+            came[p->coming[i].group]++;
+        for (uint32_t z = 0; z < zones; z++)
+            least = counts[z] + came[z] < least ? counts[z] + came[z] : least;
+        if (p->coming_count != pods)
+            fail_msg("seed %u: %u of %u pods have a place", (unsigned)of, p->coming_count, pods);
+        for (uint32_t i = 0; i < p->decision_count; i++) {
+            uint32_t z = p->decisions[i].group;
+            if (came[z] != 0 && counts[z] + came[z] > least + skew)
+                fail_msg("seed %u: zone %u has %u pods, another %u; maxSkew %u", (unsigned)of, z, counts[z] + came[z], least, skew);
+            if ((uint32_t)p->decisions[i].delta != (came[z] + PODS_A_NODE - 1) / PODS_A_NODE)
+                fail_msg("seed %u: %d nodes in zone %u for %u pods", (unsigned)of, p->decisions[i].delta, z, came[z]);
+        }
+        world_free(w);
+        buf_release(&groups);
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows), cmocka_unit_test(test_random)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
