@@ -131,8 +131,10 @@ static int run_from_aws(struct arena *a, int argc, char *const *argv, struct err
     }
     if (!refuse_others("from-aws", argc, argv, OPTION_AWS, OPTION_CATALOGUE, "check", err) ||
         !options_read(a, OPTION_AWS, argc - (int)files.count, argv + files.count, command_environment, &o, &help, err) ||
-        !catalogue_from_aws(a, &files, &o, &s, &notes, err))
+        !catalogue_from_aws(a, &files, &o, &s, &notes, err)) {
+        buf_release(&notes);
         return 2;
+    }
     int status = write_out(s, err);
     if (status == 0)
         command_complain("%.*s", SPAN_ARG(buf_span(&notes)));

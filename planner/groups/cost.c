@@ -8,10 +8,8 @@
 static int32_t removed(const struct group_pass *p, uint32_t group, const uint32_t *rows, uint32_t count)
 {
     int32_t n = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        int32_t at = group_model_node(p->model, world_node_at(p->world, rows[i])->name);
-        n += at >= 0 && p->model->owners[at] == (int32_t)group;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        n += group_of_row(p, rows[i]) == (int32_t)group;
     return n;
 }
 

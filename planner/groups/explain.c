@@ -257,12 +257,10 @@ static void add_waiting(struct telling *t)
 static void put_rows(struct telling *t, struct buf *b, const uint32_t *rows, uint32_t count, uint32_t *found)
 {
     for (uint32_t i = 0; i < count; i++) {
-        const struct world_node *n = world_node_at(t->p->world, rows[i]);
-        int32_t node = group_model_node(t->p->model, n->name);
-        if (node < 0 || t->p->model->owners[node] != (int32_t)t->at)
+        if (group_of_row(t->p, rows[i]) != (int32_t)t->at)
             continue;
         if (*found < ANSWER_LISTED)
-            buf_addf(b, "%s%.*s", *found != 0 ? ", " : "", SPAN_ARG(n->name));
+            buf_addf(b, "%s%.*s", *found != 0 ? ", " : "", SPAN_ARG(world_node_at(t->p->world, rows[i])->name));
         ++*found;
     }
 }

@@ -17,9 +17,9 @@ uint32_t group_pods_for(const struct group_pass *p, uint32_t group);
 /* Where a pod that asked the groups will be: "a new node of group a", "node n1 of group a, which is not ready yet"; in `a`.
  * Absent: it did not ask, or no group takes it. */
 struct span group_place_of(const struct group_pass *p, const struct pod *pod, struct arena *a);
+struct span group_reasons_text(struct spans reasons, struct arena *a); /* of a pod_left */
 /* Why no group takes a pod that asked: "2 Insufficient cpu, 1 max node group size reached", each with the number of groups; in
  * `a`. Absent: one does, or it did not ask. */
-struct span group_reasons_text(struct spans reasons, struct arena *a); /* of a pod_left */
 struct span group_refusal_of(const struct group_pass *p, const struct pod *pod, struct arena *a);
 
 #endif

@@ -21,20 +21,13 @@ static struct span name_of(const struct group_pass *p, uint32_t group)
     return p->model->groups[group].spec->name;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
 uint32_t group_pods_for(const struct group_pass *p, uint32_t group)
 {
     const struct group_scale_up *up = &p->up;
     uint32_t count = 0;
     for (uint32_t i = 0; i < p->coming_count && up->triggered_count != 0; i++)
         count += p->coming[i].group == group &&
-                 bsearch(&p->coming[i].pod, up->triggered, up->triggered_count, sizeof(*up->triggered), by_name) != NULL;
+                 bsearch(&p->coming[i].pod, up->triggered, up->triggered_count, sizeof(*up->triggered), group_pods_by_name) != NULL;
     return count;
 }
 
@@ -73,7 +66,7 @@ struct span group_refusal_of(const struct group_pass *p, const struct pod *pod, 
     uint32_t low = 0, high = up->left_count;
     while (low < high) {
         uint32_t mid = low + (high - low) / 2;
-        if (by_name(&up->left[mid].pod, &pod) < 0)
+        if (group_pods_by_name(&up->left[mid].pod, &pod) < 0)
             low = mid + 1;
         else
             high = mid;

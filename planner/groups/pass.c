@@ -45,6 +45,17 @@ const char *group_growth_name(enum group_growth g)
     return names[g];
 }
 
+int32_t group_of_row(const struct group_pass *p, uint32_t row)
+{
+    int32_t node = group_model_node(p->model, world_node_at(p->world, row)->name);
+    return node < 0 ? -1 : p->model->owners[node];
+}
+
+int group_pods_by_name(const void *a, const void *b)
+{
+    return world_pod_order(*(const struct pod *const *)a, *(const struct pod *const *)b);
+}
+
 /* Salvos come to a group again: it stays one line. */
 void group_note_decision(struct group_run *r, uint32_t group, int32_t delta, bool for_min_size)
 {

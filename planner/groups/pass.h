@@ -157,6 +157,9 @@ struct group_pass {
     uint32_t request_count, request_capacity, consuming_count;
 };
 
+int32_t group_of_row(const struct group_pass *p, uint32_t row);  /* of a Node, its group; -1: it has none */
+int group_pods_by_name(const void *a, const void *b); /* of const struct pod *: by namespace and name */
+
 /* The world has a row for each template of the model (by its name), and its pods. All of the answer is in `a`. */
 struct group_pass *groups_pass(const struct world *w, const struct group_model *m, const struct group_flags *flags,
                                const struct group_objects *objects, wall_ms now, struct arena *a);

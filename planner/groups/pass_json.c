@@ -244,8 +244,7 @@ static void put_growth(struct buf *out, const struct group_pass *p)
 /* What a pass removes is of a group. */
 static void put_saving(struct buf *out, const struct group_pass *p, uint32_t row)
 {
-    int32_t owner = p->model->owners[group_model_node(p->model, row_name(p, row))];
-    const struct node_group *g = p->model->groups[owner].spec;
+    const struct node_group *g = p->model->groups[group_of_row(p, row)].spec;
     if (g->has_price)
         buf_addf(out, ", saves $%.4f/h", g->price);
     buf_addf(out, "\n");

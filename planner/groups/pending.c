@@ -6,13 +6,6 @@
 #include "planner/groups/inner.h"
 #include "planner/groups/snapshot/snapshot.h"
 
-static int by_name(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
 static bool lists(struct spans list, struct span text)
 {
     for (uint32_t i = 0; i < list.count; i++)
@@ -50,7 +43,7 @@ static void list_pending(struct group_run *r)
     for (uint32_t i = 0; i < buffers->count; i++) /* behind all others: below any cutoff, and they ask nevertheless */
         r->pending[r->pending_count++] = buffers->pods[i];
     if (r->pending_count != 0)
-        qsort(r->pending, r->pending_count, sizeof(*r->pending), by_name);
+        qsort(r->pending, r->pending_count, sizeof(*r->pending), group_pods_by_name);
 }
 
 /* --- the cluster --- */

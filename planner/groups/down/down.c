@@ -22,12 +22,6 @@ static int by_position(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static int by_worth(const void *a, const void *b)
-{
-    double x = ((const struct leave_node *)a)->worth, y = ((const struct leave_node *)b)->worth;
-    return x != y ? (x < y) - (x > y) : by_position(a, b);
-}
-
 uint32_t down_registered(const struct group_run *r, const struct group_now *now)
 {
     const struct group *g = now->group;
@@ -93,7 +87,7 @@ static enum scale_down_result start_deletions(struct down *d)
     if (!minima_measure(d, &room, groups))
         return SCALE_DOWN_NO_NODE_DELETED;
     if (d->unneeded_count > 1)
-        qsort(d->unneeded, d->unneeded_count, sizeof(*d->unneeded), r->flags->as_upstream ? by_position : by_worth);
+        qsort(d->unneeded, d->unneeded_count, sizeof(*d->unneeded), r->flags->as_upstream ? by_position : down_by_worth);
     uint32_t count =
         leave_judge(d->unneeded, d->unneeded_count, groups, r->model->group_count, room, r->now, r->arena, go);
     for (uint32_t i = 0; i < d->unneeded_count; i++)

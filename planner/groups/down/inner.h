@@ -59,6 +59,7 @@ bool candidates_eligible(const struct down *d, uint32_t at, struct down_answer *
  * them in this order, each when those before it have gone. So does --search greedy; else other orders are tried, too, and
  * what is best is taken: see there. */
 void down_find_unneeded(struct down *d, const uint32_t *eligible, uint32_t count);
+int down_by_worth(const void *a, const void *b); /* of leave_nodes: the most first, equals by name */
 /* Machines of the group whose Node stands in the snapshot. */
 uint32_t down_registered(const struct group_run *r, const struct group_now *now);
 

@@ -14,7 +14,6 @@ struct leave_node {
     bool drains;    /* has pods that need a place elsewhere */
     bool risky;     /* whose budgets do not let them go at once */
     bool waits;     /* has pods that are to run to their end */
-    uint32_t moved; /* pods that need a place elsewhere */
     double worth;   /* an hour without it, less its evictions; 0 where nobody knows the price, less these */
     enum unremovable why; /* the answer; UNREMOVABLE_NOT: it may go */
 };

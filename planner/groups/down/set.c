@@ -24,7 +24,7 @@ struct candidate_key { /* of one that is eligible */
 };
 
 struct weight { /* of a set */
-    double unpriced, saved, cost; /* nodes; an hour's price; of evictions */
+    double unpriced, saved, worth; /* nodes; an hour's price; that less evictions */
     double calm_unpriced, calm_saved;
     uint32_t nodes;
 };
@@ -65,7 +65,6 @@ static void note_unneeded(struct down *d, uint32_t at, const struct removal_foun
                                                            .drains = found->drains,
                                                            .risky = found->risky,
                                                            .waits = found->waits,
-                                                           .moved = found->moved,
                                                            .worth = price_of(d, at) - EVICTION_COST * found->cost};
 }
 
@@ -93,7 +92,7 @@ static double try_all(struct down *d, const uint32_t *order, uint32_t count, uin
 
 /* --- what a set is worth --- */
 
-static int by_worth(const void *a, const void *b)
+int down_by_worth(const void *a, const void *b)
 {
     const struct leave_node *x = a, *y = b;
     if (x->worth != y->worth)
@@ -127,7 +126,7 @@ static struct weight weigh(const struct down *d)
     for (uint32_t i = 0; i < d->unneeded_count; i++)
         nodes[i] = d->unneeded[i];
     if (d->unneeded_count > 1)
-        qsort(nodes, d->unneeded_count, sizeof(*nodes), by_worth);
+        qsort(nodes, d->unneeded_count, sizeof(*nodes), down_by_worth);
     for (uint32_t i = 0; i < d->unneeded_count; i++) {
         const struct node_group *g = d->r->groups[nodes[i].group].group->spec;
         double price = price_of(d, nodes[i].node), calm = d->r->unneeded_since[d->r->rows[nodes[i].node]] != 0 ? CALM : 0;
@@ -138,7 +137,7 @@ static struct weight weigh(const struct down *d)
         out.calm_unpriced += g->has_price ? 0 : calm;
         out.saved += price;
         out.calm_saved += calm * price;
-        out.cost += (price - nodes[i].worth) / EVICTION_COST;
+        out.worth += nodes[i].worth;
     }
     return out;
 }
@@ -147,12 +146,11 @@ static struct weight weigh(const struct down *d)
 static int compare(const struct weight *x, const struct weight *y)
 {
     double unpriced = x->unpriced + x->calm_unpriced - y->unpriced - y->calm_unpriced;
-    double cost = y->cost - x->cost;
-    double saved = x->saved + x->calm_saved - y->saved - y->calm_saved + EVICTION_COST * cost;
+    double worth = x->worth + x->calm_saved - y->worth - y->calm_saved;
     if (fabs(unpriced) > DIFFERENCE)
         return unpriced > 0 ? 1 : -1;
-    if (fabs(saved) > DIFFERENCE)
-        return saved > 0 ? 1 : -1;
+    if (fabs(worth) > DIFFERENCE)
+        return worth > 0 ? 1 : -1;
     return (x->nodes > y->nodes) - (x->nodes < y->nodes);
 }
 

@@ -4,13 +4,6 @@
 
 #include "planner/groups/up/inner.h"
 
-static int by_name(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
 static void list_pods(const struct up *u, const struct growth *o, uint64_t *placed, const struct pod **out)
 {
     uint32_t count = 0;
@@ -103,7 +96,7 @@ static struct spans texts_of(struct up *u, const struct tally *t)
 
 static int by_pod(const void *a, const void *b)
 {
-    return by_name(&((const struct pod_left *)a)->pod, &((const struct pod_left *)b)->pod);
+    return group_pods_by_name(&((const struct pod_left *)a)->pod, &((const struct pod_left *)b)->pod);
 }
 
 static void tell_skipped(struct up *u, const bool *told)

@@ -399,19 +399,12 @@ static uint32_t drop_helped(struct group_run *r, const struct growth *o, const s
     return left;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    const struct pod *x = *(const struct pod *const *)a, *y = *(const struct pod *const *)b;
-    int order = span_cmp(x->meta.ns, y->meta.ns);
-    return order != 0 ? order : span_cmp(x->meta.name, y->meta.name);
-}
-
 static void sort_told(struct group_scale_up *out)
 {
     if (out->triggered_count != 0)
-        qsort(out->triggered, out->triggered_count, sizeof(*out->triggered), by_name);
+        qsort(out->triggered, out->triggered_count, sizeof(*out->triggered), group_pods_by_name);
     if (out->awaiting_count != 0)
-        qsort(out->awaiting, out->awaiting_count, sizeof(*out->awaiting), by_name);
+        qsort(out->awaiting, out->awaiting_count, sizeof(*out->awaiting), group_pods_by_name);
 }
 
 bool groups_scale_up_whole(struct group_run *r, const struct pod **pods, uint32_t count)
