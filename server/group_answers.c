@@ -22,6 +22,7 @@ struct group_answers {
     uint32_t refusal_count;
     struct group_member *members; /* by node */
     uint32_t member_count;
+    uint64_t version;
 };
 
 struct group_answers *group_answers_new(void)
@@ -100,15 +101,38 @@ void group_answers_set(struct group_answers *g, const struct groups_told *told)
     g->refusal_count = fresh.refusal_count;
     g->members = fresh.members;
     g->member_count = fresh.member_count;
+    g->version++;
     pthread_mutex_unlock(&g->lock);
     arena_release(&old);
 }
 
-bool group_answers_node(struct group_answers *g, struct span node, struct arena *a, struct span *group_out, double *price_out)
+uint64_t group_answers_version(struct group_answers *g)
+{
+    pthread_mutex_lock(&g->lock);
+    uint64_t version = g->version;
+    pthread_mutex_unlock(&g->lock);
+    return version;
+}
+
+static const struct group_member *find_member(const struct group_answers *g, struct span node)
 {
     struct group_member key = {.node = node};
+    return g->member_count != 0 ? bsearch(&key, g->members, g->member_count, sizeof(key), by_node) : NULL;
+}
+
+double group_answers_price(struct group_answers *g, struct span node)
+{
     pthread_mutex_lock(&g->lock);
-    const struct group_member *found = g->member_count != 0 ? bsearch(&key, g->members, g->member_count, sizeof(key), by_node) : NULL;
+    const struct group_member *found = find_member(g, node);
+    double price = found != NULL ? found->price : (double)NAN;
+    pthread_mutex_unlock(&g->lock);
+    return price;
+}
+
+bool group_answers_node(struct group_answers *g, struct span node, struct arena *a, struct span *group_out, double *price_out)
+{
+    pthread_mutex_lock(&g->lock);
+    const struct group_member *found = find_member(g, node);
     if (found != NULL) {
         *group_out = arena_dup(a, found->group);
         *price_out = found->price;

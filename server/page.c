@@ -94,6 +94,11 @@ uint64_t page_version(const struct page *p)
     return page_memory_version(p->memory);
 }
 
+double page_node_price(const struct page_view *v, const struct world_node *n)
+{
+    return isnan(n->price) && v->groups != NULL ? group_answers_price(v->groups, n->name) : n->price;
+}
+
 /* --- the last hours --- */
 
 bool page_sample_due(struct page *p, wall_ms now)
@@ -101,12 +106,13 @@ bool page_sample_due(struct page *p, wall_ms now)
     return history_is_due(p->history, now);
 }
 
-static void add_nodes(struct history_point *point, const struct world *w)
+static void add_nodes(struct history_point *point, const struct page_view *v)
 {
+    const struct world *w = v->world;
     point->nodes = world_node_count(w);
     for (uint32_t row = 0; row < point->nodes; row++) {
         const amount *asked = world_requested(w, row), *there = world_allocatable(w, row);
-        double price = world_node_at(w, row)->price;
+        double price = page_node_price(v, world_node_at(w, row));
         point->price += isnan(price) ? 0 : price;
         point->cpu_asked += asked[CPU];
         point->cpu_there += there[CPU];
@@ -120,7 +126,7 @@ void page_sample(struct page *p, const struct page_view *v)
     struct history_point point = {.at = v->now};
     if (v->world == NULL || v->snapshot == NULL)
         return;
-    add_nodes(&point, v->world);
+    add_nodes(&point, v);
     struct snapshot_iter it = snapshot_each(v->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
         if (pod_is_terminal(pod))

@@ -12,6 +12,7 @@
 #include "planner/places.h"
 #include "reconciler/decision.h"
 #include "reconciler/move.h"
+#include "server/group_answers.h"
 
 enum { PAGE_DECISIONS = 200, PAGE_ROWS_MAX = 1000, PAGE_REASONS_MAX = 4096 };
 
@@ -47,7 +48,11 @@ struct page_view {
     const struct world *world;       /* may be NULL */
     const struct places *places;     /* may be NULL */
     wall_ms now;
+    struct group_answers *groups; /* NULL: there are none */
 };
+
+/* What a node costs an hour: by the world, else by its node group; NAN: not known. Any thread. */
+double page_node_price(const struct page_view *v, const struct world_node *n);
 
 /* What the fleet is now becomes a point of its history (server/page/history.h), once a step. Any thread; takes the time of
  * all pods. */

@@ -285,10 +285,10 @@ static void on_metrics(void *user, void *scratch, struct http_stream *s, mono_ms
 
 /* --- the page --- */
 
-static struct page_view page_view_of(struct route_scratch *s)
+static struct page_view page_view_of(const struct routes *routes, struct route_scratch *s)
 {
     struct extender_view v = route_view(s);
-    return (struct page_view){v.snapshot, v.world, v.places, clock_wall()};
+    return (struct page_view){v.snapshot, v.world, v.places, v.wall, routes->config.groups};
 }
 
 static struct span why_waiting(void *user, struct arena *a, const struct pod *p)
@@ -448,9 +448,10 @@ static void on_set_level(void *user, void *scratch, const struct http_request *q
 static void on_page(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)q;
-    struct page_view v = page_view_of(scratch);
+    const struct routes *routes = user;
+    struct page_view v = page_view_of(routes, scratch);
     r->content_type = "text/html; charset=utf-8";
-    page_html(((struct routes *)user)->config.page, &v, &r->body);
+    page_html(routes->config.page, &v, &r->body);
 }
 
 static void on_asset(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
@@ -467,15 +468,15 @@ static uint64_t shown_version(struct routes *routes, const struct extender_view 
 {
     uint64_t sequence = v->snapshot != NULL ? v->snapshot->sequence + 1 : 0;
     uint64_t made = v->places != NULL ? (uint64_t)v->places->made : 0;
-    return sequence + made + page_version(routes->config.page) + 1;
+    uint64_t groups = routes->config.groups != NULL ? group_answers_version(routes->config.groups) : 0;
+    return sequence + made + page_version(routes->config.page) + groups + 1;
 }
 
 static void look(struct routes *routes, struct route_scratch *s, mono_ms now)
 {
     struct extender_view v = route_view(s);
     struct board_sources sources = {.page = routes->config.page,
-                                    .groups = routes->config.groups,
-                                    .view = {v.snapshot, v.world, v.places, v.wall},
+                                    .view = page_view_of(routes, s),
                                     .version = shown_version(routes, &v)};
     if (s->board == NULL)
         s->board = board_new();

@@ -239,7 +239,8 @@ static void sample(struct serve *s, wall_ms wall)
     if (held == NULL)
         return;
     const struct snapshot *snapshot = (const struct snapshot *)held;
-    page_sample(s->page, &(struct page_view){.snapshot = snapshot, .world = snapshot->derived, .now = wall});
+    page_sample(s->page, &(struct page_view){
+                             .snapshot = snapshot, .world = snapshot->derived, .now = wall, .groups = s->group_answers});
     shared_unref(held);
 }
 

@@ -3,6 +3,7 @@
  * did not move, and for which nothing else is planned or said, is not written again. */
 #include "server/page/board.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/json.h"
@@ -20,8 +21,9 @@ struct board_node {
     size_t name_len;
     char *json;
     size_t json_len;
-    uint64_t changed, said; /* said: hash of the reason */
-    uint32_t row;           /* in the world of the last look */
+    uint64_t changed, said, grouped; /* hashes of the reason, of its group */
+    double price;                    /* NAN: not known */
+    uint32_t row;                    /* in the world of the last look */
     amount planned[2];
 };
 
@@ -140,8 +142,8 @@ static bool look_at_parts(struct board *b, const struct board_sources *s)
         any |= renew(b, &b->parts[part]);
     }
     buf_clear(&b->text);
-    if (s->groups != NULL)
-        group_answers_all(s->groups, &b->text);
+    if (s->view.groups != NULL)
+        group_answers_all(s->view.groups, &b->text);
     else
         buf_add(&b->text, SPAN("[]"));
     return renew(b, &b->groups) || any;
@@ -170,6 +172,19 @@ static const struct meta *meta_of(const struct world_node *n)
     return n->node != NULL ? &n->node->meta : &n->claim->meta;
 }
 
+static bool same_price(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
+static void look_at_group(const struct look *l, const struct world_node *n, struct node_json *x)
+{
+    double price = NAN;
+    if (l->s->view.groups != NULL)
+        group_answers_node(l->s->view.groups, n->name, &l->b->scratch, &x->group, &price);
+    x->price = isnan(n->price) ? price : n->price;
+}
+
 static void look_at_node(struct look *l, struct board_node *n, uint32_t row)
 {
     struct board *b = l->b;
@@ -177,17 +192,21 @@ static void look_at_node(struct look *l, struct board_node *n, uint32_t row)
     const struct world_node *node = world_node_at(w, row);
     const amount *planned = l->held != NULL ? held_at(l->held, row) : NULL;
     struct span reason = page_node_reason(l->s->page, &b->scratch, node->node != NULL ? KIND_NODE : KIND_NODE_CLAIM, meta_of(node));
-    uint64_t said = reason.len != 0 ? span_hash(reason) : 0;
+    struct node_json x = {w, l->s->view.snapshot->syms, row, planned, reason, {NULL, 0}, NAN};
+    look_at_group(l, node, &x);
+    uint64_t said = reason.len != 0 ? span_hash(reason) : 0, grouped = x.group.len != 0 ? span_hash(x.group) : 0;
     amount held[2] = {planned != NULL ? planned[0] : 0, planned != NULL ? planned[1] : 0};
     bool same = n->json != NULL && l->before != NULL && n->row == row && !world_row_moved(l->before, w, row) && n->said == said &&
-                n->planned[0] == held[0] && n->planned[1] == held[1];
+                n->grouped == grouped && same_price(n->price, x.price) && n->planned[0] == held[0] && n->planned[1] == held[1];
     n->row = row;
     n->said = said;
+    n->grouped = grouped;
+    n->price = x.price;
     memcpy(n->planned, held, sizeof(held));
     if (same)
         return;
     buf_clear(&b->text);
-    node_json(&b->scratch, &(struct node_json){w, l->s->view.snapshot->syms, row, planned, reason}, &b->text);
+    node_json(&b->scratch, &x, &b->text);
     if (n->json != NULL && span_eq((struct span){n->json, n->json_len}, buf_span(&b->text)))
         return;
     free(n->json);

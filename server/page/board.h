@@ -11,7 +11,6 @@
 #ifndef SERVER_PAGE_BOARD_H
 #define SERVER_PAGE_BOARD_H
 
-#include "server/group_answers.h"
 #include "server/page.h"
 
 enum {
@@ -26,9 +25,8 @@ void board_free(struct board *b); /* NULL is fine */
 
 struct board_sources {
     struct page *page;
-    struct group_answers *groups; /* NULL: there are none */
-    struct page_view view;        /* whose snapshot is referred to until the next look or board_rest */
-    uint64_t version;             /* moves with all of it */
+    struct page_view view; /* whose snapshot is referred to until the next look or board_rest */
+    uint64_t version;      /* moves with all of it */
 };
 bool board_is_due(const struct board *b, uint64_t version, mono_ms now);
 /* The time it takes is told by board_took. */

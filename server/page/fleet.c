@@ -30,7 +30,8 @@ static struct tally tally_nodes(const struct render *r, sym pool)
             continue;
         t.nodes++;
         t.ready += n->stage == NODE_INITIALIZED || n->stage == NODE_UNMANAGED;
-        t.price += isnan(n->price) ? 0 : n->price;
+        double price = page_node_price(r->v, n);
+        t.price += isnan(price) ? 0 : price;
         for (int c = CPU; c <= MEMORY; c++) {
             t.asked[c] += world_requested(r->v->world, row)[c];
             t.there[c] += world_allocatable(r->v->world, row)[c];

@@ -97,13 +97,15 @@ static void put_room(struct json *j, const char *key, const struct node_json *x,
     json_array_end(j);
 }
 
-static const char *state_of(const struct world_node *n)
+static const char *state_of(const struct node_json *x, const struct world_node *n)
 {
     static const char *const stages[] = {[NODE_UNMANAGED] = "not ours",
                                          [NODE_LAUNCHING] = "launching",
                                          [NODE_REGISTERED] = "starting",
                                          [NODE_INITIALIZED] = "ready"};
-    return n->leaving ? "leaving" : stages[n->stage];
+    if (n->leaving)
+        return "leaving";
+    return stages[n->stage == NODE_UNMANAGED && x->group.len != 0 ? NODE_INITIALIZED : n->stage];
 }
 
 void node_json(struct arena *scratch, const struct node_json *x, struct buf *out)
@@ -114,13 +116,14 @@ void node_json(struct arena *scratch, const struct node_json *x, struct buf *out
     json_object_begin(&j);
     json_put_string(&j, "n", n->name);
     put_label(&j, "p", x, n, SYM_NODEPOOL);
+    put_text(&j, "g", x->group);
     put_label(&j, "t", x, n, SYM_INSTANCE_TYPE);
     put_label(&j, "z", x, n, SYM_ZONE);
     put_label(&j, "c", x, n, SYM_CAPACITY_TYPE);
-    json_put_string(&j, "s", span_of(state_of(n)));
-    if (!isnan(n->price)) {
+    json_put_string(&j, "s", span_of(state_of(x, n)));
+    if (!isnan(x->price)) {
         json_key(&j, SPAN("$"));
-        json_double(&j, n->price);
+        json_double(&j, x->price);
     }
     json_put_int(&j, "a", meta->created);
     put_room(&j, "cpu", x, CPU);

@@ -6,7 +6,7 @@ const MOST = 500; /* rows: more can be found, not read */
 
 const COLUMNS = [
     { name: "node", of: (n) => n.n },
-    { name: "pool", of: (n) => n.p || "" },
+    { name: "pool", of: (n) => n.p || n.g || "" },
     { name: "cpu", number: true, of: (n) => share(n.cpu[0], n.cpu[1]), text: (n) => room(n.cpu, cpu) },
     { name: "memory", number: true, of: (n) => share(n.mem[0], n.mem[1]), text: (n) => room(n.mem, bytes) },
     { name: "pods", number: true, of: (n) => n.w.reduce((sum, w) => sum + w[1], 0) },

@@ -192,6 +192,7 @@ function factsOf(node) {
     return list([
         ["state", node.r ? node.s + ": " + node.r : node.s],
         ["pool", node.p && link("nodepool", node.p)],
+        ["node group", node.g && link("group", node.g)],
         ["type", node.t],
         ["zone", node.z],
         ["capacity", node.c],

@@ -26,6 +26,7 @@
 struct fixture {
     struct page *page;
     struct board *board;
+    struct group_answers *groups;
     uint64_t version;
     struct buf told;
 };
@@ -35,6 +36,7 @@ static int setup(void **state)
     struct fixture *f = mem_new(sizeof(*f));
     f->page = page_new();
     f->board = board_new();
+    f->groups = group_answers_new();
     *state = f;
     return 0;
 }
@@ -44,6 +46,7 @@ static int teardown(void **state)
     struct fixture *f = *state;
     board_free(f->board);
     page_free(f->page);
+    group_answers_free(f->groups);
     buf_release(&f->told);
     free(f);
     return 0;
@@ -51,7 +54,7 @@ static int teardown(void **state)
 
 static void look_at(struct fixture *f, const struct snapshot *s)
 {
-    struct page_view view = {s, s != NULL ? s->derived : NULL, NULL, 5000};
+    struct page_view view = {s, s != NULL ? s->derived : NULL, NULL, 5000, f->groups};
     board_look(f->board, &(struct board_sources){.page = f->page, .view = view, .version = ++f->version}, 0);
 }
 
@@ -215,15 +218,48 @@ static void test_history(void **state)
     struct view v;
     view_open(&v, NODE("n1", "4"), "");
     look_at(f, v.snapshot);
-    page_sample(f->page, &(struct page_view){v.snapshot, v.world, NULL, 60000});
+    page_sample(f->page, &(struct page_view){v.snapshot, v.world, NULL, 60000, f->groups});
     nodes(f, &r);
     expect("all there is", f->told.ptr, "event: history\ndata: {\"stepMillis\":30000,\"points\":[[60000,");
-    page_sample(f->page, &(struct page_view){v.snapshot, v.world, NULL, 90000});
+    page_sample(f->page, &(struct page_view){v.snapshot, v.world, NULL, 90000, f->groups});
     nodes(f, &r);
     expect("what is new", f->told.ptr, "\"points\":[[90000,");
     lacks("and not what was told", f->told.ptr, "[60000,");
     nodes(f, &r);
     assert_int_equal(f->told.len, 1);
+    board_rest(f->board); /* its snapshot is the store's */
+    view_close(&v);
+}
+
+/* Nodes of groups count in the boxes, the headline and the chart with what the last pass says that they cost. */
+static void test_prices_of_groups(void **state)
+{
+    struct fixture *f = *state;
+    struct board_reader r = {0};
+    struct view v;
+    struct span members[] = {SPAN("n1"), SPAN("n2")};
+    struct group_answer group = {.group = SPAN("md-0"), .json = SPAN("{}"), .nodes = members, .node_count = 2};
+    struct groups_told told = {.groups = &group, .group_count = 1};
+    view_open(&v, NODE("n1", "4") NODE("n2", "8") NODE("n3", "8"), "");
+    look_at(f, v.snapshot);
+    expect("nobody has said whose it is", nodes(f, &r), "{\"n\":\"n1\",\"s\":\"not ours\",\"a\":");
+    group_answers_set(f->groups, &told);
+    look_at(f, v.snapshot);
+    const char *got = nodes(f, &r);
+    expect("of a group without a price", got, "{\"n\":\"n1\",\"g\":\"md-0\",\"s\":\"ready\",\"a\":");
+    lacks("one of none stays as it was", got, "\"n3\"");
+    group.has_price = true;
+    group.price = 0.25;
+    group_answers_set(f->groups, &told);
+    look_at(f, v.snapshot);
+    page_sample(f->page, &(struct page_view){v.snapshot, v.world, NULL, 60000, f->groups});
+    got = nodes(f, &r);
+    expect("with one", got, "{\"n\":\"n1\",\"g\":\"md-0\",\"s\":\"ready\",\"$\":0.25,\"a\":");
+    expect("the headline", f->told.ptr, "<b>$0.5000</b> an hour, $365 a month");
+    expect("the last hours", f->told.ptr, "\"points\":[[60000,0.5,");
+    group_answers_set(f->groups, NULL); /* somebody else leads */
+    look_at(f, v.snapshot);
+    expect("forgotten", nodes(f, &r), "{\"n\":\"n1\",\"s\":\"not ours\",\"a\":");
     board_rest(f->board); /* its snapshot is the store's */
     view_close(&v);
 }
@@ -250,6 +286,7 @@ static void test_pauses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {ROW(test_changes_alone), ROW(test_nodes_that_go), ROW(test_more_than_is_remembered),
-                                       ROW(test_rest), ROW(test_parts), ROW(test_history), ROW(test_pauses)};
+                                       ROW(test_rest), ROW(test_parts), ROW(test_history),
+                                       ROW(test_prices_of_groups), ROW(test_pauses)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static void decide(struct page *p, struct decision d, const char *sentence)
 /* The document, and what its script is told of the nodes. */
 static struct buf render(struct page *p, struct view *v)
 {
-    struct page_view view = {v->snapshot, v->world, view_places(v), 5000};
+    struct page_view view = {v->snapshot, v->world, view_places(v), 5000, NULL};
     struct buf html = {0};
     page_html(p, &view, &html);
     struct board *b = board_new();

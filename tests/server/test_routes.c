@@ -662,7 +662,7 @@ static void test_history(void **state)
     assert_true(page_sample_due(f->page, 60000));
     page_sample(f->page, &(struct page_view){.now = 60000}); /* nothing read yet: nothing known */
     assert_true(page_sample_due(f->page, 60000));
-    page_sample(f->page, &(struct page_view){f->view.snapshot, f->view.world, NULL, 60000});
+    page_sample(f->page, &(struct page_view){f->view.snapshot, f->view.world, NULL, 60000, NULL});
     assert_false(page_sample_due(f->page, 60000));
     ask(f, HTTP_PAGE, "GET", "/history", NULL);
     says(f, 200, "\"points\":[[60000,0,0,8000,0,17179869184,2,0,1]]}");
