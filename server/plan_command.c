@@ -478,10 +478,12 @@ static int plan_with_groups(struct input *o, const struct options *options, cons
                             const struct node_groups *groups, const struct group_flags *flags, struct err *err)
 {
     struct world *world;
+    struct plan_reading beside = *r;
     bool has_pools = o->kinds[KIND_NODE_POOL].count != 0;
-    struct plan *p = has_pools ? plan_in_time(r->world, &r->options, r->time_budget) : NULL;
-    struct group_pass *g = plan_groups_decide(o, options, r, groups, flags, &p, &world, err);
-    int status = g != NULL ? answer(o, options, r, p, g, err) : 2;
+    beside.options.no_bound = true;
+    struct plan *p = has_pools ? plan_in_time(r->world, &beside.options, r->time_budget) : NULL;
+    struct group_pass *g = plan_groups_decide(o, options, &beside, groups, flags, &p, &world, err);
+    int status = g != NULL ? answer(o, options, &beside, p, g, err) : 2;
     plan_free(p);
     world_free(world);
     return status;

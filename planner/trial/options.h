@@ -43,7 +43,8 @@ struct plan_options {
     uint32_t removed_count;
     enum removal removed_for;
     uint32_t max_instance_types;   /* 0: 600 */
-    bool no_bound;                 /* leave lower_bound out: it can take longer than a search */
+    bool no_bound;                 /* leave lower_bound out: it can take longer than a search, and looks at what NodePools may
+                                    * buy alone: beside node groups a fleet of both may be cheaper */
     wall_ms now;
     /* Where pods are meant to go already. Who still fits there keeps the place, before anybody else is
      * looked at: a plan that is under way is not thrown over. NULL: nobody has one. */

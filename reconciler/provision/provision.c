@@ -390,6 +390,7 @@ static void solve(struct pass *p)
     struct plan_options o = p->r->config.options.plan;
     struct scheduling scheduling;
     o.now = p->wall;
+    o.no_bound = p->r->config.groups.provider != NULL;
     o.stop = scheduling_tick;
     o.put_off = p->r->divergence.putting_off ? scheduling_put_off : NULL;
     o.user = &scheduling;
