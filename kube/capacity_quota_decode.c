@@ -12,20 +12,22 @@ static const struct field spec_fields[] = {
 };
 static const struct schema spec_schema = SCHEMA_WITH(struct capacity_quota, "spec", spec_fields, .also = "");
 
+static const struct field used_fields[] = {
+    FIELD(struct capacity_quota, used, FIELD_MAP, "resources", .schema = &resource_schema),
+};
+static const struct schema used_schema = SCHEMA_WITH(struct capacity_quota, "used", used_fields, .also = "");
+
+static const struct field status_fields[] = {
+    FIELD(struct capacity_quota, conditions, FIELD_LIST, "conditions", .schema = &condition_schema),
+    FIELD(struct capacity_quota, observed_generation, FIELD_INT64, "observedGeneration"),
+    {.name = "used", .kind = FIELD_OBJECT, .schema = &used_schema},
+};
+static const struct schema status_schema = SCHEMA_WITH(struct capacity_quota, "status", status_fields, .also = "");
+
 static const struct field quota_fields[] = {
     FIELD(struct capacity_quota, meta, FIELD_OBJECT, "metadata", .schema = &meta_schema),
     {.name = "spec", .kind = FIELD_OBJECT, .schema = &spec_schema, .needed = true},
+    {.name = "status", .kind = FIELD_OBJECT, .schema = &status_schema},
 };
 const struct schema capacity_quota_schema =
-    SCHEMA_WITH(struct capacity_quota, "CapacityQuota", quota_fields, .also = "apiVersion kind status");
-
-bool capacity_quota_valid(const struct capacity_quota *q)
-{
-    for (uint32_t i = 0; i < q->selector.match_expressions.count; i++) {
-        const struct expression *e = &q->selector.match_expressions.items[i];
-        bool listed = e->op == OP_IN || e->op == OP_NOT_IN, bare = e->op == OP_EXISTS || e->op == OP_DOES_NOT_EXIST;
-        if (e->key == SYM_NONE || !(listed || bare) || listed != (e->values.count != 0))
-            return false;
-    }
-    return true;
-}
+    SCHEMA_WITH(struct capacity_quota, "CapacityQuota", quota_fields, .also = "apiVersion kind");

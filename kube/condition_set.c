@@ -14,6 +14,7 @@ const struct condition_rules node_pool_conditions = ROOT_OF(pool_dependents);
 const struct condition_rules node_claim_conditions = ROOT_OF(claim_dependents);
 const struct condition_rules node_overlay_conditions = ROOT_OF(overlay_dependents);
 const struct condition_rules capacity_buffer_conditions = {.no_root = true};
+const struct condition_rules capacity_quota_conditions = {.no_root = true};
 /* As Cluster Autoscaler stamps them: a back-off is counted from the last try (spec node-groups 6.1). */
 const struct condition_rules provisioning_request_conditions = {.no_root = true, .put_is_transition = true};
 

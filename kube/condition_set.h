@@ -19,7 +19,8 @@ struct condition_rules {
 };
 
 extern const struct condition_rules node_pool_conditions, node_claim_conditions,
-    node_overlay_conditions, capacity_buffer_conditions, provisioning_request_conditions;
+    node_overlay_conditions, capacity_buffer_conditions, provisioning_request_conditions,
+    capacity_quota_conditions;
 
 struct condition_set {
     struct arena *arena;

@@ -43,6 +43,7 @@ static void init_memory(struct reconciler *r)
     memos_init(&r->waiting, sizeof(struct waiting_memo), waiting_memo_release);
     memos_init(&r->buffers, sizeof(struct buffer_memo), NULL);
     memos_init(&r->requests, sizeof(struct request_memo), NULL);
+    memos_init(&r->quotas, sizeof(struct memo), NULL);
     memos_init(&r->overlays, sizeof(struct memo), NULL);
     arena_init(&r->buffered.arena, 0);
     memos_init(&r->nominations, sizeof(struct memo), NULL);
@@ -89,6 +90,7 @@ static void release_memory(struct reconciler *r)
     memos_release(&r->waiting);
     memos_release(&r->buffers);
     memos_release(&r->requests);
+    memos_release(&r->quotas);
     memos_release(&r->overlays);
     arena_release(&r->buffered.arena);
     r->buffered.count = 0;
@@ -357,6 +359,7 @@ static void sweep(struct reconciler *r)
     memos_sweep(&r->waiting);
     memos_sweep(&r->buffers);
     memos_sweep(&r->requests);
+    memos_sweep(&r->quotas);
     memos_sweep(&r->overlays);
     memos_sweep(&r->nominations);
 }

@@ -345,7 +345,7 @@ struct reconciler {
     struct told_missing missing;
     /* what is remembered of objects */
     struct views views;
-    struct memos claims, nodes, pods, pools, asides, waiting, buffers, requests, overlays, nominations; /* the last: by pod */
+    struct memos claims, nodes, pods, pools, asides, waiting, buffers, requests, quotas, overlays, nominations; /* the last: by pod */
     mono_ms swept;
     struct places *places; /* the published ones; kept by the share */
     struct standing_plan standing;

@@ -9,6 +9,7 @@
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
 #include "reconciler/groups/removal.h"
+#include "reconciler/groups/quotas.h"
 #include "reconciler/groups/requests.h"
 #include "reconciler/groups/status_map.h"
 #include "reconciler/groups/templates_map.h"
@@ -263,6 +264,7 @@ void groups_run(struct pass *p)
     groups_begin(p);
     group_kept_look(p);
     requests_look(p);
+    quotas_look(p);
     removals_run(p);
     orders_run(p);
     if (!orders_are_done(k))
@@ -272,6 +274,7 @@ void groups_run(struct pass *p)
         pass_wake(p, due(p) > p->mono ? due(p) : p->mono + REST_MS);
         return;
     }
+    quotas_keep(p);
     decide(p);
     orders_run(p);
     removals_run(p);

@@ -692,7 +692,10 @@ static void test_quotas(void **state)
         {"[{operator: Exists}]", false},
     };
     decode_well(KIND_CAPACITY_QUOTA, "metadata: {name: q}\nspec: {selector: {matchLabels: {pool: a}}, limits: {resources: {cpu: 3500m, "
-                                     "memory: 2Gi, nodes: 4}}}\nstatus: {used: {resources: {cpu: 1}}}", &q);
+                                     "memory: 2Gi, nodes: 4}}}\nstatus: {used: {resources: {cpu: 1}}, observedGeneration: 3, conditions: [{type: Reconciled, status: 'True'}]}", &q);
+    assert_int_equal(resources_get(q.used, SYM_CPU), 1000);
+    assert_int_equal(q.observed_generation, 3);
+    assert_int_equal(q.conditions.count, 1);
     assert_int_equal(q.limits.count, 3);
     assert_int_equal(resources_get(q.limits, SYM_CPU), 3500);
     assert_int_equal(resources_get(q.limits, sym_intern(syms, SPAN("nodes"))), 4);

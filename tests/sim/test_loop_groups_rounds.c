@@ -232,6 +232,66 @@ static void a_quota_bounds_growth_until_it_is_raised(void **state)
     end();
 }
 
+static void expect_quota(struct sim *s, const char *path, const char *want)
+{
+    json_t *q = object_of(s, KIND_CAPACITY_QUOTA, NULL, "few"), *at = tree_get(q, path);
+    char *got = at != NULL ? json_dumps(at, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY) : strdup("");
+    if (strcmp(got, want) != 0)
+        fail_msg("%s: %s, want %s", path, got, want);
+    free(got);
+    json_decref(q);
+}
+
+static void expect_condition(struct sim *s, const char *type, const char *want)
+{
+    json_t *q = object_of(s, KIND_CAPACITY_QUOTA, NULL, "few"), *c = tree_condition(q, type);
+    char text[256] = "";
+    if (c != NULL)
+        snprintf(text, sizeof(text), "%.*s %.*s: %.*s", SPAN_ARG(tree_string(c, "status")), SPAN_ARG(tree_string(c, "reason")),
+                 SPAN_ARG(tree_string(c, "message")));
+    if (strncmp(text, want, strlen(want)) != 0)
+        fail_msg("%s: %s, want %s", type, text, want);
+    json_decref(q);
+}
+
+/* Whose status says whether it counts, and what of it is used. */
+static void a_quota_says_how_much_is_used(void **state)
+{
+    (void)state;
+    static const char valid[] = "cluster-autoscaler.kubernetes.io/valid";
+    struct sim *s = begin(one_group, with_quotas);
+    load(s, "apiVersion: autoscaling.x-k8s.io/v1beta1\nkind: CapacityQuota\nmetadata: {name: few}\n"
+            "spec: {selector: {matchLabels: {pool: a}}, limits: {resources: {nodes: 2, cpu: 20}}}\n");
+    run_for(s, 20 * MS_SECOND);
+    expect_condition(s, valid, "True ValidationSucceeded: CapacityQuota is valid");
+    expect_condition(s, "Reconciled", "True ReconciliationSucceeded: CapacityQuota successfully reconciled");
+    expect_quota(s, "status.used.resources", "{\"cpu\":\"0\",\"nodes\":\"0\"}");
+    load(s, deployment_yaml("web", 4, "2500m", "")); /* one a node */
+    load(s, "apiVersion: v1\nkind: Node\nmetadata: {name: unreal, labels: {pool: a, type: virtual-kubelet}}\n"
+            "status: {capacity: {cpu: 64}, allocatable: {cpu: 1}}\n");
+    run_for(s, 1 * MS_MINUTE);
+    expect_quota(s, "status.used.resources", "{\"cpu\":\"8\",\"nodes\":\"2\"}");
+    do_request(s, API_MERGE, KIND_CAPACITY_QUOTA, NULL, "few",
+               "{\"spec\":{\"limits\":{\"resources\":{\"cpu\":null,\"memory\":\"1Ti\"}}}}", 200);
+    run_for(s, 20 * MS_SECOND);
+    expect_quota(s, "status.used.resources", "{\"memory\":\"32Gi\",\"nodes\":\"2\"}");
+    expect_quota(s, "status.observedGeneration", "2");
+    do_request(s, API_MERGE, KIND_CAPACITY_QUOTA, NULL, "few",
+               "{\"spec\":{\"selector\":{\"matchExpressions\":[{\"key\":\"pool\",\"operator\":\"Is\",\"values\":[\"a\"]}]}}}", 200);
+    run_for(s, 1 * MS_MINUTE);
+    expect_condition(s, valid, "False ValidationFailed: spec.selector: ");
+    expect_condition(s, "Reconciled", "False ReconciliationFailed: Validation failed");
+    expect_quota(s, "status.used.resources", "{\"memory\":\"32Gi\",\"nodes\":\"2\"}"); /* as it was */
+    assert_int_equal(nodes_of(s, "a"), 5); /* one that is unreal: nothing is bounded any more */
+    json_t *before = object_of(s, KIND_CAPACITY_QUOTA, NULL, "few");
+    run_for(s, 10 * MS_MINUTE);
+    json_t *after = object_of(s, KIND_CAPACITY_QUOTA, NULL, "few");
+    assert_true(json_equal(before, after)); /* it is not written again */
+    json_decref(before);
+    json_decref(after);
+    end();
+}
+
 /* --- draining --- */
 
 static enum sim_fate refuse(void *user, uint64_t number, const struct api_request *r, struct sim_refusal *refusal)
@@ -384,6 +444,7 @@ int main(void)
         cmocka_unit_test(scenario_3_a_pod_that_waits_brings_one_on_and_then_none),
         cmocka_unit_test(scenario_101_when_the_first_of_two_cannot_grow_the_second_waits_for_the_next_pass),
         cmocka_unit_test(a_quota_bounds_growth_until_it_is_raised),
+        cmocka_unit_test(a_quota_says_how_much_is_used),
         cmocka_unit_test(scenarios_152_and_153_a_pod_has_ten_minutes_and_keeps_the_node_if_it_stays),
         cmocka_unit_test(scenarios_154_and_200_a_pod_of_a_daemon_set_keeps_no_node),
         cmocka_unit_test(scenario_199_a_node_that_cannot_be_marked_stays_and_the_empty_ones_go),

@@ -36,12 +36,6 @@ static void cost_of(const struct group_run *r, const struct limits *l, const str
     count_gpus(r, l, n, group, out);
 }
 
-static bool is_virtual(const struct group_run *r, const struct node *n)
-{
-    const struct symtab *syms = r->objects->syms;
-    return span_eq(sym_text(syms, sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")))), SPAN("virtual-kubelet"));
-}
-
 /* Where a resource is; a new one is a type of GPUs, and costs nobody else. */
 static uint32_t place_of(struct limits *l, struct span name)
 {
@@ -148,7 +142,7 @@ void limits_measure(struct group_run *r, struct limits *l)
         const struct node *n = world_node_at(r->world, row)->node;
         /* Who has not come is in no group yet. */
         int32_t group = bits_has(r->templates, row) || !r->flags->as_upstream ? -1 : r->owners[row];
-        if (is_virtual(r, n))
+        if (!capacity_quota_counts(n, r->objects->syms))
             continue;
         memset(own, 0, l->count * sizeof(*own));
         if (group < 0)

@@ -323,6 +323,18 @@ func (f *fleet) missingKind(kind string, want float64) func(context.Context) err
 	}
 }
 
+// quotaSays is a check of the conditions of the quota, and of what it says is used.
+func (f *fleet) quotaSays(want string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		out, err := f.Kubectl(ctx, "", "get", "capacityquota", "few", "-o",
+			`go-template=["{{range $i, $c := .status.conditions}}{{if $i}}","{{end}}{{$c.status}}{{end}}"] {"nodes":"{{.status.used.resources.nodes}}"}`)
+		if got := strings.TrimSpace(out); err == nil && got != want {
+			err = fmt.Errorf("it says %s", got)
+		}
+		return err
+	}
+}
+
 func (f *fleet) goesByQuota(t *testing.T, ctx context.Context) {
 	apply := func(text string) {
 		t.Helper()
@@ -338,6 +350,7 @@ func (f *fleet) goesByQuota(t *testing.T, ctx context.Context) {
 	must(t, f.deploy(ctx, shape{name: "bounded", cpu: "9", memory: "1Gi", on: map[string]string{"group": "large"}}, 2))
 	must(t, f.Wait(ctx, "Events", f.groupsTold("NotTriggerScaleUp", `exceeded quota: "CapacityQuota/few", resources: nodes`)))
 	must(t, f.groupsAre(map[string]int{"large": 1})(ctx))
+	must(t, f.Wait(ctx, "its status", f.quotaSays(`["True","True"] {"nodes":"1"}`)))
 	_, err := f.Kubectl(ctx, "", "delete", "capacityquota", "few")
 	must(t, err)
 	must(t, f.Wait(ctx, "pods to run", f.running(2, "bounded")))
