@@ -11,6 +11,7 @@
 #include "server/explain.h"
 #include "server/fleet_json.h"
 #include "server/group_answers.h"
+#include "server/page/pods.h"
 #include "server/places_json.h"
 #include "server/process.h"
 
@@ -347,6 +348,22 @@ static void on_fleet(void *user, void *scratch, const struct http_request *q, st
     arena_release(&a);
 }
 
+/* /pods?node=NAME&workload=KIND NAMESPACE/NAME&find=WORD */
+static void on_pods(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
+{
+    (void)user;
+    struct extender_view v = route_view(scratch);
+    struct arena a;
+    if (v.snapshot == NULL || v.world == NULL || !snapshot_synced(v.snapshot)) {
+        http_reply_text(r, 503, "the cluster has not been read yet");
+        return;
+    }
+    arena_init(&a, 0);
+    struct pods_asked asked = {http_query(&a, q->query, "node"), http_query(&a, q->query, "workload"), http_query(&a, q->query, "find")};
+    pods_json(v.snapshot, v.world, &asked, &r->body);
+    arena_release(&a);
+}
+
 static void on_history(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
 {
     (void)scratch;
@@ -620,6 +637,7 @@ static void add_plain(struct routes *r)
     add(r, HTTP_PAGE, "GET", "/metrics", on_own_metrics, r);
     add(r, HTTP_PAGE, "GET", "/plan", on_plan, r);
     add(r, HTTP_PAGE, "GET", "/fleet", on_fleet, r);
+    add(r, HTTP_PAGE, "GET", "/pods", on_pods, r);
     add(r, HTTP_PAGE, "GET", "/history", on_history, r);
     add(r, HTTP_PAGE, "GET", "/explain/*", on_explain, r);
     if (r->config.log != NULL) {

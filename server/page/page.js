@@ -96,7 +96,7 @@ function choose(changes) {
 
 /* The row of what the address names, besides its panel. */
 function mark() {
-    const wanted = decodeURIComponent(location.hash.slice(1));
+    const wanted = decodeURIComponent(location.hash.slice(1).split("?")[0]);
     document.querySelectorAll(".here").forEach((e) => e.classList.remove("here"));
     if (wanted.includes("/"))
         byId(wanted)?.classList.add("here");
@@ -147,7 +147,9 @@ const on = {
         step = stepMillis;
         showCharts();
     },
-    beat() {},
+    beat() {
+        panel.refresh();
+    },
 };
 
 /* Return opens what has the name: a node, a workload, or else a pod, of which there are too many to be listed here. */

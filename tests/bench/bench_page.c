@@ -3,12 +3,14 @@
  *   bench_page [NODES [PODS]]   (5000 100000)
  *
  * The first look writes every node. Then a hundred pods are others, and all rows count as others too, as after a node came
- * or went: every node is written again, and a hundred are told. Last a look at a world whose rows are known to be the same. */
+ * or went: every node is written again, and a hundred are told. Then a look at a world whose rows are known to be the same, and
+ * what a reader asks for who opens a workload's pods. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "server/page/board.h"
+#include "server/page/pods.h"
 #include "tests/planner/support_snapshot.h"
 
 enum { NODES = 5000, PODS = 100000, WORKLOADS = 400, OTHERS = 100 };
@@ -67,6 +69,15 @@ static void look(struct board *b, struct page *page, const struct snapshot *s, s
     buf_release(&told);
 }
 
+static void ask(const struct snapshot *s, struct pods_asked q, const char *what)
+{
+    struct buf told = {0};
+    double begun = now_ms();
+    pods_json(s, s->derived, &q, &told);
+    printf("%-34s asked %5.1f ms, %21zu bytes\n", what, now_ms() - begun, told.len);
+    buf_release(&told);
+}
+
 static struct snapshot *newest(struct store *s)
 {
     store_publish(s, 0);
@@ -94,6 +105,9 @@ int main(int argc, char **argv)
     struct snapshot *second = newest(s);
     look(b, page, second, &r, "a hundred pods, rows are others");
     look(b, page, second, &r, "nothing, rows are the same");
+    ask(second, (struct pods_asked){.workload = SPAN("Deployment ns-7/app-7")}, "names of a workload");
+    ask(second, (struct pods_asked){.workload = SPAN("Deployment ns-7/app-7"), .find = SPAN("9")}, "names with a word in them");
+    ask(second, (struct pods_asked){.node = SPAN("node-00007")}, "names on a node");
     board_free(b);
     shared_unref(&first->shared);
     shared_unref(&second->shared);

@@ -10,6 +10,7 @@ import sys
 import tempfile
 import unittest
 import urllib.error
+import urllib.parse
 import urllib.request
 
 from webdriver import Browser
@@ -180,7 +181,7 @@ class PageTest(unittest.TestCase):
             fleet.take({ gone: [], nodes: [{ n: 'n-1.x', p: 'general', w: [['Deployment shop/web', 2, 1, 1]] }, { n: 'n2', w: [['Deployment shop/web', 1, 1, 1]] }] });
             const span = m.linked('n-1.x goes: <img src=x> of pool general, for shop/web; general advice, n2.', fleet);
             fleet.take({ gone: ['n2'], nodes: [] });
-            return [m.target('#node/a'), m.target('#pod/web/a%20b'), m.target('#waiting'), m.target('#x/y'), m.target('#node/'), m.target(''),
+            return [m.target('#node/a'), m.target('#pod/web/a%20b?open=x'), m.target('#waiting'), m.target('#x/y'), m.target('#node/'), m.target(''),
                 span.textContent, Array.from(span.querySelectorAll('*'), (e) => e.tagName + ' ' + e.getAttribute('href')),
                 fleet.nodes.size, fleet.workloads().get('shop/web').pods, m.named('n-1.x', fleet), m.named('shop/web', fleet),
                 m.named('shop/web-0', fleet), m.named('web', fleet), m.named('pool:a/b', fleet)];
@@ -355,6 +356,121 @@ class PageTest(unittest.TestCase):
         self.browser.wait("document.querySelector('#panel .sentence')")
         self.assertIn(move.split("/")[1], self.text("#panel .sentence"))
         self.nothing_to_complain()
+
+    def names(self):
+        return self.run_js("return Array.from(document.querySelectorAll('#names li a[href^=\"#pod/\"]'), (a) => a.textContent)")
+
+    def open_names(self, key):
+        self.run_js("Array.from(document.querySelectorAll('#panel button.names')).find((b) => b.dataset.key === arguments[0]).click()", key)
+        self.browser.wait("document.querySelector('#names a')", what="names")
+
+    def test_25_names_of_a_node(self):
+        """A group of pods opens into names, each of which leads to what is said of that pod; the address keeps what is open."""
+        node = next(n["name"] for n in self.server.get("/fleet")["nodes"] if n.get("nodePool") == "burst")
+        key = "Deployment shop/thumbnails"
+        told = self.server.get(f"/pods?node={node}&workload={urllib.parse.quote(key)}")
+        self.assertEqual(told["found"], len(told["pods"]))
+        for width, height in WIDTHS:
+            with self.subTest(width=width):
+                self.browser.size(width, height)
+                self.go("#node/" + node)
+                self.browser.wait("document.querySelector('#panel .sentence')")
+                self.open_names(key)
+                self.assertEqual(self.names(), [pod["pod"].split("/")[1] for pod in told["pods"]])
+                button = "Array.from(document.querySelectorAll('#panel button.names')).find((b) => b.dataset.key === 'Deployment shop/thumbnails')"
+                self.assertEqual(self.run_js(f"return {button}.getAttribute('aria-expanded') + {button}.textContent"), f"true×{told['found']}")
+                for what in ("faintTexts", "tooWide", "tooSmall", "nameless"):
+                    self.assertEqual(self.run_js(f"return look.{what}()"), [], what)
+                if PICTURES:
+                    for scheme in ("light", "dark"):
+                        self.browser.scheme(scheme)
+                        self.browser.screenshot(os.path.join(PICTURES, f"{scheme}-{width}-names.png"))
+                    self.browser.scheme("light")
+        self.browser.size(1280, 900)
+        address = self.run_js("return location.hash")
+        self.go(address)
+        self.browser.wait("document.querySelector('#names a')")
+        first = self.names()[0]
+        self.run_js("document.querySelector('#names a').click()")
+        self.browser.wait("document.querySelector('#panel-title').textContent === arguments[0] && document.querySelector('#panel .sentence')",
+                          "Pod shop/" + first)
+        self.assertIn(node, self.text("#panel .sentence"))
+        self.run_js("history.back()")
+        self.browser.wait("document.querySelector('#names a')")
+        self.assertEqual(self.run_js("return location.hash"), address)
+        self.open_names("all pods")
+        self.assertIn("shop/" + first, self.names())
+        self.assertEqual(self.run_js("return document.querySelectorAll('#panel [aria-expanded=true]').length"), 1)
+        self.nothing_to_complain()
+
+    def test_26_names_of_a_workload(self):
+        """By keyboard: open, type a word, take it back, close. Nothing moves meanwhile."""
+        everywhere = self.server.get("/pods?workload=Deployment%20shop/thumbnails")
+        self.assertEqual(everywhere["found"], 40)
+        self.go("#deployment/shop/thumbnails")
+        self.browser.wait("document.querySelector('#panel .sentence') && document.querySelector('#panel button.names')")
+        place = "return Array.from(document.querySelectorAll('#panel button.names')).map((b) => Math.round(b.getBoundingClientRect().top))"
+        for _ in range(20):
+            if self.run_js("return document.activeElement.dataset.key || ''") == "all pods":
+                break
+            self.browser.press("Tab")
+        self.browser.press("Enter")
+        opened = self.run_js(place)
+        self.browser.wait("document.querySelector('#names a')")
+        self.assertEqual(self.run_js(place), opened)
+        self.assertEqual(self.run_js("return document.activeElement.dataset.key"), "all pods")
+        self.assertEqual(self.names(), [pod["pod"].split("/")[1] for pod in everywhere["pods"]])
+        self.browser.press("Tab")
+        self.assertTrue(self.run_js("return document.activeElement === document.querySelector('#names input')"))
+        word = everywhere["pods"][7]["pod"].rsplit("-", 1)[1]
+        self.browser.press(*word.upper())
+        self.browser.wait("document.querySelector('#names .note').textContent === '1 found'")
+        self.assertEqual(self.names(), [everywhere["pods"][7]["pod"].split("/")[1]])
+        self.assertIn(f"find={word.upper()}", self.run_js("return location.hash"))
+        self.assertEqual(self.run_js("return document.querySelector('#names li').textContent.split(' on ')[1]"), everywhere["pods"][7]["node"])
+        self.assertEqual(self.run_js(place), opened)
+        self.go(self.run_js("return location.hash"))
+        self.browser.wait("document.querySelector('#names .note').textContent === '1 found'")
+        self.run_js("document.querySelector('#names input').focus()")
+        self.browser.press("Escape")
+        self.browser.wait("document.querySelectorAll('#names li a[href^=\"#pod/\"]').length === 40")
+        self.assertNotIn("find", self.run_js("return location.hash"))
+        self.browser.press("Escape")
+        self.assertTrue(self.run_js("return document.querySelector('#panel').hidden"))
+        self.go("#deployment/shop/thumbnails?open=all+pods&find=no-such")
+        self.browser.wait("/^None has .no-such. in its name.$/.test(document.querySelector('#names .note').textContent)")
+        self.nothing_to_complain()
+
+    def test_27_more_names_than_are_listed(self):
+        """Of many the first, and how many there are beside; what a reader has opened stays open when the fleet changes."""
+        got = self.run_js("""return import('/pods.js').then(async ({ Pods }) => {
+            const asked = [], real = window.fetch, aside = document.createElement('aside');
+            window.fetch = (url) => { asked.push(url); return Promise.resolve(new Response(JSON.stringify(
+                { pods: [{ pod: 'a/b-0', node: 'n' }, { pod: 'a/b-1' }], found: 1234 }))); };
+            const until = async (holds) => { while (!holds()) await new Promise((done) => setTimeout(done)); };
+            const pods = new Pods((chosen) => { pods.follow(chosen); pods.show('t', groups(5)); });
+            const groups = (n) => [{ key: 'k', name: 'b', head: 'b', pods: n, tail: 'x', query: 'node=n', short: true, wide: true }];
+            document.body.append(aside);
+            aside.append(pods.element);
+            pods.show('t', groups(1234));
+            const button = pods.element.querySelector('button');
+            button.focus();
+            button.click();
+            const room = pods.names.childElementCount;
+            await until(() => pods.note.textContent !== '');
+            const lines = Array.from(pods.names.children, (li) => li.textContent), note = pods.note.textContent;
+            pods.show('t', [...groups(7), { ...groups(3)[0], key: 'other' }]);
+            const after = [button.textContent, document.activeElement === button, pods.element.querySelectorAll('li > #names').length, asked.length];
+            window.fetch = () => Promise.reject(new Error('gone'));
+            pods.ask();
+            await until(() => pods.note.textContent.startsWith('Stowage'));
+            const gone = pods.note.textContent;
+            window.fetch = real;
+            aside.remove();
+            return [asked[0], room, lines, note, ...after, gone];
+        })""")
+        self.assertEqual(got, ["/pods?node=n", 5, ["b-0 on n", "b-1 waits"], 'and 1,232 more; a word in "Find" narrows them', "×7", True, 1, 1,
+                               "Stowage does not answer."])
 
     def test_24_decisions_lead_to_what_they_are_about(self):
         self.go()

@@ -182,8 +182,8 @@ static void ask(struct fixture *f, enum http_listener l, const char *method, con
                 const char *body)
 {
     struct http_observer o = routes_observer(f->routes);
-    struct http_request q = {
-        .listener = l, .method = span_of(method), .path = span_of(path), .body = span_of(body)};
+    struct http_request q = {.listener = l, .method = span_of(method), .body = span_of(body)};
+    q.path = span_cut(span_of(path), '?', &q.query);
     struct buf kept = f->reply.body;
     buf_clear(&kept);
     f->reply = (struct http_reply){.status = 200, .body = kept};
@@ -653,6 +653,24 @@ static void test_fleet(void **state)
     says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"state\":\"not ours\",");
 }
 
+/* Names that an open page asks for. */
+static void test_pods(void **state)
+{
+    struct fixture *f = *state;
+    ask(f, HTTP_PAGE, "GET", "/pods?node=&find=we%62/", NULL);
+    says(f, 200, "{\"pods\":[{\"pod\":\"web/p\"}],\"found\":1}");
+    ask(f, HTTP_PAGE, "GET", "/pods?workload=Pod+web%2Fp&node=n1", NULL);
+    says(f, 200, "{\"pods\":[],\"found\":0}");
+    ask(f, HTTP_PAGE, "GET", "/pods", NULL);
+    says(f, 200, "\"found\":1}");
+    struct share nothing = {0};
+    f->sources.snapshots = &nothing;
+    share_drop(&((struct route_scratch *)f->scratch)->snapshots);
+    ask(f, HTTP_PAGE, "GET", "/pods?node=n1", NULL);
+    says(f, 503, "the cluster has not been read yet");
+    f->sources.snapshots = store_share(f->view.store);
+}
+
 /* What the page draws its overview from. */
 static void test_history(void **state)
 {
@@ -919,7 +937,7 @@ int main(void)
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended),
-        ROW(test_explain_move), ROW(test_fleet), ROW(test_history), ROW(test_live),
+        ROW(test_explain_move), ROW(test_fleet), ROW(test_pods), ROW(test_history), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
