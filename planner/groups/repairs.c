@@ -105,12 +105,15 @@ static int32_t excess(const struct group_run *r, uint32_t group)
 
 enum fix { FIX_NOT, FIX_DONE, FIX_FAILED };
 
-/* G5. */
+/* G5. Machines that are there are not ended by a lower target, as those that could not be made and that the minimum keeps:
+ * upstream tries all the same, and what a provider refuses ends the pass, and so each pass after it, of all groups. */
 static enum fix fix_size(struct group_run *r, uint32_t group)
 {
     struct group_now *g = &r->groups[group];
     int32_t by = excess(r, group);
     int32_t left = (int32_t)(g->group->instance_count - g->gone_count);
+    if (!r->flags->as_upstream && by > g->target - left)
+        by = g->target - left;
     if (by <= 0)
         return FIX_NOT;
     if (g->target - by < left) {

@@ -13,6 +13,7 @@
 
 static void from_nodes_only(struct group_flags *f) { f->scale_up_from_zero = false; }
 static void force_unregistered(struct group_flags *f) { f->force_delete_unregistered = true; }
+static void as_upstream(struct group_flags *f) { f->as_upstream = true; }
 static void enforce_minimum(struct group_flags *f) { f->enforce_min_size = true; }
 
 #define A GROUPS(G("a", 0, 9))
@@ -55,9 +56,16 @@ static const struct scenario rows[] = {
      "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 target a 3\n10:00 target a 4", "25:10 a shrinks to 2; ", .end = 26},
     {"scenario 19: too many are not too bad", A, "0:00 nodes a 5\n0:00 pods full 5 3\n0:00 target a 3", "", .end = 60,
      .every = 60},
-    {"scenario 20: a target that its provider does not lower ends the pass", A,
+    {"scenario 20: a target that its provider does not lower ends the pass, as upstream has it", A,
      "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 next a 2 leaving\n0:00 machines a 2\n0:00 target a 4\n15:10 pods web 1 3",
-     "15:10 error: failed to decrease group a from 4 to 2: it has 4 instances, which may not be deleted so; ", .end = 16},
+     "15:10 error: failed to decrease group a from 4 to 2: it has 4 instances, which may not be deleted so; ", .end = 16,
+     .flags = as_upstream},
+    {"scenario 20: and is let alone here, while groups grow", A,
+     "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 next a 2 leaving\n0:00 machines a 2\n0:00 target a 4\n15:10 pods web 1 3",
+     "15:10 a 4->5; ", .end = 16},
+    {"scenario 20: a machine that could not be made, and that the minimum keeps, is in nobody's way", GROUPS(G("a", 1, 9) G("b", 0, 9)),
+     "0:00 next a 1 fails OutOfResources QUOTA none left\n0:00 machines a 1\n0:00 target a 1\n16:10 pods web 1 3",
+     "16:10 b 0->1; ", .end = 17},
     {"scenario 21, 110: what could not be made is deleted until it is gone, and told of once", A,
      "0:00 nodes a 1\n0:00 pods full 1 3\n0:00 slow a 25\n0:00 next a 1 fails OutOfResources QUOTA none left\n0:00 pods web 1 3",
      "0:00 a 1->2; 0:10 a fails 1 QUOTA; 0:10 delete a-2; 0:10 a backed off until 5:10; 0:20 delete a-2; 0:30 delete a-2; "
