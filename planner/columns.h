@@ -54,7 +54,7 @@ enum world_part {
     PART_GROUND,
     PART_SHAPES, /* classes */
     PART_ROWS,   /* nodes, requested, left, expected, ports; it holds the parts of `lists` */
-    PART_PODS,   /* waiting, its index, aside, members, volumes.users, live_daemons */
+    PART_PODS,   /* waiting, its index, aside, unplanned, members, volumes.users, live_daemons */
     PART_COUNTS, /* numbers of topology groups */
     PART_FRAME,  /* what Nodes, NodeClaims and CSINodes say: allocatable, capacity, profiles, the indexes of rows, options
                   * (for their budgets), topology's keys (for where rows are), volumes.csi_nodes, shared */
@@ -109,14 +109,14 @@ struct world {
     uint32_t waiting_count;
     const struct pod **aside; /* world_pod_is_aside, and neither standing nor waiting */
     uint32_t aside_count, aside_capacity;
-    struct unplanned_pod *unplanned; /* of world_options.unbound_classes, by the hash of their uids */
+    struct unplanned_pod *unplanned; /* of world_options.unbound_classes, by the hash of their uids (planner/unplanned.h) */
     uint32_t unplanned_count, unplanned_capacity;
     const struct pod **nominated; /* world_pod_is_nominated: to some node, by the scheduler or by us */
     uint32_t nominated_count, nominated_capacity;
     struct pod_budgets budgets; /* PodDisruptionBudgets */
     uint32_t *unbound_slots; /* those that are not bound, + 1, by the hash of their uid */
     uint32_t unbound_mask;
-    uint32_t *members;  /* by class: pods that stand, wait, or are a DaemonSet's */
+    uint32_t *members;  /* by class: pods that stand, wait, are unplanned, or a DaemonSet's */
     const bool *asked;  /* by label key: profiles show it */
     uint32_t asked_limit;
     /* By LISTS_ROWS rows: where the lists of their pods and ports are, all in PART_GROUND that have none; NULL: all. A

@@ -1,6 +1,7 @@
 /* The next world: a copy of the last one's columns where pods came or went (delta_parts.c), the columns themselves
  * elsewhere; rows made anew where Nodes did (delta_rows.c), or go on with what nobody decides by (delta_nodes.c). */
 #include "planner/delta_inner.h"
+#include "planner/unplanned.h"
 
 #include <stdlib.h>
 
@@ -227,6 +228,7 @@ static void settle_queue(struct delta *d)
     }
     w->waiting_count = count;
     world_index_waiting(w, &w->parts[PART_PODS]->arena);
+    unplanned_settle(w);
 }
 
 /* --- pods that do neither --- */
@@ -263,7 +265,7 @@ static bool leave_nominated(struct delta *d, const struct pod *p)
 
 /* --- one pod --- */
 
-enum whereabouts { STANDS, WAITS, ELSEWHERE };
+enum whereabouts { STANDS, WAITS, UNPLANNED, ELSEWHERE };
 
 static enum whereabouts where(const struct world *w, const struct pod *p, uint32_t *row_out)
 {
@@ -273,7 +275,9 @@ static enum whereabouts where(const struct world *w, const struct pod *p, uint32
     *row_out = (uint32_t)row;
     if (row >= 0)
         return STANDS;
-    return p->node == SYM_NONE && !pod_is_terminal(p) && world_pod_waits(w, p) ? WAITS : ELSEWHERE;
+    if (p->node == SYM_NONE && !pod_is_terminal(p) && world_pod_waits(w, p))
+        return WAITS;
+    return world_pod_is_unplanned(w, p) ? UNPLANNED : ELSEWHERE;
 }
 
 /* What its rules look at, others of its class look at, too. */
@@ -292,6 +296,7 @@ static bool takes(const struct delta *d, const struct pod *p)
     switch (where(d->w, p, &row)) {
     case STANDS:
     case WAITS:
+    case UNPLANNED:
         return true;
     case ELSEWHERE: /* it still has its columns, and its selectors are still looked at */
         return columns_known(d->w, p->requests) && (!topology_rules(p) || is_represented(d, p));
@@ -397,6 +402,10 @@ static bool goes(struct delta *d, const struct pod *p)
         if (!leave_queue(d, p, &class_id))
             return false;
         break;
+    case UNPLANNED:
+        if (!unplanned_take(d->w, p, &class_id) || !leave_aside(d, p))
+            return false;
+        break;
     case ELSEWHERE: /* it may have been the last to have a column */
         for (uint32_t i = 0; i < p->requests.count; i++)
             if (classes_column(&d->w->classes, p->requests.items[i].name) >= 4)
@@ -435,6 +444,12 @@ static bool comes(struct delta *d, const struct pod *p)
         if (!class_of(d, p, &class_id))
             return false;
         w->waiting[w->waiting_count++] = (struct waiting_pod){.pod = p, .class_id = class_id};
+        return true;
+    case UNPLANNED:
+        if (!class_of(d, p, &class_id))
+            return false;
+        unplanned_put(w, &w->parts[PART_PODS]->arena, p, class_id);
+        delta_set_aside(d, p);
         return true;
     case ELSEWHERE:
         if (world_pod_is_aside(p))
@@ -478,9 +493,14 @@ static void change_budgets(struct delta *d, const struct world_change *c)
                                      (uint32_t)c->budget_count);
 }
 
+bool world_has_deltas(const struct world *w)
+{
+    return w->spread.rule_count == 0 && w->buffers.count == 0;
+}
+
 struct world *world_delta(const struct world *from, const struct world_change *change)
 {
-    if (from->spread.rule_count != 0 || from->buffers.count != 0)
+    if (!world_has_deltas(from))
         return NULL;
     struct delta d = {.from = from, .w = delta_share(from)};
     arena_init(&d.scratch, 0);

@@ -3,6 +3,7 @@
  * afresh, and the lists of pods by row: those of a few rows each have a part of their own, which all worlds share in
  * which these rows are the same. */
 #include "planner/delta_inner.h"
+#include "planner/unplanned.h"
 
 struct world *delta_share(const struct world *from)
 {
@@ -54,6 +55,8 @@ void delta_own_pods(struct delta *d, size_t more)
     w->volumes.users = delta_copy(a, w->volumes.users, w->volumes.claims.count, sizeof(*w->volumes.users));
     w->aside = delta_copy(a, w->aside, w->aside_count, sizeof(*w->aside));
     w->aside_capacity = w->aside_count;
+    w->unplanned = delta_copy(a, w->unplanned, w->unplanned_count, sizeof(*w->unplanned));
+    w->unplanned_capacity = w->unplanned_count;
     w->nominated = delta_copy(a, w->nominated, w->nominated_count, sizeof(*w->nominated));
     w->nominated_capacity = w->nominated_count;
     d->left = ARENA_ARRAY(&d->scratch, bool, w->waiting_count + more);

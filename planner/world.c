@@ -3,6 +3,7 @@
  * signature: profiles, the room that is left, and where pods are counted. */
 #include "planner/columns.h"
 #include "planner/topology/watch_index.h"
+#include "planner/unplanned.h"
 
 #include <stdlib.h>
 
@@ -182,17 +183,6 @@ bool world_pod_is_nominated(const struct pod *p)
     return p->node == SYM_NONE && p->nominated_node != SYM_NONE && p->meta.deleted == 0 && !pod_is_terminal(p);
 }
 
-struct unplanned_pod { /* that has a class, and for which nothing is planned */
-    uint64_t uid; /* its hash */
-    uint32_t class_id;
-};
-
-static int by_uid(const void *a, const void *b)
-{
-    uint64_t x = ((const struct unplanned_pod *)a)->uid, y = ((const struct unplanned_pod *)b)->uid;
-    return (x > y) - (x < y);
-}
-
 static void build_pods(struct world *w, const struct world_input *in)
 {
     keep_budgets(w, in);
@@ -212,18 +202,15 @@ static void build_pods(struct world *w, const struct world_input *in)
         bool waits = leaves || (!over && world_pod_waits(w, p));
         if (!waits && (row < 0 || over) && world_pod_is_aside(p))
             ARENA_PUSH(w->arena, w->aside, w->aside_count, w->aside_capacity, p);
-        if (!waits && !over && p->node == SYM_NONE && w->settings.unbound_classes) {
-            struct unplanned_pod x = {span_hash(p->meta.uid), classes_put(&w->classes, p)};
-            ARENA_PUSH(w->arena, w->unplanned, w->unplanned_count, w->unplanned_capacity, x);
-        }
+        if (world_pod_is_unplanned(w, p))
+            unplanned_put(w, w->arena, p, classes_put(&w->classes, p));
         if (!waits)
             continue;
         w->waiting[w->waiting_count++] =
             (struct waiting_pod){.pod = p, .class_id = classes_put(&w->classes, p),
                                  .bound = leaves, .blocked = leaves && world_blocks(w, p)};
     }
-    if (w->unplanned_count != 0)
-        qsort(w->unplanned, w->unplanned_count, sizeof(*w->unplanned), by_uid);
+    unplanned_settle(w);
 }
 
 void world_index_waiting(struct world *w, struct arena *a)
@@ -261,6 +248,8 @@ static void count_members(struct world *w)
             w->members[w->nodes[row].pod_classes[i]]++;
     for (uint32_t i = 0; i < w->waiting_count; i++)
         w->members[w->waiting[i].class_id]++;
+    for (uint32_t i = 0; i < w->unplanned_count; i++)
+        w->members[w->unplanned[i].class_id]++;
     for (uint32_t i = 0; i < w->daemon_count; i++)
         w->members[w->daemons[i]]++;
 }
@@ -500,14 +489,6 @@ int32_t world_class_of(const struct world *w, const struct pod *p)
 int32_t world_waiting_class(const struct world *w, struct span uid)
 {
     const struct waiting_pod *x = w->waiting_count != 0 ? world_unbound(w, uid) : NULL;
-    return x != NULL ? (int32_t)x->class_id : -1;
-}
-
-int32_t world_unplanned_class(const struct world *w, struct span uid)
-{
-    struct unplanned_pod key = {.uid = span_hash(uid)};
-    const struct unplanned_pod *x =
-        w->unplanned_count != 0 ? bsearch(&key, w->unplanned, w->unplanned_count, sizeof(key), by_uid) : NULL;
     return x != NULL ? (int32_t)x->class_id : -1;
 }
 

@@ -112,6 +112,8 @@ struct world_change {
  * by the older world alone; of the others, and of what else the first of them was built from, each world
  * needs what it would need if it had been built. */
 struct world *world_delta(const struct world *w, const struct world_change *change);
+/* Whether there is a change at all that it takes in. */
+bool world_has_deltas(const struct world *w);
 
 /* Whether rows of both mean the same nodes: one was made of the other by deltas that made no rows anew. Then they have
  * the same stages, labels, taints and room, and pools, types and texts are the same, too. Both are alive. */

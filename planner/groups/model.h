@@ -44,6 +44,7 @@ struct group_template {
     enum group_template_origin origin;
     const struct node *of;    /* what it was made of: a Node, what was learned, or the file's template */
     const struct pod **pods;  /* bound to it: mirror and DaemonSet pods */
+    const void **pods_of;     /* of what each was made: a pod, or a DaemonSet */
     uint32_t pod_count;
 };
 

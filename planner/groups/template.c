@@ -81,15 +81,21 @@ static struct node *make_node(struct making *x, const struct group *g, const str
 
 /* --- its pods --- */
 
-static void add_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct pod *of)
+struct capacities {
+    uint32_t pods, of;
+};
+
+static void add_pod(struct making *x, struct group_template *t, struct capacities *c, const struct pod *of, const void *object)
 {
     struct pod *p = ARENA_NEW(x->a, struct pod);
+    uint32_t count = t->pod_count;
     meta_copy_object(p, of, sizeof(*p));
     p->node = sym_intern(x->objects->syms, t->node->meta.name);
     p->meta.uid = arena_printf(x->a, "%.*s/%.*s/%.*s", SPAN_ARG(t->node->meta.name), SPAN_ARG(of->meta.ns),
                                SPAN_ARG(of->meta.name));
     p->phase = POD_RUNNING;
-    ARENA_PUSH(x->a, t->pods, t->pod_count, *capacity, p);
+    ARENA_PUSH(x->a, t->pods_of, count, c->of, object);
+    ARENA_PUSH(x->a, t->pods, t->pod_count, c->pods, p);
 }
 
 static int by_node_and_name(const void *a, const void *b)
@@ -205,7 +211,7 @@ static bool should_run(struct making *x, const struct daemon_set *d, const struc
            tolerates(x, &d->template, n->taints);
 }
 
-static void add_daemon_pod(struct making *x, struct group_template *t, uint32_t *capacity, const struct daemon_set *d)
+static void add_daemon_pod(struct making *x, struct group_template *t, struct capacities *c, const struct daemon_set *d)
 {
     struct owner *o = ARENA_NEW(x->a, struct owner);
     struct pod p = d->template;
@@ -214,23 +220,23 @@ static void add_daemon_pod(struct making *x, struct group_template *t, uint32_t 
     p.meta.name = arena_printf(x->a, "%.*s-pod", SPAN_ARG(d->meta.name));
     p.meta.ns = d->meta.ns;
     p.meta.owners = (struct owners){o, 1};
-    add_pod(x, t, capacity, &p);
+    add_pod(x, t, c, &p, d);
 }
 
 /* Of a node those that stand there and come with every node; `all`: DaemonSets' pods that it lacks, too, not only those
  * that push others aside. */
 static void add_pods(struct making *x, struct group_template *t, sym node, bool all)
 {
-    uint32_t capacity = 0;
+    struct capacities c = {0};
     for (size_t i = node == SYM_NONE ? x->bound_count : first_bound(x, node);
          i < x->bound_count && x->bound[i]->node == node; i++)
         if (x->bound[i]->meta.deleted == 0 && (drain_is_mirror(x->bound[i]) || drain_is_daemon(x->bound[i])))
-            add_pod(x, t, &capacity, x->bound[i]);
+            add_pod(x, t, &c, x->bound[i], x->bound[i]);
     for (size_t i = 0; i < x->objects->daemon_set_count; i++) {
         const struct daemon_set *d = x->objects->daemon_sets[i];
         bool lacks = node == SYM_NONE || !runs(x, d, node);
         if (lacks && (all || d->template.node_critical) && should_run(x, d, t->node))
-            add_daemon_pod(x, t, &capacity, d);
+            add_daemon_pod(x, t, &c, d);
     }
 }
 
@@ -342,4 +348,12 @@ bool group_template_same(const struct group_template *x, const struct group_temp
         if (!span_eq(x->pods[i]->meta.uid, y->pods[i]->meta.uid)) /* of the node and of whom it is a copy */
             return false;
     return x->pod_count == y->pod_count && same_node(x->node, y->node);
+}
+
+bool group_template_of_same(const struct group_template *x, const struct group_template *y)
+{
+    bool same = x->origin == y->origin && x->pod_count == y->pod_count && (!is_of_node(x) || x->of == y->of);
+    for (uint32_t i = 0; same && i < x->pod_count; i++)
+        same = x->pods_of[i] == y->pods_of[i];
+    return same;
 }

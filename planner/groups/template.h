@@ -10,5 +10,8 @@ void group_templates(struct group_model *m, const struct group_flags *flags, con
                      wall_ms now, struct arena *a);
 /* Whether a world has the same node and pods by both, made of the same Nodes, pods and DaemonSets, though at other times. */
 bool group_template_same(const struct group_template *x, const struct group_template *y);
+/* Both are of the very same Node, pods and DaemonSets; where a file or memory says what it is like, of the same of those
+ * that there are. */
+bool group_template_of_same(const struct group_template *x, const struct group_template *y);
 
 #endif

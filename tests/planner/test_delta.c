@@ -42,6 +42,7 @@ struct history { /* of one cluster */
     size_t away_count;
     struct world *world;
     unsigned deltas, serial;
+    unsigned unplanned; /* pods, over all comparisons */
     unsigned daemon_deltas, volume_deltas, nominated_deltas[2], kind_deltas[KIND_STORED_COUNT];
 };
 
@@ -57,6 +58,7 @@ static void history_start(struct history *h, uint64_t seed)
     random_cluster_make(&r, &h->d);
     r.options.default_spread = NULL; /* a build is all there is then */
     r.options.capacity_buffer = seed % 4 == 0;
+    r.options.unbound_classes = seed % 2 == 0;
     random_cluster_load(&r, 0, &h->c);
     random_cluster_release(&r);
     struct cluster_list *list = &h->c.kinds[KIND_POD];
@@ -169,12 +171,16 @@ static void change(struct history *h)
     if (p == NULL)
         return;
     struct pod *next = version_of(h, p);
-    switch (draw(&h->d, 4)) {
+    switch (draw(&h->d, 5)) {
     case 0:
         next->meta.deleted = h->c.plan_options.now;
         break;
     case 1:
         next->phase = POD_SUCCEEDED;
+        break;
+    case 2: /* it may be gated, or the scheduler has not tried it */
+        next->gated = next->node == SYM_NONE && draw(&h->d, 2) != 0;
+        next->unschedulable = next->node == SYM_NONE && draw(&h->d, 3) != 0;
         break;
     default: /* the scheduler binds it */
         if (nodes->count != 0 && next->node == SYM_NONE) {
@@ -558,6 +564,28 @@ static bool same_nominated(const struct world *w, const struct world *whole)
     return found == w->nominated_count && w->nominated_count == whole->nominated_count;
 }
 
+static bool same_shape(const struct world *w, int32_t x, const struct world *whole, int32_t y)
+{
+    return x < 0 || y < 0 ? x == y
+                          : same_amounts(w, classes_requests(&w->classes, (uint32_t)x), classes_requests(&whole->classes, (uint32_t)y)) &&
+                                w->classes.items[x].daemon == whole->classes.items[y].daemon &&
+                                w->classes.items[x].example->tolerations.count == whole->classes.items[y].example->tolerations.count;
+}
+
+/* Who has no node has a class in both, and one that asks the same. */
+static void expect_same_classes(struct history *h, const struct world *w, const struct world *whole, uint64_t seed)
+{
+    for (size_t i = 0; i < h->count; i++) {
+        struct span uid = h->pods[i]->meta.uid;
+        if (!same_shape(w, world_unplanned_class(w, uid), whole, world_unplanned_class(whole, uid)) ||
+            !same_shape(w, world_waiting_class(w, uid), whole, world_waiting_class(whole, uid)))
+            fail_msg("seed %llu, delta %u: pod %.*s is of another class than in a world built anew", (unsigned long long)seed,
+                     h->deltas, SPAN_ARG(h->pods[i]->meta.name));
+        h->unplanned += world_unplanned_class(w, uid) >= 0;
+    }
+    assert_int_equal(w->unplanned_count, whole->unplanned_count);
+}
+
 /* What is asked of a world beside plans: its rows, and who waits. */
 static void expect_same_rows(const struct history *h, const struct world *w, const struct world *whole, uint64_t seed)
 {
@@ -580,6 +608,7 @@ static void expect_same_plans(struct history *h, const struct world *w, uint64_t
 {
     struct world *whole = built(h);
     expect_same_rows(h, w, whole, seed);
+    expect_same_classes(h, w, whole, seed);
     for (int search = SEARCH_CHEAPEST; search <= SEARCH_GREEDY; search++) {
         struct buf a = planned(h, w, (enum search_kind)search);
         struct buf b = planned(h, whole, (enum search_kind)search);
@@ -764,7 +793,7 @@ static void plans_as_a_world_built_anew(void **state)
     (void)state;
     enum { EVERY_DAY = 20, STEPS = 25 };
     unsigned long long from = 1, to = EVERY_DAY;
-    unsigned deltas = 0, daemons = 0, volumes = 0, theirs = 0, ours = 0, kinds[KIND_STORED_COUNT] = {0};
+    unsigned deltas = 0, unplanned = 0, daemons = 0, volumes = 0, theirs = 0, ours = 0, kinds[KIND_STORED_COUNT] = {0};
     const char *seeds = getenv("STOWAGE_SEEDS");
     if (seeds != NULL && sscanf(seeds, "%llu-%llu", &from, &to) != 2)
         fail_msg("STOWAGE_SEEDS is FROM-TO, not %s", seeds);
@@ -775,6 +804,7 @@ static void plans_as_a_world_built_anew(void **state)
         for (int i = 0; i < STEPS; i++)
             step(&h, seed);
         deltas += h.deltas;
+        unplanned += h.unplanned;
         for (size_t k = 0; k < KIND_STORED_COUNT; k++)
             kinds[k] += h.kind_deltas[k];
         daemons += h.daemon_deltas;
@@ -790,7 +820,7 @@ static void plans_as_a_world_built_anew(void **state)
     assert_true(deltas > (to - from + 1) * STEPS / 4); /* or nothing was tested */
     assert_true(kinds[KIND_NODE] != 0 && kinds[KIND_NODE_CLAIM] != 0 && kinds[KIND_CSI_NODE] != 0);
     assert_true(kinds[KIND_DISRUPTION_BUDGET] != 0 && daemons != 0);
-    assert_true(theirs != 0 && ours != 0);
+    assert_true(theirs != 0 && ours != 0 && unplanned != 0);
 }
 
 static size_t world_bytes(const struct world *w)
