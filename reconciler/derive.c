@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cloud/catalogue.h"
+#include "reconciler/changed.h"
 
 struct edition { /* of what the providers list, and for whom; which one worlds are made with */
     uint64_t numbers[PROVIDERS_MAX]; /* of the lists, listings_number */
@@ -163,30 +164,19 @@ static struct world *build_world(struct derive *d, const struct shelf *shelf,
     return world;
 }
 
-/* What a world can be made by delta of. */
-static const enum kind moving[] = {KIND_POD, KIND_NODE, KIND_NODE_CLAIM, KIND_CSI_NODE, KIND_DISRUPTION_BUDGET};
-
-static bool moves(enum kind k)
-{
-    for (size_t i = 0; i < COUNT_OF(moving); i++)
-        if (moving[i] == k)
-            return true;
-    return false;
-}
-
 /* These apart, b has the same of what the world of a is made of. */
 static bool same_ground(const struct snapshot *a, const struct snapshot *b)
 {
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        if (!moves(k) && world_reads(a->derived, k) && !snapshot_same(a, b, k))
+        if (!kind_changes_by_delta(k) && world_reads(a->derived, k) && !snapshot_same(a, b, k))
             return false;
     return a->syms == b->syms;
 }
 
 static bool same_world(const struct snapshot *a, const struct snapshot *b)
 {
-    for (size_t i = 0; i < COUNT_OF(moving); i++)
-        if (!snapshot_same(a, b, moving[i]))
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
+        if (kind_changes_by_delta(k) && !snapshot_same(a, b, k))
             return false;
     return true;
 }
@@ -209,76 +199,13 @@ static struct derived *nearly_same(struct derive *d, const struct snapshot *s,
     return x->shelf == shelf ? x : NULL;
 }
 
-/* The objects of `s` that `other` does not have. To be freed. */
-static const void **beside(const struct snapshot *s, const struct snapshot *other, enum kind k, size_t *count_out)
+static struct world *next_world(const struct world *before, const struct snapshot *s, const struct snapshot *previous)
 {
-    size_t count = 0, capacity = 64;
-    const void **objects = mem_array(capacity, sizeof(*objects));
-    struct snapshot_iter it = snapshot_each(s, k);
-    for (const void *o; (o = snapshot_next_changed(&it, other)) != NULL;) {
-        if (count == capacity)
-            objects = mem_grow(objects, capacity *= 2, sizeof(*objects));
-        objects[count++] = o;
-    }
-    *count_out = count;
-    return objects;
-}
-
-/* All of the kind, in the order in which worlds are built of them; NULL: the very same. To be freed. */
-static const void **whole(const struct snapshot *s, const struct snapshot *previous, enum kind k, size_t *count_out)
-{
-    struct lists l = {0};
-    *count_out = 0;
-    if (snapshot_same(previous, s, k))
-        return NULL;
-    collect(s, k, &l);
-    *count_out = l.count[k];
-    return l.items[k];
-}
-
-struct moved { /* of one kind */
-    const void **gone, **come;
-    size_t gone_count, come_count;
-};
-
-static struct moved moved_of(const struct snapshot *s, const struct snapshot *previous, enum kind k)
-{
-    struct moved m;
-    m.gone = beside(previous, s, k, &m.gone_count);
-    m.come = beside(s, previous, k, &m.come_count);
-    return m;
-}
-
-static void moved_release(struct moved *m)
-{
-    free(m->gone);
-    free(m->come);
-}
-
-static struct world *next_world(const struct world *before, const struct snapshot *s,
-                                const struct snapshot *previous)
-{
-    struct moved pods = moved_of(s, previous, KIND_POD), nodes = moved_of(s, previous, KIND_NODE);
-    struct moved claims = moved_of(s, previous, KIND_NODE_CLAIM), csi = moved_of(s, previous, KIND_CSI_NODE);
-    size_t budget_count;
-    const void **budgets = whole(s, previous, KIND_DISRUPTION_BUDGET, &budget_count);
-    struct world_change c = {
-        .gone = (const void *)pods.gone, .gone_count = pods.gone_count,
-        .come = (const void *)pods.come, .come_count = pods.come_count,
-        .gone_nodes = (const void *)nodes.gone, .gone_node_count = nodes.gone_count,
-        .nodes = (const void *)nodes.come, .node_count = nodes.come_count,
-        .gone_claims = (const void *)claims.gone, .gone_claim_count = claims.gone_count,
-        .claims = (const void *)claims.come, .claim_count = claims.come_count,
-        .gone_csi_nodes = (const void *)csi.gone, .gone_csi_node_count = csi.gone_count,
-        .csi_nodes = (const void *)csi.come, .csi_node_count = csi.come_count,
-        .budgets = (const void *)budgets, .budget_count = budget_count,
-    };
+    struct changed changed;
+    changed_find(&changed, s, previous);
+    struct world_change c = changed_of(&changed);
     struct world *w = world_delta(before, &c);
-    moved_release(&pods);
-    moved_release(&nodes);
-    moved_release(&claims);
-    moved_release(&csi);
-    free(budgets);
+    changed_release(&changed);
     return w;
 }
 
@@ -358,6 +285,13 @@ void derive_free(struct derive *d)
 struct store_deriver derive_deriver(struct derive *d)
 {
     return (struct store_deriver){.user = d, .derive = derive, .destroy = destroy};
+}
+
+const char *derive_way_name(enum derive_way way)
+{
+    static const char *const names[] = {
+        [DERIVE_NONE] = "none", [DERIVE_SAME] = "same", [DERIVE_DELTA] = "delta", [DERIVE_BUILD] = "build"};
+    return names[way];
 }
 
 enum derive_way derive_last(const struct derive *d)

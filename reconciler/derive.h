@@ -31,6 +31,7 @@ enum derive_way {
     DERIVE_DELTA,
     DERIVE_BUILD,
 };
+const char *derive_way_name(enum derive_way way); /* "same", "delta", "build" */
 enum derive_way derive_last(const struct derive *d);
 /* NULL until every kind was listed. */
 static inline const struct world *derive_world(const struct snapshot *s)

@@ -145,6 +145,7 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
     X(GROUPS_MEMORY_LIMITS, "cluster_autoscaler_memory_limits_bytes", GAUGE, L("direction"), "--memory-total") \
     X(GROUPS_ACTIVITY, "cluster_autoscaler_last_activity", GAUGE, L("activity"), "When it was last done, in seconds since 1970") \
     X(GROUPS_DURATION, "cluster_autoscaler_function_duration_seconds", HISTOGRAM, L("function"), "Duration of a pass over the node groups") \
+    X(GROUPS_WORLDS, "stowage_groups_worlds_total", COUNTER, L("how"), "Worlds that passes over the node groups looked at") \
     X(GROUPS_ERRORS, "cluster_autoscaler_errors_total", COUNTER, L("type"), "Passes and calls that failed") \
     X(GROUPS_SCALED_UP, "cluster_autoscaler_scaled_up_nodes_total", COUNTER, NO_LABELS, "Nodes that groups were asked for") \
     X(GROUPS_FAILED_UP, "cluster_autoscaler_failed_scale_ups_total", COUNTER, L("reason"), "Groups that could not grow, or whose machines could not be made") \

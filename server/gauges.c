@@ -135,10 +135,8 @@ void gauges_read(struct gauges *g, struct live *l, mono_ms now)
 
 void gauges_derived(struct gauges *g, enum derive_way way, double seconds)
 {
-    static const char *const names[] = {
-        [DERIVE_SAME] = "same", [DERIVE_DELTA] = "delta", [DERIVE_BUILD] = "build"};
     if (way == DERIVE_NONE)
         return;
-    struct span label = span_of(names[way]);
+    struct span label = span_of(derive_way_name(way));
     metrics_observe(g->metrics, g->ids[WORLD_SECONDS], &label, seconds);
 }

@@ -103,6 +103,11 @@ static void add(struct reconciler *r, enum measure_id id, double value, const ch
     count(r, id, value, label != NULL ? span_of(label) : (struct span){0}, (struct span){0}, (struct span){0});
 }
 
+void counted_world(struct reconciler *r, enum derive_way how)
+{
+    add(r, MEASURE_GROUPS_WORLDS, 1, derive_way_name(how));
+}
+
 void counted_error(struct reconciler *r, const char *type)
 {
     add(r, MEASURE_GROUPS_ERRORS, 1, type);

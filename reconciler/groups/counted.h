@@ -4,11 +4,13 @@
 #define RECONCILER_GROUPS_COUNTED_H
 
 #include "planner/groups/pass.h"
+#include "reconciler/derive.h"
 
 struct pass;
 struct reconciler;
 
 void counted_begins(struct pass *p);
+void counted_world(struct reconciler *r, enum derive_way how);
 /* Gauges, after a pass that took so many seconds (NAN: nobody measured). */
 void counted_pass(struct pass *p, const struct group_pass *decided, double seconds);
 void counted_error(struct reconciler *r, const char *type); /* spec 1.8: "cloudProviderError"… */

@@ -6,6 +6,7 @@
 #include "planner/groups/explain.h"
 #include "reconciler/groups/coming.h"
 #include "reconciler/groups/counted.h"
+#include "reconciler/groups/look.h"
 #include "reconciler/groups/marks.h"
 #include "reconciler/groups/orders.h"
 #include "reconciler/groups/removal.h"
@@ -244,6 +245,7 @@ static void decide(struct pass *p)
         status_map_write(p, NULL, span_of(err.msg));
         return;
     }
+    counted_world(p->r, look.how);
     marks_clean(p, look.model);
     struct group_pass *decided = groups_pass(look.world, look.model, &look.flags, &look.objects, p->wall, p->a);
     answer(p, decided, &look.flags);

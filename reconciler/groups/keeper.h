@@ -15,7 +15,7 @@
 #include "planner/groups/learned.h"
 #include "planner/groups/memory.h"
 #include "reconciler/decision.h"
-#include "reconciler/groups/look.h"
+#include "reconciler/groups/kept.h"
 #include "reconciler/groups/settings.h"
 #include "reconciler/memo.h"
 

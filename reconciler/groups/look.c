@@ -21,14 +21,6 @@ static const void **all_of(const struct pass *p, enum kind k, size_t *count_out)
 
 /* --- pods that NodePools have a place for do not ask --- */
 
-static bool has_pools(const struct pass *p)
-{
-    for (uint32_t i = 0; i < p->pool_count; i++)
-        if (p->pools[i].provider != NULL)
-            return true;
-    return false;
-}
-
 /* Which Node a place is on; SYM_NONE: it is still to come. */
 static sym node_of(const struct pass *p, const struct place *place)
 {
@@ -68,7 +60,7 @@ static const struct pod **pods_of(const struct pass *p, bool whole, size_t *coun
 {
     const struct pod **list = (const struct pod **)all_of(p, KIND_POD, count_out);
     size_t kept = 0;
-    if (whole || !has_pools(p))
+    if (whole || !pass_has_pools(p))
         return list;
     for (size_t i = 0; i < *count_out; i++) {
         const struct pod *pod = beside_pools(p, list[i]);
@@ -121,17 +113,12 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
     take_priorities(p, o);
 }
 
-/* What NodePools could buy, and for whom, is no matter here, and would take the most time of all. */
-static bool is_left_out(enum kind k)
-{
-    return kind_is_of_pools(k) || k == KIND_NODE_OVERLAY;
-}
-
 bool group_look_fills_buffers(const struct pass *p)
 {
-    return p->r->config.groups.provider != NULL && world_reads(p->world, KIND_CAPACITY_BUFFER) && !has_pools(p);
+    return p->r->config.groups.provider != NULL && world_reads(p->world, KIND_CAPACITY_BUFFER) && !pass_has_pools(p);
 }
 
+/* What NodePools could buy would take the most time of all. */
 static struct world *build_world(const struct group_look *l, struct pass *p)
 {
     static const struct catalogue nothing;
@@ -143,57 +130,12 @@ static struct world *build_world(const struct group_look *l, struct pass *p)
                              .nodes = g.nodes, .node_count = g.node_count, .pods = g.pods, .pod_count = g.pod_count};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         size_t count = 0;
-        if (k == KIND_NODE || k == KIND_POD || is_left_out(k))
+        if (k == KIND_NODE || k == KIND_POD || group_world_leaves_out(k))
             continue;
         const void **list = all_of(p, k, &count);
         world_input_take(&in, k, list, count);
     }
     return world_build(&in);
-}
-
-/* --- what is kept --- */
-
-void group_kept_drop(struct group_kept *k)
-{
-    if (k->world == NULL)
-        return;
-    world_free(k->world);
-    arena_release(&k->arena);
-    shared_unref((struct shared *)(uintptr_t)&k->snapshot->shared);
-    *k = (struct group_kept){.world = NULL};
-}
-
-static bool asks_for(const struct pass *p, enum kind k)
-{
-    return p->r->config.groups.flags.provisioning_requests && (k == KIND_PROVISIONING_REQUEST || k == KIND_POD_TEMPLATE);
-}
-
-/* All that the world and its templates are made of is as it was; of templates that is not all. */
-static bool same_ground(const struct group_kept *k, const struct pass *p)
-{
-    if (k->world == NULL || has_pools(p) || k->snapshot->syms != p->snapshot->syms)
-        return false;
-    for (enum kind x = 0; x < KIND_STORED_COUNT; x++) {
-        bool matters = x == KIND_POD || x == KIND_NODE || x == KIND_DAEMON_SET || asks_for(p, x) || (!is_left_out(x) && world_reads(k->world, x));
-        if (matters && !snapshot_same(k->snapshot, p->snapshot, x))
-            return false;
-    }
-    return true;
-}
-
-void group_kept_look(struct pass *p)
-{
-    struct group_kept *k = &p->r->keeper.kept;
-    if (k->world != NULL && k->snapshot != p->snapshot && !same_ground(k, p))
-        group_kept_drop(k);
-}
-
-static bool same_templates(const struct group_model *x, const struct group_model *y)
-{
-    for (uint32_t i = 0; i < x->group_count && i < y->group_count; i++)
-        if (!group_template_same(&x->groups[i].template, &y->groups[i].template))
-            return false;
-    return x->group_count == y->group_count;
 }
 
 /* --- all of it --- */
@@ -204,7 +146,7 @@ static bool read_file(struct pass *p, struct group_look *out, struct arena *a, s
     const struct group_settings *s = &p->r->config.groups;
     if (!s->provider->ops->look(s->provider, p->snapshot, a, p->snapshot->syms, &out->file, err))
         return false;
-    out->flags = has_pools(p) ? choice_flags(&s->flags, &out->file) : s->flags;
+    out->flags = pass_has_pools(p) ? choice_flags(&s->flags, &out->file) : s->flags;
     return true;
 }
 
@@ -230,44 +172,65 @@ static bool make_model(struct pass *p, struct group_look *out, struct arena *a, 
     return read_file(p, out, a, err) && fill_model(p, out, false, a, requests, err);
 }
 
-/* With a new world, for the passes to come. */
+/* With templates of their own, for the passes to come. */
+static bool make_anew(struct pass *p, struct group_look *out, struct arena *a, struct err *err)
+{
+    arena_init(a, 0);
+    bool made = make_model(p, out, a, NULL, err);
+    if (!made)
+        arena_release(a);
+    return made;
+}
+
 static bool look_anew(struct pass *p, struct group_look *out, struct err *err)
 {
     struct group_kept *k = &p->r->keeper.kept;
     struct arena a;
-    arena_init(&a, 0);
-    if (!make_model(p, out, &a, NULL, err)) {
-        arena_release(&a);
+    group_kept_drop(k);
+    if (!make_anew(p, out, &a, err))
         return false;
-    }
     out->world = build_world(out, p);
-    out->kept = true;
-    *k = (struct group_kept){.world = out->world, .snapshot = p->snapshot, .arena = a, .model = out->model,
-                             .requests = out->objects.requests};
-    shared_ref((struct shared *)(uintptr_t)&p->snapshot->shared);
+    out->how = DERIVE_BUILD;
+    group_kept_take(k, p, out->world, out->model, out->objects.requests, &a);
+    return true;
+}
+
+/* Out of what is kept. `again_out`: that cannot be. */
+static bool look_on(struct pass *p, struct group_look *out, enum kept_state state, bool *again_out, struct err *err)
+{
+    struct group_kept *k = &p->r->keeper.kept;
+    struct arena a;
+    arena_init(&a, 0);
+    if (!make_model(p, out, p->a, k->requests, err))
+        return false;
+    bool same = group_kept_has_templates(k, out->model, state);
+    if (!same && !make_anew(p, out, &a, err))
+        return false;
+    out->how = same && state == KEPT_SAME ? DERIVE_SAME : DERIVE_DELTA;
+    if (out->how == DERIVE_DELTA && !group_kept_move(k, p, same ? NULL : out->model, out->objects.requests, &a)) {
+        *again_out = true;
+        arena_release(&a);
+    }
+    out->world = k->world;
     return true;
 }
 
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
 {
-    struct group_kept *k = &p->r->keeper.kept;
-    *out = (struct group_look){.world = NULL};
-    if (has_pools(p)) {
+    enum kept_state state = group_kept_state(&p->r->keeper.kept, p);
+    bool again = state == KEPT_NOT;
+    *out = (struct group_look){.world = NULL, .kept = true};
+    if (pass_has_pools(p)) {
+        out->kept = false;
         if (!make_model(p, out, p->a, NULL, err))
             return false;
         out->world = build_world(out, p);
+        out->how = DERIVE_BUILD;
         return true;
     }
-    if (same_ground(k, p)) {
-        if (!make_model(p, out, p->a, k->requests, err))
-            return false;
-        out->kept = same_templates(k->model, out->model);
-        out->world = out->kept ? k->world : NULL;
-        if (out->kept)
-            return true;
-    }
-    group_kept_drop(k);
-    return look_anew(p, out, err);
+    if (!again && !look_on(p, out, state, &again, err))
+        return false;
+    return !again || look_anew(p, out, err);
 }
 
 const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools)

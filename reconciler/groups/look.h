@@ -4,6 +4,7 @@
 #define RECONCILER_GROUPS_LOOK_H
 
 #include "planner/groups/choice.h"
+#include "reconciler/derive.h"
 
 struct pass;
 
@@ -13,17 +14,8 @@ struct group_look {
     struct group_objects objects;
     struct group_model *model;
     struct world *world;
-    bool kept; /* the world is the next pass's, too */
-};
-
-/* The world of the last pass, as long as nothing changes that it is made of: in a cluster at rest none is made. Holds the
- * objects of the snapshot that it was made of. Where NodePools have their say in what pods ask, none is kept. */
-struct group_kept { /* zero: none */
-    struct world *world;
-    const struct snapshot *snapshot; /* a reference */
-    struct arena arena;              /* of the templates */
-    const struct group_model *model;
-    struct capacity_requests *requests; /* their pods are in it; in the arena */
+    bool kept; /* the world is the next pass's, too (kept.h) */
+    enum derive_way how; /* the world was made */
 };
 
 /* CapacityBuffers are filled by groups: there are groups, and no NodePool that could do it. */
@@ -37,9 +29,5 @@ void group_look_end(struct group_look *l);
 /* Who is to ask the groups though the pools' plan buys a node for it, as `plan` has it (planner/groups/choice.h). NULL: nobody.
  * Places on machines of groups that are on their way stay. The keeper has begun. */
 const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools);
-
-/* In every pass of the reconciler: what was kept is let go as soon as there is something new to know. */
-void group_kept_look(struct pass *p);
-void group_kept_drop(struct group_kept *k);
 
 #endif

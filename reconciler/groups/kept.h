@@ -1,0 +1,58 @@
+/* kept: the world of the last pass over the groups, for the next one. As long as nothing changes that it is made of it is
+ * the very same; where pods, Nodes, CSINodes, PodDisruptionBudgets or templates are others the next one is made of it by
+ * delta (planner/world.h), and so costs what has changed. Where that cannot be, or where so much has changed that it would
+ * not pay, it is let go and one is built. Where NodePools have their say in what pods ask, none is kept.
+ *
+ * Memory: one world, whose parts are bounded by the cluster; the templates of one model; and the objects of one snapshot,
+ * those that were replaced since included: it is let go when it is older than GROUP_KEPT_MS and not the newest any more,
+ * so that those are bounded by what changes in that time. */
+#ifndef RECONCILER_GROUPS_KEPT_H
+#define RECONCILER_GROUPS_KEPT_H
+
+#include "kube/store.h"
+#include "planner/groups/model.h"
+#include "planner/world.h"
+
+struct pass;
+
+enum {
+    GROUP_KEPT_MS = 30 * MS_SECOND, /* three passes by default (--scan-interval): who makes fewer does not mind what one costs */
+    GROUP_KEPT_SHARE = 16,          /* of the pods, beside GROUP_KEPT_LEAST: where more are others, building costs no more */
+    GROUP_KEPT_LEAST = 1000,        /* than looking for each */
+};
+
+struct group_kept { /* zero: none */
+    struct world *world;
+    const struct snapshot *snapshot; /* a reference; all objects of the world are its, but for those below */
+    mono_ms seen;                    /* when it was the newest */
+    struct arena arena;              /* of the templates, and of the requests' pods */
+    const struct group_model *model; /* the world has its templates; in the arena */
+    struct capacity_requests *requests; /* their pods are in it; in the arena */
+};
+
+enum kept_state {
+    KEPT_NOT,   /* there is none that could go on */
+    KEPT_MOVED, /* pods, Nodes, CSINodes or budgets are others */
+    KEPT_SAME,
+};
+enum kept_state group_kept_state(const struct group_kept *k, const struct pass *p);
+/* The model has the templates that the world was made with. */
+bool group_kept_has_templates(const struct group_kept *k, const struct group_model *m, enum kept_state state);
+/* Goes on to the world of this pass, where it is KEPT_MOVED or is to have other templates: those of `m`, which lives in `a`
+ * as do the requests; NULL: its own. The arena is the kept world's then. False: it can only be built; nothing was done. */
+bool group_kept_move(struct group_kept *k, const struct pass *p, const struct group_model *m, struct capacity_requests *requests,
+                     const struct arena *a);
+/* A world that was built for the pass, of what lives in `a`. None was kept. */
+void group_kept_take(struct group_kept *k, const struct pass *p, struct world *w, const struct group_model *m,
+                     struct capacity_requests *requests, const struct arena *a);
+
+/* In every pass of the reconciler: what cannot go on is let go. */
+void group_kept_look(struct pass *p);
+void group_kept_drop(struct group_kept *k);
+
+/* What NodePools could buy, and for whom: of no account to worlds of groups. */
+bool group_world_leaves_out(enum kind k);
+/* There are NodePools of a provider of ours: they have their say in which pods ask. */
+bool pass_has_pools(const struct pass *p);
+
+#endif
