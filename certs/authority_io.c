@@ -339,24 +339,28 @@ bool authority_signed(struct span cas, struct span cert, enum cert_purpose purpo
     return ok;
 }
 
+static bool describe_leaf(struct span cas, const struct pair *p, enum cert_purpose purpose, struct rotation_cert *out,
+                          struct err *err)
+{
+    bool ok = signed_by(cas, p->cert, purpose, err);
+    if (ok)
+        *out = described(p->cert);
+    return ok;
+}
+
 bool authority_describe_leaf(struct span cas, const struct cert_pair *pair, enum cert_purpose purpose,
                              struct rotation_cert *out, struct err *err)
 {
     struct pair p = {NULL, NULL};
     if (!pair_read(pair, &p, err))
         return false;
-    bool ok = signed_by(cas, p.cert, purpose, err);
-    if (ok)
-        *out = described(p.cert);
+    bool ok = describe_leaf(cas, &p, purpose, out, err);
     pair_release(&p);
     return ok;
 }
 
-bool authority_names(struct span cert, const struct cert_subject *s, struct err *err)
+static bool names_are_in(X509 *x, const struct cert_subject *s, struct err *err)
 {
-    X509 *x = read_certificate(cert);
-    if (x == NULL)
-        return err_set(err, ERR_INVALID, "it cannot be read");
     struct arena a;
     arena_init(&a, 0);
     bool ok = true;
@@ -364,6 +368,13 @@ bool authority_names(struct span cert, const struct cert_subject *s, struct err 
         if (!has_name(&a, x, s->names[i]))
             ok = err_set(err, ERR_INVALID, "it does not name %.*s", SPAN_ARG(s->names[i]));
     arena_release(&a);
+    return ok;
+}
+
+bool authority_names(struct span cert, const struct cert_subject *s, struct err *err)
+{
+    X509 *x = read_certificate(cert);
+    bool ok = x != NULL ? names_are_in(x, s, err) : err_set(err, ERR_INVALID, "it cannot be read");
     X509_free(x);
     return ok;
 }
@@ -372,8 +383,11 @@ bool authority_check(struct span cas, const struct cert_pair *pair, const struct
                      wall_ms now, struct err *err)
 {
     struct rotation_cert c;
-    return authority_describe_leaf(cas, pair, subject->purpose, &c, err) && fresh(&c, now, err) &&
-           authority_names(pair->cert, subject, err);
+    struct pair p = {NULL, NULL};
+    bool ok = pair_read(pair, &p, err) && describe_leaf(cas, &p, subject->purpose, &c, err) && fresh(&c, now, err) &&
+              names_are_in(p.cert, subject, err);
+    pair_release(&p);
+    return ok;
 }
 
 bool cert_pair_usable(const struct cert_pair *pair, wall_ms now, struct err *err)

@@ -39,7 +39,6 @@ struct certs {
 
     struct arena held, fresh; /* of `ring`, and of `found`; they change places */
     struct keyring ring;      /* in use; absent: none yet */
-    struct rotation_state state; /* its; reading keys takes milliseconds */
     struct span ring_version; /* of the Secret that holds it; absent: not known */
     struct keyring found;     /* what the Secret holds or is to hold */
     bool another_ca;          /* `found` signs with another than was stored */
@@ -60,6 +59,9 @@ struct certs {
     struct arena passing; /* of what follows, until the next look */
     struct cert_pair client;
     wall_ms client_end;
+    struct arena client_texts;
+    struct span client_seen;         /* the CAs, certificate and key that were looked at last, one after another */
+    struct rotation_cert client_was; /* and what was found */
     struct span version; /* of the object to be written; absent: it is not there */
     struct span body;    /* to be written */
 
@@ -227,7 +229,7 @@ static void try_again(struct certs *c, const struct err *why)
 
 static void look_again_later(struct certs *c)
 {
-    span_ms pause = rotation_pause(&c->state.leaf);
+    span_ms pause = rotation_pause(&c->ring.state.leaf);
     go_on(c, STAGE_READ_CERTS);
     c->due = c->now + (!c->waits || pause < RETRY_FIRST_MS ? pause : RETRY_FIRST_MS);
     c->pause = 0;
@@ -276,11 +278,12 @@ static bool tell(struct certs *c, struct err *err)
         return true;
     if (!serving_of(c, &set.serving, err))
         return false;
+    uint64_t hash = span_hash(arena_printf(&c->passing, "%.*s%.*s", SPAN_ARG(set.serving.cert), SPAN_ARG(set.ca))) | 1;
+    if (hash == c->told)
+        return true;
     if (!cert_not_after(set.serving.cert, &set.not_after))
         set.not_after = 0;
-    uint64_t hash = span_hash(arena_printf(&c->passing, "%.*s%.*s", SPAN_ARG(set.serving.cert), SPAN_ARG(set.ca))) | 1;
-    if (hash != c->told)
-        c->config.listener.changed(c->config.listener.user, &set);
+    c->config.listener.changed(c->config.listener.user, &set);
     c->told = hash;
     return true;
 }
@@ -309,12 +312,10 @@ static void go_on_with_ring(struct certs *c)
 static void take_up(struct certs *c, struct span version)
 {
     struct arena before = c->held;
-    struct err unused;
     c->ring_version = arena_dup(&c->fresh, version);
     c->held = c->fresh;
     c->fresh = before;
     c->ring = c->found;
-    c->state = keyring_describe(&c->ring, &unused);
     go_on_with_ring(c);
 }
 
@@ -323,7 +324,7 @@ static void nothing_due(struct certs *c)
     c->rewrite_pause = 0;
     c->pause = 0;
     c->last[TOPIC_CERTS].msg[0] = '\0';
-    if (rotation_next(&c->state, c->wall) == ROTATION_WAIT) {
+    if (rotation_next(&c->ring.state, c->wall) == ROTATION_WAIT) {
         struct err err;
         err_set(&err, ERR_INVALID, "Secret " SECRET_CERTS ": ca.crt is not valid yet by this machine's clock");
         tell_trouble(c, TOPIC_STORED, &err);
@@ -358,10 +359,9 @@ static void on_certs_found(struct certs *c)
 {
     struct err why = {0}, err;
     bool salvaged = false, renewed;
+    keyring_describe(&c->found, &why);
     if (in_use(c))
         salvaged = keyring_salvage(&c->fresh, &c->found, &c->ring, c->wall, &why);
-    else
-        keyring_describe(&c->found, &why);
     if (c->version.len == 0)
         err_set(&why, ERR_NOT_FOUND, "is not there");
     if (salvaged || (why.kind != ERR_NONE && c->version.len != 0))
@@ -383,8 +383,8 @@ static void on_certs_found(struct certs *c)
 /* As most looks find it. */
 static bool is_unchanged(struct certs *c)
 {
-    c->state.announced = all_trust(c, c->ring.next.cert);
-    enum rotation_step step = rotation_next(&c->state, c->wall);
+    c->ring.state.announced = all_trust(c, c->ring.next.cert);
+    enum rotation_step step = rotation_next(&c->ring.state, c->wall);
     return in_use(c) && c->version.len != 0 && span_eq(c->version, c->ring_version) &&
            (step == ROTATION_NONE || step == ROTATION_WAIT);
 }
@@ -392,7 +392,7 @@ static bool is_unchanged(struct certs *c)
 static void on_certs_read(struct certs *c, const struct api_result *r)
 {
     arena_clear(&c->fresh);
-    c->found = (struct keyring){{{NULL, 0}, {NULL, 0}}, {{NULL, 0}, {NULL, 0}}, {{NULL, 0}, {NULL, 0}}, {NULL, 0}};
+    c->found = (struct keyring){.old = {NULL, 0}};
     c->version = (struct span){NULL, 0};
     if (r->err.kind == ERR_NONE && r->body != NULL) {
         struct doc_value secret = doc_root(r->body);
@@ -409,14 +409,13 @@ static void on_certs_read(struct certs *c, const struct api_result *r)
 
 static void on_certs_written(struct certs *c)
 {
-    struct rotation_cert next;
-    struct err unused;
     c->rewrite_due = c->now + c->rewrite_pause;
     c->rewrite_pause = c->rewrite_pause == 0                  ? RETRY_FIRST_MS
                        : c->rewrite_pause * 2 < REWRITE_MAX_MS ? c->rewrite_pause * 2
                                                                : REWRITE_MAX_MS;
-    if (c->another_ca && authority_describe(&c->found.next, &next, &unused))
-        c->shrink_due = c->now + rotation_settling(&next);
+    const struct rotation_cert *next = &c->found.state.next;
+    if (c->another_ca && next->good)
+        c->shrink_due = c->now + rotation_settling(next);
     take_up(c, (struct span){NULL, 0});
 }
 
@@ -442,13 +441,19 @@ static struct bundle_change trusted(struct certs *c)
 static bool client_is_right(struct certs *c)
 {
     struct err unused;
-    struct cert_subject subject = client_subject(c);
-    return authority_check(keyring_clients(&c->passing, &c->ring), &c->client, &subject, c->wall, &unused);
+    struct span cas = keyring_clients(&c->passing, &c->ring);
+    struct span texts =
+        arena_printf(&c->passing, "%.*s%.*s\n%.*s", SPAN_ARG(cas), SPAN_ARG(c->client.cert), SPAN_ARG(c->client.key));
+    if (!span_eq(texts, c->client_seen)) {
+        arena_clear(&c->client_texts);
+        c->client_seen = arena_dup(&c->client_texts, texts);
+        c->client_was.good = authority_describe_leaf(cas, &c->client, CERT_CLIENT, &c->client_was, &unused);
+    }
+    return rotation_is_usable(&c->client_was, c->wall) && !rotation_is_due(&c->client_was, c->wall);
 }
 
 static void client_is_settled(struct certs *c)
 {
-    cert_not_after(c->client.cert, &c->client_end);
     c->last[TOPIC_CLIENT].msg[0] = '\0';
     go_to_webhooks(c);
 }
@@ -470,6 +475,7 @@ static void on_client_read(struct certs *c, const struct api_result *r)
     struct bundle_change change = trusted(c);
     struct span ca = bundle_next(&c->passing, stored_ca, &change, c->wall);
     if (right && ca.ptr == NULL) {
+        c->client_end = c->client_was.until;
         client_is_settled(c);
         return;
     }
@@ -491,7 +497,7 @@ static void on_client_read(struct certs *c, const struct api_result *r)
 /* What the API server has to trust now, and what it need not any more. */
 static struct bundle_change bundle_change(struct certs *c)
 {
-    bool trusts_old = rotation_trusts_old(&c->state, c->wall);
+    bool trusts_old = rotation_trusts_old(&c->ring.state, c->wall);
     return (struct bundle_change){
         .want = trusts_old ? keyring_clients(&c->passing, &c->ring) : keyring_announced(&c->passing, &c->ring),
         .drop = trusts_old ? (struct span){NULL, 0} : c->ring.old,
@@ -595,6 +601,7 @@ static void on_success(struct certs *c, const struct api_result *r)
         on_client_read(c, r);
         break;
     case STAGE_WRITE_CLIENT:
+        cert_not_after(c->client.cert, &c->client_end);
         client_is_settled(c);
         break;
     case STAGE_READ_WEBHOOK:
@@ -638,6 +645,7 @@ struct certs *certs_new(const struct certs_config *config)
     for (size_t i = 0; i < COUNT_OF(c->callers); i++)
         arena_init(&c->callers[i].texts, 0);
     arena_init(&c->passing, 0);
+    arena_init(&c->client_texts, 0);
     c->config = *config;
     if (c->config.leaf_life == 0)
         c->config.leaf_life = CERTS_LEAF_LIFE;
@@ -665,6 +673,7 @@ void certs_free(struct certs *c)
     for (size_t i = 0; i < COUNT_OF(c->callers); i++)
         arena_release(&c->callers[i].texts);
     arena_release(&c->passing);
+    arena_release(&c->client_texts);
     free(c);
 }
 
@@ -695,7 +704,7 @@ void certs_serving(struct certs *c)
 
 void certs_ends(const struct certs *c, wall_ms out[CERT_NAME_COUNT])
 {
-    out[CERT_NAME_CA] = c->state.current.until;
-    out[CERT_NAME_NEXT_CA] = c->state.next.until;
+    out[CERT_NAME_CA] = c->ring.state.current.until;
+    out[CERT_NAME_NEXT_CA] = c->ring.state.next.until;
     out[CERT_NAME_SCHEDULER] = c->client_end;
 }

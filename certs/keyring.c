@@ -8,7 +8,7 @@ static struct cert_pair pair_dup(struct arena *a, const struct cert_pair *p)
 struct keyring keyring_dup(struct arena *a, const struct keyring *k)
 {
     return (struct keyring){pair_dup(a, &k->current), pair_dup(a, &k->next), pair_dup(a, &k->leaf),
-                            arena_dup(a, k->old)};
+                            arena_dup(a, k->old), k->state};
 }
 
 struct keyring keyring_read(struct arena *a, struct doc_value secret)
@@ -47,7 +47,7 @@ static void note(struct err *first, struct err *why, const char *what)
     }
 }
 
-struct rotation_state keyring_describe(const struct keyring *k, struct err *err)
+void keyring_describe(struct keyring *k, struct err *err)
 {
     struct rotation_state s = {.old = describe_old(k->old)};
     struct err why;
@@ -58,12 +58,7 @@ struct rotation_state keyring_describe(const struct keyring *k, struct err *err)
         note(err, &why, "tls.crt and tls.key");
     if (!authority_describe(&k->next, &s.next, &why) && k->next.cert.len + k->next.key.len != 0)
         note(err, &why, "next-ca.crt and next-ca.key");
-    return s;
-}
-
-static bool in_time(const struct rotation_cert *c, wall_ms now)
-{
-    return c->good && now >= c->issued - ROTATION_BACKDATE && now < c->until;
+    k->state = s;
 }
 
 static void say_when(const struct rotation_cert *c, wall_ms now, const char *what, struct err *err)
@@ -74,23 +69,26 @@ static void say_when(const struct rotation_cert *c, wall_ms now, const char *wha
 
 bool keyring_salvage(struct arena *a, struct keyring *k, const struct keyring *hold, wall_ms now, struct err *err)
 {
-    struct err unused;
-    struct rotation_state is = keyring_describe(k, err), was = keyring_describe(hold, &unused);
-    if (!in_time(&was.current, now))
+    const struct rotation_state is = k->state, was = hold->state;
+    if (!rotation_is_usable(&was.current, now))
         return false;
-    if (!in_time(&is.current, now)) {
+    if (!rotation_is_usable(&is.current, now)) {
         say_when(&is.current, now, "ca.crt", err);
         *k = keyring_dup(a, hold);
         return true;
     }
     if (!span_eq(k->current.cert, hold->current.cert))
         return false;
-    bool next = !is.next.good && in_time(&was.next, now), leaf = !in_time(&is.leaf, now) && in_time(&was.leaf, now);
-    if (next)
+    bool next = !is.next.good && rotation_is_usable(&was.next, now);
+    bool leaf = !rotation_is_usable(&is.leaf, now) && rotation_is_usable(&was.leaf, now);
+    if (next) {
         k->next = pair_dup(a, &hold->next);
+        k->state.next = was.next;
+    }
     if (leaf) {
         say_when(&is.leaf, now, "tls.crt", err);
         k->leaf = pair_dup(a, &hold->leaf);
+        k->state.leaf = was.leaf; /* of the same CA */
     }
     if (next && err->kind == ERR_NONE)
         err_set(err, ERR_INVALID, "next-ca.crt is not there");
@@ -130,15 +128,15 @@ bool keyring_settle(struct arena *a, struct keyring *k, const struct keyring_pol
     struct err unused;
     *renewed_out = *ca_out = false;
     for (int i = 0; i < STEPS_MAX; i++) {
-        struct rotation_state s = keyring_describe(k, &unused);
-        s.announced = policy->announced;
-        enum rotation_step step = rotation_next(&s, now);
+        k->state.announced = policy->announced;
+        enum rotation_step step = rotation_next(&k->state, now);
         if (step == ROTATION_NONE || step == ROTATION_WAIT)
             return true;
         *renewed_out = true;
         *ca_out = *ca_out || step == ROTATION_NEW_CA || step == ROTATION_PROMOTE;
         if (!do_step(a, k, step, policy, now, err))
             return false;
+        keyring_describe(k, &unused);
     }
     return err_set(err, ERR_INTERNAL, "the certificates do not come to rest");
 }

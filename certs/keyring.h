@@ -11,6 +11,7 @@ enum { KEYRING_ENTRIES = 7 };
 struct keyring { /* PEM; what is absent or cannot be read is what rotation.h calls not good */
     struct cert_pair current, next, leaf;
     struct span old; /* the CA before, or empty */
+    struct rotation_state state; /* what keyring_describe made of them: reading keys takes milliseconds */
 };
 
 struct keyring_policy {
@@ -19,17 +20,19 @@ struct keyring_policy {
     bool announced;              /* as in struct rotation_state */
 };
 
-struct keyring keyring_read(struct arena *a, struct doc_value secret);
+struct keyring keyring_read(struct arena *a, struct doc_value secret); /* not described yet */
 void keyring_entries(const struct keyring *k, struct secret_entry out[KEYRING_ENTRIES]);
 struct keyring keyring_dup(struct arena *a, const struct keyring *k);
 
-/* `announced` stays false. err: what is wrong with the first that is; ERR_NONE: nothing, but for what is not there. */
-struct rotation_state keyring_describe(const struct keyring *k, struct err *err);
+/* Sets `state`, in which `announced` is false. err: what is wrong with the first that is; ERR_NONE: nothing, but for what is
+ * not there. */
+void keyring_describe(struct keyring *k, struct err *err);
 
-/* What cannot be used any more, and can in what we `hold`, is taken from there, so that a Secret that is deleted or spoilt
- * costs nobody anything. True: something was, and err says why. */
+/* Both are described, before and after. What cannot be used any more, and can in what we `hold`, is taken from there, so that
+ * a Secret that is deleted or spoilt costs nobody anything. True: something was, and err, which says what keyring_describe
+ * found wrong, says why. */
 bool keyring_salvage(struct arena *a, struct keyring *k, const struct keyring *hold, wall_ms now, struct err *err);
-/* Does all that is due. *renewed_out: something was; *ca_out: another CA signs now. */
+/* Does all that is due in what is described, before and after. *renewed_out: something was; *ca_out: another CA signs now. */
 bool keyring_settle(struct arena *a, struct keyring *k, const struct keyring_policy *policy, wall_ms now,
                     bool *renewed_out, bool *ca_out, struct err *err);
 

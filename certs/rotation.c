@@ -21,7 +21,7 @@ static bool is_over(const struct rotation_cert *c, wall_ms now)
     return now >= c->until;
 }
 
-static bool is_usable(const struct rotation_cert *c, wall_ms now)
+bool rotation_is_usable(const struct rotation_cert *c, wall_ms now)
 {
     return c->good && !is_early(c, now) && !is_over(c, now);
 }
@@ -48,7 +48,7 @@ static bool may_promote(const struct rotation_state *s, wall_ms now)
 {
     span_ms announced = now - s->next.issued, term = term_of(&s->next);
     bool last_term = now >= s->current.until - term_of(&s->current);
-    return s->announced && is_usable(&s->next, now) &&
+    return s->announced && rotation_is_usable(&s->next, now) &&
            (announced >= term || (last_term && announced >= rotation_settling(&s->next)));
 }
 
@@ -56,13 +56,13 @@ enum rotation_step rotation_next(const struct rotation_state *s, wall_ms now)
 {
     if (s->current.good && is_early(&s->current, now))
         return ROTATION_WAIT;
-    if (!is_usable(&s->current, now))
-        return is_usable(&s->next, now) ? ROTATION_PROMOTE : ROTATION_NEW_CA;
+    if (!rotation_is_usable(&s->current, now))
+        return rotation_is_usable(&s->next, now) ? ROTATION_PROMOTE : ROTATION_NEW_CA;
     if (!s->next.good || is_over(&s->next, now))
         return ROTATION_ISSUE_NEXT;
     if (may_promote(s, now))
         return ROTATION_PROMOTE;
-    if (!is_usable(&s->leaf, now) || rotation_is_due(&s->leaf, now))
+    if (!rotation_is_usable(&s->leaf, now) || rotation_is_due(&s->leaf, now))
         return ROTATION_RENEW_LEAF;
     return s->old.good && is_over(&s->old, now) ? ROTATION_DROP_OLD : ROTATION_NONE;
 }
@@ -70,7 +70,7 @@ enum rotation_step rotation_next(const struct rotation_state *s, wall_ms now)
 bool rotation_trusts_old(const struct rotation_state *s, wall_ms now)
 {
     /* The next one is made in the moment when the current one begins to sign. */
-    return is_usable(&s->old, now) && now - s->next.issued < rotation_settling(&s->next);
+    return rotation_is_usable(&s->old, now) && now - s->next.issued < rotation_settling(&s->next);
 }
 
 span_ms rotation_pause(const struct rotation_cert *leaf)

@@ -52,6 +52,8 @@ span_ms rotation_pause(const struct rotation_cert *leaf);
 /* From announcing a CA to using it at the least, and from using the next to dropping it: all have looked. */
 span_ms rotation_settling(const struct rotation_cert *next);
 
+/* Whether it is good, has begun and has not ended. */
+bool rotation_is_usable(const struct rotation_cert *c, wall_ms now);
 /* Whether a leaf has used up two thirds of its life. */
 bool rotation_is_due(const struct rotation_cert *leaf, wall_ms now);
 
