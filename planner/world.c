@@ -417,6 +417,19 @@ bool world_is_alike(const struct world *w, int32_t class_id, uint32_t row, uint3
     return true;
 }
 
+bool world_is_minded(const struct world *w, int32_t class_id)
+{
+    const struct topology_ties *ties = &w->classes.items[class_id].ties;
+    const struct topology_group *groups = w->topology.groups;
+    for (uint32_t i = 0; i < ties->counted_by_count; i++)
+        if (groups[ties->counted_by[i]].hard && groups[ties->counted_by[i]].key != 0)
+            return true;
+    for (uint32_t i = 0; i < ties->keeps_off_count; i++)
+        if (groups[ties->keeps_off[i]].key != 0)
+            return true;
+    return false;
+}
+
 bool world_wavers(const struct world *w, int32_t class_id)
 {
     const struct pod_class *k = &w->classes.items[class_id];

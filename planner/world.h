@@ -172,6 +172,9 @@ bool world_is_looked_at(const struct world *w, struct arena *a, const struct pod
 /* Whether for a pod of the class one row is as good as the other in the eyes of every pod with a required rule about
  * where pods are: what must be spread, together or apart is so with it on either. */
 bool world_is_alike(const struct world *w, int32_t class_id, uint32_t row, uint32_t other);
+/* Whether it matters to a pod with a required rule about where pods are in which zone, rack or the like one of the class is:
+ * others must be spread over them, together with it there or apart from it. */
+bool world_is_minded(const struct world *w, int32_t class_id);
 /* Whether a node that refuses pods of the class may take them once others are bound: they must be spread, or together. */
 bool world_wavers(const struct world *w, int32_t class_id);
 int32_t world_waiting_class(const struct world *w, struct span uid); /* -1: it does not wait */

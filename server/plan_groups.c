@@ -171,13 +171,20 @@ static void warn_of_wish(struct input *o, const struct group_model *m)
     }
 }
 
-static struct world *world_of(struct input *o, const struct options *options, const struct plan_reading *r,
-                              const struct group_model *m, const struct group_objects *objects)
+struct deciding {
+    struct input *o;
+    const struct options *options;
+    const struct plan_reading *r;
+    const struct group_model *m;
+};
+
+static struct world *world_of(void *user, const struct group_objects *objects)
 {
-    struct group_ground g = group_model_ground(m, objects, &o->arena);
+    const struct deciding *d = user;
+    struct group_ground g = group_model_ground(d->m, objects, &d->o->arena);
     struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
     struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
-    return plan_world(o, options, &r->with, &nodes, &pods);
+    return plan_world(d->o, d->options, &d->r->with, &nodes, &pods);
 }
 
 /* The pools' plan is made anew where groups are cheaper for some; with a time budget in as much time as the first, and
@@ -216,11 +223,17 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     if (m == NULL)
         return NULL;
     warn_of_wish(o, m);
-    *world_out = world_of(o, options, r, m, &objects);
+    struct deciding d = {o, options, r, m};
+    *world_out = world_of(&d, &objects);
     if (*pools != NULL) {
-        struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects};
+        struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects,
+                                  .at_once = true, .world_of = world_of, .user = &d};
         choose(r, &g, pools, a);
-        objects.pods = groups_beside_plan(*pools, objects.pods, objects.pod_count, &objects.pod_count, a);
+        groups_see_plan(&objects, *pools, a);
+    }
+    if (objects.bought != NULL) {
+        world_free(*world_out);
+        *world_out = world_of(&d, &objects);
     }
     struct group_pass *decided = groups_pass(*world_out, m, &flags, &objects, r->options.now, a);
     if (*pools != NULL)

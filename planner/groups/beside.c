@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+#include "planner/columns.h"
+#include "planner/groups/bought.h"
+
 struct placed {
     struct span ns, name;
     sym node; /* SYM_NONE: it is bought */
@@ -37,38 +40,53 @@ static const struct placed *find(const struct placed_list *l, const struct pod *
     return l->count != 0 ? bsearch(&key, l->items, l->count, sizeof(key), by_name) : NULL;
 }
 
-const struct pod *const *groups_beside_plan(const struct plan *p, const struct pod *const *pods, size_t count,
-                                            size_t *count_out, struct arena *a)
+static void list_placed(const struct plan *p, struct placed_list *out, struct arena *a)
 {
-    struct placed_list placed = {.count = 0};
-    uint32_t total = 0;
+    const struct world *w = p->world;
+    uint32_t total = p->row_count;
     for (uint32_t i = 0; i < p->claim_count; i++)
         total += p->claims[i].pod_count;
-    for (uint32_t i = 0; i < p->node_count; i++)
-        total += p->nodes[i].pod_count;
-    placed.items = ARENA_ARRAY(a, struct placed, total);
+    out->items = ARENA_ARRAY(a, struct placed, total);
     for (uint32_t i = 0; i < p->claim_count; i++)
-        add(&placed, p->claims[i].pods, p->claims[i].pod_count, SYM_NONE);
-    for (uint32_t i = 0; i < p->node_count; i++)
-        add(&placed, p->nodes[i].pods, p->nodes[i].pod_count, world_node_at(p->world, p->nodes[i].row)->name_sym);
-    sort(&placed);
-    const struct pod **out = ARENA_ARRAY(a, const struct pod *, count);
+        add(out, p->claims[i].pods, p->claims[i].pod_count, SYM_NONE);
+    for (uint32_t i = 0; i < p->row_count; i++)
+        if (p->rows[i] != 0)
+            add(out, &w->waiting[i].pod, 1, w->nodes[p->rows[i] - 1].name_sym);
+    sort(out);
+}
+
+static void see_pods(struct group_objects *o, const struct plan *p, struct arena *a)
+{
+    struct placed_list placed = {.count = 0};
+    const struct pod **out = ARENA_ARRAY(a, const struct pod *, o->pod_count);
     size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        const struct placed *x = pods[i]->node == SYM_NONE ? find(&placed, pods[i]) : NULL;
+    list_placed(p, &placed, a);
+    for (size_t i = 0; i < o->pod_count; i++) {
+        const struct placed *x = o->pods[i]->node == SYM_NONE ? find(&placed, o->pods[i]) : NULL;
         if (x != NULL && x->node == SYM_NONE)
             continue;
-        out[kept] = pods[i];
+        out[kept] = o->pods[i];
         if (x != NULL) {
             struct pod *copy = ARENA_NEW(a, struct pod);
-            meta_copy_object(copy, pods[i], sizeof(*copy));
+            meta_copy_object(copy, o->pods[i], sizeof(*copy));
             copy->nominated_node = x->node;
             out[kept] = copy;
         }
         kept++;
     }
-    *count_out = kept;
-    return out;
+    o->pods = out;
+    o->pod_count = kept;
+}
+
+void groups_see_plan(struct group_objects *o, const struct plan *p, struct arena *a)
+{
+    struct group_bought bought = bought_of_plan(p, o->syms, a);
+    see_pods(o, p, a);
+    if (bought.node_count == 0)
+        return;
+    struct group_bought *kept = ARENA_NEW(a, struct group_bought);
+    *kept = bought;
+    o->bought = kept;
 }
 
 void groups_take_over(struct plan *p, const struct group_pass *g)

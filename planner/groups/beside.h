@@ -7,10 +7,10 @@
 #include "planner/groups/pass.h"
 #include "planner/plan/plan.h"
 
-/* `pods` as a pass over the groups is to see them beside the pools' plan: without those for whom a node is bought, and
- * those who have their place on a node as if the scheduler had nominated them for it. In `a`. */
-const struct pod *const *groups_beside_plan(const struct plan *p, const struct pod *const *pods, size_t count,
-                                            size_t *count_out, struct arena *a);
+/* The objects as a pass over the groups is to see them beside the pools' plan. Pods: without those for whom a node is bought,
+ * and those who have their place on a node as if the scheduler had nominated them for it. What is bought, if it matters to
+ * anybody (bought.h): then the world of the pass is to be made of these objects. In `a`. */
+void groups_see_plan(struct group_objects *o, const struct plan *p, struct arena *a);
 /* Pods of the plan without a place that have one in the groups: they wait for a group, and not for a pool. */
 void groups_take_over(struct plan *p, const struct group_pass *g);
 

@@ -5,6 +5,7 @@
 
 #include "kube/wellknown.h"
 #include "planner/columns.h"
+#include "planner/groups/bought.h"
 #include "planner/groups/snapshot/snapshot.h"
 #include "planner/places.h"
 
@@ -26,7 +27,8 @@ struct chosen { /* a pod for which the pools' plan buys a node, or has no place 
 
 struct choice {
     struct chosen *pods; /* by namespace and name */
-    uint32_t count;
+    struct guest *guests; /* likewise */
+    uint32_t count, guest_count;
 };
 
 struct weight {
@@ -42,6 +44,7 @@ struct choosing {
     struct group_flags flags;
     struct choice now, best;
     bool *taken; /* of `now`: has a place in a group */
+    struct choice met; /* guests: whom the groups took when `now` was weighed last, if that matters to others */
     struct weight weight;
     uint32_t plans; /* made so far */
 };
@@ -139,7 +142,7 @@ static void list(struct choosing *x, const struct plan *pools)
     if (x->now.count != 0)
         qsort(x->now.pods, x->now.count, sizeof(*x->now.pods), by_name);
     x->taken = ARENA_ARRAY(x->a, bool, x->now.count);
-    x->best = (struct choice){ARENA_ARRAY(x->a, struct chosen, x->now.count), x->now.count};
+    x->best = (struct choice){.pods = ARENA_ARRAY(x->a, struct chosen, x->now.count), .count = x->now.count};
 }
 
 /* --- what a choice comes to --- */
@@ -153,7 +156,7 @@ static int descending(const void *a, const void *b)
 /* Who has a place in a group, by name: one for whom a group is to grow more than it may has none. */
 static struct choice seated_in(const struct group_pass *pass, struct arena *a)
 {
-    struct choice out = {ARENA_ARRAY(a, struct chosen, pass->coming_count), pass->coming_count};
+    struct choice out = {.pods = ARENA_ARRAY(a, struct chosen, pass->coming_count), .count = pass->coming_count};
     for (uint32_t i = 0; i < out.count; i++)
         out.pods[i].pod = pass->coming[i].pod;
     if (out.count != 0)
@@ -189,6 +192,32 @@ static void weigh_cost(const struct plan *p, const struct group_pass *pass, stru
     }
 }
 
+static int guests_by_name(const void *a, const void *b)
+{
+    return group_pods_by_name(&((const struct guest *)a)->pod, &((const struct guest *)b)->pod);
+}
+
+bool choice_is_guest(const struct world *pools, const struct pod *p)
+{
+    int32_t class_id = p->node == SYM_NONE ? world_waiting_class(pools, p->meta.uid) : -1;
+    return class_id >= 0 && world_is_minded(pools, class_id);
+}
+
+static void meet_guests(struct choosing *x, const struct group_pass *pass)
+{
+    struct choice *met = &x->met;
+    met->guest_count = 0;
+    met->guests = x->g->at_once ? ARENA_ARRAY(x->a, struct guest, pass->coming_count) : NULL;
+    for (uint32_t i = 0; x->g->at_once && i < pass->coming_count; i++) {
+        const struct group_coming *c = &pass->coming[i];
+        if (choice_is_guest(x->g->pools, c->pod))
+            met->guests[met->guest_count++] = (struct guest){world_waiting_pod(x->g->pools, c->pod->meta.uid),
+                                                             pass->model->groups[c->group].template.node};
+    }
+    if (met->guest_count != 0)
+        qsort(met->guests, met->guest_count, sizeof(*met->guests), guests_by_name);
+}
+
 static void mark_taken(struct choosing *x, const struct choice *seated)
 {
     for (uint32_t i = 0; i < x->now.count; i++)
@@ -211,13 +240,17 @@ static struct weight weigh(struct choosing *x, const struct plan *made)
         x->plans++;
     }
     struct group_objects objects = *g->objects;
-    objects.pods = groups_beside_plan(made, objects.pods, objects.pod_count, &objects.pod_count, &scratch);
-    const struct group_pass *pass = groups_pass(g->groups, g->model, &x->flags, &objects, g->options->now, &scratch);
+    groups_see_plan(&objects, made, &scratch);
+    struct world *apart = objects.bought != NULL ? g->world_of(g->user, &objects) : NULL;
+    const struct group_pass *pass = groups_pass(apart != NULL ? apart : g->groups, g->model, &x->flags, &objects,
+                                                g->options->now, &scratch);
     struct choice seated = seated_in(pass, &scratch);
     weigh_left(x, made, &seated, &out);
     weigh_cost(made, pass, &out);
     mark_taken(x, &seated);
+    meet_guests(x, pass);
     plan_free(own);
+    world_free(apart);
     arena_release(&scratch);
     return out;
 }
@@ -293,7 +326,7 @@ static void try_now(struct choosing *x)
 /* Preferences alone: what all others are held against. No pod is left out for one. */
 static void begin(struct choosing *x, const struct plan *pools)
 {
-    struct choice wishes = {ARENA_ARRAY(x->a, struct chosen, x->now.count), x->now.count};
+    struct choice wishes = {.pods = ARENA_ARRAY(x->a, struct chosen, x->now.count), .count = x->now.count};
     memcpy(wishes.pods, x->now.pods, x->now.count * sizeof(*x->now.pods));
     for (uint32_t i = 0; i < x->now.count; i++)
         x->now.pods[i].groups = false;
@@ -375,6 +408,34 @@ static void refine(struct choosing *x)
                 try_now(x);
 }
 
+/* --- pools beside what the groups take --- */
+
+static bool same_guests(const struct choice *a, const struct choice *b)
+{
+    bool same = a->guest_count == b->guest_count;
+    for (uint32_t i = 0; same && i < a->guest_count; i++)
+        same = a->guests[i].pod == b->guests[i].pod && a->guests[i].node == b->guests[i].node;
+    return same;
+}
+
+/* Of whom nobody knew where they would be the pools now do, if the groups then still take them there. */
+static void settle(struct choosing *x, const struct plan *pools)
+{
+    if (!x->g->at_once || x->weight.left_count == 0 || is_over(x))
+        return;
+    weigh(x, asks_any(&x->best) ? NULL : pools);
+    struct choice met = x->met;
+    x->now.guests = met.guests;
+    x->now.guest_count = met.guest_count;
+    if (met.guest_count == 0 || is_over(x))
+        return;
+    struct weight w = weigh(x, NULL);
+    if (!same_guests(&met, &x->met) || !is_better(&w, &x->weight))
+        return;
+    x->best.guests = met.guests;
+    x->best.guest_count = met.guest_count;
+}
+
 /* --- all of it --- */
 
 bool choice_is_open(const struct node_groups *file, const struct plan *pools)
@@ -391,7 +452,8 @@ bool choice_is_open(const struct node_groups *file, const struct plan *pools)
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a)
 {
     struct choosing x = {.g = g, .a = a, .flags = trial_flags(g->flags)};
-    if (g->flags->as_upstream || !choice_is_open(g->model->file, pools))
+    bool waits = g->at_once && pools->unschedulable_count != 0;
+    if (g->flags->as_upstream || !(waits || choice_is_open(g->model->file, pools)))
         return NULL;
     list(&x, pools);
     begin(&x, pools);
@@ -399,7 +461,8 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
         try_groups_first(&x, pools);
         refine(&x);
     }
-    if (!asks_any(&x.best))
+    settle(&x, pools);
+    if (!asks_any(&x.best) && x.best.guest_count == 0)
         return NULL;
     struct choice *out = ARENA_NEW(a, struct choice);
     *out = x.best;
@@ -408,11 +471,29 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
 
 /* --- the plan --- */
 
+const struct choice *choice_of_guests(const struct guest *guests, uint32_t count, struct arena *a)
+{
+    struct choice *c = ARENA_NEW(a, struct choice);
+    c->guests = ARENA_ARRAY(a, struct guest, count);
+    c->guest_count = count;
+    for (uint32_t i = 0; i < count; i++)
+        c->guests[i] = guests[i];
+    if (count != 0)
+        qsort(c->guests, count, sizeof(*c->guests), guests_by_name);
+    return c;
+}
+
+static bool is_guest(const struct choice *c, const struct pod *p)
+{
+    struct guest key = {.pod = p};
+    return c->guest_count != 0 && bsearch(&key, c->guests, c->guest_count, sizeof(key), guests_by_name) != NULL;
+}
+
 static struct why put_off(void *user, const struct pod *p)
 {
     const struct choice_options *o = user;
     const struct chosen *c = find(o->choice, p);
-    if (c != NULL && c->groups)
+    if ((c != NULL && c->groups) || is_guest(o->choice, p))
         return (struct why){asks_groups, {NULL, 0}};
     return o->of->put_off != NULL ? o->of->put_off(o->of->user, p) : (struct why){{NULL, 0}, {NULL, 0}};
 }
@@ -426,6 +507,10 @@ static bool stop(void *user)
 void choice_plan_options(const struct plan_options *o, const struct choice *c, struct choice_options *out)
 {
     *out = (struct choice_options){.plan = *o, .choice = c, .of = o};
+    if (c->guest_count != 0) {
+        out->plan.guests = c->guests;
+        out->plan.guest_count = c->guest_count;
+    }
     out->plan.put_off = put_off;
     out->plan.stop = o->stop != NULL ? stop : NULL;
     out->plan.user = out;

@@ -9,7 +9,10 @@
  * A pod's annotation stowage.dev/prefer comes before any price: `pools`, `groups`, or the name of a group; but no pod is left
  * without a place for it. What was asked of a group already stays with it.
  *
- * With --search greedy, and where no group has a price and no pod a preference, there is no choice: pools first. */
+ * With --search greedy, and where no group has a price and no pod a preference, there is no choice: pools first.
+ *
+ * Where pods must be spread, together or apart, each side knows of the other: groups see what the pools buy (bought.h), and
+ * the pools' plan counts the pods of machines that are on their way to groups as its guests. */
 #ifndef PLANNER_GROUPS_CHOICE_H
 #define PLANNER_GROUPS_CHOICE_H
 
@@ -22,6 +25,11 @@ struct choice_ground {
     const struct group_model *model;
     const struct group_flags *flags;      /* as choice_flags has them */
     const struct group_objects *objects;  /* pods: all */
+    bool at_once; /* no later plan follows that would know the groups' machines: if the pools can place more pods
+                   * beside what the groups now ask for, they do */
+    /* A world like `groups` of other objects: of those with what a plan buys (bought.h). To be freed. */
+    struct world *(*world_of)(void *user, const struct group_objects *objects);
+    void *user;
 };
 
 /* Flags of a pass beside pools, in which groups that have a price are to be weighed against them: more than one group may
@@ -35,6 +43,11 @@ bool choice_is_open(const struct node_groups *file, const struct plan *pools);
 bool choice_knows(const struct group_model *m, struct span wish);
 /* NULL: pools first. `pools` is their plan as it is with nobody put off, and stays. In `a`. */
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a);
+
+/* No choice: pods that have a place on a machine of a group that is on its way are the plan's guests, and stay there. In `a`. */
+const struct choice *choice_of_guests(const struct guest *guests, uint32_t count, struct arena *a);
+/* Whether a pod on such a machine has to be one: it matters to others where it is. `pools`: the world of their plan. */
+bool choice_is_guest(const struct world *pools, const struct pod *p);
 
 /* Options of the pools' plan by a choice: who asks the groups is put off. */
 struct choice_options {

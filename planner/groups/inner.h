@@ -56,6 +56,8 @@ struct group_run {
     uint64_t *upcoming;   /* bits: registered, not ready, of a growing group: a copy of the template stands in the
                            * snapshot instead, and it is no candidate for removal */
     uint64_t *deleting;   /* bits: in state.deletions */
+    uint64_t *bought;     /* bits: no Node yet (bought.h): in no sum */
+    uint32_t bought_count;
     wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
     uint32_t deleting_empty, deleting_drain;
     bool recount;         /* machines were deleted that had failed: what was counted with them is not so any more */

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "planner/groups/bought.h"
 #include "planner/groups/ready.h"
 #include "planner/groups/template.h"
 
@@ -245,12 +246,14 @@ struct group_model *group_model_make(const struct node_groups *file, const struc
 struct group_ground group_model_ground(const struct group_model *m, const struct group_objects *objects, struct arena *a)
 {
     struct group_ground g = {.node_count = objects->node_count, .pod_count = objects->pod_count};
-    size_t pods = objects->pod_count;
+    static const struct group_bought none;
+    const struct group_bought *bought = objects->bought != NULL ? objects->bought : &none;
+    size_t pods = objects->pod_count + bought->pod_count;
     for (uint32_t i = 0; i < m->group_count; i++)
         pods += m->groups[i].template.pod_count;
     for (uint32_t i = 0; objects->requests != NULL && i < objects->requests->count; i++)
         pods += objects->requests->items[i].pod_count;
-    g.nodes = ARENA_ARRAY(a, const struct node *, objects->node_count + m->group_count);
+    g.nodes = ARENA_ARRAY(a, const struct node *, objects->node_count + m->group_count + bought->node_count);
     g.pods = ARENA_ARRAY(a, const struct pod *, pods);
     for (size_t i = 0; i < objects->node_count; i++)
         g.nodes[i] = objects->nodes[i];
@@ -266,5 +269,9 @@ struct group_ground group_model_ground(const struct group_model *m, const struct
     for (uint32_t i = 0; objects->requests != NULL && i < objects->requests->count; i++)
         for (uint32_t k = 0; k < objects->requests->items[i].pod_count; k++)
             g.pods[g.pod_count++] = objects->requests->items[i].pods[k];
+    for (uint32_t i = 0; i < bought->node_count; i++)
+        g.nodes[g.node_count++] = bought->nodes[i];
+    for (uint32_t i = 0; i < bought->pod_count; i++)
+        g.pods[g.pod_count++] = bought->pods[i];
     return g;
 }

@@ -8,6 +8,7 @@
 #include "planner/groups/requests.h"
 
 struct config_map;
+struct group_bought;
 struct places;
 
 /* The cluster's objects that a pass looks at beside the world. Any order. */
@@ -23,6 +24,7 @@ struct group_objects {
     const struct config_map *const *config_maps;
     const struct places *places; /* where pods that wait are planned already; NULL: nowhere. Who is there is seated first */
     struct capacity_requests *requests; /* NULL: there are none */
+    const struct group_bought *bought;  /* by NodePools, on their way (bought.h); NULL: none */
     size_t node_count, pod_count, daemon_set_count, replica_set_count, stateful_set_count;
     size_t replication_controller_count, job_count, budget_count, quota_count, config_map_count;
 };
@@ -83,8 +85,8 @@ struct group_model {
 struct group_model *group_model_make(const struct node_groups *file, const struct group_flags *flags,
                                      const struct group_objects *objects, wall_ms now, struct arena *a, struct err *err);
 
-/* What the world of a pass is made of: the cluster's Nodes and pods, and behind them those of the templates and of the
- * requests. In `a`. */
+/* What the world of a pass is made of: the cluster's Nodes and pods, and behind them those of the templates, of the
+ * requests and of what NodePools buy. In `a`. */
 struct group_ground {
     const struct node **nodes;
     const struct pod **pods;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "planner/groups/bought.h"
 #include "planner/groups/inner.h"
 #include "planner/groups/ready.h"
 
@@ -104,6 +105,15 @@ static void find_rows(struct group_run *r)
             bits_add(r->ready, row);
     }
     r->rows = rows;
+}
+
+static void find_bought(struct group_run *r)
+{
+    const struct group_bought *b = r->objects->bought;
+    r->bought = ARENA_ARRAY(r->arena, uint64_t, bits_words(world_node_count(r->world)));
+    r->bought_count = b != NULL ? b->node_count : 0;
+    for (uint32_t i = 0; i < r->bought_count; i++)
+        bits_add(r->bought, (uint32_t)world_find_node(r->world, b->nodes[i]->meta.name));
 }
 
 static uint32_t row_of(const struct group_run *r, struct span name)
@@ -297,6 +307,7 @@ struct group_pass *groups_pass(const struct world *w, const struct group_model *
     out->decisions = ARENA_ARRAY(a, struct group_decision, 2 * (size_t)m->group_count);
     out->repairs.decreased = ARENA_ARRAY(a, struct group_repair, m->group_count);
     find_rows(&r);
+    find_bought(&r);
     find_groups(&r);
     recall_removals(&r);
     run(&r);

@@ -168,6 +168,23 @@ static void build_placements(struct solving *s)
 
 /* --- the search --- */
 
+/* On a host of its own: behind all rows and claims. */
+static void seat_guest(const struct solving *s, struct arena *a, struct trial *t, uint32_t number)
+{
+    const struct guest *g = &s->o->guests[number];
+    const struct topology *all = &s->w->topology;
+    int32_t class_id = world_class_of(s->w, g->pod), *domain_of = ARENA_ARRAY(a, int32_t, all->key_count);
+    struct requirements labels = requirements_of_labels(a, s->p->syms, g->node->meta.labels);
+    for (uint32_t k = 1; k < all->key_count; k++) {
+        const struct requirement *r = requirements_get(&labels, all->keys[k].key);
+        domain_of[k] = r != NULL ? topology_domain(&all->keys[k], r->values[0]) : DOMAIN_NONE;
+    }
+    struct tally_claim c = {.target = UINT32_MAX - number, .requirements = &labels, .taints = g->node->taints,
+                            .domain_of = domain_of};
+    if (class_id >= 0)
+        tally_move_claim(&t->tally, &s->w->classes.items[class_id], &c, 1);
+}
+
 static void start_trial(struct solving *s, struct arena *a, struct trial *t)
 {
     trial_init(t, a, s->w);
@@ -181,6 +198,8 @@ static void start_trial(struct solving *s, struct arena *a, struct trial *t)
         trial_credit(t, s->o->credits[i].id, s->o->credits[i].count);
     for (uint32_t i = 0; i < s->o->removed_count; i++)
         trial_remove_node(t, s->o->removed[i]);
+    for (uint32_t i = 0; i < s->o->guest_count; i++)
+        seat_guest(s, a, t, i);
 }
 
 /* Who moves is counted where it comes to stand. */

@@ -31,6 +31,13 @@ struct barred {
     uint32_t class_id, row;
 };
 
+/* A pod that will stand on no row of the world: on a machine of a node group that is on its way. It counts there for whoever
+ * must be spread, together or apart. That nothing is planned for it `put_off` has to say. */
+struct guest {
+    const struct pod *pod;   /* waits in the world */
+    const struct node *node; /* what the machine will be; its symbols are the world's */
+};
+
 struct plan_options {
     enum search_kind search;
     uint64_t effort;               /* steps of CHEAPEST beyond GREEDY, see cheapest.h; 0: the default */
@@ -56,6 +63,8 @@ struct plan_options {
     uint32_t arrival_count;
     const struct barred *barred;
     uint32_t barred_count;
+    const struct guest *guests;
+    uint32_t guest_count;
     /* Why nothing is planned for a pod that is not bound, as of an unschedulable one and as long as the plan
      * lives; absent: it is planned. NULL: all are. */
     struct why (*put_off)(void *user, const struct pod *p);

@@ -1,11 +1,14 @@
 /* The objects of a snapshot as a pass over node groups takes them (planner/groups/model.h). */
 #include "reconciler/groups/look.h"
 
+#include <stdlib.h>
+
 #include "kube/config_map.h"
-#include "planner/groups/template.h"
+#include "planner/groups/bought.h"
 #include "reconciler/groups/coming.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/groups/requests.h"
+#include "reconciler/stages.h"
 #include "reconciler/state.h"
 
 static const void **all_of(const struct pass *p, enum kind k, size_t *count_out)
@@ -71,6 +74,56 @@ static const struct pod **pods_of(const struct pass *p, bool whole, size_t *coun
     return list;
 }
 
+/* --- what they have bought, and has not come --- */
+
+struct sold { /* a claim without a Node, for a pod */
+    struct span claim;
+    const struct pod *pod;
+};
+
+static int by_claim(const void *a, const void *b)
+{
+    const struct sold *x = a, *y = b;
+    int order = span_cmp(x->claim, y->claim);
+    return order != 0 ? order : group_pods_by_name(&x->pod, &y->pod);
+}
+
+static struct sold *list_sold(const struct pass *p, uint32_t *count_out)
+{
+    const struct places *places = p->r->places;
+    struct sold *list = ARENA_ARRAY(p->a, struct sold, places->count + 1);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < places->count; i++) {
+        const struct place *x = &places->items[i];
+        const struct pod *pod = x->on_claim && node_of(p, x) == SYM_NONE ? place_pod(p, x) : NULL;
+        if (pod != NULL)
+            list[count++] = (struct sold){x->target, pod};
+    }
+    if (count != 0)
+        qsort(list, count, sizeof(*list), by_claim);
+    *count_out = count;
+    return list;
+}
+
+/* One that was asked for a moment ago and is in no snapshot yet has no labels to tell. */
+static const struct group_bought *bought_of(const struct pass *p, struct symtab *syms)
+{
+    struct group_bought *out = ARENA_NEW(p->a, struct group_bought);
+    uint32_t count, next;
+    if (p->r->places == NULL)
+        return NULL;
+    const struct sold *list = list_sold(p, &count);
+    const struct pod **pods = ARENA_ARRAY(p->a, const struct pod *, count + 1);
+    for (uint32_t at = 0; at < count; at = next) {
+        const struct node_claim *c = snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, list[at].claim);
+        for (next = at; next < count && span_eq(list[next].claim, list[at].claim); next++)
+            pods[next - at] = list[next].pod;
+        if (c != NULL)
+            bought_add_claim(out, p->a, syms, p->world, c, pods, next - at);
+    }
+    return out->node_count != 0 ? out : NULL;
+}
+
 /* --- the ConfigMap of priorities --- */
 
 static void take_priorities(struct pass *p, struct group_objects *o)
@@ -102,6 +155,7 @@ static void take_objects(struct pass *p, struct group_objects *o, struct symtab 
         nodes[i] = p->nodes[i].node;
     *o = (struct group_objects){.syms = syms, .nodes = nodes, .node_count = p->node_count};
     o->pods = pods_of(p, whole, &o->pod_count);
+    o->bought = !whole && pass_has_pools(p) ? bought_of(p, syms) : NULL;
     o->places = p->r->places;
     TAKE(daemon_sets, daemon_set_count, KIND_DAEMON_SET);
     TAKE(replica_sets, replica_set_count, KIND_REPLICA_SET);
@@ -119,14 +173,14 @@ bool group_look_fills_buffers(const struct pass *p)
 }
 
 /* What NodePools could buy would take the most time of all. */
-static struct world *build_world(const struct group_look *l, struct pass *p)
+static struct world *build_world(const struct group_model *model, const struct group_objects *objects, struct pass *p)
 {
     static const struct catalogue nothing;
     struct world_options options = {.unbound_classes = true,
                                     .capacity_buffer = group_look_fills_buffers(p),
                                     .default_spread = p->r->config.groups.default_spread};
-    struct group_ground g = group_model_ground(l->model, &l->objects, p->a);
-    struct world_input in = {.syms = l->objects.syms, .options = &options, .catalogue = &nothing,
+    struct group_ground g = group_model_ground(model, objects, p->a);
+    struct world_input in = {.syms = objects->syms, .options = &options, .catalogue = &nothing,
                              .nodes = g.nodes, .node_count = g.node_count, .pods = g.pods, .pod_count = g.pod_count};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
         size_t count = 0;
@@ -189,7 +243,7 @@ static bool look_anew(struct pass *p, struct group_look *out, struct err *err)
     group_kept_drop(k);
     if (!make_anew(p, out, &a, err))
         return false;
-    out->world = build_world(out, p);
+    out->world = build_world(out->model, &out->objects, p);
     out->how = DERIVE_BUILD;
     group_kept_take(k, p, out->world, out->model, out->objects.requests, &a);
     return true;
@@ -224,13 +278,24 @@ bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
         out->kept = false;
         if (!make_model(p, out, p->a, NULL, err))
             return false;
-        out->world = build_world(out, p);
+        out->world = build_world(out->model, &out->objects, p);
         out->how = DERIVE_BUILD;
         return true;
     }
     if (!again && !look_on(p, out, state, &again, err))
         return false;
     return !again || look_anew(p, out, err);
+}
+
+struct trying {
+    struct pass *p;
+    const struct group_model *model;
+};
+
+static struct world *world_of(void *user, const struct group_objects *objects)
+{
+    const struct trying *t = user;
+    return build_world(t->model, objects, t->p);
 }
 
 const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools)
@@ -240,12 +305,46 @@ const struct choice *group_look_choice(struct pass *p, const struct plan_options
     if (p->r->config.groups.provider == NULL || p->r->config.groups.flags.as_upstream || !read_file(p, &l, p->a, &err) ||
         !choice_is_open(&l.file, pools) || !fill_model(p, &l, true, p->a, NULL, &err))
         return NULL; /* what is wrong the pass over the groups says */
-    l.world = build_world(&l, p);
+    l.world = build_world(l.model, &l.objects, p);
+    struct trying t = {p, l.model};
     struct choice_ground g = {.pools = p->world, .options = o, .groups = l.world, .model = l.model, .flags = &l.flags,
-                              .objects = &l.objects};
+                              .objects = &l.objects, .world_of = world_of, .user = &t};
     const struct choice *c = choice_make(&g, pools, p->a);
     group_look_end(&l);
     return c;
+}
+
+static const struct node *template_of(const struct group_model *m, struct span group)
+{
+    for (uint32_t i = 0; i < m->group_count; i++)
+        if (span_eq(m->groups[i].spec->name, group))
+            return m->groups[i].template.node;
+    return NULL;
+}
+
+const struct choice *group_look_guests(struct pass *p)
+{
+    const struct places *places = p->r->places;
+    struct guest *guests = ARENA_ARRAY(p->a, struct guest, places != NULL ? places->count : 0);
+    struct group_look l = {.world = NULL};
+    uint32_t count = 0, known = 0;
+    struct err err;
+    const struct span **of = ARENA_ARRAY(p->a, const struct span *, places != NULL ? places->count : 0);
+    for (uint32_t i = 0; places != NULL && i < places->count; i++) {
+        const struct pod *pod = places->items[i].group.len != 0 ? place_pod(p, &places->items[i]) : NULL;
+        if (pod == NULL || !choice_is_guest(p->world, pod))
+            continue;
+        guests[count] = (struct guest){.pod = pod};
+        of[count++] = &places->items[i].group;
+    }
+    if (count == 0 || !read_file(p, &l, p->a, &err) || !fill_model(p, &l, true, p->a, NULL, &err))
+        return NULL; /* what is wrong the pass over the groups says */
+    for (uint32_t i = 0; i < count; i++) {
+        const struct node *n = template_of(l.model, *of[i]);
+        if (n != NULL)
+            guests[known++] = (struct guest){guests[i].pod, n};
+    }
+    return known != 0 ? choice_of_guests(guests, known, p->a) : NULL;
 }
 
 void group_look_end(struct group_look *l)

@@ -369,9 +369,14 @@ static void carry_out(struct pass *p, struct plan *plan)
 /* Of NodePools and of node groups beside them. */
 static struct plan *plan_both(struct pass *p, const struct plan_options *o, struct scheduling *s)
 {
-    struct plan *plan = plan_solve(p->world, o);
-    struct choice_options with;
+    struct choice_options with, among;
     groups_begin(p);
+    const struct choice *guests = group_look_guests(p);
+    if (guests != NULL) {
+        choice_plan_options(o, guests, &among);
+        o = &among.plan;
+    }
+    struct plan *plan = plan_solve(p->world, o);
     s->choosing = true;
     const struct choice *c = group_look_choice(p, o, plan);
     s->choosing = false;

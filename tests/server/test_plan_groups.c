@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -194,6 +195,67 @@ static void what_a_pod_prefers(void **state)
                                        "pools, groups or the name of a node group");
 }
 
+#define OF_ZONE(name, cpu, zone)                                                                                        \
+    "- {name: " name ", minSize: 0, maxSize: 5, template: {metadata: {labels: {kind: group, topology.kubernetes.io/zone: "   \
+    "test-zone-" zone "}}, status: {allocatable: {cpu: '" #cpu "', memory: 8Gi, pods: '110'}}}}\n"
+#define TIED(name, selector, more)                                                                                      \
+    "---\napiVersion: v1\nkind: Pod\nmetadata: {name: " name ", namespace: shop, labels: {app: " name ", team: t}}\nspec: " \
+    "{nodeSelector: {" selector "}, " more "containers: [{name: c, resources: {requests: {cpu: 1}}}]}\nstatus: {phase: "      \
+    "Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n"
+#define IN_POOL "karpenter.sh/nodepool: general"
+#define IN_POOL_A IN_POOL ", topology.kubernetes.io/zone: test-zone-a"
+#define IN_GROUP "kind: group"
+#define TERM(kind, app)                                                                                                 \
+    "affinity: {" kind ": {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {app: " app "}}, "  \
+    "topologyKey: topology.kubernetes.io/zone}]}}, "
+#define SPREAD                                                                                                          \
+    "topologySpreadConstraints: [{maxSkew: 1, minDomains: 2, nodeAffinityPolicy: Ignore, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, " \
+    "labelSelector: {matchLabels: {team: t}}}], "
+
+#define ON_ITS_WAY                                                                                                      \
+    "---\napiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: general-x, labels: {karpenter.sh/nodepool: general, "  \
+    "node.kubernetes.io/instance-type: c-2x-amd64-linux, topology.kubernetes.io/zone: test-zone-a, karpenter.sh/capacity-type: " \
+    "on-demand, kubernetes.io/arch: amd64, kubernetes.io/os: linux}}\nspec: {nodeClassRef: {group: karpenter.kwok.sh, kind: "   \
+    "KWOKNodeClass, name: default}, requirements: [{key: topology.kubernetes.io/zone, operator: In, values: [test-zone-a]}]}\n" \
+    "status: {providerID: 'kwok://x', capacity: {cpu: 2, memory: 4Gi, pods: 110}, allocatable: {cpu: 1900m, memory: 4Gi, pods: " \
+    "110}, conditions: [{type: Launched, status: 'True', reason: Launched, lastTransitionTime: '2026-10-10T11:59:00Z'}]}\n"
+
+/* Whoever must be spread, together or apart is so over pools and groups: each counts what the other buys. */
+static void zones_of_both(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *want, *also;
+    } rows[] = {
+        {"a group, apart from a pool's", TIED("db", IN_POOL_A, "") TIED("web", IN_GROUP, TERM("podAntiAffinity", "db"))
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 8, "b")), "GROW   b  0 → 1", "test-zone-a"},
+        {"a group, together with a pool's", TIED("db", IN_POOL_A, "") TIED("web", IN_GROUP, TERM("podAffinity", "db"))
+         GROUPS(OF_ZONE("a", 8, "a") OF_ZONE("b", 2, "b")), "GROW   a  0 → 1", "test-zone-a"},
+        {"nobody minds", TIED("db", IN_POOL_A, "") TIED("web", IN_GROUP, TERM("podAntiAffinity", "other"))
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 8, "b")), "GROW   a  0 → 1", "test-zone-a"},
+        {"a group that a pool's keeps off", TIED("db", IN_POOL_A, TERM("podAntiAffinity", "web")) TIED("web", IN_GROUP, "")
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 8, "b")), "GROW   b  0 → 1", "test-zone-a"},
+        {"apart from one whose machine is on its way", ON_ITS_WAY TIED("db", IN_POOL, "") TIED("web", IN_GROUP, TERM("podAntiAffinity", "db"))
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 8, "b")), "GROW   b  0 → 1", "general-x"},
+        {"a group, spread with a pool's", TIED("db", IN_POOL_A, "") TIED("web", IN_GROUP, SPREAD)
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 8, "b")), "GROW   b  0 → 1", "test-zone-a"},
+        {"a pool, together with a group's", TIED("db", IN_POOL, TERM("podAffinity", "web")) TIED("web", IN_GROUP, "")
+         GROUPS(OF_ZONE("b", 8, "b")), "GROW   b  0 → 1", "test-zone-b"},
+        {"one after the other", TIED("a", IN_POOL_A, "") TIED("b", IN_GROUP, TERM("podAffinity", "a")) TIED("c", IN_POOL, TERM("podAffinity", "b"))
+         GROUPS(OF_ZONE("a", 2, "a") OF_ZONE("b", 1, "b")), "GROW   a  0 → 1", "+1   general     2"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+        char text[8192];
+        snprintf(text, sizeof(text), "%s%s", POOL, rows[i].objects);
+        struct outcome o = plan_with(text, NULL, "table");
+        if (o.status != 0)
+            fail_msg("%s: status %d, %s", rows[i].label, o.status, o.text);
+        expect_text(rows[i].label, &o, rows[i].want);
+        expect_text(rows[i].label, &o, rows[i].also);
+        expect_none(rows[i].label, &o, "NO PLACE");
+    }
+}
+
 /* What the pools' plan gives on a node that stands is taken: the group grows for whom that leaves no room there, though
  * by itself it would seat him first. */
 static void room_that_is_taken(void **state)
@@ -329,6 +391,7 @@ int main(void)
         cmocka_unit_test(groups_grow),
         cmocka_unit_test(workloads_are_planned),
         cmocka_unit_test(pools_beside_groups),
+        cmocka_unit_test(zones_of_both),
         cmocka_unit_test(the_cheapest_of_both),
         cmocka_unit_test(several_groups_of_one_plan),
         cmocka_unit_test(what_a_pod_prefers),

@@ -8,12 +8,13 @@
 #include "tests/sim/support_loop.h"
 
 #define TEMPLATE(name_, cpu_, min_, max_) PRICED(name_, cpu_, min_, max_, "")
-#define PRICED(name_, cpu_, min_, max_, price_)                                                                         \
+#define PRICED(name_, cpu_, min_, max_, price_) SHAPED(name_, cpu_, min_, max_, price_, "pool: " name_)
+#define SHAPED(name_, cpu_, min_, max_, price_, labels_)                                                                \
     "- apiVersion: v1\n"                                                                                                \
     "  kind: Node\n"                                                                                                    \
     "  metadata:\n"                                                                                                     \
     "    name: of-" name_ "\n"                                                                                          \
-    "    labels: {pool: " name_ ", kubernetes.io/arch: amd64, kubernetes.io/os: linux}\n"                               \
+    "    labels: {" labels_ ", kubernetes.io/arch: amd64, kubernetes.io/os: linux}\n"                               \
     "    annotations: {cluster-autoscaler.kwok.nodegroup/min-count: '" min_                                             \
     "', cluster-autoscaler.kwok.nodegroup/max-count: '" max_ "'" price_ "}\n"                                           \
     "  status: {capacity: {cpu: " cpu_ ", memory: 16Gi, pods: 110}, allocatable: {cpu: " cpu_                           \
@@ -1067,6 +1068,92 @@ static void several_groups_grow_in_one_pass(void **state)
     end();
 }
 
+#define ZONED(name_, cpu_)                                                                                              \
+    SHAPED(name_, cpu_, "0", "5", "", "pool: " name_ ", of: groups, topology.kubernetes.io/zone: test-zone-" name_)
+#define APART(app_) TERM("podAntiAffinity", app_)
+#define TOGETHER(app_) TERM("podAffinity", app_)
+#define TERM(kind_, app_)                                                                                                \
+    ",\"affinity\":{\"" kind_ "\":{\"requiredDuringSchedulingIgnoredDuringExecution\":[{\"topologyKey\":"                     \
+    "\"topology.kubernetes.io/zone\",\"labelSelector\":{\"matchLabels\":{\"app\":\"" app_ "\"}}}]}}"
+#define IN_POOL ",\"nodeSelector\":{\"karpenter.sh/nodepool\":\"general\"}"
+#define IN_POOL_A ",\"nodeSelector\":{\"karpenter.sh/nodepool\":\"general\",\"topology.kubernetes.io/zone\":\"test-zone-a\"}"
+#define IN_GROUP ",\"nodeSelector\":{\"of\":\"groups\"}"
+#define IN_GROUP_A ",\"nodeSelector\":{\"of\":\"groups\",\"topology.kubernetes.io/zone\":\"test-zone-a\"}"
+static const char zoned_groups[] = LIST(ZONED("a", "'4'") ZONED("b", "'8'")); /* the first is the tighter one */
+
+static size_t in_zone(struct sim *s, enum kind k, const char *path, const char *zone)
+{
+    json_t *all = objects_of(s, k), *x;
+    size_t i, count = 0;
+    json_array_foreach(all, i, x) {
+        const char *is = json_string_value(json_object_get(tree_get(x, path), "topology.kubernetes.io/zone"));
+        count += is != NULL && strcmp(is, zone) == 0;
+    }
+    json_decref(all);
+    return count;
+}
+
+/* Its Node is not there for an hour, and its zone is known. */
+static void a_group_knows_of_whom_the_pools_have_bought_for(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(zoned_groups);
+    do_request(s, API_MERGE, KIND_KWOK_NODE_CLASS, NULL, "default", "{\"spec\":{\"nodeRegistrationDelay\":\"1h\"}}", 200);
+    load(s, deployment_yaml("db", 1, "1500m", IN_POOL_A));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    assert_int_equal(count_bound(s, "db"), 0);
+    load(s, deployment_yaml("apart", 1, "1500m", IN_GROUP APART("db")));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(in_zone(s, KIND_NODE, "metadata.labels", "test-zone-b"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE), 1);
+    assert_int_equal(count_bound(s, "apart"), 1);
+    load(s, deployment_yaml("beside", 1, "1500m", IN_GROUP TOGETHER("db")));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(in_zone(s, KIND_NODE, "metadata.labels", "test-zone-a"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    end();
+}
+
+/* The machine never registers, and its zone is that of its group. */
+static void pools_know_of_whom_a_group_grows_for(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(zoned_groups);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    load(s, deployment_yaml("db", 1, "1500m", IN_GROUP_A));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group a size set to 1 instead of 0"), 1);
+    load(s, deployment_yaml("apart", 1, "1500m", IN_POOL APART("db")));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "apart"), 1);
+    assert_int_equal(in_zone(s, KIND_NODE, "metadata.labels", "test-zone-b"), 1);
+    load(s, deployment_yaml("beside", 1, "1500m", IN_POOL TOGETHER("db")));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(count_objects(s, KIND_NODE), 2);
+    assert_int_equal(in_zone(s, KIND_NODE, "metadata.labels", "test-zone-a"), 1);
+    end();
+}
+
+/* It could go to the pool, which came when a group had been asked for it already. */
+static void who_waits_for_a_machine_of_a_group_counts_once(void **state)
+{
+    (void)state;
+    struct sim *s = begin(zoned_groups, NULL);
+    it.fate = GROUP_KWOK_NEVER_REGISTERS;
+    load(s, node_class_yaml());
+    load(s, deployment_yaml("db", 1, "1500m", ""));
+    load(s, deployment_yaml("apart", 1, "1500m", IN_POOL APART("db")));
+    run_for(s, 30 * MS_SECOND);
+    assert_int_equal(told("ScaledUpGroup", "Scale-up: group a size set to 1 instead of 0"), 1);
+    load(s, pool_yaml("general", "", ""));
+    run_for(s, 1 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "apart"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 1);
+    assert_int_equal(in_zone(s, KIND_NODE, "metadata.labels", "test-zone-b"), 1);
+    end();
+}
+
 /* --- priorities --- */
 
 static void by_priority(struct group_settings *s)
@@ -1258,6 +1345,9 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_machine_of_a_group_has_no_node_bought),
         cmocka_unit_test(what_a_pod_prefers_comes_before_prices),
         cmocka_unit_test(several_groups_grow_in_one_pass),
+        cmocka_unit_test(a_group_knows_of_whom_the_pools_have_bought_for),
+        cmocka_unit_test(pools_know_of_whom_a_group_grows_for),
+        cmocka_unit_test(who_waits_for_a_machine_of_a_group_counts_once),
         cmocka_unit_test(priorities_are_read_live),
         cmocka_unit_test(config_maps_that_cannot_be_read_stop_nothing),
         cmocka_unit_test(scenario_173_room_that_is_taken_is_made_anew),

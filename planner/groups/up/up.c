@@ -407,9 +407,15 @@ static void sort_told(struct group_scale_up *out)
         qsort(out->awaiting, out->awaiting_count, sizeof(*out->awaiting), group_pods_by_name);
 }
 
+/* Nodes of the cluster, those on their way to groups included. */
+static uint32_t standing(const struct group_run *r)
+{
+    return snapshot_count(r->snapshot) - r->bought_count;
+}
+
 bool groups_scale_up_whole(struct group_run *r, const struct pod **pods, uint32_t count)
 {
-    struct up u = {.r = r, .nodes = snapshot_count(r->snapshot), .whole = true};
+    struct up u = {.r = r, .nodes = standing(r), .whole = true};
     arena_init(&u.scratch, 0);
     r->out->up.triggered = ARENA_ARRAY(r->arena, const struct pod *, count);
     bool grew = round_of(&u, pods, count, true) != NULL;
@@ -420,7 +426,7 @@ bool groups_scale_up_whole(struct group_run *r, const struct pod **pods, uint32_
 
 void groups_scale_up(struct group_run *r)
 {
-    uint32_t count = r->pending_count, nodes = snapshot_count(r->snapshot);
+    uint32_t count = r->pending_count, nodes = standing(r);
     const struct pod **pods = ARENA_ARRAY(r->arena, const struct pod *, count);
     int32_t *targets = ARENA_ARRAY(r->arena, int32_t, r->model->group_count);
     memcpy(pods, r->pending, count * sizeof(*pods));
@@ -435,7 +441,7 @@ void groups_scale_up(struct group_run *r)
         if (more) {
             count = drop_helped(r, o, pods, count);
             more = count != 0 && settle(&u, o, targets);
-            nodes = snapshot_count(r->snapshot);
+            nodes = standing(r);
         }
         arena_release(&u.scratch);
     }
