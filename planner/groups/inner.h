@@ -18,6 +18,7 @@ struct group_now {
     int32_t target;       /* goes with what this pass asks for */
     int32_t known_target; /* as it was when ranges were last worked out: health and status go by it */
     struct group_readiness nodes;
+    uint32_t failed;      /* of them, machines that could not be made and have not gone yet; as upstream has it: 0 */
     bool healthy, backed_off; /* both as scale-up asks */
     bool growing;             /* there is a scale-up request */
     int32_t increase;

@@ -75,10 +75,22 @@ bool group_instance_overdue(const struct group_run *r, const struct group_now *g
     return group_instance_unregistered(i) && unregistered_since(r, i) + g->group->scaling.provision_time < r->now;
 }
 
+/* Those that the pass before knew of, and that stay for now. */
+static uint32_t count_failed(const struct group_run *r, const struct group_now *g)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; !r->flags->as_upstream && i < g->group->instance_count; i++) {
+        const struct group_machine *m = g->group->instances[i].told;
+        count += m != NULL && group_machine_failed(m) && m->error_known && !g->gone[i];
+    }
+    return count;
+}
+
 static void count_instances(struct group_run *r, struct group_now *g, struct group_found *found)
 {
     struct group_readiness late = {.long_unregistered = 1}, young = {.unregistered = 1};
     found->unregistered = ARENA_ARRAY(r->arena, struct group_unregistered, g->group->instance_count);
+    g->failed = count_failed(r, g);
     for (uint32_t i = 0; i < g->group->instance_count; i++) {
         const struct group_instance *x = &g->group->instances[i];
         if (!group_instance_unregistered(x))
@@ -97,17 +109,23 @@ static bool is_known(const struct group_now *g)
     return g->nodes.registered + g->nodes.unregistered + g->nodes.long_unregistered != 0;
 }
 
+/* Of the machines that it is to have those of which a Node can come. */
+static int32_t live_target(const struct group_now *g)
+{
+    return g->known_target - (int32_t)g->failed;
+}
+
 static int32_t missing(const struct group_now *g)
 {
-    return g->known_target -
+    return live_target(g) -
            (int32_t)(g->nodes.ready + g->nodes.unready + g->nodes.long_unregistered + g->nodes.suspended);
 }
 
 static bool is_healthy(const struct group_run *r, const struct group_now *g)
 {
-    int32_t min = g->known_target - (int32_t)g->nodes.long_unregistered - (g->growing ? g->increase : 0);
+    int32_t min = live_target(g) - (int32_t)g->nodes.long_unregistered - (g->growing ? g->increase : 0);
     if (!is_known(g))
-        return g->known_target == 0 || (min == 0 && g->known_target > 0);
+        return live_target(g) == 0 || (min == 0 && live_target(g) > 0);
     int32_t lacks = min - (int32_t)(g->nodes.ready + g->nodes.suspended);
     double all = g->nodes.ready + g->nodes.unready + g->nodes.not_started + g->nodes.suspended;
     return lacks <= r->flags->ok_unready_count || lacks <= r->flags->max_unready_percentage / 100 * all;
@@ -123,6 +141,7 @@ void group_recount(struct group_run *r, uint32_t group)
 {
     struct group_now *g = &r->groups[group];
     g->known_target = g->target;
+    g->failed = count_failed(r, g);
     judge(r, g);
 }
 
@@ -243,13 +262,15 @@ static void note_errors(struct group_run *r, struct group_now *g, struct group_f
     }
 }
 
-/* More have registered than there should be, or fewer than have been made (spec 3.1, "incorrect size"). */
+/* More have registered than there should be, or fewer than have been made (spec 3.1, "incorrect size"). Upstream does not look
+ * at groups of which it knows no machine: one that was asked for before it began, and never came, is waited for for ever. */
 static void note_mismatch(struct group_run *r, const struct group_now *g, struct group_found *found)
 {
     int32_t registered = (int32_t)g->nodes.registered;
     int32_t coming = (int32_t)(g->nodes.unregistered + g->nodes.long_unregistered);
     const struct node_group *spec = g->group->spec;
-    if (!is_known(g) || (registered <= g->known_target && registered >= g->known_target - coming))
+    bool is_looked_at = is_known(g) || !r->flags->as_upstream;
+    if (!is_looked_at || (registered <= g->known_target && registered >= live_target(g) - coming))
         return;
     bool same = spec->has_mismatch && spec->mismatch.registered == registered && spec->mismatch.target == g->known_target;
     found->has_mismatch = true;

@@ -43,18 +43,18 @@ static const struct {
            FAILS("w", "Other", "E", "m4", "") FAILS("x", "Other", "E", "m2", ", errorKnown: true")
                FAILS("y1", "Other", "E", "m3", "") FAILS("z", "Other", "E", "m1", "") "]"),
      "stands 4, ScaleUpFailed Failed adding 5 nodes to group a due to Other.E; source errors: m1, m2, m3, m4, m5, ... "
-     "(E: m1, m2, m3, m4, m5, ...), failed u v w x y1 z"},
+     "(E: m1, m2, m3, m4, m5, ...), failed u v w x y1 z, 0 of 9 now"},
     {"three are not too many", "",
      A(9, YOUNG(9) "instances: [" FAILS("u", "Other", "E", "m3", "") FAILS("v", "Other", "E", "m1", "")
            FAILS("w", "Other", "E", "m2", "") "]"),
      "stands 6, ScaleUpFailed Failed adding 3 nodes to group a due to Other.E; source errors: m1, m2, m3 (E: m1, m2, m3), "
-     "failed u v w"},
+     "failed u v w, 0 of 9 now"},
     {"each reason by itself", "",
      A(4, YOUNG(4) "instances: [" FAILS("u", "Other", "E", "m", "") FAILS("v", "OutOfResources", "E", "m", "") "]"),
      "stands 2, ScaleUpFailed Failed adding 1 nodes to group a due to OutOfResource.E; source errors: m (E: m), "
-     "ScaleUpFailed Failed adding 1 nodes to group a due to Other.E; source errors: m (E: m), failed u v"},
+     "ScaleUpFailed Failed adding 1 nodes to group a due to Other.E; source errors: m (E: m), failed u v, 0 of 4 now"},
     {"a group that does not grow did not fail to", "", A(1, "instances: [" FAILS("u", "Other", "E", "m", "") "]"),
-     "none, failed u"},
+     "none, failed u, 0 of 1 now"},
     {"machines that have not registered", NODE("n1"),
      A(3, "instances: [" RUNS("n1") RUNS("x") "{id: y1, unregisteredSince: '2026-01-01T11:55:00Z'}, {id: z, state: Deleting}]"),
      "none, unregistered x y1 300s"},
@@ -65,7 +65,7 @@ static const struct {
      A(3, "sizeMismatch: {registered: 1, target: 2, since: '2026-01-01T11:50:00Z'}, instances: [" RUNS("n1") "]"),
      "none, 1 of 3 now"},
     {"19: too many", NODE("n1") NODE("o"), A(1, "instances: [" RUNS("n1") RUNS("o") "]"), "none, 2 of 1 now"},
-    {"nobody of a group was ever seen", NODE("n1"), A(3, ""), "none"},
+    {"nobody of a group was ever seen", NODE("n1"), A(3, ""), "none, 0 of 3 now"},
 };
 
 static void tell_since(struct buf *b, wall_ms now, wall_ms since, bool say_now)
