@@ -10,7 +10,7 @@
 #include "tests/sim/support_crash.h"
 #include "tests/sim/support_group_rules.h"
 
-enum { SEEDS = 6, STEPS = 12, TEXT = 2048, MARKED = 4, DRAINED = 2 };
+enum { SEEDS = 6, STEPS = 12, TEXT = 2048, MARKED = 4 };
 
 struct life {
     struct loop l;
@@ -152,6 +152,11 @@ static struct group_provider *open_groups(struct loop *l)
     return p;
 }
 
+static int drained(unsigned seed) /* at once, at most */
+{
+    return 1 + (int)(seed % 3 == 0);
+}
+
 /* What takes ten minutes or half an hour by default takes two. */
 static struct group_settings settings_of(unsigned seed)
 {
@@ -160,13 +165,14 @@ static struct group_settings settings_of(unsigned seed)
     s.flags.as_upstream = seed % 4 == 0;
     s.flags.enforce_min_size = true;
     s.flags.scaling.unneeded_time = s.flags.scaling.unready_time = 2 * MS_MINUTE;
+    s.flags.scaling.utilization_threshold = 0.9; /* so that it is not this which keeps most of them */
     s.flags.scaling.provision_time = 3 * MS_MINUTE;
     s.flags.delay_after_add = s.flags.delay_after_failure = 1 * MS_MINUTE;
     s.flags.backoff_first = 30 * MS_SECOND;
     s.flags.backoff_max = s.flags.backoff_reset = 1 * MS_MINUTE;
     s.flags.unremovable_recheck = 30 * MS_SECOND;
     s.flags.max_parallelism = MARKED;
-    s.flags.max_drains = DRAINED;
+    s.flags.max_drains = drained(seed);
     return s;
 }
 
@@ -186,7 +192,7 @@ static void begin(struct life *f, unsigned seed)
     load(f->s, others);
     span_ms wait = f->slips ? 20 * MS_MINUTE : 6 * MS_MINUTE;
     f->rules = group_rules_watch(&(struct group_rules_config){.sim = f->s, .groups = bounds, .held = held, .marked = MARKED,
-                                                              .drained = DRAINED, .wait = wait, .end = 12 * MS_MINUTE,
+                                                              .drained = drained(seed), .wait = wait, .end = 12 * MS_MINUTE,
                                                               .rest = wait});
     loop_begin(&f->l, f->s);
 }
@@ -273,8 +279,8 @@ static void break_watch(struct life *f)
 
 static void rescale(struct life *f)
 {
-    static const char *const scaled[] = {"web", "api", "limited", "alone", "special"};
-    static const unsigned most[] = {25, 10, 8, 5, 12};
+    static const char *const scaled[] = {"web", "api", "limited", "alone", "special", "kept", "guarded"};
+    static const unsigned most[] = {25, 10, 8, 5, 12, 6, 5};
     unsigned i = roll(f, COUNT_OF(scaled) + 2) % COUNT_OF(scaled); /* web and api more often */
     group_rules_happens(f->rules);
     scale(f->s, scaled[i], (int)roll(f, most[i]));
@@ -383,8 +389,6 @@ static unsigned live(unsigned seed, struct group_rules_seen *sum)
     double after = rest(&f);
     if (after > before + 1e-9)
         fail_msg("seed %u: a quarter costs $%.2f, and all $%.2f before", seed, after, before);
-    assert_int_equal(count_bound(f.s, "kept"), 2);
-    assert_int_equal(count_bound(f.s, "guarded"), 2);
     assert_int_equal(count_bound(f.s, "bare"), 1);
     unsigned deaths = f.deaths;
     add(sum, group_rules_seen(f.rules));
