@@ -75,6 +75,7 @@ func TestClusterAPI(t *testing.T) {
 	f.capiStep(t, "a group that makes no nodes gives way to another", f.fallsBack)
 	f.capiStep(t, "nodes that nobody needs go, and their pods before them", f.drainsGroups)
 	f.capiStep(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
+	f.capiStep(t, "who starts anew while groups grow asks for no node twice", f.restartsInGrowth)
 	f.capiStep(t, "who starts anew in the middle of a removal ends it", f.restartsInRemoval)
 	f.capiStep(t, "a MachinePool grows and shrinks", f.resizesPool)
 	f.capiStep(t, "who writes a size gets it", f.followsPeople)

@@ -162,6 +162,7 @@ func TestGroups(t *testing.T) {
 	f.step(t, "groups grow from nothing, balanced over the zones", f.growsBalanced(""))
 	f.step(t, "nodes that nobody needs go, and their pods before them", f.drainsGroups)
 	f.step(t, "a budget in the way keeps a node, and nothing stays marked", f.keepsByBudget)
+	f.step(t, "who starts anew while groups grow asks for no node twice", f.restartsInGrowth)
 	f.step(t, "who starts anew in the middle of a removal ends it", f.restartsInRemoval)
 	f.step(t, "priorities are read live", f.followsPriorities)
 	f.step(t, "what nodes were is kept", f.learnsFromNodes)
@@ -225,9 +226,31 @@ func (f *fleet) keepsByBudget(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "all nodes to go", f.groupsAre(map[string]int{"small-a": 0, "small-b": 0, "small-c": 0})))
 }
 
-func (f *fleet) restartsInRemoval(t *testing.T, ctx context.Context) {
+// diesAndComesBack ends it without a word, and has another begin.
+func (f *fleet) diesAndComesBack(t *testing.T, ctx context.Context) {
+	f.Stowage.Kill()
+	next, err := f.Launch(ctx, f.Options)
+	must(t, err)
+	f.Stowage = next
+	must(t, f.Stowage.Ready(ctx))
+}
+
+// restartsInGrowth begins without nodes.
+func (f *fleet) restartsInGrowth(t *testing.T, ctx context.Context) {
 	must(t, f.scale(ctx, "web", 12))
+	must(t, f.Wait(ctx, "a node to come", func(ctx context.Context) error {
+		list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{})
+		if err == nil && len(list.Items) == 0 {
+			err = fmt.Errorf("none is there")
+		}
+		return err
+	}))
+	f.diesAndComesBack(t, ctx)
 	must(t, f.Wait(ctx, "pods to run", f.running(12, "web")))
+	must(t, f.groupsAre(map[string]int{"small-a": 2, "small-b": 2, "small-c": 2, "large": 0})(ctx))
+}
+
+func (f *fleet) restartsInRemoval(t *testing.T, ctx context.Context) {
 	must(t, f.scale(ctx, "web", 2))
 	var marked []string
 	must(t, f.Wait(ctx, "a node to be marked", func(ctx context.Context) error {
@@ -237,11 +260,7 @@ func (f *fleet) restartsInRemoval(t *testing.T, ctx context.Context) {
 		}
 		return err
 	}))
-	f.Stowage.Kill()
-	next, err := f.Launch(ctx, f.Options)
-	must(t, err)
-	f.Stowage = next
-	must(t, f.Stowage.Ready(ctx))
+	f.diesAndComesBack(t, ctx)
 	must(t, f.Wait(ctx, "one node to be left, unmarked", func(ctx context.Context) error {
 		list, err := f.Client().CoreV1().Nodes().List(ctx, meta.ListOptions{})
 		if err != nil {
