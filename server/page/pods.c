@@ -27,19 +27,15 @@ static void keep(struct named *n, const struct pod *p)
     n->items[at] = p;
 }
 
-static bool takes(struct span *rest, struct span s)
-{
-    if (!span_has_prefix(*rest, s))
-        return false;
-    *rest = (struct span){rest->ptr + s.len, rest->len - s.len};
-    return true;
-}
-
+/* Whoever controls a pod has a name that begins with its workload's (planner/pods/pod_workload.h): most pods are told by that. */
 static bool is_of(const struct pod *p, struct span workload, const struct symtab *syms)
 {
+    const struct owner *c = meta_controller(&p->meta);
+    struct span rest, name, kind = span_cut(workload, ' ', &rest), ns = span_cut(rest, '/', &name);
+    if (!span_eq(p->meta.ns, ns) || !span_has_prefix(c != NULL ? c->name : p->meta.name, name))
+        return false;
     struct pod_workload w = pod_workload(p, NULL, syms);
-    return takes(&workload, w.kind) && takes(&workload, SPAN(" ")) && takes(&workload, w.ns) && takes(&workload, SPAN("/")) &&
-           span_eq(workload, w.name);
+    return span_eq(w.kind, kind) && span_eq(w.name, name);
 }
 
 /* The namespace and the name are two texts: a word that has a slash ends the one and begins the other. */
@@ -53,7 +49,7 @@ static bool has(const struct pod *p, struct span find)
 
 static void look_at(struct named *n, const struct pod *p, const struct pods_asked *q, const struct symtab *syms)
 {
-    if ((q->find.len == 0 || has(p, q->find)) && (q->workload.ptr == NULL || is_of(p, q->workload, syms)))
+    if ((q->workload.ptr == NULL || is_of(p, q->workload, syms)) && (q->find.len == 0 || has(p, q->find)))
         keep(n, p);
 }
 

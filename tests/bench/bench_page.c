@@ -78,6 +78,16 @@ static void ask(const struct snapshot *s, struct pods_asked q, const char *what)
     buf_release(&told);
 }
 
+static void read_all(struct page *page, const struct snapshot *s, const char *what)
+{
+    struct page_view view = {.snapshot = s, .world = s->derived, .now = 1795176000000};
+    struct buf html = {0};
+    double begun = now_ms();
+    page_html(page, &view, &html);
+    printf("%-34s made %6.1f ms, %21zu bytes\n", what, now_ms() - begun, html.len);
+    buf_release(&html);
+}
+
 static struct snapshot *newest(struct store *s)
 {
     store_publish(s, 0);
@@ -105,6 +115,7 @@ int main(int argc, char **argv)
     struct snapshot *second = newest(s);
     look(b, page, second, &r, "a hundred pods, rows are others");
     look(b, page, second, &r, "nothing, rows are the same");
+    read_all(page, second, "the document");
     ask(second, (struct pods_asked){.workload = SPAN("Deployment ns-7/app-7")}, "names of a workload");
     ask(second, (struct pods_asked){.workload = SPAN("Deployment ns-7/app-7"), .find = SPAN("9")}, "names with a word in them");
     ask(second, (struct pods_asked){.node = SPAN("node-00007")}, "names on a node");
