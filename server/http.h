@@ -49,6 +49,10 @@ typedef void http_handler(void *user, void *scratch, const struct http_request *
  * nothing is sent. A document is asked for its next piece whenever the one before is on its way, so
  * that a reply of any length takes the memory of one piece and lets the loop's others in between. A
  * reader that takes longer than a minute for all of it is cut off. */
+struct http_waker { /* zero: of nobody */
+    void (*wake)(void *loop);
+    void *loop;
+};
 struct http_stream {
     uint64_t seen; /* the feed's own memory, zero at first */
     mono_ms told;
@@ -56,7 +60,14 @@ struct http_stream {
     bool ended;                /* set by a document's feed: this piece is the last */
     void *work;                /* the feed's own */
     void (*drop)(void *work);  /* called at the end of all, however it comes, unless `work` is NULL */
+    struct http_waker waker;   /* of its loop */
 };
+/* Has the loop ask those of its feeds that go on, soon. Any thread, until the loop's scratch is dropped. */
+static inline void http_wake(struct http_waker w)
+{
+    if (w.wake != NULL)
+        w.wake(w.loop);
+}
 enum { HTTP_PIECE = 64 * 1024,  /* bytes after which a document's feed lets go */
        HTTP_DOCUMENTS_MAX = 16 }; /* at once, of one loop: who asks for one more gets 503 */
 typedef void http_feed(void *user, void *scratch, struct http_stream *s, mono_ms now,

@@ -20,6 +20,7 @@ struct stream {
     struct buf out;
     bool document; /* ends by itself, and is written without a pause */
     bool writing;
+    bool missed; /* was to be fed while it was writing */
     mono_ms since; /* of this write; of a document: of the first */
 };
 
@@ -175,6 +176,9 @@ static void on_stream_written(h2o_generator_t *self, h2o_req_t *req)
     (void)req;
     struct stream *s = (struct stream *)self;
     s->writing = false; /* more comes from http_streams_feed, http_documents_feed */
+    if (s->missed)
+        atomic_store(&s->loop->woken, true);
+    s->missed = false;
     if (s->out.capacity / 2 > HTTP_PIECE) /* an open page is told megabytes once, and then little */
         buf_release(&s->out);
 }
@@ -188,7 +192,8 @@ static void start_stream(h2o_req_t *req, const struct http_request *q,
                          .req = req,
                          .loop = loop,
                          .route = route,
-                         .document = route->document != NULL};
+                         .document = route->document != NULL,
+                         .state = {.waker = {http_loop_wake, loop}}};
     h2o_linklist_insert(&loop->streams, &s->link);
     loop->stream_count[s->document]++;
     put_head(req, q->listener, 200, s->document ? route->document : "text/event-stream");
@@ -217,9 +222,10 @@ void http_streams_feed(struct http_loop *loop, mono_ms now)
     for (h2o_linklist_t *at = loop->streams.next, *next; at != &loop->streams; at = next) {
         next = at->next;
         struct stream *s = H2O_STRUCT_FROM_MEMBER(struct stream, link, at);
-        if (s->writing || s->document)
+        if (s->writing || s->document) {
             cut_stuck(s, now);
-        else
+            s->missed = !s->document;
+        } else
             stream_feed(s, now);
     }
 }

@@ -50,6 +50,7 @@ struct http_loop {
     h2o_timeout_entry_t tick;
     uint32_t parted[HTTP_LISTENER_COUNT]; /* of the server's, seen by the last tick */
     h2o_linklist_t streams;
+    _Atomic(bool) woken; /* streams are to be fed before the next tick */
     uint32_t stream_count[2]; /* by struct stream.document */
     _Atomic(uint32_t) open; /* connections, those cut included */
     struct pulse pulse;
@@ -76,6 +77,7 @@ struct http_server {
 int http_exchange(h2o_handler_t *self, h2o_req_t *req); /* h2o's on_req */
 h2o_handler_t *http_exchange_handler(h2o_pathconf_t *path, enum http_listener l);
 void http_streams_feed(struct http_loop *loop, mono_ms now);
+void http_loop_wake(void *loop); /* struct http_waker */
 /* The next piece of each document whose reader has taken the last; false: none waits for one. */
 bool http_documents_feed(struct http_loop *loop);
 void http_streams_end(struct http_loop *loop); /* those that can be ended now */

@@ -144,10 +144,19 @@ static void on_control(h2o_multithread_receiver_t *receiver, h2o_linklist_t *mes
     kick_all_idle(loop, NULL);
 }
 
+void http_loop_wake(void *arg)
+{
+    struct http_loop *loop = arg;
+    atomic_store(&loop->woken, true);
+    h2o_multithread_send_message(&loop->control, NULL);
+}
+
 /* -1 (a signal) is no reason to end. */
 static void run_once(struct http_loop *loop, int32_t wait)
 {
     h2o_evloop_run(loop->ctx.loop, http_documents_feed(loop) ? 0 : wait);
+    if (atomic_exchange(&loop->woken, false))
+        http_streams_feed(loop, clock_mono());
     http_connections_weigh(loop);
 }
 
@@ -206,6 +215,8 @@ static void open_loop(struct http_loop *loop)
 
 static void close_loop(struct http_loop *loop)
 {
+    if (loop->server->config.scratch.drop != NULL) /* first: it may have threads that wake the loop */
+        loop->server->config.scratch.drop(loop->scratch);
     h2o_timeout_unlink(&loop->tick);
     /* Linked by request_shutdown; h2o_context_dispose asserts that it is not. */
     h2o_timeout_unlink(&loop->ctx.http2._graceful_shutdown_timeout);
@@ -215,8 +226,6 @@ static void close_loop(struct http_loop *loop)
     h2o_context_dispose(&loop->ctx);
     free(queue); /* emptied, but not freed, by 2.2.5 */
     h2o_evloop_destroy(evloop);
-    if (loop->server->config.scratch.drop != NULL)
-        loop->server->config.scratch.drop(loop->scratch);
     if (loop->spare >= 0)
         close(loop->spare);
 }

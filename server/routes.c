@@ -82,8 +82,9 @@ static void scratch_tick(void *scratch)
 {
     struct route_scratch *s = scratch;
     read_newest(s);
-    if (s->board != NULL && clock_mono() - s->board_read > BOARD_IDLE_MS)
-        board_rest(s->board);
+    struct board *board = s->board != NULL ? board_worker_board(s->board) : NULL;
+    if (board != NULL && clock_mono() - s->board_read > BOARD_IDLE_MS)
+        board_rest(board);
     doc_parser_trim(s->extender.parser, HTTP_KEEP_BYTES);
     arena_trim(&s->extender.arena, HTTP_KEEP_BYTES);
     doc_parser_trim(s->webhook.parser, HTTP_KEEP_BYTES);
@@ -93,7 +94,7 @@ static void scratch_tick(void *scratch)
 static void scratch_drop(void *scratch)
 {
     struct route_scratch *s = scratch;
-    board_free(s->board);
+    board_worker_free(s->board);
     share_drop(&s->snapshots);
     share_drop(&s->places);
     extender_scratch_release(&s->extender);
@@ -489,20 +490,16 @@ static uint64_t shown_version(struct routes *routes, const struct extender_view 
     return sequence + made + page_version(routes->config.page) + groups + 1;
 }
 
-static void look(struct routes *routes, struct route_scratch *s, mono_ms now)
+static void look(struct routes *routes, struct route_scratch *s, mono_ms now, struct http_waker done)
 {
     struct extender_view v = route_view(s);
     struct board_sources sources = {.page = routes->config.page,
                                     .view = page_view_of(routes, s),
                                     .version = shown_version(routes, &v)};
     if (s->board == NULL)
-        s->board = board_new();
+        s->board = board_worker_new();
     s->board_read = now;
-    if (!board_is_due(s->board, sources.version, now))
-        return;
-    mono_ms begun = clock_mono();
-    board_look(s->board, &sources, now);
-    board_took(s->board, clock_mono() - begun);
+    board_worker_look(s->board, &sources, now, done);
 }
 
 static void on_page_live(void *user, void *scratch, struct http_stream *s, mono_ms now,
@@ -515,9 +512,11 @@ static void on_page_live(void *user, void *scratch, struct http_stream *s, mono_
         s->drop = free;
         buf_add(out, SPAN("retry: 2000\n\n"));
     }
-    look(routes, rs, now);
+    look(routes, rs, now, s->waker);
+    struct board *board = board_worker_board(rs->board);
     size_t before = out->len;
-    board_tell(rs->board, routes->config.page, s->work, out);
+    if (board != NULL)
+        board_tell(board, routes->config.page, s->work, out);
     if (out->len != before) {
         s->told = now;
     } else if (now - s->told >= PAGE_BEAT_MS) {

@@ -17,7 +17,7 @@
 #include "server/loop_health.h"
 #include "server/metrics.h"
 #include "server/page.h"
-#include "server/page/board.h"
+#include "server/page/board_worker.h"
 #include "server/page_guard.h"
 #include "webhook/review.h"
 #include "webhook/shape.h"
@@ -27,7 +27,7 @@ struct route_scratch { /* one a loop */
     struct share_cache snapshots, places;
     struct extender_scratch extender;
     struct webhook_scratch webhook;
-    struct board *board; /* of the page's loop, once somebody reads; else NULL */
+    struct board_worker *board; /* of the page's loop, once somebody reads; else NULL */
     mono_ms board_read;  /* when somebody did last */
 };
 

@@ -1,7 +1,7 @@
 /* board: what an open page is told: everything once, and then what has changed, as server-sent events.
  *
- * One for all readers of a loop, which uses it alone. It looks at the cluster when somebody reads, a second apart at least
- * and for a twentieth of the time at most, and keeps of each node, and of each part of the page, the last text and the
+ * One for all readers of a loop; one thread at a time uses it (server/page/board_worker.h). It looks at the cluster when somebody reads, a second apart at least
+ * and for a twentieth of a core's time at most, and keeps of each node, and of each part of the page, the last text and the
  * version that it came with. Memory: that text, some 800 bytes a node, while somebody reads; and the snapshot looked at
  * last, by which it knows the nodes that did not move.
  *

@@ -4,16 +4,19 @@
  *
  * The first look writes every node. Then a hundred pods are others, and all rows count as others too, as after a node came
  * or went: every node is written again, and a hundred are told. Then a look at a world whose rows are known to be the same, and
- * what a reader asks for who opens a workload's pods. */
+ * what a reader asks for who opens a workload's pods. Last a probe beside a reader of a fleet in which nodes come all the time: how
+ * long it waits. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "server/page/board.h"
 #include "server/page/pods.h"
+#include "server/routes.h"
 #include "tests/planner/support_snapshot.h"
+#include "tests/server/support_client.h"
 
-enum { NODES = 5000, PODS = 100000, WORKLOADS = 400, OTHERS = 100 };
+enum { NODES = 5000, PODS = 100000, WORKLOADS = 400, OTHERS = 100, PROBED_MS = 15000, CHANGED_MS = 200 };
 
 static double now_ms(void)
 {
@@ -94,6 +97,70 @@ static struct snapshot *newest(struct store *s)
     return (struct snapshot *)share_take(store_share(s));
 }
 
+static void *read_page(void *user)
+{
+    const int *port = user;
+    struct client_conn *c = client_open(*port, NULL);
+    client_send(c, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    client_read_until(c, "not in it"); /* till the server ends */
+    client_close(c);
+    return NULL;
+}
+
+static void probe(struct store *s, struct buf *json, int port, unsigned nodes)
+{
+    static struct client_reply r;
+    struct client_conn *c = client_open(port, NULL);
+    double worst = 0, sum = 0, first = now_ms();
+    unsigned probes = 0, changes = 0;
+    for (double begun; (begun = now_ms()) < first + PROBED_MS; probes++) {
+        if (begun > first + changes * CHANGED_MS) {
+            put_node(s, json, nodes + changes++);
+            store_publish(s, 0);
+            begun = now_ms();
+        }
+        client_ask(c, "GET", "/livez", (struct span){NULL, 0}, &r);
+        double took = now_ms() - begun;
+        worst = took > worst ? took : worst;
+        sum += took;
+    }
+    printf("%-34s mean %6.2f ms, worst %5.1f ms\n", "a probe meanwhile", sum / probes, worst);
+    client_close(c);
+}
+
+static void serve(struct store *s, struct page *page, struct buf *json, unsigned nodes)
+{
+    static const struct webhook_rules none;
+    struct share places;
+    struct err err;
+    struct http_server *server;
+    struct metrics *m = metrics_new();
+    struct health *h = health_new();
+    share_init(&places, NULL);
+    struct extender_sources sources = {.snapshots = store_share(s), .places = &places};
+    struct routes *routes = routes_new(&(struct routes_config){.sources = &sources, .metrics = m, .health = h, .page = page, .rules = &none});
+    struct http_server_config config = {.table = routes_table(routes),
+                                        .listen = {[HTTP_PROBES] = "127.0.0.1:0", [HTTP_PAGE] = "127.0.0.1:0"},
+                                        .loops = 1,
+                                        .scratch = routes_scratch(routes)};
+    if (!http_server_new(&config, &server, &err)) {
+        fprintf(stderr, "%s\n", err.msg);
+        exit(1);
+    }
+    http_server_start(server);
+    int port = http_server_port(server, HTTP_PAGE);
+    pthread_t reader;
+    pthread_create(&reader, NULL, read_page, &port);
+    probe(s, json, http_server_port(server, HTTP_PROBES), nodes);
+    http_server_stop(server, 1000);
+    pthread_join(reader, NULL);
+    http_server_free(server);
+    routes_free(routes);
+    health_free(h);
+    metrics_free(m);
+    share_release(&places);
+}
+
 int main(int argc, char **argv)
 {
     unsigned nodes = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : NODES;
@@ -122,6 +189,7 @@ int main(int argc, char **argv)
     board_free(b);
     shared_unref(&first->shared);
     shared_unref(&second->shared);
+    serve(s, page, &json, nodes);
     page_free(page);
     store_free(s);
     buf_release(&json);

@@ -14,7 +14,7 @@
 #include "support_client.h"
 #include "support_view.h"
 
-enum { CALLERS = 4, PODS = 8, ANSWERS = 200 /* that each caller gets while the writer works */ };
+enum { CALLERS = 4, PODS = 8, ANSWERS = 200 /* that each caller gets while the writer works */, LOOKS = 20 };
 
 static const char CLUSTER[] =
     "apiVersion: v1\nkind: Pod\nmetadata: {name: p, namespace: web, uid: uid-p}\n"
@@ -97,9 +97,24 @@ static void *call(void *user)
     return NULL;
 }
 
+/* Opens the page again and again, while looks are taken for it; not as often as pages can be open, since a server does not see
+ * at once that one was closed. */
+static void *read_live(void *user)
+{
+    struct caller *c = user;
+    for (int i = 0; i < LOOKS; i++) {
+        struct client_conn *conn = client_open(http_server_port(c->b->server, HTTP_PAGE), NULL);
+        client_send(conn, SPAN("GET /live HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+        c->wrong += !client_read_until(conn, "event: begin\n") || !client_read_until(conn, "{\"n\":\"n2\",");
+        client_close(conn);
+    }
+    c->answers = ANSWERS;
+    return NULL;
+}
+
 static bool all_served(struct caller *callers)
 {
-    for (uint32_t i = 0; i < CALLERS; i++)
+    for (uint32_t i = 0; i <= CALLERS; i++)
         if (!atomic_load(&callers[i].ended) && atomic_load(&callers[i].answers) < ANSWERS)
             return false;
     return true;
@@ -165,19 +180,19 @@ static void test_answers_stay_whole(void **state)
     (void)state;
     struct busy b = {.done = false};
     open_server(&b);
-    static struct caller callers[CALLERS];
-    pthread_t threads[CALLERS];
-    for (uint32_t i = 0; i < CALLERS; i++) {
+    static struct caller callers[CALLERS + 1];
+    pthread_t threads[CALLERS + 1];
+    for (uint32_t i = 0; i <= CALLERS; i++) {
         callers[i].b = &b;
         callers[i].number = i;
-        assert_int_equal(pthread_create(&threads[i], NULL, call, &callers[i]), 0);
+        assert_int_equal(pthread_create(&threads[i], NULL, i < CALLERS ? call : read_live, &callers[i]), 0);
     }
     struct doc_parser *parser = doc_parser_new();
     for (int round = 0; !all_served(callers); round++)
         change(&b, parser, round);
     doc_parser_free(parser);
     atomic_store(&b.done, true);
-    for (uint32_t i = 0; i < CALLERS; i++) {
+    for (uint32_t i = 0; i <= CALLERS; i++) {
         pthread_join(threads[i], NULL);
         assert_int_equal(callers[i].wrong, 0);
         assert_true(atomic_load(&callers[i].answers) >= ANSWERS);

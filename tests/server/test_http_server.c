@@ -30,6 +30,7 @@ struct fixture {
     _Atomic(int) greeted;      /* and was answered */
     _Atomic(uint64_t) pieces;
     _Atomic(int) scratches;
+    struct http_waker waker; /* of a stream that has begun */
 };
 
 static void on_echo(void *user, void *scratch, const struct http_request *q, struct http_reply *r)
@@ -557,6 +558,47 @@ static void test_stream(void **state)
     client_close(c);
 }
 
+enum { WAKES = 40 }; /* more than seconds that a reader of these tests waits */
+
+static void wakes(void *user, void *scratch, struct http_stream *s, mono_ms now, struct buf *out)
+{
+    (void)scratch;
+    (void)now;
+    struct fixture *f = user;
+    if (!s->begun) {
+        f->waker = s->waker;
+        sem_post(&f->begun);
+        buf_add(out, SPAN("begun\n"));
+        return;
+    }
+    for (uint64_t v = atomic_load(&f->version); s->seen < v; s->seen++)
+        buf_addf(out, "<%d>", (int)s->seen + 1);
+}
+
+/* Who has something to tell need not wait for the second to be over, also while a write is under way. */
+static void test_stream_that_is_woken(void **state)
+{
+    struct fixture *f = *state;
+    http_table_add(&f->table, &(struct http_route){HTTP_PAGE, "GET", "/wakes", NULL, wakes, f, NULL});
+    start(f, 0);
+    struct client_conn *c = client_open(port(f, HTTP_PAGE), NULL);
+    client_send(c, SPAN("GET /wakes HTTP/1.1\r\nHost: localhost\r\n\r\n"));
+    assert_true(client_read_until(c, "begun\n"));
+    while (sem_wait(&f->begun) != 0)
+        ;
+    mono_ms begun = clock_mono();
+    for (int i = 1; i <= WAKES; i++) {
+        char text[16];
+        snprintf(text, sizeof(text), "<%d>", i);
+        atomic_store(&f->version, (uint64_t)i);
+        http_wake(f->waker);
+        assert_true(client_read_until(c, text));
+    }
+    assert_true(clock_mono() - begun < WAKES / 2 * MS_SECOND);
+    client_close(c);
+    http_server_stop(f->server, PATIENCE_MS);
+}
+
 /* What comes after the pieces that were read already. */
 static void expect_pieces(struct client_conn *c, int first)
 {
@@ -837,6 +879,7 @@ int main(void)
         ROW(test_slow_clients_block_nobody),
         ROW(test_connections_are_capped),
         ROW(test_stream),
+        ROW(test_stream_that_is_woken),
         ROW(test_document),
         ROW(test_gzipped_for_who_asks),
         ROW(test_others_between_pieces),
