@@ -78,7 +78,9 @@ static const struct {
     {"web", "900m", NULL, NULL, "", 10},
     {"api", "1500m", NULL, NULL, "", 5},
     {"kept", "500m", "cluster-autoscaler.kubernetes.io/safe-to-evict: 'false'", NULL, "", 2},
-    {"guarded", "500m", NULL, "0", "", 2},
+    {"guarded", "500m", NULL, "0",
+     ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, "
+     "labelSelector: {matchExpressions: [{key: app, operator: In, values: [guarded, kept, bare]}]}}]}}", 2},
     {"limited", "600m", NULL, "1", "", 5},
     {"alone", "700m", NULL, NULL,
      ", affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: kubernetes.io/hostname, "
@@ -280,7 +282,7 @@ static void break_watch(struct life *f)
 static void rescale(struct life *f)
 {
     static const char *const scaled[] = {"web", "api", "limited", "alone", "special", "kept", "guarded"};
-    static const unsigned most[] = {25, 10, 8, 5, 12, 6, 5};
+    static const unsigned most[] = {25, 10, 8, 5, 12, 6, 4};
     unsigned i = roll(f, COUNT_OF(scaled) + 2) % COUNT_OF(scaled); /* web and api more often */
     group_rules_happens(f->rules);
     scale(f->s, scaled[i], (int)roll(f, most[i]));
@@ -411,7 +413,7 @@ static void whatever_happens(void **state)
     print_message("%u leaders died; %u nodes bought, %u marked, %u of them with pods, %u gone, %u let go, %u pods evicted\n", deaths,
                   sum.bought, sum.marked, sum.with_pods, sum.gone, sum.let_go, sum.evictions);
     if (only == NULL)
-        assert_true(deaths > SEEDS / 2 && sum.with_pods > SEEDS && sum.evictions > SEEDS && sum.gone > SEEDS && sum.let_go != 0);
+        assert_true(deaths >= SEEDS / 2 && sum.with_pods > SEEDS && sum.evictions > SEEDS && sum.gone > SEEDS && sum.let_go != 0);
 }
 
 int main(void)
