@@ -134,9 +134,10 @@ static void put_totals(struct buf *out, const struct fleet_view *f, const struct
     struct line l = {0};
     struct buf text = {0};
     tint(&l, s, "1");
-    buf_addf(&text, "%u node%s, %u pods run, %u wait", f->node_count, f->node_count == 1 ? "" : "s", f->running, f->waiting);
+    buf_addf(&text, "%u node%s, %u pod%s, %u wait%s", f->node_count, f->node_count == 1 ? "" : "s", f->running,
+             f->running == 1 ? " runs" : "s run", f->waiting, f->waiting == 1 ? "s" : "");
     if (f->without_all != 0)
-        buf_addf(&text, ", %u of them have no place", f->without_all);
+        buf_addf(&text, ", %u of them %s no place", f->without_all, f->without_all == 1 ? "has" : "have");
     put(&l, s->width, buf_span(&text));
     tint(&l, s, "0");
     end_line(out, &l);

@@ -84,6 +84,11 @@ static void test_a_small_screen(void **state)
 {
     (void)state;
     struct fleet_view f = {.nodes = nodes, .node_count = COUNT_OF(nodes)};
+    struct fleet_view one = {.nodes = nodes, .node_count = 1, .running = 1, .waiting = 1, .without_all = 1};
+    struct buf out = {0};
+    top_put(&out, &one, &(struct top_screen){.width = 80, .plain = true}, (struct span){NULL, 0});
+    assert_non_null(strstr(out.ptr, "1 node, 1 pod runs, 1 waits, 1 of them has no place\n"));
+    buf_release(&out);
     expect(&f, (struct top_screen){.width = 40, .height = 10, .plain = true, .sort = TOP_BY_PRICE, .first = 9}, "no answer",
            "3 nodes, 0 pods run, 0 wait\n"
            "$0.300 an hour, $219 a month, and 1 node\n"
