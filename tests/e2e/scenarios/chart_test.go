@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,14 +84,34 @@ func TestChartInACluster(t *testing.T) {
 		}
 	})
 	f.step(t, "all that it may have is right, too", func(t *testing.T, ctx context.Context) {
+		must(t, f.definePrometheus(ctx))
 		text, err := helm.Run(everything, "template", release, helmchart.Folder(), "--namespace", releaseNamespace,
 			"--kube-version", "v1.36.0", "--values", "-", "--post-renderer", helm.byURL)
 		must(t, err)
 		said, err := f.Kubectl(ctx, text, "apply", "--dry-run=server", "--validate=strict", "-f", "-")
 		must(t, err)
-		for _, want := range []string{"deployment.apps/stowage-scheduler created", "role.rbac.authorization.k8s.io/stowage-groups created"} {
+		for _, want := range []string{
+			"deployment.apps/stowage-scheduler created", "role.rbac.authorization.k8s.io/stowage-groups created",
+			"podmonitor.monitoring.coreos.com/stowage created", "prometheusrule.monitoring.coreos.com/stowage created",
+		} {
 			if !strings.Contains(said, want) {
 				t.Errorf("there is no %q in %s", want, said)
+			}
+		}
+	})
+	f.step(t, "the Prometheus Operator takes what is plain, and would not take another", func(t *testing.T, ctx context.Context) {
+		text, err := os.ReadFile(filepath.Join(manifests.Folder(), "prometheus", "alerts.yaml"))
+		must(t, err)
+		_, err = f.Kubectl(ctx, string(text), "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+		must(t, err)
+		for _, breach := range []struct{ of, by, want string }{
+			{"podMetricsEndpoints:", "podMetricEndpoints:", `unknown field "spec.podMetricEndpoints"`},
+			{"for: 3m", "for: three minutes", "spec.groups[0].rules[0].for"},
+		} {
+			broken := strings.Replace(string(text), breach.of, breach.by, 1)
+			_, err := f.Kubectl(ctx, broken, "apply", "--dry-run=server", "--validate=strict", "-f", "-")
+			if broken == string(text) || err == nil || !strings.Contains(err.Error(), breach.want) {
+				t.Errorf("%s: %v", breach.by, err)
 			}
 		}
 	})
@@ -231,7 +252,32 @@ func tellsWhatIsLeftToDo(t *testing.T, helm *charted) {
 	}
 }
 
-// everything is all that a chart may have in a cluster without the Prometheus operator.
+// definePrometheus makes the two kinds that the chart may have objects of as the Prometheus Operator itself defines them.
+func (f *fleet) definePrometheus(ctx context.Context) error {
+	crds := exec.CommandContext(ctx, filepath.Join(manifests.Folder(), "..", "tests", "prometheus-operator", "crds"))
+	crds.Stderr = os.Stderr
+	folder, err := crds.Output()
+	if err != nil {
+		return fmt.Errorf("tests/prometheus-operator/crds: %w", err)
+	}
+	for _, kind := range []string{"podmonitors", "prometheusrules"} {
+		name := filepath.Join(strings.TrimSpace(string(folder)), "monitoring.coreos.com_"+kind+".yaml")
+		text, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		set, err := manifests.Parse(name, text)
+		if err != nil {
+			return err
+		}
+		if err := set.Apply(ctx, f.Config()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// everything is all that a chart may have.
 const everything = `
 placement: second-scheduler
 clusterAPIPools: true
@@ -240,6 +286,7 @@ shaping: {enabled: true}
 featureGates: {PodDeletionCostManagement: true}
 networkPolicy: {enabled: true, podCIDRs: [10.244.0.0/16, 'fd00:10:244::/56']}
 grafana: {dashboard: true}
+prometheus: {podMonitor: true, alerts: true, labels: {release: main}}
 imagePullSecrets: [{name: key}]
 nodeSelector: {disk: ssd}
 podAnnotations: {a: b}

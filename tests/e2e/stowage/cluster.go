@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"stowage.dev/tests/e2e/chart"
 	"stowage.dev/tests/e2e/clusterapi"
 	"stowage.dev/tests/e2e/controlplane"
 	"stowage.dev/tests/e2e/manifests"
@@ -204,9 +205,20 @@ func (c *Cluster) applyFolder(ctx context.Context, all, name string) error {
 // ConfigMap and Lease.
 const SecondScheduler = "stowage-scheduler"
 
+// secondAsCharted is what the chart makes of the second scheduler, which is what manifests/second-scheduler has.
+func secondAsCharted(c *Cluster) (*manifests.Set, error) {
+	const values = "placement: second-scheduler\nsecondScheduler: {image: {repository: kube-scheduler, tag: latest}}\n"
+	text, err := chart.Helm{Home: c.Dir()}.Run(values, "template", "stowage", chart.Folder(), "--namespace", "stowage-system",
+		"--kube-version", "v1.36.0", "--show-only", "templates/second-scheduler.yaml", "--values", "-")
+	if err != nil {
+		return nil, err
+	}
+	return manifests.Parse("helm template", []byte(text))
+}
+
 // startSecond starts it as `like` but for its file and its account.
 func (c *Cluster) startSecond(ctx context.Context, options ClusterOptions, like controlplane.Scheduler) error {
-	ship, err := manifests.Load(filepath.Join(options.Manifests, "second-scheduler"))
+	ship, err := secondAsCharted(c)
 	if err != nil {
 		return err
 	}
