@@ -57,7 +57,7 @@ struct group_run {
     uint64_t *upcoming;   /* bits: registered, not ready, of a growing group: a copy of the template stands in the
                            * snapshot instead, and it is no candidate for removal */
     uint64_t *deleting;   /* bits: in state.deletions */
-    uint64_t *bought;     /* bits: no Node yet (bought.h): in no sum */
+    uint64_t *bought;     /* bits: no Node yet (bought.h): in no sum; NULL: none is */
     uint32_t bought_count;
     wall_ms *unneeded_since, *unremovable_until; /* of the passes before; 0: none */
     uint32_t deleting_empty, deleting_drain;
@@ -71,6 +71,11 @@ struct group_run {
     bool hold_down; /* no removal in this pass: all pods are new */
     struct group_pass *out;
 };
+
+static inline bool group_row_bought(const struct group_run *r, uint32_t row)
+{
+    return r->bought_count != 0 && bits_has(r->bought, row);
+}
 
 /* registry.c: who is there and well; requests and back-off. */
 void groups_registry(struct group_run *r);

@@ -110,8 +110,10 @@ static void find_rows(struct group_run *r)
 static void find_bought(struct group_run *r)
 {
     const struct group_bought *b = r->objects->bought;
+    if (b == NULL)
+        return;
     r->bought = ARENA_ARRAY(r->arena, uint64_t, bits_words(world_node_count(r->world)));
-    r->bought_count = b != NULL ? b->node_count : 0;
+    r->bought_count = b->node_count;
     for (uint32_t i = 0; i < r->bought_count; i++)
         bits_add(r->bought, (uint32_t)world_find_node(r->world, b->nodes[i]->meta.name));
 }

@@ -68,7 +68,7 @@ static void build_snapshot(struct group_run *r)
     for (uint32_t i = 0; i < r->row_count; i++)
         snapshot_add_row(r->snapshot, r->rows[i]);
     for (uint32_t row = 0; r->bought_count != 0 && row < world_node_count(r->world); row++)
-        if (bits_has(r->bought, row))
+        if (group_row_bought(r, row))
             snapshot_add_row(r->snapshot, row);
     place_nominated(r);
     groups_number_copies(r, snapshot_node_limit(r->snapshot));

@@ -148,7 +148,7 @@ static void test_a_good_line(void **state)
     begin(&b);
     run(&b, "./cluster-autoscaler --cloud-provider clusterapi --scan-interval=15s --expander='most-pods,least-waste'");
     says(&b, "ok    no default differs: ");
-    says(&b, "ok    who runs this may do all 33 things that manifests/groups and manifests/groups-clusterapi grants\n");
+    says(&b, "ok    who runs this may do all 34 things that manifests/groups and manifests/groups-clusterapi grants\n");
     says_nothing_of(&b, "means nothing");
     says_nothing_of(&b, "mean nothing");
     says_nothing_of(&b, "--expander");
@@ -288,7 +288,7 @@ static void test_permissions(void **state)
         const char *flags, *denied, *line;
     } rows[] = {
         {CAPI, "\"resource\":\"jobs\"",
-         "FAIL  2 of the 33 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
+         "FAIL  2 of the 34 permissions of manifests/groups and manifests/groups-clusterapi are missing: list jobs.batch, "
          "watch jobs.batch\n      kubectl apply -f manifests/groups/rbac.yaml -f manifests/groups-clusterapi/rbac.yaml\n"},
         {CAPI, "\"subresource\":\"scale\"",
          "get machinedeployments/scale.cluster.x-k8s.io, patch machinedeployments/scale.cluster.x-k8s.io, "},

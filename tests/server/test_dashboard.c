@@ -35,6 +35,7 @@ static const struct {
     {"stowage_api_requests_waiting", "there is an API server"},
     {"stowage_disruption_loops_total", "consolidations undo one another"},
     {"stowage_observing", "another autoscaler's Lease is live"},
+    {"stowage_plan_lower_bound_per_hour", "there are no node groups"},
     {"stowage_purchases_held_total", "a cap or a limit stands in the way"},
     {"stowage_scheduler_silent", "no scheduler asks"},
     {"stowage_watches_resumed_total", "there is an API server"},

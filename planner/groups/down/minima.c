@@ -43,7 +43,7 @@ static bool add_all(const struct down *d, uint32_t count, int64_t *sums, struct 
         const struct node *n = world_node_at(d->r->world, row)->node;
         int32_t group = d->r->owners[row];
         const int64_t *cost = group < 0 ? NULL : groups[group].costs;
-        bool counts = !is_virtual(d, n) && !bits_has(d->r->deleting, row) && !bits_has(d->r->bought, row);
+        bool counts = !is_virtual(d, n) && !bits_has(d->r->deleting, row) && !group_row_bought(d->r, row);
         if (group < 0 && !counts)
             continue;
         if (cost == NULL) {
