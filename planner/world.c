@@ -439,6 +439,11 @@ bool world_wavers(const struct world *w, int32_t class_id)
     return false;
 }
 
+const struct symtab *world_syms(const struct world *w)
+{
+    return w->syms;
+}
+
 const struct catalogue *world_catalogue(const struct world *w)
 {
     return w->types.catalogue;

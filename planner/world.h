@@ -71,6 +71,8 @@ bool world_input_take(struct world_input *in, enum kind k, const void *const *it
 struct world *world_build(const struct world_input *in);
 void world_free(struct world *w); /* NULL is fine */
 
+const struct symtab *world_syms(const struct world *w); /* of all that it has of objects */
+
 /* What can be bought, as the provider lists it and NodeOverlays change it. The same one as long as neither does. */
 const struct catalogue *world_catalogue(const struct world *w);
 

@@ -163,7 +163,7 @@ static const struct option table[] = {
      .fallback = "table", AT(output), .group = OPTION_SIMULATE | OPTION_VERSION, .help = "form of the answer"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|wide|name|html",
      .fallback = "table", AT(output), .group = OPTION_READ,
-     .help = "form of the answer; wide: nothing merged or cut, and who goes where; name: NodeClaims; html: as --report"},
+     .help = "form of the answer; wide: nothing merged or cut, and who goes where; name: what is bought; html: as --report"},
     {.name = "output", .letter = 'o', .type = OPTION_CHOICE, .choices = "table|json|yaml|github",
      .fallback = "table", AT(output), .group = OPTION_CHECK | OPTION_CATALOGUE,
      .help = "form of the answer; github: annotations of a change"},

@@ -255,18 +255,19 @@ static void put_json(struct buf *out, const struct answer *x, const struct input
 }
 
 /* As kubectl names what it is asked for with -o name. */
-static void put_names(struct buf *out, const struct plan *p)
+static void put_names(struct buf *out, const struct answer *x)
 {
-    for (uint32_t i = 0; p != NULL && i < p->claim_count; i++)
-        buf_addf(out, "nodeclaim.karpenter.sh/%.*s\n", SPAN_ARG(p->claims[i].name));
+    for (uint32_t i = 0; x->plan != NULL && i < x->plan->claim_count; i++)
+        buf_addf(out, "nodeclaim.karpenter.sh/%.*s\n", SPAN_ARG(x->plan->claims[i].name));
+    for (uint32_t g = 0; x->groups != NULL && g < x->groups->model->group_count; g++)
+        if (group_target_after(x->groups, g) > x->groups->model->groups[g].target)
+            buf_addf(out, "nodegroup.stowage.dev/%.*s\n", SPAN_ARG(x->groups->model->groups[g].spec->name));
 }
 
-static bool write_report(const struct plan *p, const char *path, struct err *err)
+static bool write_report(const struct answer *x, const char *path, struct err *err)
 {
     struct buf page = {.max = PLAN_TEXT_MAX};
-    if (p == NULL)
-        return err_set(err, ERR_INVALID, "--report shows what NodePools buy, and there is none beside the node groups");
-    plan_report(&page, p);
+    plan_report(&page, x->plan, x->groups);
     bool ok = command_report(&page, path, err);
     buf_release(&page);
     return ok;
@@ -279,10 +280,9 @@ static bool print_answer(const struct answer *x, struct input *o, const struct o
     if (options->output == OUTPUT_TABLE || options->output == OUTPUT_WIDE) {
         put_table(&text, x, unseen, options);
     } else if (options->output == OUTPUT_NAME) {
-        put_names(&text, x->plan);
+        put_names(&text, x);
     } else if (options->output == OUTPUT_HTML) {
-        if (x->plan != NULL)
-            plan_report(&text, x->plan);
+        plan_report(&text, x->plan, x->groups);
     } else {
         if (unseen.len != 0)
             input_warn(o, unseen);
@@ -467,7 +467,7 @@ static int answer(struct input *o, const struct options *options, const struct p
         x.moves = decide(r, o, options);
     bool left = (p != NULL && p->unschedulable_count != 0) || (groups != NULL && groups->up.left_count != 0);
     int status = left || input_lacks_askers(o);
-    if ((options->report != NULL && !write_report(p, options->report, err)) || !print_answer(&x, o, options, err))
+    if ((options->report != NULL && !write_report(&x, options->report, err)) || !print_answer(&x, o, options, err))
         status = 2;
     disruption_free(x.moves.made);
     disruption_free(x.moves.recommended);

@@ -13,7 +13,7 @@ static int32_t removed(const struct group_pass *p, uint32_t group, const uint32_
     return n;
 }
 
-static int32_t target_after(const struct group_pass *p, uint32_t group)
+int32_t group_target_after(const struct group_pass *p, uint32_t group)
 {
     int32_t target = p->model->groups[group].target;
     for (uint32_t i = 0; i < p->decision_count; i++)
@@ -31,7 +31,7 @@ struct group_cost group_cost_of(const struct group_pass *p)
     struct group_cost c = {.before = 0};
     for (uint32_t g = 0; g < p->model->group_count; g++) {
         const struct node_group *spec = p->model->groups[g].spec;
-        int32_t after = target_after(p, g);
+        int32_t after = group_target_after(p, g);
         if (!spec->has_price) {
             c.unpriced += after;
             continue;

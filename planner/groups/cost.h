@@ -13,6 +13,9 @@ struct group_cost {
     bool known;           /* some group has a price */
 };
 
+/* The machines that a group is asked to have once all that the pass decides has been carried out. */
+int32_t group_target_after(const struct group_pass *p, uint32_t group);
+
 /* After: as if all that the pass decides had been carried out, what it removes included. */
 struct group_cost group_cost_of(const struct group_pass *p);
 

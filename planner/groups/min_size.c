@@ -1,5 +1,6 @@
 /* --enforce-node-group-min-size (spec node-groups 1.6, item 9): what is smaller than its minimum grows to it, at the very
- * end of a pass; a machine that could not be made, which the minimum keeps from being ended, is none. As upstream, the limit of the whole cluster's nodes is held against the group's own size. */
+ * end of a pass; a machine that could not be made, which the minimum keeps from being ended, is none. As upstream, the limit of
+ * the whole cluster's nodes is held against the group's own size. */
 #include "planner/groups/inner.h"
 
 static int32_t wanted(struct group_run *r, uint32_t group)

@@ -322,6 +322,48 @@ static void mistakes(void **state)
 }
 
 /* What groups cost is of their machines, those that do not stand yet included. */
+/* The whole page once a row: what it has to say, and what it must not. */
+static void one_page(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *label, *objects, *texts[7], *not;
+    } rows[] = {
+        {"groups alone", ASKS("a", 1) ASKS("b", 1) ASKS("c", 1) GROUPS(PRICED("small", 5, 2, "0.1")),
+         {"Node groups: $0.000/h now, $0.200/h with this pass (+$146 a month).",
+          "<td>small</td><td class=\"n\">0 → 2</td><td class=\"n\">3</td><td class=\"n\">+146.00</td>", "<h2>2 nodes, 2 of them new</h2>",
+          "<b>machine 1 of small</b>", "title=\"Pod shop/a: 1 pod, 1 CPUs, 50 %\"", "</span>Pod shop/a 1 · <span", "<b>machine 2 of small</b>"}, "No place"},
+        {"pools beside", POOL ASKS("a", 1) ONLY("small", "1") GROUPS(SMALL),
+         {"<td>small</td><td class=\"n\">0 → 1</td><td class=\"n\">1</td><td class=\"n\">?</td>", "<h2>2 nodes, 2 of them new</h2>",
+          "<b>general-1</b>", "<b>machine 1 of small</b>", "Pod shop/only: 1 pod"}, "No place"},
+        {"one with no place", ASKS("huge", 64) GROUPS(SMALL), {"<h2>No place</h2>", "<td>shop/huge</td><td>1 Insufficient cpu</td>"},
+         "Node groups"},
+        {"one of whom no pool has a place either", POOL ONLY("none", "1") GROUPS(SMALL), {"<h2>No place</h2>", "<td>shop/only</td>"}, "machine 1"},
+        {"nodes that go", IDLE("n1") IDLE("n2") "---\napiVersion: stowage.dev/v1alpha1\nkind: NodeGroups\ngroups: [{name: small, minSize: 1, "
+         "maxSize: 9, price: 0.5, nodeSelector: {pool: small}}]\nstate: {unneeded: {n1: '2026-10-10T11:00:00Z', n2: '2026-10-10T11:00:00Z'}}\n",
+         {"<td>small</td><td class=\"n\">2 → 1</td>", "<h2>2 nodes, 0 of them new, 1 to go</h2>", "class=\"node gone\"",
+          "<b>n1</b><small>goes · group small", "<b>n2</b><small>group small", "$0.5000/h"}, "machine 1"},
+        {"nobody asks", GROUPS(SMALL), {"<h2>0 nodes, 0 of them new</h2>"}, "Node groups"},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct outcome o = plan_with(rows[i].objects, NULL, "html");
+        for (size_t k = 0; k < COUNT_OF(rows[i].texts) && rows[i].texts[k] != NULL; k++)
+            expect_text(rows[i].label, &o, rows[i].texts[k]);
+        expect_none(rows[i].label, &o, rows[i].not);
+    }
+}
+
+static void names(void **state)
+{
+    (void)state;
+    struct outcome o = plan_with(POOL ASKS("a", 1) ONLY("small", "1") GROUPS(SMALL LARGE), NULL, "name");
+    assert_string_equal(o.text, "nodeclaim.karpenter.sh/general-1\nnodegroup.stowage.dev/small\n");
+    o = plan_with(ASKS("a", 1) GROUPS(SMALL LARGE), "--expander=least-waste", "name");
+    assert_string_equal(o.text, "nodegroup.stowage.dev/small\n");
+    o = plan_with(GROUPS(SMALL), NULL, "name");
+    assert_string_equal(o.text, "");
+}
+
 static void groups_cost(void **state)
 {
     (void)state;
@@ -399,6 +441,8 @@ int main(void)
         cmocka_unit_test(who_waits_for_a_preemption_is_spread_by_default),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(groups_cost),
+        cmocka_unit_test(one_page),
+        cmocka_unit_test(names),
         cmocka_unit_test(an_older_name),
         cmocka_unit_test(buffers_are_filled_by_groups),
     };
