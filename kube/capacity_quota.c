@@ -11,14 +11,9 @@ bool capacity_quota_valid(const struct capacity_quota *q)
     return true;
 }
 
-bool capacity_quota_counts(const struct node *n, const struct symtab *syms)
-{
-    return !span_eq(sym_text(syms, sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")))), SPAN("virtual-kubelet"));
-}
-
 void capacity_quota_use(const struct capacity_quota *q, const struct node *n, const struct symtab *syms, struct resources *used)
 {
-    if (!label_selector_matches(&q->selector, n->meta.labels) || !capacity_quota_counts(n, syms))
+    if (!label_selector_matches(&q->selector, n->meta.labels) || node_is_virtual(n, syms))
         return;
     for (uint32_t i = 0; i < used->count; i++) {
         struct resource *u = &used->items[i];

@@ -21,8 +21,6 @@ extern const struct schema capacity_quota_schema;
 
 /* What its selector says can be asked of a node's labels, which the definition does not check; else it limits nothing. */
 bool capacity_quota_valid(const struct capacity_quota *q);
-/* Whether any quota counts the node: none does one of virtual-kubelet's. */
-bool capacity_quota_counts(const struct node *n, const struct symtab *syms);
 /* Adds what the node has of each resource of *used, if the quota, which is valid, means it: a sum of status.capacity, as
  * Cluster Autoscaler's controller tells it. */
 void capacity_quota_use(const struct capacity_quota *q, const struct node *n, const struct symtab *syms, struct resources *used);

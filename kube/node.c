@@ -102,6 +102,11 @@ static bool has_resources(const struct node *n, const struct pod *pod)
     return true;
 }
 
+bool node_is_virtual(const struct node *n, const struct symtab *syms)
+{
+    return span_eq(sym_text(syms, sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")))), SPAN("virtual-kubelet"));
+}
+
 bool node_lets_in(const struct node *n, const struct pod *pod, const struct symtab *syms)
 {
     return node_is_ready(n) && n->meta.deleted == 0 && !n->unschedulable && !keeps_off(n, pod, syms) &&

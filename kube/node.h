@@ -134,6 +134,7 @@ bool node_pool_daemon_room(const struct node_pool *p, bool *out);
 struct span node_class_label(struct arena *a, const struct node_class_ref *ref);
 
 bool node_is_ready(const struct node *n);
+bool node_is_virtual(const struct node *n, const struct symtab *syms); /* virtual-kubelet's: no sum of capacity counts it */
 bool node_is_initialized(const struct node *n); /* by Karpenter's label */
 /* Whether the node as such lets the pod come now: it is ready and stays, and no taint, startup taints included, keeps the
  * pod off. That of a node which has only just become ready goes by itself: who waits for that comes after

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "planner/groups/cost.h"
+#include "planner/groups/explain.h"
 #include "planner/plan/plan_workloads.h"
 #include "server/html.h"
 
@@ -428,17 +429,14 @@ static void put_workloads(struct buf *out, const struct plan *p)
     arena_release(&a);
 }
 
-static void put_row_left(struct buf *out, const struct pod *p, struct spans why)
+static void put_row_left(struct buf *out, const struct pod *p, struct span why)
 {
     buf_add(out, SPAN("<tr><td>"));
     html_text(out, p->meta.ns);
     buf_add_char(out, '/');
     html_text(out, p->meta.name);
     buf_add(out, SPAN("</td><td>"));
-    for (uint32_t i = 0; i < why.count; i++) {
-        html_text(out, why.items[i]);
-        buf_add(out, i + 1 < why.count ? SPAN(", ") : SPAN(""));
-    }
+    html_text(out, why);
     buf_add(out, SPAN("</td></tr>\n"));
 }
 
@@ -451,11 +449,10 @@ static void put_left(struct buf *out, const struct plan *p, const struct group_p
     if (count != 0)
         buf_add(out, SPAN("<h2>No place</h2>\n<table><tr><th>Pod</th><th>Why</th></tr>\n"));
     for (uint32_t i = 0; i < count && i < REPORT_WORKLOADS_MAX; i++) {
-        struct span why = p != NULL ? why_text(&a, &p->unschedulable[i].why) : SPAN("");
         if (p != NULL)
-            put_row_left(out, p->unschedulable[i].pod, (struct spans){&why, 1});
+            put_row_left(out, p->unschedulable[i].pod, why_text(&a, &p->unschedulable[i].why));
         else
-            put_row_left(out, groups->up.left[i].pod, groups->up.left[i].reasons);
+            put_row_left(out, groups->up.left[i].pod, group_reasons_text(groups->up.left[i].reasons, &a));
     }
     if (count != 0)
         buf_add(out, SPAN("</table>\n"));

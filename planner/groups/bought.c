@@ -3,6 +3,14 @@
 #include "kube/wellknown.h"
 #include "planner/columns.h"
 
+struct bought_node { /* what a node will be */
+    struct sym_pairs labels;
+    const struct requirement *requirements; /* of one value each: labels, too */
+    uint32_t requirement_count;
+    struct taints taints;
+    const struct symtab *syms; /* of all of these */
+};
+
 struct making {
     struct arena *a;
     struct symtab *syms;
@@ -53,7 +61,7 @@ static struct taints make_taints(const struct making *x)
     return out;
 }
 
-void bought_add(struct group_bought *b, struct arena *a, struct symtab *syms, const struct bought_node *n,
+static void add(struct group_bought *b, struct arena *a, struct symtab *syms, const struct bought_node *n,
                 const struct pod *const *pods, uint32_t count)
 {
     struct making x = {a, syms, n};
@@ -92,7 +100,7 @@ void bought_add_claim(struct group_bought *b, struct arena *a, struct symtab *sy
     struct requirements r = requirements_of(a, syms, c->requirements);
     struct bought_node n = {c->meta.labels, r.items, r.count, c->taints, syms};
     if (minds_any(w, pods, count))
-        bought_add(b, a, syms, &n, pods, count);
+        add(b, a, syms, &n, pods, count);
 }
 
 /* Machines that were bought before and have not come. */
@@ -124,7 +132,7 @@ struct group_bought bought_of_plan(const struct plan *p, struct symtab *syms, st
         const struct plan_claim *c = &p->claims[i];
         struct bought_node n = {c->labels, c->requirements.items, c->requirements.count, c->pool->taints, p->syms};
         if (minds_any(p->world, c->pods, c->pod_count))
-            bought_add(&out, a, syms, &n, c->pods, c->pod_count);
+            add(&out, a, syms, &n, c->pods, c->pod_count);
     }
     add_rows(&out, a, syms, p);
     return out;

@@ -3,7 +3,9 @@
  * rule about where pods are (world_is_minded): whoever must be spread, together or apart is so over both.
  *
  * Such a node has the labels that it is sure to have. A zone that is still open is not among them: then a pod counts in
- * none until the machine is there and says. It is no Node of the cluster, and in none of its sums. */
+ * none until the machine is there and says. It is no Node of the cluster, and in none of its sums. Nodes are named by their
+ * number: their texts in `syms` are the same few ones each time. Of the pods those count that are bound nowhere: others still
+ * stand where they have to leave. */
 #ifndef PLANNER_GROUPS_BOUGHT_H
 #define PLANNER_GROUPS_BOUGHT_H
 
@@ -16,18 +18,6 @@ struct group_bought { /* in an arena; all zero: none */
     uint32_t node_capacity, pod_capacity;
 };
 
-struct bought_node { /* what a node will be */
-    struct sym_pairs labels;
-    const struct requirement *requirements; /* of one value each: labels, too */
-    uint32_t requirement_count;
-    struct taints taints;
-    const struct symtab *syms; /* of all of these */
-};
-
-/* Nodes are named by their number: their texts in `syms` are the same few ones each time. Of the pods those count that are
- * bound nowhere: others still stand where they have to leave. */
-void bought_add(struct group_bought *b, struct arena *a, struct symtab *syms, const struct bought_node *n,
-                const struct pod *const *pods, uint32_t count);
 /* One that is on its way already, unless it matters to nobody. `w`: the pools'. */
 void bought_add_claim(struct group_bought *b, struct arena *a, struct symtab *syms, const struct world *w,
                       const struct node_claim *c, const struct pod *const *pods, uint32_t count);

@@ -5,7 +5,6 @@
 
 #include "kube/wellknown.h"
 #include "planner/columns.h"
-#include "planner/groups/bought.h"
 #include "planner/groups/snapshot/snapshot.h"
 #include "planner/places.h"
 

@@ -27,13 +27,6 @@ static bool cost_of(const struct down *d, const struct node *n, int32_t group, i
     return true;
 }
 
-static bool is_virtual(const struct down *d, const struct node *n)
-{
-    const struct symtab *syms = d->r->objects->syms;
-    sym type = sym_pairs_get(n->meta.labels, sym_find(syms, SPAN("type")));
-    return span_eq(sym_text(syms, type), SPAN("virtual-kubelet"));
-}
-
 /* Adds what stands in the snapshot to `sums`. */
 static bool add_all(const struct down *d, uint32_t count, int64_t *sums, struct leave_group *groups)
 {
@@ -43,7 +36,7 @@ static bool add_all(const struct down *d, uint32_t count, int64_t *sums, struct 
         const struct node *n = world_node_at(d->r->world, row)->node;
         int32_t group = d->r->owners[row];
         const int64_t *cost = group < 0 ? NULL : groups[group].costs;
-        bool counts = !is_virtual(d, n) && !bits_has(d->r->deleting, row) && !group_row_bought(d->r, row);
+        bool counts = !node_is_virtual(n, d->r->objects->syms) && !bits_has(d->r->deleting, row) && !group_row_bought(d->r, row);
         if (group < 0 && !counts)
             continue;
         if (cost == NULL) {

@@ -142,7 +142,7 @@ void limits_measure(struct group_run *r, struct limits *l)
         const struct node *n = world_node_at(r->world, row)->node;
         /* Who has not come is in no group yet. */
         int32_t group = bits_has(r->templates, row) || !r->flags->as_upstream ? -1 : r->owners[row];
-        if (!capacity_quota_counts(n, r->objects->syms) || group_row_bought(r, row))
+        if (node_is_virtual(n, r->objects->syms) || group_row_bought(r, row))
             continue;
         memset(own, 0, l->count * sizeof(*own));
         if (group < 0)
