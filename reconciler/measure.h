@@ -117,7 +117,6 @@ enum measure_type { MEASURE_COUNTER, MEASURE_GAUGE, MEASURE_HISTOGRAM, MEASURE_S
       L("type", "status", "to_status"), "How long a condition of a NodePool was what it was")      \
     X(TRANSITIONS, "operator_status_condition_transition_seconds", HISTOGRAM,                      \
       L("group", "kind", "type", "status", "to_status"), "The same of both, as earlier versions have it") \
-    X(COST, "stowage_cluster_price_per_hour", GAUGE, NO_LABELS, "Price of all priced nodes")       \
     X(LOWER_BOUND, "stowage_plan_lower_bound_per_hour", GAUGE, NO_LABELS,                          \
       "No fleet for the planned pods is cheaper than this")                                        \
     X(HELD_BACK, "stowage_purchases_held_total", COUNTER, L("reason"),                             \

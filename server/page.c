@@ -106,27 +106,18 @@ bool page_sample_due(struct page *p, wall_ms now)
     return history_is_due(p->history, now);
 }
 
-static void add_nodes(struct history_point *point, const struct page_view *v)
-{
-    const struct world *w = v->world;
-    point->nodes = world_node_count(w);
-    for (uint32_t row = 0; row < point->nodes; row++) {
-        const amount *asked = world_requested(w, row), *there = world_allocatable(w, row);
-        double price = page_node_price(v, world_node_at(w, row));
-        point->price += isnan(price) ? 0 : price;
-        point->cpu_asked += asked[CPU];
-        point->cpu_there += there[CPU];
-        point->memory_asked += asked[MEMORY];
-        point->memory_there += there[MEMORY];
-    }
-}
-
 void page_sample(struct page *p, const struct page_view *v)
 {
-    struct history_point point = {.at = v->now};
     if (v->world == NULL || v->snapshot == NULL)
         return;
-    add_nodes(&point, v);
+    struct fleet_sums t = fleet_sum(v, SYM_NONE);
+    struct history_point point = {.at = v->now,
+                                  .price = t.price,
+                                  .cpu_asked = t.asked[CPU],
+                                  .cpu_there = t.there[CPU],
+                                  .memory_asked = t.asked[MEMORY],
+                                  .memory_there = t.there[MEMORY],
+                                  .nodes = t.nodes};
     struct snapshot_iter it = snapshot_each(v->snapshot, KIND_POD);
     for (const struct pod *pod; (pod = snapshot_next(&it)) != NULL;) {
         if (pod_is_terminal(pod))

@@ -11,6 +11,7 @@
 #include "server/explain.h"
 #include "server/fleet_json.h"
 #include "server/group_answers.h"
+#include "server/page/fleet.h"
 #include "server/page/pods.h"
 #include "server/places_json.h"
 #include "server/process.h"
@@ -55,7 +56,7 @@ struct routes {
     struct sides *sides;
     struct metric_series *reviews[WEBHOOK_ANSWER_COUNT], *review_errors;
     struct census_labels node_labels; /* of the census */
-    uint32_t http_requests;
+    uint32_t http_requests, price;
     struct metric_series *good[HTTP_LISTENER_COUNT]; /* of http_requests, with code 200 */
 };
 
@@ -237,8 +238,25 @@ static void on_health_check(void *user, void *scratch, const struct http_request
 
 #define METRICS_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
-static void put_own_metrics(const struct routes *routes, struct buf *out)
+static struct page_view page_view_of(const struct routes *routes, struct route_scratch *s)
 {
+    struct extender_view v = route_view(s);
+    return (struct page_view){v.snapshot, v.world, v.places, v.wall, routes->config.groups};
+}
+
+/* When somebody asks, of what is then. Only the leader knows what groups' nodes cost. */
+static void note_price(const struct routes *routes, struct route_scratch *s)
+{
+    struct page_view v = page_view_of(routes, s);
+    if (v.world != NULL && extender_leads(routes->config.sources, clock_mono()))
+        metrics_set(routes->config.metrics, routes->price, NULL, fleet_sum(&v, SYM_NONE).price);
+    else
+        metrics_remove(routes->config.metrics, routes->price, NULL);
+}
+
+static void put_own_metrics(const struct routes *routes, struct route_scratch *s, struct buf *out)
+{
+    note_price(routes, s);
     metrics_write(routes->config.metrics, out);
     process_metrics(out);
 }
@@ -246,10 +264,9 @@ static void put_own_metrics(const struct routes *routes, struct buf *out)
 static void on_own_metrics(void *user, void *scratch, const struct http_request *q,
                            struct http_reply *r)
 {
-    (void)scratch;
     (void)q;
     r->content_type = METRICS_TYPE;
-    put_own_metrics(user, &r->body);
+    put_own_metrics(user, scratch, &r->body);
 }
 
 /* NULL when nobody wants it, and while the cluster is somebody else's to speak of: two replicas would count its pods
@@ -275,10 +292,9 @@ static void end_census(void *census)
 static void on_metrics(void *user, void *scratch, struct http_stream *s, mono_ms now,
                        struct buf *out)
 {
-    (void)scratch;
     (void)now;
     if (!s->begun) {
-        put_own_metrics(user, out);
+        put_own_metrics(user, scratch, out);
         s->work = begin_census(user);
         s->drop = end_census;
     }
@@ -286,12 +302,6 @@ static void on_metrics(void *user, void *scratch, struct http_stream *s, mono_ms
 }
 
 /* --- the page --- */
-
-static struct page_view page_view_of(const struct routes *routes, struct route_scratch *s)
-{
-    struct extender_view v = route_view(s);
-    return (struct page_view){v.snapshot, v.world, v.places, v.wall, routes->config.groups};
-}
 
 static struct span why_waiting(void *user, struct arena *a, const struct pod *p)
 {
@@ -656,10 +666,14 @@ struct routes *routes_new(const struct routes_config *config)
         .help = "Requests on every listener, by status",
         .type = METRIC_COUNTER,
         .labels = {"listener", "code"}};
+    static const struct metric_info price = {.name = "stowage_cluster_price_per_hour",
+                                             .help = "Price of all nodes whose price is known, those of node groups included",
+                                             .type = METRIC_GAUGE};
     struct routes *r = mem_new(sizeof(*r));
     r->config = *config;
     r->sides = sides_new();
     r->http_requests = metrics_register(config->metrics, &http);
+    r->price = metrics_register(config->metrics, &price);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
         struct span labels[] = {span_of(http_listener_name((enum http_listener)l)), SPAN("200")};
         r->good[l] = metrics_series(config->metrics, r->http_requests, labels);

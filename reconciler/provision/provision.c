@@ -358,9 +358,6 @@ static void carry_out(struct pass *p, struct plan *plan)
         nominate_claim(p, bought[i]);
     nominate_nodes(p, plan);
     tell_unschedulable(p, plan);
-    if (!isnan(plan->cost_after))
-        count(r, MEASURE_COST, plan->cost_after, (struct span){0}, (struct span){0},
-              (struct span){0});
     if (!isnan(plan->lower_bound))
         count(r, MEASURE_LOWER_BOUND, plan->lower_bound, (struct span){0}, (struct span){0},
               (struct span){0});

@@ -8,37 +8,33 @@
 
 enum { CPU, MEMORY };
 
-/* --- pools --- */
-
-struct tally { /* of the nodes of one pool, or of all */
-    uint32_t nodes, ready;
-    double price; /* of the priced ones */
-    amount asked[2], there[2];
-};
+/* --- sums --- */
 
 static const struct meta *meta_of(const struct world_node *n)
 {
     return n->node != NULL ? &n->node->meta : &n->claim->meta;
 }
 
-static struct tally tally_nodes(const struct render *r, sym pool)
+struct fleet_sums fleet_sum(const struct page_view *v, sym pool)
 {
-    struct tally t = {0};
-    for (uint32_t row = 0; row < world_node_count(r->v->world); row++) {
-        const struct world_node *n = world_node_at(r->v->world, row);
+    struct fleet_sums t = {0};
+    for (uint32_t row = 0; v->world != NULL && row < world_node_count(v->world); row++) {
+        const struct world_node *n = world_node_at(v->world, row);
         if (pool != SYM_NONE && sym_pairs_get(meta_of(n)->labels, SYM_NODEPOOL) != pool)
             continue;
         t.nodes++;
         t.ready += n->stage == NODE_INITIALIZED || n->stage == NODE_UNMANAGED;
-        double price = page_node_price(r->v, n);
+        double price = page_node_price(v, n);
         t.price += isnan(price) ? 0 : price;
         for (int c = CPU; c <= MEMORY; c++) {
-            t.asked[c] += world_requested(r->v->world, row)[c];
-            t.there[c] += world_allocatable(r->v->world, row)[c];
+            t.asked[c] += world_requested(v->world, row)[c];
+            t.there[c] += world_allocatable(v->world, row)[c];
         }
     }
     return t;
 }
+
+/* --- pools --- */
 
 static void put_limits(struct render *r, const struct node_pool *p)
 {
@@ -81,9 +77,9 @@ static void put_pool_state(struct render *r, const struct node_pool *p)
 static void put_pool(struct render *r, const struct node_pool *p)
 {
     sym name = sym_find(render_syms(r), p->meta.name);
-    struct tally t = {0};
-    if (name != SYM_NONE && r->v->world != NULL)
-        t = tally_nodes(r, name);
+    struct fleet_sums t = {0};
+    if (name != SYM_NONE)
+        t = fleet_sum(r->v, name);
     render_row(r, "nodepool", (struct span){NULL, 0}, p->meta.name);
     render_cell(r, "pool", "");
     render_name(r, "nodepool", (struct span){NULL, 0}, p->meta.name);
@@ -137,7 +133,7 @@ static double share_of(amount part, amount whole)
     return f < 0 ? 0 : f > 100 ? 100 : f;
 }
 
-static void put_share(struct render *r, const struct tally *t, int column, const char *name)
+static void put_share(struct render *r, const struct fleet_sums *t, int column, const char *name)
 {
     void (*show)(struct buf *, int64_t) = column == CPU ? html_cpu : html_bytes;
     buf_addf(r->out, "<li><b>%.0f %%</b> of %s asked for: ", share_of(t->asked[column], t->there[column]), name);
@@ -155,10 +151,8 @@ static void put_count(struct render *r, uint64_t n, const char *what)
 
 void fleet_put_summary(struct render *r)
 {
-    struct tally t = {0};
+    struct fleet_sums t = fleet_sum(r->v, SYM_NONE);
     uint64_t running = 0, waiting = 0;
-    if (r->v->world != NULL)
-        t = tally_nodes(r, SYM_NONE);
     struct snapshot_iter it = snapshot_each(r->v->snapshot, KIND_POD);
     for (const struct pod *p; (p = snapshot_next(&it)) != NULL;)
         if (!pod_is_terminal(p))

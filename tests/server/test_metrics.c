@@ -131,16 +131,16 @@ static void test_measures(void **state)
     (void)state;
     struct metrics *m = metrics_new();
     struct measure made = {.id = MEASURE_NODES_CREATED, .labels = {SPAN("general")}, .value = 2};
-    struct measure cost = {.id = MEASURE_COST, .value = 1.25};
+    struct measure bound = {.id = MEASURE_LOWER_BOUND, .value = 1.25};
     metrics_measure(m, &made);
-    metrics_measure(m, &cost);
+    metrics_measure(m, &bound);
     says(m, "karpenter_nodes_created_total{nodepool=\"general\"} 2\n", true);
-    says(m, "stowage_cluster_price_per_hour 1.25\n", true);
-    cost.gone = true;
-    metrics_measure(m, &cost);
-    says(m, "stowage_cluster_price_per_hour 1.25", false);
-    struct measure bound = {.id = MEASURE_PODS_BOUND, .labels = {SPAN("false")}, .value = 500};
-    metrics_measure(m, &bound); /* pods may wait for minutes */
+    says(m, "stowage_plan_lower_bound_per_hour 1.25\n", true);
+    bound.gone = true;
+    metrics_measure(m, &bound);
+    says(m, "stowage_plan_lower_bound_per_hour 1.25", false);
+    struct measure waited = {.id = MEASURE_PODS_BOUND, .labels = {SPAN("false")}, .value = 500};
+    metrics_measure(m, &waited); /* pods may wait for minutes */
     says(m, "karpenter_pods_bound_duration_seconds_bucket{dynamic_resources=\"false\",le=\"450\"} 0\n"
             "karpenter_pods_bound_duration_seconds_bucket{dynamic_resources=\"false\",le=\"600\"} 1\n", true);
     struct measure error = {.id = MEASURE_CLOUD_ERRORS,

@@ -654,6 +654,34 @@ static void test_fleet(void **state)
     says(f, 200, "{\"nodes\":[{\"name\":\"n1\",\"state\":\"not ours\",");
 }
 
+/* The headline, the history, the sum of what `top` lists, and the metric: Nodes of groups count in all of them. */
+static void test_one_price(void **state)
+{
+    struct fixture *f = *state;
+    struct span first = SPAN("n1"), second = SPAN("n2");
+    struct group_answer groups[] = {
+        {.group = SPAN("a"), .json = SPAN("{}"), .nodes = &first, .node_count = 1, .has_price = true, .price = 0.25},
+        {.group = SPAN("b"), .json = SPAN("{}"), .nodes = &second, .node_count = 1, .has_price = true, .price = 1.5}};
+    group_answers_set(f->groups, &(struct groups_told){.groups = groups, .group_count = 2});
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "\nstowage_cluster_price_per_hour 1.75\n");
+    ask(f, HTTP_PAGE, "GET", "/metrics", NULL);
+    says(f, 200, "\nstowage_cluster_price_per_hour 1.75\n");
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
+    says(f, 200, "<li><b>$1.7500</b> an hour");
+    struct extender_view v = route_view(f->scratch);
+    page_sample(f->page, &(struct page_view){v.snapshot, v.world, v.places, v.wall, f->groups});
+    ask(f, HTTP_PAGE, "GET", "/history", NULL);
+    says(f, 200, ",1.75,");
+    groups[1].has_price = false; /* nobody knows what it costs */
+    group_answers_set(f->groups, &(struct groups_told){.groups = groups, .group_count = 2});
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "\nstowage_cluster_price_per_hour 0.25\n");
+    f->leading = false;
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    assert_null(strstr(f->reply.body.ptr, "stowage_cluster_price_per_hour"));
+}
+
 /* Names that an open page asks for. */
 static void test_pods(void **state)
 {
@@ -964,7 +992,7 @@ int main(void)
         ROW(test_samples_are_counted), ROW(test_large_calls_leave_nothing_behind),
         ROW(test_extender_errors), ROW(test_webhook),
         ROW(test_probes), ROW(test_log_level), ROW(test_late_answers_are_counted), ROW(test_page), ROW(test_recommended),
-        ROW(test_explain_move), ROW(test_fleet), ROW(test_pods), ROW(test_history), ROW(test_live),
+        ROW(test_explain_move), ROW(test_fleet), ROW(test_one_price), ROW(test_pods), ROW(test_history), ROW(test_live),
         ROW(test_dashboards_find_what_they_ask_for),
         ROW(test_only_the_leader_tells_of_the_cluster),
         cmocka_unit_test_setup_teardown(test_who_wants_less_gets_less, setup_without, teardown),
