@@ -2,6 +2,7 @@
 
 #include "kube/wellknown.h"
 #include "planner/columns.h"
+#include "planner/groups/template.h"
 
 struct bought_node { /* what a node will be */
     struct sym_pairs labels;
@@ -78,8 +79,23 @@ static void add(struct group_bought *b, struct arena *a, struct symtab *syms, co
         meta_copy_object(copy, pods[i], sizeof(*copy));
         copy->node = sym_intern(syms, name);
         copy->nominated_node = SYM_NONE;
+        uint32_t of = b->pod_count;
+        ARENA_PUSH(a, b->pods_of, of, b->pod_of_capacity, pods[i]);
         ARENA_PUSH(a, b->pods, b->pod_count, b->pod_capacity, copy);
     }
+}
+
+bool bought_same(const struct group_bought *x, const struct group_bought *y)
+{
+    if (x->node_count != y->node_count || x->pod_count != y->pod_count)
+        return false;
+    for (uint32_t i = 0; i < x->node_count; i++)
+        if (!group_node_same(x->nodes[i], y->nodes[i]))
+            return false;
+    for (uint32_t i = 0; i < x->pod_count; i++)
+        if (x->pods_of[i] != y->pods_of[i] || x->pods[i]->node != y->pods[i]->node)
+            return false;
+    return true;
 }
 
 /* --- of a plan --- */

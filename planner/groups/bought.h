@@ -14,9 +14,13 @@
 struct group_bought { /* in an arena; all zero: none */
     const struct node **nodes;
     const struct pod **pods; /* copies, bound to them */
+    const struct pod **pods_of; /* of which */
     uint32_t node_count, pod_count;
-    uint32_t node_capacity, pod_capacity;
+    uint32_t node_capacity, pod_capacity, pod_of_capacity;
 };
+
+/* A world has the same nodes and pods by both, which are of the very same pods. */
+bool bought_same(const struct group_bought *x, const struct group_bought *y);
 
 /* One that is on its way already, unless it matters to nobody. `w`: the pools'. */
 void bought_add_claim(struct group_bought *b, struct arena *a, struct symtab *syms, const struct world *w,

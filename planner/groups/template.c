@@ -332,7 +332,7 @@ static bool same_conditions(struct conditions x, struct conditions y)
     return x.count == y.count;
 }
 
-static bool same_node(const struct node *x, const struct node *y)
+bool group_node_same(const struct node *x, const struct node *y)
 {
     return span_eq(x->meta.name, y->meta.name) && x->unschedulable == y->unschedulable &&
            same_labels(x->meta.labels, y->meta.labels) && same_taints(x->taints, y->taints) &&
@@ -347,7 +347,7 @@ bool group_template_same(const struct group_template *x, const struct group_temp
     for (uint32_t i = 0; i < x->pod_count && i < y->pod_count; i++)
         if (!span_eq(x->pods[i]->meta.uid, y->pods[i]->meta.uid)) /* of the node and of whom it is a copy */
             return false;
-    return x->pod_count == y->pod_count && same_node(x->node, y->node);
+    return x->pod_count == y->pod_count && group_node_same(x->node, y->node);
 }
 
 bool group_template_of_same(const struct group_template *x, const struct group_template *y)

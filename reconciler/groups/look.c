@@ -1,11 +1,8 @@
 /* The objects of a snapshot as a pass over node groups takes them (planner/groups/model.h). */
 #include "reconciler/groups/look.h"
 
-#include <stdlib.h>
-
 #include "kube/config_map.h"
-#include "planner/groups/bought.h"
-#include "reconciler/groups/coming.h"
+#include "reconciler/groups/pooled.h"
 #include "reconciler/groups/removal.h"
 #include "reconciler/groups/requests.h"
 #include "reconciler/stages.h"
@@ -20,108 +17,6 @@ static const void **all_of(const struct pass *p, enum kind k, size_t *count_out)
         list[at++] = o;
     *count_out = at;
     return list;
-}
-
-/* --- pods that NodePools have a place for do not ask --- */
-
-/* Which Node a place is on; SYM_NONE: it is still to come. */
-static sym node_of(const struct pass *p, const struct place *place)
-{
-    if (!place->on_claim)
-        return sym_find(p->snapshot->syms, place->target);
-    const struct node_claim *c = snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, place->target);
-    return c != NULL ? c->node_name : SYM_NONE;
-}
-
-/* Whether a plan still has to say whether there is a place for it. */
-static bool is_undecided(const struct pass *p, const struct pod *pod)
-{
-    const struct waiting_memo *m = memos_find(&p->r->waiting, pod->meta.uid);
-    return m == NULL || !m->decided;
-}
-
-/* As it is to be seen here; NULL: not at all. */
-static const struct pod *beside_pools(const struct pass *p, const struct pod *pod)
-{
-    if (pod->node != SYM_NONE || !pod->unschedulable || pod->meta.deleted != 0)
-        return pod;
-    const struct place *place = p->r->places != NULL ? places_find(p->r->places, pod->meta.uid) : NULL;
-    if (place == NULL)
-        return is_undecided(p, pod) ? NULL : pod;
-    if (coming_has(p, place, pod))
-        return pod;
-    sym node = node_of(p, place);
-    if (node == SYM_NONE)
-        return NULL;
-    struct pod *copy = ARENA_NEW(p->a, struct pod);
-    meta_copy_object(copy, pod, sizeof(*copy));
-    copy->nominated_node = node; /* its room there is taken */
-    return copy;
-}
-
-static const struct pod **pods_of(const struct pass *p, bool whole, size_t *count_out)
-{
-    const struct pod **list = (const struct pod **)all_of(p, KIND_POD, count_out);
-    size_t kept = 0;
-    if (whole || !pass_has_pools(p))
-        return list;
-    for (size_t i = 0; i < *count_out; i++) {
-        const struct pod *pod = beside_pools(p, list[i]);
-        if (pod != NULL)
-            list[kept++] = pod;
-    }
-    *count_out = kept;
-    return list;
-}
-
-/* --- what they have bought, and has not come --- */
-
-struct sold { /* a claim without a Node, for a pod */
-    struct span claim;
-    const struct pod *pod;
-};
-
-static int by_claim(const void *a, const void *b)
-{
-    const struct sold *x = a, *y = b;
-    int order = span_cmp(x->claim, y->claim);
-    return order != 0 ? order : group_pods_by_name(&x->pod, &y->pod);
-}
-
-static struct sold *list_sold(const struct pass *p, uint32_t *count_out)
-{
-    const struct places *places = p->r->places;
-    struct sold *list = ARENA_ARRAY(p->a, struct sold, places->count + 1);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < places->count; i++) {
-        const struct place *x = &places->items[i];
-        const struct pod *pod = x->on_claim && node_of(p, x) == SYM_NONE ? place_pod(p, x) : NULL;
-        if (pod != NULL)
-            list[count++] = (struct sold){x->target, pod};
-    }
-    if (count != 0)
-        qsort(list, count, sizeof(*list), by_claim);
-    *count_out = count;
-    return list;
-}
-
-/* One that was asked for a moment ago and is in no snapshot yet has no labels to tell. */
-static const struct group_bought *bought_of(const struct pass *p, struct symtab *syms)
-{
-    struct group_bought *out = ARENA_NEW(p->a, struct group_bought);
-    uint32_t count, next;
-    if (p->r->places == NULL)
-        return NULL;
-    const struct sold *list = list_sold(p, &count);
-    const struct pod **pods = ARENA_ARRAY(p->a, const struct pod *, count + 1);
-    for (uint32_t at = 0; at < count; at = next) {
-        const struct node_claim *c = snapshot_find(p->snapshot, KIND_NODE_CLAIM, (struct span){0}, list[at].claim);
-        for (next = at; next < count && span_eq(list[next].claim, list[at].claim); next++)
-            pods[next - at] = list[next].pod;
-        if (c != NULL)
-            bought_add_claim(out, p->a, syms, p->world, c, pods, next - at);
-    }
-    return out->node_count != 0 ? out : NULL;
 }
 
 /* --- the ConfigMap of priorities --- */
@@ -148,14 +43,17 @@ static void take_priorities(struct pass *p, struct group_objects *o)
 
 #define TAKE(member, count_, kind_) (o->member = (const void *)all_of(p, kind_, &o->count_))
 
-static void take_objects(struct pass *p, struct group_objects *o, struct symtab *syms, bool whole)
+/* `pooled` NULL: pods as they are. */
+static void take_objects(struct pass *p, struct group_objects *o, struct symtab *syms, const struct pooled *pooled)
 {
     const struct node **nodes = ARENA_ARRAY(p->a, const struct node *, p->node_count + 1);
     for (uint32_t i = 0; i < p->node_count; i++)
         nodes[i] = p->nodes[i].node;
     *o = (struct group_objects){.syms = syms, .nodes = nodes, .node_count = p->node_count};
-    o->pods = pods_of(p, whole, &o->pod_count);
-    o->bought = !whole && pass_has_pools(p) ? bought_of(p, syms) : NULL;
+    const struct pod **pods = (const struct pod **)all_of(p, KIND_POD, &o->pod_count);
+    o->pod_count = pooled != NULL ? pooled_see(pooled, pods, o->pod_count) : o->pod_count;
+    o->pods = pods;
+    o->bought = pooled != NULL && pooled->bought.node_count != 0 ? &pooled->bought : NULL;
     o->places = p->r->places;
     TAKE(daemon_sets, daemon_set_count, KIND_DAEMON_SET);
     TAKE(replica_sets, replica_set_count, KIND_REPLICA_SET);
@@ -204,13 +102,13 @@ static bool read_file(struct pass *p, struct group_look *out, struct arena *a, s
     return true;
 }
 
-/* Of the file. `whole`: pods ask that have a place with the pools, too. `requests`: of the world that is kept; NULL: they are
- * resolved for a new one. */
-static bool fill_model(struct pass *p, struct group_look *out, bool whole, struct arena *a,
-                       struct capacity_requests *requests, struct err *err)
+/* Of the file. Without `pooled` pods ask that have a place with the pools, too. `requests`: of the world that is kept; NULL:
+ * they are resolved for a new one. */
+static bool fill_model(struct pass *p, struct group_look *out, struct arena *a, struct capacity_requests *requests,
+                       struct err *err)
 {
     struct symtab *syms = p->snapshot->syms;
-    take_objects(p, &out->objects, syms, whole);
+    take_objects(p, &out->objects, syms, out->pooled);
     out->objects.requests = requests != NULL ? requests : requests_resolve(p, syms, a);
     requests_recall(p, out->objects.requests);
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
@@ -223,7 +121,7 @@ static bool fill_model(struct pass *p, struct group_look *out, bool whole, struc
 static bool make_model(struct pass *p, struct group_look *out, struct arena *a, struct capacity_requests *requests,
                        struct err *err)
 {
-    return read_file(p, out, a, err) && fill_model(p, out, false, a, requests, err);
+    return read_file(p, out, a, err) && fill_model(p, out, a, requests, err);
 }
 
 /* With templates of their own, for the passes to come. */
@@ -240,12 +138,14 @@ static bool look_anew(struct pass *p, struct group_look *out, struct err *err)
 {
     struct group_kept *k = &p->r->keeper.kept;
     struct arena a;
+    if (k->pooled == out->pooled) /* of this snapshot, too */
+        k->pooled = NULL;
     group_kept_drop(k);
     if (!make_anew(p, out, &a, err))
         return false;
     out->world = build_world(out->model, &out->objects, p);
     out->how = DERIVE_BUILD;
-    group_kept_take(k, p, out->world, out->model, out->objects.requests, &a);
+    group_kept_take(k, p, out->world, &(struct group_kept_of){out->model, out->objects.requests, &a, out->pooled});
     return true;
 }
 
@@ -260,8 +160,9 @@ static bool look_on(struct pass *p, struct group_look *out, enum kept_state stat
     bool same = group_kept_has_templates(k, out->model, state);
     if (!same && !make_anew(p, out, &a, err))
         return false;
-    out->how = same && state == KEPT_SAME ? DERIVE_SAME : DERIVE_DELTA;
-    if (out->how == DERIVE_DELTA && !group_kept_move(k, p, same ? NULL : out->model, out->objects.requests, &a)) {
+    struct group_kept_of next = {same ? NULL : out->model, out->objects.requests, &a, out->pooled};
+    out->how = same && out->pooled == k->pooled && state == KEPT_SAME ? DERIVE_SAME : DERIVE_DELTA;
+    if (out->how == DERIVE_DELTA && !group_kept_move(k, p, &next)) {
         *again_out = true;
         arena_release(&a);
     }
@@ -271,20 +172,18 @@ static bool look_on(struct pass *p, struct group_look *out, enum kept_state stat
 
 bool group_look_begin(struct pass *p, struct group_look *out, struct err *err)
 {
-    enum kept_state state = group_kept_state(&p->r->keeper.kept, p);
-    bool again = state == KEPT_NOT;
-    *out = (struct group_look){.world = NULL, .kept = true};
-    if (pass_has_pools(p)) {
-        out->kept = false;
-        if (!make_model(p, out, p->a, NULL, err))
-            return false;
-        out->world = build_world(out->model, &out->objects, p);
-        out->how = DERIVE_BUILD;
+    struct group_kept *k = &p->r->keeper.kept;
+    enum kept_state state = group_kept_state(k, p);
+    struct pooled *now = pooled_new(p);
+    bool again = state == KEPT_NOT, as_before = !again && pooled_same(k->pooled, now);
+    *out = (struct group_look){.world = NULL, .kept = true, .pooled = as_before ? k->pooled : now};
+    if (as_before)
+        pooled_free(now);
+    if ((again || look_on(p, out, state, &again, err)) && (!again || look_anew(p, out, err)))
         return true;
-    }
-    if (!again && !look_on(p, out, state, &again, err))
-        return false;
-    return !again || look_anew(p, out, err);
+    if (out->pooled != k->pooled)
+        pooled_free(out->pooled);
+    return false;
 }
 
 struct trying {
@@ -303,7 +202,7 @@ const struct choice *group_look_choice(struct pass *p, const struct plan_options
     struct group_look l = {.world = NULL};
     struct err err;
     if (p->r->config.groups.provider == NULL || p->r->config.groups.flags.as_upstream || !read_file(p, &l, p->a, &err) ||
-        !choice_is_open(&l.file, pools) || !fill_model(p, &l, true, p->a, NULL, &err))
+        !choice_is_open(&l.file, pools) || !fill_model(p, &l, p->a, NULL, &err))
         return NULL; /* what is wrong the pass over the groups says */
     l.world = build_world(l.model, &l.objects, p);
     struct trying t = {p, l.model};
@@ -337,7 +236,7 @@ const struct choice *group_look_guests(struct pass *p)
         guests[count] = (struct guest){.pod = pod};
         of[count++] = &places->items[i].group;
     }
-    if (count == 0 || !read_file(p, &l, p->a, &err) || !fill_model(p, &l, true, p->a, NULL, &err))
+    if (count == 0 || !read_file(p, &l, p->a, &err) || !fill_model(p, &l, p->a, NULL, &err))
         return NULL; /* what is wrong the pass over the groups says */
     for (uint32_t i = 0; i < count; i++) {
         const struct node *n = template_of(l.model, *of[i]);

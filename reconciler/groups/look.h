@@ -7,6 +7,7 @@
 #include "reconciler/derive.h"
 
 struct pass;
+struct pooled;
 
 struct group_look {
     struct node_groups file;
@@ -14,7 +15,8 @@ struct group_look {
     struct group_objects objects;
     struct group_model *model;
     struct world *world;
-    bool kept; /* the world is the next pass's, too (kept.h) */
+    struct pooled *pooled; /* as which pods are seen; NULL: as they are */
+    bool kept; /* the world, and pooled, are the next pass's, too (kept.h) */
     enum derive_way how; /* the world was made */
 };
 
