@@ -63,10 +63,10 @@ static bool load_spread(struct input *o, const char *text, struct default_spread
            err_wrap(err, "--scheduler-config");
 }
 
-struct world *plan_world(const struct input *o, const struct options *options, const struct planned_with *with,
-                         const struct input_list *nodes, const struct input_list *pods)
+void plan_world_input(const struct input *o, const struct options *options, const struct planned_with *with,
+                      struct world_options *world_options, struct world_input *out)
 {
-    struct world_options world_options = {
+    *world_options = (struct world_options){
         .reserved_capacity = options->gates.reserved_capacity,
         .node_overlay = options->gates.node_overlay,
         .capacity_buffer = options->gates.capacity_buffer,
@@ -76,18 +76,18 @@ struct world *plan_world(const struct input *o, const struct options *options, c
         .unbound_classes = o->grouped,
         .default_spread = &with->spread,
     };
-    struct world_input in = {.syms = o->syms, .options = &world_options, .catalogue = &with->catalogue};
+    *out = (struct world_input){.syms = o->syms, .options = world_options, .catalogue = &with->catalogue};
     for (enum kind k = 0; k < KIND_STORED_COUNT; k++)
-        world_input_take(&in, k, o->kinds[k].items, o->kinds[k].count);
-    world_input_take(&in, KIND_NODE, nodes->items, nodes->count);
-    world_input_take(&in, KIND_POD, pods->items, pods->count);
-    return world_build(&in);
+        world_input_take(out, k, o->kinds[k].items, o->kinds[k].count);
 }
 
 static struct world *build_world(const struct input *o, const struct options *options,
                                  const struct planned_with *with)
 {
-    return plan_world(o, options, with, &o->kinds[KIND_NODE], &o->kinds[KIND_POD]);
+    struct world_options world_options;
+    struct world_input in;
+    plan_world_input(o, options, with, &world_options, &in);
+    return world_build(&in);
 }
 
 /* A node's name is the Node's, or the NodeClaim's while the claim has no registered Node. */

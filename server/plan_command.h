@@ -28,9 +28,9 @@ struct plan_reading {
 bool plan_read(struct input *o, const struct options *options, struct plan_reading *out,
                struct err *err);
 
-/* Of what was read, but for the Nodes and Pods, which are given. */
-struct world *plan_world(const struct input *o, const struct options *options, const struct planned_with *with,
-                         const struct input_list *nodes, const struct input_list *pods);
+/* What a world is built of: all that was read. `out` borrows `world_options`. */
+void plan_world_input(const struct input *o, const struct options *options, const struct planned_with *with,
+                      struct world_options *world_options, struct world_input *out);
 
 /* plan_solve as `plan` does it: the search is stopped when the time is over, counted from here. */
 struct plan *plan_in_time(const struct world *w, const struct plan_options *o, span_ms time_budget);

@@ -182,14 +182,33 @@ static struct world *world_of(void *user, const struct group_objects *objects)
 {
     const struct deciding *d = user;
     struct group_ground g = group_model_ground(d->m, objects, &d->o->arena);
-    struct input_list nodes = {.items = (const void **)g.nodes, .count = g.node_count};
-    struct input_list pods = {.items = (const void **)g.pods, .count = g.pod_count};
-    return plan_world(d->o, d->options, &d->r->with, &nodes, &pods);
+    struct world_options world_options;
+    struct world_input in;
+    plan_world_input(d->o, d->options, &d->r->with, &world_options, &in);
+    in.nodes = g.nodes;
+    in.node_count = g.node_count;
+    in.pods = g.pods;
+    in.pod_count = g.pod_count;
+    return world_build(&in);
+}
+
+static struct world *both_of(void *user, const struct group_offers *offers)
+{
+    const struct deciding *d = user;
+    struct world_options world_options;
+    struct world_input in;
+    plan_world_input(d->o, d->options, &d->r->with, &world_options, &in);
+    in.options = &offers->options;
+    in.catalogue = &offers->catalogue;
+    in.pools = offers->pools;
+    in.pool_count = offers->pool_count;
+    return world_build(&in);
 }
 
 /* The pools' plan is made anew where groups are cheaper for some; with a time budget in as much time as the first, and
  * what is tried before as well. */
-static void choose(const struct plan_reading *r, const struct choice_ground *ground, struct plan **pools, struct arena *a)
+static const struct choice *choose(const struct plan_reading *r, const struct choice_ground *ground, struct plan **pools,
+                                   struct arena *a)
 {
     struct choice_ground g = *ground;
     struct plan_options o = r->options;
@@ -202,12 +221,13 @@ static void choose(const struct plan_reading *r, const struct choice_ground *gro
     g.options = &o;
     const struct choice *c = (*pools)->complete ? choice_make(&g, *pools, a) : NULL; /* else there is no time for it */
     if (c == NULL)
-        return;
+        return NULL;
     plan_free(*pools);
     until = clock_mono() + r->time_budget;
     choice_plan_options(&o, c, &with);
     *pools = plan_solve(r->world, &with.plan);
     plan_tell(*pools);
+    return c;
 }
 
 struct group_pass *plan_groups_decide(struct input *o, const struct options *options, const struct plan_reading *r,
@@ -227,8 +247,10 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     *world_out = world_of(&d, &objects);
     if (*pools != NULL) {
         struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects,
-                                  .at_once = true, .world_of = world_of, .user = &d};
-        choose(r, &g, pools, a);
+                                  .at_once = true, .world_of = world_of, .both_of = both_of, .user = &d};
+        const struct choice *c = choose(r, &g, pools, a);
+        if (c != NULL)
+            objects.wishes = choice_wishes(c, &objects.wish_count);
         groups_see_plan(&objects, *pools, a);
     }
     if (objects.bought != NULL) {

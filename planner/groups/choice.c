@@ -22,12 +22,17 @@ struct chosen { /* a pod for which the pools' plan buys a node, or has no place 
     bool bought;
     bool groups; /* it asks them */
     bool bound;  /* it prefers one of both, or a machine of a group is on its way for it */
+    /* By a plan over both: */
+    int32_t wish;           /* the group where it goes; -1: none */
+    uint32_t machine, turn; /* see group_wish */
 };
 
 struct choice {
     struct chosen *pods; /* by namespace and name */
     struct guest *guests; /* likewise */
+    struct group_wish *wishes; /* likewise; of one that is made */
     uint32_t count, guest_count;
+    size_t wish_count;
 };
 
 struct weight {
@@ -101,10 +106,7 @@ static struct chosen *find(const struct choice *c, const struct pod *p)
 
 bool choice_knows(const struct group_model *m, struct span wish)
 {
-    for (uint32_t i = 0; i < m->group_count; i++)
-        if (span_eq(m->groups[i].spec->name, wish))
-            return true;
-    return span_eq(wish, SPAN("pools")) || span_eq(wish, SPAN("groups"));
+    return group_model_group(m, wish) >= 0 || span_eq(wish, SPAN("pools")) || span_eq(wish, SPAN("groups"));
 }
 
 static void prefer(const struct choice_ground *g, struct chosen *c)
@@ -123,7 +125,7 @@ static void add(struct choosing *x, const struct pod *p, bool bought)
     if (p->is_virtual || p->node != SYM_NONE || class_id >= x->g->groups->classes.count)
         return;
     struct chosen *c = &x->now.pods[x->now.count++];
-    *c = (struct chosen){.pod = p, .class_id = class_id, .bought = bought};
+    *c = (struct chosen){.pod = p, .class_id = class_id, .bought = bought, .wish = -1};
     prefer(x->g, c);
 }
 
@@ -223,6 +225,17 @@ static void mark_taken(struct choosing *x, const struct choice *seated)
         x->taken[i] = find(seated, x->now.pods[i].pod) != NULL;
 }
 
+static struct group_wish *list_wishes(const struct choice *c, const struct group_model *m, struct arena *a, size_t *count_out)
+{
+    struct group_wish *out = ARENA_ARRAY(a, struct group_wish, c->count);
+    size_t count = 0;
+    for (uint32_t i = 0; i < c->count; i++)
+        if (c->pods[i].groups && c->pods[i].wish >= 0)
+            out[count++] = (struct group_wish){c->pods[i].pod, m->groups[c->pods[i].wish].spec->name, c->pods[i].machine, c->pods[i].turn};
+    *count_out = count;
+    return out;
+}
+
 /* `made`: the pools' plan for it, or NULL. */
 static struct weight weigh(struct choosing *x, const struct plan *made)
 {
@@ -240,6 +253,7 @@ static struct weight weigh(struct choosing *x, const struct plan *made)
     }
     struct group_objects objects = *g->objects;
     groups_see_plan(&objects, made, &scratch);
+    objects.wishes = list_wishes(&x->now, g->model, &scratch, &objects.wish_count);
     struct world *apart = objects.bought != NULL ? g->world_of(g->user, &objects) : NULL;
     const struct group_pass *pass = groups_pass(apart != NULL ? apart : g->groups, g->model, &x->flags, &objects,
                                                 g->options->now, &scratch);
@@ -298,7 +312,7 @@ static bool is_best(const struct choosing *x)
 {
     bool same = true;
     for (uint32_t i = 0; i < x->now.count; i++)
-        same &= x->now.pods[i].groups == x->best.pods[i].groups;
+        same &= x->now.pods[i].groups == x->best.pods[i].groups && x->now.pods[i].wish == x->best.pods[i].wish;
     return same;
 }
 
@@ -341,6 +355,45 @@ static void begin(struct choosing *x, const struct plan *pools)
         break;
     }
     memcpy(x->now.pods, x->best.pods, x->now.count * sizeof(*x->now.pods));
+}
+
+/* As one search has it to which groups and pools are the same. */
+static void take_together(struct choosing *x, const struct group_offers *offers, const struct plan *p)
+{
+    uint32_t turn = 0;
+    for (uint32_t i = 0; i < p->claim_count; i++) {
+        int32_t group = group_of_offer(offers, p->claims[i].pool);
+        for (uint32_t k = 0; group >= 0 && k < p->claims[i].pod_count; k++) {
+            struct chosen *c = find(&x->now, p->claims[i].pods[k]);
+            if (c == NULL || c->bound)
+                continue;
+            c->groups = true;
+            c->wish = x->flags.by_cost ? group : -1; /* else an expander says which */
+            c->machine = i;
+            c->turn = turn++;
+        }
+    }
+}
+
+static void try_together(struct choosing *x)
+{
+    const struct choice_ground *g = x->g;
+    struct group_offers offers = group_offers_make(g->pools, g->model, g->options->now, g->objects->syms, x->a);
+    struct choice_options o;
+    if (offers.count == 0 || is_over(x))
+        return;
+    for (uint32_t i = 0; i < x->now.count; i++)
+        x->now.pods[i].groups &= x->now.pods[i].bound;
+    choice_plan_options(g->options, &x->now, &o);
+    o.plan.no_bound = true;
+    o.plan.seating = NULL; /* of other rows */
+    struct world *both = g->both_of(g->user, &offers);
+    struct plan *p = plan_solve(both, &o.plan);
+    x->plans++;
+    take_together(x, &offers, p);
+    plan_free(p);
+    world_free(both);
+    try_now(x);
 }
 
 struct shape {
@@ -458,6 +511,7 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
     begin(&x, pools);
     if (any_price(g->model->file)) {
         try_groups_first(&x, pools);
+        try_together(&x);
         refine(&x);
     }
     settle(&x, pools);
@@ -465,7 +519,14 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
         return NULL;
     struct choice *out = ARENA_NEW(a, struct choice);
     *out = x.best;
+    out->wishes = list_wishes(out, g->model, a, &out->wish_count);
     return out;
+}
+
+const struct group_wish *choice_wishes(const struct choice *c, size_t *count_out)
+{
+    *count_out = c->wish_count;
+    return c->wishes;
 }
 
 /* --- the plan --- */

@@ -1,10 +1,12 @@
 /* choice: who goes to the NodePools and who to the node groups of a cluster that has both: where the whole is cheapest.
  *
- * Begins with the pools' plan (beside.h) and looks at pods for which that buys a node: as if all of them asked the groups,
- * then, shape by shape, the most pods first, as if those did that do not yet, or did not any more. Each way is worked out
- * as it would go, by a plan of the pools and a pass over the groups, and taken when it leaves out fewer pods of the highest
- * priority at which it differs, else when it has fewer nodes of which nobody knows the price, else when it is cheaper. So
- * what comes of it is never worse than pools first, nor than groups first.
+ * Begins with the pools' plan (beside.h) and looks at pods for which that buys a node: as if all of them asked the groups;
+ * as one search has it to which a group and a pool are the same (offers.h); then, shape by shape, the most pods first, as if
+ * those asked the groups that do not yet, or did not any more. Each way is worked out as it would go, by a plan of the pools
+ * and a pass over the groups, and taken when it leaves out fewer pods of the highest priority at which it differs, else when
+ * it has fewer nodes of which nobody knows the price, else when it is cheaper. So what comes of it is never worse than pools
+ * first, nor than groups first. Where the one search has a pod go to a group, the pass has it go there, too
+ * (choice_wishes), unless an expander was asked for.
  *
  * A pod's annotation stowage.dev/prefer comes before any price: `pools`, `groups`, or the name of a group; but no pod is left
  * without a place for it. What was asked of a group already stays with it.
@@ -17,6 +19,7 @@
 #define PLANNER_GROUPS_CHOICE_H
 
 #include "planner/groups/beside.h"
+#include "planner/groups/offers.h"
 
 struct choice_ground {
     const struct world *pools;          /* of the pools' plan */
@@ -29,6 +32,9 @@ struct choice_ground {
                    * beside what the groups now ask for, they do */
     /* A world like `groups` of other objects: of those with what a plan buys (bought.h). To be freed. */
     struct world *(*world_of)(void *user, const struct group_objects *objects);
+    /* A world like `pools` in which groups can be bought, too: of the same objects but for pools, catalogue and options,
+     * which are the offers'. To be freed. */
+    struct world *(*both_of)(void *user, const struct group_offers *offers);
     void *user;
 };
 
@@ -43,6 +49,9 @@ bool choice_is_open(const struct node_groups *file, const struct plan *pools);
 bool choice_knows(const struct group_model *m, struct span wish);
 /* NULL: pools first. `pools` is their plan as it is with nobody put off, and stays. In `a`. */
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a);
+
+/* Whom the pass over the groups that follows is to have go where (group_objects). */
+const struct group_wish *choice_wishes(const struct choice *c, size_t *count_out);
 
 /* No choice: pods that have a place on a machine of a group that is on its way are the plan's guests, and stay there. In `a`. */
 const struct choice *choice_of_guests(const struct guest *guests, uint32_t count, struct arena *a);

@@ -73,6 +73,17 @@ static int32_t find_provider_id(const struct group_model *m, struct span id)
     return low < m->node_count && span_eq(m->keys[low].id, id) ? (int32_t)m->keys[low].node : -1;
 }
 
+static int group_by_name(const void *key, const void *group)
+{
+    return span_cmp(*(const struct span *)key, ((const struct group *)group)->spec->name);
+}
+
+int32_t group_model_group(const struct group_model *m, struct span name)
+{
+    const struct group *g = m->group_count != 0 ? bsearch(&name, m->groups, m->group_count, sizeof(*g), group_by_name) : NULL;
+    return g != NULL ? (int32_t)(g - m->groups) : -1;
+}
+
 int32_t group_model_node(const struct group_model *m, struct span name_or_provider_id)
 {
     int32_t i = find_name(m, name_or_provider_id);

@@ -11,6 +11,12 @@ struct config_map;
 struct group_bought;
 struct places;
 
+struct group_wish { /* where a plan over pools and groups has the pod go (offers.h): it does, if that will do */
+    const struct pod *pod;
+    struct span group;
+    uint32_t machine, turn; /* of the plan's, and of its pods: numbers that tell one from another */
+};
+
 /* The cluster's objects that a pass looks at beside the world. Any order. */
 struct group_objects {
     struct symtab *syms;
@@ -25,8 +31,9 @@ struct group_objects {
     const struct places *places; /* where pods that wait are planned already; NULL: nowhere. Who is there is seated first */
     struct capacity_requests *requests; /* NULL: there are none */
     const struct group_bought *bought;  /* by NodePools, on their way (bought.h); NULL: none */
+    const struct group_wish *wishes;    /* by the pods' namespace and name; of no effect as_upstream */
     size_t node_count, pod_count, daemon_set_count, replica_set_count, stateful_set_count;
-    size_t replication_controller_count, job_count, budget_count, quota_count, config_map_count;
+    size_t replication_controller_count, job_count, budget_count, quota_count, config_map_count, wish_count;
 };
 
 struct group_readiness {
@@ -94,6 +101,7 @@ struct group_ground {
 };
 struct group_ground group_model_ground(const struct group_model *m, const struct group_objects *objects, struct arena *a);
 
+int32_t group_model_group(const struct group_model *m, struct span name);                /* -1: there is none */
 int32_t group_model_node(const struct group_model *m, struct span name_or_provider_id); /* -1: there is none */
 struct span node_provider_id(const struct node *n); /* its name where it says none */
 bool group_node_is_gpu(const struct group_model *m, const struct node *n); /* it has the label of `gpuLabel` */

@@ -41,6 +41,7 @@ void keeper_release(struct keeper *k)
     orders_forget(k);
     status_map_forget(k);
     group_kept_drop(&k->kept);
+    wishes_release(&k->wishes);
     memos_release(&k->stale);
     coming_forget(k);
     forget_priority(k);

@@ -17,6 +17,7 @@
 #include "reconciler/decision.h"
 #include "reconciler/groups/kept.h"
 #include "reconciler/groups/settings.h"
+#include "reconciler/groups/wishes.h"
 #include "reconciler/memo.h"
 
 struct pass;
@@ -44,6 +45,7 @@ struct keeper { /* zero: nothing is kept yet */
     struct memos stale; /* UIDs of the Nodes that have such marks still */
     mono_ms began;    /* the first pass */
     struct group_kept kept;
+    struct kept_wishes wishes;
     /* orders */
     struct arena orders_arena;
     bool has_orders_arena, order_under_way;

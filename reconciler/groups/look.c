@@ -114,6 +114,8 @@ static bool fill_model(struct pass *p, struct group_look *out, struct arena *a, 
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
     learned_recall(p->r->keeper.learned, &out->file, syms, a);
     removals_recall(p, &out->file.state);
+    if (!whole)
+        wishes_recall(&p->r->keeper.wishes, &out->objects, p->a);
     out->model = group_model_make(&out->file, &out->flags, &out->objects, p->wall, a, err);
     return out->model != NULL;
 }
@@ -197,6 +199,20 @@ static struct world *world_of(void *user, const struct group_objects *objects)
     return build_world(t->model, objects, t->p);
 }
 
+static struct world *both_of(void *user, const struct group_offers *offers)
+{
+    struct pass *p = ((const struct trying *)user)->p;
+    struct world_input in = {.syms = p->snapshot->syms, .options = &offers->options, .catalogue = &offers->catalogue};
+    for (enum kind k = 0; k < KIND_STORED_COUNT; k++) {
+        size_t count = 0;
+        const void **list = all_of(p, k, &count);
+        world_input_take(&in, k, list, count);
+    }
+    in.pools = offers->pools;
+    in.pool_count = offers->pool_count;
+    return world_build(&in);
+}
+
 const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools)
 {
     struct group_look l = {.world = NULL};
@@ -207,7 +223,7 @@ const struct choice *group_look_choice(struct pass *p, const struct plan_options
     l.world = build_world(l.model, &l.objects, p);
     struct trying t = {p, l.model};
     struct choice_ground g = {.pools = p->world, .options = o, .groups = l.world, .model = l.model, .flags = &l.flags,
-                              .objects = &l.objects, .world_of = world_of, .user = &t};
+                              .objects = &l.objects, .world_of = world_of, .both_of = both_of, .user = &t};
     const struct choice *c = choice_make(&g, pools, p->a);
     group_look_end(&l);
     return c;

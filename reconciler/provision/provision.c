@@ -377,6 +377,7 @@ static struct plan *plan_both(struct pass *p, const struct plan_options *o, stru
     s->choosing = true;
     const struct choice *c = group_look_choice(p, o, plan);
     s->choosing = false;
+    wishes_keep(&p->r->keeper.wishes, s->given_up ? NULL : c);
     if (c != NULL && !s->given_up) {
         plan_free(plan);
         choice_plan_options(o, c, &with);

@@ -143,6 +143,31 @@ static void the_cheapest_of_both(void **state)
     expect_text("and nobody is left", &o, "\"unschedulable\": []");
 }
 
+#define TEN                                                                                                             \
+    POOL "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 10, selector: "  \
+         "{matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: "  \
+         "{requests: {cpu: 1}}}]}}}\n"
+
+/* Ten pods of one shape, of which eight fill a machine of the group: two more on a second one would be dearer than on a pool's
+ * node, as would all ten there. And two on the machine of another group are the cheapest, though five of that would be
+ * cheaper a pod than two of the first. */
+static void parts_of_one_workload(void **state)
+{
+    (void)state;
+    const char *ten = TEN GROUPS(PRICED("large", 9, 8, "0.12"));
+    struct outcome o = plan_with(ten, NULL, "table");
+    expect_text("as many as fill it", &o, "GROW   large  0 → 1  for 8 pods\n");
+    expect_text("the others", &o, "Deployment shop/web     2  new general");
+    o = plan_with(ten, "--search=greedy", "table");
+    expect_text("greedy", &o, "No node group changes");
+    const char *two = TEN GROUPS(PRICED("large", 9, 8, "0.16") PRICED("small", 9, 2, "0.05"));
+    o = plan_with(two, NULL, "table");
+    expect_text("two groups: one of the large", &o, "GROW   large  0 → 1  for 8 pods\n");
+    expect_text("and one of the small", &o, "GROW   small  0 → 1  for 2 pods\n");
+    o = plan_with(two, "--expander=most-pods", "table");
+    expect_none("another expander decides itself", &o, "GROW   large  0 → 1  for 8 pods\n");
+}
+
 /* In one pass all groups grow that are needed, the cheapest a pod, unless an expander says which. */
 static void several_groups_of_one_plan(void **state)
 {
@@ -435,6 +460,7 @@ int main(void)
         cmocka_unit_test(pools_beside_groups),
         cmocka_unit_test(zones_of_both),
         cmocka_unit_test(the_cheapest_of_both),
+        cmocka_unit_test(parts_of_one_workload),
         cmocka_unit_test(several_groups_of_one_plan),
         cmocka_unit_test(what_a_pod_prefers),
         cmocka_unit_test(room_that_is_taken),

@@ -25,6 +25,8 @@ static const char wide_group[] = LIST(TEMPLATE("a", "'4'", "0", "20"));
 static const char one_group[] = LIST(TEMPLATE("a", "'4'", "0", "5"));
 static const char two_groups[] = LIST(TEMPLATE("a", "'4'", "0", "5") TEMPLATE("b", "'8'", "0", "5"));
 static const char cheap_group[] = LIST(PRICED("a", "'4'", "0", "5", ", stowage.dev/price: '0.001'"));
+static const char large_and_small[] = LIST(PRICED("a", "'8'", "0", "5", ", stowage.dev/price: '0.016'")
+                                           PRICED("b", "'2'", "0", "5", ", stowage.dev/price: '0.005'"));
 static const char dear_group[] = LIST(PRICED("a", "'4'", "0", "5", ", stowage.dev/price: '50'"));
 static const char two_priced[] = LIST(PRICED("a", "'4'", "0", "1", ", stowage.dev/price: '0.002'")
                                       PRICED("b", "'8'", "0", "5", ", stowage.dev/price: '0.003'"));
@@ -990,6 +992,21 @@ static void a_group_that_is_cheaper_grows_in_the_place_of_a_pool(void **state)
     end();
 }
 
+/* Eight of the ten fill a machine of one group, the others one of another: five of that would be cheaper a pod than two of the
+ * first, and dearer than one of each. */
+static void a_workload_is_parted_where_that_is_cheapest(void **state)
+{
+    (void)state;
+    struct sim *s = begin_beside_a_pool(large_and_small);
+    load(s, deployment_yaml("web", 10, "900m", ""));
+    run_for(s, 2 * MS_MINUTE);
+    assert_int_equal(count_bound(s, "web"), 10);
+    assert_int_equal(nodes_of(s, "a"), 1);
+    assert_int_equal(nodes_of(s, "b"), 1);
+    assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
+    end();
+}
+
 static void a_group_that_is_dearer_does_not(void **state)
 {
     (void)state;
@@ -1340,6 +1357,7 @@ int main(void)
         cmocka_unit_test(what_is_known_already_is_not_written_again),
         cmocka_unit_test(what_a_pool_has_a_place_for_no_group_grows_for),
         cmocka_unit_test(a_group_that_is_cheaper_grows_in_the_place_of_a_pool),
+        cmocka_unit_test(a_workload_is_parted_where_that_is_cheapest),
         cmocka_unit_test(a_group_that_is_dearer_does_not),
         cmocka_unit_test(a_pod_whose_group_cannot_grow_goes_to_the_pool),
         cmocka_unit_test(who_waits_for_a_machine_of_a_group_has_no_node_bought),

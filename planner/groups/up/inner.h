@@ -11,6 +11,7 @@ struct pod_kind { /* pods that are alike: one controller, one class, the same la
     uint32_t count, capacity;
     uint32_t class_id;
     uint64_t *fits; /* bits by group */
+    int32_t wish;   /* the group where they want to go, or a plan has them go; -1: none */
     bool schedulable;
     const char *refused; /* why no group that it fits will do after all */
 };
@@ -24,7 +25,8 @@ struct growth {
     uint32_t pod_count;
     uint32_t *taken;   /* by kind: how many of its first pods those are */
     uint64_t *similar; /* bits by group */
-    /* Of a growth over several groups (spread.c); NULL: `nodes` are dealt out to the group and those similar. */
+    uint64_t *seated;  /* of one that was planned (planned.c): bits by rank of pod. NULL: it was not */
+    /* Of a growth over several groups (several.h); NULL: `nodes` are dealt out to the group and those similar. */
     int32_t *shares;   /* by group */
     struct seat {
         uint32_t group, node; /* node: of those that it adds to the group, from 0 */
@@ -62,7 +64,8 @@ struct up {
     bool partial; /* some group would do for some of them */
 };
 
-/* kinds.c */
+/* kinds.c. A pod's wish; NULL: a plan has none. */
+const struct group_wish *up_wish(const struct up *u, const struct pod *p);
 void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count);
 
 /* limits.c */
@@ -87,6 +90,9 @@ int64_t up_room(const struct up *u, uint32_t group); /* and its own maximum */
 /* spread.c: the same pods over the group and those alike, when they must spread over something in which these differ; limits are
  * taken. False: they need not, or fewer than `least` would find a place. */
 bool up_spread(struct up *u, const struct growth *of, uint32_t least, struct growth *out);
+
+/* planned.c: the pods of wishes, where they go by them. False: none does. */
+bool up_planned(struct up *u, struct growth *out);
 
 /* similar.c: by group, those to which nodes of it are dealt out, too; none without --balance-similar-node-groups. */
 void up_find_similar(const struct up *u, uint32_t group, uint64_t *out);

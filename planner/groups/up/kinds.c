@@ -1,6 +1,7 @@
 /* kinds: pods that no filter tells apart and one controller owns are tried together. */
 #include <stdlib.h>
 
+#include "kube/wellknown.h"
 #include "planner/groups/up/inner.h"
 
 struct ranked_pod {
@@ -48,9 +49,31 @@ static void controller_words(struct words *x, const struct pod *p, const struct 
     put_text(x, o->name);
 }
 
-static uint32_t new_kind(struct up *u, uint32_t class_id)
+static int by_pod(const void *a, const void *b)
 {
-    struct pod_kind k = {.class_id = class_id};
+    return group_pods_by_name(&((const struct group_wish *)a)->pod, &((const struct group_wish *)b)->pod);
+}
+
+const struct group_wish *up_wish(const struct up *u, const struct pod *p)
+{
+    const struct group_objects *o = u->r->objects;
+    struct group_wish key = {.pod = p};
+    return o->wish_count != 0 ? bsearch(&key, o->wishes, o->wish_count, sizeof(key), by_pod) : NULL;
+}
+
+/* Its own, by stowage.dev/prefer, comes before any plan's. */
+static int32_t wish_of(const struct up *u, const struct pod *p)
+{
+    struct span own = annotations_get(p->meta.annotations, SYM_PREFER);
+    const struct group_wish *planned = own.ptr == NULL ? up_wish(u, p) : NULL;
+    if (u->r->flags->as_upstream)
+        return -1;
+    return group_model_group(u->r->model, planned != NULL ? planned->group : own);
+}
+
+static uint32_t new_kind(struct up *u, uint32_t class_id, int32_t wish)
+{
+    struct pod_kind k = {.class_id = class_id, .wish = wish};
     k.fits = ARENA_ARRAY(u->r->arena, uint64_t, bits_words(u->r->model->group_count));
     ARENA_PUSH(u->r->arena, u->kinds, u->kind_count, u->kind_capacity, k);
     return u->kind_count - 1;
@@ -68,6 +91,7 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
         const struct pod *p = pods[i];
         const struct owner *o = meta_controller(&p->meta);
         uint32_t class_id = snapshot_class_of(u->r->world, p), kind = UINT32_MAX;
+        int32_t wish = wish_of(u, p);
         if (o != NULL) {
             struct words x;
             bool is_new;
@@ -75,6 +99,7 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
             controller_words(&x, p, o);
             uint32_t controller = intern_put(&controllers, &x, NULL);
             words_put(&x, class_id);
+            words_put(&x, (uint32_t)wish);
             for (uint32_t l = 0; l < p->meta.labels.count; l++) {
                 words_put(&x, p->meta.labels.items[l].key);
                 words_put(&x, p->meta.labels.items[l].value);
@@ -83,13 +108,13 @@ void up_make_kinds(struct up *u, const struct pod **pods, uint32_t count)
                 uint32_t id = intern_put(&kinds, &x, &is_new);
                 if (is_new) {
                     made[controller]++;
-                    kind_of[id] = new_kind(u, class_id);
+                    kind_of[id] = new_kind(u, class_id, wish);
                 }
                 kind = kind_of[id];
             }
         }
         if (kind == UINT32_MAX)
-            kind = new_kind(u, class_id);
+            kind = new_kind(u, class_id, wish);
         struct pod_kind *k = &u->kinds[kind];
         uint32_t before = k->count, capacity = k->capacity;
         ARENA_PUSH(a, k->ranks, before, capacity, ranks[i]);

@@ -6,31 +6,11 @@
 #include <stdlib.h>
 
 #include "kube/wellknown.h"
-#include "planner/groups/up/inner.h"
-
-struct open_group {
-    uint32_t group;
-    uint32_t last;  /* its newest node */
-    bool used;      /* somebody is on that */
-    int32_t nodes;  /* that somebody is on */
-    int64_t permits; /* how many more of these there may be */
-};
-
-struct new_node {
-    uint32_t of; /* position of its open_group */
-    int32_t at;  /* which of the group's it is, of those that somebody is on; -1: nobody is */
-};
+#include "planner/groups/up/several.h"
 
 struct spreading {
-    struct up *up;
-    struct growth *out;
-    struct open_group *groups;
-    uint32_t count;
-    uint32_t first;     /* number of the first new node */
-    struct new_node *nodes;
-    uint32_t node_count, node_capacity;
-    int64_t permits;    /* over all groups */
-    bool has_gaps;      /* it may help to look at all new nodes */
+    struct several of;
+    bool has_gaps; /* it may help to look at all new nodes */
 };
 
 static const struct node *template_of(const struct up *u, uint32_t group)
@@ -63,73 +43,16 @@ static bool must_spread(const struct up *u, const struct growth *of, const uint6
     return false;
 }
 
-static void open_node(struct spreading *x, uint32_t of)
-{
-    struct group_run *r = x->up->r;
-    struct open_group *g = &x->groups[of];
-    struct new_node node = {of, -1};
-    g->last = snapshot_add_copy(r->snapshot, (uint32_t)r->groups[g->group].template_row);
-    g->used = false;
-    ARENA_PUSH(&x->up->scratch, x->nodes, x->node_count, x->node_capacity, node);
-}
-
-static void open_groups(struct spreading *x, uint32_t group, const uint64_t *others)
-{
-    const struct up *u = x->up;
-    x->groups = ARENA_ARRAY(&x->up->scratch, struct open_group, u->r->model->group_count);
-    for (uint32_t g = 0; g < u->r->model->group_count; g++)
-        if ((g == group || bits_has(others, g)) && up_room(u, g) > 0)
-            x->groups[x->count++] = (struct open_group){.group = g, .permits = up_room(u, g)};
-    for (uint32_t i = 0; i < x->count; i++)
-        open_node(x, i);
-}
-
-/* The first pod on a node is what it is asked for. */
-static bool may_use(const struct spreading *x, uint32_t node)
-{
-    const struct new_node *n = &x->nodes[node - x->first];
-    const struct open_group *g = &x->groups[n->of];
-    return n->at >= 0 || (x->permits > 0 && g->permits > 0 && limits_allow(x->up->r, &x->up->limits, g->group, 1, NULL) == 1);
-}
-
-static void note(struct spreading *x, uint32_t node, const struct pod *p)
-{
-    struct new_node *n = &x->nodes[node - x->first];
-    struct open_group *g = &x->groups[n->of];
-    struct growth *out = x->out;
-    if (n->at < 0) {
-        n->at = g->nodes++;
-        g->permits--;
-        x->permits--;
-        limits_take(x->up->r, &x->up->limits, g->group, 1);
-        out->shares[g->group]++;
-        out->nodes++;
-    }
-    g->used |= node == g->last;
-    out->seats[out->pod_count] = (struct seat){g->group, (uint32_t)n->at};
-    out->pods[out->pod_count++] = p;
-}
-
-static bool seat_at(struct spreading *x, uint32_t node, const struct pod *p, uint32_t class_id)
-{
-    struct snapshot *s = x->up->r->snapshot;
-    if (!may_use(x, node) || !snapshot_fits(s, node, class_id))
-        return false;
-    snapshot_place(s, node, p, class_id);
-    note(x, node, p);
-    return true;
-}
-
 static bool seat_in_a_gap(struct spreading *x, const struct pod *p, uint32_t class_id)
 {
-    struct snapshot *s = x->up->r->snapshot;
-    struct snapshot_among added = {.from = x->first, .but = SNAPSHOT_NONE};
+    struct snapshot *s = x->of.up->r->snapshot;
+    struct snapshot_among added = {.from = x->of.first, .but = SNAPSHOT_NONE};
     uint32_t node = x->has_gaps ? snapshot_seat(s, p, class_id, &added) : SNAPSHOT_NONE;
     x->has_gaps = node != SNAPSHOT_NONE;
     if (node == SNAPSHOT_NONE)
         return false;
-    if (may_use(x, node)) {
-        note(x, node, p);
+    if (several_may_use(&x->of, node)) {
+        several_note(&x->of, node, p);
         return true;
     }
     snapshot_unplace(s, node, p);
@@ -140,20 +63,20 @@ static bool seat_in_a_gap(struct spreading *x, const struct pod *p, uint32_t cla
 /* What does not help is taken back: an empty node would be as good to whoever comes next as one that is half full. */
 static bool seat_on_one_more(struct spreading *x, uint32_t of, const struct pod *p, uint32_t class_id)
 {
-    struct snapshot *s = x->up->r->snapshot;
-    struct open_group *g = &x->groups[of], before = *g;
-    if (!g->used || g->permits <= 0 || x->permits <= 0)
+    struct snapshot *s = x->of.up->r->snapshot;
+    struct open_group *g = &x->of.groups[of], before = *g;
+    if (!g->used || g->permits <= 0 || x->of.permits <= 0)
         return false; /* nor would another help */
     snapshot_fork(s);
-    open_node(x, of);
-    if (seat_at(x, g->last, p, class_id)) {
+    several_open_node(&x->of, of);
+    if (several_seat_at(&x->of, g->last, p, class_id)) {
         snapshot_commit(s);
         x->has_gaps = true;
         return true;
     }
     snapshot_revert(s);
     *g = before;
-    x->node_count--;
+    x->of.node_count--;
     return false;
 }
 
@@ -169,55 +92,52 @@ static bool seat_anywhere(struct spreading *x, const struct pod *p, uint32_t cla
 {
     if (seat_in_a_gap(x, p, class_id))
         return true;
-    for (uint32_t i = 0; i < x->count; i++)
-        order[i] = &x->groups[i];
-    qsort(order, x->count, sizeof(*order), by_nodes);
-    for (uint32_t i = 0; i < x->count; i++)
-        if (seat_at(x, order[i]->last, p, class_id))
+    for (uint32_t i = 0; i < x->of.count; i++)
+        order[i] = &x->of.groups[i];
+    qsort(order, x->of.count, sizeof(*order), by_nodes);
+    for (uint32_t i = 0; i < x->of.count; i++)
+        if (several_seat_at(&x->of, order[i]->last, p, class_id))
             return true;
-    for (uint32_t i = 0; i < x->count; i++)
-        if (seat_on_one_more(x, (uint32_t)(order[i] - x->groups), p, class_id))
+    for (uint32_t i = 0; i < x->of.count; i++)
+        if (seat_on_one_more(x, (uint32_t)(order[i] - x->of.groups), p, class_id))
             return true;
     return false;
 }
 
 static void seat_all(struct spreading *x, const struct ranked *order, uint32_t count)
 {
-    const struct open_group **by = ARENA_ARRAY(&x->up->scratch, const struct open_group *, x->count);
+    const struct open_group **by = ARENA_ARRAY(&x->of.up->scratch, const struct open_group *, x->of.count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct pod_kind *k = &x->up->kinds[order[i].kind];
+        const struct pod_kind *k = &x->of.up->kinds[order[i].kind];
         uint32_t seated = 0;
-        x->has_gaps = x->out->pod_count != 0;
+        x->has_gaps = x->of.out->pod_count != 0;
         while (seated < k->count && seat_anywhere(x, k->pods[seated], k->class_id, by))
             seated++;
-        x->out->taken[order[i].kind] = seated;
+        x->of.out->taken[order[i].kind] = seated;
     }
 }
 
 bool up_spread(struct up *u, const struct growth *of, uint32_t least, struct growth *out)
 {
     struct group_run *r = u->r;
-    uint64_t *others = ARENA_ARRAY(&u->scratch, uint64_t, bits_words(r->model->group_count));
-    up_find_alike(u, of->group, others);
-    if (!must_spread(u, of, others))
+    uint64_t *groups = ARENA_ARRAY(&u->scratch, uint64_t, bits_words(r->model->group_count));
+    up_find_alike(u, of->group, groups);
+    if (!must_spread(u, of, groups))
         return false;
+    bits_add(groups, of->group);
     struct ranked *order = ARENA_ARRAY(&u->scratch, struct ranked, u->kind_count);
     uint32_t count = up_rank(u, of->group, order), pods = 0;
     for (uint32_t i = 0; i < count; i++)
         pods += u->kinds[order[i].kind].count;
     *out = (struct growth){.group = of->group, .similar = of->similar};
-    out->pods = ARENA_ARRAY(r->arena, const struct pod *, pods);
-    out->seats = ARENA_ARRAY(r->arena, struct seat, pods);
-    out->taken = ARENA_ARRAY(r->arena, uint32_t, u->kind_count);
-    out->shares = ARENA_ARRAY(r->arena, int32_t, r->model->group_count);
-    struct spreading x = {.up = u, .out = out, .first = snapshot_node_limit(r->snapshot), .permits = up_permits(u)};
+    struct spreading x = {.of = several_begin(u, groups, pods, out)};
     snapshot_fork(r->snapshot);
-    open_groups(&x, of->group, others);
+    for (uint32_t i = 0; i < x.of.count; i++)
+        several_open_node(&x.of, i);
     seat_all(&x, order, count);
     snapshot_revert(r->snapshot);
     if (out->pod_count != 0 && out->pod_count >= least)
         return true;
-    for (uint32_t i = 0; i < x.count; i++)
-        limits_take(r, &u->limits, x.groups[i].group, -x.groups[i].nodes);
+    several_drop(&x.of);
     return false;
 }

@@ -70,15 +70,13 @@ static void try_kinds(struct up *u, uint32_t group)
     snapshot_revert(s);
 }
 
-/* A group that all pods of a kind prefer is the only one for them, if it will do (stowage.dev/prefer). */
-static void keep_preferred(struct up *u, struct pod_kind *k)
+/* The group that all pods of a kind wish for is the only one for them, if it will do. */
+static void keep_wished(struct up *u, struct pod_kind *k)
 {
-    struct span name = annotations_get(k->pods[0]->meta.annotations, SYM_PREFER);
-    for (uint32_t g = 0; name.len != 0 && g < u->r->model->group_count; g++)
-        if (span_eq(u->r->model->groups[g].spec->name, name) && bits_has(k->fits, g)) {
-            memset(k->fits, 0, bits_words(u->r->model->group_count) * sizeof(*k->fits));
-            bits_add(k->fits, g);
-        }
+    if (k->wish < 0 || !bits_has(k->fits, (uint32_t)k->wish))
+        return;
+    memset(k->fits, 0, bits_words(u->r->model->group_count) * sizeof(*k->fits));
+    bits_add(k->fits, (uint32_t)k->wish);
 }
 
 static bool is_wanted(const struct up *u, uint32_t group)
@@ -113,8 +111,8 @@ static void make_options(struct up *u)
     for (uint32_t g = 0; g < u->r->model->group_count; g++)
         if (u->valid[g])
             try_kinds(u, g);
-    for (uint32_t k = 0; !u->r->flags->as_upstream && k < u->kind_count; k++)
-        keep_preferred(u, &u->kinds[k]);
+    for (uint32_t k = 0; k < u->kind_count; k++)
+        keep_wished(u, &u->kinds[k]);
     for (uint32_t g = 0; g < u->r->model->group_count; g++)
         if (u->valid[g])
             make_option(u, g);
@@ -244,7 +242,12 @@ static void tell_triggered(struct up *u, const struct growth *o)
         out->triggered[out->triggered_count++] = o->pods[i];
 }
 
-static void tell_awaiting(struct up *u, uint32_t group)
+static bool is_helped(const struct growth *o, const struct pod_kind *k, uint32_t pod)
+{
+    return o->seated != NULL ? bits_has(o->seated, k->ranks[pod]) : bits_has(k->fits, o->group);
+}
+
+static void tell_awaiting(struct up *u, const struct growth *o)
 {
     struct group_scale_up *out = &u->r->out->up;
     uint32_t count = 0;
@@ -253,8 +256,9 @@ static void tell_awaiting(struct up *u, uint32_t group)
     out->awaiting = ARENA_ARRAY(u->r->arena, const struct pod *, count);
     out->awaiting_count = 0;
     for (uint32_t k = 0; k < u->kind_count; k++)
-        for (uint32_t p = 0; u->kinds[k].schedulable && !bits_has(u->kinds[k].fits, group) && p < u->kinds[k].count; p++)
-            out->awaiting[out->awaiting_count++] = u->kinds[k].pods[p];
+        for (uint32_t p = 0; u->kinds[k].schedulable && p < u->kinds[k].count; p++)
+            if (!is_helped(o, &u->kinds[k], p))
+                out->awaiting[out->awaiting_count++] = u->kinds[k].pods[p];
 }
 
 /* Nodes of the option, less what --max-nodes-total leaves no room for; below 1: none. */
@@ -278,9 +282,17 @@ static const struct growth *choose(struct up *u, bool first, enum scale_up_resul
 {
     struct group_scale_up *out = &u->r->out->up;
     uint32_t *best = ARENA_ARRAY(u->r->arena, uint32_t, u->option_count), count = u->option_count;
+    struct growth *planned = ARENA_NEW(u->r->arena, struct growth);
     *result_out = SCALE_UP_NO_OPTIONS;
     for (uint32_t i = 0; i < count; i++)
         best[i] = i;
+    if (first && up_planned(u, planned)) {
+        up_tell_options(u, best, 0);
+        tell_triggered(u, planned);
+        grow_over_several(u, planned);
+        *result_out = SCALE_UP_SUCCESSFUL;
+        return planned;
+    }
     if (count == 0 && u->partial)
         refuse_all(u, not_whole);
     if (count == 0)
@@ -360,7 +372,7 @@ static const struct growth *round_of(struct up *u, const struct pod **pods, uint
     out->result = result;
     up_tell_left(u);
     if (o != NULL)
-        tell_awaiting(u, o->group);
+        tell_awaiting(u, o);
     return o;
 }
 
@@ -369,12 +381,17 @@ static bool settle(struct up *u, const struct growth *o, const int32_t *targets)
 {
     struct group_run *r = u->r;
     struct snapshot_among added = {.from = snapshot_node_limit(r->snapshot), .but = SNAPSHOT_NONE};
-    for (uint32_t g = 0; g < r->model->group_count; g++)
+    uint32_t *first = ARENA_ARRAY(&u->scratch, uint32_t, r->model->group_count);
+    for (uint32_t g = 0; g < r->model->group_count; g++) {
+        first[g] = snapshot_node_limit(r->snapshot);
         for (int32_t i = targets[g]; i < r->groups[g].target; i++)
             snapshot_add_copy(r->snapshot, (uint32_t)r->groups[g].template_row);
+    }
     for (uint32_t i = 0; i < o->pod_count; i++) {
         uint32_t class_id = snapshot_class_of(r->world, o->pods[i]);
-        if (snapshot_seat(r->snapshot, o->pods[i], class_id, &added) == SNAPSHOT_NONE)
+        if (o->seats != NULL)
+            snapshot_place(r->snapshot, first[o->seats[i].group] + o->seats[i].node, o->pods[i], class_id);
+        else if (snapshot_seat(r->snapshot, o->pods[i], class_id, &added) == SNAPSHOT_NONE)
             return false;
     }
     return true;

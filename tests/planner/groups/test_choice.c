@@ -41,6 +41,17 @@ static struct world *world_of(void *user, const struct group_objects *objects)
     return world_build(&in);
 }
 
+static struct world *both_of(void *user, const struct group_offers *offers)
+{
+    struct mixed *m = user;
+    struct world_input in = cluster_input(&m->c);
+    in.pools = offers->pools;
+    in.pool_count = offers->pool_count;
+    in.catalogue = &offers->catalogue;
+    in.options = &offers->options;
+    return world_build(&in);
+}
+
 static void mixed_open(struct mixed *m, const char *groups)
 {
     struct err err = {0};
@@ -55,7 +66,7 @@ static void mixed_open(struct mixed *m, const char *groups)
     if (model == NULL)
         fail_msg("%s", err.msg);
     m->ground = (struct choice_ground){.pools = m->c.world, .options = &m->c.plan_options, .model = model, .flags = &m->flags,
-                                       .objects = &m->objects, .at_once = true, .world_of = world_of, .user = m};
+                                       .objects = &m->objects, .at_once = true, .world_of = world_of, .both_of = both_of, .user = m};
     m->ground.groups = m->world = world_of(m, &m->objects);
 }
 
@@ -164,12 +175,15 @@ static void expect_let_in(const struct group_objects *objects, const struct grou
 }
 
 /* What the groups do for those whom a plan of the pools leaves. In `a`; the world, to be freed, of what is bought, or NULL. */
-static const struct group_pass *pass_beside(const struct mixed *m, const struct plan *p, struct arena *a, struct world **apart_out)
+static const struct group_pass *pass_beside(const struct mixed *m, const struct plan *p, const struct choice *c, struct arena *a,
+                                            struct world **apart_out)
 {
     struct group_objects objects = m->objects;
     struct group_flags flags = m->flags;
     flags.is_trial = true;
     groups_see_plan(&objects, p, a);
+    if (c != NULL)
+        objects.wishes = choice_wishes(c, &objects.wish_count);
     *apart_out = objects.bought != NULL ? world_of((void *)(uintptr_t)m, &objects) : NULL;
     const struct group_pass *pass = groups_pass(*apart_out != NULL ? *apart_out : m->world, m->ground.model, &flags, &objects,
                                                 m->c.plan_options.now, a);
@@ -179,13 +193,13 @@ static const struct group_pass *pass_beside(const struct mixed *m, const struct 
 }
 
 /* A plan of the pools, and what the groups then do for the others. */
-static struct way way_of(const struct mixed *m, const struct plan *p)
+static struct way way_of(const struct mixed *m, const struct plan *p, const struct choice *c)
 {
     struct way w = {.cost = 0};
     struct arena a;
     struct world *apart;
     arena_init(&a, 0);
-    const struct group_pass *pass = pass_beside(m, p, &a, &apart);
+    const struct group_pass *pass = pass_beside(m, p, c, &a, &apart);
     expect_one_place(p, pass);
     for (uint32_t i = 0; i < p->claim_count; i++) {
         w.unknown += (uint32_t)isnan(p->claims[i].price);
@@ -221,10 +235,10 @@ static struct way chosen(const struct mixed *m)
     struct choice_options with;
     const struct choice *c = choice_make(&m->ground, m->c.plan, &((struct mixed *)(uintptr_t)m)->c.arena);
     if (c == NULL)
-        return way_of(m, m->c.plan);
+        return way_of(m, m->c.plan, NULL);
     choice_plan_options(&m->c.plan_options, c, &with);
     struct plan *p = plan_solve(m->c.world, &with.plan);
-    struct way w = way_of(m, p);
+    struct way w = way_of(m, p, c);
     settled += with.plan.guest_count != 0;
     assert_true(isnan(p->lower_bound) || isnan(p->cost_after) || p->lower_bound <= p->cost_after * (1 + 1e-9));
     plan_free(p);
@@ -250,12 +264,12 @@ static struct way groups_first(struct mixed *m)
     struct plan nodes_only = *m->c.plan;
     struct world *apart;
     nodes_only.claim_count = 0;
-    struct asked x = {pass_beside(m, &nodes_only, a, &apart)};
+    struct asked x = {pass_beside(m, &nodes_only, NULL, a, &apart)};
     struct plan_options o = m->c.plan_options;
     o.put_off = taken;
     o.user = &x;
     struct plan *p = plan_solve(m->c.world, &o);
-    struct way w = way_of(m, p);
+    struct way w = way_of(m, p, NULL);
     plan_free(p);
     world_free(apart);
     return w;
@@ -307,7 +321,7 @@ static void one(uint64_t seed, unsigned *than_pools, unsigned *than_groups, unsi
     random_cluster_load(&r, 0, &m.c);
     m.c.plan_options.search = SEARCH_CHEAPEST;
     mixed_open(&m, groups.ptr);
-    struct way is = chosen(&m), pools = way_of(&m, m.c.plan), first = groups_first(&m);
+    struct way is = chosen(&m), pools = way_of(&m, m.c.plan, NULL), first = groups_first(&m);
     unsigned p = 0, g = 0;
     expect_no_worse(seed, "pools first", &is, &pools, &p);
     if (any_price(&m)) /* else there is no choice */
