@@ -186,9 +186,10 @@ static int explain_group(const struct explain_question *q, const struct options 
                 pools = plan_in_time(r.world, &r.options, r.time_budget);
             p = plan_groups_decide(&o, options, &r, groups, &given->settings.flags, &pools, &world, err);
         }
-        struct group_flags flags = pools != NULL ? choice_flags(&given->settings.flags, groups) : given->settings.flags;
-        if (p != NULL)
+        if (p != NULL) {
+            struct group_flags flags = choice_flags(&given->settings.flags, groups, pools != NULL);
             status = explain_pass(&o, p, &flags, r.options.now, q, options, err);
+        }
         plan_free(pools);
         world_free(world);
         world_free(r.world);

@@ -206,10 +206,11 @@ static struct world *both_of(void *user, const struct group_offers *offers)
 }
 
 /* The pools' plan is made anew where groups are cheaper for some; with a time budget in as much time as the first, and
- * what is tried before as well. */
+ * what is tried before as well. Without pools it is a plan in which nobody has a place. */
 static const struct choice *choose(const struct plan_reading *r, const struct choice_ground *ground, struct plan **pools,
                                    struct arena *a)
 {
+    bool alone = *pools == NULL;
     struct choice_ground g = *ground;
     struct plan_options o = r->options;
     mono_ms until = clock_mono() + r->time_budget;
@@ -219,9 +220,12 @@ static const struct choice *choose(const struct plan_reading *r, const struct ch
         o.user = &until;
     }
     g.options = &o;
-    const struct choice *c = (*pools)->complete ? choice_make(&g, *pools, a) : NULL; /* else there is no time for it */
-    if (c == NULL)
-        return NULL;
+    struct plan *plan = alone ? plan_solve(r->world, &o) : *pools;
+    const struct choice *c = plan->complete ? choice_make(&g, plan, a) : NULL; /* else there is no time for it */
+    if (alone)
+        plan_free(plan);
+    if (c == NULL || alone)
+        return c;
     plan_free(*pools);
     until = clock_mono() + r->time_budget;
     choice_plan_options(&o, c, &with);
@@ -236,7 +240,7 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
 {
     struct group_objects objects = objects_of(o);
     struct arena *a = &o->arena;
-    struct group_flags flags = *pools != NULL ? choice_flags(given, groups) : *given;
+    struct group_flags flags = choice_flags(given, groups, *pools != NULL);
     flags.provisioning_requests = false; /* what becomes of one lies in the loop: its status says */
     struct group_model *m = group_model_make(groups, &flags, &objects, r->options.now, a, err);
     *world_out = NULL;
@@ -245,14 +249,15 @@ struct group_pass *plan_groups_decide(struct input *o, const struct options *opt
     warn_of_wish(o, m);
     struct deciding d = {o, options, r, m};
     *world_out = world_of(&d, &objects);
-    if (*pools != NULL) {
+    if (*pools != NULL || flags.by_cost) {
         struct choice_ground g = {.pools = r->world, .groups = *world_out, .model = m, .flags = &flags, .objects = &objects,
                                   .at_once = true, .world_of = world_of, .both_of = both_of, .user = &d};
         const struct choice *c = choose(r, &g, pools, a);
         if (c != NULL)
             objects.wishes = choice_wishes(c, &objects.wish_count);
-        groups_see_plan(&objects, *pools, a);
     }
+    if (*pools != NULL)
+        groups_see_plan(&objects, *pools, a);
     if (objects.bought != NULL) {
         world_free(*world_out);
         *world_out = world_of(&d, &objects);

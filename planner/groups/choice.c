@@ -50,6 +50,7 @@ struct choosing {
     bool *taken; /* of `now`: has a place in a group */
     struct choice met; /* guests: whom the groups took when `now` was weighed last, if that matters to others */
     struct weight weight;
+    uint32_t seated; /* in groups, when `now` was weighed last */
     uint32_t plans; /* made so far */
 };
 
@@ -68,11 +69,11 @@ static bool is_default(const struct group_flags *f)
     return f->expander_count == 1 && f->expanders[0] == EXPANDER_LEAST_WASTE;
 }
 
-struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file)
+struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file, bool beside_pools)
 {
     struct group_flags out = *f;
-    out.beside_pools = !f->as_upstream;
-    if (f->as_upstream || !any_price(file))
+    out.beside_pools = beside_pools && !f->as_upstream;
+    if (f->as_upstream || !any_price(file) || !(beside_pools || is_default(f)))
         return out;
     out.salvo = true;
     out.by_cost = is_default(f);
@@ -258,6 +259,7 @@ static struct weight weigh(struct choosing *x, const struct plan *made)
     const struct group_pass *pass = groups_pass(apart != NULL ? apart : g->groups, g->model, &x->flags, &objects,
                                                 g->options->now, &scratch);
     struct choice seated = seated_in(pass, &scratch);
+    x->seated = seated.count;
     weigh_left(x, made, &seated, &out);
     weigh_cost(made, pass, &out);
     mark_taken(x, &seated);
@@ -386,7 +388,8 @@ static void try_together(struct choosing *x)
         x->now.pods[i].groups &= x->now.pods[i].bound;
     choice_plan_options(g->options, &x->now, &o);
     o.plan.no_bound = true;
-    o.plan.seating = NULL; /* of other rows */
+    o.plan.seating = NULL; /* what is told by rows and classes means others here */
+    o.plan.barred_count = o.plan.arrival_count = 0;
     struct world *both = g->both_of(g->user, &offers);
     struct plan *p = plan_solve(both, &o.plan);
     x->plans++;
@@ -504,17 +507,22 @@ bool choice_is_open(const struct node_groups *file, const struct plan *pools)
 const struct choice *choice_make(const struct choice_ground *g, const struct plan *pools, struct arena *a)
 {
     struct choosing x = {.g = g, .a = a, .flags = trial_flags(g->flags)};
-    bool waits = g->at_once && pools->unschedulable_count != 0;
-    if (g->flags->as_upstream || !(waits || choice_is_open(g->model->file, pools)))
+    bool alone = g->pools->pool_count == 0, waits = (g->at_once || alone) && pools->unschedulable_count != 0;
+    if (g->flags->as_upstream || (alone && !g->flags->by_cost) || !(waits || choice_is_open(g->model->file, pools)))
         return NULL;
     list(&x, pools);
     begin(&x, pools);
+    if (alone && x.seated == 0)
+        return NULL; /* nor will they be by any other way */
     if (any_price(g->model->file)) {
-        try_groups_first(&x, pools);
+        if (!alone)
+            try_groups_first(&x, pools);
         try_together(&x);
-        refine(&x);
+        if (!alone)
+            refine(&x);
     }
-    settle(&x, pools);
+    if (!alone)
+        settle(&x, pools);
     if (!asks_any(&x.best) && x.best.guest_count == 0)
         return NULL;
     struct choice *out = ARENA_NEW(a, struct choice);

@@ -13,6 +13,9 @@
  *
  * With --search greedy, and where no group has a price and no pod a preference, there is no choice: pools first.
  *
+ * In a cluster without pools the same search goes over the groups alone, and is held against the pass as it is: never fewer
+ * pods, never dearer.
+ *
  * Where pods must be spread, together or apart, each side knows of the other: groups see what the pools buy (bought.h), and
  * the pools' plan counts the pods of machines that are on their way to groups as its guests. */
 #ifndef PLANNER_GROUPS_CHOICE_H
@@ -38,12 +41,13 @@ struct choice_ground {
     void *user;
 };
 
-/* Flags of a pass beside pools, in which groups that have a price are to be weighed against them: more than one group may
- * grow in it, and unless another expander than the default was asked for the cheapest a pod grows. Others stay as they are. */
-struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file);
+/* Flags of a pass in which prices count, where some group has one: more than one group may grow in it, and unless another
+ * expander than the default was asked for the cheapest a pod grows. Without pools those that come with another expander stay as
+ * they are, as do all with --search greedy. */
+struct group_flags choice_flags(const struct group_flags *f, const struct node_groups *file, bool beside_pools);
 
 struct choice;
-/* There may be a choice: who has neither prices nor preferences need not make the ground. */
+/* There may be one beside pools: who has neither prices nor preferences need not make the ground. */
 bool choice_is_open(const struct node_groups *file, const struct plan *pools);
 /* Whether a value of stowage.dev/prefer means anything. */
 bool choice_knows(const struct group_model *m, struct span wish);

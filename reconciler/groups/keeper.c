@@ -248,6 +248,7 @@ static void decide(struct pass *p)
     }
     counted_world(p->r, look.how);
     marks_clean(p, look.model);
+    group_look_wishes(p, &look);
     struct group_pass *decided = groups_pass(look.world, look.model, &look.flags, &look.objects, p->wall, p->a);
     answer(p, decided, &look.flags);
     group_memory_learn(k->memory, decided, &s->flags, p->wall);

@@ -98,7 +98,7 @@ static bool read_file(struct pass *p, struct group_look *out, struct arena *a, s
     const struct group_settings *s = &p->r->config.groups;
     if (!s->provider->ops->look(s->provider, p->snapshot, a, p->snapshot->syms, &out->file, err))
         return false;
-    out->flags = pass_has_pools(p) ? choice_flags(&s->flags, &out->file) : s->flags;
+    out->flags = choice_flags(&s->flags, &out->file, pass_has_pools(p));
     return true;
 }
 
@@ -114,7 +114,7 @@ static bool fill_model(struct pass *p, struct group_look *out, struct arena *a, 
     group_memory_recall(p->r->keeper.memory, &out->file, &out->objects, p->wall, a);
     learned_recall(p->r->keeper.learned, &out->file, syms, a);
     removals_recall(p, &out->file.state);
-    if (!whole)
+    if (out->pooled != NULL)
         wishes_recall(&p->r->keeper.wishes, &out->objects, p->a);
     out->model = group_model_make(&out->file, &out->flags, &out->objects, p->wall, a, err);
     return out->model != NULL;
@@ -227,6 +227,56 @@ const struct choice *group_look_choice(struct pass *p, const struct plan_options
     const struct choice *c = choice_make(&g, pools, p->a);
     group_look_end(&l);
     return c;
+}
+
+/* --- groups alone --- */
+
+static const uint64_t WISH_MOST = UINT64_C(5) * 1000 * 1000 * 1000; /* ns: half of what a pass is made every so often */
+
+struct wishing {
+    const struct reconciler_listener *listener;
+    uint64_t until;
+};
+
+static uint64_t now_ns(const struct reconciler_listener *l)
+{
+    return l->now_ns != NULL ? l->now_ns(l->user) : 0;
+}
+
+static bool is_late(void *user)
+{
+    const struct wishing *x = user;
+    const struct reconciler_listener *l = x->listener;
+    return (l->goes_on != NULL && !l->goes_on(l->user)) || now_ns(l) >= x->until;
+}
+
+static bool anybody_asks(const struct group_objects *o)
+{
+    bool any = false;
+    for (size_t i = 0; i < o->pod_count && !any; i++)
+        any = o->pods[i]->node == SYM_NONE && o->pods[i]->unschedulable && o->pods[i]->meta.deleted == 0;
+    return any;
+}
+
+void group_look_wishes(struct pass *p, struct group_look *l)
+{
+    const struct reconciler_listener *listener = &p->r->config.listener;
+    struct plan_options o = p->r->config.options.plan;
+    if (pass_has_pools(p) || !l->flags.by_cost || !anybody_asks(&l->objects))
+        return;
+    struct wishing x = {listener, now_ns(listener) + WISH_MOST};
+    struct trying t = {p, l->model};
+    o.now = p->wall;
+    o.no_bound = true;
+    o.stop = is_late;
+    o.user = &x;
+    struct plan *none = plan_solve(p->world, &o);
+    struct choice_ground g = {.pools = p->world, .options = &o, .groups = l->world, .model = l->model, .flags = &l->flags,
+                              .objects = &l->objects, .world_of = world_of, .both_of = both_of, .user = &t};
+    const struct choice *c = choice_make(&g, none, p->a);
+    if (c != NULL)
+        l->objects.wishes = choice_wishes(c, &l->objects.wish_count);
+    plan_free(none);
 }
 
 static const struct node *template_of(const struct group_model *m, struct span group)

@@ -32,6 +32,9 @@ void group_look_end(struct group_look *l);
  * Places on machines of groups that are on their way stay. The keeper has begun. */
 const struct choice *group_look_choice(struct pass *p, const struct plan_options *o, const struct plan *pools);
 
+/* Without NodePools: where one search over the groups has pods go, into the objects. */
+void group_look_wishes(struct pass *p, struct group_look *l);
+
 /* Pods that a plan of the pools has to count where they will be: on machines of groups that are on their way, and others mind
  * where. NULL: there are none. The keeper has begun. */
 const struct choice *group_look_guests(struct pass *p);

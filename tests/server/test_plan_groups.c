@@ -143,10 +143,11 @@ static void the_cheapest_of_both(void **state)
     expect_text("and nobody is left", &o, "\"unschedulable\": []");
 }
 
-#define TEN                                                                                                             \
-    POOL "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 10, selector: "  \
-         "{matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: "  \
-         "{requests: {cpu: 1}}}]}}}\n"
+#define TEN POOL ALONE
+#define ALONE                                                                                                           \
+    "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: shop}\nspec: {replicas: 10, selector: "  \
+    "{matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: {containers: [{name: c, resources: "       \
+    "{requests: {cpu: 1}}}]}}}\n"
 
 /* Ten pods of one shape, of which eight fill a machine of the group: two more on a second one would be dearer than on a pool's
  * node, as would all ten there. And two on the machine of another group are the cheapest, though five of that would be
@@ -164,6 +165,10 @@ static void parts_of_one_workload(void **state)
     o = plan_with(two, NULL, "table");
     expect_text("two groups: one of the large", &o, "GROW   large  0 → 1  for 8 pods\n");
     expect_text("and one of the small", &o, "GROW   small  0 → 1  for 2 pods\n");
+    o = plan_with(ALONE GROUPS(PRICED("large", 9, 8, "0.16") PRICED("small", 9, 2, "0.05")), NULL, "table");
+    expect_text("so it is without pools", &o, "GROW   large  0 → 1  for 8 pods\nGROW   small  0 → 1  for 2 pods\n");
+    o = plan_with(ALONE GROUPS(PRICED("large", 9, 8, "0.16") PRICED("small", 9, 2, "0.05")), "--search=greedy", "table");
+    expect_none("but for Cluster Autoscaler's", &o, "GROW   large  0 → 1  for 8 pods\n");
     o = plan_with(two, "--expander=most-pods", "table");
     expect_none("another expander decides itself", &o, "GROW   large  0 → 1  for 8 pods\n");
 }

@@ -52,16 +52,18 @@ static struct world *both_of(void *user, const struct group_offers *offers)
     return world_build(&in);
 }
 
-static void mixed_open(struct mixed *m, const char *groups)
+static void mixed_open(struct mixed *m, const char *groups, bool alone)
 {
     struct err err = {0};
+    if (alone)
+        m->c.kinds[KIND_NODE_POOL].count = m->c.kinds[KIND_NODE_CLAIM].count = 0;
     m->c.options.all_unbound = m->c.options.unbound_classes = true;
     m->c.plan_options.now = MS_HOUR; /* pods are of 1970, and have waited */
     cluster_plan_unchecked(&m->c);
     pass_read(&m->c, groups, &node_groups_schema, &m->file);
     m->objects = pass_objects(&m->c);
     m->flags = group_flags_default();
-    m->flags = choice_flags(&m->flags, &m->file);
+    m->flags = choice_flags(&m->flags, &m->file, !alone);
     struct group_model *model = group_model_make(&m->file, &m->flags, &m->objects, m->c.plan_options.now, &m->c.arena, &err);
     if (model == NULL)
         fail_msg("%s", err.msg);
@@ -310,17 +312,24 @@ static void expect_no_worse(uint64_t seed, const char *than, const struct way *i
     *cheaper += order < 0 || is->cost < other->cost * (1 - 1e-9);
 }
 
+static void make(uint64_t seed, struct random_cluster *r, struct mixed *m, bool alone)
+{
+    struct draws d = {.state = seed};
+    struct buf groups = {0};
+    *m = (struct mixed){.world = NULL};
+    random_cluster_make(r, &d);
+    draw_groups(&d, &groups);
+    random_cluster_load(r, 0, &m->c);
+    m->c.plan_options.search = SEARCH_CHEAPEST;
+    mixed_open(m, groups.ptr, alone);
+    buf_release(&groups);
+}
+
 static void one(uint64_t seed, unsigned *than_pools, unsigned *than_groups, unsigned *than_both)
 {
     struct random_cluster r;
-    struct draws d = {.state = seed};
-    struct mixed m = {0};
-    struct buf groups = {0};
-    random_cluster_make(&r, &d);
-    draw_groups(&d, &groups);
-    random_cluster_load(&r, 0, &m.c);
-    m.c.plan_options.search = SEARCH_CHEAPEST;
-    mixed_open(&m, groups.ptr);
+    struct mixed m;
+    make(seed, &r, &m, false);
     struct way is = chosen(&m), pools = way_of(&m, m.c.plan, NULL), first = groups_first(&m);
     unsigned p = 0, g = 0;
     expect_no_worse(seed, "pools first", &is, &pools, &p);
@@ -330,7 +339,6 @@ static void one(uint64_t seed, unsigned *than_pools, unsigned *than_groups, unsi
     *than_groups += g;
     *than_both += p != 0 && g != 0;
     mixed_close(&m);
-    buf_release(&groups);
     random_cluster_release(&r);
 }
 
@@ -346,9 +354,28 @@ static void never_worse_than_one_after_the_other(void **state)
     assert_true(looked >= 100 && bought >= 20 && settled >= 1);
 }
 
+/* Without pools: than the pass as it is, which asks one group after the other. */
+static void groups_alone(void **state)
+{
+    (void)state;
+    unsigned better = 0;
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        struct random_cluster r;
+        struct mixed m;
+        make(seed, &r, &m, true);
+        struct way is = chosen(&m), without = way_of(&m, m.c.plan, NULL);
+        expect_no_worse(seed, "without a plan", &is, &without, &better);
+        mixed_close(&m);
+        random_cluster_release(&r);
+    }
+    print_message("%d clusters: better than without a plan %u\n", SEEDS, better);
+    assert_true(better >= 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(groups_alone),
         cmocka_unit_test(never_worse_than_one_after_the_other),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
