@@ -1,5 +1,6 @@
-/* option: something that can be bought. A NodePool is an option of many shapes; a node group will be
- * one of a single shape. A search sees options only, in the order in which they are to be tried. */
+/* option: something that can be bought. A NodePool is an option of many shapes; a node group stands here
+ * as a pool of a single one (planner/groups/offers.h). A search sees options only, in the order in which they
+ * are to be tried. */
 #ifndef PLANNER_SUPPLY_OPTION_H
 #define PLANNER_SUPPLY_OPTION_H
 

@@ -994,10 +994,8 @@ static void a_group_that_is_cheaper_grows_in_the_place_of_a_pool(void **state)
 
 /* Eight of the ten fill a machine of one group, the others one of another: five of that would be cheaper a pod than two of the
  * first, and dearer than one of each. */
-static void a_workload_is_parted_where_that_is_cheapest(void **state)
+static void expect_parted(struct sim *s)
 {
-    (void)state;
-    struct sim *s = begin_beside_a_pool(large_and_small);
     load(s, deployment_yaml("web", 10, "900m", ""));
     run_for(s, 2 * MS_MINUTE);
     assert_int_equal(count_bound(s, "web"), 10);
@@ -1005,6 +1003,13 @@ static void a_workload_is_parted_where_that_is_cheapest(void **state)
     assert_int_equal(nodes_of(s, "b"), 1);
     assert_int_equal(count_objects(s, KIND_NODE_CLAIM), 0);
     end();
+}
+
+static void a_workload_is_parted_where_that_is_cheapest(void **state)
+{
+    (void)state;
+    expect_parted(begin_beside_a_pool(large_and_small));
+    expect_parted(begin(large_and_small, NULL));
 }
 
 static void a_group_that_is_dearer_does_not(void **state)
