@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "kube/pod.h"
 #include "planner/world.h"
+#include "server/page/fleet.h"
 
 enum { CPU, MEMORY }; /* the world's first columns */
 
@@ -76,12 +77,14 @@ static void add_groups(struct arena *a, const struct places_view *v, struct flee
 static void add_nodes(struct arena *a, const struct places_view *v, const struct symtab *syms, struct fleet_view *out)
 {
     const struct world *w = v->world;
-    uint32_t count = world_node_count(w);
-    struct fleet_node *nodes = ARENA_ARRAY(a, struct fleet_node, count);
-    for (uint32_t row = 0; row < count; row++) {
+    uint32_t rows = world_node_count(w), count = 0;
+    struct fleet_node *nodes = ARENA_ARRAY(a, struct fleet_node, rows);
+    for (uint32_t row = 0; row < rows; row++) {
         const struct world_node *n = world_node_at(w, row);
+        if (!fleet_has(w, n))
+            continue;
         const amount *asked = world_requested(w, row), *there = world_allocatable(w, row);
-        nodes[row] = (struct fleet_node){
+        nodes[count++] = (struct fleet_node){
             .name = n->name,
             .pool = label(syms, n, SYM_NODEPOOL),
             .type = label(syms, n, SYM_INSTANCE_TYPE),

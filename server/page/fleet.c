@@ -15,12 +15,17 @@ static const struct meta *meta_of(const struct world_node *n)
     return n->node != NULL ? &n->node->meta : &n->claim->meta;
 }
 
+bool fleet_has(const struct world *w, const struct world_node *n)
+{
+    return n->node != NULL || world_find_node(w, n->name) < 0;
+}
+
 struct fleet_sums fleet_sum(const struct page_view *v, sym pool)
 {
     struct fleet_sums t = {0};
     for (uint32_t row = 0; v->world != NULL && row < world_node_count(v->world); row++) {
         const struct world_node *n = world_node_at(v->world, row);
-        if (pool != SYM_NONE && sym_pairs_get(meta_of(n)->labels, SYM_NODEPOOL) != pool)
+        if (!fleet_has(v->world, n) || (pool != SYM_NONE && sym_pairs_get(meta_of(n)->labels, SYM_NODEPOOL) != pool))
             continue;
         t.nodes++;
         t.ready += n->stage == NODE_INITIALIZED || n->stage == NODE_UNMANAGED;

@@ -5,13 +5,16 @@
 
 #include "server/page/render.h"
 
+/* A row is a machine of its own. A claim is not once a Node of its name is there, though its status does not name that yet. */
+bool fleet_has(const struct world *w, const struct world_node *n);
+
 struct fleet_sums {
     uint32_t nodes, ready;
     double price;              /* an hour, of those whose price is known (page_node_price) */
     amount asked[2], there[2]; /* thousandths of a CPU, bytes of memory */
 };
 
-/* Of the nodes of one pool, or of all (SYM_NONE), claims without a Node included; nothing without a world. Any thread. */
+/* Of the machines of one pool, or of all (SYM_NONE), those that are on their way included; nothing without a world. Any thread. */
 struct fleet_sums fleet_sum(const struct page_view *v, sym pool);
 
 void fleet_put_summary(struct render *r);

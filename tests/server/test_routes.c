@@ -669,6 +669,14 @@ static void test_one_price(void **state)
     says(f, 200, "\nstowage_cluster_price_per_hour 1.75\n");
     ask(f, HTTP_PAGE, "GET", "/", NULL);
     says(f, 200, "<li><b>$1.7500</b> an hour");
+    view_put(&f->view, "apiVersion: karpenter.sh/v1\nkind: NodeClaim\nmetadata: {name: n1}\n"); /* which does not know its Node yet */
+    ask(f, HTTP_PAGE, "GET", "/", NULL);
+    says(f, 200, "<li><b>$1.7500</b> an hour");
+    says(f, 200, "<b>2</b> nodes");
+    ask(f, HTTP_METRICS, "GET", "/metrics", NULL);
+    says(f, 200, "\nstowage_cluster_price_per_hour 1.75\n");
+    ask(f, HTTP_PAGE, "GET", "/fleet", NULL);
+    assert_null(strstr(strstr(f->reply.body.ptr, "\"name\":\"n1\"") + 1, "\"name\":\"n1\""));
     struct extender_view v = route_view(f->scratch);
     page_sample(f->page, &(struct page_view){v.snapshot, v.world, v.places, v.wall, f->groups});
     ask(f, HTTP_PAGE, "GET", "/history", NULL);
