@@ -39,6 +39,7 @@ struct test_node {
 struct test_claim { /* a NodeClaim; its Node, once it has come, is the one behind those of groups */
     char name[64];
     struct buf body; /* as it was created; empty: there is none */
+    bool told;       /* by a watch: that may take until the next step */
 };
 
 struct side { /* one reconciler, and what it did */
@@ -248,6 +249,7 @@ static void tell_claim(unsigned i, bool is)
     if (it.nodes[NODES + i].is)
         buf_addf(&b, ",\"nodeName\":\"n%u\"", NODES + i);
     buf_addf(&b, "}}");
+    c->told = is;
     event(KIND_NODE_CLAIM, is ? WATCH_PUT : WATCH_DELETE, &b);
     buf_release(&b);
 }
@@ -376,7 +378,8 @@ static void claim_comes(const struct api_request *r)
     buf_add_char(&it.claims[i].body, '\0');
     it.claims[i].body.len--;
     assert_int_equal(sscanf(strstr(it.claims[i].body.ptr, "\"name\":"), "\"name\":\"%63[^\"]", it.claims[i].name), 1);
-    tell_claim(i, true);
+    if (draw(2) == 0)
+        tell_claim(i, true);
 }
 
 static void claim_goes(unsigned i)
@@ -393,9 +396,11 @@ static void claims_go_on(void)
     for (unsigned i = 0; i < CLAIMS; i++) {
         if (it.claims[i].body.len == 0)
             continue;
-        if (draw(12) == 0) {
+        if (!it.claims[i].told) {
+            tell_claim(i, true);
+        } else if (draw(12) == 0) {
             claim_goes(i);
-        } else if (!it.nodes[NODES + i].is && draw(4) == 0) {
+        } else if (!it.nodes[NODES + i].is && draw(8) == 0) {
             node_comes(NODES + i, pool_of(&it.claims[i]));
             tell_claim(i, true);
         }
@@ -903,7 +908,7 @@ static void live(uint64_t seed, bool beside, struct seen *seen)
 
 static struct seen live_all(bool beside)
 {
-    enum { EVERY_DAY = 12, EVERY_DAY_BESIDE = 6 }; /* plans of what to buy take longer */
+    enum { EVERY_DAY = 12, EVERY_DAY_BESIDE = 4 }; /* plans of what to buy take longer */
     unsigned long long from = 1, to = beside ? EVERY_DAY_BESIDE : EVERY_DAY;
     struct seen seen = {.resized = 0};
     const char *seeds = getenv("STOWAGE_SEEDS");
