@@ -80,6 +80,12 @@ struct group_flags choice_flags(const struct group_flags *f, const struct node_g
     return out;
 }
 
+/* Between groups. */
+static bool prices_decide(const struct group_flags *f)
+{
+    return f->by_cost && !f->balance_similar;
+}
+
 /* Of a trial: only who would have a place is asked. That all have come a moment ago is no matter, the real pass comes in a
  * moment; who is to wait longer for a group (--new-pod-scale-up-delay) goes to the pools. */
 static struct group_flags trial_flags(const struct group_flags *f)
@@ -370,7 +376,7 @@ static void take_together(struct choosing *x, const struct group_offers *offers,
             if (c == NULL || c->bound)
                 continue;
             c->groups = true;
-            c->wish = x->flags.by_cost ? group : -1; /* else an expander says which */
+            c->wish = prices_decide(&x->flags) ? group : -1; /* else an expander says which, or balancing */
             c->machine = i;
             c->turn = turn++;
         }
@@ -508,7 +514,7 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
 {
     struct choosing x = {.g = g, .a = a, .flags = trial_flags(g->flags)};
     bool alone = g->pools->pool_count == 0, waits = (g->at_once || alone) && pools->unschedulable_count != 0;
-    if (g->flags->as_upstream || (alone && !g->flags->by_cost) || !(waits || choice_is_open(g->model->file, pools)))
+    if (g->flags->as_upstream || (alone && !prices_decide(g->flags)) || !(waits || choice_is_open(g->model->file, pools)))
         return NULL;
     list(&x, pools);
     begin(&x, pools);

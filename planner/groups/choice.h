@@ -6,7 +6,7 @@
  * and a pass over the groups, and taken when it leaves out fewer pods of the highest priority at which it differs, else when
  * it has fewer nodes of which nobody knows the price, else when it is cheaper. So what comes of it is never worse than pools
  * first, nor than groups first. Where the one search has a pod go to a group, the pass has it go there, too
- * (choice_wishes), unless an expander was asked for.
+ * (choice_wishes), unless an expander was asked for, or --balance-similar-node-groups.
  *
  * A pod's annotation stowage.dev/prefer comes before any price: `pools`, `groups`, or the name of a group; but no pod is left
  * without a place for it. What was asked of a group already stays with it.

@@ -250,20 +250,24 @@ static bool is_late(void *user)
     return (l->goes_on != NULL && !l->goes_on(l->user)) || now_ns(l) >= x->until;
 }
 
-static bool anybody_asks(const struct group_objects *o)
+/* 0: nobody does. */
+static uint64_t who_asks(const struct group_objects *o)
 {
-    bool any = false;
-    for (size_t i = 0; i < o->pod_count && !any; i++)
-        any = o->pods[i]->node == SYM_NONE && o->pods[i]->unschedulable && o->pods[i]->meta.deleted == 0;
-    return any;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < o->pod_count; i++)
+        if (o->pods[i]->node == SYM_NONE && o->pods[i]->unschedulable && o->pods[i]->meta.deleted == 0)
+            sum += span_hash(o->pods[i]->meta.uid);
+    return sum;
 }
 
 void group_look_wishes(struct pass *p, struct group_look *l)
 {
     const struct reconciler_listener *listener = &p->r->config.listener;
     struct plan_options o = p->r->config.options.plan;
-    if (pass_has_pools(p) || !l->flags.by_cost || !anybody_asks(&l->objects))
-        return;
+    struct kept_wishes *kept = &p->r->keeper.wishes;
+    uint64_t asks = pass_has_pools(p) || !l->flags.by_cost ? 0 : who_asks(&l->objects);
+    if (asks == 0 || asks == kept->fruitless)
+        return; /* for whom no group will do is not looked at each time */
     struct wishing x = {listener, now_ns(listener) + WISH_MOST};
     struct trying t = {p, l->model};
     o.now = p->wall;
@@ -276,6 +280,7 @@ void group_look_wishes(struct pass *p, struct group_look *l)
     const struct choice *c = choice_make(&g, none, p->a);
     if (c != NULL)
         l->objects.wishes = choice_wishes(c, &l->objects.wish_count);
+    kept->fruitless = c == NULL ? asks : 0;
     plan_free(none);
 }
 

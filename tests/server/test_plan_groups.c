@@ -169,6 +169,8 @@ static void parts_of_one_workload(void **state)
     expect_text("so it is without pools", &o, "GROW   large  0 → 1  for 8 pods\nGROW   small  0 → 1  for 2 pods\n");
     o = plan_with(ALONE GROUPS(PRICED("large", 9, 8, "0.16") PRICED("small", 9, 2, "0.05")), "--search=greedy", "table");
     expect_none("but for Cluster Autoscaler's", &o, "GROW   large  0 → 1  for 8 pods\n");
+    o = plan_with(ALONE GROUPS(PRICED("large", 9, 8, "0.16") PRICED("small", 9, 2, "0.05")), "--balance-similar-node-groups", "table");
+    expect_none("and for who asks for balance", &o, "GROW   large  0 → 1  for 8 pods\n");
     o = plan_with(two, "--expander=most-pods", "table");
     expect_none("another expander decides itself", &o, "GROW   large  0 → 1  for 8 pods\n");
 }
