@@ -120,20 +120,22 @@ static int by_name(const void *a, const void *b)
     return span_cmp(((const struct instance_type *)a)->name, ((const struct instance_type *)b)->name);
 }
 
-/* A type that every pool is offered stays theirs alone. */
+/* A type that every pool is offered stays theirs alone; without pools it is nobody's. */
 static void list_types(struct offering_groups *x, const struct group_model *m)
 {
     const struct world *w = x->world;
     struct catalogue *c = &x->out.catalogue;
     struct span *names = ARENA_ARRAY(x->a, struct span, (size_t)w->pool_count + 1);
     const struct instance_type *were = c->items;
+    uint32_t count = w->pool_count != 0 ? c->count : 0;
     for (uint32_t i = 0; i < w->pool_count; i++)
         names[i] = w->pools[i]->meta.name;
-    c->items = ARENA_ARRAY(x->a, struct instance_type, (size_t)c->count + x->out.count);
-    for (uint32_t i = 0; i < c->count; i++) {
-        c->items[i] = were[i];
-        if (were[i].node_pools.count == 0 && w->pool_count != 0)
-            c->items[i].node_pools = (struct spans){names, w->pool_count};
+    c->items = ARENA_ARRAY(x->a, struct instance_type, (size_t)count + x->out.count);
+    for (c->count = 0; c->count < count; c->count++) {
+        struct instance_type *t = &c->items[c->count];
+        *t = were[c->count];
+        if (t->node_pools.count == 0)
+            t->node_pools = (struct spans){names, w->pool_count};
     }
     for (uint32_t i = 0; i < x->out.count; i++)
         c->items[c->count++] = type_of(x, &m->groups[x->out.groups[i]]);
