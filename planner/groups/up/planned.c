@@ -4,8 +4,6 @@
 
 #include "planner/groups/up/several.h"
 
-enum { MOST_ROUNDS = 4 }; /* over those who did not fit before others had come; a plan's order is one in which they do */
-
 struct planned_pod {
     const struct pod *pod;
     const struct group_wish *wish;
@@ -56,21 +54,15 @@ static void open_machines(struct several *x, struct planned_pod *pods, uint32_t 
     qsort(pods, count, sizeof(*pods), by_turn);
 }
 
-/* Whether anybody was. */
-static bool seat(struct several *x, struct planned_pod *pods, uint32_t count)
+static void seat(struct several *x, const struct planned_pod *pods, uint32_t count)
 {
-    uint32_t before = x->out->pod_count;
-    for (uint32_t i = 0; i < count; i++) {
-        struct planned_pod *p = &pods[i];
-        if (p->node == SNAPSHOT_NONE || !several_seat_at(x, p->node, p->pod, p->class_id))
-            continue;
-        bits_add(x->out->seated, p->rank);
-        p->node = SNAPSHOT_NONE;
-    }
-    return x->out->pod_count != before;
+    for (uint32_t i = 0; i < count; i++)
+        if (pods[i].node != SNAPSHOT_NONE && several_seat_at(x, pods[i].node, pods[i].pod, pods[i].class_id))
+            bits_add(x->out->seated, pods[i].rank);
 }
 
-/* Who was not planned takes what room there is on these machines before any other grows for it. */
+/* Who was not planned, or did not fit before others had come, takes what room there is on these machines before any other grows
+ * for it. */
 static void fill_gaps(struct several *x)
 {
     struct up *u = x->up;
@@ -109,8 +101,7 @@ bool up_planned(struct up *u, struct growth *out)
     struct several x = several_begin(u, groups, u->pod_count, out);
     snapshot_fork(r->snapshot);
     open_machines(&x, pods, count);
-    for (int i = 0; i < MOST_ROUNDS && seat(&x, pods, count); i++)
-        continue;
+    seat(&x, pods, count);
     fill_gaps(&x);
     snapshot_revert(r->snapshot);
     return out->pod_count != 0;

@@ -57,6 +57,8 @@ static const struct {
      "creationTimestamp: '2026-01-01T11:50:00Z'}\nspec: {containers: [{name: c, resources: {requests: {cpu: 2}}}]}\nstatus: "
      "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}\n",
      AB, "p1→b/1", "p1→b/1 p2→a/1", NULL},
+    {"what is planned stays where it is", POD("p1", "2") POD("p2", "3") POD("p3", "1") POD("p4", "2") POD("p5", "2"), AB,
+     "p1→b/1 p2→b/2 p3→b/2 p4→b/1", "p1→b/1 p2→b/2 p3→b/2 p4→b/1 p5→a/1", NULL},
     {"others come first", POD_WITH("p1", "1", "app: x", BESIDE("db")) POD_WITH("p2", "1", "app: db", ""), AB, "p1→b/1 p2→b/1",
      "p1→b/1 p2→b/1", NULL},
     {"a machine for somebody who may not be there", POD_WITH("p1", "1", "app: x", BESIDE("db")) POD("p2", "1"), AB, "p1→b/1 p2→b/2",
