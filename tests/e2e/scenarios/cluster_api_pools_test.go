@@ -236,11 +236,19 @@ func (f pooledFleet) diesBuying(t *testing.T, ctx context.Context) {
 	}
 }
 
+// tries are pods for which machines are bought, one after the other, until Stowage has heard of a MachineDeployment that was
+// made a moment ago.
+const tries = 6
+
 // buysElsewhere asks for a machine of which the cheapest kind fails.
 func (f pooledFleet) buysElsewhere(t *testing.T, ctx context.Context) {
 	must(t, f.Add(ctx, refusing()))
 	must(t, f.deploy(ctx, shape{name: "one", cpu: "3", memory: "1Gi"}, 1))
 	must(t, f.Wait(ctx, "the pod to run", f.running(1, "one")))
+	for pods := 2; f.Made()[refusing().Name] == 0 && pods <= tries; pods++ {
+		must(t, f.scale(ctx, "one", pods))
+		must(t, f.Wait(ctx, "one pod more to run", f.running(pods, "one")))
+	}
 	if count := f.Made()[refusing().Name]; count != 1 {
 		t.Errorf("%d Machines of the cheapest kind were made, 1 was to be tried", count)
 	}
