@@ -520,15 +520,16 @@ const struct choice *choice_make(const struct choice_ground *g, const struct pla
     begin(&x, pools);
     if (alone && x.seated == 0)
         return NULL; /* nor will they be by any other way */
-    if (any_price(g->model->file)) {
-        if (!alone)
-            try_groups_first(&x, pools);
+    if (alone) {
         try_together(&x);
-        if (!alone)
+    } else {
+        if (any_price(g->model->file)) {
+            try_groups_first(&x, pools);
+            try_together(&x);
             refine(&x);
-    }
-    if (!alone)
+        }
         settle(&x, pools);
+    }
     if (!asks_any(&x.best) && x.best.guest_count == 0)
         return NULL;
     struct choice *out = ARENA_NEW(a, struct choice);

@@ -16,6 +16,7 @@ struct group_wish { /* where a plan over pools and groups has the pod go (offers
     struct span group;
     uint32_t machine, turn; /* of the plan's, and of its pods: numbers that tell one from another */
 };
+int group_wishes_by_name(const void *a, const void *b); /* of struct group_wish: by the pods' namespace and name */
 
 /* The cluster's objects that a pass looks at beside the world. Any order. */
 struct group_objects {

@@ -81,11 +81,11 @@ static struct resources room_of(const struct offering_groups *x, const struct gr
 {
     struct resources room = resources_dup(x->a, t->node->allocatable);
     for (uint32_t i = 0; i < t->pod_count; i++) {
-        const struct resource one = {SYM_PODS, 1};
+        struct resource one = {SYM_PODS, 1};
         if (world_daemon_owner(t->pods[i]) != NULL)
             continue;
         take(&room, t->pods[i]->requests);
-        take(&room, (struct resources){(struct resource *)(uintptr_t)&one, 1});
+        take(&room, (struct resources){&one, 1});
     }
     return room;
 }

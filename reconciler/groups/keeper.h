@@ -46,6 +46,7 @@ struct keeper { /* zero: nothing is kept yet */
     mono_ms began;    /* the first pass */
     struct group_kept kept;
     struct kept_wishes wishes;
+    uint64_t fruitless; /* without pools: for whom one search had nothing to say (group_look_wishes); 0: it had */
     /* orders */
     struct arena orders_arena;
     bool has_orders_arena, order_under_way;

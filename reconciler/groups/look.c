@@ -250,7 +250,7 @@ static bool is_late(void *user)
     return (l->goes_on != NULL && !l->goes_on(l->user)) || now_ns(l) >= x->until;
 }
 
-/* 0: nobody does. */
+/* The sum of their uids' hashes; 0: nobody does. */
 static uint64_t who_asks(const struct group_objects *o)
 {
     uint64_t sum = 0;
@@ -264,9 +264,9 @@ void group_look_wishes(struct pass *p, struct group_look *l)
 {
     const struct reconciler_listener *listener = &p->r->config.listener;
     struct plan_options o = p->r->config.options.plan;
-    struct kept_wishes *kept = &p->r->keeper.wishes;
+    uint64_t *fruitless = &p->r->keeper.fruitless;
     uint64_t asks = pass_has_pools(p) || !l->flags.by_cost ? 0 : who_asks(&l->objects);
-    if (asks == 0 || asks == kept->fruitless)
+    if (asks == 0 || asks == *fruitless)
         return; /* for whom no group will do is not looked at each time */
     struct wishing x = {listener, now_ns(listener) + WISH_MOST};
     struct trying t = {p, l->model};
@@ -280,7 +280,7 @@ void group_look_wishes(struct pass *p, struct group_look *l)
     const struct choice *c = choice_make(&g, none, p->a);
     if (c != NULL)
         l->objects.wishes = choice_wishes(c, &l->objects.wish_count);
-    kept->fruitless = c == NULL ? asks : 0;
+    *fruitless = c == NULL ? asks : 0;
     plan_free(none);
 }
 

@@ -7,11 +7,6 @@ static int by_uid(const void *a, const void *b)
     return span_cmp(((const struct kept_wish *)a)->uid, ((const struct kept_wish *)b)->uid);
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return group_pods_by_name(&((const struct group_wish *)a)->pod, &((const struct group_wish *)b)->pod);
-}
-
 void wishes_release(struct kept_wishes *w)
 {
     if (w->has_arena)
@@ -48,5 +43,5 @@ void wishes_recall(const struct kept_wishes *w, struct group_objects *o, struct 
             out[o->wish_count++] = (struct group_wish){o->pods[i], found->group, found->machine, found->turn};
     }
     if (o->wish_count != 0)
-        qsort(out, o->wish_count, sizeof(*out), by_name);
+        qsort(out, o->wish_count, sizeof(*out), group_wishes_by_name);
 }

@@ -18,7 +18,6 @@ struct kept_wishes { /* zero: none */
     bool has_arena;
     struct kept_wish *items; /* by uid */
     size_t count;
-    uint64_t fruitless; /* who asked when there was nothing to wish last (look.c), by the sum of their uids' hashes; 0: there was */
 };
 
 void wishes_release(struct kept_wishes *w); /* zero afterwards */

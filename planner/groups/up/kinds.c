@@ -49,7 +49,7 @@ static void controller_words(struct words *x, const struct pod *p, const struct 
     put_text(x, o->name);
 }
 
-static int by_pod(const void *a, const void *b)
+int group_wishes_by_name(const void *a, const void *b)
 {
     return group_pods_by_name(&((const struct group_wish *)a)->pod, &((const struct group_wish *)b)->pod);
 }
@@ -58,7 +58,7 @@ const struct group_wish *up_wish(const struct up *u, const struct pod *p)
 {
     const struct group_objects *o = u->r->objects;
     struct group_wish key = {.pod = p};
-    return o->wish_count != 0 ? bsearch(&key, o->wishes, o->wish_count, sizeof(key), by_pod) : NULL;
+    return o->wish_count != 0 ? bsearch(&key, o->wishes, o->wish_count, sizeof(key), group_wishes_by_name) : NULL;
 }
 
 /* Its own, by stowage.dev/prefer, comes before any plan's. */

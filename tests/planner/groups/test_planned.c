@@ -69,11 +69,6 @@ static const struct {
      "p1→a/1 p2→a/1", as_upstream},
 };
 
-static int by_name(const void *a, const void *b)
-{
-    return group_pods_by_name(&((const struct group_wish *)a)->pod, &((const struct group_wish *)b)->pod);
-}
-
 static const struct pod *pod_named(const struct group_objects *o, struct span name)
 {
     for (size_t i = 0; i < o->pod_count; i++)
@@ -94,7 +89,7 @@ static void read_plan(struct arena *a, const char *text, struct group_objects *o
         uint32_t number = (uint32_t)(machine.ptr[0] - '0'), turn = (uint32_t)o->wish_count;
         items[o->wish_count++] = (struct group_wish){pod_named(o, pod), group, number, turn};
     }
-    qsort(items, o->wish_count, sizeof(*items), by_name);
+    qsort(items, o->wish_count, sizeof(*items), group_wishes_by_name);
     o->wishes = items;
 }
 
