@@ -240,7 +240,7 @@ void catalogue_source_finish(struct catalogue_source *s)
 static struct requirements build_requirements(struct arena *a, struct symtab *syms,
                                               const struct source_requirements *from)
 {
-    struct requirements out = {0};
+    struct requirement *items = ARENA_ARRAY(a, struct requirement, from->count);
     for (uint32_t i = 0; i < from->count; i++) {
         const struct source_requirement *r = &from->items[i];
         struct expression e = {.key = sym_intern(syms, r->key),
@@ -251,10 +251,9 @@ static struct requirements build_requirements(struct arena *a, struct symtab *sy
         e.values.count = r->values.count;
         for (uint32_t v = 0; v < r->values.count; v++)
             e.values.items[v] = sym_intern(syms, r->values.items[v]);
-        struct requirement one = requirement_of(a, syms, &e);
-        requirements_add(a, &out, &one, syms);
+        items[i] = requirement_of(a, syms, &e);
     }
-    return out;
+    return requirements_of_list(a, items, from->count, syms);
 }
 
 static struct resources build_resources(struct arena *a, struct symtab *syms,

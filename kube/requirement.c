@@ -31,19 +31,25 @@ static int by_id(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
+/* In place; returns how many are left. */
+static uint32_t sort_unique(sym *values, uint32_t count)
+{
+    uint32_t n = 0;
+    if (count > 1)
+        qsort(values, count, sizeof(*values), by_id);
+    for (uint32_t i = 0; i < count; i++)
+        if (n == 0 || values[n - 1] != values[i])
+            values[n++] = values[i];
+    return n;
+}
+
 static void take_values(struct arena *a, struct requirement *r, struct syms values)
 {
     sym *own = ARENA_ARRAY(a, sym, values.count);
     if (values.count != 0)
         memcpy(own, values.items, values.count * sizeof(*own));
-    if (values.count > 1)
-        qsort(own, values.count, sizeof(*own), by_id);
-    uint32_t n = 0;
-    for (uint32_t i = 0; i < values.count; i++)
-        if (n == 0 || own[n - 1] != own[i])
-            own[n++] = own[i];
     r->values = own;
-    r->count = n;
+    r->count = sort_unique(own, values.count);
 }
 
 /* Nothing at all; what an operand that is no integer makes of Gt and its like. */
@@ -221,6 +227,68 @@ struct requirement requirement_and(struct arena *a, const struct requirement *x,
         r.has_gte = r.has_lte = false;
         r.gte = r.lte = 0;
     }
+    return r;
+}
+
+/* All values that the complements of the list exclude. */
+static struct requirement excluded_by(struct arena *a, const struct requirement *list, uint32_t count)
+{
+    struct requirement all = {.key = list[0].key};
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < count; i++)
+        all.count += list[i].complement ? list[i].count : 0;
+    sym *values = ARENA_ARRAY(a, sym, all.count);
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t v = 0; list[i].complement && v < list[i].count; v++)
+            values[n++] = list[i].values[v];
+    all.count = sort_unique(values, n);
+    all.values = values;
+    return all;
+}
+
+/* The one with the fewest values of those that are no complement; NULL: all are complements. */
+static const struct requirement *smallest(const struct requirement *list, uint32_t count)
+{
+    const struct requirement *least = NULL;
+    for (uint32_t i = 0; i < count; i++)
+        if (!list[i].complement && (least == NULL || list[i].count < least->count))
+            least = &list[i];
+    return least;
+}
+
+static bool all_list(const struct requirement *list, uint32_t count, sym value)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (!list[i].complement && !listed(&list[i], value))
+            return false;
+    return true;
+}
+
+struct requirement requirement_and_all(struct arena *a, const struct requirement *list, uint32_t count,
+                                       const struct symtab *t)
+{
+    struct requirement r = {.key = list[0].key}, bounds = list[0];
+    bool crossed = false;
+    if (count == 1)
+        return list[0];
+    for (uint32_t i = 1; i < count; i++) {
+        struct requirement before = bounds;
+        crossed = !merge_bounds(&before, &list[i], &bounds);
+    }
+    const struct requirement excluded = excluded_by(a, list, count), *least = smallest(list, count);
+    if (least == NULL && crossed)
+        return nothing(r.key, bounds.min_values);
+    if (least == NULL)
+        r = (struct requirement){.key = r.key, .complement = true, .has_gte = bounds.has_gte, .has_lte = bounds.has_lte,
+                                 .gte = bounds.gte, .lte = bounds.lte};
+    r.min_values = bounds.min_values;
+    const struct requirement *from = least != NULL ? least : &excluded;
+    sym *values = ARENA_ARRAY(a, sym, from->count);
+    for (uint32_t i = 0; i < from->count; i++)
+        if (within(&bounds, from->values[i], t) &&
+            (least == NULL || (!listed(&excluded, from->values[i]) && all_list(list, count, from->values[i]))))
+            values[r.count++] = from->values[i];
+    r.values = values;
     return r;
 }
 

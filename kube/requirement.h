@@ -35,6 +35,10 @@ enum op requirement_op(const struct requirement *r); /* as reported: In, NotIn, 
 bool requirement_has(const struct requirement *r, sym value, const struct symtab *t);
 struct requirement requirement_and(struct arena *a, const struct requirement *x,
                                    const struct requirement *y, const struct symtab *t);
+/* The same as requirement_and from the first to the last of `count` (1 or more) requirements of one key, in n log n
+ * of all their values. */
+struct requirement requirement_and_all(struct arena *a, const struct requirement *list, uint32_t count,
+                                       const struct symtab *t);
 /* A value to write as a label: the least member by text; of what excludes values, the least integer
  * from 0 or the lower bound on that is allowed. SYM_NONE when there is none. */
 sym requirement_any(struct arena *a, struct symtab *t, const struct requirement *r);
@@ -42,10 +46,15 @@ bool requirement_intersects(const struct requirement *x, const struct requiremen
                             const struct symtab *t);
 
 const struct requirement *requirements_get(const struct requirements *s, sym key); /* or NULL */
+/* Copies the whole set: for one requirement. Whoever has a list calls requirements_of or requirements_of_list. */
 void requirements_add(struct arena *a, struct requirements *s, const struct requirement *r,
                       const struct symtab *t);
 void requirements_add_all(struct arena *a, struct requirements *s, const struct requirements *other,
                           const struct symtab *t);
+/* A set of all at once, in n log n and one allocation for the set; a key may come more than once. The set takes the array,
+ * which is sorted and merged in place; it lives as long as the set. */
+struct requirements requirements_of_list(struct arena *a, struct requirement *items, uint32_t count,
+                                         const struct symtab *t);
 struct requirements requirements_of(struct arena *a, struct symtab *t, struct expressions list);
 struct requirements requirements_of_labels(struct arena *a, struct symtab *t, struct sym_pairs labels);
 

@@ -54,39 +54,41 @@ void requirements_add_all(struct arena *a, struct requirements *s, const struct 
     *s = (struct requirements){items, n};
 }
 
-struct requirements requirements_of(struct arena *a, struct symtab *t, struct expressions list)
-{
-    struct requirements s = {NULL, 0};
-    for (uint32_t i = 0; i < list.count; i++) {
-        struct requirement r = requirement_of(a, t, &list.items[i]);
-        requirements_add(a, &s, &r, t);
-    }
-    return s;
-}
-
 static int by_key(const void *x, const void *y)
 {
     sym a = ((const struct requirement *)x)->key, b = ((const struct requirement *)y)->key;
     return a < b ? -1 : a > b;
 }
 
+struct requirements requirements_of_list(struct arena *a, struct requirement *items, uint32_t count,
+                                         const struct symtab *t)
+{
+    struct requirements s = {items, 0};
+    if (count > 1)
+        qsort(items, count, sizeof(*items), by_key);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        for (end = i + 1; end < count && items[end].key == items[i].key;)
+            end++;
+        items[s.count++] = requirement_and_all(a, &items[i], end - i, t);
+    }
+    return s;
+}
+
+struct requirements requirements_of(struct arena *a, struct symtab *t, struct expressions list)
+{
+    struct requirement *items = ARENA_ARRAY(a, struct requirement, list.count);
+    for (uint32_t i = 0; i < list.count; i++)
+        items[i] = requirement_of(a, t, &list.items[i]);
+    return requirements_of_list(a, items, list.count, t);
+}
+
 struct requirements requirements_of_labels(struct arena *a, struct symtab *t,
                                            struct sym_pairs labels)
 {
-    /* Labels are many and seldom share a key after the aliases: sorted once instead of inserted. */
     struct requirement *items = ARENA_ARRAY(a, struct requirement, labels.count);
     for (uint32_t i = 0; i < labels.count; i++)
         items[i] = requirement_in(a, t, labels.items[i].key, labels.items[i].value);
-    if (labels.count > 1)
-        qsort(items, labels.count, sizeof(*items), by_key);
-    struct requirements s = {items, 0};
-    for (uint32_t i = 0; i < labels.count; i++) {
-        if (s.count != 0 && items[s.count - 1].key == items[i].key)
-            items[s.count - 1] = requirement_and(a, &items[s.count - 1], &items[i], t);
-        else
-            items[s.count++] = items[i];
-    }
-    return s;
+    return requirements_of_list(a, items, labels.count, t);
 }
 
 static bool tolerates_absence(const struct requirement *r)

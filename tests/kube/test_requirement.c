@@ -314,6 +314,110 @@ static void test_expressions(void **state)
     }
 }
 
+/* ---- sets of many ---- */
+
+static uint32_t next_random(uint64_t *seed)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*seed >> 33);
+}
+
+/* A few keys (some under an alias) and values, integers among them, so that all that can meet does. */
+static struct expression random_expression(uint64_t *seed)
+{
+    enum { KEYS = 5, VALUES = 12, LIST_MAX = 6, MIN_VALUES = 4 };
+    static const sym keys[KEYS] = {SYM_ZONE, SYM_BETA_ZONE, SYM_ARCH, SYM_HOSTNAME, SYM_INSTANCE_TYPE};
+    struct expression e = {.key = keys[next_random(seed) % KEYS],
+                           .op = (enum op)(OP_IN + (int)(next_random(seed) % (OP_LTE - OP_IN + 1))),
+                           .min_values = (int32_t)(next_random(seed) % MIN_VALUES)};
+    bool compares = e.op >= OP_GT;
+    e.values.count = compares ? 1 : next_random(seed) % LIST_MAX;
+    e.values.items = ARENA_ARRAY(&arena, sym, e.values.count);
+    for (uint32_t i = 0; i < e.values.count; i++) {
+        uint32_t n = next_random(seed) % VALUES;
+        e.values.items[i] = sym_intern(syms, arena_printf(&arena, n < VALUES - 2 ? "%u" : "v%u", n));
+    }
+    return e;
+}
+
+static void check_same(const struct requirement *got, const struct requirement *want)
+{
+    assert_int_equal(got->key, want->key);
+    assert_int_equal(got->complement, want->complement);
+    assert_int_equal(got->has_gte, want->has_gte);
+    assert_int_equal(got->has_lte, want->has_lte);
+    assert_int_equal(got->gte, want->gte);
+    assert_int_equal(got->lte, want->lte);
+    assert_int_equal(got->min_values, want->min_values);
+    assert_int_equal(got->count, want->count);
+    for (uint32_t i = 0; i < want->count; i++)
+        assert_int_equal(got->values[i], want->values[i]);
+}
+
+/* A set of all at once is what adding one after the other makes. */
+static void test_set_at_once(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 20000, LIST_MAX = 9 };
+    uint64_t seed = 1;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct expression list[LIST_MAX];
+        uint32_t count = next_random(&seed) % (LIST_MAX + 1);
+        struct requirements want = {NULL, 0};
+        for (uint32_t i = 0; i < count; i++) {
+            list[i] = random_expression(&seed);
+            struct requirement r = requirement_of(&arena, syms, &list[i]);
+            requirements_add(&arena, &want, &r, syms);
+        }
+        struct requirements got = requirements_of(&arena, syms, (struct expressions){list, count});
+        assert_int_equal(got.count, want.count);
+        for (uint32_t i = 0; i < want.count; i++)
+            check_same(&got.items[i], &want.items[i]);
+        arena_clear(&arena);
+    }
+}
+
+/* What building a set of `count` expressions takes; every n-th is of one key with all operators mixed, with `keys` keys. */
+static size_t memory_of_set(uint32_t count, uint32_t keys, const enum op *ops, uint32_t op_count)
+{
+    struct arena input, work;
+    arena_init(&input, 0);
+    arena_init(&work, 0);
+    struct expression *list = ARENA_ARRAY(&input, struct expression, count);
+    for (uint32_t i = 0; i < count; i++) {
+        enum op op = ops[i % op_count];
+        sym *value = ARENA_NEW(&input, sym);
+        *value = sym_intern(syms, arena_printf(&input, "%u", op == OP_IN || op == OP_NOT_IN ? i : 1));
+        list[i] = (struct expression){.key = sym_intern(syms, arena_printf(&input, "example.com/key-%u", i % keys)),
+                                      .op = op, .values = {value, 1}};
+    }
+    requirements_of(&work, syms, (struct expressions){list, count});
+    size_t total = work.total;
+    arena_release(&work);
+    arena_release(&input);
+    return total;
+}
+
+/* Twice as many expressions take at most 2.5 times the memory. That bounds the time as well: adding one after the other
+ * copied the set for each. */
+static void test_set_of_many(void **state)
+{
+    (void)state;
+    enum { MANY = 5000, ONE_KEY = 1, EACH_MAX = 1024 };
+    static const enum op not_in[] = {OP_NOT_IN}, in[] = {OP_IN}, all[] = {OP_NOT_IN, OP_GT, OP_NOT_IN, OP_EXISTS, OP_GTE};
+    static const struct {
+        uint32_t keys;
+        const enum op *ops;
+        uint32_t op_count;
+    } rows[] = {{UINT32_MAX, in, 1}, {ONE_KEY, not_in, 1}, {ONE_KEY, in, 1}, {ONE_KEY, all, COUNT_OF(all)}};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        size_t once = memory_of_set(MANY, rows[i].keys, rows[i].ops, rows[i].op_count);
+        size_t twice = memory_of_set(2 * MANY, rows[i].keys, rows[i].ops, rows[i].op_count);
+        if (twice > once * 5 / 2 || once > (size_t)MANY * EACH_MAX)
+            fail_msg("row %zu: %u expressions take %zu bytes, twice as many %zu", i, MANY, once, twice);
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -339,6 +443,8 @@ int main(void)
         cmocka_unit_test(test_compatible),
         cmocka_unit_test(test_sets),
         cmocka_unit_test(test_expressions),
+        cmocka_unit_test(test_set_at_once),
+        cmocka_unit_test(test_set_of_many),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
