@@ -9,6 +9,11 @@
     "spec:\n  replicas: 1\n  selector: {matchLabels: {app: web}}\n"                                \
     "  template:\n    metadata: {labels: {app: web}, annotations: {karpenter.sh/do-not-disrupt: 'true'}}\n" \
     "    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: 500m}}}]}\n"
+#define TWO_KEPT_YAML                                                                              \
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: web, namespace: default}\n"           \
+    "spec:\n  replicas: 2\n  selector: {matchLabels: {app: web}}\n"                                \
+    "  template:\n    metadata: {labels: {app: web}, annotations: {karpenter.sh/do-not-disrupt: 'true'}}\n" \
+    "    spec: {containers: [{name: c, image: x, resources: {requests: {cpu: 500m}}}]}\n"
 #define BUDGET_YAML                                                                                \
     "apiVersion: policy/v1\nkind: PodDisruptionBudget\n"                                           \
     "metadata: {name: web, namespace: default}\n"                                                  \
@@ -74,6 +79,37 @@ static void a_pod_that_must_not_be_disrupted_is_named(void **state)
     expect_waits(&l, "1 pod waits to be evicted: pod default/web-");
     expect_waits(&l, " has annotation karpenter.sh/do-not-disrupt");
     assert_true(l.measured[MEASURE_PODS_DRAINED] == 0);
+    buf_release(&l.history);
+    loop_end(&l);
+}
+
+/* Writes the name of the pod that is reported to hold the drain. */
+static void name_holder(const struct loop *l, char *out, size_t size)
+{
+    const char *at = strstr(l->last[DECISION_DRAIN], "pod default/");
+    assert_non_null(at);
+    at += strlen("pod default/");
+    const char *end = strstr(at, " has annotation");
+    assert_non_null(end);
+    snprintf(out, size, "%.*s", (int)(end - at), at);
+}
+
+/* 217: people who wait for the drain learn of each pod that holds it, also of the second one. */
+static void the_next_pod_that_holds_the_drain_is_named(void **state)
+{
+    (void)state;
+    struct loop l = {0};
+    char first[64], second[64], note[160];
+    struct sim *s = begin(&l, TWO_KEPT_YAML);
+    name_holder(&l, first, sizeof(first));
+    assert_int_equal(count_events(&l, "FailedDraining", "Failed to drain node, 2 pods are waiting to be evicted; pod "), 1);
+    do_request(s, API_DELETE, KIND_POD, "default", first, NULL, 200);
+    run_for(s, 2 * MS_MINUTE);
+    name_holder(&l, second, sizeof(second));
+    assert_string_not_equal(first, second);
+    snprintf(note, sizeof(note), "waiting to be evicted; pod default/%s has", second);
+    assert_int_equal(count_events(&l, "FailedDraining", note), 1);
+    assert_int_equal(count_events(&l, "FailedDraining", ""), 2);
     buf_release(&l.history);
     loop_end(&l);
 }
@@ -268,6 +304,7 @@ int main(void)
         cmocka_unit_test(a_node_onto_which_a_pod_slips_is_given_back),
         cmocka_unit_test(a_busy_server_is_no_budget),
         cmocka_unit_test(a_pod_that_must_not_be_disrupted_is_named),
+        cmocka_unit_test(the_next_pod_that_holds_the_drain_is_named),
         cmocka_unit_test(a_budget_that_holds_the_drain_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
