@@ -34,6 +34,7 @@ static const wall_ms now = (wall_ms)(1767225600 + NOON) * MS_SECOND; /* 2026-01-
     "---\napiVersion: autoscaling.x-k8s.io/v1\nkind: ProvisioningRequest\nmetadata: {name: " name                       \
     ", namespace: w, uid: u-" name ", creationTimestamp: '2026-01-01T" at "Z'}\nspec: {provisioningClassName: " class_ \
     ", podSets: [{count: " count ", podTemplateRef: {name: t}}]" more "}\nstatus: {conditions: [" status "]}\n"
+#define DELETED_AT(at) at "Z', deletionTimestamp: '2026-01-01T11:59:00" /* as the time of ASKS */
 #define IS(type_, value, at) "{type: " type_ ", status: '" value "', reason: R, lastTransitionTime: '" at "Z'}, "
 #define ACCEPTED IS("Accepted", "True", "2026-01-01T11:59:00")
 #define SINCE(at) IS("Provisioned", "True", "2026-01-01T" at)
@@ -112,6 +113,14 @@ static const struct {
     {"what is over asks nothing", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", IS("Failed", "True", "2026-01-01T11:30:00"))
      ASKS("s", "11:00:00", CHECK, "1", "", SINCE("11:10:00") IS("BookingExpired", "True", "2026-01-01T11:30:00")), NONE, "", 1,
      false, false},
+    {"nor takes pods from the others: that failed", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "99999", "", IS("Failed", "True",
+     "2026-01-01T11:30:00")) ASKS("s", "11:01:00", CHECK, "2", "", ""), ONE, "s found", 1, false, false},
+    {"nor that expired", NODE("n1") TEMPLATE ASKS("r", "11:00:00", CHECK, "99999", "", SINCE("11:10:00") IS("BookingExpired", "True",
+     "2026-01-01T11:30:00")) ASKS("s", "11:01:00", CHECK, "2", "", ""), ONE, "s found", 1, false, false},
+    {"what is being deleted is left alone", NODE("n1") TEMPLATE ASKS("r", DELETED_AT("11:00:00"), CHECK, "1", "", "")
+     ASKS("s", DELETED_AT("11:00:00"), ATOMIC, "4", "", ACCEPTED), ONE, "", 2, false, false},
+    {"and keeps no room", NODE("n1") TEMPLATE ASKS("r", DELETED_AT("11:00:00"), CHECK, "2", "", SINCE("11:55:00"))
+     ASKS("s", "11:01:00", CHECK, "2", "", ""), ONE, "s found", 1, false, false},
     {"it goes after a week", TEMPLATE ASKS("r", "11:00:00", CHECK, "1", "", IS("Failed", "True", "2025-12-25T11:59:59"))
      ASKS("s", "11:00:00", CHECK, "1", "", IS("Provisioned", "True", "2025-12-25T12:00:00") IS("BookingExpired", "True",
      "2025-12-26T12:00:00")), NONE, "r old", 1, false, false},
@@ -191,11 +200,55 @@ static void pods_are_the_requests(void **state)
     cluster_release(&c);
 }
 
+/* "name pods" of each, "crowded" behind those for which too few are left of REQUESTS_PODS_MAX. */
+static const struct {
+    const char *label, *objects, *want;
+} counted[] = {
+    {"each has its pods", ASKS("r", "11:00:00", CHECK, "2", "", "") ASKS("s", "11:01:00", ATOMIC, "3", "", ""), "r 2, s 3"},
+    {"one that failed has none", ASKS("r", "11:00:00", CHECK, "2", "", IS("Failed", "True", "2026-01-01T11:30:00")), "r 0"},
+    {"Failed=False is no failure", ASKS("r", "11:00:00", CHECK, "2", "", IS("Failed", "False", "2026-01-01T11:30:00")), "r 2"},
+    {"one that expired has none", ASKS("r", "11:00:00", CHECK, "2", "", SINCE("11:00:00") IS("BookingExpired", "True",
+     "2026-01-01T11:30:00")), "r 0"},
+    {"exactly as many as there may be", ASKS("r", "11:00:00", CHECK, "99998", "", "") ASKS("s", "11:01:00", CHECK, "2", "", ""),
+     "r 99998, s 2"},
+    {"one more", ASKS("r", "11:00:00", CHECK, "99998", "", "") ASKS("s", "11:01:00", CHECK, "3", "", ""),
+     "r 99998, s 0 crowded"},
+    {"a smaller one is not behind one that is crowded", ASKS("r", "11:00:00", CHECK, "99998", "", "")
+     ASKS("s", "11:01:00", CHECK, "3", "", "") ASKS("t", "11:02:00", CHECK, "2", "", ""), "r 99998, s 0 crowded, t 2"},
+    {"one that is being deleted is not there", ASKS("r", DELETED_AT("11:00:00"), CHECK, "99999", "", "")
+     ASKS("s", "11:01:00", CHECK, "3", "", ""), "s 3"},
+};
+
+static void pods_are_counted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(counted); i++) {
+        struct cluster c;
+        struct group_flags flags = group_flags_default();
+        struct buf got = {0};
+        cluster_init(&c);
+        cluster_add(&c, TEMPLATE);
+        cluster_add(&c, counted[i].objects);
+        const struct cluster_list *asked = &c.kinds[KIND_PROVISIONING_REQUEST], *templates = &c.kinds[KIND_POD_TEMPLATE];
+        struct capacity_requests all =
+            capacity_requests_resolve(&c.arena, c.syms, &flags, (const void *)asked->items, asked->count,
+                                      (const void *)templates->items, templates->count);
+        for (uint32_t k = 0; k < all.count; k++)
+            buf_addf(&got, "%s%.*s %u%s", k != 0 ? ", " : "", SPAN_ARG(all.items[k].object->meta.name),
+                     all.items[k].pod_count, all.items[k].crowded ? " crowded" : "");
+        if (!span_eq(buf_span(&got), span_of(counted[i].want)))
+            fail_msg("%s: \"%.*s\", not \"%s\"", counted[i].label, SPAN_ARG(buf_span(&got)), counted[i].want);
+        buf_release(&got);
+        cluster_release(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_pass),
         cmocka_unit_test(pods_are_the_requests),
+        cmocka_unit_test(pods_are_counted),
     };
     return cmocka_run_group_tests_name("requests", tests, NULL, NULL);
 }
