@@ -126,8 +126,33 @@ static void test_none(void **unused)
     assert_int_equal(pod_budgets_of(NULL, &p, at), 0);
 }
 
+/* As policy/v1 says: no selector covers no pod, the empty one each pod of the namespace, also one without labels. */
+static void test_absent_and_empty(void **unused)
+{
+    (void)unused;
+    struct arena a;
+    arena_init(&a, 0);
+    struct sym_pair label = {FIRST_SYM, FIRST_SYM + KEYS};
+    const struct disruption_budget none = {.meta = {.ns = SPAN("a"), .name = SPAN("none")}},
+                                   every = {.meta = {.ns = SPAN("a"), .name = SPAN("every")}, .has_selector = true};
+    const struct pod bare = {.meta = {.ns = SPAN("a")}}, labelled = {.meta = {.ns = SPAN("a"), .labels = {&label, 1}}},
+                     elsewhere = {.meta = {.ns = SPAN("b"), .labels = {&label, 1}}};
+    const struct disruption_budget *const only_none[] = {&none}, *const both[] = {&none, &every};
+    struct pod_budgets without = pod_budgets_make(&a, only_none, 1), with = pod_budgets_make(&a, both, 2);
+    uint32_t at[2];
+    assert_int_equal(pod_budgets_of(&without, &bare, at), 0);
+    assert_int_equal(pod_budgets_of(&without, &labelled, at), 0);
+    assert_int_equal(pod_budgets_of(&with, &bare, at), 1);
+    assert_int_equal(at[0], 1);
+    assert_int_equal(pod_budgets_of(&with, &labelled, at), 1);
+    assert_int_equal(at[0], 1);
+    assert_int_equal(pod_budgets_of(&with, &elsewhere, at), 0);
+    arena_release(&a);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_random), cmocka_unit_test(test_none),
+                                                cmocka_unit_test(test_absent_and_empty)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
