@@ -412,6 +412,46 @@ static void expect_untouched(struct sim *s)
     json_decref(all);
 }
 
+/* The only taint of a key of each Node that is marked: "value effect timeAdded". */
+static void expect_taint(struct sim *s, const char *key, const char *want)
+{
+    json_t *all = objects_of(s, KIND_NODE), *n, *t;
+    size_t i, k, found = 0;
+    json_array_foreach(all, i, n) {
+        json_array_foreach(tree_get(n, "spec.taints"), k, t) {
+            char is[128];
+            if (!tree_is(t, "key", key))
+                continue;
+            snprintf(is, sizeof(is), "%.*s %.*s %.*s", SPAN_ARG(tree_string(t, "value")), SPAN_ARG(tree_string(t, "effect")),
+                     SPAN_ARG(tree_string(t, "timeAdded")));
+            assert_string_equal(is, want);
+            found++;
+        }
+    }
+    assert_int_equal(found, json_array_size(all));
+    json_decref(all);
+}
+
+/* spec.taints is written as a whole: taints of others come through as they were, tolerationSeconds counts from timeAdded. */
+static void taints_of_others_are_kept_as_they_are(void **state)
+{
+    (void)state;
+    struct sim *s = begin_sparse(NULL);
+    json_t *all = objects_of(s, KIND_NODE), *n;
+    size_t i;
+    json_array_foreach(all, i, n) {
+        do_request(s, API_MERGE, KIND_NODE, NULL, json_string_value(tree_get(n, "metadata.name")),
+                   "{\"spec\":{\"taints\":[{\"key\":\"theirs\",\"value\":\"v\",\"effect\":\"PreferNoSchedule\","
+                   "\"timeAdded\":\"2026-01-02T03:00:00Z\"}]}}", 200);
+    }
+    json_decref(all);
+    for (int k = 0; k < 12 * 60 && tainted(s, HARD) == 0; k++)
+        run_for(s, 1 * MS_SECOND);
+    assert_int_equal(tainted(s, HARD), 1);
+    expect_taint(s, "theirs", "v PreferNoSchedule 2026-01-02T03:00:00Z");
+    end();
+}
+
 static void a_pod_that_may_not_be_moved_any_more_keeps_the_node(void **state)
 {
     (void)state;
@@ -1339,6 +1379,7 @@ int main(void)
         cmocka_unit_test(an_empty_node_goes_when_nobody_has_needed_it_for_long_enough),
         cmocka_unit_test(a_node_that_is_needed_again_loses_its_soft_mark),
         cmocka_unit_test(a_node_that_is_used_little_is_drained_and_goes),
+        cmocka_unit_test(taints_of_others_are_kept_as_they_are),
         cmocka_unit_test(a_pod_that_may_not_be_moved_any_more_keeps_the_node),
         cmocka_unit_test(an_eviction_that_is_refused_for_two_minutes_keeps_the_node),
         cmocka_unit_test(scenario_164_the_less_important_leave_first),
