@@ -186,6 +186,11 @@ static const struct scenario rows[] = {
      .flags = with_quotas},
     {"a quota of cores, which are rounded up", A, "0:00 nodes a 2\n0:00 pods full 2 3\n0:00 pods web 5 3\n" POOL_A("cpu: 11999m"),
      "0:00 a 2->3; ", .flags = with_quotas},
+    {"but not where they are whole", A, "0:00 pods web 5 3\n" POOL_A("cpu: 11"), "0:00 a 0->2; ", .flags = with_quotas},
+    {"without a selector it is of all nodes", A, "0:00 pods web 5 3\n0:00 object {apiVersion: autoscaling.x-k8s.io/v1beta1, kind: "
+     "CapacityQuota, metadata: {name: all}, spec: {limits: {resources: {nodes: 3}}}}\n", "0:00 a 0->3; ", .flags = with_quotas},
+    {"so it is with an empty one, beside a group that no other means", A_AND_B, "0:00 nodes b 2\n0:00 pods full 2 3\n0:00 pods web 5 3\n"
+     QUOTA("all", "", "cpu: 9"), "", .flags = with_quotas},
     {"of memory", A, "0:00 nodes a 1\n0:00 pods full 1 3\n0:00 pods web 5 3\n" POOL_A("memory: 63Gi"), "0:00 a 1->3; ",
      .flags = with_quotas},
     {"of something that no node has", A, "0:00 pods web 2 3\n" POOL_A("example.com/x: 0"), "0:00 a 0->2; ", .flags = with_quotas},
@@ -234,6 +239,26 @@ static const struct scenario rows[] = {
      "gpuLabel: gpu\npodPrices: {cpu: 0.03, memory: 0.004}\n"
      GROUPS(G_OF("a", 0, 9, ", gpu: t4", "cpu: 4, memory: 16Gi, nvidia.com/gpu: 1", ", price: 0.1") SHAPED("b", "4", "16Gi", ", price: 1")),
      "0:00 pods web 1 3", "0:00 b 0->1; ", .flags = cheapest},
+    {"by the label alone: the resource is another maker's",
+     "gpuLabel: gpu\npodPrices: {cpu: 0.03, memory: 0.004}\n"
+     GROUPS(G_OF("a", 0, 9, ", gpu: mi300", "cpu: 4, memory: 16Gi, amd.com/gpu: 1", ", price: 0.1") SHAPED("b", "4", "16Gi", ", price: 1")),
+     "0:00 pods web 1 3", "0:00 b 0->1; ", .flags = cheapest},
+    {"by the resource alone: without the label",
+     "gpuLabel: gpu\npodPrices: {cpu: 0.03, memory: 0.004}\n"
+     GROUPS(SHAPED("a", "4", "16Gi, nvidia.com/gpu: 1", ", price: 0.1") SHAPED("b", "4", "16Gi", ", price: 1")),
+     "0:00 pods web 1 3", "0:00 b 0->1; ", .flags = cheapest},
+    {"unless they cost less than a thousandth",
+     "gpuLabel: gpu\npodPrices: {cpu: 0.000003, memory: 0.0000004}\n"
+     GROUPS(SHAPED("a", "4", "16Gi, nvidia.com/gpu: 1", ", price: 0.001") SHAPED("b", "4", "16Gi", ", price: 4")),
+     "0:00 pods web 1 3", "0:00 a 0->1; ", .flags = cheapest},
+    {"the more nodes, the less the shape counts", "podPrices: {cpu: 0.03, memory: 0.004}\n"
+     "groups:\n- {name: a, minSize: 0, maxSize: 40, template: {status: {allocatable: {cpu: 4, memory: 64Gi, pods: 110}}}, price: 1.1625}\n"
+     "- {name: b, minSize: 0, maxSize: 40, template: {status: {allocatable: {cpu: 1, memory: 64Gi, pods: 110}}}, price: 1}\n",
+     "0:00 pods web 31 1", "0:00 a 0->8; ", .flags = cheapest},
+    {"few are bought for the shape", "podPrices: {cpu: 0.03, memory: 0.004}\n"
+     "groups:\n- {name: a, minSize: 0, maxSize: 40, template: {status: {allocatable: {cpu: 4, memory: 64Gi, pods: 110}}}, price: 1.2}\n"
+     "- {name: b, minSize: 0, maxSize: 40, template: {status: {allocatable: {cpu: 1, memory: 64Gi, pods: 110}}}, price: 1}\n",
+     "0:00 pods web 4 1", "0:00 b 0->4; ", .flags = cheapest},
     {"scenario 82: the highest priority", A_AND_B, "0:00 priorities {10: ['.*a.*'], 50: ['.*b.*']}\n0:00 pods web 1 3", "0:00 b 0->1; ",
      .flags = by_priority},
     {"scenario 82: the higher of two that a group has", A_AND_B, "0:00 priorities {10: ['.*'], 50: ['b']}\n0:00 pods web 1 3", "0:00 b 0->1; ",

@@ -10,7 +10,7 @@
 #include "planner/groups/snapshot/snapshot.h"
 #include "tests/planner/support_cluster.h"
 
-enum { NOW = 1000 * 3600, MOST_GROUPS = 4 };
+enum { NOW = 1000 * 3600, MOST_GROUPS = 6 };
 
 struct scene {
     struct cluster c;
@@ -308,6 +308,45 @@ static void test_price(void **state)
     scene_release(&s);
 }
 
+/* At one price a cluster grows by nodes of the size that the expander prefers for its number of nodes (3.9). */
+static void test_price_prefers_a_size(void **state)
+{
+    static const struct {
+        int nodes;
+        const char *want;
+    } rows[] = {{0, "1"}, {2, "1"}, {3, "2"}, {6, "2"}, {7, "4"}, {20, "4"}, {21, "8"}, {60, "8"}, {61, "16"}, {200, "16"}, {201, "32"}};
+    static const char *const sizes[] = {"1", "2", "4", "8", "16", "32"};
+    (void)state;
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct scene s;
+        struct buf yaml = {0}, want = {0};
+        struct resource_price prices[] = {{SYM_CPU, 0.03}, {SYM_MEMORY, 0.004}};
+        for (int k = 0; k < rows[i].nodes; k++)
+            buf_addf(&yaml, NODE("full-%d", "0", "", ""), k, k);
+        for (size_t k = 0; k < COUNT_OF(sizes); k++)
+            buf_addf(&yaml, NODE("template-%s", "%s", "", ""), sizes[k], sizes[k], sizes[k], sizes[k]);
+        buf_addf(&yaml, "%s", POD("p", "a", "100m", ""));
+        buf_add_char(&yaml, '\0');
+        scene_init(&s, yaml.ptr);
+        s.file.pod_prices = (struct resource_prices){prices, COUNT_OF(prices)};
+        for (size_t k = 0; k < COUNT_OF(sizes); k++) {
+            char template[32];
+            snprintf(template, sizeof(template), "template-%s", sizes[k]);
+            add_group(&s, sizes[k], template, 0, 1);
+            s.specs[k].has_price = true;
+            s.specs[k].price = 1;
+        }
+        use(&s, EXPANDER_PRICE);
+        buf_addf(&want, "1:1/1 2:1/1 4:1/1 8:1/1 16:1/1 32:1/1 %s+1 ", rows[i].want);
+        const char *got = grown(&s);
+        if (!span_eq(span_of(got), buf_span(&want)))
+            fail_msg("%d nodes: \"%s\", not \"%.*s\"", rows[i].nodes, got, SPAN_ARG(buf_span(&want)));
+        scene_release(&s);
+        buf_release(&yaml);
+        buf_release(&want);
+    }
+}
+
 /* Scenario 188: pods that spread over hosts find places on old nodes, too; as upstream counts, those are bought as well. */
 static void expect_beside_an_old_node(bool as_upstream, const char *want)
 {
@@ -436,7 +475,8 @@ int main(void)
         cmocka_unit_test(test_words),           cmocka_unit_test(test_apart),
         cmocka_unit_test(test_spread_over_what_stands), cmocka_unit_test(test_in_turn),
         cmocka_unit_test(test_expanders),       cmocka_unit_test(test_price),
-        cmocka_unit_test(test_old_nodes_count), cmocka_unit_test(test_max_size_and_limits),
+        cmocka_unit_test(test_price_prefers_a_size), cmocka_unit_test(test_old_nodes_count),
+        cmocka_unit_test(test_max_size_and_limits),
         cmocka_unit_test(test_skipped),         cmocka_unit_test(test_balanced),
         cmocka_unit_test(test_zero_or_max),     cmocka_unit_test(test_salvo),
         cmocka_unit_test(test_upcoming),
