@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/arena.h"
 
@@ -106,6 +107,59 @@ void http_reply_text(struct http_reply *r, int status, const char *format, ...)
     buf_clear(&r->body);
     buf_add(&r->body, (struct span){text, len});
     buf_add_char(&r->body, '\n');
+}
+
+/* --- the head of a request --- */
+
+struct head_counts { /* lines of these names */
+    uint32_t host, content_length, transfer_encoding;
+};
+
+/* Up to the line break, which is LF with or without CR, as h2o reads it. */
+static struct span next_line(struct span *rest)
+{
+    struct span line = span_cut(*rest, '\n', rest);
+    if (line.len != 0 && line.ptr[line.len - 1] == '\r')
+        line.len--;
+    return line;
+}
+
+static bool is_named(struct span line, const char *name)
+{
+    size_t len = strlen(name);
+    return line.len > len && line.ptr[len] == ':' && strncasecmp(line.ptr, name, len) == 0;
+}
+
+static bool refuse_head(struct http_reply *r, const char *what)
+{
+    http_reply_text(r, 400, "%s", what);
+    r->last = true;
+    return false;
+}
+
+bool http_head_is_sound(struct span bytes, struct http_reply *r)
+{
+    struct head_counts n = {0};
+    struct span first = next_line(&bytes);
+    if (first.len == 0) /* RFC 9112 2.2: one empty line before a request is passed over */
+        first = next_line(&bytes);
+    for (struct span line; (line = next_line(&bytes)).len != 0;) {
+        if (*line.ptr == ' ' || *line.ptr == '\t')
+            return refuse_head(r, "a header of the request goes on in a second line (RFC 9112 5.2)");
+        n.host += is_named(line, "host");
+        n.content_length += is_named(line, "content-length");
+        n.transfer_encoding += is_named(line, "transfer-encoding");
+    }
+    bool is_old = span_has_suffix(first, SPAN("HTTP/1.0"));
+    if (n.host > 1)
+        return refuse_head(r, "the request has more than one Host header");
+    if (n.host == 0 && !is_old)
+        return refuse_head(r, "the request has no Host header");
+    if (n.content_length + n.transfer_encoding > 1)
+        return refuse_head(r, "the request has more than one Content-Length or Transfer-Encoding header");
+    if (n.transfer_encoding != 0 && is_old)
+        return refuse_head(r, "the request is of HTTP/1.0, which has no Transfer-Encoding");
+    return true;
 }
 
 static int hex_digit(char c)

@@ -102,6 +102,10 @@ const struct http_route *http_find(const struct http_table *t, const struct http
 /* Lets the route's handler (not a feed) answer. */
 void http_run(const struct http_route *route, void *scratch, const struct http_request *q,
               struct http_reply *r);
+/* Whether the head of a request, which `bytes` begins with, says once where it is to go and where its body ends. Two
+ * programs on one connection that read it differently would take one request's body for the next request (request
+ * smuggling, RFC 9112 11.2). False: 400 and a sentence in *r, and the connection ends. */
+bool http_head_is_sound(struct span bytes, struct http_reply *r);
 /* Replaces the body by one sentence in plain text. */
 void http_reply_text(struct http_reply *r, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

@@ -295,7 +295,10 @@ int http_exchange(h2o_handler_t *self, h2o_req_t *req)
     struct connection *connection = http_connection_answers(req);
     if (atomic_load_explicit(&server->draining, memory_order_relaxed))
         req->http1_is_persistent = 0;
-    const struct http_route *route = http_find(server->config.table, &q, &r);
+    /* h2o keeps only one Host and one length to itself; the head is where it read it until the reply has gone. */
+    const h2o_buffer_t *input = connection->socket->input;
+    bool sound = http_head_is_sound((struct span){input->bytes, input->size}, &r);
+    const struct http_route *route = sound ? http_find(server->config.table, &q, &r) : NULL;
     bool streams = false;
     if (route != NULL && route->feed != NULL)
         streams = try_stream(req, &q, route, &r);

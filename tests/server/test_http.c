@@ -27,6 +27,35 @@ static struct http_table table(void)
     return t;
 }
 
+/* By what stands in a head, whoever sends it; what comes after it is a body's. */
+static void test_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *bytes;
+        bool sound;
+    } rows[] = {
+        {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nHost:\r\n\r\n", true},
+        {"GET / HTTP/1.0\r\n\r\n", true},
+        {"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nHost: b\r\n", true},
+        {"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\nHost: a\r\nX-Host: b\r\nHosts: c\r\n\r\n", true},
+        {"GET / HTTP/1.1\r\n\r\n", false},
+        {"GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n", false},
+        {"POST / HTTP/1.1\r\nHost: a\r\ncontent-length: 1\r\nContent-Length: 1\r\n\r\nx", false},
+        {"POST / HTTP/1.1\r\nHost: a\r\nX: b\r\n\tContent-Length: 1\r\n\r\n", false},
+        {"", false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct http_reply r = {.status = 200};
+        bool sound = http_head_is_sound(span_of(rows[i].bytes), &r);
+        if (sound != rows[i].sound || r.status != (sound ? 200 : 400) || r.last == sound)
+            fail_msg("row %zu: %d, status %d", i, sound, r.status);
+        buf_release(&r.body);
+    }
+}
+
 static void test_find(void **state)
 {
     (void)state;
@@ -100,6 +129,7 @@ static void test_too_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_heads),
         cmocka_unit_test(test_find),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_too_large),

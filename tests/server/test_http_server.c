@@ -241,6 +241,43 @@ static void test_plain(void **state)
     client_close(c);
 }
 
+/* A request whose name or end two programs could read differently is answered with 400, and nothing that comes behind it
+ * on the connection is. */
+static void test_ambiguous_heads(void **state)
+{
+    struct fixture *f = *state;
+    static const struct {
+        const char *label, *request, *says;
+    } rows[] = {
+        {"two hosts", "GET /hello HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n", "more than one Host"},
+        {"no host", "GET /hello HTTP/1.1\r\nX-Host: a\r\n\r\n", "no Host"},
+        {"two lengths", "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "more than one Content-Length"},
+        {"one length twice", "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nCONTENT-LENGTH: 2\r\n\r\n{}", "more than one Content-Length"},
+        {"a length and chunks", "POST /hello HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "more than one Content-Length"},
+        {"chunks and a length", "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n2\r\n{}\r\n0\r\n\r\n", "more than one Content-Length"},
+        {"chunks twice", "POST /hello HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "more than one Content-Length"},
+        {"chunks of 1.0", "POST /hello HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "HTTP/1.0"},
+        {"lines without CR", "GET /hello HTTP/1.1\nHost: a\nHost: b\n\n", "more than one Host"},
+        {"behind an empty line", "\r\nGET /hello HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "more than one Host"},
+        {"a header of two lines", "GET /hello HTTP/1.1\r\nHost: a\r\nX: a\r\n b\r\n\r\n", "second line"},
+    };
+    start(f, 0);
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct client_reply r;
+        struct client_conn *c = client_open(port(f, HTTP_PROBES), NULL);
+        client_ask(c, "GET", "/hello", (struct span){NULL, 0}, &r); /* in order, and so is what follows on the connection */
+        assert_int_equal(r.status, 200);
+        atomic_store(&f->greeted, 0);
+        client_send(c, span_of(rows[i].request));
+        client_send(c, SPAN("GET /hello HTTP/1.1\r\nHost: a\r\n\r\n"));
+        client_read_reply(c, false, &r);
+        if (r.status != 400 || !r.closes || strstr(r.body, rows[i].says) == NULL || atomic_load(&f->greeted) != 0)
+            fail_msg("%s: %d %s%s", rows[i].label, r.status, r.head, r.body);
+        assert_true(client_at_end(c));
+        client_close(c);
+    }
+}
+
 static void test_bodies(void **state)
 {
     struct fixture *f = *state;
@@ -490,7 +527,7 @@ static void test_slow_clients_block_nobody(void **state)
         slow[i] = client_open(port(f, HTTP_WEBHOOK), greets ? &tls : NULL);
         assert_non_null(slow[i]);
         if (greets)
-            client_send(slow[i], SPAN("POST /echo HTTP/1.1\r\nContent-Length: 10\r\n\r\n12"));
+            client_send(slow[i], SPAN("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12"));
     }
     struct client_reply r;
     struct client_conn *c = client_open(port(f, HTTP_WEBHOOK), &tls);
@@ -837,7 +874,7 @@ static void test_forced_end(void **state)
     struct fixture *f = *state;
     start(f, 0);
     struct client_conn *half = client_open(port(f, HTTP_PROBES), NULL);
-    client_send(half, SPAN("POST /hello HTTP/1.1\r\nContent-Length: 10\r\n\r\n12"));
+    client_send(half, SPAN("POST /hello HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n12"));
     struct client_reply r; /* so that the half request has been read */
     struct client_conn *other = client_open(port(f, HTTP_PROBES), NULL);
     client_ask(other, "GET", "/hello", (struct span){NULL, 0}, &r);
@@ -869,6 +906,7 @@ int main(void)
 #define ROW(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
     const struct CMUnitTest tests[] = {
         ROW(test_plain),
+        ROW(test_ambiguous_heads),
         ROW(test_bodies),
         ROW(test_who_gets_in),
         ROW(test_whose_certificates_are_accepted),
