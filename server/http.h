@@ -28,7 +28,7 @@ struct http_request { /* lives during the call */
     enum http_listener listener;
     struct span method, path; /* path normalised, without the query */
     struct span query;        /* after "?", or absent */
-    struct span content_type, host, authorization; /* headers, or absent */
+    struct span content_type, host, authorization, fetch_site; /* headers, or absent */
     struct span body;
 };
 

@@ -44,6 +44,13 @@ static struct span header(h2o_req_t *req, const h2o_token_t *token)
                   : span_of_vec(req->headers.entries[at].value);
 }
 
+/* Of a header that h2o has no token for; `name` in lower case. */
+static struct span named_header(h2o_req_t *req, const char *name)
+{
+    ssize_t at = h2o_find_header_by_str(&req->headers, name, strlen(name), -1);
+    return at < 0 ? (struct span){NULL, 0} : span_of_vec(req->headers.entries[at].value);
+}
+
 static struct http_request request_of(h2o_req_t *req, enum http_listener l)
 {
     struct http_request q = {
@@ -53,6 +60,7 @@ static struct http_request request_of(h2o_req_t *req, enum http_listener l)
         .content_type = header(req, H2O_TOKEN_CONTENT_TYPE),
         .host = span_of_vec(req->authority),
         .authorization = header(req, H2O_TOKEN_AUTHORIZATION),
+        .fetch_site = named_header(req, "sec-fetch-site"),
         .body = span_of_vec(req->entity),
     };
     if (req->query_at != SIZE_MAX)
@@ -75,6 +83,7 @@ static const char *reason_of(int status)
     } known[] = {{200, "OK"},
                  {400, "Bad Request"},
                  {401, "Unauthorized"},
+                 {403, "Forbidden"},
                  {404, "Not Found"},
                  {405, "Method Not Allowed"},
                  {415, "Unsupported Media Type"},
@@ -96,6 +105,7 @@ static void put_head(h2o_req_t *req, enum http_listener l, int status, const cha
         return;
     add_header(req, "cache-control", "no-store");
     add_header(req, "x-content-type-options", "nosniff");
+    add_header(req, "cross-origin-resource-policy", "same-origin");
     add_header(req, "content-security-policy",
                "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'");
 }

@@ -126,6 +126,10 @@ bool page_guard_admits(void *guard, const struct http_request *q, struct http_re
                         (int)(name.len < 253 ? name.len : 253), name.ptr);
         return false;
     }
+    if (same_name(q->fetch_site, SPAN("cross-site"))) {
+        http_reply_text(r, 403, "this page answers no other site; enter its address in the browser instead");
+        return false;
+    }
     if (g->token.len != 0 && !shows_token(q->authorization, g->token)) {
         http_reply_text(r, 401, "this page asks for its token: --page-token-file, or the password in a browser");
         r->authenticate = "Basic realm=\"Stowage\"";

@@ -5,6 +5,10 @@
  * names, every address (nobody can rebind one), what --page-listen names and what --page-host adds. A request without a
  * name comes from no browser.
  *
+ * By where it was asked from: a browser that asks for a page of another site says so (Sec-Fetch-Site: cross-site), and is
+ * turned away, also where that page merely links to us. The same origin and the same site are let in, and so is an address
+ * that a reader entered (none). A request without that header comes from no browser, or from one before 2023.
+ *
  * And by a token, if there is one: Authorization: Bearer TOKEN, or Basic with any user and the token as password, which is
  * what a browser asks its reader for. */
 #ifndef SERVER_PAGE_GUARD_H
@@ -26,7 +30,7 @@ struct page_guard { /* everything is the caller's and outlives the listener */
 /* The first line of a file. False: it cannot be read, or is no token. */
 bool page_token_read(struct arena *a, const char *path, struct span *out, struct err *err);
 
-/* http_guard.admits, whose user is a struct page_guard: true, or 421 or 401 with a sentence in *r. */
+/* http_guard.admits, whose user is a struct page_guard: true, or 421, 403 or 401 with a sentence in *r. */
 bool page_guard_admits(void *guard, const struct http_request *q, struct http_reply *r);
 
 #endif

@@ -67,6 +67,31 @@ static void test_names(void **state)
     buf_release(&r.body);
 }
 
+static void test_sites(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *site;
+        bool let_in;
+    } rows[] = {
+        {NULL, true}, /* of no browser */
+        {"none", true},
+        {"same-origin", true},
+        {"same-site", true},
+        {"cross-site", false},
+        {"Cross-Site", false},
+    };
+    struct page_guard g = {.token = SPAN(TOKEN)};
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct http_request q = {.host = SPAN("localhost"), .authorization = SPAN("Bearer " TOKEN), .fetch_site = span_of(rows[i].site)};
+        struct http_reply r = {.status = 200};
+        bool let_in = page_guard_admits(&g, &q, &r);
+        if (let_in != rows[i].let_in || r.status != (let_in ? 200 : 403))
+            fail_msg("%s: %d, status %d", rows[i].site, let_in, r.status);
+        buf_release(&r.body);
+    }
+}
+
 static void test_tokens(void **state)
 {
     (void)state;
@@ -202,6 +227,10 @@ static void test_by_wire(void **state)
     asks(port, "GET /fleet HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "www-authenticate: Basic realm=\"Stowage\"");
     asks(port, "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n", 401, "401"); /* nor what there is */
     asks(port, "GET /fleet HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\n\r\n", 200, "200 OK");
+#define OWN "GET /fleet HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " TOKEN "\r\n"
+    asks(port, OWN "Sec-Fetch-Site: cross-site\r\n\r\n", 403, "403 Forbidden");
+    asks(port, OWN "Sec-Fetch-Site: cross-site\r\nSec-Fetch-Mode: navigate\r\n\r\n", 403, "cross-origin-resource-policy: same-origin\r\n");
+    asks(port, OWN "Sec-Fetch-Site: same-origin\r\n\r\n", 200, "cross-origin-resource-policy: same-origin\r\n");
     asks(http_server_port(server, HTTP_PROBES), "GET /livez HTTP/1.1\r\nHost: evil.example\r\n\r\n", 200, "200 OK");
 
     char path[] = "/tmp/stowage-token-XXXXXX", url[64];
@@ -224,7 +253,8 @@ static void test_by_wire(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_tokens), cmocka_unit_test(test_files),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_names), cmocka_unit_test(test_sites),
+                                       cmocka_unit_test(test_tokens), cmocka_unit_test(test_files),
                                        cmocka_unit_test(test_by_wire)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
