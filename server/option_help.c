@@ -25,7 +25,7 @@ static const struct {
     {"Placement", {"placement", "nominate-from"}},
     {"Listeners", {"webhook-listen", "extender-listen", "page-listen", "page-host", "page-token-file", "metrics-port", "health-probe-port",
                    "disable-cluster-state-observability", "metrics-pods-max", "threads", "shutdown-delay"}},
-    {"Admission and certificates", {"register-webhooks", "strict-admission", "webhook-url", "tls-cert", "tls-key",
+    {"Admission and certificates", {"register-webhooks", "strict-admission", "webhook-url", "tls-cert", "tls-key", "tls-min-version", "tls-cipher-suites",
                                     "leaf-life", "ca-life", "extender-client-ca", "extender-client-names",
                                     "extender-insecure", "webhook-client-ca", "webhook-client-names"}},
     {"Leadership", {"leader-election-name", "leader-election-namespace", "lease-duration", "lease-renew-deadline",

@@ -79,6 +79,12 @@ static const struct option table[] = {
      .help = "serving certificate file; default: one of our own CA"},
     {.name = "tls-key", .is_file = true, .type = OPTION_TEXT, AT(tls_key), .group = OPTION_SERVE,
      .help = "its key file"},
+    {.name = "tls-min-version", .type = OPTION_CHOICE, .choices = "VersionTLS12|VersionTLS13", .fallback = "VersionTLS12",
+     .may_be_empty = true, AT(tls_min_version), .group = OPTION_SERVE,
+     .help = "oldest version of TLS that webhook and extender accept, as kube-scheduler's flag"},
+    {.name = "tls-cipher-suites", .type = OPTION_NAMES, AT(tls_cipher_suites), .group = OPTION_SERVE,
+     .help = "NAME,...: cipher suites of TLS 1.2 that webhook and extender accept, named as for kube-scheduler; those of TLS 1.3 "
+             "cannot be chosen; default: ECDHE with AES-GCM or ChaCha20-Poly1305"},
     {.name = "extender-client-ca", .is_file = true, .type = OPTION_TEXT, AT(extender_client_ca),
      .group = OPTION_SERVE, .help = "CA file of the scheduler's certificate; default: our own CA"},
     {.name = "extender-client-names", .type = OPTION_NAMES, AT(extender_client_names),

@@ -83,6 +83,7 @@ enum { PLACEMENT_EXTENDER, PLACEMENT_NOMINATE };
 enum { OUTPUT_TABLE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_GITHUB /* of check alone */ };
 enum { OUTPUT_WIDE = OUTPUT_YAML + 1, OUTPUT_NAME, OUTPUT_HTML }; /* of plan alone */
 enum { COMPARE_NONE, COMPARE_KARPENTER };
+enum { TLS_VERSION_12, TLS_VERSION_13 };
 enum { FORMAT_AUTO, FORMAT_TEXT, FORMAT_JSON };
 
 enum search_choice { SEARCH_IS_CHEAPEST, SEARCH_IS_GREEDY };
@@ -119,6 +120,8 @@ struct options {
     bool register_webhooks, strict_admission;
     const char *webhook_url; /* base URL that the API server calls instead of the Service */
     const char *tls_cert, *tls_key, *extender_client_ca;
+    int tls_min_version; /* TLS_VERSION_… */
+    struct texts tls_cipher_suites;
     struct texts extender_client_names;
     const char *webhook_client_ca;
     struct texts webhook_client_names;

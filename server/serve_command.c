@@ -293,6 +293,12 @@ static bool open_serving(struct serve *s, struct err *err)
                                            .count = o->webhook_client_names.count,
                                            .user = s,
                                            .refused = on_webhook_client_refused});
+    if (!tls_set_protocol(s->tls,
+                          &(struct tls_protocol){.only_13 = o->tls_min_version == TLS_VERSION_13,
+                                                 .suites = o->tls_cipher_suites.items,
+                                                 .suite_count = o->tls_cipher_suites.count},
+                          err))
+        return err_wrap(err, "--tls-cipher-suites");
     return serving_new(&(struct serving_config){.tls = s->tls,
                                                 .paths = {[SERVING_CERT] = o->tls_cert,
                                                           [SERVING_KEY] = o->tls_key,

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/share.h"
 #include "server/clock.h"
+#include "server/tls_suites.h"
 
 struct identity {
     struct shared shared;
@@ -246,7 +247,6 @@ static SSL_CTX *context_new(struct door *door)
     SSL_CTX *ctx = SSL_CTX_new(TLS_server_method());
     if (ctx == NULL)
         abort(); /* out of memory */
-    SSL_CTX_set_min_proto_version(ctx, TLS1_2_VERSION);
     SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET |
                                  SSL_OP_CIPHER_SERVER_PREFERENCE);
     SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
@@ -275,7 +275,24 @@ struct tls *tls_new(const struct tls_clients *extender, const struct tls_clients
             door->clients = *clients[d];
         door->ctx = context_new(door);
     }
+    struct err err;
+    if (!tls_set_protocol(t, &(struct tls_protocol){.suite_count = 0}, &err))
+        abort(); /* no default suites: another OpenSSL than the one we were built with */
     return t;
+}
+
+bool tls_set_protocol(struct tls *t, const struct tls_protocol *p, struct err *err)
+{
+    struct buf list = {0};
+    bool ok = tls_suites_list(&list, p->suites, p->suite_count, err);
+    bool only_13 = p->only_13 || list.len == 0; /* no suite of 1.2 is named: nothing can be agreed on with it */
+    for (int d = 0; ok && d < TLS_DOOR_COUNT; d++) {
+        SSL_CTX_set_min_proto_version(t->doors[d].ctx, only_13 ? TLS1_3_VERSION : TLS1_2_VERSION);
+        if (list.len != 0 && SSL_CTX_set_cipher_list(t->doors[d].ctx, list.ptr) != 1)
+            ok = err_set(err, ERR_INTERNAL, "OpenSSL has none of the cipher suites %s", list.ptr);
+    }
+    buf_release(&list);
+    return ok;
 }
 
 void tls_free(struct tls *t)

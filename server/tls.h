@@ -33,7 +33,15 @@ struct tls_clients { /* of those whom a client CA has signed, who gets in; copie
 };
 enum { TLS_REFUSED_MS = 10 * MS_SECOND };
 
+struct tls_protocol { /* of all doors; zero: TLS 1.2 or newer, and of 1.2 the AEAD suites alone */
+    bool only_13;
+    const char *const *suites; /* by Kubernetes' names (tls_suites.h) */
+    uint32_t suite_count;
+};
+
 struct tls *tls_new(const struct tls_clients *extender, const struct tls_clients *webhook); /* NULL: everybody */
+/* Before the first handshake. False: ERR_INVALID, a suite is unknown. */
+bool tls_set_protocol(struct tls *t, const struct tls_protocol *p, struct err *err);
 void tls_free(struct tls *t); /* no handshake may be under way */
 
 /* Checks the whole, then publishes it; on false nothing changes. One thread at a time. */

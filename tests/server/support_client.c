@@ -50,15 +50,34 @@ static SSL_CTX *context_new(const struct client_tls *tls)
     return ctx;
 }
 
-static bool shake_hands(struct client_conn *c, const struct client_tls *tls)
+static bool shake_hands(struct client_conn *c, const struct client_tls *tls, const struct client_how *how)
 {
     c->ctx = context_new(tls);
+    if (how->max_version != 0) {
+        SSL_CTX_set_security_level(c->ctx, 0);
+        SSL_CTX_set_min_proto_version(c->ctx, 0);
+        SSL_CTX_set_max_proto_version(c->ctx, how->max_version);
+    }
+    if (how->ciphers != NULL)
+        SSL_CTX_set_cipher_list(c->ctx, how->ciphers);
     c->ssl = SSL_new(c->ctx);
     SSL_set_fd(c->ssl, c->fd);
     return SSL_connect(c->ssl) == 1;
 }
 
+static bool bind_to(int fd, const char *address)
+{
+    struct sockaddr_in own = {.sin_family = AF_INET};
+    return address == NULL || (inet_pton(AF_INET, address, &own.sin_addr) == 1 &&
+                               bind(fd, (struct sockaddr *)&own, sizeof(own)) == 0);
+}
+
 struct client_conn *client_open(int port, const struct client_tls *tls)
+{
+    return client_open_with(port, tls, &(struct client_how){.from = NULL});
+}
+
+struct client_conn *client_open_with(int port, const struct client_tls *tls, const struct client_how *how)
 {
     signal(SIGPIPE, SIG_IGN);
     struct client_conn *c = mem_new(sizeof(*c));
@@ -68,8 +87,8 @@ struct client_conn *client_open(int port, const struct client_tls *tls)
     struct timeval patience = {.tv_sec = CLIENT_PATIENCE_MS / 1000};
     c->fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    if (connect(c->fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&
-        (tls == NULL || shake_hands(c, tls)))
+    if (bind_to(c->fd, how->from) && connect(c->fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&
+        (tls == NULL || shake_hands(c, tls, how)))
         return c;
     client_close(c);
     return NULL;

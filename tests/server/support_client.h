@@ -15,6 +15,12 @@ struct client_conn;
 enum { CLIENT_PATIENCE_MS = 60000 }; /* then a read gives up */
 /* NULL: no connection or no handshake. `tls` NULL: plain. */
 struct client_conn *client_open(int port, const struct client_tls *tls);
+struct client_how { /* zero: as client_open */
+    const char *from;    /* own address: "127.0.0.2" */
+    int max_version;     /* TLS1_2_VERSION…: that and nothing newer; also versions that OpenSSL's own defaults forbid */
+    const char *ciphers; /* of TLS 1.2 and older, as OpenSSL names them */
+};
+struct client_conn *client_open_with(int port, const struct client_tls *tls, const struct client_how *how);
 void client_close(struct client_conn *c);
 
 bool client_send(struct client_conn *c, struct span bytes);

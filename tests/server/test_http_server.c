@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
+#include <openssl/ssl.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdatomic.h>
@@ -393,6 +394,77 @@ static void test_whose_certificates_are_accepted(void **state)
         assert_int_equal(refusals.count, rows[i].in ? 0 : 1); /* told once, not each time */
         if (!rows[i].in)
             assert_string_equal(refusals.who, "test, DNS:localhost");
+    }
+}
+
+/* As kube-scheduler's flags of these names; by default nothing without authenticated encryption, and nothing before 1.2. */
+static void test_versions_and_cipher_suites(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const one[] = {"TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384", "TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384"};
+    static const char *const cbc[] = {"TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA"};
+    static const char *const newer[] = {"TLS_AES_128_GCM_SHA256"};
+#define GCM_128 "ECDHE-ECDSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-GCM-SHA256"
+#define GCM_256 "ECDHE-ECDSA-AES256-GCM-SHA384:ECDHE-RSA-AES256-GCM-SHA384"
+#define CHACHA "ECDHE-ECDSA-CHACHA20-POLY1305:ECDHE-RSA-CHACHA20-POLY1305"
+#define CBC_128 "ECDHE-ECDSA-AES128-SHA:ECDHE-RSA-AES128-SHA"
+    static const struct {
+        const char *label;
+        struct tls_protocol protocol;
+        int version;
+        const char *ciphers;
+        bool in;
+    } rows[] = {
+        {"1.3", {.only_13 = false}, TLS1_3_VERSION, NULL, true},
+        {"1.2", {.only_13 = false}, TLS1_2_VERSION, NULL, true},
+        {"1.2 with GCM", {.only_13 = false}, TLS1_2_VERSION, GCM_128, true},
+        {"1.2 with ChaCha20", {.only_13 = false}, TLS1_2_VERSION, CHACHA, true},
+        {"1.2 with CBC", {.only_13 = false}, TLS1_2_VERSION, CBC_128, false},
+        {"1.2 with CBC and SHA-256", {.only_13 = false}, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-SHA256:ECDHE-RSA-AES128-SHA256", false},
+        {"1.2 with CCM", {.only_13 = false}, TLS1_2_VERSION, "ECDHE-ECDSA-AES128-CCM8", false},
+        {"1.1", {.only_13 = false}, TLS1_1_VERSION, "ALL:@SECLEVEL=0", false},
+        {"1.2 where 1.3 is the least", {.only_13 = true}, TLS1_2_VERSION, NULL, false},
+        {"1.3 where it is the least", {.only_13 = true}, TLS1_3_VERSION, NULL, true},
+        {"a named suite", {.suites = one, .suite_count = 2}, TLS1_2_VERSION, GCM_256, true},
+        {"another than the named suite", {.suites = one, .suite_count = 2}, TLS1_2_VERSION, GCM_128, false},
+        {"1.3 whatever is named", {.suites = one, .suite_count = 2}, TLS1_3_VERSION, NULL, true},
+        {"CBC where it is named", {.suites = cbc, .suite_count = 2}, TLS1_2_VERSION, CBC_128, true},
+        {"1.2 with suites of 1.3 alone", {.suites = newer, .suite_count = 1}, TLS1_2_VERSION, NULL, false},
+    };
+    for (size_t i = 0; i < COUNT_OF(rows); i++) {
+        struct err err;
+        tls_free(f->tls);
+        f->tls = tls_new(NULL, NULL);
+        assert_true(tls_set_protocol(f->tls, &rows[i].protocol, &err));
+        assert_true(swap(f, &f->serving));
+        start(f, 0);
+        static const enum http_listener doors[] = {HTTP_WEBHOOK, HTTP_EXTENDER};
+        for (size_t d = 0; d < COUNT_OF(doors); d++) {
+            struct client_reply r = {.status = 0};
+            struct client_conn *c = client_open_with(port(f, doors[d]), &(struct client_tls){&f->client, f->ca.cert},
+                                                     &(struct client_how){NULL, rows[i].version, rows[i].ciphers});
+            if (c != NULL)
+                client_ask(c, "POST", "/echo", SPAN("{}"), &r);
+            client_close(c);
+            if ((r.status == 200) != rows[i].in)
+                fail_msg("%s, %s: %s", http_listener_name(doors[d]), rows[i].label, rows[i].in ? "is kept out" : "gets in");
+        }
+        http_server_free(f->server);
+        f->server = NULL;
+    }
+}
+
+static void test_unknown_cipher_suites(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"TLS_RSA_WITH_AES_128_CBC_SHA", "TLS_ECDHE_RSA_WITH_RC4_128_SHA", "ECDHE-RSA-AES128-GCM-SHA256", ""};
+    for (size_t i = 0; i < COUNT_OF(names); i++) {
+        struct err err = {0};
+        const char *list[] = {"TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", names[i]};
+        assert_false(tls_set_protocol(f->tls, &(struct tls_protocol){.suites = list, .suite_count = 2}, &err));
+        if (strstr(err.msg, names[i]) == NULL || strstr(err.msg, "TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,") == NULL ||
+            strstr(err.msg, ", TLS_CHACHA20_POLY1305_SHA256") == NULL)
+            fail_msg("%s: %s", names[i], err.msg);
     }
 }
 
@@ -910,6 +982,8 @@ int main(void)
         ROW(test_bodies),
         ROW(test_who_gets_in),
         ROW(test_whose_certificates_are_accepted),
+        ROW(test_versions_and_cipher_suites),
+        ROW(test_unknown_cipher_suites),
         ROW(test_the_api_servers_certificate),
         ROW(test_bad_pairs_change_nothing),
         ROW(test_a_swap_closes_no_connection),

@@ -86,6 +86,8 @@ static const struct {
      "--credit-reservation: \"\" is not NAME=N with N of 0 or more"},
     {"a name of nothing", OPTION_PLAN, {"--remove=n1,,n2"}, {0},
      "--remove: \"n1,,n2\" has an empty name"},
+    {"a version of TLS that is too old", OPTION_SERVE, {"--tls-min-version=VersionTLS11"}, {0},
+     "--tls-min-version: \"VersionTLS11\" is not VersionTLS12 or VersionTLS13"},
     {"not a mode", OPTION_PLAN, {"--reserved-offering-mode=lax"}, {0},
      "--reserved-offering-mode: \"lax\" is not auto, strict or fallback"},
 };
