@@ -205,6 +205,8 @@ struct split_wish { /* of a newcomer */
     uint32_t base, percent;
     uint64_t workload; /* 0: it has no controller, and counts alone */
     int32_t owner;     /* -1: the world knows none of its workload */
+    uint32_t pods;     /* of the workload, that the world shows */
+    bool agrees;       /* with the annotations of the workload's newest pod there */
 };
 /* False: it asks for no split, or says itself where it goes. `fault_out`: an annotation that cannot be read; absent: none. */
 bool world_split_wish(const struct world *w, const struct split_newcomer *n, struct arena *a, struct split_wish *out,
@@ -213,6 +215,9 @@ bool world_split_wish(const struct world *w, const struct split_newcomer *n, str
  * get their pod. Time: pods of the workload and `sent_count`. */
 enum split_side world_split_newcomer(const struct world *w, const struct split_wish *wish, struct split_sent *sent,
                                      uint32_t sent_count);
+/* The side of one of `ahead` (not 0) pods that may be created at once, whatever sides the others get: drawn by the hash of its
+ * review, which the API server chooses at random, with the chance that the formula gives spot among so many. Uses only the world. */
+enum split_side world_split_draw(const struct world *w, const struct split_wish *wish, uint64_t review, uint32_t ahead);
 /* Tells one workload that splits from another; 0: the pod is of none. */
 uint64_t world_split_workload(const struct world *w, const struct pod *p);
 /* Whether the row is on the other side. A node that does not say what it is counts as on-demand. */

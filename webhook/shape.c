@@ -357,27 +357,46 @@ static enum split_side given_before(const struct split_sent *sent, uint32_t coun
     return SPLIT_NONE;
 }
 
-static enum split_side decide_side(struct shaping *s, struct span *fault_out)
+static uint32_t count_unseen(const struct split_sent *sent, uint32_t count)
+{
+    uint32_t unseen = 0;
+    for (uint32_t i = 0; i < count; i++)
+        unseen += sent[i].pod == NULL;
+    return unseen;
+}
+
+/* By the snapshot, and by what was given to Pods of the workload that it does not show yet: bounded, see sides.h. */
+static enum split_side decide_beside(struct shaping *s, const struct split_wish *wish)
 {
     const struct world *w = s->sources->snapshot->derived;
-    struct split_newcomer newcomer = {&s->pod, replica_set_of(s), s->syms};
-    struct split_sent sent[SIDES_MAX], own = {.id = span_hash(s->request->uid)};
-    struct split_wish wish;
-    uint64_t version;
-    if (!world_split_wish(w, &newcomer, s->arena, &wish, fault_out))
-        return SPLIT_NONE;
-    own.workload = wish.workload;
-    if (own.workload == 0)
-        return world_split_newcomer(w, &wish, NULL, 0);
+    struct split_sent sent[SIDES_MAX], own = {.id = span_hash(s->request->uid), .workload = wish->workload};
+    uint32_t ahead = wish->pods + SIDES_AHEAD;
+    enum sides_added added;
     do {
+        uint64_t version;
         uint32_t count = sides_copy(s->sources->sides, s->sources->now, own.workload, sent, &version);
         enum split_side before = given_before(sent, count, own.id);
         if (before != SPLIT_NONE)
             return before;
-        own.side = world_split_newcomer(w, &wish, sent, count);
+        own.side = world_split_newcomer(w, wish, sent, count);
         sides_settle(s->sources->sides, sent, count);
-    } while (!s->request->dry_run && !sides_add(s->sources->sides, &own, version, s->sources->now));
-    return own.side;
+        if (count_unseen(sent, count) >= ahead)
+            return world_split_draw(w, wish, own.id, ahead);
+        if (s->request->dry_run || !wish->agrees)
+            return own.side;
+        added = sides_add(s->sources->sides, &own, version, s->sources->now);
+    } while (added == SIDES_OUTDATED);
+    return added == SIDES_ADDED ? own.side : world_split_draw(w, wish, own.id, ahead);
+}
+
+static enum split_side decide_side(struct shaping *s, struct span *fault_out)
+{
+    const struct world *w = s->sources->snapshot->derived;
+    struct split_newcomer newcomer = {&s->pod, replica_set_of(s), s->syms};
+    struct split_wish wish;
+    if (!world_split_wish(w, &newcomer, s->arena, &wish, fault_out))
+        return SPLIT_NONE;
+    return wish.owner >= 0 ? decide_beside(s, &wish) : world_split_newcomer(w, &wish, NULL, 0);
 }
 
 /* Returns whether a wish was left undone. */

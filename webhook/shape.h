@@ -16,8 +16,8 @@
  * cluster (priority of system-cluster-critical and above), and Pods in their host's network, as network and storage agents
  * are. manifests/shaping/webhooks.yaml does not send them here in the first place.
  *
- * The answer depends on the review, the snapshot and, of a split, what is remembered; it is the same for a dry run, after which
- * nothing is. */
+ * The answer depends on the review, the snapshot and, of a split, the sides that are remembered. A dry run changes nothing, and gets
+ * the answer that a real one would. */
 #ifndef WEBHOOK_SHAPE_H
 #define WEBHOOK_SHAPE_H
 

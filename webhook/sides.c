@@ -57,18 +57,16 @@ uint32_t sides_copy(struct sides *s, mono_ms now, uint64_t workload, struct spli
     return found;
 }
 
-bool sides_add(struct sides *s, const struct split_sent *sent, uint64_t version, mono_ms now)
+enum sides_added sides_add(struct sides *s, const struct split_sent *sent, uint64_t version, mono_ms now)
 {
     pthread_mutex_lock(&s->lock);
-    bool ok = s->version == version;
-    if (ok) {
-        if (s->count == SIDES_MAX)
-            drop_oldest(s);
+    enum sides_added added = s->version != version ? SIDES_OUTDATED : s->count == SIDES_MAX ? SIDES_FULL : SIDES_ADDED;
+    if (added == SIDES_ADDED) {
         *at(s, s->count++) = (struct entry){*sent, now};
         s->version++;
     }
     pthread_mutex_unlock(&s->lock);
-    return ok;
+    return added;
 }
 
 static void forget(struct sides *s, const struct split_sent *sent)

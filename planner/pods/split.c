@@ -503,11 +503,27 @@ bool world_split_wish(const struct world *w, const struct split_newcomer *n, str
     if (!o.active || own_word(p) != MAY_ALL)
         return false;
     bool alone = meta_controller(&p->meta) == NULL;
+    int32_t owner = alone ? -1 : owner_known(w, &o);
+    const struct split_owner *known = owner >= 0 ? &w->split.owners[owner] : NULL;
     *out = (struct split_wish){.base = o.base,
                                .percent = o.percent,
                                .workload = alone ? 0 : workload_of(&o),
-                               .owner = alone ? -1 : owner_known(w, &o)};
+                               .owner = owner,
+                               .pods = known != NULL ? known->pods : 0,
+                               .agrees = known != NULL && known->base == o.base && known->percent == o.percent};
     return true;
+}
+
+/* How many of the workload's pods that the world shows are on spot, by the wish's formula. */
+static uint32_t spot_shown(const struct world *w, const struct split_wish *wish)
+{
+    const struct split_owner o = {.base = wish->base, .percent = wish->percent};
+    uint32_t spot = 0;
+    for (uint32_t i = 0; i < wish->pods; i++) {
+        const struct split_seat *seat = &w->split.seats[w->split.owners[wish->owner].first + i];
+        spot += seat->free ? spot_of(&o, i + 1) > spot_of(&o, i) : seat->side == SPLIT_SPOT;
+    }
+    return spot;
 }
 
 /* Its side comes out as if all of its workload were given theirs anew (give_sides), with it as the youngest: of those before
@@ -516,14 +532,9 @@ enum split_side world_split_newcomer(const struct world *w, const struct split_w
                                      uint32_t sent_count)
 {
     const struct split_owner o = {.base = wish->base, .percent = wish->percent};
-    const struct split_owner *known = wish->owner >= 0 ? &w->split.owners[wish->owner] : NULL;
-    uint32_t count = 0, spot = 0;
-    for (; known != NULL && count < known->pods; count++) {
-        const struct split_seat *seat = &w->split.seats[known->first + count];
-        spot += seat->free ? spot_of(&o, count + 1) > spot_of(&o, count) : seat->side == SPLIT_SPOT;
-    }
+    uint32_t count = wish->pods, spot = spot_shown(w, wish);
     for (uint32_t i = 0; i < sent_count; i++) {
-        const struct split_seat *seat = known != NULL ? seat_of_review(&w->split, sent[i].id) : NULL;
+        const struct split_seat *seat = wish->owner >= 0 ? seat_of_review(&w->split, sent[i].id) : NULL;
         sent[i].pod = seat != NULL ? seat->pod : NULL;
         count += seat == NULL;
         spot += seat == NULL && sent[i].side == SPLIT_SPOT;
@@ -532,6 +543,14 @@ enum split_side world_split_newcomer(const struct world *w, const struct split_w
     spot += side == SPLIT_SPOT;
     uint32_t wanted = spot_of(&o, count + 1);
     return spot == wanted ? side : spot > wanted ? SPLIT_ON_DEMAND : SPLIT_SPOT;
+}
+
+enum split_side world_split_draw(const struct world *w, const struct split_wish *wish, uint64_t review, uint32_t ahead)
+{
+    const struct split_owner o = {.base = wish->base, .percent = wish->percent};
+    uint32_t spot = spot_shown(w, wish), wanted = spot_of(&o, wish->pods + ahead);
+    uint32_t lacks = wanted > spot ? wanted - spot : 0;
+    return (uint32_t)((review >> 32) * ahead >> 32) < lacks ? SPLIT_SPOT : SPLIT_ON_DEMAND;
 }
 
 bool world_split_refuses(const struct world *w, enum split_side side, uint32_t row)

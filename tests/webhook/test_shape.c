@@ -21,7 +21,11 @@ static const char CLUSTER[] =
     "  taints: [{key: team, value: batch, effect: NoSchedule}, {key: slow, effect: PreferNoSchedule}],\n"
     "  startupTaints: [{key: boots, effect: NoSchedule}]}}}\n---\n"
     "apiVersion: karpenter.sh/v1\nkind: NodePool\nmetadata: {name: open}\n"
-    "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n";
+    "spec: {template: {spec: {requirements: [], nodeClassRef: {group: karpenter.kwok.sh, kind: KWOKNodeClass, name: default}}}}\n---\n"
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: shown-5c9f7-a, namespace: plain, uid: shown-a, labels: {pod-template-hash: 5c9f7},\n"
+    "  annotations: {stowage.dev/on-demand-base: \"2\", stowage.dev/spot-percent: \"50\"}, ownerReferences:\n"
+    "    [{apiVersion: apps/v1, kind: ReplicaSet, name: shown-5c9f7, uid: u, controller: true}]}\n"
+    "spec: {containers: [{name: c}]}\n";
 
 static struct sides *sides;
 static mono_ms now;
@@ -233,52 +237,104 @@ static char side_of(const struct answer *a)
     return span_contains(a->patch, SPAN("split=spot")) ? 's' : span_contains(a->patch, SPAN("split=on-demand")) ? 'd' : '-';
 }
 
+/* The next pods of Deployment plain/shown, of which the snapshot shows one. */
+static void create_each(struct reviewed_cluster *f, const char *prefix, int count, const char *annotations, char *sides_out)
+{
+    char uid[32];
+    for (int i = 0; i < count; i++) {
+        snprintf(uid, sizeof(uid), "%s-%d", prefix, i);
+        struct answer a = create(f, uid, "false", "shown", annotations, "");
+        sides_out[i] = side_of(&a);
+    }
+    sides_out[count] = '\0';
+}
+
+static int count_spot(const char *sides_given)
+{
+    int spot = 0;
+    for (; *sides_given != '\0'; sides_given++)
+        spot += *sides_given == 's';
+    return spot;
+}
+
 static void sides_are_remembered(void **state)
 {
     struct reviewed_cluster *f = *state;
-    char got[11] = "";
-    for (int i = 0; i < 10; i++) {
+    char got[10] = "";
+    for (int i = 0; i < 9; i++) {
         char uid[] = {(char)('a' + i), '\0'};
-        struct answer dry = create(f, "dry", "true", "web", HALF, ""), real = create(f, uid, "false", "web", HALF, "");
+        struct answer dry = create(f, "dry", "true", "shown", HALF, ""), real = create(f, uid, "false", "shown", HALF, "");
         got[i] = side_of(&real);
         if (side_of(&dry) != got[i]) /* the same answer, and nothing comes of it */
             fail_msg("pod %d: %c, dry %c", i, got[i], side_of(&dry));
     }
-    assert_string_equal(got, "dddsdsdsds"); /* two, and half of the rest: four on spot, six on demand */
-    struct answer a = create(f, "d", "false", "web", HALF, "");
+    assert_string_equal(got, "ddsdsdsds"); /* with the one that is there two, and half of the rest: four of ten on spot */
+    struct answer a = create(f, "c", "false", "shown", HALF, "");
     assert_int_equal(side_of(&a), 's'); /* the same review again */
-    a = create(f, "k", "false", "web", HALF, "");
+    a = create(f, "k", "false", "shown", HALF, "");
     assert_int_equal(side_of(&a), 'd'); /* and it counts once */
-    a = create(f, "l", "false", "other", HALF, "");
-    assert_int_equal(side_of(&a), 'd'); /* of another workload it is the first */
     now += SIDES_MS;
-    a = create(f, "m", "false", "web", HALF, "");
-    assert_int_equal(side_of(&a), 'd'); /* what nobody has seen for so long is not there: again the first */
+    a = create(f, "l", "false", "shown", HALF, "");
+    assert_int_equal(side_of(&a), 'd'); /* what no snapshot showed for so long is not there: again the second */
 }
 
-/* As many as there are entries, and more: memory stays as it is, and the newest count. */
-static void the_oldest_makes_way(void **state)
+/* Without a certificate anyone may send reviews. Of a workload without pods in the snapshot none is counted. */
+static void unknown_workloads_are_not_counted(void **state)
 {
     struct reviewed_cluster *f = *state;
     char uid[16];
-    uint32_t spot = 0;
-    for (int i = 0; i < SIDES_MAX + 100; i++) {
+    for (int i = 0; i < 20; i++) {
         snprintf(uid, sizeof(uid), "r%d", i);
-        struct answer a = create(f, uid, "false", "web", "\"stowage.dev/spot-percent\":\"50\"", "");
-        spot += side_of(&a) == 's';
+        struct answer a = create(f, uid, "false", "web", HALF, "");
+        assert_int_equal(side_of(&a), 'd'); /* each as the first */
     }
-    assert_in_range(spot, SIDES_MAX / 2 + 50 - 1, SIDES_MAX / 2 + 50 + 1);
+}
+
+/* 500 reviews with annotations of the caller's choice: the workload's next pods come as if none had been sent. */
+static void forged_annotations_steer_nothing(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    char forged[501], got[10];
+    create_each(f, "forged", 500, "\"stowage.dev/spot-percent\":\"100\"", forged);
+    create_each(f, "real", 9, HALF, got);
+    assert_string_equal(got, "ddsdsdsds");
+}
+
+/* 500 reviews like those of the workload's own pods: its next pods are still split by its formula, each by a draw. */
+static void forged_pods_leave_the_share(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    char forged[501], got[401], again[401];
+    create_each(f, "forged", 500, HALF, forged);
+    create_each(f, "real", 400, HALF, got);
+    /* 33 more pods may be coming: 16 of 34 are to be on spot. Standard deviation of 400 draws: 10. */
+    assert_in_range(count_spot(got), 400 * 16 / 33 - 40, 400 * 16 / 33 + 40);
+    create_each(f, "forged-too", 300, HALF, forged);
+    create_each(f, "real", 400, HALF, again); /* whatever was sent before them */
+    assert_string_equal(got, again);
+}
+
+/* A full memory stays as it is; whoever is not in it gets a draw. */
+static void none_makes_way(void **state)
+{
+    struct reviewed_cluster *f = *state;
     struct split_sent list[SIDES_MAX], more = {.id = 1, .workload = 7, .side = SPLIT_SPOT};
+    char got[201];
     uint64_t version;
     assert_int_equal(sides_copy(sides, now, 7, list, &version), 0);
-    for (int i = 0; i < SIDES_MAX; i++) { /* of another workload, of which all are there then */
-        assert_true(sides_add(sides, &more, version + (uint64_t)i, now));
+    for (int i = 0; i < SIDES_MAX; i++) { /* of another workload */
+        assert_int_equal(sides_add(sides, &more, version + (uint64_t)i, now), SIDES_ADDED);
         more.id++;
     }
+    assert_int_equal(sides_copy(sides, now, 7, list, &version), SIDES_MAX);
+    assert_int_equal(sides_add(sides, &more, version, now), SIDES_FULL);
+    create_each(f, "real", 200, HALF, got);
+    assert_in_range(count_spot(got), 200 * 16 / 33 - 28, 200 * 16 / 33 + 28);
     assert_int_equal(sides_copy(sides, now, 7, list, &version), SIDES_MAX);
     assert_int_equal(list[0].id, 1);
     assert_int_equal(list[SIDES_MAX - 1].id, SIDES_MAX);
     assert_int_equal(sides_copy(sides, now + SIDES_MS, 7, list, &version), 0);
+    assert_int_equal(sides_add(sides, &more, version, now + SIDES_MS), SIDES_ADDED);
 }
 
 /* Who decided by old news decides again; who was seen counts no more, and others' do not count. */
@@ -290,11 +346,11 @@ static void news_come_between(void **state)
                                        else_ = {.id = 1, .workload = 8, .side = SPLIT_ON_DEMAND};
     uint64_t version, later;
     assert_int_equal(sides_copy(sides, now, 7, list, &version), 0);
-    assert_true(sides_add(sides, &one, version, now));
-    assert_false(sides_add(sides, &two, version, now));
+    assert_int_equal(sides_add(sides, &one, version, now), SIDES_ADDED);
+    assert_int_equal(sides_add(sides, &two, version, now), SIDES_OUTDATED);
     assert_int_equal(sides_copy(sides, now, 7, list, &later), 1);
-    assert_true(sides_add(sides, &two, later, now));
-    assert_true(sides_add(sides, &else_, later + 1, now));
+    assert_int_equal(sides_add(sides, &two, later, now), SIDES_ADDED);
+    assert_int_equal(sides_add(sides, &else_, later + 1, now), SIDES_ADDED);
     assert_int_equal(sides_copy(sides, now, 7, list, &later), 2);
     list[0].pod = &(const struct pod){.node = SYM_NONE};
     sides_settle(sides, list, 2);
@@ -382,7 +438,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_are_shaped, setup, teardown),
         cmocka_unit_test_setup_teardown(before_all_was_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(sides_are_remembered, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_oldest_makes_way, setup, teardown),
+        cmocka_unit_test_setup_teardown(unknown_workloads_are_not_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(forged_annotations_steer_nothing, setup, teardown),
+        cmocka_unit_test_setup_teardown(forged_pods_leave_the_share, setup, teardown),
+        cmocka_unit_test_setup_teardown(none_makes_way, setup, teardown),
         cmocka_unit_test_setup_teardown(news_come_between, setup, teardown),
         cmocka_unit_test_setup_teardown(sides_stand_in_the_affinity, setup, teardown),
         cmocka_unit_test_setup_teardown(no_review, setup, teardown),
