@@ -206,7 +206,6 @@ struct split_wish { /* of a newcomer */
     uint64_t workload; /* 0: it has no controller, and counts alone */
     int32_t owner;     /* -1: the world knows none of its workload */
     uint32_t pods;     /* of the workload, that the world shows */
-    bool agrees;       /* with the annotations of the workload's newest pod there */
 };
 /* False: it asks for no split, or says itself where it goes. `fault_out`: an annotation that cannot be read; absent: none. */
 bool world_split_wish(const struct world *w, const struct split_newcomer *n, struct arena *a, struct split_wish *out,

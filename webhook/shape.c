@@ -365,11 +365,19 @@ static uint32_t count_unseen(const struct split_sent *sent, uint32_t count)
     return unseen;
 }
 
-/* By the snapshot, and by what was given to Pods of the workload that it does not show yet: bounded, see sides.h. */
+/* What the sides of a workload's Pods are remembered under. Reviews with other annotations than the workload's Pods have do not
+ * count among these. */
+static uint64_t sides_key(const struct split_wish *wish)
+{
+    const uint64_t parts[] = {wish->workload, wish->base, wish->percent};
+    return span_hash((struct span){(const char *)parts, sizeof(parts)});
+}
+
+/* By the snapshot, and by the sides of the workload's Pods that it does not show yet: bounded, see sides.h. */
 static enum split_side decide_beside(struct shaping *s, const struct split_wish *wish)
 {
     const struct world *w = s->sources->snapshot->derived;
-    struct split_sent sent[SIDES_MAX], own = {.id = span_hash(s->request->uid), .workload = wish->workload};
+    struct split_sent sent[SIDES_MAX], own = {.id = span_hash(s->request->uid), .workload = sides_key(wish)};
     uint32_t ahead = wish->pods + SIDES_AHEAD;
     enum sides_added added;
     do {
@@ -382,7 +390,7 @@ static enum split_side decide_beside(struct shaping *s, const struct split_wish 
         sides_settle(s->sources->sides, sent, count);
         if (count_unseen(sent, count) >= ahead)
             return world_split_draw(w, wish, own.id, ahead);
-        if (s->request->dry_run || !wish->agrees)
+        if (s->request->dry_run)
             return own.side;
         added = sides_add(s->sources->sides, &own, version, s->sources->now);
     } while (added == SIDES_OUTDATED);
@@ -396,7 +404,7 @@ static enum split_side decide_side(struct shaping *s, struct span *fault_out)
     struct split_wish wish;
     if (!world_split_wish(w, &newcomer, s->arena, &wish, fault_out))
         return SPLIT_NONE;
-    return wish.owner >= 0 ? decide_beside(s, &wish) : world_split_newcomer(w, &wish, NULL, 0);
+    return wish.workload != 0 ? decide_beside(s, &wish) : world_split_newcomer(w, &wish, NULL, 0);
 }
 
 /* Returns whether a wish was left undone. */

@@ -1,10 +1,9 @@
 /* sides: the Pods that this replica has given a side of their workload's split (planner/pods/split.h) and that no snapshot shows yet.
  * A controller creates many Pods before the watch reports the first: without this memory all of one moment would get the same side.
  *
- * Where the API server shows no certificate anyone may send reviews, so what is remembered is bounded by what the snapshot shows:
- * only Pods of workloads that have Pods there and split as those do, for each workload at most SIDES_AHEAD more than it has Pods,
- * SIDES_MAX in all. Nothing makes way for others: past a bound the caller draws the side (world_split_draw), on which reviews
- * of others have no influence.
+ * Where the API server shows no certificate, anyone may send reviews, so what is remembered is bounded: at most SIDES_AHEAD more
+ * Pods of a workload than the snapshot shows of it, SIDES_MAX in all, and apart for each pair of annotations. Nothing makes way
+ * for others: past a bound the caller draws the side (world_split_draw), on which reviews of others have no influence.
  *
  * All HTTP threads share it: one mutex, held for a look at all of them. Each entry is forgotten when a snapshot shows the Pod, or
  * after SIDES_MS: then it was refused by others, or its answer came too late. What other replicas gave is unknown until a snapshot
@@ -17,7 +16,7 @@
 
 enum {
     SIDES_MAX = 512,            /* some seconds of a controller that creates as fast as it can */
-    SIDES_AHEAD = 32,           /* kube-controller-manager's burst (30, --kube-api-burst) while the snapshot is being made */
+    SIDES_AHEAD = 32,           /* kube-controller-manager's burst (30, --kube-api-burst) before the next snapshot */
     SIDES_MS = 10 * MS_SECOND,  /* much longer than a snapshot takes */
 };
 

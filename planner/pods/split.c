@@ -509,8 +509,7 @@ bool world_split_wish(const struct world *w, const struct split_newcomer *n, str
                                .percent = o.percent,
                                .workload = alone ? 0 : workload_of(&o),
                                .owner = owner,
-                               .pods = known != NULL ? known->pods : 0,
-                               .agrees = known != NULL && known->base == o.base && known->percent == o.percent};
+                               .pods = known != NULL ? known->pods : 0};
     return true;
 }
 

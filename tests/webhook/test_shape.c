@@ -278,16 +278,35 @@ static void sides_are_remembered(void **state)
     assert_int_equal(side_of(&a), 'd'); /* what no snapshot showed for so long is not there: again the second */
 }
 
-/* Without a certificate anyone may send reviews. Of a workload without pods in the snapshot none is counted. */
-static void unknown_workloads_are_not_counted(void **state)
+/* All pods of a new Deployment are created before any snapshot shows one. */
+static void first_pods_are_split(void **state)
 {
     struct reviewed_cluster *f = *state;
-    char uid[16];
-    for (int i = 0; i < 20; i++) {
+    char uid[16], got[11] = "";
+    for (int i = 0; i < 10; i++) {
         snprintf(uid, sizeof(uid), "r%d", i);
         struct answer a = create(f, uid, "false", "web", HALF, "");
-        assert_int_equal(side_of(&a), 'd'); /* each as the first */
+        got[i] = side_of(&a);
     }
+    assert_string_equal(got, "dddsdsdsds"); /* two, and half of the rest */
+}
+
+/* Reviews that name a workload before its first pod come: its pods are split by its formula all the same. */
+static void forged_first_pods_steer_nothing(void **state)
+{
+    struct reviewed_cluster *f = *state;
+    char uid[32], got[401];
+    for (int i = 0; i < 500; i++) {
+        snprintf(uid, sizeof(uid), "forged-%d", i);
+        create(f, uid, "false", "web", i % 2 != 0 ? HALF : "\"stowage.dev/spot-percent\":\"100\"", "");
+    }
+    for (int i = 0; i < 400; i++) {
+        snprintf(uid, sizeof(uid), "real-%d", i);
+        struct answer a = create(f, uid, "false", "web", HALF, "");
+        got[i] = side_of(&a);
+    }
+    got[400] = '\0';
+    assert_in_range(count_spot(got), 400 * 15 / 32 - 40, 400 * 15 / 32 + 40);
 }
 
 /* 500 reviews with annotations of the caller's choice: the workload's next pods come as if none had been sent. */
@@ -438,7 +457,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(pods_are_shaped, setup, teardown),
         cmocka_unit_test_setup_teardown(before_all_was_listed, setup, teardown),
         cmocka_unit_test_setup_teardown(sides_are_remembered, setup, teardown),
-        cmocka_unit_test_setup_teardown(unknown_workloads_are_not_counted, setup, teardown),
+        cmocka_unit_test_setup_teardown(first_pods_are_split, setup, teardown),
+        cmocka_unit_test_setup_teardown(forged_first_pods_steer_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_annotations_steer_nothing, setup, teardown),
         cmocka_unit_test_setup_teardown(forged_pods_leave_the_share, setup, teardown),
         cmocka_unit_test_setup_teardown(none_makes_way, setup, teardown),

@@ -210,7 +210,7 @@ func (f *fleet) shapesPods(t *testing.T, ctx context.Context, client kubernetes.
 }
 
 // splitsByShape has pods that no scheduler ever sees: what they are given is the webhook's doing alone. With one replica
-// the sums are the formula's, give or take one, once Stowage has seen a pod of the workload.
+// the sums are the formula's, give or take one.
 func (f *fleet) splitsByShape(t *testing.T, ctx context.Context, client kubernetes.Interface) {
 	s := split{shape{name: "sides", cpu: "100m", memory: "64Mi"}, 2, 50}
 	given := func(pods int) func(context.Context) error {
@@ -236,35 +236,12 @@ func (f *fleet) splitsByShape(t *testing.T, ctx context.Context, client kubernet
 			return nil
 		}
 	}
-	must(t, f.deploySplit(ctx, s, 1, func(p *core.PodSpec) { p.SchedulerName = "nobody" }))
-	must(t, f.Wait(ctx, "the first pod with its side", given(1)))
-	must(t, f.Wait(ctx, "Stowage to have seen it", f.seesFirst(client, s)))
-	must(t, f.scale(ctx, s.name, 20))
+	must(t, f.deploySplit(ctx, s, 20, func(p *core.PodSpec) { p.SchedulerName = "nobody" }))
 	must(t, f.Wait(ctx, "twenty pods with their sides", given(20)))
 	must(t, client.CoreV1().Pods("default").DeleteCollection(ctx, meta.DeleteOptions{}, meta.ListOptions{LabelSelector: "app=" + s.name, Limit: 7}))
 	must(t, f.scale(ctx, s.name, 30))
 	must(t, f.Wait(ctx, "thirty", given(30)))
 	must(t, client.AppsV1().Deployments("default").Delete(ctx, s.name, meta.DeleteOptions{}))
-}
-
-// seesFirst is a check that Stowage knows the workload's one pod: of two pods with half of them on spot the second is.
-func (f *fleet) seesFirst(client kubernetes.Interface, s split) func(context.Context) error {
-	return func(ctx context.Context) error {
-		list, err := client.CoreV1().Pods("default").List(ctx, meta.ListOptions{LabelSelector: "app=" + s.name})
-		if err != nil {
-			return err
-		}
-		if len(list.Items) != 1 {
-			return fmt.Errorf("%d pods", len(list.Items))
-		}
-		second := asking("second", map[string]string{"stowage.dev/spot-percent": "50"})
-		second.Labels, second.OwnerReferences = list.Items[0].Labels, list.Items[0].OwnerReferences
-		got, err := client.CoreV1().Pods("default").Create(ctx, second, meta.CreateOptions{DryRun: []string{meta.DryRunAll}})
-		if err == nil && !strings.HasPrefix(got.Annotations[shapedBy], "split=spot, ") {
-			err = fmt.Errorf("it has annotations %v", got.Annotations)
-		}
-		return err
-	}
 }
 
 func keepsTo(pod *core.Pod, op core.NodeSelectorOperator) bool {
