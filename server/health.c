@@ -10,6 +10,7 @@ struct health {
     _Atomic(bool) have[HEALTH_NEED_COUNT], leaving;
     const struct pulse *pulses[HEALTH_PULSES_MAX];
     uint32_t pulse_count;
+    _Atomic(mono_ms) judged; /* 0: never */
 };
 
 struct health *health_new(void)
@@ -44,6 +45,11 @@ const struct pulse *const *health_pulses(const struct health *h, uint32_t *count
     return h->pulses;
 }
 
+void health_judged(struct health *h, mono_ms now)
+{
+    atomic_store_explicit(&h->judged, now, memory_order_relaxed);
+}
+
 bool health_ready(const struct health *h, struct buf *why)
 {
     static const char *const missing[] = {
@@ -65,7 +71,9 @@ bool health_ready(const struct health *h, struct buf *why)
 
 bool health_alive(const struct health *h, mono_ms now, struct buf *why)
 {
-    for (uint32_t i = 0; i < h->pulse_count; i++) {
+    mono_ms judged = atomic_load_explicit(&h->judged, memory_order_relaxed);
+    bool is_judged = judged != 0 && now - judged < HEALTH_JUDGED_MS;
+    for (uint32_t i = 0; i < h->pulse_count && !is_judged; i++) {
         span_ms silent = now - atomic_load(&h->pulses[i]->last);
         if (silent < (h->pulses[i]->computes ? (span_ms)PULSE_BUSY_MS : HEALTH_SILENCE_MS))
             continue;

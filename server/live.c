@@ -284,6 +284,7 @@ static struct extender_view sim_view(struct live *l)
 static bool sim_filter(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
+    pulse_step(clock_mono());
     struct extender_view view = sim_view(l);
     struct extender_verdict verdict;
     struct err err;
@@ -296,6 +297,7 @@ static bool sim_filter(void *user, struct span args, struct buf *reply)
 static bool sim_prioritize(void *user, struct span args, struct buf *reply)
 {
     struct live *l = user;
+    pulse_step(clock_mono());
     struct extender_view view = sim_view(l);
     struct extender_verdict verdict;
     struct err err;

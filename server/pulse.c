@@ -7,11 +7,20 @@
 #include <string.h>
 #include <unistd.h>
 
+static _Thread_local struct pulse *own;
+
 void pulse_begin(struct pulse *p, const char *thread, mono_ms now)
 {
     pthread_setname_np(pthread_self(), thread);
     pulse_beat(p, now);
     atomic_store(&p->thread, gettid());
+    own = p;
+}
+
+void pulse_step(mono_ms now)
+{
+    if (own != NULL)
+        atomic_store_explicit(&own->step, now, memory_order_relaxed);
 }
 
 struct pulse_account pulse_account(const struct pulse *p)

@@ -18,13 +18,14 @@ enum {
 };
 
 struct patience { /* with one thread */
-    mono_ms beat;
-    span_ms silent, busy;         /* since the beat: at nothing, and computing */
+    mono_ms beat, step;
+    span_ms passed;               /* since the beat */
+    span_ms silent, busy;         /* since the beat: without a step and at nothing; computing, or with steps */
     struct pulse_account account; /* at the look before, while in doubt */
 };
 
 struct watchdog {
-    const struct health *health;
+    struct health *health;
     pulse_accountant *account;
     struct patience patience[HEALTH_PULSES_MAX];
     mono_ms looked; /* 0: never */
@@ -35,7 +36,7 @@ struct watchdog {
     bool started;
 };
 
-struct watchdog *watchdog_new(const struct health *health, pulse_accountant *account)
+struct watchdog *watchdog_new(struct health *health, pulse_accountant *account)
 {
     struct watchdog *w = mem_new(sizeof(*w));
     w->health = health;
@@ -57,19 +58,23 @@ static bool stands_still(struct watchdog *w, struct patience *p, const struct pu
                          span_ms passed)
 {
     mono_ms beat = atomic_load_explicit(&pulse->last, memory_order_relaxed);
+    mono_ms step = atomic_load_explicit(&pulse->step, memory_order_relaxed);
     if (beat != p->beat) {
-        *p = (struct patience){.beat = beat};
+        *p = (struct patience){.beat = beat, .step = step};
         return false;
     }
-    bool doubted = p->silent >= DOUBT_MS;
-    p->silent += passed;
-    if (p->silent < DOUBT_MS)
+    bool doubted = p->passed >= DOUBT_MS, steps = step != p->step;
+    p->step = step;
+    p->passed += passed;
+    p->silent = steps ? 0 : p->silent + passed;
+    if (p->passed < DOUBT_MS)
         return false;
     struct pulse_account now = w->account(pulse);
     if (doubted) {
-        span_ms busy = pulse->computes ? now.ran - p->account.ran : 0;
+        span_ms starved = earlier(now.starved - p->account.starved, passed);
+        span_ms busy = steps ? passed - starved : pulse->computes ? now.ran - p->account.ran : 0;
         p->busy += busy;
-        p->silent -= earlier(busy + now.starved - p->account.starved, passed);
+        p->silent -= steps ? 0 : earlier(busy + starved, passed);
     }
     p->account = now;
     return p->silent >= WATCHDOG_STALL_MS || p->busy >= PULSE_BUSY_MS;
@@ -84,6 +89,7 @@ const struct pulse *watchdog_look(struct watchdog *w, mono_ms now)
     for (uint32_t i = 0; i < count; i++)
         if (stands_still(w, &w->patience[i], pulses[i], passed))
             return pulses[i];
+    health_judged(w->health, now);
     return NULL;
 }
 

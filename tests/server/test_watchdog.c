@@ -153,6 +153,58 @@ static void test_whom_others_wait_for_has_no_minute(void **state)
     assert_true(took <= 5 * MS_SECOND - WATCHDOG_LOOK_MS);
 }
 
+/* A round that is long and progresses, of a thread for which others wait; or that goes on for ever. */
+static void test_who_progresses_has_a_minute(void **state)
+{
+    struct fixture *f = *state;
+    const struct pulse *found = NULL;
+    span_ms took = 0;
+    while (found == NULL && took < 3600 * MS_SECOND) {
+        ran_for += WATCHDOG_LOOK_MS;
+        atomic_store(&f->loop.step, f->now);
+        took += look_for(f, WATCHDOG_LOOK_MS, &found);
+    }
+    assert_ptr_equal(found, &f->loop);
+    assert_true(took >= PULSE_BUSY_MS && took < PULSE_BUSY_MS + WATCHDOG_STALL_MS);
+    pulse_beat(&f->loop, f->now);
+    for (int i = 0; i < 40; i++) {
+        atomic_store(&f->loop.step, f->now);
+        look_for(f, WATCHDOG_LOOK_MS, &found);
+        assert_null(found);
+    }
+    took = look_for(f, 60 * MS_SECOND, &found); /* it progresses no more */
+    assert_ptr_equal(found, &f->loop);
+    assert_true(took <= 5 * MS_SECOND - WATCHDOG_LOOK_MS);
+}
+
+static void test_a_step_is_of_the_calling_thread(void **state)
+{
+    (void)state;
+    struct pulse p = {.name = "this one"};
+    pulse_step(5); /* of no pulse yet, or of that of another test */
+    assert_int_equal(atomic_load(&p.step), 0);
+    pulse_begin(&p, "this", 7);
+    pulse_step(9);
+    assert_int_equal(atomic_load(&p.step), 9);
+    assert_int_equal(atomic_load(&p.last), 7);
+}
+
+/* The probe of liveness, which knows no more than when a thread has beaten, agrees with what the watchdog found. */
+static void test_livez_goes_by_what_was_found(void **state)
+{
+    struct fixture *f = *state;
+    struct buf why = {0};
+    const struct pulse *found = NULL;
+    for (int i = 0; i < 30 * MS_SECOND / WATCHDOG_LOOK_MS; i++) { /* it gets no core */
+        starved_for += WATCHDOG_LOOK_MS;
+        look_for(f, WATCHDOG_LOOK_MS, &found);
+    }
+    assert_null(found);
+    assert_true(health_alive(f->health, f->now, &why));
+    assert_false(health_alive(f->health, f->now + HEALTH_JUDGED_MS, &why)); /* the watchdog does not run either */
+    buf_release(&why);
+}
+
 /* --- a process --- */
 
 static void write_line(void *user, enum log_level level, struct span line)
@@ -247,6 +299,9 @@ int main(void)
         ROW(test_who_gets_no_core_is_not_to_blame),
         ROW(test_who_computes_has_a_minute),
         ROW(test_whom_others_wait_for_has_no_minute),
+        ROW(test_who_progresses_has_a_minute),
+        ROW(test_livez_goes_by_what_was_found),
+        cmocka_unit_test(test_a_step_is_of_the_calling_thread),
         cmocka_unit_test(test_the_process_ends_and_says_who),
         cmocka_unit_test(test_the_account_is_the_kernels),
     };
