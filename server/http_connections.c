@@ -5,8 +5,8 @@
  * tells of a request; what its buffers hold is looked at after each round, and the largest is cut while
  * there is too much. A round adds no more than what the kernel holds for each (http_listen.c).
  *
- * In all a loop of extender and webhook holds 64 MiB of what comes in, that of the others 12 MiB, and what
- * one round adds. */
+ * In all a loop of the extender, and that of the webhook, holds 32 MiB of what comes in, that of the others 12 MiB, and
+ * what one round adds. */
 #include <sys/socket.h>
 
 #include "base/arena.h"
@@ -92,6 +92,7 @@ void http_connection_new(struct http_loop *loop, enum http_listener l, h2o_socke
     c->loop = loop;
     c->listener = l;
     c->socket = socket;
+    c->idle = clock_mono();
     enter(c, CONNECTION_NEW);
     loop->listeners[l].open++;
     atomic_fetch_add(&loop->open, 1);
@@ -110,6 +111,7 @@ static void on_answer_gone(void *object)
 {
     struct connection *c = ((struct answer *)object)->connection;
     c->asking = 0;
+    c->idle = clock_mono();
     if (c->state != CONNECTION_CUT)
         enter(c, CONNECTION_KNOWN);
 }
@@ -159,20 +161,32 @@ void http_connections_weigh(struct http_loop *loop)
             cut(largest);
 }
 
-/* A request that takes too long to come, a reply that nobody takes. */
+/* A handshake or a request that takes too long to come, a reply that nobody takes, a connection that nobody uses. */
 static bool is_late(struct connection *c, mono_ms now)
 {
+    const struct http_server_config *config = &c->loop->server->config;
     if (c->state == CONNECTION_ANSWERING)
         return now - c->answering > HTTP_STREAM_STUCK_MS && !c->streams;
     if (c->socket->input->size == 0) /* room alone is none: TLS keeps some for a record that has begun */
         c->asking = 0;
     else if (c->asking == 0)
         c->asking = now;
-    return c->asking != 0 && now - c->asking > c->loop->server->config.request;
+    return (c->asking != 0 && now - c->asking > config->request) ||
+           now - c->idle > (c->established ? config->idle : config->request);
+}
+
+/* h2o knows of a request, if only of an empty one, once the handshake is done. */
+static int note_established(h2o_req_t *req, void *data)
+{
+    (void)data;
+    struct connection *c = req->conn->callbacks->get_socket(req->conn)->on_close.data;
+    c->established = true;
+    return 0;
 }
 
 void http_connections_tick(struct http_loop *loop, mono_ms now)
 {
+    loop->server->conf.http1.callbacks.foreach_request(&loop->ctx, note_established, NULL);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
         for (int s = 0; s < CONNECTION_CUT; s++) {
             h2o_linklist_t *list = &loop->listeners[l].connections[s];

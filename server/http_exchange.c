@@ -167,6 +167,7 @@ static void on_stream_stop(h2o_generator_t *self, h2o_req_t *req)
 static void stream_feed(struct stream *s, mono_ms now)
 {
     buf_clear(&s->out);
+    pulse_step(clock_mono());
     s->route->feed(s->route->user, s->loop->scratch, &s->state, now, &s->out);
     if (!s->state.begun || !s->document)
         s->since = now;
@@ -301,6 +302,7 @@ int http_exchange(h2o_handler_t *self, h2o_req_t *req)
     struct http_request q = request_of(req, ((struct listener_handler *)self)->listener);
     struct http_reply r = {.status = 200, .content_type = "application/json", .body = loop->body};
     buf_clear(&r.body);
+    pulse_step(clock_mono());
     double begun = seconds_now();
     struct connection *connection = http_connection_answers(req);
     if (atomic_load_explicit(&server->draining, memory_order_relaxed))

@@ -29,6 +29,8 @@ struct connection { /* from accept to close, handshake included */
     enum connection_state state;
     mono_ms asking;    /* since when a part of a request has been there; 0: none is, or not seen by a tick */
     mono_ms answering; /* since when, in that state */
+    mono_ms idle;      /* since when no reply is on its way: accept, or the end of the last one */
+    bool established;  /* the handshake is done, as of the last tick */
     bool streams;      /* the reply is one that takes care of its own time */
 };
 
@@ -47,7 +49,8 @@ struct http_loop {
     h2o_multithread_receiver_t control;
     h2o_multithread_message_t stop; /* the only message there is, sent once */
     span_ms patience;               /* of the stop; written before it is sent */
-    h2o_timeout_entry_t tick;
+    mono_ms next_tick;
+    h2o_linklist_t parked_timers; /* h2o's, which never come due */
     uint32_t parted[HTTP_LISTENER_COUNT]; /* of the server's, seen by the last tick */
     h2o_linklist_t streams;
     _Atomic(bool) woken; /* streams are to be fed before the next tick */
@@ -66,7 +69,7 @@ struct http_server {
     h2o_globalconf_t conf;
     h2o_hostconf_t *hosts[HTTP_LISTENER_COUNT][2]; /* NULL-terminated lists of one */
     int ports[HTTP_LISTENER_COUNT];
-    struct http_loop **loops; /* the last one is for metrics, probes and the page */
+    struct http_loop **loops; /* those of the extender, that of the webhook, that of metrics, probes and the page */
     uint32_t loop_count;
     _Atomic(bool) draining;
     _Atomic(uint32_t) parted[HTTP_LISTENER_COUNT]; /* how often all connections were to end */

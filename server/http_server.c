@@ -16,6 +16,7 @@
 
 enum {
     DEFAULT_LOOPS = 2,
+    OTHER_LOOPS = 2, /* the webhook's, and that of metrics, probes and page */
     DEFAULT_IDLE_MS = 120 * MS_SECOND,
     DEFAULT_REQUEST_MS = 10 * MS_SECOND,
     ACCEPT_BATCH = 16,
@@ -64,6 +65,7 @@ static void on_accept(h2o_socket_t *listener, const char *err)
         return;
     struct listener *at = listener->data;
     struct http_loop *loop = (struct http_loop *)at->accept.ctx;
+    pulse_step(clock_mono());
     for (int i = 0; i < ACCEPT_BATCH; i++) {
         errno = 0;
         h2o_socket_t *socket = h2o_evloop_socket_accept(listener);
@@ -105,11 +107,9 @@ static void part(struct http_loop *loop, enum http_listener l)
 
 /* --- the second's tick --- */
 
-static void on_tick(h2o_timeout_entry_t *entry)
+static void tick(struct http_loop *loop, mono_ms now)
 {
-    struct http_loop *loop = H2O_STRUCT_FROM_MEMBER(struct http_loop, tick, entry);
-    mono_ms now = clock_mono();
-    pulse_beat(&loop->pulse, now);
+    loop->next_tick = now + MS_SECOND;
     for (enum http_listener l = 0; l < HTTP_LISTENER_COUNT; l++)
         part(loop, l);
     if (loop->server->config.scratch.tick != NULL)
@@ -117,7 +117,6 @@ static void on_tick(h2o_timeout_entry_t *entry)
     buf_trim(&loop->body, HTTP_KEEP_BYTES);
     http_streams_feed(loop, now);
     http_connections_tick(loop, now);
-    h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
 }
 
 /* --- the way down --- */
@@ -152,12 +151,18 @@ void http_loop_wake(void *arg)
 }
 
 /* -1 (a signal) is no reason to end. */
-static void run_once(struct http_loop *loop, int32_t wait)
+static void run_once(struct http_loop *loop, span_ms wait)
 {
-    h2o_evloop_run(loop->ctx.loop, http_documents_feed(loop) ? 0 : wait);
+    span_ms left = loop->next_tick - clock_mono();
+    wait = http_documents_feed(loop) || left < 0 ? 0 : earlier(wait, left);
+    h2o_evloop_run(loop->ctx.loop, (int32_t)wait);
+    mono_ms now = clock_mono();
+    pulse_beat(&loop->pulse, now);
     if (atomic_exchange(&loop->woken, false))
-        http_streams_feed(loop, clock_mono());
+        http_streams_feed(loop, now);
     http_connections_weigh(loop);
+    if (now >= loop->next_tick)
+        tick(loop, now);
 }
 
 static void run_until_empty(struct http_loop *loop, mono_ms until)
@@ -196,16 +201,26 @@ static void open_listener(struct http_loop *loop, enum http_listener l)
     h2o_socket_read_start(socket, on_accept);
 }
 
+/* h2o's timers go by the wall clock, which may step. Out of its loop's list they never come due; what they would
+ * bound http_connections.c bounds. */
+static void park_timer(struct http_loop *loop, h2o_timeout_t *timer)
+{
+    h2o_linklist_unlink(&timer->_link);
+    h2o_linklist_insert(&loop->parked_timers, &timer->_link);
+}
+
 static void open_loop(struct http_loop *loop)
 {
     struct http_server *s = loop->server;
     h2o_context_init(&loop->ctx, h2o_evloop_create(), &s->conf);
+    h2o_linklist_init_anchor(&loop->parked_timers);
+    park_timer(loop, &loop->ctx.handshake_timeout);
+    park_timer(loop, &loop->ctx.http1.req_timeout);
     h2o_multithread_register_receiver(loop->ctx.queue, &loop->control, on_control);
     http_connections_init(loop);
     h2o_linklist_init_anchor(&loop->streams);
     loop->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    loop->tick.cb = on_tick;
-    h2o_timeout_link(loop->ctx.loop, &loop->ctx.one_sec_timeout, &loop->tick);
+    loop->next_tick = clock_mono() + MS_SECOND;
     if (s->config.scratch.make != NULL)
         loop->scratch = s->config.scratch.make(s->config.scratch.user);
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++)
@@ -217,7 +232,6 @@ static void close_loop(struct http_loop *loop)
 {
     if (loop->server->config.scratch.drop != NULL) /* first: it may have threads that wake the loop */
         loop->server->config.scratch.drop(loop->scratch);
-    h2o_timeout_unlink(&loop->tick);
     /* Linked by request_shutdown; h2o_context_dispose asserts that it is not. */
     h2o_timeout_unlink(&loop->ctx.http2._graceful_shutdown_timeout);
     h2o_multithread_unregister_receiver(loop->ctx.queue, &loop->control);
@@ -255,8 +269,6 @@ static void configure(struct http_server *s)
     h2o_config_init(conf);
     conf->server_name = (h2o_iovec_t){NULL, 0};
     conf->max_request_entity_size = HTTP_BODY_MAX;
-    conf->handshake_timeout = (uint64_t)s->config.request;
-    conf->http1.req_timeout = (uint64_t)s->config.idle;
     conf->http1.upgrade_to_http2 = 0;
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
         const char *name = http_listener_name((enum http_listener)l);
@@ -270,15 +282,31 @@ static void configure(struct http_server *s)
     }
 }
 
+struct loop_range {
+    uint32_t first, end;
+};
+
+/* Those that serve a listener. */
+static struct loop_range loops_of(const struct http_server *s, enum http_listener l)
+{
+    uint32_t extender = s->config.loops;
+    return l == HTTP_EXTENDER  ? (struct loop_range){0, extender}
+           : l == HTTP_WEBHOOK ? (struct loop_range){extender, extender + 1}
+                               : (struct loop_range){extender + 1, extender + OTHER_LOOPS};
+}
+
 static void name_loop(struct http_loop *loop, uint32_t number)
 {
-    uint32_t count = loop->server->loop_count - 1;
-    if (number == count) {
+    const struct http_server *s = loop->server;
+    if (number == loops_of(s, HTTP_PROBES).first) {
         snprintf(loop->name, sizeof(loop->name), "the loop of metrics, probes and page");
         snprintf(loop->thread_name, sizeof(loop->thread_name), "plain");
+    } else if (number == loops_of(s, HTTP_WEBHOOK).first) {
+        snprintf(loop->name, sizeof(loop->name), "the loop of the webhook");
+        snprintf(loop->thread_name, sizeof(loop->thread_name), "webhook");
     } else {
-        snprintf(loop->name, sizeof(loop->name), "loop %u of %u of extender and webhook", number + 1, count);
-        snprintf(loop->thread_name, sizeof(loop->thread_name), "loop-%u", number + 1);
+        snprintf(loop->name, sizeof(loop->name), "loop %u of %u of the extender", number + 1, s->config.loops);
+        snprintf(loop->thread_name, sizeof(loop->thread_name), "extender-%u", number + 1);
     }
     loop->pulse.name = loop->name;
 }
@@ -311,10 +339,9 @@ static bool bind_all(struct http_server *s, struct err *err)
     for (int l = 0; l < HTTP_LISTENER_COUNT; l++) {
         if (s->config.listen[l] == NULL || s->config.listen[l][0] == '\0')
             continue;
-        uint32_t first = is_plain((enum http_listener)l) ? s->loop_count - 1 : 0;
-        uint32_t end = is_plain((enum http_listener)l) ? s->loop_count : s->loop_count - 1;
-        for (uint32_t i = first; i < end; i++)
-            if (!http_listen(s->config.listen[l], s->ports[l], end - first > 1,
+        struct loop_range at = loops_of(s, (enum http_listener)l);
+        for (uint32_t i = at.first; i < at.end; i++)
+            if (!http_listen(s->config.listen[l], s->ports[l], at.end - at.first > 1,
                              &s->loops[i]->fds[l], &s->ports[l], err))
                 return err_wrap(err, "the %s listener (%s)",
                                 http_listener_name((enum http_listener)l),
@@ -338,7 +365,7 @@ bool http_server_new(const struct http_server_config *config, struct http_server
     /* Or h2o moves large bodies into temporary files, and the root file system is read only. */
     h2o_socket_buffer_mmap_settings.threshold = SIZE_MAX;
     configure(s);
-    s->loop_count = s->config.loops + 1;
+    s->loop_count = s->config.loops + OTHER_LOOPS;
     s->loops = mem_array(s->loop_count, sizeof(struct http_loop *));
     for (uint32_t i = 0; i < s->loop_count; i++)
         s->loops[i] = loop_new(s, i);

@@ -1,9 +1,11 @@
 /* http_server: h2o loops, listeners and the way down.
  *
- * `loops` threads serve webhook and extender, each with listening sockets of its own on the same
- * ports (SO_REUSEPORT); one more serves metrics, probes and the page, so that a busy scheduler
+ * `loops` threads serve the extender, each with a listening socket of its own on the same port (SO_REUSEPORT). One
+ * more serves the webhook: anybody in the cluster may send it reviews, which are rare otherwise and may take long, and
+ * neither may delay the scheduler. One more serves metrics, probes and the page, so that a busy scheduler
  * cannot starve a probe. HTTP/1.1 only, bodies up to HTTP_BODY_MAX, idle connections kept for two
- * minutes: longer than a Go client keeps them, so that it is never we who close under a request. Metrics and page are
+ * minutes: longer than a Go client keeps them, so that it is never we who close under a request. All times go by the
+ * monotonic clock: a step of the wall clock neither ends a connection nor prolongs it. Metrics and page are
  * gzipped for who asks for it, streams of events are not. How many
  * connections there are, what their requests hold and how long one takes to come is bounded for each listener. */
 #ifndef SERVER_HTTP_SERVER_H
@@ -32,7 +34,7 @@ struct http_server_config { /* zero: the default in brackets */
     struct tls *tls;                 /* of webhook and extender; NULL: both plain (tests) */
     bool webhook_asks;               /* --webhook-client-ca: a client certificate of the API server */
     bool extender_anyone;            /* --extender-insecure: no client certificate asked */
-    uint32_t loops;                  /* [2] */
+    uint32_t loops;                  /* of the extender [2] */
     uint32_t connections;            /* at once, of each listener on one loop [http_connections.c] */
     span_ms idle;                    /* [120 s] */
     span_ms request;                 /* that one may take to come, and a handshake [10 s]: whoever asks us waits
@@ -49,7 +51,7 @@ bool http_server_new(const struct http_server_config *config, struct http_server
 void http_server_start(struct http_server *s); /* the threads run */
 int http_server_port(const struct http_server *s, enum http_listener l); /* 0: not listening */
 uint32_t http_server_connections(const struct http_server *s);
-/* Of loop number i, once a second; NULL: there is none. Any thread. */
+/* Of loop number i, which beats once a second at least; NULL: there is none. Any thread. */
 const struct pulse *http_server_pulse(const struct http_server *s, uint32_t i);
 
 /* From now on every reply says Connection: close; everything is served as before. Any thread. */

@@ -74,7 +74,7 @@ static const struct option table[] = {
      .fallback = "8081", AT(health_port), .group = OPTION_SERVE,
      .help = "port of /healthz, /readyz, /livez; on loopback with --embedded"},
     {.name = "threads", .type = OPTION_INT, .min = 1, .max = 64, .fallback = "2", AT(threads),
-     .group = OPTION_SERVE, .help = "loops that answer the extender and the webhook"},
+     .group = OPTION_SERVE, .help = "threads that answer the extender; the webhook has one of its own"},
     {.name = "tls-cert", .is_file = true, .type = OPTION_TEXT, AT(tls_cert), .group = OPTION_SERVE,
      .help = "serving certificate file; default: one of our own CA"},
     {.name = "tls-key", .is_file = true, .type = OPTION_TEXT, AT(tls_key), .group = OPTION_SERVE,

@@ -343,26 +343,26 @@ func (f *fleet) isAsked(t *testing.T, ctx context.Context) {
 	must(t, f.Wait(ctx, "the Service to lead there", f.Service.Leads(f.Stowage.Name())))
 }
 
-// stalls holds the loops that answer the extender and the webhook: a Stowage that accepts and never answers, as a
+// stalls holds the loops of the extender and that of the webhook: a Stowage that accepts and never answers, as a
 // mute one does. It ends by itself, says why, and is started again, as a kubelet does.
 func (f *fleet) stalls(t *testing.T) (undo func()) {
 	t.Helper()
-	must(t, f.Stowage.Stall("loop-1", "loop-2"))
+	must(t, f.Stowage.Stall("extender-1", "extender-2", "webhook"))
 	begin := time.Now()
 	restarted := make(chan error)
 	go func() {
 		select {
 		case <-f.Stowage.Done():
 		case <-t.Context().Done():
-			restarted <- errors.New("two loops stood still, and Stowage ran on")
+			restarted <- errors.New("three loops stood still, and Stowage ran on")
 			return
 		}
-		t.Logf("two loops stood still; %.1f s later the process had ended: %v", time.Since(begin).Seconds(), f.Stowage.Err())
+		t.Logf("three loops stood still; %.1f s later the process had ended: %v", time.Since(begin).Seconds(), f.Stowage.Err())
 		var status *exec.ExitError
 		if !errors.As(f.Stowage.Err(), &status) || status.ExitCode() != 70 {
 			t.Errorf("it ended with %v, not with status 70", f.Stowage.Err())
 		}
-		if said := process.Tail(f.Stowage.Log(), 2000); !strings.Contains(said, "of 2 of extender and webhook") {
+		if said := process.Tail(f.Stowage.Log(), 2000); !strings.Contains(said, "of 2 of the extender") || !strings.Contains(said, "the loop of the webhook") {
 			t.Errorf("it did not say what stood still:\n%s", said)
 		}
 		restarted <- f.Stowage.Restart()
