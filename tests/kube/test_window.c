@@ -50,8 +50,25 @@ static void when_it_turns(void **state)
     }
 }
 
+/* From its hit on, up to its length and not at it. */
+static void when_it_is_open(void **state)
+{
+    static const struct {
+        const char *at;
+        bool open;
+    } times[] = {{"02:59:59", false}, {"03:00:00", true}, {"03:19:59", true}, {"03:20:00", false}};
+    struct window w = {.length = 20 * MS_MINUTE};
+    struct err err;
+    (void)state;
+    assert_true(cron_parse(SPAN("0 3 * * *"), &w.cron, &err));
+    assert_true(zone_parse(SPAN("UTC"), &w.zone));
+    for (size_t i = 0; i < COUNT_OF(times); i++)
+        if (window_is_open(&w, on_the_day(times[i].at)) != times[i].open)
+            fail_msg("at %s it is %s", times[i].at, times[i].open ? "shut" : "open");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(when_it_turns)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(when_it_turns), cmocka_unit_test(when_it_is_open)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

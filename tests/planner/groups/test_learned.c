@@ -101,6 +101,7 @@ static void one_more_is_as_those_before(void **state)
     assert_int_equal(t->node->meta.labels.count, 4); /* and that it is a template */
     assert_int_equal(t->node->taints.count, 1);
     assert_true(span_eq(sym_text(x.c.syms, t->node->taints.items[0].key), SPAN("dedicated")));
+    assert_true(span_eq(sym_text(x.c.syms, t->node->taints.items[0].value), SPAN("a")));
     assert_int_equal(resources_get(t->node->allocatable, sym_intern(x.c.syms, SPAN("cpu"))), 3800);
     assert_int_equal(resources_get(t->node->allocatable, sym_intern(x.c.syms, SPAN("example.com/gpu"))), 2);
     assert_int_equal(resources_get(t->node->capacity, sym_intern(x.c.syms, SPAN("memory"))), INT64_C(8) << 30);
@@ -110,6 +111,25 @@ static void one_more_is_as_those_before(void **state)
     look_away(&x);
     learned_free(next);
     learned_free(l);
+}
+
+/* What the ConfigMap says is for a process that knows nothing: it does not replace what the nodes said. */
+static void what_is_known_stays(void **state)
+{
+    (void)state;
+    struct look x;
+    struct learned *l = learned_new();
+    struct arena a;
+    arena_init(&a, 0);
+    look(&x, l, NODE, GROUP("4"));
+    look_away(&x);
+    struct span before = learned_text(l, &a);
+    learned_read(l, SPAN("Kind/ns/a: {}\nb: {}\n"));
+    struct span after = learned_text(l, &a);
+    assert_true(span_has_prefix(after, before));
+    assert_true(span_eq((struct span){after.ptr + before.len, after.len - before.len}, SPAN("b: {}\n")));
+    learned_free(l);
+    arena_release(&a);
 }
 
 /* Whoever makes the group's next nodes larger means it. */
@@ -200,7 +220,8 @@ static void it_is_bounded(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_more_is_as_those_before), cmocka_unit_test(a_provider_that_says_otherwise_is_believed),
+        cmocka_unit_test(one_more_is_as_those_before),
+        cmocka_unit_test(what_is_known_stays), cmocka_unit_test(a_provider_that_says_otherwise_is_believed),
         cmocka_unit_test(a_group_that_is_gone_is_forgotten), cmocka_unit_test(texts_that_are_none_of_ours),
         cmocka_unit_test(it_is_bounded)};
     return cmocka_run_group_tests_name("learned", tests, NULL, NULL);

@@ -62,6 +62,20 @@ static void balanced_in_memory(struct group_flags *f)
     f->memory_max = (int64_t)(990 + 995) << 20;
 }
 
+static void nodes_then_waste(struct group_flags *f)
+{
+    f->expanders[0] = EXPANDER_LEAST_NODES;
+    f->expanders[1] = EXPANDER_LEAST_WASTE;
+    f->expander_count = 2;
+}
+
+static struct span x_label[] = {SPAN_INIT("x")};
+static void balanced_but_for_x(struct group_flags *f)
+{
+    f->balance_similar = true;
+    f->balancing_ignore_labels = (struct spans){x_label, 1};
+}
+
 #define A GROUPS(G("a", 0, 9))
 #define A_AND_B GROUPS(G("a", 0, 9) G("b", 0, 9))
 #define EIGHT GROUPS(G_OF("a", 0, 9, "", "cpu: 8, memory: 16Gi", ""))
@@ -93,6 +107,11 @@ static void balanced_in_memory(struct group_flags *f)
     "- {name: " name ", minSize: 0, maxSize: " #max ", template: {metadata: {labels: {topology.kubernetes.io/zone: " zone more \
     "}}, status: {capacity: {cpu: 4, memory: 16000Mi, pods: 110}, allocatable: {" shape ", pods: 110}}}}\n"
 #define LIKE(name, max) Z(name, max, name, "cpu: 4, memory: 16000Mi", "")
+#define WITH(name, label, cpu) Z(name, 9, name, "cpu: " cpu ", memory: 16000Mi", ", " label)
+#define PENDING_POD(name, more, spec, status)                                                                          \
+    "0:00 object {apiVersion: v1, kind: Pod, metadata: {name: " name ", namespace: default, uid: " name more               \
+    ", creationTimestamp: '2026-01-01T11:00:00Z'}, spec: {" spec "containers: [{name: c, resources: {requests: {cpu: 3}}}]}, " \
+    "status: {" status "conditions: [{type: PodScheduled, status: 'False', reason: Unschedulable}]}}\n"
 #define SHAPED(name, cpu, mem, more) G_OF(name, 0, 9, "", "cpu: " cpu ", memory: " mem, more)
 
 static const struct scenario rows[] = {
@@ -156,6 +175,18 @@ static const struct scenario rows[] = {
      "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP, .end = 1},
     {"scenario 56: which is not waited for", A, "0:00 pods web 1 3 age=1 unseen= | schedulerName: other, ", "0:00 a 0->1; ",
      .flags = bypass_other},
+    {"scenario 56: nor one that is gated", A,
+     "0:00 pods web 1 3 age=60 unseen= | schedulerName: other, schedulingGates: [{name: g}], ", "0:00 ScaleUpNotNeeded; ",
+     .watch = WATCH_UP, .flags = bypass_other},
+    {"a pod that asks", A, PENDING_POD("p", "", "", "phase: Pending, "), "0:00 a 0->1; ", .end = 0},
+    {"a pod that is being deleted asks for nothing", A,
+     PENDING_POD("p", ", deletionTimestamp: '2026-01-01T11:59:00Z'", "", "phase: Pending, "), "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP},
+    {"nor one that has ended", A, PENDING_POD("p", "", "", "phase: Failed, "), "0:00 ScaleUpNotNeeded; ", .watch = WATCH_UP},
+    {"nor a DaemonSet's", A, PENDING_POD("p", ", ownerReferences: [{apiVersion: apps/v1, kind: DaemonSet, name: d, uid: d, controller: true}]",
+     "", "phase: Pending, "), "", .end = 0},
+    {"a nominated pod that may be pushed aside has no place", A,
+     "0:00 scheduler off\n0:00 nodes a 1\n0:00 pods high 1 3 nominated=a-1 | priority: -11, \n0:00 pods web 1 3", "0:00 ScaleUpNotNeeded; ",
+     .watch = WATCH_UP},
     {"scenario 58: the first place is the important one's", A, "0:00 pods web 1 3\n0:10 pods zhigh 1 3 | priority: 5, ",
      "0:00 for web-0; 0:00 a 0->1; 0:10 a 1->2; ", .watch = WATCH_FOR, .end = 1},
     {"scenario 59", A, "0:00 pods web 3 3", "0:00 a 0->3; ", .end = 0},
@@ -208,6 +239,13 @@ static const struct scenario rows[] = {
      "0:00 a 0->2; ", .flags = with_quotas},
     {"nor one with a list that is empty", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: In, values: []}]", "nodes: 0"),
      "0:00 a 0->2; ", .flags = with_quotas},
+    {"which would mean all nodes", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: NotIn, values: []}]", "nodes: 0"),
+     "0:00 a 0->2; ", .flags = with_quotas},
+    {"nor one with a list that has no use", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: Exists, values: [a]}]",
+     "nodes: 0"), "0:00 a 0->2; ", .flags = with_quotas},
+    {"the least of several", A, "0:00 pods web 9 3\n" QUOTA("b", "", "nodes: 5") POOL_A("nodes: 2") QUOTA("z", "", "nodes: 7"),
+     "0:00 a 0->2; ", .flags = with_quotas},
+    {"a part of a core is one", GROUPS(SHAPED("a", "3500m", "16Gi", "")), "0:00 pods web 9 3", "0:00 a 0->5; ", .flags = twenty_cores},
     {"one with expressions is", A, "0:00 pods web 2 3\n" QUOTA("few", "matchExpressions: [{key: pool, operator: NotIn, values: [b]}]", "nodes: 1"),
      "0:00 a 0->1; ", .flags = with_quotas},
     {"without the flag none is", A, "0:00 pods web 2 3\n" POOL_A("nodes: 0"), "0:00 a 0->2; ", .end = 0},
@@ -230,6 +268,10 @@ static const struct scenario rows[] = {
      "0:00 a: 5 nodes for 5, b: 7 nodes for 7; 0:00 b 0->7; ", .watch = WATCH_OPTIONS, .flags = most_pods},
     {"scenario 78: the least waste", GROUPS(SHAPED("a", "4", "16Gi", "") SHAPED("b", "4", "8Gi", "")), "0:00 pods web 1 3 mem=4Gi",
      "0:00 b 0->1; ", .flags = least_waste},
+    {"of all nodes that are bought", GROUPS(SHAPED("a", "4", "16Gi", "") SHAPED("b", "16", "16Gi", "")), "0:00 pods web 5 3",
+     "0:00 b 0->1; ", .flags = least_waste},
+    {"of as many nodes, the less wasteful", GROUPS(SHAPED("a", "16", "16Gi", "") SHAPED("b", "4", "16Gi", "")), "0:00 pods web 1 3",
+     "0:00 b 0->1; ", .flags = nodes_then_waste},
     {"scenario 79: the fewest nodes", GROUPS(G("a", 0, 9) SHAPED("b", "16", "16Gi", "")), "0:00 pods web 3 3", "0:00 b 0->1; ",
      .flags = least_nodes},
     {"scenario 80: a price for which the shape does not suit the cluster",
@@ -263,6 +305,7 @@ static const struct scenario rows[] = {
      .flags = by_priority},
     {"scenario 82: the higher of two that a group has", A_AND_B, "0:00 priorities {10: ['.*'], 50: ['b']}\n0:00 pods web 1 3", "0:00 b 0->1; ",
      .flags = by_priority},
+    {"a level without a name", A_AND_B, "0:00 priorities {10: , 50: ['b']}\n0:00 pods web 1 3", "0:00 b 0->1; ", .flags = by_priority},
     {"scenario 83: no priorities", A_AND_B, "0:00 pods web 1 3", "0:00 a: 1 nodes for 1, b: 1 nodes for 1, best: a b; 0:00 a 0->1; ",
      .watch = WATCH_OPTIONS, .flags = by_priority},
     {"scenario 84: none that matches", A_AND_B, "0:00 priorities {10: ['^c$']}\n0:00 pods web 1 3",
@@ -298,6 +341,34 @@ static const struct scenario rows[] = {
      "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
     {"scenario 96: a label that the other lacks", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 4, memory: 16000Mi", ", x: z")), "0:00 pods web 4 3",
      "0:00 a 0->4; ", .flags = balanced},
+    {"a label of AWS does not part groups there", "provider: aws\n" GROUPS(WITH("a", "eks.amazonaws.com/nodegroup: one", "4")
+        WITH("b", "eks.amazonaws.com/nodegroup: two", "4")), "0:00 pods web 4 3", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
+    {"elsewhere it does", GROUPS(WITH("a", "eks.amazonaws.com/nodegroup: one", "4") WITH("b", "eks.amazonaws.com/nodegroup: two", "4")),
+     "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced},
+    {"a label of GCE does not part groups there", "provider: gce\n" GROUPS(WITH("a", "topology.gke.io/zone: one", "4")
+        WITH("b", "topology.gke.io/zone: two", "4")), "0:00 pods web 4 3", "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
+    {"on AWS it does", "provider: aws\n" GROUPS(WITH("a", "topology.gke.io/zone: one", "4") WITH("b", "topology.gke.io/zone: two", "4")),
+     "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced},
+    {"on Azure groups of one agent pool are alike, whatever their shape", "provider: azure\n" GROUPS(WITH("a", "agentpool: one", "4")
+        WITH("b", "agentpool: one", "8")), "0:00 pods web 4 3", "0:00 a 0->1; 0:00 b 0->1; ", .flags = balanced},
+    {"elsewhere they are not", GROUPS(WITH("a", "agentpool: one", "4") WITH("b", "agentpool: one", "8")), "0:00 pods web 4 3", "0:00 b 0->2; ",
+     .flags = balanced},
+    {"nor those of two agent pools", "provider: azure\n" GROUPS(WITH("a", "agentpool: one", "4") WITH("b", "agentpool: two", "8")),
+     "0:00 pods web 4 3", "0:00 b 0->2; ", .flags = balanced},
+    {"a label that is to be ignored", GROUPS(WITH("a", "x: two", "4") WITH("b", "x: three", "4")), "0:00 pods web 4 3",
+     "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced_but_for_x},
+    {"and another one", GROUPS(WITH("a", "other: two", "4") WITH("b", "other: three", "4")), "0:00 pods web 4 3", "0:00 a 0->4; ",
+     .flags = balanced_but_for_x},
+    {"a resource that the first lacks", GROUPS(LIKE("a", 9) Z("b", 9, "b", "cpu: 4, memory: 16000Mi, example.com/x: 1", "")),
+     "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced},
+    {"a resource that the second lacks", GROUPS(Z("a", 9, "a", "cpu: 4, memory: 16000Mi, example.com/x: 1", "") LIKE("b", 9)),
+     "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced},
+    {"a DaemonSet of one zone takes more than 5 % there", GROUPS(LIKE("a", 9) LIKE("b", 9)),
+     DAEMON("nodeSelector: {topology.kubernetes.io/zone: b}, ") "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced},
+    {"a DaemonSet of both does not part them", GROUPS(LIKE("a", 9) LIKE("b", 9)), DAEMON("") "0:00 pods web 4 3",
+     "0:00 a 0->2; 0:00 b 0->2; ", .flags = balanced},
+    {"by a label with two values", GROUPS(G("a", 0, 9) G("b", 0, 9)), "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced_by_pool},
+    {"by a label that neither has", GROUPS(LIKE("a", 9) LIKE("b", 9)), "0:00 pods web 4 3", "0:00 a 0->4; ", .flags = balanced_by_pool},
     {"scenario 97: who is backed off takes no part", GROUPS(LIKE("a", 9) LIKE("b", 9)),
      "0:00 refuse b\n0:00 pods api 1 3 | nodeSelector: {topology.kubernetes.io/zone: b}, \n0:10 pods web 4 3",
      "0:00 b refused; 0:00 b backed off until 5:00; 0:10 a 0->4; ", .end = 1, .flags = balanced},

@@ -82,6 +82,7 @@ static const struct {
     {"three nodes in a pass", ABC, "", HARD, 30, three_at_once, "a+1[2] b+1[2] c+1[2] 24"},
     {"where fewer would find cores, one zone", ABC, "", HARD, 30, twenty_cores, "a+5[10] 20"},
     {"where fewer would have a place, one zone", ABC, "", HARD, 30, five_nodes, "a+5[10] 20"},
+    {"two groups of one zone are no two zones", GROUP_OF("a", "99", "a", "") GROUP_OF("b", "99", "a", ""), "", HARD, 9, NULL, "a+5[9] 0"},
     {"many", ABC, "", HARD, 300, NULL, "a+50[100] b+50[100] c+50[100] 0"},
 };
 
