@@ -362,27 +362,32 @@ bool decode_value(struct decode *d, struct doc_value v, const struct schema *sch
     return d->mistakes == before;
 }
 
+struct first_mistake {
+    struct decode *decode;
+    struct err err;
+};
+
+/* After it nobody listens: of a million mistakes, no path and text is made. */
 static void keep_first(void *user, uint32_t line, struct span path, struct span text)
 {
     (void)line;
-    struct err *err = user;
-    if (err->kind != ERR_NONE)
-        return;
+    struct first_mistake *first = user;
+    first->decode->mistake = NULL;
     if (path.len != 0)
-        err_set(err, ERR_INVALID, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
+        err_set(&first->err, ERR_INVALID, "%.*s: %.*s", SPAN_ARG(path), SPAN_ARG(text));
     else
-        err_set(err, ERR_INVALID, "%.*s", SPAN_ARG(text));
+        err_set(&first->err, ERR_INVALID, "%.*s", SPAN_ARG(text));
 }
 
 static bool decode_with(struct decode d, struct doc_value v, const struct schema *schema, void *out,
                         struct err *err)
 {
-    struct err first = {.kind = ERR_NONE};
+    struct first_mistake first = {.decode = &d};
     d.mistake = keep_first;
     d.user = &first;
     if (decode_value(&d, v, schema, out))
         return true;
-    *err = first;
+    *err = first.err;
     return false;
 }
 

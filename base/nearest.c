@@ -28,6 +28,9 @@ size_t nearest_edits(struct span a, struct span b)
 void nearest_try(struct nearest *n, struct span word)
 {
     size_t far = n->given.len / 3 + 1; /* further than this is another word */
+    size_t given = least(n->given.len, COMPARED), len = least(word.len, COMPARED);
+    if ((given > len ? given - len : len - given) > far)
+        return; /* as many edits at the least */
     size_t edits = nearest_edits(n->given, word);
     if (word.len == 0 || edits > far || (n->best.ptr != NULL && edits >= n->edits))
         return;
