@@ -22,6 +22,7 @@ struct applying {
     struct requirements *of_pool; /* by pool: its name and its template's labels */
     struct cover **covers;        /* type * pool_count + pool; NULL: nothing lies on it */
     bool *selected;               /* by offering of the overlay at hand, all types in a row */
+    struct requirement *there;    /* room for as many as the overlay at hand asks */
     uint32_t *first_offering;     /* by type */
     struct overlay_fault *faults;
     uint32_t fault_count, fault_capacity;
@@ -51,7 +52,7 @@ static bool type_selected(struct applying *x, uint32_t type, size_t pool,
                           const struct requirements *asked)
 {
     const struct instance_type *t = &x->catalogue->items[type];
-    struct requirement *items = ARENA_ARRAY(x->a, struct requirement, asked->count);
+    struct requirement *items = x->there;
     struct requirements there = {items, 0};
     static const struct syms none;
     for (uint32_t i = 0; i < asked->count; i++) {
@@ -121,6 +122,15 @@ static const struct node_overlay *rival_at(const struct applying *x, const struc
     return NULL;
 }
 
+/* A list of its own, with room for so many more. */
+static struct resources with_room(struct arena *a, struct resources r, uint32_t more)
+{
+    struct resource *items = ARENA_ARRAY(a, struct resource, (size_t)r.count + more);
+    if (r.count != 0)
+        memcpy(items, r.items, r.count * sizeof(*items));
+    return (struct resources){items, r.count};
+}
+
 static void lay_down(struct applying *x, struct cover **at, uint32_t type,
                      const struct node_overlay *o)
 {
@@ -143,11 +153,11 @@ static void lay_down(struct applying *x, struct cover **at, uint32_t type,
         c->level_count = 0;
     if (o->capacity.count != 0)
         ARENA_PUSH(x->a, c->level, c->level_count, c->level_capacity, o);
-    for (uint32_t i = 0; i < o->capacity.count; i++) {
-        const struct resource *r = &o->capacity.items[i];
-        if (!has_resource(c->capacity, r->name))
-            *resources_at(x->a, &c->capacity, r->name) = r->value;
-    }
+    if (o->capacity.count != 0)
+        c->capacity = with_room(x->a, c->capacity, o->capacity.count);
+    for (uint32_t i = 0; i < o->capacity.count; i++)
+        if (!has_resource(c->capacity, o->capacity.items[i].name))
+            c->capacity.items[c->capacity.count++] = o->capacity.items[i];
 }
 
 static void reject(struct applying *x, const struct node_overlay *o, struct span why,
@@ -193,6 +203,7 @@ static void apply(struct applying *x, const struct node_overlay *o)
     struct requirements asked = requirements_of(x->a, x->syms, o->requirements);
     if (!mark_offerings(x, &asked))
         return;
+    x->there = ARENA_ARRAY(x->a, struct requirement, asked.count);
     const struct node_overlay *rival = go_over(x, o, &asked, false);
     if (rival == NULL)
         go_over(x, o, &asked, true);
@@ -221,6 +232,16 @@ static bool covers_same(const struct cover *a, const struct cover *b, uint32_t o
     return resources_same(a->capacity, b->capacity);
 }
 
+/* There is room for one more. */
+static void set_resource(struct resources *r, struct resource value)
+{
+    uint32_t i = 0;
+    while (i < r->count && r->items[i].name != value.name)
+        i++;
+    r->items[i] = value;
+    r->count += i == r->count;
+}
+
 static void cover_type(struct applying *x, struct instance_type *t, const struct cover *c)
 {
     struct offering *offerings = ARENA_ARRAY(x->a, struct offering, t->offering_count);
@@ -235,9 +256,9 @@ static void cover_type(struct applying *x, struct instance_type *t, const struct
     if (c->capacity.count == 0)
         return;
     t->capacity_overlaid = true;
-    t->capacity = resources_dup(x->a, t->capacity);
+    t->capacity = with_room(x->a, t->capacity, c->capacity.count);
     for (uint32_t i = 0; i < c->capacity.count; i++)
-        *resources_at(x->a, &t->capacity, c->capacity.items[i].name) = c->capacity.items[i].value;
+        set_resource(&t->capacity, c->capacity.items[i]);
     instance_type_finish(x->a, t, x->syms);
 }
 
